@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+
+#include "base/error.h"
+
+namespace dhpvm {
+namespace {
+
+// A file descriptor that closes itself.
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  ~Descriptor() { close(); }
+  int get() const { return fd_; }
+  int close() {
+    const int result = fd_ > STDERR_FILENO ? ::close(fd_) : 0;
+    fd_ = -1;
+    return result;
+  }
+
+ private:
+  int fd_;
+};
+
+Error io_error(const char* verb, const std::string& path) {
+  return error(ErrorCode::kIo, "cannot {} '{}': {}", verb, path, std::strerror(errno));
+}
+
+template <typename Bytes>
+Status read_all(const std::string& path, Bytes& out) {
+  const Descriptor file(path == "-" ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.get() < 0) return io_error("read", path);
+  struct stat info{};
+  if (::fstat(file.get(), &info) == 0 && S_ISREG(info.st_mode))
+    out.reserve(static_cast<std::size_t>(info.st_size));
+  constexpr std::size_t kStep = 64 * 1024;
+  std::size_t used = 0;
+  for (;;) {
+    out.resize(used + std::max(kStep, out.capacity() - used));
+    const ssize_t got = ::read(file.get(), out.data() + used, out.size() - used);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return io_error("read", path);
+    if (got == 0) break;
+    used += static_cast<std::size_t>(got);
+  }
+  out.resize(used);
+  return {};
+}
+
+Status write_all(int fd, std::span<const std::byte> bytes, const std::string& path) {
+  while (!bytes.empty()) {
+    const ssize_t put = ::write(fd, bytes.data(), bytes.size());
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) return io_error("write", path);
+    bytes = bytes.subspan(static_cast<std::size_t>(put));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::vector<std::byte>> read_file(const std::string& path) {
+  std::vector<std::byte> bytes;
+  DHPVM_TRY(read_all(path, bytes));
+  return bytes;
+}
+
+Result<std::string> read_text_file(const std::string& path) {
+  std::string text;
+  DHPVM_TRY(read_all(path, text));
+  return text;
+}
+
+Status write_file(const std::string& path, std::span<const std::byte> bytes) {
+  struct stat info{};
+  if (::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode)) {
+    Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+    if (file.get() < 0) return io_error("write", path);
+    return write_all(file.get(), bytes, path);
+  }
+  // The process id and a counter keep concurrent writers of one path apart.
+  static std::atomic<unsigned> counter{0};
+  const std::string temporary = fmt::format("{}.tmp{}.{}", path, ::getpid(), counter++);
+  Descriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+  if (file.get() < 0) return io_error("write", path);
+  Status status = write_all(file.get(), bytes, path);
+  if (status.ok() && ::fsync(file.get()) != 0 && errno != EINVAL) status = io_error("write", path);
+  if (file.close() != 0 && status.ok()) status = io_error("write", path);
+  if (status.ok() && ::rename(temporary.c_str(), path.c_str()) != 0) status = io_error("replace", path);
+  if (!status.ok()) ::unlink(temporary.c_str());
+  return status;
+}
+
+}  // namespace dhpvm

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/file.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+namespace dhpvm {
+namespace {
+
+namespace fs = std::filesystem;
+
+class FileTest : public ::testing::Test {
+ protected:
+  FileTest() : folder_(fs::temp_directory_path() / ("dhpvm_file_test_" + std::to_string(::getpid()))) {
+    fs::create_directories(folder_);
+  }
+  ~FileTest() override { fs::remove_all(folder_); }
+  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+  std::size_t files_in_folder() const {
+    return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder_), fs::directory_iterator()));
+  }
+  fs::path folder_;
+};
+
+std::span<const std::byte> bytes_of(std::string_view text) { return std::as_bytes(std::span(text)); }
+
+TEST_F(FileTest, WhatWasWrittenIsRead) {
+  const std::string text(300'000, 'x');
+  ASSERT_TRUE(write_file(path("a"), bytes_of(text)).ok());
+  EXPECT_EQ(read_text_file(path("a")).value(), text);
+  EXPECT_EQ(read_file(path("a")).value().size(), text.size());
+}
+
+TEST_F(FileTest, ReplacingLeavesNoTemporaryFile) {
+  ASSERT_TRUE(write_file(path("a"), bytes_of("one")).ok());
+  ASSERT_TRUE(write_file(path("a"), bytes_of("two")).ok());
+  EXPECT_EQ(read_text_file(path("a")).value(), "two");
+  EXPECT_EQ(files_in_folder(), 1u);
+}
+
+TEST_F(FileTest, AMissingFileIsNamed) {
+  const auto result = read_file(path("none"));
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.error().code(), ErrorCode::kIo);
+  EXPECT_NE(result.error().message().find("none"), std::string::npos);
+}
+
+TEST_F(FileTest, AFullDeviceIsAnError) {
+  const std::string text(100'000, 'x');
+  EXPECT_FALSE(write_file("/dev/full", bytes_of(text)).ok());
+}
+
+}  // namespace
+}  // namespace dhpvm
