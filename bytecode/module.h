@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+// A module in memory: what the compiler builds, the file holds, the verifier checks, and the virtual machine
+// and the code generator read. Plain data; immutable once verified, and then safe to share between threads.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bytecode/isa.h"
+
+namespace dhpvm::bytecode {
+
+constexpr std::uint32_t kNoIndex = 0xffffffff;
+
+// How a value is stored in a field or array element, and how a host sees a parameter. Structs do not appear
+// here: the compiler flattens them into one value per field.
+enum class Kind : std::uint8_t { kBool, kI8, kU8, kI16, kU16, kI32, kU32, kI64, kU64, kF32, kF64, kRef };
+
+// Bytes in memory: 1, 2, 4 or 8.
+constexpr std::uint32_t size_of(Kind kind) {
+  constexpr std::uint8_t kSizes[] = {1, 1, 1, 2, 2, 4, 4, 8, 8, 4, 8, 8};
+  return kSizes[static_cast<unsigned>(kind)];
+}
+
+// A parameter, result, field or array element: a kind, and for references the static type.
+struct ValueType {
+  Kind kind = Kind::kI64;
+  std::uint32_t type = kNoIndex;  // index into Module::types when kind is kRef
+  bool is_ref() const { return kind == Kind::kRef; }
+  bool operator==(const ValueType&) const = default;
+};
+
+struct Signature {
+  std::vector<ValueType> parameters;  // primitives go to P[0..], references to R[0..], each in order
+  std::vector<ValueType> results;     // likewise
+  bool operator==(const Signature&) const = default;
+};
+
+enum class TypeKind : std::uint8_t {
+  kString,     // exactly one, always type 0
+  kResource,   // exactly one, always type 1: an opaque native object
+  kClass,      // fields, implemented interfaces
+  kInterface,  // methods
+  kStruct,     // fields; only ever the element of an array
+  kArray,      // element, rank
+  kWeak,       // target
+};
+constexpr std::uint32_t kStringType = 0;
+constexpr std::uint32_t kResourceType = 1;
+
+struct Field {
+  std::string name;
+  ValueType type;
+  std::uint32_t offset = 0;  // filled in by layout()
+};
+
+struct Method {
+  std::string name;
+  Signature signature;  // without the receiver
+};
+
+// A class's answer to one interface: its function for each method, in the interface's order. Each takes the
+// receiver as its first reference parameter (typed as the class), then the method's parameters.
+struct Implementation {
+  std::uint32_t interface = 0;
+  std::vector<std::uint32_t> functions;
+};
+
+struct Type {
+  TypeKind kind = TypeKind::kClass;
+  std::string name;                             // "Node", "List<i64>", "[f32, 2]"; for messages
+  std::vector<Field> fields;                    // kClass, kStruct
+  std::vector<Implementation> implementations;  // kClass, sorted by interface
+  std::vector<Method> methods;                  // kInterface
+  ValueType element;       // kArray: element; kWeak: target (a reference). A struct element
+                           // is {kRef, type of kind kStruct}.
+  std::uint8_t rank = 1;   // kArray: 1 to 3
+  std::uint32_t size = 0;  // kClass, kStruct: bytes, filled in by layout()
+};
+
+// Computes Field::offset and Type::size. The rule, on which compiler, verifier and code generator agree:
+//   class:  8-byte header, then the references in declaration order, then the primitives in decreasing size,
+//           declaration order within a size; the size is rounded up to 8.
+//   struct: the same without a header; the size is rounded up to the largest alignment in it (1 if empty).
+void layout(Type& type);
+
+struct LocalArray {
+  Kind kind = Kind::kF32;  // not kRef
+  std::uint32_t count = 0;
+};
+
+// A position in the source: from `pc` (a word offset inside the function) on, until the next entry.
+struct Line {
+  std::uint32_t pc = 0;
+  std::uint32_t file = kNoIndex;  // index into Module::strings
+  std::uint32_t line = 0;         // 1-based
+  std::uint32_t column = 0;       // 1-based; 0 when unknown
+};
+
+struct Function {
+  std::uint32_t name = kNoIndex;  // index into Module::strings; kNoIndex when names were stripped
+  Signature signature;
+  std::uint16_t primitive_registers = 0;  // size of the P bank, parameters and argument windows included
+  std::uint16_t reference_registers = 0;  // size of the R bank
+  std::vector<LocalArray> locals;
+  bool exported = false;
+  std::uint32_t code_offset = 0;  // in words, into Module::code
+  std::uint32_t code_size = 0;    // in words
+  std::vector<Line> lines;        // sorted by pc; empty when stripped
+};
+
+// A native function, found by name when the module is linked: "io.write", "host.log".
+struct Import {
+  std::string name;
+  Signature signature;
+};
+
+enum class ReductionOp : std::uint8_t { kAdd, kMul, kMin, kMax, kAnd, kOr, kXor };
+
+struct Reduction {
+  ReductionOp op = ReductionOp::kAdd;
+  Kind kind = Kind::kF64;  // kBool only with kAnd, kOr, kXor; floating-point only with the first four
+};
+
+// One `parallel for`. Its function takes
+//   P: index 0 .. index dims-1 (i64), the captured scalars, the accumulators;   R: the captured arrays
+// and returns the new accumulators. It must be pure: see the verifier.
+//
+// The instruction `parallel.for a b k` finds in its window
+//   P[a..]: low 0, high 0, .., low dims-1, high dims-1 (i64, half open), the captured scalars, the
+//   accumulators R[b..]: the captured arrays
+// and leaves the final accumulators in P[a..].
+//
+// Order of reductions, part of the language so that the bits never depend on the executor: the innermost
+// dimension is cut into blocks of kReductionBlock iterations from its low bound on. In a block, iteration j
+// (from 0) uses lane j mod kReductionLanes; each lane starts from the identity and takes its iterations in
+// order. The lanes then combine pairwise: lane l with lane l + 16, then + 8, 4, 2, 1. The blocks' values, in
+// iteration order of (outer dimensions, block), are folded onto the initial accumulator from the left.
+struct KernelRecord {
+  std::uint32_t function = 0;
+  std::uint8_t dimensions = 1;        // 1 to 3
+  std::vector<Reduction> reductions;  // one per accumulator
+  std::string device_hint;            // `@device("gpu")`, or empty
+  std::uint64_t batch_hint = 0;       // `@batch(n)` iterations, or 0
+  bool fast_math = false;             // `@fastmath`
+};
+constexpr std::uint32_t kReductionBlock = 4096;
+constexpr std::uint32_t kReductionLanes = 32;
+
+struct Module {
+  std::vector<std::string> strings;
+  std::vector<Type> types;  // [0] is the string type, [1] the resource type
+  std::vector<Import> imports;
+  std::vector<Function> functions;
+  std::vector<KernelRecord> kernels;
+  std::vector<Word> code;
+  std::uint32_t entry = kNoIndex;  // function `main`: ([str]) -> i32, () -> i32, ([str]) or (); or none
+
+  std::string_view name_of(const Function& function) const {
+    return function.name == kNoIndex ? std::string_view("?") : std::string_view(strings[function.name]);
+  }
+};
+
+}  // namespace dhpvm::bytecode
