@@ -23,30 +23,32 @@ namespace dhpvm::vm {
 
 // A local array: `offset` bytes behind the start of the frame's local memory.
 struct LinkedLocal {
-  std::uint32_t offset;
-  std::uint32_t bytes;
+  std::uint64_t offset;
+  std::uint64_t bytes;
   std::uint64_t count;
 };
 
 // What a call needs to know of a function, in one cache line.
 struct alignas(64) LinkedFunction {
   const bytecode::Word* code;
+  std::uint64_t stack_cost;   // bytes that a call takes from Limits::stack_bytes
+  std::uint64_t frame_bytes;  // local arrays and frame record, on the frame stack
+  std::uint64_t local_bytes;
   const LinkedLocal* locals;
-  std::uint32_t stack_cost;   // bytes that a call takes from Limits::stack_bytes
-  std::uint32_t frame_bytes;  // local memory and frame record, on the frame stack
-  std::uint32_t local_bytes;
+  const bytecode::Function* source;
+  std::uint32_t index;  // in Module::functions
   std::uint16_t primitive_registers;
   std::uint16_t reference_registers;
   std::uint16_t primitive_parameters;
   std::uint16_t reference_parameters;
-  std::uint32_t index;  // in Module::functions
-  const bytecode::Function* source;
 };
+static_assert(sizeof(LinkedFunction) == 64);
 
 // A native function bound to an import.
 struct LinkedImport {
   const NativeFunction* function;  // owned by the LinkedModule
   const bytecode::Import* source;
+  std::vector<std::uint16_t> not_null;  // the references among the arguments that must not be null
 };
 
 // A `parallel for`, with what its execution derives from the kernel function.
@@ -88,14 +90,18 @@ class LinkedModule {
   // (then none of its functions can take or return one).
   std::optional<gc::TypeId> find_array_type(bytecode::ValueType element, unsigned rank = 1) const;
 
-  // The functions of class `type` for the methods of `interface`, as indices in Module::functions; null if it
-  // does not implement it.
-  const std::uint32_t* find_methods(gc::TypeId type, gc::TypeId interface) const {
+  // What class `type` does for the methods of `interface`; null if it does not implement it.
+  struct MethodSlot {
+    gc::TypeId type = bytecode::kNoIndex;  // kNoIndex: an empty slot of the table
+    gc::TypeId interface = bytecode::kNoIndex;
+    const std::uint32_t* functions = nullptr;  // by method; indices in Module::functions
+  };
+  const MethodSlot* find_methods(gc::TypeId type, gc::TypeId interface) const {
     std::size_t slot = method_hash(type, interface) & method_mask_;
     for (;; slot = (slot + 1) & method_mask_) {
       const MethodSlot& entry = method_slots_[slot];
-      if (entry.type == type && entry.interface == interface) return entry.functions;
-      if (entry.functions == nullptr) return nullptr;
+      if (entry.type == type && entry.interface == interface) return &entry;
+      if (entry.type == bytecode::kNoIndex) return nullptr;
     }
   }
 
@@ -111,17 +117,12 @@ class LinkedModule {
   static const bytecode::Line* line_at(const LinkedFunction& function, const bytecode::Word* pc);
 
  private:
-  struct MethodSlot {
-    gc::TypeId type = bytecode::kNoIndex;
-    gc::TypeId interface = bytecode::kNoIndex;
-    const std::uint32_t* functions = nullptr;  // null: empty slot
-  };
-
   LinkedModule() = default;
   static std::size_t method_hash(gc::TypeId type, gc::TypeId interface) {
     return static_cast<std::size_t>(((std::uint64_t{type} << 32 | interface) * 0x9E3779B97F4A7C15u) >> 32);
   }
   Status describe_types();
+  Status describe_array(const bytecode::Type& type, gc::TypeId id);
   Status bind_imports(const NativeRegistry& natives);
   void link_functions();
   void link_kernels();
@@ -136,6 +137,7 @@ class LinkedModule {
   std::vector<gc::TypeInfo> types_;
   std::vector<std::uint8_t> is_interface_;
   std::vector<std::vector<std::uint16_t>> element_references_;
+  gc::TypeId primitive_arrays_[11][3];  // by kind and rank - 1; kNoIndex where the module has none
   std::vector<MethodSlot> method_slots_;
   std::size_t method_mask_ = 0;
   std::unordered_map<std::string_view, std::uint32_t> exports_;

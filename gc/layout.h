@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// The sizes that the whole collector agrees on.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace dhpvm::gc {
+
+// Objects are multiples of a granule long and start on one. One mark byte per granule costs 6.25 % of the
+// heap.
+constexpr std::size_t kGranule = 16;
+
+// The unit of sweeping and of growth. 64 KiB lets a freshly zeroed block stay in the second-level cache.
+constexpr std::size_t kBlockSize = 64 * 1024;
+constexpr std::size_t kGranulesPerBlock = kBlockSize / kGranule;
+
+// Larger objects would fragment blocks too much: they live on their own in the large-object space.
+constexpr std::size_t kLargeThreshold = 8 * 1024;
+
+// Objects above this size that miss the current hole go to the overflow area instead of giving the hole up:
+// otherwise one 4 KiB string would waste all small holes on its way.
+constexpr std::size_t kMediumThreshold = 256;
+
+// The unit in which the kernel hands out transparent huge pages.
+constexpr std::size_t kHugePage = 2 * 1024 * 1024;
+
+// Bytes of reference-array elements that one card of a large array covers (128 slots).
+constexpr std::size_t kCardSize = 1024;
+
+constexpr std::size_t round_up(std::size_t value, std::size_t unit) {
+  return (value + unit - 1) / unit * unit;
+}
+
+}  // namespace dhpvm::gc
