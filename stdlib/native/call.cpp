@@ -6,15 +6,6 @@
 
 namespace dhpvm::stdlib {
 
-Status non_null(const vm::NativeCall& call, unsigned count) {
-  for (unsigned i = 0; i < count; ++i) {
-    if (call.r[i] == nullptr) [[unlikely]] {
-      return error(ErrorCode::kNullReference, "reference argument {} of a native function is null", i + 1);
-    }
-  }
-  return {};
-}
-
 Status return_text(vm::NativeCall& call, std::string_view value) {
   // `value` may be the text of an argument: it stays where it is until the window is written to.
   DHPVM_ASSIGN(gc::String* const string, call.isolate.new_string(value));

@@ -16,9 +16,6 @@
 
 namespace dhpvm::stdlib {
 
-// kNullReference unless the first `count` reference arguments are objects.
-Status non_null(const vm::NativeCall& call, unsigned count);
-
 // The text of a reference argument that is known to be a str and not null. Valid while it stands in the
 // window.
 inline std::string_view text(const vm::NativeCall& call, unsigned index) {

@@ -6,7 +6,6 @@
 namespace dhpvm::stdlib {
 
 Status image_parse_samples(vm::NativeCall& call) {
-  DHPVM_TRY(non_null(call, 2));
   const std::int64_t length = array(call, 0)->length, from = integer(call, 0), wanted = integer(call, 1);
   if (from < 0 || from > length) {
     return error(ErrorCode::kIndexOutOfRange, "position {} is not inside the {} bytes of the picture", from,

@@ -5,19 +5,14 @@
 
 namespace dhpvm::stdlib {
 
-Status io_write(vm::NativeCall& call) {
-  DHPVM_TRY(non_null(call, 1));
-  return NativeState::of(call).console.write(text(call, 0));
-}
+Status io_write(vm::NativeCall& call) { return NativeState::of(call).console.write(text(call, 0)); }
 
 Status io_write_bytes_out(vm::NativeCall& call) {
-  DHPVM_TRY(non_null(call, 1));
   DHPVM_ASSIGN(const std::span<char> part, bytes(call, 0, integer(call, 0), integer(call, 1), Access::kRead));
   return NativeState::of(call).console.write({part.data(), part.size()});
 }
 
 Status io_write_error(vm::NativeCall& call) {
-  DHPVM_TRY(non_null(call, 1));
   return NativeState::of(call).console.write_error(text(call, 0));
 }
 

@@ -64,7 +64,6 @@ Status write_whole(const std::string& path, std::string_view content) {
 }  // namespace
 
 Status io_read_text(vm::NativeCall& call) {
-  DHPVM_TRY(non_null(call, 1));
   DHPVM_ASSIGN(const std::string path, path_argument(call, 0));
   const std::size_t limit = std::min(kMaxTextSize, call.isolate.options().limits.heap_bytes);
   DHPVM_ASSIGN(const std::string content, read_whole(path, limit));
@@ -72,27 +71,23 @@ Status io_read_text(vm::NativeCall& call) {
 }
 
 Status io_read_bytes(vm::NativeCall& call) {
-  DHPVM_TRY(non_null(call, 1));
   DHPVM_ASSIGN(const std::string path, path_argument(call, 0));
   DHPVM_ASSIGN(const std::string content, read_whole(path, call.isolate.options().limits.off_heap_bytes));
   return return_bytes(call, content);
 }
 
 Status io_write_text(vm::NativeCall& call) {
-  DHPVM_TRY(non_null(call, 2));
   DHPVM_ASSIGN(const std::string path, path_argument(call, 0));
   return write_whole(path, text(call, 1));
 }
 
 Status io_write_bytes(vm::NativeCall& call) {
-  DHPVM_TRY(non_null(call, 2));
   DHPVM_ASSIGN(const std::string path, path_argument(call, 0));
   DHPVM_ASSIGN(const std::span<char> content, bytes(call, 1, 0, array(call, 1)->length, Access::kRead));
   return write_whole(path, {content.data(), content.size()});
 }
 
 Status io_append_text(vm::NativeCall& call) {
-  DHPVM_TRY(non_null(call, 2));
   DHPVM_ASSIGN(const std::string path, path_argument(call, 0));
   const Descriptor file(::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666));
   if (file.number < 0) return io_error("append to", path);
@@ -102,7 +97,6 @@ Status io_append_text(vm::NativeCall& call) {
 }
 
 Status io_exists(vm::NativeCall& call) {
-  DHPVM_TRY(non_null(call, 1));
   DHPVM_ASSIGN(const std::string path, path_argument(call, 0));
   return_bool(call, 0, ::access(path.c_str(), F_OK) == 0);
   return {};

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "stdlib/native/call.h"
 #include "stdlib/native/natives.h"
 #include "stdlib/native/resource.h"
 
@@ -45,8 +46,7 @@ class File final : public ResourceObject {
 };
 
 Result<File*> file(const vm::NativeCall& call) {
-  DHPVM_TRY(non_null(call, 1));
-  DHPVM_ASSIGN(ResourceObject* const object, resource(call, 0, &kFileKind, "an open file"));
+  DHPVM_ASSIGN(ResourceObject* const object, resource_object(call.r[0], &kFileKind, "an open file"));
   return static_cast<File*>(object);
 }
 
@@ -59,7 +59,6 @@ Status write(File& to, std::string_view part) {
 }  // namespace
 
 Status io_open(vm::NativeCall& call) {
-  DHPVM_TRY(non_null(call, 2));
   DHPVM_ASSIGN(std::string path, path_argument(call, 0));
   const std::string_view mode = text(call, 1);
   // e: a process started by the host must not inherit the file.
@@ -81,11 +80,12 @@ Status io_open(vm::NativeCall& call) {
     errno = EISDIR;
     return opened->failure("open");
   }
-  return return_resource(call, std::move(opened));
+  DHPVM_ASSIGN(gc::Resource* const handle, new_resource(call.isolate, std::move(opened)));
+  call.r[0] = reinterpret_cast<gc::Ref>(handle);
+  return {};
 }
 
 Status io_file_read(vm::NativeCall& call) {
-  DHPVM_TRY(non_null(call, 2));
   DHPVM_ASSIGN(File* const from, file(call));
   DHPVM_ASSIGN(const std::span<char> into,
                bytes(call, 1, integer(call, 0), integer(call, 1), Access::kWrite));
@@ -119,14 +119,12 @@ Status io_file_read_line(vm::NativeCall& call) {
 }
 
 Status io_file_write(vm::NativeCall& call) {
-  DHPVM_TRY(non_null(call, 2));
   DHPVM_ASSIGN(File* const to, file(call));
   DHPVM_ASSIGN(const std::span<char> part, bytes(call, 1, integer(call, 0), integer(call, 1), Access::kRead));
   return write(*to, {part.data(), part.size()});
 }
 
 Status io_file_write_text(vm::NativeCall& call) {
-  DHPVM_TRY(non_null(call, 2));
   DHPVM_ASSIGN(File* const to, file(call));
   return write(*to, text(call, 1));
 }
@@ -159,10 +157,9 @@ Status io_file_size(vm::NativeCall& call) {
 }
 
 Status io_close(vm::NativeCall& call) {
-  DHPVM_TRY(non_null(call, 1));
   if (reinterpret_cast<const gc::Resource*>(call.r[0])->pointer == nullptr) return {};
   DHPVM_ASSIGN(File* const target, file(call));
-  const std::unique_ptr<ResourceObject> owner = release_resource(call, 0);
+  const std::unique_ptr<ResourceObject> owner = release_resource(call.r[0]);
   return target->close();
 }
 

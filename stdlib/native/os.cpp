@@ -24,7 +24,6 @@ Error path_error(std::string_view what, std::string_view path, const std::error_
 }  // namespace
 
 Status os_env(vm::NativeCall& call) {
-  DHPVM_TRY(non_null(call, 1));
   const std::string name(text(call, 0));
   const char* value = std::getenv(name.c_str());
   return value == nullptr ? return_null(call) : return_text(call, value);
@@ -71,7 +70,6 @@ Status os_collections(vm::NativeCall& call) {
 }
 
 Status os_list_dir(vm::NativeCall& call) {
-  DHPVM_TRY(non_null(call, 1));
   DHPVM_ASSIGN(const std::string path, path_argument(call, 0));
   std::error_code problem;
   std::vector<std::string> names;
@@ -94,7 +92,6 @@ Status os_list_dir(vm::NativeCall& call) {
 }
 
 Status os_is_dir(vm::NativeCall& call) {
-  DHPVM_TRY(non_null(call, 1));
   DHPVM_ASSIGN(const std::string path, path_argument(call, 0));
   std::error_code problem;
   return_bool(call, 0, fs::is_directory(path, problem));
@@ -102,7 +99,6 @@ Status os_is_dir(vm::NativeCall& call) {
 }
 
 Status os_remove(vm::NativeCall& call) {
-  DHPVM_TRY(non_null(call, 1));
   DHPVM_ASSIGN(const std::string path, path_argument(call, 0));
   std::error_code problem;
   const bool removed = fs::remove(path, problem);
@@ -111,7 +107,6 @@ Status os_remove(vm::NativeCall& call) {
 }
 
 Status os_rename(vm::NativeCall& call) {
-  DHPVM_TRY(non_null(call, 2));
   DHPVM_ASSIGN(const std::string from, path_argument(call, 0));
   DHPVM_ASSIGN(const std::string to, path_argument(call, 1));
   std::error_code problem;
@@ -120,7 +115,6 @@ Status os_rename(vm::NativeCall& call) {
 }
 
 Status os_mkdir(vm::NativeCall& call) {
-  DHPVM_TRY(non_null(call, 1));
   DHPVM_ASSIGN(const std::string path, path_argument(call, 0));
   std::error_code problem;
   fs::create_directories(path, problem);

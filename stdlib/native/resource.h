@@ -6,9 +6,11 @@
 #pragma once
 
 #include <memory>
+#include <string_view>
 
-#include "base/error.h"
-#include "stdlib/native/call.h"
+#include "dhpvm/result.h"
+#include "gc/object.h"
+#include "vm/isolate.h"
 
 namespace dhpvm::stdlib {
 
@@ -25,16 +27,14 @@ class ResourceObject {
   const void* kind_;
 };
 
-// A new resource as the first reference result. Destroyed with the last reference to it, or by
-// close_resource.
-Status return_resource(vm::NativeCall& call, std::unique_ptr<ResourceObject> object);
+// A new resource of the heap, which may collect. Destroyed with the last reference to it, unless it is released before.
+Result<gc::Resource*> new_resource(vm::Isolate& isolate, std::unique_ptr<ResourceObject> object);
 
-// The object behind a reference argument that is not null. kClosed when it was closed, kBadCast when it is of
+// The object behind a reference to a resource that is not null. kClosed when it was released, kBadCast when it is of
 // another kind; `what` is what was expected: "an open file".
-Result<ResourceObject*> resource(const vm::NativeCall& call, unsigned index, const void* kind,
-                                 std::string_view what);
+Result<ResourceObject*> resource_object(gc::Ref resource, const void* kind, std::string_view what);
 
 // Takes the object away from the program; null if that happened before.
-std::unique_ptr<ResourceObject> release_resource(const vm::NativeCall& call, unsigned index);
+std::unique_ptr<ResourceObject> release_resource(gc::Ref resource);
 
 }  // namespace dhpvm::stdlib

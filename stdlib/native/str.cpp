@@ -24,7 +24,6 @@ void return_string(vm::NativeCall& call, gc::String* string) {
 }
 
 Status map_bytes(vm::NativeCall& call, char (*map)(char)) {
-  DHPVM_TRY(non_null(call, 1));
   const std::string_view from = text(call, 0);
   gc::String* result;
   DHPVM_ASSIGN(char* const out, result_of_size(call, from.size(), result));
@@ -36,7 +35,6 @@ Status map_bytes(vm::NativeCall& call, char (*map)(char)) {
 }  // namespace
 
 Status str_slice(vm::NativeCall& call) {
-  DHPVM_TRY(non_null(call, 1));
   const std::string_view all = text(call, 0);
   const std::int64_t from = integer(call, 0), to = integer(call, 1);
   DHPVM_TRY(check_part(from, to, static_cast<std::int64_t>(all.size())));
@@ -46,7 +44,6 @@ Status str_slice(vm::NativeCall& call) {
 }
 
 Status str_find(vm::NativeCall& call) {
-  DHPVM_TRY(non_null(call, 2));
   const std::string_view all = text(call, 0);
   const std::int64_t from = integer(call, 0);
   DHPVM_TRY(check_part(from, static_cast<std::int64_t>(all.size()), static_cast<std::int64_t>(all.size())));
@@ -56,7 +53,6 @@ Status str_find(vm::NativeCall& call) {
 }
 
 Status str_find_last(vm::NativeCall& call) {
-  DHPVM_TRY(non_null(call, 2));
   const std::size_t at = text(call, 0).rfind(text(call, 1));
   return_integer(call, 0, at == std::string_view::npos ? -1 : static_cast<std::int64_t>(at));
   return {};
@@ -71,7 +67,6 @@ Status str_lower(vm::NativeCall& call) {
 }
 
 Status str_trim(vm::NativeCall& call) {
-  DHPVM_TRY(non_null(call, 1));
   const std::string_view all = text(call, 0);
   const std::size_t from = std::min(all.find_first_not_of(kWhiteSpace), all.size());
   const std::size_t to = all.find_last_not_of(kWhiteSpace) + 1;  // npos + 1 is 0
@@ -80,7 +75,6 @@ Status str_trim(vm::NativeCall& call) {
 }
 
 Status str_replace(vm::NativeCall& call) {
-  DHPVM_TRY(non_null(call, 3));
   const std::string_view all = text(call, 0), what = text(call, 1), with = text(call, 2);
   if (what.empty() || all.find(what) == all.npos) return {};
   std::string out;
@@ -92,7 +86,6 @@ Status str_replace(vm::NativeCall& call) {
 }
 
 Status str_repeat(vm::NativeCall& call) {
-  DHPVM_TRY(non_null(call, 1));
   const std::string_view all = text(call, 0);
   const std::int64_t count = integer(call, 0);
   if (count < 0) return error(ErrorCode::kNegativeLength, "cannot repeat a text {} times", count);
@@ -107,7 +100,6 @@ Status str_repeat(vm::NativeCall& call) {
 }
 
 Status str_join(vm::NativeCall& call) {
-  DHPVM_TRY(non_null(call, 2));
   const gc::Array& parts = *array(call, 0);
   const std::int64_t count = integer(call, 0);
   DHPVM_TRY(check_elements(call, parts, 0, count, Access::kRead));
@@ -132,7 +124,6 @@ Status str_join(vm::NativeCall& call) {
 }
 
 Status str_hash(vm::NativeCall& call) {
-  DHPVM_TRY(non_null(call, 1));
   // FNV-1a with a final mix, so that the low bits, which hash tables use, depend on every byte.
   std::uint64_t hash = 0xcbf29ce484222325u;
   for (const char c : text(call, 0)) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
@@ -144,7 +135,6 @@ Status str_hash(vm::NativeCall& call) {
 }
 
 Status str_is_utf8(vm::NativeCall& call) {
-  DHPVM_TRY(non_null(call, 1));
   return_bool(call, 0, is_utf8(text(call, 0)));
   return {};
 }
@@ -159,7 +149,6 @@ Status str_from_code_point(vm::NativeCall& call) {
 }
 
 Status str_code_point(vm::NativeCall& call) {
-  DHPVM_TRY(non_null(call, 1));
   const std::string_view all = text(call, 0);
   const std::int64_t at = integer(call, 0);
   if (at < 0 || at >= static_cast<std::int64_t>(all.size())) {
@@ -173,7 +162,6 @@ Status str_code_point(vm::NativeCall& call) {
 }
 
 Status str_from_bytes(vm::NativeCall& call) {
-  DHPVM_TRY(non_null(call, 1));
   const std::int64_t from = integer(call, 0), to = integer(call, 1);
   if (to < from) return error(ErrorCode::kIndexOutOfRange, "the part {}..{} ends before it starts", from, to);
   // A negative `from` is refused by bytes(), so the difference cannot overflow where it counts.
@@ -185,13 +173,9 @@ Status str_from_bytes(vm::NativeCall& call) {
   return return_text(call, {part.data(), part.size()});
 }
 
-Status str_to_bytes(vm::NativeCall& call) {
-  DHPVM_TRY(non_null(call, 1));
-  return return_bytes(call, text(call, 0));
-}
+Status str_to_bytes(vm::NativeCall& call) { return return_bytes(call, text(call, 0)); }
 
 Status str_copy_bytes(vm::NativeCall& call) {
-  DHPVM_TRY(non_null(call, 2));
   const std::string_view from = text(call, 0);
   DHPVM_ASSIGN(const std::span<char> to,
                bytes(call, 1, integer(call, 0), static_cast<std::int64_t>(from.size()), Access::kWrite));

@@ -31,7 +31,6 @@ void return_parsed(vm::NativeCall& call, const std::optional<T>& parsed) {
 
 // The text between the positions P[0] and P[1], without white space around it.
 Result<std::string_view> cell(const vm::NativeCall& call) {
-  DHPVM_TRY(non_null(call, 1));
   std::string_view all = text(call, 0);
   const std::int64_t from = integer(call, 0), to = integer(call, 1);
   DHPVM_TRY(check_part(from, to, static_cast<std::int64_t>(all.size())));
@@ -58,7 +57,6 @@ Status str_from_f32(vm::NativeCall& call) {
 }
 
 Status str_format_i64(vm::NativeCall& call) {
-  DHPVM_TRY(non_null(call, 1));
   const std::int64_t value = integer(call, 0);
   // The magnitude of the most negative value exists only without a sign.
   const std::uint64_t magnitude =
@@ -67,28 +65,23 @@ Status str_format_i64(vm::NativeCall& call) {
 }
 
 Status str_format_u64(vm::NativeCall& call) {
-  DHPVM_TRY(non_null(call, 1));
   return return_formatted(call, format_integer(call.p[0], false, text(call, 0)));
 }
 
 Status str_format_f64(vm::NativeCall& call) {
-  DHPVM_TRY(non_null(call, 1));
   return return_formatted(call, format_float(number(call, 0), text(call, 0)));
 }
 
 Status str_format_str(vm::NativeCall& call) {
-  DHPVM_TRY(non_null(call, 2));
   return return_formatted(call, format_text(text(call, 0), text(call, 1)));
 }
 
 Status str_parse_i64(vm::NativeCall& call) {
-  DHPVM_TRY(non_null(call, 1));
   return_parsed(call, parse_integer(text(call, 0)));
   return {};
 }
 
 Status str_parse_f64(vm::NativeCall& call) {
-  DHPVM_TRY(non_null(call, 1));
   return_parsed(call, parse_float(text(call, 0)));
   return {};
 }
@@ -106,7 +99,6 @@ Status csv_parse_f64(vm::NativeCall& call) {
 }
 
 Status csv_field_end(vm::NativeCall& call) {
-  DHPVM_TRY(non_null(call, 1));
   const std::string_view all = text(call, 0);
   const std::int64_t from = integer(call, 0);
   DHPVM_TRY(check_part(from, static_cast<std::int64_t>(all.size()), static_cast<std::int64_t>(all.size())));

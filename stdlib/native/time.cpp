@@ -47,7 +47,6 @@ Status time_sleep(vm::NativeCall& call) {
 }
 
 Status time_format(vm::NativeCall& call) {
-  DHPVM_TRY(non_null(call, 1));
   const double seconds = std::floor(number(call, 0));
   const std::string format(text(call, 0).empty() ? std::string_view("%Y-%m-%dT%H:%M:%SZ") : text(call, 0));
   // The years that the calendar functions can write, with a good margin.
