@@ -44,11 +44,11 @@ class DHPVM_API Engine {
   // value, a Result or a Status. Replaces an earlier definition of the name for modules that no isolate was
   // created of yet.
   //
-  // The engine keeps a copy of `function` and calls it from every thread that runs an isolate, possibly at the same time. An
-  // error that it returns ends the program: as it is if it is a trap (kUserTrap, say), else as kHostException with its
-  // text. A std::exception is caught at the boundary and becomes kHostException as well. The function may call functions of
-  // the isolate that called it; it should refer to them by pointer or reference, for a copy that the engine keeps would
-  // keep the isolate, which keeps the engine.
+  // The engine keeps a copy of `function` and calls it from every thread that runs an isolate, possibly at
+  // the same time. An error that it returns ends the program: as it is if it is a trap (kUserTrap, say), else
+  // as kHostException with its text. A std::exception is caught at the boundary and becomes kHostException as
+  // well. The function may call functions of the isolate that called it; it should refer to them by pointer
+  // or reference, for a copy that the engine keeps would keep the isolate, which keeps the engine.
   //
   // kInvalidArgument if the name is not "module.name".
   template <typename F>

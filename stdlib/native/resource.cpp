@@ -23,7 +23,8 @@ Result<gc::Resource*> new_resource(vm::Isolate& isolate, std::unique_ptr<Resourc
 Result<ResourceObject*> resource_object(gc::Ref resource, const void* kind, std::string_view what) {
   auto* object = static_cast<ResourceObject*>(reinterpret_cast<gc::Resource*>(resource)->pointer);
   if (object == nullptr) return error(ErrorCode::kClosed, "{} is needed, and this one is closed", what);
-  if (object->kind() != kind) return error(ErrorCode::kBadCast, "{} is needed, and this resource is something else", what);
+  if (object->kind() != kind)
+    return error(ErrorCode::kBadCast, "{} is needed, and this resource is something else", what);
   return object;
 }
 

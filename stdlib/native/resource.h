@@ -27,11 +27,12 @@ class ResourceObject {
   const void* kind_;
 };
 
-// A new resource of the heap, which may collect. Destroyed with the last reference to it, unless it is released before.
+// A new resource of the heap, which may collect. Destroyed with the last reference to it, unless it is
+// released before.
 Result<gc::Resource*> new_resource(vm::Isolate& isolate, std::unique_ptr<ResourceObject> object);
 
-// The object behind a reference to a resource that is not null. kClosed when it was released, kBadCast when it is of
-// another kind; `what` is what was expected: "an open file".
+// The object behind a reference to a resource that is not null. kClosed when it was released, kBadCast when
+// it is of another kind; `what` is what was expected: "an open file".
 Result<ResourceObject*> resource_object(gc::Ref resource, const void* kind, std::string_view what);
 
 // Takes the object away from the program; null if that happened before.

@@ -46,7 +46,8 @@ Status Call::put_object(unsigned slot, const Object& object) {
     return {};
   }
   if (object.state_->isolate != target_.isolate) {
-    return error(ErrorCode::kInvalidArgument, "an object of one isolate cannot be an argument in another; copy its content");
+    return error(ErrorCode::kInvalidArgument,
+                 "an object of one isolate cannot be an argument in another; copy its content");
   }
   const gc::Ref ref = object.state_->root.get();
   const gc::TypeId wanted = target_.reference_types[slot];
@@ -58,7 +59,9 @@ Status Call::put_object(unsigned slot, const Object& object) {
   return {};
 }
 
-Object Call::get_object(unsigned slot) const { return ObjectState::wrap(target_.isolate, static_cast<gc::Ref>(r[slot])); }
+Object Call::get_object(unsigned slot) const {
+  return ObjectState::wrap(target_.isolate, static_cast<gc::Ref>(r[slot]));
+}
 
 Status Call::run() {
   IsolateState& isolate = *target_.isolate;

@@ -23,10 +23,12 @@ Status Engine::define_function(std::string_view name, const detail::HostSignatur
                                std::shared_ptr<void> function, detail::HostThunk thunk) {
   const std::size_t point = name.find('.');
   if (point == name.npos || point == 0 || point + 1 == name.size()) {
-    return error(ErrorCode::kInvalidArgument, "'{}' cannot be the name of a host function: use a name like host.{}", name,
+    return error(ErrorCode::kInvalidArgument,
+                 "'{}' cannot be the name of a host function: use a name like host.{}", name,
                  name.empty() ? "log" : name);
   }
-  auto native = [name = std::string(name), function = std::move(function), thunk](vm::NativeCall& call) -> Status {
+  auto native = [name = std::string(name), function = std::move(function),
+                 thunk](vm::NativeCall& call) -> Status {
     auto& isolate = detail::IsolateState::of(call.isolate);
     // What the program printed comes before what the host function may print.
     if (isolate.console.has_output()) DHPVM_TRY(isolate.console.flush());
@@ -39,7 +41,8 @@ Status Engine::define_function(std::string_view name, const detail::HostSignatur
 
 Status Engine::write_trace(const std::string& path) const {
   if (state_->tracer == nullptr) {
-    return Error(ErrorCode::kInvalidArgument, "there is no trace to write: set EngineOptions::trace before the engine is made");
+    return Error(ErrorCode::kInvalidArgument,
+                 "there is no trace to write: set EngineOptions::trace before the engine is made");
   }
   const std::string json = state_->tracer->to_json();
   return write_file(path, std::as_bytes(std::span(json)));

@@ -39,7 +39,8 @@ vm::IsolateOptions machine_options(const IsolateOptions& options, Tracer* tracer
 }
 
 // The arguments of main as a [str] in the reference window.
-Status put_arguments(vm::Isolate& machine, gc::TypeId type, gc::Ref* window, std::span<const std::string> arguments) {
+Status put_arguments(vm::Isolate& machine, gc::TypeId type, gc::Ref* window,
+                     std::span<const std::string> arguments) {
   DHPVM_ASSIGN(gc::Array* const list, machine.new_array(type, static_cast<std::int64_t>(arguments.size())));
   window[0] = reinterpret_cast<gc::Ref>(list);  // keeps the list alive while its elements are made
   for (std::size_t i = 0; i < arguments.size(); ++i) {
@@ -60,12 +61,14 @@ Result<Isolate> Isolate::create(const Module& module, const IsolateOptions& opti
       from, stdlib::Console(first_of(options.standard_output, shared.standard_output),
                             first_of(options.standard_error, shared.standard_error),
                             first_of(options.standard_input, shared.standard_input)));
-  DHPVM_ASSIGN(state->machine, vm::Isolate::create(program, machine_options(options, from->engine->tracer.get())));
+  DHPVM_ASSIGN(state->machine,
+               vm::Isolate::create(program, machine_options(options, from->engine->tracer.get())));
   state->machine->set_host_data(static_cast<stdlib::NativeState*>(state.get()));
   return Isolate(std::move(state));
 }
 
-Result<std::shared_ptr<const detail::Target>> Isolate::find(std::string_view name, const detail::HostSignature& signature) const {
+Result<std::shared_ptr<const detail::Target>> Isolate::find(std::string_view name,
+                                                            const detail::HostSignature& signature) const {
   const bytecode::Module& module = state_->machine->module();
   const auto index = state_->machine->find_export(name);
   if (!index) {
@@ -79,8 +82,8 @@ Result<std::shared_ptr<const detail::Target>> Isolate::find(std::string_view nam
   }
   const bytecode::Signature& program = module.functions[*index].signature;
   if (!detail::matches(module, program, signature)) {
-    return error(ErrorCode::kInvalidArgument, "function '{}' is {} in the program, and the host asks for {}", name,
-                 vm::signature_text(module, program), detail::signature_text(signature));
+    return error(ErrorCode::kInvalidArgument, "function '{}' is {} in the program, and the host asks for {}",
+                 name, vm::signature_text(module, program), detail::signature_text(signature));
   }
   auto target = std::make_shared<detail::Target>(detail::Target{state_, *index, {}});
   for (const bytecode::ValueType& parameter : program.parameters) {
@@ -91,14 +94,16 @@ Result<std::shared_ptr<const detail::Target>> Isolate::find(std::string_view nam
 
 Result<int> Isolate::run_main(std::span<const std::string> arguments) {
   const bytecode::Module& module = state_->machine->module();
-  if (module.entry == bytecode::kNoIndex) return Error(ErrorCode::kNotFound, "the program has no function main");
+  if (module.entry == bytecode::kNoIndex)
+    return Error(ErrorCode::kNotFound, "the program has no function main");
   const bytecode::Signature& signature = module.functions[module.entry].signature;
 
   state_->exit_code.reset();
   const detail::Target target{state_, module.entry, {}};
   detail::Call call(target);
   if (call.has_windows() && !signature.parameters.empty()) {
-    DHPVM_TRY(put_arguments(*state_->machine, signature.parameters[0].type, reinterpret_cast<gc::Ref*>(call.r), arguments));
+    DHPVM_TRY(put_arguments(*state_->machine, signature.parameters[0].type,
+                            reinterpret_cast<gc::Ref*>(call.r), arguments));
   }
   Status status = call.run();
   // Output that could not be written matters more than how the program ended itself.
@@ -117,7 +122,8 @@ Result<Object> Isolate::make_array_of(detail::Kind kind, std::span<const std::in
   const auto rank = static_cast<unsigned>(sizes.size());
   const auto type = state_->machine->linked().find_array_type({static_cast<bytecode::Kind>(kind)}, rank);
   if (rank == 0 || rank > 3 || !type) {
-    return error(ErrorCode::kInvalidArgument, "the program has no arrays of this element type and {} dimensions", rank);
+    return error(ErrorCode::kInvalidArgument,
+                 "the program has no arrays of this element type and {} dimensions", rank);
   }
   DHPVM_ASSIGN(gc::Array* const array, state_->machine->new_array(*type, sizes));
   return detail::ObjectState::wrap(state_, reinterpret_cast<gc::Ref>(array));

@@ -41,7 +41,16 @@ Result<Module> Module::assemble(const Engine& engine, std::string_view text, std
   return Module(std::move(state));
 }
 
-std::vector<std::byte> Module::bytes(bool strip) const { return bytecode::write_module(*state_->module, {.strip = strip}); }
+std::vector<std::byte> Module::bytes(bool strip) const {
+  return bytecode::write_module(*state_->module, {.strip = strip});
+}
+
+Status Module::save(const std::string& path, bool strip) const { return write_file(path, bytes(strip)); }
+
+Status Module::save_text(const std::string& path) const {
+  const std::string text = disassemble();
+  return write_file(path, std::as_bytes(std::span(text)));
+}
 
 std::string Module::disassemble() const { return bytecode::disassemble(*state_->module); }
 

@@ -45,7 +45,8 @@ std::vector<std::int64_t> Object::sizes() const {
   std::vector<std::int64_t> sizes;
   if (!state_ || type_of(*state_).kind != bytecode::TypeKind::kArray) return sizes;
   const auto& array = reinterpret_cast<const gc::Array&>(*state_->root);
-  for (unsigned i = 0; i < type_of(*state_).rank; ++i) sizes.push_back(state_->isolate->machine->dimension(array, i));
+  for (unsigned i = 0; i < type_of(*state_).rank; ++i)
+    sizes.push_back(state_->isolate->machine->dimension(array, i));
   return sizes;
 }
 
@@ -54,7 +55,8 @@ Result<std::span<std::byte>> Object::elements_of(detail::Kind kind, bool write) 
   const bytecode::Type& type = type_of(*state_);
   const auto wanted = static_cast<bytecode::Kind>(kind);
   if (type.kind != bytecode::TypeKind::kArray || type.element.kind != wanted) {
-    return error(ErrorCode::kBadCast, "the object is of type {}, and does not have the elements asked for", type_name());
+    return error(ErrorCode::kBadCast, "the object is of type {}, and does not have the elements asked for",
+                 type_name());
   }
   const auto& array = reinterpret_cast<const gc::Array&>(*state_->root);
   if ((write ? array.writable : array.readable) < array.length) {

@@ -14,7 +14,8 @@ static_assert(static_cast<unsigned>(Kind::kRef) == static_cast<unsigned>(bytecod
                   static_cast<unsigned>(Kind::kF64) == static_cast<unsigned>(bytecode::Kind::kF64),
               "the public table of kinds is the module's");
 
-constexpr std::string_view kKindNames[] = {"bool", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "f32", "f64", "object"};
+constexpr std::string_view kKindNames[] = {"bool", "i8",  "u8",  "i16", "u16", "i32",
+                                           "u32",  "i64", "u64", "f32", "f64", "object"};
 
 std::string type_text(const HostType& type) {
   std::string kind(kKindNames[static_cast<unsigned>(type.kind)]);
@@ -48,7 +49,8 @@ bool matches(const bytecode::Module& module, const bytecode::ValueType& program,
   return type.kind == bytecode::TypeKind::kArray && type.element.kind == kind && type.rank == host.rank;
 }
 
-bool match_all(const bytecode::Module& module, const std::vector<bytecode::ValueType>& program, std::span<const HostType> host) {
+bool match_all(const bytecode::Module& module, const std::vector<bytecode::ValueType>& program,
+               std::span<const HostType> host) {
   return std::equal(program.begin(), program.end(), host.begin(), host.end(),
                     [&](const auto& p, const auto& h) { return matches(module, p, h); });
 }
@@ -78,7 +80,8 @@ std::string signature_text(const HostSignature& signature) {
 }
 
 bool matches(const bytecode::Module& module, const bytecode::Signature& program, const HostSignature& host) {
-  return match_all(module, program.parameters, host.parameters) && match_all(module, program.results, host.results);
+  return match_all(module, program.parameters, host.parameters) &&
+         match_all(module, program.results, host.results);
 }
 
 std::string_view nearest(std::string_view name, const std::vector<std::string_view>& candidates) {

@@ -15,14 +15,17 @@ namespace {
 // What a host hands to the program as a `resource`.
 class HostResource final : public stdlib::ResourceObject {
  public:
-  HostResource(const void* tag, std::shared_ptr<void> object) : ResourceObject(tag), object_(std::move(object)) {}
+  HostResource(const void* tag, std::shared_ptr<void> object)
+      : ResourceObject(tag), object_(std::move(object)) {}
   const std::shared_ptr<void>& object() const { return object_; }
 
  private:
   std::shared_ptr<void> object_;
 };
 
-Error null_error(std::string_view what) { return error(ErrorCode::kNullReference, "{} is needed, and this is null", what); }
+Error null_error(std::string_view what) {
+  return error(ErrorCode::kNullReference, "{} is needed, and this is null", what);
+}
 
 }  // namespace
 
@@ -42,7 +45,9 @@ Status get_text(const Window& window, unsigned slot, std::string_view& text) {
 Status put_copy(Window& window, unsigned slot, Kind kind, const void* data, std::size_t count) {
   vm::Isolate& machine = machine_of(window);
   const auto type = machine.linked().find_array_type({static_cast<bytecode::Kind>(kind)});
-  if (!type) return Error(ErrorCode::kInternal, "a host function returns an array of a type that its caller does not have");
+  if (!type)
+    return Error(ErrorCode::kInternal,
+                 "a host function returns an array of a type that its caller does not have");
   DHPVM_ASSIGN(gc::Array* const array, machine.new_array(*type, static_cast<std::int64_t>(count)));
   const std::size_t bytes = count * bytecode::size_of(static_cast<bytecode::Kind>(kind));
   if (bytes != 0) std::memcpy(array->data, data, bytes);
@@ -68,8 +73,9 @@ Status put_resource(Window& window, unsigned slot, const void* tag, std::shared_
     window.r[slot] = nullptr;
     return {};
   }
-  DHPVM_ASSIGN(gc::Resource* const resource,
-               stdlib::new_resource(machine_of(window), std::make_unique<HostResource>(tag, std::move(object))));
+  DHPVM_ASSIGN(
+      gc::Resource* const resource,
+      stdlib::new_resource(machine_of(window), std::make_unique<HostResource>(tag, std::move(object))));
   window.r[slot] = resource;
   return {};
 }
@@ -77,7 +83,8 @@ Status put_resource(Window& window, unsigned slot, const void* tag, std::shared_
 Status get_resource(const Window& window, unsigned slot, const void* tag, std::shared_ptr<void>& object) {
   if (window.r[slot] == nullptr) return {};
   DHPVM_ASSIGN(const stdlib::ResourceObject* const resource,
-               stdlib::resource_object(static_cast<gc::Ref>(window.r[slot]), tag, "an object of this host function's type"));
+               stdlib::resource_object(static_cast<gc::Ref>(window.r[slot]), tag,
+                                       "an object of this host function's type"));
   object = static_cast<const HostResource*>(resource)->object();
   return {};
 }
@@ -85,8 +92,8 @@ Status get_resource(const Window& window, unsigned slot, const void* tag, std::s
 Error host_failure(const HostCall& call, Error cause) {
   // A host that returns a trap chose how its program ends, or passes on how a nested call ended.
   if (cause.is_trap()) return std::move(cause).with_context(fmt::format("in host function '{}'", call.name));
-  return error(ErrorCode::kHostException, "host function '{}' failed: {}: {}", call.name, to_string(cause.code()),
-               cause.message());
+  return error(ErrorCode::kHostException, "host function '{}' failed: {}: {}", call.name,
+               to_string(cause.code()), cause.message());
 }
 
 Error host_exception(const HostCall& call, std::string_view what) {
