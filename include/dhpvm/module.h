@@ -51,8 +51,8 @@ class DHPVM_API Module {
   // The module as the content of a .bc file. `strip` leaves out names and source lines, as far as running
   // allows: stack traces then say less, exports keep their names.
   std::vector<std::byte> bytes(bool strip = false) const;
-  // The same into a file, which is replaced atomically: on failure (a full disk, say) an existing file is as it
-  // was, and nothing half-written is left. kIo with the system's reason.
+  // The same into a file, which is replaced atomically: on failure (a full disk, say) an existing file is as
+  // it was, and nothing half-written is left. kIo with the system's reason.
   Status save(const std::string& path, bool strip = false) const;
   // disassemble() into a file, in the same way.
   Status save_text(const std::string& path) const;

@@ -11,7 +11,7 @@ namespace dhpvm {
 // and its JSON are made from this table; rows may be added in any version.
 #define DHPVM_STATISTICS(X)                                                      \
   X(host_calls, count, "calls from C++ into the program")                        \
-  X(run_time, ns, "time in calls from the host, nested ones counted once")       \
+  X(main_time, ns, "time in Isolate::run_main")                                  \
   X(fuel_used, count, "calls, turns of loops and iterations of parallel loops")  \
   X(parallel_loops, count, "executions of `parallel for`")                       \
   X(parallel_iterations, count, "iterations in all of them")                     \

@@ -48,7 +48,7 @@ Status Console::write(std::string_view text) {
   // A text larger than the buffer is not worth a copy.
   if (text.size() >= kBufferSize) {
     DHPVM_TRY(flush());
-    return output_(text);
+    return put(text);
   }
   buffer_ += text;
   if (buffer_.size() >= kBufferSize) return flush_buffer();
@@ -56,9 +56,15 @@ Status Console::write(std::string_view text) {
   return {};
 }
 
+Status Console::put(std::string_view text) {
+  Status status = output_(text);
+  if (!status.ok() && !failure_) failure_ = status.error();
+  return status;
+}
+
 Status Console::flush_buffer() {
   // Emptied in any case: what could not be written now will not be written by trying again.
-  Status status = output_(buffer_);
+  Status status = put(buffer_);
   buffer_.clear();
   return status;
 }

@@ -5,9 +5,11 @@
 
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "dhpvm/result.h"
 
@@ -34,6 +36,10 @@ class Console {
   // Nothing to do for an empty buffer: cheap enough for the end of each call from the host.
   Status flush() { return buffer_.empty() ? Status() : flush_buffer(); }
   bool has_output() const { return !buffer_.empty(); }
+  // The first failure to write, once. The machine turns errors of natives into traps; whoever called the
+  // program asks here for what really went wrong.
+  bool has_failed() const { return failure_.has_value(); }
+  Error take_failure() { return *std::exchange(failure_, std::nullopt); }
 
   // The next line without its line end. False at the end of the stream.
   Result<bool> read_line(std::string& line);
@@ -42,6 +48,7 @@ class Console {
 
  private:
   Status flush_buffer();
+  Status put(std::string_view text);
   Result<bool> fill();  // reads more input; false at its end
 
   static constexpr std::size_t kBufferSize = 16 * 1024;
@@ -49,6 +56,7 @@ class Console {
   Reader input_;
   bool flush_each_line_;  // somebody is watching
   std::string buffer_;
+  std::optional<Error> failure_;
   std::string pending_;           // input that was read, but not asked for yet
   std::size_t pending_from_ = 0;  // the part of it that was
 };

@@ -18,6 +18,13 @@ struct Machine {
 
 Machine& machine_in(std::byte* storage) { return *std::launder(reinterpret_cast<Machine*>(storage)); }
 
+// The host sees what the program printed when the outermost call returns, trap or not. Output that could not
+// be written is no trap: a program cannot help a closed pipe or a full disk.
+Status finish_output(stdlib::Console& console, Status status) {
+  (void)console.flush();  // remembers its failure
+  return console.has_failed() ? Status(console.take_failure()) : status;
+}
+
 }  // namespace
 
 Call::Call(const Target& target) : target_(target) {
@@ -67,10 +74,9 @@ Status Call::run() {
   IsolateState& isolate = *target_.isolate;
   ++isolate.depth;
   Status status = machine_in(machine_).invocation.run();
-  if (--isolate.depth == 0 && isolate.console.has_output()) [[unlikely]] {
-    // The host sees what the program printed when the call returns, trap or not.
-    Status flushed = isolate.console.flush();
-    if (status.ok()) status = std::move(flushed);
+  --isolate.depth;
+  if (isolate.console.has_output() || isolate.console.has_failed()) [[unlikely]] {
+    if (isolate.depth == 0) return finish_output(isolate.console, std::move(status));
   }
   return status;
 }

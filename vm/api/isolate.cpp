@@ -105,8 +105,11 @@ Result<int> Isolate::run_main(std::span<const std::string> arguments) {
     DHPVM_TRY(put_arguments(*state_->machine, signature.parameters[0].type,
                             reinterpret_cast<gc::Ref*>(call.r), arguments));
   }
+  const auto begin = std::chrono::steady_clock::now();
   Status status = call.run();
-  // Output that could not be written matters more than how the program ended itself.
+  state_->main_time += std::chrono::steady_clock::now() - begin;
+  // An error that is no trap, such as a full disk below standard output, goes before how the program ended
+  // itself.
   if (state_->exit_code && (status.ok() || status.error().is_trap())) return *state_->exit_code;
   if (!status.ok()) return std::move(status).error();
   return signature.results.empty() ? 0 : detail::from_register<std::int32_t>(call.p[0]);
@@ -139,7 +142,7 @@ Statistics Isolate::statistics() const {
   const gc::HeapStats& heap = stats.heap;
   Statistics result;
   result.host_calls = stats.host_calls;
-  result.run_time = static_cast<std::uint64_t>(stats.run_time.count());
+  result.main_time = static_cast<std::uint64_t>(state_->main_time.count());
   result.fuel_used = stats.fuel_used;
   result.parallel_loops = stats.parallel_loops;
   result.parallel_iterations = stats.parallel_iterations;

@@ -2,6 +2,7 @@
 // What stands behind the handles of the public API.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -45,6 +46,7 @@ struct IsolateState : stdlib::NativeState {
   std::shared_ptr<ModuleState> module;
   std::unique_ptr<vm::Isolate> machine;
   unsigned depth = 0;  // calls from the host that are active
+  std::chrono::nanoseconds main_time{0};
 };
 
 struct Target {
