@@ -2,6 +2,7 @@
 #include "compiler/diagnostics.h"
 
 #include <algorithm>
+#include <numeric>
 #include <tuple>
 
 #include "compiler/snippet.h"
@@ -92,13 +93,17 @@ Diagnostic& Diagnostics::add(Severity severity, SourceRange range, std::string m
 }
 
 std::string Diagnostics::render(bool colour) const {
-  std::vector<const Diagnostic*> sorted;
-  for (const Diagnostic& d : diagnostics_) sorted.push_back(&d);
-  std::stable_sort(sorted.begin(), sorted.end(),
-                   [](const Diagnostic* a, const Diagnostic* b) { return order(*a) < order(*b); });
+  std::vector<std::size_t> sorted(diagnostics_.size());
+  std::iota(sorted.begin(), sorted.end(), std::size_t{0});
+  // The index breaks ties: what was said first comes first.
+  std::sort(sorted.begin(), sorted.end(), [&](std::size_t a, std::size_t b) {
+    return std::tuple_cat(order(diagnostics_[a]), std::tuple(a)) <
+           std::tuple_cat(order(diagnostics_[b]), std::tuple(b));
+  });
   // A generic function that is instantiated twice says the same thing twice.
-  const auto same = [](const Diagnostic* a, const Diagnostic* b) {
-    return order(*a) == order(*b) && a->message == b->message;
+  const auto same = [&](std::size_t a, std::size_t b) {
+    return order(diagnostics_[a]) == order(diagnostics_[b]) &&
+           diagnostics_[a].message == diagnostics_[b].message;
   };
   const auto unique_end = std::unique(sorted.begin(), sorted.end(), same);
   const auto duplicates = static_cast<std::size_t>(sorted.end() - unique_end);
@@ -107,8 +112,8 @@ std::string Diagnostics::render(bool colour) const {
   Renderer renderer(sources_, colour ? kColoured : kPlain);
   std::size_t errors_shown = 0;
   for (std::size_t i = 0; i < sorted.size() && i < kMaxShown; ++i) {
-    renderer.diagnostic(*sorted[i]);
-    if (sorted[i]->severity == Severity::kError) ++errors_shown;
+    renderer.diagnostic(diagnostics_[sorted[i]]);
+    if (diagnostics_[sorted[i]].severity == Severity::kError) ++errors_shown;
   }
   const std::size_t hidden = error_count_ - std::min(error_count_, errors_shown + duplicates);
   if (hidden == 1) renderer.line("1 more error");

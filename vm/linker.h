@@ -59,9 +59,7 @@ struct LinkedKernel {
   std::uint16_t scalars;       // captured, behind the indices in P
   std::uint16_t accumulators;  // behind the scalars
   std::uint16_t arrays;        // captured, in R
-  bool overwrites_scalars;     // some instruction may write a captured scalar's register: restore it per
-                               // iteration
-  bool overwrites_arrays;      // likewise for the captured arrays
+  bool overwrites_scalars;     // its results reach into the registers of the scalars
 };
 
 class LinkedModule {
