@@ -63,14 +63,24 @@ void store(std::byte* address, T value) {
   std::memcpy(address, &value, sizeof(T));
 }
 
+// The fields of an instruction are loaded one by one: that is one machine instruction each, less than shifts
+// and masks.
+static_assert(std::endian::native == std::endian::little,
+              "code words are little-endian, and read where they are");
+std::uint16_t operand(const Word* pc, unsigned field) {
+  std::uint16_t value;
+  std::memcpy(&value, reinterpret_cast<const std::byte*>(pc) + 2 * field, sizeof(value));
+  return value;
+}
+
 std::uint64_t multiply_high(std::uint64_t x, std::uint64_t y) {
   __extension__ using U128 = unsigned __int128;
   return static_cast<std::uint64_t>(U128{x} * y >> 64);
 }
 
-#define A bytecode::a_of(*pc)
-#define B bytecode::b_of(*pc)
-#define C bytecode::c_of(*pc)
+#define A operand(pc, 1)
+#define B operand(pc, 2)
+#define C operand(pc, 3)
 #define BC bytecode::bc_of(*pc)
 #define X pc[1]
 
@@ -89,17 +99,6 @@ std::uint64_t multiply_high(std::uint64_t x, std::uint64_t y) {
     SLOW(Trap);                    \
   } while (false)
 
-#define NEXT_FRAME(top, callee) \
-  reinterpret_cast<Frame*>(reinterpret_cast<std::byte*>(top) + (callee)->frame_bytes)
-
-// The barrier keeps the compiler from making a call to memset of it, for which it would have to save
-// registers.
-#define NULL_REFERENCES(first, last)                 \
-  for (std::uint32_t i = (first); i < (last); ++i) { \
-    r[i] = nullptr;                                  \
-    __asm__ volatile("" : "+r"(i));                  \
-  }
-
 #ifdef DHPVM_TAIL_CALLS
 
 struct Handler;
@@ -112,20 +111,20 @@ struct Handler {
   [[clang::preserve_none]] void (*run)(DHPVM_STATE);
 };
 
-#define DHPVM_DEFINE(structure, memory)                    \
-  struct structure {                                       \
-    static constexpr bool kMemory = memory;                \
-    template <bool kRaces>                                 \
-    [[clang::preserve_none]] static void run(DHPVM_STATE); \
-  };                                                       \
-  template <bool kRaces>                                   \
+#define DHPVM_DEFINE(structure, memory, attributes)                   \
+  struct structure {                                                  \
+    static constexpr bool kMemory = memory;                           \
+    template <bool kRaces>                                            \
+    attributes [[clang::preserve_none]] static void run(DHPVM_STATE); \
+  };                                                                  \
+  template <bool kRaces>                                              \
   [[clang::preserve_none]] void structure::run(DHPVM_STATE)
-#define OP(name) DHPVM_DEFINE(Op##name, false)
-#define MEMORY_OP(name) DHPVM_DEFINE(Op##name, true)
-#define INTERNAL_OP(name) DHPVM_DEFINE(Op##name, false)
-#define SLOW_OP(name) DHPVM_DEFINE(Slow##name, false)
+#define OP(name) DHPVM_DEFINE(Op##name, false, )
+#define MEMORY_OP(name) DHPVM_DEFINE(Op##name, true, )
+#define INTERNAL_OP(name) DHPVM_DEFINE(Op##name, false, )
+#define SLOW_OP(name) DHPVM_DEFINE(Slow##name, false, [[gnu::noinline]])
 
-#define DISPATCH() [[clang::musttail]] return table[bytecode::op_of(*pc)].run(DHPVM_STATE_VALUES)
+#define DISPATCH() [[clang::musttail]] return table[operand(pc, 0)].run(DHPVM_STATE_VALUES)
 #define NEXT(words) \
   do {              \
     pc += (words);  \
@@ -205,7 +204,7 @@ void run(Context& context) {
   Frame* fp = context.frame;
   std::int64_t ticks = context.ticks;
 dispatch:
-  switch (bytecode::op_of(*pc)) {
+  switch (operand(pc, 0)) {
     // clang-format off: the order matters
 #include "vm/ops/control.inc"
 #include "vm/ops/call.inc"

@@ -28,9 +28,10 @@ Result<std::unique_ptr<Isolate>> Isolate::create(std::shared_ptr<const LinkedMod
 
 Status Isolate::start() {
   Context& context = *context_;
-  // Each of the three stacks could take the whole limit. Pages that are not touched cost nothing.
+  // Each of the four stacks could take the whole limit. Pages that are not touched cost nothing.
   const std::size_t stack_bytes = gc::round_up(options_.limits.stack_bytes, kPage);
-  for (gc::Reservation* stack : {&context.primitive_stack, &context.reference_stack, &context.frame_stack}) {
+  for (gc::Reservation* stack :
+       {&context.primitive_stack, &context.reference_stack, &context.frame_stack, &context.local_stack}) {
     *stack = gc::Reservation(stack_bytes + kPage, kPage);
     if (stack->data() == nullptr) {
       return error(ErrorCode::kOutOfMemory,
@@ -41,10 +42,10 @@ Status Isolate::start() {
   context.p = reinterpret_cast<std::uint64_t*>(context.primitive_stack.data());
   context.r = reinterpret_cast<gc::Ref*>(context.reference_stack.data());
   context.frame = reinterpret_cast<Frame*>(context.frame_stack.data());
-  *context.frame = {
-      &kExitCode,         context.p,
-      context.r,          nullptr,
-      &context.outermost, static_cast<std::int64_t>(std::min<std::size_t>(stack_bytes, INT64_MAX))};
+  *context.frame = Frame{};
+  context.frame->function = &context.outermost;
+  context.frame->stack_left = static_cast<std::int64_t>(stack_bytes);
+  context.local_end = context.local_stack.data() + stack_bytes;
   context.string_constants.resize(linked_->module().strings.size());
 
   gc::HeapOptions heap_options;
@@ -79,8 +80,8 @@ void Isolate::visit_roots(gc::RootVisitor& visitor) {
   const Context& context = *context_;
   auto* const bottom = reinterpret_cast<gc::Ref*>(context.reference_stack.data());
   const gc::Ref* end = context.r + context.frame->function->reference_registers;
-  for (const Frame* frame = context.frame; frame->caller != nullptr; frame = frame->caller) {
-    end = std::max<const gc::Ref*>(end, frame->caller_r + frame->caller->function->reference_registers);
+  for (const Frame* frame = context.frame; frame->caller_r != nullptr; --frame) {
+    end = std::max<const gc::Ref*>(end, frame->caller_r + (frame - 1)->function->reference_registers);
   }
   visitor.visit_range(bottom, static_cast<std::size_t>(end - bottom));
 }
