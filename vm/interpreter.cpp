@@ -63,24 +63,14 @@ void store(std::byte* address, T value) {
   std::memcpy(address, &value, sizeof(T));
 }
 
-// The fields of an instruction are loaded one by one: that is one machine instruction each, less than shifts
-// and masks.
-static_assert(std::endian::native == std::endian::little,
-              "code words are little-endian, and read where they are");
-std::uint16_t operand(const Word* pc, unsigned field) {
-  std::uint16_t value;
-  std::memcpy(&value, reinterpret_cast<const std::byte*>(pc) + 2 * field, sizeof(value));
-  return value;
-}
-
 std::uint64_t multiply_high(std::uint64_t x, std::uint64_t y) {
   __extension__ using U128 = unsigned __int128;
   return static_cast<std::uint64_t>(U128{x} * y >> 64);
 }
 
-#define A operand(pc, 1)
-#define B operand(pc, 2)
-#define C operand(pc, 3)
+#define A bytecode::a_of(*pc)
+#define B bytecode::b_of(*pc)
+#define C bytecode::c_of(*pc)
 #define BC bytecode::bc_of(*pc)
 #define X pc[1]
 
@@ -124,7 +114,7 @@ struct Handler {
 #define INTERNAL_OP(name) DHPVM_DEFINE(Op##name, false, )
 #define SLOW_OP(name) DHPVM_DEFINE(Slow##name, false, [[gnu::noinline]])
 
-#define DISPATCH() [[clang::musttail]] return table[operand(pc, 0)].run(DHPVM_STATE_VALUES)
+#define DISPATCH() [[clang::musttail]] return table[bytecode::op_of(*pc)].run(DHPVM_STATE_VALUES)
 #define NEXT(words) \
   do {              \
     pc += (words);  \
@@ -204,7 +194,7 @@ void run(Context& context) {
   Frame* fp = context.frame;
   std::int64_t ticks = context.ticks;
 dispatch:
-  switch (operand(pc, 0)) {
+  switch (bytecode::op_of(*pc)) {
     // clang-format off: the order matters
 #include "vm/ops/control.inc"
 #include "vm/ops/call.inc"
