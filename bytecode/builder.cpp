@@ -4,8 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 #include <utility>
+
+#include "bytecode/names.h"
 
 namespace dhpvm::bytecode {
 
@@ -64,10 +65,7 @@ void ModuleBuilder::implement(std::uint32_t type, Implementation implementation)
 }
 
 std::string ModuleBuilder::describe(ValueType type) const {
-  constexpr std::string_view kNames[] = {"bool", "i8",  "u8",  "i16", "u16", "i32",
-                                         "u32",  "i64", "u64", "f32", "f64"};
-  return type.is_ref() ? module_.types[type.type].name
-                       : std::string(kNames[static_cast<std::size_t>(type.kind)]);
+  return type.is_ref() ? module_.types[type.type].name : std::string(name_of(type.kind));
 }
 
 std::uint32_t ModuleBuilder::array_type(ValueType element, std::uint8_t rank) {

@@ -16,6 +16,7 @@ std::uint32_t round_up(std::uint32_t value, std::uint32_t alignment) {
 
 void layout(Type& type) {
   const bool is_class = type.kind == TypeKind::kClass;
+  if (!is_class && type.kind != TypeKind::kStruct) return;
   std::uint32_t at = is_class ? kHeaderBytes : 0;
   // References first, so that the collector traces one contiguous range; then decreasing sizes, so that no
   // padding is ever needed between fields.

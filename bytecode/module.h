@@ -84,7 +84,8 @@ struct Type {
   bool operator==(const Type&) const = default;
 };
 
-// Computes Field::offset and Type::size. The rule, on which compiler, verifier and code generator agree:
+// Computes Field::offset and Type::size of a class or struct; other types are left alone. The rule, on which
+// compiler, verifier and code generator agree:
 //   class:  8-byte header, then the references in declaration order, then the primitives in decreasing size,
 //           declaration order within a size; the size is rounded up to 8.
 //   struct: the same without a header; the size is rounded up to the largest alignment in it; an empty one

@@ -52,7 +52,8 @@ TEST_F(HeapAllocation, KeepsWhatIsReachable) {
 TEST_F(HeapAllocation, FullCollectionFreesEverythingUnreachable) {
   make_heap();
   roots_.slots.assign(1, nullptr);
-  for (int i = 0; i < 100'000; ++i) roots_.slots[0] = ref(make_pair(reinterpret_cast<Pair*>(roots_.slots[0])));
+  for (int i = 0; i < 100'000; ++i)
+    roots_.slots[0] = ref(make_pair(reinterpret_cast<Pair*>(roots_.slots[0])));
   full();
   EXPECT_EQ(heap_->stats().live_bytes, 100'000 * 32u);
   roots_.slots.clear();

@@ -63,6 +63,9 @@ class Isolate final : private gc::RootProvider {
   // one started. May be called from any thread and from a signal handler.
   void interrupt() { interrupted_.store(true, std::memory_order_relaxed); }
 
+  // For native functions that wait: kInterrupted or kDeadline if the running program has to stop now.
+  Status poll();
+
   std::uint64_t fuel_left() const;
   // Replaces what is left. From native functions as well.
   void set_fuel(std::uint64_t fuel);
