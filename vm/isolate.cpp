@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "offload/memory/buffer_pool.h"
 #include "vm/context.h"
 
 namespace dhpvm::vm {
@@ -48,6 +49,8 @@ Status Isolate::start() {
   context.local_end = context.local_stack.data() + stack_bytes;
   context.string_constants.resize(linked_->module().strings.size());
 
+  pool_ = std::make_unique<offload::BufferPool>(
+      offload::BufferPoolOptions{.budget_bytes = options_.limits.off_heap_bytes});
   gc::HeapOptions heap_options;
   heap_options.limit_bytes = options_.limits.heap_bytes;
   heap_options.nursery_bytes = options_.nursery_bytes;
@@ -109,6 +112,8 @@ IsolateStats Isolate::stats() const {
   stats.parallel_loops = context.parallel_loops;
   stats.parallel_iterations = context.parallel_iterations;
   stats.run_time = context.run_time;
+  stats.off_heap_bytes = context.off_heap_bytes;
+  stats.off_heap_peak_bytes = context.off_heap_peak_bytes;
   stats.heap = heap_->stats();
   return stats;
 }
