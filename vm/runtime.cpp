@@ -27,20 +27,26 @@ constexpr std::uint64_t kBulkBytes = std::uint64_t{8} << 20;
 
 gc::TypeId type_operand(const Context& context) { return static_cast<gc::TypeId>(context.pc[1]); }
 
-bool check_clock_and_interrupt(Context& context) {
-  ++context.safepoints;
+// Why the program has to stop now.
+Status stop_reason(Context& context) {
   if (context.interrupted->load(std::memory_order_relaxed)) {
     context.interrupted->store(false, std::memory_order_relaxed);
-    raise(context, Error(ErrorCode::kInterrupted, "another thread asked the program to stop"));
-    return false;
+    return Error(ErrorCode::kInterrupted, "another thread asked the program to stop");
   }
   if (context.deadline && std::chrono::steady_clock::now() >= *context.deadline) {
     const auto limit = context.isolate->options().limits.deadline;
-    raise(context, error(ErrorCode::kDeadline, "the call took longer than {} ms",
-                         std::chrono::duration<double, std::milli>(limit).count()));
-    return false;
+    return error(ErrorCode::kDeadline, "the call took longer than {} ms",
+                 std::chrono::duration<double, std::milli>(limit).count());
   }
-  return true;
+  return {};
+}
+
+bool check_clock_and_interrupt(Context& context) {
+  ++context.safepoints;
+  Status status = stop_reason(context);
+  if (status.ok()) return true;
+  raise(context, std::move(status).error());
+  return false;
 }
 
 // Errors of the embedding program's families become traps of the running program.
@@ -52,6 +58,8 @@ Error as_trap(Error failure) {
 }
 
 }  // namespace
+
+Status Isolate::poll() { return stop_reason(*context_); }
 
 bool refill_ticks(Context& context) {
   context.ticks = 0;
