@@ -54,11 +54,13 @@ struct Field {
   std::string name;
   ValueType type;
   std::uint32_t offset = 0;  // filled in by layout()
+  bool operator==(const Field&) const = default;
 };
 
 struct Method {
   std::string name;
   Signature signature;  // without the receiver
+  bool operator==(const Method&) const = default;
 };
 
 // A class's answer to one interface: its function for each method, in the interface's order. Each takes the
@@ -66,6 +68,7 @@ struct Method {
 struct Implementation {
   std::uint32_t interface = 0;
   std::vector<std::uint32_t> functions;
+  bool operator==(const Implementation&) const = default;
 };
 
 struct Type {
@@ -78,17 +81,21 @@ struct Type {
                            // is {kRef, type of kind kStruct}.
   std::uint8_t rank = 1;   // kArray: 1 to 3
   std::uint32_t size = 0;  // kClass, kStruct: bytes, filled in by layout()
+  bool operator==(const Type&) const = default;
 };
 
-// Computes Field::offset and Type::size. The rule, on which compiler, verifier and code generator agree:
+// Computes Field::offset and Type::size of a class or struct; other types are left alone. The rule, on which
+// compiler, verifier and code generator agree:
 //   class:  8-byte header, then the references in declaration order, then the primitives in decreasing size,
 //           declaration order within a size; the size is rounded up to 8.
-//   struct: the same without a header; the size is rounded up to the largest alignment in it (1 if empty).
+//   struct: the same without a header; the size is rounded up to the largest alignment in it; an empty one
+//           takes 1 byte.
 void layout(Type& type);
 
 struct LocalArray {
   Kind kind = Kind::kF32;  // not kRef
   std::uint32_t count = 0;
+  bool operator==(const LocalArray&) const = default;
 };
 
 // A position in the source: from `pc` (a word offset inside the function) on, until the next entry.
@@ -97,6 +104,7 @@ struct Line {
   std::uint32_t file = kNoIndex;  // index into Module::strings
   std::uint32_t line = 0;         // 1-based
   std::uint32_t column = 0;       // 1-based; 0 when unknown
+  bool operator==(const Line&) const = default;
 };
 
 struct Function {
@@ -109,12 +117,14 @@ struct Function {
   std::uint32_t code_offset = 0;  // in words, into Module::code
   std::uint32_t code_size = 0;    // in words
   std::vector<Line> lines;        // sorted by pc; empty when stripped
+  bool operator==(const Function&) const = default;
 };
 
 // A native function, found by name when the module is linked: "io.write", "host.log".
 struct Import {
   std::string name;
   Signature signature;
+  bool operator==(const Import&) const = default;
 };
 
 enum class ReductionOp : std::uint8_t { kAdd, kMul, kMin, kMax, kAnd, kOr, kXor };
@@ -122,6 +132,7 @@ enum class ReductionOp : std::uint8_t { kAdd, kMul, kMin, kMax, kAnd, kOr, kXor 
 struct Reduction {
   ReductionOp op = ReductionOp::kAdd;
   Kind kind = Kind::kF64;  // kBool only with kAnd, kOr, kXor; floating-point only with the first four
+  bool operator==(const Reduction&) const = default;
 };
 
 // One `parallel for`. Its function takes
@@ -145,6 +156,7 @@ struct KernelRecord {
   std::string device_hint;            // `@device("gpu")`, or empty
   std::uint64_t batch_hint = 0;       // `@batch(n)` iterations, or 0
   bool fast_math = false;             // `@fastmath`
+  bool operator==(const KernelRecord&) const = default;
 };
 constexpr std::uint32_t kReductionBlock = 4096;
 constexpr std::uint32_t kReductionLanes = 32;
@@ -161,6 +173,7 @@ struct Module {
   std::string_view name_of(const Function& function) const {
     return function.name == kNoIndex ? std::string_view("?") : std::string_view(strings[function.name]);
   }
+  bool operator==(const Module&) const = default;
 };
 
 }  // namespace dhpvm::bytecode
