@@ -9,8 +9,6 @@
 #include <deque>
 #include <functional>
 #include <map>
-#include <memory>
-#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -101,6 +99,7 @@ class BodyChecker {
  private:
   using E = hir::Expr*;
   using Range = SourceRange;
+  using Body = std::vector<hir::Stmt*>;
 
   // --- building (build.cpp)
   E make(hir::ExprKind kind, const Type* type, Range range) { return analysis_.make(kind, type, range); }
@@ -118,9 +117,11 @@ class BodyChecker {
   hir::Stmt* evaluate(E value);
   hir::Local* temporary(const Type* type);
   // `value` if evaluating it twice is free of effects and cost; otherwise a temporary, whose declaration is
-  // added to `statements`.
-  E stable(E value, std::vector<hir::Stmt*>& statements);
-  E in_block(std::vector<hir::Stmt*> statements, E value, Range range);
+  // added to `before`.
+  E stable(E value, Body& before);
+  E in_block(Body statements, E value, Range range);
+  // for i in 0..high { body(i) }
+  hir::Stmt* count_loop(E high, Range range, const std::function<Body(E index)>& body);
   const Type* basic(TypeKind kind) const { return analysis_.basic(kind); }
   const Type* error_type() const { return basic(TypeKind::kError); }
   TypeTable& types() { return analysis_.types(); }
@@ -134,7 +135,7 @@ class BodyChecker {
   void close_scope() { frame_->scopes.pop_back(); }
   Variable* declare(const ast::Name& name, const Type* type, VariableKind kind);
   Variable* declare_hidden(std::string_view name, const Type* type, VariableKind kind, Range range);
-  Variable* find_variable(std::string_view name);  // as it is seen in the frame that declares it
+  Variable* find_variable(std::string_view name);   // as the frame that declares it sees it
   Variable* see(Variable* variable, Range range);  // as it is seen here: captured where needed
   E read_variable(Variable* variable, Range range);
   E this_value(Range range);
@@ -148,14 +149,16 @@ class BodyChecker {
   ModuleSymbols* module_named(const ast::Expr& expr);
 
   // --- conversions (convert.cpp)
-  E value(const ast::Expr& expr, const Type* expected = nullptr);  // not void
-  E value_as(const ast::Expr& expr, const Type* target);           // of type `target`
+  E operand_value(const ast::Expr& expr, const Type* expected = nullptr);  // not void
+  E value(const ast::Expr& expr, const Type* expected = nullptr);          // nor a fixed array
+  E value_as(const ast::Expr& expr, const Type* target);                   // of type `target`
   E coerce(E expr, const Type* target, Range range);
   bool can_coerce(const Type* from, const Type* to);
   E cast(const ast::Expr& expr);
   E is_type(const ast::Expr& expr, Condition* facts);
 
   // --- expressions (expr.cpp)
+  // `expected` is a hint: literals and closures adapt to it, but the result may have another type.
   E expr(const ast::Expr& expr, const Type* expected = nullptr);
   E dispatch(const ast::Expr& expr, const Type* expected);
   E int_literal(const ast::Expr& expr, bool negative, const Type* expected);
@@ -166,10 +169,10 @@ class BodyChecker {
   const Type* common_type(E& left, Range left_range, E& right, Range right_range);
   E array_literal(const ast::Expr& expr, const Type* expected);
   E new_array(const ast::Expr& expr);
+  bool has_zero(const Type* type);
   E index_expr(const ast::Expr& expr);
   E index_of(E array, const ast::Expr& expr);
   E index_value(const ast::Expr& expr);
-  E checked_member(const ast::Expr& expr, const Type* expected);
   E unwrap_expr(const ast::Expr& expr);
   static bool is_flexible(const ast::Expr& expr);
   static bool has_float_literal(const ast::Expr& expr);
@@ -178,15 +181,13 @@ class BodyChecker {
   E unary_expr(const ast::Expr& expr, const Type* expected);
   E binary_expr(const ast::Expr& expr, const Type* expected);
   bool operands_of(const ast::Expr& expr, const Type* expected, E& left, E& right);
-  E arithmetic(hir::Binary op, E left, E right, const ast::Expr& expr);
+  E arithmetic_on(hir::Binary op, E left, E right, Range range, Range operator_range);
   E comparison(hir::Binary op, const ast::Expr& expr, Condition* facts);
   E shift(hir::Binary op, const ast::Expr& expr, const Type* expected);
   E coalesce(const ast::Expr& expr, const Type* expected);
-  E arithmetic_on(hir::Binary op, E left, E right, Range range, Range operator_range);
 
   // --- narrowing (narrowing.cpp)
   Condition condition(const ast::Expr& expr);
-  E condition_value(const ast::Expr& expr);
   void null_test(const ast::Expr& tested, bool equal, Condition& condition);
   Variable* narrowable(const ast::Expr& expr);
   const Type* narrowed_type(const Variable* variable) const;
@@ -200,12 +201,14 @@ class BodyChecker {
   // --- members (members.cpp)
   E member(const ast::Expr& expr, const Type* expected);
   E member_of(E object, const ast::Expr& expr);
-  E safe_member(const ast::Expr& expr, const ast::Expr* call, const Type* expected);
+  E module_member(ModuleSymbols& module, const ast::Expr& expr, const Type* expected);
+  E safe_member(const ast::Expr& expr, const ast::Expr* call);
+  E receiver(const ast::Expr& expr);
   E type_constant(const Type* type, const ast::Expr& expr);
   E field(E object, std::uint32_t index, Range range);
   E array_member(E object, const ast::Expr& expr);
-  E not_null(E object, const ast::Expr& object_expr, std::string_view member);
   void report_missing_member(const Type* type, const ast::Name& name, bool called);
+  void report_missing_in_module(ModuleSymbols& module, std::string_view as, const ast::Name& name);
   const Type* primitive_named(const ast::Expr& expr);
   E hoisted(const ast::Expr& expr);
   bool path_of(const ast::Expr& expr, std::string& path, Variable*& root);
@@ -214,28 +217,38 @@ class BodyChecker {
   E call_expr(const ast::Expr& expr, const Type* expected);
   E call_name(const ast::Expr& expr, const Type* expected);
   E call_member(const ast::Expr& expr, const Type* expected);
+  E call_module(ModuleSymbols& module, const ast::Expr& member, const ast::Expr& call, const Type* expected);
   E call_method(E object, const ast::Expr& member, const ast::Expr& call, const Type* expected);
-  E call_method_of(E object, FunctionSymbol& symbol, const ast::Expr& call, const Type* expected, Range range);
+  E call_method_of(E object, FunctionSymbol& symbol, const ast::Expr& call, const Type* expected);
   E call_interface(E object, const ast::Expr& member, const ast::Expr& call);
   E call_function(FunctionSymbol& symbol, const ast::Expr& call, const Type* expected);
   E call_instance(FunctionInstance& instance, std::vector<E> arguments, Range range);
   E call_value(E function, const ast::Expr& call);
-  E construct(NominalSymbol& symbol, const ast::Expr& call, const Type* expected);
-  E construct_type(const Type* type, const ast::Expr& call, const std::vector<E>* ready);
-  E construct_weak(const ast::Expr& call, const Type* expected);
-  std::vector<E> required_fields(Nominal& nominal, const ast::Expr& call);
-  E call_module(ModuleSymbols& module, const ast::Expr& member, const ast::Expr& call, const Type* expected);
+  E invoke(E object, std::string_view method, std::vector<E> arguments, Range range);
+  FunctionInstance* instance_for(FunctionSymbol& symbol, Nominal* owner, const ast::Expr& call,
+                                 const Type* expected, std::vector<E>& ready);
+  static Callee callee_of(const FunctionInstance& instance);
 
   // --- arguments (arguments.cpp)
   // For each parameter the argument's expression, null where its default serves. False after a diagnostic.
   bool match_arguments(const Callee& callee, const ast::Expr& call, std::vector<const ast::Expr*>& matched);
-  // `ready` holds arguments that inference has checked already. `statements` receives what must be evaluated
-  // first when named arguments stand in another order than the parameters.
-  std::vector<E> arguments(const Callee& callee, const ast::Expr& call, const std::vector<E>* ready,
-                           std::vector<hir::Stmt*>& statements);
+  // One value per parameter. `ready` holds arguments that inference has checked already. `before` receives
+  // what must be evaluated first when named arguments stand in another order than the parameters.
+  bool arguments(const Callee& callee, const ast::Expr& call, const std::vector<E>* ready, Body& before,
+                 std::vector<E>& values);
   E fallback_value(const ast::Expr& expr, const Type* type, const TypeContext& context);
-  void check_all(const ast::Expr& call);  // of a wrong call: finds mistakes inside the arguments
-  Callee callee_of(FunctionInstance& instance);
+  void check_all(const ast::Expr& call);  // finds mistakes inside the arguments of a wrong call
+  bool expect_arguments(const ast::Expr& call, std::size_t least, std::size_t most, std::string_view usage);
+
+  // --- construction (construct.cpp)
+  E construct(NominalSymbol& symbol, const ast::Expr& call, const Type* expected);
+  E construct_type(const Type* type, const ast::Expr& call, const std::vector<E>* ready);
+  E construct_weak(const ast::Expr& call, const Type* expected);
+  void begin_init(FunctionInstance& instance);
+  void end_init(Range range);
+  void require_initialised(Range range, std::string_view use);
+  std::string unassigned_names() const;
+  bool in_init_frame() const { return init_ != nullptr && frame_->outer == nullptr; }
 
   // --- inference (inference.cpp)
   struct Inference {
@@ -243,47 +256,46 @@ class BodyChecker {
     std::vector<const Type*> arguments;  // null while unknown
     TypeContext context;                 // of the declaration, with the bindings known so far
   };
-  bool infer(Inference& inference, const std::string& name, Range declared,
-             const std::vector<const ast::Type*>& parameter_types, const ast::Type* result,
-             const Callee& callee, const ast::Expr& call, const Type* expected, std::vector<E>& ready);
-  bool unify(const ast::Type* pattern, const Type* type, Inference& inference);
+  bool infer(Inference& inference, const Callee& callee, const std::vector<const ast::Type*>& patterns,
+             const ast::Type* result, const ast::Expr& call, const Type* expected, std::vector<E>& ready);
+  void unify(const ast::Type* pattern, const Type* type, Inference& inference);
   bool mentions_unknown(const ast::Type* pattern, const Inference& inference);
   void bind(Inference& inference, std::size_t index, const Type* type);
-  std::vector<const Type*> resolve_all(const std::vector<ast::Type*>& written);
+  bool resolve_all(const std::vector<ast::Type*>& written, std::vector<const Type*>& types);
 
   // --- closures (closures.cpp)
-  // `parameters`: the types of parameters that are not written, null where unknown; `result`: likewise.
-  E closure(const ast::Expr& expr, const std::vector<const Type*>& parameters, const Type* result);
+  // `hints`: types for parameters without one, null where unknown; `result_hint`: likewise.
+  E closure(const ast::Expr& expr, const std::vector<const Type*>& hints, const Type* result_hint);
   E closure_expr(const ast::Expr& expr, const Type* expected);
+  bool closure_result(const ast::Expr& result, hir::Function& function);
 
   // --- built-in functions and methods (builtins.cpp, array_methods.cpp, text.cpp, intrinsics.cpp)
-  bool is_builtin(std::string_view name) const;
+  static bool is_builtin(std::string_view name);
   E call_builtin(std::string_view name, const ast::Expr& call);
   E print_call(const ast::Expr& call);
   E assert_call(const ast::Expr& call);
   E trap_call(const ast::Expr& call);
+  E trap_expr(E message, Range range);
   E hash_of(E value, Range range);
-  bool expect_arguments(const ast::Expr& call, std::size_t least, std::size_t most, std::string_view usage);
   E array_method(E array, const ast::Expr& member, const ast::Expr& call);
   E array_slice(E array, E low, E high, Range range);
-  E array_fill(E array, E value, Range range);
+  E array_fill(E array, E filler, Range range);
   E array_copy(E array, Range range);
-  E for_each_index(E array, Range range, const std::function<hir::Stmt*(E index)>& body);
+  E dim_of(E array, std::uint32_t dimension, Range range);
   E text_of(E value, Range range);
   E join_text(std::vector<E> parts, Range range);
   E struct_text(E value, Range range);
-  E array_text(E value, Range range);
+  E array_text(E array, Range range);
   E format_expr(const ast::Expr& expr);
   E formatted(E value, const ast::FormatPart& part);
-  E intrinsic(FunctionInstance& instance, const ast::Expr& call, const std::vector<E>& arguments);
-  E array_intrinsic(std::string_view name, const std::vector<E>& arguments, FunctionInstance& instance,
+  E intrinsic(const FunctionInstance& instance, const std::vector<E>& arguments, Range range);
+  E machine_op(bytecode::Op op, const Type* type, const std::vector<E>& arguments, Range range);
+  E integer_abs(E value, Range range);
+  E array_intrinsic(std::string_view name, const std::vector<E>& arguments, const FunctionInstance& instance,
                     Range range);
-  E bit_count(std::string_view name, E argument, Range range);
-  E atomic_call(FunctionSymbol& symbol, const ast::Expr& call);
-  E method_text(E value, std::string_view method, const Type* result, Range range);
+  E atomic_call(const FunctionSymbol& symbol, const ast::Expr& call);
 
-  // --- statements (statements.cpp, assign.cpp, loops.cpp, match.cpp, parallel.cpp)
-  using Body = std::vector<hir::Stmt*>;
+  // --- statements (statements.cpp, loops.cpp)
   void statements(const std::vector<ast::Stmt*>& list, Body& out);
   void statement(const ast::Stmt& stmt, Body& out);
   void block(const ast::Stmt& stmt, Body& out);
@@ -292,29 +304,32 @@ class BodyChecker {
   void return_stmt(const ast::Stmt& stmt, Body& out);
   void jump(const ast::Stmt& stmt, Body& out);
   void use_stmt(const ast::Stmt& stmt, const std::vector<ast::Stmt*>& list, std::size_t next, Body& out);
-  void assign_stmt(const ast::Stmt& stmt, Body& out);
-  void update_stmt(const ast::Stmt& stmt, Body& out);
-  struct Place {
-    E expr = nullptr;             // null when it is wrong
-    Variable* variable = nullptr;  // assigned whole
-    std::int64_t init_field = -1;  // field of `this` that `init` sets
-  };
-  Place place(const ast::Expr& expr, bool updated);
-  Place field_place(const ast::Expr& expr, E object, const ast::Expr* object_expr, std::string_view name,
-                    bool updated);
-  bool check_assignable(Variable* variable, Range range);
-  bool mutable_root(const hir::Expr& place, const ast::Expr& syntax);
   void while_stmt(const ast::Stmt& stmt, Body& out);
   void for_range(const ast::Stmt& stmt, Body& out);
   void for_each(const ast::Stmt& stmt, Body& out);
-  void loop_body(const ast::Stmt& body, Body& out);
-  void each_in_array(const ast::Stmt& stmt, E collection, Body& out);
-  void each_in_class(const ast::Stmt& stmt, E collection, Body& out);
+  void loop_body(const ast::Stmt& body, Flow& left, Body& out);
   bool range_bounds(const ast::Expr& low, const ast::Expr& high, E& low_value, E& high_value);
-  void match_stmt(const ast::Stmt& stmt, Body& out);
-  E match_expr(const ast::Expr& expr, const Type* expected);
+  E count_of(E collection, Range range);
+  E element_of(E collection, E index, Range range);
+
+  // --- assignment (assign.cpp)
+  struct Place {
+    E expr = nullptr;              // null when it is wrong
+    Variable* variable = nullptr;  // assigned whole
+    std::int64_t init_field = -1;  // field of `this` that `init` sets
+  };
+  void assign_stmt(const ast::Stmt& stmt, Body& out);
+  void update_stmt(const ast::Stmt& stmt, Body& out);
+  Place place(const ast::Expr& expr, bool updated);
+  Place field_place(E object, const ast::Name& name, Range range, bool updated);
+  E stable_place(E place, Body& before);
+  bool check_assignable(const Variable& variable, Range range);
+  bool check_field(const Type* type, std::uint32_t index, Range range);
+  bool mutable_root(const hir::Expr& place, Range range);
+
+  // --- match (match.cpp)
   struct Subject {
-    E value = nullptr;             // read again and again
+    E value = nullptr;             // may be evaluated again and again
     Variable* variable = nullptr;  // when it is a variable that can be narrowed
     const Type* type = nullptr;
   };
@@ -324,30 +339,32 @@ class BodyChecker {
     const Type* bound_type = nullptr;
     const ast::Name* binding = nullptr;
   };
+  void match_stmt(const ast::Stmt& stmt, Body& out);
+  E match_expr(const ast::Expr& expr, const Type* expected);
   Subject subject_of(const ast::Expr& expr, Body& out);
   Test test_pattern(const ast::Pattern& pattern, const Subject& subject);
   Test test_arm(const ast::Arm& arm, const Subject& subject);
+  E test_value(const ast::Pattern& pattern, E subject);
   void bind_pattern(const Test& test, const Subject& subject, Body& out);
-  const ast::Type* type_pattern(const ast::Pattern& pattern);
-  void check_exhaustive(const std::vector<ast::Arm>& arms, const Subject& subject, Range range);
+  const Type* pattern_type(const ast::Pattern& pattern);
+  bool covers_all(const std::vector<ast::Arm>& arms, const Subject& subject);
+  bool too_many_arms(const std::vector<ast::Arm>& arms, Range range);
+  void exclude_null(const ast::Arm& arm, const Subject& subject);
+
+  // --- parallel loops (parallel.cpp)
   void parallel_for(const ast::Stmt& stmt, Body& out);
   void parallel_hints(const ast::Stmt& stmt, hir::ParallelLoop& loop);
-  void parallel_reductions(const ast::Stmt& stmt, hir::ParallelLoop& loop, Frame& frame);
+  void parallel_reductions(const ast::Stmt& stmt, hir::ParallelLoop& loop, Frame& kernel);
   bool reduction_assign(const ast::Stmt& stmt, Body& out);
-  Variable* capture_in_kernel(Frame& kernel, Variable* variable, E value, Range range);
-  bool in_kernel() const { return frame_ != nullptr && frame_->kind == Frame::Kind::kKernel; }
-  static bool is_plain(const Type* type);  // primitives, structs and nullables of them
-  static bool is_kernel_array(const Type* type);
-
-  // --- initialisation (init.cpp)
-  void begin_init(FunctionInstance& instance);
-  void end_init(Range range);
-  void require_initialised(Range range, std::string_view use);
-  bool in_init_frame() const { return init_ != nullptr && frame_ != nullptr && frame_->outer == nullptr; }
+  const ast::Expr* min_max_argument(const ast::Expr& call, std::string_view variable, bytecode::ReductionOp op);
+  Variable* capture_in_kernel(Frame& kernel, std::string_view name, E value, Range range);
+  bool in_kernel() const { return frame_->kind == Frame::Kind::kKernel; }
+  bool is_plain(const Type* type);  // primitives, structs and nullables of them
+  bool is_kernel_array(const Type* type);
 
   Analysis& analysis_;
   TypeContext context_;
-  Frame* frame_ = nullptr;  // null outside of functions
+  Frame* frame_ = nullptr;
   Nominal* self_ = nullptr;
   Nominal* init_ = nullptr;  // when the body is the `init` of this class
   Flow flow_;
@@ -357,7 +374,6 @@ class BodyChecker {
   std::deque<Frame> frames_;
   std::string function_name_;
   unsigned closures_ = 0;
-  const Type* return_hint_ = nullptr;
 };
 
 }  // namespace dhpvm::compiler

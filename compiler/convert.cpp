@@ -25,10 +25,20 @@ std::string quoted(const Diagnostics& diagnostics, const SourceRange& range) {
 
 }  // namespace
 
-hir::Expr* BodyChecker::value(const ast::Expr& expr, const Type* expected) {
+hir::Expr* BodyChecker::operand_value(const ast::Expr& expr, const Type* expected) {
   E checked = this->expr(expr, expected);
   if (checked->type->is(TypeKind::kVoid)) {
     error(expr.range, "this gives no value");
+    return wrong(expr.range);
+  }
+  return checked;
+}
+
+hir::Expr* BodyChecker::value(const ast::Expr& expr, const Type* expected) {
+  E checked = operand_value(expr, expected);
+  if (checked->type->is(TypeKind::kFixedArray)) {
+    error(expr.range, "a fixed array can be indexed and iterated over, and has `.len`; it is no value by itself")
+        .help("use an array: `[{}]({})`", checked->type->element->name, checked->type->count);
     return wrong(expr.range);
   }
   return checked;

@@ -61,7 +61,7 @@ Variable* BodyChecker::see(Variable* variable, Range range) {
   if (here->kind == Frame::Kind::kKernel) {
     E value = read_variable(outer, range);
     frame_ = here;
-    inner = capture_in_kernel(*here, outer, value, range);
+    inner = capture_in_kernel(*here, outer->name, value, range);
     if (inner != nullptr) here->captures[outer] = inner;
     return inner;
   }
@@ -89,6 +89,12 @@ Variable* BodyChecker::see(Variable* variable, Range range) {
 hir::Expr* BodyChecker::read_variable(Variable* variable, Range range) {
   Variable* seen = see(variable, range);
   if (seen == nullptr) return wrong(range);
+  if (seen->kind == VariableKind::kReduction) {
+    error(range, "the reduction variable '{}' cannot be read in the loop: its iterations run in any order",
+          seen->name)
+        .note(seen->range, "the reduction is declared here");
+    return wrong(range);
+  }
   E value = read(seen->local, range);
   const Type* narrowed = narrowed_type(seen);
   return narrowed != nullptr ? refine(value, narrowed, range) : value;

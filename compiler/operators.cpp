@@ -202,7 +202,7 @@ hir::Expr* BodyChecker::comparison(Binary op, const ast::Expr& expr, Condition* 
   const ast::Expr& b = *expr.operands[1];
   if (equality && (a.kind == ast::ExprKind::kNull || b.kind == ast::ExprKind::kNull)) {
     const ast::Expr& tested = a.kind == ast::ExprKind::kNull ? b : a;
-    E operand = operand_for_null_test(tested);
+    E operand = value(tested);
     if (operand->type->is(TypeKind::kError)) return operand;
     if (operand->type->is(TypeKind::kNull)) return boolean(op == Binary::kEq, expr.range);
     if (!operand->type->is(TypeKind::kNullable)) {
