@@ -50,6 +50,13 @@ bool same_register(const Type* to, const Type* from) {
   return from->is(TypeKind::kI8) && to->is(TypeKind::kI16);
 }
 
+bool converts_in_place(const hir::Expr& e) {
+  const Type* from = e.operands[0]->type;
+  // Bits stay bits, except between small integers, which are extended by their signedness.
+  if (e.kind == ExprKind::kBitCast && (e.type->is_float() || from->is_float())) return true;
+  return same_register(e.type, from);
+}
+
 }  // namespace
 
 std::optional<std::int64_t> FunctionLowering::constant_of(const Expr& e) {
@@ -113,7 +120,8 @@ std::optional<std::span<const Register>> FunctionLowering::in_place(const Expr& 
     }
     case ExprKind::kWrap: return e.type->is_reference() ? in_place(*e.operands[0]) : std::nullopt;
     case ExprKind::kConvert:
-      return same_register(e.type, e.operands[0]->type) ? in_place(*e.operands[0]) : std::nullopt;
+    case ExprKind::kBitCast:
+      return converts_in_place(e) ? in_place(*e.operands[0]) : std::nullopt;
     default: return std::nullopt;
   }
 }
@@ -176,9 +184,10 @@ void FunctionLowering::into(const Expr& e, Target target) {
     case ExprKind::kIsNull: return truth(e, target);
     case ExprKind::kConditional: return conditional(e, target);
     case ExprKind::kBlock: return block(e, target);
-    case ExprKind::kConvert: {
+    case ExprKind::kConvert:
+    case ExprKind::kBitCast: {
       const Expr& operand = *e.operands[0];
-      if (same_register(e.type, operand.type)) return into(operand, target);
+      if (converts_in_place(e)) return into(operand, target);
       return convert(e.type, operand.type, target.registers[0], scalar(operand));
     }
     case ExprKind::kWrap:
