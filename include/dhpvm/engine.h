@@ -25,9 +25,9 @@ namespace dhpvm {
 struct EngineOptions {
   // Where programs write and read, unless their isolate says otherwise. Empty functions stand for the
   // standard streams of the process. Called from every thread that runs an isolate.
-  OutputFunction standard_output;
-  OutputFunction standard_error;
-  InputFunction standard_input;
+  OutputFunction standard_output = {};
+  OutputFunction standard_error = {};
+  InputFunction standard_input = {};
 
   // Collect events (runs, collections) for write_trace. Costs memory for as long as the engine lives.
   bool trace = false;

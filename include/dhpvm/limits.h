@@ -40,12 +40,12 @@ struct Limits {
 };
 
 struct IsolateOptions {
-  Limits limits;
+  Limits limits = {};
 
   // In place of those of the engine, for this isolate alone.
-  OutputFunction standard_output;
-  OutputFunction standard_error;
-  InputFunction standard_input;
+  OutputFunction standard_output = {};
+  OutputFunction standard_error = {};
+  InputFunction standard_input = {};
 
   // For finding errors. Conflicting accesses of different iterations of a parallel loop trap with kRace; such
   // loops run some ten times slower.

@@ -20,9 +20,9 @@ struct CompileOptions {
   // The name of the source in messages and stack traces.
   std::string file_name = "program.dhp";
   // Folders in which `import name;` looks for name.dhp, in this order; the standard library comes last.
-  std::vector<std::string> import_paths;
+  std::vector<std::string> import_paths = {};
   // How a path is read that an import leads to; empty reads files. kNotFound goes on with the next folder.
-  std::function<Result<std::string>(const std::string& path)> read;
+  std::function<Result<std::string>(const std::string& path)> read = {};
 };
 
 // A handle: copies refer to the same module, which never changes and is shared by any number of isolates on
