@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # libdhpvm.so: all rooms in one shared library that shows the public API and nothing else, and its CMake package.
 
-if(NOT TARGET dhpvm_vm)
+if(NOT TARGET dhpvm_api)
   return()
 endif()
 
@@ -10,9 +10,9 @@ file(CONFIGURE OUTPUT "${CMAKE_BINARY_DIR}/libdhpvm.cpp" CONTENT "// Generated: 
 add_library(dhpvm SHARED "${CMAKE_BINARY_DIR}/libdhpvm.cpp")
 add_library(dhpvm::dhpvm ALIAS dhpvm)
 
-# The whole vm room, because nothing inside the library refers to the public API that it defines; of the other rooms,
-# what it needs.
-target_link_libraries(dhpvm PRIVATE "$<LINK_LIBRARY:WHOLE_ARCHIVE,dhpvm_vm>")
+# All of vm/api, because nothing inside the library refers to the public API that it defines; of the rooms, what it
+# needs.
+target_link_libraries(dhpvm PRIVATE "$<LINK_LIBRARY:WHOLE_ARCHIVE,dhpvm_api>")
 target_include_directories(dhpvm INTERFACE "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>"
                                            "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
 target_compile_features(dhpvm INTERFACE cxx_std_20)

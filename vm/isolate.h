@@ -23,6 +23,10 @@
 #include "vm/limits.h"
 #include "vm/linker.h"
 
+namespace dhpvm::offload {
+class BufferPool;
+}
+
 namespace dhpvm::vm {
 
 struct Context;
@@ -63,6 +67,9 @@ class Isolate final : private gc::RootProvider {
   // one started. May be called from any thread and from a signal handler.
   void interrupt() { interrupted_.store(true, std::memory_order_relaxed); }
 
+  // For native functions that wait: kInterrupted or kDeadline if the running program has to stop now.
+  Status poll();
+
   std::uint64_t fuel_left() const;
   // Replaces what is left. From native functions as well.
   void set_fuel(std::uint64_t fuel);
@@ -96,6 +103,8 @@ class Isolate final : private gc::RootProvider {
   // Why element `index` of `array` cannot be read (or written): the trap that the program would get. Ok if it
   // can.
   Status check_access(const gc::Array& array, std::int64_t index, bool write) const;
+  // The same for all elements: what natives ask before they touch array.data.
+  Status check_accessible(const gc::Array& array, bool write) const;
   // Releases the elements now; later accesses trap with kClosed. Closing twice is allowed.
   void close_array(gc::Array* array);
 
@@ -110,15 +119,17 @@ class Isolate final : private gc::RootProvider {
  private:
   friend class Invocation;
   friend class Loan;
-  friend class Interpreter;
 
   explicit Isolate(std::shared_ptr<const LinkedModule> linked, const IsolateOptions& options);
   Status start();
+  Result<gc::Array*> new_off_heap_array(gc::TypeId type, std::int64_t length, std::uint64_t bytes);
+  void release_buffer(gc::Array* array);
   void visit_roots(gc::RootVisitor& visitor) override;
 
   std::shared_ptr<const LinkedModule> linked_;
   IsolateOptions options_;
   std::unique_ptr<Context> context_;  // before the heap: its roots are visited until the heap is gone
+  std::unique_ptr<offload::BufferPool> pool_;  // likewise: its buffers are closed by the heap's cleaners
   std::unique_ptr<gc::Heap> heap_;
   std::atomic<bool> interrupted_{false};
   void* host_data_ = nullptr;

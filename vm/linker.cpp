@@ -14,36 +14,8 @@ namespace {
 
 using bytecode::Kind;
 using bytecode::kNoIndex;
-using bytecode::Op;
-using bytecode::Operand;
-using bytecode::OpInfo;
 using bytecode::TypeKind;
 using bytecode::Word;
-
-// The registers that an instruction of a kernel may write: the lowest one of each bank (0xffff for none).
-// Everything from the start of a call's window on belongs to the callee.
-struct Writes {
-  std::uint32_t primitive = 0xffff'ffff;
-  std::uint32_t reference = 0xffff'ffff;
-};
-
-Writes writes_of(const OpInfo& row, Word word) {
-  Writes writes;
-  const auto look_at = [&](Operand operand, std::uint16_t value) {
-    switch (operand) {
-      case Operand::kPd:
-      case Operand::kPm:
-      case Operand::kPWin: writes.primitive = std::min<std::uint32_t>(writes.primitive, value); break;
-      case Operand::kRd:
-      case Operand::kRWin: writes.reference = std::min<std::uint32_t>(writes.reference, value); break;
-      default: break;
-    }
-  };
-  look_at(row.a, bytecode::a_of(word));
-  look_at(row.b, bytecode::b_of(word));
-  look_at(row.c, bytecode::c_of(word));
-  return writes;
-}
 
 std::uint16_t count_primitives(std::span<const bytecode::ValueType> types) {
   return static_cast<std::uint16_t>(
@@ -184,13 +156,15 @@ void LinkedModule::link_functions() {
     function.locals = locals_.data() + locals_.size();
     function.local_bytes = 0;
     for (const bytecode::LocalArray& local : source.locals) {
-      const std::uint64_t bytes = std::uint64_t{local.count} * size_of(local.kind);
+      // The verifier limits all local arrays of a function to some kilobytes.
+      const std::uint32_t bytes = local.count * size_of(local.kind);
       locals_.push_back({function.local_bytes, bytes, local.count});
       function.local_bytes += (bytes + 7) / 8 * 8;
     }
-    function.frame_bytes = function.local_bytes + sizeof(Frame);
-    function.stack_cost = function.frame_bytes + sizeof(std::uint64_t) * source.primitive_registers +
-                          sizeof(gc::Ref) * source.reference_registers;
+    function.stack_cost = std::uint32_t{sizeof(Frame)} + function.local_bytes +
+                          8u * (std::uint32_t{source.primitive_registers} + source.reference_registers);
+    function.needs_setup =
+        function.local_bytes != 0 || function.reference_registers > function.reference_parameters;
     if (source.exported && source.name != kNoIndex) {
       exports_.emplace(module_->strings[source.name], static_cast<std::uint32_t>(index));
     }
@@ -211,18 +185,8 @@ void LinkedModule::link_kernels() {
     kernel.scalars =
         static_cast<std::uint16_t>(function.primitive_parameters - kernel.dimensions - kernel.accumulators);
     kernel.arrays = function.reference_parameters;
-    const Word* const end = function.code + function.source->code_size;
-    for (const Word* pc = function.code; pc < end;) {
-      const OpInfo& row = bytecode::info(static_cast<Op>(bytecode::op_of(*pc)));
-      const Writes writes = writes_of(row, *pc);
-      if (writes.primitive < std::uint32_t{kernel.dimensions} + kernel.scalars) {
-        // The indices are set for every iteration anyway.
-        if (kernel.scalars != 0 && (row.flags & bytecode::kCall) != 0) kernel.overwrites_scalars = true;
-        if (writes.primitive >= kernel.dimensions) kernel.overwrites_scalars = true;
-      }
-      if (writes.reference < kernel.arrays) kernel.overwrites_arrays = true;
-      pc += row.words();
-    }
+    // The verifier lets no kernel overwrite what it captured, but results stand in the first registers.
+    kernel.overwrites_scalars = kernel.scalars != 0 && kernel.accumulators > kernel.dimensions;
   }
 }
 

@@ -114,8 +114,8 @@ std::string pad(const FormatSpec& spec, std::string_view head, std::string_view 
   return out;
 }
 
-// Separators between groups of digits, up to the first character that is none (the point, the exponent). With zeros
-// as filling the zeros are grouped, too, as in Python: f"{1234:09,}" is 0,001,234.
+// Separators between groups of digits, up to the first character that is none (the point, the exponent). With
+// zeros as filling the zeros are grouped, too, as in Python: f"{1234:09,}" is 0,001,234.
 std::string group(std::string_view digits, char separator, std::size_t group_size, std::size_t least_width) {
   const std::string_view digit_set = group_size == 3 ? "0123456789" : "0123456789abcdefABCDEF";
   const std::size_t end = std::min(digits.find_first_not_of(digit_set), digits.size());
@@ -136,7 +136,8 @@ std::string group(std::string_view digits, char separator, std::size_t group_siz
   return reversed.append(tail);
 }
 
-std::string finish_number(const FormatSpec& spec, std::string head, std::string body, std::size_t group_size) {
+std::string finish_number(const FormatSpec& spec, std::string head, std::string body,
+                          std::size_t group_size) {
   if (spec.grouping != 0) {
     const bool zeros = spec.fill == "0" && spec.align == '=';
     const auto width = static_cast<std::size_t>(spec.width);
@@ -161,7 +162,8 @@ Decimal read_scientific(std::string_view text) {
   Decimal decimal;
   const std::size_t e = text.find('e');
   for (const char c : text.substr(0, e)) {
-    if (c != '.' && decimal.count < static_cast<int>(sizeof decimal.digits)) decimal.digits[decimal.count++] = c;
+    if (c != '.' && decimal.count < static_cast<int>(sizeof decimal.digits))
+      decimal.digits[decimal.count++] = c;
   }
   const char* exponent = text.data() + e + 1;
   if (*exponent == '+') ++exponent;
@@ -169,8 +171,8 @@ Decimal read_scientific(std::string_view text) {
   return decimal;
 }
 
-// Plain notation where it is easy to read, an exponent elsewhere. std::to_chars would choose by length alone and write
-// 100000.0 as 1e+05.
+// Plain notation where it is easy to read, an exponent elsewhere. std::to_chars would choose by length alone
+// and write 100000.0 as 1e+05.
 constexpr int kLeastPlainExponent = -4;
 constexpr int kMostPlainExponent = 15;
 
@@ -184,7 +186,9 @@ std::string_view shortest_of(T value, char* buffer) {
     return {buffer, static_cast<std::size_t>(out + 3 - buffer)};
   }
   char scientific[kShortestSize];
-  const auto end = std::to_chars(scientific, scientific + sizeof scientific, std::abs(value), std::chars_format::scientific).ptr;
+  const auto end = std::to_chars(scientific, scientific + sizeof scientific, std::abs(value),
+                                 std::chars_format::scientific)
+                       .ptr;
   const Decimal decimal = read_scientific({scientific, static_cast<std::size_t>(end - scientific)});
   if (decimal.exponent < kLeastPlainExponent || decimal.exponent > kMostPlainExponent) {
     std::memcpy(out, scientific, static_cast<std::size_t>(end - scientific));
@@ -225,7 +229,8 @@ std::string finite_text(double magnitude, const FormatSpec& spec) {
     char buffer[kShortestSize];
     return std::string(shortest(magnitude, buffer));
   }
-  // No type, but a precision: as g, with at least one digit behind the point, and so with an exponent one digit earlier.
+  // No type, but a precision: as g, with at least one digit behind the point, and so with an exponent one
+  // digit earlier.
   const int digits = std::max(precision, 1);
   std::string text = fixed_text(magnitude, std::chars_format::scientific, digits - 1);
   const int exponent = read_scientific(text).exponent;
@@ -266,11 +271,13 @@ Result<std::string> format_integer(std::uint64_t magnitude, bool negative, std::
     }
     default: return unsuitable(spec_text, "the type of an integer is one of b c d o x X");
   }
-  if (spec.grouping == ',' && base != 10) return unsuitable(spec_text, "only decimal numbers take a comma; try _");
+  if (spec.grouping == ',' && base != 10)
+    return unsuitable(spec_text, "only decimal numbers take a comma; try _");
   char digits[64];
   const auto end = std::to_chars(digits, digits + sizeof digits, magnitude, base).ptr;
   std::string body(digits, end);
-  if (spec.type == 'X') std::transform(body.begin(), body.end(), body.begin(), [](char c) { return c >= 'a' ? c - 32 : c; });
+  if (spec.type == 'X')
+    std::transform(body.begin(), body.end(), body.begin(), [](char c) { return c >= 'a' ? c - 32 : c; });
   std::string head = sign_text(spec, negative);
   if (spec.alternate) head += prefix;
   return finish_number(spec, std::move(head), std::move(body), base == 10 ? 3 : 4);
@@ -292,7 +299,8 @@ Result<std::string> format_float(double value, std::string_view spec_text) {
     spec.grouping = 0;
   }
   if (spec.type >= 'A' && spec.type <= 'Z') {
-    std::transform(body.begin(), body.end(), body.begin(), [](char c) { return c >= 'a' && c <= 'z' ? c - 32 : c; });
+    std::transform(body.begin(), body.end(), body.begin(),
+                   [](char c) { return c >= 'a' && c <= 'z' ? c - 32 : c; });
   }
   return finish_number(spec, std::move(head), std::move(body), 3);
 }
