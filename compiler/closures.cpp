@@ -94,7 +94,7 @@ bool BodyChecker::closure_result(const ast::Expr& result, hir::Function& functio
   if (wanted == nullptr || drops) {
     value = expr(result);
     if (value->type->is(TypeKind::kNull) && !drops) {
-      error(result.range, "the type of `null` alone is unknown").help("write the result type: `fn(...) -> T? { ... }`");
+      error(result.range, "the type of `null` alone is unknown").help("write the result type: `fn(...) -> T? {{ ... }}`");
       value = wrong(result.range);
     }
     if (!drops) frame_->result = value->type;

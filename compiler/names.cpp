@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a name means: variables, members without `this.`, functions, constants.
 #include "compiler/body.h"
+#include "compiler/habits.h"
 #include "compiler/spelling.h"
 
 namespace dhpvm::compiler {
@@ -260,9 +261,9 @@ void BodyChecker::report_unknown(std::string_view name, Range range, bool called
       return;
     }
   }
-  if (std::string_view near = nearest_name(name, views); !near.empty()) {
-    diagnostic.help("write `{}`", near);
-  }
+  std::string_view near = value_for_foreign(name);
+  if (near.empty()) near = nearest_name(name, views);
+  if (!near.empty()) diagnostic.help("write `{}`", near);
 }
 
 }  // namespace dhpvm::compiler

@@ -263,7 +263,7 @@ hir::Expr* BodyChecker::coalesce(const ast::Expr& expr, const Type* expected) {
     if (left->kind == ExprKind::kUnwrap || !context_.bindings.empty() || right->type->is(TypeKind::kError)) {
       return left;
     }
-    error(expr.operator_range, "the left side of '??' is a '{}', which is never null", left->type->name)
+    error(expr.operator_range, "the left side of `??` is a '{}', which is never null", left->type->name)
         .help("remove the `??` and what follows");
     return wrong(expr.range);
   }

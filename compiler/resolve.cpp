@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // From the syntax of types to types.
 #include "compiler/analysis.h"
-#include "compiler/suggest.h"
+#include "compiler/habits.h"
+#include "compiler/spelling.h"
 
 namespace dhpvm::compiler {
 
@@ -11,19 +12,6 @@ constexpr TypeKind kNamedBasics[] = {TypeKind::kBool, TypeKind::kI8,  TypeKind::
                                      TypeKind::kU16,  TypeKind::kI32, TypeKind::kU32, TypeKind::kI64,
                                      TypeKind::kU64,  TypeKind::kF32, TypeKind::kF64, TypeKind::kStr,
                                      TypeKind::kResource};
-
-// How other languages call our types.
-std::string_view foreign_name(std::string_view name) {
-  constexpr std::pair<std::string_view, std::string_view> kNames[] = {
-      {"int", "i64"},    {"Int", "i64"},   {"long", "i64"},  {"uint", "u64"},  {"usize", "i64"},
-      {"isize", "i64"},  {"byte", "u8"},   {"char", "u8"},   {"short", "i16"}, {"float", "f32"},
-      {"double", "f64"}, {"Float", "f64"}, {"Double", "f64"}, {"string", "str"}, {"String", "str"},
-      {"boolean", "bool"}, {"Bool", "bool"}};
-  for (const auto& [foreign, ours] : kNames) {
-    if (foreign == name) return ours;
-  }
-  return {};
-}
 
 }  // namespace
 
@@ -53,9 +41,9 @@ NominalSymbol* Analysis::find_type(std::string_view qualifier, std::string_view 
     if (type != module->second->types.end()) return type->second;
     if (report_missing) {
       Diagnostic& diagnostic = error(range, "module '{}' has no type '{}'", qualifier, name);
-      std::vector<std::string> names;
-      for (const auto& [known, symbol] : module->second->types) names.emplace_back(known);
-      if (std::string near = nearest(name, names); !near.empty()) {
+      std::vector<std::string_view> names;
+      for (const auto& [known, symbol] : module->second->types) names.push_back(known);
+      if (std::string_view near = nearest_name(name, names); !near.empty()) {
         diagnostic.help("write `{}.{}`", qualifier, near);
       }
     }
@@ -78,8 +66,9 @@ NominalSymbol* Analysis::find_type(std::string_view qualifier, std::string_view 
   }
   if (found == nullptr && report_missing) {
     Diagnostic& diagnostic = error(range, "no type '{}' here", name);
-    std::string near(foreign_name(name));
-    if (near.empty()) near = nearest(name, names_of_types(context));
+    const std::vector<std::string> names = names_of_types(context);
+    std::string_view near = type_for_foreign(name);
+    if (near.empty()) near = nearest_name(name, std::vector<std::string_view>(names.begin(), names.end()));
     if (!near.empty()) diagnostic.help("write `{}`", near);
   }
   return found;

@@ -147,7 +147,7 @@ void BodyChecker::return_stmt(const ast::Stmt& stmt, Body& out) {
     E given = value(*stmt.value);
     if (given->type->is(TypeKind::kNull)) {
       error(stmt.value->range, "the type of `null` alone is unknown")
-          .help("write the closure's result: `fn(...) -> T? { ... }`");
+          .help("write the closure's result: `fn(...) -> T? {{ ... }}`");
       given = wrong(stmt.value->range);
     }
     result = given->type;
