@@ -219,7 +219,7 @@ TEST_F(HeapLimits, OneLargeObjectMayExceedTheExpectedGrowth) {
 }
 
 TEST_F(HeapLimits, AreReachedOnlyWithLiveDataNearThem) {
-  make_heap({.limit_bytes = 8 << 20});
+  make_heap({.limit_bytes = 2 << 20});
   roots_.slots.assign(1, nullptr);
   // Nine in ten objects die at once; the rest accumulates.
   std::size_t live = 0;
@@ -230,7 +230,7 @@ TEST_F(HeapLimits, AreReachedOnlyWithLiveDataNearThem) {
     roots_.slots[0] = ref(pair);
     live += sizeof(Pair) + 8;
   }
-  EXPECT_GT(live, std::size_t{7} << 20);
+  EXPECT_GT(live, std::size_t{7} << 18);
   EXPECT_LT(heap_->stats().full_collections, 50u);
 }
 
