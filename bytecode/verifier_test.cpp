@@ -100,7 +100,13 @@ struct Case {
   std::string_view expected;
 };
 
-TEST(Verifier, AcceptsTheTour) { EXPECT_TRUE(verify(*assemble(kTour)).ok()); }
+TEST(Verifier, AcceptsTheSharedModules) {
+  EXPECT_TRUE(verify(*assemble(kTour)).ok());
+  for (const NamedText& small : kSmallModules) {
+    const Status status = verify_text(std::string(small.text));
+    EXPECT_TRUE(status.ok()) << small.name << "\n" << status.error().to_string();
+  }
+}
 
 TEST(Verifier, AcceptsGoodBodies) {
   const std::string_view bodies[] = {

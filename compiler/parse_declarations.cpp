@@ -137,7 +137,12 @@ void Parser::constant() {
   node.range = range();
   advance();
   node.name = expect_name("the name of a constant");
-  if (!panic_ && accept(TokenKind::kColon)) node.type = type();
+  if (!panic_ && accept(TokenKind::kColon)) {
+    node.type = type();
+  } else if (!panic_ && type_without_colon()) {
+    slip(gap(), "expected `:` before the type").help("write `const {}: {}`", node.name.text, text());
+    node.type = type();
+  }
   if (!panic_ && !accept(TokenKind::kEqual)) {
     error(range(), "expected `=` after the constant's name, found {}", found())
         .help("write `const {} = 42;`", node.name.empty() ? "N" : node.name.text);

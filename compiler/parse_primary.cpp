@@ -283,12 +283,17 @@ void Parser::format_hole(ast::FormatPart& part) {
     }
     advance();
   }
-  if (!at(TokenKind::kFormatClose) && !panic_) {
-    auto& problem = error(range(), "expected `}}` after the expression, found {}", found());
-    if (at(TokenKind::kEqual)) problem.help("write the name into the text: `x = {{x}}`");
-  }
-  // A mistake inside the braces ends with them.
+  const bool unread = !at(TokenKind::kFormatClose) && !at(TokenKind::kError) && !panic_;
+  const SourceRange where = range();
+  const std::string what = found();
+  const bool debug_form = at(TokenKind::kEqual);
+  // A mistake inside the braces ends with them. Braces that the lexer had to close have been reported.
   skip_to_hole_end();
+  const bool closed = previous().begin != previous().end;
+  if (unread && closed) {
+    auto& problem = slip(where, "expected `}}` after the expression, found {}", what);
+    if (debug_form) problem.help("write the name into the text: `x = {{x}}`");
+  }
   panic_ = panic_before;
 }
 

@@ -128,6 +128,9 @@ ast::Stmt* Parser::statement_by_word() {
     const bool is_do = at_word("do");
     advance();
     ast::Stmt* contents = block();
+    while (!panic_ && (at_word("catch") || at_word("except") || at_word("finally"))) {
+      if (recover_to_brace()) block();  // said already
+    }
     if (is_do && at(TokenKind::kWhile) && !panic_) {
       // The `while (c);` that ends it.
       advance();
@@ -178,7 +181,7 @@ ast::Stmt* Parser::foreign_declaration(std::uint32_t name_index) {
     problem.help("write `let {} = ...;`, or `var {}: {} = ...;` if it changes", name_text, name_text,
                  type_text);
   } else {
-    problem.help("write `{} {} ...`", meant, name_text);
+    problem.help("write `{} {} = ...`", meant, name_text);
   }
   while (pos_ < name_index) advance();
   return variable(StmtKind::kVar, begin);
@@ -229,13 +232,9 @@ ast::Stmt* Parser::variable(StmtKind kind_of_variable, SourceRange begin) {
     advance();
   } else if (!panic_ && accept(TokenKind::kColon)) {
     node->type = type();
-  } else if (!panic_ && at(TokenKind::kIdentifier) && !token().first_on_line) {
-    const std::uint32_t end = end_of_type(pos_);
-    const TokenKind next = end == kNoType ? TokenKind::kEnd : stream_.tokens[end].kind;
-    if (next == TokenKind::kEqual || next == TokenKind::kSemicolon) {
-      slip(gap(), "expected `:` before the type").help("write `{} {}: {}`", word, node->name.text, text());
-      node->type = type();
-    }
+  } else if (!panic_ && type_without_colon()) {
+    slip(gap(), "expected `:` before the type").help("write `{} {}: {}`", word, node->name.text, text());
+    node->type = type();
   }
   if (!panic_ && at(TokenKind::kEqualEqual)) {
     slip(range(), "`==` compares").help("write `=`");

@@ -162,12 +162,21 @@ std::string Parser::found() const {
 // ----------------------------------------------------------------------------------- errors and recovery
 
 Diagnostic& Parser::report(SourceRange where, std::string message, bool panic) {
-  const bool reported_by_lexer = panic && at(TokenKind::kError);
+  const bool reported_by_lexer = (panic && at(TokenKind::kError)) || after_broken_string();
   const bool say = !panic_ && !given_up_ && !reported_by_lexer;
   if (panic) panic_ = true;
   if (say) return diagnostics_.add(Severity::kError, where, std::move(message));
   unsaid_ = {};
   return unsaid_;
+}
+
+// At the start of the line after a string that was not closed, and so took the rest of its line with it.
+bool Parser::after_broken_string() const {
+  if (!token().first_on_line || pos_ == 0) return false;
+  const Token& last = stream_.tokens[pos_ - 1];
+  if (last.kind == TokenKind::kFormatEnd) return last.begin == last.end;
+  return last.kind == TokenKind::kString &&
+         (last.end - last.begin == 1 || source_[last.end - 1] != source_[last.begin]);
 }
 
 void Parser::too_deep(SourceRange where) {

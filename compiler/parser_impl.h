@@ -82,6 +82,7 @@ class Parser {
     return report(where, fmt::format(format, std::forward<Args>(args)...), false);
   }
   Diagnostic& report(SourceRange where, std::string message, bool panic);
+  bool after_broken_string() const;
   void too_deep(SourceRange where);
   bool declaration_at_margin() const;  // a declaration at the start of a line without indentation
   bool margin_declaration(const Token& t, TokenKind next) const;
@@ -113,6 +114,7 @@ class Parser {
   ast::Type* function_type();
   std::vector<ast::Type*> type_arguments();
   std::vector<ast::TypeParameter> type_parameters();
+  bool type_without_colon() const;
   // Look-ahead without effect: where a type that starts at token `index` ends, or kNoType.
   static constexpr std::uint32_t kNoType = UINT32_MAX;
   struct Scan {
