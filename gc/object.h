@@ -18,6 +18,7 @@ enum HeaderFlag : std::uint8_t {
   kLarge = 1 << 1,       // lives in the large-object space
   kHasCleaner = 1 << 2,  // a native cleaner runs after its death
   kImmortal = 1 << 3,    // never collected, never traced (string constants)
+  kBorrowed = 1 << 4,    // an array whose elements belong to the host; `data` is null when the loan has ended
 };
 
 struct Header {

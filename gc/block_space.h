@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// The blocks of a heap: which exist, which hold objects, which have room, and their mark bytes.
+//
+// Between two collections the allocator takes blocks from here: first queued ones, which hold live objects
+// and holes, then empty ones. Blocks taken are "touched". Only touched blocks can hold young objects, so only
+// their free space can change in a minor collection.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "dhpvm/result.h"
+#include "gc/layout.h"
+#include "gc/mark_bytes.h"
+#include "gc/object.h"
+#include "gc/reservation.h"
+
+namespace dhpvm::gc {
+
+using BlockIndex = std::uint32_t;
+constexpr BlockIndex kNoBlock = UINT32_MAX;
+
+class BlockSpace {
+ public:
+  // Reserves `bytes` of address space, or as much of it as the system grants; kOutOfMemory if that is not
+  // even a few blocks. With `scribble`, memory found free by a collection is filled with 0xDB.
+  Status reserve(std::size_t bytes, bool scribble);
+
+  std::byte* base() const { return memory_.data(); }
+  std::uint8_t* marks() const { return reinterpret_cast<std::uint8_t*>(mark_memory_.data()); }
+  std::size_t reserved_bytes() const { return memory_.size(); }
+
+  bool contains(const void* address) const {
+    return static_cast<std::size_t>(static_cast<const std::byte*>(address) - base()) < memory_.size();
+  }
+  std::uint8_t* mark_of(const Object* object) const { return marks() + offset_of(object) / kGranule; }
+  std::byte* address_of(BlockIndex block) const { return base() + block * kBlockSize; }
+  const std::uint8_t* marks_of(BlockIndex block) const { return marks() + block * kGranulesPerBlock; }
+
+  // The next queued block of a size class.
+  std::optional<BlockIndex> take_queued(unsigned size_class);
+  // A block that is at least half free and has a hole of `size` bytes, from the queue of another class. Looks
+  // at few, and at each only once per cycle: in a heap full of small holes none would do.
+  std::optional<BlockIndex> take_roomy(unsigned size_class, std::size_t size);
+  // An empty block; none when the reservation is used up.
+  std::optional<BlockIndex> take_empty(unsigned size_class);
+  // Whether the block's memory is known to be zero. Taking clears this for the next time.
+  bool take_zeroed(BlockIndex block);
+
+  // Collection. All marks cleared before a full one:
+  void clear_marks();
+  // After marking: recounts the free space of touched blocks (minor) or of all (full) and rebuilds the queue.
+  void finish_minor();
+  void finish_full();
+
+  bool holds_objects(BlockIndex block) const { return info(block).state != State::kFree; }
+  bool is_touched(BlockIndex block) const { return info(block).state == State::kTouched; }
+  // Blocks that ever held objects have lower indices.
+  BlockIndex high_water() const { return high_water_; }
+
+  std::size_t used_bytes() const { return used_blocks_ * kBlockSize; }
+  std::size_t peak_used_bytes() const { return peak_used_blocks_ * kBlockSize; }
+  // Bytes that marked objects cover, as of the last collection.
+  std::size_t live_bytes() const { return live_granules_ * kGranule; }
+
+ private:
+  enum class State : std::uint8_t {
+    kFree,     // holds nothing
+    kQueued,   // in its class's queue
+    kTouched,  // in touched_: an allocation area has used it since the last collection
+    kDense,    // too full to be worth sweeping before the next full collection
+  };
+  // Blocks of one size class that have room. The next one to take is at the back.
+  struct Queue {
+    std::vector<BlockIndex> blocks;  // kNoBlock where another class has taken one
+    std::size_t offered = 0;         // how many, from the front, have been offered to other classes
+  };
+  struct Info {
+    std::uint16_t free_granules;  // as of the last collection that looked at the block
+    State state;
+    std::uint8_t size_class;
+    bool written;              // may hold something other than zeros
+    std::uint8_t idle_cycles;  // full collections for which the block has been free
+  };
+
+  Info& info(BlockIndex block) const { return reinterpret_cast<Info*>(info_memory_.data())[block]; }
+  std::size_t offset_of(const Object* object) const {
+    return static_cast<std::size_t>(reinterpret_cast<const std::byte*>(object) - base());
+  }
+  void touch(BlockIndex block, unsigned size_class);
+  void enqueue(BlockIndex block) { queues_[info(block).size_class].blocks.push_back(block); }
+  void recount(BlockIndex block);
+  void discard_idle();
+
+  Reservation memory_;
+  Reservation mark_memory_;
+  Reservation info_memory_;
+  bool scribble_ = false;
+  BlockIndex high_water_ = 0;
+  BlockIndex free_hint_ = 0;  // no free block lies below
+  std::array<Queue, kSizeClasses> queues_;
+  std::vector<BlockIndex> touched_;
+  std::size_t used_blocks_ = 0;
+  std::size_t peak_used_blocks_ = 0;
+  std::size_t live_granules_ = 0;
+};
+
+}  // namespace dhpvm::gc

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Decides when memory outside the heap, held alive by small objects inside it, calls for a collection.
+//
+// Without this a program that fills and drops 1 MiB buffers would exhaust the machine before 8 MiB of handles
+// made a minor collection due. Bytes are counted where they are allocated; resident memory is never read.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <optional>
+
+#include "gc/options.h"
+
+namespace dhpvm::gc {
+
+class ExternalPressure {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  // `budget`: the program's off-heap limit in bytes; 0 if unknown.
+  explicit ExternalPressure(std::size_t budget) : budget_(budget) {}
+
+  void add(std::size_t bytes) {
+    live_ += bytes;
+    young_ += bytes;
+  }
+  void remove(std::size_t bytes) { live_ -= bytes < live_ ? bytes : live_; }
+  std::size_t live() const { return live_; }
+
+  // The collection that is due now, if any. Collections that this asked for are kept to 5 % of the time (10 %
+  // if the last one freed much): a program whose buffers are all in use gains nothing from collecting again
+  // and again.
+  std::optional<CollectionKind> due(Clock::time_point now) const;
+
+  // After each collection, whatever its reason.
+  void collected(CollectionKind kind, CollectionReason reason, std::size_t live_before,
+                 Clock::time_point begin, Clock::time_point end);
+
+ private:
+  std::size_t budget_;
+  std::size_t live_ = 0;
+  std::size_t young_ = 0;  // added since the last collection
+  std::size_t live_after_full_ = 0;
+  Clock::time_point not_before_{};
+};
+
+}  // namespace dhpvm::gc

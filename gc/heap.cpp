@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gc/heap.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/error.h"
+
+namespace dhpvm::gc {
+namespace {
+
+constexpr std::size_t kMiB = std::size_t{1} << 20;
+constexpr std::size_t kDefaultNursery = 8 * kMiB;
+// What a heap may grow by, at least, before a full collection.
+constexpr std::size_t kMinimumGrowth = 32 * kMiB;
+constexpr std::size_t kMaximumObject = std::size_t{1} << 41;
+
+}  // namespace
+
+const char* to_string(CollectionKind kind) { return kind == CollectionKind::kMinor ? "minor" : "full"; }
+
+const char* to_string(CollectionReason reason) {
+  switch (reason) {
+    case CollectionReason::kNursery: return "nursery";
+    case CollectionReason::kGrowth: return "growth";
+    case CollectionReason::kLimit: return "limit";
+    case CollectionReason::kExternal: return "external";
+    case CollectionReason::kStress: return "stress";
+    case CollectionReason::kRequested: return "requested";
+  }
+  return "unknown";
+}
+
+Heap::Heap(const HeapOptions& options, std::span<const TypeInfo> types, RootProvider& roots)
+    : options_(options),
+      types_(types),
+      roots_(roots),
+      marker_(blocks_, large_, types),
+      external_(options.external_budget_bytes),
+      nursery_bytes_(options.nursery_bytes != 0 ? options.nursery_bytes : kDefaultNursery),
+      attention_(options.stress != 0),
+      stress_countdown_(options.stress) {
+  // A small heap cannot afford a nursery that is most of it.
+  if (options.limit_bytes != 0) {
+    nursery_bytes_ = std::min(nursery_bytes_, std::max(options.limit_bytes / 8, kBlockSize));
+  }
+}
+
+Result<std::unique_ptr<Heap>> Heap::create(const HeapOptions& options, std::span<const TypeInfo> types,
+                                           RootProvider& roots) {
+  std::unique_ptr<Heap> heap(new Heap(options, types, roots));
+  std::size_t reservation = options.reservation_bytes;
+  if (options.limit_bytes != 0) reservation = std::min(reservation, options.limit_bytes);
+  DHPVM_TRY(heap->blocks_.reserve(reservation, options.verify));
+  if (!heap->marker_.reserve_stack(options.mark_stack_bytes)) {
+    return error(ErrorCode::kOutOfMemory,
+                 "the system grants no address space for the mark stack; raise `ulimit -v`");
+  }
+  heap->set_thresholds();
+  if (options.tracer != nullptr) heap->trace_track_ = options.tracer->add_track("gc");
+  return heap;
+}
+
+Heap::~Heap() {
+  cleaners_.run_all();
+  while (handles_.next_ != &handles_) {
+    RootBase* handle = handles_.next_;
+    handle->unlink();
+    handle->ref_ = nullptr;
+  }
+}
+
+// ---- Allocation
+
+Object* Heap::allocate_slow(TypeId type, std::size_t size) {
+  // In a fragmented heap this is nearly as hot as the inlined path.
+  if (size <= kMediumThreshold && !attention_) [[likely]] {
+    if (std::byte* memory = bump_.take_open(area_, size)) [[likely]]
+      return initialize(memory, type, size);
+  }
+  return allocate_sized(type, size, 0, Contents::kZeroed);
+}
+
+// Collections that are due for another reason than a lack of memory.
+void Heap::safepoint() {
+  attention_ = false;
+  bump_.rearm(area_);
+  if (options_.stress != 0 && --stress_countdown_ == 0) {
+    stress_countdown_ = options_.stress;
+    const bool full = ++stress_collections_ % 8 == 0;
+    collect(full ? CollectionKind::kFull : CollectionKind::kMinor, CollectionReason::kStress);
+  } else if (requested_) {
+    collect(*requested_, CollectionReason::kExternal);
+  }
+}
+
+Object* Heap::allocate_sized(TypeId type, std::size_t size, std::size_t card_bytes, Contents contents) {
+  if (attention_) safepoint();
+  Object* object = nullptr;
+  if (size > kLargeThreshold) {
+    object = allocate_large(type, size, card_bytes, contents);
+  } else {
+    object = allocate_or_collect([&](Shortage& shortage, bool) -> Object* {
+      std::byte* memory = take_small(size, shortage);
+      return memory == nullptr ? nullptr : initialize(memory, type, size);
+    });
+  }
+  if (options_.stress != 0) demand_attention();
+  return object;
+}
+
+// Calls take(shortage, after_full) until it gives an object, collecting in between what its shortage calls
+// for.
+template <typename Take>
+Object* Heap::allocate_or_collect(Take&& take) {
+  bool after_full = false;
+  for (;;) {
+    Shortage shortage = Shortage::kNursery;
+    if (Object* object = take(shortage, after_full)) return object;
+    if (after_full) return nullptr;
+    if (shortage == Shortage::kNursery && !grown_too_far()) {
+      collect(CollectionKind::kMinor, CollectionReason::kNursery);
+      continue;
+    }
+    const bool at_limit = options_.limit_bytes != 0 && footprint_threshold_ == options_.limit_bytes;
+    collect(CollectionKind::kFull, at_limit ? CollectionReason::kLimit : CollectionReason::kGrowth);
+    if (nearly_full()) return nullptr;
+    after_full = true;
+  }
+}
+
+// Within 1/64 of the limit a full collection would follow every few allocations: better to give up early than
+// to crawl on.
+bool Heap::nearly_full() const {
+  const std::size_t limit = options_.limit_bytes;
+  return limit != 0 && live_bytes() > limit - limit / 64;
+}
+
+std::byte* Heap::take_small(std::size_t size, Shortage& shortage) {
+  shortage = Shortage::kNursery;
+  if (std::byte* memory = area_.take(size)) return memory;
+  if (nursery_used_up()) return nullptr;
+  if (std::byte* memory = bump_.take(area_, size)) return memory;
+  shortage = Shortage::kGrowth;
+  if (footprint() + kBlockSize > footprint_threshold_) return nullptr;
+  return bump_.take_from_empty(area_, size);
+}
+
+Object* Heap::allocate_large(TypeId type, std::size_t size, std::size_t card_bytes, Contents contents) {
+  const std::size_t bytes = LargeSpace::footprint(size, card_bytes);
+  return allocate_or_collect([&](Shortage& shortage, bool after_full) -> Object* {
+    shortage = Shortage::kNursery;
+    if (nursery_used_up()) return nullptr;
+    shortage = Shortage::kGrowth;
+    if (footprint() + bytes > footprint_threshold_) {
+      // One object may exceed what the heap was expected to grow by; only the limit is absolute.
+      if (!after_full) return nullptr;
+      if (options_.limit_bytes != 0 && footprint() + bytes > options_.limit_bytes) return nullptr;
+    }
+    Object* object = large_.allocate(size, card_bytes, contents == Contents::kZeroed);
+    if (object == nullptr) return nullptr;
+    object->header = Header{type, static_cast<std::uint32_t>(kLarge) << Header::kFlagShift};
+    large_allocated_ += bytes;
+    if (footprint() > footprint_threshold_) allow_footprint(footprint());
+    return object;
+  });
+}
+
+String* Heap::allocate_string(TypeId type, std::size_t size) {
+  if (size > UINT32_MAX) return nullptr;
+  const std::size_t bytes = round_up(sizeof(String) + size, kGranule);
+  Object* object = nullptr;
+  if (std::byte* memory = bytes <= kMediumThreshold ? area_.take(bytes) : nullptr) {
+    object = initialize(memory, type, bytes);
+  } else {
+    object = allocate_sized(type, bytes, 0, Contents::kUndefined);
+  }
+  auto* string = reinterpret_cast<String*>(object);
+  if (string == nullptr) return nullptr;
+  string->size = static_cast<std::uint32_t>(size);
+  string->hash = 0;
+  return string;
+}
+
+Array* Heap::allocate_array(TypeId type, const TypeInfo& info, std::int64_t length) {
+  std::size_t element_bytes = 0;
+  if (__builtin_mul_overflow(static_cast<std::size_t>(length), std::size_t{info.element_size},
+                             &element_bytes) ||
+      element_bytes > kMaximumObject) {
+    return nullptr;
+  }
+  const std::size_t bytes = round_up(info.size + element_bytes, kGranule);
+  Object* object = nullptr;
+  if (std::byte* memory = bytes <= kMediumThreshold ? area_.take(bytes) : nullptr) {
+    object = initialize(memory, type, bytes);
+  } else {
+    const std::size_t card_bytes = info.shape == Shape::kRefArray ? element_bytes : 0;
+    object = allocate_sized(type, bytes, card_bytes, Contents::kZeroed);
+  }
+  auto* array = reinterpret_cast<Array*>(object);
+  if (array == nullptr) return nullptr;
+  array->data = reinterpret_cast<std::byte*>(array) + info.size;
+  array->readable = array->writable = array->length = length;
+  return array;
+}
+
+Array* Heap::allocate_array_handle(TypeId type, const TypeInfo& info, std::int64_t length) {
+  auto* array = reinterpret_cast<Array*>(allocate(type, info));
+  if (array != nullptr) array->length = length;
+  return array;
+}
+
+Weak* Heap::allocate_weak(TypeId type, Ref target) {
+  protected_ = target;
+  auto* weak = reinterpret_cast<Weak*>(allocate(type, types_[type]));
+  protected_ = nullptr;
+  if (weak == nullptr) return nullptr;
+  weak->target = target;
+  if (target != nullptr) weaks_.add(weak);
+  return weak;
+}
+
+Resource* Heap::allocate_resource(TypeId type, void* pointer, Cleaner cleaner, void* context) {
+  auto* resource = reinterpret_cast<Resource*>(allocate(type, types_[type]));
+  if (resource == nullptr) return nullptr;
+  resource->pointer = pointer;
+  add_cleaner(&reinterpret_cast<Object&>(*resource), cleaner, context);
+  return resource;
+}
+
+String* Heap::allocate_immortal_string(TypeId type, std::string_view text) {
+  if (text.size() > UINT32_MAX) return nullptr;
+  std::byte* memory = immortal_.allocate(round_up(sizeof(String) + text.size(), kGranule));
+  if (memory == nullptr) return nullptr;
+  auto* string = reinterpret_cast<String*>(memory);
+  string->header = Header{type, static_cast<std::uint32_t>(kImmortal) << Header::kFlagShift};
+  string->size = static_cast<std::uint32_t>(text.size());
+  std::memcpy(string->bytes(), text.data(), text.size());
+  return string;
+}
+
+// ---- Write barrier, slow paths
+
+void Heap::log(Object* holder) {
+  if (holder->header.has(kLarge) && LargeNode::of(holder)->cards != nullptr) {
+    return log_elements(reinterpret_cast<Array*>(holder), 0, reinterpret_cast<Array*>(holder)->length);
+  }
+  holder->header.clear(kUnlogged);
+  logged_.push_back(holder);
+}
+
+// Scanning a large array again for one changed element would make minor pauses grow with the array: it stays
+// unlogged, and its cards remember which kilobytes changed.
+void Heap::log_elements(Array* holder, std::int64_t first, std::int64_t count) {
+  auto* object = reinterpret_cast<Object*>(holder);
+  LargeNode* node = holder->header.has(kLarge) ? LargeNode::of(object) : nullptr;
+  if (node == nullptr || node->cards == nullptr) return log(object);
+  if (count <= 0) return;
+  const std::size_t stride = types_[holder->header.type].element_size;
+  const std::size_t first_card = static_cast<std::size_t>(first) * stride / kCardSize;
+  const std::size_t last_card = (static_cast<std::size_t>(first + count) * stride - 1) / kCardSize;
+  std::memset(node->cards + first_card, 1, last_card - first_card + 1);
+  if (!std::exchange(node->logged, true)) logged_.push_back(object);
+}
+
+// ---- Outside memory
+
+void Heap::add_cleaner(Object* object, Cleaner cleaner, void* context) {
+  object->header.set(kHasCleaner);
+  cleaners_.add(object, cleaner, context);
+}
+
+void Heap::add_external(std::size_t bytes) {
+  external_.add(bytes);
+  const std::optional<CollectionKind> due = external_.due(ExternalPressure::Clock::now());
+  if (!due) return;
+  requested_ = due;
+  demand_attention();
+}
+
+// ---- Figures
+
+// When the next full collection is due: as soon as what minor collections keep alive, much of which may be
+// dead by now, and a nursery exceed the live threshold; or when the heap needs a block and its footprint,
+// holes and all, would exceed the footprint threshold.
+void Heap::set_thresholds() {
+  live_after_full_ = live_bytes();
+  const auto growth = static_cast<std::size_t>(options_.growth * static_cast<double>(live_after_full_));
+  live_threshold_ = live_after_full_ + std::max(growth, kMinimumGrowth);
+  footprint_threshold_ = live_threshold_;
+  if (options_.limit_bytes != 0) footprint_threshold_ = std::min(footprint_threshold_, options_.limit_bytes);
+  allow_footprint(footprint());
+}
+
+// A fragmented heap may occupy more than the threshold after a full collection. It must still be able to grow
+// a little, or it would collect for every block.
+void Heap::allow_footprint(std::size_t bytes) {
+  footprint_threshold_ =
+      std::max(footprint_threshold_, bytes + std::max(nursery_bytes_, live_after_full_ / 8));
+  if (options_.limit_bytes != 0) footprint_threshold_ = std::min(footprint_threshold_, options_.limit_bytes);
+}
+
+HeapStats Heap::stats() const {
+  HeapStats stats = stats_;
+  stats.bytes_allocated += bump_.allocated_bytes(area_) + large_allocated_;
+  stats.live_bytes = live_bytes();
+  stats.block_bytes = blocks_.used_bytes();
+  stats.peak_block_bytes = blocks_.peak_used_bytes();
+  stats.large_bytes = large_.bytes();
+  stats.immortal_bytes = immortal_.bytes();
+  stats.external_bytes = external_.live();
+  stats.nursery_bytes = nursery_bytes_;
+  return stats;
+}
+
+}  // namespace dhpvm::gc

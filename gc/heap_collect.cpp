@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// Heap: the phases of a collection.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+
+#include "gc/heap.h"
+#include "gc/verifier.h"
+
+namespace dhpvm::gc {
+namespace {
+
+constexpr std::size_t kMiB = std::size_t{1} << 20;
+constexpr std::size_t kMinimumNursery = 4 * kMiB;
+constexpr std::size_t kMaximumNursery = 64 * kMiB;
+
+}  // namespace
+
+void Heap::collect(CollectionKind kind, CollectionReason reason) {
+  const auto begin = Tracer::Clock::now();
+  const bool full = kind == CollectionKind::kFull;
+  const std::size_t live_before = live_bytes();
+  const std::size_t external_before = external_.live();
+  stats_.bytes_allocated += large_allocated_;
+  large_allocated_ = 0;
+  bump_.retire(area_);
+  if (options_.verify) verify_or_die(kind, false);
+
+  mark(kind);
+  // Cleaners and weak references come between marking and sweeping: they look at dead objects that are
+  // intact.
+  if (full) {
+    weaks_.clear_dead_all(marker_);
+    stats_.cleaners_run += cleaners_.run_dead_all(marker_);
+    large_.sweep_all(options_.verify);
+    blocks_.finish_full();
+    marker_.trim_stack();
+  } else {
+    weaks_.clear_dead_young(marker_);
+    stats_.cleaners_run += cleaners_.run_dead_young(marker_);
+    large_.sweep_young(options_.verify);
+    blocks_.finish_minor();
+  }
+  requested_.reset();
+  adapt(kind, live_before);
+  if (options_.verify) verify_or_die(kind, true);
+
+  const auto end = Tracer::Clock::now();
+  external_.collected(kind, reason, external_before, begin, end);
+  const auto pause = static_cast<std::uint64_t>(std::chrono::nanoseconds(end - begin).count());
+  (full ? stats_.full_collections : stats_.minor_collections) += 1;
+  (full ? stats_.full_pauses : stats_.minor_pauses).add(pause);
+  if (options_.tracer != nullptr) {
+    options_.tracer->slice(trace_track_,
+                           fmt::format("{} collection ({})", to_string(kind), to_string(reason)), begin, end,
+                           {{"live bytes before", static_cast<std::int64_t>(live_before)},
+                            {"live bytes", static_cast<std::int64_t>(live_bytes())},
+                            {"footprint", static_cast<std::int64_t>(footprint())},
+                            {"external bytes", static_cast<std::int64_t>(external_.live())}});
+    options_.tracer->counter("heap footprint", static_cast<std::int64_t>(footprint()));
+  }
+}
+
+void Heap::mark(CollectionKind kind) {
+  if (kind == CollectionKind::kFull) {
+    blocks_.clear_marks();
+    large_.clear_marks();
+  }
+  take_logged(kind);
+  visit_all_roots(marker_);
+  marker_.finish();
+}
+
+void Heap::visit_all_roots(RootVisitor& visitor) const {
+  roots_.visit_roots(visitor);
+  visitor.visit(protected_);
+  for (const RootBase* handle = handles_.next_; handle != &handles_; handle = handle->next_)
+    visitor.visit(handle->ref_);
+}
+
+// Empties the remembered set. In a full collection its objects are traced if and when they are reached; that
+// they become unlogged even if they are dead does no harm.
+void Heap::take_logged(CollectionKind kind) {
+  const bool minor = kind == CollectionKind::kMinor;
+  for (Object* object : logged_) {
+    LargeNode* node = object->header.has(kLarge) ? LargeNode::of(object) : nullptr;
+    if (node != nullptr && node->logged) {
+      node->logged = false;
+      if (minor) {
+        marker_.scan_dirty_cards(node);
+      } else {
+        std::fill_n(node->cards, node->card_count, std::uint8_t{0});
+      }
+      continue;
+    }
+    object->header.set(kUnlogged);
+    if (minor) marker_.scan(object);
+  }
+  logged_.clear();
+}
+
+// Chooses the next nursery and, after a full collection, when the next one is due.
+void Heap::adapt(CollectionKind kind, std::size_t live_before) {
+  if (kind == CollectionKind::kFull) return set_thresholds();
+  if (options_.nursery_bytes != 0) return;
+  const std::size_t live = live_bytes();
+  const std::size_t survived = live - std::min(live, live_before);
+  // Up to a quarter of the live data, so that the nursery never dominates the footprint.
+  std::size_t ceiling = std::clamp(live_after_full_ / 4, 2 * kMinimumNursery, kMaximumNursery);
+  if (options_.limit_bytes != 0) ceiling = std::min(ceiling, std::max(options_.limit_bytes / 8, kBlockSize));
+  if (survived > nursery_bytes_ / 8) nursery_bytes_ = std::min(nursery_bytes_ * 2, ceiling);
+  if (survived < nursery_bytes_ / 128)
+    nursery_bytes_ = std::min(std::max(nursery_bytes_ / 2, kMinimumNursery), ceiling);
+}
+
+void Heap::verify_or_die(CollectionKind kind, bool after) const {
+  Verifier verifier(*this);
+  const Status status = after ? verifier.check_after(kind) : verifier.check();
+  if (status.ok()) return;
+  fmt::print(stderr, "dhpvm: heap verification failed {} a {} collection: {}\n", after ? "after" : "before",
+             to_string(kind), status.error().message());
+  std::abort();
+}
+
+Status Heap::check() const { return Verifier(*this).check(); }
+
+}  // namespace dhpvm::gc

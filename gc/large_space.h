@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// Objects over 8 KiB: each its own allocation, with a node in front that holds what blocks keep in side
+// tables.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "gc/layout.h"
+#include "gc/object.h"
+
+namespace dhpvm::gc {
+
+// Directly in front of the object. 32 bytes, so that the object keeps its 16-byte alignment.
+struct alignas(kGranule) LargeNode {
+  std::size_t size;     // of the object, in bytes
+  std::uint8_t* cards;  // arrays of references: one byte per kCardSize of elements, 1 is dirty; else null
+  std::uint32_t card_count;
+  bool marked;
+  bool young;
+  bool logged;  // some card is dirty, and the array is in the remembered set
+
+  Object* object() { return reinterpret_cast<Object*>(this + 1); }
+  static LargeNode* of(Object* object) { return reinterpret_cast<LargeNode*>(object) - 1; }
+};
+static_assert(sizeof(LargeNode) == 32);
+
+// Uses the plain thread-safe malloc interface: a heap may move between threads, a mi_heap_t may not.
+class LargeSpace {
+ public:
+  LargeSpace() = default;
+  LargeSpace(const LargeSpace&) = delete;
+  LargeSpace& operator=(const LargeSpace&) = delete;
+  ~LargeSpace();
+
+  // What allocate() will add to bytes().
+  static std::size_t footprint(std::size_t size, std::size_t card_bytes);
+  // An object of `size` bytes: zeroed, or with undefined contents behind the first granule. Its header is
+  // for the caller to fill. `card_bytes` is the number of bytes of elements to be covered by cards. Null when
+  // the system has no memory.
+  Object* allocate(std::size_t size, std::size_t card_bytes, bool zeroed);
+
+  // Before a full collection.
+  void clear_marks();
+  // Frees unmarked objects: the young ones (minor) or all (full). The survivors are old.
+  void sweep_young(bool scribble);
+  void sweep_all(bool scribble);
+
+  std::size_t bytes() const { return bytes_; }
+  const std::vector<LargeNode*>& young() const { return young_; }
+  const std::vector<LargeNode*>& old() const { return old_; }
+
+ private:
+  void release(LargeNode* node, bool scribble);
+
+  std::vector<LargeNode*> young_;
+  std::vector<LargeNode*> old_;
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace dhpvm::gc

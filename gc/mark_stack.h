@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// The marker's explicit stack: a fixed reservation, touched only as deep as it is used.
+#pragma once
+
+#include <cstddef>
+
+#include "gc/object.h"
+#include "gc/reservation.h"
+
+namespace dhpvm::gc {
+
+class MarkStack {
+ public:
+  // Takes half as much, and half again, if the system refuses. False if it refuses a page.
+  bool reserve(std::size_t bytes) {
+    for (; bytes >= kPage; bytes /= 2) {
+      memory_ = Reservation((bytes + kPage - 1) / kPage * kPage, kPage);
+      if (memory_.data() == nullptr) continue;
+      top_ = begin();
+      return true;
+    }
+    return false;
+  }
+
+  bool empty() const { return top_ == begin(); }
+  std::size_t size() const { return static_cast<std::size_t>(top_ - begin()); }
+  // False if the stack is full: the object is then not on it.
+  bool push(Object* object) {
+    if (top_ == end()) [[unlikely]]
+      return false;
+    *top_++ = object;
+    return true;
+  }
+  Object* pop() { return *--top_; }
+
+  // A deep structure may have touched hundreds of MiB; a small stack is kept for the next collection.
+  void trim() const {
+    if (memory_.size() > kKept) memory_.discard(kKept, memory_.size() - kKept);
+  }
+
+ private:
+  static constexpr std::size_t kPage = 4096;
+  static constexpr std::size_t kKept = 1024 * 1024;
+  Object** begin() const { return reinterpret_cast<Object**>(memory_.data()); }
+  Object** end() const { return begin() + memory_.size() / sizeof(Object*); }
+
+  Reservation memory_;
+  Object** top_ = nullptr;
+};
+
+}  // namespace dhpvm::gc

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gc/reservation.h"
+
+#include <sys/mman.h>
+
+#include <cstdint>
+
+namespace dhpvm::gc {
+
+Reservation::Reservation(std::size_t bytes, std::size_t alignment) {
+  // Map more than needed and cut both ends off: the only way to an alignment above a page.
+  const std::size_t mapped = bytes + alignment;
+  if (mapped < bytes) return;
+  void* start =
+      mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (start == MAP_FAILED) return;
+  const auto address = reinterpret_cast<std::uintptr_t>(start);
+  const std::uintptr_t aligned = (address + alignment - 1) & ~(alignment - 1);
+  const std::size_t before = aligned - address;
+  if (before != 0) munmap(start, before);
+  munmap(reinterpret_cast<void*>(aligned + bytes), mapped - before - bytes);
+  data_ = reinterpret_cast<std::byte*>(aligned);
+  size_ = bytes;
+}
+
+Reservation::~Reservation() {
+  if (data_ != nullptr) munmap(data_, size_);
+}
+
+void Reservation::prefer_huge_pages(std::size_t offset) const {
+  if (offset < size_) madvise(data_ + offset, size_ - offset, MADV_HUGEPAGE);
+}
+
+void Reservation::discard(std::size_t offset, std::size_t bytes) const {
+  madvise(data_ + offset, bytes, MADV_DONTNEED);
+}
+
+}  // namespace dhpvm::gc

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+// Not for applications: how C++ values get into the argument windows of the machine, and out of them.
+//
+// A function's parameters stand in two windows, primitives and references each in order; its results replace
+// them in the same way. What is generated here for a typed function touches the windows directly, so that a
+// call of numbers costs no more than a few stores; everything that needs the heap is a function of the
+// library.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <vector>
+
+#include "dhpvm/export.h"
+#include "dhpvm/object.h"
+#include "dhpvm/result.h"
+#include "dhpvm/types.h"
+
+namespace dhpvm::detail {
+
+struct EngineState;
+struct ModuleState;
+struct IsolateState;
+struct Target;  // a function of an isolate, with what a call of it needs
+
+struct HostSignature {
+  std::span<const HostType> parameters;
+  std::span<const HostType> results;
+};
+
+// The windows of one call, in either direction.
+struct Window {
+  std::uint64_t* p = nullptr;
+  void** r = nullptr;
+  void* isolate = nullptr;
+};
+
+struct ArrayView {
+  void* data = nullptr;
+  std::int64_t sizes[3] = {0, 1, 1};
+};
+
+// The library's part. `slot` is a position in the reference window.
+DHPVM_API Status put_text(Window& window, unsigned slot, std::string_view text);
+DHPVM_API Status get_text(const Window& window, unsigned slot, std::string_view& text);
+// A new array that is a copy of `count` elements at `data`.
+DHPVM_API Status put_copy(Window& window, unsigned slot, Kind kind, const void* data, std::size_t count);
+// The elements of the array, after checking that all of them can be read (and written, unless the type says
+// otherwise).
+DHPVM_API Status get_array(const Window& window, unsigned slot, HostType type, ArrayView& view);
+// A C++ object behind the language's `resource`. `tag` is different for each type.
+DHPVM_API Status put_resource(Window& window, unsigned slot, const void* tag, std::shared_ptr<void> object);
+DHPVM_API Status get_resource(const Window& window, unsigned slot, const void* tag,
+                              std::shared_ptr<void>& object);
+
+template <typename T>
+inline constexpr char kTypeTag = 0;
+
+// ---- Primitives as the registers hold them.
+
+template <Primitive T>
+std::uint64_t to_register(T value) {
+  if constexpr (std::is_same_v<T, float>) return std::bit_cast<std::uint32_t>(value);
+  if constexpr (std::is_same_v<T, double>) return std::bit_cast<std::uint64_t>(value);
+  // 32 bits hold everything narrower, extended by its sign; the upper half is zero.
+  if constexpr (std::is_integral_v<T> && sizeof(T) < 4)
+    return static_cast<std::uint32_t>(static_cast<std::int32_t>(value));
+  if constexpr (std::is_integral_v<T> && sizeof(T) == 4) return static_cast<std::uint32_t>(value);
+  if constexpr (std::is_integral_v<T> && sizeof(T) == 8) return static_cast<std::uint64_t>(value);
+}
+
+template <Primitive T>
+T from_register(std::uint64_t bits) {
+  if constexpr (std::is_same_v<T, float>) return std::bit_cast<float>(static_cast<std::uint32_t>(bits));
+  if constexpr (std::is_same_v<T, double>) return std::bit_cast<double>(bits);
+  if constexpr (std::is_same_v<T, bool>) return (bits & 0xff) != 0;
+  if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) return static_cast<T>(bits);
+}
+
+// ---- What is known of a C++ type.
+
+template <typename T>
+struct TypeOf {
+  static constexpr bool kKnown = false;
+};
+template <Primitive T>
+struct TypeOf<T> {
+  static constexpr bool kKnown = true;
+  static constexpr HostType kType{HostType::Shape::kPrimitive, kind_of<T>()};
+};
+template <>
+struct TypeOf<std::string_view> {
+  static constexpr bool kKnown = true;
+  static constexpr HostType kType{HostType::Shape::kString, Kind::kRef};
+};
+template <>
+struct TypeOf<std::string> : TypeOf<std::string_view> {};
+template <typename T>
+  requires Primitive<std::remove_const_t<T>>
+struct TypeOf<std::span<T>> {
+  static constexpr bool kKnown = true;
+  static constexpr HostType kType{HostType::Shape::kArray, kind_of<std::remove_const_t<T>>(), 1,
+                                  std::is_const_v<T>};
+};
+template <typename T, unsigned Rank>
+  requires Primitive<std::remove_const_t<T>>
+struct TypeOf<NdSpan<T, Rank>> {
+  static constexpr bool kKnown = true;
+  static constexpr HostType kType{HostType::Shape::kArray, kind_of<std::remove_const_t<T>>(), Rank,
+                                  std::is_const_v<T>};
+};
+template <Primitive T>
+struct TypeOf<std::vector<T>> {
+  static_assert(!std::is_same_v<T, bool>,
+                "std::vector<bool> has no elements to copy; use std::vector<std::uint8_t>");
+  static constexpr bool kKnown = true;
+  static constexpr HostType kType{HostType::Shape::kArray, kind_of<T>(), 1, true};
+};
+template <>
+struct TypeOf<Object> {
+  static constexpr bool kKnown = true;
+  static constexpr HostType kType{HostType::Shape::kObject, Kind::kRef};
+};
+template <typename T>
+struct TypeOf<std::shared_ptr<T>> {
+  static constexpr bool kKnown = true;
+  static constexpr HostType kType{HostType::Shape::kResource, Kind::kRef};
+};
+
+// The types of a parameter list, and the slot of each in its window.
+template <typename... Ts>
+struct Layout {
+  static_assert((TypeOf<Ts>::kKnown && ...),
+                "a type of this signature does not stand for one of the language: see dhpvm/types.h");
+  static constexpr std::array<HostType, sizeof...(Ts)> kTypes{TypeOf<Ts>::kType...};
+  static constexpr unsigned slot(std::size_t index) {
+    unsigned before = 0;
+    for (std::size_t i = 0; i < index; ++i)
+      before += kTypes[i].is_reference() == kTypes[index].is_reference() ? 1u : 0u;
+    return before;
+  }
+};
+// Of results: nothing, one, or the elements of a tuple.
+template <typename T>
+struct ResultLayout : Layout<T> {};
+template <>
+struct ResultLayout<void> : Layout<> {};
+template <typename... Ts>
+struct ResultLayout<std::tuple<Ts...>> : Layout<Ts...> {};
+
+// ---- Values out of a window. False: `status` says why not.
+
+inline bool succeeded(Status& status, Status outcome) {
+  if (outcome.ok()) [[likely]]
+    return true;
+  status = std::move(outcome);
+  return false;
+}
+
+template <Primitive T>
+bool get(const Window& window, unsigned slot, T& value, Status&) {
+  value = from_register<T>(window.p[slot]);
+  return true;
+}
+inline bool get(const Window& window, unsigned slot, std::string_view& value, Status& status) {
+  return succeeded(status, get_text(window, slot, value));
+}
+inline bool get(const Window& window, unsigned slot, std::string& value, Status& status) {
+  std::string_view text;
+  if (!get(window, slot, text, status)) return false;
+  value = text;
+  return true;
+}
+template <typename T>
+bool get(const Window& window, unsigned slot, std::span<T>& value, Status& status) {
+  ArrayView view;
+  if (!succeeded(status, get_array(window, slot, TypeOf<std::span<T>>::kType, view))) return false;
+  value = std::span<T>(static_cast<T*>(view.data), static_cast<std::size_t>(view.sizes[0]));
+  return true;
+}
+template <typename T, unsigned Rank>
+bool get(const Window& window, unsigned slot, NdSpan<T, Rank>& value, Status& status) {
+  ArrayView view;
+  if (!succeeded(status, get_array(window, slot, TypeOf<NdSpan<T, Rank>>::kType, view))) return false;
+  value.data = static_cast<T*>(view.data);
+  for (unsigned i = 0; i < Rank; ++i) value.sizes[i] = view.sizes[i];
+  return true;
+}
+template <typename T>
+bool get(const Window& window, unsigned slot, std::vector<T>& value, Status& status) {
+  std::span<const T> elements;
+  if (!get(window, slot, elements, status)) return false;
+  value.assign(elements.begin(), elements.end());
+  return true;
+}
+template <typename T>
+bool get(const Window& window, unsigned slot, std::shared_ptr<T>& value, Status& status) {
+  std::shared_ptr<void> object;
+  if (!succeeded(status, get_resource(window, slot, &kTypeTag<T>, object))) return false;
+  value = std::static_pointer_cast<T>(std::move(object));
+  return true;
+}
+
+// ---- Values into a window, as copies.
+
+template <Primitive T>
+bool put(Window& window, unsigned slot, T value, Status&) {
+  window.p[slot] = to_register(value);
+  return true;
+}
+inline bool put(Window& window, unsigned slot, std::string_view value, Status& status) {
+  return succeeded(status, put_text(window, slot, value));
+}
+template <typename T>
+bool put(Window& window, unsigned slot, std::span<T> value, Status& status) {
+  return succeeded(status,
+                   put_copy(window, slot, kind_of<std::remove_const_t<T>>(), value.data(), value.size()));
+}
+template <typename T>
+bool put(Window& window, unsigned slot, const std::vector<T>& value, Status& status) {
+  return put(window, slot, std::span<const T>(value), status);
+}
+template <typename T>
+bool put(Window& window, unsigned slot, const std::shared_ptr<T>& value, Status& status) {
+  return succeeded(status, put_resource(window, slot, &kTypeTag<T>, value));
+}
+
+}  // namespace dhpvm::detail

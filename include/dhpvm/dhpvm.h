@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// The whole public API. engine.h is the one to read first; docs/embedding.md tells the story.
+#pragma once
+
+#include "dhpvm/engine.h"    // IWYU pragma: export
+#include "dhpvm/function.h"  // IWYU pragma: export
+#include "dhpvm/isolate.h"   // IWYU pragma: export
+#include "dhpvm/limits.h"    // IWYU pragma: export
+#include "dhpvm/module.h"    // IWYU pragma: export
+#include "dhpvm/object.h"    // IWYU pragma: export
+#include "dhpvm/result.h"    // IWYU pragma: export
+#include "dhpvm/stats.h"     // IWYU pragma: export
+#include "dhpvm/types.h"     // IWYU pragma: export
+#include "dhpvm/version.h"   // IWYU pragma: export

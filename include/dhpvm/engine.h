@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// The engine: what all programs of an application share. Start here; dhpvm/dhpvm.h includes everything.
+//
+//   dhpvm::Engine engine;
+//   engine.define("host.log", [](std::string_view text) { std::clog << text << '\n'; });
+//   auto module = dhpvm::Module::compile(engine, "extern fn log(s: str);  fn twice(x: f64) -> f64 {
+//   log(\"hi\"); return 2 * x; }"); auto isolate = dhpvm::Isolate::create(*module); auto twice =
+//   isolate->function<double(double)>("twice"); dhpvm::Result<double> y = (*twice)(21);
+//
+// (Each of these steps returns a Result or Status, which a real application looks at.)
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "dhpvm/detail/host_function.h"
+#include "dhpvm/export.h"
+#include "dhpvm/limits.h"
+#include "dhpvm/result.h"
+
+namespace dhpvm {
+
+struct EngineOptions {
+  // Where programs write and read, unless their isolate says otherwise. Empty functions stand for the
+  // standard streams of the process. Called from every thread that runs an isolate.
+  OutputFunction standard_output = {};
+  OutputFunction standard_error = {};
+  InputFunction standard_input = {};
+
+  // Collect events (runs, collections) for write_trace. Costs memory for as long as the engine lives.
+  bool trace = false;
+};
+
+// A handle: copies refer to the same engine, which lives as long as any handle, module or isolate of it.
+// Thread-safe.
+class DHPVM_API Engine {
+ public:
+  explicit Engine(EngineOptions options = {});
+
+  // Makes `function` callable from programs that declare it: `extern fn log(text: str);` finds "host.log".
+  // Any callable object with one, non-template signature of types of dhpvm/types.h; it may return nothing, a
+  // value, a Result or a Status. Replaces an earlier definition of the name for modules that no isolate was
+  // created of yet.
+  //
+  // The engine keeps a copy of `function` and calls it from every thread that runs an isolate, possibly at
+  // the same time. An error that it returns ends the program: as it is if it is a trap (kUserTrap, say), else
+  // as kHostException with its text. A std::exception is caught at the boundary and becomes kHostException as
+  // well. The function may call functions of the isolate that called it; it should refer to them by pointer
+  // or reference, for a copy that the engine keeps would keep the isolate, which keeps the engine.
+  //
+  // kInvalidArgument if the name is not "module.name".
+  template <typename F>
+  Status define(std::string_view name, F function) {
+    using Host = detail::HostFunction<F>;
+    return define_function(name, Host::signature(), std::make_shared<F>(std::move(function)), &Host::call);
+  }
+
+  // Writes what was collected so far as a Chrome trace (for ui.perfetto.dev). kInvalidArgument if the engine
+  // was made without `trace`; kIo with the system's reason. An existing file is replaced atomically.
+  Status write_trace(const std::string& path) const;
+
+  // For the library's own use.
+  const std::shared_ptr<detail::EngineState>& state() const { return state_; }
+
+ private:
+  Status define_function(std::string_view name, const detail::HostSignature& signature,
+                         std::shared_ptr<void> function, detail::HostThunk thunk);
+
+  std::shared_ptr<detail::EngineState> state_;
+};
+
+// The version of the library that runs, which may be a later patch than the DHPVM_VERSION compiled against:
+// "0.1.0".
+DHPVM_API std::string_view library_version();
+
+}  // namespace dhpvm

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// A function of a running program, called like one of C++.
+#pragma once
+
+#include <memory>
+#include <utility>
+
+#include "dhpvm/detail/call.h"
+#include "dhpvm/result.h"
+
+namespace dhpvm {
+
+template <typename Signature>
+class Function;
+
+// Made by Isolate::function, which has compared R and Args with the program's signature, so that a call
+// checks nothing: calling an empty function costs some tens of nanoseconds. dhpvm/types.h says which types
+// can stand here, and that spans are lent for the time of the call.
+//
+// A handle: copies refer to the same function and keep the isolate in existence. Belongs to the isolate's
+// thread. Calls nest: a host function may call functions of the isolate that called it.
+template <typename R, typename... Args>
+class Function<R(Args...)> {
+ public:
+  // Runs the function to its end. An error is a trap, with the program's stack; the isolate can be used
+  // afterwards. Or an argument that cannot be passed: kInvalidArgument, kBadCast for an Object of another
+  // isolate or class. A null result where R is not Object: kNullReference.
+  Result<R> operator()(const Args&... arguments) const {
+    return call(std::index_sequence_for<Args...>(), arguments...);
+  }
+
+  // For the library's own use.
+  explicit Function(std::shared_ptr<const detail::Target> target) : target_(std::move(target)) {}
+  static detail::HostSignature signature() { return {Parameters::kTypes, detail::ResultLayout<R>::kTypes}; }
+
+ private:
+  using Parameters = detail::Layout<Args...>;
+
+  template <std::size_t... I>
+  Result<R> call(std::index_sequence<I...>, const Args&... arguments) const {
+    detail::Call call(*target_);
+    if (call.has_windows()) [[likely]] {
+      Status status;
+      if (!(detail::put_argument(call, Parameters::slot(I), arguments, status) && ...)) return status;
+    }
+    if (Status status = call.run(); !status.ok()) return status;
+    return detail::ResultOf<R>::take(call);
+  }
+
+  std::shared_ptr<const detail::Target> target_;
+};
+
+}  // namespace dhpvm

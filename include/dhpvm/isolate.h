@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// A program that runs: one module with a heap of its own, limits and console.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "dhpvm/export.h"
+#include "dhpvm/function.h"
+#include "dhpvm/limits.h"
+#include "dhpvm/module.h"
+#include "dhpvm/object.h"
+#include "dhpvm/result.h"
+#include "dhpvm/stats.h"
+
+namespace dhpvm {
+
+// Used by one thread at a time: the application may move it between threads, with synchronisation of its own,
+// but not use it or its functions and objects from two at once; interrupt() is the exception. Isolates share
+// nothing that changes, so any number of them run in parallel.
+//
+// A handle that can be moved, not copied. Functions and objects of the isolate keep it in existence when the
+// handle is gone.
+class DHPVM_API Isolate {
+ public:
+  // A fresh heap for `module`; costs some tens of microseconds. The first isolate of a module binds it to the
+  // host functions that are defined then. kLink if the module needs one that is not defined, or with another
+  // signature: the message names it and shows both signatures. kOutOfMemory if the system grants no address
+  // space.
+  static Result<Isolate> create(const Module& module, const IsolateOptions& options = {});
+
+  // Finds an exported function and checks once that Signature fits, as dhpvm/types.h says:
+  //   auto dot = isolate.function<double(std::span<const double>, std::span<const double>)>("dot");
+  // kNotFound, with the nearest name; kInvalidArgument with both signatures.
+  template <typename Signature>
+  Result<Function<Signature>> function(std::string_view name) const {
+    auto target = find(name, Function<Signature>::signature());
+    if (!target.ok()) return std::move(target).error();
+    return Function<Signature>(std::move(target).value());
+  }
+
+  // Runs the module's main function with `arguments` (without the program's name) and returns its result, or
+  // the code given to os.exit: the exit code for a process. Output is flushed. kNotFound without a main
+  // function; the trap if it trapped.
+  Result<int> run_main(std::span<const std::string> arguments = {});
+
+  // Makes the running call trap with kInterrupted soon, or the next one if none runs. The only function that
+  // other threads, and signal handlers, may call at any time while the isolate exists.
+  void interrupt() const;
+
+  // Fuel is counted over the life of the isolate: a host that runs a program in slices gives it more here.
+  // Also while a function runs, from a host function.
+  std::uint64_t fuel_left() const;
+  void set_fuel(std::uint64_t fuel);
+  // For calls that start from now on; zero is for ever.
+  void set_deadline(std::chrono::nanoseconds deadline);
+
+  // A new array in the program's memory, zeroed, to be filled through Object::elements and passed as often as
+  // wanted without a copy. One size per dimension, up to three. kOutOfMemory or kOffHeapExhausted at the
+  // limit; kInvalidArgument if no function of the module deals with such arrays.
+  template <Primitive T>
+  Result<Object> make_array(std::span<const std::int64_t> sizes) {
+    return make_array_of(detail::kind_of<T>(), sizes);
+  }
+  template <Primitive T>
+  Result<Object> make_array(std::initializer_list<std::int64_t> sizes) {
+    return make_array<T>(std::span(sizes.begin(), sizes.size()));
+  }
+  // A new str.
+  Result<Object> make_text(std::string_view text);
+
+  // A full collection now, for a host that knows a good moment.
+  void collect();
+  Statistics statistics() const;
+
+ private:
+  explicit Isolate(std::shared_ptr<detail::IsolateState> state) : state_(std::move(state)) {}
+  Result<std::shared_ptr<const detail::Target>> find(std::string_view name,
+                                                     const detail::HostSignature& signature) const;
+  Result<Object> make_array_of(detail::Kind kind, std::span<const std::int64_t> sizes);
+
+  std::shared_ptr<detail::IsolateState> state_;
+};
+
+}  // namespace dhpvm

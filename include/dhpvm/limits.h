@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a program may use, and how it is run.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <span>
+#include <string_view>
+
+#include "dhpvm/result.h"
+
+namespace dhpvm {
+
+// Where a program writes and reads. Called on the thread that runs the isolate, while the program runs or at
+// the end of a call. An error ends the program with that error. Must not call into the same isolate.
+using OutputFunction = std::function<Status(std::string_view)>;
+// Fills the front of the buffer and says how many bytes; 0 is the end.
+using InputFunction = std::function<Result<std::size_t>(std::span<char>)>;
+
+// Reaching a limit is a trap with a stack trace, never a crash; the isolate can be used afterwards. Sizes in
+// bytes.
+struct Limits {
+  static constexpr std::uint64_t kUnlimitedFuel = std::numeric_limits<std::uint64_t>::max();
+
+  // Objects and small arrays, garbage included until it is collected. Beyond: kOutOfMemory.
+  std::size_t heap_bytes = std::size_t{4} << 30;
+  // Elements of arrays of 64 KiB and more; spans that the host lends do not count. Beyond: kOffHeapExhausted.
+  std::size_t off_heap_bytes = std::size_t{8} << 30;
+  // All nested calls together. Beyond: kStackOverflow.
+  std::size_t stack_bytes = std::size_t{16} << 20;
+  // Over the life of the isolate: one unit per call, per turn of a loop, and per iteration of a parallel
+  // loop. Exact and repeatable. Beyond: kOutOfFuel. Isolate::set_fuel gives more.
+  std::uint64_t fuel = kUnlimitedFuel;
+  // For each call from the host, in real time, honoured within about a millisecond; time in host functions
+  // counts when they return. 0 is for ever. Beyond: kDeadline.
+  std::chrono::nanoseconds deadline{0};
+};
+
+struct IsolateOptions {
+  Limits limits = {};
+
+  // In place of those of the engine, for this isolate alone.
+  OutputFunction standard_output = {};
+  OutputFunction standard_error = {};
+  InputFunction standard_input = {};
+
+  // For finding errors. Conflicting accesses of different iterations of a parallel loop trap with kRace; such
+  // loops run some ten times slower.
+  bool check_races = false;
+  // Collect before every n-th allocation; 0 is off.
+  std::uint32_t gc_stress = 0;
+  // Check the whole heap around every collection. Ends the process with a message at the first fault.
+  bool gc_verify = false;
+};
+
+}  // namespace dhpvm

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// A program that was compiled or loaded, verified, and can be run.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "dhpvm/engine.h"
+#include "dhpvm/export.h"
+#include "dhpvm/result.h"
+
+namespace dhpvm {
+
+struct CompileOptions {
+  // The name of the source in messages and stack traces.
+  std::string file_name = "program.dhp";
+  // Folders in which `import name;` looks for name.dhp, in this order; the standard library comes last.
+  std::vector<std::string> import_paths = {};
+  // How a path is read that an import leads to; empty reads files. kNotFound goes on with the next folder.
+  std::function<Result<std::string>(const std::string& path)> read = {};
+};
+
+// A handle: copies refer to the same module, which never changes and is shared by any number of isolates on
+// any threads. Thread-safe. Keeps its engine alive.
+class DHPVM_API Module {
+ public:
+  // Source text to module. kCompile: the message holds all diagnostics, several lines with source excerpts
+  // and remedies.
+  static Result<Module> compile(const Engine& engine, std::string_view source,
+                                const CompileOptions& options = {});
+
+  // The bytes of a .bc file, from any origin: they are checked completely before anything runs, and a module
+  // that passes cannot touch memory outside its isolate. kMalformed, kUnverified or kUnsupported, in one
+  // line. Does not keep `bytes`.
+  static Result<Module> load(const Engine& engine, std::span<const std::byte> bytes);
+
+  // The text form that disassemble() writes. kCompile with file and line for text that does not assemble.
+  static Result<Module> assemble(const Engine& engine, std::string_view text,
+                                 std::string_view file_name = "program.dasm");
+
+  // A file, by what it is: bytecode, or text by its suffix (.dasm is assembled, anything else compiled, with
+  // the file's folder in front of the import paths). "-" is standard input, of either kind. kIo, and the
+  // errors of the above.
+  static Result<Module> open(const Engine& engine, const std::string& path, CompileOptions options = {});
+
+  // The module as the content of a .bc file. `strip` leaves out names and source lines, as far as running
+  // allows: stack traces then say less, exports keep their names.
+  std::vector<std::byte> bytes(bool strip = false) const;
+  // The same into a file, which is replaced atomically: on failure (a full disk, say) an existing file is as
+  // it was, and nothing half-written is left. kIo with the system's reason.
+  Status save(const std::string& path, bool strip = false) const;
+  // disassemble() into a file, in the same way.
+  Status save_text(const std::string& path) const;
+  // The module as text that assemble() reads back to the same module.
+  std::string disassemble() const;
+
+  // Whether it has a main function, for Isolate::run_main.
+  bool has_main() const;
+  // The functions that a host can call, with their signatures as the language writes them: "dot([f64], [f64])
+  // -> f64".
+  std::vector<std::string> exports() const;
+
+  // For the library's own use.
+  const std::shared_ptr<detail::ModuleState>& state() const { return state_; }
+
+ private:
+  explicit Module(std::shared_ptr<detail::ModuleState> state) : state_(std::move(state)) {}
+  std::shared_ptr<detail::ModuleState> state_;
+};
+
+}  // namespace dhpvm

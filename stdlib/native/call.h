@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every native function needs: its arguments as C++ values, and its results as the program's.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/error.h"
+#include "gc/object.h"
+#include "stdlib/native/state.h"
+#include "vm/isolate.h"
+#include "vm/native.h"
+
+namespace dhpvm::stdlib {
+
+// The text of a reference argument that is known to be a str and not null. Valid while it stands in the
+// window.
+inline std::string_view text(const vm::NativeCall& call, unsigned index) {
+  return reinterpret_cast<const gc::String*>(call.r[index])->view();
+}
+inline gc::Array* array(const vm::NativeCall& call, unsigned index) {
+  return reinterpret_cast<gc::Array*>(call.r[index]);
+}
+inline std::int64_t integer(const vm::NativeCall& call, unsigned index) {
+  return static_cast<std::int64_t>(call.p[index]);
+}
+inline double number(const vm::NativeCall& call, unsigned index) {
+  return std::bit_cast<double>(call.p[index]);
+}
+
+inline void return_bool(vm::NativeCall& call, unsigned index, bool value) { call.p[index] = value ? 1 : 0; }
+inline void return_integer(vm::NativeCall& call, unsigned index, std::int64_t value) {
+  call.p[index] = static_cast<std::uint64_t>(value);
+}
+inline void return_number(vm::NativeCall& call, unsigned index, double value) {
+  call.p[index] = std::bit_cast<std::uint64_t>(value);
+}
+// A new str as the first reference result.
+Status return_text(vm::NativeCall& call, std::string_view value);
+// A new [u8].
+Status return_bytes(vm::NativeCall& call, std::string_view value);
+inline Status return_null(vm::NativeCall& call) {
+  call.r[0] = nullptr;
+  return {};
+}
+
+// The most bytes of a str: its size has 32 bits.
+constexpr std::size_t kMaxTextSize = 0xffffffffu;
+Error too_long();
+
+// kIndexOutOfRange unless 0 <= from <= to <= size.
+Status check_part(std::int64_t from, std::int64_t to, std::int64_t size);
+
+enum class Access : std::uint8_t { kRead, kWrite };
+// Elements at..at+count of an array of bytes. kIndexOutOfRange outside it; whatever an access in the program
+// would trap with when the elements are closed, read-only or no longer lent.
+Result<std::span<char>> bytes(vm::NativeCall& call, unsigned index, std::int64_t at, std::int64_t count,
+                              Access access);
+// The same check for any array.
+Status check_elements(vm::NativeCall& call, const gc::Array& array, std::int64_t at, std::int64_t count,
+                      Access access);
+
+// "cannot open 'x.txt': No such file or directory", with the reason from errno.
+Error io_error(std::string_view what, std::string_view path);
+// The same, for a path in the program's text. kIoTrap if it has a zero byte inside, which the system would
+// cut off.
+Result<std::string> path_argument(const vm::NativeCall& call, unsigned index);
+
+}  // namespace dhpvm::stdlib

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// The standard streams of one isolate. By default the process's own; an embedding application may put
+// functions in their place.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "dhpvm/result.h"
+
+namespace dhpvm::stdlib {
+
+// Takes all of the text, or says why not.
+using Writer = std::function<Status(std::string_view)>;
+// Fills the front of the buffer; how many bytes. 0 is the end of the stream.
+using Reader = std::function<Result<std::size_t>(std::span<char>)>;
+
+// Writes to a file descriptor to the last byte. `name` is for errors: "cannot write to standard output: ...".
+Status write_all(int descriptor, std::string_view text, std::string_view name);
+
+class Console {
+ public:
+  // An empty function stands for the process's stream.
+  Console(Writer output, Writer error, Reader input);
+
+  // Buffered; kIo when the stream refuses. Not a trap: a program cannot help a closed pipe or a full disk,
+  // and its user must see the failure as that of a tool.
+  Status write(std::string_view text);
+  // Flushes the output first, so that the two appear in order where they go to the same place.
+  Status write_error(std::string_view text);
+  // Nothing to do for an empty buffer: cheap enough for the end of each call from the host.
+  Status flush() { return buffer_.empty() ? Status() : flush_buffer(); }
+  bool has_output() const { return !buffer_.empty(); }
+  // The first failure to write, once. The machine turns errors of natives into traps; whoever called the
+  // program asks here for what really went wrong.
+  bool has_failed() const { return failure_.has_value(); }
+  Error take_failure() { return *std::exchange(failure_, std::nullopt); }
+
+  // The next line without its line end. False at the end of the stream.
+  Result<bool> read_line(std::string& line);
+  // What is left of the stream.
+  Result<std::string> read_rest();
+
+ private:
+  Status flush_buffer();
+  Status put(std::string_view text);
+  Result<bool> fill();  // reads more input; false at its end
+
+  static constexpr std::size_t kBufferSize = 16 * 1024;
+  Writer output_, error_;
+  Reader input_;
+  bool flush_each_line_;  // somebody is watching
+  std::string buffer_;
+  std::optional<Error> failure_;
+  std::string pending_;           // input that was read, but not asked for yet
+  std::size_t pending_from_ = 0;  // the part of it that was
+};
+
+}  // namespace dhpvm::stdlib

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stdlib/native/natives.h"
+
+#include <algorithm>
+#include <new>
+#include <string>
+
+#include "vm/isolate.h"
+
+namespace dhpvm::stdlib {
+
+std::span<const NativeRow> natives() {
+  static constexpr NativeRow kRows[] = {
+#define DHPVM_NATIVE(name, signature, function, meaning) {name, signature, function, meaning},
+#include "stdlib/native/natives.def"
+#undef DHPVM_NATIVE
+  };
+  return kRows;
+}
+
+std::string without_parameter_names(std::string_view signature) {
+  const std::size_t end = std::min(signature.rfind("->"), signature.size());
+  std::string out;
+  bool in_name = false;
+  for (const char c : signature.substr(0, end)) {
+    // A name follows a blank that does not follow a comma.
+    if (c == ',' || c == ')') in_name = false;
+    if (c == ' ' && !out.empty() && out.back() != ',' && out.back() != ')') in_name = true;
+    if (!in_name) out += c;
+  }
+  return out.append(signature.substr(end));
+}
+
+Status register_natives(vm::NativeRegistry& registry) {
+  for (const NativeRow& row : natives()) {
+    // What a native builds before it makes an object of it can be larger than the system's memory, too.
+    auto guarded = [function = row.function](vm::NativeCall& call) -> Status {
+      try {
+        return function(call);
+      } catch (const std::bad_alloc&) {
+        return call.isolate.out_of_memory("a native function ran out of memory");
+      }
+    };
+    DHPVM_TRY(registry.define(std::string(row.name), without_parameter_names(row.signature), guarded));
+  }
+  return {};
+}
+
+}  // namespace dhpvm::stdlib

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// The native functions under the standard library, as declared by natives.def.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "dhpvm/result.h"
+#include "vm/native.h"
+
+namespace dhpvm::stdlib {
+
+#define DHPVM_NATIVE(name, signature, function, meaning) Status function(vm::NativeCall& call);
+#include "stdlib/native/natives.def"
+#undef DHPVM_NATIVE
+
+struct NativeRow {
+  std::string_view name;
+  std::string_view signature;  // with parameter names
+  Status (*function)(vm::NativeCall&);
+  std::string_view meaning;
+};
+
+// All rows of natives.def.
+std::span<const NativeRow> natives();
+
+// Defines all of them. The isolates that run them must carry a NativeState as their host data.
+Status register_natives(vm::NativeRegistry& registry);
+
+// `signature` without the names of parameters: "(str path, i64 at) -> str" is "(str, i64) -> str".
+std::string without_parameter_names(std::string_view signature);
+
+}  // namespace dhpvm::stdlib

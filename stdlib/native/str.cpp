@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+// Natives of module str: text.
+#include <algorithm>
+#include <cstring>
+
+#include "stdlib/native/call.h"
+#include "stdlib/native/natives.h"
+#include "stdlib/native/utf8.h"
+
+namespace dhpvm::stdlib {
+namespace {
+
+constexpr std::string_view kWhiteSpace = " \t\n\r\v\f";
+
+// A new str of `size` bytes, to be filled in before anything else happens. Texts of arguments stay valid:
+// objects do not move, and the window keeps them alive.
+Result<char*> result_of_size(vm::NativeCall& call, std::size_t size, gc::String*& string) {
+  DHPVM_ASSIGN(string, call.isolate.new_string_of(size));
+  return string->bytes();
+}
+
+void return_string(vm::NativeCall& call, gc::String* string) {
+  call.r[0] = reinterpret_cast<gc::Ref>(string);
+}
+
+Status map_bytes(vm::NativeCall& call, char (*map)(char)) {
+  const std::string_view from = text(call, 0);
+  gc::String* result;
+  DHPVM_ASSIGN(char* const out, result_of_size(call, from.size(), result));
+  std::transform(from.begin(), from.end(), out, map);
+  return_string(call, result);
+  return {};
+}
+
+}  // namespace
+
+Status str_slice(vm::NativeCall& call) {
+  const std::string_view all = text(call, 0);
+  const std::int64_t from = integer(call, 0), to = integer(call, 1);
+  DHPVM_TRY(check_part(from, to, static_cast<std::int64_t>(all.size())));
+  if (static_cast<std::size_t>(to - from) == all.size())
+    return {};  // strings are immutable: the argument is the result
+  return return_text(call, all.substr(static_cast<std::size_t>(from), static_cast<std::size_t>(to - from)));
+}
+
+Status str_find(vm::NativeCall& call) {
+  const std::string_view all = text(call, 0);
+  const std::int64_t from = integer(call, 0);
+  DHPVM_TRY(check_part(from, static_cast<std::int64_t>(all.size()), static_cast<std::int64_t>(all.size())));
+  const std::size_t at = all.find(text(call, 1), static_cast<std::size_t>(from));
+  return_integer(call, 0, at == all.npos ? -1 : static_cast<std::int64_t>(at));
+  return {};
+}
+
+Status str_find_last(vm::NativeCall& call) {
+  const std::size_t at = text(call, 0).rfind(text(call, 1));
+  return_integer(call, 0, at == std::string_view::npos ? -1 : static_cast<std::int64_t>(at));
+  return {};
+}
+
+Status str_upper(vm::NativeCall& call) {
+  return map_bytes(call, [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c; });
+}
+
+Status str_lower(vm::NativeCall& call) {
+  return map_bytes(call, [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+}
+
+Status str_trim(vm::NativeCall& call) {
+  const std::string_view all = text(call, 0);
+  const std::size_t from = std::min(all.find_first_not_of(kWhiteSpace), all.size());
+  const std::size_t to = all.find_last_not_of(kWhiteSpace) + 1;  // npos + 1 is 0
+  if (from == 0 && to == all.size()) return {};
+  return return_text(call, all.substr(from, std::max(from, to) - from));
+}
+
+Status str_replace(vm::NativeCall& call) {
+  const std::string_view all = text(call, 0), what = text(call, 1), with = text(call, 2);
+  if (what.empty() || all.find(what) == all.npos) return {};
+  std::string out;
+  std::size_t from = 0;
+  for (std::size_t at; (at = all.find(what, from)) != all.npos; from = at + what.size()) {
+    out.append(all, from, at - from).append(with);
+  }
+  return return_text(call, out.append(all, from));
+}
+
+Status str_repeat(vm::NativeCall& call) {
+  const std::string_view all = text(call, 0);
+  const std::int64_t count = integer(call, 0);
+  if (count < 0) return error(ErrorCode::kNegativeLength, "cannot repeat a text {} times", count);
+  const auto copies = static_cast<std::size_t>(count);
+  if (!all.empty() && copies > kMaxTextSize / all.size()) return too_long();
+  gc::String* result;
+  DHPVM_ASSIGN(char* out, result_of_size(call, all.size() * copies, result));
+  for (std::size_t i = 0; i < copies && !all.empty(); ++i, out += all.size())
+    std::memcpy(out, all.data(), all.size());
+  return_string(call, result);
+  return {};
+}
+
+Status str_join(vm::NativeCall& call) {
+  const gc::Array& parts = *array(call, 0);
+  const std::int64_t count = integer(call, 0);
+  DHPVM_TRY(check_elements(call, parts, 0, count, Access::kRead));
+  const std::string_view separator = text(call, 1);
+  const auto* strings = reinterpret_cast<gc::String* const*>(parts.data);
+  std::size_t size = 0;
+  for (std::int64_t i = 0; i < count; ++i) {
+    if (strings[i] == nullptr)
+      return error(ErrorCode::kNullReference, "element {} of the texts to join is null", i);
+    size += strings[i]->size + (i > 0 ? separator.size() : 0);
+    if (size > kMaxTextSize) return too_long();
+  }
+  gc::String* result;
+  DHPVM_ASSIGN(char* out, result_of_size(call, size, result));
+  for (std::int64_t i = 0; i < count; ++i) {
+    if (i > 0) out = std::copy(separator.begin(), separator.end(), out);
+    const std::string_view part = strings[i]->view();
+    out = std::copy(part.begin(), part.end(), out);
+  }
+  return_string(call, result);
+  return {};
+}
+
+Status str_hash(vm::NativeCall& call) {
+  // FNV-1a with a final mix, so that the low bits, which hash tables use, depend on every byte.
+  std::uint64_t hash = 0xcbf29ce484222325u;
+  for (const char c : text(call, 0)) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  hash ^= hash >> 32;
+  hash *= 0x9e3779b97f4a7c15u;
+  hash ^= hash >> 29;
+  call.p[0] = hash;
+  return {};
+}
+
+Status str_is_utf8(vm::NativeCall& call) {
+  return_bool(call, 0, is_utf8(text(call, 0)));
+  return {};
+}
+
+Status str_from_code_point(vm::NativeCall& call) {
+  const std::int64_t value = integer(call, 0);
+  if (value < 0 || value > kMaxCodePoint || is_surrogate(value)) {
+    return error(ErrorCode::kUserTrap, "{} is not a Unicode code point", value);
+  }
+  char buffer[4];
+  return return_text(call, {buffer, encode_utf8(static_cast<std::uint32_t>(value), buffer)});
+}
+
+Status str_code_point(vm::NativeCall& call) {
+  const std::string_view all = text(call, 0);
+  const std::int64_t at = integer(call, 0);
+  if (at < 0 || at >= static_cast<std::int64_t>(all.size())) {
+    return error(ErrorCode::kIndexOutOfRange, "position {} is not inside the {} bytes of the text", at,
+                 all.size());
+  }
+  const CodePoint point = decode_utf8(all.substr(static_cast<std::size_t>(at)));
+  return_integer(call, 0, point.size == 0 ? 0xfffd : point.value);
+  return_integer(call, 1, point.size == 0 ? 1 : point.size);
+  return {};
+}
+
+Status str_from_bytes(vm::NativeCall& call) {
+  const std::int64_t from = integer(call, 0), to = integer(call, 1);
+  if (to < from) return error(ErrorCode::kIndexOutOfRange, "the part {}..{} ends before it starts", from, to);
+  // A negative `from` is refused by bytes(), so the difference cannot overflow where it counts.
+  DHPVM_ASSIGN(const std::span<char> part, bytes(call, 0, from,
+                                                 static_cast<std::int64_t>(static_cast<std::uint64_t>(to) -
+                                                                           static_cast<std::uint64_t>(from)),
+                                                 Access::kRead));
+  if (part.size() > kMaxTextSize) return too_long();
+  return return_text(call, {part.data(), part.size()});
+}
+
+Status str_to_bytes(vm::NativeCall& call) { return return_bytes(call, text(call, 0)); }
+
+Status str_copy_bytes(vm::NativeCall& call) {
+  const std::string_view from = text(call, 0);
+  DHPVM_ASSIGN(const std::span<char> to,
+               bytes(call, 1, integer(call, 0), static_cast<std::int64_t>(from.size()), Access::kWrite));
+  if (!from.empty()) std::memcpy(to.data(), from.data(), from.size());
+  return {};
+}
+
+}  // namespace dhpvm::stdlib

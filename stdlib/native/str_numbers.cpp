@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// Natives of module str: numbers to text and back; and of module csv, which reads numbers inside a larger
+// text.
+#include <charconv>
+
+#include "stdlib/native/call.h"
+#include "stdlib/native/natives.h"
+#include "stdlib/native/number_format.h"
+#include "stdlib/native/number_parse.h"
+
+namespace dhpvm::stdlib {
+namespace {
+
+template <typename Integer>
+Status from_integer(vm::NativeCall& call) {
+  char buffer[24];
+  const auto end = std::to_chars(buffer, buffer + sizeof buffer, static_cast<Integer>(call.p[0])).ptr;
+  return return_text(call, {buffer, static_cast<std::size_t>(end - buffer)});
+}
+
+Status return_formatted(vm::NativeCall& call, Result<std::string> formatted) {
+  if (!formatted.ok()) return std::move(formatted).error();
+  return return_text(call, *formatted);
+}
+
+template <typename T>
+void return_parsed(vm::NativeCall& call, const std::optional<T>& parsed) {
+  return_bool(call, 0, parsed.has_value());
+  call.p[1] = std::bit_cast<std::uint64_t>(parsed.value_or(T{}));
+}
+
+// The text between the positions P[0] and P[1], without white space around it.
+Result<std::string_view> cell(const vm::NativeCall& call) {
+  std::string_view all = text(call, 0);
+  const std::int64_t from = integer(call, 0), to = integer(call, 1);
+  DHPVM_TRY(check_part(from, to, static_cast<std::int64_t>(all.size())));
+  all = all.substr(static_cast<std::size_t>(from), static_cast<std::size_t>(to - from));
+  constexpr std::string_view kBlanks = " \t\r\n";
+  const std::size_t first = all.find_first_not_of(kBlanks);
+  if (first == all.npos) return std::string_view();
+  return all.substr(first, all.find_last_not_of(kBlanks) + 1 - first);
+}
+
+}  // namespace
+
+Status str_from_i64(vm::NativeCall& call) { return from_integer<std::int64_t>(call); }
+Status str_from_u64(vm::NativeCall& call) { return from_integer<std::uint64_t>(call); }
+
+Status str_from_f64(vm::NativeCall& call) {
+  char buffer[kShortestSize];
+  return return_text(call, shortest(number(call, 0), buffer));
+}
+
+Status str_from_f32(vm::NativeCall& call) {
+  char buffer[kShortestSize];
+  return return_text(call, shortest(std::bit_cast<float>(static_cast<std::uint32_t>(call.p[0])), buffer));
+}
+
+Status str_format_i64(vm::NativeCall& call) {
+  const std::int64_t value = integer(call, 0);
+  // The magnitude of the most negative value exists only without a sign.
+  const std::uint64_t magnitude =
+      value < 0 ? 0 - static_cast<std::uint64_t>(value) : static_cast<std::uint64_t>(value);
+  return return_formatted(call, format_integer(magnitude, value < 0, text(call, 0)));
+}
+
+Status str_format_u64(vm::NativeCall& call) {
+  return return_formatted(call, format_integer(call.p[0], false, text(call, 0)));
+}
+
+Status str_format_f64(vm::NativeCall& call) {
+  return return_formatted(call, format_float(number(call, 0), text(call, 0)));
+}
+
+Status str_format_str(vm::NativeCall& call) {
+  return return_formatted(call, format_text(text(call, 0), text(call, 1)));
+}
+
+Status str_parse_i64(vm::NativeCall& call) {
+  return_parsed(call, parse_integer(text(call, 0)));
+  return {};
+}
+
+Status str_parse_f64(vm::NativeCall& call) {
+  return_parsed(call, parse_float(text(call, 0)));
+  return {};
+}
+
+Status csv_parse_i64(vm::NativeCall& call) {
+  DHPVM_ASSIGN(const std::string_view part, cell(call));
+  return_parsed(call, parse_integer(part));
+  return {};
+}
+
+Status csv_parse_f64(vm::NativeCall& call) {
+  DHPVM_ASSIGN(const std::string_view part, cell(call));
+  return_parsed(call, parse_float(part));
+  return {};
+}
+
+Status csv_field_end(vm::NativeCall& call) {
+  const std::string_view all = text(call, 0);
+  const std::int64_t from = integer(call, 0);
+  DHPVM_TRY(check_part(from, static_cast<std::int64_t>(all.size()), static_cast<std::int64_t>(all.size())));
+  const char stops[] = {static_cast<char>(integer(call, 1)), '"', '\r', '\n'};
+  const std::size_t at = all.find_first_of({stops, sizeof stops}, static_cast<std::size_t>(from));
+  return_integer(call, 0, static_cast<std::int64_t>(at == all.npos ? all.size() : at));
+  return {};
+}
+
+}  // namespace dhpvm::stdlib

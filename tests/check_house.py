@@ -1,0 +1,143 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The house rules that neither the compiler nor clang-tidy knows.
+
+usage: check_house.py ROOT
+
+Checks that rooms include only what the arrows of the architecture allow, that the headers of vendors are included in
+their one folder, that public headers stand on the standard library alone, that every source file carries the licence
+line, and that every room has a README that is a page and not a book. Prints one line per violation.
+"""
+
+import re
+import sys
+from pathlib import Path
+
+# Whom a room may include, besides itself. Arrows run downwards only. The folders below the rooms (samples, bench,
+# tests) may use everything.
+ROOMS = {
+    "base": set(),
+    "bytecode": {"base"},
+    "gc": {"base"},
+    "codegen": {"bytecode", "base"},
+    "offload": {"codegen", "bytecode", "base"},
+    "compiler": {"bytecode", "base"},
+    "stdlib": {"vm", "gc", "bytecode", "base"},
+    "vm": {"stdlib", "compiler", "codegen", "offload", "gc", "bytecode", "base"},
+    "tools": set(),
+}
+# Who may include the public headers: all of them, or only the vocabulary that every room shares.
+VOCABULARY = {"dhpvm/result.h", "dhpvm/export.h", "dhpvm/version.h"}
+PUBLIC_API_USERS = {"vm", "tools"}
+
+# Headers of vendors, and the one folder that includes them.
+VENDORS = [
+    (re.compile(r"llvm(-c)?/"), "codegen"),
+    (re.compile(r"CL/"), "offload/device/opencl"),
+    (re.compile(r"(cuda|cuda_runtime|cuda_runtime_api|nvrtc|nvPTXCompiler)\.h$"), "offload/device/cuda"),
+    (re.compile(r"rdma/"), "offload/fabric"),
+    (re.compile(r"openssl/"), "offload/fabric"),
+]
+
+# Folders whose files are not the project's sources.
+SKIPPED = {"build", ".git", ".cache", "__pycache__"}
+LICENCE = "SPDX-License-Identifier: Apache-2.0"
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
+README_LINES = (3, 60)
+
+
+def sources(root):
+    """All files below `root`, relative to it, outside the skipped folders."""
+    found = []
+    for path in sorted(root.rglob("*")):
+        relative = path.relative_to(root)
+        if path.is_file() and not SKIPPED.intersection(relative.parts):
+            found.append(relative)
+    return found
+
+
+def needs_licence(path):
+    if path.parts[:2] == ("tests", "programs"):
+        return False  # a few lines each; the line numbers in their expectations are easier to read without
+    if path.suffix in {".cpp", ".h", ".def", ".py", ".sh", ".cmake", ".dhp"} or path.name == "CMakeLists.txt":
+        return True
+    return path == Path("dev")
+
+
+def check_licence(root, path):
+    with open(root / path, encoding="utf-8", errors="replace") as file:
+        head = [file.readline() for _ in range(2)]
+    # The second line only where the first belongs to the kernel.
+    allowed = head if head[0].startswith("#!") else head[:1]
+    if not any(LICENCE in line for line in allowed):
+        yield f"{path}:1: the first line is not '{LICENCE}' in a comment"
+
+
+def check_include(path, header, quote):
+    """The violations of one #include of `header` in the file `path`."""
+    room = path.parts[0]
+    target = header.split("/")[0]
+    for pattern, folder in VENDORS:
+        if pattern.match(header) and not path.as_posix().startswith(folder + "/"):
+            yield f"<{header}> may be included in {folder}/ only"
+    if room == "include":
+        if target != "dhpvm" and (quote == '"' or "/" in header or header.endswith(".h")):
+            yield f"a public header may include the standard library and dhpvm/ only, not {header}"
+        return
+    if room not in ROOMS:
+        return
+    if target in ROOMS and target != room and target not in ROOMS[room]:
+        allowed = ", ".join(sorted(ROOMS[room])) or "include/dhpvm"
+        yield f"{room}/ may not include {target}/ (allowed: {allowed})"
+    if target == "dhpvm" and header not in VOCABULARY and room not in PUBLIC_API_USERS:
+        yield f"{room}/ stands below the public API and may not include {header}"
+
+
+def check_includes(root, path):
+    text = (root / path).read_text(encoding="utf-8", errors="replace")
+    for number, line in enumerate(text.splitlines(), start=1):
+        match = INCLUDE.match(line)
+        if match:
+            for problem in check_include(path, match.group(2), match.group(1)):
+                yield f"{path}:{number}: {problem}"
+
+
+def check_readme(root, room):
+    readme = root / room / "README.md"
+    if not readme.is_file():
+        yield f"{room}/: has no README.md (what belongs here, what may be included, where to start reading)"
+        return
+    lines = len(readme.read_text(encoding="utf-8").splitlines())
+    if not README_LINES[0] <= lines <= README_LINES[1]:
+        yield f"{room}/README.md: {lines} lines; {README_LINES[0]} to {README_LINES[1]} are asked for"
+
+
+def check(root):
+    """Every violation below `root`, one line each."""
+    problems = []
+    files = sources(root)
+    for path in files:
+        if needs_licence(path):
+            problems += check_licence(root, path)
+        if path.suffix in {".cpp", ".h"}:
+            problems += check_includes(root, path)
+    folders = sorted({path.parts[0] for path in files if len(path.parts) > 1})
+    for folder in folders:
+        if folder in ROOMS or folder in {"samples", "bench", "tests"}:
+            problems += check_readme(root, folder)
+    return problems
+
+
+def main():
+    if len(sys.argv) != 2:
+        print(__doc__.split("\n\n")[1], file=sys.stderr)
+        return 2
+    problems = check(Path(sys.argv[1]))
+    for problem in problems:
+        print(problem)
+    print(f"{len(problems)} violations of the house rules")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

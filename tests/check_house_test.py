@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Tests that every house rule can be broken, and that the check then says so."""
+
+import tempfile
+import unittest
+from pathlib import Path
+
+import check_house
+
+LICENCE = "// SPDX-License-Identifier: Apache-2.0\n"
+
+
+class HouseTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = Path(folder.name)
+
+    def write(self, path, text):
+        file = self.root / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+        readme = self.root / Path(path).parts[0] / "README.md"
+        if not readme.exists() and len(Path(path).parts) > 1:
+            readme.write_text("# room\n\nwhat it is\n")
+
+    def problems_of(self, path, include):
+        self.write(path, LICENCE + include + "\n")
+        return check_house.check(self.root)
+
+    def assert_allowed(self, path, include):
+        self.assertEqual(self.problems_of(path, include), [])
+
+    def assert_refused(self, path, include, text):
+        problems = self.problems_of(path, include)
+        self.assertTrue(any(text in problem for problem in problems), problems)
+        self.assertTrue(problems[0].startswith(f"{path}:2: "), problems)
+
+    def test_arrows_run_downwards(self):
+        self.assert_allowed("gc/a.cpp", '#include "base/file.h"')
+        self.assert_allowed("vm/a.cpp", '#include "gc/heap.h"')
+        self.assert_refused("gc/a.cpp", '#include "bytecode/isa.h"', "gc/ may not include bytecode/")
+
+    def test_rooms_below_may_not_look_up(self):
+        self.assert_refused("base/a.h", '#  include "vm/engine.h"', "base/ may not include vm/")
+
+    def test_tools_see_the_public_api_alone(self):
+        self.assert_allowed("tools/a.cpp", '#include "dhpvm/dhpvm.h"')
+        self.assert_refused("tools/a.cpp", '#include "vm/engine.h"', "tools/ may not include vm/")
+
+    def test_rooms_know_the_vocabulary_of_the_public_api_only(self):
+        self.assert_allowed("gc/a.cpp", '#include "dhpvm/result.h"')
+        self.assert_refused("gc/a.cpp", '#include "dhpvm/dhpvm.h"', "stands below the public API")
+
+    def test_vendor_headers_stay_in_their_folder(self):
+        self.assert_allowed("codegen/a.cpp", "#include <llvm/IR/Module.h>")
+        self.assert_allowed("offload/device/opencl/a.cpp", "#include <CL/cl.h>")
+        self.assert_refused("vm/a.cpp", "#include <llvm/IR/Module.h>", "in codegen/ only")
+
+    def test_cuda_stays_in_its_folder(self):
+        self.assert_refused("offload/pipeline/a.cpp", "#include <cuda.h>", "in offload/device/cuda/ only")
+
+    def test_public_headers_stand_on_the_standard_library(self):
+        self.assert_allowed("include/dhpvm/a.h", '#include <vector>\n#include "dhpvm/result.h"')
+        self.assert_refused("include/dhpvm/a.h", "#include <fmt/format.h>", "a public header may include")
+
+    def test_the_licence_line_is_first(self):
+        self.write("gc/a.h", "#pragma once\n")
+        self.assertIn("SPDX", "".join(check_house.check(self.root)))
+        self.write("gc/a.h", "#pragma once\n" + LICENCE)
+        self.assertIn("SPDX", "".join(check_house.check(self.root)))
+        self.write("gc/a.h", LICENCE)
+        self.write("tests/a.py", "#!/usr/bin/env python3\n" + LICENCE.replace("//", "#"))
+        self.assertEqual(check_house.check(self.root), [])
+
+    def test_a_room_has_a_readme(self):
+        self.write("gc/a.h", LICENCE)
+        (self.root / "gc/README.md").unlink()
+        self.assertIn("has no README.md", "".join(check_house.check(self.root)))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+# Installs a build into a scratch folder, builds the project beside this file against the installed copy, and runs it
+# and the installed programs. Variables: BUILD, COMPILER, GENERATOR, VERSION.
+
+set(prefix "${BUILD}/install-test/prefix")
+set(project "${BUILD}/install-test/build")
+file(REMOVE_RECURSE "${BUILD}/install-test")
+
+# run(TEXT COMMAND...): the command must succeed and, unless TEXT is empty, print TEXT.
+function(run text)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE code OUTPUT_VARIABLE output ERROR_VARIABLE output)
+  list(JOIN ARGN " " command)
+  message("$ ${command}\n${output}")
+  if(NOT code EQUAL 0)
+    message(FATAL_ERROR "exit code ${code}")
+  endif()
+  string(FIND "${output}" "${text}" position)
+  if(position EQUAL -1)
+    message(FATAL_ERROR "the output does not contain '${text}'")
+  endif()
+endfunction()
+
+run("" "${CMAKE_COMMAND}" --install "${BUILD}" --prefix "${prefix}")
+run("" "${CMAKE_COMMAND}" -S "${CMAKE_CURRENT_LIST_DIR}" -B "${project}" -G "${GENERATOR}"
+    "-DCMAKE_CXX_COMPILER=${COMPILER}" "-DCMAKE_PREFIX_PATH=${prefix}" -DCMAKE_BUILD_TYPE=Release)
+run("" "${CMAKE_COMMAND}" --build "${project}")
+run("the answer is 42" "${project}/host")
+foreach(tool dhpvm-run dhpvmc)
+  run("${VERSION}" "${prefix}/bin/${tool}" --version)
+  # The copy stands on its own: its library is the installed one, not the one in the build folder.
+  run("=> ${prefix}/" ldd "${prefix}/bin/${tool}")
+endforeach()

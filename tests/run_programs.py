@@ -1,0 +1,288 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the language corpus, tests/programs/**/*.dhp, on one or more executors.
+
+Every program carries its expectations as comments; tests/README.md lists them. An executor is a way to run a program:
+from source, from bytecode, with a collection at every allocation, and so on. All of them must give the same result.
+"""
+
+import argparse
+import difflib
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import program as corpus
+
+# The exit code with which a test tells ctest that it was skipped.
+EXIT_SKIPPED = 77
+# `  at FUNCTION (FILE:LINE)` in a stack trace, innermost frame first. Frames without a line (natives) have no match.
+FRAME = re.compile(r"^\s*at .* \((?P<file>[^()]*):(?P<line>[1-9]\d*)\)$", re.MULTILINE)
+# `FILE:LINE:COLUMN: error: MESSAGE`.
+DIAGNOSTIC = re.compile(r"^(?P<file>.*?):(?P<line>\d+):\d+: error: (?P<text>.*)$", re.MULTILINE)
+
+
+@dataclass
+class Executor:
+    """How a program is run. `compile` is a list of commands that come before; each step's words may use {source},
+    {work} (a folder of its own), {run}, {dhpvmc}."""
+
+    name: str
+    meaning: str
+    run: list[str]
+    compile: list[list[str]] = field(default_factory=list)
+    takes_slow: bool = True  # also programs marked `// slow`
+    takes_errors: bool = True  # also programs that must not compile
+
+
+EXECUTORS = [
+    Executor("interpreter", "dhpvm-run on the source", ["{run}", "{source}"]),
+    Executor(
+        "gc-stress",
+        "a collection at every allocation",
+        ["{run}", "--gc-stress=1", "{source}"],
+        takes_slow=False,
+        takes_errors=False,
+    ),
+    Executor(
+        "gc-verify",
+        "a collection at every 7th allocation, and the heap checked after each",
+        ["{run}", "--gc-stress=7", "--gc-verify", "{source}"],
+        takes_slow=False,
+        takes_errors=False,
+    ),
+    Executor(
+        "bytecode",
+        "dhpvmc, then dhpvm-run on the .bc",
+        ["{run}", "{work}/a.bc"],
+        [["{dhpvmc}", "{source}", "-o", "{work}/a.bc"]],
+    ),
+    Executor(
+        "roundtrip",
+        "bytecode to text and back, then dhpvm-run",
+        ["{run}", "{work}/b.bc"],
+        [
+            ["{dhpvmc}", "{source}", "-o", "{work}/a.bc"],
+            ["{run}", "--disasm", "{work}/a.bc", ">", "{work}/a.dasm"],
+            ["{dhpvmc}", "{work}/a.dasm", "-o", "{work}/b.bc"],
+        ],
+        takes_errors=False,
+    ),
+]
+
+
+@dataclass
+class Outcome:
+    exit_code: int
+    stdout: str
+    stderr: str
+    command: list[str]
+    compiled: bool = True  # the run itself was reached
+    leftovers: list[str] = field(default_factory=list)  # files of a compilation that failed
+
+
+class Runner:
+    def __init__(self, bin_dir, timeout):
+        self.words = {"run": str(bin_dir / "dhpvm-run"), "dhpvmc": str(bin_dir / "dhpvmc")}
+        self.timeout = timeout
+
+    def execute(self, command, work, stdin):
+        """Runs one command in the folder `work`; `> FILE` at its end sends its output there."""
+        words, target = command, None
+        if len(command) > 2 and command[-2] == ">":
+            words, target = command[:-2], Path(command[-1])
+        try:
+            done = subprocess.run(words, input=stdin, capture_output=True, cwd=work, timeout=self.timeout, check=False)
+        except subprocess.TimeoutExpired as late:
+            stdout, stderr = late.stdout or b"", late.stderr or b""
+            note = f"\nthe test runner stopped it after {self.timeout:g} s"
+            return Outcome(-1, text_of(stdout), text_of(stderr) + note, command)
+        if target and done.returncode == 0:
+            target.write_bytes(done.stdout)
+        return Outcome(done.returncode, text_of(done.stdout), text_of(done.stderr), command)
+
+    def run(self, program, executor):
+        """The Outcome of `program` on `executor`; of the step that failed, if one before the run does."""
+        stdin = "".join(line + "\n" for line in program.stdin).encode()
+        with tempfile.TemporaryDirectory(prefix="dhpvm-program-") as work:
+            words = dict(self.words, source=str(program.path.resolve()), work=work)
+            for step in executor.compile:
+                outcome = self.execute([word.format(**words) for word in step], work, b"")
+                if outcome.exit_code != 0:
+                    outcome.compiled = False
+                    outcome.leftovers = sorted(os.listdir(work))
+                    return outcome
+            command = [word.format(**words) for word in executor.run]
+            args = [word.replace("$DIR", str(program.path.resolve().parent)) for word in program.args]
+            return self.execute([command[0], *program.flags, *command[1:], *args], work, stdin)
+
+
+def text_of(data):
+    return data.decode("utf-8", errors="replace")
+
+
+def lines_of(text):
+    return [line.rstrip() for line in text.splitlines()]
+
+
+def compare_stdout(program, outcome):
+    actual = lines_of(outcome.stdout)
+    expected = [line.rstrip() for line in program.stdout]
+    if actual != expected:
+        diff = difflib.unified_diff(expected, actual, "expected output", "actual output", lineterm="")
+        yield "the output differs:\n" + "\n".join(diff)
+
+
+def compare_trap(trap, stderr):
+    if trap.text not in stderr:
+        yield f"expected the trap '{trap.text}', which the error output does not contain"
+    if trap.line is not None:
+        frame = FRAME.search(stderr)
+        if not frame:
+            yield f"expected the trap at line {trap.line}, but the stack trace has no frame with a line"
+        elif int(frame["line"]) != trap.line:
+            yield f"expected the trap at line {trap.line}, but the innermost frame is at line {frame['line']}"
+
+
+def compare_error(error, stderr):
+    if error.line is None:
+        if error.text not in stderr:
+            yield f"expected the compile error '{error.text}', which the error output does not contain"
+        return
+    found = [(int(match["line"]), match["text"]) for match in DIAGNOSTIC.finditer(stderr)]
+    if not any(line == error.line and error.text in text for line, text in found):
+        there = "; ".join(f"line {line}: {text}" for line, text in found) or "no diagnostics"
+        yield f"expected the compile error '{error.text}' at line {error.line}; found {there}"
+
+
+def compare(program, outcome):
+    """Everything about `outcome` that is not as `program` expects it; empty when the test passed."""
+    problems = []
+    if not outcome.compiled and not program.errors:
+        problems.append(f"this step failed: {shlex.join(outcome.command)}")
+    if outcome.exit_code != program.expected_exit_code:
+        problems.append(f"expected exit code {program.expected_exit_code}, got {describe_exit(outcome.exit_code)}")
+    if program.errors:
+        for error in program.errors:
+            problems += compare_error(error, outcome.stderr)
+        if outcome.leftovers:
+            problems.append(f"the failed compilation left files behind: {', '.join(outcome.leftovers)}")
+    if program.trap:
+        problems += compare_trap(program.trap, outcome.stderr)
+    if outcome.compiled:
+        problems += compare_stdout(program, outcome)
+    return problems
+
+
+def describe_exit(code):
+    if code == 70:
+        return "70 (an internal error)"
+    return str(code) if code >= 0 else f"the signal {-code}"
+
+
+def report(program, executor, outcome, problems):
+    """The text that explains a failed test."""
+    lines = [f"FAILED {program.path} on {executor.name}"]
+    for problem in problems:
+        lines += ["  " + line for line in problem.splitlines()]
+    if outcome.stderr.strip():
+        tail = lines_of(outcome.stderr)[-40:]
+        lines += ["  error output:"] + ["    " + line for line in tail]
+    lines.append("  command: " + shlex.join(outcome.command))
+    return "\n".join(lines)
+
+
+def reason_to_skip(program, executor):
+    for key in ("", executor.name):
+        if key in program.skips:
+            return program.skips[key]
+    return None
+
+
+def applies(program, executor):
+    """Whether this pair is a test at all, as opposed to one that is skipped for a reason."""
+    if program.slow and not executor.takes_slow:
+        return False
+    return executor.takes_errors or not program.errors
+
+
+def collect(paths):
+    """All programs below `paths`, and the problems of those whose expectations are wrong."""
+    files = []
+    for path in paths:
+        files += sorted(path.rglob("*.dhp")) if path.is_dir() else [path]
+    programs, problems = [], []
+    for file in files:
+        try:
+            loaded = corpus.load(file)
+        except (corpus.BadProgram, OSError, UnicodeDecodeError) as problem:
+            problems.append(f"FAILED {problem}")
+            continue
+        if not loaded.library:
+            programs.append(loaded)
+    return programs, problems
+
+
+def run_all(programs, executors, runner, jobs):
+    """Runs every applicable pair; prints failures and skips as they come. Returns passed, failed, skipped."""
+
+    def one(pair):
+        program, executor = pair
+        reason = reason_to_skip(program, executor)
+        if reason:
+            return f"SKIP {program.path} on {executor.name}: {reason}", None
+        outcome = runner.run(program, executor)
+        problems = compare(program, outcome)
+        return (report(program, executor, outcome, problems), False) if problems else ("", True)
+
+    pairs = [(program, executor) for executor in executors for program in programs if applies(program, executor)]
+    counts = {True: 0, False: 0, None: 0}
+    with ThreadPoolExecutor(max_workers=jobs) as pool:
+        for text, passed in pool.map(one, pairs):
+            counts[passed] += 1
+            if text:
+                print(text, flush=True)
+    return counts[True], counts[False], counts[None]
+
+
+def parse_arguments(arguments):
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("paths", nargs="*", type=Path, help="programs or folders (default: tests/programs)")
+    parser.add_argument("--bin", type=Path, required=True, help="the folder with dhpvm-run and dhpvmc")
+    names = [executor.name for executor in EXECUTORS]
+    parser.add_argument("--executor", action="append", choices=names, help="may be repeated (default: all)")
+    parser.add_argument("--jobs", "-j", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--timeout", type=float, default=60, help="seconds for each program (default 60)")
+    return parser.parse_args(arguments)
+
+
+def main(arguments):
+    options = parse_arguments(arguments)
+    programs, problems = collect(options.paths or [Path(__file__).parent / "programs"])
+    for problem in problems:
+        print(problem)
+    if not programs and not problems:
+        print("FAILED: there are no programs to run")
+        return 1
+    for tool in ("dhpvm-run", "dhpvmc"):
+        if not shutil.which(str(options.bin / tool)):
+            print(f"FAILED: {options.bin / tool} is not there; build it first (./dev build)")
+            return 1
+    executors = [e for e in EXECUTORS if not options.executor or e.name in options.executor]
+    passed, failed, skipped = run_all(programs, executors, Runner(options.bin.resolve(), options.timeout), options.jobs)
+    failed += len(problems)
+    print(f"{passed} passed, {failed} failed, {skipped} skipped")
+    if failed:
+        return 1
+    return 0 if passed else EXIT_SKIPPED
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

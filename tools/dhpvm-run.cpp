@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+// dhpvm-run: runs a program from bytecode or source.
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+
+#include "dhpvm/dhpvm.h"
+#include "options.h"
+#include "statistics.h"
+
+namespace dhpvm::tools {
+namespace {
+
+constexpr std::string_view kTool = "dhpvm-run";
+
+constexpr std::string_view kUsage =
+    "usage: dhpvm-run [options] PROGRAM [arguments...]\n"
+    "\n"
+    "Runs PROGRAM: bytecode (.bc), source text (.dhp, compiled in memory), assembly (.dasm), or - for "
+    "standard input.\n"
+    "Options after PROGRAM belong to the program.\n";
+
+constexpr Option kOptions[] = {
+    {"What to do", "--verify-only", 0, Value::kNone, "", "check the program and do not run it"},
+    {"What to do", "--disasm", 0, Value::kNone, "",
+     "print the bytecode as text, which dhpvmc accepts, and do not run it"},
+    {"What to do", "--version", 0, Value::kNone, "", "print the version"},
+    {"What to do", "--help", 'h', Value::kNone, "", "print this text"},
+
+    {"Limits; reaching one is a trap with a stack trace", "--limits", 0, Value::kRequired, "LIST",
+     "several at once: heap=64M,off-heap=1G,stack=8M,fuel=1000000,deadline=2s"},
+    {"Limits; reaching one is a trap with a stack trace", "--heap", 0, Value::kRequired, "SIZE",
+     "objects and small arrays (default 4G); sizes take K, M, G, T"},
+    {"Limits; reaching one is a trap with a stack trace", "--off-heap", 0, Value::kRequired, "SIZE",
+     "elements of arrays of 64 KiB and more (default 8G)"},
+    {"Limits; reaching one is a trap with a stack trace", "--stack", 0, Value::kRequired, "SIZE",
+     "all nested calls together (default 16M)"},
+    {"Limits; reaching one is a trap with a stack trace", "--fuel", 0, Value::kRequired, "N",
+     "calls, turns of loops and iterations of parallel loops (default: unlimited)"},
+    {"Limits; reaching one is a trap with a stack trace", "--deadline", 0, Value::kRequired, "TIME",
+     "real time, with ns, us, ms, s, m or h (default: unlimited)"},
+
+    {"Watching", "--stats", 0, Value::kOptional, "json",
+     "afterwards, print counters of the run to standard error"},
+    {"Watching", "--trace", 0, Value::kRequired, "FILE",
+     "write a timeline for ui.perfetto.dev or chrome://tracing"},
+
+    {"Finding errors", "--check-races", 0, Value::kNone, "",
+     "report conflicting accesses of different iterations of a parallel loop"},
+    {"Finding errors", "--gc-stress", 0, Value::kOptional, "N",
+     "collect garbage before every N-th allocation (default 1)"},
+    {"Finding errors", "--gc-verify", 0, Value::kNone, "", "check the whole heap around every collection"},
+
+    {"Compiling source", "--import-path", 'I', Value::kRequired, "DIR",
+     "look for imported modules there; may be repeated"},
+};
+
+constexpr std::string_view kClosing =
+    "\n"
+    "The exit code is that of the program's main function; 2 if the program or the command line is unusable, "
+    "3 after\n"
+    "a trap, 70 after an internal error. Standard output is the program's alone.\n";
+
+struct Request {
+  IsolateOptions isolate;
+  CompileOptions compile;
+  enum class Stats : std::uint8_t { kNone, kTable, kJson } stats = Stats::kNone;
+};
+
+Status set_limit(Limits& limits, std::string_view name, std::string_view value) {
+  if (name == "fuel") {
+    DHPVM_ASSIGN(limits.fuel, parse_count(value));
+  } else if (name == "deadline") {
+    DHPVM_ASSIGN(limits.deadline, parse_duration(value));
+  } else {
+    std::size_t* const size = name == "heap"       ? &limits.heap_bytes
+                              : name == "off-heap" ? &limits.off_heap_bytes
+                              : name == "stack"    ? &limits.stack_bytes
+                                                   : nullptr;
+    if (size == nullptr) {
+      return Error(
+          ErrorCode::kInvalidArgument,
+          "'" + std::string(name) + "' is not a limit: there are heap, off-heap, stack, fuel and deadline");
+    }
+    DHPVM_ASSIGN(*size, parse_size(value));
+  }
+  return {};
+}
+
+Status set_limits(Limits& limits, std::string_view list) {
+  while (!list.empty()) {
+    const std::string_view item = list.substr(0, list.find(','));
+    const std::size_t equals = item.find('=');
+    if (equals == item.npos) {
+      return Error(ErrorCode::kInvalidArgument,
+                   "'" + std::string(item) + "' is not a limit: write it like heap=64M");
+    }
+    DHPVM_TRY(set_limit(limits, item.substr(0, equals), item.substr(equals + 1)));
+    list.remove_prefix(std::min(item.size() + 1, list.size()));
+  }
+  return {};
+}
+
+Result<Request> request_of(const Arguments& arguments) {
+  Request request;
+  for (const Arguments::Given& given : arguments.options) {
+    const std::string_view name = given.option->name;
+    if (name == "--limits") {
+      DHPVM_TRY(set_limits(request.isolate.limits, given.value));
+    } else if (given.option->group.starts_with("Limits")) {
+      DHPVM_TRY(set_limit(request.isolate.limits, name.substr(2), given.value));
+    } else if (name == "--gc-stress") {
+      DHPVM_ASSIGN(const std::uint64_t every, parse_count(given.value.empty() ? "1" : given.value));
+      if (every > UINT32_MAX)
+        return Error(ErrorCode::kInvalidArgument, "--gc-stress=" + given.value + " is too large");
+      request.isolate.gc_stress = static_cast<std::uint32_t>(every);
+    } else if (name == "--stats") {
+      if (!given.value.empty() && given.value != "json") {
+        return Error(ErrorCode::kInvalidArgument,
+                     "--stats=" + given.value + " is not known; write --stats or --stats=json");
+      }
+      request.stats = given.value.empty() ? Request::Stats::kTable : Request::Stats::kJson;
+    } else if (name == "--import-path") {
+      request.compile.import_paths.push_back(given.value);
+    }
+  }
+  request.isolate.check_races = arguments.has("--check-races");
+  request.isolate.gc_verify = arguments.has("--gc-verify");
+  return request;
+}
+
+// What an interrupt from the keyboard stops. A signal handler can reach nothing else.
+const Isolate* volatile running = nullptr;
+
+extern "C" void on_signal(int) {
+  if (const Isolate* const isolate = running; isolate != nullptr) isolate->interrupt();
+}
+
+void catch_signals() {
+  // Writing to a closed pipe is an error like any other, and reported as one.
+  std::signal(SIGPIPE, SIG_IGN);
+  struct sigaction action{};
+  action.sa_handler = on_signal;
+  // A second one kills: the program may be inside a system call that does not end. Without SA_RESTART the
+  // call itself is left as well.
+  action.sa_flags = SA_RESETHAND;
+  for (const int signal : {SIGINT, SIGTERM}) ::sigaction(signal, &action, nullptr);
+}
+
+Result<int> run(const Arguments& arguments, const Request& request) {
+  const std::string* const trace = arguments.last("--trace");
+  const Engine engine(EngineOptions{.trace = trace != nullptr});
+  DHPVM_ASSIGN(const Module module, Module::open(engine, arguments.operands[0], request.compile));
+  if (arguments.has("--disasm")) {
+    DHPVM_TRY(print(module.disassemble()));
+    return 0;
+  }
+  if (arguments.has("--verify-only")) return 0;
+
+  DHPVM_ASSIGN(Isolate isolate, Isolate::create(module, request.isolate));
+  running = &isolate;
+  catch_signals();
+  Result<int> outcome = isolate.run_main(std::span(arguments.operands).subspan(1));
+  running = nullptr;
+
+  // Also, and above all, after a trap.
+  if (request.stats == Request::Stats::kTable)
+    std::fputs(statistics_table(isolate.statistics()).c_str(), stderr);
+  if (request.stats == Request::Stats::kJson)
+    std::fputs(statistics_json(isolate.statistics()).c_str(), stderr);
+  if (trace != nullptr) {
+    Status written = engine.write_trace(*trace);
+    if (!written.ok() && outcome.ok()) return std::move(written).error();
+  }
+  return outcome;
+}
+
+int main_of(std::span<const char* const> words) {
+  const Result<Arguments> arguments = parse_arguments(kOptions, words, Operands::kEndOptions);
+  if (!arguments.ok()) return report_usage(kTool, arguments.error());
+  std::string text;
+  if (arguments->has("--help")) text = help_text(kUsage, kOptions, kClosing);
+  if (arguments->has("--version")) text = "dhpvm-run " + std::string(library_version()) + "\n";
+  if (!text.empty()) {
+    const Status printed = print(text);
+    return printed.ok() ? 0 : report(kTool, printed.error());
+  }
+  if (arguments->operands.empty())
+    return report_usage(kTool, Error(ErrorCode::kInvalidArgument, "no program given"));
+  const Result<Request> request = request_of(*arguments);
+  if (!request.ok()) return report_usage(kTool, request.error());
+  const Result<int> outcome = run(*arguments, *request);
+  return outcome.ok() ? *outcome : report(kTool, outcome.error());
+}
+
+}  // namespace
+}  // namespace dhpvm::tools
+
+int main(int count, char** words) {
+  return dhpvm::tools::main_of(
+      std::span<const char* const>(words, static_cast<std::size_t>(count)).subspan(1));
+}

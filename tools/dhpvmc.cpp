@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// dhpvmc: compiles a program to bytecode.
+#include <csignal>
+#include <filesystem>
+
+#include "dhpvm/dhpvm.h"
+#include "options.h"
+
+namespace dhpvm::tools {
+namespace {
+
+constexpr std::string_view kTool = "dhpvmc";
+
+constexpr std::string_view kUsage =
+    "usage: dhpvmc [options] SOURCE\n"
+    "\n"
+    "Compiles SOURCE, a program (.dhp) or assembly (.dasm), to SOURCE with the suffix .bc. - reads a program "
+    "from standard input.\n";
+
+constexpr Option kOptions[] = {
+    {"Output", "--output", 'o', Value::kRequired, "FILE", "write there instead; - is standard output"},
+    {"Output", "--emit", 0, Value::kRequired, "bc|dasm", "bytecode (default), or its text form"},
+    {"Output", "--strip", 0, Value::kNone, "",
+     "leave out names and source lines: smaller, but stack traces say less"},
+    {"Output", "--check", 0, Value::kNone, "", "report errors, and write nothing"},
+    {"Input", "--import-path", 'I', Value::kRequired, "DIR",
+     "look for imported modules there; may be repeated"},
+    {"Other", "--version", 0, Value::kNone, "", "print the version"},
+    {"Other", "--help", 'h', Value::kNone, "", "print this text"},
+};
+
+constexpr std::string_view kClosing =
+    "\n"
+    "The exit code is 0, 2 if the program or the command line is wrong, 70 after an internal error. Nothing "
+    "half-written\n"
+    "is left behind: FILE is replaced when everything else has succeeded.\n";
+
+Result<std::string> output_of(const Arguments& arguments, const std::string& source,
+                              std::string_view suffix) {
+  if (const std::string* const given = arguments.last("--output")) return *given;
+  if (source == "-")
+    return Error(ErrorCode::kInvalidArgument,
+                 "standard input has no name to derive the output's from: use -o FILE");
+  std::string path = std::filesystem::path(source).replace_extension(suffix).string();
+  if (path == source)
+    return Error(ErrorCode::kInvalidArgument, "the output would replace '" + source + "': use -o FILE");
+  return path;
+}
+
+Status compile(const Arguments& arguments) {
+  const std::string& source = arguments.operands[0];
+  const std::string* const emit = arguments.last("--emit");
+  const bool as_text = emit != nullptr && *emit == "dasm";
+  DHPVM_ASSIGN(const std::string output, output_of(arguments, source, as_text ? ".dasm" : ".bc"));
+
+  CompileOptions options;
+  for (const Arguments::Given& given : arguments.options) {
+    if (given.option->name == "--import-path") options.import_paths.push_back(given.value);
+  }
+  const Engine engine;
+  DHPVM_ASSIGN(Module module, Module::open(engine, source, options));
+  if (arguments.has("--check")) return {};
+  const bool strip = arguments.has("--strip");
+  if (as_text && strip) {
+    DHPVM_ASSIGN(module, Module::load(engine, module.bytes(true)));
+  }
+  if (output != "-") return as_text ? module.save_text(output) : module.save(output, strip);
+  if (as_text) return print(module.disassemble());
+  const std::vector<std::byte> bytes = module.bytes(strip);
+  return print(std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+}
+
+int main_of(std::span<const char* const> words) {
+  std::signal(SIGPIPE, SIG_IGN);
+  const Result<Arguments> arguments = parse_arguments(kOptions, words, Operands::kAnywhere);
+  if (!arguments.ok()) return report_usage(kTool, arguments.error());
+  std::string text;
+  if (arguments->has("--help")) text = help_text(kUsage, kOptions, kClosing);
+  if (arguments->has("--version")) text = "dhpvmc " + std::string(library_version()) + "\n";
+  if (!text.empty()) {
+    const Status printed = print(text);
+    return printed.ok() ? 0 : report(kTool, printed.error());
+  }
+  if (arguments->operands.size() != 1) {
+    return report_usage(
+        kTool, Error(ErrorCode::kInvalidArgument,
+                     arguments->operands.empty() ? "no source given" : "more than one source given"));
+  }
+  if (const std::string* const emit = arguments->last("--emit");
+      emit != nullptr && *emit != "bc" && *emit != "dasm") {
+    return report_usage(
+        kTool, Error(ErrorCode::kInvalidArgument, "--emit=" + *emit + " is not known: it is bc or dasm"));
+  }
+  const Status status = compile(*arguments);
+  return status.ok() ? 0 : report(kTool, status.error());
+}
+
+}  // namespace
+}  // namespace dhpvm::tools
+
+int main(int count, char** words) {
+  return dhpvm::tools::main_of(
+      std::span<const char* const>(words, static_cast<std::size_t>(count)).subspan(1));
+}

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dhpvm/detail/call.h"
+
+#include <new>
+#include <vector>
+
+#include "base/error.h"
+#include "vm/api/state.h"
+
+namespace dhpvm::detail {
+namespace {
+
+struct Machine {
+  Machine(vm::Isolate& isolate, std::uint32_t function) : invocation(isolate, function) {}
+  vm::Invocation invocation;
+  std::vector<vm::Loan> loans;  // ended before the windows are given back
+};
+
+Machine& machine_in(std::byte* storage) { return *std::launder(reinterpret_cast<Machine*>(storage)); }
+
+// The host sees what the program printed when the outermost call returns, trap or not. Output that could not
+// be written is no trap: a program cannot help a closed pipe or a full disk.
+Status finish_output(stdlib::Console& console, Status status) {
+  (void)console.flush();  // remembers its failure
+  return console.has_failed() ? Status(console.take_failure()) : status;
+}
+
+}  // namespace
+
+Call::Call(const Target& target) : target_(target) {
+  static_assert(sizeof(Machine) <= sizeof machine_ && alignof(Machine) <= alignof(std::max_align_t));
+  vm::Isolate& isolate = *target.isolate->machine;
+  const vm::Invocation& invocation = (new (machine_) Machine(isolate, target.function))->invocation;
+  p = invocation.p();
+  r = reinterpret_cast<void**>(invocation.r());
+  Window::isolate = &isolate;
+}
+
+Call::~Call() { machine_in(machine_).~Machine(); }
+
+Status Call::lend(unsigned slot, HostType type, void* data, const std::int64_t* sizes) {
+  vm::Isolate& machine = machine_of(*this);
+  DHPVM_ASSIGN(vm::Loan loan,
+               machine.lend_array(target_.reference_types[slot], data, {sizes, type.rank}, !type.read_only));
+  r[slot] = loan.array();
+  machine_in(machine_).loans.push_back(std::move(loan));
+  return {};
+}
+
+Status Call::put_object(unsigned slot, const Object& object) {
+  if (!object) {
+    r[slot] = nullptr;
+    return {};
+  }
+  if (object.state_->isolate != target_.isolate) {
+    return error(ErrorCode::kInvalidArgument,
+                 "an object of one isolate cannot be an argument in another; copy its content");
+  }
+  const gc::Ref ref = object.state_->root.get();
+  const gc::TypeId wanted = target_.reference_types[slot];
+  if (!machine_of(*this).linked().is_instance(ref->header.type, wanted)) {
+    return error(ErrorCode::kBadCast, "the parameter is of type {}, and the object of type {}",
+                 machine_of(*this).module().types[wanted].name, object.type_name());
+  }
+  r[slot] = ref;
+  return {};
+}
+
+Object Call::get_object(unsigned slot) const {
+  return ObjectState::wrap(target_.isolate, static_cast<gc::Ref>(r[slot]));
+}
+
+Status Call::run() {
+  IsolateState& isolate = *target_.isolate;
+  ++isolate.depth;
+  Status status = machine_in(machine_).invocation.run();
+  --isolate.depth;
+  if (isolate.console.has_output() || isolate.console.has_failed()) [[unlikely]] {
+    if (isolate.depth == 0) return finish_output(isolate.console, std::move(status));
+  }
+  return status;
+}
+
+}  // namespace dhpvm::detail

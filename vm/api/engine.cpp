@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dhpvm/engine.h"
+
+#include <span>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "dhpvm/version.h"
+#include "stdlib/native/natives.h"
+#include "vm/api/signature.h"
+#include "vm/api/state.h"
+
+namespace dhpvm {
+
+Engine::Engine(EngineOptions options) : state_(std::make_shared<detail::EngineState>()) {
+  state_->options = std::move(options);
+  if (state_->options.trace) state_->tracer = std::make_unique<Tracer>();
+  // Fails for a bad row of the table only, which a test would have found.
+  (void)stdlib::register_natives(state_->natives);
+}
+
+Status Engine::define_function(std::string_view name, const detail::HostSignature& signature,
+                               std::shared_ptr<void> function, detail::HostThunk thunk) {
+  const std::size_t point = name.find('.');
+  if (point == name.npos || point == 0 || point + 1 == name.size()) {
+    return error(ErrorCode::kInvalidArgument,
+                 "'{}' cannot be the name of a host function: use a name like host.{}", name,
+                 name.empty() ? "log" : name);
+  }
+  auto native = [name = std::string(name), function = std::move(function),
+                 thunk](vm::NativeCall& call) -> Status {
+    auto& isolate = detail::IsolateState::of(call.isolate);
+    // What the program printed comes before what the host function may print.
+    if (isolate.console.has_output()) DHPVM_TRY(isolate.console.flush());
+    detail::HostCall host{{call.p, reinterpret_cast<void**>(call.r), &call.isolate}, name};
+    return thunk(function.get(), host);
+  };
+  const std::lock_guard lock(state_->mutex);
+  return state_->natives.define(std::string(name), detail::signature_text(signature), std::move(native));
+}
+
+Status Engine::write_trace(const std::string& path) const {
+  if (state_->tracer == nullptr) {
+    return Error(ErrorCode::kInvalidArgument,
+                 "there is no trace to write: set EngineOptions::trace before the engine is made");
+  }
+  const std::string json = state_->tracer->to_json();
+  return write_file(path, std::as_bytes(std::span(json)));
+}
+
+std::string_view library_version() { return DHPVM_VERSION; }
+
+}  // namespace dhpvm

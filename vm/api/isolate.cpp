@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dhpvm/isolate.h"
+
+#include "base/error.h"
+#include "vm/api/signature.h"
+#include "vm/api/state.h"
+
+namespace dhpvm {
+namespace {
+
+// The module bound to its natives, which happens once.
+Result<std::shared_ptr<const vm::LinkedModule>> linked(detail::ModuleState& module) {
+  const std::lock_guard module_lock(module.mutex);
+  if (module.linked == nullptr) {
+    const std::lock_guard engine_lock(module.engine->mutex);
+    DHPVM_ASSIGN(module.linked, vm::LinkedModule::link(module.module, module.engine->natives));
+  }
+  return module.linked;
+}
+
+// What is set for the isolate goes before what is set for the engine.
+template <typename F>
+F first_of(const F& own, const F& shared) {
+  return own ? own : shared;
+}
+
+vm::IsolateOptions machine_options(const IsolateOptions& options, Tracer* tracer) {
+  vm::IsolateOptions machine;
+  machine.limits.heap_bytes = options.limits.heap_bytes;
+  machine.limits.off_heap_bytes = options.limits.off_heap_bytes;
+  machine.limits.stack_bytes = options.limits.stack_bytes;
+  machine.limits.fuel = options.limits.fuel;
+  machine.limits.deadline = options.limits.deadline;
+  machine.check_races = options.check_races;
+  machine.gc_stress = options.gc_stress;
+  machine.gc_verify = options.gc_verify;
+  machine.tracer = tracer;
+  return machine;
+}
+
+// The arguments of main as a [str] in the reference window.
+Status put_arguments(vm::Isolate& machine, gc::TypeId type, gc::Ref* window,
+                     std::span<const std::string> arguments) {
+  DHPVM_ASSIGN(gc::Array* const list, machine.new_array(type, static_cast<std::int64_t>(arguments.size())));
+  window[0] = reinterpret_cast<gc::Ref>(list);  // keeps the list alive while its elements are made
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    DHPVM_ASSIGN(gc::String* const argument, machine.new_string(arguments[i]));
+    reinterpret_cast<gc::String**>(list->data)[i] = argument;
+    machine.heap().write_barrier(list, static_cast<std::int64_t>(i));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Isolate> Isolate::create(const Module& module, const IsolateOptions& options) {
+  const std::shared_ptr<detail::ModuleState>& from = module.state();
+  DHPVM_ASSIGN(const std::shared_ptr<const vm::LinkedModule> program, linked(*from));
+  const EngineOptions& shared = from->engine->options;
+  auto state = std::make_shared<detail::IsolateState>(
+      from, stdlib::Console(first_of(options.standard_output, shared.standard_output),
+                            first_of(options.standard_error, shared.standard_error),
+                            first_of(options.standard_input, shared.standard_input)));
+  DHPVM_ASSIGN(state->machine,
+               vm::Isolate::create(program, machine_options(options, from->engine->tracer.get())));
+  state->machine->set_host_data(static_cast<stdlib::NativeState*>(state.get()));
+  return Isolate(std::move(state));
+}
+
+Result<std::shared_ptr<const detail::Target>> Isolate::find(std::string_view name,
+                                                            const detail::HostSignature& signature) const {
+  const bytecode::Module& module = state_->machine->module();
+  const auto index = state_->machine->find_export(name);
+  if (!index) {
+    std::vector<std::string_view> exports;
+    for (const bytecode::Function& function : module.functions) {
+      if (function.exported) exports.push_back(module.name_of(function));
+    }
+    const std::string_view near = detail::nearest(name, exports);
+    if (near.empty()) return error(ErrorCode::kNotFound, "the module exports no function '{}'", name);
+    return error(ErrorCode::kNotFound, "the module exports no function '{}'; did you mean '{}'?", name, near);
+  }
+  const bytecode::Signature& program = module.functions[*index].signature;
+  if (!detail::matches(module, program, signature)) {
+    return error(ErrorCode::kInvalidArgument, "function '{}' is {} in the program, and the host asks for {}",
+                 name, vm::signature_text(module, program), detail::signature_text(signature));
+  }
+  auto target = std::make_shared<detail::Target>(detail::Target{state_, *index, {}});
+  for (const bytecode::ValueType& parameter : program.parameters) {
+    if (parameter.is_ref()) target->reference_types.push_back(parameter.type);
+  }
+  return std::shared_ptr<const detail::Target>(std::move(target));
+}
+
+Result<int> Isolate::run_main(std::span<const std::string> arguments) {
+  const bytecode::Module& module = state_->machine->module();
+  if (module.entry == bytecode::kNoIndex)
+    return Error(ErrorCode::kNotFound, "the program has no function main");
+  const bytecode::Signature& signature = module.functions[module.entry].signature;
+
+  state_->exit_code.reset();
+  const detail::Target target{state_, module.entry, {}};
+  detail::Call call(target);
+  if (call.has_windows() && !signature.parameters.empty()) {
+    DHPVM_TRY(put_arguments(*state_->machine, signature.parameters[0].type,
+                            reinterpret_cast<gc::Ref*>(call.r), arguments));
+  }
+  const auto begin = std::chrono::steady_clock::now();
+  Status status = call.run();
+  state_->main_time += std::chrono::steady_clock::now() - begin;
+  // An error that is no trap, such as a full disk below standard output, goes before how the program ended
+  // itself.
+  if (state_->exit_code && (status.ok() || status.error().is_trap())) return *state_->exit_code;
+  if (!status.ok()) return std::move(status).error();
+  return signature.results.empty() ? 0 : detail::from_register<std::int32_t>(call.p[0]);
+}
+
+void Isolate::interrupt() const { state_->machine->interrupt(); }
+std::uint64_t Isolate::fuel_left() const { return state_->machine->fuel_left(); }
+void Isolate::set_fuel(std::uint64_t fuel) { state_->machine->set_fuel(fuel); }
+void Isolate::set_deadline(std::chrono::nanoseconds deadline) { state_->machine->set_deadline(deadline); }
+void Isolate::collect() { state_->machine->heap().collect(gc::CollectionKind::kFull); }
+
+Result<Object> Isolate::make_array_of(detail::Kind kind, std::span<const std::int64_t> sizes) {
+  const auto rank = static_cast<unsigned>(sizes.size());
+  const auto type = state_->machine->linked().find_array_type({static_cast<bytecode::Kind>(kind)}, rank);
+  if (rank == 0 || rank > 3 || !type) {
+    return error(ErrorCode::kInvalidArgument,
+                 "the program has no arrays of this element type and {} dimensions", rank);
+  }
+  DHPVM_ASSIGN(gc::Array* const array, state_->machine->new_array(*type, sizes));
+  return detail::ObjectState::wrap(state_, reinterpret_cast<gc::Ref>(array));
+}
+
+Result<Object> Isolate::make_text(std::string_view text) {
+  DHPVM_ASSIGN(gc::String* const string, state_->machine->new_string(text));
+  return detail::ObjectState::wrap(state_, reinterpret_cast<gc::Ref>(string));
+}
+
+Statistics Isolate::statistics() const {
+  const vm::IsolateStats stats = state_->machine->stats();
+  const gc::HeapStats& heap = stats.heap;
+  Statistics result;
+  result.host_calls = stats.host_calls;
+  result.main_time = static_cast<std::uint64_t>(state_->main_time.count());
+  result.fuel_used = stats.fuel_used;
+  result.parallel_loops = stats.parallel_loops;
+  result.parallel_iterations = stats.parallel_iterations;
+  result.bytes_allocated = heap.bytes_allocated;
+  result.live_bytes = heap.live_bytes;
+  result.heap_bytes = heap.block_bytes + heap.large_bytes + heap.immortal_bytes;
+  result.heap_peak_bytes = heap.peak_block_bytes;
+  result.off_heap_bytes = stats.off_heap_bytes;
+  result.off_heap_peak_bytes = stats.off_heap_peak_bytes;
+  result.minor_collections = heap.minor_collections;
+  result.full_collections = heap.full_collections;
+  result.minor_pause_total = heap.minor_pauses.total_ns();
+  result.minor_pause_p99 = heap.minor_pauses.percentile_ns(0.99);
+  result.minor_pause_max = heap.minor_pauses.max_ns();
+  result.full_pause_total = heap.full_pauses.total_ns();
+  result.full_pause_max = heap.full_pauses.max_ns();
+  result.cleaners_run = heap.cleaners_run;
+  return result;
+}
+
+}  // namespace dhpvm

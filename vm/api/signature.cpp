@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "vm/api/signature.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace dhpvm::detail {
+namespace {
+
+using Shape = HostType::Shape;
+
+static_assert(static_cast<unsigned>(Kind::kRef) == static_cast<unsigned>(bytecode::Kind::kRef) &&
+                  static_cast<unsigned>(Kind::kU32) == static_cast<unsigned>(bytecode::Kind::kU32) &&
+                  static_cast<unsigned>(Kind::kF64) == static_cast<unsigned>(bytecode::Kind::kF64),
+              "the public table of kinds is the module's");
+
+constexpr std::string_view kKindNames[] = {"bool", "i8",  "u8",  "i16", "u16", "i32",
+                                           "u32",  "i64", "u64", "f32", "f64", "object"};
+
+std::string type_text(const HostType& type) {
+  std::string kind(kKindNames[static_cast<unsigned>(type.kind)]);
+  switch (type.shape) {
+    case Shape::kPrimitive: return kind;
+    case Shape::kString: return "str";
+    case Shape::kResource: return "resource";
+    case Shape::kObject: return "object";
+    case Shape::kArray: break;
+  }
+  return type.rank == 1 ? "[" + kind + "]" : "[" + kind + ", " + std::to_string(type.rank) + "]";
+}
+
+std::string list_text(std::span<const HostType> types) {
+  std::string text;
+  for (const HostType& type : types) text += (text.empty() ? "" : ", ") + type_text(type);
+  return text;
+}
+
+bool matches(const bytecode::Module& module, const bytecode::ValueType& program, const HostType& host) {
+  const auto kind = static_cast<bytecode::Kind>(host.kind);
+  switch (host.shape) {
+    case Shape::kPrimitive: return program.kind == kind;
+    case Shape::kObject: return program.is_ref();
+    case Shape::kString: return program.is_ref() && program.type == bytecode::kStringType;
+    case Shape::kResource: return program.is_ref() && program.type == bytecode::kResourceType;
+    case Shape::kArray: break;
+  }
+  if (!program.is_ref()) return false;
+  const bytecode::Type& type = module.types[program.type];
+  return type.kind == bytecode::TypeKind::kArray && type.element.kind == kind && type.rank == host.rank;
+}
+
+bool match_all(const bytecode::Module& module, const std::vector<bytecode::ValueType>& program,
+               std::span<const HostType> host) {
+  return std::equal(program.begin(), program.end(), host.begin(), host.end(),
+                    [&](const auto& p, const auto& h) { return matches(module, p, h); });
+}
+
+// Levenshtein's distance.
+std::size_t distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t diagonal = std::exchange(row[0], i + 1);
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const std::size_t changed = diagonal + (a[i] == b[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({changed, row[j] + 1, diagonal + 1});
+    }
+  }
+  return row.back();
+}
+
+}  // namespace
+
+std::string signature_text(const HostSignature& signature) {
+  std::string text = "(" + list_text(signature.parameters) + ")";
+  if (signature.results.size() == 1) text += " -> " + type_text(signature.results[0]);
+  if (signature.results.size() > 1) text += " -> (" + list_text(signature.results) + ")";
+  return text;
+}
+
+bool matches(const bytecode::Module& module, const bytecode::Signature& program, const HostSignature& host) {
+  return match_all(module, program.parameters, host.parameters) &&
+         match_all(module, program.results, host.results);
+}
+
+std::string_view nearest(std::string_view name, const std::vector<std::string_view>& candidates) {
+  std::string_view best;
+  std::size_t best_distance = std::max<std::size_t>(name.size() / 3, 1) + 1;
+  for (const std::string_view candidate : candidates) {
+    const std::size_t d = distance(name, candidate);
+    if (d < best_distance) best = candidate, best_distance = d;
+  }
+  return best;
+}
+
+}  // namespace dhpvm::detail

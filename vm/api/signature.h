@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// Signatures of C++ compared with those of the program, and shown to people.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bytecode/module.h"
+#include "dhpvm/detail/window.h"
+
+namespace dhpvm::detail {
+
+// "(f64, [f32, 2]) -> str". An Object is written `object`, for it stands for any reference.
+std::string signature_text(const HostSignature& signature);
+
+bool matches(const bytecode::Module& module, const bytecode::Signature& program, const HostSignature& host);
+
+// The candidate that `name` is most likely a misspelling of; empty if none is near.
+std::string_view nearest(std::string_view name, const std::vector<std::string_view>& candidates);
+
+}  // namespace dhpvm::detail

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// What stands behind the handles of the public API.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "base/trace.h"
+#include "bytecode/module.h"
+#include "dhpvm/engine.h"
+#include "dhpvm/isolate.h"
+#include "gc/roots.h"
+#include "stdlib/native/state.h"
+#include "vm/isolate.h"
+#include "vm/linker.h"
+#include "vm/native.h"
+
+namespace dhpvm::detail {
+
+struct EngineState {
+  EngineOptions options;
+  std::unique_ptr<Tracer> tracer;  // null when off
+  std::mutex mutex;                // guards natives
+  vm::NativeRegistry natives;
+};
+
+struct ModuleState {
+  std::shared_ptr<EngineState> engine;
+  std::shared_ptr<const bytecode::Module> module;  // verified
+  std::mutex mutex;                                // guards linked
+  std::shared_ptr<const vm::LinkedModule> linked;  // after the first isolate was made
+};
+
+// The natives of the standard library find their console here: the machine's host data points at the
+// NativeState.
+struct IsolateState : stdlib::NativeState {
+  IsolateState(std::shared_ptr<ModuleState> from, stdlib::Console streams)
+      : NativeState{std::move(streams), {}}, module(std::move(from)) {}
+
+  static IsolateState& of(vm::Isolate& isolate) {
+    return static_cast<IsolateState&>(NativeState::of(isolate));
+  }
+
+  std::shared_ptr<ModuleState> module;
+  std::unique_ptr<vm::Isolate> machine;
+  unsigned depth = 0;  // calls from the host that are active
+  std::chrono::nanoseconds main_time{0};
+};
+
+struct Target {
+  std::shared_ptr<IsolateState> isolate;
+  std::uint32_t function;
+  std::vector<gc::TypeId> reference_types;  // of the reference parameters, in order
+};
+
+struct ObjectState {
+  ObjectState(std::shared_ptr<IsolateState> owner, gc::Ref object)
+      : isolate(std::move(owner)), root(isolate->machine->heap(), object) {}
+  static Object wrap(std::shared_ptr<IsolateState> isolate, gc::Ref object);
+
+  std::shared_ptr<IsolateState> isolate;  // before the root: the heap must outlive it
+  gc::Root<gc::Object> root;
+};
+
+inline vm::Isolate& machine_of(const Window& window) { return *static_cast<vm::Isolate*>(window.isolate); }
+
+}  // namespace dhpvm::detail

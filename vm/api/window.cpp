@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// Values between C++ and the argument windows, where they need the heap.
+#include "dhpvm/detail/window.h"
+
+#include <cstring>
+
+#include "base/error.h"
+#include "dhpvm/detail/host_function.h"
+#include "stdlib/native/resource.h"
+#include "vm/api/state.h"
+
+namespace dhpvm::detail {
+namespace {
+
+// What a host hands to the program as a `resource`.
+class HostResource final : public stdlib::ResourceObject {
+ public:
+  HostResource(const void* tag, std::shared_ptr<void> object)
+      : ResourceObject(tag), object_(std::move(object)) {}
+  const std::shared_ptr<void>& object() const { return object_; }
+
+ private:
+  std::shared_ptr<void> object_;
+};
+
+Error null_error(std::string_view what) {
+  return error(ErrorCode::kNullReference, "{} is needed, and this is null", what);
+}
+
+}  // namespace
+
+Status put_text(Window& window, unsigned slot, std::string_view text) {
+  DHPVM_ASSIGN(gc::String* const string, machine_of(window).new_string(text));
+  window.r[slot] = string;
+  return {};
+}
+
+Status get_text(const Window& window, unsigned slot, std::string_view& text) {
+  const auto* string = static_cast<const gc::String*>(window.r[slot]);
+  if (string == nullptr) return null_error("a str");
+  text = string->view();
+  return {};
+}
+
+Status put_copy(Window& window, unsigned slot, Kind kind, const void* data, std::size_t count) {
+  vm::Isolate& machine = machine_of(window);
+  const auto type = machine.linked().find_array_type({static_cast<bytecode::Kind>(kind)});
+  if (!type)
+    return Error(ErrorCode::kInternal,
+                 "a host function returns an array of a type that its caller does not have");
+  DHPVM_ASSIGN(gc::Array* const array, machine.new_array(*type, static_cast<std::int64_t>(count)));
+  const std::size_t bytes = count * bytecode::size_of(static_cast<bytecode::Kind>(kind));
+  if (bytes != 0) std::memcpy(array->data, data, bytes);
+  window.r[slot] = array;
+  return {};
+}
+
+Status get_array(const Window& window, unsigned slot, HostType type, ArrayView& view) {
+  const auto* array = static_cast<const gc::Array*>(window.r[slot]);
+  if (array == nullptr) return null_error("an array");
+  const vm::Isolate& machine = machine_of(window);
+  const bool write = !type.read_only;
+  if ((write ? array->writable : array->readable) < array->length) {
+    DHPVM_TRY(machine.check_access(*array, array->length - 1, write));
+  }
+  view.data = array->data;
+  for (unsigned i = 0; i < type.rank; ++i) view.sizes[i] = machine.dimension(*array, i);
+  return {};
+}
+
+Status put_resource(Window& window, unsigned slot, const void* tag, std::shared_ptr<void> object) {
+  if (object == nullptr) {
+    window.r[slot] = nullptr;
+    return {};
+  }
+  DHPVM_ASSIGN(
+      gc::Resource* const resource,
+      stdlib::new_resource(machine_of(window), std::make_unique<HostResource>(tag, std::move(object))));
+  window.r[slot] = resource;
+  return {};
+}
+
+Status get_resource(const Window& window, unsigned slot, const void* tag, std::shared_ptr<void>& object) {
+  if (window.r[slot] == nullptr) return {};
+  DHPVM_ASSIGN(const stdlib::ResourceObject* const resource,
+               stdlib::resource_object(static_cast<gc::Ref>(window.r[slot]), tag,
+                                       "an object of this host function's type"));
+  object = static_cast<const HostResource*>(resource)->object();
+  return {};
+}
+
+Error host_failure(const HostCall& call, Error cause) {
+  // A host that returns a trap chose how its program ends, or passes on how a nested call ended.
+  if (cause.is_trap()) return std::move(cause).with_context(fmt::format("in host function '{}'", call.name));
+  return error(ErrorCode::kHostException, "host function '{}' failed: {}: {}", call.name,
+               to_string(cause.code()), cause.message());
+}
+
+Error host_exception(const HostCall& call, std::string_view what) {
+  return error(ErrorCode::kHostException, "host function '{}' threw: {}", call.name, what);
+}
+
+}  // namespace dhpvm::detail

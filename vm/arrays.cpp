@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+// Strings, arrays and other objects, made for the program by its own instructions, by natives and by the
+// host.
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <limits>
+#include <utility>
+
+#include "base/error.h"
+#include "offload/memory/buffer_pool.h"
+#include "vm/context.h"
+#include "vm/isolate.h"
+
+namespace dhpvm::vm {
+namespace {
+
+// Sizes multiply to at most this many bytes: far beyond any machine, and safe to compute with.
+constexpr std::uint64_t kMaximumBytes = std::uint64_t{1} << 46;
+
+std::string shape_text(std::span<const std::int64_t> sizes) {
+  std::string text;
+  for (const std::int64_t size : sizes) text += fmt::format("{}{}", text.empty() ? "" : " x ", size);
+  return text;
+}
+
+struct Extent {
+  std::int64_t length;
+  std::uint64_t bytes;
+};
+
+// The number of elements, and their bytes, unless a size is negative or there are too many.
+Result<Extent> measure(const gc::TypeInfo& info, std::span<const std::int64_t> sizes) {
+  std::uint64_t length = 1;
+  for (const std::int64_t size : sizes) {
+    if (size < 0) {
+      return error(ErrorCode::kNegativeLength, "the size {} of a new array '{}' is negative",
+                   shape_text(sizes), info.name);
+    }
+  }
+  // An empty array may have any outer size, but a product that overflows before it meets a zero is still
+  // zero.
+  if (std::ranges::find(sizes, 0) != sizes.end()) return Extent{0, 0};
+  std::uint64_t bytes = info.element_size;
+  bool overflow = false;
+  for (const std::int64_t size : sizes) {
+    overflow = overflow || __builtin_mul_overflow(length, static_cast<std::uint64_t>(size), &length);
+    overflow = overflow || __builtin_mul_overflow(bytes, static_cast<std::uint64_t>(size), &bytes);
+  }
+  if (overflow || bytes > kMaximumBytes || length > kMaximumBytes) {
+    return error(ErrorCode::kNegativeLength,
+                 "a new array '{}' of {} elements is beyond what any machine can hold", info.name,
+                 shape_text(sizes));
+  }
+  return Extent{static_cast<std::int64_t>(length), bytes};
+}
+
+void set_dimensions(gc::Array* array, const gc::TypeInfo& info, std::span<const std::int64_t> sizes) {
+  if (info.size != sizeof(gc::MultiArray)) return;
+  auto* const multi = reinterpret_cast<gc::MultiArray*>(array);
+  std::ranges::fill(multi->dims, 1);
+  std::ranges::copy(sizes, multi->dims);
+}
+
+}  // namespace
+
+Result<gc::String*> Isolate::new_string_of(std::size_t size) {
+  if (size > std::numeric_limits<std::uint32_t>::max()) {
+    return error(ErrorCode::kNegativeLength, "a string of {} bytes is too long; the longest has 4 GiB", size);
+  }
+  if (gc::String* string = heap_->allocate_string(bytecode::kStringType, size)) return string;
+  return out_of_memory(fmt::format("a string of {} bytes", size));
+}
+
+Result<gc::String*> Isolate::new_string(std::string_view text) {
+  DHPVM_ASSIGN(gc::String* const string, new_string_of(text.size()));
+  std::memcpy(string->bytes(), text.data(), text.size());
+  return string;
+}
+
+Result<gc::Array*> Isolate::new_array(gc::TypeId type, std::span<const std::int64_t> sizes) {
+  const gc::TypeInfo& info = linked_->types()[type];
+  DHPVM_ASSIGN(const Extent extent, measure(info, sizes));
+  gc::Array* array = nullptr;
+  if (info.shape == gc::Shape::kArray && extent.bytes >= gc::kOffHeapThreshold) {
+    DHPVM_ASSIGN(array, new_off_heap_array(type, extent.length, extent.bytes));
+  } else {
+    array = heap_->allocate_array(type, info, extent.length);
+    if (array == nullptr) {
+      return out_of_memory(fmt::format("an array '{}' of {} elements", info.name, shape_text(sizes)));
+    }
+  }
+  set_dimensions(array, info, sizes);
+  return array;
+}
+
+Result<gc::Array*> Isolate::new_off_heap_array(gc::TypeId type, std::int64_t length, std::uint64_t bytes) {
+  auto buffer = pool_->allocate(bytes);
+  if (!buffer.ok()) {
+    // Arrays that nothing refers to any more may hold the memory.
+    heap_->collect(gc::CollectionKind::kFull, gc::CollectionReason::kExternal);
+    buffer = pool_->allocate(bytes);
+    if (!buffer.ok()) return std::move(buffer).error();
+  }
+  gc::Array* const array = heap_->allocate_array_handle(type, linked_->types()[type], length);
+  if (array == nullptr) {
+    (*buffer)->close();
+    return out_of_memory("the handle of an array");
+  }
+  array->data = (*buffer)->data();
+  array->readable = array->writable = length;
+  array->buffer = *buffer;
+  Context& context = *context_;
+  context.off_heap_bytes += (*buffer)->capacity();
+  context.off_heap_peak_bytes = std::max(context.off_heap_peak_bytes, context.off_heap_bytes);
+  heap_->add_external((*buffer)->capacity());
+  heap_->add_cleaner(
+      reinterpret_cast<gc::Ref>(array),
+      [](gc::Object* dead, void* isolate) {
+        static_cast<Isolate*>(isolate)->release_buffer(reinterpret_cast<gc::Array*>(dead));
+      },
+      this);
+  return array;
+}
+
+void Isolate::release_buffer(gc::Array* array) {
+  auto* const buffer = static_cast<offload::Buffer*>(array->buffer);
+  if (buffer == nullptr) return;  // closed already
+  context_->off_heap_bytes -= buffer->capacity();
+  context_->heap->remove_external(buffer->capacity());
+  buffer->close();
+  array->buffer = nullptr;
+}
+
+Result<gc::Resource*> Isolate::new_resource(void* pointer, gc::Cleaner cleaner, void* context) {
+  gc::Resource* const resource = heap_->allocate_resource(bytecode::kResourceType, pointer, cleaner, context);
+  if (resource == nullptr) return out_of_memory("a resource");
+  return resource;
+}
+
+Result<gc::Object*> Isolate::new_object(gc::TypeId type) {
+  const gc::TypeInfo& info = linked_->types()[type];
+  if (gc::Object* const object = heap_->allocate(type, info)) return object;
+  return out_of_memory(fmt::format("an object of class '{}'", info.name));
+}
+
+Result<Loan> Isolate::lend_array(gc::TypeId type, void* data, std::span<const std::int64_t> sizes,
+                                 bool writable) {
+  const gc::TypeInfo& info = linked_->types()[type];
+  if (info.shape != gc::Shape::kArray || sizes.size() != module().types[type].rank) {
+    return error(ErrorCode::kInvalidArgument, "memory cannot be lent as '{}' of {}", info.name,
+                 shape_text(sizes));
+  }
+  DHPVM_ASSIGN(const Extent extent, measure(info, sizes));
+  gc::Array* const array = heap_->allocate_array_handle(type, info, extent.length);
+  if (array == nullptr) return out_of_memory("the handle of a lent array");
+  set_dimensions(array, info, sizes);
+  // An empty span may have no address; but null means that the loan has ended.
+  static std::byte nothing;
+  array->data = data != nullptr ? static_cast<std::byte*>(data) : &nothing;
+  array->readable = extent.length;
+  array->writable = writable ? extent.length : 0;
+  array->header.set(gc::kBorrowed);
+  return Loan(std::make_unique<gc::Root<gc::Array>>(*heap_, array));
+}
+
+Loan& Loan::operator=(Loan&& other) noexcept {
+  end();
+  array_ = std::move(other.array_);
+  return *this;
+}
+
+void Loan::end() {
+  if (!array_) return;
+  // A handle that the program has closed is not borrowed any more. Null if the isolate is gone.
+  if (gc::Array* const array = array_->get(); array != nullptr && array->header.has(gc::kBorrowed)) {
+    array->data = nullptr;
+    array->readable = array->writable = 0;
+  }
+  array_.reset();
+}
+
+std::int64_t Isolate::dimension(const gc::Array& array, unsigned dimension) const {
+  if (linked_->types()[array.header.type].size != sizeof(gc::MultiArray)) return array.length;
+  return reinterpret_cast<const gc::MultiArray&>(array).dims[dimension];
+}
+
+Status Isolate::check_access(const gc::Array& array, std::int64_t index, bool write) const {
+  if (index < 0 || index >= array.length) {
+    return error(ErrorCode::kIndexOutOfRange, "index {} is out of range for length {}", index, array.length);
+  }
+  const std::int64_t accessible = write ? array.writable : array.readable;
+  if (index < accessible) return {};
+  if (!array.header.has(gc::kBorrowed)) {
+    return Error(ErrorCode::kClosed, "the array has been closed");
+  }
+  if (array.data == nullptr) {
+    return Error(
+        ErrorCode::kBorrowEnded,
+        "the array was lent by the host for the duration of a call, which is over; copy what must stay");
+  }
+  return Error(ErrorCode::kBorrowEnded, "the array was lent by the host for reading only");
+}
+
+Status Isolate::check_accessible(const gc::Array& array, bool write) const {
+  return array.length == 0 ? Status() : check_access(array, array.length - 1, write);
+}
+
+void Isolate::close_array(gc::Array* array) {
+  release_buffer(array);
+  array->header.clear(gc::kBorrowed);
+  array->data = nullptr;
+  array->readable = array->writable = 0;
+}
+
+}  // namespace dhpvm::vm

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// Everything that the interpreter knows of a running isolate. Internal to this room.
+//
+// While instructions run, the program counter, the register windows, the top frame and the ticks live in
+// machine registers; the fields of the same names here are up to date only where C++ code can look: in slow
+// paths, natives, collections, traps.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "base/trace.h"
+#include "dhpvm/result.h"
+#include "gc/heap.h"
+#include "gc/reservation.h"
+#include "vm/frame.h"
+#include "vm/linker.h"
+#include "vm/race.h"
+
+namespace dhpvm::vm {
+
+class Isolate;
+
+// Opcodes that no module contains: where calls return to that were not made by a call instruction.
+constexpr std::uint16_t kExitOp = bytecode::kOpCount;         // back to C++
+constexpr std::uint16_t kIterateOp = bytecode::kOpCount + 1;  // the next iteration of the parallel loop
+inline constexpr bytecode::Word kExitCode = kExitOp;
+inline constexpr bytecode::Word kIterateCode = kIterateOp;
+
+// The parallel loop being run. One at a time: kernels can neither contain another nor call natives.
+struct Loop {
+  // What the iterations need, first.
+  std::uint64_t* p;  // the kernel's registers
+  gc::Ref* r;
+  Frame* frame;
+  const bytecode::Word* code;
+  std::int64_t index[3];
+  std::int64_t inner_high;
+  std::uint16_t inner;  // the innermost dimension: dimensions - 1
+  bool simple;          // no reductions
+  bool restore;         // scalars or local arrays must be set up again for every iteration
+  bool begun;           // the first iteration has been started
+
+  bool active = false;
+  const LinkedKernel* kernel;
+  std::int64_t low[3];
+  std::int64_t high[3];
+  const bytecode::Word* resume_pc;  // behind the parallel.for
+  std::uint64_t* window;            // its argument window of primitives
+  std::uint32_t block_position;     // iterations done in the current block of the reductions
+  std::byte* local_end;             // Context::local_end
+  std::vector<std::uint64_t> accumulators;
+  std::vector<std::uint64_t> lanes;  // by lane, then by reduction
+  Tracer::Clock::time_point begin;
+
+  // How many iterations come before the current one.
+  std::uint64_t linear_index() const;
+};
+
+// Why an instruction cannot go on; with the instruction itself this decides code and message of the trap.
+enum class TrapReason : std::uint8_t {
+  kDivisionByZero,
+  kNull,
+  kStackOverflow,
+  kLocalIndex,
+  kDimension,
+  kStringIndex,
+  kBadCast,
+  kTrapCode,
+  kTrapMessage,
+};
+
+struct Context {
+  // What the fast paths read.
+  const LinkedFunction* functions;
+  gc::AllocationArea* area;
+  const gc::TypeInfo* types;
+  gc::Ref* strings;  // the string constants made so far
+  const LinkedModule* linked;
+  std::byte* local_end;  // see Frame::locals
+
+  // The machine's registers, as of the last time they were saved.
+  const bytecode::Word* pc = &kExitCode;
+  std::uint64_t* p = nullptr;
+  gc::Ref* r = nullptr;
+  Frame* frame = nullptr;
+  std::int64_t ticks = 0;  // what is left of `batch`
+
+  Loop loop;
+
+  Isolate* isolate;
+  gc::Heap* heap;
+  std::unique_ptr<RaceDetector> races;  // null: races are not checked
+  TrapReason reason{};
+  std::optional<Error> trap;  // set when the interpreter stops early
+
+  // Fuel is taken in batches; deadline and interrupts are looked at between them.
+  std::int64_t batch = 0;
+  std::uint64_t fuel_left = 0;     // not counting the batch
+  std::uint64_t fuel_batched = 0;  // given out in batches so far
+  bool fuel_limited = false;
+  std::optional<std::chrono::steady_clock::time_point> deadline;
+  std::atomic<bool>* interrupted;
+  std::uint64_t bulk_bytes = 0;  // moved by single instructions since the last look at the clock
+
+  std::uint32_t depth = 0;  // nested calls from C++
+  std::uint64_t host_calls = 0;
+  std::uint64_t safepoints = 0;
+  std::uint64_t parallel_loops = 0;
+  std::uint64_t parallel_iterations = 0;
+  std::size_t off_heap_bytes = 0;
+  std::size_t off_heap_peak_bytes = 0;
+  std::chrono::nanoseconds run_time{0};
+  Tracer* tracer = nullptr;
+  std::uint32_t track = 0;
+
+  gc::Reservation primitive_stack;
+  gc::Reservation reference_stack;
+  gc::Reservation frame_stack;
+  gc::Reservation local_stack;
+  std::vector<gc::Ref> string_constants;
+  LinkedFunction outermost{};  // stands for "no function" in the frame at the bottom
+};
+
+// Calls nested deeper than this from C++ into the program, through natives, would exhaust the C++ stack.
+constexpr std::uint32_t kMaximumDepth = 200;
+
+// A look at the clock every 1024 ticks costs less than 0.1 ns per tick, and is taken every few microseconds.
+constexpr std::int64_t kBatch = 1024;
+
+}  // namespace dhpvm::vm

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// The interpreter proper.
+#pragma once
+
+#include "vm/context.h"
+
+namespace dhpvm::vm {
+
+// Runs from context.pc until a call returns to kExitCode, or the program traps: then context.trap is set. The
+// context's registers are saved in either case.
+void interpret(Context& context);
+
+}  // namespace dhpvm::vm

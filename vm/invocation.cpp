@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// Calls from C++ into the program.
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "base/error.h"
+#include "vm/context.h"
+#include "vm/interpreter.h"
+#include "vm/isolate.h"
+#include "vm/trap.h"
+
+namespace dhpvm::vm {
+namespace {
+
+// The time of an outermost call: its deadline, and what is told about it afterwards.
+class Clock {
+ public:
+  Clock(Context& context, const LinkedFunction& function, std::chrono::nanoseconds deadline)
+      : context_(context), function_(function), timed_(deadline.count() != 0 || context.tracer != nullptr) {
+    if (!timed_) return;
+    begin_ = Tracer::Clock::now();
+    if (deadline.count() != 0) context.deadline = begin_ + deadline;
+  }
+  ~Clock() {
+    if (!timed_) return;
+    context_.deadline.reset();
+    const Tracer::Clock::time_point end = Tracer::Clock::now();
+    context_.run_time += end - begin_;
+    if (context_.tracer == nullptr) return;
+    context_.tracer->slice(context_.track, context_.linked->module().name_of(*function_.source), begin_, end);
+  }
+  Clock(const Clock&) = delete;
+  Clock& operator=(const Clock&) = delete;
+
+ private:
+  Context& context_;
+  const LinkedFunction& function_;
+  bool timed_;
+  Tracer::Clock::time_point begin_;
+};
+
+}  // namespace
+
+Invocation::Invocation(Isolate& isolate, std::uint32_t function) : isolate_(isolate) {
+  Context& context = *isolate.context_;
+  const LinkedFunction& callee = context.functions[function];
+  const std::int64_t left = context.frame->stack_left - callee.stack_cost;
+  if (left < 0) return;
+  p_ = context.p + context.frame->function->primitive_registers;
+  r_ = context.r + context.frame->function->reference_registers;
+  frame_ = context.frame + 1;
+  *frame_ = {&kExitCode, context.p, context.r, &callee, left};
+  std::fill_n(r_, callee.reference_registers, nullptr);
+  if (callee.local_bytes != 0) std::memset(frame_->locals(context.local_end), 0, callee.local_bytes);
+  context.frame = frame_;
+  context.p = p_;
+  context.r = r_;
+}
+
+Invocation::~Invocation() {
+  if (frame_ == nullptr) return;
+  Context& context = *isolate_.context_;
+  context.frame = frame_ - 1;
+  context.p = frame_->caller_p;
+  context.r = frame_->caller_r;
+}
+
+Status Invocation::run() {
+  Context& context = *isolate_.context_;
+  if (frame_ == nullptr || context.depth == kMaximumDepth) {
+    return error(ErrorCode::kStackOverflow, "calls from native functions are nested too deeply");
+  }
+  // The first safepoint may be a thousand ticks away. Looked at before it is taken: an exchange alone costs
+  // as much as the rest of an empty call.
+  if (context.depth == 0 && context.interrupted->load(std::memory_order_relaxed) &&
+      context.interrupted->exchange(false, std::memory_order_relaxed)) {
+    return Error(ErrorCode::kInterrupted, "another thread asked the program to stop");
+  }
+  const bytecode::Word* const outer_pc = context.pc;
+  const LinkedFunction& function = *frame_->function;
+  context.pc = function.code;
+  ++context.depth;
+  ++context.host_calls;
+  if (context.depth == 1) {
+    const Clock clock(context, function, isolate_.options_.limits.deadline);
+    interpret(context);
+  } else {
+    interpret(context);
+  }
+  --context.depth;
+  // The results stand in the registers of the call that has returned; they stay rooted.
+  context.frame = frame_;
+  context.p = p_;
+  context.r = r_;
+  context.pc = outer_pc;
+  if (!context.trap) [[likely]]
+    return {};
+  context.loop.active = false;
+  Error trap = *std::exchange(context.trap, std::nullopt);
+  return trap;
+}
+
+Status Isolate::call(std::uint32_t function, std::span<std::uint64_t> p, std::span<gc::Ref> r) {
+  if (function >= linked_->functions().size()) {
+    return error(ErrorCode::kInvalidArgument, "function {} does not exist", function);
+  }
+  const LinkedFunction& callee = linked_->functions()[function];
+  std::size_t primitive_results = 0;
+  std::size_t reference_results = 0;
+  for (const bytecode::ValueType& result : callee.source->signature.results) {
+    ++(result.is_ref() ? reference_results : primitive_results);
+  }
+  if (p.size() < std::max<std::size_t>(callee.primitive_parameters, primitive_results) ||
+      r.size() < std::max<std::size_t>(callee.reference_parameters, reference_results)) {
+    return error(ErrorCode::kInvalidArgument, "the spans are too short for the arguments or results of '{}'",
+                 module().name_of(*callee.source));
+  }
+  Invocation invocation(*this, function);
+  if (invocation.ok()) {
+    std::copy_n(p.data(), callee.primitive_parameters, invocation.p());
+    std::copy_n(r.data(), callee.reference_parameters, invocation.r());
+  }
+  DHPVM_TRY(invocation.run());
+  std::copy_n(invocation.p(), primitive_results, p.data());
+  std::copy_n(invocation.r(), reference_results, r.data());
+  return {};
+}
+
+}  // namespace dhpvm::vm

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "vm/isolate.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/error.h"
+#include "offload/memory/buffer_pool.h"
+#include "vm/context.h"
+
+namespace dhpvm::vm {
+namespace {
+
+constexpr std::size_t kPage = 4096;
+
+}  // namespace
+
+Isolate::Isolate(std::shared_ptr<const LinkedModule> linked, const IsolateOptions& options)
+    : linked_(std::move(linked)), options_(options), context_(std::make_unique<Context>()) {}
+
+Isolate::~Isolate() = default;
+
+Result<std::unique_ptr<Isolate>> Isolate::create(std::shared_ptr<const LinkedModule> linked,
+                                                 const IsolateOptions& options) {
+  std::unique_ptr<Isolate> isolate(new Isolate(std::move(linked), options));
+  DHPVM_TRY(isolate->start());
+  return isolate;
+}
+
+Status Isolate::start() {
+  Context& context = *context_;
+  // Each of the four stacks could take the whole limit. Pages that are not touched cost nothing.
+  const std::size_t stack_bytes = gc::round_up(options_.limits.stack_bytes, kPage);
+  for (gc::Reservation* stack :
+       {&context.primitive_stack, &context.reference_stack, &context.frame_stack, &context.local_stack}) {
+    *stack = gc::Reservation(stack_bytes + kPage, kPage);
+    if (stack->data() == nullptr) {
+      return error(ErrorCode::kOutOfMemory,
+                   "the system grants no address space for a stack of {} bytes; lower the stack limit",
+                   stack_bytes);
+    }
+  }
+  context.p = reinterpret_cast<std::uint64_t*>(context.primitive_stack.data());
+  context.r = reinterpret_cast<gc::Ref*>(context.reference_stack.data());
+  context.frame = reinterpret_cast<Frame*>(context.frame_stack.data());
+  *context.frame = Frame{};
+  context.frame->function = &context.outermost;
+  context.frame->stack_left = static_cast<std::int64_t>(stack_bytes);
+  context.local_end = context.local_stack.data() + stack_bytes;
+  context.string_constants.resize(linked_->module().strings.size());
+
+  pool_ = std::make_unique<offload::BufferPool>(
+      offload::BufferPoolOptions{.budget_bytes = options_.limits.off_heap_bytes});
+  gc::HeapOptions heap_options;
+  heap_options.limit_bytes = options_.limits.heap_bytes;
+  heap_options.nursery_bytes = options_.nursery_bytes;
+  heap_options.stress = options_.gc_stress;
+  heap_options.verify = options_.gc_verify;
+  heap_options.tracer = options_.tracer;
+  heap_options.external_budget_bytes = options_.limits.off_heap_bytes;
+  DHPVM_ASSIGN(heap_, gc::Heap::create(heap_options, linked_->types(), *this));
+
+  context.functions = linked_->functions().data();
+  context.area = heap_->allocation_area();
+  context.types = linked_->types().data();
+  context.strings = context.string_constants.data();
+  context.linked = linked_.get();
+  context.isolate = this;
+  context.heap = heap_.get();
+  context.interrupted = &interrupted_;
+  set_fuel(options_.limits.fuel);
+  if (options_.check_races) context.races = std::make_unique<RaceDetector>();
+  if (options_.tracer != nullptr) {
+    context.tracer = options_.tracer;
+    context.track = options_.tracer->add_track("interpreter");
+  }
+  return {};
+}
+
+// The registers of all active calls. Their windows overlap, and a caller's may reach beyond its callee's:
+// everything up to the furthest end is scanned, so that no reference in it ever dangles.
+void Isolate::visit_roots(gc::RootVisitor& visitor) {
+  const Context& context = *context_;
+  auto* const bottom = reinterpret_cast<gc::Ref*>(context.reference_stack.data());
+  const gc::Ref* end = context.r + context.frame->function->reference_registers;
+  for (const Frame* frame = context.frame; frame->caller_r != nullptr; --frame) {
+    end = std::max<const gc::Ref*>(end, frame->caller_r + (frame - 1)->function->reference_registers);
+  }
+  visitor.visit_range(bottom, static_cast<std::size_t>(end - bottom));
+}
+
+std::uint64_t Isolate::fuel_left() const {
+  const Context& context = *context_;
+  if (!context.fuel_limited) return Limits::kUnlimitedFuel;
+  return context.fuel_left + static_cast<std::uint64_t>(context.ticks);
+}
+
+void Isolate::set_fuel(std::uint64_t fuel) {
+  Context& context = *context_;
+  context.fuel_batched -= static_cast<std::uint64_t>(context.ticks);
+  context.ticks = 0;
+  context.fuel_left = fuel;
+  context.fuel_limited = fuel != Limits::kUnlimitedFuel;
+}
+
+IsolateStats Isolate::stats() const {
+  const Context& context = *context_;
+  IsolateStats stats;
+  stats.host_calls = context.host_calls;
+  stats.fuel_used = context.fuel_batched - static_cast<std::uint64_t>(context.ticks);
+  stats.safepoints = context.safepoints;
+  stats.parallel_loops = context.parallel_loops;
+  stats.parallel_iterations = context.parallel_iterations;
+  stats.run_time = context.run_time;
+  stats.off_heap_bytes = context.off_heap_bytes;
+  stats.off_heap_peak_bytes = context.off_heap_peak_bytes;
+  stats.heap = heap_->stats();
+  return stats;
+}
+
+Error Isolate::out_of_memory(std::string_view what) const {
+  const std::size_t limit = options_.limits.heap_bytes;
+  if (limit == 0) return error(ErrorCode::kOutOfMemory, "the system has no memory for {}", what);
+  return error(ErrorCode::kOutOfMemory,
+               "no room for {} within the heap limit of {:.1f} MiB; raise the limit if this is intended. "
+               "Most memory is "
+               "taken by:\n{}",
+               what, static_cast<double>(limit) / (1 << 20), heap_->census());
+}
+
+}  // namespace dhpvm::vm

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+// A running program: one linked module with its heap, register stacks, limits and interpreter. Start here.
+//
+// An isolate is used by one thread at a time (interrupt() excepted) and shares nothing mutable with other
+// isolates.
+//
+// Objects never move, but live only as long as something refers to them: registers of active calls, argument
+// windows of native calls, Invocation windows, gc::Root handles, other live objects. Functions below that say
+// "may collect" free everything else.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "dhpvm/result.h"
+#include "gc/heap.h"
+#include "gc/object.h"
+#include "vm/limits.h"
+#include "vm/linker.h"
+
+namespace dhpvm::offload {
+class BufferPool;
+}
+
+namespace dhpvm::vm {
+
+struct Context;
+struct Frame;
+class Loan;
+
+class Isolate final : private gc::RootProvider {
+ public:
+  // kOutOfMemory when the system grants no address space for heap and stacks.
+  static Result<std::unique_ptr<Isolate>> create(std::shared_ptr<const LinkedModule> linked,
+                                                 const IsolateOptions& options = {});
+  // Runs all cleaners. No call may be active.
+  ~Isolate();
+  Isolate(const Isolate&) = delete;
+  Isolate& operator=(const Isolate&) = delete;
+
+  const LinkedModule& linked() const { return *linked_; }
+  const bytecode::Module& module() const { return linked_->module(); }
+  gc::Heap& heap() { return *heap_; }
+  const IsolateOptions& options() const { return options_; }
+  IsolateStats stats() const;
+
+  // The index of the exported function `name`, for call() and Invocation.
+  std::optional<std::uint32_t> find_export(std::string_view name) const { return linked_->find_export(name); }
+
+  // ---- Calling into the program. Also from native functions: traps of the inner call are returned to the
+  // native, and
+  // ---- become traps of the outer program if it returns them.
+
+  // Calls function `function` with primitives `p` and references `r`, laid out as NativeCall says and as many
+  // as its signature has; results replace them from the front (so both spans must have room for them as
+  // well). The references are rooted by the isolate during the call, not after it. kInvalidArgument for spans
+  // of the wrong size. For many calls of one function, or results that must survive an allocation, use
+  // Invocation.
+  Status call(std::uint32_t function, std::span<std::uint64_t> p, std::span<gc::Ref> r);
+
+  // Makes the running program trap with kInterrupted at its next back-edge or call; if none runs, the next
+  // one started. May be called from any thread and from a signal handler.
+  void interrupt() { interrupted_.store(true, std::memory_order_relaxed); }
+
+  // For native functions that wait: kInterrupted or kDeadline if the running program has to stop now.
+  Status poll();
+
+  std::uint64_t fuel_left() const;
+  // Replaces what is left. From native functions as well.
+  void set_fuel(std::uint64_t fuel);
+  // The limit for outermost calls that start from now on; see Limits::deadline.
+  void set_deadline(std::chrono::nanoseconds deadline) { options_.limits.deadline = deadline; }
+
+  // ---- Making objects. All may collect; all fail with the trap that the program would get (kOutOfMemory,
+  // ---- kOffHeapExhausted, kNegativeLength).
+
+  // Copies `text`, which should be UTF-8 (not checked).
+  Result<gc::String*> new_string(std::string_view text);
+  // A string whose `size` bytes the caller fills in before anything else happens.
+  Result<gc::String*> new_string_of(std::size_t size);
+  // A zeroed array of array type `type` (see LinkedModule::find_array_type) with as many sizes as its rank.
+  Result<gc::Array*> new_array(gc::TypeId type, std::span<const std::int64_t> sizes);
+  Result<gc::Array*> new_array(gc::TypeId type, std::int64_t length) { return new_array(type, {&length, 1}); }
+  // A resource that owns `pointer`: `cleaner` runs after its death unless the native that closes it sets the
+  // pointer to null first. On failure the cleaner has not run.
+  Result<gc::Resource*> new_resource(void* pointer, gc::Cleaner cleaner, void* context);
+  // An instance of class `type`, zeroed.
+  Result<gc::Object*> new_object(gc::TypeId type);
+
+  // Lends `data` (row-major, as many elements as the product of `sizes`) to the program as an array without
+  // copying it. The memory must stay valid until the Loan ends. Stores trap unless `writable`. After the Loan
+  // every access by the program traps with kBorrowEnded. Only arrays of primitives or of structs of
+  // primitives.
+  Result<Loan> lend_array(gc::TypeId type, void* data, std::span<const std::int64_t> sizes, bool writable);
+
+  // The number of elements of `array` in dimension `dimension` (0 is the outermost).
+  std::int64_t dimension(const gc::Array& array, unsigned dimension) const;
+  // Why element `index` of `array` cannot be read (or written): the trap that the program would get. Ok if it
+  // can.
+  Status check_access(const gc::Array& array, std::int64_t index, bool write) const;
+  // The same for all elements: what natives ask before they touch array.data.
+  Status check_accessible(const gc::Array& array, bool write) const;
+  // Releases the elements now; later accesses trap with kClosed. Closing twice is allowed.
+  void close_array(gc::Array* array);
+
+  // The trap for a failed allocation, with the heap's census.
+  Error out_of_memory(std::string_view what) const;
+
+  // For whoever embeds the isolate and needs to find their own state in native functions. Not touched
+  // otherwise.
+  void* host_data() const { return host_data_; }
+  void set_host_data(void* data) { host_data_ = data; }
+
+ private:
+  friend class Invocation;
+  friend class Loan;
+
+  explicit Isolate(std::shared_ptr<const LinkedModule> linked, const IsolateOptions& options);
+  Status start();
+  Result<gc::Array*> new_off_heap_array(gc::TypeId type, std::int64_t length, std::uint64_t bytes);
+  void release_buffer(gc::Array* array);
+  void visit_roots(gc::RootVisitor& visitor) override;
+
+  std::shared_ptr<const LinkedModule> linked_;
+  IsolateOptions options_;
+  std::unique_ptr<Context> context_;  // before the heap: its roots are visited until the heap is gone
+  std::unique_ptr<offload::BufferPool> pool_;  // likewise: its buffers are closed by the heap's cleaners
+  std::unique_ptr<gc::Heap> heap_;
+  std::atomic<bool> interrupted_{false};
+  void* host_data_ = nullptr;
+};
+
+// One call from C++ into the program, cheap enough to be made millions of times a second:
+//
+//   Invocation call(isolate, function);
+//   call.p()[0] = 42;                    // arguments: primitives in p(), references in r(), as NativeCall
+//   lays them out DHPVM_TRY(call.run()); use(call.p()[0], call.r()[0]);       // results, in the same windows
+//
+// References in r() are roots for as long as the Invocation lives, before and after run(), so arguments may
+// be allocated straight into it. Invocations of one isolate must be destroyed in reverse order of
+// construction, and run at most once each, while no younger one exists.
+class Invocation {
+ public:
+  Invocation(Isolate& isolate, std::uint32_t function);
+  ~Invocation();
+  Invocation(const Invocation&) = delete;
+  Invocation& operator=(const Invocation&) = delete;
+
+  // False if the stack limit leaves no room: p() and r() are then null, and run() returns kStackOverflow.
+  bool ok() const { return p_ != nullptr; }
+  std::uint64_t* p() const { return p_; }
+  gc::Ref* r() const { return r_; }
+
+  // Runs the function to its end. On a trap: the error, with the frames of this call.
+  Status run();
+
+ private:
+  Isolate& isolate_;
+  std::uint64_t* p_ = nullptr;
+  gc::Ref* r_ = nullptr;
+  Frame* frame_ = nullptr;
+};
+
+// Host memory lent to the program as an array, until end() or destruction. Keeps the array handle alive as
+// long. Must not outlive the isolate.
+class Loan {
+ public:
+  Loan(Loan&&) noexcept = default;
+  Loan& operator=(Loan&& other) noexcept;
+  ~Loan() { end(); }
+
+  // The argument to pass; null after end().
+  gc::Ref array() const { return array_ ? reinterpret_cast<gc::Ref>(array_->get()) : nullptr; }
+  void end();
+
+ private:
+  friend class Isolate;
+  explicit Loan(std::unique_ptr<gc::Root<gc::Array>> array) : array_(std::move(array)) {}
+  std::unique_ptr<gc::Root<gc::Array>> array_;
+};
+
+}  // namespace dhpvm::vm

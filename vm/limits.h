@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an isolate may use, and what it reports about itself.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+#include "gc/options.h"
+
+namespace dhpvm {
+class Tracer;
+}
+
+namespace dhpvm::vm {
+
+// Reaching a limit is a trap of the program, never a crash.
+struct Limits {
+  static constexpr std::uint64_t kUnlimitedFuel = std::numeric_limits<std::uint64_t>::max();
+
+  std::size_t heap_bytes = std::size_t{4} << 30;      // objects in the heap; kOutOfMemory beyond
+  std::size_t off_heap_bytes = std::size_t{8} << 30;  // elements of large arrays; kOffHeapExhausted beyond
+  std::size_t stack_bytes = std::size_t{16}
+                            << 20;  // registers and frames of all calls; kStackOverflow beyond
+
+  // One unit per call, per back-edge taken and per iteration of a parallel loop, over the life of the
+  // isolate; exact, and the same on every run. kOutOfFuel at the first unit that is not there.
+  std::uint64_t fuel = kUnlimitedFuel;
+
+  // How long one outermost call may take, in real time; zero for ever. Honoured within about a millisecond,
+  // apart from time spent in native functions. kDeadline.
+  std::chrono::nanoseconds deadline{0};
+};
+
+struct IsolateOptions {
+  Limits limits;
+  // Report conflicting accesses of different iterations of a parallel loop (kRace). Loops run some ten times
+  // slower.
+  bool check_races = false;
+  std::uint32_t gc_stress = 0;    // collect before every n-th allocation; 0 is off
+  bool gc_verify = false;         // check the heap around every collection
+  std::size_t nursery_bytes = 0;  // 0: adaptive
+  Tracer* tracer = nullptr;       // not owned; null is off; must outlive the isolate
+};
+
+struct IsolateStats {
+  std::uint64_t host_calls = 0;           // calls from C++ into the program
+  std::uint64_t fuel_used = 0;            // counted whether or not it is limited
+  std::uint64_t safepoints = 0;           // times the interpreter looked for deadline, fuel and interrupts
+  std::uint64_t parallel_loops = 0;       // executions of `parallel for`
+  std::uint64_t parallel_iterations = 0;  // in all of them
+  std::chrono::nanoseconds run_time{0};   // in outermost calls, measured only with a tracer or a deadline
+  std::size_t off_heap_bytes = 0;         // now
+  std::size_t off_heap_peak_bytes = 0;
+  gc::HeapStats heap;
+};
+
+}  // namespace dhpvm::vm

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+// Parallel loops, one iteration after the other: the reference semantics of `parallel for`.
+#include <algorithm>
+#include <cstring>
+
+#include "vm/isolate.h"
+#include "vm/reduction.h"
+#include "vm/runtime.h"
+#include "vm/trap.h"
+#include "vm/values.h"
+
+namespace dhpvm::vm {
+namespace {
+
+using bytecode::kReductionBlock;
+using bytecode::kReductionLanes;
+using bytecode::Reduction;
+
+const std::vector<Reduction>& reductions_of(const Loop& loop) { return loop.kernel->record->reductions; }
+
+void start_block(Loop& loop) {
+  const std::vector<Reduction>& reductions = reductions_of(loop);
+  loop.block_position = 0;
+  for (std::size_t i = 0; i < loop.lanes.size(); ++i)
+    loop.lanes[i] = identity(reductions[i % reductions.size()]);
+}
+
+// Combines the lanes of a finished block pairwise and folds the result onto the accumulators.
+void finish_block(Loop& loop) {
+  const std::vector<Reduction>& reductions = reductions_of(loop);
+  const std::size_t count = reductions.size();
+  for (std::uint32_t distance = kReductionLanes / 2; distance > 0; distance /= 2) {
+    for (std::uint32_t lane = 0; lane < distance; ++lane) {
+      for (std::size_t i = 0; i < count; ++i) {
+        std::uint64_t& left = loop.lanes[lane * count + i];
+        left = combine(reductions[i], left, loop.lanes[(lane + distance) * count + i]);
+      }
+    }
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    loop.accumulators[i] = combine(reductions[i], loop.accumulators[i], loop.lanes[i]);
+  }
+  start_block(loop);
+}
+
+std::uint64_t* current_lane(Loop& loop) {
+  return loop.lanes.data() + loop.block_position % kReductionLanes * loop.accumulators.size();
+}
+
+// Sets up the captured scalars and the local arrays.
+void restore(Loop& loop) {
+  const LinkedKernel& kernel = *loop.kernel;
+  std::copy_n(loop.window + 2 * kernel.dimensions, kernel.scalars, loop.p + kernel.dimensions);
+  std::memset(loop.frame->locals(loop.local_end), 0, kernel.function->local_bytes);
+}
+
+// The next index tuple in iteration order; false after the last.
+bool advance(Loop& loop) {
+  const unsigned inner = loop.inner;
+  const std::int64_t next = static_cast<std::int64_t>(static_cast<std::uint64_t>(loop.index[inner]) + 1);
+  const bool row_ends = next >= loop.inner_high;
+  if (!loop.simple && loop.begun) {
+    // The kernel's results, its new accumulators, stand in its first registers.
+    std::copy_n(loop.p, loop.accumulators.size(), current_lane(loop));
+    if (++loop.block_position == kReductionBlock || row_ends) finish_block(loop);
+  }
+  loop.begun = true;
+  loop.index[inner] = next;
+  if (!row_ends) return true;
+  loop.index[inner] = loop.low[inner];
+  for (unsigned d = inner; d-- > 0;) {
+    if (++loop.index[d] < loop.high[d]) return true;
+    loop.index[d] = loop.low[d];
+  }
+  return false;
+}
+
+void trace(const Context& context) {
+  if (context.tracer == nullptr) return;
+  const LinkedFunction& function = *context.loop.kernel->function;
+  context.tracer->slice(context.track,
+                        "parallel for " + std::string(context.linked->module().name_of(*function.source)),
+                        context.loop.begin, Tracer::Clock::now());
+}
+
+void finish(Context& context) {
+  Loop& loop = context.loop;
+  std::uint64_t iterations = 1;
+  for (unsigned d = 0; d <= loop.inner; ++d) {
+    iterations *= static_cast<std::uint64_t>(loop.high[d]) - static_cast<std::uint64_t>(loop.low[d]);
+  }
+  context.parallel_iterations += iterations;
+  std::ranges::copy(loop.accumulators, loop.window);
+  loop.active = false;
+  context.pc = loop.resume_pc;
+  trace(context);
+}
+
+}  // namespace
+
+std::uint64_t Loop::linear_index() const {
+  std::uint64_t linear = 0;
+  for (unsigned d = 0; d <= inner; ++d) {
+    linear *= static_cast<std::uint64_t>(high[d]) - static_cast<std::uint64_t>(low[d]);
+    linear += static_cast<std::uint64_t>(index[d]) - static_cast<std::uint64_t>(low[d]);
+  }
+  return linear;
+}
+
+bool begin_loop(Context& context) {
+  const bytecode::Word word = *context.pc;
+  const LinkedKernel& kernel = context.linked->kernels()[bytecode::c_of(word)];
+  const LinkedFunction& function = *kernel.function;
+  Loop& loop = context.loop;
+  ++context.parallel_loops;
+  loop.kernel = &kernel;
+  loop.window = context.p + bytecode::a_of(word);
+  loop.inner = static_cast<std::uint16_t>(kernel.dimensions - 1);
+  bool empty = false;
+  for (unsigned d = 0; d < kernel.dimensions; ++d) {
+    loop.low[d] = get<std::int64_t>(loop.window[2 * d]);
+    loop.high[d] = get<std::int64_t>(loop.window[2 * d + 1]);
+    loop.index[d] = loop.low[d];
+    empty = empty || loop.low[d] >= loop.high[d];
+  }
+  const std::uint64_t* const initial = loop.window + 2 * kernel.dimensions + kernel.scalars;
+  loop.accumulators.assign(initial, initial + kernel.accumulators);
+  if (empty) {
+    std::ranges::copy(loop.accumulators, loop.window);
+    ++context.pc;
+    return true;
+  }
+
+  const LinkedFunction& caller = *context.frame->function;
+  const std::int64_t left = context.frame->stack_left - function.stack_cost;
+  if (left < 0) {
+    raise(context, TrapReason::kStackOverflow);
+    return false;
+  }
+  loop.p = context.p + caller.primitive_registers;
+  loop.r = context.r + caller.reference_registers;
+  loop.code = function.code;
+  loop.frame = context.frame + 1;
+  loop.local_end = context.local_end;
+  *loop.frame = {&kIterateCode, context.p, context.r, &function, left};
+  loop.inner_high = loop.high[loop.inner];
+  loop.simple = kernel.accumulators == 0;
+  loop.restore = kernel.overwrites_scalars || function.local_bytes != 0;
+  loop.resume_pc = context.pc + 1;
+  loop.begun = false;
+  loop.active = true;
+  if (context.tracer != nullptr) loop.begin = Tracer::Clock::now();
+  if (context.races != nullptr) context.races->clear();
+  loop.lanes.resize(kReductionLanes * loop.accumulators.size());
+  start_block(loop);
+  // Nothing in a kernel collects, and it cannot overwrite its arrays: once is enough.
+  std::copy_n(context.r + bytecode::b_of(word), kernel.arrays, loop.r);
+  std::fill(loop.r + kernel.arrays, loop.r + function.reference_registers, nullptr);
+  restore(loop);
+  // One before the first iteration.
+  loop.index[loop.inner] = static_cast<std::int64_t>(static_cast<std::uint64_t>(loop.low[loop.inner]) - 1);
+  context.pc = &kIterateCode;
+  return true;
+}
+
+bool next_iteration(Context& context) {
+  Loop& loop = context.loop;
+  if (!advance(loop)) {
+    finish(context);
+    return true;
+  }
+  if (--context.ticks < 0) {
+    if (!refill_ticks(context)) return false;
+    --context.ticks;
+  }
+  if (loop.restore) restore(loop);
+  const LinkedKernel& kernel = *loop.kernel;
+  for (unsigned d = 0; d <= loop.inner; ++d) loop.p[d] = put(loop.index[d]);
+  std::copy_n(current_lane(loop), loop.accumulators.size(), loop.p + kernel.dimensions + kernel.scalars);
+  context.pc = loop.code;
+  context.p = loop.p;
+  context.r = loop.r;
+  context.frame = loop.frame;
+  return true;
+}
+
+}  // namespace dhpvm::vm

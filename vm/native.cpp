@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "vm/native.h"
+
+#include <array>
+#include <cctype>
+#include <optional>
+#include <utility>
+
+#include "base/error.h"
+
+namespace dhpvm::vm {
+namespace {
+
+using bytecode::Kind;
+
+// Deeper array types than this exist neither in natives nor in their texts, which also ends the text of an
+// array type that contains itself.
+constexpr unsigned kMaximumDepth = 8;
+
+constexpr std::array<std::string_view, 11> kKindNames = {"bool", "i8",  "u8",  "i16", "u16", "i32",
+                                                         "u32",  "i64", "u64", "f32", "f64"};
+
+// Reads a signature and writes it back in normal form.
+class SignatureParser {
+ public:
+  explicit SignatureParser(std::string_view text) : rest_(text) {}
+
+  std::optional<NativeRegistry::Entry> parse() {
+    NativeRegistry::Entry entry;
+    entry_ = &entry;
+    if (!parse_list(true)) return std::nullopt;
+    if (accept("->")) {
+      text_ += " -> ";
+      if (peek('(') ? !parse_list(false) : !parse_type(0, false)) return std::nullopt;
+      // One result is written without parentheses, none without an arrow.
+      if (results_ == 0) text_.resize(text_.rfind(" -> "));
+      if (results_ == 1 && text_.back() == ')') {
+        text_.pop_back();
+        text_.erase(text_.rfind('('), 1);
+      }
+    }
+    skip_blanks();
+    if (!rest_.empty()) return std::nullopt;
+    entry.signature = std::move(text_);
+    return entry;
+  }
+
+ private:
+  bool parse_list(bool parameters) {
+    if (!accept("(")) return false;
+    text_ += '(';
+    for (bool first = true; !peek(')'); first = false) {
+      if (!first) {
+        if (!accept(",")) return false;
+        text_ += ", ";
+      }
+      if (!parse_type(0, parameters)) return false;
+    }
+    text_ += ')';
+    return accept(")");
+  }
+
+  bool parse_type(unsigned depth, bool parameter) {
+    bool reference = true;
+    if (accept("[")) {
+      if (depth == kMaximumDepth) return false;
+      text_ += '[';
+      if (!parse_type(depth + 1, false)) return false;
+      if (accept(",")) {
+        if (accept("2")) {
+          text_ += ", 2";
+        } else if (accept("3")) {
+          text_ += ", 3";
+        } else if (!accept("1")) {
+          return false;
+        }
+      }
+      if (!accept("]")) return false;
+      text_ += ']';
+    } else {
+      const std::string_view word = take_word();
+      if (word == "str" || word == "resource") {
+        text_ += word;
+      } else {
+        reference = false;
+        bool known = false;
+        for (const std::string_view name : kKindNames) known = known || word == name;
+        if (!known) return false;
+        text_ += word;
+      }
+    }
+    // Nullability is for the caller of the native; signatures are compared without it.
+    const bool nullable = reference && accept("?");
+    if (parameter && reference) entry_->nullable.push_back(nullable);
+    if (!parameter && depth == 0) ++results_;
+    return true;
+  }
+
+  void skip_blanks() {
+    while (!rest_.empty() && rest_.front() == ' ') rest_.remove_prefix(1);
+  }
+  bool peek(char c) {
+    skip_blanks();
+    return !rest_.empty() && rest_.front() == c;
+  }
+  bool accept(std::string_view token) {
+    skip_blanks();
+    if (!rest_.starts_with(token)) return false;
+    rest_.remove_prefix(token.size());
+    return true;
+  }
+  std::string_view take_word() {
+    skip_blanks();
+    std::size_t length = 0;
+    while (length < rest_.size() && std::isalnum(static_cast<unsigned char>(rest_[length])) != 0) ++length;
+    const std::string_view word = rest_.substr(0, length);
+    rest_.remove_prefix(length);
+    return word;
+  }
+
+  std::string_view rest_;
+  std::string text_;
+  NativeRegistry::Entry* entry_ = nullptr;
+  unsigned results_ = 0;
+};
+
+void append_type(std::string& text, const bytecode::Module& module, bytecode::ValueType type,
+                 unsigned depth) {
+  if (!type.is_ref()) {
+    text += kKindNames[static_cast<unsigned>(type.kind)];
+    return;
+  }
+  if (type.type == bytecode::kStringType) {
+    text += "str";
+    return;
+  }
+  if (type.type == bytecode::kResourceType) {
+    text += "resource";
+    return;
+  }
+  const bytecode::Type& description = module.types[type.type];
+  if (description.kind == bytecode::TypeKind::kArray && depth < kMaximumDepth) {
+    text += '[';
+    append_type(text, module, description.element, depth + 1);
+    if (description.rank > 1) text += ", " + std::to_string(description.rank);
+    text += ']';
+    return;
+  }
+  // The quote keeps a type whose author named it `str` from passing for a string.
+  text += "class \"" + description.name + '"';
+}
+
+}  // namespace
+
+Status NativeRegistry::define(std::string name, std::string_view signature, NativeFunction function) {
+  std::optional<Entry> entry = SignatureParser(signature).parse();
+  if (!entry) {
+    return error(
+        ErrorCode::kInvalidArgument,
+        "the signature '{}' of native function '{}' does not parse; write it like \"(str, i64) -> [u8]\"",
+        signature, name);
+  }
+  entry->function = std::move(function);
+  entries_.insert_or_assign(std::move(name), std::move(*entry));
+  return {};
+}
+
+const NativeRegistry::Entry* NativeRegistry::find(std::string_view name) const {
+  const auto found = entries_.find(std::string(name));
+  return found == entries_.end() ? nullptr : &found->second;
+}
+
+std::string signature_text(const bytecode::Module& module, const bytecode::Signature& signature) {
+  std::string text = "(";
+  for (const bytecode::ValueType& parameter : signature.parameters) {
+    if (text.size() > 1) text += ", ";
+    append_type(text, module, parameter, 0);
+  }
+  text += ')';
+  if (signature.results.empty()) return text;
+  text += " -> ";
+  if (signature.results.size() > 1) text += '(';
+  for (std::size_t i = 0; i < signature.results.size(); ++i) {
+    if (i != 0) text += ", ";
+    append_type(text, module, signature.results[i], 0);
+  }
+  if (signature.results.size() > 1) text += ')';
+  return text;
+}
+
+}  // namespace dhpvm::vm

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// How the virtual machine calls C++: the binary interface of native functions, and their registry.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "bytecode/module.h"
+#include "dhpvm/result.h"
+#include "gc/object.h"
+
+namespace dhpvm::vm {
+
+class Isolate;
+
+// The argument windows of one call. Parameters stand in p[0..] and r[0..] as Signature says: primitives and
+// references each in order. A value narrower than 64 bits stands in the low bits: take it out with a cast,
+// for the bits above are not specified. bool is 0 or 1. The function writes its results to p[0..] and r[0..]
+// in the same way, zero-extended.
+//
+// `r` is part of the root set: a reference stays alive as long as it stands there. A native that allocates
+// must keep what it needs in `r`, or in a gc root, across the allocation.
+struct NativeCall {
+  Isolate& isolate;
+  std::uint64_t* p;
+  gc::Ref* r;
+};
+
+// An error becomes a trap of the calling program, with a stack trace. Must not throw.
+using NativeFunction = std::function<Status(NativeCall&)>;
+
+// Native functions by import name ("io.write_text"). Filled before modules are linked; read-only after that,
+// and then safe to share between threads.
+class NativeRegistry {
+ public:
+  // `signature` in the syntax of the language: "(str, i64) -> [u8]", "() -> f64", "(resource, [u8, 2],
+  // str?)"; several results as "-> (i64, str)". It may name numbers, bool, str, resource and arrays of them.
+  // A parameter without `?` is never null when the function is called: the machine traps before. Results may
+  // be null either way. A later definition of a name replaces the earlier one. kInvalidArgument when the
+  // signature does not parse.
+  Status define(std::string name, std::string_view signature, NativeFunction function);
+
+  struct Entry {
+    std::string signature;  // normalised, as in error messages
+    NativeFunction function;
+    std::vector<bool> nullable;  // one per reference parameter: written with `?`
+  };
+  const Entry* find(std::string_view name) const;
+
+ private:
+  std::unordered_map<std::string, Entry> entries_;
+};
+
+// The normalised text of `signature`, as NativeRegistry compares it: "(str, i64) -> [u8]". What no native can
+// name is written so that no definition matches it: `class "Node"`.
+std::string signature_text(const bytecode::Module& module, const bytecode::Signature& signature);
+
+}  // namespace dhpvm::vm

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "vm/runtime.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "base/error.h"
+#include "vm/isolate.h"
+#include "vm/trap.h"
+#include "vm/values.h"
+
+namespace dhpvm::vm {
+namespace {
+
+using bytecode::a_of;
+using bytecode::b_of;
+using bytecode::c_of;
+using bytecode::Op;
+using bytecode::Word;
+
+// Moving this many bytes takes a fraction of a millisecond: how precisely deadlines are honoured.
+constexpr std::uint64_t kBulkBytes = std::uint64_t{8} << 20;
+
+gc::TypeId type_operand(const Context& context) { return static_cast<gc::TypeId>(context.pc[1]); }
+
+// Why the program has to stop now.
+Status stop_reason(Context& context) {
+  if (context.interrupted->load(std::memory_order_relaxed)) {
+    context.interrupted->store(false, std::memory_order_relaxed);
+    return Error(ErrorCode::kInterrupted, "another thread asked the program to stop");
+  }
+  if (context.deadline && std::chrono::steady_clock::now() >= *context.deadline) {
+    const auto limit = context.isolate->options().limits.deadline;
+    return error(ErrorCode::kDeadline, "the call took longer than {} ms",
+                 std::chrono::duration<double, std::milli>(limit).count());
+  }
+  return {};
+}
+
+bool check_clock_and_interrupt(Context& context) {
+  ++context.safepoints;
+  Status status = stop_reason(context);
+  if (status.ok()) return true;
+  raise(context, std::move(status).error());
+  return false;
+}
+
+// Errors of the embedding program's families become traps of the running program.
+Error as_trap(Error failure) {
+  if (failure.family() != ErrorFamily::kUser) return failure;
+  const bool io = failure.code() == ErrorCode::kIo || failure.code() == ErrorCode::kNotFound;
+  Error trap(io ? ErrorCode::kIoTrap : ErrorCode::kHostException, failure.message());
+  return std::move(trap).with_frames(failure.frames());
+}
+
+}  // namespace
+
+Status Isolate::poll() { return stop_reason(*context_); }
+
+bool refill_ticks(Context& context) {
+  context.ticks = 0;
+  if (!check_clock_and_interrupt(context)) return false;
+  if (context.fuel_left == 0) {
+    raise(context, Error(ErrorCode::kOutOfFuel, "the fuel given to the program is used up"));
+    return false;
+  }
+  const std::uint64_t batch = std::min<std::uint64_t>(kBatch, context.fuel_left);
+  if (context.fuel_limited) context.fuel_left -= batch;
+  context.fuel_batched += batch;
+  context.ticks = static_cast<std::int64_t>(batch);
+  return true;
+}
+
+bool poll_after_bulk(Context& context, std::uint64_t bytes) {
+  context.bulk_bytes += bytes;
+  if (context.bulk_bytes < kBulkBytes) return true;
+  context.bulk_bytes = 0;
+  return check_clock_and_interrupt(context);
+}
+
+bool call_native(Context& context) {
+  const Word word = *context.pc;
+  const LinkedImport& import = context.linked->imports()[c_of(word)];
+  NativeCall call{*context.isolate, context.p + a_of(word), context.r + b_of(word)};
+  for (const std::uint16_t index : import.not_null) {
+    if (call.r[index] != nullptr) continue;
+    raise(context, error(ErrorCode::kNullReference, "reference argument {} of '{}' is null", index + 1,
+                         import.source->name));
+    return false;
+  }
+  Status status = (*import.function)(call);
+  if (status.ok()) [[likely]]
+    return true;
+  raise(context, as_trap(std::move(status).error()));
+  return false;
+}
+
+bool make_accessible(Context& context) {
+  const Word word = *context.pc;
+  const bytecode::OpInfo& row = bytecode::info(static_cast<Op>(bytecode::op_of(word)));
+  // Stores have the array and the index in A and B, everything else in B and C.
+  const bool is_store = row.a == bytecode::Operand::kRs;
+  const bool is_atomic = row.mnemonic.starts_with("atomic.");
+  const auto& array = *reinterpret_cast<const gc::Array*>(context.r[is_store ? a_of(word) : b_of(word)]);
+  const auto index = get<std::int64_t>(context.p[is_store ? b_of(word) : c_of(word)]);
+  Status status = context.isolate->check_access(array, index, is_store || is_atomic);
+  if (status.ok()) return true;
+  raise(context, std::move(status).error());
+  return false;
+}
+
+bool new_array(Context& context) {
+  const Word word = *context.pc;
+  const gc::TypeId type = type_operand(context);
+  const std::uint64_t* const operands = context.p + b_of(word);
+  const unsigned rank = context.linked->module().types[type].rank;
+  std::array<std::int64_t, 3> sizes{};
+  for (unsigned d = 0; d < rank; ++d) sizes[d] = get<std::int64_t>(operands[d]);
+  auto array = context.isolate->new_array(type, std::span<const std::int64_t>(sizes.data(), rank));
+  if (!array.ok()) {
+    raise(context, std::move(array).error());
+    return false;
+  }
+  context.r[a_of(word)] = reinterpret_cast<gc::Ref>(*array);
+  const std::uint64_t bytes = static_cast<std::uint64_t>((*array)->length) * context.types[type].element_size;
+  return poll_after_bulk(context, bytes);
+}
+
+bool copy_array(Context& context) {
+  const Word word = *context.pc;
+  auto* const to = reinterpret_cast<gc::Array*>(context.r[a_of(word)]);
+  auto* const from = reinterpret_cast<gc::Array*>(context.r[b_of(word)]);
+  if (to == nullptr || from == nullptr) {
+    raise(context, null_trap(context));
+    return false;
+  }
+  const std::uint64_t* const operands = context.p + c_of(word);
+  const auto to_start = get<std::int64_t>(operands[0]);
+  const auto from_start = get<std::int64_t>(operands[1]);
+  const auto count = get<std::int64_t>(operands[2]);
+  const auto check = [&](const gc::Array& array, std::int64_t start, bool write) -> Status {
+    if (count < 0) return error(ErrorCode::kNegativeLength, "{} elements were to be copied", count);
+    if (start < 0 || start > array.length || count > array.length - start) {
+      return error(ErrorCode::kIndexOutOfRange, "{} elements from {} on are out of range for length {}",
+                   count, start, array.length);
+    }
+    // The last element stands for all: they become inaccessible together.
+    return count == 0 ? Status() : context.isolate->check_access(array, start + count - 1, write);
+  };
+  Status status = check(*from, from_start, false);
+  if (status.ok()) status = check(*to, to_start, true);
+  if (!status.ok()) {
+    raise(context, std::move(status).error());
+    return false;
+  }
+  if (count == 0) return true;
+  const gc::TypeInfo& info = context.types[to->header.type];
+  const std::uint64_t size = info.element_size;
+  const std::uint64_t bytes = static_cast<std::uint64_t>(count) * size;
+  std::memmove(to->data + static_cast<std::uint64_t>(to_start) * size,
+               from->data + static_cast<std::uint64_t>(from_start) * size, bytes);
+  if (info.shape == gc::Shape::kRefArray) context.heap->write_barrier(to, to_start, count);
+  return poll_after_bulk(context, bytes);
+}
+
+bool close_array(Context& context) {
+  auto* const array = reinterpret_cast<gc::Array*>(context.r[a_of(*context.pc)]);
+  if (array == nullptr) {
+    raise(context, null_trap(context));
+    return false;
+  }
+  context.isolate->close_array(array);
+  return true;
+}
+
+bool new_object(Context& context) {
+  const gc::TypeId type = type_operand(context);
+  const std::size_t size = gc::round_up(context.types[type].size, gc::kGranule);
+  gc::Object* const object = context.heap->allocate_slow(type, size);
+  if (object == nullptr) {
+    raise(context, context.isolate->out_of_memory("an object of class '" +
+                                                  std::string(context.types[type].name) + "'"));
+    return false;
+  }
+  context.r[a_of(*context.pc)] = object;
+  return true;
+}
+
+bool new_weak(Context& context) {
+  const Word word = *context.pc;
+  gc::Weak* const weak = context.heap->allocate_weak(type_operand(context), context.r[b_of(word)]);
+  if (weak == nullptr) {
+    raise(context, context.isolate->out_of_memory("a weak reference"));
+    return false;
+  }
+  context.r[a_of(word)] = reinterpret_cast<gc::Ref>(weak);
+  return true;
+}
+
+bool make_string_constant(Context& context) {
+  const auto index = static_cast<std::uint32_t>(bytecode::bc_of(*context.pc));
+  const std::string& text = context.linked->module().strings[index];
+  gc::String* const string = context.heap->allocate_immortal_string(bytecode::kStringType, text);
+  if (string == nullptr) {
+    raise(context, context.isolate->out_of_memory("a string constant"));
+    return false;
+  }
+  context.strings[index] = reinterpret_cast<gc::Ref>(string);
+  return true;
+}
+
+bool concat_strings(Context& context) {
+  const Word word = *context.pc;
+  const gc::Ref* const parts = context.r + b_of(word);
+  const unsigned count = c_of(word);
+  std::size_t size = 0;
+  for (unsigned i = 0; i < count; ++i) {
+    if (parts[i] == nullptr) {
+      raise(context, null_trap(context));
+      return false;
+    }
+    size += reinterpret_cast<const gc::String*>(parts[i])->size;
+  }
+  auto made = context.isolate->new_string_of(size);
+  if (!made.ok()) {
+    raise(context, std::move(made).error());
+    return false;
+  }
+  char* end = (*made)->bytes();
+  for (unsigned i = 0; i < count; ++i) {
+    const std::string_view part = reinterpret_cast<const gc::String*>(parts[i])->view();
+    std::memcpy(end, part.data(), part.size());
+    end += part.size();
+  }
+  context.r[a_of(word)] = reinterpret_cast<gc::Ref>(*made);
+  return poll_after_bulk(context, size);
+}
+
+bool strings_equal(gc::Ref left, gc::Ref right) {
+  if (left == right) return true;
+  if (left == nullptr || right == nullptr) return false;
+  return reinterpret_cast<const gc::String*>(left)->view() ==
+         reinterpret_cast<const gc::String*>(right)->view();
+}
+
+std::int32_t compare_strings(gc::Ref left, gc::Ref right) {
+  // char_traits<char> compares as unsigned bytes.
+  const int order = reinterpret_cast<const gc::String*>(left)->view().compare(
+      reinterpret_cast<const gc::String*>(right)->view());
+  return (order > 0) - (order < 0);
+}
+
+bool check_race(Context& context, const gc::Array* array, std::uint64_t index, const void* address,
+                Access access) {
+  const Loop& loop = context.loop;
+  if (!loop.active) return true;
+  const std::uint64_t iteration = loop.linear_index();
+  const auto earlier = context.races->note(address, iteration, access, context.pc);
+  if (!earlier) return true;
+
+  const auto verb = [](Access what) {
+    return what == Access::kRead ? "reads" : what == Access::kWrite ? "writes" : "atomically updates";
+  };
+  const auto place = [&](const Word* pc) {
+    const std::string position = position_text(*context.linked, pc);
+    return position.empty() ? std::string() : " at " + position;
+  };
+  std::string element =
+      fmt::format("element {} of an array '{}'", index, context.types[array->header.type].name);
+  const bytecode::Type& type = context.linked->module().types[array->header.type];
+  if (type.element.is_ref()) {
+    const auto offset = static_cast<std::uint64_t>(static_cast<const std::byte*>(address) - array->data) %
+                        context.types[array->header.type].element_size;
+    for (const bytecode::Field& field : context.linked->module().types[type.element.type].fields) {
+      if (field.offset == offset) element = fmt::format("field '{}' of {}", field.name, element);
+    }
+  }
+  raise(context, error(ErrorCode::kRace, "iteration {} {} {}{}, which iteration {} {}{}",
+                       iteration_text(loop, iteration), verb(access), element, place(context.pc),
+                       iteration_text(loop, earlier->iteration), verb(earlier->access), place(earlier->pc)));
+  return false;
+}
+
+}  // namespace dhpvm::vm

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "vm/trap.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "vm/values.h"
+
+namespace dhpvm::vm {
+namespace {
+
+using bytecode::a_of;
+using bytecode::b_of;
+using bytecode::c_of;
+using bytecode::Op;
+using bytecode::Word;
+
+// Long traces, as endless recursion makes them, are shown by their ends.
+constexpr std::size_t kInnermostFrames = 20;
+constexpr std::size_t kOutermostFrames = 10;
+
+struct Position {
+  const LinkedFunction* function;
+  const Word* pc;
+};
+
+// Calls visit(Position) for each active call since the last entry from C++, innermost first.
+template <typename Visitor>
+void walk(const Context& context, Visitor&& visit) {
+  const Word* pc = context.pc;
+  for (const Frame* frame = context.frame;; --frame) {
+    // Between two iterations of a parallel loop the program stands at the loop itself.
+    if (pc == &kIterateCode) pc = context.loop.resume_pc - 1;
+    visit(Position{frame->function, pc});
+    if (frame->return_pc == &kExitCode) return;
+    pc = frame->return_pc == &kIterateCode ? frame->return_pc : frame->return_pc - 1;
+  }
+}
+
+StackFrame describe(const bytecode::Module& module, const Position& position) {
+  StackFrame frame;
+  frame.function = module.name_of(*position.function->source);
+  if (const bytecode::Line* line = LinkedModule::line_at(*position.function, position.pc)) {
+    if (line->file != bytecode::kNoIndex) frame.file = module.strings[line->file];
+    frame.line = line->line;
+  }
+  return frame;
+}
+
+void append_trace(const Context& context, std::vector<StackFrame>& frames) {
+  std::size_t count = 0;
+  walk(context, [&](const Position&) { ++count; });
+  const bool elide = count > kInnermostFrames + kOutermostFrames + 1;
+  std::size_t index = 0;
+  walk(context, [&](const Position& position) {
+    if (elide && index >= kInnermostFrames && index < count - kOutermostFrames) {
+      if (index == kInnermostFrames) {
+        frames.push_back(
+            {.function = fmt::format("... {} more calls ...", count - kInnermostFrames - kOutermostFrames),
+             .file = {}});
+      }
+    } else {
+      frames.push_back(describe(context.linked->module(), position));
+    }
+    ++index;
+  });
+}
+
+// Which iteration failed tells more than the line alone. Not for limits: where they strike is chance.
+std::string with_iteration(const Context& context, const Error& error) {
+  switch (error.code()) {
+    case ErrorCode::kOutOfFuel:
+    case ErrorCode::kDeadline:
+    case ErrorCode::kInterrupted:
+    case ErrorCode::kRace: return error.message();
+    default: break;
+  }
+  return fmt::format("{}{}in iteration {} of the parallel loop", error.message(),
+                     error.message().empty() ? "" : ", ",
+                     iteration_text(context.loop, context.loop.linear_index()));
+}
+
+std::string dividend_text(std::uint64_t value, Op op) {
+  switch (op) {
+    case Op::kDivI32:
+    case Op::kRemI32: return fmt::format("{}", get<std::int32_t>(value));
+    case Op::kDivU32:
+    case Op::kRemU32: return fmt::format("{}", get<std::uint32_t>(value));
+    case Op::kDivU64:
+    case Op::kRemU64: return fmt::format("{}", value);
+    default: return fmt::format("{}", get<std::int64_t>(value));
+  }
+}
+
+Error division_trap(const Context& context) {
+  const Word word = *context.pc;
+  const auto op = static_cast<Op>(bytecode::op_of(word));
+  const bool remainder = op == Op::kRemI32 || op == Op::kRemI64 || op == Op::kRemU32 || op == Op::kRemU64;
+  return error(ErrorCode::kDivisionByZero, "{} {} 0", dividend_text(context.p[b_of(word)], op),
+               remainder ? '%' : '/');
+}
+
+Error local_index_trap(const Context& context) {
+  const Word word = *context.pc;
+  // Loads are P, local, index; stores are local, index, P.
+  const bool load = bytecode::info(static_cast<Op>(bytecode::op_of(word))).a == bytecode::Operand::kPd;
+  const LinkedLocal& local = context.frame->function->locals[load ? b_of(word) : a_of(word)];
+  return error(ErrorCode::kIndexOutOfRange, "index {} is out of range for the local array of length {}",
+               get<std::int64_t>(context.p[load ? c_of(word) : b_of(word)]), local.count);
+}
+
+// index2 and index3: the first of the indices that is out of its dimension.
+Error dimension_trap(const Context& context) {
+  const Word word = *context.pc;
+  const Word extra = context.pc[1];
+  const auto& array = *reinterpret_cast<const gc::MultiArray*>(context.r[b_of(word)]);
+  const bool third = static_cast<Op>(bytecode::op_of(word)) == Op::kIndex3;
+  const std::uint64_t indices[3] = {context.p[c_of(word)], context.p[bytecode::x0_of(extra)],
+                                    third ? context.p[bytecode::x1_of(extra)] : 0};
+  unsigned dimension = 0;
+  while (dimension < 2 && indices[dimension] < get<std::uint64_t>(array.dims[dimension])) ++dimension;
+  return error(ErrorCode::kIndexOutOfRange, "index {} is out of range for dimension {} of size {}",
+               get<std::int64_t>(indices[dimension]), dimension, array.dims[dimension]);
+}
+
+Error string_index_trap(const Context& context) {
+  const Word word = *context.pc;
+  const auto& string = *reinterpret_cast<const gc::String*>(context.r[b_of(word)]);
+  return error(ErrorCode::kIndexOutOfRange, "byte {} is out of range for a string of {} bytes",
+               get<std::int64_t>(context.p[c_of(word)]), string.size);
+}
+
+Error cast_trap(const Context& context) {
+  const bytecode::Module& module = context.linked->module();
+  const gc::Ref object = context.r[b_of(*context.pc)];
+  return error(ErrorCode::kBadCast, "the object is a '{}', not a '{}'",
+               module.types[object->header.type].name,
+               module.types[static_cast<std::uint32_t>(context.pc[1])].name);
+}
+
+Error message_trap(const Context& context) {
+  const auto* text = reinterpret_cast<const gc::String*>(context.r[a_of(*context.pc)]);
+  if (text == nullptr) return Error(ErrorCode::kNullReference, "the message of a trap is null");
+  return Error(ErrorCode::kUserTrap, std::string(text->view()));
+}
+
+Error make_error(const Context& context, TrapReason reason) {
+  switch (reason) {
+    case TrapReason::kDivisionByZero: return division_trap(context);
+    case TrapReason::kNull: return null_trap(context);
+    case TrapReason::kLocalIndex: return local_index_trap(context);
+    case TrapReason::kDimension: return dimension_trap(context);
+    case TrapReason::kStringIndex: return string_index_trap(context);
+    case TrapReason::kBadCast: return cast_trap(context);
+    case TrapReason::kTrapMessage: return message_trap(context);
+    case TrapReason::kTrapCode: return Error(static_cast<ErrorCode>(a_of(*context.pc)), "");
+    case TrapReason::kStackOverflow: break;
+  }
+  return Error(ErrorCode::kStackOverflow,
+               "calls are nested too deeply; raise the stack limit if this is intended");
+}
+
+}  // namespace
+
+Error null_trap(const Context& context) {
+  const bytecode::OpInfo& row = bytecode::info(static_cast<Op>(bytecode::op_of(*context.pc)));
+  std::string_view what = "null was used where an object is needed";
+  const auto is = [&](std::string_view prefix) { return row.mnemonic.starts_with(prefix); };
+  if (is("get.weak")) {
+    what = "the target of a null weak reference was read";
+  } else if (is("get.")) {
+    what = "a field of null was read";
+  } else if (is("put.")) {
+    what = "a field of null was written";
+  } else if (is("load.")) {
+    what = "an element of a null array was read";
+  } else if (is("store.")) {
+    what = "an element of a null array was written";
+  } else if (is("array.") || is("index") || is("atomic.")) {
+    what = "null was used as an array";
+  } else if (is("string.")) {
+    what = "null was used as a string";
+  } else if (is("call.interface")) {
+    what = "a method of null was called";
+  }
+  return Error(ErrorCode::kNullReference, std::string(what));
+}
+
+std::string iteration_text(const Loop& loop, std::uint64_t linear) {
+  std::string text;
+  for (int d = loop.inner; d >= 0; --d) {
+    const std::uint64_t extent =
+        static_cast<std::uint64_t>(loop.high[d]) - static_cast<std::uint64_t>(loop.low[d]);
+    const auto index = static_cast<std::int64_t>(static_cast<std::uint64_t>(loop.low[d]) + linear % extent);
+    text = fmt::format("{}{}{}", index, text.empty() ? "" : ", ", text);
+    linear /= extent;
+  }
+  return loop.inner == 0 ? text : "(" + text + ")";
+}
+
+std::string position_text(const LinkedModule& linked, const Word* pc) {
+  const LinkedFunction* function = linked.function_at(pc);
+  if (function == nullptr) return {};
+  const StackFrame frame = describe(linked.module(), {function, pc});
+  return frame.file.empty() ? std::string() : fmt::format("{}:{}", frame.file, frame.line);
+}
+
+void raise(Context& context, Error error) {
+  if (context.loop.active) {
+    Error located(error.code(), with_iteration(context, error));
+    error = std::move(located);
+  }
+  std::vector<StackFrame> frames = error.frames();
+  append_trace(context, frames);
+  context.trap = std::move(error).with_frames(std::move(frames));
+}
+
+void raise(Context& context, TrapReason reason) { raise(context, make_error(context, reason)); }
+
+}  // namespace dhpvm::vm

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Turns "this instruction cannot go on" into an Error with a message and a stack trace. Internal to this
+// room.
+//
+// All functions read the registers saved in the context.
+#pragma once
+
+#include "dhpvm/result.h"
+#include "vm/context.h"
+
+namespace dhpvm::vm {
+
+// Stops the program: context.trap becomes `error`, with the frames of the calls since the last entry from C++
+// appended to those that it has (of an inner entry).
+void raise(Context& context, Error error);
+
+// The same, with the message that `reason` and the current instruction call for.
+void raise(Context& context, TrapReason reason);
+
+// "null": what was about to be done with it.
+Error null_trap(const Context& context);
+
+// "(3, 4)", or "3" for one dimension: iteration number `linear` of the current loop.
+std::string iteration_text(const Loop& loop, std::uint64_t linear);
+
+// "blur.dhp:12" for the instruction at `pc` of any function; empty without line table.
+std::string position_text(const LinkedModule& linked, const bytecode::Word* pc);
+
+}  // namespace dhpvm::vm
