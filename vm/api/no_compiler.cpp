@@ -4,8 +4,10 @@
 
 namespace dhpvm {
 
-Result<Module> Module::compile(const Engine& /*engine*/, std::string_view /*source*/, const CompileOptions& options) {
-  return Error(ErrorCode::kUnsupported, "cannot compile '" + options.file_name + "': this build has no compiler");
+Result<Module> Module::compile(const Engine& /*engine*/, std::string_view /*source*/,
+                               const CompileOptions& options) {
+  return Error(ErrorCode::kUnsupported,
+               "cannot compile '" + options.file_name + "': this build has no compiler");
 }
 
 }  // namespace dhpvm
