@@ -2,13 +2,12 @@
 // Writer and reader: what is written is read back, and nothing else is accepted.
 #include <gtest/gtest.h>
 
-#include <cstring>
 #include <functional>
 
-#include "base/crc32c.h"
 #include "bytecode/assembler.h"
 #include "bytecode/format.h"
 #include "bytecode/reader.h"
+#include "bytecode/test_files.h"
 #include "bytecode/test_modules.h"
 #include "bytecode/verifier.h"
 #include "bytecode/writer.h"
@@ -16,34 +15,12 @@
 namespace dhpvm::bytecode {
 namespace {
 
-using Bytes = std::vector<std::byte>;
+using testing::Bytes;
+using testing::fix_checksums;
+using testing::get;
+using testing::put;
 
 Module tour() { return assemble(kTour).value(); }
-
-template <typename T>
-void put(Bytes& file, std::size_t at, T value) {
-  std::memcpy(file.data() + at, &value, sizeof(T));
-}
-template <typename T>
-T get(const Bytes& file, std::size_t at) {
-  T value;
-  std::memcpy(&value, file.data() + at, sizeof(T));
-  return value;
-}
-
-// Makes all checksums right again, so that a change reaches what lies behind them.
-void fix_checksums(Bytes& file) {
-  const auto sections = get<std::uint32_t>(file, 12);
-  for (std::size_t i = 0; i < sections; ++i) {
-    const std::size_t row = kHeaderBytes + i * kSectionEntryBytes;
-    const auto offset = get<std::uint64_t>(file, row + 8);
-    const auto size = get<std::uint64_t>(file, row + 16);
-    if (offset <= file.size() && size <= file.size() - offset)
-      put(file, row + 24, crc32c(std::span(file).subspan(offset, size)));
-  }
-  const auto table = std::span(file).subspan(kHeaderBytes, sections * kSectionEntryBytes);
-  put(file, 16, crc32c(table, crc32c(std::span(file).first(16))));
-}
 
 std::size_t row_of(const Bytes& file, Section kind) {
   for (std::size_t row = kHeaderBytes;; row += kSectionEntryBytes) {

@@ -214,4 +214,110 @@ kernel unused dims 2 reduce add:f64 reduce max:i32 device "gpu" batch 4096 fastm
 entry main
 )dasm";
 
+// Small ones, each about one thing: what a fuzzer changes in them matters more often.
+struct NamedText {
+  std::string_view name;
+  std::string_view text;
+};
+inline constexpr NamedText kSmallModules[] = {
+    {"empty", ""},
+    {"return", "function main() registers 0 0\n  return\nend\nentry main\n"},
+    {"loop", R"dasm(function sum(i64) -> i64 registers 3 0 exported
+  imm p1, 0
+  imm p2, 0
+  jump.le.i64 p0, p1, Out
+Again:
+  add.i64 p2, p2, p1
+  for.i64 p1, p0, Again
+Out:
+  return.p p2
+end
+)dasm"},
+    {"fields", R"dasm(type class Node
+  field next: Node
+  field value: i32
+function last(Node) -> i32 registers 1 2
+Again:
+  get.ref r1, r0, 8
+  jump.null r1, Found
+  move.r r0, r1
+  loop Again
+Found:
+  get.i32 p0, r0, 16
+  return.p p0
+end
+)dasm"},
+    {"interface", R"dasm(type interface Shape
+  method area() -> f64
+type class Square
+  field side: f64
+  implements Shape: Square.area
+function Square.area(Square) -> f64 registers 1 1
+  get.f64 p0, r0, 8
+  mul.f64 p0, p0, p0
+  return
+end
+function main() -> i32 registers 1 1
+  new r0, Square
+  upcast r0, r0, Shape
+  call.interface p0, r0, Shape::area
+  f64.to.i32 p0, p0
+  return
+end
+entry main
+)dasm"},
+    {"arrays", R"dasm(type struct Pair
+  field name: str
+  field count: u16
+type array [Pair]: Pair
+type array [str]: str
+function main([str]) registers 3 4
+  array.length p0, r0
+  new.array r1, p0, [Pair]
+  imm p1, 0
+  jump.le.i64 p0, p1, Out
+Again:
+  load.ref r2, r0, p1
+  store.field.ref r1, p1, r2, 0:16
+  store.field.u16 r1, p1, p1, 8:16
+  for.i64 p1, p0, Again
+Out:
+  return
+end
+entry main
+)dasm"},
+    {"kernel", R"dasm(type array [f32]: f32
+function body(i64, f32, f32, [f32]) -> f32 registers 4 1
+  load.f32 p3, r0, p0
+  fma.f32 p3, p3, p1, p3
+  store.f32 r0, p0, p3
+  add.f32 p2, p2, p3
+  return.p p2
+end
+function main() registers 4 1
+  imm p0, 0
+  imm p1, 100
+  new.array r0, p1, [f32]
+  const p2, 2.0f
+  imm p3, 0
+  parallel.for p0, r0, #0
+  return
+end
+kernel body dims 1 reduce add:f32 device "gpu"
+entry main
+)dasm"},
+    {"strings", R"dasm(import io.write(str) -> i64
+function main() registers 1 2
+  line "strings.dhp" 1:1
+  const.string r0, "a"
+  const.string r1, "b"
+  string.concat r0, r0, 2
+  line "strings.dhp" 2:1
+  call.native p0, r0, io.write
+  return
+end
+entry main
+)dasm"},
+};
+
 }  // namespace dhpvm::bytecode

@@ -22,6 +22,10 @@ add_library(dhpvm_flags INTERFACE)
 target_include_directories(dhpvm_flags INTERFACE "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/include")
 target_compile_options(dhpvm_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion
                        -fno-strict-aliasing -ffp-contract=off)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  # libstdc++ 12's own stable_sort calls a function that it marks deprecated.
+  target_compile_options(dhpvm_flags INTERFACE -Wno-deprecated-declarations)
+endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   target_compile_options(dhpvm_flags INTERFACE -Wno-pedantic)
 endif()

@@ -65,21 +65,21 @@ struct Type {
 
 enum class ExprKind : std::uint8_t {
   kError,
-  kInt,     // integer, with `suffix` ("u8", or empty) if written; 'a' is one with is_byte set. A literal
-            // above 2^64 - 1 is an error already; whether it fits its type is the checker's question. The
-            // minus of `-1` is a kUnary.
-  kFloat,   // number, with `suffix` ("f32", or empty)
-  kBool,    // integer is 0 or 1
-  kNull,    //
-  kString,  // text, with escapes resolved: any bytes
-  kFormat,  // f"...": parts
-  kName,    // name: a variable, member without `this.`, function, type, module, built-in
-  kThis,    //
-  kMember,  // operands[0].name, or operands[0]?.name when `safe`; also module.name and f32.max
-  kIndex,   // operands[0][operands[1..]]: 1 to 3 indices
-  kCall,    // operands[0]<type_arguments>(arguments); construction, `str(x)`, `Weak<T>(x)` and method calls
-          // look alike: a method call's operands[0] is a kMember
-  kNewArray,      // type(arguments): [f32, 2](rows, cols), [str](n, fill: ""); type is a kArray
+  kInt,       // integer, with `suffix` ("u8", or empty) if written; 'a' is one with is_byte set. A literal
+              // above 2^64 - 1 is an error already; whether it fits its type is the checker's question. The
+              // minus of `-1` is a kUnary.
+  kFloat,     // number, with `suffix` ("f32", or empty)
+  kBool,      // integer is 0 or 1
+  kNull,      //
+  kString,    // text, with escapes resolved: any bytes
+  kFormat,    // f"...": parts
+  kName,      // name: a variable, member without `this.`, function, type, module, built-in
+  kThis,      //
+  kMember,    // operands[0].name, or operands[0]?.name when `safe`; also module.name and f32.max
+  kIndex,     // operands[0][operands[1..]]: 1 to 3 indices
+  kCall,      // operands[0]<type_arguments>(arguments); construction, `str(x)`, `Weak<T>(x)` and method calls
+              // look alike: a method call's operands[0] is a kMember
+  kNewArray,  // type(arguments): [f32, 2](rows, cols), [str](n, fill: ""); type is a kArray
   kArrayLiteral,  // [operands...]
   kUnary,         // unary operands[0]
   kBinary,        // operands[0] binary operands[1], `&&`, `||` and `??` included
@@ -152,7 +152,7 @@ enum class PatternKind : std::uint8_t {
   kError,
   kValue,  // value: a literal or another constant expression
   kName,   // a bare name, qualified or not: a constant or a type, as the checker finds; `value` and `type`
-          // both hold it
+           // both hold it
   kRange,  // value .. high, or value ..= high when `inclusive`
   kType,   // type, bound to `binding` unless that is empty
   kNull,

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "base/error.h"
 #include "gc/poison.h"
@@ -14,8 +15,9 @@ namespace {
 // more than the few objects they would take.
 constexpr std::size_t kWorthSweeping = kGranulesPerBlock / 16;
 
-// The overflow area takes a partly filled block only if a quarter of it is free.
-constexpr std::size_t kRoomy = kGranulesPerBlock / 4;
+// A class takes another class's block only if half of it is free.
+constexpr std::size_t kRoomy = kGranulesPerBlock / 2;
+constexpr int kRoomyInspections = 16;
 constexpr int kRoomyAttempts = 2;
 
 // The first pages stay small, so that a short program does not pay for zeroing, and holding, 2 MiB at a time.
@@ -45,38 +47,60 @@ Status BlockSpace::reserve(std::size_t bytes, bool scribble) {
   return error(ErrorCode::kOutOfMemory, "the system grants no address space for a heap; raise `ulimit -v`");
 }
 
-void BlockSpace::touch(BlockIndex block) {
+void BlockSpace::touch(BlockIndex block, unsigned size_class) {
   info(block).state = State::kTouched;
+  info(block).size_class = static_cast<std::uint8_t>(size_class);
   touched_.push_back(block);
 }
 
-std::optional<BlockIndex> BlockSpace::take_queued() {
-  if (queue_head_ == queue_.size()) return std::nullopt;
-  const BlockIndex block = queue_[queue_head_++];
-  roomy_end_ = std::max(roomy_end_, queue_head_);
-  touch(block);
-  return block;
-}
-
-std::optional<BlockIndex> BlockSpace::take_roomy() {
-  for (int attempt = 0; attempt < kRoomyAttempts && roomy_end_ > queue_head_; ++attempt) {
-    const BlockIndex block = queue_[--roomy_end_];
-    if (info(block).free_granules < kRoomy) continue;
-    queue_[roomy_end_] = queue_.back();
-    queue_.pop_back();
-    touch(block);
+std::optional<BlockIndex> BlockSpace::take_queued(unsigned size_class) {
+  std::vector<BlockIndex>& blocks = queues_[size_class].blocks;
+  while (!blocks.empty()) {
+    const BlockIndex block = blocks.back();
+    blocks.pop_back();
+    if (block == kNoBlock) continue;
+    touch(block, size_class);
     return block;
   }
   return std::nullopt;
 }
 
-std::optional<BlockIndex> BlockSpace::take_empty() {
+std::optional<BlockIndex> BlockSpace::take_roomy(unsigned size_class, std::size_t size) {
+  int inspections = 0;
+  int attempts = 0;
+  for (Queue& queue : queues_) {
+    while (queue.offered < queue.blocks.size()) {
+      if (inspections++ == kRoomyInspections) return std::nullopt;
+      const BlockIndex block = std::exchange(queue.blocks[queue.offered++], kNoBlock);
+      if (block == kNoBlock) continue;
+      if (info(block).free_granules >= kRoomy) {
+        Coverage coverage;
+        compute_coverage(marks_of(block), coverage);
+        if (find_hole(coverage, 0, size / kGranule).granules() != 0) {
+          touch(block, size_class);
+          return block;
+        }
+        ++attempts;
+      }
+      queue.blocks[queue.offered - 1] = block;
+      if (attempts == kRoomyAttempts) return std::nullopt;
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<BlockIndex> BlockSpace::take_empty(unsigned size_class) {
   while (free_hint_ < high_water_ && info(free_hint_).state != State::kFree) ++free_hint_;
   if (free_hint_ == memory_.size() / kBlockSize) return std::nullopt;
   const BlockIndex block = free_hint_++;
-  high_water_ = std::max(high_water_, free_hint_);
+  if (block == high_water_) {
+    ++high_water_;
+    // The block's mark bytes are one page. Its first fault, which may zero a huge page and take milliseconds,
+    // happens here rather than in a pause.
+    *const_cast<volatile std::uint8_t*>(marks_of(block)) = 0;
+  }
   info(block).free_granules = kGranulesPerBlock;
-  touch(block);
+  touch(block, size_class);
   ++used_blocks_;
   peak_used_blocks_ = std::max(peak_used_blocks_, used_blocks_);
   return block;
@@ -111,41 +135,32 @@ void BlockSpace::recount(BlockIndex block) {
     block_info.state = free < kWorthSweeping ? State::kDense : State::kQueued;
   }
   if (!scribble_ && !kPoisoning) return;
-  for (Hole hole = find_hole(coverage, 0, 1); hole.granules() != 0; hole = find_hole(coverage, hole.end, 1)) {
+  for_each_hole(coverage, [&](Hole hole) {
     std::byte* start = address_of(block) + hole.begin * kGranule;
     unpoison(start, hole.granules() * kGranule);
     if (scribble_ && block_info.written) std::memset(start, kScribble, hole.granules() * kGranule);
     poison(start, hole.granules() * kGranule);
-  }
+  });
 }
 
 void BlockSpace::finish_minor() {
-  // The touched blocks go first: they are in the cache, and their free space is the nursery of the next
-  // cycle.
-  for (const BlockIndex block : touched_) recount(block);
-  std::erase_if(touched_, [&](BlockIndex block) { return info(block).state != State::kQueued; });
-  if (touched_.size() <= queue_head_) {
-    queue_head_ -= touched_.size();
-    std::copy(touched_.begin(), touched_.end(), queue_.begin() + static_cast<std::ptrdiff_t>(queue_head_));
-  } else {
-    touched_.insert(touched_.end(), queue_.begin() + static_cast<std::ptrdiff_t>(queue_head_), queue_.end());
-    queue_.swap(touched_);
-    queue_head_ = 0;
+  // The touched blocks go to the back, to be taken first: they are in the cache, the last ones most of all.
+  for (const BlockIndex block : touched_) {
+    recount(block);
+    if (info(block).state == State::kQueued) enqueue(block);
   }
   touched_.clear();
-  roomy_end_ = queue_.size();
+  for (Queue& queue : queues_) queue.offered = 0;
 }
 
 void BlockSpace::finish_full() {
   touched_.clear();
-  queue_.clear();
-  queue_head_ = 0;
-  for (BlockIndex block = 0; block < high_water_; ++block) {
+  for (Queue& queue : queues_) queue = {};
+  for (BlockIndex block = high_water_; block-- > 0;) {
     if (!holds_objects(block)) continue;
     recount(block);
-    if (info(block).state == State::kQueued) queue_.push_back(block);
+    if (info(block).state == State::kQueued) enqueue(block);
   }
-  roomy_end_ = queue_.size();
   discard_idle();
 }
 

@@ -20,6 +20,7 @@
 namespace dhpvm::gc {
 
 using BlockIndex = std::uint32_t;
+constexpr BlockIndex kNoBlock = UINT32_MAX;
 
 class BlockSpace {
  public:
@@ -38,13 +39,13 @@ class BlockSpace {
   std::byte* address_of(BlockIndex block) const { return base() + block * kBlockSize; }
   const std::uint8_t* marks_of(BlockIndex block) const { return marks() + block * kGranulesPerBlock; }
 
-  // The next queued block, for the main allocation area.
-  std::optional<BlockIndex> take_queued();
-  // A queued block with much free space, for the overflow area. Looks at few, and at each only once per
-  // cycle: in a heap full of small holes none would do.
-  std::optional<BlockIndex> take_roomy();
+  // The next queued block of a size class.
+  std::optional<BlockIndex> take_queued(unsigned size_class);
+  // A block that is at least half free and has a hole of `size` bytes, from the queue of another class. Looks
+  // at few, and at each only once per cycle: in a heap full of small holes none would do.
+  std::optional<BlockIndex> take_roomy(unsigned size_class, std::size_t size);
   // An empty block; none when the reservation is used up.
-  std::optional<BlockIndex> take_empty();
+  std::optional<BlockIndex> take_empty(unsigned size_class);
   // Whether the block's memory is known to be zero. Taking clears this for the next time.
   bool take_zeroed(BlockIndex block);
 
@@ -67,13 +68,19 @@ class BlockSpace {
  private:
   enum class State : std::uint8_t {
     kFree,     // holds nothing
-    kQueued,   // in queue_
+    kQueued,   // in its class's queue
     kTouched,  // in touched_: an allocation area has used it since the last collection
     kDense,    // too full to be worth sweeping before the next full collection
+  };
+  // Blocks of one size class that have room. The next one to take is at the back.
+  struct Queue {
+    std::vector<BlockIndex> blocks;  // kNoBlock where another class has taken one
+    std::size_t offered = 0;         // how many, from the front, have been offered to other classes
   };
   struct Info {
     std::uint16_t free_granules;  // as of the last collection that looked at the block
     State state;
+    std::uint8_t size_class;
     bool written;              // may hold something other than zeros
     std::uint8_t idle_cycles;  // full collections for which the block has been free
   };
@@ -82,7 +89,8 @@ class BlockSpace {
   std::size_t offset_of(const Object* object) const {
     return static_cast<std::size_t>(reinterpret_cast<const std::byte*>(object) - base());
   }
-  void touch(BlockIndex block);
+  void touch(BlockIndex block, unsigned size_class);
+  void enqueue(BlockIndex block) { queues_[info(block).size_class].blocks.push_back(block); }
   void recount(BlockIndex block);
   void discard_idle();
 
@@ -92,9 +100,7 @@ class BlockSpace {
   bool scribble_ = false;
   BlockIndex high_water_ = 0;
   BlockIndex free_hint_ = 0;  // no free block lies below
-  std::vector<BlockIndex> queue_;
-  std::size_t queue_head_ = 0;
-  std::size_t roomy_end_ = 0;  // queue_ entries from here on have been offered to the overflow area
+  std::array<Queue, kSizeClasses> queues_;
   std::vector<BlockIndex> touched_;
   std::size_t used_blocks_ = 0;
   std::size_t peak_used_blocks_ = 0;

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds holes for bump allocation: the lazy sweep.
 //
-// Two areas are open at a time. The main one serves small objects (and medium ones that happen to fit), hole
-// after hole. The overflow area serves medium objects, so that they do not make the main area give up its
-// holes.
+// The main area serves small objects; its holes may be as small as a granule, so getting from one to the next
+// has to be cheap. Medium objects have an area per size class.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 
 #include "gc/block_space.h"
 #include "gc/layout.h"
@@ -21,27 +20,13 @@ struct AllocationArea {
   std::byte* cursor = nullptr;
   std::byte* limit = nullptr;
 
+  std::size_t left() const { return static_cast<std::size_t>(limit - cursor); }
   std::byte* take(std::size_t size) {
-    if (size > static_cast<std::size_t>(limit - cursor)) return nullptr;
+    if (size > left()) return nullptr;
     std::byte* memory = cursor;
     cursor += size;
     return memory;
   }
-};
-
-// The holes of one block, in order.
-class HoleStream {
- public:
-  void open(BlockSpace& blocks, BlockIndex block);
-  // A zeroed hole of at least `size` bytes; empty if the block has none left.
-  AllocationArea next(BlockSpace& blocks, std::size_t size);
-  void close() { position_ = kGranulesPerBlock; }
-
- private:
-  Coverage coverage_;
-  BlockIndex block_ = 0;
-  std::size_t position_ = kGranulesPerBlock;
-  bool zeroed_ = false;
 };
 
 class BumpAllocator {
@@ -52,12 +37,26 @@ class BumpAllocator {
   // this puts the real limit back.
   void rearm(AllocationArea& main) const { main.limit = main_limit_; }
 
-  // `size` bytes from what is open, or from holes of queued blocks, or null. The main area must be armed.
+  // `size` bytes for a small object, from the holes already open. The main area must be armed.
+  std::byte* take_open(AllocationArea& main, std::size_t size) {
+    if (std::byte* memory = main.take(size)) return memory;
+    const std::size_t granules = size / kGranule;
+    while (next_hole_ < hole_count_) {
+      const ShortHole hole = holes_[next_hole_++];
+      wasted_ += main.left();
+      main.cursor = block_ + hole.begin * kGranule;
+      main.limit = main_limit_ = block_ + hole.end * kGranule;
+      if (hole.end - hole.begin >= static_cast<int>(granules)) return main.take(size);
+    }
+    return nullptr;
+  }
+
+  // The same for objects of any class, going on to partly filled blocks. Null if they have no room.
   std::byte* take(AllocationArea& main, std::size_t size);
   // The same from an empty block; null when there is none.
   std::byte* take_from_empty(AllocationArea& main, std::size_t size);
 
-  // Before a collection: closes both areas.
+  // Before a collection: closes all areas.
   void retire(AllocationArea& main);
 
   // Bytes of the holes opened since the last retire().
@@ -68,15 +67,36 @@ class BumpAllocator {
   bool is_unused(const AllocationArea& main, const void* address) const;
 
  private:
-  bool open_next(HoleStream& stream, AllocationArea& area, std::size_t size);
+  struct ShortHole {  // in granules of a block
+    std::uint16_t begin;
+    std::uint16_t end;
+  };
+  // Medium objects of one size class.
+  struct MediumArea {
+    AllocationArea area;
+    Coverage coverage;
+    BlockIndex block = 0;
+    std::size_t position = kGranulesPerBlock;  // where to look for the next hole
+    bool zeroed = false;
+  };
+
+  void open_small(AllocationArea& main, BlockIndex block);
+  void open_medium(MediumArea& medium, BlockIndex block);
+  std::byte* take_medium(MediumArea& medium, std::size_t size);
 
   BlockSpace& blocks_;
+
   std::byte* main_limit_ = nullptr;
-  AllocationArea overflow_;
-  HoleStream main_holes_;
-  HoleStream overflow_holes_;
+  std::byte* block_ = nullptr;  // of the main area
+  std::uint32_t next_hole_ = 0;
+  std::uint32_t hole_count_ = 0;
+  std::array<ShortHole, kGranulesPerBlock / 2> holes_;  // of the main area's block, zeroed
+
+  std::array<MediumArea, kSizeClasses - 1> mediums_;
+
   std::size_t opened_ = 0;
-  std::uint64_t used_ = 0;  // opened since creation, less what was left when an area moved on
+  std::uint64_t total_opened_ = 0;  // since creation, up to the last retire()
+  std::uint64_t wasted_ = 0;        // since creation: opened, but left behind unused
 };
 
 }  // namespace dhpvm::gc

@@ -9,18 +9,21 @@ namespace {
 constexpr std::size_t kMiB = std::size_t{1} << 20;
 constexpr std::size_t kYoungBytes = 64 * kMiB;
 constexpr std::size_t kLiveBytes = 256 * kMiB;
+constexpr std::size_t kImpatience = 4;
 
 }  // namespace
 
 std::optional<CollectionKind> ExternalPressure::due(Clock::time_point now) const {
-  if (now < not_before_) return std::nullopt;
+  // The rate limit yields to a program that adds memory faster than the limit foresaw.
+  const std::size_t patience = now < not_before_ ? kImpatience : 1;
   const std::size_t grown = live_after_full_ + live_after_full_ / 2;
-  if (live_ > std::max(kLiveBytes, grown)) return CollectionKind::kFull;
+  if (live_ / patience > std::max(kLiveBytes, grown)) return CollectionKind::kFull;
   // Above three quarters of the budget, but only if something was added since the last collection.
-  if (budget_ != 0 && live_ > budget_ - budget_ / 4 && young_ > budget_ / 16) return CollectionKind::kFull;
+  if (budget_ != 0 && patience == 1 && live_ > budget_ - budget_ / 4 && young_ > budget_ / 16)
+    return CollectionKind::kFull;
   const std::size_t young_limit =
       budget_ == 0 ? kYoungBytes : std::min(std::max(kYoungBytes, budget_ / 8), budget_ / 2);
-  if (young_ > young_limit) return CollectionKind::kMinor;
+  if (young_ / patience > young_limit) return CollectionKind::kMinor;
   return std::nullopt;
 }
 

@@ -38,6 +38,7 @@ Heap::Heap(const HeapOptions& options, std::span<const TypeInfo> types, RootProv
       marker_(blocks_, large_, types),
       external_(options.external_budget_bytes),
       nursery_bytes_(options.nursery_bytes != 0 ? options.nursery_bytes : kDefaultNursery),
+      attention_(options.stress != 0),
       stress_countdown_(options.stress) {
   // A small heap cannot afford a nursery that is most of it.
   if (options.limit_bytes != 0) {
@@ -55,7 +56,7 @@ Result<std::unique_ptr<Heap>> Heap::create(const HeapOptions& options, std::span
     return error(ErrorCode::kOutOfMemory,
                  "the system grants no address space for the mark stack; raise `ulimit -v`");
   }
-  heap->set_growth_threshold();
+  heap->set_thresholds();
   if (options.tracer != nullptr) heap->trace_track_ = options.tracer->add_track("gc");
   return heap;
 }
@@ -72,13 +73,18 @@ Heap::~Heap() {
 // ---- Allocation
 
 Object* Heap::allocate_slow(TypeId type, std::size_t size) {
+  // In a fragmented heap this is nearly as hot as the inlined path.
+  if (size <= kMediumThreshold && !attention_) [[likely]] {
+    if (std::byte* memory = bump_.take_open(area_, size)) [[likely]]
+      return initialize(memory, type, size);
+  }
   return allocate_sized(type, size, 0, Contents::kZeroed);
 }
 
-void Heap::disarm_area() { area_.limit = area_.cursor; }
-
 // Collections that are due for another reason than a lack of memory.
 void Heap::safepoint() {
+  attention_ = false;
+  bump_.rearm(area_);
   if (options_.stress != 0 && --stress_countdown_ == 0) {
     stress_countdown_ = options_.stress;
     const bool full = ++stress_collections_ % 8 == 0;
@@ -89,8 +95,7 @@ void Heap::safepoint() {
 }
 
 Object* Heap::allocate_sized(TypeId type, std::size_t size, std::size_t card_bytes, Contents contents) {
-  safepoint();
-  bump_.rearm(area_);
+  if (attention_) safepoint();
   Object* object = nullptr;
   if (size > kLargeThreshold) {
     object = allocate_large(type, size, card_bytes, contents);
@@ -100,7 +105,7 @@ Object* Heap::allocate_sized(TypeId type, std::size_t size, std::size_t card_byt
       return memory == nullptr ? nullptr : initialize(memory, type, size);
     });
   }
-  if (options_.stress != 0) disarm_area();
+  if (options_.stress != 0) demand_attention();
   return object;
 }
 
@@ -113,11 +118,11 @@ Object* Heap::allocate_or_collect(Take&& take) {
     Shortage shortage = Shortage::kNursery;
     if (Object* object = take(shortage, after_full)) return object;
     if (after_full) return nullptr;
-    if (shortage == Shortage::kNursery) {
+    if (shortage == Shortage::kNursery && !grown_too_far()) {
       collect(CollectionKind::kMinor, CollectionReason::kNursery);
       continue;
     }
-    const bool at_limit = options_.limit_bytes != 0 && growth_threshold_ == options_.limit_bytes;
+    const bool at_limit = options_.limit_bytes != 0 && footprint_threshold_ == options_.limit_bytes;
     collect(CollectionKind::kFull, at_limit ? CollectionReason::kLimit : CollectionReason::kGrowth);
     if (nearly_full()) return nullptr;
     after_full = true;
@@ -137,7 +142,7 @@ std::byte* Heap::take_small(std::size_t size, Shortage& shortage) {
   if (nursery_used_up()) return nullptr;
   if (std::byte* memory = bump_.take(area_, size)) return memory;
   shortage = Shortage::kGrowth;
-  if (footprint() + kBlockSize > growth_threshold_) return nullptr;
+  if (footprint() + kBlockSize > footprint_threshold_) return nullptr;
   return bump_.take_from_empty(area_, size);
 }
 
@@ -147,7 +152,7 @@ Object* Heap::allocate_large(TypeId type, std::size_t size, std::size_t card_byt
     shortage = Shortage::kNursery;
     if (nursery_used_up()) return nullptr;
     shortage = Shortage::kGrowth;
-    if (footprint() + bytes > growth_threshold_) {
+    if (footprint() + bytes > footprint_threshold_) {
       // One object may exceed what the heap was expected to grow by; only the limit is absolute.
       if (!after_full) return nullptr;
       if (options_.limit_bytes != 0 && footprint() + bytes > options_.limit_bytes) return nullptr;
@@ -156,7 +161,7 @@ Object* Heap::allocate_large(TypeId type, std::size_t size, std::size_t card_byt
     if (object == nullptr) return nullptr;
     object->header = Header{type, static_cast<std::uint32_t>(kLarge) << Header::kFlagShift};
     large_allocated_ += bytes;
-    if (footprint() > growth_threshold_) set_growth_threshold();
+    if (footprint() > footprint_threshold_) allow_footprint(footprint());
     return object;
   });
 }
@@ -165,7 +170,7 @@ String* Heap::allocate_string(TypeId type, std::size_t size) {
   if (size > UINT32_MAX) return nullptr;
   const std::size_t bytes = round_up(sizeof(String) + size, kGranule);
   Object* object = nullptr;
-  if (std::byte* memory = bytes <= kLargeThreshold ? area_.take(bytes) : nullptr) {
+  if (std::byte* memory = bytes <= kMediumThreshold ? area_.take(bytes) : nullptr) {
     object = initialize(memory, type, bytes);
   } else {
     object = allocate_sized(type, bytes, 0, Contents::kUndefined);
@@ -186,7 +191,7 @@ Array* Heap::allocate_array(TypeId type, const TypeInfo& info, std::int64_t leng
   }
   const std::size_t bytes = round_up(info.size + element_bytes, kGranule);
   Object* object = nullptr;
-  if (std::byte* memory = bytes <= kLargeThreshold ? area_.take(bytes) : nullptr) {
+  if (std::byte* memory = bytes <= kMediumThreshold ? area_.take(bytes) : nullptr) {
     object = initialize(memory, type, bytes);
   } else {
     const std::size_t card_bytes = info.shape == Shape::kRefArray ? element_bytes : 0;
@@ -270,20 +275,29 @@ void Heap::add_external(std::size_t bytes) {
   const std::optional<CollectionKind> due = external_.due(ExternalPressure::Clock::now());
   if (!due) return;
   requested_ = due;
-  disarm_area();  // so that the next allocation, inlined or not, comes to safepoint()
+  demand_attention();
 }
 
 // ---- Figures
 
-// A full collection becomes due when blocks and large objects together exceed the threshold. Counting whole
-// blocks, not live bytes, bounds what the process really occupies.
-void Heap::set_growth_threshold() {
-  const std::size_t live = live_bytes();
-  const std::size_t by_growth = live + static_cast<std::size_t>(options_.growth * static_cast<double>(live));
-  // A fragmented heap may occupy more than that already; it must be able to grow by a nursery at least.
-  const std::size_t by_footprint = footprint() + nursery_bytes_ + nursery_bytes_ / 4;
-  growth_threshold_ = std::max({by_growth, live + kMinimumGrowth, by_footprint});
-  if (options_.limit_bytes != 0) growth_threshold_ = std::min(growth_threshold_, options_.limit_bytes);
+// When the next full collection is due: as soon as what minor collections keep alive, much of which may be
+// dead by now, and a nursery exceed the live threshold; or when the heap needs a block and its footprint,
+// holes and all, would exceed the footprint threshold.
+void Heap::set_thresholds() {
+  live_after_full_ = live_bytes();
+  const auto growth = static_cast<std::size_t>(options_.growth * static_cast<double>(live_after_full_));
+  live_threshold_ = live_after_full_ + std::max(growth, kMinimumGrowth);
+  footprint_threshold_ = live_threshold_;
+  if (options_.limit_bytes != 0) footprint_threshold_ = std::min(footprint_threshold_, options_.limit_bytes);
+  allow_footprint(footprint());
+}
+
+// A fragmented heap may occupy more than the threshold after a full collection. It must still be able to grow
+// a little, or it would collect for every block.
+void Heap::allow_footprint(std::size_t bytes) {
+  footprint_threshold_ =
+      std::max(footprint_threshold_, bytes + std::max(nursery_bytes_, live_after_full_ / 8));
+  if (options_.limit_bytes != 0) footprint_threshold_ = std::min(footprint_threshold_, options_.limit_bytes);
 }
 
 HeapStats Heap::stats() const {

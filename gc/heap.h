@@ -153,15 +153,21 @@ class Heap {
   Object* allocate_or_collect(Take&& take);
   std::byte* take_small(std::size_t size, Shortage& shortage);
   void safepoint();
-  void disarm_area();
+  // Sends the next allocation, inlined or not, to safepoint().
+  void demand_attention() {
+    attention_ = true;
+    area_.limit = area_.cursor;
+  }
   void log(Object* holder);
   void log_elements(Array* holder, std::int64_t first, std::int64_t count);
 
   void mark(CollectionKind kind);
   void take_logged(CollectionKind kind);
   void adapt(CollectionKind kind, std::size_t live_before);
-  void set_growth_threshold();
+  void set_thresholds();
+  void allow_footprint(std::size_t bytes);
   bool nursery_used_up() const { return bump_.opened_bytes() + large_allocated_ >= nursery_bytes_; }
+  bool grown_too_far() const { return live_bytes() - large_allocated_ + nursery_bytes_ > live_threshold_; }
   bool nearly_full() const;
   void verify_or_die(CollectionKind kind, bool after) const;
   void visit_all_roots(RootVisitor& visitor) const;
@@ -188,8 +194,11 @@ class Heap {
   std::vector<Object*> logged_;  // old objects written to since the last collection
 
   std::size_t nursery_bytes_;
-  std::size_t growth_threshold_ = 0;  // a footprint above this makes a full collection due
-  std::size_t large_allocated_ = 0;   // bytes of large objects since the last collection
+  std::size_t live_after_full_ = 0;
+  std::size_t live_threshold_ = 0;  // see set_thresholds()
+  std::size_t footprint_threshold_ = 0;
+  std::size_t large_allocated_ = 0;  // bytes of large objects since the last collection
+  bool attention_ = false;           // allocations must come to safepoint()
   std::optional<CollectionKind> requested_;
   std::uint32_t stress_countdown_ = 0;
   std::uint32_t stress_collections_ = 0;

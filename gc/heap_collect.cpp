@@ -104,12 +104,12 @@ void Heap::take_logged(CollectionKind kind) {
 
 // Chooses the next nursery and, after a full collection, when the next one is due.
 void Heap::adapt(CollectionKind kind, std::size_t live_before) {
-  if (kind == CollectionKind::kFull) return set_growth_threshold();
+  if (kind == CollectionKind::kFull) return set_thresholds();
   if (options_.nursery_bytes != 0) return;
   const std::size_t live = live_bytes();
   const std::size_t survived = live - std::min(live, live_before);
   // Up to a quarter of the live data, so that the nursery never dominates the footprint.
-  std::size_t ceiling = std::clamp(live / 4, 2 * kMinimumNursery, kMaximumNursery);
+  std::size_t ceiling = std::clamp(live_after_full_ / 4, 2 * kMinimumNursery, kMaximumNursery);
   if (options_.limit_bytes != 0) ceiling = std::min(ceiling, std::max(options_.limit_bytes / 8, kBlockSize));
   if (survived > nursery_bytes_ / 8) nursery_bytes_ = std::min(nursery_bytes_ * 2, ceiling);
   if (survived < nursery_bytes_ / 128)

@@ -2,6 +2,7 @@
 // The sizes that the whole collector agrees on.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -18,9 +19,17 @@ constexpr std::size_t kGranulesPerBlock = kBlockSize / kGranule;
 // Larger objects would fragment blocks too much: they live on their own in the large-object space.
 constexpr std::size_t kLargeThreshold = 8 * 1024;
 
-// Objects above this size that miss the current hole go to the overflow area instead of giving the hole up:
-// otherwise one 4 KiB string would waste all small holes on its way.
+// Objects up to this size share blocks of any mixture. Larger ones, "medium" ones, have blocks per size
+// class: they would skip, and so waste, most holes of a mixed block, and a heap that never moves anything
+// would grow without end.
 constexpr std::size_t kMediumThreshold = 256;
+
+// Class 0 holds small objects, class i medium ones of (128 << i, 256 << i] bytes.
+constexpr unsigned kSizeClasses = 6;
+constexpr unsigned size_class_of(std::size_t size) {
+  return size <= kMediumThreshold ? 0 : static_cast<unsigned>(std::bit_width((size - 1) / kMediumThreshold));
+}
+static_assert(size_class_of(kMediumThreshold + 1) == 1 && size_class_of(kLargeThreshold) == kSizeClasses - 1);
 
 // The unit in which the kernel hands out transparent huge pages.
 constexpr std::size_t kHugePage = 2 * 1024 * 1024;

@@ -52,19 +52,17 @@ StartsAndEnds gather(const std::uint8_t* marks) {
 }  // namespace
 
 // An object from granule s to granule e covers the bits 2^(e+1) - 2^s. Objects do not overlap, so the
-// coverage of a block, read as one number of 4096 bits, is (ends << 1) - starts: a subtraction with carry and
-// borrow.
+// coverage of a block, read as one number of 4096 bits, is (ends << 1) - starts. The borrow from word to word
+// is 1 exactly if an object reaches beyond the word; the bit that << moves out of the word only says that it
+// does not.
 void compute_coverage(const std::uint8_t* marks, Coverage& coverage) {
-  std::uint64_t carry = 0;
-  std::uint64_t borrow = 0;
+  std::uint64_t open = 0;
   for (std::size_t word = 0; word < kCoverageWords; ++word) {
     const StartsAndEnds bits = gather(marks + 64 * word);
-    const std::uint64_t past_ends = (bits.ends << 1) | carry;
-    carry = bits.ends >> 63;
-    const std::uint64_t subtrahend = bits.starts + borrow;  // no overflow: a borrow means an open object, so
-                                                            // starts cannot be all ones
-    coverage[word] = past_ends - subtrahend;
-    borrow = past_ends < subtrahend ? 1 : 0;
+    const std::uint64_t past_ends = bits.ends << 1;
+    coverage[word] = past_ends - bits.starts - open;
+    // No overflow in starts + open: an open object covers the first granule, which then starts none.
+    open = bits.ends >> 63 == 0 && past_ends < bits.starts + open ? 1 : 0;
   }
 }
 

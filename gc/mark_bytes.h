@@ -7,6 +7,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -42,6 +43,37 @@ struct Hole {
 
 // The first hole of at least `minimum` granules at or after granule `from`.
 Hole find_hole(const Coverage& coverage, std::size_t from, std::size_t minimum);
+
+// Calls visit(Hole) for every hole, in order.
+template <typename Visitor>
+void for_each_hole(const Coverage& coverage, Visitor&& visit) {
+  // `begin` is the start of a hole that reaches the end of the words seen so far, if `open`.
+  std::size_t begin = 0;
+  bool open = false;
+  for (std::size_t word = 0; word < kCoverageWords; ++word) {
+    std::uint64_t free = ~coverage[word];
+    std::size_t granule = word * 64;
+    if (open) {
+      if (free == ~std::uint64_t{0}) continue;
+      const auto run = static_cast<unsigned>(std::countr_one(free));
+      visit(Hole{begin, granule + run});
+      open = false;
+      free &= free + 1;  // clears the run of ones at the bottom
+    }
+    while (free != 0) {
+      const auto skip = static_cast<unsigned>(std::countr_zero(free));
+      const auto run = static_cast<unsigned>(std::countr_one(free >> skip));
+      if (skip + run == 64) {
+        begin = granule + skip;
+        open = true;
+        break;
+      }
+      visit(Hole{granule + skip, granule + skip + run});
+      free &= free + (std::uint64_t{1} << skip);
+    }
+  }
+  if (open) visit(Hole{begin, kGranulesPerBlock});
+}
 
 // Calls visit(granule) for the first granule of every marked object of a block.
 template <typename Visitor>

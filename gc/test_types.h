@@ -14,18 +14,18 @@
 namespace dhpvm::gc::testing {
 
 enum : TypeId {
-  kPair,       // two references
-  kBox,        // no reference, 8 bytes of data
-  kNode,       // three references and 8 bytes of data
-  kText,       // string
-  kBytes,      // array of u8
-  kRefs,       // array of references
-  kEntries,    // array of {i64, ref, ref}
-  kGrid,       // multi-dimensional array of f64
+  kPair,     // two references
+  kBox,      // no reference, 8 bytes of data
+  kNode,     // three references and 8 bytes of data
+  kText,     // string
+  kBytes,    // array of u8
+  kRefs,     // array of references
+  kEntries,  // array of {i64, ref, ref}
+  kGrid,     // multi-dimensional array of f64
   kWeakRef,
-  kHandle,     // resource
-  kMedium,     // one reference and about 1 KiB of data
-  kHuge,       // three references and 20 KiB of data: a large object that is no array
+  kHandle,  // resource
+  kMedium,  // one reference and about 1 KiB of data
+  kHuge,    // three references and 20 KiB of data: a large object that is no array
   kTypeCount,
 };
 
@@ -113,7 +113,9 @@ class HeapTest : public ::testing::Test {
     pair->second = second;
     return pair;
   }
-  Array* make_array(TypeId type, std::int64_t length) { return heap_->allocate_array(type, kTypes[type], length); }
+  Array* make_array(TypeId type, std::int64_t length) {
+    return heap_->allocate_array(type, kTypes[type], length);
+  }
 
   static Ref ref(void* object) { return static_cast<Ref>(object); }
   static Ref* elements(Array* array) { return reinterpret_cast<Ref*>(array->data); }

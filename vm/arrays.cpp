@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "base/error.h"
+#include "offload/memory/buffer_pool.h"
+#include "vm/context.h"
 #include "vm/isolate.h"
 
 namespace dhpvm::vm {
@@ -79,11 +81,55 @@ Result<gc::String*> Isolate::new_string(std::string_view text) {
 Result<gc::Array*> Isolate::new_array(gc::TypeId type, std::span<const std::int64_t> sizes) {
   const gc::TypeInfo& info = linked_->types()[type];
   DHPVM_ASSIGN(const Extent extent, measure(info, sizes));
-  gc::Array* const array = heap_->allocate_array(type, info, extent.length);
-  if (array == nullptr)
-    return out_of_memory(fmt::format("an array '{}' of {} elements", info.name, shape_text(sizes)));
+  gc::Array* array = nullptr;
+  if (info.shape == gc::Shape::kArray && extent.bytes >= gc::kOffHeapThreshold) {
+    DHPVM_ASSIGN(array, new_off_heap_array(type, extent.length, extent.bytes));
+  } else {
+    array = heap_->allocate_array(type, info, extent.length);
+    if (array == nullptr) {
+      return out_of_memory(fmt::format("an array '{}' of {} elements", info.name, shape_text(sizes)));
+    }
+  }
   set_dimensions(array, info, sizes);
   return array;
+}
+
+Result<gc::Array*> Isolate::new_off_heap_array(gc::TypeId type, std::int64_t length, std::uint64_t bytes) {
+  auto buffer = pool_->allocate(bytes);
+  if (!buffer.ok()) {
+    // Arrays that nothing refers to any more may hold the memory.
+    heap_->collect(gc::CollectionKind::kFull, gc::CollectionReason::kExternal);
+    buffer = pool_->allocate(bytes);
+    if (!buffer.ok()) return std::move(buffer).error();
+  }
+  gc::Array* const array = heap_->allocate_array_handle(type, linked_->types()[type], length);
+  if (array == nullptr) {
+    (*buffer)->close();
+    return out_of_memory("the handle of an array");
+  }
+  array->data = (*buffer)->data();
+  array->readable = array->writable = length;
+  array->buffer = *buffer;
+  Context& context = *context_;
+  context.off_heap_bytes += (*buffer)->capacity();
+  context.off_heap_peak_bytes = std::max(context.off_heap_peak_bytes, context.off_heap_bytes);
+  heap_->add_external((*buffer)->capacity());
+  heap_->add_cleaner(
+      reinterpret_cast<gc::Ref>(array),
+      [](gc::Object* dead, void* isolate) {
+        static_cast<Isolate*>(isolate)->release_buffer(reinterpret_cast<gc::Array*>(dead));
+      },
+      this);
+  return array;
+}
+
+void Isolate::release_buffer(gc::Array* array) {
+  auto* const buffer = static_cast<offload::Buffer*>(array->buffer);
+  if (buffer == nullptr) return;  // closed already
+  context_->off_heap_bytes -= buffer->capacity();
+  context_->heap->remove_external(buffer->capacity());
+  buffer->close();
+  array->buffer = nullptr;
 }
 
 Result<gc::Resource*> Isolate::new_resource(void* pointer, gc::Cleaner cleaner, void* context) {
@@ -161,6 +207,7 @@ Status Isolate::check_accessible(const gc::Array& array, bool write) const {
 }
 
 void Isolate::close_array(gc::Array* array) {
+  release_buffer(array);
   array->header.clear(gc::kBorrowed);
   array->data = nullptr;
   array->readable = array->writable = 0;

@@ -53,6 +53,7 @@ struct Loop {
   const bytecode::Word* resume_pc;  // behind the parallel.for
   std::uint64_t* window;            // its argument window of primitives
   std::uint32_t block_position;     // iterations done in the current block of the reductions
+  std::byte* local_end;             // Context::local_end
   std::vector<std::uint64_t> accumulators;
   std::vector<std::uint64_t> lanes;  // by lane, then by reduction
   Tracer::Clock::time_point begin;
@@ -81,6 +82,7 @@ struct Context {
   const gc::TypeInfo* types;
   gc::Ref* strings;  // the string constants made so far
   const LinkedModule* linked;
+  std::byte* local_end;  // see Frame::locals
 
   // The machine's registers, as of the last time they were saved.
   const bytecode::Word* pc = &kExitCode;
@@ -111,6 +113,8 @@ struct Context {
   std::uint64_t safepoints = 0;
   std::uint64_t parallel_loops = 0;
   std::uint64_t parallel_iterations = 0;
+  std::size_t off_heap_bytes = 0;
+  std::size_t off_heap_peak_bytes = 0;
   std::chrono::nanoseconds run_time{0};
   Tracer* tracer = nullptr;
   std::uint32_t track = 0;
@@ -118,6 +122,7 @@ struct Context {
   gc::Reservation primitive_stack;
   gc::Reservation reference_stack;
   gc::Reservation frame_stack;
+  gc::Reservation local_stack;
   std::vector<gc::Ref> string_constants;
   LinkedFunction outermost{};  // stands for "no function" in the frame at the bottom
 };

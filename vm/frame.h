@@ -10,19 +10,20 @@
 
 namespace dhpvm::vm {
 
-// Directly in front of it lie the function's local arrays. Registers live on their own two stacks, where a
-// callee's first registers are its caller's argument window.
+// Registers live on their own two stacks, where a callee's first registers are its caller's argument window.
+// All records have the same size and lie one after the other: the caller's is at `this - 1`. An address that
+// depends on the callee would put two loads into the chain that leads from call to call.
 struct Frame {
   const bytecode::Word*
-      return_pc;  // where the caller goes on; for calls from C++ and of kernels, an internal opcode
+      return_pc;  // where the caller goes on; an internal opcode for calls from C++ and of kernels
   std::uint64_t* caller_p;
   gc::Ref* caller_r;
-  Frame* caller;
   const LinkedFunction* function;
   std::int64_t stack_left;  // of Limits::stack_bytes
 
-  std::byte* locals() { return reinterpret_cast<std::byte*>(this) - function->local_bytes; }
+  // The local arrays' memory. `local_end` is Context::local_end: what calls have taken from the stack limit
+  // so far also serves as an address, because every call takes more than its local arrays need.
+  std::byte* locals(std::byte* local_end) const { return local_end - stack_left - function->local_bytes; }
 };
-static_assert(sizeof(Frame) == 48);
 
 }  // namespace dhpvm::vm

@@ -89,17 +89,6 @@ std::uint64_t multiply_high(std::uint64_t x, std::uint64_t y) {
     SLOW(Trap);                    \
   } while (false)
 
-#define NEXT_FRAME(top, callee) \
-  reinterpret_cast<Frame*>(reinterpret_cast<std::byte*>(top) + (callee)->frame_bytes)
-
-// The barrier keeps the compiler from making a call to memset of it, for which it would have to save
-// registers.
-#define NULL_REFERENCES(first, last)                 \
-  for (std::uint32_t i = (first); i < (last); ++i) { \
-    r[i] = nullptr;                                  \
-    __asm__ volatile("" : "+r"(i));                  \
-  }
-
 #ifdef DHPVM_TAIL_CALLS
 
 struct Handler;
@@ -112,18 +101,18 @@ struct Handler {
   [[clang::preserve_none]] void (*run)(DHPVM_STATE);
 };
 
-#define DHPVM_DEFINE(structure, memory)                    \
-  struct structure {                                       \
-    static constexpr bool kMemory = memory;                \
-    template <bool kRaces>                                 \
-    [[clang::preserve_none]] static void run(DHPVM_STATE); \
-  };                                                       \
-  template <bool kRaces>                                   \
+#define DHPVM_DEFINE(structure, memory, attributes)                   \
+  struct structure {                                                  \
+    static constexpr bool kMemory = memory;                           \
+    template <bool kRaces>                                            \
+    attributes [[clang::preserve_none]] static void run(DHPVM_STATE); \
+  };                                                                  \
+  template <bool kRaces>                                              \
   [[clang::preserve_none]] void structure::run(DHPVM_STATE)
-#define OP(name) DHPVM_DEFINE(Op##name, false)
-#define MEMORY_OP(name) DHPVM_DEFINE(Op##name, true)
-#define INTERNAL_OP(name) DHPVM_DEFINE(Op##name, false)
-#define SLOW_OP(name) DHPVM_DEFINE(Slow##name, false)
+#define OP(name) DHPVM_DEFINE(Op##name, false, )
+#define MEMORY_OP(name) DHPVM_DEFINE(Op##name, true, )
+#define INTERNAL_OP(name) DHPVM_DEFINE(Op##name, false, )
+#define SLOW_OP(name) DHPVM_DEFINE(Slow##name, false, [[gnu::noinline]])
 
 #define DISPATCH() [[clang::musttail]] return table[bytecode::op_of(*pc)].run(DHPVM_STATE_VALUES)
 #define NEXT(words) \

@@ -45,14 +45,14 @@ class Clock {
 Invocation::Invocation(Isolate& isolate, std::uint32_t function) : isolate_(isolate) {
   Context& context = *isolate.context_;
   const LinkedFunction& callee = context.functions[function];
-  const std::int64_t left = context.frame->stack_left - static_cast<std::int64_t>(callee.stack_cost);
+  const std::int64_t left = context.frame->stack_left - callee.stack_cost;
   if (left < 0) return;
   p_ = context.p + context.frame->function->primitive_registers;
   r_ = context.r + context.frame->function->reference_registers;
-  frame_ = reinterpret_cast<Frame*>(reinterpret_cast<std::byte*>(context.frame) + callee.frame_bytes);
-  *frame_ = {&kExitCode, context.p, context.r, context.frame, &callee, left};
+  frame_ = context.frame + 1;
+  *frame_ = {&kExitCode, context.p, context.r, &callee, left};
   std::fill_n(r_, callee.reference_registers, nullptr);
-  if (callee.local_bytes != 0) std::memset(frame_->locals(), 0, callee.local_bytes);
+  if (callee.local_bytes != 0) std::memset(frame_->locals(context.local_end), 0, callee.local_bytes);
   context.frame = frame_;
   context.p = p_;
   context.r = r_;
@@ -61,7 +61,7 @@ Invocation::Invocation(Isolate& isolate, std::uint32_t function) : isolate_(isol
 Invocation::~Invocation() {
   if (frame_ == nullptr) return;
   Context& context = *isolate_.context_;
-  context.frame = frame_->caller;
+  context.frame = frame_ - 1;
   context.p = frame_->caller_p;
   context.r = frame_->caller_r;
 }

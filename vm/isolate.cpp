@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "offload/memory/buffer_pool.h"
 #include "vm/context.h"
 
 namespace dhpvm::vm {
@@ -28,9 +29,10 @@ Result<std::unique_ptr<Isolate>> Isolate::create(std::shared_ptr<const LinkedMod
 
 Status Isolate::start() {
   Context& context = *context_;
-  // Each of the three stacks could take the whole limit. Pages that are not touched cost nothing.
+  // Each of the four stacks could take the whole limit. Pages that are not touched cost nothing.
   const std::size_t stack_bytes = gc::round_up(options_.limits.stack_bytes, kPage);
-  for (gc::Reservation* stack : {&context.primitive_stack, &context.reference_stack, &context.frame_stack}) {
+  for (gc::Reservation* stack :
+       {&context.primitive_stack, &context.reference_stack, &context.frame_stack, &context.local_stack}) {
     *stack = gc::Reservation(stack_bytes + kPage, kPage);
     if (stack->data() == nullptr) {
       return error(ErrorCode::kOutOfMemory,
@@ -41,12 +43,14 @@ Status Isolate::start() {
   context.p = reinterpret_cast<std::uint64_t*>(context.primitive_stack.data());
   context.r = reinterpret_cast<gc::Ref*>(context.reference_stack.data());
   context.frame = reinterpret_cast<Frame*>(context.frame_stack.data());
-  *context.frame = {
-      &kExitCode,         context.p,
-      context.r,          nullptr,
-      &context.outermost, static_cast<std::int64_t>(std::min<std::size_t>(stack_bytes, INT64_MAX))};
+  *context.frame = Frame{};
+  context.frame->function = &context.outermost;
+  context.frame->stack_left = static_cast<std::int64_t>(stack_bytes);
+  context.local_end = context.local_stack.data() + stack_bytes;
   context.string_constants.resize(linked_->module().strings.size());
 
+  pool_ = std::make_unique<offload::BufferPool>(
+      offload::BufferPoolOptions{.budget_bytes = options_.limits.off_heap_bytes});
   gc::HeapOptions heap_options;
   heap_options.limit_bytes = options_.limits.heap_bytes;
   heap_options.nursery_bytes = options_.nursery_bytes;
@@ -79,8 +83,8 @@ void Isolate::visit_roots(gc::RootVisitor& visitor) {
   const Context& context = *context_;
   auto* const bottom = reinterpret_cast<gc::Ref*>(context.reference_stack.data());
   const gc::Ref* end = context.r + context.frame->function->reference_registers;
-  for (const Frame* frame = context.frame; frame->caller != nullptr; frame = frame->caller) {
-    end = std::max<const gc::Ref*>(end, frame->caller_r + frame->caller->function->reference_registers);
+  for (const Frame* frame = context.frame; frame->caller_r != nullptr; --frame) {
+    end = std::max<const gc::Ref*>(end, frame->caller_r + (frame - 1)->function->reference_registers);
   }
   visitor.visit_range(bottom, static_cast<std::size_t>(end - bottom));
 }
@@ -108,6 +112,8 @@ IsolateStats Isolate::stats() const {
   stats.parallel_loops = context.parallel_loops;
   stats.parallel_iterations = context.parallel_iterations;
   stats.run_time = context.run_time;
+  stats.off_heap_bytes = context.off_heap_bytes;
+  stats.off_heap_peak_bytes = context.off_heap_peak_bytes;
   stats.heap = heap_->stats();
   return stats;
 }

@@ -23,6 +23,10 @@
 #include "vm/limits.h"
 #include "vm/linker.h"
 
+namespace dhpvm::offload {
+class BufferPool;
+}
+
 namespace dhpvm::vm {
 
 struct Context;
@@ -118,11 +122,14 @@ class Isolate final : private gc::RootProvider {
 
   explicit Isolate(std::shared_ptr<const LinkedModule> linked, const IsolateOptions& options);
   Status start();
+  Result<gc::Array*> new_off_heap_array(gc::TypeId type, std::int64_t length, std::uint64_t bytes);
+  void release_buffer(gc::Array* array);
   void visit_roots(gc::RootVisitor& visitor) override;
 
   std::shared_ptr<const LinkedModule> linked_;
   IsolateOptions options_;
   std::unique_ptr<Context> context_;  // before the heap: its roots are visited until the heap is gone
+  std::unique_ptr<offload::BufferPool> pool_;  // likewise: its buffers are closed by the heap's cleaners
   std::unique_ptr<gc::Heap> heap_;
   std::atomic<bool> interrupted_{false};
   void* host_data_ = nullptr;

@@ -156,13 +156,15 @@ void LinkedModule::link_functions() {
     function.locals = locals_.data() + locals_.size();
     function.local_bytes = 0;
     for (const bytecode::LocalArray& local : source.locals) {
-      const std::uint64_t bytes = std::uint64_t{local.count} * size_of(local.kind);
+      // The verifier limits all local arrays of a function to some kilobytes.
+      const std::uint32_t bytes = local.count * size_of(local.kind);
       locals_.push_back({function.local_bytes, bytes, local.count});
       function.local_bytes += (bytes + 7) / 8 * 8;
     }
-    function.frame_bytes = function.local_bytes + sizeof(Frame);
-    function.stack_cost = function.frame_bytes + sizeof(std::uint64_t) * source.primitive_registers +
-                          sizeof(gc::Ref) * source.reference_registers;
+    function.stack_cost = std::uint32_t{sizeof(Frame)} + function.local_bytes +
+                          8u * (std::uint32_t{source.primitive_registers} + source.reference_registers);
+    function.needs_setup =
+        function.local_bytes != 0 || function.reference_registers > function.reference_parameters;
     if (source.exported && source.name != kNoIndex) {
       exports_.emplace(module_->strings[source.name], static_cast<std::uint32_t>(index));
     }

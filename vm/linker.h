@@ -23,17 +23,17 @@ namespace dhpvm::vm {
 
 // A local array: `offset` bytes behind the start of the frame's local memory.
 struct LinkedLocal {
-  std::uint64_t offset;
-  std::uint64_t bytes;
+  std::uint32_t offset;
+  std::uint32_t bytes;
   std::uint64_t count;
 };
 
 // What a call needs to know of a function, in one cache line.
 struct alignas(64) LinkedFunction {
   const bytecode::Word* code;
-  std::uint64_t stack_cost;   // bytes that a call takes from Limits::stack_bytes
-  std::uint64_t frame_bytes;  // local arrays and frame record, on the frame stack
-  std::uint64_t local_bytes;
+  std::uint32_t stack_cost;  // bytes that a call takes from Limits::stack_bytes
+  std::uint32_t local_bytes;
+  bool needs_setup;  // there are local arrays, or references beyond the parameters
   const LinkedLocal* locals;
   const bytecode::Function* source;
   std::uint32_t index;  // in Module::functions

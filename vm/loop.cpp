@@ -51,7 +51,7 @@ std::uint64_t* current_lane(Loop& loop) {
 void restore(Loop& loop) {
   const LinkedKernel& kernel = *loop.kernel;
   std::copy_n(loop.window + 2 * kernel.dimensions, kernel.scalars, loop.p + kernel.dimensions);
-  std::memset(loop.frame->locals(), 0, kernel.function->local_bytes);
+  std::memset(loop.frame->locals(loop.local_end), 0, kernel.function->local_bytes);
 }
 
 // The next index tuple in iteration order; false after the last.
@@ -132,7 +132,7 @@ bool begin_loop(Context& context) {
   }
 
   const LinkedFunction& caller = *context.frame->function;
-  const std::int64_t left = context.frame->stack_left - static_cast<std::int64_t>(function.stack_cost);
+  const std::int64_t left = context.frame->stack_left - function.stack_cost;
   if (left < 0) {
     raise(context, TrapReason::kStackOverflow);
     return false;
@@ -140,8 +140,9 @@ bool begin_loop(Context& context) {
   loop.p = context.p + caller.primitive_registers;
   loop.r = context.r + caller.reference_registers;
   loop.code = function.code;
-  loop.frame = reinterpret_cast<Frame*>(reinterpret_cast<std::byte*>(context.frame) + function.frame_bytes);
-  *loop.frame = {&kIterateCode, context.p, context.r, context.frame, &function, left};
+  loop.frame = context.frame + 1;
+  loop.local_end = context.local_end;
+  *loop.frame = {&kIterateCode, context.p, context.r, &function, left};
   loop.inner_high = loop.high[loop.inner];
   loop.simple = kernel.accumulators == 0;
   loop.restore = kernel.overwrites_scalars || function.local_bytes != 0;

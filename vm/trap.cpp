@@ -30,7 +30,7 @@ struct Position {
 template <typename Visitor>
 void walk(const Context& context, Visitor&& visit) {
   const Word* pc = context.pc;
-  for (const Frame* frame = context.frame;; frame = frame->caller) {
+  for (const Frame* frame = context.frame;; --frame) {
     // Between two iterations of a parallel loop the program stands at the loop itself.
     if (pc == &kIterateCode) pc = context.loop.resume_pc - 1;
     visit(Position{frame->function, pc});

@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: Apache-2.0
+// Measures the heap against its bars: allocation rate, pauses, space. `gc_bench [--json] [name...]` runs all
+// or the named measurements; with --json one line per figure: {"name", "value", "unit", "bar", "met"}.
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <random>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gc/heap.h"
+
+namespace dhpvm::gc {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr std::size_t kMiB = std::size_t{1} << 20;
+constexpr int kRepeats = 7;
+
+enum : TypeId { kTree, kRefs, kSmall64, kKilobyte, kTypeCount };
+
+// 32 bytes: the object of most bars.
+struct Tree {
+  Header header;
+  Tree* left;
+  Tree* right;
+  std::uint64_t value;
+};
+
+constexpr std::uint16_t kPlainReference[] = {0};
+constexpr std::array<TypeInfo, kTypeCount> kTypes = {
+    TypeInfo{.size = sizeof(Tree), .references = 2, .name = "Tree"},
+    TypeInfo{.shape = Shape::kRefArray,
+             .size = sizeof(Array),
+             .element_size = 8,
+             .element_references = kPlainReference,
+             .element_reference_count = 1,
+             .name = "[Tree]"},
+    TypeInfo{.size = 64, .references = 1, .name = "Small64"},
+    TypeInfo{.size = 1024, .references = 1, .name = "Kilobyte"},
+};
+
+struct Roots final : RootProvider {
+  std::vector<Ref> slots;
+  void visit_roots(RootVisitor& visitor) override { visitor.visit_range(slots.data(), slots.size()); }
+};
+
+struct Bench {
+  Roots roots;
+  std::unique_ptr<Heap> heap;
+
+  explicit Bench(const HeapOptions& options) {
+    auto result = Heap::create(options, kTypes, roots);
+    if (!result.ok()) {
+      fmt::print(stderr, "{}\n", result.error().to_string());
+      std::exit(1);
+    }
+    heap = std::move(result).value();
+  }
+
+  template <typename T = Tree>
+  T* make(TypeId type) {
+    auto* object = reinterpret_cast<T*>(heap->allocate(type, kTypes[type]));
+    if (object == nullptr) {
+      fmt::print(stderr, "out of memory: {}\n", heap->census());
+      std::exit(1);
+    }
+    return object;
+  }
+
+  // A complete binary tree, built top-down in depth-first order below roots.slots[slot].
+  void make_tree(std::size_t slot, int depth) {
+    Tree* top = make(kTree);
+    roots.slots[slot] = reinterpret_cast<Ref>(top);
+    grow(top, depth);
+  }
+  void grow(Tree* node, int depth) {
+    if (depth == 0) return;
+    Tree* left = make(kTree);
+    heap->write_barrier(reinterpret_cast<Object*>(node));
+    node->left = left;
+    grow(left, depth - 1);
+    Tree* right = make(kTree);
+    heap->write_barrier(reinterpret_cast<Object*>(node));
+    node->right = right;
+    grow(right, depth - 1);
+  }
+};
+
+double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+class Report {
+ public:
+  explicit Report(bool json) : json_(json) {}
+
+  // `bar` 0 means the figure has none. `at_least` says on which side of the bar is good.
+  void row(std::string_view name, double value, std::string_view unit, double bar = 0,
+           bool at_least = false) {
+    const bool met = bar == 0 || (at_least ? value >= bar : value <= bar);
+    if (json_) {
+      fmt::print("{{\"name\": \"{}\", \"value\": {:.4g}, \"unit\": \"{}\", \"bar\": {:.4g}, \"met\": {}}}\n",
+                 name, value, unit, bar, met);
+    } else if (bar == 0) {
+      fmt::print("{:<52} {:>10.3f} {}\n", name, value, unit);
+    } else {
+      fmt::print("{:<52} {:>10.3f} {:<5} bar {} {:<6.4g} {}\n", name, value, unit,
+                 at_least ? ">=" : "<=", bar, met ? "met" : "MISSED");
+    }
+    std::fflush(stdout);
+  }
+
+ private:
+  bool json_;
+};
+
+// How fast `step` (one 32-byte object per call) allocates: the median over the repeats after a warm-up.
+template <typename Step>
+double allocation_rate(int objects, Step&& step) {
+  std::vector<double> rates;
+  for (int repeat = 0; repeat <= kRepeats; ++repeat) {
+    const auto begin = Clock::now();
+    for (int i = 0; i < objects; ++i) step(i);
+    if (repeat != 0) rates.push_back(objects * 32e-9 / seconds_since(begin));
+  }
+  return median(rates);
+}
+
+// Garbage only: the bump path and the recycling of empty blocks.
+void allocate_no_live(Report& report) {
+  Bench bench({});
+  const double rate =
+      allocation_rate(40'000'000, [&](int i) { bench.make(kTree)->value = static_cast<std::uint64_t>(i); });
+  report.row("allocation incl. GC, 32 B, no live data", rate, "GB/s", 3, true);
+}
+
+// 64 MiB live among holes of 96 bytes: a list that kept every fourth object of its time. All new objects are
+// garbage.
+void allocate_64_live(Report& report) {
+  Bench bench({});
+  bench.roots.slots.resize(1);
+  for (int i = 0; i < 4 << 21; ++i) {
+    Tree* tree = bench.make(kTree);
+    if (i % 4 != 0) continue;
+    tree->left = reinterpret_cast<Tree*>(bench.roots.slots[0]);
+    bench.roots.slots[0] = reinterpret_cast<Ref>(tree);
+  }
+  bench.heap->collect(CollectionKind::kFull);
+  const double rate =
+      allocation_rate(40'000'000, [&](int i) { bench.make(kTree)->value = static_cast<std::uint64_t>(i); });
+  report.row("allocation incl. GC, 32 B, 64 MiB live", rate, "GB/s", 3, true);
+}
+
+// The worst kind of program for a collector that moves nothing: every fourth object survives, in place of a
+// random older one, until the holes are barely larger than an object.
+void allocate_churn(Report& report) {
+  Bench bench({});
+  bench.roots.slots.resize(1);
+  bench.make_tree(0, 20);
+  std::vector<Tree*> holders;
+  const std::function<void(Tree*, int)> gather = [&](Tree* node, int depth) {
+    if (depth == 0) return holders.push_back(node);
+    gather(node->left, depth - 1);
+    gather(node->right, depth - 1);
+  };
+  gather(reinterpret_cast<Tree*>(bench.roots.slots[0]), 18);
+  std::size_t next = 0;
+  const double rate = allocation_rate(16'000'000, [&](int i) {
+    Tree* tree = bench.make(kTree);
+    tree->value = static_cast<std::uint64_t>(i);
+    if (i % 4 != 0) return;
+    Tree* holder = holders[next++ % holders.size()];
+    bench.heap->write_barrier(reinterpret_cast<Object*>(holder));
+    holder->left = tree;
+  });
+  report.row("allocation incl. GC, 32 B, 1 in 4 survives", rate, "GB/s");
+  const double none =
+      allocation_rate(40'000'000, [&](int i) { bench.make(kTree)->value = static_cast<std::uint64_t>(i); });
+  report.row("  the same heap, none survives", none, "GB/s");
+}
+
+// 1 GiB: 2^25 objects of 32 bytes in one tree.
+void full_1gib(Report& report) {
+  Bench bench({});
+  bench.roots.slots.resize(1);
+  bench.make_tree(0, 24);
+  std::vector<double> pauses;
+  for (int repeat = 0; repeat <= kRepeats; ++repeat) {
+    const auto begin = Clock::now();
+    bench.heap->collect(CollectionKind::kFull);
+    if (repeat != 0) pauses.push_back(seconds_since(begin) * 1e3);
+  }
+  report.row("full collection, 1 GiB live tree of 32 B, 1 thread", median(pauses), "ms", 400);
+  report.row("  the fastest", *std::min_element(pauses.begin(), pauses.end()), "ms");
+  report.row("  live", static_cast<double>(bench.heap->stats().live_bytes) / kMiB, "MiB");
+}
+
+// 1 GiB live; the program builds subtrees of 15 objects, hangs one in eight of them into random places of the
+// old tree, and drops the rest.
+void minor_1gib(Report& report) {
+  Bench bench({.nursery_bytes = 8 * kMiB});
+  bench.roots.slots.resize(2);
+  bench.make_tree(0, 24);
+  const double building = static_cast<double>(bench.heap->stats().minor_pauses.percentile_ns(0.99)) * 1e-6;
+  bench.heap->collect(CollectionKind::kFull);
+  std::mt19937_64 random(1);
+  std::uint64_t trees = 0;
+  std::vector<double> pauses;
+  HeapStats before = bench.heap->stats();
+  while (pauses.size() < 400) {
+    for (int i = 0; i < 100; ++i) {
+      bench.make_tree(1, 3);
+      if (++trees % 8 != 0) continue;
+      auto* holder = reinterpret_cast<Tree*>(bench.roots.slots[0]);
+      const std::uint64_t path = random();
+      for (int depth = 0; depth < 20; ++depth)
+        holder = (path >> depth & 1) != 0 ? holder->left : holder->right;
+      bench.heap->write_barrier(reinterpret_cast<Object*>(holder));
+      holder->right = reinterpret_cast<Tree*>(bench.roots.slots[1]);
+    }
+    const HeapStats now = bench.heap->stats();
+    if (now.minor_collections == before.minor_collections) continue;
+    pauses.push_back(static_cast<double>(now.minor_pauses.total_ns() - before.minor_pauses.total_ns()) *
+                     1e-6);
+    before = now;
+  }
+  std::sort(pauses.begin(), pauses.end());
+  report.row("minor pause p99, 8 MiB nursery, 1 GiB live", pauses[pauses.size() * 99 / 100], "ms", 5);
+  report.row("  median", median(pauses), "ms");
+  report.row("  maximum", pauses.back(), "ms");
+  report.row("  p99 while the tree grew (everything survives)", building, "ms");
+}
+
+// A steady program: 64 MiB of trees of which one in 64 is replaced at a time; peak of block space over
+// live bytes.
+void space_steady(Report& report) {
+  Bench bench({});
+  constexpr std::size_t kTrees = 64;
+  bench.roots.slots.resize(kTrees);
+  std::mt19937_64 random(1);
+  for (std::size_t i = 0; i < kTrees; ++i) bench.make_tree(i, 14);
+  for (int i = 0; i < 4000; ++i) bench.make_tree(random() % kTrees, 14);
+  bench.heap->collect(CollectionKind::kFull);
+  const HeapStats stats = bench.heap->stats();
+  report.row("peak block space / live after full, replaced trees",
+             static_cast<double>(stats.peak_block_bytes) / static_cast<double>(stats.live_bytes), "x", 2.2);
+  report.row("  full collections", static_cast<double>(stats.full_collections), "");
+}
+
+// Objects of 16 B to 8 KiB (sizes roughly log-uniform), 64 MiB live, replaced at random.
+void space_mixed(Report& report) {
+  constexpr std::size_t kSizes = 10;
+  std::array<TypeInfo, kSizes> types;
+  for (std::size_t i = 0; i < kSizes; ++i) {
+    types[i] = TypeInfo{.size = static_cast<std::uint32_t>(std::size_t{16} << i), .name = "mixed"};
+  }
+  Roots roots;
+  auto heap = Heap::create({}, types, roots).value();
+  std::mt19937_64 random(1);
+  std::array<std::size_t, kSizes> count{};
+  constexpr std::size_t kSlots = 64 * kMiB * kSizes / (16 << kSizes);
+  roots.slots.resize(kSlots);
+  for (std::size_t i = 0; i < 40 * kSlots; ++i) {
+    const auto type = static_cast<TypeId>(random() % kSizes);
+    ++count[type];
+    roots.slots[random() % kSlots] = heap->allocate(type, types[type]);
+  }
+  heap->collect(CollectionKind::kFull);
+  const HeapStats stats = heap->stats();
+  report.row("peak block space / live after full, 16 B to 8 KiB",
+             static_cast<double>(stats.peak_block_bytes) / static_cast<double>(stats.live_bytes), "x", 2.2);
+}
+
+// The adversarial case: fill with 64 B objects, keep every fourth (so that holes are 192 B), then replace
+// what died by 1 KiB objects, which fit into no hole, and keep replacing them.
+void fragmentation(Report& report) {
+  Bench bench({});
+  constexpr std::size_t kSmall = 256 * kMiB / 64;
+  bench.roots.slots.resize(kSmall);
+  for (Ref& slot : bench.roots.slots) slot = bench.make<Object>(kSmall64);
+  for (std::size_t i = 0; i < kSmall; ++i) {
+    if (i % 4 != 0) bench.roots.slots[i] = nullptr;
+  }
+  bench.heap->collect(CollectionKind::kFull);
+  const std::size_t survivors = bench.heap->stats().live_bytes;
+  const std::size_t before = bench.heap->stats().block_bytes;
+  constexpr std::size_t kLarge = 192 * kMiB / 1024;
+  for (std::size_t i = 0; i < 4 * kLarge; ++i) {
+    bench.roots.slots[i % kLarge * 4 + 1] = bench.make<Object>(kKilobyte);
+  }
+  bench.heap->collect(CollectionKind::kFull);
+  const HeapStats stats = bench.heap->stats();
+  report.row("peak block space / live, 64 B of every 256 B, then 1 KiB",
+             static_cast<double>(stats.peak_block_bytes) / static_cast<double>(stats.live_bytes), "x", 2.5);
+  report.row("  survivors before the 1 KiB objects", static_cast<double>(survivors) / kMiB, "MiB");
+  report.row("  blocks before the 1 KiB objects", static_cast<double>(before) / kMiB, "MiB");
+  report.row("  live at the end", static_cast<double>(stats.live_bytes) / kMiB, "MiB");
+}
+
+void start_up(Report& report) {
+  std::vector<double> times;
+  for (int repeat = 0; repeat < 51; ++repeat) {
+    const auto begin = Clock::now();
+    Bench bench({});
+    times.push_back(seconds_since(begin) * 1e6);
+    bench.make(kTree);
+  }
+  report.row("create a heap", median(times), "us", 100);
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  report.row("  peak resident set afterwards", static_cast<double>(usage.ru_maxrss) / 1024, "MiB", 16);
+}
+
+struct Measurement {
+  std::string_view name;
+  void (*run)(Report&);
+};
+// start_up comes first: it reports the peak resident set of the process.
+constexpr Measurement kMeasurements[] = {
+    {"start_up", start_up},
+    {"allocate_no_live", allocate_no_live},
+    {"allocate_64_live", allocate_64_live},
+    {"allocate_churn", allocate_churn},
+    {"full_1gib", full_1gib},
+    {"minor_1gib", minor_1gib},
+    {"space_steady", space_steady},
+    {"space_mixed", space_mixed},
+    {"fragmentation", fragmentation},
+};
+
+int run(int argc, char** argv) {
+  bool json = false;
+  std::vector<std::string_view> names;
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view argument = argv[i];
+    if (argument == "--json") {
+      json = true;
+    } else if (std::ranges::any_of(kMeasurements, [&](const Measurement& m) { return m.name == argument; })) {
+      names.push_back(argument);
+    } else {
+      fmt::print(stderr, "gc_bench: no measurement '{}'; there are:", argument);
+      for (const Measurement& measurement : kMeasurements) fmt::print(stderr, " {}", measurement.name);
+      fmt::print(stderr, "\n");
+      return 2;
+    }
+  }
+  Report report(json);
+  for (const Measurement& measurement : kMeasurements) {
+    if (names.empty() || std::ranges::find(names, measurement.name) != names.end()) measurement.run(report);
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace dhpvm::gc
+
+int main(int argc, char** argv) { return dhpvm::gc::run(argc, argv); }

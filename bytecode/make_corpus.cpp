@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writes the seeds of the fuzzers: make_corpus DIRECTORY puts DIRECTORY/loader/*.bc and
+// DIRECTORY/assembler/*.dasm.
+#include <cstdio>
+#include <filesystem>
+#include <span>
+#include <string>
+
+#include "base/file.h"
+#include "bytecode/assembler.h"
+#include "bytecode/test_modules.h"
+#include "bytecode/writer.h"
+
+namespace {
+
+using namespace dhpvm;
+using namespace dhpvm::bytecode;
+
+Status write_seed(const std::string& directory, const std::string& name, std::string_view text, bool strip) {
+  DHPVM_ASSIGN(const Module module, assemble(text));
+  DHPVM_TRY(write_file(directory + "/loader/" + name + ".bc", write_module(module, {.strip = strip})));
+  if (strip) return {};
+  return write_file(directory + "/assembler/" + name + ".dasm", std::as_bytes(std::span(text)));
+}
+
+Status run(const std::string& directory) {
+  std::error_code failure;
+  std::filesystem::create_directories(directory + "/loader", failure);
+  std::filesystem::create_directories(directory + "/assembler", failure);
+  DHPVM_TRY(write_seed(directory, "tour", kTour, false));
+  DHPVM_TRY(write_seed(directory, "tour_stripped", kTour, true));
+  for (const NamedText& module : kSmallModules)
+    DHPVM_TRY(write_seed(directory, std::string(module.name), module.text, false));
+  return {};
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 2) {
+    std::fprintf(stderr, "usage: make_corpus DIRECTORY\n");
+    return 2;
+  }
+  const Status status = run(argv[1]);
+  if (status.ok()) return 0;
+  std::fprintf(stderr, "make_corpus: %s\n", status.error().to_string().c_str());
+  return 1;
+}

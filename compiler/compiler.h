@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// The entrance to the compiler: source text in, bytecode module out.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bytecode/module.h"
+#include "compiler/builtin_module.h"
+#include "dhpvm/result.h"
+
+namespace dhpvm::compiler {
+
+struct CompileOptions {
+  // The name of the source in diagnostics and in the module's line table.
+  std::string file_name = "program.dhp";
+  // Folders in which `import name;` looks for name.dhp, in this order, after the standard library and the
+  // folder of the importing file.
+  std::vector<std::string> import_paths;
+  // How a path is read that an import leads to; empty reads files. kNotFound goes on with the next folder.
+  std::function<Result<std::string>(const std::string& path)> read;
+  // The standard library: stdlib::modules(). Must outlive the call.
+  std::span<const BuiltinModule> builtin_modules;
+  // Colours the diagnostics with ANSI escapes, for a terminal.
+  bool colour = false;
+  // Where the warnings of a program that compiles go, rendered like errors; null drops them.
+  std::string* warnings = nullptr;
+};
+
+// The module of `source` and everything it imports. kCompile: the program is wrong, and the message is the
+// rendered diagnostics, several lines without a final line end. kUnsupported: beyond the limits of the module
+// format. Thread-safe: calls share nothing.
+Result<bytecode::Module> compile(std::string_view source, const CompileOptions& options);
+
+// The same for the file at `path` ("-" is standard input), under that name, with its folder in front of
+// the import paths. kIo and kNotFound for a file that cannot be read.
+Result<bytecode::Module> compile_file(const std::string& path, CompileOptions options);
+
+}  // namespace dhpvm::compiler

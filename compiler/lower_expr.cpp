@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: Apache-2.0
+// Expressions: dispatch, constants, and what is neither arithmetic nor object.
+#include <bit>
+
+#include "compiler/lower_function.h"
+
+namespace dhpvm::compiler {
+
+namespace bc = bytecode;
+using hir::ExprKind;
+
+namespace {
+
+// The register of an integer constant: extended to 64 bits by its signedness.
+std::int64_t extended(const Type* type, std::uint64_t bits) {
+  switch (type->kind) {
+    case TypeKind::kBool: return bits != 0 ? 1 : 0;
+    case TypeKind::kI8: return static_cast<std::int8_t>(bits);
+    case TypeKind::kU8: return static_cast<std::uint8_t>(bits);
+    case TypeKind::kI16: return static_cast<std::int16_t>(bits);
+    case TypeKind::kU16: return static_cast<std::uint16_t>(bits);
+    case TypeKind::kI32: return static_cast<std::int32_t>(bits);
+    case TypeKind::kU32: return static_cast<std::uint32_t>(bits);
+    default: return static_cast<std::int64_t>(bits);
+  }
+}
+
+std::int64_t float_bits(const Type* type, double number) {
+  // f32 as a signed number, because that fits into one word; only the low half of the register counts.
+  if (type->is(TypeKind::kF32))
+    return static_cast<std::int32_t>(std::bit_cast<std::uint32_t>(static_cast<float>(number)));
+  return std::bit_cast<std::int64_t>(number);
+}
+
+// Conversions that leave the register as it is: the low 32 bits mean the same number in both types, or both
+// have 64 bits.
+bool same_register(const Type* to, const Type* from) {
+  if (to == from) return true;
+  const auto narrow = [](const Type* type) { return type->is(TypeKind::kI32) || type->is(TypeKind::kU32); };
+  const auto wide = [](const Type* type) { return type->is(TypeKind::kI64) || type->is(TypeKind::kU64); };
+  const auto small = [](const Type* type) {
+    return type->is(TypeKind::kBool) || type->is(TypeKind::kI8) || type->is(TypeKind::kU8) ||
+           type->is(TypeKind::kI16) || type->is(TypeKind::kU16);
+  };
+  if (narrow(to)) return narrow(from) || small(from);
+  if (wide(to)) return wide(from);
+  // A smaller type into one that holds all its numbers.
+  if (from->is(TypeKind::kBool)) return small(to);
+  if (from->is(TypeKind::kU8)) return to->is(TypeKind::kI16) || to->is(TypeKind::kU16);
+  return from->is(TypeKind::kI8) && to->is(TypeKind::kI16);
+}
+
+}  // namespace
+
+std::optional<std::int64_t> FunctionLowering::constant_of(const Expr& e) {
+  switch (e.kind) {
+    case ExprKind::kInt: return extended(e.type, e.integer);
+    case ExprKind::kFloat: return float_bits(e.type, e.number);
+    case ExprKind::kZero: return e.type->is_primitive() ? std::optional<std::int64_t>(0) : std::nullopt;
+    case ExprKind::kUnary: {
+      const Expr& operand = *e.operands[0];
+      if (e.unary != hir::Unary::kNegate) return std::nullopt;
+      if (operand.kind == ExprKind::kInt) return extended(e.type, 0 - operand.integer);
+      if (operand.kind == ExprKind::kFloat) return float_bits(e.type, -operand.number);
+      return std::nullopt;
+    }
+    case ExprKind::kConvert: {
+      if (!e.type->is_integer() ||
+          !(e.operands[0]->type->is_integer() || e.operands[0]->type->is(TypeKind::kBool)))
+        return std::nullopt;
+      const auto operand = constant_of(*e.operands[0]);
+      if (!operand) return std::nullopt;
+      return extended(e.type, static_cast<std::uint64_t>(*operand));
+    }
+    default: return std::nullopt;
+  }
+}
+
+std::optional<std::int16_t> FunctionLowering::immediate_of(const Expr& e) {
+  if (!e.type->is_integer()) return std::nullopt;
+  const auto value = constant_of(e);
+  if (!value || *value != static_cast<std::int16_t>(*value)) return std::nullopt;
+  return static_cast<std::int16_t>(*value);
+}
+
+Register FunctionLowering::constant(std::int64_t value) {
+  if (code_.in_loop() && code_.has_room_for_constant()) return code_.constant(value);
+  const Register to = registers_.primitive();
+  code_.load(to, value);
+  return to;
+}
+
+std::optional<std::span<const Register>> FunctionLowering::in_place(const Expr& e) {
+  switch (e.kind) {
+    case ExprKind::kLocal: {
+      const LocalSlot& local = slot(*e.local);
+      if (local.kind != LocalSlot::Kind::kRegisters || facts_.assigned_in_expression.contains(e.local))
+        return std::nullopt;
+      return std::span<const Register>(local.registers);
+    }
+    case ExprKind::kField: {
+      const Expr& whole = *e.operands[0];
+      if (!whole.type->is(TypeKind::kStruct)) return std::nullopt;
+      const auto registers = in_place(whole);
+      if (!registers) return std::nullopt;
+      const LeafRange range = module_.types().field(whole.type, e.index);
+      return registers->subspan(range.first, range.count);
+    }
+    case ExprKind::kUnwrap: {
+      const auto registers = in_place(*e.operands[0]);
+      if (!registers || e.operands[0]->type->is_reference()) return registers;
+      return registers->subspan(1);
+    }
+    case ExprKind::kWrap: return e.type->is_reference() ? in_place(*e.operands[0]) : std::nullopt;
+    case ExprKind::kConvert:
+      return same_register(e.type, e.operands[0]->type) ? in_place(*e.operands[0]) : std::nullopt;
+    default: return std::nullopt;
+  }
+}
+
+Register FunctionLowering::scalar(const Expr& e) {
+  if (const auto value = constant_of(e)) return constant(*value);
+  if (const auto registers = in_place(e)) return (*registers)[0];
+  if (e.kind == ExprKind::kCheckNonNull && e.type->is_reference()) {
+    const Register value = scalar(*e.operands[0]);
+    At at(*this, e.position);
+    code_.emit(Op::kNullCheck, value);
+    return value;
+  }
+  const Register to = allocate(leaves(e.type)[0]);
+  into(e, to);
+  return to;
+}
+
+Values FunctionLowering::values(const Expr& e) {
+  const Leaves& types = leaves(e.type);
+  if (types.size() == 1) return {scalar(e)};
+  if (const auto registers = in_place(e)) return {registers->begin(), registers->end()};
+  Values result = allocate(e.type);
+  into(e, Target{result});
+  return result;
+}
+
+void FunctionLowering::zero(const Leaves& types, std::span<const Register> to) {
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    if (types[i].is_ref()) {
+      code_.emit(Op::kNull, to[i]);
+    } else {
+      code_.load(to[i], 0);
+    }
+  }
+}
+
+// Every case writes non-fresh registers only after its operands are read, as far as it has one leaf; assign()
+// knows the exceptions.
+void FunctionLowering::into(const Expr& e, Target target) {
+  if (!code_.reachable()) return;
+  Scope scope(*this);
+  At at(*this, e.position);
+  if (const auto value = constant_of(e)) return code_.load(target.registers[0], *value);
+  if (const auto registers = in_place(e)) return move(leaves(e.type), target.registers, *registers);
+  switch (e.kind) {
+    case ExprKind::kInt:
+    case ExprKind::kFloat: return;  // constants, done above
+    case ExprKind::kString: return code_.load_string(target.registers[0], module_.builder().string(e.text));
+    case ExprKind::kNull:
+    case ExprKind::kZero: return zero(leaves(e.type), target.registers);
+    case ExprKind::kLocal:
+    case ExprKind::kField:
+    case ExprKind::kIndex:
+    case ExprKind::kFixedIndex: return load(resolve(e), target.registers);
+    case ExprKind::kUnary: return unary(e, target.registers[0]);
+    case ExprKind::kBinary: return binary(e, target.registers[0]);
+    case ExprKind::kAnd:
+    case ExprKind::kOr:
+    case ExprKind::kIsNull: return truth(e, target);
+    case ExprKind::kConditional: return conditional(e, target);
+    case ExprKind::kBlock: return block(e, target);
+    case ExprKind::kConvert: {
+      const Expr& operand = *e.operands[0];
+      if (same_register(e.type, operand.type)) return into(operand, target);
+      return convert(e.type, operand.type, target.registers[0], scalar(operand));
+    }
+    case ExprKind::kWrap:
+    case ExprKind::kUnwrap:
+    case ExprKind::kCheckNonNull: return nullable(e, target);
+    case ExprKind::kUpcast:
+    case ExprKind::kCast:
+    case ExprKind::kCastOrNull:
+    case ExprKind::kIsType: return cast(e, target);
+    case ExprKind::kArrayLength:
+      return code_.emit(Op::kArrayLength, target.registers[0], scalar(*e.operands[0]));
+    case ExprKind::kArrayDim:
+      return code_.emit(Op::kArrayDim, target.registers[0], scalar(*e.operands[0]), e.index);
+    case ExprKind::kStringLength:
+      return code_.emit(Op::kStringLength, target.registers[0], scalar(*e.operands[0]));
+    case ExprKind::kStringByte: {
+      const Register text = scalar(*e.operands[0]);
+      return code_.emit(Op::kStringByte, target.registers[0], text, scalar(*e.operands[1]));
+    }
+    case ExprKind::kStringCompare: {
+      const Register left = scalar(*e.operands[0]);
+      return code_.emit(Op::kStringCompare, target.registers[0], left, scalar(*e.operands[1]));
+    }
+    case ExprKind::kStringConcat: return string_concat(e.operands, target.registers[0], target.fresh);
+    case ExprKind::kCall:
+    case ExprKind::kCallNative:
+    case ExprKind::kCallInterface:
+    case ExprKind::kCallClosure: return call(e, target);
+    case ExprKind::kIntrinsic: return intrinsic(e, target);
+    case ExprKind::kAtomic: return atomic(e, target);
+    case ExprKind::kNew: return new_object(e, target);
+    case ExprKind::kMakeStruct: {
+      std::size_t first = 0;
+      for (const Expr* field : e.operands) {
+        const std::size_t count = leaves(field->type).size();
+        into(*field, Target{target.registers.subspan(first, count), target.fresh});
+        first += count;
+      }
+      return;
+    }
+    case ExprKind::kNewArray: return new_array(e, target);
+    case ExprKind::kArrayLiteral: return array_literal(e, target);
+    case ExprKind::kClosure: return make_closure(e, target);
+    case ExprKind::kFunctionValue:
+      return code_.emit(Op::kNew, target.registers[0], 0, 0,
+                        module_.function_value_class(*e.function, e.type));
+    case ExprKind::kNewWeak:
+      return code_.emit(Op::kNewWeak, target.registers[0], scalar(*e.operands[0]), 0,
+                        module_.types().reference(e.type));
+    case ExprKind::kGetWeak: return code_.emit(Op::kGetWeak, target.registers[0], scalar(*e.operands[0]));
+    case ExprKind::kArrayCopy: return array_copy(e);
+    case ExprKind::kArrayClose: return code_.emit(Op::kArrayClose, scalar(*e.operands[0]));
+  }
+}
+
+void FunctionLowering::effect(const Expr& e) {
+  Scope scope(*this);
+  switch (e.kind) {
+    case ExprKind::kCall:
+    case ExprKind::kCallNative:
+    case ExprKind::kCallInterface:
+    case ExprKind::kCallClosure: {
+      At at(*this, e.position);
+      return call(e, Target{});  // its results stay in the window
+    }
+    default: into(e, Target{allocate(e.type)});
+  }
+}
+
+void FunctionLowering::conditional(const Expr& e, Target target) {
+  const LabelId otherwise = code_.new_label();
+  const LabelId end = code_.new_label();
+  branch_if(*e.operands[0], false, otherwise);
+  into(*e.operands[1], target);
+  code_.jump(end);
+  code_.bind(otherwise);
+  into(*e.operands[2], target);
+  code_.bind(end);
+}
+
+void FunctionLowering::block(const Expr& e, Target target) {
+  statements(e.statements);
+  if (!e.operands.empty()) into(*e.operands[0], target);
+}
+
+// A condition as a value.
+void FunctionLowering::truth(const Expr& e, Target target) {
+  const Register to = target.registers[0];
+  if (e.kind == ExprKind::kIsNull && e.operands[0]->type->is_reference())
+    return code_.emit(Op::kIsNull, to, scalar(*e.operands[0]));
+  if (e.kind == ExprKind::kIsNull) return code_.emit(Op::kNotBool, to, values(*e.operands[0])[0]);
+  const LabelId end = code_.new_label();
+  if (target.fresh && e.kind != ExprKind::kBinary) {
+    // The first operand decides, or the second one is the value.
+    into(*e.operands[0], to);
+    code_.branch(e.kind == ExprKind::kAnd ? Op::kJumpIfNot : Op::kJumpIf, to, end);
+    into(*e.operands[1], to);
+    return code_.bind(end);
+  }
+  const LabelId when_false = code_.new_label();
+  branch_if(e, false, when_false);
+  code_.load(to, 1);
+  code_.jump(end);
+  code_.bind(when_false);
+  code_.load(to, 0);
+  code_.bind(end);
+}
+
+void FunctionLowering::string_concat(std::span<hir::Expr* const> operands, Register to, bool fresh) {
+  // The parts stand side by side. Where `to` is on top, it can be the first of them.
+  const bool on_top = fresh && to + 1 == registers_.next_reference();
+  const Register first = on_top ? to : registers_.next_reference();
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    const Register part = i == 0 && on_top ? to : registers_.reference();
+    into(*operands[i], part);
+  }
+  code_.emit(Op::kStringConcat, to, first, static_cast<std::uint32_t>(operands.size()));
+}
+
+void FunctionLowering::intrinsic(const Expr& e, Target target) {
+  std::uint32_t registers[4] = {};
+  for (std::size_t i = 0; i < e.operands.size() && i < 4; ++i) registers[i] = scalar(*e.operands[i]);
+  code_.emit(e.op, target.registers[0], registers[0], registers[1],
+             registers[2] | static_cast<std::uint64_t>(registers[3]) << 16);
+}
+
+// Between T and T?, where they are not the same reference.
+void FunctionLowering::nullable(const Expr& e, Target target) {
+  const Expr& operand = *e.operands[0];
+  if (e.type->is_reference()) {
+    into(operand, target);
+    if (e.kind == ExprKind::kCheckNonNull) code_.emit(Op::kNullCheck, target.registers[0]);
+    return;
+  }
+  if (e.kind == ExprKind::kWrap) {
+    code_.load(target.registers[0], 1);
+    return into(operand, Target{target.registers.subspan(1), target.fresh});
+  }
+  if (e.kind == ExprKind::kUnwrap) return load(resolve(e), target.registers);
+  const Values whole = values(operand);
+  const LabelId present = code_.new_label();
+  code_.branch(Op::kJumpIf, whole[0], present);
+  code_.emit(Op::kTrap, static_cast<std::uint32_t>(ErrorCode::kNullReference));
+  code_.bind(present);
+  move(leaves(e.type), target.registers, std::span(whole).subspan(1));
+}
+
+}  // namespace dhpvm::compiler

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// The control block of an off-heap buffer: where its bytes are, and who still needs them.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+namespace dhpvm::offload {
+
+class BufferPool;
+struct Chunk;
+
+// Created by BufferPool::allocate. Its references are one for the handle (the array object in the heap) plus
+// one per operation in flight (a copy to a device, say). A buffer whose handle is gone waits in quarantine
+// until nothing flies, so that no late write hits memory that has a new owner. Thread-safe.
+class Buffer {
+ public:
+  // Aligned to 4096 bytes. Valid as long as a reference is held.
+  std::byte* data() const { return data_; }
+  // As asked for.
+  std::size_t size() const { return size_; }
+  // What it occupies: counted against the budget, and to be reported as external bytes to the heap.
+  std::size_t capacity() const { return capacity_; }
+
+  // The handle gives up its reference: after this the caller must not touch the buffer. Exactly once, from
+  // the handle's cleaner or an explicit close. Never blocks on a device.
+  void close();
+
+  // An operation begins or ends to use the data. begin_use() needs a reference that is held already.
+  void begin_use() { references_.fetch_add(1, std::memory_order_relaxed); }
+  void end_use() { drop_reference(); }
+  // Operations in flight now; a hint, since others may begin and end.
+  std::uint32_t uses() const;
+
+ private:
+  friend class BufferPool;
+  void drop_reference();
+
+  BufferPool* pool_ = nullptr;
+  std::byte* data_ = nullptr;
+  std::size_t size_ = 0;
+  std::size_t capacity_ = 0;
+  Chunk* chunk_ = nullptr;
+  std::atomic<std::uint32_t> references_{0};
+  std::atomic<bool> closed_{false};
+};
+
+// One use of a buffer, ended by the destructor.
+class BufferUse {
+ public:
+  BufferUse() = default;
+  explicit BufferUse(Buffer& buffer) : buffer_(&buffer) { buffer.begin_use(); }
+  BufferUse(BufferUse&& other) noexcept : buffer_(std::exchange(other.buffer_, nullptr)) {}
+  BufferUse& operator=(BufferUse&& other) noexcept {
+    std::swap(buffer_, other.buffer_);
+    return *this;
+  }
+  ~BufferUse() {
+    if (buffer_ != nullptr) buffer_->end_use();
+  }
+  Buffer* get() const { return buffer_; }
+
+ private:
+  Buffer* buffer_ = nullptr;
+};
+
+}  // namespace dhpvm::offload

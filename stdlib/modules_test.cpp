@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stdlib/modules.h"
+
+#include <gtest/gtest.h>
+
+#include "compiler/diagnostics.h"
+#include "compiler/imports.h"
+#include "compiler/source.h"
+
+namespace dhpvm::stdlib {
+namespace {
+
+TEST(ModulesTest, HoldsTheFilesOfThisFolder) {
+  ASSERT_TRUE(source("list").has_value());
+  EXPECT_NE(source("list")->find("class List<T>"), std::string_view::npos);
+  EXPECT_FALSE(source("nonsense").has_value());
+  EXPECT_FALSE(source("").has_value());
+}
+
+TEST(ModulesTest, AreSortedByName) {
+  for (std::size_t i = 1; i < modules().size(); ++i) {
+    EXPECT_LT(modules()[i - 1].name, modules()[i].name);
+  }
+}
+
+// Each on its own, imports included: a module must not rely on what its users import.
+TEST(ModulesTest, AllParse) {
+  for (const compiler::BuiltinModule& module : modules()) {
+    compiler::SourceManager sources;
+    compiler::Diagnostics diagnostics(sources);
+    const compiler::ImportOptions options{modules(), {}, {}};
+    const std::string program = "import " + std::string(module.name) + ";\n";
+    compiler::load_program(sources, "test.dhp", program, options, diagnostics);
+    EXPECT_FALSE(diagnostics.has_errors()) << module.name << ":\n" << diagnostics.render();
+  }
+}
+
+}  // namespace
+}  // namespace dhpvm::stdlib
