@@ -6,6 +6,7 @@
 
 #include "bytecode/assembler.h"
 #include "bytecode/disassembler.h"
+#include "bytecode/reference_text.h"
 #include "bytecode/test_modules.h"
 #include "bytecode/text_lexer.h"
 #include "bytecode/verifier.h"
@@ -72,6 +73,16 @@ TEST(Text, EveryOpcodeRoundTrips) {
       EXPECT_EQ(again->code, module.code) << row.mnemonic << " " << value << "\n" << text;
     }
   }
+}
+
+TEST(Text, TheExampleOfTheReferencePageIsRight) {
+  std::string_view text = reference::kText;
+  text.remove_prefix(text.find("```\n") + 4);
+  text = text.substr(0, text.find("```\n"));
+  const Result<Module> module = assemble(text);
+  ASSERT_TRUE(module.ok()) << module.error().to_string();
+  const Status status = verify(*module);
+  EXPECT_TRUE(status.ok()) << status.error().to_string();
 }
 
 TEST(Text, UnknownWordsRoundTrip) {

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// Prints docs/bytecode.md: the format as prose, the instructions from isa.def.
+//   isa_reference           prints the page
+//   isa_reference --check F  compares it with the file F; exit code 1 when they differ
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <string>
+#include <string_view>
+
+#include "base/file.h"
+#include "bytecode/format.h"
+#include "bytecode/isa.h"
+#include "bytecode/names.h"
+#include "bytecode/reference_text.h"
+
+namespace {
+
+using namespace dhpvm;
+using namespace dhpvm::bytecode;
+
+struct OperandRow {
+  Operand kind;
+  std::string_view name;
+  std::string_view meaning;
+};
+
+constexpr OperandRow kOperands[] = {
+    {Operand::kPd, "Pd", "primitive register, written"},
+    {Operand::kPs, "Ps", "primitive register, read"},
+    {Operand::kPm, "Pm", "primitive register, read and written"},
+    {Operand::kRd, "Rd", "reference register, written"},
+    {Operand::kRs, "Rs", "reference register, read"},
+    {Operand::kPWin, "PWin", "first primitive register of a window or range"},
+    {Operand::kRWin, "RWin", "first reference register of a window"},
+    {Operand::kImm, "Imm", "signed 16-bit number"},
+    {Operand::kImm32, "Imm32", "signed 32-bit number in b (low half) and c"},
+    {Operand::kOff, "Off", "signed 16-bit branch offset in words, from the branch's first word"},
+    {Operand::kOff32, "Off32", "signed 32-bit branch offset in b (low half) and c"},
+    {Operand::kString, "String", "32-bit index into the strings, in b (low half) and c"},
+    {Operand::kFunc, "Func", "index of a function"},
+    {Operand::kKernel, "Kernel", "index of a kernel record"},
+    {Operand::kImport, "Import", "index of an import"},
+    {Operand::kMethod, "Method", "index of a method of the interface in x"},
+    {Operand::kLocal, "Local", "index of a local array of the function"},
+    {Operand::kField, "Field", "byte offset of a field in an object"},
+    {Operand::kTrapCode, "TrapCode", "code of a trap (`include/dhpvm/result.h`)"},
+    {Operand::kImm64, "Imm64", "x: 64 bits"},
+    {Operand::kType, "Type", "x: index of a type"},
+    {Operand::kP, "P", "x: one primitive register, read"},
+    {Operand::kPP, "PP", "x: two primitive registers, read (x0 in bits 0 to 15, x1 in bits 16 to 31)"},
+    {Operand::kElement, "Element",
+     "x: byte offset of a field in a struct (low half) and size of the struct (high half)"},
+};
+
+std::string_view operand_name(Operand kind) {
+  for (const OperandRow& row : kOperands) {
+    if (row.kind == kind) return row.name;
+  }
+  return "";
+}
+
+// A vertical bar would end the cell.
+std::string cell(std::string_view text) {
+  std::string out;
+  for (const char c : text) out += c == '|' ? std::string("\\|") : std::string(1, c);
+  return out;
+}
+
+std::string flag_letters(std::uint8_t flags) {
+  std::string out;
+  if ((flags & kKernel) != 0) out += 'K';
+  if ((flags & kTraps) != 0) out += 'T';
+  if ((flags & kCollects) != 0) out += 'G';
+  if ((flags & kEndsBlock) != 0) out += 'E';
+  if ((flags & kBranch) != 0) out += 'B';
+  if ((flags & kBackEdge) != 0) out += 'L';
+  if ((flags & kCall) != 0) out += 'C';
+  return out;
+}
+
+std::string section_table() {
+  std::string out = "| number | section | required |\n|---:|---|---|\n";
+#define X(kind, name, number, required) \
+  out += fmt::format("| {} | {} | {} |\n", number, name, required ? "yes" : "no");
+  DHPVM_SECTIONS(X)
+#undef X
+  return out;
+}
+
+std::string limit_table() {
+  return fmt::format(
+      "| what | most |\n|---|---:|\n| strings | {} |\n| types, imports, functions, kernels, each | {} |\n"
+      "| fields, methods, parameters, results, local arrays of one owner | {} |\n| words of code | {} |\n"
+      "| bytes of a class instance or struct | {} |\n| bytes of local arrays per function | {} |\n",
+      kMaxStrings, kMaxTypes, kMaxMembers, kMaxCodeWords, kMaxObjectBytes, kMaxLocalBytes);
+}
+
+std::string operand_table() {
+  std::string out = "| operand | meaning |\n|---|---|\n";
+  for (const OperandRow& row : kOperands) out += fmt::format("| `{}` | {} |\n", row.name, row.meaning);
+  return out;
+}
+
+std::string instruction_table() {
+  std::string out =
+      "| code | mnemonic | a | b | c | x | flags | semantics |\n|---:|---|---|---|---|---|---|---|\n";
+  for (std::uint16_t op = 0; op < kOpCount; ++op) {
+    const OpInfo& row = info(static_cast<Op>(op));
+    out += fmt::format("| {} | `{}` | {} | {} | {} | {} | {} | {} |\n", op, row.mnemonic, operand_name(row.a),
+                       operand_name(row.b), operand_name(row.c), operand_name(row.x), flag_letters(row.flags),
+                       cell(row.semantics));
+  }
+  return out;
+}
+
+std::string kind_table() {
+  std::string out = "| number | kind | bytes |\n|---:|---|---:|\n";
+  for (std::size_t i = 0; i < kKindNames.size(); ++i)
+    out += fmt::format("| {} | {} | {} |\n", i, kKindNames[i], size_of(static_cast<Kind>(i)));
+  return out;
+}
+
+std::string page() {
+  std::string out;
+  out += fmt::format(reference::kIntroduction, kMajorVersion, kMinorVersion);
+  out += reference::kFile;
+  out += section_table();
+  out += reference::kSections;
+  out += kind_table();
+  out += reference::kLimits;
+  out += limit_table();
+  out += reference::kEncoding;
+  out += operand_table();
+  out += reference::kVerifier;
+  out += reference::kText;
+  out += fmt::format(reference::kInstructions, kOpCount);
+  out += instruction_table();
+  return out;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string text = page();
+  if (argc == 1) {
+    std::fwrite(text.data(), 1, text.size(), stdout);
+    return 0;
+  }
+  if (argc != 3 || std::string_view(argv[1]) != "--check") {
+    std::fprintf(stderr, "usage: isa_reference [--check FILE]\n");
+    return 2;
+  }
+  const Result<std::string> present = read_text_file(argv[2]);
+  if (!present.ok()) {
+    std::fprintf(stderr, "isa_reference: %s\n", present.error().to_string().c_str());
+    return 1;
+  }
+  if (*present == text) return 0;
+  std::fprintf(stderr, "%s is out of date: run `isa_reference > %s`\n", argv[2], argv[2]);
+  return 1;
+}
