@@ -54,7 +54,7 @@ void BodyChecker::report_missing_in_module(ModuleSymbols& module, std::string_vi
   for (const auto& [known, symbol] : module.types) names.push_back(known);
   Diagnostic& diagnostic = error(name.range, "module '{}' has no '{}'", as, name.text);
   if (std::string_view near = nearest_name(name.text, names); !near.empty()) {
-    diagnostic.help("write `{}.{}`", as, near);
+    diagnostic.help("write `{}`", near);
   }
 }
 
@@ -228,7 +228,11 @@ hir::Expr* BodyChecker::safe_member(const ast::Expr& expr, const ast::Expr* call
     if (object->kind != ExprKind::kUnwrap && context_.bindings.empty()) {
       error(expr.name.range, "a '{}' is never null", object->type->name).help("write `.{}`", expr.name.text);
     }
-    return call != nullptr ? call_method(object, expr, *call, nullptr) : member_of(object, expr);
+    // Known by narrowing not to be null; the result keeps the type that `?.` gives elsewhere.
+    E result = call != nullptr ? call_method(object, expr, *call, nullptr) : member_of(object, expr);
+    const Type* type = result->type;
+    if (type->is(TypeKind::kError) || type->is(TypeKind::kVoid)) return result;
+    return coerce(result, types().nullable(type), range);
   }
   std::vector<hir::Stmt*> before;
   object = stable(object, before);
