@@ -3,6 +3,7 @@
 
 #include <cstring>
 #include <string>
+#include <thread>
 
 #include "gc/test_types.h"
 
@@ -219,7 +220,7 @@ TEST_F(HeapLimits, OneLargeObjectMayExceedTheExpectedGrowth) {
 }
 
 TEST_F(HeapLimits, AreReachedOnlyWithLiveDataNearThem) {
-  make_heap({.limit_bytes = 8 << 20});
+  make_heap({.limit_bytes = 2 << 20});
   roots_.slots.assign(1, nullptr);
   // Nine in ten objects die at once; the rest accumulates.
   std::size_t live = 0;
@@ -230,7 +231,7 @@ TEST_F(HeapLimits, AreReachedOnlyWithLiveDataNearThem) {
     roots_.slots[0] = ref(pair);
     live += sizeof(Pair) + 8;
   }
-  EXPECT_GT(live, std::size_t{7} << 20);
+  EXPECT_GT(live, std::size_t{7} << 18);
   EXPECT_LT(heap_->stats().full_collections, 50u);
 }
 
@@ -417,6 +418,24 @@ TEST_F(HeapModes, TwoHeapsAreIndependent) {
   other->collect(CollectionKind::kFull);
   EXPECT_EQ(heap_->stats().live_bytes, 32u);
   EXPECT_EQ(other->stats().live_bytes, 16u);
+}
+
+// One thread at a time, but any thread: nothing in a heap may belong to the thread that made it.
+TEST_F(HeapModes, AHeapMayMoveBetweenThreads) {
+  make_heap({.nursery_bytes = kBlockSize});
+  roots_.slots.assign(2, nullptr);
+  for (int round = 0; round < 8; ++round) {
+    std::thread worker([&] {
+      for (int i = 0; i < 2'000; ++i) {
+        roots_.slots[0] = ref(make_pair(reinterpret_cast<Pair*>(roots_.slots[0])));
+        roots_.slots[1] = ref(heap_->allocate_string(kText, 20'000));
+      }
+    });
+    worker.join();
+  }
+  full();
+  expect_sound();
+  std::thread([&] { heap_.reset(); }).join();
 }
 
 }  // namespace

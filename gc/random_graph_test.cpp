@@ -189,7 +189,9 @@ class RandomGraph : public HeapTest, public ::testing::WithParamInterface<Parame
       work.pop_back();
       const ModelObject& expected = model_.at(id);
       EXPECT_EQ(object->header.type, expected.type);
-      if (const Id* place = id_of(object)) EXPECT_EQ(*place, id);
+      if (const Id* place = id_of(object); place != nullptr) {
+        EXPECT_EQ(*place, id);
+      }
       const std::vector<Ref*> slots = slots_of(object);
       EXPECT_EQ(slots.size(), expected.children.size());
       if (HasNonfatalFailure()) break;
@@ -229,7 +231,7 @@ TEST_P(RandomGraph, AgreesWithTheModel) {
   random_.seed(GetParam().seed);
   roots_.slots.assign(2 * kSlots, nullptr);
   for (int step = 0; step < GetParam().steps && !HasFatalFailure(); ++step) {
-    const unsigned choice = random_() % 100;
+    const auto choice = random_() % 100;
     if (choice < 40) {
       step_allocate();
     } else if (choice < 65) {
@@ -263,7 +265,7 @@ INSTANTIATE_TEST_SUITE_P(
         Parameters{"StressEvery", {.stress = 1}, 5'000, 4},
         Parameters{"StressVerified", {.stress = 3, .verify = true}, 3'000, 5},
         Parameters{"TinyMarkStack", {.nursery_bytes = 64 * kKiB, .mark_stack_bytes = 4096}, 10'000, 6}),
-    [](const auto& info) { return std::string(info.param.name); });
+    [](const auto& instance) { return std::string(instance.param.name); });
 
 }  // namespace
 }  // namespace dhpvm::gc::testing

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// How much memory the heap occupies for what it holds. All of this is deterministic: no timing decides
+// anything.
+#include <random>
+
+#include "gc/test_types.h"
+
+namespace dhpvm::gc::testing {
+namespace {
+
+constexpr std::size_t kMiB = std::size_t{1} << 20;
+using HeapSpace = HeapTest;
+
+// Blocks of medium objects that are nearly empty serve small objects, and the other way round.
+TEST_F(HeapSpace, SizeClassesShareBlocksThatAreMostlyEmpty) {
+  for (const bool medium_first : {true, false}) {
+    make_heap({.nursery_bytes = kMiB});
+    roots_.slots.clear();
+    const TypeId first = medium_first ? kMedium : kPair;
+    const TypeId second = medium_first ? kPair : kMedium;
+    const std::size_t per_block = kBlockSize / round_up(kTypes[first].size, kGranule);
+    for (std::size_t i = 0; i < 128 * per_block; ++i) roots_.slots.push_back(make<Object>(first));
+    for (std::size_t i = 0; i < roots_.slots.size(); ++i) {
+      if (i % per_block != 0) roots_.slots[i] = nullptr;
+    }
+    full();
+    const std::size_t blocks = heap_->stats().block_bytes;
+    EXPECT_GE(blocks, 120 * kBlockSize);
+    const std::size_t count = 6 * kMiB / round_up(kTypes[second].size, kGranule);
+    for (std::size_t i = 0; i < count; ++i) roots_.slots.push_back(make<Object>(second));
+    full();
+    EXPECT_LE(heap_->stats().peak_block_bytes, blocks + 16 * kBlockSize)
+        << (medium_first ? "medium first" : "small first");
+    expect_sound();
+  }
+}
+
+TEST_F(HeapSpace, MixedSizesStayWithinTwoPointThreeTimesLive) {
+  constexpr std::size_t kSizes = 10;
+  std::array<TypeInfo, kSizes> types;
+  for (std::size_t i = 0; i < kSizes; ++i) {
+    types[i] = TypeInfo{.size = static_cast<std::uint32_t>(std::size_t{16} << i), .name = "mixed"};
+  }
+  auto heap = Heap::create({}, types, roots_).value();
+  roots_.slots.assign(40'000, nullptr);
+  std::mt19937 random(1);
+  for (std::size_t i = 0; i < 10 * roots_.slots.size(); ++i) {
+    const auto type = static_cast<TypeId>(random() % kSizes);
+    roots_.slots[random() % roots_.slots.size()] = heap->allocate(type, types[type]);
+  }
+  heap->collect(CollectionKind::kFull);
+  const HeapStats stats = heap->stats();
+  EXPECT_LE(static_cast<double>(stats.peak_block_bytes), 2.3 * static_cast<double>(stats.live_bytes));
+}
+
+TEST_F(HeapSpace, HolesOfAnySizeAreUsedAgain) {
+  make_heap();
+  // Every second 16-byte object dies: holes of one granule.
+  for (int i = 0; i < 400'000; ++i) roots_.slots.push_back(ref(make<Box>(kBox)));
+  for (std::size_t i = 0; i < roots_.slots.size(); i += 2) roots_.slots[i] = nullptr;
+  full();
+  const std::size_t before = heap_->stats().block_bytes;
+  for (std::size_t i = 0; i < roots_.slots.size(); i += 2) roots_.slots[i] = ref(make<Box>(kBox));
+  full();
+  EXPECT_LE(heap_->stats().block_bytes, before + kBlockSize);
+}
+
+TEST_F(HeapSpace, ASteadyProgramDoesNotGrow) {
+  make_heap({.nursery_bytes = kMiB});
+  roots_.slots.assign(1000, nullptr);
+  std::mt19937 random(1);
+  const auto run = [&] {
+    for (int i = 0; i < 300'000; ++i) {
+      auto*& slot = roots_.slots[random() % roots_.slots.size()];
+      switch (random() % 4) {
+        case 0: slot = ref(make_pair()); break;
+        case 1: slot = ref(make<Node>(kNode)); break;
+        case 2: slot = ref(make<Medium>(kMedium)); break;
+        default: slot = ref(heap_->allocate_string(kText, random() % 20'000)); break;
+      }
+    }
+  };
+  run();
+  const std::size_t peak = heap_->stats().peak_block_bytes;
+  run();
+  run();
+  EXPECT_LE(heap_->stats().peak_block_bytes, peak + peak / 4);
+}
+
+}  // namespace
+}  // namespace dhpvm::gc::testing
