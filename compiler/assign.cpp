@@ -168,7 +168,7 @@ BodyChecker::Place BodyChecker::field_place(E object, const ast::Name& name, Ran
       error(name.range, "this '{}' may be null", type->name).help("test it first: `if x != null`");
     } else if ((type->is(TypeKind::kArray) || type->is(TypeKind::kFixedArray) || type->is(TypeKind::kStr)) &&
                name.text == "len") {
-      error(range, "the length of a '{}' cannot be assigned", type->name)
+      error(range, "'len' of '{}' cannot be assigned", type->name)
           .help("make a new array of the length, and copy the elements");
     } else {
       report_missing_member(type, name, false);

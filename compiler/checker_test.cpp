@@ -129,7 +129,7 @@ TEST(Checker, SuggestsNames) {
   refuse("fn f(count: i64) -> i64 => cuont;", {"no variable 'cuont' here", "write `count`"});
   refuse("struct P { width: i64; } fn f(p: P) -> i64 => p.widht;",
          {"'P' has no field 'widht'", "write `.width`"});
-  refuse("import math; fn f() -> f64 => math.sqtr(2.0);", {"module 'math' has no 'sqtr'", "write `sqrt`"});
+  refuse("import math; fn f() -> f64 => math.sqtr(2.0);", {"module 'math' has no 'sqtr'", "write `math.sqrt`"});
   refuse("import math; fn f() -> f64 => sqrt(2.0);", {"no function 'sqrt' here", "write `math.sqrt`"});
 }
 
@@ -267,7 +267,7 @@ TEST(Checker, Closures) {
 TEST(Checker, Match) {
   accept("fn f(b: bool) -> i64 => match b { true => 1, false => 2 };");
   accept("fn f(x: i64?) -> i64 => match x { null => 0, 1..=5 => 1, else => 2 };");
-  refuse("fn f(x: i64) -> i64 => match x { 1 => 2 };", {"this match needs an `else`"});
+  refuse("fn f(x: i64) -> i64 => match x { 1 => 2 };", {"it needs an `else`"});
   refuse("fn f(x: i64, y: i64) -> i64 => match x { y => 2, else => 3 };", {"a pattern must be constant"});
   refuse("fn f(x: i64) { match x { else => print(1); 2 => print(2); } }", {"this arm is never reached"});
 }
@@ -361,7 +361,7 @@ TEST(Parallel, ProvableConflicts) {
               {"one writes 'a[i + 1]', and another reads", "'a[i]'"});
   refuse_loop("parallel for i in 0..n { let j = i * 2; a[j] = a[j + 4]; }", {"iterations conflict"});
   refuse_loop("parallel for i in 0..n { a[i] = 1; a[i + 1] = 2; }",
-              {"one writes 'a[i + 1]', and another writes"});
+              {"one writes 'a[i]', and another writes"});
   refuse_loop("parallel for i in 0..n, j in 0..n { a[i] = b[j]; }", {"iterations that differ in 'j' write"});
   refuse_loop("parallel for i in 0..n, j in 0..n { a[i * n + j] = a[i * n + j + 1]; }",
               {"iterations conflict"});

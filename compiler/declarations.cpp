@@ -42,7 +42,7 @@ void Analysis::collect(const ast::Module& module) {
     symbol.module = &symbols;
     symbols.functions.try_emplace(function->name.text, &symbol);
     if (function->linkage == ast::Linkage::kIntrinsic && !module.is_stdlib) {
-      error(function->name.range, "intrinsic functions are declared in the standard library alone")
+      error(function->name.range, "`intrinsic` is for the standard library")
           .help("write `extern fn {}...` for a function that the host provides", function->name.text);
     }
   }

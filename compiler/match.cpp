@@ -298,7 +298,7 @@ hir::Expr* BodyChecker::match_expr(const ast::Expr& expr, const Type* expected) 
   if (!good) return wrong(range);
   if (open) {
     if (!covers_all(expr.arms, subject)) {
-      error(range, "this match needs an `else`: it does not cover every '{}'", subject.type->name)
+      error(range, "this match does not cover every '{}': it needs an `else`", subject.type->name)
           .help("add `else => value`");
       return wrong(range);
     }

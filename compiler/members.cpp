@@ -55,7 +55,7 @@ void BodyChecker::report_missing_in_module(ModuleSymbols& module, std::string_vi
   for (const auto& [known, symbol] : module.types) names.push_back(known);
   Diagnostic& diagnostic = error(name.range, "module '{}' has no '{}'", as, name.text);
   if (std::string_view near = nearest_name(name.text, names); !near.empty()) {
-    diagnostic.help("write `{}`", near);
+    diagnostic.help("write `{}.{}`", as, near);
   }
 }
 
