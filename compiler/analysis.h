@@ -117,8 +117,7 @@ class Analysis {
   Diagnostic& report(SourceRange range, std::string message);
   void collect(const ast::Module& module);
   void collect_type(ModuleSymbols& symbols, const ast::TypeDecl& declaration);
-  void check_duplicate(std::map<std::string_view, SourceRange>& seen,
-                       const ast::Name& name);
+  void check_duplicate(std::map<std::string_view, SourceRange>& seen, const ast::Name& name);
   void check_declarations(ModuleSymbols& symbols);
   void check_template(const ast::Function& function);
   void check_entry(ModuleSymbols& root);
