@@ -8,6 +8,8 @@
 
 #include "base/file.h"
 #include "bytecode/assembler.h"
+#include "bytecode/disassembler.h"
+#include "bytecode/generator.h"
 #include "bytecode/test_modules.h"
 #include "bytecode/writer.h"
 
@@ -31,6 +33,10 @@ Status run(const std::string& directory) {
   DHPVM_TRY(write_seed(directory, "tour_stripped", kTour, true));
   for (const NamedText& module : kSmallModules)
     DHPVM_TRY(write_seed(directory, std::string(module.name), module.text, false));
+  for (std::uint64_t seed = 0; seed < 6; ++seed) {
+    const Module module = testing::generate_module(seed, {.functions = 1, .kernels = 1, .statements = 6});
+    DHPVM_TRY(write_seed(directory, "generated" + std::to_string(seed), disassemble(module), false));
+  }
   return {};
 }
 

@@ -166,6 +166,10 @@ BodyChecker::Place BodyChecker::field_place(E object, const ast::Name& name, Ran
       analysis_.find_field(type, name.text, index) == nullptr) {
     if (type->is(TypeKind::kNullable)) {
       error(name.range, "this '{}' may be null", type->name).help("test it first: `if x != null`");
+    } else if ((type->is(TypeKind::kArray) || type->is(TypeKind::kFixedArray) || type->is(TypeKind::kStr)) &&
+               name.text == "len") {
+      error(range, "the length of a '{}' cannot be assigned", type->name)
+          .help("make a new array of the length, and copy the elements");
     } else {
       report_missing_member(type, name, false);
     }

@@ -21,9 +21,9 @@ namespace dhpvm::compiler {
 
 // Checks the body of `instance` and completes its result and its hir::Function.
 void check_body(Analysis& analysis, FunctionInstance& instance);
-// Checks an expression that stands outside of every function.
+// Checks an expression that stands outside of every function, where a constant is demanded: `what`.
 const hir::Expr* check_expression(Analysis& analysis, const ast::Expr& expr, const TypeContext& context,
-                                  const Type* expected);
+                                  const Type* expected, std::string_view what);
 
 struct Frame;
 
@@ -94,7 +94,7 @@ class BodyChecker {
   BodyChecker(Analysis& analysis, TypeContext context);
 
   void check_function(FunctionInstance& instance);
-  hir::Expr* check_constant(const ast::Expr& expr, const Type* expected);
+  hir::Expr* check_constant(const ast::Expr& expr, const Type* expected, std::string_view what);
 
  private:
   using E = hir::Expr*;
@@ -154,6 +154,7 @@ class BodyChecker {
   E value_as(const ast::Expr& expr, const Type* target);                   // of type `target`
   E coerce(E expr, const Type* target, Range range);
   bool can_coerce(const Type* from, const Type* to);
+  bool may_be(const Type* from, const Type* to);
   E cast(const ast::Expr& expr);
   E is_type(const ast::Expr& expr, Condition* facts);
 
@@ -374,6 +375,7 @@ class BodyChecker {
   std::deque<Frame> frames_;
   std::string function_name_;
   unsigned closures_ = 0;
+  std::string_view constant_;  // not empty: what must be constant here, such as "the size of a fixed array"
 };
 
 }  // namespace dhpvm::compiler

@@ -22,11 +22,12 @@ void check_body(Analysis& analysis, FunctionInstance& instance) {
 }
 
 const hir::Expr* check_expression(Analysis& analysis, const ast::Expr& expr, const TypeContext& context,
-                                  const Type* expected) {
-  return BodyChecker(analysis, context).check_constant(expr, expected);
+                                  const Type* expected, std::string_view what) {
+  return BodyChecker(analysis, context).check_constant(expr, expected, what);
 }
 
-hir::Expr* BodyChecker::check_constant(const ast::Expr& expr, const Type* expected) {
+hir::Expr* BodyChecker::check_constant(const ast::Expr& expr, const Type* expected, std::string_view what) {
+  constant_ = what;
   return expected != nullptr ? value_as(expr, expected) : value(expr);
 }
 

@@ -18,7 +18,7 @@ const hir::Expr* Analysis::evaluate(const hir::Expr& expr) {
 
 const hir::Expr* Analysis::constant_expression(const ast::Expr& expr, const TypeContext& context,
                                                const Type* expected, std::string_view what) {
-  const hir::Expr* checked = check_expression(*this, expr, context, expected);
+  const hir::Expr* checked = check_expression(*this, expr, context, expected, what);
   if (checked->type->is(TypeKind::kError)) return nullptr;
   const hir::Expr* value = evaluate(*checked);
   if (value == nullptr) {

@@ -90,6 +90,13 @@ hir::Expr* BodyChecker::coerce(E expr, const Type* target, Range range) {
   return wrong(range);
 }
 
+// Whether an object seen as `from` can be a `to`. Classes are final: a class is what it declares to be.
+bool BodyChecker::may_be(const Type* from, const Type* to) {
+  if (!is_object(from) || !is_object(to)) return false;
+  if (from->is(TypeKind::kClass)) return analysis_.implements(from, to);
+  return to->is(TypeKind::kInterface) || analysis_.implements(to, from);
+}
+
 hir::Expr* BodyChecker::cast(const ast::Expr& expr) {
   const bool or_null = expr.kind == ast::ExprKind::kCastOrNull;
   const Type* target = analysis_.resolve(expr.type, context_);
@@ -98,15 +105,11 @@ hir::Expr* BodyChecker::cast(const ast::Expr& expr) {
   if (from->is(TypeKind::kError) || target->is(TypeKind::kError)) return wrong(expr.range);
   if (from->is_primitive() && target->is_primitive() && !or_null) {
     if (from == target) return operand;
-    if (from->is_number() ? target->is_number() : target->is_integer()) {
+    if (target->is_number()) {
       return make(ExprKind::kConvert, target, expr.range, {operand});
     }
-    Diagnostic& diagnostic = error(expr.range, "a '{}' cannot be cast to '{}'", from->name, target->name);
-    if (target->is(TypeKind::kBool)) {
-      diagnostic.help("compare instead: `{} != 0`", quoted(analysis_.diagnostics(), expr.operands[0]->range));
-    } else {
-      diagnostic.help("cast to an integer first");
-    }
+    error(expr.range, "a '{}' cannot be cast to '{}'", from->name, target->name)
+        .help("compare instead: `{} != 0`", quoted(analysis_.diagnostics(), expr.operands[0]->range));
     return wrong(expr.range);
   }
   if (!is_object(without_null(from)) || !is_object(target)) {
@@ -126,10 +129,7 @@ hir::Expr* BodyChecker::cast(const ast::Expr& expr) {
   if (analysis_.implements(object, target) && !or_null && from == object) {
     return coerce(operand, target, expr.range);
   }
-  const bool possible = object == target || object->is(TypeKind::kInterface)
-                            ? target->is(TypeKind::kInterface) || object == target ||
-                                  analysis_.implements(target, object)
-                            : analysis_.implements(object, target);
+  const bool possible = may_be(object, target);
   if (!possible && context_.bindings.empty()) {
     error(expr.range, "a '{}' is never a '{}'", object->name, target->name)
         .help("only a class that implements an interface can be seen as that interface, and back");
@@ -151,8 +151,7 @@ hir::Expr* BodyChecker::is_type(const ast::Expr& expr, Condition* facts) {
           target->name);
     return wrong(expr.range);
   }
-  const bool possible = object == target || target->is(TypeKind::kInterface) ||
-                        (object->is(TypeKind::kInterface) && analysis_.implements(target, object));
+  const bool possible = may_be(object, target);
   if (!possible && context_.bindings.empty()) {
     error(expr.range, "a '{}' is never a '{}'", object->name, target->name);
     return wrong(expr.range);

@@ -230,10 +230,8 @@ void FunctionLowering::into(const Expr& e, Target target) {
     }
     case ExprKind::kNewArray: return new_array(e, target);
     case ExprKind::kArrayLiteral: return array_literal(e, target);
-    case ExprKind::kClosure: return make_closure(e, target);
-    case ExprKind::kFunctionValue:
-      return code_.emit(Op::kNew, target.registers[0], 0, 0,
-                        module_.function_value_class(*e.function, e.type));
+    case ExprKind::kClosure:
+    case ExprKind::kFunctionValue: return make_closure(e, target);
     case ExprKind::kNewWeak:
       return code_.emit(Op::kNewWeak, target.registers[0], scalar(*e.operands[0]), 0,
                         module_.types().reference(e.type));

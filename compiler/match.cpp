@@ -19,6 +19,8 @@ constexpr std::size_t kMaxArms = 400;
 BodyChecker::Subject BodyChecker::subject_of(const ast::Expr& expr, Body& out) {
   Subject subject;
   E whole = value(expr);
+  // What narrowing knows already is no reason to forbid a pattern for the rest.
+  if (whole->kind == ExprKind::kUnwrap && whole->operands[0]->kind == ExprKind::kLocal) whole = whole->operands[0];
   subject.type = whole->type;
   if (whole->type->is(TypeKind::kNull)) {
     error(expr.range, "matching `null` alone makes no sense");
@@ -131,10 +133,7 @@ BodyChecker::Test BodyChecker::test_pattern(const ast::Pattern& pattern, const S
     // `T x` of a `T?`: everything but null. Of a `T`: everything.
     test.condition = nullable ? negate_bool(is_null()) : nullptr;
   } else {
-    const bool fits = (tested->is(TypeKind::kClass) || tested->is(TypeKind::kInterface)) &&
-                      (object->is(TypeKind::kInterface) || object->is(TypeKind::kClass)) &&
-                      (tested->is(TypeKind::kInterface) || analysis_.implements(tested, object));
-    if (!fits && context_.bindings.empty()) {
+    if (!may_be(object, tested) && context_.bindings.empty()) {
       error(pattern.range, "a '{}' is never a '{}'", object->name, tested->name);
       return test;
     }
@@ -296,7 +295,8 @@ hir::Expr* BodyChecker::match_expr(const ast::Expr& expr, const Type* expected) 
   if (!good) return wrong(range);
   if (open) {
     if (!covers_all(expr.arms, subject)) {
-      error(range, "this match does not cover every '{}'", subject.type->name).help("add `else => value`");
+      error(range, "this match needs an `else`: it does not cover every '{}'", subject.type->name)
+          .help("add `else => value`");
       return wrong(range);
     }
     arms.back().condition = nullptr;

@@ -41,8 +41,7 @@ hir::Expr* BodyChecker::module_member(ModuleSymbols& module, const ast::Expr& ex
   return wrong(expr.range);
 }
 
-void BodyChecker::report_missing_in_module(ModuleSymbols& module, std::string_view as,
-                                           const ast::Name& name) {
+void BodyChecker::report_missing_in_module(ModuleSymbols& module, std::string_view as, const ast::Name& name) {
   if (name.empty()) return;
   if (module.types.contains(name.text)) {
     error(name.range, "'{}' is a type, and a value is expected here", name.text)
@@ -55,7 +54,7 @@ void BodyChecker::report_missing_in_module(ModuleSymbols& module, std::string_vi
   for (const auto& [known, symbol] : module.types) names.push_back(known);
   Diagnostic& diagnostic = error(name.range, "module '{}' has no '{}'", as, name.text);
   if (std::string_view near = nearest_name(name.text, names); !near.empty()) {
-    diagnostic.help("write `{}.{}`", as, near);
+    diagnostic.help("write `{}`", near);
   }
 }
 
@@ -117,8 +116,7 @@ hir::Expr* BodyChecker::field(E object, std::uint32_t index, Range range) {
   const FieldInfo& info = object->type->fields[index];
   if (in_init_frame() && object->kind == ExprKind::kLocal && object->local->name == "this" &&
       flow_.unassigned.contains(index)) {
-    error(range, "'{}' is read before it has a value", info.name)
-        .help("assign it first: `this.{} = ...;`", info.name);
+    error(range, "'{}' is read before it has a value", info.name).help("assign it first: `this.{} = ...;`", info.name);
     return wrong(range);
   }
   E made = make(ExprKind::kField, info.type, range, {object});
@@ -144,13 +142,11 @@ hir::Expr* BodyChecker::member_of(E object, const ast::Expr& expr) {
       break;
     }
     case TypeKind::kStr:
-      if (name.text == "len")
-        return make(ExprKind::kStringLength, basic(TypeKind::kI64), expr.range, {object});
+      if (name.text == "len") return make(ExprKind::kStringLength, basic(TypeKind::kI64), expr.range, {object});
       break;
     case TypeKind::kNullable:
       error(name.range, "this '{}' may be null", type->name)
-          .help("test it first: `if x != null`, or write `?.{}`, or trap on null: `!.{}`", name.text,
-                name.text);
+          .help("test it first: `if x != null`, or write `?.{}`, or trap on null: `!.{}`", name.text, name.text);
       return wrong(expr.range);
     default: break;
   }
@@ -200,8 +196,7 @@ void BodyChecker::report_missing_member(const Type* type, const ast::Name& name,
     return std::find(list.begin(), list.end(), name.text) != list.end();
   };
   if (!called && contains(methods)) {
-    error(name.range, "'{}' of '{}' is a method", name.text, type->name)
-        .help("call it: `.{}(...)`", name.text);
+    error(name.range, "'{}' of '{}' is a method", name.text, type->name).help("call it: `.{}(...)`", name.text);
     return;
   }
   if (called && contains(fields)) {
@@ -209,8 +204,7 @@ void BodyChecker::report_missing_member(const Type* type, const ast::Name& name,
         .help("remove the parentheses: `.{}`", name.text);
     return;
   }
-  Diagnostic& diagnostic =
-      error(name.range, "'{}' has no {} '{}'", type->name, called ? "method" : "field", name.text);
+  Diagnostic& diagnostic = error(name.range, "'{}' has no {} '{}'", type->name, called ? "method" : "field", name.text);
   std::vector<std::string_view> all = called ? methods : fields;
   const auto& rest = called ? fields : methods;
   all.insert(all.end(), rest.begin(), rest.end());
@@ -219,8 +213,7 @@ void BodyChecker::report_missing_member(const Type* type, const ast::Name& name,
   } else if (type->is(TypeKind::kStr)) {
     diagnostic.help("functions on text are in module `str`: `import str;`, `str.find(s, what)`");
   } else if (nominal != nullptr) {
-    diagnostic.note(nominal->symbol->declaration->name.range, "'{}' is declared here",
-                    nominal->symbol->name());
+    diagnostic.note(nominal->symbol->declaration->name.range, "'{}' is declared here", nominal->symbol->name());
   }
 }
 
@@ -235,10 +228,11 @@ hir::Expr* BodyChecker::safe_member(const ast::Expr& expr, const ast::Expr* call
     if (object->kind != ExprKind::kUnwrap && context_.bindings.empty()) {
       error(expr.name.range, "a '{}' is never null", object->type->name).help("write `.{}`", expr.name.text);
     }
-    // The type is that of any `?.`: what is known of the object must not make `?? x` behind it wrong.
+    // Known by narrowing not to be null; the result keeps the type that `?.` gives elsewhere.
     E result = call != nullptr ? call_method(object, expr, *call, nullptr) : member_of(object, expr);
-    if (result->type->is(TypeKind::kError) || result->type->is(TypeKind::kVoid)) return result;
-    return coerce(result, types().nullable(result->type), range);
+    const Type* type = result->type;
+    if (type->is(TypeKind::kError) || type->is(TypeKind::kVoid)) return result;
+    return coerce(result, types().nullable(type), range);
   }
   std::vector<hir::Stmt*> before;
   object = stable(object, before);
@@ -248,14 +242,13 @@ hir::Expr* BodyChecker::safe_member(const ast::Expr& expr, const ast::Expr* call
   E test = make(ExprKind::kIsNull, basic(TypeKind::kBool), range, {object});
   if (result->type->is(TypeKind::kVoid)) {
     E nothing = make(ExprKind::kBlock, result->type, range);
-    return in_block(std::move(before),
-                    make(ExprKind::kConditional, result->type, range, {test, nothing, result}), range);
+    return in_block(std::move(before), make(ExprKind::kConditional, result->type, range, {test, nothing, result}),
+                    range);
   }
   const Type* type = types().nullable(result->type);
   E null = make(ExprKind::kNull, type, range);
   return in_block(std::move(before),
-                  make(ExprKind::kConditional, type, range, {test, null, coerce(result, type, range)}),
-                  range);
+                  make(ExprKind::kConditional, type, range, {test, null, coerce(result, type, range)}), range);
 }
 
 // `this.data`, `cfg.scale`: the text that identifies the path, and the variable at its root.
@@ -297,8 +290,7 @@ hir::Expr* BodyChecker::hoisted(const ast::Expr& expr) {
   frame_ = kernel->outer;
   E value = this->value(expr);
   frame_ = kernel;
-  Variable* inner =
-      value->type->is(TypeKind::kError) ? nullptr : capture_in_kernel(*kernel, path, value, expr.range);
+  Variable* inner = value->type->is(TypeKind::kError) ? nullptr : capture_in_kernel(*kernel, path, value, expr.range);
   kernel->paths[path] = inner;
   return inner == nullptr ? wrong(expr.range) : read(inner->local, expr.range);
 }

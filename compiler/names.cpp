@@ -251,7 +251,9 @@ std::vector<std::string> BodyChecker::visible_names() {
 }
 
 void BodyChecker::report_unknown(std::string_view name, Range range, bool called) {
-  Diagnostic& diagnostic = error(range, "no {} '{}' here", called ? "function" : "variable", name);
+  Diagnostic& diagnostic = constant_.empty()
+                               ? error(range, "no {} '{}' here", called ? "function" : "variable", name)
+                               : error(range, "no constant '{}' here: {} must be constant", name, constant_);
   std::vector<std::string> names = visible_names();
   for (std::string& type : analysis_.names_of_types(context_)) names.push_back(std::move(type));
   const std::vector<std::string_view> views(names.begin(), names.end());

@@ -81,16 +81,14 @@ hir::Expr* BodyChecker::unary_expr(const ast::Expr& expr, const Type* expected) 
   }
   const bool negate = expr.unary == ast::UnaryOp::kNegate;
   if (negate && inner.kind == ast::ExprKind::kInt) {
-    E literal = int_literal(inner, true, expected);
-    return literal;
+    return int_literal(inner, true, expected);
   }
   E operand = value(inner, expected);
   const Type* type = operand->type;
   if (type->is(TypeKind::kError)) return operand;
-  if (negate ? !(type->is_signed_integer() || type->is_float()) : !type->is_integer()) {
+  if (negate ? !type->is_number() : !type->is_integer()) {
     Diagnostic& diagnostic =
         error(expr.range, "'{}' cannot be applied to '{}'", ast::to_string(expr.unary), type->name);
-    if (type->is_unsigned_integer()) diagnostic.help("write `0 - x`, which wraps, or use a signed type");
     if (type->is(TypeKind::kBool)) diagnostic.help("write `!`");
     return wrong(expr.range);
   }

@@ -164,9 +164,11 @@ ast::Expr* Parser::bracketed() {
   while (!at(TokenKind::kRightBracket) && !at(TokenKind::kEnd)) {
     node->operands.push_back(inner_expression());
     if (panic_) return finish(node);
-    if (at(TokenKind::kSemicolon)) {
-      error(range(), "an array of equal elements is made by a call").help("write `[i64](n, fill: 0)`");
-      return finish(node);
+    if (at(TokenKind::kSemicolon) && kind(1) == TokenKind::kInt) {  // [0; 10]
+      slip(range(), "an array of equal elements is made by a call").help("write `[i64](n, fill: 0)`");
+      advance();
+      inner_expression();
+      break;
     }
     if (at(TokenKind::kFor)) {
       error(range(), "there are no comprehensions")

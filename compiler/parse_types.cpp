@@ -173,6 +173,12 @@ bool Parser::type_without_colon() const {
   return next == TokenKind::kEqual || next == TokenKind::kSemicolon;
 }
 
+// Whether a token names a type, here or in another language, in all likelihood.
+bool Parser::is_type_word(const Token& t) const {
+  const std::string_view word = source_.substr(t.begin, t.end - t.begin);
+  return is_primitive_type_name(word) || !type_for_foreign(word).empty();
+}
+
 // ------------------------------------------------------------------------------------------- look-ahead
 
 namespace {

@@ -101,7 +101,7 @@ bool Parser::expect(TokenKind k, std::string_view after) {
 }
 
 void Parser::expect_semicolon(std::string_view after) {
-  if (accept(TokenKind::kSemicolon) || panic_) return;
+  if (panic_ || accept(TokenKind::kSemicolon)) return;  // in a panic it is where reading goes on
   const bool simply_missing = token().first_on_line || at(TokenKind::kRightBrace) || at(TokenKind::kEnd);
   if (simply_missing) {
     slip(gap(), "expected `;` after {}", after).help("write `;` here");
@@ -164,7 +164,10 @@ std::string Parser::found() const {
 Diagnostic& Parser::report(SourceRange where, std::string message, bool panic) {
   const bool reported_by_lexer = (panic && at(TokenKind::kError)) || after_broken_string();
   const bool say = !panic_ && !given_up_ && !reported_by_lexer;
-  if (panic) panic_ = true;
+  if (panic) {
+    panic_ = true;
+    if (!in_body_) module_->is_complete = false;
+  }
   if (say) return diagnostics_.add(Severity::kError, where, std::move(message));
   unsaid_ = {};
   return unsaid_;
@@ -181,8 +184,9 @@ bool Parser::after_broken_string() const {
 
 void Parser::too_deep(SourceRange where) {
   if (given_up_) return;
-  slip(where, "this is nested more than {} levels deep", ast::kMaxDepth)
+  slip(where, "this is nested too deeply: more than {} levels", ast::kMaxDepth)
       .help("give inner parts names: variables for expressions, functions for blocks");
+  module_->is_complete = false;
   // Deeper levels could only repeat this, and outer ones would complain about brackets that are not read.
   given_up_ = true;
   is_split_ = false;
@@ -279,6 +283,7 @@ void Parser::synchronise_statement() {
   while (!at(TokenKind::kEnd)) {
     // The panic goes on: every enclosing block ends here too, and one message about that is enough.
     if (declaration_at_margin()) return;
+    if (after_broken_string()) break;
     if (accept(TokenKind::kSemicolon) || at(TokenKind::kRightBrace)) break;
     if (token().first_on_line && begins_statement(kind())) break;
     const bool braces = at(TokenKind::kLeftBrace);

@@ -81,7 +81,6 @@ void BodyChecker::variable(const ast::Stmt& stmt, Body& out) {
   const VariableKind kind = stmt.kind == ast::StmtKind::kVar ? VariableKind::kVar : VariableKind::kLet;
   const Type* type = stmt.type != nullptr ? analysis_.resolve(stmt.type, context_) : nullptr;
   hir::Stmt* made = analysis_.make(StmtKind::kLet, stmt.range);
-  const Type* given = nullptr;
   if (stmt.value != nullptr) {
     if (type != nullptr && type->is(TypeKind::kFixedArray)) {
       error(stmt.value->range, "a fixed array starts at zero and takes no initial value")
@@ -89,16 +88,14 @@ void BodyChecker::variable(const ast::Stmt& stmt, Body& out) {
       type = error_type();
     }
     E value = this->value(*stmt.value, type);
-    given = value->type;
     if (type != nullptr) {
       value = coerce(value, type, stmt.value->range);
-      if (value->type->is(TypeKind::kError)) given = nullptr;
-    } else if (given->is(TypeKind::kNull)) {
+    } else if (value->type->is(TypeKind::kNull)) {
       error(stmt.value->range, "the type of '{}' is not known: it starts as null", stmt.name.text)
           .help("write its type: `{} {}: T? = null;`", kind == VariableKind::kVar ? "var" : "let", stmt.name.text);
       type = error_type();
     } else {
-      type = given;
+      type = value->type;
     }
     made->value = value;
   } else if (!has_zero(type) && !type->is(TypeKind::kFixedArray)) {
@@ -109,7 +106,6 @@ void BodyChecker::variable(const ast::Stmt& stmt, Body& out) {
   }
   Variable* declared = declare(stmt.name, type, kind);
   made->local = declared->local;
-  if (given != nullptr) assigned(declared, given);
   if (!type->is(TypeKind::kError)) out.push_back(made);
 }
 

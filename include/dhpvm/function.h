@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <type_traits>
 #include <utility>
 
 #include "dhpvm/detail/call.h"
@@ -25,7 +26,7 @@ class Function<R(Args...)> {
   // Runs the function to its end. An error is a trap, with the program's stack; the isolate can be used
   // afterwards. Or an argument that cannot be passed: kInvalidArgument, kBadCast for an Object of another
   // isolate or class. A null result where R is not Object: kNullReference.
-  Result<R> operator()(const Args&... arguments) const {
+  Result<R> operator()(const std::remove_cvref_t<Args>&... arguments) const {
     return call(std::index_sequence_for<Args...>(), arguments...);
   }
 
@@ -34,10 +35,10 @@ class Function<R(Args...)> {
   static detail::HostSignature signature() { return {Parameters::kTypes, detail::ResultLayout<R>::kTypes}; }
 
  private:
-  using Parameters = detail::Layout<Args...>;
+  using Parameters = detail::Layout<std::remove_cvref_t<Args>...>;
 
   template <std::size_t... I>
-  Result<R> call(std::index_sequence<I...>, const Args&... arguments) const {
+  Result<R> call(std::index_sequence<I...>, const std::remove_cvref_t<Args>&... arguments) const {
     detail::Call call(*target_);
     if (call.has_windows()) [[likely]] {
       Status status;

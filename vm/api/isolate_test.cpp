@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+// Limits, consoles, main functions, and several threads.
+#include <atomic>
+#include <thread>
+
+#include "vm/api/test_program.h"
+
+namespace dhpvm {
+namespace {
+
+using namespace std::chrono_literals;
+
+TEST(Limits, FuelEndsInATrapAndCanBeRefilled) {
+  const TestHost host;
+  Isolate isolate = host.isolate({.limits = {.fuel = 10'000}});
+  const auto spin = need(isolate.function<void()>("spin"));
+  const auto trap = spin();
+  EXPECT_EQ(trap.error().code(), ErrorCode::kOutOfFuel);
+  ASSERT_EQ(trap.error().frames().size(), 1u);
+  EXPECT_EQ(trap.error().frames()[0].line, 40u);
+  EXPECT_EQ(isolate.fuel_left(), 0u);
+  EXPECT_EQ(isolate.statistics().fuel_used, 10'000u);
+  isolate.set_fuel(500);
+  EXPECT_EQ(spin().error().code(), ErrorCode::kOutOfFuel);
+  EXPECT_EQ(isolate.statistics().fuel_used, 10'500u);
+}
+
+TEST(Limits, DeadlineEndsInATrap) {
+  const TestHost host;
+  Isolate isolate = host.isolate({.limits = {.deadline = 5ms}});
+  EXPECT_EQ(need(isolate.function<void()>("spin"))().error().code(), ErrorCode::kDeadline);
+  // The next call has a deadline of its own.
+  EXPECT_TRUE(need(isolate.function<void()>("empty"))().ok());
+  isolate.set_deadline(1ms);
+  EXPECT_EQ(need(isolate.function<void()>("spin"))().error().code(), ErrorCode::kDeadline);
+}
+
+TEST(Limits, StackHeapAndOffHeapEndInTraps) {
+  const TestHost host;
+  const Isolate isolate =
+      host.isolate({.limits = {.heap_bytes = 8 << 20, .off_heap_bytes = 8 << 20, .stack_bytes = 1 << 20}});
+  EXPECT_EQ(need(isolate.function<std::int64_t(std::int64_t)>("recurse"))(0).error().code(),
+            ErrorCode::kStackOverflow);
+  EXPECT_EQ(need(isolate.function<void()>("fill_heap"))().error().code(), ErrorCode::kOutOfMemory);
+  const auto big = need(isolate.function<std::int64_t(std::int64_t)>("big"));
+  EXPECT_EQ(need(big(100'000)), 100'000);
+  EXPECT_EQ(big(2'000'000).error().code(), ErrorCode::kOffHeapExhausted);
+  EXPECT_EQ(big(INT64_MAX).error().code(), ErrorCode::kNegativeLength);
+  EXPECT_EQ(need(isolate.function<std::string(std::string_view)>("greet"))("again").value_or(""),
+            "Hello, again");
+}
+
+TEST(Interrupt, StopsARunningCallFromAnotherThread) {
+  const TestHost host;
+  const Isolate isolate = host.isolate();
+  const auto spin = need(isolate.function<void()>("spin"));
+  std::thread other([&isolate] {
+    std::this_thread::sleep_for(20ms);
+    isolate.interrupt();
+  });
+  const auto trap = spin();
+  other.join();
+  EXPECT_EQ(trap.error().code(), ErrorCode::kInterrupted);
+  EXPECT_TRUE(need(isolate.function<void()>("empty"))().ok());
+}
+
+TEST(Console, OutputArrivesInOrderAndWhenTheCallEnds) {
+  const TestHost host;
+  const Isolate isolate = host.isolate();
+  const auto print = need(isolate.function<void(std::string_view)>("print"));
+  ASSERT_TRUE(print("one ").ok());
+  EXPECT_EQ(host.output, "one ");
+  ASSERT_TRUE(print(std::string(100'000, 'x')).ok());
+  EXPECT_EQ(host.output.size(), 100'004u);
+  ASSERT_TRUE(need(isolate.function<void(std::string_view)>("print_error"))("oh").ok());
+  EXPECT_EQ(host.errors, "oh");
+}
+
+TEST(Console, EachIsolateMayHaveItsOwn) {
+  const TestHost host;
+  std::string own;
+  std::string_view input = "first\r\nsecond\n\nlast";
+  const Isolate isolate =
+      host.isolate({.standard_output = TestHost::collect(&own),
+                    .standard_input = [&input](std::span<char> into) -> Result<std::size_t> {
+                      // Three bytes at a time: lines must not depend on how input arrives.
+                      const std::size_t count = std::min<std::size_t>({3, into.size(), input.size()});
+                      input.copy(into.data(), count);
+                      input.remove_prefix(count);
+                      return count;
+                    }});
+  ASSERT_TRUE(need(isolate.function<void(std::string_view)>("print"))("here").ok());
+  EXPECT_EQ(own, "here");
+  EXPECT_EQ(host.output, "");
+  const auto read_line = need(isolate.function<Object()>("read_line"));
+  for (const char* line : {"first", "second", "", "last"}) EXPECT_EQ(need(need(read_line()).text()), line);
+  EXPECT_FALSE(need(read_line()));
+  EXPECT_FALSE(need(read_line()));
+}
+
+TEST(Console, FailedOutputIsReportedAsWhatItIs) {
+  const TestHost host;
+  int writes = 0;
+  const Isolate isolate = host.isolate({.standard_output = [&writes](std::string_view) -> Status {
+    ++writes;
+    return Error(ErrorCode::kIo, "the disk is full");
+  }});
+  const auto print = need(isolate.function<void(std::string_view)>("print"));
+  const auto at_the_end = print("x");
+  EXPECT_EQ(at_the_end.error().code(), ErrorCode::kIo);
+  EXPECT_EQ(at_the_end.error().message(), "the disk is full");
+  const auto within = print(std::string(100'000, 'x'));
+  EXPECT_EQ(within.error().code(), ErrorCode::kIo);
+  EXPECT_EQ(writes, 2);
+  // Nothing of it is left for calls that do not print.
+  EXPECT_TRUE(need(isolate.function<void()>("empty"))().ok());
+}
+
+TEST(RunMain, PassesArgumentsAndReturnsTheResult) {
+  const TestHost host;
+  Isolate isolate = host.isolate({.gc_stress = 1});
+  const std::vector<std::string> arguments{"a", "", "longer argument"};
+  EXPECT_EQ(need(isolate.run_main(arguments)), 3);
+  EXPECT_EQ(host.output, "alonger argument");
+  EXPECT_EQ(need(isolate.run_main()), 0);
+}
+
+Result<int> run(std::string_view main) {
+  const Engine engine;
+  const std::string program =
+      "module 1.0\ntype string str\ntype resource resource\nimport os.exit(i32)\n" + std::string(main);
+  Isolate isolate = need(Isolate::create(need(Module::assemble(engine, program))));
+  return isolate.run_main();
+}
+
+TEST(RunMain, TakesEveryFormOfMain) {
+  EXPECT_EQ(need(run("function main() registers 0 0\n  return\nend\nentry main\n")), 0);
+  EXPECT_EQ(need(run("function main() -> i32 registers 1 0\n  imm p0, -7\n  return\nend\nentry main\n")), -7);
+  EXPECT_EQ(run("function f() registers 0 0\n  return\nend\n").error().code(), ErrorCode::kNotFound);
+  EXPECT_EQ(run("function main() registers 0 0\n  trap kUserTrap\nend\nentry main\n").error().code(),
+            ErrorCode::kUserTrap);
+}
+
+TEST(RunMain, ExitEndsTheProgramWithItsCode) {
+  EXPECT_EQ(need(run("function main() registers 1 0\n  imm p0, 42\n  call.native p0, r0, os.exit\n  trap "
+                     "kUserTrap\nend\nentry main\n")),
+            42);
+  // Outside of main it is an error that says so.
+  const TestHost host;
+  const Isolate isolate = host.isolate();
+  const auto left = need(isolate.function<void(std::int32_t)>("leave"))(5);
+  EXPECT_EQ(left.error().code(), ErrorCode::kInterrupted);
+  EXPECT_NE(left.error().message().find("exit code 5"), std::string::npos);
+}
+
+TEST(Threads, IsolatesOfOneModuleRunInParallel) {
+  TestHost host;
+  std::atomic<std::int64_t> calls = 0;
+  host.define("host.call", [&calls](std::int64_t x) {
+    ++calls;
+    return x + 1;
+  });
+  const Module module = host.module();
+  std::vector<std::thread> threads;
+  std::atomic<int> right = 0;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      const Isolate isolate = need(Isolate::create(module, {.gc_stress = 5}));
+      const auto call = need(isolate.function<std::int64_t(std::int64_t)>("host_call"));
+      const auto greet = need(isolate.function<std::string(std::string_view)>("greet"));
+      for (int i = 0; i < 200; ++i) {
+        if (call(i).value_or(0) == i + 1 &&
+            greet(std::to_string(t)).value_or("") == "Hello, " + std::to_string(t))
+          ++right;
+      }
+    });
+  }
+  // Definitions may come at any time; they do not reach modules that are bound already.
+  for (int i = 0; i < 50; ++i) host.define("host.late" + std::to_string(i), [] {});
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(right, 800);
+  EXPECT_EQ(calls, 800);
+}
+
+TEST(Threads, AnIsolateMovesBetweenThreads) {
+  const TestHost host;
+  Isolate isolate = host.isolate();
+  for (int i = 0; i < 3; ++i) {
+    std::thread([&isolate] {
+      EXPECT_EQ(need(need(isolate.function<std::string(std::string_view)>("greet"))("you")), "Hello, you");
+    }).join();
+  }
+}
+
+TEST(Statistics, CountWhatHappened) {
+  const TestHost host;
+  Isolate isolate = host.isolate();
+  const auto bytes = need(isolate.function<std::vector<std::uint8_t>(std::int64_t)>("bytes"));
+  ASSERT_TRUE(bytes(1000).ok());
+  isolate.collect();
+  const Statistics statistics = isolate.statistics();
+  EXPECT_EQ(statistics.host_calls, 1u);
+  EXPECT_EQ(statistics.full_collections, 1u);
+  EXPECT_GE(statistics.bytes_allocated, 1000u);
+  EXPECT_GE(statistics.fuel_used, 999u);
+}
+
+}  // namespace
+}  // namespace dhpvm
