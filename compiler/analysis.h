@@ -9,6 +9,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -155,7 +156,7 @@ class Analysis {
   std::set<std::pair<std::pair<std::uint32_t, std::uint32_t>, std::string>> reported_;
   std::deque<Diagnostic> swallowed_;
   std::vector<PendingKernel> kernels_;
-  std::map<const void*, SourceRange> ranges_;
+  std::unordered_map<const void*, SourceRange> ranges_;
 };
 
 // Checks that the body of a parallel loop, and every function it calls, is pure (purity.cpp), and looks for
