@@ -47,6 +47,7 @@ enum class ExprKind : std::uint8_t {
   kConditional,   // operands[0] ? operands[1] : operands[2]; type may be void
   kBlock,         // statements, then the value operands[0] (absent when void); locals are scoped to it
   kConvert,       // operands[0] to the number type `type` (from number or bool)
+  kBitCast,       // operands[0], a number, as the number type `type` of the same size with the same bits
   kWrap,          // operands[0] of type T to T? (nothing to do for references)
   kUnwrap,        // operands[0] of type T? known to be non-null (narrowed) to T: no check
   kCheckNonNull,  // `x!`: T? to T, traps kNullReference

@@ -9,6 +9,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/error.h"
 #include "base/file.h"
 #include "compiler/parser.h"
 #include "compiler/spelling.h"
@@ -35,6 +36,13 @@ std::string dotted(const ast::Import& import) {
 
 SourceRange path_range(const ast::Import& import) {
   return join(import.path.front().range, import.path.back().range);
+}
+
+// A file that is not there is no mistake yet: the next folder may have it.
+Result<std::string> read_module(const std::string& path) {
+  std::error_code code;
+  if (!fs::exists(path, code)) return error(ErrorCode::kNotFound, "there is no file '{}'", path);
+  return read_text_file(path);
 }
 
 class Loader {
@@ -103,7 +111,7 @@ class Loader {
       const fs::path path = (fs::path(candidate) / relative).lexically_normal();
       const std::string key = path.string();
       if (const auto known = by_path_.find(key); known != by_path_.end()) return known->second;
-      Result<std::string> text = options_.read ? options_.read(key) : read_text_file(key);
+      Result<std::string> text = options_.read ? options_.read(key) : read_module(key);
       if (text.ok() && text->size() < SourceManager::kMaxFileBytes) {
         // Registered before it is parsed any further, so that a circle finds it.
         const std::string own_folder = path.has_parent_path() ? path.parent_path().string() : ".";

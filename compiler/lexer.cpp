@@ -259,6 +259,8 @@ void Lexer::bad_character() {
   }
   if (starts_foreign_word(text_.substr(begin))) return foreign_word(begin);
   diagnostics_.error(range(begin, pos_), "`{}` means nothing in this language", text).help("remove it");
+  // In its place, so that the parser does not report the operator or operand that may have been meant.
+  push(TokenKind::kError, begin);
 }
 
 // One message for the whole word, which then stands for the name that was meant, so that the parser does not

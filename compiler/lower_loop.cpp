@@ -127,7 +127,11 @@ void FunctionLowering::for_inclusive(const Stmt& s, Register index) {
   const LabelId next = code_.new_label();
   const LabelId exit = code_.new_label();
   code_.branch(Op::kJLtI64, last, index, exit);
+  const LabelId last_round = code_.new_label();
+  code_.load(limit, std::numeric_limits<std::int64_t>::min());
+  code_.branch(Op::kJEqI64, index, last, last_round);
   code_.move_primitive(limit, last);
+  code_.bind(last_round);
   code_.begin_loop();
   code_.bind(body);
   loop_body(s, index, exit, next);

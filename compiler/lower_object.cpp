@@ -113,7 +113,8 @@ void FunctionLowering::array_literal(const Expr& e, Target target) {
 
 void FunctionLowering::make_closure(const Expr& e, Target target) {
   const hir::Function& function = *e.function;
-  const std::uint32_t type = module_.closure_class(function);
+  const std::uint32_t type = e.kind == ExprKind::kClosure ? module_.closure_class(function)
+                                                          : module_.function_value_class(function, e.type);
   // As long as it has its own type; the value is the function type.
   const Register object = registers_.reference();
   code_.emit(Op::kNew, object, 0, 0, type);

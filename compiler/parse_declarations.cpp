@@ -24,13 +24,9 @@ void Parser::declaration() {
     case TokenKind::kStruct:
     case TokenKind::kClass:
     case TokenKind::kInterface: return type_declaration();
-    case TokenKind::kFn: module_->functions.push_back(function(Where::kTopLevel)); return;
+    case TokenKind::kFn: module_->functions.push_back(function(Body::kRequired)); return;
     case TokenKind::kExtern: module_->functions.push_back(native_function(ast::Linkage::kExtern)); return;
     case TokenKind::kIntrinsic:
-      if (!options_.is_stdlib) {
-        slip(range(), "`intrinsic` is for the standard library")
-            .help("declare functions of the host with `extern`");
-      }
       module_->functions.push_back(native_function(ast::Linkage::kIntrinsic));
       return;
     case TokenKind::kSemicolon:
@@ -49,7 +45,7 @@ void Parser::declaration() {
 void Parser::foreign_top_level() {
   if (is_function_word(text()) && at(TokenKind::kIdentifier) && kind(1) == TokenKind::kIdentifier) {
     slip(range(), "functions are declared with `fn`").help("write `fn {}`", text(1));
-    module_->functions.push_back(function(Where::kTopLevel));
+    module_->functions.push_back(function(Body::kRequired));
     return;
   }
   if (at(TokenKind::kLet) || at(TokenKind::kVar)) {
@@ -137,7 +133,12 @@ void Parser::constant() {
   node.range = range();
   advance();
   node.name = expect_name("the name of a constant");
-  if (!panic_ && accept(TokenKind::kColon)) node.type = type();
+  if (!panic_ && accept(TokenKind::kColon)) {
+    node.type = type();
+  } else if (!panic_ && type_without_colon()) {
+    slip(gap(), "expected `:` before the type").help("write `const {}: {}`", node.name.text, text());
+    node.type = type();
+  }
   if (!panic_ && !accept(TokenKind::kEqual)) {
     error(range(), "expected `=` after the constant's name, found {}", found())
         .help("write `const {} = 42;`", node.name.empty() ? "N" : node.name.text);
@@ -184,13 +185,13 @@ ast::Function* Parser::native_function(ast::Linkage linkage) {
   return &node;
 }
 
-ast::Function* Parser::function(Where where) {
+ast::Function* Parser::function(Body expected) {
   ast::Function& node = module_->function_nodes.emplace_back();
   node.range = range();
   advance();  // fn, or what stands for it elsewhere
   node.name = expect_name("the name of a function");
   if (!panic_) signature(node);
-  if (!panic_) function_body(node, where);
+  if (!panic_) function_body(node, expected);
   if (panic_ && recover_to_brace()) {
     // A mistake in the head; the body may hold others.
     node.body = block();
@@ -243,9 +244,9 @@ void Parser::result_type(ast::Function& node) {
   node.result = type();
 }
 
-void Parser::function_body(ast::Function& node, Where where) {
+void Parser::function_body(ast::Function& node, Body expected) {
   const bool has_body = at(TokenKind::kLeftBrace) || at(TokenKind::kFatArrow);
-  if (where == Where::kInterface) {
+  if (expected == Body::kAbsent) {
     if (has_body) {
       slip(range(), "a function of an interface has no body").help("write `;`; the classes have the bodies");
     } else {
@@ -325,8 +326,9 @@ bool Parser::parameter(std::vector<ast::Parameter>& list, bool types_required) {
       at(TokenKind::kIdentifier) || at(TokenKind::kLeftBracket) ? end_of_type(pos_) : kNoType;
   if (end != kNoType && stream_.tokens[end].kind == TokenKind::kIdentifier) {
     const TokenKind after = stream_.tokens[end + 1].kind;
-    const bool type_first =
+    const bool ends_parameter =
         after == TokenKind::kComma || after == TokenKind::kRightParen || after == TokenKind::kEqual;
+    const bool type_first = ends_parameter && !is_type_word(stream_.tokens[end]);
     if (type_first) {
       const SourceRange begin = range();
       const std::string_view name =
@@ -344,6 +346,9 @@ bool Parser::parameter(std::vector<ast::Parameter>& list, bool types_required) {
   node.name = expect_name("the name of a parameter");
   if (panic_) return false;
   if (accept(TokenKind::kColon)) {
+    node.type = type();
+  } else if (at(TokenKind::kIdentifier) && is_type_word(token())) {
+    slip(gap(), "expected `:` before the type").help("write `{}: {}`", node.name.text, text());
     node.type = type();
   } else if (types_required) {
     slip(node.name.range, "the parameter `{}` has no type", node.name.text)

@@ -164,9 +164,11 @@ ast::Expr* Parser::bracketed() {
   while (!at(TokenKind::kRightBracket) && !at(TokenKind::kEnd)) {
     node->operands.push_back(inner_expression());
     if (panic_) return finish(node);
-    if (at(TokenKind::kSemicolon)) {
-      error(range(), "an array of equal elements is made by a call").help("write `[i64](n, fill: 0)`");
-      return finish(node);
+    if (at(TokenKind::kSemicolon) && kind(1) == TokenKind::kInt) {  // [0; 10]
+      slip(range(), "an array of equal elements is made by a call").help("write `[i64](n, fill: 0)`");
+      advance();
+      inner_expression();
+      break;
     }
     if (at(TokenKind::kFor)) {
       error(range(), "there are no comprehensions")
@@ -283,12 +285,17 @@ void Parser::format_hole(ast::FormatPart& part) {
     }
     advance();
   }
-  if (!at(TokenKind::kFormatClose) && !panic_) {
-    auto& problem = error(range(), "expected `}}` after the expression, found {}", found());
-    if (at(TokenKind::kEqual)) problem.help("write the name into the text: `x = {{x}}`");
-  }
-  // A mistake inside the braces ends with them.
+  const bool unread = !at(TokenKind::kFormatClose) && !at(TokenKind::kError) && !panic_;
+  const SourceRange where = range();
+  const std::string what = found();
+  const bool debug_form = at(TokenKind::kEqual);
+  // A mistake inside the braces ends with them. Braces that the lexer had to close have been reported.
   skip_to_hole_end();
+  const bool closed = previous().begin != previous().end;
+  if (unread && closed) {
+    auto& problem = slip(where, "expected `}}` after the expression, found {}", what);
+    if (debug_form) problem.help("write the name into the text: `x = {{x}}`");
+  }
   panic_ = panic_before;
 }
 

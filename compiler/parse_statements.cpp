@@ -14,9 +14,11 @@ ast::Stmt* Parser::block() {
   ast::Stmt* node = make(StmtKind::kBlock, range());
   const SourceRange open = range();
   if (!expect(TokenKind::kLeftBrace, "here")) return node;
-  const bool outer = std::exchange(arrow_closures_, true);
+  const bool outer_arrows = std::exchange(arrow_closures_, true);
+  const bool outer_body = std::exchange(in_body_, true);
   block_contents(node, open);
-  arrow_closures_ = outer;
+  arrow_closures_ = outer_arrows;
+  in_body_ = outer_body;
   return finish(node);
 }
 
@@ -28,6 +30,8 @@ void Parser::block_contents(ast::Stmt* node, SourceRange open) {
     if (pos_ == before && !at(TokenKind::kRightBrace) && !declaration_at_margin()) advance();
   }
   if (accept(TokenKind::kRightBrace)) return;
+  // Functions that followed may have been read as statements.
+  module_->is_complete = false;
   // Blame the brace, not the place where its absence shows, which may be far away.
   error(open, "this `{{` is not closed").note(range(), "{} is reached without its `}}`", found());
 }
@@ -128,6 +132,9 @@ ast::Stmt* Parser::statement_by_word() {
     const bool is_do = at_word("do");
     advance();
     ast::Stmt* contents = block();
+    while (!panic_ && (at_word("catch") || at_word("except") || at_word("finally"))) {
+      if (recover_to_brace()) block();  // said already
+    }
     if (is_do && at(TokenKind::kWhile) && !panic_) {
       // The `while (c);` that ends it.
       advance();
@@ -163,25 +170,27 @@ ast::Stmt* Parser::statement_by_word() {
 
 ast::Stmt* Parser::foreign_declaration(std::uint32_t name_index) {
   const SourceRange begin = range();
-  const std::string_view word = text();
-  const Token& name = stream_.tokens[name_index];
-  const std::string_view name_text = source_.substr(name.begin, name.end - name.begin);
-  const TokenKind after = stream_.tokens[name_index + 1].kind;
-  const std::string_view meant = variable_word(word);
-  auto& problem = slip({file_, begin.begin, name.end}, "a variable is declared with `let` or `var`");
-  const bool type_known = meant.empty();
-  std::string_view type_text = source_.substr(begin.begin, stream_.tokens[name_index - 1].end - begin.begin);
-  if (const std::string_view here = type_for_foreign(type_text); !here.empty()) type_text = here;
-  if (after == TokenKind::kSemicolon) {
-    problem.help("write `var {}: {};`", name_text, type_known ? type_text : "type");
-  } else if (type_known) {
-    problem.help("write `let {} = ...;`, or `var {}: {} = ...;` if it changes", name_text, name_text,
-                 type_text);
+  const std::string_view meant = variable_word(text());
+  const Token& name_token = stream_.tokens[name_index];
+  const std::string_view name = source_.substr(name_token.begin, name_token.end - name_token.begin);
+  const bool has_value = stream_.tokens[name_index + 1].kind != TokenKind::kSemicolon;
+  const std::uint32_t type_end = stream_.tokens[name_index - 1].end;
+  std::string_view type_text = source_.substr(begin.begin, type_end - begin.begin);
+  const std::string_view translated = type_for_foreign(type_text);
+
+  auto& problem = slip({file_, begin.begin, name_token.end}, "a variable is declared with `let` or `var`");
+  if (!translated.empty()) type_text = translated;
+  if (!meant.empty()) {
+    problem.help("write `{} {}{}`", meant, name, has_value ? " = ..." : ": type = ...");
+  } else if (has_value) {
+    problem.help("write `let {} = ...;`, or `var {}: {} = ...;` if it changes", name, name, type_text);
   } else {
-    problem.help("write `{} {} ...`", meant, name_text);
+    problem.help("write `var {}: {};`", name, type_text);
   }
+  // A type of another language is unknown here, which need not be said as well.
+  ast::Type* known_type = meant.empty() && translated.empty() ? type() : error_type();
   while (pos_ < name_index) advance();
-  return variable(StmtKind::kVar, begin);
+  return variable(StmtKind::kVar, begin, has_value ? nullptr : known_type);
 }
 
 ast::Stmt* Parser::misplaced_declaration() {
@@ -191,9 +200,11 @@ ast::Stmt* Parser::misplaced_declaration() {
   if (is_function) {
     slip(range(), "functions are declared at the top level of a file, or in a type")
         .help("write `let {} = fn(...) {{ ... }};` for a function inside a function", text(1));
-    // Read it as what it is, so that its body is looked at too.
-    function(Where::kStatement);
-    return error_stmt();
+    // Read it as what it is, so that its body is looked at too, and leave its name behind.
+    ast::Stmt* node = make(StmtKind::kLet, begin);
+    node->name = function(Body::kRequired)->name;
+    node->value = error_expr();
+    return node->name.empty() ? error_stmt() : finish(node);
   }
   auto& problem = error(begin, "`{}` stands at the top level of a file only", word);
   if (at(TokenKind::kConst)) problem.help("write `let` for a value that does not change");
@@ -213,9 +224,10 @@ ast::Stmt* Parser::let() {
   return variable(StmtKind::kLet, begin);
 }
 
-// After `let` or `var`.
-ast::Stmt* Parser::variable(StmtKind kind_of_variable, SourceRange begin) {
+// After `let` or `var`. `known_type` was read already, or is null.
+ast::Stmt* Parser::variable(StmtKind kind_of_variable, SourceRange begin, ast::Type* known_type) {
   ast::Stmt* node = make(kind_of_variable, begin);
+  node->type = known_type;
   const std::string_view word = kind_of_variable == StmtKind::kLet ? "let" : "var";
   if (at(TokenKind::kLeftParen) || at(TokenKind::kLeftBracket)) {
     error(range(), "a `{}` declares one variable", word)
@@ -229,13 +241,9 @@ ast::Stmt* Parser::variable(StmtKind kind_of_variable, SourceRange begin) {
     advance();
   } else if (!panic_ && accept(TokenKind::kColon)) {
     node->type = type();
-  } else if (!panic_ && at(TokenKind::kIdentifier) && !token().first_on_line) {
-    const std::uint32_t end = end_of_type(pos_);
-    const TokenKind next = end == kNoType ? TokenKind::kEnd : stream_.tokens[end].kind;
-    if (next == TokenKind::kEqual || next == TokenKind::kSemicolon) {
-      slip(gap(), "expected `:` before the type").help("write `{} {}: {}`", word, node->name.text, text());
-      node->type = type();
-    }
+  } else if (!panic_ && type_without_colon()) {
+    slip(gap(), "expected `:` before the type").help("write `{} {}: {}`", word, node->name.text, text());
+    node->type = type();
   }
   if (!panic_ && at(TokenKind::kEqualEqual)) {
     slip(range(), "`==` compares").help("write `=`");

@@ -20,17 +20,15 @@ std::string_view word_of(TypeDeclKind kind) {
 
 }  // namespace
 
+Parser::Body Parser::body_of_methods(TypeDeclKind kind) {
+  return kind == TypeDeclKind::kInterface ? Body::kAbsent : Body::kRequired;
+}
+
 void Parser::type_declaration() {
   ast::TypeDecl& decl = module_->type_decls.emplace_back();
   decl.range = range();
-  Where where = Where::kStruct;
-  if (at(TokenKind::kClass)) {
-    decl.kind = TypeDeclKind::kClass;
-    where = Where::kClass;
-  } else if (at(TokenKind::kInterface)) {
-    decl.kind = TypeDeclKind::kInterface;
-    where = Where::kInterface;
-  }
+  if (at(TokenKind::kClass)) decl.kind = TypeDeclKind::kClass;
+  if (at(TokenKind::kInterface)) decl.kind = TypeDeclKind::kInterface;
   advance();
   decl.name = expect_name("the name of a type");
   if (!decl.name.empty()) module_->types.push_back(&decl);
@@ -49,7 +47,7 @@ void Parser::type_declaration() {
   const auto another_type = [&] { return declaration_at_margin() && !at(TokenKind::kFn); };
   while (!at(TokenKind::kRightBrace) && !at(TokenKind::kEnd) && !another_type()) {
     const std::uint32_t before = pos_;
-    member_declaration(decl, where);
+    member_declaration(decl);
     if (panic_) {
       const bool margin = declaration_at_margin();
       synchronise_statement();
@@ -92,10 +90,10 @@ void Parser::base_types(ast::TypeDecl& decl) {
   } while (!panic_ && accept(TokenKind::kComma));
 }
 
-void Parser::member_declaration(ast::TypeDecl& decl, Where where) {
+void Parser::member_declaration(ast::TypeDecl& decl) {
   skip_modifiers();
   switch (kind()) {
-    case TokenKind::kFn: decl.methods.push_back(function(where)); return;
+    case TokenKind::kFn: decl.methods.push_back(function(body_of_methods(decl.kind))); return;
     case TokenKind::kInit: init(decl); return;
     case TokenKind::kLet:
       advance();
@@ -142,7 +140,7 @@ bool Parser::foreign_member(ast::TypeDecl& decl) {
   }
   if (is_function_word(text()) && kind(1) == TokenKind::kIdentifier) {
     slip(range(), "functions are declared with `fn`").help("write `fn {}`", text(1));
-    decl.methods.push_back(function(Where::kClass));
+    decl.methods.push_back(function(body_of_methods(decl.kind)));
     return true;
   }
   const bool constructor =
@@ -159,8 +157,7 @@ bool Parser::foreign_member(ast::TypeDecl& decl) {
     node.range = range();
     node.name = take_name();
     signature(node);
-    if (!panic_)
-      function_body(node, decl.kind == TypeDeclKind::kInterface ? Where::kInterface : Where::kClass);
+    if (!panic_) function_body(node, body_of_methods(decl.kind));
     if (panic_ && recover_to_brace()) node.body = block();
     node.range = since(node.range);
     if (height(node) > ast::kMaxDepth) node.body = nullptr;
@@ -173,6 +170,7 @@ bool Parser::foreign_member(ast::TypeDecl& decl) {
       stream_.tokens[end].first_on_line) {
     return false;
   }
+  if (is_type_word(stream_.tokens[end])) return false;  // `x i64;`
   ast::Field node;
   node.range = range();
   node.type = type();
@@ -234,9 +232,11 @@ void Parser::field(ast::TypeDecl& decl, bool immutable) {
   } else {
     const std::uint32_t end = at(TokenKind::kEqual) ? kNoType : end_of_type(pos_);
     const bool type_follows = end != kNoType && !token().first_on_line;
-    auto& problem =
-        slip(type_follows ? gap() : node.name.range, "the field `{}` has no type", node.name.text);
-    problem.help("write `{}: {};`", node.name.text, type_follows ? text() : "type");
+    if (type_follows) {
+      slip(gap(), "expected `:` before the type").help("write `{}: {};`", node.name.text, text());
+    } else {
+      slip(node.name.range, "the field `{}` has no type", node.name.text).help("write `{}: type;`", node.name.text);
+    }
     node.type = type_follows ? type() : error_type();
   }
   if (!panic_ && accept(TokenKind::kEqual)) node.fallback = expression();

@@ -164,6 +164,21 @@ std::vector<ast::TypeParameter> Parser::type_parameters() {
   return list;
 }
 
+// At the `i64` of `let x i64 = 3;`.
+bool Parser::type_without_colon() const {
+  if (!at(TokenKind::kIdentifier) || token().first_on_line) return false;
+  const std::uint32_t end = end_of_type(pos_);
+  if (end == kNoType) return false;
+  const TokenKind next = stream_.tokens[end].kind;
+  return next == TokenKind::kEqual || next == TokenKind::kSemicolon;
+}
+
+// Whether a token names a type, here or in another language, in all likelihood.
+bool Parser::is_type_word(const Token& t) const {
+  const std::string_view word = source_.substr(t.begin, t.end - t.begin);
+  return is_primitive_type_name(word) || !type_for_foreign(word).empty();
+}
+
 // ------------------------------------------------------------------------------------------- look-ahead
 
 namespace {

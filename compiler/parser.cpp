@@ -101,7 +101,7 @@ bool Parser::expect(TokenKind k, std::string_view after) {
 }
 
 void Parser::expect_semicolon(std::string_view after) {
-  if (accept(TokenKind::kSemicolon) || panic_) return;
+  if (panic_ || accept(TokenKind::kSemicolon)) return;  // in a panic it is where reading goes on
   const bool simply_missing = token().first_on_line || at(TokenKind::kRightBrace) || at(TokenKind::kEnd);
   if (simply_missing) {
     slip(gap(), "expected `;` after {}", after).help("write `;` here");
@@ -162,18 +162,31 @@ std::string Parser::found() const {
 // ----------------------------------------------------------------------------------- errors and recovery
 
 Diagnostic& Parser::report(SourceRange where, std::string message, bool panic) {
-  const bool reported_by_lexer = panic && at(TokenKind::kError);
+  const bool reported_by_lexer = (panic && at(TokenKind::kError)) || after_broken_string();
   const bool say = !panic_ && !given_up_ && !reported_by_lexer;
-  if (panic) panic_ = true;
+  if (panic) {
+    panic_ = true;
+    if (!in_body_) module_->is_complete = false;
+  }
   if (say) return diagnostics_.add(Severity::kError, where, std::move(message));
   unsaid_ = {};
   return unsaid_;
+}
+
+// At the start of the line after a string that was not closed, and so took the rest of its line with it.
+bool Parser::after_broken_string() const {
+  if (!token().first_on_line || pos_ == 0) return false;
+  const Token& last = stream_.tokens[pos_ - 1];
+  if (last.kind == TokenKind::kFormatEnd) return last.begin == last.end;
+  return last.kind == TokenKind::kString &&
+         (last.end - last.begin == 1 || source_[last.end - 1] != source_[last.begin]);
 }
 
 void Parser::too_deep(SourceRange where) {
   if (given_up_) return;
   slip(where, "this is nested more than {} levels deep", ast::kMaxDepth)
       .help("give inner parts names: variables for expressions, functions for blocks");
+  module_->is_complete = false;
   // Deeper levels could only repeat this, and outer ones would complain about brackets that are not read.
   given_up_ = true;
   is_split_ = false;
@@ -270,6 +283,7 @@ void Parser::synchronise_statement() {
   while (!at(TokenKind::kEnd)) {
     // The panic goes on: every enclosing block ends here too, and one message about that is enough.
     if (declaration_at_margin()) return;
+    if (after_broken_string()) break;
     if (accept(TokenKind::kSemicolon) || at(TokenKind::kRightBrace)) break;
     if (token().first_on_line && begins_statement(kind())) break;
     const bool braces = at(TokenKind::kLeftBrace);

@@ -15,7 +15,7 @@ namespace dhpvm::compiler {
 
 struct ParseOptions {
   std::string module_path;  // "geometry.shapes"; empty for the root file
-  bool is_stdlib = false;   // allows `intrinsic`
+  bool is_stdlib = false;   // noted in the Module
 };
 
 std::unique_ptr<ast::Module> parse(const SourceManager& sources, std::uint32_t file,

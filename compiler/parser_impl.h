@@ -32,8 +32,8 @@ class Parser {
   std::unique_ptr<ast::Module> run();
 
  private:
-  // What a function declaration stands in: decides which parts it may and must have.
-  enum class Where : std::uint8_t { kTopLevel, kStruct, kClass, kInterface, kStatement };
+  // Whether a function declaration has a body: only those of interfaces have none.
+  enum class Body : std::uint8_t { kRequired, kAbsent };
   // In `x as T < y` the `<` is an operator unless it reads as type arguments to its `>`.
   enum class TypePlace : std::uint8_t { kDeclaration, kExpression };
 
@@ -82,6 +82,7 @@ class Parser {
     return report(where, fmt::format(format, std::forward<Args>(args)...), false);
   }
   Diagnostic& report(SourceRange where, std::string message, bool panic);
+  bool after_broken_string() const;
   void too_deep(SourceRange where);
   bool declaration_at_margin() const;  // a declaration at the start of a line without indentation
   bool margin_declaration(const Token& t, TokenKind next) const;
@@ -113,6 +114,8 @@ class Parser {
   ast::Type* function_type();
   std::vector<ast::Type*> type_arguments();
   std::vector<ast::TypeParameter> type_parameters();
+  bool type_without_colon() const;
+  bool is_type_word(const Token& t) const;
   // Look-ahead without effect: where a type that starts at token `index` ends, or kNoType.
   static constexpr std::uint32_t kNoType = UINT32_MAX;
   struct Scan {
@@ -175,7 +178,7 @@ class Parser {
   ast::Stmt* body(std::string_view what);
   void block_contents(ast::Stmt* block, SourceRange open);
   ast::Stmt* let();
-  ast::Stmt* variable(ast::StmtKind kind, SourceRange begin);
+  ast::Stmt* variable(ast::StmtKind kind, SourceRange begin, ast::Type* known_type = nullptr);
   ast::Stmt* if_statement();
   ast::Stmt* while_statement();
   ast::Stmt* return_statement();
@@ -204,11 +207,11 @@ class Parser {
   void foreign_top_level();
   void import();
   void constant();
-  ast::Function* function(Where where);
+  ast::Function* function(Body body);
   ast::Function* native_function(ast::Linkage linkage);
   void signature(ast::Function& function);
   void result_type(ast::Function& function);
-  void function_body(ast::Function& function, Where where);
+  void function_body(ast::Function& function, Body expected);
   std::vector<ast::Parameter> parameters(bool types_required);
   bool parameter(std::vector<ast::Parameter>& list, bool types_required);
   void skip_modifiers();
@@ -216,7 +219,8 @@ class Parser {
   // ---- parse_type_declarations.cpp
   void type_declaration();
   void base_types(ast::TypeDecl& decl);
-  void member_declaration(ast::TypeDecl& decl, Where where);
+  static Body body_of_methods(ast::TypeDeclKind kind);
+  void member_declaration(ast::TypeDecl& decl);
   bool foreign_member(ast::TypeDecl& decl);
   void init(ast::TypeDecl& decl);
   void field(ast::TypeDecl& decl, bool immutable);
@@ -237,6 +241,7 @@ class Parser {
   bool panic_ = false;
   bool given_up_ = false;       // nested too deeply: nothing more is read or said
   bool arrow_closures_ = true;  // `x => e` can only be a closure from elsewhere; false in patterns
+  bool in_body_ = false;        // of a function: what goes wrong there hides no declaration
   std::uint32_t depth_ = 0;
   Diagnostic unsaid_;  // takes what is not reported
 };

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Source text to modules.
+#include "bytecode/verifier.h"
+#include "compiler/compiler.h"
+#include "dhpvm/module.h"
+#include "stdlib/modules.h"
+#include "vm/api/state.h"
+
+namespace dhpvm {
+
+Result<Module> Module::compile(const Engine& engine, std::string_view source, const CompileOptions& options) {
+  compiler::CompileOptions wanted;
+  wanted.file_name = options.file_name;
+  wanted.import_paths = options.import_paths;
+  wanted.read = options.read;
+  wanted.builtin_modules = stdlib::modules();
+  DHPVM_ASSIGN(bytecode::Module module, compiler::compile(source, wanted));
+  // What the compiler writes passes the verifier; that it does is checked all the same, as for any module.
+  if (Status status = bytecode::verify(module); !status.ok())
+    return Error(ErrorCode::kInternal,
+                 "the compiler wrote a module that does not verify: " + status.error().message());
+  auto state = std::make_shared<detail::ModuleState>();
+  state->engine = engine.state();
+  state->module = std::make_shared<const bytecode::Module>(std::move(module));
+  return Module(std::move(state));
+}
+
+}  // namespace dhpvm
