@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "dhpvm/dhpvm.h"
+#include "open.h"
 #include "options.h"
 #include "statistics.h"
 
@@ -150,7 +151,7 @@ void catch_signals() {
 Result<int> run(const Arguments& arguments, const Request& request) {
   const std::string* const trace = arguments.last("--trace");
   const Engine engine(EngineOptions{.trace = trace != nullptr});
-  DHPVM_ASSIGN(const Module module, Module::open(engine, arguments.operands[0], request.compile));
+  DHPVM_ASSIGN(const Module module, open_program(engine, arguments.operands[0], request.compile));
   if (arguments.has("--disasm")) {
     DHPVM_TRY(print(module.disassemble()));
     return 0;

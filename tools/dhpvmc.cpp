@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "dhpvm/dhpvm.h"
+#include "open.h"
 #include "options.h"
 
 namespace dhpvm::tools {
@@ -58,7 +59,7 @@ Status compile(const Arguments& arguments) {
     if (given.option->name == "--import-path") options.import_paths.push_back(given.value);
   }
   const Engine engine;
-  DHPVM_ASSIGN(Module module, Module::open(engine, source, options));
+  DHPVM_ASSIGN(Module module, open_program(engine, source, options));
   if (arguments.has("--check")) return {};
   const bool strip = arguments.has("--strip");
   if (as_text && strip) {

@@ -19,10 +19,15 @@ namespace dhpvm {
 struct CompileOptions {
   // The name of the source in messages and stack traces.
   std::string file_name = "program.dhp";
-  // Folders in which `import name;` looks for name.dhp, in this order; the standard library comes last.
+  // Folders in which `import name;` looks for name.dhp, in this order, after the standard library and the
+  // folder of the importing file.
   std::vector<std::string> import_paths = {};
   // How a path is read that an import leads to; empty reads files. kNotFound goes on with the next folder.
   std::function<Result<std::string>(const std::string& path)> read = {};
+  // Diagnostics with ANSI colours, for a terminal.
+  bool colour = false;
+  // Where the warnings of a program that compiles go, in the form of diagnostics. Null drops them.
+  std::string* warnings = nullptr;
 };
 
 // A handle: copies refer to the same module, which never changes and is shared by any number of isolates on
@@ -43,9 +48,8 @@ class DHPVM_API Module {
   static Result<Module> assemble(const Engine& engine, std::string_view text,
                                  std::string_view file_name = "program.dasm");
 
-  // A file, by what it is: bytecode, or text by its suffix (.dasm is assembled, anything else compiled, with
-  // the file's folder in front of the import paths). "-" is standard input, of either kind. kIo, and the
-  // errors of the above.
+  // A file, by what it is: bytecode, or text by its suffix (.dasm is assembled, anything else compiled, under
+  // the name `path`). "-" is standard input, of either kind. kNotFound and kIo, and the errors of the above.
   static Result<Module> open(const Engine& engine, const std::string& path, CompileOptions options = {});
 
   // The module as the content of a .bc file. `strip` leaves out names and source lines, as far as running

@@ -13,6 +13,8 @@ Result<Module> Module::compile(const Engine& engine, std::string_view source, co
   wanted.file_name = options.file_name;
   wanted.import_paths = options.import_paths;
   wanted.read = options.read;
+  wanted.colour = options.colour;
+  wanted.warnings = options.warnings;
   wanted.builtin_modules = stdlib::modules();
   DHPVM_ASSIGN(bytecode::Module module, compiler::compile(source, wanted));
   // What the compiler writes passes the verifier; that it does is checked all the same, as for any module.

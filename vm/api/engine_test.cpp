@@ -216,7 +216,8 @@ TEST_F(ModuleFiles, BadFilesAreNamedInOneLine) {
     EXPECT_EQ(error.message().find('\n'), std::string::npos) << error.message();
     EXPECT_NE(error.message().find(name), std::string::npos) << error.message();
   }
-  EXPECT_EQ(open("missing.bc").code(), ErrorCode::kIo);
+  EXPECT_EQ(open("missing.bc").code(), ErrorCode::kNotFound);
+  EXPECT_EQ(open("").code(), ErrorCode::kIo);  // the folder
   write("bad.dasm", "module 1.0\nfrobnicate\n");
   EXPECT_EQ(open("bad.dasm").code(), ErrorCode::kCompile);
   write("wrong.dasm",

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Files to modules, by what they are.
-#include <filesystem>
-
 #include "base/error.h"
 #include "base/file.h"
 #include "bytecode/format.h"
@@ -27,8 +25,8 @@ Result<Module> Module::open(const Engine& engine, const std::string& path, Compi
     return error(module.error().code(), "'{}': {}", options.file_name, module.error().message());
   }
   if (path.ends_with(".dasm")) return assemble(engine, content, path);
-  std::string folder = standard_input ? "." : std::filesystem::path(path).parent_path().string();
-  options.import_paths.insert(options.import_paths.begin(), folder.empty() ? "." : std::move(folder));
+  // Imports of a program without a folder are looked for in the current one.
+  if (standard_input) options.import_paths.insert(options.import_paths.begin(), ".");
   return compile(engine, content, options);
 }
 

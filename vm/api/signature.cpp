@@ -86,7 +86,7 @@ bool matches(const bytecode::Module& module, const bytecode::Signature& program,
 
 std::string_view nearest(std::string_view name, const std::vector<std::string_view>& candidates) {
   std::string_view best;
-  std::size_t best_distance = std::max<std::size_t>(name.size() / 3, 1) + 1;
+  std::size_t best_distance = (name.size() + 2) / 3 + 1;  // a third of the letters may be wrong
   for (const std::string_view candidate : candidates) {
     const std::size_t d = distance(name, candidate);
     if (d < best_distance) best = candidate, best_distance = d;
