@@ -33,14 +33,15 @@ class Descriptor {
   int fd_;
 };
 
-Error io_error(const char* verb, const std::string& path) {
-  return error(ErrorCode::kIo, "cannot {} '{}': {}", verb, path, std::strerror(errno));
+Error io_error(const char* verb, const std::string& path, ErrorCode code = ErrorCode::kIo) {
+  return error(code, "cannot {} '{}': {}", verb, path, std::strerror(errno));
 }
 
 template <typename Bytes>
 Status read_all(const std::string& path, Bytes& out) {
   const Descriptor file(path == "-" ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (file.get() < 0) return io_error("read", path);
+  // Who looks in several places goes on where there is nothing, and only there.
+  if (file.get() < 0) return io_error("read", path, errno == ENOENT ? ErrorCode::kNotFound : ErrorCode::kIo);
   struct stat info{};
   if (::fstat(file.get(), &info) == 0 && S_ISREG(info.st_mode))
     out.reserve(static_cast<std::size_t>(info.st_size));

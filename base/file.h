@@ -11,7 +11,8 @@
 
 namespace dhpvm {
 
-// All bytes of the file at `path`; "-" reads standard input to its end. kIo with the system's reason.
+// All bytes of the file at `path`; "-" reads standard input to its end. kNotFound where
+// there is none, otherwise kIo, with the system's reason.
 Result<std::vector<std::byte>> read_file(const std::string& path);
 
 // The same, as text. No conversion takes place.

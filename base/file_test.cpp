@@ -42,7 +42,7 @@ TEST_F(FileTest, ReplacingLeavesNoTemporaryFile) {
 TEST_F(FileTest, AMissingFileIsNamed) {
   const auto result = read_file(path("none"));
   ASSERT_FALSE(result.ok());
-  EXPECT_EQ(result.error().code(), ErrorCode::kIo);
+  EXPECT_EQ(result.error().code(), ErrorCode::kNotFound);
   EXPECT_NE(result.error().message().find("none"), std::string::npos);
 }
 
