@@ -127,6 +127,7 @@ class Analysis {
   void implement_interfaces(Nominal& nominal);
   void check_embedding(Nominal& nominal, const Type* field, SourceRange range);
   void implement(Nominal& nominal, const Type* interface, SourceRange range);
+  std::uint32_t values_in(const Type* type);
   bool too_deep(const Origin& origin, SourceRange range);
   Origin make_origin(bool generic, SourceRange range, const std::string& name) const;
   void drain();
@@ -143,6 +144,7 @@ class Analysis {
   std::deque<ConstantSymbol> constants_;
   std::map<const ast::Module*, ModuleSymbols*> modules_by_ast_;
 
+  std::uint32_t generic_instances_ = 0;
   std::deque<Nominal> nominals_;
   std::map<std::pair<const NominalSymbol*, std::vector<const Type*>>, Nominal*> nominal_cache_;
   std::map<const Type*, Nominal*> nominal_by_type_;
