@@ -22,4 +22,4 @@ for i = 0, n // 2 - 1 do
   local word = "w" .. tostring(i % 5003)
   words[word] = (words[word] or 0) + i
 end
-print(words["w77"])
+print(words["w77"] or 0)
