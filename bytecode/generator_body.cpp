@@ -53,7 +53,7 @@ void BodyGenerator::initialise_references() {
   for (const std::uint32_t type : world_.types) {
     for (std::uint32_t n = choices_.below(3); n > 0; --n) {
       const std::uint16_t reg = next_r_++;
-      if (choices_.one_in(12))
+      if (choices_.one_in(30))
         emit(Op::kNull, reg);
       else
         new_value(reg, type);

@@ -30,7 +30,7 @@ void BodyGenerator::constant(std::uint16_t reg, Pool pool) {
 
 std::uint16_t BodyGenerator::index(std::uint32_t mask) {
   emit(Op::kAndImmI64, scratch_, source(Pool::kI64), u16(mask));
-  if (choices_.one_in(64)) emit(Op::kAddImmI64, scratch_, scratch_, u16(choices_.bits() & 0xffff));
+  if (choices_.one_in(250)) emit(Op::kAddImmI64, scratch_, scratch_, u16(choices_.bits() & 0xffff));
   return scratch_;
 }
 
@@ -62,7 +62,7 @@ void BodyGenerator::new_value(std::uint16_t reg, std::uint32_t id) {
     case TypeKind::kArray:
       for (std::uint16_t i = 0; i < type.rank; ++i) {
         const std::uint32_t least = type.rank == 1 ? 8 : 4;
-        f_.load_integer(u16(window_p_ + i), choices_.one_in(40) ? 0 : least + choices_.below(4));
+        f_.load_integer(u16(window_p_ + i), choices_.one_in(250) ? 0 : least + choices_.below(4));
       }
       return emit_x(Op::kNewArray, reg, window_p_, 0, id);
     case TypeKind::kWeak:
@@ -75,7 +75,7 @@ void BodyGenerator::new_value(std::uint16_t reg, std::uint32_t id) {
 }
 
 void BodyGenerator::mend(const Reference& reference) {
-  if (choices_.one_in(8)) return;
+  if (choices_.one_in(100)) return;
   const Label good = f_.new_label();
   f_.branch(Op::kJumpNonNull, reference.reg, good);
   new_value(reference.reg, reference.type);
@@ -94,6 +94,11 @@ void BodyGenerator::compute() {
   const std::uint16_t b = source(c.b);
   std::uint16_t third = 0;
   if (row.c == Operand::kPs) third = source(c.c);
+  if ((row.flags & kTraps) != 0 &&
+      !choices_.one_in(100)) {  // a division: nearly always by something else than 0
+    third = u16(scratch_ + 2);  // the others may hold an index
+    f_.load_integer(third, choices_.pick({1, -1, 2, 3, -7, 10, 1000003}));
+  }
   if (row.c == Operand::kImm) third = u16(choices_.bits() & 0xffff);
   if (row.x == Operand::kP) return emit_x(c.op, a, b, third, source(c.x0));
   emit(c.op, a, b, third);
@@ -179,11 +184,11 @@ void BodyGenerator::array_operation() {
     case 2:
       f_.load_integer(p, choices_.below(3));
       f_.load_integer(u16(p + 1), choices_.below(3));
-      f_.load_integer(u16(p + 2), choices_.one_in(10) ? -1 : choices_.below(5));
+      f_.load_integer(u16(p + 2), choices_.one_in(60) ? -1 : choices_.below(5));
       return emit(Op::kArrayCopy, array.reg, of_type(array.type), p);
     default:
       new_value(array.reg, array.type);
-      if (choices_.one_in(6)) emit(Op::kArrayClose, array.reg);
+      if (choices_.one_in(30)) emit(Op::kArrayClose, array.reg);
   }
 }
 
@@ -263,7 +268,9 @@ void BodyGenerator::string_operation() {
     case 0: return emit(Op::kStringEq, any(Pool::kBool), a, b);
     case 1: mend({kStringType, b}); return emit(Op::kStringCompare, any(Pool::kI32), a, b);
     case 2: return emit(Op::kStringLength, any(Pool::kI64), a);
-    case 3: return emit(Op::kStringByte, any(Pool::kI32), a, index(0));
+    case 3:
+      if (!choices_.one_in(100)) f_.emit32(Op::kConstString, a, world_.module.string("some text"));
+      return emit(Op::kStringByte, any(Pool::kI32), a, index(7));
     default: {
       // Of constants only: a text that is joined with itself in a loop doubles each time.
       const std::uint32_t count = 1 + choices_.below(3);
@@ -355,7 +362,7 @@ void BodyGenerator::launch() {
   for (std::uint32_t d = 0; d < dimensions; ++d) {
     f_.load_integer(p++, choices_.below(3));
     // Within the arrays, whose sizes are mostly 8 (rank 1) and 4 at least; now and then not.
-    f_.load_integer(p++, choices_.one_in(16) ? 20 : choices_.below(dimensions == 1 ? 9 : 5));
+    f_.load_integer(p++, choices_.one_in(100) ? 20 : choices_.below(dimensions == 1 ? 9 : 5));
   }
   std::uint32_t skip = dimensions;
   for (const ValueType& parameter : signature.parameters) {
@@ -375,7 +382,7 @@ void BodyGenerator::raise() {
   if (info(c.op).b != Operand::kImm && info(c.op).b != Operand::kPs) return compute();
   const std::uint16_t b = info(c.op).b == Operand::kImm ? u16(choices_.bits() & 0xffff) : source(c.b);
   f_.branch(c.op, source(c.a), b, past);
-  if (!choices_.one_in(16)) {
+  if (!choices_.one_in(60)) {
     compute();
   } else if (choices_.one_in(2)) {
     emit(Op::kTrap, static_cast<std::uint16_t>(ErrorCode::kUserTrap));

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes the seeds of the fuzzers: make_corpus DIRECTORY puts DIRECTORY/loader/*.bc and
-// DIRECTORY/assembler/*.dasm.
+// Writes the seeds of the fuzzers: make_corpus tests/fuzz
 #include <cstdio>
 #include <filesystem>
 #include <span>
@@ -20,15 +19,15 @@ using namespace dhpvm::bytecode;
 
 Status write_seed(const std::string& directory, const std::string& name, std::string_view text, bool strip) {
   DHPVM_ASSIGN(const Module module, assemble(text));
-  DHPVM_TRY(write_file(directory + "/loader/" + name + ".bc", write_module(module, {.strip = strip})));
+  DHPVM_TRY(write_file(directory + "/loader_fuzz/" + name + ".bc", write_module(module, {.strip = strip})));
   if (strip) return {};
-  return write_file(directory + "/assembler/" + name + ".dasm", std::as_bytes(std::span(text)));
+  return write_file(directory + "/assembler_fuzz/" + name + ".dasm", std::as_bytes(std::span(text)));
 }
 
 Status run(const std::string& directory) {
   std::error_code failure;
-  std::filesystem::create_directories(directory + "/loader", failure);
-  std::filesystem::create_directories(directory + "/assembler", failure);
+  std::filesystem::create_directories(directory + "/loader_fuzz", failure);
+  std::filesystem::create_directories(directory + "/assembler_fuzz", failure);
   DHPVM_TRY(write_seed(directory, "tour", kTour, false));
   DHPVM_TRY(write_seed(directory, "tour_stripped", kTour, true));
   for (const NamedText& module : kSmallModules)

@@ -108,9 +108,16 @@ void Analysis::drop_unreachable() {
   while (!open.empty()) {
     const hir::Function* function = open.back();
     open.pop_back();
-    hir::walk(function->body, [&](const hir::Expr& expr) { reach(expr.function); });
+    hir::walk(
+        function->body,
+        [&](const hir::Expr& expr) {
+          reach(expr.function);
+          return true;
+        },
+        [](const hir::Stmt&) { return true; });
   }
-  std::erase_if(program_.functions, [&](const hir::Function* function) { return !reached.contains(function); });
+  std::erase_if(program_.functions,
+                [&](const hir::Function* function) { return !reached.contains(function); });
 }
 
 std::unique_ptr<hir::Program> check(const ast::Program& source, Diagnostics& diagnostics) {

@@ -9,6 +9,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -117,8 +118,7 @@ class Analysis {
   Diagnostic& report(SourceRange range, std::string message);
   void collect(const ast::Module& module);
   void collect_type(ModuleSymbols& symbols, const ast::TypeDecl& declaration);
-  void check_duplicate(std::map<std::string_view, SourceRange>& seen,
-                       const ast::Name& name);
+  void check_duplicate(std::map<std::string_view, SourceRange>& seen, const ast::Name& name);
   void check_declarations(ModuleSymbols& symbols);
   void check_template(const ast::Function& function);
   void check_entry(ModuleSymbols& root);
@@ -156,7 +156,7 @@ class Analysis {
   std::set<std::pair<std::pair<std::uint32_t, std::uint32_t>, std::string>> reported_;
   std::deque<Diagnostic> swallowed_;
   std::vector<PendingKernel> kernels_;
-  std::map<const void*, SourceRange> ranges_;
+  std::unordered_map<const void*, SourceRange> ranges_;
 };
 
 // Checks that the body of a parallel loop, and every function it calls, is pure (purity.cpp), and looks for

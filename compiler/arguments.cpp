@@ -51,12 +51,13 @@ bool BodyChecker::match_arguments(const Callee& callee, const ast::Expr& call,
     const Callee::Parameter& parameter = callee.parameters[i];
     if (matched[i] != nullptr || parameter.optional) continue;
     if (parameter.name.empty()) {
-      declared(error(call.range, "'{}' takes {} argument{}, not {}", callee.name, count, count == 1 ? "" : "s",
-                     call.arguments.size()));
+      declared(error(call.range, "'{}' takes {} argument{}, not {}", callee.name, count,
+                     count == 1 ? "" : "s", call.arguments.size()));
     } else {
       Diagnostic& diagnostic = error(call.range, "'{}' is not given to '{}'", parameter.name, callee.name);
       declared(diagnostic);
-      if (parameter.type != nullptr) diagnostic.help("add `{}: ...`, a '{}'", parameter.name, parameter.type->name);
+      if (parameter.type != nullptr)
+        diagnostic.help("add `{}: ...`, a '{}'", parameter.name, parameter.type->name);
     }
     return false;
   }

@@ -56,9 +56,7 @@ bool BodyChecker::check_assignable(const Variable& variable, Range range) {
           .note(variable.range, "'{}' is declared here", variable.name)
           .help("use a `while` loop with a variable of your own");
       return false;
-    case VariableKind::kThis:
-      error(range, "`this` cannot be assigned");
-      return false;
+    case VariableKind::kThis: error(range, "`this` cannot be assigned"); return false;
     case VariableKind::kReduction:
       error(range, "the reduction variable '{}' can only be updated by its own operation", variable.name)
           .note(variable.range, "the reduction is declared here");
@@ -97,7 +95,8 @@ bool BodyChecker::check_field(const Type* type, std::uint32_t index, Range range
   const FieldInfo& field = type->fields[index];
   if (!field.immutable) return true;
   error(range, "'{}' cannot be assigned: it is a `let` field", field.name)
-      .note(analysis_.nominal(type)->symbol->declaration->fields[index].range, "'{}' is declared here", field.name)
+      .note(analysis_.nominal(type)->symbol->declaration->fields[index].range, "'{}' is declared here",
+            field.name)
       .help("set it in `init`, or declare it without `let`");
   return false;
 }
@@ -120,7 +119,8 @@ BodyChecker::Place BodyChecker::place(const ast::Expr& expr, bool updated) {
       }
       if (variable->type->is(TypeKind::kError) || !check_assignable(*variable, range)) return place;
       if (variable->type->is(TypeKind::kFixedArray)) {
-        error(range, "a fixed array cannot be assigned whole").help("assign its elements: `{}[i] = ...;`", variable->name);
+        error(range, "a fixed array cannot be assigned whole")
+            .help("assign its elements: `{}[i] = ...;`", variable->name);
         return place;
       }
       place.variable = see(variable, range);
@@ -168,7 +168,7 @@ BodyChecker::Place BodyChecker::field_place(E object, const ast::Name& name, Ran
       error(name.range, "this '{}' may be null", type->name).help("test it first: `if x != null`");
     } else if ((type->is(TypeKind::kArray) || type->is(TypeKind::kFixedArray) || type->is(TypeKind::kStr)) &&
                name.text == "len") {
-      error(range, "the length of a '{}' cannot be assigned", type->name)
+      error(range, "'len' of '{}' cannot be assigned", type->name)
           .help("make a new array of the length, and copy the elements");
     } else {
       report_missing_member(type, name, false);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which variables a piece of source may assign, by name alone: enough to know, before checking a loop or a
-// closure, which narrowings cannot be trusted inside it. Shadowed names make the answer larger, never smaller.
+// closure, which narrowings cannot be trusted inside it. Shadowed names make the answer larger, never
+// smaller.
 #pragma once
 
 #include <set>

@@ -45,9 +45,9 @@ struct Frame {
   enum class Kind : std::uint8_t { kFunction, kClosure, kKernel };
   Kind kind = Kind::kFunction;
   Frame* outer = nullptr;
-  hir::Function* function = nullptr;   // null for kernels and outside of functions
-  hir::ParallelLoop* loop = nullptr;   // kernels
-  const Type* result = nullptr;        // null while it is inferred
+  hir::Function* function = nullptr;  // null for kernels and outside of functions
+  hir::ParallelLoop* loop = nullptr;  // kernels
+  const Type* result = nullptr;       // null while it is inferred
   std::vector<std::vector<Variable*>> scopes;
   unsigned loops = 0;  // loops around the current statement, inside this frame
   std::map<const Variable*, Variable*> captures;
@@ -135,7 +135,7 @@ class BodyChecker {
   void close_scope() { frame_->scopes.pop_back(); }
   Variable* declare(const ast::Name& name, const Type* type, VariableKind kind);
   Variable* declare_hidden(std::string_view name, const Type* type, VariableKind kind, Range range);
-  Variable* find_variable(std::string_view name);   // as the frame that declares it sees it
+  Variable* find_variable(std::string_view name);  // as the frame that declares it sees it
   Variable* see(Variable* variable, Range range);  // as it is seen here: captured where needed
   E read_variable(Variable* variable, Range range);
   E this_value(Range range);
@@ -357,7 +357,8 @@ class BodyChecker {
   void parallel_hints(const ast::Stmt& stmt, hir::ParallelLoop& loop);
   void parallel_reductions(const ast::Stmt& stmt, hir::ParallelLoop& loop, Frame& kernel);
   bool reduction_assign(const ast::Stmt& stmt, Body& out);
-  const ast::Expr* min_max_argument(const ast::Expr& call, std::string_view variable, bytecode::ReductionOp op);
+  const ast::Expr* min_max_argument(const ast::Expr& call, std::string_view variable,
+                                    bytecode::ReductionOp op);
   Variable* capture_in_kernel(Frame& kernel, std::string_view name, E value, Range range);
   bool in_kernel() const { return frame_->kind == Frame::Kind::kKernel; }
   bool is_plain(const Type* type);  // primitives, structs and nullables of them

@@ -44,8 +44,8 @@ void BodyChecker::check_function(FunctionInstance& instance) {
     function.parameters.push_back(self->local);
   }
   for (std::size_t i = 0; i < declaration.parameters.size(); ++i) {
-    Variable* parameter = declare(declaration.parameters[i].name, instance.parameters[i],
-                                  VariableKind::kParameter);
+    Variable* parameter =
+        declare(declaration.parameters[i].name, instance.parameters[i], VariableKind::kParameter);
     function.parameters.push_back(parameter->local);
   }
   if (declaration.body != nullptr) collect_assigned_in_closures(*declaration.body, assigned_in_closures_);
@@ -56,9 +56,9 @@ void BodyChecker::check_function(FunctionInstance& instance) {
 
   if (declaration.expression != nullptr) {
     const ast::Expr& result = *declaration.expression;
-    E value = frame_->result == nullptr              ? expr(result)
+    E value = frame_->result == nullptr             ? expr(result)
               : frame_->result->is(TypeKind::kVoid) ? expr(result)
-                                                     : value_as(result, frame_->result);
+                                                    : value_as(result, frame_->result);
     if (frame_->result == nullptr) {
       if (value->type->is(TypeKind::kNull)) {
         error(result.range, "the type of `null` alone is unknown").help("write the result type: `-> T?`");

@@ -37,7 +37,8 @@ hir::Expr* BodyChecker::print_call(const ast::Expr& call) {
   }
   if (!good) return wrong(call.range);
   parts.push_back(string("\n", call.range));
-  return call_native("io.write", {join_text(std::move(parts), call.range)}, basic(TypeKind::kVoid), call.range);
+  return call_native("io.write", {join_text(std::move(parts), call.range)}, basic(TypeKind::kVoid),
+                     call.range);
 }
 
 // A trap is a statement; as an expression it is a block that never ends.
@@ -110,7 +111,8 @@ hir::Expr* BodyChecker::hash_of(E value, Range range) {
       part->index = i;
       part = hash_of(part, range);
       if (part->type->is(TypeKind::kError)) return part;
-      combined = binary(Binary::kAdd, binary(Binary::kMul, combined, integer(kBase, i64, range), range), part, range);
+      combined = binary(Binary::kAdd, binary(Binary::kMul, combined, integer(kBase, i64, range), range), part,
+                        range);
     }
     return in_block(std::move(before), combined, range);
   }

@@ -21,7 +21,8 @@ hir::Expr* BodyChecker::call_name(const ast::Expr& expr, const Type* expected) {
     check_all(expr);
     return wrong(expr.range);
   }
-  if (find_variable(name) != nullptr || this_has_field(name)) return call_value(name_expr(callee, nullptr), expr);
+  if (find_variable(name) != nullptr || this_has_field(name))
+    return call_value(name_expr(callee, nullptr), expr);
   if (FunctionSymbol* method = this_method(name); method != nullptr) {
     if (in_init_frame()) require_initialised(callee.range, "a method is called");
     return call_method_of(this_value(callee.range), *method, expr, expected);
@@ -43,7 +44,8 @@ hir::Expr* BodyChecker::call_name(const ast::Expr& expr, const Type* expected) {
   if (is_builtin(name)) return call_builtin(name, expr);
   check_all(expr);
   if (const Type* type = primitive_named(callee); type != nullptr) {
-    error(callee.range, "'{}' is a type and cannot be called", name).help("convert with `x as {}`", type->name);
+    error(callee.range, "'{}' is a type and cannot be called", name)
+        .help("convert with `x as {}`", type->name);
   } else if (auto constant = module.constants.find(name); constant != module.constants.end()) {
     error(callee.range, "'{}' is a constant and cannot be called", name);
   } else {
@@ -128,8 +130,8 @@ hir::Expr* BodyChecker::call_method(E object, const ast::Expr& member, const ast
     case TypeKind::kNullable:
       check_all(call);
       error(name.range, "this '{}' may be null", type->name)
-          .help("test it first: `if x != null`, or write `?.{}(...)`, or trap on null: `!.{}(...)`", name.text,
-                name.text);
+          .help("test it first: `if x != null`, or write `?.{}(...)`, or trap on null: `!.{}(...)`",
+                name.text, name.text);
       return wrong(call.range);
     default: break;
   }
@@ -200,8 +202,8 @@ FunctionInstance* BodyChecker::instance_for(FunctionSymbol& symbol, Nominal* own
       return nullptr;
     }
     if (type_arguments.size() != wanted) {
-      error(call.range, "'{}' takes {} type argument{}, not {}", symbol.name(), wanted, wanted == 1 ? "" : "s",
-            type_arguments.size())
+      error(call.range, "'{}' takes {} type argument{}, not {}", symbol.name(), wanted,
+            wanted == 1 ? "" : "s", type_arguments.size())
           .note(declaration.name.range, "'{}' is declared here", symbol.name());
       check_all(call);
       return nullptr;
@@ -218,8 +220,8 @@ FunctionInstance* BodyChecker::instance_for(FunctionSymbol& symbol, Nominal* own
     callee.has_declaration = true;
     std::vector<const ast::Type*> patterns;
     for (const ast::Parameter& parameter : declaration.parameters) {
-      callee.parameters.push_back({parameter.name.text, nullptr, parameter.fallback,
-                                   parameter.fallback != nullptr, parameter.range});
+      callee.parameters.push_back(
+          {parameter.name.text, nullptr, parameter.fallback, parameter.fallback != nullptr, parameter.range});
       patterns.push_back(parameter.type);
     }
     if (!infer(inference, callee, patterns, declaration.result, call, expected, ready)) return nullptr;
@@ -292,7 +294,8 @@ hir::Expr* BodyChecker::call_value(E function, const ast::Expr& call) {
   }
   Callee callee;
   callee.name = type->name;
-  for (const Type* parameter : type->parameters) callee.parameters.push_back({{}, parameter, nullptr, false, {}});
+  for (const Type* parameter : type->parameters)
+    callee.parameters.push_back({{}, parameter, nullptr, false, {}});
   std::vector<hir::Stmt*> before;
   std::vector<E> values;
   if (!arguments(callee, call, nullptr, before, values)) return wrong(call.range);

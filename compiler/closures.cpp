@@ -10,8 +10,8 @@ hir::Expr* BodyChecker::closure_expr(const ast::Expr& expr, const Type* expected
   if (expected != nullptr && expected->is(TypeKind::kNullable)) expected = expected->element;
   if (expected == nullptr || !expected->is(TypeKind::kFunction)) return closure(expr, {}, nullptr);
   if (expected->parameters.size() != expr.closure->parameters.size()) {
-    error(expr.range, "this closure takes {} parameter{}, and '{}' is expected", expr.closure->parameters.size(),
-          expr.closure->parameters.size() == 1 ? "" : "s", expected->name);
+    error(expr.range, "this closure takes {} parameter{}, and '{}' is expected",
+          expr.closure->parameters.size(), expr.closure->parameters.size() == 1 ? "" : "s", expected->name);
     return wrong(expr.range);
   }
   return closure(expr, expected->parameters, expected->result);
@@ -21,7 +21,8 @@ hir::Expr* BodyChecker::closure(const ast::Expr& expr, const std::vector<const T
                                 const Type* result_hint) {
   const ast::Function& declaration = *expr.closure;
   if (in_kernel()) {
-    error(expr.range, "a parallel loop cannot make closures").help("write a function, or make it before the loop");
+    error(expr.range, "a parallel loop cannot make closures")
+        .help("write a function, or make it before the loop");
     return wrong(expr.range);
   }
   if (in_init_frame()) require_initialised(expr.range, "a closure is made");
@@ -94,7 +95,8 @@ bool BodyChecker::closure_result(const ast::Expr& result, hir::Function& functio
   if (wanted == nullptr || drops) {
     value = expr(result);
     if (value->type->is(TypeKind::kNull) && !drops) {
-      error(result.range, "the type of `null` alone is unknown").help("write the result type: `fn(...) -> T? {{ ... }}`");
+      error(result.range, "the type of `null` alone is unknown")
+          .help("write the result type: `fn(...) -> T? {{ ... }}`");
       value = wrong(result.range);
     }
     if (!drops) frame_->result = value->type;

@@ -78,11 +78,83 @@ Register CodeBuffer::renumber(std::uint16_t number, std::uint32_t parameters) co
   return static_cast<Register>(number + constants_.size());
 }
 
+std::size_t CodeBuffer::skip_labels(std::size_t at) const {
+  while (at < instructions_.size() &&
+         (instructions_[at].kind == Kind::kBind || instructions_[at].kind == Kind::kNothing))
+    ++at;
+  return at;
+}
+
+// Jumps and branches that lead to another jump go where that goes; jumps to the next instruction, and code
+// that nothing leads to any more, are removed.
+void CodeBuffer::thread_jumps() {
+  constexpr int kMostHops = 16;  // an empty endless loop leads to itself
+  std::vector<std::size_t> position(labels_.size());
+  for (std::size_t i = 0; i < instructions_.size(); ++i) {
+    if (instructions_[i].kind == Kind::kBind) position[instructions_[i].label] = i;
+  }
+  for (std::size_t i = 0; i < instructions_.size(); ++i) {
+    Instruction& from = instructions_[i];
+    if (from.kind != Kind::kJump && from.kind != Kind::kBranch) continue;
+    for (int hop = 0; hop < kMostHops; ++hop) {
+      const std::size_t to = skip_labels(position[from.label]);
+      if (to >= instructions_.size() || instructions_[to].kind != Kind::kJump) break;
+      const std::uint32_t next = instructions_[to].label;
+      const bool back = position[next] < i;
+      // A conditional branch backward costs what it costs to get to the jump.
+      if (next == from.label || (back && from.kind == Kind::kBranch)) break;
+      from.label = next;
+      if (back && from.op != Op::kLoop) {
+        from.op = Op::kLoop;
+        from.position = instructions_[to].position;
+      }
+    }
+  }
+  std::vector<bool> used(labels_.size());
+  for (const Instruction& i : instructions_) {
+    if (i.kind == Kind::kJump || i.kind == Kind::kBranch) used[i.label] = true;
+  }
+  bool reachable = true;
+  for (std::size_t i = 0; i < instructions_.size(); ++i) {
+    Instruction& at = instructions_[i];
+    if (at.kind == Kind::kBind) {
+      reachable |= used[at.label];
+      continue;
+    }
+    const bool falls_through = at.kind == Kind::kJump && at.op == Op::kJump && position[at.label] > i &&
+                               position[at.label] < skip_labels(i + 1);
+    if (!reachable || falls_through) {
+      at.kind = Kind::kNothing;
+      continue;
+    }
+    if ((bytecode::info(at.op).flags & bytecode::kEndsBlock) != 0) reachable = false;
+  }
+}
+
 void CodeBuffer::finish(bytecode::FunctionBuilder& out, std::uint32_t parameters,
-                        const std::vector<std::uint32_t>& files) const {
+                        const std::vector<std::uint32_t>& files) {
+  thread_jumps();
   std::vector<bytecode::Label> labels;
   labels.reserve(labels_.size());
   for (std::size_t i = 0; i < labels_.size(); ++i) labels.push_back(out.new_label());
+  hir::Position marked;
+  for (const Instruction& i : instructions_) {
+    // Only what can trap, call or be stopped at needs to know where it came from.
+    constexpr unsigned kNeedsPosition = bytecode::kTraps | bytecode::kCall | bytecode::kBackEdge;
+    if ((bytecode::info(i.op).flags & kNeedsPosition) != 0 && i.kind != Kind::kNothing) {
+      const hir::Position& at = i.position;
+      if (at.line != 0 && (at.line != marked.line || at.column != marked.column || at.file != marked.file)) {
+        out.mark_line(files[at.file], at.line, at.column);
+        marked = at;
+      }
+    }
+    write(i, out, parameters, labels);
+  }
+}
+
+void CodeBuffer::write(const Instruction& i, bytecode::FunctionBuilder& out, std::uint32_t parameters,
+                       const std::vector<bytecode::Label>& labels) const {
+  const bytecode::OpInfo& row = bytecode::info(i.op);
   const auto primitive = [&](Operand kind, std::uint16_t value) {
     switch (kind) {
       case Operand::kPd:
@@ -92,51 +164,31 @@ void CodeBuffer::finish(bytecode::FunctionBuilder& out, std::uint32_t parameters
       default: return value;
     }
   };
-  hir::Position marked;
-  for (const Instruction& i : instructions_) {
-    const bytecode::OpInfo& row = bytecode::info(i.op);
-    // Only what can trap, call or be stopped at needs to know where it came from.
-    if ((row.flags & (bytecode::kTraps | bytecode::kCall | bytecode::kBackEdge)) != 0) {
-      const hir::Position& at = i.position;
-      if (at.line != 0 && (at.line != marked.line || at.column != marked.column || at.file != marked.file)) {
-        out.mark_line(files[at.file], at.line, at.column);
-        marked = at;
+  const std::uint16_t a = primitive(row.a, i.a);
+  const std::uint16_t b = primitive(row.b, i.b);
+  const std::uint16_t c = primitive(row.c, i.c);
+  switch (i.kind) {
+    case Kind::kOp: {
+      if (row.x == Operand::kNone) return out.emit(i.op, a, b, c);
+      std::uint64_t x = i.x;
+      if (row.x == Operand::kP || row.x == Operand::kPP) {
+        x = renumber(bytecode::x0_of(i.x), parameters);
+        if (row.x == Operand::kPP) x |= std::uint64_t{renumber(bytecode::x1_of(i.x), parameters)} << 16;
       }
+      return out.emit(i.op, a, b, c, x);
     }
-    const std::uint16_t a = primitive(row.a, i.a);
-    const std::uint16_t b = primitive(row.b, i.b);
-    const std::uint16_t c = primitive(row.c, i.c);
-    switch (i.kind) {
-      case Kind::kOp: {
-        std::uint64_t x = i.x;
-        if (row.x == Operand::kP || row.x == Operand::kPP) {
-          const auto low = renumber(bytecode::x0_of(i.x), parameters);
-          const auto high = row.x == Operand::kPP ? renumber(bytecode::x1_of(i.x), parameters) : Register{0};
-          x = low | static_cast<std::uint64_t>(high) << 16;
-        }
-        if (row.x == Operand::kNone) {
-          out.emit(i.op, a, b, c);
-        } else {
-          out.emit(i.op, a, b, c, x);
-        }
-        break;
-      }
-      case Kind::kBranch:
-        if (row.b == Operand::kOff32) {
-          out.branch(i.op, a, labels[i.label]);
-        } else {
-          out.branch(i.op, a, b, labels[i.label]);
-        }
-        break;
-      case Kind::kJump: out.jump(labels[i.label]); break;
-      case Kind::kLoad: out.load_integer(a, static_cast<std::int64_t>(i.x)); break;
-      case Kind::kString: out.emit32(Op::kConstString, a, i.label); break;
-      case Kind::kBind: out.bind(labels[i.label]); break;
-      case Kind::kConstants:
-        for (const auto& [number, value] : loops_[i.label])
-          out.load_integer(static_cast<Register>(number + parameters), value);
-        break;
-    }
+    case Kind::kBranch:
+      if (row.b == Operand::kOff32) return out.branch(i.op, a, labels[i.label]);
+      return out.branch(i.op, a, b, labels[i.label]);
+    case Kind::kJump: return out.jump(labels[i.label]);
+    case Kind::kLoad: return out.load_integer(a, static_cast<std::int64_t>(i.x));
+    case Kind::kString: return out.emit32(Op::kConstString, a, i.label);
+    case Kind::kBind: return out.bind(labels[i.label]);
+    case Kind::kConstants:
+      for (const auto& [number, value] : loops_[i.label])
+        out.load_integer(static_cast<Register>(number + parameters), value);
+      return;
+    case Kind::kNothing: return;
   }
 }
 

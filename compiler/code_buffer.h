@@ -4,7 +4,8 @@
 // Between lowering and bytecode::FunctionBuilder stands this buffer for one reason: the constants that a loop
 // uses are only known once its body is lowered, but must be loaded before it. Lowering refers to them by
 // numbers of their own (constant()); finish() gives them registers right behind the parameters, moves all
-// other registers up, and loads each before the outermost loop that uses it.
+// other registers up, and loads each before the outermost loop that uses it. While it is at it, finish()
+// removes jumps to jumps.
 #pragma once
 
 #include <cstdint>
@@ -54,10 +55,10 @@ class CodeBuffer {
   // Writes everything to `out`. `parameters`: how many primitive registers the parameters take.
   // `files`: string index of each source file.
   void finish(bytecode::FunctionBuilder& out, std::uint32_t parameters,
-              const std::vector<std::uint32_t>& files) const;
+              const std::vector<std::uint32_t>& files);
 
  private:
-  enum class Kind : std::uint8_t { kOp, kBranch, kJump, kLoad, kString, kBind, kConstants };
+  enum class Kind : std::uint8_t { kOp, kBranch, kJump, kLoad, kString, kBind, kConstants, kNothing };
   struct Instruction {
     Kind kind;
     Op op;
@@ -76,6 +77,10 @@ class CodeBuffer {
   void append(Kind kind, Op op, std::uint32_t a, std::uint32_t b, std::uint32_t c, std::uint32_t label,
               std::uint64_t x);
   Register renumber(std::uint16_t number, std::uint32_t parameters) const;
+  void thread_jumps();
+  std::size_t skip_labels(std::size_t at) const;
+  void write(const Instruction& i, bytecode::FunctionBuilder& out, std::uint32_t parameters,
+             const std::vector<bytecode::Label>& labels) const;
 
   std::vector<Instruction> instructions_;
   std::vector<LabelState> labels_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/compiler.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <utility>
@@ -34,9 +35,12 @@ Result<bytecode::Module> compile(std::string_view source, const CompileOptions& 
   const ImportOptions imports{options.builtin_modules, options.import_paths, options.read};
   const ast::Program program =
       load_program(sources, options.file_name, std::string(source), imports, diagnostics);
-  // A tree with holes would make the checker complain about what the holes swallowed.
-  if (diagnostics.has_errors()) return wrong_program(diagnostics, options);
-
+  // Where syntax errors have swallowed declarations, the checker would complain of their absence. Mistakes inside
+  // function bodies leave nodes that it passes over in silence, so that its own findings come in the same run.
+  const auto complete = [](const auto& module) { return module->is_complete; };
+  if (!std::all_of(program.modules.begin(), program.modules.end(), complete)) {
+    return wrong_program(diagnostics, options);
+  }
   const std::unique_ptr<hir::Program> checked = check(program, diagnostics);
   if (diagnostics.has_errors()) return wrong_program(diagnostics, options);
   if (checked == nullptr) {

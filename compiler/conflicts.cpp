@@ -73,12 +73,13 @@ class Conflicts {
  private:
   void find_assigned(const std::vector<hir::Stmt*>& body) {
     hir::walk(
-        body, [](const hir::Expr&) {},
+        body, [](const hir::Expr&) { return true; },
         [&](const hir::Stmt& stmt) {
-          if (stmt.kind != StmtKind::kAssign && stmt.kind != StmtKind::kUpdate) return;
+          if (stmt.kind != StmtKind::kAssign && stmt.kind != StmtKind::kUpdate) return true;
           const hir::Expr* place = stmt.place;
           while (place->kind == ExprKind::kField) place = place->operands[0];
           if (place->kind == ExprKind::kLocal) assigned_.insert(place->local);
+          return true;
         });
   }
 
@@ -112,16 +113,13 @@ class Conflicts {
         expression(stmt.value);
         expression(stmt.limit);
         // The same indices come up in every iteration when the bounds are the same in each.
-        if (independent(stmt.value) && independent(stmt.limit) && independent(stmt.step)) uniform_.insert(stmt.local);
+        if (independent(stmt.value) && independent(stmt.limit) && independent(stmt.step))
+          uniform_.insert(stmt.local);
         statements(stmt.body);
         return !leaves(stmt.body);
       }
-      case StmtKind::kIf:
-        expression(stmt.value);
-        return !leaves(stmt.body) && !leaves(stmt.otherwise);
-      case StmtKind::kWhile:
-        expression(stmt.value);
-        return !leaves(stmt.body);
+      case StmtKind::kIf: expression(stmt.value); return !leaves(stmt.body) && !leaves(stmt.otherwise);
+      case StmtKind::kWhile: expression(stmt.value); return !leaves(stmt.body);
       default: return false;
     }
   }
@@ -131,10 +129,11 @@ class Conflicts {
   static bool leaves(const std::vector<hir::Stmt*>& body) {
     bool found = false;
     hir::walk(
-        body, [](const hir::Expr&) {},
+        body, [](const hir::Expr&) { return true; },
         [&](const hir::Stmt& stmt) {
           found = found || stmt.kind == StmtKind::kContinue || stmt.kind == StmtKind::kBreak ||
                   stmt.kind == StmtKind::kReturn;
+          return true;
         });
     return found;
   }
@@ -280,7 +279,8 @@ class Conflicts {
   }
 
   static bool overlap(const std::vector<std::uint32_t>& a, const std::vector<std::uint32_t>& b) {
-    return std::equal(a.begin(), a.begin() + static_cast<std::ptrdiff_t>(std::min(a.size(), b.size())), b.begin());
+    return std::equal(a.begin(), a.begin() + static_cast<std::ptrdiff_t>(std::min(a.size(), b.size())),
+                      b.begin());
   }
 
   // Whether two different iterations provably meet in these accesses; then reports it.
@@ -331,25 +331,25 @@ class Conflicts {
     return std::string(source.substr(0, kLongest));
   }
 
-  void report(const Access& first, const Access& second, const Local* variable, bool apart) {
-    // Of two writes, the later one is the surprise.
-    const bool swap = second.mode == Mode::kWrite &&
-                      analysis_.range_of(second.expr).begin > analysis_.range_of(first.expr).begin;
-    const Access& write = swap ? second : first;
-    const Access& other = swap ? first : second;
+  void report(const Access& write, const Access& other, const Local* variable, bool apart) {
     const SourceRange here = analysis_.range_of(write.expr);
     const SourceRange there = analysis_.range_of(other.expr);
     if (!apart && &write == &other) {
-      const std::string which = dimensions_.size() == 1 ? "every iteration writes"
-                                                        : "iterations that differ in '" + variable->name + "' write";
+      const std::string which = dimensions_.size() == 1
+                                    ? "every iteration writes"
+                                    : "iterations that differ in '" + variable->name + "' write";
       analysis_.error(here, "{} the same element: '{}'", which, text(write.expr))
           .note(there, "the index does not depend on '{}'", variable->name)
-          .help("combine with `reduce(...)`, use `atomic.add({}, ...)`, or write an ordinary `for`", text(write.expr));
+          .help("combine with `reduce(...)`, use `atomic.add({}, ...)`, or write an ordinary `for`",
+                text(write.expr));
       return;
     }
-    const char* does = other.mode == Mode::kRead ? "reads" : other.mode == Mode::kWrite ? "writes" : "updates";
-    analysis_.error(here, "iterations conflict: one writes '{}', and another {} the same element as '{}'",
-                    text(write.expr), does, text(other.expr))
+    const char* does = other.mode == Mode::kRead    ? "reads"
+                       : other.mode == Mode::kWrite ? "writes"
+                                                    : "updates";
+    analysis_
+        .error(here, "iterations conflict: one writes '{}', and another {} the same element as '{}'",
+               text(write.expr), does, text(other.expr))
         .note(there, "the other access is here")
         .help("write to another array, or write an ordinary `for`");
   }

@@ -22,8 +22,7 @@ const hir::Expr* Analysis::constant_expression(const ast::Expr& expr, const Type
   if (checked->type->is(TypeKind::kError)) return nullptr;
   const hir::Expr* value = evaluate(*checked);
   if (value == nullptr) {
-    error(expr.range, "{} must be constant", what)
-        .help("use literals, constants, and arithmetic on them");
+    error(expr.range, "{} must be constant", what).help("use literals, constants, and arithmetic on them");
   }
   return value;
 }
@@ -47,8 +46,7 @@ const hir::Expr* Analysis::value_of(ConstantSymbol& constant, SourceRange range)
         .help("write a function that makes the value: `fn {}() -> {}`", declaration.name.text, type->name);
     type = basic(TypeKind::kError);
   }
-  const hir::Expr* value = constant_expression(*declaration.value, context, type,
-                                               "the value of a constant");
+  const hir::Expr* value = constant_expression(*declaration.value, context, type, "the value of a constant");
   // A cycle has been reported, and settled, from within.
   if (constant.state == ConstantSymbol::State::kBusy) {
     constant.value = type != nullptr && type->is(TypeKind::kError) ? nullptr : value;

@@ -114,7 +114,8 @@ hir::Expr* BodyChecker::construct_weak(const ast::Expr& call, const Type* expect
     if (expected->is(TypeKind::kNullable)) expected = expected->element;
     if (expected->is(TypeKind::kWeak)) element = expected->element;
   }
-  E object = element != nullptr ? value_as(*call.arguments[0].value, element) : value(*call.arguments[0].value);
+  E object =
+      element != nullptr ? value_as(*call.arguments[0].value, element) : value(*call.arguments[0].value);
   if (object->type->is(TypeKind::kError)) return object;
   if (element == nullptr) element = object->type;
   if (call.type_arguments.size() > 1 ||
@@ -154,8 +155,7 @@ void BodyChecker::end_init(Range range) {
 
 void BodyChecker::require_initialised(Range range, std::string_view use) {
   if (flow_.unassigned.empty()) return;
-  error(range, "{} before {} has a value", use, unassigned_names())
-      .help("assign all fields first");
+  error(range, "{} before {} has a value", use, unassigned_names()).help("assign all fields first");
   flow_.unassigned.clear();
 }
 

@@ -18,7 +18,8 @@ std::string quoted(const Diagnostics& diagnostics, const SourceRange& range) {
   const std::string_view text = diagnostics.sources().text(range);
   if (text.empty() || text.size() > kLongest || text.find('\n') != std::string_view::npos) return "x";
   for (char c : text) {
-    if (std::string_view(" +-*/%<>&|^=?").find(c) != std::string_view::npos) return "(" + std::string(text) + ")";
+    if (std::string_view(" +-*/%<>&|^=?").find(c) != std::string_view::npos)
+      return "(" + std::string(text) + ")";
   }
   return std::string(text);
 }
@@ -37,7 +38,8 @@ hir::Expr* BodyChecker::operand_value(const ast::Expr& expr, const Type* expecte
 hir::Expr* BodyChecker::value(const ast::Expr& expr, const Type* expected) {
   E checked = operand_value(expr, expected);
   if (checked->type->is(TypeKind::kFixedArray)) {
-    error(expr.range, "a fixed array can be indexed and iterated over, and has `.len`; it is no value by itself")
+    error(expr.range,
+          "a fixed array can be indexed and iterated over, and has `.len`; it is no value by itself")
         .help("use an array: `[{}]({})`", checked->type->element->name, checked->type->count);
     return wrong(expr.range);
   }
@@ -68,7 +70,8 @@ hir::Expr* BodyChecker::coerce(E expr, const Type* target, Range range) {
   }
   const std::string text = quoted(analysis_.diagnostics(), range);
   if (from->is(TypeKind::kNull)) {
-    error(range, "a '{}' cannot be null", target->name).help("declare it as `{}`", types().nullable(target)->name);
+    error(range, "a '{}' cannot be null", target->name)
+        .help("declare it as `{}`", types().nullable(target)->name);
     return wrong(range);
   }
   Diagnostic& diagnostic = error(range, "'{}' expected, found '{}'", target->name, from->name);

@@ -17,8 +17,7 @@ bool is_builtin_type(std::string_view name) {
 
 }  // namespace
 
-void Analysis::check_duplicate(std::map<std::string_view, SourceRange>& seen,
-                               const ast::Name& name) {
+void Analysis::check_duplicate(std::map<std::string_view, SourceRange>& seen, const ast::Name& name) {
   if (name.empty()) return;
   auto [entry, fresh] = seen.try_emplace(name.text, name.range);
   if (!fresh) {
@@ -43,7 +42,7 @@ void Analysis::collect(const ast::Module& module) {
     symbol.module = &symbols;
     symbols.functions.try_emplace(function->name.text, &symbol);
     if (function->linkage == ast::Linkage::kIntrinsic && !module.is_stdlib) {
-      error(function->name.range, "intrinsic functions are declared in the standard library alone")
+      error(function->name.range, "`intrinsic` is for the standard library")
           .help("write `extern fn {}...` for a function that the host provides", function->name.text);
     }
   }
@@ -148,12 +147,12 @@ void Analysis::check_entry(ModuleSymbols& root) {
   const bool result_fits =
       result->is(TypeKind::kVoid) || result->is(TypeKind::kI32) || result->is(TypeKind::kError);
   const bool parameters_fit =
-      instance.parameters.empty() ||
-      (instance.parameters.size() == 1 &&
-       (instance.parameters[0] == types().array(basic(TypeKind::kStr), 1) ||
-        instance.parameters[0]->is(TypeKind::kError)));
+      instance.parameters.empty() || (instance.parameters.size() == 1 &&
+                                      (instance.parameters[0] == types().array(basic(TypeKind::kStr), 1) ||
+                                       instance.parameters[0]->is(TypeKind::kError)));
   if (!result_fits || !parameters_fit) {
-    error(symbol.declaration->name.range, "'main' takes nothing or one `[str]`, and gives nothing or an `i32`")
+    error(symbol.declaration->name.range,
+          "'main' takes nothing or one `[str]`, and gives nothing or an `i32`")
         .help("write `fn main()` or `fn main(args: [str]) -> i32`");
     return;
   }

@@ -73,8 +73,8 @@ hir::Expr* BodyChecker::int_literal(const ast::Expr& expr, bool negative, const 
     return made;
   }
   if (!fits(expr.integer, negative, type)) {
-    Diagnostic& diagnostic = error(expr.range, "{}{} does not fit in '{}'", negative ? "-" : "", expr.integer,
-                                   type->name);
+    Diagnostic& diagnostic =
+        error(expr.range, "{}{} does not fit in '{}'", negative ? "-" : "", expr.integer, type->name);
     if (type->is_unsigned_integer() && negative) {
       diagnostic.help("'{}' has no negative values", type->name);
     } else if (!type->is(TypeKind::kU64) && !negative) {
@@ -186,7 +186,8 @@ const Type* BodyChecker::common_type(E& left, Range left_range, E& right, Range 
 hir::Expr* BodyChecker::array_literal(const ast::Expr& expr, const Type* expected) {
   if (expected != nullptr && expected->is(TypeKind::kNullable)) expected = expected->element;
   const Type* element = nullptr;
-  if (expected != nullptr && expected->is(TypeKind::kArray) && expected->rank == 1) element = expected->element;
+  if (expected != nullptr && expected->is(TypeKind::kArray) && expected->rank == 1)
+    element = expected->element;
   if (expr.operands.empty() && element == nullptr) {
     error(expr.range, "the element type of `[]` is not known here").help("write `[T](0)` with the type T");
     return wrong(expr.range);

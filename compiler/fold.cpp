@@ -73,7 +73,8 @@ std::optional<ConstantValue> fold_integers(Binary op, const ConstantValue& left,
     case Binary::kBitOr: return integer_value(a | b, type);
     case Binary::kBitXor: return integer_value(a ^ b, type);
     case Binary::kShl: return integer_value(a << shift, type);
-    case Binary::kShr: return integer_value(is_signed ? static_cast<std::uint64_t>(sa >> shift) : a >> shift, type);
+    case Binary::kShr:
+      return integer_value(is_signed ? static_cast<std::uint64_t>(sa >> shift) : a >> shift, type);
     case Binary::kMin: return integer_value((is_signed ? sb < sa : b < a) ? b : a, type);
     case Binary::kMax: return integer_value((is_signed ? sb > sa : b > a) ? b : a, type);
     default: return std::nullopt;
@@ -182,8 +183,8 @@ std::uint64_t wrap(std::uint64_t value, const Type* type) {
 
 bool fits(std::uint64_t value, bool negative, const Type* type) {
   const unsigned bits = bits_of(type);
-  if (type->is_unsigned_integer()) return bits == 64 ? !negative || value == 0
-                                                     : (value >> bits) == 0 && (!negative || value == 0);
+  if (type->is_unsigned_integer())
+    return bits == 64 ? !negative || value == 0 : (value >> bits) == 0 && (!negative || value == 0);
   const std::uint64_t limit = std::uint64_t{1} << (bits - 1);
   return negative ? value <= limit : value < limit;
 }

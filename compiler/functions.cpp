@@ -52,8 +52,9 @@ FunctionInstance& Analysis::instantiate(FunctionSymbol& symbol, Nominal* owner,
   const bool generic = !arguments.empty() || (owner != nullptr && !owner->origin.name.empty());
   instance.origin = make_origin(generic, range, name);
 
-  const bool stop = too_deep(instance.origin, range);
-  check_bounds(declaration.type_parameters, arguments, instance.context, range);
+  // A body that is sure to be wrong is not checked.
+  const bool stop = too_deep(instance.origin, range) ||
+                    !check_bounds(declaration.type_parameters, arguments, instance.context, range);
   Enter enter(*this, instance.origin);
   for (const ast::Parameter& parameter : declaration.parameters) {
     const Type* type = resolve(parameter.type, instance.context);
@@ -73,7 +74,7 @@ FunctionInstance& Analysis::instantiate(FunctionSymbol& symbol, Nominal* owner,
   }
   if (stop) {
     instance.state = FunctionInstance::State::kDone;
-    if (inferred) instance.result = basic(TypeKind::kError);
+    instance.result = basic(TypeKind::kError);
   }
   if (declaration.linkage != ast::Linkage::kSource) return instance;
 

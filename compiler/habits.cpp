@@ -13,7 +13,7 @@ struct Translation {
 };
 
 constexpr Translation kTypes[] = {
-    {"int", "i32"},      {"Int", "i64"},      {"integer", "i64"}, {"long", "i64"},       {"Long", "i64"},
+    {"int", "i64"},      {"Int", "i64"},      {"integer", "i64"}, {"long", "i64"},       {"Long", "i64"},
     {"short", "i16"},    {"byte", "u8"},      {"Byte", "u8"},     {"char", "u8"},        {"unsigned", "u32"},
     {"uint", "u32"},     {"size_t", "i64"},   {"usize", "i64"},   {"isize", "i64"},      {"int8_t", "i8"},
     {"int16_t", "i16"},  {"int32_t", "i32"},  {"int64_t", "i64"}, {"uint8_t", "u8"},     {"uint16_t", "u16"},

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Visits every statement and expression of a piece of the checked program, outer before inner.
+// Visits every statement and expression of a piece of the checked program, outer before inner. A visitor that
+// gives false keeps the walk from going into the node.
 #pragma once
 
 #include <vector>
@@ -14,15 +15,14 @@ struct Walker {
   const OnStmt& on_stmt;
 
   void expr(const Expr* node) const {
-    if (node == nullptr) return;
-    on_expr(*node);
+    if (node == nullptr || !on_expr(*node)) return;
     list(node->statements);
     for (const Expr* operand : node->operands) expr(operand);
     for (const Expr* argument : node->arguments) expr(argument);
   }
 
   void stmt(const Stmt& node) const {
-    on_stmt(node);
+    if (!on_stmt(node)) return;
     expr(node.value);
     expr(node.limit);
     expr(node.step);
@@ -48,11 +48,6 @@ struct Walker {
 template <typename OnExpr, typename OnStmt>
 void walk(const std::vector<Stmt*>& statements, const OnExpr& on_expr, const OnStmt& on_stmt) {
   Walker<OnExpr, OnStmt>{on_expr, on_stmt}.list(statements);
-}
-
-template <typename OnExpr>
-void walk(const std::vector<Stmt*>& statements, const OnExpr& on_expr) {
-  walk(statements, on_expr, [](const Stmt&) {});
 }
 
 }  // namespace dhpvm::compiler::hir

@@ -46,7 +46,8 @@ bool BodyChecker::mentions_unknown(const ast::Type* pattern, const Inference& in
 }
 
 void BodyChecker::unify(const ast::Type* pattern, const Type* type, Inference& inference) {
-  if (pattern == nullptr || type == nullptr || type->is(TypeKind::kError) || type->is(TypeKind::kVoid)) return;
+  if (pattern == nullptr || type == nullptr || type->is(TypeKind::kError) || type->is(TypeKind::kVoid))
+    return;
   if (const std::ptrdiff_t found = parameter_index(*pattern, *inference.parameters); found >= 0) {
     const auto index = static_cast<std::size_t>(found);
     if (inference.arguments[index] == nullptr && !type->is(TypeKind::kNull)) bind(inference, index, type);
@@ -117,11 +118,16 @@ bool BodyChecker::infer(Inference& inference, const Callee& callee,
     if (matched[i] != nullptr && !is_open(*matched[i]) && !is_closure(*matched[i])) check(i);
   }
   if (expected != nullptr && result != nullptr) {
-    if (expected->is(TypeKind::kNullable) && result->kind != ast::TypeKind::kNullable) expected = expected->element;
+    if (expected->is(TypeKind::kNullable) && result->kind != ast::TypeKind::kNullable)
+      expected = expected->element;
     unify(result, expected, inference);
   }
-  for (std::size_t i = 0; i < matched.size(); ++i) {
-    if (matched[i] != nullptr && is_open(*matched[i])) check(i);
+  // Of literals alone, 1.5 decides over 1.
+  for (const bool floats : {true, false}) {
+    for (std::size_t i = 0; i < matched.size(); ++i) {
+      if (matched[i] == nullptr || ready[i] != nullptr || !is_open(*matched[i])) continue;
+      if (has_float_literal(*matched[i]) == floats) check(i);
+    }
   }
   for (std::size_t i = 0; i < matched.size(); ++i) {
     if (matched[i] == nullptr || !is_closure(*matched[i])) continue;

@@ -98,7 +98,8 @@ hir::Expr* BodyChecker::intrinsic(const FunctionInstance& instance, const std::v
       case TypeKind::kU64: return machine_op(known.wide, type, arguments, range);
       default: break;
     }
-    error(range, "'math.{}' takes i32, u32, i64 or u64, not '{}'", name, type->name).help("convert with `as`");
+    error(range, "'math.{}' takes i32, u32, i64 or u64, not '{}'", name, type->name)
+        .help("convert with `as`");
     return wrong(range);
   }
   if (name == "mul_high") return machine_op(Op::kMulHighU64, instance.result, arguments, range);
@@ -121,7 +122,8 @@ hir::Expr* BodyChecker::integer_abs(E value, Range range) {
   E negative = binary(Binary::kLt, value, integer(0, type, range), range);
   E negated = make(ExprKind::kUnary, type, range, {value});
   negated->unary = hir::Unary::kNegate;
-  return in_block(std::move(before), make(ExprKind::kConditional, type, range, {negative, negated, value}), range);
+  return in_block(std::move(before), make(ExprKind::kConditional, type, range, {negative, negated, value}),
+                  range);
 }
 
 hir::Expr* BodyChecker::array_intrinsic(std::string_view name, const std::vector<E>& arguments,
@@ -172,7 +174,7 @@ hir::Expr* BodyChecker::atomic_call(const FunctionSymbol& symbol, const ast::Exp
   if (op == Op::kNop) {
     error(place.range, "'atomic.{}' does not work on '{}'", name, type->name)
         .help("{}", name == "add" ? "use elements of i32, u32, i64, u64, f32 or f64"
-                            : "use elements of i32, u32, i64 or u64");
+                                  : "use elements of i32, u32, i64 or u64");
     return wrong(call.range);
   }
   E made = make(ExprKind::kAtomic, type, call.range, element->operands);

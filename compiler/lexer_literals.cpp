@@ -262,21 +262,16 @@ void Lexer::string() {
     }
   }
   const bool ended = !at_line_end();
-  if (!ended) {
+  if (ended) {
+    ++pos_;
+  } else if (holes_.empty()) {
     std::uint32_t end = pos_;
     if (end > begin + 1 && at(end - 1) == '\r') --end;
-    auto& error = diagnostics_.error(range(begin, end), "this string is not closed before the line ends");
-    if (holes_.empty()) {
-      error.help("write `\"` where it ends, and `\\n` for a line end inside it");
-    } else {
-      // Most likely it was meant to close the f-string.
-      error
-          .note(range(holes_.back().brace, holes_.back().brace + 1),
-                "it stands inside the braces opened here")
-          .help("write `}}` before it to end the expression, or `{{{{` for a brace in the text");
-    }
+    diagnostics_.error(range(begin, end), "this string is not closed before the line ends")
+        .help("write `\"` where it ends, and `\\n` for a line end inside it");
   } else {
-    ++pos_;
+    // Most likely this quote was meant to end the formatted string.
+    report_open_hole();
   }
   push_string(TokenKind::kString, begin, std::move(value));
   if (!ended) close_holes();
@@ -393,10 +388,14 @@ void Lexer::format_spec() {
 }
 
 void Lexer::break_format() {
+  report_open_hole();
+  close_holes();
+}
+
+void Lexer::report_open_hole() {
   const std::uint32_t brace = holes_.back().brace;
   diagnostics_.error(range(brace, brace + 1), "this `{{` of a formatted string is not closed")
       .help("write `}}` after the expression, on the same line; write `{{{{` for the character itself");
-  close_holes();
 }
 
 void Lexer::close_holes() {

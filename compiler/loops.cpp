@@ -58,7 +58,8 @@ bool BodyChecker::range_bounds(const ast::Expr& low, const ast::Expr& high, E& l
     return false;
   }
   if (low_value->type != high_value->type) {
-    error(high.range, "the range starts as '{}' and ends as '{}'", low_value->type->name, high_value->type->name)
+    error(high.range, "the range starts as '{}' and ends as '{}'", low_value->type->name,
+          high_value->type->name)
         .help("convert one of them with `as`");
     return false;
   }

@@ -282,7 +282,7 @@ void FunctionLowering::convert(const Type* to_type, const Type* from_type, Regis
           to, from);
     case TypeKind::kU32:
       return code_.emit(
-          pick(source, Op::kMoveP, Op::kMoveP, Op::kI64ToI32, Op::kI64ToI32, Op::kF32ToU32, Op::kF64ToU32),
+          pick(source, Op::kU32ToU64, Op::kMoveP, Op::kI64ToI32, Op::kI64ToI32, Op::kF32ToU32, Op::kF64ToU32),
           to, from);
     case TypeKind::kI64:
       return code_.emit(

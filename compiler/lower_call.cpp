@@ -50,6 +50,7 @@ void FunctionLowering::finish_call(const Window& window, const Leaves& results, 
 
 void FunctionLowering::call(const Expr& e, Target target) {
   Scope scope(*this);
+  if (e.kind == ExprKind::kCall && inline_call(e, target)) return;
   const Leaves& results = leaves(e.type);
   const Window window = open_window(results, target);
   for (const Expr* operand : e.operands) argument(*operand);

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Expressions: dispatch, constants, and what is neither arithmetic nor object.
-#include <bit>
-
 #include "compiler/lower_function.h"
 
 namespace dhpvm::compiler {
@@ -11,91 +9,37 @@ using hir::ExprKind;
 
 namespace {
 
-// The register of an integer constant: extended to 64 bits by its signedness.
-std::int64_t extended(const Type* type, std::uint64_t bits) {
-  switch (type->kind) {
-    case TypeKind::kBool: return bits != 0 ? 1 : 0;
-    case TypeKind::kI8: return static_cast<std::int8_t>(bits);
-    case TypeKind::kU8: return static_cast<std::uint8_t>(bits);
-    case TypeKind::kI16: return static_cast<std::int16_t>(bits);
-    case TypeKind::kU16: return static_cast<std::uint16_t>(bits);
-    case TypeKind::kI32: return static_cast<std::int32_t>(bits);
-    case TypeKind::kU32: return static_cast<std::uint32_t>(bits);
-    default: return static_cast<std::int64_t>(bits);
-  }
-}
-
-std::int64_t float_bits(const Type* type, double number) {
-  // f32 as a signed number, because that fits into one word; only the low half of the register counts.
-  if (type->is(TypeKind::kF32))
-    return static_cast<std::int32_t>(std::bit_cast<std::uint32_t>(static_cast<float>(number)));
-  return std::bit_cast<std::int64_t>(number);
-}
-
-// Conversions that leave the register as it is: the low 32 bits mean the same number in both types, or both
-// have 64 bits.
+// Conversions that leave the register as it is. Registers of unsigned types and bool hold the number in all
+// 64 bits; those of signed ones up to 32 bits in the low 32, whatever is above.
 bool same_register(const Type* to, const Type* from) {
   if (to == from) return true;
-  const auto narrow = [](const Type* type) { return type->is(TypeKind::kI32) || type->is(TypeKind::kU32); };
-  const auto wide = [](const Type* type) { return type->is(TypeKind::kI64) || type->is(TypeKind::kU64); };
-  const auto small = [](const Type* type) {
-    return type->is(TypeKind::kBool) || type->is(TypeKind::kI8) || type->is(TypeKind::kU8) ||
-           type->is(TypeKind::kI16) || type->is(TypeKind::kU16);
-  };
-  if (narrow(to)) return narrow(from) || small(from);
-  if (wide(to)) return wide(from);
-  // A smaller type into one that holds all its numbers.
-  if (from->is(TypeKind::kBool)) return small(to);
-  if (from->is(TypeKind::kU8)) return to->is(TypeKind::kI16) || to->is(TypeKind::kU16);
-  return from->is(TypeKind::kI8) && to->is(TypeKind::kI16);
+  const bool wide_from = from->is(TypeKind::kI64) || from->is(TypeKind::kU64);
+  const bool zero_extended = from->is(TypeKind::kBool) || from->is_unsigned_integer();
+  switch (to->kind) {
+    case TypeKind::kI64:
+    case TypeKind::kU64: return wide_from || zero_extended;
+    case TypeKind::kU32: return zero_extended && !wide_from;
+    case TypeKind::kI32: return from->is(TypeKind::kBool) || (from->is_integer() && !wide_from);
+    // A smaller type into one that holds all its numbers.
+    case TypeKind::kI16:
+      return from->is(TypeKind::kBool) || from->is(TypeKind::kU8) || from->is(TypeKind::kI8);
+    case TypeKind::kU16: return from->is(TypeKind::kBool) || from->is(TypeKind::kU8);
+    case TypeKind::kI8:
+    case TypeKind::kU8: return from->is(TypeKind::kBool);
+    default: return false;
+  }
 }
 
 bool converts_in_place(const hir::Expr& e) {
   const Type* from = e.operands[0]->type;
-  // Bits stay bits, except between small integers, which are extended by their signedness.
-  if (e.kind == ExprKind::kBitCast && (e.type->is_float() || from->is_float())) return true;
+  // Bits stay bits, but only integers are extended.
+  if (e.kind == ExprKind::kBitCast &&
+      (e.type->is_float() || (from->is_float() && !e.type->is(TypeKind::kU32))))
+    return true;
   return same_register(e.type, from);
 }
 
 }  // namespace
-
-std::optional<std::int64_t> FunctionLowering::constant_of(const Expr& e) {
-  switch (e.kind) {
-    case ExprKind::kInt: return extended(e.type, e.integer);
-    case ExprKind::kFloat: return float_bits(e.type, e.number);
-    case ExprKind::kZero: return e.type->is_primitive() ? std::optional<std::int64_t>(0) : std::nullopt;
-    case ExprKind::kUnary: {
-      const Expr& operand = *e.operands[0];
-      if (e.unary != hir::Unary::kNegate) return std::nullopt;
-      if (operand.kind == ExprKind::kInt) return extended(e.type, 0 - operand.integer);
-      if (operand.kind == ExprKind::kFloat) return float_bits(e.type, -operand.number);
-      return std::nullopt;
-    }
-    case ExprKind::kConvert: {
-      if (!e.type->is_integer() ||
-          !(e.operands[0]->type->is_integer() || e.operands[0]->type->is(TypeKind::kBool)))
-        return std::nullopt;
-      const auto operand = constant_of(*e.operands[0]);
-      if (!operand) return std::nullopt;
-      return extended(e.type, static_cast<std::uint64_t>(*operand));
-    }
-    default: return std::nullopt;
-  }
-}
-
-std::optional<std::int16_t> FunctionLowering::immediate_of(const Expr& e) {
-  if (!e.type->is_integer()) return std::nullopt;
-  const auto value = constant_of(e);
-  if (!value || *value != static_cast<std::int16_t>(*value)) return std::nullopt;
-  return static_cast<std::int16_t>(*value);
-}
-
-Register FunctionLowering::constant(std::int64_t value) {
-  if (code_.in_loop() && code_.has_room_for_constant()) return code_.constant(value);
-  const Register to = registers_.primitive();
-  code_.load(to, value);
-  return to;
-}
 
 std::optional<std::span<const Register>> FunctionLowering::in_place(const Expr& e) {
   switch (e.kind) {
@@ -120,8 +64,7 @@ std::optional<std::span<const Register>> FunctionLowering::in_place(const Expr& 
     }
     case ExprKind::kWrap: return e.type->is_reference() ? in_place(*e.operands[0]) : std::nullopt;
     case ExprKind::kConvert:
-    case ExprKind::kBitCast:
-      return converts_in_place(e) ? in_place(*e.operands[0]) : std::nullopt;
+    case ExprKind::kBitCast: return converts_in_place(e) ? in_place(*e.operands[0]) : std::nullopt;
     default: return std::nullopt;
   }
 }
@@ -188,6 +131,8 @@ void FunctionLowering::into(const Expr& e, Target target) {
     case ExprKind::kBitCast: {
       const Expr& operand = *e.operands[0];
       if (converts_in_place(e)) return into(operand, target);
+      if (e.kind == ExprKind::kBitCast && operand.type->is_float())  // f32 to u32
+        return code_.emit(Op::kU32ToU64, target.registers[0], scalar(operand));
       return convert(e.type, operand.type, target.registers[0], scalar(operand));
     }
     case ExprKind::kWrap:

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lowers one function. The state of that work, and its parts by file:
 //   lower_function.cpp    parameters, registers of locals, moves, results
-//   lower_expr.cpp        expressions: dispatch, constants, conditionals, strings
+//   lower_expr.cpp        expressions: dispatch, conditionals, strings
+//   lower_constant.cpp    values known now
+//   lower_inline.cpp      small functions in place of calls
 //   lower_arithmetic.cpp  arithmetic, comparisons to bool, conversions
 //   lower_condition.cpp   conditions as branches
 //   lower_place.cpp       locals, fields and elements: reading and writing
@@ -86,6 +88,12 @@ class FunctionLowering {
     const Expr* close = nullptr;  // kUse
   };
 
+  // A function whose body stands in place of a call: where `return` leaves its value, and goes.
+  struct Inlined {
+    Target target;
+    LabelId end = 0;
+  };
+
   // Gives back, when it ends, all registers taken meanwhile.
   class Scope {
    public:
@@ -141,10 +149,6 @@ class FunctionLowering {
   void effect(const Expr& e);  // the value is not wanted
   // Where a value stands already, if reading it takes no code.
   std::optional<std::span<const Register>> in_place(const Expr& e);
-  // What the register of a constant holds.
-  static std::optional<std::int64_t> constant_of(const Expr& e);
-  static std::optional<std::int16_t> immediate_of(const Expr& e);
-  Register constant(std::int64_t value);
   void zero(const Leaves& types, std::span<const Register> to);
   void conditional(const Expr& e, Target target);
   void block(const Expr& e, Target target);
@@ -152,6 +156,12 @@ class FunctionLowering {
   void string_concat(std::span<hir::Expr* const> operands, Register to, bool fresh);
   void intrinsic(const Expr& e, Target target);
   void nullable(const Expr& e, Target target);
+
+  // ---- lower_constant.cpp
+  // What the register of a constant holds.
+  std::optional<std::int64_t> constant_of(const Expr& e) const;
+  std::optional<std::int16_t> immediate_of(const Expr& e) const;
+  Register constant(std::int64_t value);
 
   // ---- lower_arithmetic.cpp
   void unary(const Expr& e, Register to);
@@ -200,6 +210,9 @@ class FunctionLowering {
   void call(const Expr& e, Target target);
   void emit_call(const Expr& e, const Window& window);
 
+  // ---- lower_inline.cpp
+  bool inline_call(const Expr& e, Target target);
+
   // ---- lower_object.cpp
   void new_object(const Expr& e, Target target);
   void new_array(const Expr& e, Target target);
@@ -218,6 +231,8 @@ class FunctionLowering {
   void update(const Stmt& s);
   void if_statement(const Stmt& s);
   void return_statement(const Stmt& s);
+  void return_value(const Expr& e);
+  bool is_jump(const std::vector<Stmt*>& body) const;
   void use_statement(const Stmt& s);
   void trap_statement(const Stmt& s);
   void leave_loop(bool is_continue);
@@ -253,6 +268,8 @@ class FunctionLowering {
   std::unordered_map<const hir::Local*, LocalSlot> locals_;
   std::vector<bytecode::LocalArray> local_arrays_;
   std::vector<Enclosing> enclosing_;
+  std::unordered_map<const hir::Local*, std::int64_t> constant_locals_;  // parameters of inlined functions
+  std::optional<Inlined> inlined_;                                       // the innermost one under way
   std::uint32_t parameters_ = 0;      // primitive registers of the parameters
   std::uint32_t parallel_loops_ = 0;  // for the names of their functions
 };

@@ -9,6 +9,7 @@
 
 #include "bytecode/builder.h"
 #include "compiler/hir.h"
+#include "compiler/lower_inline.h"
 #include "compiler/lower_types.h"
 
 namespace dhpvm::compiler {
@@ -23,6 +24,7 @@ class ModuleLowering {
 
   bytecode::ModuleBuilder& builder() { return builder_; }
   TypeLowering& types() { return types_; }
+  InlineDecisions& inlines() { return inlines_; }
 
   // Index of a function; its body is lowered in due time.
   std::uint32_t function(const hir::Function& function);
@@ -46,6 +48,7 @@ class ModuleLowering {
   const hir::Program& program_;
   bytecode::ModuleBuilder builder_;
   TypeLowering types_;
+  InlineDecisions inlines_;
   std::vector<std::uint32_t> files_;
   std::unordered_map<const hir::Function*, std::uint32_t> functions_;
   std::unordered_map<const hir::Function*, std::uint32_t> closure_classes_;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Statements, except loops.
+#include <algorithm>
+
 #include "compiler/lower_function.h"
 
 namespace dhpvm::compiler {
@@ -100,7 +102,19 @@ void FunctionLowering::update(const Stmt& s) {
   store(place, {&value, 1});
 }
 
+// Whether all that `body` does is a jump, so that the condition can do it.
+bool FunctionLowering::is_jump(const std::vector<Stmt*>& body) const {
+  if (body.size() != 1 || enclosing_.empty() || enclosing_.back().kind != Enclosing::Kind::kLoop)
+    return false;
+  return body[0]->kind == StmtKind::kBreak || body[0]->kind == StmtKind::kContinue;
+}
+
 void FunctionLowering::if_statement(const Stmt& s) {
+  if (is_jump(s.body)) {
+    const Enclosing& loop = enclosing_.back();
+    branch_if(*s.value, true, s.body[0]->kind == StmtKind::kBreak ? loop.break_label : loop.continue_label);
+    return scoped(s.otherwise);
+  }
   const LabelId otherwise = code_.new_label();
   branch_if(*s.value, false, otherwise);
   scoped(s.body);
@@ -114,14 +128,39 @@ void FunctionLowering::if_statement(const Stmt& s) {
 
 void FunctionLowering::return_statement(const Stmt& s) {
   Scope scope(*this);
+  if (inlined_) {
+    if (s.value != nullptr) into(*s.value, inlined_->target);
+    return code_.jump(inlined_->end);
+  }
   if (s.value == nullptr || leaves(s.value->type).empty()) {
     if (s.value != nullptr) effect(*s.value);
     close_down_to(0);
     return code_.emit(Op::kReturn);
   }
+  const bool closes = std::any_of(enclosing_.begin(), enclosing_.end(),
+                                  [](const Enclosing& e) { return e.kind == Enclosing::Kind::kUse; });
+  if (!closes) return return_value(*s.value);
   const Values result = values(*s.value);
   close_down_to(0);
   return_values(leaves(s.value->type), result);
+}
+
+// Where there is a choice between values, each returns by itself.
+void FunctionLowering::return_value(const Expr& e) {
+  Scope scope(*this);
+  At at(*this, e.position);
+  if (e.kind == ExprKind::kConditional) {
+    const LabelId otherwise = code_.new_label();
+    branch_if(*e.operands[0], false, otherwise);
+    return_value(*e.operands[1]);
+    code_.bind(otherwise);
+    return return_value(*e.operands[2]);
+  }
+  if (e.kind == ExprKind::kBlock) {
+    statements(e.statements);
+    return return_value(*e.operands[0]);
+  }
+  return_values(leaves(e.type), values(e));
 }
 
 void FunctionLowering::use_statement(const Stmt& s) {

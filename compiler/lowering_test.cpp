@@ -92,11 +92,55 @@ TEST(LoweredCode, LeavesResultsOfCallsWhereTheyAreWanted) {
   HirBuilder b;
   Function* f = b.function("f", {b.i64()}, b.i64());
   Function* g = b.function("g", {b.i64(), b.i64()}, b.i64());
-  g->body = {b.ret(b.add(b.use(g->parameters[0]), b.use(g->parameters[1])))};
+  g->body = {b.ret(b.binary(Binary::kDiv, b.use(g->parameters[0]), b.use(g->parameters[1])))};
   Local* x = b.local(b.i64());
   Expr* inner = b.call(g, {b.use(f->parameters[0]), b.integer(1)});
   f->body = {b.let(x, b.call(g, {inner, b.integer(2)})), b.ret(b.use(x))};
   EXPECT_EQ(code_of(b), "move.p imm call imm call return.p");
+}
+
+TEST(LoweredCode, PutsSmallFunctionsInPlaceOfCalls) {
+  HirBuilder b;
+  Function* f = b.function("f", {b.i64()}, b.i64());
+  Function* g = b.function("g", {b.i64(), b.i64()}, b.i64());
+  Local* sum = b.local(b.i64());
+  g->body = {b.let(sum, b.add(b.use(g->parameters[0]), b.use(g->parameters[1]))),
+             b.when(b.less(b.use(sum), b.integer(0)), {b.ret(b.sub(b.integer(0), b.use(sum)))}),
+             b.ret(b.use(sum))};
+  // The inner call is an argument of the outer one; constants stay constants.
+  f->body = {b.ret(b.call(g, {b.use(f->parameters[0]), b.call(g, {b.use(f->parameters[0]), b.integer(1)})}))};
+  EXPECT_EQ(code_of(b),
+            "add.imm.i64 jump.ge.imm.i64 imm sub.i64 jump move.p "
+            "add.i64 jump.ge.imm.i64 imm sub.i64 jump move.p return.p");
+}
+
+TEST(LoweredCode, KeepsCallsThatMayTrapOrRecurse) {
+  HirBuilder b;
+  Function* f = b.function("f", {b.i64()}, b.i64());
+  Function* g = b.function("g", {b.i64()}, b.i64());
+  Function* h = b.function("h", {b.i64()}, b.i64());
+  g->body = {b.ret(b.binary(Binary::kRem, b.integer(7), b.use(g->parameters[0])))};
+  h->body = {b.ret(b.call(h, {b.use(h->parameters[0])}))};
+  f->body = {b.run(b.call(g, {b.integer(1)})), b.ret(b.call(h, {b.integer(1)}))};
+  EXPECT_EQ(code_of(b), "imm call imm call return.p");
+}
+
+TEST(LoweredCode, HasNoJumpsToJumps) {
+  HirBuilder b;
+  Function* f = b.function("f", {b.i64()}, b.i64());
+  Local* x = b.local(b.i64());
+  const auto at_least = [&](std::int64_t n) { return b.less(b.use(x), b.integer(n)); };
+  f->body = {b.let(x, b.integer(0)),
+             b.loop(b.less(b.use(x), b.use(f->parameters[0])),
+                    {b.when(at_least(5),
+                            {b.when(at_least(2), {b.update(b.use(x), Binary::kAdd, b.integer(1))},
+                                    {b.update(b.use(x), Binary::kAdd, b.integer(2))})},
+                            {b.update(b.use(x), Binary::kAdd, b.integer(3))}),
+                     b.when(b.equal(b.use(x), b.integer(40)), {b.stmt(StmtKind::kBreak)})}),
+             b.ret(b.use(x))};
+  EXPECT_EQ(code_of(b),
+            "imm jump.le.i64 jump.ge.imm.i64 jump.ge.imm.i64 add.imm.i64 jump add.imm.i64 jump add.imm.i64 "
+            "jump.eq.imm.i64 loop return.p");
 }
 
 TEST(LoweredCode, KnowsItsSourceLines) {

@@ -20,7 +20,8 @@ BodyChecker::Subject BodyChecker::subject_of(const ast::Expr& expr, Body& out) {
   Subject subject;
   E whole = value(expr);
   // What narrowing knows already is no reason to forbid a pattern for the rest.
-  if (whole->kind == ExprKind::kUnwrap && whole->operands[0]->kind == ExprKind::kLocal) whole = whole->operands[0];
+  if (whole->kind == ExprKind::kUnwrap && whole->operands[0]->kind == ExprKind::kLocal)
+    whole = whole->operands[0];
   subject.type = whole->type;
   if (whole->type->is(TypeKind::kNull)) {
     error(expr.range, "matching `null` alone makes no sense");
@@ -120,7 +121,8 @@ BodyChecker::Test BodyChecker::test_pattern(const ast::Pattern& pattern, const S
     E condition = test_value(pattern, whole);
     if (condition == nullptr) return test;
     if (nullable) {
-      condition = make(ExprKind::kAnd, basic(TypeKind::kBool), pattern.range, {negate_bool(is_null()), condition});
+      condition =
+          make(ExprKind::kAnd, basic(TypeKind::kBool), pattern.range, {negate_bool(is_null()), condition});
     }
     test.condition = condition;
     return test;
@@ -164,7 +166,8 @@ BodyChecker::Test BodyChecker::test_arm(const ast::Arm& arm, const Subject& subj
     } else if (whole.condition->type->is(TypeKind::kError) || next.condition->type->is(TypeKind::kError)) {
       whole.condition = wrong(pattern.range);
     } else {
-      whole.condition = make(ExprKind::kOr, basic(TypeKind::kBool), arm.range, {whole.condition, next.condition});
+      whole.condition =
+          make(ExprKind::kOr, basic(TypeKind::kBool), arm.range, {whole.condition, next.condition});
     }
   }
   return whole;
@@ -295,7 +298,7 @@ hir::Expr* BodyChecker::match_expr(const ast::Expr& expr, const Type* expected) 
   if (!good) return wrong(range);
   if (open) {
     if (!covers_all(expr.arms, subject)) {
-      error(range, "this match needs an `else`: it does not cover every '{}'", subject.type->name)
+      error(range, "this match does not cover every '{}': it needs an `else`", subject.type->name)
           .help("add `else => value`");
       return wrong(range);
     }

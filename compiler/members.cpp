@@ -41,7 +41,8 @@ hir::Expr* BodyChecker::module_member(ModuleSymbols& module, const ast::Expr& ex
   return wrong(expr.range);
 }
 
-void BodyChecker::report_missing_in_module(ModuleSymbols& module, std::string_view as, const ast::Name& name) {
+void BodyChecker::report_missing_in_module(ModuleSymbols& module, std::string_view as,
+                                           const ast::Name& name) {
   if (name.empty()) return;
   if (module.types.contains(name.text)) {
     error(name.range, "'{}' is a type, and a value is expected here", name.text)
@@ -54,7 +55,7 @@ void BodyChecker::report_missing_in_module(ModuleSymbols& module, std::string_vi
   for (const auto& [known, symbol] : module.types) names.push_back(known);
   Diagnostic& diagnostic = error(name.range, "module '{}' has no '{}'", as, name.text);
   if (std::string_view near = nearest_name(name.text, names); !near.empty()) {
-    diagnostic.help("write `{}`", near);
+    diagnostic.help("write `{}.{}`", as, near);
   }
 }
 
@@ -116,7 +117,8 @@ hir::Expr* BodyChecker::field(E object, std::uint32_t index, Range range) {
   const FieldInfo& info = object->type->fields[index];
   if (in_init_frame() && object->kind == ExprKind::kLocal && object->local->name == "this" &&
       flow_.unassigned.contains(index)) {
-    error(range, "'{}' is read before it has a value", info.name).help("assign it first: `this.{} = ...;`", info.name);
+    error(range, "'{}' is read before it has a value", info.name)
+        .help("assign it first: `this.{} = ...;`", info.name);
     return wrong(range);
   }
   E made = make(ExprKind::kField, info.type, range, {object});
@@ -142,11 +144,13 @@ hir::Expr* BodyChecker::member_of(E object, const ast::Expr& expr) {
       break;
     }
     case TypeKind::kStr:
-      if (name.text == "len") return make(ExprKind::kStringLength, basic(TypeKind::kI64), expr.range, {object});
+      if (name.text == "len")
+        return make(ExprKind::kStringLength, basic(TypeKind::kI64), expr.range, {object});
       break;
     case TypeKind::kNullable:
       error(name.range, "this '{}' may be null", type->name)
-          .help("test it first: `if x != null`, or write `?.{}`, or trap on null: `!.{}`", name.text, name.text);
+          .help("test it first: `if x != null`, or write `?.{}`, or trap on null: `!.{}`", name.text,
+                name.text);
       return wrong(expr.range);
     default: break;
   }
@@ -196,7 +200,8 @@ void BodyChecker::report_missing_member(const Type* type, const ast::Name& name,
     return std::find(list.begin(), list.end(), name.text) != list.end();
   };
   if (!called && contains(methods)) {
-    error(name.range, "'{}' of '{}' is a method", name.text, type->name).help("call it: `.{}(...)`", name.text);
+    error(name.range, "'{}' of '{}' is a method", name.text, type->name)
+        .help("call it: `.{}(...)`", name.text);
     return;
   }
   if (called && contains(fields)) {
@@ -204,7 +209,8 @@ void BodyChecker::report_missing_member(const Type* type, const ast::Name& name,
         .help("remove the parentheses: `.{}`", name.text);
     return;
   }
-  Diagnostic& diagnostic = error(name.range, "'{}' has no {} '{}'", type->name, called ? "method" : "field", name.text);
+  Diagnostic& diagnostic =
+      error(name.range, "'{}' has no {} '{}'", type->name, called ? "method" : "field", name.text);
   std::vector<std::string_view> all = called ? methods : fields;
   const auto& rest = called ? fields : methods;
   all.insert(all.end(), rest.begin(), rest.end());
@@ -213,7 +219,8 @@ void BodyChecker::report_missing_member(const Type* type, const ast::Name& name,
   } else if (type->is(TypeKind::kStr)) {
     diagnostic.help("functions on text are in module `str`: `import str;`, `str.find(s, what)`");
   } else if (nominal != nullptr) {
-    diagnostic.note(nominal->symbol->declaration->name.range, "'{}' is declared here", nominal->symbol->name());
+    diagnostic.note(nominal->symbol->declaration->name.range, "'{}' is declared here",
+                    nominal->symbol->name());
   }
 }
 
@@ -242,13 +249,14 @@ hir::Expr* BodyChecker::safe_member(const ast::Expr& expr, const ast::Expr* call
   E test = make(ExprKind::kIsNull, basic(TypeKind::kBool), range, {object});
   if (result->type->is(TypeKind::kVoid)) {
     E nothing = make(ExprKind::kBlock, result->type, range);
-    return in_block(std::move(before), make(ExprKind::kConditional, result->type, range, {test, nothing, result}),
-                    range);
+    return in_block(std::move(before),
+                    make(ExprKind::kConditional, result->type, range, {test, nothing, result}), range);
   }
   const Type* type = types().nullable(result->type);
   E null = make(ExprKind::kNull, type, range);
   return in_block(std::move(before),
-                  make(ExprKind::kConditional, type, range, {test, null, coerce(result, type, range)}), range);
+                  make(ExprKind::kConditional, type, range, {test, null, coerce(result, type, range)}),
+                  range);
 }
 
 // `this.data`, `cfg.scale`: the text that identifies the path, and the variable at its root.
@@ -290,7 +298,8 @@ hir::Expr* BodyChecker::hoisted(const ast::Expr& expr) {
   frame_ = kernel->outer;
   E value = this->value(expr);
   frame_ = kernel;
-  Variable* inner = value->type->is(TypeKind::kError) ? nullptr : capture_in_kernel(*kernel, path, value, expr.range);
+  Variable* inner =
+      value->type->is(TypeKind::kError) ? nullptr : capture_in_kernel(*kernel, path, value, expr.range);
   kernel->paths[path] = inner;
   return inner == nullptr ? wrong(expr.range) : read(inner->local, expr.range);
 }

@@ -105,8 +105,8 @@ bool Analysis::check_bounds(const std::vector<ast::TypeParameter>& parameters,
       error(parameters[i].bound->range, "a bound is an interface, and '{}' is none", bound->name);
       good = false;
     } else if (!implements(arguments[i], bound)) {
-      error(range, "'{}' does not implement '{}', as '{}' demands of '{}'", arguments[i]->name, bound->name,
-            parameters[i].name.text, parameters[i].name.text)
+      error(range, "'{}' does not implement '{}', the bound of '{}'", arguments[i]->name, bound->name,
+            parameters[i].name.text)
           .note(parameters[i].name.range, "the bound is declared here")
           .help("declare `class {} : {}`", arguments[i]->name, bound->name);
       good = false;

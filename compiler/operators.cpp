@@ -250,7 +250,8 @@ hir::Expr* BodyChecker::comparison(Binary op, const ast::Expr& expr, Condition* 
 }
 
 hir::Expr* BodyChecker::coalesce(const ast::Expr& expr, const Type* expected) {
-  const Type* hint = expected != nullptr && !expected->is(TypeKind::kNullable) ? types().nullable(expected) : expected;
+  const Type* hint =
+      expected != nullptr && !expected->is(TypeKind::kNullable) ? types().nullable(expected) : expected;
   E left = value(*expr.operands[0], hint);
   if (left->type->is(TypeKind::kError)) {
     value(*expr.operands[1], expected);

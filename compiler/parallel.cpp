@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `parallel for`: the frame of its body, captures, reductions, hints. That the body is pure is checked when all
-// functions are known (purity.cpp).
+// `parallel for`: the frame of its body, captures, reductions, hints. That the body is pure is checked when
+// all functions are known (purity.cpp).
 #include "compiler/body.h"
 #include "compiler/fold.h"
 
@@ -77,9 +77,11 @@ Variable* BodyChecker::capture_in_kernel(Frame& kernel, std::string_view name, E
   if (!is_plain(type) && !is_kernel_array(type)) {
     Diagnostic& diagnostic = error(range, "a parallel loop cannot use '{}', a '{}'", name, type->name);
     if (type->is(TypeKind::kFixedArray)) {
-      diagnostic.help("use an array: `[{}]({})`, or declare it in the loop", type->element->name, type->count);
+      diagnostic.help("use an array: `[{}]({})`, or declare it in the loop", type->element->name,
+                      type->count);
     } else if (type->is(TypeKind::kClass) || type->is(TypeKind::kInterface)) {
-      diagnostic.help("name the fields it needs, such as `{}.field`: they are read once before the loop", name);
+      diagnostic.help("name the fields it needs, such as `{}.field`: they are read once before the loop",
+                      name);
     } else if (type->is(TypeKind::kNullable)) {
       diagnostic.help("test it for null before the loop");
     } else if (type->is(TypeKind::kArray)) {
@@ -105,14 +107,14 @@ void BodyChecker::parallel_hints(const ast::Stmt& stmt, hir::ParallelLoop& loop)
   for (const ast::Hint& hint : stmt.parallel->hints) {
     switch (hint.kind) {
       case ast::HintKind::kDevice: {
-        const hir::Expr* name =
-            analysis_.constant_expression(*hint.argument, context_, basic(TypeKind::kStr), "the name of a device");
+        const hir::Expr* name = analysis_.constant_expression(*hint.argument, context_, basic(TypeKind::kStr),
+                                                              "the name of a device");
         if (name != nullptr) loop.device_hint = name->text;
         break;
       }
       case ast::HintKind::kBatch: {
-        const hir::Expr* count =
-            analysis_.constant_expression(*hint.argument, context_, basic(TypeKind::kI64), "the size of a batch");
+        const hir::Expr* count = analysis_.constant_expression(*hint.argument, context_,
+                                                               basic(TypeKind::kI64), "the size of a batch");
         if (count == nullptr) break;
         if (static_cast<std::int64_t>(count->integer) <= 0) {
           error(hint.range, "a batch has at least one iteration");
@@ -146,13 +148,15 @@ void BodyChecker::parallel_reductions(const ast::Stmt& stmt, hir::ParallelLoop& 
     const ReductionOp op = reduction_op(reduction.op);
     const Type* type = outer != nullptr ? outer->type : error_type();
     const bool bitwise = op >= ReductionOp::kAnd;
-    if (outer != nullptr && !(bitwise ? type->is_integer() || type->is(TypeKind::kBool) : type->is_number())) {
-      error(name.range, "'{}' cannot be reduced with '{}': it is a '{}'", name.text, ast::to_string(reduction.op),
-            type->name);
+    if (outer != nullptr &&
+        !(bitwise ? type->is_integer() || type->is(TypeKind::kBool) : type->is_number())) {
+      error(name.range, "'{}' cannot be reduced with '{}': it is a '{}'", name.text,
+            ast::to_string(reduction.op), type->name);
       outer = nullptr;
     }
     bool twice = false;
-    for (const auto& known : loop.reductions) twice = twice || (outer != nullptr && known.outer == outer->local);
+    for (const auto& known : loop.reductions)
+      twice = twice || (outer != nullptr && known.outer == outer->local);
     if (twice) {
       error(name.range, "'{}' is reduced twice", name.text);
       continue;
@@ -165,7 +169,8 @@ void BodyChecker::parallel_reductions(const ast::Stmt& stmt, hir::ParallelLoop& 
 void BodyChecker::parallel_for(const ast::Stmt& stmt, Body& out) {
   if (in_kernel()) {
     error(stmt.range, "a parallel loop cannot stand in another one")
-        .help("use an ordinary `for`, or give the outer loop more dimensions: `parallel for i in .., j in ..`");
+        .help(
+            "use an ordinary `for`, or give the outer loop more dimensions: `parallel for i in .., j in ..`");
     return;
   }
   hir::Stmt* made = analysis_.make(StmtKind::kParallelFor, stmt.range);
@@ -186,7 +191,8 @@ void BodyChecker::parallel_for(const ast::Stmt& stmt, Body& out) {
       for (E* bound : {&bounds.low, &bounds.high}) {
         if ((*bound)->type != i64) *bound = make(ExprKind::kConvert, i64, dimension.high->range, {*bound});
       }
-      bounds.high = binary(Binary::kAdd, bounds.high, integer(1, i64, dimension.high->range), dimension.high->range);
+      bounds.high =
+          binary(Binary::kAdd, bounds.high, integer(1, i64, dimension.high->range), dimension.high->range);
     }
     loop.dimensions.push_back(bounds);
   }
@@ -227,25 +233,29 @@ void BodyChecker::parallel_for(const ast::Stmt& stmt, Body& out) {
 bool BodyChecker::reduction_assign(const ast::Stmt& stmt, Body& out) {
   if (!in_kernel() || stmt.place->kind != ast::ExprKind::kName) return false;
   Variable* variable = find_variable(stmt.place->name.text);
-  if (variable == nullptr || variable->kind != VariableKind::kReduction || variable->frame != frame_) return false;
+  if (variable == nullptr || variable->kind != VariableKind::kReduction || variable->frame != frame_)
+    return false;
   const hir::ParallelLoop::ReductionVariable* reduction = nullptr;
   for (const auto& known : frame_->loop->reductions) {
     if (known.inner == variable->local) reduction = &known;
   }
   const ast::Expr* given = nullptr;
+  const bool subtracts = stmt.kind == ast::StmtKind::kUpdate && stmt.binary == ast::BinaryOp::kSub;
   if (reduction != nullptr && stmt.kind == ast::StmtKind::kUpdate) {
-    const bool matches = (reduction->op == ReductionOp::kAdd && stmt.binary == ast::BinaryOp::kAdd) ||
-                         (reduction->op == ReductionOp::kMul && stmt.binary == ast::BinaryOp::kMul) ||
-                         (reduction->op == ReductionOp::kAnd && stmt.binary == ast::BinaryOp::kBitAnd) ||
-                         (reduction->op == ReductionOp::kOr && stmt.binary == ast::BinaryOp::kBitOr) ||
-                         (reduction->op == ReductionOp::kXor && stmt.binary == ast::BinaryOp::kBitXor);
+    const bool matches =
+        (reduction->op == ReductionOp::kAdd && (stmt.binary == ast::BinaryOp::kAdd || subtracts)) ||
+        (reduction->op == ReductionOp::kMul && stmt.binary == ast::BinaryOp::kMul) ||
+        (reduction->op == ReductionOp::kAnd && stmt.binary == ast::BinaryOp::kBitAnd) ||
+        (reduction->op == ReductionOp::kOr && stmt.binary == ast::BinaryOp::kBitOr) ||
+        (reduction->op == ReductionOp::kXor && stmt.binary == ast::BinaryOp::kBitXor);
     if (matches) given = stmt.value;
   } else if (reduction != nullptr && stmt.value->kind == ast::ExprKind::kCall) {
     given = min_max_argument(*stmt.value, variable->name, reduction->op);
   }
   if (given == nullptr) {
     if (reduction != nullptr) {
-      error(stmt.range, "the reduction variable '{}' can only be updated by its own operation", variable->name)
+      error(stmt.range, "the reduction variable '{}' can only be updated by its own operation",
+            variable->name)
           .help("write `{};`", update_text(variable->name, reduction->op));
     }
     return true;
@@ -254,12 +264,18 @@ bool BodyChecker::reduction_assign(const ast::Stmt& stmt, Body& out) {
   made->place = read(variable->local, stmt.place->range);
   made->value = value_as(*given, variable->type);
   made->binary = binary_of(reduction->op);
+  if (subtracts) {
+    // s - e and s + (-e) have the same bits.
+    made->value = make(ExprKind::kUnary, made->value->type, given->range, {made->value});
+    made->value->unary = hir::Unary::kNegate;
+  }
   if (!made->value->type->is(TypeKind::kError)) out.push_back(made);
   return true;
 }
 
 // The e of `math.min(s, e)`, or of `math.min(e, s)`; null when `call` is something else.
-const ast::Expr* BodyChecker::min_max_argument(const ast::Expr& call, std::string_view variable, ReductionOp op) {
+const ast::Expr* BodyChecker::min_max_argument(const ast::Expr& call, std::string_view variable,
+                                               ReductionOp op) {
   if (op != ReductionOp::kMin && op != ReductionOp::kMax) return nullptr;
   const std::string_view wanted = op == ReductionOp::kMin ? "min" : "max";
   const ast::Expr& callee = *call.operands[0];

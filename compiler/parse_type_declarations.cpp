@@ -232,9 +232,11 @@ void Parser::field(ast::TypeDecl& decl, bool immutable) {
   } else {
     const std::uint32_t end = at(TokenKind::kEqual) ? kNoType : end_of_type(pos_);
     const bool type_follows = end != kNoType && !token().first_on_line;
-    auto& problem =
-        slip(type_follows ? gap() : node.name.range, "the field `{}` has no type", node.name.text);
-    problem.help("write `{}: {};`", node.name.text, type_follows ? text() : "type");
+    if (type_follows) {
+      slip(gap(), "expected `:` before the type").help("write `{}: {};`", node.name.text, text());
+    } else {
+      slip(node.name.range, "the field `{}` has no type", node.name.text).help("write `{}: type;`", node.name.text);
+    }
     node.type = type_follows ? type() : error_type();
   }
   if (!panic_ && accept(TokenKind::kEqual)) node.fallback = expression();

@@ -184,7 +184,7 @@ bool Parser::after_broken_string() const {
 
 void Parser::too_deep(SourceRange where) {
   if (given_up_) return;
-  slip(where, "this is nested too deeply: more than {} levels", ast::kMaxDepth)
+  slip(where, "this is nested more than {} levels deep", ast::kMaxDepth)
       .help("give inner parts names: variables for expressions, functions for blocks");
   module_->is_complete = false;
   // Deeper levels could only repeat this, and outer ones would complain about brackets that are not read.

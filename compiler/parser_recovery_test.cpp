@@ -45,7 +45,7 @@ TEST(RecoveryTest, MissingSemicolon) {
 
 TEST(RecoveryTest, VariablesOfOtherLanguages) {
   EXPECT_EQ(advice("int x = 5;"),
-            "a variable is declared with `let` or `var` | write `let x = ...;`, or `var x: i32 = ...;` if it "
+            "a variable is declared with `let` or `var` | write `let x = ...;`, or `var x: i64 = ...;` if it "
             "changes");
   EXPECT_EQ(advice("List<i64> xs;"),
             "a variable is declared with `let` or `var` | write `var xs: List<i64>;`");
@@ -143,7 +143,7 @@ TEST(RecoveryTest, DeclarationsOfOtherLanguages) {
   EXPECT_EQ(top_level_advice("pub fn f() { }"),
             "there is no `pub` | remove it: everything that is declared can be used everywhere");
   EXPECT_EQ(top_level_advice("fn f(int x) { }"),
-            "a parameter's type stands behind its name | write `x: i32`");
+            "a parameter's type stands behind its name | write `x: i64`");
   EXPECT_EQ(top_level_advice("fn f(x) { }"), "the parameter `x` has no type | write for example `x: i64`");
   EXPECT_EQ(top_level_advice("fn f(x i64) { }"), "expected `:` before the type | write `x: i64`");
   EXPECT_EQ(top_level_advice("fn f() i64 { }"), "expected `->` before the result type | write `-> i64`");
@@ -162,9 +162,9 @@ TEST(RecoveryTest, DeclarationsOfOtherLanguages) {
   EXPECT_EQ(top_level_advice("struct P { x: f64; };"),
             "there is no `;` after the `}` of a struct | remove it");
   EXPECT_EQ(top_level_advice("struct P { x: f64, }"), "a field ends in `;` | write `;`");
-  EXPECT_EQ(top_level_advice("struct P { x i64; }"), "the field `x` has no type | write `x: i64;`");
+  EXPECT_EQ(top_level_advice("struct P { x i64; }"), "expected `:` before the type | write `x: i64;`");
   EXPECT_EQ(top_level_advice("class P { int x; }"),
-            "a field's type stands behind its name | write `x: i32;`");
+            "a field's type stands behind its name | write `x: i64;`");
   EXPECT_EQ(top_level_advice("class P { P(x: i64) { } }"),
             "a constructor is called `init` | write `init(...) { ... }`");
   EXPECT_EQ(top_level_advice("class P { def f() { } }"), "functions are declared with `fn` | write `fn f`");
@@ -222,7 +222,7 @@ TEST(RecoveryTest, BlamesTheBraceThatIsNotClosed) {
 TEST(RecoveryTest, OneBrokenStringIsOneError) {
   EXPECT_EQ(Parsed("fn f() {\n  print(\"abc);\n  g(;\n  print(f\"{x\");\n}").errors(),
             "2: this string is not closed before the line ends\n"
-            "4: this string is not closed before the line ends\n"
+            "4: this `{` of a formatted string is not closed\n"
             "3: expected an expression, found `;`\n");
 }
 
@@ -234,12 +234,12 @@ std::string repeated(const std::string& text, std::size_t count) {
 
 TEST(RecoveryTest, SaysWhatIsTooDeep) {
   const std::string sum = "const c = 1" + repeated(" + 1", 600) + ";";
-  EXPECT_EQ(Parsed(sum).errors(), "1: this is nested too deeply: more than 500 levels\n");
+  EXPECT_EQ(Parsed(sum).errors(), "1: this is nested more than 500 levels deep\n");
   EXPECT_FALSE(Parsed("const c = 1" + repeated(" + 1", 450) + ";").diagnostics.has_errors());
   EXPECT_FALSE(
       Parsed("const c = " + repeated("(", 200) + "1" + repeated(")", 200) + ";").diagnostics.has_errors());
   EXPECT_EQ(Parsed("const c = " + repeated("(", 600) + "1" + repeated(")", 600) + ";").errors(),
-            "1: this is nested too deeply: more than 500 levels\n");
+            "1: this is nested more than 500 levels deep\n");
 }
 
 TEST(RecoveryTest, LimitsDepth) {

@@ -34,8 +34,8 @@ class Purity {
       if (through == nullptr) {
         diagnostic = &analysis_.error(found.range, "a parallel loop cannot {}", found.what);
       } else {
-        diagnostic = &analysis_.error(call_, "a parallel loop cannot call '{}', which would {}", through->name,
-                                      found.what);
+        diagnostic = &analysis_.error(call_, "a parallel loop cannot call '{}', which would {}",
+                                      through->name, found.what);
         diagnostic->note(found.range, "it does that here");
       }
       if (!found.remedy.empty()) diagnostic->help("{}", found.remedy);
@@ -62,15 +62,22 @@ class Purity {
     hir::walk(
         body,
         [&](const hir::Expr& expr) {
-          if (auto found = impurity(expr)) return report(std::move(*found), nullptr);
-          if (expr.kind != ExprKind::kCall) return;
+          if (auto found = impurity(expr)) {
+            report(std::move(*found), nullptr);
+            return false;
+          }
+          if (expr.kind != ExprKind::kCall) return true;
           if (auto found = impurity(*expr.function)) {
             call_ = analysis_.range_of(&expr);
             report(std::move(*found), expr.function);
           }
+          return true;
         },
         [&](const hir::Stmt& stmt) {
-          if (auto found = impurity(stmt)) report(std::move(*found), nullptr);
+          auto found = impurity(stmt);
+          if (!found) return true;
+          report(std::move(*found), nullptr);
+          return false;
         });
   }
 
@@ -89,13 +96,15 @@ class Purity {
     };
     for (const hir::Local* parameter : function.parameters) {
       if (!is_plain(parameter->type) && !is_array(parameter->type)) {
-        keep({range_of(function), "take the parameter '" + parameter->name + "' of type '" + parameter->type->name + "'",
+        keep({range_of(function),
+              "take the parameter '" + parameter->name + "' of type '" + parameter->type->name + "'",
               "pass numbers, bool, structs of these, and arrays of them"},
              nullptr);
       }
     }
     if (!is_plain(function.result)) {
-      keep({range_of(function), "give a '" + function.result->name + "'", "give a number, bool or struct of these"},
+      keep({range_of(function), "give a '" + function.result->name + "'",
+            "give a number, bool or struct of these"},
            nullptr);
     }
     if (!first) each(function.body, keep);
@@ -121,17 +130,22 @@ class Purity {
         if (expr.native->name.starts_with("str.")) {
           return found("make text", "write numbers to an array, and make text of them after the loop");
         }
-        return found("call the native function '" + expr.native->name + "'", "call it before or after the loop");
-      case ExprKind::kNew: return found("allocate: a '" + expr.type->name + "' is made here", "make it before the loop, or use a struct");
+        return found("call the native function '" + expr.native->name + "'",
+                     "call it before or after the loop");
+      case ExprKind::kNew:
+        return found("allocate: a '" + expr.type->name + "' is made here",
+                     "make it before the loop, or use a struct");
       case ExprKind::kNewArray:
       case ExprKind::kArrayLiteral:
         return found("allocate: an array is made here",
                      "make it before the loop, or declare a fixed array: `var a: [T; N];`");
       case ExprKind::kNewWeak: return found("allocate: a weak reference is made here", "");
       case ExprKind::kClosure: return found("allocate: a closure is made here", "write a function");
-      case ExprKind::kFunctionValue: return found("use a function as a value", "call the function by its name");
+      case ExprKind::kFunctionValue:
+        return found("use a function as a value", "call the function by its name");
       case ExprKind::kCallClosure: return found("call a closure", "call a function by its name");
-      case ExprKind::kCallInterface: return found("call a method of an interface", "call a function by its name");
+      case ExprKind::kCallInterface:
+        return found("call a method of an interface", "call a function by its name");
       case ExprKind::kGetWeak: return found("use weak references", "");
       case ExprKind::kUpcast:
       case ExprKind::kCast:
@@ -165,15 +179,18 @@ class Purity {
     const SourceRange range = analysis_.range_of(&stmt);
     switch (stmt.kind) {
       case StmtKind::kLet:
-        if (!is_plain(stmt.local->type) && !stmt.local->type->is(TypeKind::kFixedArray)) {
+        if (!is_plain(stmt.local->type) && !stmt.local->type->is(TypeKind::kFixedArray) &&
+            !impurity(*stmt.value)) {
           return Impurity{range, "keep a '" + stmt.local->type->name + "' in a variable",
                           "use it under its own name; variables hold numbers, bool and structs of these"};
         }
         break;
       case StmtKind::kTrap:
-        return Impurity{range, "trap with a message", "record the failure in an array or a reduction, and check it after the loop"};
+        return Impurity{range, "trap with a message",
+                        "record the failure in an array or a reduction, and check it after the loop"};
       case StmtKind::kUse: return Impurity{range, "use resources", "open them before the loop"};
-      case StmtKind::kParallelFor: return Impurity{range, "start another parallel loop", "use an ordinary `for` in it"};
+      case StmtKind::kParallelFor:
+        return Impurity{range, "start another parallel loop", "use an ordinary `for` in it"};
       default: break;
     }
     return std::nullopt;

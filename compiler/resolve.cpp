@@ -8,9 +8,9 @@ namespace dhpvm::compiler {
 
 namespace {
 
-constexpr TypeKind kNamedBasics[] = {TypeKind::kBool, TypeKind::kI8,  TypeKind::kU8,  TypeKind::kI16,
-                                     TypeKind::kU16,  TypeKind::kI32, TypeKind::kU32, TypeKind::kI64,
-                                     TypeKind::kU64,  TypeKind::kF32, TypeKind::kF64, TypeKind::kStr,
+constexpr TypeKind kNamedBasics[] = {TypeKind::kBool,    TypeKind::kI8,  TypeKind::kU8,  TypeKind::kI16,
+                                     TypeKind::kU16,     TypeKind::kI32, TypeKind::kU32, TypeKind::kI64,
+                                     TypeKind::kU64,     TypeKind::kF32, TypeKind::kF64, TypeKind::kStr,
                                      TypeKind::kResource};
 
 }  // namespace

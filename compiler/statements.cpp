@@ -92,7 +92,8 @@ void BodyChecker::variable(const ast::Stmt& stmt, Body& out) {
       value = coerce(value, type, stmt.value->range);
     } else if (value->type->is(TypeKind::kNull)) {
       error(stmt.value->range, "the type of '{}' is not known: it starts as null", stmt.name.text)
-          .help("write its type: `{} {}: T? = null;`", kind == VariableKind::kVar ? "var" : "let", stmt.name.text);
+          .help("write its type: `{} {}: T? = null;`", kind == VariableKind::kVar ? "var" : "let",
+                stmt.name.text);
       type = error_type();
     } else {
       type = value->type;
@@ -100,7 +101,8 @@ void BodyChecker::variable(const ast::Stmt& stmt, Body& out) {
     made->value = value;
   } else if (!has_zero(type) && !type->is(TypeKind::kFixedArray)) {
     error(stmt.range, "'{}' needs a first value: '{}' has no null", stmt.name.text, type->name)
-        .help("write `var {}: {} = ...;`, or make it `{}`", stmt.name.text, type->name, types().nullable(type)->name);
+        .help("write `var {}: {} = ...;`, or make it `{}`", stmt.name.text, type->name,
+              types().nullable(type)->name);
   } else if (!type->is(TypeKind::kFixedArray) && !type->is(TypeKind::kError)) {
     made->value = make(ExprKind::kZero, type, stmt.range);
   }
@@ -152,7 +154,8 @@ void BodyChecker::return_stmt(const ast::Stmt& stmt, Body& out) {
     E given = expr(*stmt.value);
     if (!given->type->is(TypeKind::kError)) {
       Diagnostic& diagnostic = error(stmt.value->range, "this function gives nothing");
-      if (!given->type->is(TypeKind::kVoid)) diagnostic.help("declare its result: `-> {}`", given->type->name);
+      if (!given->type->is(TypeKind::kVoid))
+        diagnostic.help("declare its result: `-> {}`", given->type->name);
     }
   } else {
     made->value = value_as(*stmt.value, result);

@@ -31,7 +31,8 @@ hir::Expr* BodyChecker::text_of(E value, Range range) {
   };
   if (type->is(TypeKind::kError) || type == str) return value;
   if (type->is_signed_integer()) return call_native("str.from_i64", {converted(TypeKind::kI64)}, str, range);
-  if (type->is_unsigned_integer()) return call_native("str.from_u64", {converted(TypeKind::kU64)}, str, range);
+  if (type->is_unsigned_integer())
+    return call_native("str.from_u64", {converted(TypeKind::kU64)}, str, range);
   if (type->is(TypeKind::kF32)) return call_native("str.from_f32", {value}, str, range);
   if (type->is(TypeKind::kF64)) return call_native("str.from_f64", {value}, str, range);
   if (type->is(TypeKind::kBool)) {
@@ -94,7 +95,8 @@ hir::Expr* BodyChecker::array_text(E array, Range range) {
   }));
   if (!good) return wrong(range);
   E joined = call_native("str.join", {texts, count, string(", ", range)}, str, range);
-  return in_block(std::move(before), join_text({string("[", range), joined, string("]", range)}, range), range);
+  return in_block(std::move(before), join_text({string("[", range), joined, string("]", range)}, range),
+                  range);
 }
 
 hir::Expr* BodyChecker::format_expr(const ast::Expr& expr) {
@@ -135,8 +137,9 @@ hir::Expr* BodyChecker::formatted(E value, const ast::FormatPart& part) {
           .help("for integers use b, c, d, o, x or X; e, f, g and % convert to f64");
       return wrong(range);
     }
-    return type->is_signed_integer() ? native("str.format_i64", converted(TypeKind::kI64), std::string(spec.text))
-                                     : native("str.format_u64", converted(TypeKind::kU64), std::string(spec.text));
+    return type->is_signed_integer()
+               ? native("str.format_i64", converted(TypeKind::kI64), std::string(spec.text))
+               : native("str.format_u64", converted(TypeKind::kU64), std::string(spec.text));
   }
   if (type->is_number()) {
     if (!one_of("eEfFgG%")) {
@@ -145,7 +148,8 @@ hir::Expr* BodyChecker::formatted(E value, const ast::FormatPart& part) {
       return wrong(range);
     }
     // The shortest text of an f32 is not that of the f64 with the same value.
-    const bool only_padding = spec.sign == 0 && !spec.zero && !spec.grouping && !spec.alternate && spec.align != '=';
+    const bool only_padding =
+        spec.sign == 0 && !spec.zero && !spec.grouping && !spec.alternate && spec.align != '=';
     if (type->is(TypeKind::kF32) && spec.type == 0 && !spec.has_precision && only_padding) {
       std::string padding = spec.fill + (spec.align == 0 ? '>' : spec.align) + std::to_string(spec.width);
       return native("str.format_str", text_of(value, range), std::move(padding));

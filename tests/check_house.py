@@ -22,7 +22,7 @@ ROOMS = {
     "codegen": {"bytecode", "base"},
     "offload": {"codegen", "bytecode", "base"},
     "compiler": {"bytecode", "base"},
-    "stdlib": {"vm", "gc", "bytecode", "base"},
+    "stdlib": {"vm", "compiler", "gc", "bytecode", "base"},
     "vm": {"stdlib", "compiler", "codegen", "offload", "gc", "bytecode", "base"},
     "tools": set(),
 }

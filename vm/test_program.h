@@ -5,7 +5,9 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <initializer_list>
 #include <memory>
 #include <optional>
@@ -72,7 +74,13 @@ class Program {
     DHPVM_TRY(bytecode::verify(module));
     DHPVM_ASSIGN(auto linked,
                  LinkedModule::link(std::make_shared<const bytecode::Module>(std::move(module)), natives));
-    return Isolate::create(std::move(linked), options);
+    IsolateOptions actual = options;
+    // Every test is also run with a collection before each n-th allocation.
+    if (const char* stress = std::getenv("DHPVM_TEST_GC_STRESS"); stress != nullptr) {
+      actual.gc_stress = static_cast<std::uint32_t>(std::atoi(stress));
+      actual.gc_verify = true;
+    }
+    return Isolate::create(std::move(linked), actual);
   }
 
   std::unique_ptr<Isolate> isolate_;

@@ -1,0 +1,411 @@
+// SPDX-License-Identifier: Apache-2.0
+// Calls: within the program, to natives, from C++, nested, and the traces of those that trap.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "vm/test_program.h"
+
+namespace dhpvm::vm {
+namespace {
+
+constexpr std::string_view kRecursion = R"(
+function fib(i32) -> i32 registers 3 0 exported
+  jump.lt.imm.i32 p0, 2, Done
+  add.imm.i32 p2, p0, -1
+  call p2, r0, fib
+  move.p p1, p2
+  add.imm.i32 p2, p0, -2
+  call p2, r0, fib
+  add.i32 p0, p1, p2
+Done:
+  return
+end
+function deep(i64) -> i64 registers 2 0 exported
+  line "deep.dhp" 5:1
+  jump.eq.imm.i64 p0, 0, Done
+  add.imm.i64 p1, p0, -1
+  line "deep.dhp" 7:1
+  call p1, r0, deep
+  add.imm.i64 p0, p1, 1
+Done:
+  return
+end
+function fail_at(i64) -> i64 registers 3 0 exported
+  line "deep.dhp" 20:1
+  jump.eq.imm.i64 p0, 0, Fail
+  line "deep.dhp" 21:1
+  add.imm.i64 p1, p0, -1
+  call p1, r0, fail_at
+  return.p p1
+Fail:
+  line "deep.dhp" 24:1
+  div.i64 p1, p0, p0
+  return.p p1
+end
+function swap(i64, str, i64, str) -> str, i64, str, i64 registers 3 3 exported
+  move.p p2, p0
+  move.p p0, p1
+  move.p p1, p2
+  move.r r2, r0
+  move.r r0, r1
+  move.r r1, r2
+  return
+end
+function twice(i64) -> i64 registers 2 0 exported
+  move.p p1, p0
+  call p1, r0, increment
+  call p1, r0, increment
+  return.p p1
+end
+function increment(i64) -> i64 registers 1 0
+  add.imm.i64 p0, p0, 1
+  return
+end
+)";
+
+TEST(Calls, Recursion) {
+  Program program(kRecursion);
+  EXPECT_EQ(program.run("fib", {20}), 6765u);
+  EXPECT_EQ(program.run("deep", {100'000}), 100'000u);
+  EXPECT_EQ(program.run("twice", {5}), 7u);
+}
+
+TEST(Calls, SeveralResults) {
+  Program program(kRecursion);
+  Invocation call(program.isolate(), program.find("swap"));
+  call.p()[0] = 1;
+  call.p()[1] = 2;
+  call.r()[0] = reinterpret_cast<gc::Ref>(*program->new_string("one"));
+  call.r()[1] = reinterpret_cast<gc::Ref>(*program->new_string("two"));
+  ASSERT_TRUE(call.run().ok());
+  EXPECT_EQ(call.p()[0], 2u);
+  EXPECT_EQ(call.p()[1], 1u);
+  EXPECT_EQ(reinterpret_cast<gc::String*>(call.r()[0])->view(), "two");
+  EXPECT_EQ(reinterpret_cast<gc::String*>(call.r()[1])->view(), "one");
+}
+
+TEST(Calls, EndlessRecursionTraps) {
+  Program program(kRecursion);
+  const Error error = program.trap("deep", {std::uint64_t{1} << 40});
+  EXPECT_EQ(error.code(), ErrorCode::kStackOverflow);
+  // The innermost 20 calls, one line for those left out, the outermost 10.
+  ASSERT_EQ(error.frames().size(), 31u);
+  EXPECT_EQ(error.frames()[0].function, "deep");
+  EXPECT_EQ(error.frames()[0].line, 7u);
+  EXPECT_TRUE(error.frames()[20].function.ends_with(" more calls ...")) << error.frames()[20].function;
+  EXPECT_EQ(error.frames()[30].function, "deep");
+  // The isolate goes on as if nothing had happened.
+  EXPECT_EQ(program.run("fib", {10}), 55u);
+}
+
+TEST(Calls, TheStackLimitCountsBytes) {
+  IsolateOptions options;
+  options.limits.stack_bytes = std::size_t{1} << 16;
+  Program program(kRecursion, options);
+  // A frame record and two registers per call.
+  const std::uint64_t depth = (1 << 16) / program->linked().functions()[program.find("deep")].stack_cost;
+  EXPECT_EQ(program.run("deep", {depth - 1}), depth - 1);
+  EXPECT_EQ(program.trap("deep", {depth}).code(), ErrorCode::kStackOverflow);
+}
+
+TEST(Calls, AMillionDeep) {
+  IsolateOptions options;
+  options.limits.stack_bytes = std::size_t{1} << 30;
+  Program program(kRecursion, options);
+  EXPECT_EQ(program.run("deep", {1'000'000}), 1'000'000u);
+}
+
+TEST(Calls, TracesShowTheLineOfEachCall) {
+  Program program(kRecursion);
+  const Error error = program.trap("fail_at", {2});
+  EXPECT_EQ(error.to_string(),
+            "division by zero: 0 / 0\n"
+            "  at fail_at (deep.dhp:24)\n"
+            "  at fail_at (deep.dhp:21)\n"
+            "  at fail_at (deep.dhp:21)");
+  // As many as are shown at most without leaving any out.
+  EXPECT_EQ(program.trap("fail_at", {30}).frames().size(), 31u);
+  EXPECT_EQ(program.trap("fail_at", {30}).frames()[20].function, "fail_at");
+}
+
+TEST(Calls, ArgumentSpansAreChecked) {
+  Program program(kRecursion);
+  std::uint64_t p[2] = {};
+  gc::Ref r[2] = {};
+  const std::uint32_t swap = program.find("swap");
+  EXPECT_EQ(program->call(swap, {p, 1}, r).error().code(), ErrorCode::kInvalidArgument);
+  EXPECT_EQ(program->call(swap, p, {r, 1}).error().code(), ErrorCode::kInvalidArgument);
+  EXPECT_EQ(program->call(9999, p, r).error().code(), ErrorCode::kInvalidArgument);
+  EXPECT_TRUE(program->call(swap, p, r).ok());
+}
+
+TEST(Calls, OnlyExportsAreFound) {
+  Program program(kRecursion);
+  EXPECT_TRUE(program->find_export("fib"));
+  EXPECT_FALSE(program->find_export("increment"));
+  EXPECT_FALSE(program->find_export("nothing"));
+}
+
+constexpr std::string_view kNatives = R"(
+type array Bytes: u8
+import add(i32, i64, f32, f64, bool) -> f64
+import greet(str) -> str
+import fail(i64)
+import maybe(str) -> bool
+import sum(Bytes) -> i64
+import several(i64) -> i64, str, i64
+import again(i64) -> i64
+function call_add(i32, i64, f32, f64, bool) -> f64 registers 5 0 exported
+  call.native p0, r0, add
+  return
+end
+function call_greet(str) -> str registers 0 1 exported
+  line "n.dhp" 3:1
+  call.native p0, r0, greet
+  return
+end
+function call_fail(i64) registers 2 0 exported
+  line "n.dhp" 5:1
+  move.p p1, p0
+  line "n.dhp" 6:1
+  call.native p1, r0, fail
+  return
+end
+function call_maybe() -> bool registers 1 1 exported
+  null r0
+  call.native p0, r0, maybe
+  return
+end
+function call_sum(i64) -> i64 registers 3 1 exported
+  new.array r0, p0, Bytes
+  imm p1, 3
+  store.u8 r0, p1, p1
+  call.native p0, r0, sum
+  return
+end
+function call_several(i64) -> i64, str, i64 registers 2 1 exported
+  call.native p0, r0, several
+  return
+end
+function nested(i64) -> i64 registers 2 0 exported
+  line "n.dhp" 40:1
+  jump.eq.imm.i64 p0, 0, Done
+  add.imm.i64 p1, p0, -1
+  line "n.dhp" 42:1
+  call.native p1, r0, again
+  add.imm.i64 p0, p1, 1
+Done:
+  return.p p0
+end
+function nested_trap(i64) -> i64 registers 2 0 exported
+  line "n.dhp" 50:1
+  div.i64 p0, p0, p0
+  return.p p0
+end
+)";
+
+struct Natives : testing::Test {
+  static NativeRegistry registry(std::string target) {
+    NativeRegistry natives;
+    const auto define = [&](const char* name, const char* signature, NativeFunction function) {
+      EXPECT_TRUE(natives.define(name, signature, std::move(function)).ok());
+    };
+    define("add", "(i32, i64, f32, f64, bool) -> f64", [](NativeCall& call) -> Status {
+      const double sum = get<std::int32_t>(call.p[0]) + static_cast<double>(get<std::int64_t>(call.p[1])) +
+                         static_cast<double>(get<float>(call.p[2])) + get<double>(call.p[3]) +
+                         static_cast<double>(call.p[4]);
+      call.p[0] = put(sum);
+      return {};
+    });
+    define("greet", "(str) -> str", [](NativeCall& call) -> Status {
+      const std::string name(reinterpret_cast<gc::String*>(call.r[0])->view());
+      DHPVM_ASSIGN(gc::String* const text, call.isolate.new_string("hello, " + name));
+      call.r[0] = reinterpret_cast<gc::Ref>(text);
+      return {};
+    });
+    define("fail", "(i64)",
+           [](NativeCall& call) -> Status { return Error(static_cast<ErrorCode>(call.p[0]), "as asked"); });
+    define("maybe", "(str?) -> bool", [](NativeCall& call) -> Status {
+      call.p[0] = call.r[0] == nullptr ? 1 : 0;
+      return {};
+    });
+    define("sum", "([u8]) -> i64", [](NativeCall& call) -> Status {
+      const auto& array = *reinterpret_cast<gc::Array*>(call.r[0]);
+      DHPVM_TRY(call.isolate.check_accessible(array, false));
+      std::uint64_t sum = 0;
+      for (std::int64_t i = 0; i < array.length; ++i) sum += static_cast<std::uint8_t>(array.data[i]);
+      call.p[0] = sum;
+      return {};
+    });
+    define("several", "(i64) -> (i64, str, i64)", [](NativeCall& call) -> Status {
+      call.p[1] = call.p[0] + 1;
+      DHPVM_ASSIGN(gc::String* const text, call.isolate.new_string("text"));
+      call.r[0] = reinterpret_cast<gc::Ref>(text);
+      return {};
+    });
+    define("again", "(i64) -> i64", [target](NativeCall& call) -> Status {
+      std::uint64_t p[1] = {call.p[0]};
+      DHPVM_TRY(call.isolate.call(*call.isolate.find_export(call.p[0] == 0 ? target : "nested"), p, {}));
+      call.p[0] = p[0];
+      return {};
+    });
+    return natives;
+  }
+  Program program{kNatives, {}, registry("nested")};
+};
+
+TEST_F(Natives, TakeAndReturnPrimitives) {
+  EXPECT_EQ(get<double>(program.run("call_add", {put(-1), put(std::int64_t{10}), put(0.5f), put(0.25), 1})),
+            10.75);
+}
+
+TEST_F(Natives, TakeAndReturnObjects) {
+  Invocation call(program.isolate(), program.find("call_greet"));
+  call.r()[0] = reinterpret_cast<gc::Ref>(*program->new_string("world"));
+  ASSERT_TRUE(call.run().ok());
+  EXPECT_EQ(reinterpret_cast<gc::String*>(call.r()[0])->view(), "hello, world");
+  EXPECT_EQ(program.run("call_sum", {10}), 3u);
+  Invocation several(program.isolate(), program.find("call_several"));
+  several.p()[0] = 7;
+  ASSERT_TRUE(several.run().ok());
+  EXPECT_EQ(several.p()[0], 7u);
+  EXPECT_EQ(several.p()[1], 8u);
+  EXPECT_EQ(reinterpret_cast<gc::String*>(several.r()[0])->view(), "text");
+}
+
+TEST_F(Natives, AreProtectedFromNull) {
+  const Error error = program.trap("call_greet");
+  EXPECT_EQ(error.code(), ErrorCode::kNullReference);
+  EXPECT_EQ(error.message(), "reference argument 1 of 'greet' is null");
+  EXPECT_EQ(error.frames()[0].line, 3u);
+  EXPECT_EQ(program.run("call_maybe"), 1u);
+}
+
+TEST_F(Natives, ErrorsBecomeTraps) {
+  const auto trap = [&](ErrorCode code) {
+    return program.trap("call_fail", {static_cast<std::uint64_t>(code)});
+  };
+  EXPECT_EQ(trap(ErrorCode::kClosed).code(), ErrorCode::kClosed);
+  EXPECT_EQ(trap(ErrorCode::kInternal).code(), ErrorCode::kInternal);
+  EXPECT_EQ(trap(ErrorCode::kIo).code(), ErrorCode::kIoTrap);
+  EXPECT_EQ(trap(ErrorCode::kNotFound).code(), ErrorCode::kIoTrap);
+  EXPECT_EQ(trap(ErrorCode::kInvalidArgument).code(), ErrorCode::kHostException);
+  EXPECT_EQ(trap(ErrorCode::kIo).to_string(), "input/output failed: as asked\n  at call_fail (n.dhp:6)");
+}
+
+TEST_F(Natives, MayCallBack) {
+  EXPECT_EQ(program.run("nested", {50}), 50u);
+  EXPECT_EQ(program->stats().host_calls, 51u);
+}
+
+TEST_F(Natives, NestingTooDeeplyTraps) {
+  const Error error = program.trap("nested", {100'000});
+  EXPECT_EQ(error.code(), ErrorCode::kStackOverflow);
+  EXPECT_EQ(program.run("nested", {50}), 50u);
+}
+
+TEST_F(Natives, InnerTrapsReachTheOuterProgram) {
+  Program trapping(kNatives, {}, registry("nested_trap"));
+  const Error error = trapping.trap("nested", {2});
+  EXPECT_EQ(error.to_string(),
+            "division by zero: 0 / 0\n"
+            "  at nested_trap (n.dhp:50)\n"
+            "  at nested (n.dhp:42)\n"
+            "  at nested (n.dhp:42)");
+}
+
+// A native may also go on after an inner trap: the outer call is not disturbed.
+TEST(NestedCalls, ATrapCanBeHandled) {
+  NativeRegistry natives;
+  ASSERT_TRUE(natives
+                  .define("attempt", "(i64) -> bool",
+                          [](NativeCall& call) -> Status {
+                            std::uint64_t p[1] = {call.p[0]};
+                            const Status status =
+                                call.isolate.call(*call.isolate.find_export("divide"), p, {});
+                            call.p[0] = status.ok() ? 1 : 0;
+                            return {};
+                          })
+                  .ok());
+  Program program(R"(
+import attempt(i64) -> bool
+function divide(i64) -> i64 registers 2 0 exported
+  div.i64 p1, p0, p0
+  return.p p1
+end
+function both() -> i64 registers 4 0 exported
+  imm p1, 10
+  imm p2, 1
+  call.native p2, r0, attempt
+  add.imm.i64 p3, p1, 5
+  mul.i64 p1, p2, p3
+  imm p2, 0
+  call.native p2, r0, attempt
+  add.i64 p0, p1, p2
+  return
+end
+)",
+                  {}, natives);
+  // 1 * 15 + 0
+  EXPECT_EQ(program.run("both"), 15u);
+}
+
+TEST(Linking, MissingAndMistypedNativesAreNamed) {
+  const auto link = [](std::string_view signature) {
+    NativeRegistry natives;
+    if (!signature.empty()) {
+      EXPECT_TRUE(natives.define("f", signature, [](NativeCall&) -> Status { return {}; }).ok());
+    }
+    auto module = bytecode::assemble("import f(i64, str) -> bool\n");
+    return LinkedModule::link(std::make_shared<const bytecode::Module>(*module), natives);
+  };
+  EXPECT_TRUE(link("(i64, str) -> bool").ok());
+  const auto missing = link("");
+  ASSERT_FALSE(missing.ok());
+  EXPECT_EQ(missing.error().code(), ErrorCode::kLink);
+  EXPECT_NE(missing.error().message().find("'f' with the type (i64, str) -> bool"), std::string::npos);
+  const auto mistyped = link("(i32, str)");
+  ASSERT_FALSE(mistyped.ok());
+  EXPECT_NE(mistyped.error().message().find("(i64, str) -> bool"), std::string::npos);
+  EXPECT_NE(mistyped.error().message().find("(i32, str)"), std::string::npos);
+}
+
+// References that only stand in the window of a native call, or in an Invocation, survive collections.
+TEST(Roots, WindowsAreRoots) {
+  NativeRegistry natives;
+  ASSERT_TRUE(natives
+                  .define("collect", "(str, str) -> str",
+                          [](NativeCall& call) -> Status {
+                            call.isolate.heap().collect(gc::CollectionKind::kFull);
+                            call.r[0] = call.r[1];
+                            return {};
+                          })
+                  .ok());
+  IsolateOptions options;
+  options.gc_verify = true;
+  Program program(R"(
+import collect(str, str) -> str
+function f(str, str) -> str registers 0 4 exported
+  string.concat r2, r0, 2
+  move.r r3, r2
+  string.concat r2, r0, 2
+  call.native p0, r2, collect
+  string.concat r0, r0, 3
+  return
+end
+)",
+                  options, natives);
+  Invocation call(program.isolate(), program.find("f"));
+  call.r()[0] = reinterpret_cast<gc::Ref>(*program->new_string("a"));
+  program->heap().collect(gc::CollectionKind::kFull);
+  call.r()[1] = reinterpret_cast<gc::Ref>(*program->new_string("b"));
+  ASSERT_TRUE(call.run().ok());
+  program->heap().collect(gc::CollectionKind::kFull);
+  EXPECT_EQ(reinterpret_cast<gc::String*>(call.r()[0])->view(), "abab");
+}
+
+}  // namespace
+}  // namespace dhpvm::vm

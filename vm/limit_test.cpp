@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+// Limits: fuel, deadline, interrupts, memory. Each ends in a trap, after which the isolate can be used again.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "vm/test_program.h"
+
+namespace dhpvm::vm {
+namespace {
+
+constexpr std::string_view kWork = R"(
+type array Bytes: u8
+type array Lists: List
+type class List
+  field next: List
+  field pad: i64
+function count(i64) -> i64 registers 2 0 exported
+  line "w.dhp" 2:1
+  imm p1, 0
+Again:
+  line "w.dhp" 3:1
+  for.i64 p1, p0, Again
+  return.p p1
+end
+function forever() registers 0 0 exported
+Again:
+  line "w.dhp" 8:1
+  loop Again
+end
+function calls(i64) -> i64 registers 3 0 exported
+  imm p1, 0
+Again:
+  call p2, r0, nothing
+  for.i64 p1, p0, Again
+  return.p p1
+end
+function nothing() registers 0 0
+  return
+end
+function copies() registers 4 1 exported
+  const p0, 67108864
+  new.array r0, p0, Bytes
+  imm p1, 0
+  imm p2, 0
+  const p3, 67108864
+Again:
+  array.copy r0, r0, p1
+  loop Again
+end
+function hoard() registers 0 2 exported
+  null r0
+Again:
+  line "w.dhp" 30:1
+  new r1, List
+  put.ref r1, 8, r0
+  move.r r0, r1
+  loop Again
+end
+function garbage(i64) -> i64 registers 2 1 exported
+  imm p1, 0
+Again:
+  new r0, List
+  for.i64 p1, p0, Again
+  return.p p1
+end
+function big_arrays(i64, i64) -> i64 registers 3 1 exported
+  imm p2, 0
+Again:
+  line "w.dhp" 50:1
+  new.array r0, p0, Bytes
+  for.i64 p2, p1, Again
+  return.p p2
+end
+function ref_array(i64) registers 1 1 exported
+  new.array r0, p0, Lists
+  return
+end
+function strings() registers 0 2 exported
+  const.string r0, "0123456789abcdef"
+Again:
+  move.r r1, r0
+  string.concat r0, r0, 2
+  loop Again
+end
+)";
+
+TEST(Fuel, IsExact) {
+  IsolateOptions options;
+  // `count(n)` takes n - 1 back-edges; a batch is 1024 ticks.
+  for (const std::uint64_t fuel : {0, 1, 10, 1023, 1024, 1025, 5000}) {
+    options.limits.fuel = fuel;
+    Program program(kWork, options);
+    EXPECT_EQ(program.run("count", {fuel + 1}), fuel + 1) << fuel;
+    EXPECT_EQ(program->fuel_left(), 0u);
+    EXPECT_EQ(program->stats().fuel_used, fuel);
+    const Error error = program.trap("count", {2});
+    EXPECT_EQ(error.code(), ErrorCode::kOutOfFuel);
+    EXPECT_EQ(error.frames()[0].line, 3u);
+
+    Program too_little(kWork, options);
+    EXPECT_EQ(too_little.trap("count", {fuel + 2}).code(), ErrorCode::kOutOfFuel);
+  }
+}
+
+TEST(Fuel, CountsCallsAndBackEdges) {
+  Program program(kWork);
+  program.run("calls", {100});
+  EXPECT_EQ(program->stats().fuel_used, 100u + 99u);
+  EXPECT_EQ(program->fuel_left(), Limits::kUnlimitedFuel);
+}
+
+TEST(Fuel, CanBeRefilled) {
+  IsolateOptions options;
+  options.limits.fuel = 10;
+  Program program(kWork, options);
+  EXPECT_EQ(program.trap("forever").code(), ErrorCode::kOutOfFuel);
+  program->set_fuel(3000);
+  EXPECT_EQ(program.run("count", {2001}), 2001u);
+  EXPECT_EQ(program->fuel_left(), 1000u);
+  EXPECT_EQ(program->stats().fuel_used, 2010u);
+  program->set_fuel(Limits::kUnlimitedFuel);
+  EXPECT_EQ(program.run("count", {100'000}), 100'000u);
+}
+
+TEST(Deadline, EndsEndlessLoops) {
+  IsolateOptions options;
+  options.limits.deadline = std::chrono::milliseconds(20);
+  Program program(kWork, options);
+  const auto begin = std::chrono::steady_clock::now();
+  const Error error = program.trap("forever");
+  EXPECT_EQ(error.code(), ErrorCode::kDeadline);
+  EXPECT_EQ(error.message(), "the call took longer than 20 ms");
+  EXPECT_EQ(error.frames()[0].line, 8u);
+  EXPECT_GE(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(20));
+  // It counts per call.
+  EXPECT_EQ(program.run("count", {1000}), 1000u);
+  // Instructions that move much memory at once are no way around it.
+  EXPECT_EQ(program.trap("copies").code(), ErrorCode::kDeadline);
+  program->set_deadline({});
+  EXPECT_EQ(program.run("count", {1000}), 1000u);
+}
+
+TEST(Interrupt, StopsTheProgramFromAnotherThread) {
+  Program program(kWork);
+  std::thread other([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    program->interrupt();
+  });
+  const Error error = program.trap("forever");
+  other.join();
+  EXPECT_EQ(error.code(), ErrorCode::kInterrupted);
+  EXPECT_EQ(program.run("count", {5000}), 5000u);
+}
+
+TEST(Interrupt, BeforeTheCallStopsTheNextOne) {
+  Program program(kWork);
+  program->interrupt();
+  EXPECT_EQ(program.trap("count", {1}).code(), ErrorCode::kInterrupted);
+  EXPECT_EQ(program.run("count", {1}), 1u);
+}
+
+TEST(Memory, HoardingObjectsTrapsWithACensus) {
+  IsolateOptions options;
+  options.limits.heap_bytes = std::size_t{4} << 20;
+  Program program(kWork, options);
+  const Error error = program.trap("hoard");
+  EXPECT_EQ(error.code(), ErrorCode::kOutOfMemory);
+  EXPECT_NE(error.message().find("an object of class 'List'"), std::string::npos) << error.message();
+  EXPECT_NE(error.message().find("4.0 MiB"), std::string::npos) << error.message();
+  EXPECT_EQ(error.frames()[0].line, 30u);
+  EXPECT_EQ(program.run("garbage", {1'000'000}), 1'000'000u) << "what the trap left is garbage";
+  EXPECT_EQ(program.trap("ref_array", {10'000'000}).code(), ErrorCode::kOutOfMemory);
+  EXPECT_EQ(program.trap("strings").code(), ErrorCode::kOutOfMemory);
+  EXPECT_EQ(program.run("garbage", {1'000'000}), 1'000'000u);
+}
+
+TEST(Memory, LargeArraysAreLimitedSeparately) {
+  IsolateOptions options;
+  options.limits.off_heap_bytes = std::size_t{8} << 20;
+  Program program(kWork, options);
+  // Dropped arrays are collected before the limit counts.
+  EXPECT_EQ(program.run("big_arrays", {std::uint64_t{1} << 20, 100}), 100u);
+  EXPECT_LE(program->stats().off_heap_peak_bytes, std::size_t{8} << 20);
+  const Error error = program.trap("big_arrays", {std::uint64_t{16} << 20, 1});
+  EXPECT_EQ(error.code(), ErrorCode::kOffHeapExhausted);
+  EXPECT_EQ(error.frames()[0].line, 50u);
+  EXPECT_EQ(program.run("big_arrays", {std::uint64_t{4} << 20, 10}), 10u);
+  program->heap().collect(gc::CollectionKind::kFull);
+  EXPECT_EQ(program->stats().off_heap_bytes, 0u);
+}
+
+TEST(Memory, ArraysBelowTheThresholdStayInTheHeap) {
+  Program program(kWork);
+  program.run("big_arrays", {gc::kOffHeapThreshold - 1, 1});
+  EXPECT_EQ(program->stats().off_heap_peak_bytes, 0u);
+  program.run("big_arrays", {gc::kOffHeapThreshold, 1});
+  EXPECT_GT(program->stats().off_heap_peak_bytes, 0u);
+}
+
+}  // namespace
+}  // namespace dhpvm::vm
