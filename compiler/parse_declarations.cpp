@@ -316,7 +316,9 @@ bool Parser::parameter(std::vector<ast::Parameter>& list, bool types_required) {
   ast::Parameter node;
   node.range = range();
   if (at(TokenKind::kAmpersand) && (at_word("self", 1) || at_word("mut", 1))) advance();
-  if (at(TokenKind::kThis) || at_word("self")) {
+  // `self` is a name like any other where it has a type, or needs none.
+  const bool is_receiver = at_word("self") && types_required && kind(1) != TokenKind::kColon;
+  if (at(TokenKind::kThis) || is_receiver) {
     slip(range(), "a method has `this` without declaring it").help("remove the parameter");
     advance();
     return true;
