@@ -351,8 +351,8 @@ struct Module {
   std::string path;  // "geometry.shapes"; empty for the root file
   std::uint32_t file = 0;
   bool is_stdlib = false;
-  // False when syntax errors have swallowed declarations or parts of them, so that checking what is left would
-  // find faults that are none. Errors inside function bodies leave it true.
+  // False when syntax errors have swallowed declarations or parts of them, so that checking what is left
+  // would find faults that are none. Errors inside function bodies leave it true.
   bool is_complete = true;
   std::vector<Import> imports;
   std::vector<Constant*> constants;

@@ -129,7 +129,8 @@ TEST(Checker, SuggestsNames) {
   refuse("fn f(count: i64) -> i64 => cuont;", {"no variable 'cuont' here", "write `count`"});
   refuse("struct P { width: i64; } fn f(p: P) -> i64 => p.widht;",
          {"'P' has no field 'widht'", "write `.width`"});
-  refuse("import math; fn f() -> f64 => math.sqtr(2.0);", {"module 'math' has no 'sqtr'", "write `math.sqrt`"});
+  refuse("import math; fn f() -> f64 => math.sqtr(2.0);",
+         {"module 'math' has no 'sqtr'", "write `math.sqrt`"});
   refuse("import math; fn f() -> f64 => sqrt(2.0);", {"no function 'sqrt' here", "write `math.sqrt`"});
 }
 

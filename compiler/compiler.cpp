@@ -35,8 +35,9 @@ Result<bytecode::Module> compile(std::string_view source, const CompileOptions& 
   const ImportOptions imports{options.builtin_modules, options.import_paths, options.read};
   const ast::Program program =
       load_program(sources, options.file_name, std::string(source), imports, diagnostics);
-  // Where syntax errors have swallowed declarations, the checker would complain of their absence. Mistakes inside
-  // function bodies leave nodes that it passes over in silence, so that its own findings come in the same run.
+  // Where syntax errors have swallowed declarations, the checker would complain of their absence. Mistakes
+  // inside function bodies leave nodes that it passes over in silence, so that its own findings come in the
+  // same run.
   const auto complete = [](const auto& module) { return module->is_complete; };
   if (!std::all_of(program.modules.begin(), program.modules.end(), complete)) {
     return wrong_program(diagnostics, options);

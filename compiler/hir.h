@@ -53,15 +53,15 @@ enum class ExprKind : std::uint8_t {
   kCheckNonNull,  // `x!`: T? to T, traps kNullReference
   kIsNull,        // operands[0] of nullable type: bool
   kUpcast,        // operands[0] of class type (maybe nullable) to the interface `type` (nullable likewise); a
-            // function type is no interface here
-  kCast,         // checked downcast of operands[0] to class or interface `type`; traps kBadCast (null too)
-  kCastOrNull,   // the same, giving null: type is nullable
-  kIsType,       // operands[0] is of class or interface `tested`: bool; null is not
-  kField,        // operands[0] (struct value or class reference), field number `index`
-  kIndex,        // operands[0] array, operands[1..rank] i64 indices
-  kFixedIndex,   // local (a fixed array), operands[0] i64 index
-  kArrayLength,  // operands[0] array: i64
-  kArrayDim,     // operands[0] array, `index` the dimension: i64
+                  // function type is no interface here
+  kCast,          // checked downcast of operands[0] to class or interface `type`; traps kBadCast (null too)
+  kCastOrNull,    // the same, giving null: type is nullable
+  kIsType,        // operands[0] is of class or interface `tested`: bool; null is not
+  kField,         // operands[0] (struct value or class reference), field number `index`
+  kIndex,         // operands[0] array, operands[1..rank] i64 indices
+  kFixedIndex,    // local (a fixed array), operands[0] i64 index
+  kArrayLength,   // operands[0] array: i64
+  kArrayDim,      // operands[0] array, `index` the dimension: i64
   kStringLength,
   kStringByte,     // operands[0] str (, operands[1] i64): i64, u8
   kStringConcat,   // operands, one or more str

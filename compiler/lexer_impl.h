@@ -52,8 +52,8 @@ class Lexer {
   void byte();
   void quoted_word(std::uint32_t begin, std::uint32_t end);
   void format_begin();
-  void format_text();   // after f" or a hole: up to the next hole or the end
-  void format_spec();   // after the colon of a hole
+  void format_text();  // after f" or a hole: up to the next hole or the end
+  void format_spec();  // after the colon of a hole
   void report_open_hole();
   void break_format();  // the line ended inside a hole
   void close_holes();   // adds the tokens that end every open hole and its string

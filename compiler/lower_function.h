@@ -270,9 +270,9 @@ class FunctionLowering {
   std::vector<bytecode::LocalArray> local_arrays_;
   std::vector<Enclosing> enclosing_;
   std::unordered_map<const hir::Local*, std::int64_t> constant_locals_;  // parameters of inlined functions
-  std::optional<Inlined> inlined_;  // the innermost one under way
+  std::optional<Inlined> inlined_;                                       // the innermost one under way
   unsigned inline_depth_ = 0;
-  bool keeps_position_ = false;  // a library function is inlined: its traps belong to the call
+  bool keeps_position_ = false;       // a library function is inlined: its traps belong to the call
   std::uint32_t parameters_ = 0;      // primitive registers of the parameters
   std::uint32_t parallel_loops_ = 0;  // for the names of their functions
 };

@@ -8,14 +8,12 @@ namespace dhpvm::compiler {
 
 namespace {
 
-constexpr const char* kBasicNames[] = {"<error>", "void", "bool", "i8",  "u8",  "i16", "u16",  "i32",
+constexpr const char* kBasicNames[] = {"<error>", "void", "bool", "i8",  "u8",  "i16",  "u16", "i32",
                                        "u32",     "i64",  "u64",  "f32", "f64", "null", "str", "resource"};
 constexpr unsigned kBasicCount = sizeof(kBasicNames) / sizeof(kBasicNames[0]);
 static_assert(kBasicCount == static_cast<unsigned>(TypeKind::kResource) + 1);
 
-std::string address(const Type* type) {
-  return std::to_string(reinterpret_cast<std::uintptr_t>(type));
-}
+std::string address(const Type* type) { return std::to_string(reinterpret_cast<std::uintptr_t>(type)); }
 
 // Structural identity: the kind and the components' identities. Nominal types never pass through here.
 std::string key_of(const Type& type) {

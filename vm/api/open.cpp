@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Files to modules, by what they are.
+#include <filesystem>
+
 #include "base/error.h"
 #include "base/file.h"
 #include "bytecode/format.h"
@@ -25,8 +27,10 @@ Result<Module> Module::open(const Engine& engine, const std::string& path, Compi
     return error(module.error().code(), "'{}': {}", options.file_name, module.error().message());
   }
   if (path.ends_with(".dasm")) return assemble(engine, content, path);
-  // Imports of a program without a folder are looked for in the current one.
-  if (standard_input) options.import_paths.insert(options.import_paths.begin(), ".");
+  // Imports are looked for beside the program first; one without a folder stands in the current one.
+  std::filesystem::path folder = standard_input ? "" : std::filesystem::path(path).parent_path();
+  if (folder.empty()) folder = ".";
+  options.import_paths.insert(options.import_paths.begin(), folder.string());
   return compile(engine, content, options);
 }
 
