@@ -72,8 +72,8 @@ struct Array {
 };
 static_assert(sizeof(Array) == 48);
 
-// Rank 2 and 3: the sizes of the inner dimensions follow the handle. The outer one is length / (inner product),
-// stored as well so that an empty inner dimension keeps its outer size.
+// Rank 2 and 3: the sizes of the inner dimensions follow the handle. The outer one is length / (inner
+// product), stored as well so that an empty inner dimension keeps its outer size.
 struct MultiArray {
   Array array;
   std::int64_t dims[3];  // dims[0] is the outermost; dims[2] is 1 for rank 2
@@ -89,8 +89,8 @@ struct Weak {
   Ref target;
 };
 
-// What a native function hands to the program without letting it look inside (an open file, say). The pointer is
-// freed by the object's cleaner, or earlier by an explicit close.
+// What a native function hands to the program without letting it look inside (an open file, say). The pointer
+// is freed by the object's cleaner, or earlier by an explicit close.
 struct Resource {
   Header header;
   void* pointer;  // null once closed
@@ -108,9 +108,9 @@ enum class Shape : std::uint8_t {
 // What the collector needs to know of a type. Owned by the isolate; outlives the heap's objects.
 struct TypeInfo {
   Shape shape = Shape::kInstance;
-  std::uint32_t size = 8;        // of the whole object for kInstance, kWeak, kResource; of the handle for arrays
-  std::uint32_t references = 0;  // kInstance: how many references follow the header
-  std::uint32_t element_size = 0;              // arrays: stride
+  std::uint32_t size = 8;  // of the whole object for kInstance, kWeak, kResource; of the handle for arrays
+  std::uint32_t references = 0;                       // kInstance: how many references follow the header
+  std::uint32_t element_size = 0;                     // arrays: stride
   const std::uint16_t* element_references = nullptr;  // kRefArray: offsets of the references in an element
   std::uint32_t element_reference_count = 0;
   const char* name = "";  // for the census of an out-of-memory error; shown to users
