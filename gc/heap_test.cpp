@@ -263,12 +263,12 @@ TEST_F(HeapRoots, HandlesKeepObjectsAlive) {
 TEST_F(HeapRoots, HandlesOutliveTheHeapAsNull) {
   make_heap();
   Root<Pair> handle(*heap_, make_pair());
-  Root<Pair> copy = handle;
+  Root<Pair> other(*heap_, handle.get());
   heap_.reset();
   EXPECT_FALSE(handle);
-  EXPECT_FALSE(copy);
-  Root<Pair> another = copy;
-  EXPECT_FALSE(another);
+  EXPECT_FALSE(other);
+  other = handle;
+  EXPECT_FALSE(other);
 }
 
 TEST_F(HeapRoots, AMillionSlots) {
@@ -405,9 +405,9 @@ TEST_F(HeapModes, UnusedMemoryGoesBackToTheSystem) {
     box->value = 42;
     roots_.slots[1] = ref(box);
   }
-  const auto resident = [](const void* address) {
+  const auto resident = [](void* address) {
     unsigned char page = 0;
-    void* start = reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(address) & ~std::uintptr_t{4095});
+    void* start = static_cast<std::byte*>(address) - reinterpret_cast<std::uintptr_t>(address) % 4096;
     EXPECT_EQ(mincore(start, 1, &page), 0);
     return (page & 1) != 0;
   };

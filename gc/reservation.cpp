@@ -14,12 +14,12 @@ Reservation::Reservation(std::size_t bytes, std::size_t alignment) {
   void* start =
       mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (start == MAP_FAILED) return;
-  const auto address = reinterpret_cast<std::uintptr_t>(start);
-  const std::uintptr_t aligned = (address + alignment - 1) & ~(alignment - 1);
-  const std::size_t before = aligned - address;
+  auto* const address = static_cast<std::byte*>(start);
+  const std::size_t before = -reinterpret_cast<std::uintptr_t>(start) & (alignment - 1);
+  std::byte* const aligned = address + before;
   if (before != 0) munmap(start, before);
-  munmap(reinterpret_cast<void*>(aligned + bytes), mapped - before - bytes);
-  data_ = reinterpret_cast<std::byte*>(aligned);
+  munmap(aligned + bytes, mapped - before - bytes);
+  data_ = aligned;
   size_ = bytes;
 }
 

@@ -38,6 +38,7 @@ TEST(Buddy, AlignsToThePowerOfTwo) {
 TEST(Buddy, MergesWhatItGetsBack) {
   Buddy buddy;
   std::vector<std::size_t> units;
+  units.reserve(Buddy::kUnits);
   for (std::size_t i = 0; i < Buddy::kUnits; ++i) units.push_back(buddy.take(1).value());
   EXPECT_EQ(buddy.free_units(), 0u);
   std::shuffle(units.begin(), units.end(), std::mt19937(1));

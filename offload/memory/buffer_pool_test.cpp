@@ -79,6 +79,7 @@ TEST(BufferPool, SteadyStateMapsNothing) {
   BufferPool pool;
   std::mt19937 random(3);
   std::vector<Buffer*> buffers;
+  buffers.reserve(10);
   for (int i = 0; i < 10; ++i) buffers.push_back(allocate(pool, 2 * kMiB));
   const std::uint64_t mapped = pool.stats().chunks_mapped;
   for (int i = 0; i < 1000; ++i) {
@@ -167,6 +168,7 @@ TEST(BufferPool, CachesDedicatedChunksBySizeWithinItsLimit) {
 TEST(BufferPool, ReturnsIdleChunksButKeepsOne) {
   BufferPool pool({.idle_time = std::chrono::milliseconds(0)});
   std::vector<Buffer*> buffers;
+  buffers.reserve(6);
   for (int i = 0; i < 6; ++i) buffers.push_back(allocate(pool, 32 * kMiB));
   EXPECT_EQ(pool.stats().chunks, 3u);
   for (Buffer* buffer : buffers) buffer->close();
@@ -182,6 +184,7 @@ TEST(BufferPool, ManyThreads) {
   BufferPool pool({.idle_time = std::chrono::milliseconds(0)});
   constexpr int kThreads = 4;
   std::vector<std::thread> threads;
+  threads.reserve(kThreads);
   for (int id = 0; id < kThreads; ++id) {
     threads.emplace_back([&pool, id] {
       std::mt19937 random(static_cast<unsigned>(id));
