@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "vm/test_program.h"
+#include "vm/test_programs.h"
 
 namespace dhpvm::vm {
 namespace {
@@ -94,60 +95,6 @@ end
     }
   }
 }
-
-constexpr std::string_view kAccess = R"(
-type array A: i32
-type array M: i32 rank 2
-type array T: i32 rank 3
-function read(i64, i64) -> i32 registers 2 1 exported
-  line "a.dhp" 1:1
-  new.array r0, p0, A
-  line "a.dhp" 2:1
-  load.i32 p0, r0, p1
-  return
-end
-function write(i64, i64) registers 2 1 exported
-  line "a.dhp" 1:1
-  new.array r0, p0, A
-  line "a.dhp" 3:1
-  store.i32 r0, p1, p1
-  return
-end
-function read_null(i64) -> i32 registers 1 1 exported
-  null r0
-  load.i32 p0, r0, p0
-  return
-end
-function matrix(i64, i64, i64, i64) -> i64, i64, i64, i64 registers 8 1 exported
-  new.array r0, p0, M
-  index2 p4, r0, p2, p3
-  array.length p5, r0
-  array.dim p6, r0, 0
-  array.dim p7, r0, 1
-  store.i32 r0, p4, p4
-  move.p p0, p4
-  move.p p1, p5
-  move.p p2, p6
-  move.p p3, p7
-  return
-end
-function cube(i64, i64, i64, i64, i64, i64) -> i64, i64, i64, i64 registers 8 1 exported
-  new.array r0, p0, T
-  index3 p6, r0, p3, p4, p5
-  array.dim p1, r0, 0
-  array.dim p2, r0, 1
-  array.dim p3, r0, 2
-  move.p p0, p6
-  return
-end
-function sizes(i64, i64) -> i64, i64, i64 registers 4 1 exported
-  new.array r0, p0, M
-  array.length p2, r0
-  array.dim p0, r0, 0
-  array.dim p1, r0, 1
-  return
-end
-)";
 
 TEST(Arrays, BoundsAreChecked) {
   Program program(kAccess);
@@ -246,32 +193,6 @@ end
     EXPECT_EQ(call.r()[2], nullptr);
   }
 }
-
-constexpr std::string_view kCopy = R"(
-type array A: i32
-type array S: str
-function copy(A, A, i64, i64, i64) registers 3 2 exported
-  array.copy r0, r1, p0
-  return
-end
-function copy_strings(S, S, i64, i64, i64) registers 3 2 exported
-  array.copy r0, r1, p0
-  return
-end
-function close(A) registers 0 1 exported
-  array.close r0
-  array.close r0
-  return
-end
-function get(A, i64) -> i32 registers 1 1 exported
-  load.i32 p0, r0, p0
-  return
-end
-function set(A, i64) registers 1 1 exported
-  store.i32 r0, p0, p0
-  return
-end
-)";
 
 struct HostArrays : testing::Test {
   Status call(std::string_view name, std::initializer_list<gc::Ref> references,
@@ -453,7 +374,7 @@ const AtomicCase kAtomics[] = {
 TEST(Atomics, ReturnTheOldElement) {
   for (const AtomicCase& test : kAtomics) {
     const std::string kind = std::string(test.op).substr(std::string(test.op).find('.') + 1);
-    const std::string access = kind[0] == 'u' ? "i" + kind.substr(1) : kind;
+    const std::string access = kind[0] == 'u' ? fmt::format("i{}", kind.substr(1)) : kind;
     Program program(fmt::format(R"(
 type array A: {1}
 function f({1}, {1}) -> {1}, {1} registers 4 1 exported

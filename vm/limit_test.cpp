@@ -8,85 +8,10 @@
 #include <vector>
 
 #include "vm/test_program.h"
+#include "vm/test_programs.h"
 
 namespace dhpvm::vm {
 namespace {
-
-constexpr std::string_view kWork = R"(
-type array Bytes: u8
-type array Lists: List
-type class List
-  field next: List
-  field pad: i64
-function count(i64) -> i64 registers 2 0 exported
-  line "w.dhp" 2:1
-  imm p1, 0
-Again:
-  line "w.dhp" 3:1
-  for.i64 p1, p0, Again
-  return.p p1
-end
-function forever() registers 0 0 exported
-Again:
-  line "w.dhp" 8:1
-  loop Again
-end
-function calls(i64) -> i64 registers 3 0 exported
-  imm p1, 0
-Again:
-  call p2, r0, nothing
-  for.i64 p1, p0, Again
-  return.p p1
-end
-function nothing() registers 0 0
-  return
-end
-function copies() registers 4 1 exported
-  const p0, 67108864
-  new.array r0, p0, Bytes
-  imm p1, 0
-  imm p2, 0
-  const p3, 67108864
-Again:
-  array.copy r0, r0, p1
-  loop Again
-end
-function hoard() registers 0 2 exported
-  null r0
-Again:
-  line "w.dhp" 30:1
-  new r1, List
-  put.ref r1, 8, r0
-  move.r r0, r1
-  loop Again
-end
-function garbage(i64) -> i64 registers 2 1 exported
-  imm p1, 0
-Again:
-  new r0, List
-  for.i64 p1, p0, Again
-  return.p p1
-end
-function big_arrays(i64, i64) -> i64 registers 3 1 exported
-  imm p2, 0
-Again:
-  line "w.dhp" 50:1
-  new.array r0, p0, Bytes
-  for.i64 p2, p1, Again
-  return.p p2
-end
-function ref_array(i64) registers 1 1 exported
-  new.array r0, p0, Lists
-  return
-end
-function strings() registers 0 2 exported
-  const.string r0, "0123456789abcdef"
-Again:
-  move.r r1, r0
-  string.concat r0, r0, 2
-  loop Again
-end
-)";
 
 TEST(Fuel, IsExact) {
   IsolateOptions options;

@@ -22,9 +22,8 @@ std::uint16_t count_primitives(std::span<const bytecode::ValueType> types) {
       std::ranges::count_if(types, [](const auto& type) { return !type.is_ref(); }));
 }
 
-// The offsets of the references in a struct: they come first in its layout.
-std::size_t count_references(const bytecode::Type& type) {
-  return static_cast<std::size_t>(
+std::uint32_t count_references(const bytecode::Type& type) {
+  return static_cast<std::uint32_t>(
       std::ranges::count_if(type.fields, [](const bytecode::Field& field) { return field.type.is_ref(); }));
 }
 
@@ -34,7 +33,7 @@ Result<std::shared_ptr<const LinkedModule>> LinkedModule::link(std::shared_ptr<c
                                                                const NativeRegistry& natives) {
   std::shared_ptr<LinkedModule> linked(new LinkedModule());
   linked->module_ = std::move(module);
-  DHPVM_TRY(linked->describe_types());
+  linked->describe_types();
   DHPVM_TRY(linked->bind_imports(natives));
   linked->link_functions();
   linked->link_kernels();
@@ -42,11 +41,21 @@ Result<std::shared_ptr<const LinkedModule>> LinkedModule::link(std::shared_ptr<c
   return std::shared_ptr<const LinkedModule>(std::move(linked));
 }
 
-Status LinkedModule::describe_types() {
+void LinkedModule::describe_types() {
   const std::vector<bytecode::Type>& types = module_->types;
   for (auto& ranks : primitive_arrays_) std::ranges::fill(ranks, kNoIndex);
   types_.resize(types.size());
   is_interface_.resize(types.size());
+  // First, since an array may come before the struct of its elements.
+  std::uint32_t most_references = 1;
+  for (std::size_t id = 0; id < types.size(); ++id) {
+    types_[id].references = count_references(types[id]);
+    most_references = std::max(most_references, types_[id].references);
+  }
+  // The verifier keeps structs below 64 KiB: the offsets fit.
+  for (std::uint32_t i = 0; i < most_references; ++i) {
+    reference_offsets_.push_back(static_cast<std::uint16_t>(i * sizeof(gc::Ref)));
+  }
   for (std::size_t id = 0; id < types.size(); ++id) {
     const bytecode::Type& type = types[id];
     gc::TypeInfo& info = types_[id];
@@ -65,46 +74,31 @@ Status LinkedModule::describe_types() {
         info.shape = gc::Shape::kWeak;
         info.size = sizeof(gc::Weak);
         break;
-      case TypeKind::kClass:
-        info.size = type.size;
-        info.references = static_cast<std::uint32_t>(count_references(type));
-        break;
-      case TypeKind::kArray: DHPVM_TRY(describe_array(type, static_cast<gc::TypeId>(id))); break;
+      case TypeKind::kClass: info.size = type.size; break;
+      case TypeKind::kArray: describe_array(type, static_cast<gc::TypeId>(id)); break;
       case TypeKind::kInterface:
       case TypeKind::kStruct: break;  // no objects of their own
     }
   }
-  return {};
 }
 
-Status LinkedModule::describe_array(const bytecode::Type& type, gc::TypeId id) {
+void LinkedModule::describe_array(const bytecode::Type& type, gc::TypeId id) {
   gc::TypeInfo& info = types_[id];
   info.shape = gc::Shape::kArray;
   info.size = type.rank == 1 ? sizeof(gc::Array) : sizeof(gc::MultiArray);
   info.element_size = size_of(type.element.kind);
-  std::vector<std::uint16_t> references;
   if (!type.element.is_ref()) {
     gc::TypeId& known = primitive_arrays_[static_cast<unsigned>(type.element.kind)][type.rank - 1];
     if (known == kNoIndex) known = id;
-  } else if (module_->types[type.element.type].kind == TypeKind::kStruct) {
-    const bytecode::Type& element = module_->types[type.element.type];
-    info.element_size = element.size;
-    const std::size_t count = count_references(element);
-    if (count * sizeof(gc::Ref) > 0xffff) {
-      return error(ErrorCode::kUnsupported, "struct '{}' holds {} references; at most 8191 are supported",
-                   element.name, count);
-    }
-    for (std::size_t i = 0; i < count; ++i)
-      references.push_back(static_cast<std::uint16_t>(i * sizeof(gc::Ref)));
-  } else {
-    references.push_back(0);
+    return;
   }
-  if (references.empty()) return {};
+  const bytecode::Type& element = module_->types[type.element.type];
+  const bool is_struct = element.kind == TypeKind::kStruct;
+  if (is_struct) info.element_size = element.size;
+  info.element_reference_count = is_struct ? types_[type.element.type].references : 1;
+  if (info.element_reference_count == 0) return;
   info.shape = gc::Shape::kRefArray;
-  info.element_reference_count = static_cast<std::uint32_t>(references.size());
-  element_references_.push_back(std::move(references));
-  info.element_references = element_references_.back().data();
-  return {};
+  info.element_references = reference_offsets_.data();
 }
 
 Status LinkedModule::bind_imports(const NativeRegistry& natives) {

@@ -66,7 +66,7 @@ class LinkedModule {
  public:
   // Binds `module`, which must have passed the verifier, to the natives of `natives`; the functions used are
   // copied. kLink for an import that is not there or has another type: the message names it and shows both
-  // signatures. kUnsupported for a type beyond what the collector can describe.
+  // signatures.
   static Result<std::shared_ptr<const LinkedModule>> link(std::shared_ptr<const bytecode::Module> module,
                                                           const NativeRegistry& natives);
   LinkedModule(const LinkedModule&) = delete;
@@ -119,8 +119,8 @@ class LinkedModule {
   static std::size_t method_hash(gc::TypeId type, gc::TypeId interface) {
     return static_cast<std::size_t>(((std::uint64_t{type} << 32 | interface) * 0x9E3779B97F4A7C15u) >> 32);
   }
-  Status describe_types();
-  Status describe_array(const bytecode::Type& type, gc::TypeId id);
+  void describe_types();
+  void describe_array(const bytecode::Type& type, gc::TypeId id);
   Status bind_imports(const NativeRegistry& natives);
   void link_functions();
   void link_kernels();
@@ -134,8 +134,8 @@ class LinkedModule {
   std::vector<LinkedKernel> kernels_;
   std::vector<gc::TypeInfo> types_;
   std::vector<std::uint8_t> is_interface_;
-  std::vector<std::vector<std::uint16_t>> element_references_;
-  gc::TypeId primitive_arrays_[11][3];  // by kind and rank - 1; kNoIndex where the module has none
+  std::vector<std::uint16_t> reference_offsets_;  // 0, 8, 16, ..: references come first in every layout
+  gc::TypeId primitive_arrays_[11][3];            // by kind and rank - 1; kNoIndex where the module has none
   std::vector<MethodSlot> method_slots_;
   std::size_t method_mask_ = 0;
   std::unordered_map<std::string_view, std::uint32_t> exports_;

@@ -10,113 +10,13 @@
 
 #include "vm/reduction.h"
 #include "vm/test_program.h"
+#include "vm/test_programs.h"
 
 namespace dhpvm::vm {
 namespace {
 
 using bytecode::Kind;
 using bytecode::ReductionOp;
-
-constexpr std::string_view kLoops = R"(
-type array A: i64
-type array M: i64 rank 2
-type array F: f64
-
-function write_index(i64, i64, A) registers 3 1
-  line "loop.dhp" 2:1
-  mul.i64 p2, p0, p1
-  line "loop.dhp" 3:1
-  store.i64 r0, p0, p2
-  return
-end
-function one(i64, i64, i64, A) registers 3 1 exported
-  line "loop.dhp" 10:1
-  parallel.for p0, r0, #0
-  return
-end
-
-function visit(i64, i64, i64, A) registers 5 1
-  local i64 1
-  imm p3, 0
-  local.load.i64 p4, l0, p3
-  add.imm.i64 p4, p4, 1
-  local.store.i64 l0, p3, p4
-  load.i64 p4, r0, p3
-  add.imm.i64 p4, p4, 1
-  store.i64 r0, p3, p4
-  mul.imm.i64 p0, p0, 100
-  mul.imm.i64 p1, p1, 10
-  add.i64 p0, p0, p1
-  add.i64 p0, p0, p2
-  local.load.i64 p1, l0, p3
-  mul.imm.i64 p1, p1, 1000
-  add.i64 p0, p0, p1
-  store.i64 r0, p4, p0
-  return
-end
-function three(i64, i64, i64, i64, i64, i64, A) registers 6 1 exported
-  parallel.for p0, r0, #1
-  return
-end
-
-function sum2(i64, i64, f64, i64, F) -> f64, i64 registers 6 1
-  load.f64 p4, r0, p1
-  mul.f64 p4, p4, p4
-  add.f64 p2, p2, p4
-  add.i64 p3, p3, p0
-  move.p p0, p2
-  move.p p1, p3
-  return
-end
-function reduce2(i64, i64, i64, i64, f64, i64, F) -> f64, i64 registers 6 1 exported
-  parallel.for p0, r0, #2
-  return
-end
-
-function many(i64, i64, f64, i64, i64, i64, i64) -> i64, i64, i64, i64 registers 10 0
-  ; index p0, captured p1 and p2, four accumulators whose results overwrite the captures
-  f64.to.i64 p7, p2
-  add.i64 p8, p1, p7
-  add.i64 p9, p0, p8
-  add.i64 p0, p3, p9
-  add.i64 p1, p4, p9
-  add.i64 p2, p5, p9
-  add.i64 p3, p6, p9
-  return
-end
-function reduce4(i64, i64, i64, f64) -> i64, i64, i64, i64 registers 8 0 exported
-  imm p4, 1
-  imm p5, 2
-  imm p6, 3
-  imm p7, 4
-  parallel.for p0, r0, #3
-  return
-end
-
-function helper(A, i64) registers 2 1
-  line "loop.dhp" 50:1
-  imm p1, 0
-  load.i64 p1, r0, p0
-  return
-end
-function calls(i64, A) registers 2 2
-  line "loop.dhp" 60:1
-  move.r r1, r0
-  move.p p1, p0
-  call p1, r1, helper
-  return
-end
-function with_calls(i64, i64, A) registers 2 1 exported
-  line "loop.dhp" 70:1
-  parallel.for p0, r0, #4
-  return
-end
-kernel write_index dims 1
-kernel visit dims 3
-kernel sum2 dims 2 reduce add:f64 reduce add:i64
-kernel many dims 1 reduce add:i64 reduce add:i64 reduce add:i64 reduce add:i64
-kernel calls dims 1
-)";
 
 struct Loops : testing::Test {
   // An array that lives as long as the test.

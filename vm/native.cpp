@@ -16,6 +16,7 @@ using bytecode::Kind;
 // Deeper array types than this exist neither in natives nor in their texts, which also ends the text of an
 // array type that contains itself.
 constexpr unsigned kMaximumDepth = 8;
+constexpr std::size_t kLongestName = 80;
 
 constexpr std::array<std::string_view, 11> kKindNames = {"bool", "i8",  "u8",  "i16", "u16", "i32",
                                                          "u32",  "i64", "u64", "f32", "f64"};
@@ -147,7 +148,8 @@ void append_type(std::string& text, const bytecode::Module& module, bytecode::Va
     return;
   }
   // The quote keeps a type whose author named it `str` from passing for a string.
-  text += "class \"" + description.name + '"';
+  // Cut short, because a module may use a long name many times.
+  text += "class \"" + description.name.substr(0, kLongestName) + '"';
 }
 
 }  // namespace

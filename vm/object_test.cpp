@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "vm/test_program.h"
+#include "vm/test_programs.h"
 
 namespace dhpvm::vm {
 namespace {
@@ -62,115 +63,6 @@ end
     EXPECT_EQ(program.trap("put_null", {1}).message(), "a field of null was written");
   }
 }
-
-constexpr std::string_view kShapes = R"(
-type interface Shape
-  method area() -> f64
-  method add(f64, i64) -> f64, i64
-type class Square
-  field side: f64
-  implements Shape: Square.area, Square.add
-type class Circle
-  field radius: f64
-  implements Shape: Circle.area, Circle.add
-type class Other
-  field x: i64
-
-function Square.area(Square) -> f64 registers 1 1
-  get.f64 p0, r0, 8
-  mul.f64 p0, p0, p0
-  return
-end
-function Square.add(Square, f64, i64) -> f64, i64 registers 3 1
-  get.f64 p2, r0, 8
-  add.f64 p0, p0, p2
-  add.imm.i64 p1, p1, 1
-  return
-end
-function Circle.area(Circle) -> f64 registers 2 1
-  line "shapes.dhp" 20:1
-  get.f64 p0, r0, 8
-  mul.f64 p0, p0, p0
-  const p1, 3.0
-  mul.f64 p0, p0, p1
-  return
-end
-function Circle.add(Circle, f64, i64) -> f64, i64 registers 2 1
-  trap kUserTrap
-end
-
-function areas() -> f64, f64, f64, i64 registers 5 3 exported
-  const p0, 2.0
-  new r0, Square
-  put.f64 r0, 8, p0
-  new r1, Circle
-  put.f64 r1, 8, p0
-  upcast r2, r0, Shape
-  call.interface p0, r2, Shape::area
-  move.p p1, p0
-  upcast r2, r1, Shape
-  call.interface p2, r2, Shape::area
-  move.p p1, p2
-  upcast r2, r0, Shape
-  const p3, 1.5
-  imm p4, 41
-  call.interface p3, r2, Shape::add
-  move.p p2, p3
-  move.p p3, p4
-  return
-end
-function call_null() -> f64 registers 1 1 exported
-  line "shapes.dhp" 40:1
-  null r0
-  upcast r0, r0, Shape
-  line "shapes.dhp" 41:1
-  call.interface p0, r0, Shape::area
-  return
-end
-function make(i32) -> Shape registers 1 1
-  jump.eq.imm.i32 p0, 0, Null
-  jump.eq.imm.i32 p0, 1, S
-  new r0, Circle
-  upcast r0, r0, Shape
-  return
-S:
-  new r0, Square
-  upcast r0, r0, Shape
-  return
-Null:
-  null r0
-  return
-end
-function is_square(i32) -> bool registers 1 1 exported
-  call p0, r0, make
-  is.type p0, r0, Square
-  return
-end
-function to_square(i32) -> bool registers 1 1 exported
-  call p0, r0, make
-  cast r0, r0, Square
-  is.null p0, r0
-  return
-end
-function other_is_shape() -> bool, bool registers 2 1 exported
-  new r0, Other
-  is.type p0, r0, Shape
-  is.type p1, r0, Other
-  return
-end
-function square_is_shape() -> bool, bool registers 2 2 exported
-  new r0, Square
-  is.type p0, r0, Shape
-  cast r1, r0, Shape
-  eq.ref p1, r0, r1
-  return
-end
-function other_to_shape() registers 0 1 exported
-  new r0, Other
-  cast r0, r0, Shape
-  return
-end
-)";
 
 TEST(Objects, InterfaceCallsFindTheMethodOfTheClass) {
   Program program(kShapes);
@@ -304,48 +196,6 @@ end
   EXPECT_EQ(std::vector(call.p(), call.p() + 3), (std::vector<std::uint64_t>{0, 1, 1}));
   EXPECT_EQ(program.trap("null_weak").code(), ErrorCode::kNullReference);
 }
-
-constexpr std::string_view kStrings = R"(
-function length() -> i64 registers 1 1 exported
-  const.string r0, "h\xc3\xa9llo"
-  string.length p0, r0
-  return
-end
-function byte(i64) -> i32 registers 1 1 exported
-  line "s.dhp" 7:1
-  const.string r0, "h\xc3\xa9llo"
-  string.byte p0, r0, p0
-  return
-end
-function compare(str, str) -> i32, bool registers 2 2 exported
-  string.eq p1, r0, r1
-  string.compare p0, r0, r1
-  return
-end
-function equal(str, str) -> bool registers 1 2 exported
-  string.eq p0, r0, r1
-  return
-end
-function concat(str, str, str) -> str registers 0 3 exported
-  string.concat r0, r0, 3
-  return
-end
-function one(str) -> str registers 0 1 exported
-  string.concat r0, r0, 1
-  return
-end
-function constant() -> str registers 0 1 exported
-  const.string r0, "constant"
-  return
-end
-function fail(str) registers 0 1 exported
-  line "s.dhp" 30:1
-  trap.message r0
-end
-function code() registers 0 0 exported
-  trap kUserTrap
-end
-)";
 
 struct Strings : testing::Test {
   Status call(std::string_view name, std::vector<std::optional<std::string>> arguments) {
