@@ -11,6 +11,7 @@
 #include "bytecode/verifier.h"
 #include "bytecode/writer.h"
 
+namespace dhpvm::bytecode {
 namespace {
 
 void insist(bool condition, const char* what) {
@@ -19,10 +20,7 @@ void insist(bool condition, const char* what) {
   std::abort();
 }
 
-}  // namespace
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace dhpvm::bytecode;
+int test_one(const std::uint8_t* data, std::size_t size) {
   const auto module = assemble(std::string_view(reinterpret_cast<const char*>(data), size));
   if (!module.ok()) {
     insist(module.error().message().starts_with("line "), "a mistake without a line");
@@ -35,4 +33,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto from_file = read_module(write_module(*module));
   insist(from_file.ok() && *from_file == *module, "the file does not round-trip");
   return 0;
+}
+
+}  // namespace
+}  // namespace dhpvm::bytecode
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  return dhpvm::bytecode::test_one(data, size);
 }

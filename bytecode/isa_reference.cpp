@@ -14,10 +14,8 @@
 #include "bytecode/names.h"
 #include "bytecode/reference_text.h"
 
+namespace dhpvm::bytecode {
 namespace {
-
-using namespace dhpvm;
-using namespace dhpvm::bytecode;
 
 struct OperandRow {
   Operand kind;
@@ -139,9 +137,7 @@ std::string page() {
   return out;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int run_tool(int argc, char** argv) {
   const std::string text = page();
   if (argc == 1) {
     std::fwrite(text.data(), 1, text.size(), stdout);
@@ -160,3 +156,8 @@ int main(int argc, char** argv) {
   std::fprintf(stderr, "%s is out of date: run `isa_reference > %s`\n", argv[2], argv[2]);
   return 1;
 }
+
+}  // namespace
+}  // namespace dhpvm::bytecode
+
+int main(int argc, char** argv) { return dhpvm::bytecode::run_tool(argc, argv); }

@@ -16,6 +16,7 @@ Type with_fields(TypeKind kind, std::initializer_list<Kind> kinds) {
 
 std::vector<std::uint32_t> offsets(const Type& type) {
   std::vector<std::uint32_t> all;
+  all.reserve(type.fields.size());
   for (const Field& field : type.fields) all.push_back(field.offset);
   return all;
 }

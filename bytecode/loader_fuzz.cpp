@@ -18,10 +18,9 @@
 
 extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t max_size);
 
+namespace dhpvm::bytecode {
 namespace {
 
-using namespace dhpvm;
-using namespace dhpvm::bytecode;
 using testing::Bytes;
 
 void insist(bool condition, const char* what) {
@@ -43,9 +42,7 @@ void check(const Bytes& bytes) {
   insist(stripped.ok() && verify(*stripped).ok(), "the stripped file is not accepted");
 }
 
-}  // namespace
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int test_one(const std::uint8_t* data, std::size_t size) {
   const auto* begin = reinterpret_cast<const std::byte*>(data);
   Bytes bytes(begin, begin + size);
   check(bytes);
@@ -54,8 +51,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   return 0;
 }
 
-extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t max_size,
-                                               unsigned seed) {
+std::size_t mutate(std::uint8_t* data, std::size_t size, std::size_t max_size, unsigned seed) {
   std::minstd_rand random(seed);
   std::vector<testing::RawSection> sections = testing::split(std::as_bytes(std::span(data, size)));
   // Now and then the file as a whole, for the header and the table.
@@ -72,4 +68,16 @@ extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t s
   if (file.size() > max_size) return LLVMFuzzerMutate(data, size, max_size);
   std::memcpy(data, file.data(), file.size());
   return file.size();
+}
+
+}  // namespace
+}  // namespace dhpvm::bytecode
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  return dhpvm::bytecode::test_one(data, size);
+}
+
+extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t max_size,
+                                               unsigned seed) {
+  return dhpvm::bytecode::mutate(data, size, max_size, seed);
 }

@@ -12,10 +12,8 @@
 #include "bytecode/test_modules.h"
 #include "bytecode/writer.h"
 
+namespace dhpvm::bytecode {
 namespace {
-
-using namespace dhpvm;
-using namespace dhpvm::bytecode;
 
 Status write_seed(const std::string& directory, const std::string& name, std::string_view text, bool strip) {
   DHPVM_ASSIGN(const Module module, assemble(text));
@@ -39,9 +37,7 @@ Status run(const std::string& directory) {
   return {};
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int run_tool(int argc, char** argv) {
   if (argc != 2) {
     std::fprintf(stderr, "usage: make_corpus DIRECTORY\n");
     return 2;
@@ -51,3 +47,8 @@ int main(int argc, char** argv) {
   std::fprintf(stderr, "make_corpus: %s\n", status.error().to_string().c_str());
   return 1;
 }
+
+}  // namespace
+}  // namespace dhpvm::bytecode
+
+int main(int argc, char** argv) { return dhpvm::bytecode::run_tool(argc, argv); }

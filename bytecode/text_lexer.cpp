@@ -80,9 +80,11 @@ Token next_token(std::string_view text, std::size_t& length) {
   } else if (c == ',' || c == ':' || c == '(' || c == ')') {
     length = 1;
     return {Token::Kind::kPunctuation, text.substr(0, 1)};
-  } else if ((length = word_length(text)) != 0) {
+  } else if (const std::size_t word = word_length(text); word != 0) {
+    length = word;
     return {Token::Kind::kWord, text.substr(0, length)};
-  } else if ((length = number_length(text)) != 0) {
+  } else if (const std::size_t number = number_length(text); number != 0) {
+    length = number;
     return {Token::Kind::kNumber, text.substr(0, length)};
   }
   length = c == '"' ? text.size() : 1;

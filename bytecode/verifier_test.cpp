@@ -112,18 +112,18 @@ TEST(Verifier, AcceptsGoodBodies) {
   const std::string_view bodies[] = {
       "",
       // Element kinds: bool as u8, unsigned 32-bit through i32, stores of either signedness.
-      "load.u8 p2, r9, p0\n store.u8 r9, p0, p2\n store.i8 r9, p0, p2\n load.i8 p2, r12, p0\n store.u8 r12, "
-      "p0, p2",
-      "load.i32 p2, r13, p0\n store.i32 r13, p0, p2\n atomic.max.u32 p2, r13, p0, p2\n atomic.add.i32 p2, "
-      "r13, p0, p2",
+      "load.u8 p2, r9, p0\n store.u8 r9, p0, p2\n store.i8 r9, p0, p2\n load.i8 p2, r12, p0",
+      "store.u8 r12, p0, p0",
+      "load.i32 p2, r13, p0\n store.i32 r13, p0, p2\n atomic.max.u32 p2, r13, p0, p2",
+      "atomic.add.i32 p2, r13, p0, p0",
       "get.u8 p2, r0, 35\n put.i8 r0, 35, p2\n get.i8 p2, r0, 34\n get.u16 p2, r0, 32\n put.i16 r0, 32, p2",
       "local.load.u8 p2, l1, p0\n local.store.i8 l1, p0, p2\n local.zero l1",
       "load.field.u8 p2, r3, p0, 8:12\n store.field.i8 r3, p0, p2, 8:12",
       // Null passes where an object is wanted, and what comes of it is null.
       "null r16\n get.ref r16, r16, 8\n load.ref r16, r16, p0\n get.ref r16, r16, 4000\n put.ref r0, 8, r16",
       "null r16\n put.i64 r16, 8, p0\n store.ref r16, p0, r5\n store.field.f32 r16, p0, p0, 99:7",
-      "null r16\n load.f64 p2, r16, p0\n array.dim p2, r16, 2\n index2 p2, r16, p0, p0\n string.length p2, "
-      "r16",
+      "null r16\n load.f64 p2, r16, p0\n array.dim p2, r16, 2\n index2 p2, r16, p0, p0",
+      "null r16\n string.length p2, r16",
       "null r16\n null r17\n move.r r18, r1\n call p0, r17, two\n add.i64 p0, p0, p0",
       // Merging null with an object gives the object's type; merging twice is no error unless it is read.
       "null r16\n jump.if p0, A\n move.r r16, r0\nA:\n get.i64 p2, r16, 24",

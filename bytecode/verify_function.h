@@ -63,8 +63,8 @@ class FunctionVerifier {
   bool finish_access(const ValueType& element, Word word, bool is_store);
   bool array_copy(Word word);
   bool array_in(std::uint16_t reg, const Type*& type);
-  bool string_in(std::uint16_t reg);
-  bool assignable(std::uint16_t reg, std::uint32_t type, std::string_view where);
+  bool string_in(std::uint32_t reg);
+  bool assignable(std::uint32_t reg, std::uint32_t type, std::string_view where);
   bool assigned(std::uint32_t first, std::uint32_t count, std::string_view what);
   bool unassigned_primitive(std::uint32_t reg);
   bool unusable_reference(std::uint32_t reg);

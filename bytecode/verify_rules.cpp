@@ -25,7 +25,7 @@ bool FunctionVerifier::assigned(std::uint32_t first, std::uint32_t count, std::s
   return true;
 }
 
-bool FunctionVerifier::assignable(std::uint16_t reg, std::uint32_t type, std::string_view where) {
+bool FunctionVerifier::assignable(std::uint32_t reg, std::uint32_t type, std::string_view where) {
   if (references_[reg] >= kConflict) return unusable_reference(reg);
   if (facts_.assignable(references_[reg], type)) [[likely]]
     return true;
@@ -42,13 +42,13 @@ bool FunctionVerifier::array_in(std::uint16_t reg, const Type*& type) {
          fail("R{} is {}, not an array", reg, facts_.type_name(references_[reg]));
 }
 
-bool FunctionVerifier::string_in(std::uint16_t reg) { return assignable(reg, kStringType, "a string"); }
+bool FunctionVerifier::string_in(std::uint32_t reg) { return assignable(reg, kStringType, "a string"); }
 
 bool FunctionVerifier::returns(const DecodeRow& row, Word word) {
   const Banks& out = shape_->out;
   if (row.rule == Rule::kReturn) {
     if (!assigned(0, out.primitives, "result")) return false;
-    for (std::uint16_t i = 0; i < out.references.size(); ++i) {
+    for (std::uint32_t i = 0; i < out.references.size(); ++i) {
       if (!assignable(i, out.references[i], "result")) return false;
     }
     return budget_.spend(out.primitives + out.references.size()) ||
@@ -67,8 +67,8 @@ bool FunctionVerifier::call(const Shape& shape, Word word, std::uint32_t in_prim
   if (!budget_.spend(in_primitives + shape.in.references.size() + shape.out.primitives + cleared))
     return fail("the module is too complex to verify");
   if (!assigned(a, in_primitives, "argument")) return false;
-  for (std::uint16_t i = 0; i < shape.in.references.size(); ++i) {
-    if (!assignable(static_cast<std::uint16_t>(b + i), shape.in.references[i], "argument")) return false;
+  for (std::uint32_t i = 0; i < shape.in.references.size(); ++i) {
+    if (!assignable(b + i, shape.in.references[i], "argument")) return false;
   }
   // The callee's frame lies over the windows: nothing from there on survives, except the results.
   if (a < function_->primitive_registers) {
@@ -217,8 +217,8 @@ bool FunctionVerifier::rule(const DecodeRow& row, Word word, Word x) {
     case Rule::kString: return string_in(b);
     case Rule::kStringPair: return string_in(b) && string_in(c);
     case Rule::kStringConcat:
-      for (std::uint16_t i = 0; i < c; ++i) {
-        if (!string_in(static_cast<std::uint16_t>(b + i))) return false;
+      for (std::uint32_t i = 0; i < c; ++i) {
+        if (!string_in(b + i)) return false;
       }
       references_[a] = kStringType;
       return budget_.spend(c) || fail("the module is too complex to verify");

@@ -9,6 +9,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -126,6 +127,7 @@ class Analysis {
   void implement_interfaces(Nominal& nominal);
   void check_embedding(Nominal& nominal, const Type* field, SourceRange range);
   void implement(Nominal& nominal, const Type* interface, SourceRange range);
+  std::uint32_t values_in(const Type* type);
   bool too_deep(const Origin& origin, SourceRange range);
   Origin make_origin(bool generic, SourceRange range, const std::string& name) const;
   void drain();
@@ -142,6 +144,7 @@ class Analysis {
   std::deque<ConstantSymbol> constants_;
   std::map<const ast::Module*, ModuleSymbols*> modules_by_ast_;
 
+  std::uint32_t generic_instances_ = 0;
   std::deque<Nominal> nominals_;
   std::map<std::pair<const NominalSymbol*, std::vector<const Type*>>, Nominal*> nominal_cache_;
   std::map<const Type*, Nominal*> nominal_by_type_;
@@ -155,7 +158,7 @@ class Analysis {
   std::set<std::pair<std::pair<std::uint32_t, std::uint32_t>, std::string>> reported_;
   std::deque<Diagnostic> swallowed_;
   std::vector<PendingKernel> kernels_;
-  std::map<const void*, SourceRange> ranges_;
+  std::unordered_map<const void*, SourceRange> ranges_;
 };
 
 // Checks that the body of a parallel loop, and every function it calls, is pure (purity.cpp), and looks for

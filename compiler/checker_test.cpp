@@ -361,7 +361,7 @@ TEST(Parallel, ProvableConflicts) {
               {"one writes 'a[i + 1]', and another reads", "'a[i]'"});
   refuse_loop("parallel for i in 0..n { let j = i * 2; a[j] = a[j + 4]; }", {"iterations conflict"});
   refuse_loop("parallel for i in 0..n { a[i] = 1; a[i + 1] = 2; }",
-              {"one writes 'a[i]', and another writes"});
+              {"one writes 'a[i + 1]', and another writes"});
   refuse_loop("parallel for i in 0..n, j in 0..n { a[i] = b[j]; }", {"iterations that differ in 'j' write"});
   refuse_loop("parallel for i in 0..n, j in 0..n { a[i * n + j] = a[i * n + j + 1]; }",
               {"iterations conflict"});

@@ -331,7 +331,12 @@ class Conflicts {
     return std::string(source.substr(0, kLongest));
   }
 
-  void report(const Access& write, const Access& other, const Local* variable, bool apart) {
+  void report(const Access& first, const Access& second, const Local* variable, bool apart) {
+    // Of two writes, the later one is the surprise.
+    const bool swap = second.mode == Mode::kWrite &&
+                      analysis_.range_of(second.expr).begin > analysis_.range_of(first.expr).begin;
+    const Access& write = swap ? second : first;
+    const Access& other = swap ? first : second;
     const SourceRange here = analysis_.range_of(write.expr);
     const SourceRange there = analysis_.range_of(other.expr);
     if (!apart && &write == &other) {

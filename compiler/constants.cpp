@@ -30,7 +30,13 @@ const hir::Expr* Analysis::constant_expression(const ast::Expr& expr, const Type
 const hir::Expr* Analysis::value_of(ConstantSymbol& constant, SourceRange range) {
   if (constant.state == ConstantSymbol::State::kDone) return constant.value;
   const ast::Constant& declaration = *constant.declaration;
-  if (constant.state == ConstantSymbol::State::kBusy || nesting > kMaxNesting / 2) {
+  if (nesting > kMaxNesting / 2) {
+    error(declaration.name.range, "constant '{}' stands at the end of a chain of constants that is too long",
+          declaration.name.text);
+    constant.state = ConstantSymbol::State::kDone;
+    return nullptr;
+  }
+  if (constant.state == ConstantSymbol::State::kBusy) {
     error(declaration.name.range, "constant '{}' depends on itself", declaration.name.text)
         .note(range, "it is needed here, to compute its own value");
     constant.state = ConstantSymbol::State::kDone;

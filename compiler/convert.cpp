@@ -106,8 +106,8 @@ hir::Expr* BodyChecker::cast(const ast::Expr& expr) {
   E operand = value(*expr.operands[0], target->is(TypeKind::kU64) ? target : nullptr);
   const Type* from = operand->type;
   if (from->is(TypeKind::kError) || target->is(TypeKind::kError)) return wrong(expr.range);
+  if (from == target && !or_null) return operand;
   if (from->is_primitive() && target->is_primitive() && !or_null) {
-    if (from == target) return operand;
     if (target->is_number()) {
       return make(ExprKind::kConvert, target, expr.range, {operand});
     }

@@ -44,7 +44,6 @@ bool is_comparison(Binary op) {
   }
 }
 
-// Shift counts are taken modulo the width of the machine's operation: 32 bits serve the narrow types.
 std::optional<ConstantValue> fold_integers(Binary op, const ConstantValue& left, const ConstantValue& right,
                                            const Type* result) {
   const Type* type = left.type;
@@ -56,7 +55,7 @@ std::optional<ConstantValue> fold_integers(Binary op, const ConstantValue& left,
   if (is_comparison(op)) {
     return integer_value(is_signed ? compare(op, sa, sb) : compare(op, a, b), result);
   }
-  const unsigned shift = static_cast<unsigned>(b & (bits_of(type) == 64 ? 63 : 31));
+  const unsigned shift = static_cast<unsigned>(b) & (bits_of(type) - 1);
   switch (op) {
     case Binary::kAdd: return integer_value(a + b, type);
     case Binary::kSub: return integer_value(a - b, type);

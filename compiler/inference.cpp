@@ -122,8 +122,12 @@ bool BodyChecker::infer(Inference& inference, const Callee& callee,
       expected = expected->element;
     unify(result, expected, inference);
   }
-  for (std::size_t i = 0; i < matched.size(); ++i) {
-    if (matched[i] != nullptr && is_open(*matched[i])) check(i);
+  // Of literals alone, 1.5 decides over 1.
+  for (const bool floats : {true, false}) {
+    for (std::size_t i = 0; i < matched.size(); ++i) {
+      if (matched[i] == nullptr || ready[i] != nullptr || !is_open(*matched[i])) continue;
+      if (has_float_literal(*matched[i]) == floats) check(i);
+    }
   }
   for (std::size_t i = 0; i < matched.size(); ++i) {
     if (matched[i] == nullptr || !is_closure(*matched[i])) continue;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "bytecode/format.h"
 
 namespace dhpvm::compiler {
 
@@ -77,7 +78,15 @@ void FunctionLowering::load_captures(const hir::Function& function, Register obj
 
 void FunctionLowering::finish() {
   if (registers_.exhausted())
-    fail(error(ErrorCode::kUnsupported, "the function {} needs too many registers: split it", name_));
+    fail(error(ErrorCode::kUnsupported, "the function '{}' needs too many registers: split it", name_));
+  std::uint64_t local_bytes = 0;
+  for (const bc::LocalArray& array : local_arrays_)
+    local_bytes += (std::uint64_t{array.count} * bc::size_of(array.kind) + 7) / 8 * 8;
+  if (local_bytes > bc::kMaxLocalBytes) {
+    fail(error(ErrorCode::kUnsupported,
+               "the fixed arrays of the function '{}' take {} bytes, and at most {} are allowed: use arrays",
+               name_, local_bytes, bc::kMaxLocalBytes));
+  }
   bc::FunctionBuilder out(module_.builder(), function_);
   for (const bc::LocalArray& array : local_arrays_) out.add_local(array.kind, array.count);
   code_.finish(out, parameters_, module_.files());

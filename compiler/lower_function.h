@@ -93,6 +93,7 @@ class FunctionLowering {
     Target target;
     LabelId end = 0;
   };
+  static constexpr unsigned kMostInlineDepth = 4;
 
   // Gives back, when it ends, all registers taken meanwhile.
   class Scope {
@@ -112,7 +113,7 @@ class FunctionLowering {
    public:
     At(FunctionLowering& lowering, const hir::Position& position)
         : code_(lowering.code_), outer_(code_.position()) {
-      if (position.line != 0) code_.set_position(position);
+      if (position.line != 0 && !lowering.keeps_position_) code_.set_position(position);
     }
     ~At() { code_.set_position(outer_); }
     At(const At&) = delete;
@@ -269,7 +270,9 @@ class FunctionLowering {
   std::vector<bytecode::LocalArray> local_arrays_;
   std::vector<Enclosing> enclosing_;
   std::unordered_map<const hir::Local*, std::int64_t> constant_locals_;  // parameters of inlined functions
-  std::optional<Inlined> inlined_;                                       // the innermost one under way
+  std::optional<Inlined> inlined_;  // the innermost one under way
+  unsigned inline_depth_ = 0;
+  bool keeps_position_ = false;  // a library function is inlined: its traps belong to the call
   std::uint32_t parameters_ = 0;      // primitive registers of the parameters
   std::uint32_t parallel_loops_ = 0;  // for the names of their functions
 };

@@ -12,47 +12,66 @@ using hir::Local;
 using hir::Stmt;
 using hir::StmtKind;
 
-// Sums up the nodes of a body, as long as all are of the harmless kinds.
-class InlineJudge {
+namespace {
+
+// About what a call costs: two moves, call and return are worth some nodes, and repeated code some memory.
+constexpr unsigned kTinyNodes = 16;
+constexpr unsigned kMostNodes = 32;
+constexpr unsigned kMostLibraryNodes = 64;
+
+// Sums up the nodes of a body, as long as all of them may be inlined.
+class Judge {
  public:
-  InlineJudge(InlineDecisions& decisions, const hir::Function& function) : decisions_(decisions) {
+  Judge(InlineDecisions& decisions, const hir::Function& function)
+      : decisions_(decisions), library_(decisions.is_library(function)) {
     ok_ = function.closure_type == nullptr && !function.body.empty();
     for (const Local* parameter : function.parameters) ok_ &= !parameter->boxed;
     list(function.body);
   }
 
-  bool inlined() const { return ok_ && cost_ <= kMostNodes; }
-  unsigned cost() const { return cost_; }
+  InlineDecisions::Decision decision() const { return {ok_, may_trap_, nodes_ <= kTinyNodes}; }
 
  private:
-  // About what a call costs: two moves, call and return are worth some nodes, and repeated code some memory.
-  static constexpr unsigned kMostNodes = 32;
+  void count() {
+    if (++nodes_ > (library_ ? kMostLibraryNodes : kMostNodes)) ok_ = false;
+  }
+  void trap_unless(bool safe) {
+    if (safe) return;
+    may_trap_ = true;
+    ok_ &= library_;
+  }
 
   void list(const std::vector<Stmt*>& statements) {
     for (const Stmt* s : statements) stmt(*s);
   }
 
   void stmt(const Stmt& s) {
-    if (++cost_ > kMostNodes) ok_ = false;
+    count();
     if (!ok_) return;
     switch (s.kind) {
-      case StmtKind::kLet: ok_ &= !s.local->boxed && s.value != nullptr; return expr(s.value);
-      case StmtKind::kAssign:
+      case StmtKind::kLet: ok_ &= !s.local->boxed && s.value != nullptr; break;
       case StmtKind::kUpdate:
-        ok_ &= s.place->kind == ExprKind::kLocal || s.place->kind == ExprKind::kField;
-        if (s.kind == StmtKind::kUpdate)
-          ok_ &= s.place->type->is_number() && !may_divide_by_zero(s.binary, *s.value);
-        expr(s.place);
-        return expr(s.value);
-      case StmtKind::kExpr: return expr(s.value);
-      case StmtKind::kBlock: return list(s.body);
+        trap_unless(s.place->type->is_number() && !may_divide_by_zero(s.binary, *s.value));
+        break;
+      case StmtKind::kTrap: trap_unless(false); break;
+      case StmtKind::kWhile:
+      case StmtKind::kForRange: ok_ &= library_; break;
+      case StmtKind::kAssign:
+      case StmtKind::kExpr:
+      case StmtKind::kBlock:
       case StmtKind::kIf:
-        expr(s.value);
-        list(s.body);
-        return list(s.otherwise);
-      case StmtKind::kReturn: return expr(s.value);
-      default: ok_ = false;
+      case StmtKind::kBreak:
+      case StmtKind::kContinue:
+      case StmtKind::kReturn: break;
+      case StmtKind::kUse:
+      case StmtKind::kParallelFor: ok_ = false; return;
     }
+    expr(s.place);
+    expr(s.value);
+    expr(s.limit);
+    expr(s.step);
+    list(s.body);
+    list(s.otherwise);
   }
 
   static bool may_divide_by_zero(hir::Binary op, const Expr& divisor) {
@@ -63,7 +82,7 @@ class InlineJudge {
 
   void expr(const Expr* e) {
     if (e == nullptr) return;
-    if (++cost_ > kMostNodes) ok_ = false;
+    count();
     if (!ok_) return;
     switch (e->kind) {
       case ExprKind::kInt:
@@ -87,43 +106,51 @@ class InlineJudge {
       case ExprKind::kField:
       case ExprKind::kArrayLength:
       case ExprKind::kArrayDim:
-      case ExprKind::kStringLength: ok_ &= !e->operands[0]->type->is(TypeKind::kNullable); break;
+      case ExprKind::kStringLength: trap_unless(!e->operands[0]->type->is(TypeKind::kNullable)); break;
       case ExprKind::kLocal: ok_ &= !e->local->boxed; break;
-      case ExprKind::kBinary: ok_ &= !may_divide_by_zero(e->binary, *e->operands[1]); break;
-      case ExprKind::kIntrinsic: ok_ &= (bytecode::info(e->op).flags & bytecode::kTraps) == 0; break;
+      case ExprKind::kBinary: trap_unless(!may_divide_by_zero(e->binary, *e->operands[1])); break;
+      case ExprKind::kIntrinsic: trap_unless((bytecode::info(e->op).flags & bytecode::kTraps) == 0); break;
       case ExprKind::kCall: {
-        const auto& callee = decisions_.decide(*e->function);
-        ok_ &= callee.inlined;
-        cost_ += callee.cost;
+        const InlineDecisions::Decision callee = decisions_.decide(*e->function);
+        trap_unless(callee.inlined && !callee.may_trap);
         break;
       }
-      default: ok_ = false;
+      case ExprKind::kClosure: ok_ = false; return;
+      default: trap_unless(false);
     }
+    for (const Stmt* s : e->statements) stmt(*s);
     for (const Expr* operand : e->operands) expr(operand);
+    for (const Expr* argument : e->arguments) expr(argument);
   }
 
   InlineDecisions& decisions_;
+  const bool library_;
   bool ok_ = true;
-  unsigned cost_ = 0;
+  bool may_trap_ = false;
+  unsigned nodes_ = 0;
 };
+
+}  // namespace
 
 const InlineDecisions::Decision& InlineDecisions::decide(const hir::Function& function) {
   const auto [known, fresh] = decisions_.try_emplace(&function);
   if (!fresh) return known->second;
-  const InlineJudge judge(*this, function);
-  // Looked up again: the judge may have added others.
-  Decision& decision = decisions_[&function];
-  decision = {false, judge.inlined(), judge.cost()};
-  return decision;
+  const Decision decision = Judge(*this, function).decision();
+  return decisions_[&function] = decision;
 }
 
-bool InlineDecisions::is_inlined(const hir::Function& function) { return decide(function).inlined; }
+bool InlineDecisions::is_library(const hir::Function& function) const {
+  return function.position.file < program_.files.size() &&
+         program_.files[function.position.file].starts_with("stdlib/");
+}
 
 // Arguments are evaluated like those of any call, then named like the parameters: an argument that is a local
 // is used where it stands, a constant stays one.
 bool FunctionLowering::inline_call(const Expr& e, Target target) {
   const hir::Function& function = *e.function;
-  if (!module_.inlines().is_inlined(function)) return false;
+  const InlineDecisions::Decision decision = module_.inlines().decide(function);
+  if (!decision.inlined || (!decision.is_tiny && !code_.in_loop())) return false;
+  if (inline_depth_ == kMostInlineDepth) return false;
   facts_.add(function.body);
   struct Argument {
     std::optional<std::int64_t> constant;
@@ -156,7 +183,12 @@ bool FunctionLowering::inline_call(const Expr& e, Target target) {
   }
   const Inlined inner{target, code_.new_label()};
   const std::optional<Inlined> outer = std::exchange(inlined_, inner);
+  const bool outer_keeps_position = keeps_position_;
+  keeps_position_ |= module_.inlines().is_library(function);
+  ++inline_depth_;
   scoped(function.body);
+  --inline_depth_;
+  keeps_position_ = outer_keeps_position;
   inlined_ = outer;
   code_.bind(inner.end);
   return true;

@@ -8,21 +8,28 @@
 
 namespace dhpvm::compiler {
 
-// Decides by the function alone, and remembers. Inlined are functions that are small, straight (no loops),
-// not recursive, and never trap: those that trap would be missing from stack traces.
+// Decides by the function alone, and remembers.
+//
+// A function of the program is inlined if it is small, straight (no loops), not recursive, and never traps:
+// one that traps would be missing from the stack trace. Functions of the standard library may trap and loop
+// as well, because `list.get(i)` should cost what `array[i]` costs; a trap in one then belongs to the line
+// that called it.
 class InlineDecisions {
  public:
-  bool is_inlined(const hir::Function& function);
+  explicit InlineDecisions(const hir::Program& program) : program_(program) {}
 
- private:
   struct Decision {
-    bool under_way = true;  // its body is being looked at: whoever asks then is recursive
     bool inlined = false;
-    unsigned cost = 0;
+    bool may_trap = false;
+    bool is_tiny = false;  // no larger than the call: also worth it where it runs once
   };
-  friend class InlineJudge;
   const Decision& decide(const hir::Function& function);
 
+  bool is_library(const hir::Function& function) const;
+
+ private:
+  const hir::Program& program_;
+  // Functions under way stand here as not inlined, which is what makes recursive ones so.
   std::unordered_map<const hir::Function*, Decision> decisions_;
 };
 

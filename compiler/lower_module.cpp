@@ -4,19 +4,15 @@
 #include <utility>
 
 #include "base/error.h"
+#include "bytecode/format.h"
 #include "compiler/lower_function.h"
 
 namespace dhpvm::compiler {
 
 namespace bc = bytecode;
 
-namespace {
-
-constexpr std::size_t kMostIndexed = 0xffff;  // calls name functions, natives and kernels in 16 bits
-
-}  // namespace
-
-ModuleLowering::ModuleLowering(const hir::Program& program) : program_(program), types_(builder_) {
+ModuleLowering::ModuleLowering(const hir::Program& program)
+    : program_(program), types_(builder_), inlines_(program) {
   for (const std::string& file : program.files) files_.push_back(builder_.string(file));
 }
 
@@ -113,6 +109,30 @@ void ModuleLowering::add_implementations() {
   }
 }
 
+// What the verifier would refuse, in the words of the program.
+void ModuleLowering::check_limits() {
+  const bc::Module& module = builder_.module();
+  const auto within = [this](std::size_t count, std::size_t most, std::string_view what) {
+    if (count > most)
+      fail(error(ErrorCode::kUnsupported, "the program has {} {}, and at most {} are allowed", count, what,
+                 most));
+  };
+  // Calls name functions, natives and kernels in 16 bits.
+  within(module.functions.size(), bc::kMaxFunctions, "functions");
+  within(module.imports.size(), bc::kMaxImports, "native functions");
+  within(module.kernels.size(), bc::kMaxKernels, "parallel loops");
+  within(module.types.size(), bc::kMaxTypes, "types");
+  within(module.strings.size(), bc::kMaxStrings, "names and texts");
+  within(module.code.size(), bc::kMaxCodeWords, "words of code");
+  for (const bc::Type& type : module.types) {
+    if (type.size > bc::kMaxObjectBytes) {
+      fail(error(ErrorCode::kUnsupported,
+                 "'{}' has fields of {} bytes, and at most {} are allowed: use arrays", type.name, type.size,
+                 bc::kMaxObjectBytes));
+    }
+  }
+}
+
 Result<bc::Module> ModuleLowering::run() && {
   // In the program's order, so that the same program always gives the same module.
   for (const hir::Function* f : program_.functions) function(*f);
@@ -124,10 +144,7 @@ Result<bc::Module> ModuleLowering::run() && {
     lowering.lower(f);
     add_implementations();
   }
-  const bc::Module& module = builder_.module();
-  if (module.functions.size() > kMostIndexed || module.imports.size() > kMostIndexed ||
-      module.kernels.size() > kMostIndexed)
-    fail(error(ErrorCode::kUnsupported, "the program has more than {} functions", kMostIndexed));
+  check_limits();
   if (!status_.ok()) return std::move(status_).error();
   return std::move(builder_).finish();
 }

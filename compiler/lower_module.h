@@ -44,6 +44,7 @@ class ModuleLowering {
   void declare_closure(const hir::Function& function);
   void forward_invoke(std::uint32_t forwarder, std::uint32_t target, const bytecode::Signature& signature);
   void add_implementations();
+  void check_limits();
 
   const hir::Program& program_;
   bytecode::ModuleBuilder builder_;

@@ -5,7 +5,6 @@
 
 #include <gtest/gtest.h>
 
-#include <sstream>
 #include <string>
 
 #include "bytecode/disassembler.h"
@@ -125,6 +124,24 @@ TEST(LoweredCode, KeepsCallsThatMayTrapOrRecurse) {
   EXPECT_EQ(code_of(b), "imm call imm call return.p");
 }
 
+TEST(LoweredCode, InlinesTheLibraryWithItsTrapsAndLoops) {
+  HirBuilder b;
+  b.program.files.push_back("stdlib/list.dhp");
+  const Type* array = b.program.types.array(b.i64(), 1);
+  Function* f = b.function("f", {array, b.i64()}, b.i64());
+  Function* get = b.function("List.get", {array, b.i64()}, b.i64());
+  get->position.file = 1;
+  get->body = {b.ret(b.index(b.use(get->parameters[0]), {b.use(get->parameters[1])}))};
+  get->body[0]->value->position.file = 1;
+  Expr* call = b.call(get, {b.use(f->parameters[0]), b.use(f->parameters[1])});
+  f->body = {b.ret(call)};
+  EXPECT_EQ(code_of(b), "load.i64 return.p");
+  const Result<bytecode::Module> module = lower(b.program);
+  ASSERT_EQ(module->functions[0].lines.size(), 1u);
+  EXPECT_EQ(module->functions[0].lines[0].line, call->position.line);
+  EXPECT_EQ(module->strings[module->functions[0].lines[0].file], "test.dhp");
+}
+
 TEST(LoweredCode, HasNoJumpsToJumps) {
   HirBuilder b;
   Function* f = b.function("f", {b.i64()}, b.i64());
@@ -155,19 +172,38 @@ TEST(LoweredCode, KnowsItsSourceLines) {
   EXPECT_EQ(module->strings[module->functions[0].lines[0].file], "test.dhp");
 }
 
-TEST(LoweredCode, IsRefusedBeyondTheLimits) {
-  HirBuilder b;
-  Function* f = b.function("f", {}, b.i64());
-  // More values alive at a time than there are registers.
-  Expr* sum = b.integer(1);
-  for (int i = 0; i < 10; ++i) sum = b.add(b.call(f, {}), sum);
-  std::vector<Stmt*> body;
-  for (int i = 0; i < 60000; ++i) body.push_back(b.let(b.local(b.i64()), b.integer(i)));
-  body.push_back(b.ret(sum));
-  f->body = body;
+void expect_unsupported(const HirBuilder& b, const std::string& text) {
   const Result<bytecode::Module> module = lower(b.program);
   ASSERT_FALSE(module.ok());
   EXPECT_EQ(module.error().code(), ErrorCode::kUnsupported);
+  EXPECT_NE(module.error().message().find(text), std::string::npos) << module.error().message();
+}
+
+TEST(LoweredCode, IsRefusedBeyondTheRegisters) {
+  HirBuilder b;
+  Function* f = b.function("f", {}, b.i64());
+  for (int i = 0; i < 60000; ++i) f->body.push_back(b.let(b.local(b.i64()), b.integer(i)));
+  f->body.push_back(b.ret(b.integer(0)));
+  expect_unsupported(b, "'f' needs too many registers");
+}
+
+TEST(LoweredCode, IsRefusedBeyondTheLocalMemory) {
+  HirBuilder b;
+  Function* f = b.function("f", {}, b.void_type());
+  for (int i = 0; i < 3; ++i)
+    f->body.push_back(b.let(b.local(b.program.types.fixed_array(b.i64(), 4096)), nullptr));
+  expect_unsupported(b, "98304 bytes");
+}
+
+TEST(LoweredCode, IsRefusedBeyondTheObjectSize) {
+  HirBuilder b;
+  Type* inner = b.program.types.nominal(TypeKind::kStruct, "Inner");
+  for (int i = 0; i < 100; ++i) inner->fields.push_back({"f", b.i64()});
+  Type* outer = b.program.types.nominal(TypeKind::kClass, "Outer");
+  for (int i = 0; i < 100; ++i) outer->fields.push_back({"f", inner});
+  Function* f = b.function("f", {outer}, b.void_type());
+  (void)f;
+  expect_unsupported(b, "'Outer' has fields of 80008 bytes");
 }
 
 }  // namespace

@@ -7,6 +7,10 @@ namespace dhpvm::compiler {
 namespace {
 
 constexpr std::uint32_t kMaxInstantiationDepth = 64;
+// Two instances that each ask for two more make 2^64 of them within that depth.
+constexpr std::uint32_t kMaxGenericInstances = 20000;
+// A struct of two structs of two structs ... flattens to as many values as the machine has bytes.
+constexpr std::uint32_t kMaxStructValues = 512;
 // The name of a runaway type grows exponentially where its depth grows linearly.
 constexpr std::size_t kMaxTypeName = 4000;
 
@@ -32,6 +36,12 @@ Origin Analysis::make_origin(bool generic, SourceRange range, const std::string&
 }
 
 bool Analysis::too_deep(const Origin& origin, SourceRange range) {
+  if (origin.name.empty()) return false;
+  if (++generic_instances_ > kMaxGenericInstances) {
+    error(range, "the program makes more than {} instances of generics", kMaxGenericInstances)
+        .help("look for a generic that uses itself with more than one set of type arguments");
+    return true;
+  }
   if (origin.depth <= kMaxInstantiationDepth && origin.name.size() <= kMaxTypeName) return false;
   constexpr std::size_t kShown = 60;
   std::string name = origin.name.substr(0, kShown);
@@ -151,8 +161,22 @@ void Analysis::complete_fields(Nominal& nominal) {
       type = basic(TypeKind::kError);
     }
     nominal.type->fields.push_back({std::string(field.name.text), type, field.immutable});
-    if (nominal.type->is(TypeKind::kStruct)) check_embedding(nominal, type, field.range);
+    if (!nominal.type->is(TypeKind::kStruct)) continue;
+    check_embedding(nominal, type, field.range);
+    nominal.values += values_in(nominal.type->fields.back().type);
+    if (nominal.values > kMaxStructValues) {
+      error(field.range, "struct '{}' is too large: it has more than {} values", nominal.type->name,
+            kMaxStructValues)
+          .help("make it a class, or keep parts of it in arrays");
+      nominal.values = 0;
+      nominal.type->fields.back().type = basic(TypeKind::kError);
+    }
   }
+}
+
+std::uint32_t Analysis::values_in(const Type* type) {
+  if (type->is(TypeKind::kNullable) && !type->is_reference()) return 1 + values_in(type->element);
+  return type->is(TypeKind::kStruct) ? nominal(type)->values : 1;
 }
 
 // A struct that contains itself would be infinitely large. Its fields are complete before it is, so meeting a

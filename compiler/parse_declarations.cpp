@@ -189,6 +189,10 @@ ast::Function* Parser::function(Body expected) {
   ast::Function& node = module_->function_nodes.emplace_back();
   node.range = range();
   advance();  // fn, or what stands for it elsewhere
+  return function_after_word(node, expected);
+}
+
+ast::Function* Parser::function_after_word(ast::Function& node, Body expected) {
   node.name = expect_name("the name of a function");
   if (!panic_) signature(node);
   if (!panic_) function_body(node, expected);
@@ -197,7 +201,12 @@ ast::Function* Parser::function(Body expected) {
     node.body = block();
   }
   node.range = since(node.range);
-  if (height(node) > ast::kMaxDepth) node.body = nullptr;
+  const bool lacks_body = node.body == nullptr && node.expression == nullptr;
+  if ((lacks_body && expected == Body::kRequired) || height(node) > ast::kMaxDepth) {
+    node.expression = nullptr;
+    node.body = make(ast::StmtKind::kBlock, gap());
+    node.body->body = {error_stmt()};
+  }
   return &node;
 }
 
@@ -307,7 +316,9 @@ bool Parser::parameter(std::vector<ast::Parameter>& list, bool types_required) {
   ast::Parameter node;
   node.range = range();
   if (at(TokenKind::kAmpersand) && (at_word("self", 1) || at_word("mut", 1))) advance();
-  if (at(TokenKind::kThis) || at_word("self")) {
+  // `self` is a name like any other where it has a type, or needs none.
+  const bool is_receiver = at_word("self") && types_required && kind(1) != TokenKind::kColon;
+  if (at(TokenKind::kThis) || is_receiver) {
     slip(range(), "a method has `this` without declaring it").help("remove the parameter");
     advance();
     return true;

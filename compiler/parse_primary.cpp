@@ -208,7 +208,8 @@ ast::Expr* Parser::closure() {
     }
   }
   function.range = since(function.range);
-  return finish(node);
+  const bool has_body = function.body != nullptr || function.expression != nullptr;
+  return has_body ? finish(node) : error_expr();
 }
 
 ast::Expr* Parser::if_expression() {

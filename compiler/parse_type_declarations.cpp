@@ -155,12 +155,7 @@ bool Parser::foreign_member(ast::TypeDecl& decl) {
     slip(range(), "functions are declared with `fn`").help("write `fn {}`", text());
     ast::Function& node = module_->function_nodes.emplace_back();
     node.range = range();
-    node.name = take_name();
-    signature(node);
-    if (!panic_) function_body(node, body_of_methods(decl.kind));
-    if (panic_ && recover_to_brace()) node.body = block();
-    node.range = since(node.range);
-    if (height(node) > ast::kMaxDepth) node.body = nullptr;
+    function_after_word(node, body_of_methods(decl.kind));
     decl.methods.push_back(&node);
     return true;
   }
@@ -235,7 +230,8 @@ void Parser::field(ast::TypeDecl& decl, bool immutable) {
     if (type_follows) {
       slip(gap(), "expected `:` before the type").help("write `{}: {};`", node.name.text, text());
     } else {
-      slip(node.name.range, "the field `{}` has no type", node.name.text).help("write `{}: type;`", node.name.text);
+      slip(node.name.range, "the field `{}` has no type", node.name.text)
+          .help("write `{}: type;`", node.name.text);
     }
     node.type = type_follows ? type() : error_type();
   }

@@ -207,7 +207,8 @@ class Parser {
   void foreign_top_level();
   void import();
   void constant();
-  ast::Function* function(Body body);
+  ast::Function* function(Body expected);
+  ast::Function* function_after_word(ast::Function& node, Body expected);
   ast::Function* native_function(ast::Linkage linkage);
   void signature(ast::Function& function);
   void result_type(ast::Function& function);

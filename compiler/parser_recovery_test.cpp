@@ -213,6 +213,16 @@ TEST(RecoveryTest, KnowsWhenNoDeclarationIsLost) {
   EXPECT_FALSE(Parsed("class C { x: ; }").module->is_complete);
 }
 
+// The checker relies on it: every function that must have a body has one, be it an error.
+TEST(RecoveryTest, FillsMissingBodies) {
+  EXPECT_EQ(dump(*Parsed("fn f();").module), "(fn f (params) _ (block error))\n");
+  EXPECT_EQ(dump(*Parsed("class C { fn f(x: i64) -> i64; }").module),
+            "(class C (fn f (params (x i64)) i64 (block error)))\n");
+  EXPECT_EQ(dump(*Parsed("fn f() { let g = fn(x) -> ; }").module),
+            "(fn f (params) _ (block (let g _ error)))\n");
+  EXPECT_EQ(dump(*Parsed("interface I { fn f(); }").module), "(interface I (fn f (params) _))\n");
+}
+
 TEST(RecoveryTest, BlamesTheBraceThatIsNotClosed) {
   const Parsed parsed("fn a() {\n  if x {\n    f();\n}\n\nfn b() { }\nfn c() {\n  let x = ;\n}\n");
   EXPECT_EQ(parsed.errors(), "1: this `{` is not closed\n8: expected an expression, found `;`\n");

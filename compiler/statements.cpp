@@ -35,7 +35,10 @@ void BodyChecker::statement(const ast::Stmt& stmt, Body& out) {
   }
   ++analysis_.nesting;
   switch (stmt.kind) {
-    case ast::StmtKind::kError: break;
+    case ast::StmtKind::kError:
+      // It may have been a `return`: nothing is said of what happens behind it.
+      flow_.reachable = false;
+      break;
     case ast::StmtKind::kBlock: {
       hir::Stmt* made = analysis_.make(StmtKind::kBlock, stmt.range);
       block(stmt, made->body);

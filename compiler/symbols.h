@@ -87,6 +87,7 @@ struct Nominal {
   Origin origin;
   State state = State::kDeclared;
   std::vector<const Type*> interfaces;
+  std::uint32_t values = 0;  // of a complete struct: how many primitives and references it flattens to
 };
 
 struct FunctionInstance {

@@ -15,6 +15,9 @@ namespace {
 // more than the few objects they would take.
 constexpr std::size_t kWorthSweeping = kGranulesPerBlock / 16;
 
+// When there is little memory left, 256 bytes are worth it.
+constexpr std::size_t kWorthSweepingThoroughly = 16;
+
 // A class takes another class's block only if half of it is free.
 constexpr std::size_t kRoomy = kGranulesPerBlock / 2;
 constexpr int kRoomyInspections = 16;
@@ -132,7 +135,8 @@ void BlockSpace::recount(BlockIndex block) {
     free_hint_ = std::min(free_hint_, block);
     --used_blocks_;
   } else {
-    block_info.state = free < kWorthSweeping ? State::kDense : State::kQueued;
+    const std::size_t enough = thoroughly_ ? kWorthSweepingThoroughly : kWorthSweeping;
+    block_info.state = free < enough ? State::kDense : State::kQueued;
   }
   if (!scribble_ && !kPoisoning) return;
   for_each_hole(coverage, [&](Hole hole) {
@@ -167,10 +171,11 @@ void BlockSpace::finish_full() {
 // Gives memory back in whole huge pages, and only what two full collections in a row found unused: touching
 // fresh memory again costs 0.3 s per GiB and more.
 void BlockSpace::discard_idle() {
-  for (BlockIndex first = 0; first + kBlocksPerHugePage <= high_water_; first += kBlocksPerHugePage) {
+  for (BlockIndex first = 0; first < high_water_; first += kBlocksPerHugePage) {
+    const BlockIndex end = std::min<BlockIndex>(first + kBlocksPerHugePage, high_water_);
     bool idle = true;
     bool written = false;
-    for (BlockIndex block = first; block < first + kBlocksPerHugePage; ++block) {
+    for (BlockIndex block = first; block < end; ++block) {
       Info& block_info = info(block);
       if (block_info.state != State::kFree) {
         idle = false;
@@ -181,8 +186,8 @@ void BlockSpace::discard_idle() {
       idle &= block_info.idle_cycles == kIdleCyclesBeforeDiscard;
     }
     if (!idle || !written) continue;
-    memory_.discard(first * kBlockSize, kHugePage);
-    for (BlockIndex block = first; block < first + kBlocksPerHugePage; ++block) info(block).written = false;
+    memory_.discard(first * kBlockSize, (end - first) * kBlockSize);
+    for (BlockIndex block = first; block < end; ++block) info(block).written = false;
   }
 }
 

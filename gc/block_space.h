@@ -54,6 +54,8 @@ class BlockSpace {
   // After marking: recounts the free space of touched blocks (minor) or of all (full) and rebuilds the queue.
   void finish_minor();
   void finish_full();
+  // Whether the next of these is to queue blocks with little room too: for a heap near its limit.
+  void sweep_thoroughly(bool thoroughly) { thoroughly_ = thoroughly; }
 
   bool holds_objects(BlockIndex block) const { return info(block).state != State::kFree; }
   bool is_touched(BlockIndex block) const { return info(block).state == State::kTouched; }
@@ -98,6 +100,7 @@ class BlockSpace {
   Reservation mark_memory_;
   Reservation info_memory_;
   bool scribble_ = false;
+  bool thoroughly_ = false;
   BlockIndex high_water_ = 0;
   BlockIndex free_hint_ = 0;  // no free block lies below
   std::array<Queue, kSizeClasses> queues_;

@@ -118,19 +118,26 @@ Object* Heap::allocate_or_collect(Take&& take) {
     Shortage shortage = Shortage::kNursery;
     if (Object* object = take(shortage, after_full)) return object;
     if (after_full) return nullptr;
-    if (shortage == Shortage::kNursery && !grown_too_far()) {
+    const bool at_limit = options_.limit_bytes != 0 && footprint_threshold_ == options_.limit_bytes;
+    if (shortage == Shortage::kNursery ? !grown_too_far() : at_limit && worth_a_minor()) {
       collect(CollectionKind::kMinor, CollectionReason::kNursery);
       continue;
     }
-    const bool at_limit = options_.limit_bytes != 0 && footprint_threshold_ == options_.limit_bytes;
     collect(CollectionKind::kFull, at_limit ? CollectionReason::kLimit : CollectionReason::kGrowth);
     if (nearly_full()) return nullptr;
     after_full = true;
   }
 }
 
-// Within 1/64 of the limit a full collection would follow every few allocations: better to give up early than
-// to crawl on.
+// A heap that lives near its limit has little room, and uses it up before the nursery's budget. Most of what
+// it has just used is garbage all the same, so a minor collection comes first, unless it could not free 1/64
+// of the limit.
+bool Heap::worth_a_minor() const {
+  return bump_.opened_bytes() + large_allocated_ > options_.limit_bytes / 256;
+}
+
+// With less than 1/64 left even after a full collection, one would follow another every few allocations:
+// better to give up early than to crawl on.
 bool Heap::nearly_full() const {
   const std::size_t limit = options_.limit_bytes;
   return limit != 0 && live_bytes() > limit - limit / 64;

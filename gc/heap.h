@@ -168,6 +168,7 @@ class Heap {
   void allow_footprint(std::size_t bytes);
   bool nursery_used_up() const { return bump_.opened_bytes() + large_allocated_ >= nursery_bytes_; }
   bool grown_too_far() const { return live_bytes() - large_allocated_ + nursery_bytes_ > live_threshold_; }
+  bool worth_a_minor() const;
   bool nearly_full() const;
   void verify_or_die(CollectionKind kind, bool after) const;
   void visit_all_roots(RootVisitor& visitor) const;

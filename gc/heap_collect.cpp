@@ -30,6 +30,8 @@ void Heap::collect(CollectionKind kind, CollectionReason reason) {
   if (options_.verify) verify_or_die(kind, false);
 
   mark(kind);
+  const std::size_t limit = options_.limit_bytes;
+  blocks_.sweep_thoroughly(limit != 0 && footprint() > limit - limit / 4);
   // Cleaners and weak references come between marking and sweeping: they look at dead objects that are
   // intact.
   if (full) {

@@ -4,7 +4,7 @@ local counts, size = {}, 0
 local x = 42
 for i = 0, n - 1 do
   x = (x * 1103515245 + 12345) % 2147483648
-  local key = x % 50021
+  local key = x % 50021 * 65537
   local old = counts[key]
   if old == nil then
     size = size + 1
@@ -18,8 +18,8 @@ print(size)
 print(most)
 
 local words = {}
-for i = 0, n // 10 - 1 do
+for i = 0, n // 2 - 1 do
   local word = "w" .. tostring(i % 5003)
   words[word] = (words[word] or 0) + i
 end
-print(words["w77"])
+print(words["w77"] or 0)
