@@ -21,6 +21,9 @@ constexpr std::string_view kUsage =
     "standard input.\n"
     "Options after PROGRAM belong to the program.\n";
 
+constexpr std::string_view kLimitsGroup =
+    "What the program may use; reaching a limit is a trap with a stack trace";
+
 constexpr Option kOptions[] = {
     {"What to do", "--verify-only", 0, Value::kNone, "", "check the program and do not run it"},
     {"What to do", "--disasm", 0, Value::kNone, "",
@@ -28,18 +31,20 @@ constexpr Option kOptions[] = {
     {"What to do", "--version", 0, Value::kNone, "", "print the version"},
     {"What to do", "--help", 'h', Value::kNone, "", "print this text"},
 
-    {"Limits; reaching one is a trap with a stack trace", "--limits", 0, Value::kRequired, "LIST",
+    {kLimitsGroup, "--limits", 0, Value::kRequired, "LIST",
      "several at once: heap=64M,off-heap=1G,stack=8M,fuel=1000000,deadline=2s"},
-    {"Limits; reaching one is a trap with a stack trace", "--heap", 0, Value::kRequired, "SIZE",
+    {kLimitsGroup, "--heap", 0, Value::kRequired, "SIZE",
      "objects and small arrays (default 4G); sizes take K, M, G, T"},
-    {"Limits; reaching one is a trap with a stack trace", "--off-heap", 0, Value::kRequired, "SIZE",
+    {kLimitsGroup, "--off-heap", 0, Value::kRequired, "SIZE",
      "elements of arrays of 64 KiB and more (default 8G)"},
-    {"Limits; reaching one is a trap with a stack trace", "--stack", 0, Value::kRequired, "SIZE",
-     "all nested calls together (default 16M)"},
-    {"Limits; reaching one is a trap with a stack trace", "--fuel", 0, Value::kRequired, "N",
+    {kLimitsGroup, "--stack", 0, Value::kRequired, "SIZE", "all nested calls together (default 16M)"},
+    {kLimitsGroup, "--fuel", 0, Value::kRequired, "N",
      "calls, turns of loops and iterations of parallel loops (default: unlimited)"},
-    {"Limits; reaching one is a trap with a stack trace", "--deadline", 0, Value::kRequired, "TIME",
+    {kLimitsGroup, "--deadline", 0, Value::kRequired, "TIME",
      "real time, with ns, us, ms, s, m or h (default: unlimited)"},
+
+    {kLimitsGroup, "--no-system", 0, Value::kNone, "",
+     "refuse programs that use files, folders or the environment"},
 
     {"Watching", "--stats", 0, Value::kOptional, "json",
      "afterwards, print counters of the run to standard error"},
@@ -108,7 +113,7 @@ Result<Request> request_of(const Arguments& arguments) {
     const std::string_view name = given.option->name;
     if (name == "--limits") {
       DHPVM_TRY(set_limits(request.isolate.limits, given.value));
-    } else if (given.option->group.starts_with("Limits")) {
+    } else if (given.option->group == kLimitsGroup && given.option->value == Value::kRequired) {
       DHPVM_TRY(set_limit(request.isolate.limits, name.substr(2), given.value));
     } else if (name == "--gc-stress") {
       DHPVM_ASSIGN(const std::uint64_t every, parse_count(given.value.empty() ? "1" : given.value));
@@ -150,7 +155,8 @@ void catch_signals() {
 
 Result<int> run(const Arguments& arguments, const Request& request) {
   const std::string* const trace = arguments.last("--trace");
-  const Engine engine(EngineOptions{.trace = trace != nullptr});
+  const Engine engine(
+      EngineOptions{.system_access = !arguments.has("--no-system"), .trace = trace != nullptr});
   DHPVM_ASSIGN(const Module module, open_program(engine, arguments.operands[0], request.compile));
   if (arguments.has("--disasm")) {
     DHPVM_TRY(print(module.disassemble()));

@@ -15,8 +15,8 @@ constexpr std::string_view kTool = "dhpvmc";
 constexpr std::string_view kUsage =
     "usage: dhpvmc [options] SOURCE\n"
     "\n"
-    "Compiles SOURCE, a program (.dhp) or assembly (.dasm), to SOURCE with the suffix .bc. - reads a program "
-    "from standard input.\n";
+    "Compiles SOURCE, a program (.dhp) or assembly (.dasm), to a file of the same name with the suffix .bc.\n"
+    "If SOURCE is -, reads a program from standard input.\n";
 
 constexpr Option kOptions[] = {
     {"Output", "--output", 'o', Value::kRequired, "FILE", "write there instead; - is standard output"},
@@ -52,7 +52,11 @@ Status compile(const Arguments& arguments) {
   const std::string& source = arguments.operands[0];
   const std::string* const emit = arguments.last("--emit");
   const bool as_text = emit != nullptr && *emit == "dasm";
-  DHPVM_ASSIGN(const std::string output, output_of(arguments, source, as_text ? ".dasm" : ".bc"));
+  // Looked at first, so that a mistake in the command line is not hidden behind those in the program.
+  std::string output;
+  if (!arguments.has("--check")) {
+    DHPVM_ASSIGN(output, output_of(arguments, source, as_text ? ".dasm" : ".bc"));
+  }
 
   CompileOptions options;
   for (const Arguments::Given& given : arguments.options) {

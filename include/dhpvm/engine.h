@@ -29,6 +29,11 @@ struct EngineOptions {
   OutputFunction standard_error = {};
   InputFunction standard_input = {};
 
+  // Whether programs may reach files, folders and the environment through the standard library. Without it, a
+  // program that uses such a function is refused when its first isolate is made (kLink); the console, time
+  // and everything else stays. Set it to false for programs of strangers.
+  bool system_access = true;
+
   // Collect events (runs, collections) for write_trace. Costs memory for as long as the engine lives.
   bool trace = false;
 };

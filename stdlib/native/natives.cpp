@@ -11,7 +11,8 @@ namespace dhpvm::stdlib {
 
 std::span<const NativeRow> natives() {
   static constexpr NativeRow kRows[] = {
-#define DHPVM_NATIVE(name, signature, function, meaning) {name, signature, function, meaning},
+#define DHPVM_NATIVE(name, reach, signature, function, meaning) \
+  {name, Reach::reach, signature, function, meaning},
 #include "stdlib/native/natives.def"
 #undef DHPVM_NATIVE
   };
@@ -31,8 +32,9 @@ std::string without_parameter_names(std::string_view signature) {
   return out.append(signature.substr(end));
 }
 
-Status register_natives(vm::NativeRegistry& registry) {
+Status register_natives(vm::NativeRegistry& registry, Reach allowed) {
   for (const NativeRow& row : natives()) {
+    if (row.reach > allowed) continue;
     // What a native builds before it makes an object of it can be larger than the system's memory, too.
     auto guarded = [function = row.function](vm::NativeCall& call) -> Status {
       try {

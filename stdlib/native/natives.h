@@ -2,7 +2,9 @@
 // The native functions under the standard library, as declared by natives.def.
 #pragma once
 
+#include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "dhpvm/result.h"
@@ -10,12 +12,15 @@
 
 namespace dhpvm::stdlib {
 
-#define DHPVM_NATIVE(name, signature, function, meaning) Status function(vm::NativeCall& call);
+#define DHPVM_NATIVE(name, reach, signature, function, meaning) Status function(vm::NativeCall& call);
 #include "stdlib/native/natives.def"
 #undef DHPVM_NATIVE
 
+enum class Reach : std::uint8_t { kSelf, kSystem };
+
 struct NativeRow {
   std::string_view name;
+  Reach reach;
   std::string_view signature;  // with parameter names
   Status (*function)(vm::NativeCall&);
   std::string_view meaning;
@@ -24,8 +29,8 @@ struct NativeRow {
 // All rows of natives.def.
 std::span<const NativeRow> natives();
 
-// Defines all of them. The isolates that run them must carry a NativeState as their host data.
-Status register_natives(vm::NativeRegistry& registry);
+// Defines those of the reach allowed. The isolates that run them must carry a NativeState as their host data.
+Status register_natives(vm::NativeRegistry& registry, Reach allowed);
 
 // `signature` without the names of parameters: "(str path, i64 at) -> str" is "(str, i64) -> str".
 std::string without_parameter_names(std::string_view signature);

@@ -25,6 +25,13 @@ run("" "${CMAKE_COMMAND}" -S "${CMAKE_CURRENT_LIST_DIR}" -B "${project}" -G "${G
     "-DCMAKE_CXX_COMPILER=${COMPILER}" "-DCMAKE_PREFIX_PATH=${prefix}" -DCMAKE_BUILD_TYPE=Release)
 run("" "${CMAKE_COMMAND}" --build "${project}")
 run("the answer is 42" "${project}/host")
+
+# The sample host application is a project that people copy: it must build the same way.
+set(sample "${BUILD}/install-test/sample")
+run("" "${CMAKE_COMMAND}" -S "${CMAKE_CURRENT_LIST_DIR}/../../samples/embed" -B "${sample}" -G "${GENERATOR}"
+    "-DCMAKE_CXX_COMPILER=${COMPILER}" "-DCMAKE_PREFIX_PATH=${prefix}" -DCMAKE_BUILD_TYPE=Release)
+run("" "${CMAKE_COMMAND}" --build "${sample}")
+run("two threads found 3.200 and 3.200" "${sample}/embed_sample")
 foreach(tool dhpvm-run dhpvmc)
   run("${VERSION}" "${prefix}/bin/${tool}" --version)
   # The copy stands on its own: its library is the installed one, not the one in the build folder.

@@ -16,7 +16,8 @@ Engine::Engine(EngineOptions options) : state_(std::make_shared<detail::EngineSt
   state_->options = std::move(options);
   if (state_->options.trace) state_->tracer = std::make_unique<Tracer>();
   // Fails for a bad row of the table only, which a test would have found.
-  (void)stdlib::register_natives(state_->natives);
+  (void)stdlib::register_natives(
+      state_->natives, state_->options.system_access ? stdlib::Reach::kSystem : stdlib::Reach::kSelf);
 }
 
 Status Engine::define_function(std::string_view name, const detail::HostSignature& signature,

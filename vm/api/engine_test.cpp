@@ -163,6 +163,21 @@ TEST(Link, MissingAndMismatchedHostFunctionsAreNamed) {
       << mismatched.error().message();
 }
 
+TEST(Link, SystemAccessCanBeDenied) {
+  const Engine engine(EngineOptions{.system_access = false});
+  const auto create = [&engine](const char* source) {
+    return Isolate::create(need(Module::compile(engine, source)));
+  };
+  const auto refused = create("import io;  fn f() -> str => io.read_text(\"/etc/passwd\");");
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code(), ErrorCode::kLink);
+  EXPECT_NE(refused.error().to_string().find("io.read_text"), std::string::npos)
+      << refused.error().to_string();
+  EXPECT_NE(refused.error().to_string().find("may not reach files"), std::string::npos);
+  // What the module imports, but does not use, does no harm.
+  EXPECT_TRUE(create("import io;  import os;  fn f() { print(os.cpu_count()); }").ok());
+}
+
 class ModuleFiles : public testing::Test {
  protected:
   ModuleFiles() : folder_(testing::TempDir() + "dhpvm-module-files-" + std::to_string(::getpid())) {

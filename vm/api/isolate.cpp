@@ -8,12 +8,21 @@
 namespace dhpvm {
 namespace {
 
+// A native that the host denies is missing like any other; the reason is worth a word.
+Error explained(Error failure, const detail::EngineState& engine) {
+  if (failure.code() != ErrorCode::kLink || engine.options.system_access) return failure;
+  return std::move(failure).with_context(
+      "this program may not reach files and the environment of the system");
+}
+
 // The module bound to its natives, which happens once.
 Result<std::shared_ptr<const vm::LinkedModule>> linked(detail::ModuleState& module) {
   const std::lock_guard module_lock(module.mutex);
   if (module.linked == nullptr) {
     const std::lock_guard engine_lock(module.engine->mutex);
-    DHPVM_ASSIGN(module.linked, vm::LinkedModule::link(module.module, module.engine->natives));
+    auto result = vm::LinkedModule::link(module.module, module.engine->natives);
+    if (!result.ok()) return explained(std::move(result).error(), *module.engine);
+    module.linked = std::move(result).value();
   }
   return module.linked;
 }

@@ -1,0 +1,377 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Tests dhpvm-run and dhpvmc from outside: exit codes, streams, options, bad input.
+
+usage: run_tools.py --bin BIN_DIR [unittest arguments]
+"""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+BIN = None
+
+HELLO = 'fn main() { print("hello"); }\n'
+ARGUMENTS = 'fn main(args: [str]) -> i32 { for arg in args { print("[" + arg + "]"); } return args.len as i32; }\n'
+SPIN = "fn main() { var i = 0; while true { i += 1; } }\n"
+TRAP = 'import io;\nfn main() {\n    io.write("before\\n");\n    let xs = [1, 2, 3];\n    print(xs[xs.len]);\n}\n'
+GARBAGE = """class Node { next: Node? = null; }
+fn main() { for i in 0..500000 { let n = Node(); n.next = Node(); } print("done"); }
+"""
+KEEP = "class Node { next: Node?; }\nfn main() { var n: Node? = null; while true { n = Node(n); } }\n"
+RECURSE = "fn deeper(n: i64) -> i64 => deeper(n + 1) + 1;\nfn main() { print(deeper(0)); }\n"
+BIG = "fn main(args: [str]) { let a = [f64](10000000); print(a.len); }\n"
+RACE = """fn main(args: [str]) {
+    let a = [i64](8);
+    let n = args.len;
+    parallel for i in 0..8 { a[i * n] = i; }
+    print("done");
+}
+"""
+
+
+class ToolTest(unittest.TestCase):
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory(prefix="dhpvm-tools-")
+        self.addCleanup(scratch.cleanup)
+        self.folder = Path(scratch.name)
+
+    def write(self, name, content):
+        path = self.folder / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    def run_tool(self, tool, *arguments, stdin=b"", stdout=subprocess.PIPE):
+        command = [str(BIN / tool), *map(str, arguments)]
+        return subprocess.run(
+            command, input=stdin, stdout=stdout, stderr=subprocess.PIPE, cwd=self.folder, timeout=120, check=False
+        )
+
+    def expect(self, code, tool, *arguments, stdin=b"", out=None, error=""):
+        """Runs the tool, and insists on its exit code, its standard output (if given), and a part of its errors."""
+        done = self.run_tool(tool, *arguments, stdin=stdin)
+        errors = done.stderr.decode()
+        self.assertEqual(done.returncode, code, f"{arguments}: {errors}")
+        if out is not None:
+            self.assertEqual(done.stdout.decode(), out)
+        self.assertIn(error, errors)
+        if code == 0 and not error:
+            self.assertEqual(errors, "")
+        return done
+
+    def compile(self, name, source, *options):
+        path = self.write(name + ".dhp", source)
+        self.expect(0, "dhpvmc", path, *options)
+        return self.folder / (name + ".bc")
+
+
+class ExitCodes(ToolTest):
+    def test_programs_of_every_kind(self):
+        bytecode = self.compile("hello", HELLO)
+        self.expect(0, "dhpvm-run", bytecode, out="hello\n")
+        self.expect(0, "dhpvm-run", self.folder / "hello.dhp", out="hello\n")
+        self.expect(0, "dhpvmc", "hello.bc", "--emit=dasm")
+        self.expect(0, "dhpvm-run", "hello.dasm", out="hello\n")
+
+    def test_the_result_of_main(self):
+        self.write("a.dhp", ARGUMENTS)
+        self.expect(3, "dhpvm-run", "a.dhp", "x", "", "y z", out="[x]\n[]\n[y z]\n")
+        self.expect(0, "dhpvm-run", "a.dhp", out="")
+        self.write("exit.dhp", 'import os;\nfn main() { print("out"); os.exit(42); print("never"); }\n')
+        self.expect(42, "dhpvm-run", "exit.dhp", out="out\n")
+
+    def test_traps(self):
+        self.write("trap.dhp", TRAP)
+        done = self.expect(3, "dhpvm-run", "trap.dhp", out="before\n", error="index out of range")
+        self.assertRegex(done.stderr.decode(), r"at main \(.*trap\.dhp:5\)")
+
+    def test_compile_errors(self):
+        self.write("bad.dhp", "fn main() {\n    let x: i64 = \"text\";\n    y = 1;\n}\n")
+        done = self.expect(2, "dhpvm-run", "bad.dhp", out="")
+        self.assertGreaterEqual(len(re.findall(r"^bad\.dhp:\d+:\d+: error: ", done.stderr.decode(), re.MULTILINE)), 2)
+
+    def test_files_that_are_not_there(self):
+        for tool in ("dhpvm-run", "dhpvmc"):
+            self.expect(2, tool, "missing.dhp", error="missing.dhp")
+            self.expect(2, tool, self.folder, error="directory")
+            self.expect(2, tool, error="given")
+        if os.geteuid() != 0:
+            self.write("secret.dhp", HELLO).chmod(0)
+            self.expect(2, "dhpvm-run", "secret.dhp", error="Permission denied")
+
+    def test_a_program_without_main(self):
+        self.write("library.dhp", "fn f() -> i64 => 1;\n")
+        self.expect(2, "dhpvm-run", "library.dhp", error="main")
+
+    def test_host_functions_are_missing(self):
+        self.write("host.dhp", "extern fn log(text: str);\nfn main() { log(\"x\"); }\n")
+        self.expect(2, "dhpvm-run", "host.dhp", error="host.log")
+
+
+class BadBytecode(ToolTest):
+    def test_damage_is_one_clear_line(self):
+        good = self.compile("hello", HELLO).read_bytes()
+        cases = {"empty": b"", "cut": good[: len(good) // 2], "short": good[:10], "text": b"fn main() {}"}
+        for position in range(0, len(good), max(1, len(good) // 40)):
+            flipped = bytearray(good)
+            flipped[position] ^= 0x40
+            cases[f"flipped at {position}"] = bytes(flipped)
+        refused = 0
+        for name, content in cases.items():
+            with self.subTest(name):
+                self.write("x.bc", content)
+                done = self.run_tool("dhpvm-run", "x.bc")
+                # A flipped bit in a checksum's padding or in a name may leave a module that runs.
+                self.assertIn(done.returncode, (0, 2))
+                refused += done.returncode == 2
+                if done.returncode == 2:
+                    self.assertEqual(len(done.stderr.decode().splitlines()), 1, done.stderr)
+                    self.assertEqual(done.stdout, b"")
+        self.assertGreater(refused, len(cases) * 3 // 4)
+
+    def test_newer_versions_are_refused(self):
+        newer = bytearray(self.compile("hello", HELLO).read_bytes())
+        newer[4] += 1
+        self.write("newer.bc", bytes(newer))
+        self.expect(2, "dhpvm-run", "newer.bc", error="version")
+
+    def test_verify_only(self):
+        bytecode = self.compile("trap", TRAP)
+        self.expect(0, "dhpvm-run", "--verify-only", bytecode, out="")
+        self.write("bad.dasm", "module 1.0\ntype string str\ntype resource resource\n"
+                               "function f(i64) registers 1 0\n  add.i64 p0, p0, p7\n  return\nend\n")  # fmt: skip
+        self.expect(2, "dhpvm-run", "--verify-only", "bad.dasm", out="", error="verification failed")
+
+
+class CommandLine(ToolTest):
+    def test_unknown_options_suggest_the_nearest(self):
+        self.expect(2, "dhpvm-run", "--stat", "x", error="did you mean --stats?")
+        self.expect(2, "dhpvm-run", "--gc_verify", "x", error="did you mean --gc-verify?")
+        self.expect(2, "dhpvmc", "--stripp", "x", error="did you mean --strip?")
+        self.expect(2, "dhpvmc", "--qqqqqqqq", "x", error="Try 'dhpvmc --help'")
+
+    def test_help_and_version(self):
+        for tool, options in (
+            ("dhpvm-run", "--disasm --verify-only --stats --trace --limits --fuel --deadline --gc-stress --gc-verify"
+                          " --check-races --version"),
+            ("dhpvmc", "--output --import-path --strip --emit --check --version"),
+        ):  # fmt: skip
+            done = self.expect(0, tool, "--help")
+            for option in options.split():
+                self.assertIn(option, done.stdout.decode())
+            self.assertLessEqual(max(map(len, done.stdout.decode().splitlines())), 120)
+            self.assertRegex(self.expect(0, tool, "--version").stdout.decode(), rf"^{tool} \d+\.\d+\.\d+\n$")
+
+    def test_options_after_the_program_are_the_programs(self):
+        self.write("a.dhp", ARGUMENTS)
+        self.expect(3, "dhpvm-run", "a.dhp", "--stats", "--", "-h", out="[--stats]\n[--]\n[-h]\n")
+        self.expect(1, "dhpvm-run", "--", "a.dhp", "--version", out="[--version]\n")
+
+    def test_a_program_whose_name_starts_with_a_dash(self):
+        self.write("-a.dhp", HELLO)
+        self.expect(0, "dhpvm-run", "--", "-a.dhp", out="hello\n")
+
+    def test_the_limits_reject_nonsense(self):
+        for text, part in (
+            ("--limits=heap=x", "'x' is not a size"),
+            ("--limits=heap", "write it like heap=64M"),
+            ("--limits=height=3", "'height' is not a limit"),
+            ("--fuel=-1", "'-1' is not a number"),
+            ("--deadline=2", "'2' is not a duration"),
+            ("--heap=99999999T", "larger than any memory"),
+            ("--stats=xml", "--stats=json"),
+            ("--gc-stress=-1", "is not a number"),
+        ):
+            self.expect(2, "dhpvm-run", text, "x.bc", error=part)
+
+
+class Limits(ToolTest):
+    def expect_trap(self, source, options, part):
+        self.write("p.dhp", source)
+        done = self.expect(3, "dhpvm-run", *options, "p.dhp", error=part)
+        self.assertRegex(done.stderr.decode(), r"at \w+ \(p\.dhp:\d+\)")
+
+    def test_each_ends_in_a_trap_with_a_stack(self):
+        self.expect_trap(SPIN, ["--fuel=100_000"], "out of fuel")
+        self.expect_trap(SPIN, ["--deadline=50ms"], "deadline exceeded")
+        self.expect_trap(SPIN, ["--limits=stack=1M,deadline=0.05s,heap=1M"], "deadline exceeded")
+        self.expect_trap(KEEP, ["--heap=4M"], "out of memory")
+        self.expect_trap(RECURSE, ["--stack=1M"], "stack overflow")
+        self.expect_trap(RECURSE, [], "stack overflow")
+        self.expect_trap(BIG, ["--off-heap=16M"], "off-heap memory exhausted")
+
+    def test_the_system_can_be_out_of_reach(self):
+        self.write("p.dhp", 'import io;\nfn main() { print(io.exists("/")); }\n')
+        self.expect(0, "dhpvm-run", "p.dhp", out="true\n")
+        self.expect(2, "dhpvm-run", "--no-system", "p.dhp", out="", error="may not reach files")
+        self.write("p.dhp", "import io;\nfn main() { print(1); }\n")
+        self.expect(0, "dhpvm-run", "--no-system", "p.dhp", out="1\n")
+
+    def test_fuel_is_exact(self):
+        self.write("p.dhp", "fn main() { for i in 0..1000 { } print(1); }\n")
+        done = self.expect(0, "dhpvm-run", "--stats=json", "p.dhp", out="1\n", error="{")
+        used = json.loads(done.stderr)["fuel_used"]
+        self.assertGreater(used, 900)
+        self.expect(0, "dhpvm-run", f"--fuel={used}", "p.dhp", out="1\n")
+        self.expect(3, "dhpvm-run", f"--fuel={used - 1}", "p.dhp", error="out of fuel")
+
+
+class Watching(ToolTest):
+    def test_stats(self):
+        self.write("p.dhp", GARBAGE)
+        table = self.expect(0, "dhpvm-run", "--stats", "p.dhp", out="done\n", error="minor_collections").stderr.decode()
+        self.assertRegex(table, r"(?m)^bytes_allocated +\d+\.\d MiB  ")
+        counters = json.loads(self.run_tool("dhpvm-run", "--stats=json", "p.dhp").stderr)
+        self.assertGreaterEqual(counters["bytes_allocated"], 500000 * 2 * 16)
+        self.assertGreater(counters["main_time"], 0)
+        # After a trap as well.
+        self.write("trap.dhp", TRAP)
+        self.expect(3, "dhpvm-run", "--stats", "trap.dhp", error="host_calls")
+
+    def test_trace(self):
+        self.write("p.dhp", GARBAGE)
+        self.expect(0, "dhpvm-run", "--trace=t.json", "p.dhp", out="done\n")
+        document = json.loads((self.folder / "t.json").read_text())
+        events = document["traceEvents"] if isinstance(document, dict) else document
+        names = {event.get("name") for event in events}
+        self.assertIn("main", names)
+        self.assertTrue(any("collection" in str(name) for name in names), names)
+        self.expect(2, "dhpvm-run", "--trace=no/such/folder/t.json", "p.dhp", error="no/such/folder")
+
+    def test_debug_modes(self):
+        self.write("p.dhp", "fn main() { var s = \"\"; for i in 0..50 { s = s + str(i); } print(s.len); }\n")
+        plain = self.run_tool("dhpvm-run", "p.dhp").stdout.decode()
+        for options in (["--gc-stress"], ["--gc-stress=3", "--gc-verify"], ["--gc-verify"]):
+            self.expect(0, "dhpvm-run", *options, "p.dhp", out=plain)
+        self.write("race.dhp", RACE)
+        self.expect(0, "dhpvm-run", "race.dhp", out="done\n")
+        self.expect(0, "dhpvm-run", "--check-races", "race.dhp", "one argument", out="done\n")
+        self.expect(3, "dhpvm-run", "--check-races", "race.dhp", error="data race")
+
+
+class Streams(ToolTest):
+    def test_programs_come_from_pipes(self):
+        bytecode = self.compile("hello", HELLO).read_bytes()
+        self.expect(0, "dhpvm-run", "-", stdin=HELLO.encode(), out="hello\n")
+        self.expect(0, "dhpvm-run", "-", stdin=bytecode, out="hello\n")
+        done = subprocess.run(
+            ["bash", "-c", '"$0" <(cat hello.bc)', BIN / "dhpvm-run"], cwd=self.folder, capture_output=True, check=False
+        )
+        self.assertEqual((done.returncode, done.stdout), (0, b"hello\n"))
+        self.expect(2, "dhpvm-run", "-", stdin=b"fn main( {", error="<stdin>:1:")
+        self.expect(0, "dhpvmc", "-", "-o", "x.bc", stdin=HELLO.encode())
+        self.expect(2, "dhpvmc", "-", stdin=HELLO.encode(), error="use -o FILE")
+        piped = self.run_tool("dhpvmc", "-", "-o", "-", stdin=HELLO.encode()).stdout
+        self.assertTrue(piped.startswith(b"DHPV"))
+        self.expect(0, "dhpvm-run", "-", stdin=piped, out="hello\n")
+
+    def test_standard_input_is_the_programs(self):
+        self.write("cat.dhp", "import io;\nfn main() { while true { let l = io.read_line(); if l == null { return; } print(l); } }\n")
+        self.expect(0, "dhpvm-run", "cat.dhp", stdin=b"one\ntwo", out="one\ntwo\n")
+
+    def test_closed_and_full_output(self):
+        self.write("much.dhp", 'fn main() { for i in 0..100000 { print("some text that fills a pipe", i); } }\n')
+        self.write("hello.dhp", HELLO)
+        for program in ("much.dhp", "hello.dhp"):
+            with open("/dev/full", "wb") as full:
+                done = self.run_tool("dhpvm-run", program, stdout=full)
+            self.assertEqual(done.returncode, 2)
+            self.assertIn(b"cannot write to standard output: No space left on device", done.stderr)
+            reader, writer = os.pipe()
+            os.close(reader)
+            with os.fdopen(writer, "wb") as closed:
+                done = self.run_tool("dhpvm-run", program, stdout=closed)
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn(b"cannot write to standard output: Broken pipe", done.stderr)
+
+    def test_errors_and_output_keep_their_order(self):
+        self.write("o.dhp", 'import io;\nfn main() { io.write("1"); io.write_error("2"); io.write("3"); trap("4"); }\n')
+        done = subprocess.run(
+            [BIN / "dhpvm-run", "o.dhp"], cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
+        )
+        self.assertRegex(done.stdout.decode(), r"^123dhpvm-run: trap: 4\n")
+
+    def test_interrupts_are_clean_traps(self):
+        for source in (SPIN, "import time;\nfn main() { time.sleep(60.0); }\n"):
+            self.write("spin.dhp", source)
+            for number in (signal.SIGINT, signal.SIGTERM):
+                running = subprocess.Popen(
+                    [BIN / "dhpvm-run", "spin.dhp"], cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+                )
+                time.sleep(0.5)
+                running.send_signal(number)
+                _, errors = running.communicate(timeout=30)
+                self.assertEqual(running.returncode, 3, errors)
+                self.assertIn(b"interrupted", errors)
+                self.assertIn(b"at main (spin.dhp:", errors)
+
+
+class Compiling(ToolTest):
+    def test_outputs(self):
+        self.write("p.dhp", HELLO)
+        self.expect(0, "dhpvmc", "p.dhp", out="")
+        self.assertTrue((self.folder / "p.bc").is_file())
+        self.expect(0, "dhpvmc", "-o", "q.bc", "p.dhp")
+        self.assertEqual((self.folder / "p.bc").read_bytes(), (self.folder / "q.bc").read_bytes())
+        self.expect(0, "dhpvmc", "p.dhp", "--strip", "-o", "small.bc")
+        self.assertLess((self.folder / "small.bc").stat().st_size, (self.folder / "p.bc").stat().st_size)
+        self.expect(0, "dhpvm-run", "small.bc", out="hello\n")
+        text = self.run_tool("dhpvmc", "p.dhp", "--emit=dasm", "-o", "-").stdout
+        self.assertEqual(text, self.run_tool("dhpvm-run", "--disasm", "p.bc").stdout)
+        self.write("p2.dasm", text)
+        self.expect(0, "dhpvmc", "p2.dasm")
+        self.assertEqual((self.folder / "p2.bc").read_bytes(), (self.folder / "p.bc").read_bytes())
+
+    def test_nothing_is_left_behind_by_failure(self):
+        self.write("bad.dhp", "fn main() { x; }\n")
+        self.expect(2, "dhpvmc", "bad.dhp")
+        self.write("good.dhp", HELLO)
+        self.write("out.bc", "older")
+        self.expect(2, "dhpvmc", "bad.dhp", "-o", "out.bc")
+        self.assertEqual((self.folder / "out.bc").read_text(), "older")
+        self.expect(2, "dhpvmc", "good.dhp", "-o", "/dev/full", error="No space left on device")
+        self.expect(2, "dhpvmc", "good.dhp", "-o", "missing/out.bc", error="missing/out.bc")
+        self.expect(2, "dhpvmc", "good.dhp", "-o", self.folder, error=str(self.folder))
+        self.assertEqual(sorted(p.name for p in self.folder.iterdir()), ["bad.dhp", "good.dhp", "out.bc"])
+
+    def test_check_writes_nothing(self):
+        self.write("p.dhp", HELLO)
+        self.expect(0, "dhpvmc", "--check", "p.dhp", out="")
+        self.expect(0, "dhpvmc", "--check", "-", stdin=HELLO.encode(), out="")
+        self.assertEqual([p.name for p in self.folder.iterdir()], ["p.dhp"])
+
+    def test_the_source_is_never_replaced(self):
+        for name, options in (("p.bc", []), ("p.dasm", ["--emit=dasm"])):
+            self.write(name, "fn main() {}")
+            self.expect(2, "dhpvmc", name, *options, error="use -o FILE")
+            self.assertEqual((self.folder / name).read_text(), "fn main() {}")
+
+    def test_imports(self):
+        (self.folder / "lib").mkdir()
+        self.write("lib/tools.dhp", "fn twice(x: i64) -> i64 => 2 * x;\n")
+        self.write("p.dhp", "import tools;\nfn main() { print(tools.twice(21)); }\n")
+        self.expect(2, "dhpvm-run", "p.dhp", error="tools")
+        self.expect(0, "dhpvm-run", "-I", "lib", "p.dhp", out="42\n")
+        self.expect(0, "dhpvm-run", "-I", "missing", "--import-path=lib", "p.dhp", out="42\n")
+        self.expect(0, "dhpvmc", "-Ilib", "p.dhp")
+        self.expect(0, "dhpvm-run", "p.bc", out="42\n")
+
+    def test_wrong_command_lines(self):
+        self.write("p.dhp", HELLO)
+        self.expect(2, "dhpvmc", "p.dhp", "p.dhp", error="more than one source")
+        self.expect(2, "dhpvmc", "p.dhp", "--emit=exe", error="bc or dasm")
+        self.expect(2, "dhpvmc", "p.dhp", "-o", error="needs a value")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 3 or sys.argv[1] != "--bin":
+        sys.exit(__doc__)
+    BIN = Path(sys.argv[2]).resolve()
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])
