@@ -3,7 +3,6 @@
 // host.
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <limits>
 #include <utility>
 
@@ -74,7 +73,7 @@ Result<gc::String*> Isolate::new_string_of(std::size_t size) {
 
 Result<gc::String*> Isolate::new_string(std::string_view text) {
   DHPVM_ASSIGN(gc::String* const string, new_string_of(text.size()));
-  std::memcpy(string->bytes(), text.data(), text.size());
+  std::ranges::copy(text, string->bytes());
   return string;
 }
 

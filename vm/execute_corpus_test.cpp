@@ -13,7 +13,7 @@ namespace {
 
 TEST(ExecuteCorpus, RunsClean) {
   int accepted = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(DHPVM_CORPUS "/execute")) {
+  for (const auto& entry : std::filesystem::directory_iterator(DHPVM_CORPUS)) {
     const auto file = read_file(entry.path().string());
     ASSERT_TRUE(file.ok()) << file.error().to_string();
     if (execute(*file)) ++accepted;
