@@ -133,18 +133,16 @@ def peak_memory(binaries, folder):
 
 
 def cpp_figures(binaries, name):
-    """The figures of a C++ benchmark: one JSON object per line. Whether a bar is a floor or a ceiling it says itself by `met`."""
+    """The figures of a C++ benchmark: one JSON object per line. Bars are floors for rates, ceilings for everything else."""
     done = subprocess.run([binaries / name, "--json"], stdout=subprocess.PIPE, check=True, text=True)
     for line in done.stdout.splitlines():
         if not line.startswith("{"):
             continue
         row = json.loads(line)
-        bar = row.get("bar") or None
-        value = float(row["value"])
-        met = bool(row["met"]) if bar is not None else True
-        # A met bar below the value, or a missed one above it, is a floor.
-        at_least = bar is not None and (value > bar) == met
-        yield Figure(row["name"], value, row.get("unit", ""), bar, at_least, met)
+        unit = row.get("unit", "")
+        figure = Figure.of(row["name"], float(row["value"]), unit, row.get("bar") or None, unit.endswith("/s"))
+        figure.met = figure.met and row.get("met", True)
+        yield figure
 
 
 def print_comparison(rows):
