@@ -87,8 +87,11 @@ void BodyChecker::check_function(FunctionInstance& instance) {
     }
     if (init_ != nullptr && flow_.reachable) end_init(declaration.name.range);
   } else {
-    error(declaration.name.range, "'{}' has no body", declaration.name.text)
-        .help("write `extern fn` for a function that the host provides");
+    // A body may have been lost to a syntax error, about which enough was said.
+    if (!analysis_.diagnostics().has_errors()) {
+      error(declaration.name.range, "'{}' has no body", declaration.name.text)
+          .help("write `extern fn` for a function that the host provides");
+    }
     if (instance.result == nullptr) instance.result = error_type();
   }
   function.result = instance.result;

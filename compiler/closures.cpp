@@ -65,6 +65,9 @@ hir::Expr* BodyChecker::closure(const ast::Expr& expr, const std::vector<const T
   }
   if (declaration.expression != nullptr) {
     good = closure_result(*declaration.expression, function) && good;
+  } else if (declaration.body == nullptr) {
+    good = false;  // lost to a syntax error, which was reported
+    frame.result = error_type();
   } else {
     open_scope();
     statements(declaration.body->body, function.body);

@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::uint32_t kMaxInstantiationDepth = 64;
 // Two instances that each ask for two more make 2^64 of them within that depth.
-constexpr std::uint32_t kMaxGenericInstances = 20000;
+constexpr std::uint32_t kMaxGenericInstances = 10000;
 // A struct of two structs of two structs ... flattens to as many values as the machine has bytes.
 constexpr std::uint32_t kMaxStructValues = 512;
 // The name of a runaway type grows exponentially where its depth grows linearly.

@@ -83,6 +83,7 @@ void BodyChecker::block(const ast::Stmt& stmt, Body& out) {
 void BodyChecker::variable(const ast::Stmt& stmt, Body& out) {
   const VariableKind kind = stmt.kind == ast::StmtKind::kVar ? VariableKind::kVar : VariableKind::kLet;
   const Type* type = stmt.type != nullptr ? analysis_.resolve(stmt.type, context_) : nullptr;
+  if (stmt.type == nullptr && stmt.value == nullptr) type = error_type();
   hir::Stmt* made = analysis_.make(StmtKind::kLet, stmt.range);
   if (stmt.value != nullptr) {
     if (type != nullptr && type->is(TypeKind::kFixedArray)) {
