@@ -2,7 +2,6 @@
 // Measures the heap against its bars: allocation rate, pauses, space. `gc_bench [--json] [name...]` runs all
 // or the named measurements; with --json one line per figure: {"name", "value", "unit", "bar", "met"}.
 #include <fmt/format.h>
-#include <sys/resource.h>
 #include <time.h>
 
 #include <algorithm>
@@ -363,16 +362,12 @@ void start_up(Report& report) {
     bench.make(kTree);
   }
   report.row("create a heap", median(times), "us", 100);
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  report.row("  peak resident set afterwards", static_cast<double>(usage.ru_maxrss) / 1024, "MiB", 16);
 }
 
 struct Measurement {
   std::string_view name;
   void (*run)(Report&);
 };
-// start_up comes first: it reports the peak resident set of the process.
 constexpr Measurement kMeasurements[] = {
     {"start_up", start_up},
     {"allocate_no_live", allocate_no_live},
