@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""docs/stdlib.md names every public function, constant, class and method of stdlib/*.dhp, and none that is not there.
+
+usage: check_stdlib_docs.py ROOT
+"""
+
+import re
+import sys
+from pathlib import Path
+
+# What the modules keep to themselves; everything else is public.
+INTERNAL = {
+    "array": {"small", "merge_sort", "merge_sort_by"},
+    "csv": {"parse_f64_native", "field_end", "read_quoted", "plain_end", "Quoted"},
+    "image": {"parse_samples", "scale", "skip_blanks"},
+    "io": {"open_native", "close_native"} | {f"file_{name}" for name in "read read_line write write_text flush seek position size".split()},
+    "list": {"List.grow", "List.check", "List.items", "List.size"},
+    "map": {"spread", "Pair", "Map.find", "Map.home", "Map.next", "Map.close_gap", "Map.reset", "Map.rebuild"},
+    "random": {"Pair", "normal_at"},
+    "str": {"join_part", "parse_i64_native", "parse_f64_native", "ParsedInt", "ParsedFloat", "CodePoint", "Builder.grow"},
+}  # fmt: skip
+DECLARATION = re.compile(
+    r'^(?P<indent> *)(?:intrinsic |extern (?:"[^"]*" )?)?(?P<kind>fn|const|class|struct) (?P<name>\w+)'
+)
+CODE = re.compile(r"`([^`]+)`")
+
+
+def names_of(source):
+    """Names that a module declares at its top level, and Class.method."""
+    names, owner = set(), ""
+    for line in source.splitlines():
+        declaration = DECLARATION.match(line)
+        if not declaration:
+            continue
+        name = declaration["name"]
+        if declaration["indent"]:
+            names.add(f"{owner}.{name}")
+        else:
+            names.add(name)
+            if declaration["kind"] in ("class", "struct"):
+                owner = name
+    return names
+
+
+def sections_of(page):
+    """The text below each `## NAME`, without the examples."""
+    page = re.sub(r"```.*?```", "", page, flags=re.DOTALL)
+    parts = re.split(r"^## (\w+)$", page, flags=re.MULTILINE)
+    return dict(zip(parts[1::2], parts[2::2]))
+
+
+def words_in_code(section):
+    return {word for code in CODE.findall(section) for word in re.findall(r"\w+", code)}
+
+
+def problems(root):
+    sections = sections_of((root / "docs/stdlib.md").read_text(encoding="utf-8"))
+    modules = {path.stem: path for path in sorted((root / "stdlib").glob("*.dhp"))}
+    for name in sorted(sections.keys() - modules.keys()):
+        yield f"docs/stdlib.md describes a module '{name}' that is not there"
+    for name, path in modules.items():
+        if name not in sections:
+            yield f"docs/stdlib.md does not describe the module '{name}'"
+            continue
+        source = path.read_text(encoding="utf-8")
+        declared, internal = names_of(source), INTERNAL.get(name, set())
+        described = words_in_code(sections[name])
+        for public in sorted(declared - internal):
+            if public.partition(".")[0] in internal:
+                continue
+            if public.rpartition(".")[2] not in described:
+                yield f"docs/stdlib.md does not describe '{public}' of '{name}'"
+        known = set(re.findall(r"\w+", source))
+        for called in sorted(set(re.findall(r"`(\w+)\(", sections[name])) - known):
+            yield f"docs/stdlib.md describes '{called}()', which '{name}' does not have"
+
+
+def main(arguments):
+    if len(arguments) != 1:
+        print(__doc__)
+        return 2
+    found = list(problems(Path(arguments[0])))
+    for problem in found:
+        print(problem)
+    print(f"{len(found)} differences between docs/stdlib.md and the modules")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
