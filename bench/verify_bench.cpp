@@ -4,6 +4,8 @@
 //   verify_bench [--json] [--size=MiB] [--rounds=n]
 // The module is generated: thousands of functions of the kind a compiler emits, with nested loops, calls,
 // arrays, fields, strings, interfaces and line tables.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -151,7 +153,7 @@ std::vector<std::byte> generate(std::size_t bytes) {
   const Signature signature{{{Kind::kRef, t.floats}, {Kind::kRef, t.nodes}, i64, i64}, {i64}};
   constexpr std::size_t kBytesPerFunction = 700;  // measured; the loop ends by the actual size
   for (std::size_t i = 0; i < bytes / kBytesPerFunction + 1; ++i) {
-    const std::uint32_t id = m.declare_function("work" + std::to_string(i), signature);
+    const std::uint32_t id = m.declare_function(fmt::format("work{}", i), signature);
     emit_work(m, t, id, i == 0 ? id : id - 1, file);
   }
   return write_module(std::move(m).finish());

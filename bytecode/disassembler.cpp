@@ -112,8 +112,8 @@ class Disassembler {
     return text;
   }
   std::string spell(const Signature& signature) const {
-    return "(" + spell(signature.parameters) + ")" +
-           (signature.results.empty() ? "" : " -> " + spell(signature.results));
+    return fmt::format("({}){}{}", spell(signature.parameters), signature.results.empty() ? "" : " -> ",
+                       spell(signature.results));
   }
 
   void type(const Type& type) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bytecode/generator.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <string>
@@ -62,7 +64,7 @@ class ModuleGenerator {
     for (std::uint32_t n = 1 + choices_.below(6); n > 0; --n) {
       ValueType type = random_field();
       if (!references && type.is_ref()) type = primitive(Kind::kF32);
-      fields.push_back({"f" + std::to_string(fields.size()), type, 0});
+      fields.push_back({fmt::format("f{}", fields.size()), type, 0});
     }
     return fields;
   }
@@ -73,7 +75,7 @@ class ModuleGenerator {
                            {{"measure", {{kI64Value}, {kI64Value}}},
                             {"compare", {{kF64Value, reference(world_.interface)}, {kF64Value}}}});
     for (std::uint32_t n = 1 + choices_.below(3); n > 0; --n)
-      world_.classes.push_back(module_.declare_class("C" + std::to_string(n)));
+      world_.classes.push_back(module_.declare_class(fmt::format("C{}", n)));
     world_.weak = module_.weak_type(world_.classes[0]);
     for (std::uint32_t kind = 0; kind < 11; ++kind)
       world_.arrays.push_back(module_.array_type(primitive(static_cast<Kind>(kind))));
@@ -115,7 +117,7 @@ class ModuleGenerator {
   void pure_helpers() {
     for (std::uint32_t i = 0; i < 2; ++i) {
       const std::uint32_t id =
-          module_.declare_function("pure" + std::to_string(i), {{kI64Value, kF64Value}, {kF64Value}});
+          module_.declare_function(fmt::format("pure{}", i), {{kI64Value, kF64Value}, {kF64Value}});
       BodyGenerator(world_, id, Role::kPure).run();
       world_.pure.push_back(id);
       world_.callable.push_back(id);
@@ -147,7 +149,7 @@ class ModuleGenerator {
       if (kernel.dimensions == 3) own = module_.array_type(kI64Value, 3);
       for (const std::uint32_t type : {world_.floats, own, world_.longs})
         signature.parameters.push_back(reference(type));
-      kernel.function = module_.declare_function("kernel" + std::to_string(i), std::move(signature));
+      kernel.function = module_.declare_function(fmt::format("kernel{}", i), std::move(signature));
       if (choices_.one_in(3)) kernel.device_hint = "gpu";
       if (choices_.one_in(3)) kernel.batch_hint = 1 + choices_.below(100);
       BodyGenerator(world_, kernel.function, Role::kKernel).run_kernel(kernel);
@@ -170,11 +172,11 @@ class ModuleGenerator {
   void functions() {
     for (std::uint32_t i = 0; i < world_.options.functions; ++i) {
       const std::uint32_t inner =
-          module_.declare_function("g" + std::to_string(i), {random_values(4), random_values(3)});
+          module_.declare_function(fmt::format("g{}", i), {random_values(4), random_values(3)});
       BodyGenerator(world_, inner, Role::kGeneral).run();
       world_.callable.push_back(inner);
       const std::uint32_t outer =
-          module_.declare_function("f" + std::to_string(i), {{kI64Value, kF64Value}, {kI64Value}}, true);
+          module_.declare_function(fmt::format("f{}", i), {{kI64Value, kF64Value}, {kI64Value}}, true);
       BodyGenerator(world_, outer, Role::kGeneral).run();
       world_.callable.push_back(outer);
       exported_.push_back(outer);

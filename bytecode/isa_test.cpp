@@ -27,10 +27,13 @@ TEST(Isa, RowsAreWellFormed) {
     const bool has_offset = row.b == Operand::kOff32 || row.c == Operand::kOff;
     const bool is_branch = (row.flags & (kBranch | kBackEdge)) != 0 || static_cast<Op>(op) == Op::kJump;
     EXPECT_EQ(has_offset, is_branch) << row.name;
-    if (has_offset) EXPECT_EQ(row.words(), 1u) << row.name;
+    if (has_offset) {
+      EXPECT_EQ(row.words(), 1u) << row.name;
+    }
     // What collects may not run in a kernel, calls aside: those are checked through their callees.
-    if ((row.flags & kCollects) != 0 && static_cast<Op>(op) != Op::kCall)
+    if ((row.flags & kCollects) != 0 && static_cast<Op>(op) != Op::kCall) {
       EXPECT_EQ(row.flags & kKernel, 0) << row.name;
+    }
   }
 }
 

@@ -136,17 +136,14 @@ TEST(Verifier, AcceptsGoodBodies) {
       // Classes stand for the interfaces that they implement.
       "upcast r16, r11, Shape\n upcast r16, r6, Shape\n store.ref r14, p0, r11\n store.ref r14, p0, r6",
       "move.r r16, r11\n move.p p2, p0\n call.interface p2, r16, Shape::area\n add.f64 p2, p2, p2",
-      "move.r r16, r11\n move.r r17, r11\n call.interface p2, r16, Shape::merge\n move.r r0, r16\n upcast "
-      "r1, r0, Shape",
+      "move.r r16, r11\n move.r r17, r11\n call.interface p2, r16, Shape::merge\n upcast r1, r16, Shape",
       "cast r16, r6, Circle\n get.f64 p2, r16, 8\n cast r16, r0, Shape\n is.type p2, r16, Node",
       "new.weak r16, r0, weakNode\n get.weak r17, r16\n get.i64 p2, r17, 24",
       // Windows may be empty, and then lie behind the bank.
       "call p12, r20, nothing",
-      "move.p p4, p0\n imm p5, 9\n const p6, 1.0\n const p7, 1.0\n move.r r16, r1\n parallel.for p4, r16, "
-      "#0\n"
-      " add.f64 p4, p4, p4",
-      "move.r r16, r5\n move.r r17, r5\n string.concat r18, r16, 2\n string.eq p2, r18, r5\n null r16\n "
-      "string.eq p2, r16, r16",
+      "imm p4, 0\n imm p5, 9\n imm p6, 0\n imm p7, 0\n parallel.for p4, r1, #0\n add.f64 p4, p4, p4",
+      "move.r r16, r5\n move.r r17, r5\n string.concat r18, r16, 2\n string.eq p2, r18, r5",
+      "null r16\n string.eq p2, r16, r16",
       "imm p3, 0\n imm p4, 0\n imm p5, 1\n array.copy r1, r1, p3\n array.close r1",
       "index2 p2, r7, p0, p1\n load.f32 p3, r7, p2\n index3 p2, r15, p0, p0, p0\n array.dim p3, r15, 2",
       // What cannot be reached is not analysed.
