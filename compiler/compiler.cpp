@@ -2,12 +2,10 @@
 #include "compiler/compiler.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <memory>
 #include <utility>
 
 #include "base/error.h"
-#include "base/file.h"
 #include "compiler/checker.h"
 #include "compiler/diagnostics.h"
 #include "compiler/imports.h"
@@ -23,6 +21,12 @@ Error wrong_program(const Diagnostics& diagnostics, const CompileOptions& option
   return Error(ErrorCode::kCompile, std::move(text));
 }
 
+// Its own, and those of the modules that it imports.
+bool has_all_declarations(const std::unique_ptr<ast::Module>& module) {
+  const auto found = [](const ast::Import& import) { return import.module != nullptr; };
+  return module->is_complete && std::all_of(module->imports.begin(), module->imports.end(), found);
+}
+
 }  // namespace
 
 Result<bytecode::Module> compile(std::string_view source, const CompileOptions& options) {
@@ -35,11 +39,9 @@ Result<bytecode::Module> compile(std::string_view source, const CompileOptions& 
   const ImportOptions imports{options.builtin_modules, options.import_paths, options.read};
   const ast::Program program =
       load_program(sources, options.file_name, std::string(source), imports, diagnostics);
-  // Where syntax errors have swallowed declarations, the checker would complain of their absence. Mistakes
-  // inside function bodies leave nodes that it passes over in silence, so that its own findings come in the
-  // same run.
-  const auto complete = [](const auto& module) { return module->is_complete; };
-  if (!std::all_of(program.modules.begin(), program.modules.end(), complete)) {
+  // Where declarations are missing, the checker would complain of each use. Mistakes inside function bodies
+  // leave nodes that it passes over in silence, so that its own findings come in the same run.
+  if (!std::all_of(program.modules.begin(), program.modules.end(), has_all_declarations)) {
     return wrong_program(diagnostics, options);
   }
   const std::unique_ptr<hir::Program> checked = check(program, diagnostics);
@@ -49,15 +51,6 @@ Result<bytecode::Module> compile(std::string_view source, const CompileOptions& 
   }
   if (options.warnings != nullptr) *options.warnings = diagnostics.render(options.colour);
   return lower(*checked);
-}
-
-Result<bytecode::Module> compile_file(const std::string& path, CompileOptions options) {
-  DHPVM_ASSIGN(const std::string source, read_text_file(path));
-  options.file_name = path == "-" ? "<stdin>" : path;
-  const std::filesystem::path folder =
-      path == "-" ? std::filesystem::path() : std::filesystem::path(path).parent_path();
-  options.import_paths.insert(options.import_paths.begin(), folder.empty() ? "." : folder.string());
-  return compile(source, options);
 }
 
 }  // namespace dhpvm::compiler

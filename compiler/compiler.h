@@ -35,8 +35,4 @@ struct CompileOptions {
 // format. Thread-safe: calls share nothing.
 Result<bytecode::Module> compile(std::string_view source, const CompileOptions& options);
 
-// The same for the file at `path` ("-" is standard input), under that name, with its folder in front of
-// the import paths. kIo for a file that cannot be read.
-Result<bytecode::Module> compile_file(const std::string& path, CompileOptions options);
-
 }  // namespace dhpvm::compiler

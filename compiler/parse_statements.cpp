@@ -2,6 +2,7 @@
 // Statements other than loops and `match`.
 #include "compiler/habits.h"
 #include "compiler/parser_impl.h"
+#include "compiler/spelling.h"
 
 namespace dhpvm::compiler {
 
@@ -157,7 +158,8 @@ ast::Stmt* Parser::statement_by_word() {
     return misplaced_declaration();
   }
   // `int x = 1;`, `auto x = 1;`, `List<i64> xs = ...;`
-  const std::uint32_t name = end_of_type(pos_);
+  const bool output = at_word("print") || at_word("echo");  // `print x;`
+  const std::uint32_t name = output ? kNoType : end_of_type(pos_);
   if (name != kNoType && stream_.tokens[name].kind == TokenKind::kIdentifier &&
       !stream_.tokens[name].first_on_line) {
     const TokenKind after = stream_.tokens[name + 1].kind;
@@ -380,15 +382,20 @@ ast::Stmt* Parser::expression_statement() {
   if (at(TokenKind::kEqual) || update_operator(op)) return assignment(expr);
   ast::Stmt* node = make(StmtKind::kExpr, expr->range);
   node->value = expr;
-  const bool unknown_statement =
-      expr->kind == ExprKind::kName && at(TokenKind::kIdentifier) && !token().first_on_line;
-  if (unknown_statement) {
-    auto& problem = error(expr->range, "`{}` begins no statement", expr->name.text);
-    if (expr->name.text == "print" || expr->name.text == "echo") problem.help("write `print(...);`");
+  const bool unknown_word = expr->kind == ExprKind::kName && starts_expression() && !token().first_on_line;
+  if (unknown_word) {
+    constexpr std::string_view kWords[] = {"return", "break", "continue", "let",
+                                           "var",    "while", "match",    "use"};
+    const std::string_view word = expr->name.text;
+    auto& problem = error(expr->range, "`{}` begins no statement", word);
+    if (const std::string_view near = nearest_name(word, kWords); !near.empty())
+      problem.help("write `{}`", near);
+    if (word == "print" || word == "echo") problem.help("write `print(...);`");
     return error_stmt();
   }
   expect_semicolon("the statement");
-  return finish(node);
+  // With something unknown behind it, the expression need not mean what it seems to.
+  return panic_ ? error_stmt() : finish(node);
 }
 
 ast::Stmt* Parser::assignment(ast::Expr* place) {

@@ -109,6 +109,8 @@ TEST(RecoveryTest, StatementsOfOtherLanguages) {
             "functions are declared at the top level of a file, or in a type | write `let g = fn(...) { ... "
             "};` for a "
             "function inside a function");
+  EXPECT_EQ(advice("retrun 1;"), "`retrun` begins no statement | write `return`");
+  EXPECT_EQ(advice("print x;"), "`print` begins no statement | write `print(...);`");
   EXPECT_EQ(advice(";"), "there is no statement before this `;` | remove it");
 }
 
