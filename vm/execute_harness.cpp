@@ -16,7 +16,6 @@
 namespace dhpvm::vm {
 namespace {
 
-using bytecode::Kind;
 using bytecode::Module;
 using bytecode::TypeKind;
 using bytecode::ValueType;
@@ -122,7 +121,7 @@ bool execute(std::span<const std::byte> file) {
   options.limits.heap_bytes = std::size_t{1} << 20;
   options.limits.off_heap_bytes = std::size_t{4} << 20;
   options.limits.stack_bytes = std::size_t{128} << 10;
-  options.limits.deadline = std::chrono::seconds(2);  // in case fuel does not bound the time
+  options.limits.deadline = std::chrono::milliseconds(100);  // in case fuel does not bound the time
   options.check_races = (*random)() % 4 == 0;
   const bool stress = (*random)() % 2 == 0;
   options.gc_stress = stress ? 1 + (*random)() % 8 : 0;
