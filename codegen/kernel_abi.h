@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a compiled kernel of a `parallel for` is called on the host: plain structures that C++ fills in and machine
+// code reads. Their layout is fixed; the code generator knows it by offsetof.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace dhpvm::codegen {
+
+// One captured array. Lengths are in elements; `data` is row-major.
+struct KernelArray {
+  std::byte* data = nullptr;
+  std::int64_t readable = 0;  // elements below this may be read; 0 when the array is closed
+  std::int64_t writable = 0;  // elements below this may be written; 0 also when it is read-only
+  std::int64_t length = 0;    // for array.length, which works on closed arrays too
+  std::int64_t dims[3] = {};  // outermost first; dims[0] is the length of an array of rank 1
+};
+
+// What all chunks of one execution of a loop share.
+struct KernelCall {
+  const std::uint64_t* scalars = nullptr;            // the captured scalars, as registers
+  const KernelArray* arrays = nullptr;               // the captured arrays
+  const std::atomic<std::uint32_t>* stop = nullptr;  // not 0: leave at the next poll
+};
+
+// Why a chunk stopped early: of the iterations that trapped, the first in iteration order.
+struct KernelTrap {
+  std::uint32_t site = 0;           // index into KernelInfo::sites
+  std::int64_t index[3] = {};       // the iteration
+  std::uint64_t operands[3] = {};   // what the message needs, by the instruction: indices, or the dividend
+};
+
+// A box of the iteration space, and what comes out of it. With reductions, low and high of the innermost dimension
+// are those of the loop or lie a multiple of bytecode::kReductionBlock behind its low bound.
+struct KernelChunk {
+  std::int64_t low[3] = {};
+  std::int64_t high[3] = {};  // exclusive, above low
+  // One value per reduction for each block of the innermost dimension, in iteration order; unused without reductions.
+  std::uint64_t* partials = nullptr;
+  KernelTrap trap;
+};
+
+enum class KernelStatus : std::uint32_t { kDone = 0, kTrapped = 1, kStopped = 2 };
+
+// Thread-safe: different chunks of one call may run at the same time.
+using KernelCode = KernelStatus (*)(const KernelCall* call, KernelChunk* chunk);
+
+}  // namespace dhpvm::codegen
