@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // dhpvm-run: runs a program from bytecode or source.
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
@@ -45,6 +46,12 @@ constexpr Option kOptions[] = {
 
     {kLimitsGroup, "--no-system", 0, Value::kNone, "",
      "refuse programs that use files, folders or the environment"},
+
+    {"Machine code", "--jit", 0, Value::kRequired, "MODE",
+     "off: interpret everything; on: compile what is hot (default); eager: all functions at once"},
+    {"Machine code", "--jit-threshold", 0, Value::kRequired, "N",
+     "compile what was found running N times, looked at every 1024 calls and turns (default 8)"},
+    {"Machine code", "--jit-wait", 0, Value::kNone, "", "stop for every compilation, so that runs are repeatable"},
 
     {"Watching", "--stats", 0, Value::kOptional, "json",
      "afterwards, print counters of the run to standard error"},
@@ -107,6 +114,13 @@ Status set_limits(Limits& limits, std::string_view list) {
   return {};
 }
 
+Result<Jit> parse_jit(std::string_view text) {
+  if (text == "off") return Jit::kOff;
+  if (text == "on") return Jit::kOn;
+  if (text == "eager") return Jit::kEager;
+  return Error(ErrorCode::kInvalidArgument, "--jit=" + std::string(text) + " is not known; write off, on or eager");
+}
+
 Result<Request> request_of(const Arguments& arguments) {
   Request request;
   for (const Arguments::Given& given : arguments.options) {
@@ -120,6 +134,11 @@ Result<Request> request_of(const Arguments& arguments) {
       if (every > UINT32_MAX)
         return Error(ErrorCode::kInvalidArgument, "--gc-stress=" + given.value + " is too large");
       request.isolate.gc_stress = static_cast<std::uint32_t>(every);
+    } else if (name == "--jit") {
+      DHPVM_ASSIGN(request.isolate.jit, parse_jit(given.value));
+    } else if (name == "--jit-threshold") {
+      DHPVM_ASSIGN(const std::uint64_t samples, parse_count(given.value));
+      request.isolate.jit_threshold = static_cast<std::uint32_t>(std::min<std::uint64_t>(samples, UINT32_MAX));
     } else if (name == "--stats") {
       if (!given.value.empty() && given.value != "json") {
         return Error(ErrorCode::kInvalidArgument,
@@ -131,6 +150,7 @@ Result<Request> request_of(const Arguments& arguments) {
     }
   }
   request.isolate.check_races = arguments.has("--check-races");
+  request.isolate.jit_wait = arguments.has("--jit-wait");
   request.isolate.gc_verify = arguments.has("--gc-verify");
   return request;
 }

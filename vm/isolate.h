@@ -32,6 +32,7 @@ namespace dhpvm::vm {
 struct Context;
 struct Frame;
 class Loan;
+class Tier;
 
 class Isolate final : private gc::RootProvider {
  public:
@@ -131,6 +132,7 @@ class Isolate final : private gc::RootProvider {
   std::unique_ptr<Context> context_;  // before the heap: its roots are visited until the heap is gone
   std::unique_ptr<offload::BufferPool> pool_;  // likewise: its buffers are closed by the heap's cleaners
   std::unique_ptr<gc::Heap> heap_;
+  std::unique_ptr<Tier> tier_;  // null: everything is interpreted
   std::atomic<bool> interrupted_{false};
   void* host_data_ = nullptr;
 };

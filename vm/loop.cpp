@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "bytecode/reduction.h"
+#include "vm/interpreter.h"
 #include "vm/isolate.h"
 #include "vm/runtime.h"
 #include "vm/trap.h"
@@ -107,14 +108,17 @@ std::uint64_t Loop::linear_index() const {
   return linear;
 }
 
-bool begin_loop(Context& context) {
-  const bytecode::Word word = *context.pc;
-  const LinkedKernel& kernel = context.linked->kernels()[bytecode::c_of(word)];
+namespace {
+
+// Leaves the registers at the first iteration, or, if there is none, at `resume`, where the loop goes on behind.
+bool begin(Context& context, const LinkedKernel& kernel, std::uint64_t* window_p, const gc::Ref* window_r,
+           const bytecode::Word* resume) {
   const LinkedFunction& function = *kernel.function;
   Loop& loop = context.loop;
   ++context.parallel_loops;
   loop.kernel = &kernel;
-  loop.window = context.p + bytecode::a_of(word);
+  loop.window = window_p;
+  loop.site = context.pc;
   loop.inner = static_cast<std::uint16_t>(kernel.dimensions - 1);
   bool empty = false;
   for (unsigned d = 0; d < kernel.dimensions; ++d) {
@@ -127,7 +131,7 @@ bool begin_loop(Context& context) {
   loop.accumulators.assign(initial, initial + kernel.accumulators);
   if (empty) {
     std::ranges::copy(loop.accumulators, loop.window);
-    ++context.pc;
+    context.pc = resume;
     return true;
   }
 
@@ -146,7 +150,7 @@ bool begin_loop(Context& context) {
   loop.inner_high = loop.high[loop.inner];
   loop.simple = kernel.accumulators == 0;
   loop.restore = kernel.overwrites_scalars || function.local_bytes != 0;
-  loop.resume_pc = context.pc + 1;
+  loop.resume_pc = resume;
   loop.begun = false;
   loop.active = true;
   if (context.tracer != nullptr) loop.begin = Tracer::Clock::now();
@@ -154,13 +158,27 @@ bool begin_loop(Context& context) {
   loop.lanes.resize(kReductionLanes * loop.accumulators.size());
   start_block(loop);
   // Nothing in a kernel collects, and it cannot overwrite its arrays: once is enough.
-  std::copy_n(context.r + bytecode::b_of(word), kernel.arrays, loop.r);
+  std::copy_n(window_r, kernel.arrays, loop.r);
   std::fill(loop.r + kernel.arrays, loop.r + function.reference_registers, nullptr);
   restore(loop);
   // One before the first iteration.
   loop.index[loop.inner] = static_cast<std::int64_t>(static_cast<std::uint64_t>(loop.low[loop.inner]) - 1);
   context.pc = &kIterateCode;
   return true;
+}
+
+}  // namespace
+
+bool begin_loop(Context& context) {
+  const bytecode::Word word = *context.pc;
+  return begin(context, context.linked->kernels()[bytecode::c_of(word)], context.p + bytecode::a_of(word),
+               context.r + bytecode::b_of(word), context.pc + 1);
+}
+
+bool run_loop(Context& context, const LinkedKernel& kernel, std::uint64_t* p, gc::Ref* r) {
+  if (!begin(context, kernel, p, r, &kExitCode)) return false;
+  interpret(context);
+  return !context.trap;
 }
 
 bool next_iteration(Context& context) {

@@ -15,6 +15,7 @@ namespace dhpvm {
 Engine::Engine(EngineOptions options) : state_(std::make_shared<detail::EngineState>()) {
   state_->options = std::move(options);
   if (state_->options.trace) state_->tracer = std::make_unique<Tracer>();
+  state_->compile_service = std::make_shared<vm::CompileService>(codegen::GeneratorOptions{});
   // Fails for a bad row of the table only, which a test would have found.
   (void)stdlib::register_natives(
       state_->natives, state_->options.system_access ? stdlib::Reach::kSystem : stdlib::Reach::kSelf);

@@ -13,6 +13,7 @@
 #include "dhpvm/isolate.h"
 #include "gc/roots.h"
 #include "stdlib/native/state.h"
+#include "vm/compile_service.h"
 #include "vm/isolate.h"
 #include "vm/linker.h"
 #include "vm/native.h"
@@ -24,6 +25,7 @@ struct EngineState {
   std::unique_ptr<Tracer> tracer;  // null when off
   std::mutex mutex;                // guards natives
   vm::NativeRegistry natives;
+  std::shared_ptr<vm::CompileService> compile_service;
 };
 
 struct ModuleState {
