@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the virtual machine sees of the code generator. The implementation is in a shared library of its own, loaded
-// when something has become hot (loader.h); nothing of LLVM shows here.
+// What the virtual machine sees of the code generator. The implementation is in a shared library of its own,
+// loaded when something has become hot (loader.h); nothing of LLVM shows here.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +25,9 @@ struct FunctionRequest {
   const bytecode::Module* module = nullptr;  // verified; must outlive the call
   RuntimeLayout layout{};
   RuntimeCalls calls{};
-  std::vector<std::uint32_t> stack_costs;  // by function of the module: what a call takes from the stack limit
-  std::vector<std::uint32_t> functions;    // indices in the module
+  std::vector<std::uint32_t>
+      stack_costs;                       // by function of the module: what a call takes from the stack limit
+  std::vector<std::uint32_t> functions;  // indices in the module
   // Loop headers at which running functions are to be continued: function and word offset inside it.
   std::vector<std::pair<std::uint32_t, std::uint32_t>> continuations;
 };
@@ -48,8 +49,8 @@ class CodeGenerator {
   virtual Result<std::unique_ptr<CompiledFunctions>> compile(const FunctionRequest& request) = 0;
 };
 
-// The shared library, the one function that it exports, and the number that tells whether library and caller were built
-// from the same sources.
+// The shared library, the one function that it exports, and the number that tells whether library and caller
+// were built from the same sources.
 inline constexpr char kLibraryName[] = "libdhpvm_codegen.so";
 inline constexpr char kCreateSymbol[] = "dhpvm_create_code_generator";
 inline constexpr std::uint32_t kInterfaceVersion = 1;

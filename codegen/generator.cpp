@@ -55,8 +55,9 @@ class HostGenerator final : public CodeGenerator {
 
 Result<std::unique_ptr<CodeGenerator>> create(std::uint32_t version, const GeneratorOptions& options) {
   if (version != kInterfaceVersion) {
-    return error(ErrorCode::kUnsupported, "{} is of another version (interface {}, not {}): install both together",
-                 kLibraryName, kInterfaceVersion, version);
+    return error(ErrorCode::kUnsupported,
+                 "{} is of another version (interface {}, not {}): install both together", kLibraryName,
+                 kInterfaceVersion, version);
   }
   DHPVM_ASSIGN(std::unique_ptr<HostCompiler> compiler,
                HostCompiler::create(options.cpu, std::make_unique<SymbolTable>()));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What compiled functions know of the virtual machine that runs them: where its state lies, how heap objects look, and
-// which of its functions they may call. The virtual machine fills in the offsets; compiled code holds no address of it,
-// so that it can be kept on disk.
+// What compiled functions know of the virtual machine that runs them: where its state lies, how heap objects
+// look, and which of its functions they may call. The virtual machine fills in the offsets; compiled code
+// holds no address of it, so that it can be kept on disk.
 #pragma once
 
 #include <cstdint>
@@ -32,19 +32,19 @@ struct StateLayout {
 };
 
 struct ObjectLayout {
-  std::uint32_t type;      // u32 in the header
-  std::uint32_t flags;     // u8 in the header
-  std::uint8_t unlogged;   // bit in the flags: a reference stored here must be logged
-  std::uint32_t granule;   // sizes of objects are multiples of this
+  std::uint32_t type;        // u32 in the header
+  std::uint32_t flags;       // u8 in the header
+  std::uint8_t unlogged;     // bit in the flags: a reference stored here must be logged
+  std::uint32_t granule;     // sizes of objects are multiples of this
   std::uint32_t size_shift;  // a new header is the type, and the size in granules above this bit
 
   std::uint32_t array_data;
   std::uint32_t array_readable;
   std::uint32_t array_writable;
   std::uint32_t array_length;
-  std::uint32_t array_dims;         // of arrays of rank 2 and 3
+  std::uint32_t array_dims;          // of arrays of rank 2 and 3
   std::uint32_t vector_handle_size;  // of arrays of rank 1
-  std::uint32_t string_size;        // u32
+  std::uint32_t string_size;         // u32
   std::uint32_t string_bytes;
   std::uint32_t weak_target;
 
@@ -57,16 +57,18 @@ struct RuntimeLayout {
   ObjectLayout object;
 };
 
-// How the virtual machine calls a compiled function, or continues in the middle of a running one (at a loop header),
-// with everything in the interpreter's registers: results come back there. Returns the ticks left, or a negative
-// number if the program has trapped. `left` is what remains of the stack limit; `locals` the memory of local arrays.
-using EnterFunction = std::int64_t (*)(void* state, std::uint64_t* p, void** r, std::int64_t ticks, std::int64_t left,
-                                       void* locals);
+// How the virtual machine calls a compiled function, or continues in the middle of a running one (at a loop
+// header), with everything in the interpreter's registers: results come back there. Returns the ticks left,
+// or a negative number if the program has trapped. `left` is what remains of the stack limit; `locals` the
+// memory of local arrays.
+using EnterFunction = std::int64_t (*)(void* state, std::uint64_t* p, void** r, std::int64_t ticks,
+                                       std::int64_t left, void* locals);
 
-// What compiled functions call, by the name under which it is linked. Signatures are in lower/runtime_calls.cpp and, as
-// C++, in the virtual machine. `site` is the function's index above bit 32 and the word offset inside it below; `r` is
-// the first free place on the reference stack, everything below which is a root. Those that can trap say so by null or
-// a negative number, and have then recorded the trap with the position `site`.
+// What compiled functions call, by the name under which it is linked. Signatures are in
+// lower/runtime_calls.cpp and, as C++, in the virtual machine. `site` is the function's index above bit 32
+// and the word offset inside it below; `r` is the first free place on the reference stack, everything below
+// which is a root. Those that can trap say so by null or a negative number, and have then recorded the trap
+// with the position `site`.
 #define DHPVM_RUNTIME_CALLS(X) \
   X(trap)                      \
   X(unwind)                    \

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Makes the context tell C++ code where compiled code stands. Internal to this room.
 //
-// Compiled code keeps its registers to itself. While it calls a function of the virtual machine that may collect, trap
-// or call back into the program, an Anchor stands for it on the frame stack.
+// Compiled code keeps its registers to itself. While it calls a function of the virtual machine that may
+// collect, trap or call back into the program, an Anchor stands for it on the frame stack.
 #pragma once
 
 #include "vm/context.h"
@@ -11,13 +11,14 @@ namespace dhpvm::vm {
 
 class Anchor {
  public:
-  // `site`: see codegen/runtime_table.h. `left`: of the stack limit. `p_end` and `r_end`: the first free registers;
-  // every reference below `r_end` is a root.
+  // `site`: see codegen/runtime_table.h. `left`: of the stack limit. `p_end` and `r_end`: the first free
+  // registers; every reference below `r_end` is a root.
   Anchor(Context& context, std::uint64_t site, std::int64_t left, std::uint64_t* p_end, gc::Ref* r_end)
       : context_(context), pc_(context.pc), p_(context.p), r_(context.r) {
     const LinkedFunction& function = context.functions[site >> 32];
     *++context.frame = {&kExitCode, p_, r_, &function, left};
-    context.pc = context.linked->module().code.data() + function.source->code_offset + static_cast<std::uint32_t>(site);
+    context.pc = context.linked->module().code.data() + function.source->code_offset +
+                 static_cast<std::uint32_t>(site);
     context.p = p_end - function.primitive_registers;
     context.r = r_end - function.reference_registers;
   }

@@ -11,8 +11,8 @@
 namespace dhpvm::vm {
 namespace {
 
-// Next to the library that this code is in; the loader's own search comes second, for builds that link everything
-// into a program.
+// Next to the library that this code is in; the loader's own search comes second, for builds that link
+// everything into a program.
 Result<codegen::CreateCodeGenerator> find_library() {
   std::string names[2] = {"", codegen::kLibraryName};
   Dl_info here{};
@@ -38,10 +38,11 @@ Result<codegen::CreateCodeGenerator> find_library() {
     }
     reason = name + " is not DHPVM's code generator";
   }
-  return error(ErrorCode::kUnsupported,
-               "programs are interpreted, because the code generator could not be loaded: {}. Install {} next to "
-               "the library, or switch it off with --jit=off",
-               reason, codegen::kLibraryName);
+  return error(
+      ErrorCode::kUnsupported,
+      "programs are interpreted, because the code generator could not be loaded: {}. Install {} next to "
+      "the library, or switch it off with --jit=off",
+      reason, codegen::kLibraryName);
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The code generator's library, loaded on first need, and the thread on which it compiles. Shared by the isolates of
-// an engine; thread-safe.
+// The code generator's library, loaded on first need, and the thread on which it compiles. Shared by the
+// isolates of an engine; thread-safe.
 #pragma once
 
 #include <condition_variable>
@@ -27,7 +27,8 @@ class CompileService {
   // Loads the library, once. kUnsupported when this installation has none, with what to do.
   Result<codegen::CodeGenerator*> generator();
 
-  // Runs `job` on the background thread, after those that were added before. Not run when there is no generator.
+  // Runs `job` on the background thread, after those that were added before. Not run when there is no
+  // generator.
   using Job = std::function<void(codegen::CodeGenerator&)>;
   void add(Job job);
 

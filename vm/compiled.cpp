@@ -12,8 +12,8 @@ namespace {
 
 // Kept free for what compiled code calls, and for functions that do not look whether there is room.
 constexpr std::uintptr_t kReserve = std::uintptr_t{256} << 10;
-// Going from the interpreter into compiled code and back takes a few hundred bytes; below this, the interpreter, which
-// uses no stack for the program's calls, keeps to itself.
+// Going from the interpreter into compiled code and back takes a few hundred bytes; below this, the
+// interpreter, which uses no stack for the program's calls, keeps to itself.
 constexpr std::uintptr_t kToEnter = std::uintptr_t{16} << 10;
 
 std::uintptr_t stack_pointer() { return reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)); }
@@ -96,7 +96,8 @@ bool continue_compiled(Context& context) {
 }
 
 codegen::RuntimeLayout runtime_layout() {
-// The context is no standard-layout class, for which alone the language promises offsets; compilers give them for all.
+// The context is no standard-layout class, for which alone the language promises offsets; compilers give them
+// for all.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Winvalid-offsetof"
   codegen::RuntimeLayout layout{};

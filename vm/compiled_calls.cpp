@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What compiled functions call: the counterpart, in C++, of codegen/lower/runtime_calls.h, where the parameters are
-// explained.
+// What compiled functions call: the counterpart, in C++, of codegen/lower/runtime_calls.h, where the
+// parameters are explained.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -24,8 +24,8 @@ constexpr std::int64_t kTrapped = -1;
 Context& context_of(void* state) { return *static_cast<Context*>(state); }
 gc::Ref* references(void* r) { return static_cast<gc::Ref*>(r); }
 
-// Where the instruction at `site` reads its operands from: the places behind the program's registers, with the
-// values put where the instruction names them.
+// Where the instruction at `site` reads its operands from: the places behind the program's registers, with
+// the values put where the instruction names them.
 void place_operands(Context& context, std::uint64_t* p, gc::Ref* r, std::span<const std::uint64_t> operands,
                     gc::Ref reference) {
   const Word word = *context.pc;
@@ -62,7 +62,8 @@ void trap(void* state, void* r, std::int64_t left, std::uint64_t site, std::uint
 void unwind(void* state, std::uint64_t site) {
   Context& context = context_of(state);
   const LinkedFunction& function = context.functions[site >> 32];
-  context.trace.push_back({&function, context.linked->functions()[site >> 32].code + static_cast<std::uint32_t>(site)});
+  context.trace.push_back(
+      {&function, context.linked->functions()[site >> 32].code + static_cast<std::uint32_t>(site)});
 }
 
 std::int64_t tick(void* state, void* r, std::int64_t left, std::uint64_t site) {
@@ -102,7 +103,8 @@ std::int64_t call(void* state, void* r, std::int64_t ticks, std::int64_t left, s
   return call_in(context, references(r), ticks, left, function, context.functions[function].code);
 }
 
-std::int64_t interpret_function(void* state, void* r, std::int64_t ticks, std::int64_t left, std::uint32_t function) {
+std::int64_t interpret_function(void* state, void* r, std::int64_t ticks, std::int64_t left,
+                                std::uint32_t function) {
   Context& context = context_of(state);
   return call_in(context, references(r), ticks, left, function, context.linked->functions()[function].code);
 }
@@ -111,7 +113,8 @@ std::int64_t call_method(void* state, void* r, std::int64_t ticks, std::int64_t 
                          std::uint32_t interface, std::uint32_t method) {
   Context& context = context_of(state);
   const gc::Ref receiver = references(r)[0];
-  const std::uint32_t index = context.linked->find_methods(receiver->header.type, interface)->functions[method];
+  const std::uint32_t index =
+      context.linked->find_methods(receiver->header.type, interface)->functions[method];
   left -= context.functions[index].stack_cost;
   context.ticks = ticks;
   if (left < 0 || ticks == 0) {
@@ -124,8 +127,8 @@ std::int64_t call_method(void* state, void* r, std::int64_t ticks, std::int64_t 
   return ticks;
 }
 
-std::int64_t call_native_function(void* state, void* r, std::int64_t ticks, std::int64_t left, std::uint64_t site,
-                                  std::uint32_t index) {
+std::int64_t call_native_function(void* state, void* r, std::int64_t ticks, std::int64_t left,
+                                  std::uint64_t site, std::uint32_t index) {
   Context& context = context_of(state);
   const LinkedImport& import = context.linked->imports()[index];
   std::uint64_t* const p = context.primitives;
@@ -169,7 +172,8 @@ void* new_array_of(void* state, void* r, std::int64_t left, std::uint64_t site, 
   return new_array(context, type, std::span(sizes).first(context.linked->module().types[type].rank));
 }
 
-void* new_weak_to(void* state, void* r, std::int64_t left, std::uint64_t site, std::uint32_t type, void* target) {
+void* new_weak_to(void* state, void* r, std::int64_t left, std::uint64_t site, std::uint32_t type,
+                  void* target) {
   Context& context = context_of(state);
   const Anchor anchor(context, site, left, context.primitives, references(r));
   return new_weak(context, type, static_cast<gc::Ref>(target));
@@ -179,7 +183,8 @@ std::int32_t array_copy(void* state, void* r, std::int64_t left, std::uint64_t s
                         std::int64_t to_start, std::int64_t from_start, std::int64_t count) {
   Context& context = context_of(state);
   const Anchor anchor(context, site, left, context.primitives, references(r));
-  return copy_array(context, static_cast<gc::Array*>(to), static_cast<gc::Array*>(from), to_start, from_start, count);
+  return copy_array(context, static_cast<gc::Array*>(to), static_cast<gc::Array*>(from), to_start, from_start,
+                    count);
 }
 
 void array_close(void* state, void* array) {

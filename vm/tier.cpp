@@ -64,7 +64,8 @@ Status Tier::compile_everything() {
   return {};
 }
 
-// What `function` calls, as far as it is not compiled yet, breadth first: what is called directly comes first.
+// What `function` calls, as far as it is not compiled yet, breadth first: what is called directly comes
+// first.
 std::vector<std::uint32_t> Tier::with_callees(std::uint32_t function) const {
   const bytecode::Module& module = linked_->module();
   std::vector<std::uint32_t> found = {function};
@@ -86,7 +87,8 @@ std::vector<std::uint32_t> Tier::with_callees(std::uint32_t function) const {
         const auto interface = static_cast<std::uint32_t>(code[pc + 1]);
         for (const bytecode::Type& type : module.types) {
           for (const bytecode::Implementation& implementation : type.implementations) {
-            if (implementation.interface == interface) add(implementation.functions[bytecode::c_of(code[pc])]);
+            if (implementation.interface == interface)
+              add(implementation.functions[bytecode::c_of(code[pc])]);
           }
         }
       }
@@ -103,11 +105,12 @@ void Tier::request(std::vector<std::uint32_t> functions, std::vector<Header> con
   request.functions = std::move(functions);
   request.continuations = std::move(continuations);
   // The job keeps the module alive, and nothing of the isolate.
-  auto job = [request = std::move(request), mailbox = mailbox_, linked = linked_](codegen::CodeGenerator& generator) {
+  auto job = [request = std::move(request), mailbox = mailbox_,
+              linked = linked_](codegen::CodeGenerator& generator) {
     auto code = generator.compile(request);
     const std::lock_guard lock(mailbox->mutex);
-    mailbox->finished.push_back({request.functions, request.continuations,
-                                 code.ok() ? std::move(code).value() : nullptr});
+    mailbox->finished.push_back(
+        {request.functions, request.continuations, code.ok() ? std::move(code).value() : nullptr});
     mailbox->filled.store(true, std::memory_order_release);
   };
   if (options_.wait) {
@@ -153,7 +156,8 @@ codegen::EnterFunction Tier::sample(const LinkedFunction& function, const Word* 
   const Header header = {index, *offset};
   if (hot && !continuations_.contains(header)) {
     // The loop that runs is continued in compiled code; the function itself is compiled for its next call.
-    request(states_[index] == State::kInterpreted ? with_callees(index) : std::vector<std::uint32_t>{}, {header});
+    request(states_[index] == State::kInterpreted ? with_callees(index) : std::vector<std::uint32_t>{},
+            {header});
   }
   const auto found = continuations_.find(header);
   return found == continuations_.end() ? nullptr : found->second;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which functions of an isolate are compiled, and when: the step from the interpreter to machine code.
 //
-// Every time the interpreter's ticks run out, the function and loop it stands in get a sample. What has enough of them
-// is compiled on a background thread while the interpreter goes on. Finished code is put in place at the next tick: for
-// calls by exchanging the first instruction, for the loop that runs by continuing in it.
+// Every time the interpreter's ticks run out, the function and loop it stands in get a sample. What has
+// enough of them is compiled on a background thread while the interpreter goes on. Finished code is put in
+// place at the next tick: for calls by exchanging the first instruction, for the loop that runs by continuing
+// in it.
 #pragma once
 
 #include <cstddef>
@@ -39,8 +40,8 @@ class Tier {
 
   // Compiles all functions, for --jit=eager. The program has not started.
   Status compile_everything();
-  // The interpreter has no ticks left at the instruction at `pc` of `function`. Returns the code to continue in if
-  // that is a back-edge of a loop for which there is some.
+  // The interpreter has no ticks left at the instruction at `pc` of `function`. Returns the code to continue
+  // in if that is a back-edge of a loop for which there is some.
   codegen::EnterFunction sample(const LinkedFunction& function, const bytecode::Word* pc);
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Integer and floating-point arithmetic, comparisons, conversions. No fast-math flags, no contraction: the bits are
-// the interpreter's.
+// Integer and floating-point arithmetic, comparisons, conversions. No fast-math flags, no contraction: the
+// bits are the interpreter's.
 #include <llvm/IR/Intrinsics.h>
 
 #include "codegen/lower/lowering.h"
@@ -45,8 +45,12 @@ bool Lowering::lower_integer(const Instruction& i) {
   const auto y64 = [&] { return get_i64(i.c); };
   const auto k32 = [&] { return b_.getInt32(static_cast<std::uint32_t>(immediate(i))); };
   const auto k64 = [&] { return b_.getInt64(static_cast<std::uint64_t>(immediate(i))); };
-  const auto unary = [&](ID id, Value* value, bool flag) { set(i.a, b_.CreateBinaryIntrinsic(id, value, b_.getInt1(flag))); };
-  const auto binary = [&](ID id, Value* left, Value* right) { set(i.a, b_.CreateBinaryIntrinsic(id, left, right)); };
+  const auto unary = [&](ID id, Value* value, bool flag) {
+    set(i.a, b_.CreateBinaryIntrinsic(id, value, b_.getInt1(flag)));
+  };
+  const auto binary = [&](ID id, Value* left, Value* right) {
+    set(i.a, b_.CreateBinaryIntrinsic(id, left, right));
+  };
   const auto boolean = [&](Value* value) { set(i.a, b_.CreateZExt(value, b_.getInt32Ty())); };
   // Shift counts are taken modulo the width; the count is always 32 bits.
   const auto count32 = [&] { return b_.CreateAnd(y32(), b_.getInt32(31)); };
@@ -170,7 +174,9 @@ bool Lowering::lower_float(const Instruction& i) {
     Value* const outcome = b_.CreateFCmp(predicate, get(i.b, operands), get(i.c, operands));
     set(i.a, b_.CreateZExt(outcome, b_.getInt32Ty()));
   };
-#define DHPVM_BOTH(name) case Op::k##name##F32: case Op::k##name##F64
+#define DHPVM_BOTH(name) \
+  case Op::k##name##F32: \
+  case Op::k##name##F64
   // clang-format off: a table
   switch (i.op) {
     DHPVM_BOTH(Add): set(i.a, b_.CreateFAdd(x(), y())); return true;
@@ -221,7 +227,7 @@ bool Lowering::lower_float(const Instruction& i) {
     case Op::kLeF64: compare(llvm::CmpInst::FCMP_OLE, SlotType::kF64); return true;
     default: return false;
   }
-  // clang-format on
+    // clang-format on
 #undef DHPVM_BOTH
 }
 

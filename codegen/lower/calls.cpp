@@ -17,11 +17,13 @@ constexpr std::size_t kMaximumTargets = 8;
 
 }  // namespace
 
-// ---- Compiled functions calling each other -----------------------------------------------------------------------
+// ---- Compiled functions calling each other
+// -----------------------------------------------------------------------
 
-// Stack limit and tick are accounted here, by the caller, where the interpreter does it and where a trap belongs.
-// Returns the results.
-std::vector<Lowering::Value*> FunctionLowering::call_function(const Instruction& i, std::uint32_t callee, Value* r) {
+// Stack limit and tick are accounted here, by the caller, where the interpreter does it and where a trap
+// belongs. Returns the results.
+std::vector<Lowering::Value*> FunctionLowering::call_function(const Instruction& i, std::uint32_t callee,
+                                                              Value* r) {
   Value* const left = b_.CreateSub(left_, constant(unit_.facts[callee].stack_cost));
   guard(b_.CreateICmpSGE(left, constant(0)), i, TrapKind::kStackOverflow);
   tick(i);
@@ -46,7 +48,8 @@ std::vector<Lowering::Value*> FunctionLowering::call_function(const Instruction&
   b_.SetInsertPoint(returned);
   b_.CreateStore(ticks_left, ticks_);
   std::vector<Value*> results;
-  for (unsigned n = 0; n < signature.results.size(); ++n) results.push_back(b_.CreateExtractValue(call, n + 1));
+  for (unsigned n = 0; n < signature.results.size(); ++n)
+    results.push_back(b_.CreateExtractValue(call, n + 1));
   return results;
 }
 
@@ -68,10 +71,11 @@ void FunctionLowering::lower_call(const Instruction& i) {
   set_results(i, module_.functions[i.c].signature.results, call_function(i, i.c, r));
 }
 
-// ---- Interfaces --------------------------------------------------------------------------------------------------
+// ---- Interfaces
+// --------------------------------------------------------------------------------------------------
 
-// No class is ever added to a module, so all that may stand behind an interface are known: each gets a direct call,
-// which LLVM may inline.
+// No class is ever added to a module, so all that may stand behind an interface are known: each gets a direct
+// call, which LLVM may inline.
 void FunctionLowering::lower_call_interface(const Instruction& i) {
   Value* const receiver = get_reference(i.b);
   null_check(i, receiver);
@@ -127,12 +131,14 @@ std::vector<Lowering::Value*> FunctionLowering::call_method(const Instruction& i
   return load_windows(windows, signature.results);
 }
 
-// ---- What takes its arguments in windows -------------------------------------------------------------------------
+// ---- What takes its arguments in windows
+// -------------------------------------------------------------------------
 
-// Copies the arguments to the first free registers. Places for results among the references are null: they are roots.
+// Copies the arguments to the first free registers. Places for results among the references are null: they
+// are roots.
 FunctionLowering::Windows FunctionLowering::store_windows(const Instruction& i, std::uint32_t primitives,
-                                                          std::uint32_t references, std::uint32_t result_references,
-                                                          Value* r) {
+                                                          std::uint32_t references,
+                                                          std::uint32_t result_references, Value* r) {
   const Windows windows = {state_field(unit_.layout.state.primitives, false), r};
   for (std::uint32_t n = 0; n < primitives; ++n) {
     store(get_bits(i.a + n), b_.CreateConstInBoundsGEP1_32(b_.getInt64Ty(), windows.p, n), {Access::kWindow});
@@ -166,7 +172,8 @@ void FunctionLowering::lower_call_native(const Instruction& i) {
   tick(i);
   const bytecode::Signature& signature = module_.imports[i.c].signature;
   const Split in = split(signature.parameters);
-  const Windows windows = store_windows(i, in.primitives, in.references, split(signature.results).references, r);
+  const Windows windows =
+      store_windows(i, in.primitives, in.references, split(signature.results).references, r);
   leave_if_trapped(b_.CreateCall(runtime_call(unit_.module, RuntimeCall::kCallNative),
                                  {state_, r, ticks(), left_, site(i), b_.getInt32(i.c)}));
   set_results(i, signature.results, load_windows(windows, signature.results));
@@ -184,7 +191,8 @@ void FunctionLowering::lower_parallel_for(const Instruction& i) {
   set_results(i, signature.results, load_windows(windows, signature.results));
 }
 
-// ---- The functions of a module -----------------------------------------------------------------------------------
+// ---- The functions of a module
+// -----------------------------------------------------------------------------------
 
 std::string Unit::symbol(const char* prefix, std::uint32_t function) {
   return std::string(prefix) + "." + std::to_string(function);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Jumps, branches, back-edges.
 //
-// A counted loop runs in stretches: as many back-edges as there are ticks at hand are paid for before a stretch
-// begins, so that the loop itself has nothing but its own condition and LLVM can unroll and vectorise it. Count and
-// order of fuel, deadline and interrupts are as if every back-edge had been paid for by itself.
+// A counted loop runs in stretches: as many back-edges as there are ticks at hand are paid for before a
+// stretch begins, so that the loop itself has nothing but its own condition and LLVM can unroll and vectorise
+// it. Count and order of fuel, deadline and interrupts are as if every back-edge had been paid for by itself.
 #include <llvm/IR/Intrinsics.h>
 
 #include "codegen/lower/lowering.h"
@@ -19,8 +19,8 @@ void Lowering::lower_branch(Value* condition) {
   b_.CreateCondBr(condition, edge_to(block.successors.back()), otherwise);
 }
 
-// Sets up a stretch of counted loop `number`; control comes here from outside the loop, and from its latch when a
-// stretch is over.
+// Sets up a stretch of counted loop `number`; control comes here from outside the loop, and from its latch
+// when a stretch is over.
 void Lowering::begin_strip(std::size_t number) {
   const CountedLoop& loop = flow_.counted_loops()[number];
   const Strip& strip = strips_[number];
@@ -64,7 +64,8 @@ void Lowering::lower_counted_latch(const Instruction& i, const CountedLoop& loop
   b_.SetInsertPoint(more);
   tick(i);
   set(loop.counter, next);
-  // The header is reached through a new stretch: edge_to would lead past it. It converts the registers all the same.
+  // The header is reached through a new stretch: edge_to would lead past it. It converts the registers all
+  // the same.
   edge_to(loop.header);
   b_.CreateBr(strips_[number].begin);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The control flow of one function, and what is known of its registers at each block: types of primitive registers
-// (forwards), which reference registers are still needed (backwards), and loops.
+// The control flow of one function, and what is known of its registers at each block: types of primitive
+// registers (forwards), which reference registers are still needed (backwards), and loops.
 //
 // Only reachable code is looked at: the verifier knows nothing of the rest.
 #pragma once
@@ -18,13 +18,13 @@ struct Block {
   std::uint32_t end = 0;
   std::vector<std::uint32_t> successors;  // block numbers; the target of a branch last
   std::vector<std::uint32_t> predecessors;
-  std::vector<SlotType> entry_types;      // by primitive register
-  std::vector<bool> live_out;             // by reference register
-  bool is_loop_header = false;            // a back-edge leads here
+  std::vector<SlotType> entry_types;  // by primitive register
+  std::vector<bool> live_out;         // by reference register
+  bool is_loop_header = false;        // a back-edge leads here
 };
 
-// An innermost loop that is closed by one `for` instruction, counts with a register that nothing else in it writes up
-// to a bound that does not change in it, and calls nothing.
+// An innermost loop that is closed by one `for` instruction, counts with a register that nothing else in it
+// writes up to a bound that does not change in it, and calls nothing.
 struct CountedLoop {
   std::uint32_t header = 0;  // block numbers
   std::uint32_t latch = 0;
@@ -44,8 +44,8 @@ class Flow {
   // The number of the block that starts at this word.
   std::uint32_t block_at(std::uint32_t pc) const { return block_of_[pc]; }
 
-  // The reference registers that are read after the instruction at `pc` of `block` without having been written by it
-  // or later; in increasing order.
+  // The reference registers that are read after the instruction at `pc` of `block` without having been
+  // written by it or later; in increasing order.
   std::vector<std::uint32_t> live_after(const Block& block, std::uint32_t pc) const;
 
   // Applies what the instruction does to the types of primitive registers.

@@ -28,7 +28,8 @@ FunctionLowering::FunctionLowering(Unit& unit, std::uint32_t index, llvm::IRBuil
   trapped_ = new_block("trapped");
 }
 
-// ---- The frame ---------------------------------------------------------------------------------------------------
+// ---- The frame
+// ---------------------------------------------------------------------------------------------------
 
 void FunctionLowering::run_body() {
   state_ = function_.getArg(0);
@@ -93,8 +94,8 @@ void FunctionLowering::run_continuation(std::uint32_t pc) {
   lower_body(entry);
 }
 
-// Where the machine's stack ends, the interpreter goes on: it needs none. Functions that call nothing fit into what
-// is kept in reserve.
+// Where the machine's stack ends, the interpreter goes on: it needs none. Functions that call nothing fit
+// into what is kept in reserve.
 void FunctionLowering::check_native_stack() {
   bool calls = false;
   for (const Block& block : flow_.blocks()) {
@@ -111,7 +112,8 @@ void FunctionLowering::check_native_stack() {
   llvm::Metadata* const reg = llvm::MDNode::get(context, llvm::MDString::get(context, name));
   Value* const sp = b_.CreateIntrinsic(llvm::Intrinsic::read_register, {b_.getInt64Ty()},
                                        {llvm::MetadataAsValue::get(context, reg)});
-  Value* const limit = load(b_.getInt64Ty(), byte_offset(state_, unit_.layout.state.native_limit), {Access::kContext, 1});
+  Value* const limit =
+      load(b_.getInt64Ty(), byte_offset(state_, unit_.layout.state.native_limit), {Access::kContext, 1});
   BasicBlock* go_on = nullptr;
   BasicBlock* const cold = likely(b_.CreateICmpUGE(sp, limit), go_on);
   b_.SetInsertPoint(cold);
@@ -160,7 +162,8 @@ void FunctionLowering::lower_return(const Instruction& i) {
   b_.CreateRet(value);
 }
 
-// ---- Ticks and traps ---------------------------------------------------------------------------------------------
+// ---- Ticks and traps
+// ---------------------------------------------------------------------------------------------
 
 void FunctionLowering::tick(const Instruction& i) {
   Value* const left = b_.CreateSub(ticks(), constant(1));
@@ -168,7 +171,8 @@ void FunctionLowering::tick(const Instruction& i) {
   BasicBlock* go_on = nullptr;
   BasicBlock* const cold = likely(b_.CreateICmpSGE(left, constant(0)), go_on);
   b_.SetInsertPoint(cold);
-  Value* const refilled = b_.CreateCall(runtime_call(unit_.module, RuntimeCall::kTick), {state_, r_, left_, site(i)});
+  Value* const refilled =
+      b_.CreateCall(runtime_call(unit_.module, RuntimeCall::kTick), {state_, r_, left_, site(i)});
   b_.CreateStore(refilled, ticks_);
   branch_cold(b_.CreateICmpSLT(refilled, constant(0)), trapped_, go_on);
   b_.SetInsertPoint(go_on);
@@ -179,8 +183,8 @@ void FunctionLowering::leave_with_trap(const Instruction& i, TrapKind kind) {
   const std::optional<std::uint32_t> reference = trap_reference(i);
   Value* const object = reference ? get_reference(*reference) : llvm::ConstantPointerNull::get(b_.getPtrTy());
   b_.CreateCall(runtime_call(unit_.module, RuntimeCall::kTrap),
-                {state_, r_, left_, site(i), b_.getInt32(static_cast<std::uint32_t>(kind)), ticks(), operands[0],
-                 operands[1], operands[2], object});
+                {state_, r_, left_, site(i), b_.getInt32(static_cast<std::uint32_t>(kind)), ticks(),
+                 operands[0], operands[1], operands[2], object});
   leave();
 }
 
@@ -201,10 +205,12 @@ void FunctionLowering::null_check(const Instruction& i, Value* reference) {
   guard(b_.CreateIsNotNull(reference), i, TrapKind::kNull);
 }
 
-// ---- Memory of the virtual machine -------------------------------------------------------------------------------
+// ---- Memory of the virtual machine
+// -------------------------------------------------------------------------------
 
 FunctionLowering::Value* FunctionLowering::state_field(std::uint32_t offset, bool constant) {
-  return load(b_.getPtrTy(), byte_offset(state_, offset), {constant ? Access::kConstant : Access::kContext, 0});
+  return load(b_.getPtrTy(), byte_offset(state_, offset),
+              {constant ? Access::kConstant : Access::kContext, 0});
 }
 
 FunctionLowering::Value* FunctionLowering::reference_place(Value* r, std::uint32_t index) {
@@ -214,8 +220,8 @@ FunctionLowering::Value* FunctionLowering::reference_place(Value* r, std::uint32
 FunctionLowering::Value* FunctionLowering::mirror(const Instruction& i) {
   const MirrorMap& map = mirror_.at(i.pc);
   for (std::uint32_t place = 0; place < map.size(); ++place) {
-    Value* const value = map[place] == kNoIndex ? llvm::ConstantPointerNull::get(b_.getPtrTy())
-                                                : get_reference(map[place]);
+    Value* const value =
+        map[place] == kNoIndex ? llvm::ConstantPointerNull::get(b_.getPtrTy()) : get_reference(map[place]);
     store(value, reference_place(r_, place), {Access::kMirror});
   }
   return reference_place(r_, static_cast<std::uint32_t>(map.size()));
@@ -235,25 +241,30 @@ FunctionLowering::Value* FunctionLowering::array_field(Value* array, ArrayField 
 }
 
 // An array of rank 1 has no sizes behind its handle; which it is, only its type tells.
-FunctionLowering::Value* FunctionLowering::array_dimension(Value* array, unsigned dimension, bool may_be_vector) {
+FunctionLowering::Value* FunctionLowering::array_dimension(Value* array, unsigned dimension,
+                                                           bool may_be_vector) {
   const ObjectLayout& layout = unit_.layout.object;
   const auto stored = [&] {
-    return load(b_.getInt64Ty(), byte_offset(array, layout.array_dims + 8 * dimension), {Access::kConstant, 2});
+    return load(b_.getInt64Ty(), byte_offset(array, layout.array_dims + 8 * dimension),
+                {Access::kConstant, 2});
   };
   if (dimension != 0 || !may_be_vector) return stored();
   Value* const types = state_field(unit_.layout.state.types, true);
   Value* const type = b_.CreateZExt(type_of(array), b_.getInt64Ty());
-  Value* const row = b_.CreateInBoundsGEP(llvm::ArrayType::get(b_.getInt8Ty(), layout.type_stride), types, type);
+  Value* const row =
+      b_.CreateInBoundsGEP(llvm::ArrayType::get(b_.getInt8Ty(), layout.type_stride), types, type);
   Value* const size = load(b_.getInt32Ty(), byte_offset(row, layout.type_size), {Access::kConstant, 3});
   Value* const is_vector = b_.CreateICmpEQ(size, b_.getInt32(layout.vector_handle_size));
   // The place of the outermost size in a matrix, of the length in a vector: a load from either.
-  Value* const offset = b_.CreateSelect(is_vector, constant(layout.array_length), constant(layout.array_dims));
+  Value* const offset =
+      b_.CreateSelect(is_vector, constant(layout.array_length), constant(layout.array_dims));
   return load(b_.getInt64Ty(), b_.CreateInBoundsGEP(b_.getInt8Ty(), array, offset), {Access::kConstant, 2});
 }
 
 void FunctionLowering::check_array(const Instruction& i, Value* array) { null_check(i, array); }
 
-void FunctionLowering::inaccessible(const Instruction& i, Value* array, Value* index, bool write, BasicBlock* go_on) {
+void FunctionLowering::inaccessible(const Instruction& i, Value* array, Value* index, bool write,
+                                    BasicBlock* go_on) {
   Value* const retry = b_.CreateCall(runtime_call(unit_.module, RuntimeCall::kInaccessible),
                                      {state_, r_, left_, site(i), array, index, b_.getInt32(write ? 1 : 0)});
   branch_cold(b_.CreateICmpEQ(retry, b_.getInt32(0)), trapped_, go_on);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lowers one whole function, as the program calls it or as continued from the interpreter at a loop header.
 //
-// A compiled body is  {i64 ticks, results..} body(state, r, ticks, left, parameters..)  where `r` is the first free
-// place on the reference stack, `ticks` what is left of the batch of fuel (negative in the result: trapped) and `left`
-// what is left of the stack limit. References live in machine registers. Where a collection may happen, those that are
-// needed afterwards are mirrored to r[0..n), and what is called gets r + n: everything below it is a root. Objects do
-// not move, so nothing is loaded back.
+// A compiled body is  {i64 ticks, results..} body(state, r, ticks, left, parameters..)  where `r` is the
+// first free place on the reference stack, `ticks` what is left of the batch of fuel (negative in the result:
+// trapped) and `left` what is left of the stack limit. References live in machine registers. Where a
+// collection may happen, those that are needed afterwards are mirrored to r[0..n), and what is called gets r
+// + n: everything below it is a root. Objects do not move, so nothing is loaded back.
 #pragma once
 
 #include <set>
@@ -30,8 +30,8 @@ class Unit {
 
   // Declares the body of a function that will be lowered into this module.
   void declare(std::uint32_t function);
-  // What to call for a function: its body if it is in this module, and otherwise a stub that looks for compiled code
-  // when it runs.
+  // What to call for a function: its body if it is in this module, and otherwise a stub that looks for
+  // compiled code when it runs.
   llvm::Function* callee(std::uint32_t function);
   // The same interface, but runs the function in the interpreter.
   llvm::Function* interpreted(std::uint32_t function);
@@ -66,7 +66,8 @@ class FunctionLowering final : public Lowering {
   Value* array_field(Value* array, ArrayField field) override;
   Value* array_dimension(Value* array, unsigned dimension, bool may_be_vector) override;
   void check_array(const Instruction& i, Value* array) override;
-  void inaccessible(const Instruction& i, Value* array, Value* index, bool write, llvm::BasicBlock* go_on) override;
+  void inaccessible(const Instruction& i, Value* array, Value* index, bool write,
+                    llvm::BasicBlock* go_on) override;
   void leave_with_trap(const Instruction& i, TrapKind kind) override;
   void tick(const Instruction& i) override;
   Value* ticks_at_hand() override { return ticks(); }

@@ -10,8 +10,8 @@
 
 namespace dhpvm::codegen {
 
-// What a primitive register holds, as far as LLVM's types go. kBits are 64 bits that may be read as anything: the
-// value of a constant.
+// What a primitive register holds, as far as LLVM's types go. kBits are 64 bits that may be read as anything:
+// the value of a constant.
 enum class SlotType : std::uint8_t { kUnset, kBits, kI32, kI64, kF32, kF64 };
 
 struct Instruction {
@@ -20,8 +20,8 @@ struct Instruction {
   std::uint16_t b;
   std::uint16_t c;
   std::int32_t bc;
-  bytecode::Word x;     // the second word, or 0
-  std::uint32_t pc;     // word offset inside the function
+  bytecode::Word x;  // the second word, or 0
+  std::uint32_t pc;  // word offset inside the function
   const bytecode::DecodeRow* row;
 
   std::uint32_t next() const { return pc + row->words; }
@@ -29,11 +29,14 @@ struct Instruction {
   std::uint16_t x0() const { return bytecode::x0_of(x); }
   std::uint16_t x1() const { return bytecode::x1_of(x); }
   std::uint32_t type() const { return static_cast<std::uint32_t>(x); }
-  bool is_branch() const { return has(bytecode::kBranch) || op == bytecode::Op::kJump || op == bytecode::Op::kLoop; }
+  bool is_branch() const {
+    return has(bytecode::kBranch) || op == bytecode::Op::kJump || op == bytecode::Op::kLoop;
+  }
   // Of a branch: the word offset inside the function that it leads to.
   std::uint32_t target() const {
     const bool wide = row->b == bytecode::Operand::kOff32;
-    return static_cast<std::uint32_t>(static_cast<std::int64_t>(pc) + (wide ? bc : static_cast<std::int16_t>(c)));
+    return static_cast<std::uint32_t>(static_cast<std::int64_t>(pc) +
+                                      (wide ? bc : static_cast<std::int16_t>(c)));
   }
 };
 
@@ -42,8 +45,8 @@ Instruction decode(const bytecode::Module& module, const bytecode::Function& fun
 // The slot type of a value of this kind.
 SlotType slot_type(bytecode::Kind kind);
 
-// What the instruction leaves in its primitive result register; kUnset if it has none, or if that depends on more
-// than the opcode (moves).
+// What the instruction leaves in its primitive result register; kUnset if it has none, or if that depends on
+// more than the opcode (moves).
 SlotType result_type(bytecode::Op op);
 
 // How many of the values are primitives, and how many references.
@@ -53,8 +56,8 @@ struct Split {
 };
 Split split(const std::vector<bytecode::ValueType>& types);
 
-// The signature of what a call, call.native or call.interface calls, the receiver of an interface's method not
-// included.
+// The signature of what a call, call.native or call.interface calls, the receiver of an interface's method
+// not included.
 const bytecode::Signature& called_signature(const bytecode::Module& module, const Instruction& instruction);
 
 // Calls read(reg) for every reference register read, windows included.

@@ -19,7 +19,8 @@ Lowering::Lowering(const bytecode::Module& module, std::uint32_t index, llvm::IR
       reference_slots_(source_.reference_registers, nullptr),
       strips_(flow_.counted_loops().size()) {}
 
-// ---- Registers -------------------------------------------------------------------------------------------------
+// ---- Registers
+// -------------------------------------------------------------------------------------------------
 
 llvm::Type* Lowering::llvm_type(SlotType type) {
   switch (type) {
@@ -93,7 +94,8 @@ void Lowering::set_reference(std::uint32_t reg, Value* value) {
   b_.CreateStore(value, slot);
 }
 
-// ---- Blocks ----------------------------------------------------------------------------------------------------
+// ---- Blocks
+// ----------------------------------------------------------------------------------------------------
 
 BasicBlock* Lowering::new_block(const llvm::Twine& name) {
   return BasicBlock::Create(b_.getContext(), name, b_.GetInsertBlock()->getParent());
@@ -168,7 +170,8 @@ BasicBlock* Lowering::edge_to(std::uint32_t successor, EdgeKind kind) {
   const llvm::IRBuilderBase::InsertPointGuard restore(b_);
   b_.SetInsertPoint(edge);
   const SlotType type = inside->wide ? SlotType::kI64 : SlotType::kI32;
-  Value* const left = b_.CreateSub(b_.CreateLoad(llvm_type(type), strips_[number].end), get(inside->counter, type));
+  Value* const left =
+      b_.CreateSub(b_.CreateLoad(llvm_type(type), strips_[number].end), get(inside->counter, type));
   give_ticks(b_.CreateZExt(left, b_.getInt64Ty()));
   b_.CreateBr(target);
   return edge;
@@ -221,7 +224,8 @@ void Lowering::lower(const Instruction& i) {
   lower_special(i);
 }
 
-// ---- Memory ----------------------------------------------------------------------------------------------------
+// ---- Memory
+// ----------------------------------------------------------------------------------------------------
 
 Lowering::Value* Lowering::byte_offset(Value* base, std::uint64_t offset) {
   return offset == 0 ? base : b_.CreateInBoundsGEP(b_.getInt8Ty(), base, constant(offset));

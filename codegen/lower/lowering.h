@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of the lowering that functions and kernels share: registers, control flow, arithmetic, element accesses,
-// local arrays. What differs between them (how a handle looks, how a trap leaves, what a back-edge must do, calls) is
-// left to function_lowering.h and kernel_lowering.h.
+// The part of the lowering that functions and kernels share: registers, control flow, arithmetic, element
+// accesses, local arrays. What differs between them (how a handle looks, how a trap leaves, what a back-edge
+// must do, calls) is left to function_lowering.h and kernel_lowering.h.
 //
-// Registers become allocas, one per register and LLVM type, which SROA turns into values. The instruction families are
-// in arithmetic.cpp, control.cpp and memory.cpp.
+// Registers become allocas, one per register and LLVM type, which SROA turns into values. The instruction
+// families are in arithmetic.cpp, control.cpp and memory.cpp.
 #pragma once
 
 #include <llvm/IR/IRBuilder.h>
@@ -43,9 +43,10 @@ class Lowering {
   virtual Value* array_dimension(Value* array, unsigned dimension, bool may_be_vector) = 0;
   // Leaves with a trap if the array is null, where the bounds check would not find out.
   virtual void check_array(const Instruction& i, Value* array) = 0;
-  // Called with the builder in a cold block where an element is not accessible; must end it, with a trap or, if the
-  // access may be tried, with a branch to `go_on`.
-  virtual void inaccessible(const Instruction& i, Value* array, Value* index, bool write, llvm::BasicBlock* go_on) = 0;
+  // Called with the builder in a cold block where an element is not accessible; must end it, with a trap or,
+  // if the access may be tried, with a branch to `go_on`.
+  virtual void inaccessible(const Instruction& i, Value* array, Value* index, bool write,
+                            llvm::BasicBlock* go_on) = 0;
   // Called with the builder in a cold block; must end it.
   virtual void leave_with_trap(const Instruction& i, TrapKind kind) = 0;
   // An iteration of a loop that is not counted is about to begin: falls through, or leaves.
@@ -69,8 +70,8 @@ class Lowering {
   // Whether other threads may update the same elements.
   virtual bool needs_atomics() const = 0;
 
-  // ---- Lowers the whole body. The builder stands where registers have got their initial values; `entry` is the
-  // number of the block to go to first.
+  // ---- Lowers the whole body. The builder stands where registers have got their initial values; `entry` is
+  // the number of the block to go to first.
   void lower_body(std::uint32_t entry = 0);
 
   // Ends the block with the branch that the current instruction, a conditional one, takes if `condition`.
@@ -103,7 +104,8 @@ class Lowering {
   llvm::BasicBlock* new_block(const llvm::Twine& name);
   // Goes on if `ok`; otherwise traps.
   void guard(Value* ok, const Instruction& i, TrapKind kind);
-  // Branches on `ok`, which is nearly always true, and goes on in a new block; returns the cold block, to be filled.
+  // Branches on `ok`, which is nearly always true, and goes on in a new block; returns the cold block, to be
+  // filled.
   llvm::BasicBlock* likely(Value* ok, llvm::BasicBlock*& go_on);
   void branch_cold(Value* rare, llvm::BasicBlock* cold, llvm::BasicBlock* go_on);
   // The operands of a trap's message: the first three primitive registers read, as bits, missing ones poison.
@@ -126,7 +128,7 @@ class Lowering {
   std::vector<llvm::AllocaInst*> locals_;
 
  private:
-  struct Strip {  // of a counted loop being lowered
+  struct Strip {                        // of a counted loop being lowered
     llvm::BasicBlock* begin = nullptr;  // sets up the next stretch of iterations
     llvm::AllocaInst* end = nullptr;    // the counter's value in the last iteration of the stretch
   };
@@ -140,7 +142,8 @@ class Lowering {
   // kPaid: out of a counted loop by its end, where every back-edge that was paid for has been taken.
   enum class EdgeKind : std::uint8_t { kUsual, kPaid };
   llvm::BasicBlock* edge_to(std::uint32_t successor, EdgeKind kind = EdgeKind::kUsual);
-  // Where control that comes from outside enters the block: at counted loops, their first stretch is set up there.
+  // Where control that comes from outside enters the block: at counted loops, their first stretch is set up
+  // there.
   llvm::BasicBlock* entry_from_outside(std::uint32_t block) const;
 
   bool lower_integer(const Instruction& i);
@@ -154,15 +157,17 @@ class Lowering {
   void lower_counted_latch(const Instruction& i, const CountedLoop& loop);
   void begin_strip(std::size_t loop);
   void divide(const Instruction& i, bool wide, bool is_signed, bool remainder);
-  Value* element_address(const Instruction& i, std::uint32_t array, std::uint32_t index, bool write, std::uint64_t size,
-                         std::uint64_t offset);
+  Value* element_address(const Instruction& i, std::uint32_t array, std::uint32_t index, bool write,
+                         std::uint64_t size, std::uint64_t offset);
   Value* load_value(std::string_view kind, Value* address, Access access);
   void store_value(std::string_view kind, Value* address, std::uint32_t reg, Access access);
   llvm::AllocaInst* slot(std::uint32_t reg, SlotType type);
 
  protected:
   // Loads and stores of a kind named as in mnemonics ("u8", "f32"); functions use them for fields.
-  Value* load_kind(std::string_view kind, Value* address, Access access) { return load_value(kind, address, access); }
+  Value* load_kind(std::string_view kind, Value* address, Access access) {
+    return load_value(kind, address, access);
+  }
   void store_kind(std::string_view kind, Value* address, std::uint32_t reg, Access access) {
     store_value(kind, address, reg, access);
   }

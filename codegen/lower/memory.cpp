@@ -52,7 +52,8 @@ void Lowering::store_value(std::string_view kind, Value* address, std::uint32_t 
   }
 }
 
-// The address of an element, or of a field `offset` bytes behind its start, after the check that it may be accessed.
+// The address of an element, or of a field `offset` bytes behind its start, after the check that it may be
+// accessed.
 Lowering::Value* Lowering::element_address(const Instruction& i, std::uint32_t array_register,
                                            std::uint32_t index_register, bool write, std::uint64_t size,
                                            std::uint64_t offset) {
@@ -147,7 +148,8 @@ bool Lowering::lower_memory(const Instruction& i) {
   }
 }
 
-// ---- Atomic updates ----------------------------------------------------------------------------------------------
+// ---- Atomic updates
+// ----------------------------------------------------------------------------------------------
 
 bool Lowering::lower_atomic(const Instruction& i) {
   if (i.row->rule != Rule::kAtomic) return false;
@@ -164,10 +166,9 @@ bool Lowering::lower_atomic(const Instruction& i) {
   if (operation == "cas") {
     Value* const replacement = get(i.x1(), type);
     if (needs_atomics()) {
-      auto* const exchange =
-          b_.CreateAtomicCmpXchg(address, operand, replacement, llvm::MaybeAlign(),
-                                 llvm::AtomicOrdering::SequentiallyConsistent,
-                                 llvm::AtomicOrdering::SequentiallyConsistent);
+      auto* const exchange = b_.CreateAtomicCmpXchg(address, operand, replacement, llvm::MaybeAlign(),
+                                                    llvm::AtomicOrdering::SequentiallyConsistent,
+                                                    llvm::AtomicOrdering::SequentiallyConsistent);
       set(i.a, b_.CreateExtractValue(exchange, 0));
       return true;
     }
@@ -206,7 +207,8 @@ bool Lowering::lower_atomic(const Instruction& i) {
   return true;
 }
 
-// ---- Local arrays ------------------------------------------------------------------------------------------------
+// ---- Local arrays
+// ------------------------------------------------------------------------------------------------
 
 bool Lowering::lower_local(const Instruction& i) {
   if (i.row->rule != Rule::kLocal) return false;

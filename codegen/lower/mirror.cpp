@@ -10,7 +10,8 @@ namespace dhpvm::codegen {
 using bytecode::kNoIndex;
 
 Mirror::Mirror(const bytecode::Module& module, const bytecode::Function& function, const Flow& flow) {
-  std::vector<std::pair<std::uint32_t, std::vector<std::uint32_t>>> sites;  // by word offset: the registers needed
+  std::vector<std::pair<std::uint32_t, std::vector<std::uint32_t>>>
+      sites;  // by word offset: the registers needed
   std::vector<std::uint32_t> uses(function.reference_registers, 0);
   for (const Block& block : flow.blocks()) {
     for (std::uint32_t pc = block.begin; pc < block.end;) {
@@ -22,7 +23,8 @@ Mirror::Mirror(const bytecode::Module& module, const bytecode::Function& functio
       pc = i.next();
     }
   }
-  // Greedy colouring, the registers needed most often first: they get the lowest places, and few sites have gaps.
+  // Greedy colouring, the registers needed most often first: they get the lowest places, and few sites have
+  // gaps.
   std::vector<std::uint32_t> order;
   for (std::uint32_t reg = 0; reg < uses.size(); ++reg) {
     if (uses[reg] != 0) order.push_back(reg);

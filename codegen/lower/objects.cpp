@@ -36,7 +36,8 @@ void FunctionLowering::lower_new(const Instruction& i) {
   Value* const area = state_field(unit_.layout.state.allocation_area, true);
   Value* const cursor = load(b_.getPtrTy(), area, {Access::kAllocator, 0});
   Value* const limit = load(b_.getPtrTy(), byte_offset(area, 8), {Access::kAllocator, 1});
-  Value* const room = b_.CreateSub(b_.CreatePtrToInt(limit, b_.getInt64Ty()), b_.CreatePtrToInt(cursor, b_.getInt64Ty()));
+  Value* const room =
+      b_.CreateSub(b_.CreatePtrToInt(limit, b_.getInt64Ty()), b_.CreatePtrToInt(cursor, b_.getInt64Ty()));
   BasicBlock* go_on = nullptr;
   BasicBlock* const cold = likely(b_.CreateICmpUGE(room, constant(size)), go_on);
   BasicBlock* const done = new_block("allocated");
@@ -83,9 +84,8 @@ void FunctionLowering::lower_put_field(const Instruction& i) {
   }
   store(get_reference(i.c), byte_offset(object, i.b), access);
   if (fresh_.contains(i.a)) return;
-  barrier(object, [&] {
-    b_.CreateCall(runtime_call(unit_.module, RuntimeCall::kLogObject), {state_, object});
-  });
+  barrier(object,
+          [&] { b_.CreateCall(runtime_call(unit_.module, RuntimeCall::kLogObject), {state_, object}); });
 }
 
 void FunctionLowering::element_stored(const Instruction& i) {
@@ -180,7 +180,8 @@ bool FunctionLowering::lower_object(const Instruction& i) {
       Value* const weak = get_reference(i.b);
       null_check(i, weak);
       // Only a collection changes it: a memory of its own.
-      set_reference(i.a, load(b_.getPtrTy(), byte_offset(weak, unit_.layout.object.weak_target), {Access::kField, 1}));
+      set_reference(
+          i.a, load(b_.getPtrTy(), byte_offset(weak, unit_.layout.object.weak_target), {Access::kField, 1}));
       return true;
     }
     default: return false;
@@ -244,9 +245,9 @@ bool FunctionLowering::lower_string(const Instruction& i) {
         null_check(i, left);
         null_check(i, right);
       }
-      set(i.a, b_.CreateCall(
-                   runtime_call(unit_.module, compare ? RuntimeCall::kStringCompare : RuntimeCall::kStringEqual),
-                   {left, right}));
+      set(i.a, b_.CreateCall(runtime_call(unit_.module,
+                                          compare ? RuntimeCall::kStringCompare : RuntimeCall::kStringEqual),
+                             {left, right}));
       return true;
     }
     default: return false;

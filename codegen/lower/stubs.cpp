@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The small functions between compiled bodies and the rest of the world: entries from the interpreter, stubs for
-// functions that are not compiled (yet).
+// The small functions between compiled bodies and the rest of the world: entries from the interpreter, stubs
+// for functions that are not compiled (yet).
 #include "codegen/lower/function_lowering.h"
 
 namespace dhpvm::codegen {
@@ -11,7 +11,8 @@ using llvm::Value;
 
 namespace {
 
-// Converts between typed values and the windows of registers that the interpreter and the virtual machine use.
+// Converts between typed values and the windows of registers that the interpreter and the virtual machine
+// use.
 class WindowAccess {
  public:
   WindowAccess(llvm::IRBuilder<>& builder, Value* p, Value* r) : b_(builder), p_(p), r_(r) {}
@@ -60,10 +61,13 @@ void call_through_windows(Unit& unit, std::uint32_t callee, llvm::Function& func
       b.getPtrTy(), b.CreateInBoundsGEP(b.getInt8Ty(), state, b.getInt64(unit.layout.state.primitives)));
   WindowAccess arguments(b, p, r);
   unsigned argument = kFirstParameter;
-  for (const ValueType& parameter : signature.parameters) arguments.put(parameter, function.getArg(argument++));
+  for (const ValueType& parameter : signature.parameters)
+    arguments.put(parameter, function.getArg(argument++));
   // Places of results are roots as well.
-  for (std::uint32_t n = split(signature.parameters).references; n < split(signature.results).references; ++n) {
-    b.CreateStore(llvm::ConstantPointerNull::get(b.getPtrTy()), b.CreateConstInBoundsGEP1_32(b.getPtrTy(), r, n));
+  for (std::uint32_t n = split(signature.parameters).references; n < split(signature.results).references;
+       ++n) {
+    b.CreateStore(llvm::ConstantPointerNull::get(b.getPtrTy()),
+                  b.CreateConstInBoundsGEP1_32(b.getPtrTy(), r, n));
   }
   Value* const ticks = b.CreateCall(runtime_call(unit.module, call),
                                     {state, r, function.getArg(2), function.getArg(3), b.getInt32(callee)});
@@ -114,7 +118,8 @@ llvm::Function* Unit::callee(std::uint32_t function) {
   llvm::IRBuilder<> b(BasicBlock::Create(context, "entry", stub));
   Value* const table = b.CreateLoad(
       b.getPtrTy(), b.CreateInBoundsGEP(b.getInt8Ty(), stub->getArg(0), b.getInt64(layout.state.functions)));
-  Value* const compiled = b.CreateLoad(b.getPtrTy(), b.CreateConstInBoundsGEP1_64(b.getPtrTy(), table, function));
+  Value* const compiled =
+      b.CreateLoad(b.getPtrTy(), b.CreateConstInBoundsGEP1_64(b.getPtrTy(), table, function));
   BasicBlock* const found = BasicBlock::Create(context, "compiled", stub);
   BasicBlock* const missing = BasicBlock::Create(context, "not.compiled", stub);
   b.CreateCondBr(b.CreateIsNotNull(compiled), found, missing);
@@ -156,7 +161,8 @@ void lower_function(Unit& unit, std::uint32_t function) {
   llvm::IRBuilder<> b(BasicBlock::Create(unit.module.getContext(), "entry", entry));
   const bytecode::Signature& signature = unit.bytecode.functions[function].signature;
   WindowAccess window(b, entry->getArg(1), entry->getArg(2));
-  llvm::SmallVector<Value*> arguments = {entry->getArg(0), entry->getArg(2), entry->getArg(3), entry->getArg(4)};
+  llvm::SmallVector<Value*> arguments = {entry->getArg(0), entry->getArg(2), entry->getArg(3),
+                                         entry->getArg(4)};
   for (const ValueType& parameter : signature.parameters) arguments.push_back(window.take(parameter));
   llvm::CallInst* const call = b.CreateCall(body, arguments);
   call->setCallingConv(llvm::CallingConv::Fast);
@@ -176,7 +182,8 @@ void lower_function(Unit& unit, std::uint32_t function) {
 }
 
 void lower_continuation(Unit& unit, std::uint32_t function, std::uint32_t pc) {
-  llvm::Function* const entry = make_entry(unit, Unit::symbol("continue", function) + "." + std::to_string(pc));
+  llvm::Function* const entry =
+      make_entry(unit, Unit::symbol("continue", function) + "." + std::to_string(pc));
   llvm::IRBuilder<> builder(unit.module.getContext());
   FunctionLowering(unit, function, builder, *entry).run_continuation(pc);
 }

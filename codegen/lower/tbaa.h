@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which memory an access touches, in terms of the virtual machine, as type-based alias metadata: what is listed apart
-// here never overlaps. It is what lets LLVM keep an array's data pointer and length in registers while elements are
-// stored.
+// Which memory an access touches, in terms of the virtual machine, as type-based alias metadata: what is
+// listed apart here never overlaps. It is what lets LLVM keep an array's data pointer and length in registers
+// while elements are stored.
 #pragma once
 
 #include <llvm/IR/MDBuilder.h>
@@ -11,7 +11,8 @@
 
 namespace dhpvm::codegen {
 
-// A family of memory, and inside it a number that tells disjoint parts apart (a field's offset, an element's kind).
+// A family of memory, and inside it a number that tells disjoint parts apart (a field's offset, an element's
+// kind).
 struct Access {
   enum Family : std::uint8_t {
     kHeader,     // type and size of objects
@@ -31,8 +32,7 @@ struct Access {
 
 class Tbaa {
  public:
-  explicit Tbaa(llvm::LLVMContext& context)
-      : builder_(context), root_(builder_.createTBAARoot("dhpvm")) {}
+  explicit Tbaa(llvm::LLVMContext& context) : builder_(context), root_(builder_.createTBAARoot("dhpvm")) {}
   llvm::MDNode* tag(Access access);
 
  private:
