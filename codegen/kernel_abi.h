@@ -27,9 +27,9 @@ struct KernelCall {
 
 // Why a chunk stopped early: of the iterations that trapped, the first in iteration order.
 struct KernelTrap {
-  std::uint32_t site = 0;           // index into KernelInfo::sites
-  std::int64_t index[3] = {};       // the iteration
-  std::uint64_t operands[3] = {};   // what the message needs, by the instruction: indices, or the dividend
+  std::uint32_t site = 0;          // index into KernelInfo::sites
+  std::int64_t index[3] = {};      // the iteration
+  std::uint64_t operands[3] = {};  // what the message needs, by the instruction: indices, or the dividend
 };
 
 // A box of the iteration space, and what comes out of it. With reductions, low and high of the innermost dimension
