@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "vm/reduction.h"
+#include "bytecode/reduction.h"
 
 #include <limits>
 #include <type_traits>
 
-#include "vm/values.h"
+#include "bytecode/registers.h"
 
-namespace dhpvm::vm {
+namespace dhpvm::bytecode {
 namespace {
-
-using bytecode::Kind;
-using bytecode::ReductionOp;
 
 template <typename T>
 T identity_of(ReductionOp op) {
@@ -69,14 +66,14 @@ std::uint64_t with_type(Kind kind, F&& f) {
 
 }  // namespace
 
-std::uint64_t identity(const bytecode::Reduction& reduction) {
+std::uint64_t identity(const Reduction& reduction) {
   if (reduction.kind == Kind::kBool) return reduction.op == ReductionOp::kAnd ? 1 : 0;
   return with_type(reduction.kind, [&]<typename T>(T) { return put(identity_of<T>(reduction.op)); });
 }
 
-std::uint64_t combine(const bytecode::Reduction& reduction, std::uint64_t left, std::uint64_t right) {
+std::uint64_t combine(const Reduction& reduction, std::uint64_t left, std::uint64_t right) {
   return with_type(reduction.kind,
                    [&]<typename T>(T) { return put(apply<T>(reduction.op, get<T>(left), get<T>(right))); });
 }
 
-}  // namespace dhpvm::vm
+}  // namespace dhpvm::bytecode
