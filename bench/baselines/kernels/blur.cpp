@@ -57,7 +57,7 @@ void blur_columns(std::int64_t n, const float* source, const std::vector<float>&
 }  // namespace
 
 int main(int argc, char** argv) {
-  measure::Run run(argc, argv, 2048);
+  measure::Run run(argc, argv, 2000);
   const std::int64_t n = run.size();
   std::vector<float> picture(n * n);
   std::vector<float> rows(n * n);

@@ -23,7 +23,7 @@ void convolve(std::int64_t n, const float* picture, const float* weights, float*
 }  // namespace
 
 int main(int argc, char** argv) {
-  measure::Run run(argc, argv, 2048);
+  measure::Run run(argc, argv, 2000);
   const std::int64_t n = run.size();
   std::vector<float> picture(n * n);
   std::vector<float> out(n * n);

@@ -28,7 +28,7 @@ void dft(std::int64_t n, const double* re, const double* im, double* out_re, dou
 }  // namespace
 
 int main(int argc, char** argv) {
-  measure::Run run(argc, argv, 2048);
+  measure::Run run(argc, argv, 2000);
   const std::int64_t n = run.size();
   std::vector<double> re(n);
   std::vector<double> im(n);

@@ -18,7 +18,7 @@ void gemm(std::int64_t n, const double* a, const double* b, double* c) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  measure::Run run(argc, argv, 512);
+  measure::Run run(argc, argv, 480);
   const std::int64_t n = run.size();
   std::vector<double> a(n * n);
   std::vector<double> b(n * n);

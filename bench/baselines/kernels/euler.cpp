@@ -27,7 +27,7 @@ void search(std::int64_t n, const std::int64_t* powers, std::int64_t first, std:
 }  // namespace
 
 int main(int argc, char** argv) {
-  measure::Run run(argc, argv, 20);
+  measure::Run run(argc, argv, 12);
   constexpr std::int64_t kCount = 145;
   if (run.size() >= kCount) {
     std::fprintf(stderr, "there are only 144 numbers to try\n");

@@ -18,7 +18,7 @@ void step(std::int64_t n, const double* now, double* next) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  measure::Run run(argc, argv, 1024);
+  measure::Run run(argc, argv, 1000);
   const std::int64_t n = run.size();
   std::vector<double> now(n * n);
   std::vector<double> next(n * n);

@@ -26,7 +26,7 @@ void julia(std::int64_t n, std::uint8_t* picture, float cr, float ci) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  measure::Run run(argc, argv, 1024);
+  measure::Run run(argc, argv, 900);
   const std::int64_t n = run.size();
   std::vector<std::uint8_t> picture(n * n);
   while (run.next()) {

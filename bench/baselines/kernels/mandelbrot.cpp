@@ -30,7 +30,7 @@ void mandelbrot(std::int64_t n, std::int32_t* steps) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  measure::Run run(argc, argv, 768);
+  measure::Run run(argc, argv, 700);
   const std::int64_t n = run.size();
   std::vector<std::int32_t> steps(n * n);
   while (run.next()) {

@@ -50,7 +50,7 @@ void drift(std::int64_t n, Body* bodies, float dt) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  measure::Run run(argc, argv, 4096);
+  measure::Run run(argc, argv, 4000);
   const std::int64_t n = run.size();
   std::vector<Body> bodies(n);
   for (std::int64_t i = 0; i < n; ++i) {

@@ -18,7 +18,7 @@ void gemm(std::int64_t n, const float* a, const float* b, float* c) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  measure::Run run(argc, argv, 512);
+  measure::Run run(argc, argv, 480);
   const std::int64_t n = run.size();
   std::vector<float> a(n * n);
   std::vector<float> b(n * n);

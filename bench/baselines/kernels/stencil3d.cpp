@@ -20,7 +20,7 @@ void step(std::int64_t n, const float* now, float* next) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  measure::Run run(argc, argv, 256);
+  measure::Run run(argc, argv, 250);
   const std::int64_t n = run.size();
   std::vector<float> now(n * n * n);
   std::vector<float> next(n * n * n);
