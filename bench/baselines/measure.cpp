@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "measure.h"
 
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
 #include <cinttypes>
 #include <cmath>
 #include <cstdio>
@@ -34,6 +38,9 @@ Run::Run(int argc, char** argv, std::int64_t size) : size_(argc > 1 ? whole(argv
   }
   paced_ = argc == 4 && std::strcmp(argv[3], "paced") == 0;
   if (argc > 4 || (argc == 4 && !paced_)) fail("only `paced` may follow SIZE and REPETITIONS");
+#ifdef _OPENMP
+  if (timed_) std::printf("threads %d\n", omp_get_max_threads());
+#endif
 }
 
 std::int64_t Run::size() const { return size_; }
