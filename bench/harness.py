@@ -171,29 +171,41 @@ class Program:
         _, status, usage = os.wait4(self.process.pid, 0)
         self.process.returncode = os.waitstatus_to_exitcode(status)
         seconds = time.perf_counter() - self.start
-        self.process.stdout.close()
         self.errors.seek(0)
         errors = self.errors.read().decode(errors="replace")
-        self.errors.close()
+        self.end()
         if self.process.returncode != 0:
             fail(f"{' '.join(self.command)} ended with exit code {self.process.returncode}\n{errors.rstrip()}")
         counters = [line for line in errors.splitlines() if line.startswith("{")]
         return Result(self.times, self.lines, json.loads(counters[-1]) if counters else {}, self.threads, seconds,
                       usage.ru_maxrss / 1024)  # fmt: skip
 
+    def end(self):
+        """Lets nothing of it remain, whatever state it is in."""
+        if self.process.returncode is None:
+            self.process.kill()
+            self.process.wait()
+        for stream in (self.process.stdin, self.process.stdout, self.errors):
+            if stream:
+                stream.close()
+
 
 def take_turns(first, second, warm_up, runs):
     """The results of two programs whose repetitions alternate; each is (command, environment, cpus). Both must be made to do
     warm_up + runs repetitions; the times of the first ones are left out."""
     programs = []
-    for command, environment, cpus in (first, second):
-        programs.append(Program(command, environment, cpus, paced=True))
-        for _ in range(warm_up):
-            programs[-1].turn()
-    for _ in range(runs):
+    try:
+        for command, environment, cpus in (first, second):
+            programs.append(Program(command, environment, cpus, paced=True))
+            for _ in range(warm_up):
+                programs[-1].turn()
+        for _ in range(runs):
+            for program in programs:
+                program.turn()
+        results = [program.finish() for program in programs]
+    finally:
         for program in programs:
-            program.turn()
-    results = [program.finish() for program in programs]
+            program.end()
     for result in results:
         result.times = result.times[warm_up:]
     return results
