@@ -109,8 +109,8 @@ Object* Heap::allocate_sized(TypeId type, std::size_t size, std::size_t card_byt
   return object;
 }
 
-// Calls take(shortage, after_full) until it gives an object, collecting in between what its shortage calls
-// for.
+// Calls take(shortage, after_full) until it gives an object, collecting in between what its
+// shortage calls for.
 template <typename Take>
 Object* Heap::allocate_or_collect(Take&& take) {
   bool after_full = false;

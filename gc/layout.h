@@ -8,8 +8,8 @@
 
 namespace dhpvm::gc {
 
-// Objects are multiples of a granule long and start on one. One mark byte per granule costs 6.25 % of the
-// heap.
+// Objects are multiples of a granule long and start on one. One mark byte per granule costs 6.25 %
+// of the heap.
 constexpr std::size_t kGranule = 16;
 
 // The unit of sweeping and of growth. 64 KiB lets a freshly zeroed block stay in the second-level cache.

@@ -24,8 +24,8 @@ class Reservation {
   std::byte* data() const { return data_; }
   std::size_t size() const { return size_; }
 
-  // Asks for transparent huge pages from `offset` on. Best effort: without them everything works, 2 to 8 %
-  // slower.
+  // Asks for transparent huge pages from `offset` on. Best effort: without them everything works, 2 to
+  // 8 % slower.
   void prefer_huge_pages(std::size_t offset) const;
   // Gives the pages back; they read as zero afterwards.
   void discard(std::size_t offset, std::size_t bytes) const;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Strings, arrays and other objects, made for the program by its own instructions, by natives and by the
-// host.
+// Strings, arrays and other objects, made for the program by its own instructions, by natives and
+// by the host.
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -37,8 +37,8 @@ Result<Extent> measure(const gc::TypeInfo& info, std::span<const std::int64_t> s
                    shape_text(sizes), info.name);
     }
   }
-  // An empty array may have any outer size, but a product that overflows before it meets a zero is still
-  // zero.
+  // An empty array may have any outer size, but a product that overflows before it meets a zero
+  // is still zero.
   if (std::ranges::find(sizes, 0) != sizes.end()) return Extent{0, 0};
   std::uint64_t bytes = info.element_size;
   bool overflow = false;

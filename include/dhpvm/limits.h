@@ -20,8 +20,8 @@ using OutputFunction = std::function<Status(std::string_view)>;
 // Fills the front of the buffer and says how many bytes; 0 is the end.
 using InputFunction = std::function<Result<std::size_t>(std::span<char>)>;
 
-// Reaching a limit is a trap with a stack trace, never a crash; the isolate can be used afterwards. Sizes in
-// bytes.
+// Reaching a limit is a trap with a stack trace, never a crash; the isolate can be used afterwards.
+// Sizes in bytes.
 struct Limits {
   static constexpr std::uint64_t kUnlimitedFuel = std::numeric_limits<std::uint64_t>::max();
 

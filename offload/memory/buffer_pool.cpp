@@ -19,8 +19,8 @@ constexpr std::size_t round_up(std::size_t value, std::size_t unit) {
   return (value + unit - 1) / unit * unit;
 }
 
-// Memory is only reserved until it is touched, so the system would grant far more than it has and kill the
-// process later.
+// Memory is only reserved until it is touched, so the system would grant far more than it has and kill
+// the process later.
 std::size_t physical_memory() {
   return static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
 }

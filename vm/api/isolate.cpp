@@ -117,8 +117,8 @@ Result<int> Isolate::run_main(std::span<const std::string> arguments) {
   const auto begin = std::chrono::steady_clock::now();
   Status status = call.run();
   state_->main_time += std::chrono::steady_clock::now() - begin;
-  // An error that is no trap, such as a full disk below standard output, goes before how the program ended
-  // itself.
+  // An error that is no trap, such as a full disk below standard output, goes before how the
+  // program ended itself.
   if (state_->exit_code && (status.ok() || status.error().is_trap())) return *state_->exit_code;
   if (!status.ok()) return std::move(status).error();
   return signature.results.empty() ? 0 : detail::from_register<std::int32_t>(call.p[0]);

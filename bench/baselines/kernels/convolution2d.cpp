@@ -32,7 +32,7 @@ int main(int argc, char** argv) {
   for (std::int64_t i = 0; i < n * n; ++i) picture[i] = measure::noise_f32(i);
   for (std::int64_t i = 0; i < 25; ++i) weights[i] = static_cast<float>(measure::noise(-1 - i) - 0.5);
   while (run.next()) {
-    for (int pass = 0; pass < 4; ++pass) convolve(n, picture.data(), weights.data(), out.data());
+    for (int pass = 0; pass < 12; ++pass) convolve(n, picture.data(), weights.data(), out.data());
     run.done(out[n / 2 * n + n / 2]);
   }
   measure::check(out);

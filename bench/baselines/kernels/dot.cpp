@@ -26,7 +26,7 @@ int main(int argc, char** argv) {
     y[i] = measure::noise_f32(n + i);
   }
   while (run.next()) {
-    for (int pass = 0; pass < 8; ++pass) result[0] = dot(n, x.data(), y.data());
+    for (int pass = 0; pass < 16; ++pass) result[0] = dot(n, x.data(), y.data());
     run.done(result[0]);
   }
   measure::check(result);

@@ -22,7 +22,7 @@ int main(int argc, char** argv) {
     y[i] = measure::noise_f32(n + i);
   }
   while (run.next()) {
-    for (int pass = 0; pass < 5; ++pass) saxpy(n, 0.5f, x.data(), y.data());
+    for (int pass = 0; pass < 15; ++pass) saxpy(n, 0.5f, x.data(), y.data());
     run.done(y[n - 1]);
   }
   measure::check(y);

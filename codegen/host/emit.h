@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// From LLVM IR to an object file in memory, or to assembly for people to read.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "dhpvm/result.h"
+
+namespace llvm {
+class MemoryBuffer;
+class Module;
+class TargetMachine;
+}  // namespace llvm
+
+namespace dhpvm::codegen {
+
+// Both change `module`: it can be emitted once. kInternal with LLVM's diagnostics when it reports an error.
+Result<std::unique_ptr<llvm::MemoryBuffer>> emit_object(llvm::Module& module, llvm::TargetMachine& machine);
+Result<std::string> emit_assembly(llvm::Module& module, llvm::TargetMachine& machine);
+
+}  // namespace dhpvm::codegen

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// From an object file in memory to code that can be called, and back to nothing.
+//
+// Pages are writable while they are filled and executable afterwards, never both at once.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "codegen/host/symbols.h"
+#include "dhpvm/result.h"
+
+namespace llvm {
+class MemoryBuffer;
+}
+
+namespace dhpvm::codegen {
+
+// Loaded code and its memory. When it goes, no thread may be in the code or enter it any more. Keeps what it
+// needs of the Linker alive.
+class LoadedCode {
+ public:
+  class State;
+  explicit LoadedCode(std::unique_ptr<State> state);
+  ~LoadedCode();
+  LoadedCode(LoadedCode&&) noexcept;
+  LoadedCode& operator=(LoadedCode&&) noexcept;
+
+  // Where the object's global symbol `name` is, or null.
+  void* address(std::string_view name) const;
+  template <typename Function>
+  Function* function(std::string_view name) const {
+    return reinterpret_cast<Function*>(address(name));
+  }
+
+ private:
+  std::unique_ptr<State> state_;
+};
+
+// Thread-safe.
+class Linker {
+ public:
+  static Result<std::unique_ptr<Linker>> create(std::unique_ptr<SymbolTable> symbols);
+  ~Linker();
+  Linker(const Linker&) = delete;
+  Linker& operator=(const Linker&) = delete;
+
+  // Loads `object`. What it leaves undefined is looked for in `symbols`, then in the linker's own table;
+  // kLink names what is in neither.
+  Result<LoadedCode> load(std::unique_ptr<llvm::MemoryBuffer> object,
+                          std::span<const NamedAddress> symbols = {});
+
+ private:
+  friend class LoadedCode;
+  class Session;
+  explicit Linker(std::shared_ptr<Session> session);
+
+  std::shared_ptr<Session> session_;
+};
+
+}  // namespace dhpvm::codegen

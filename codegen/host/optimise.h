@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// Optimisation of LLVM IR, before code generation: one pipeline for each kind of module.
+#pragma once
+
+#include <cstdint>
+
+namespace llvm {
+class Module;
+class TargetMachine;
+}  // namespace llvm
+
+namespace dhpvm::codegen {
+
+enum class Pipeline : std::uint8_t {
+  kFunctions,  // whole functions; internal functions are inlined
+  kKernels,    // bodies of parallel loops, vectorised already
+};
+
+// Optimises `module` in place for `machine`. The module must be valid.
+void optimise(llvm::Module& module, llvm::TargetMachine& machine, Pipeline pipeline);
+
+}  // namespace dhpvm::codegen
