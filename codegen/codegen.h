@@ -4,7 +4,9 @@
 #pragma once
 
 #include <cstdint>
+#include <compare>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -42,11 +44,46 @@ class CompiledFunctions {
   virtual EnterFunction continuation(std::uint32_t function, std::uint32_t pc) const = 0;
 };
 
+// A word of code: a function, and the offset inside it.
+struct CodePosition {
+  std::uint32_t function = 0;
+  std::uint32_t pc = 0;
+  auto operator<=>(const CodePosition&) const = default;
+};
+
+// A place where a kernel can trap.
+struct KernelSite {
+  enum class Kind : std::uint8_t { kRead, kWrite, kTrap };
+  Kind kind = Kind::kTrap;         // an element that cannot be read or written, or:
+  TrapKind trap = TrapKind::kNull;  // if kind is kTrap
+  std::vector<CodePosition> calls;  // the instruction, and the calls that led there, innermost first
+};
+
+struct KernelRequest {
+  const bytecode::Module* module = nullptr;  // verified; must outlive the call
+  std::uint32_t kernel = 0;                  // index in the module
+  // Accesses that are known to stay inside their arrays whenever this code is run: their checks are left out.
+  std::set<CodePosition> proven;
+};
+
+// Thread-safe.
+class CompiledKernel {
+ public:
+  virtual ~CompiledKernel() = default;
+  virtual KernelCode code() const = 0;
+  // By KernelTrap::site.
+  virtual const std::vector<KernelSite>& sites() const = 0;
+  // How many iterations are done at once; 1 if the loop could not be vectorised, for the reason given.
+  virtual unsigned width() const = 0;
+  virtual const std::string& scalar_reason() const = 0;
+};
+
 // Thread-safe.
 class CodeGenerator {
  public:
   virtual ~CodeGenerator() = default;
   virtual Result<std::unique_ptr<CompiledFunctions>> compile(const FunctionRequest& request) = 0;
+  virtual Result<std::unique_ptr<CompiledKernel>> compile(const KernelRequest& request) = 0;
 };
 
 // The shared library, the one function that it exports, and the number that tells whether library and caller
