@@ -3,8 +3,8 @@
 // loaded when something has become hot (loader.h); nothing of LLVM shows here.
 #pragma once
 
-#include <cstdint>
 #include <compare>
+#include <cstdint>
 #include <memory>
 #include <set>
 #include <string>
@@ -54,7 +54,7 @@ struct CodePosition {
 // A place where a kernel can trap.
 struct KernelSite {
   enum class Kind : std::uint8_t { kRead, kWrite, kTrap };
-  Kind kind = Kind::kTrap;         // an element that cannot be read or written, or:
+  Kind kind = Kind::kTrap;          // an element that cannot be read or written, or:
   TrapKind trap = TrapKind::kNull;  // if kind is kTrap
   std::vector<CodePosition> calls;  // the instruction, and the calls that led there, innermost first
 };

@@ -5,10 +5,13 @@
 #include "base/error.h"
 #include "codegen/codegen.h"
 #include "codegen/host/host_compiler.h"
+#include "codegen/kernel/kernel_loop.h"
 #include "codegen/lower/function_lowering.h"
 
 namespace dhpvm::codegen {
 namespace {
+
+constexpr const char* kKernelSymbol = "kernel";
 
 class LoadedFunctions final : public CompiledFunctions {
  public:
@@ -28,9 +31,37 @@ class LoadedFunctions final : public CompiledFunctions {
   LoadedCode code_;
 };
 
+class LoadedKernel final : public CompiledKernel {
+ public:
+  LoadedKernel(LoadedCode code, std::vector<KernelSite> sites, unsigned width, std::string reason)
+      : code_(std::move(code)), sites_(std::move(sites)), width_(width), reason_(std::move(reason)) {}
+  KernelCode code() const override { return reinterpret_cast<KernelCode>(code_.address(kKernelSymbol)); }
+  const std::vector<KernelSite>& sites() const override { return sites_; }
+  unsigned width() const override { return width_; }
+  const std::string& scalar_reason() const override { return reason_; }
+
+ private:
+  LoadedCode code_;
+  std::vector<KernelSite> sites_;
+  unsigned width_;
+  std::string reason_;
+};
+
 class HostGenerator final : public CodeGenerator {
  public:
   explicit HostGenerator(std::unique_ptr<HostCompiler> compiler) : compiler_(std::move(compiler)) {}
+
+  Result<std::unique_ptr<CompiledKernel>> compile(const KernelRequest& request) override {
+    IrModule ir = compiler_->new_module("kernel");
+    DHPVM_ASSIGN(KernelBody body, lower_kernel(*request.module, request.kernel, request.proven, *ir.module));
+    WideBody wide;
+    wide.full = body.function;
+    make_kernel_loop(request.module->kernels[request.kernel], body, wide, kKernelSymbol, *ir.module);
+    std::string reason;
+    DHPVM_ASSIGN(LoadedCode code, compiler_->compile(std::move(ir), Pipeline::kKernels));
+    return std::unique_ptr<CompiledKernel>(std::make_unique<LoadedKernel>(
+        std::move(code), std::move(body.sites), wide.width, std::move(reason)));
+  }
 
   Result<std::unique_ptr<CompiledFunctions>> compile(const FunctionRequest& request) override {
     IrModule ir = compiler_->new_module("functions");

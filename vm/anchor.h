@@ -14,16 +14,18 @@ class Anchor {
   // `site`: see codegen/runtime_table.h. `left`: of the stack limit. `p_end` and `r_end`: the first free
   // registers; every reference below `r_end` is a root.
   Anchor(Context& context, std::uint64_t site, std::int64_t left, std::uint64_t* p_end, gc::Ref* r_end)
-      : context_(context), pc_(context.pc), p_(context.p), r_(context.r) {
+      : context_(context), frame_(context.frame), pc_(context.pc), p_(context.p), r_(context.r) {
     const LinkedFunction& function = context.functions[site >> 32];
-    *++context.frame = {&kExitCode, p_, r_, &function, left};
+    context.frame = frame_ + 1;
+    *context.frame = {&kExitCode, p_, r_, &function, left};
     context.pc = context.linked->module().code.data() + function.source->code_offset +
                  static_cast<std::uint32_t>(site);
     context.p = p_end - function.primitive_registers;
     context.r = r_end - function.reference_registers;
   }
+  // After a trap, frames of the interpreter may lie above.
   ~Anchor() {
-    --context_.frame;
+    context_.frame = frame_;
     context_.pc = pc_;
     context_.p = p_;
     context_.r = r_;
@@ -33,6 +35,7 @@ class Anchor {
 
  private:
   Context& context_;
+  Frame* frame_;
   const bytecode::Word* pc_;
   std::uint64_t* p_;
   gc::Ref* r_;

@@ -6,10 +6,10 @@
 #include <cstring>
 #include <utility>
 
-#include "bytecode/decode.h"
 #include "vm/anchor.h"
 #include "vm/interpreter.h"
 #include "vm/isolate.h"
+#include "vm/operands.h"
 #include "vm/runtime.h"
 #include "vm/tier.h"
 #include "vm/trap.h"
@@ -23,31 +23,6 @@ constexpr std::int64_t kTrapped = -1;
 
 Context& context_of(void* state) { return *static_cast<Context*>(state); }
 gc::Ref* references(void* r) { return static_cast<gc::Ref*>(r); }
-
-// Where the instruction at `site` reads its operands from: the places behind the program's registers, with
-// the values put where the instruction names them.
-void place_operands(Context& context, std::uint64_t* p, gc::Ref* r, std::span<const std::uint64_t> operands,
-                    gc::Ref reference) {
-  const Word word = *context.pc;
-  const bytecode::DecodeRow& row = bytecode::kDecode[bytecode::op_of(word)];
-  const Word x = row.words == 2 ? context.pc[1] : 0;
-  const std::pair<unsigned, std::uint16_t> positions[] = {{bytecode::kInA, bytecode::a_of(word)},
-                                                          {bytecode::kInB, bytecode::b_of(word)},
-                                                          {bytecode::kInC, bytecode::c_of(word)},
-                                                          {bytecode::kInX0, bytecode::x0_of(x)},
-                                                          {bytecode::kInX1, bytecode::x1_of(x)}};
-  std::size_t next = 0;
-  for (const auto& [position, reg] : positions) {
-    if ((row.reads & position) != 0 && next < operands.size()) p[reg] = operands[next++];
-  }
-  if ((row.ref_reads & bytecode::kInA) != 0) {
-    r[bytecode::a_of(word)] = reference;
-  } else if ((row.ref_reads & bytecode::kInB) != 0) {
-    r[bytecode::b_of(word)] = reference;
-  }
-  context.p = p;
-  context.r = r;
-}
 
 void trap(void* state, void* r, std::int64_t left, std::uint64_t site, std::uint32_t kind, std::int64_t ticks,
           std::uint64_t operand0, std::uint64_t operand1, std::uint64_t operand2, void* reference) {

@@ -26,11 +26,12 @@
 namespace dhpvm::vm {
 
 class Isolate;
+class LoopTier;
 class Tier;
 
 // Opcodes that no module contains: where calls return to that were not made by a call instruction.
-constexpr std::uint16_t kExitOp = bytecode::kOpCount;         // back to C++
-constexpr std::uint16_t kIterateOp = bytecode::kOpCount + 1;  // the next iteration of the parallel loop
+constexpr std::uint16_t kExitOp = bytecode::kOpCount;             // back to C++
+constexpr std::uint16_t kIterateOp = bytecode::kOpCount + 1;      // the next iteration of the parallel loop
 constexpr std::uint16_t kEnterNativeOp = bytecode::kOpCount + 2;  // the code of a compiled function
 inline constexpr bytecode::Word kExitCode = kExitOp;
 inline constexpr bytecode::Word kIterateCode = kIterateOp;
@@ -99,6 +100,7 @@ struct Context {
   const void* const* bodies = nullptr;  // by function: compiled code, or null
   std::uintptr_t native_limit = 0;      // how far the machine's own stack may be used
   Tier* tier = nullptr;                 // null: everything is interpreted
+  LoopTier* loops = nullptr;            // likewise, of parallel loops
 
   Isolate* isolate;
   gc::Heap* heap;

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "offload/memory/buffer_pool.h"
 #include "vm/context.h"
+#include "vm/loop_tier.h"
 #include "vm/tier.h"
 
 namespace dhpvm::vm {
@@ -68,6 +69,9 @@ Status Isolate::start() {
     context.tier = tier_.get();
     context.functions = tier_->functions();
     context.bodies = tier_->bodies();
+    loops_ = std::make_unique<LoopTier>(linked_, options_.jit, options_.compile_service, options_.thread_pool,
+                                        options_.alarm);
+    context.loops = loops_.get();
   }
   context.area = heap_->allocation_area();
   context.types = linked_->types().data();
@@ -83,6 +87,11 @@ Status Isolate::start() {
     context.track = options_.tracer->add_track("interpreter");
   }
   return {};
+}
+
+void Isolate::interrupt() {
+  interrupted_.store(true, std::memory_order_relaxed);
+  if (loops_ != nullptr) loops_->interrupt();
 }
 
 // The registers of all active calls. Their windows overlap, and a caller's may reach beyond its callee's:

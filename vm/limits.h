@@ -11,11 +11,13 @@
 #include "gc/options.h"
 
 namespace dhpvm {
+class ThreadPool;
 class Tracer;
-}
+}  // namespace dhpvm
 
 namespace dhpvm::vm {
 
+class Alarm;
 class CompileService;
 
 // Reaching a limit is a trap of the program, never a crash.
@@ -54,6 +56,8 @@ struct IsolateOptions {
   // What to compile; without a compile service everything is interpreted. Not together with check_races.
   JitOptions jit;
   std::shared_ptr<CompileService> compile_service;
+  std::shared_ptr<ThreadPool> thread_pool;  // for parallel loops; with compile_service
+  std::shared_ptr<Alarm> alarm;             // likewise
   // Report conflicting accesses of different iterations of a parallel loop (kRace). Loops run some
   // ten times slower.
   bool check_races = false;

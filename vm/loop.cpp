@@ -6,6 +6,7 @@
 #include "bytecode/reduction.h"
 #include "vm/interpreter.h"
 #include "vm/isolate.h"
+#include "vm/loop_tier.h"
 #include "vm/runtime.h"
 #include "vm/trap.h"
 #include "vm/values.h"
@@ -171,14 +172,28 @@ bool begin(Context& context, const LinkedKernel& kernel, std::uint64_t* window_p
 
 bool begin_loop(Context& context) {
   const bytecode::Word word = *context.pc;
-  return begin(context, context.linked->kernels()[bytecode::c_of(word)], context.p + bytecode::a_of(word),
-               context.r + bytecode::b_of(word), context.pc + 1);
+  const LinkedKernel& kernel = context.linked->kernels()[bytecode::c_of(word)];
+  std::uint64_t* const p = context.p + bytecode::a_of(word);
+  gc::Ref* const r = context.r + bytecode::b_of(word);
+  const bytecode::Word* const next = context.pc + 1;
+  if (context.loops == nullptr) return begin(context, kernel, p, r, next);
+  if (!context.loops->run(context, kernel, p, r)) return false;
+  context.pc = next;
+  return true;
 }
 
 bool run_loop(Context& context, const LinkedKernel& kernel, std::uint64_t* p, gc::Ref* r) {
+  return context.loops == nullptr ? interpret_loop(context, kernel, p, r)
+                                  : context.loops->run(context, kernel, p, r);
+}
+
+bool interpret_loop(Context& context, const LinkedKernel& kernel, std::uint64_t* p, const gc::Ref* r) {
+  const bytecode::Word* const pc = context.pc;
   if (!begin(context, kernel, p, r, &kExitCode)) return false;
   interpret(context);
-  return !context.trap;
+  if (context.trap) return false;
+  context.pc = pc;
+  return true;
 }
 
 bool next_iteration(Context& context) {

@@ -39,14 +39,6 @@ Status stop_reason(Context& context) {
   return {};
 }
 
-bool check_clock_and_interrupt(Context& context) {
-  ++context.safepoints;
-  Status status = stop_reason(context);
-  if (status.ok()) return true;
-  raise(context, std::move(status).error());
-  return false;
-}
-
 // Errors of the embedding program's families become traps of the running program.
 Error as_trap(Error failure) {
   if (failure.family() != ErrorFamily::kUser) return failure;
@@ -57,11 +49,19 @@ Error as_trap(Error failure) {
 
 }  // namespace
 
+bool look_at_clock(Context& context) {
+  ++context.safepoints;
+  Status status = stop_reason(context);
+  if (status.ok()) return true;
+  raise(context, std::move(status).error());
+  return false;
+}
+
 Status Isolate::poll() { return stop_reason(*context_); }
 
 bool refill_ticks(Context& context) {
   context.ticks = 0;
-  if (!check_clock_and_interrupt(context)) return false;
+  if (!look_at_clock(context)) return false;
   if (context.fuel_left == 0) {
     raise(context, Error(ErrorCode::kOutOfFuel, "the fuel given to the program is used up"));
     return false;
@@ -77,7 +77,7 @@ bool poll_after_bulk(Context& context, std::uint64_t bytes) {
   context.bulk_bytes += bytes;
   if (context.bulk_bytes < kBulkBytes) return true;
   context.bulk_bytes = 0;
-  return check_clock_and_interrupt(context);
+  return look_at_clock(context);
 }
 
 bool call_import(Context& context, const LinkedImport& import, std::uint64_t* p, gc::Ref* r) {
@@ -123,8 +123,8 @@ gc::Ref new_array(Context& context, gc::TypeId type, std::span<const std::int64_
   return poll_after_bulk(context, bytes) ? reinterpret_cast<gc::Ref>(*array) : nullptr;
 }
 
-bool copy_array(Context& context, gc::Array* to, gc::Array* from, std::int64_t to_start, std::int64_t from_start,
-                std::int64_t count) {
+bool copy_array(Context& context, gc::Array* to, gc::Array* from, std::int64_t to_start,
+                std::int64_t from_start, std::int64_t count) {
   if (to == nullptr || from == nullptr) {
     raise(context, null_trap(context));
     return false;

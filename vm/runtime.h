@@ -14,6 +14,8 @@ namespace dhpvm::vm {
 
 // At a safepoint without ticks: looks at interrupt, deadline and fuel, and gives out the next batch of ticks.
 bool refill_ticks(Context& context);
+// The same without fuel: interrupt and deadline alone.
+bool look_at_clock(Context& context);
 // After an instruction that moved `bytes` bytes at once: the same, without fuel, when many have gathered.
 bool poll_after_bulk(Context& context, std::uint64_t bytes);
 
@@ -24,14 +26,16 @@ bool call_import(Context& context, const LinkedImport& import, std::uint64_t* p,
 bool begin_loop(Context& context);
 // The same for compiled code, to the end of the loop; the window is at `p` and `r`, the results come back there.
 bool run_loop(Context& context, const LinkedKernel& kernel, std::uint64_t* p, gc::Ref* r);
+// In the interpreter alone.
+bool interpret_loop(Context& context, const LinkedKernel& kernel, std::uint64_t* p, const gc::Ref* r);
 // After an iteration: leaves the registers at the next one, or behind the loop after the last.
 bool next_iteration(Context& context);
 
 // An element access whose index is not below the accessible length: true if it may be tried again.
 bool make_accessible(Context& context);
 bool make_accessible(Context& context, const gc::Array& array, std::int64_t index, bool write);
-bool copy_array(Context& context, gc::Array* to, gc::Array* from, std::int64_t to_start, std::int64_t from_start,
-                std::int64_t count);
+bool copy_array(Context& context, gc::Array* to, gc::Array* from, std::int64_t to_start,
+                std::int64_t from_start, std::int64_t count);
 
 // Null: the program has trapped.
 gc::Ref new_array(Context& context, gc::TypeId type, std::span<const std::int64_t> sizes);

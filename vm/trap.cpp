@@ -191,7 +191,8 @@ void raise(Context& context, Error error) {
   }
   context.trap = std::move(error);
   context.trace.clear();
-  context.trace.push_back({context.frame->function, context.pc == &kIterateCode ? context.loop.site : context.pc});
+  context.trace.push_back(
+      {context.frame->function, context.pc == &kIterateCode ? context.loop.site : context.pc});
   trace_callers(context);
 }
 

@@ -21,8 +21,8 @@ using llvm::Value;
 
 class KernelLoop {
  public:
-  KernelLoop(const bytecode::KernelRecord& record, const KernelBody& body, const WideBody& wide, const char* name,
-             llvm::Module& module)
+  KernelLoop(const bytecode::KernelRecord& record, const KernelBody& body, const WideBody& wide,
+             const char* name, llvm::Module& module)
       : record_(record), body_(body), wide_(wide), b_(module.getContext()) {
     llvm::Type* const pointer = b_.getPtrTy();
     function_ = llvm::Function::Create(llvm::FunctionType::get(b_.getInt32Ty(), {pointer, pointer}, false),
@@ -297,7 +297,8 @@ class KernelLoop {
         value = combine(reduction, left, half_of(width / 2));
       }
       if (wide_.width > 1) value = b_.CreateExtractElement(value, std::uint64_t{0});
-      llvm::Type* const bits_type = b_.getIntNTy(static_cast<unsigned>(value->getType()->getPrimitiveSizeInBits()));
+      llvm::Type* const bits_type =
+          b_.getIntNTy(static_cast<unsigned>(value->getType()->getPrimitiveSizeInBits()));
       Value* const bits = b_.CreateZExt(b_.CreateBitCast(value, bits_type), b_.getInt64Ty());
       b_.CreateStore(bits, field(partials, 8 * n));
     }
@@ -308,7 +309,8 @@ class KernelLoop {
   Value* combine(const Reduction& reduction, Value* left, Value* right) {
     const bool is_float = left->getType()->getScalarType()->isFloatingPointTy();
     const Kind kind = reduction.kind;
-    const bool is_signed = kind == Kind::kI8 || kind == Kind::kI16 || kind == Kind::kI32 || kind == Kind::kI64;
+    const bool is_signed =
+        kind == Kind::kI8 || kind == Kind::kI16 || kind == Kind::kI32 || kind == Kind::kI64;
     switch (reduction.op) {
       case ReductionOp::kAdd:
         return is_float ? b_.CreateFAdd(left, right) : narrow(kind, b_.CreateAdd(left, right));

@@ -29,8 +29,8 @@ struct BodyState {
 
 class KernelLowering final : public Lowering {
  public:
-  KernelLowering(const bytecode::Module& module, std::uint32_t index, llvm::IRBuilder<>& builder, BodyState& state,
-                 std::vector<CodePosition> callers)
+  KernelLowering(const bytecode::Module& module, std::uint32_t index, llvm::IRBuilder<>& builder,
+                 BodyState& state, std::vector<CodePosition> callers)
       : Lowering(module, index, builder), state_(state), callers_(std::move(callers)) {
     state_.words += source_.code_size;
   }
@@ -85,8 +85,10 @@ class KernelLowering final : public Lowering {
   Value* array_field(Value* array, ArrayField field) override {
     switch (field) {
       case ArrayField::kData: return descriptor_field(array, offsetof(KernelArray, data), b_.getPtrTy());
-      case ArrayField::kReadable: return descriptor_field(array, offsetof(KernelArray, readable), b_.getInt64Ty());
-      case ArrayField::kWritable: return descriptor_field(array, offsetof(KernelArray, writable), b_.getInt64Ty());
+      case ArrayField::kReadable:
+        return descriptor_field(array, offsetof(KernelArray, readable), b_.getInt64Ty());
+      case ArrayField::kWritable:
+        return descriptor_field(array, offsetof(KernelArray, writable), b_.getInt64Ty());
       default: return descriptor_field(array, offsetof(KernelArray, length), b_.getInt64Ty());
     }
   }
@@ -95,7 +97,8 @@ class KernelLowering final : public Lowering {
   }
   // Nothing of a null array is accessible, so that only what asks for its size has to find out.
   void check_array(const Instruction& i, Value* array) override {
-    if (i.row->rule != Rule::kArrayLength && i.row->rule != Rule::kArrayDim && i.row->rule != Rule::kIndex) return;
+    if (i.row->rule != Rule::kArrayLength && i.row->rule != Rule::kArrayDim && i.row->rule != Rule::kIndex)
+      return;
     if (is_proven(i)) return;
     guard(b_.CreateICmpSGE(array_field(array, ArrayField::kLength), constant(0)), i, TrapKind::kNull);
   }
@@ -108,7 +111,9 @@ class KernelLowering final : public Lowering {
 
   // ---- Leaving
 
-  void leave_with_trap(const Instruction& i, TrapKind kind) override { leave(i, KernelSite::Kind::kTrap, kind); }
+  void leave_with_trap(const Instruction& i, TrapKind kind) override {
+    leave(i, KernelSite::Kind::kTrap, kind);
+  }
 
   void leave(const Instruction& i, KernelSite::Kind kind, TrapKind trap) {
     KernelSite site;
@@ -118,11 +123,13 @@ class KernelLowering final : public Lowering {
     site.calls.insert(site.calls.end(), callers_.begin(), callers_.end());
     state_.sites.push_back(std::move(site));
     Value* result = llvm::PoisonValue::get(state_.result);
-    result = b_.CreateInsertValue(result, b_.getInt32(static_cast<std::uint32_t>(state_.sites.size())), kSite);
+    result =
+        b_.CreateInsertValue(result, b_.getInt32(static_cast<std::uint32_t>(state_.sites.size())), kSite);
     Value* array = b_.getInt32(0);
     if (const auto reference = trap_reference(i)) {
-      Value* const distance = b_.CreateSub(b_.CreatePtrToInt(get_reference(*reference), b_.getInt64Ty()),
-                                           b_.CreatePtrToInt(state_.function->getArg(kArrays), b_.getInt64Ty()));
+      Value* const distance =
+          b_.CreateSub(b_.CreatePtrToInt(get_reference(*reference), b_.getInt64Ty()),
+                       b_.CreatePtrToInt(state_.function->getArg(kArrays), b_.getInt64Ty()));
       array = b_.CreateTrunc(b_.CreateUDiv(distance, constant(sizeof(KernelArray))), b_.getInt32Ty());
     }
     result = b_.CreateInsertValue(result, array, kTrapArray);
@@ -154,8 +161,9 @@ class KernelLowering final : public Lowering {
     const auto& types = source_.signature.results;
     if (return_ != nullptr) {
       for (std::size_t n = 0; n < types.size(); ++n) {
-        Value* const value = types[n].is_ref() ? get_reference(i.op == Op::kReturnR ? i.a : r++)
-                                               : get(i.op == Op::kReturnP ? i.a : p++, slot_type(types[n].kind));
+        Value* const value = types[n].is_ref()
+                                 ? get_reference(i.op == Op::kReturnR ? i.a : r++)
+                                 : get(i.op == Op::kReturnP ? i.a : p++, slot_type(types[n].kind));
         b_.CreateStore(value, results_[n]);
       }
       b_.CreateBr(return_);
@@ -237,8 +245,10 @@ Result<KernelBody> lower_kernel(const bytecode::Module& bytecode, std::uint32_t 
     }
     ++position;
   }
-  std::vector<llvm::Type*> results = {b.getInt32Ty(), b.getInt32Ty(), b.getInt64Ty(), b.getInt64Ty(), b.getInt64Ty()};
-  for (const bytecode::Reduction& reduction : record.reductions) body.accumulators.push_back(type_of(reduction.kind));
+  std::vector<llvm::Type*> results = {b.getInt32Ty(), b.getInt32Ty(), b.getInt64Ty(), b.getInt64Ty(),
+                                      b.getInt64Ty()};
+  for (const bytecode::Reduction& reduction : record.reductions)
+    body.accumulators.push_back(type_of(reduction.kind));
   results.insert(results.end(), body.accumulators.begin(), body.accumulators.end());
   llvm::StructType* const result = llvm::StructType::get(context, results);
   body.function = llvm::Function::Create(llvm::FunctionType::get(result, parameters, false),
@@ -253,9 +263,10 @@ Result<KernelBody> lower_kernel(const bytecode::Module& bytecode, std::uint32_t 
   BodyState state{body.function, result, proven, {}, 0, false};
   KernelLowering(bytecode, record.function, b, state, {}).run_body(record);
   if (state.too_large) {
-    return error(ErrorCode::kUnsupported,
-                 "the loop and the functions that it calls are more than {} words of code when they are put together",
-                 kMaximumWords);
+    return error(
+        ErrorCode::kUnsupported,
+        "the loop and the functions that it calls are more than {} words of code when they are put together",
+        kMaximumWords);
   }
   body.sites = std::move(state.sites);
   return body;

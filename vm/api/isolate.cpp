@@ -39,6 +39,8 @@ vm::IsolateOptions machine_options(const IsolateOptions& options, const detail::
   machine.jit.threshold_samples = options.jit_threshold;
   machine.jit.wait = options.jit_wait;
   machine.compile_service = engine.compile_service;
+  machine.thread_pool = engine.thread_pool;
+  machine.alarm = engine.alarm;
   machine.limits.heap_bytes = options.limits.heap_bytes;
   machine.limits.off_heap_bytes = options.limits.off_heap_bytes;
   machine.limits.stack_bytes = options.limits.stack_bytes;

@@ -7,12 +7,14 @@
 #include <mutex>
 #include <vector>
 
+#include "base/thread_pool.h"
 #include "base/trace.h"
 #include "bytecode/module.h"
 #include "dhpvm/engine.h"
 #include "dhpvm/isolate.h"
 #include "gc/roots.h"
 #include "stdlib/native/state.h"
+#include "vm/alarm.h"
 #include "vm/compile_service.h"
 #include "vm/isolate.h"
 #include "vm/linker.h"
@@ -26,6 +28,8 @@ struct EngineState {
   std::mutex mutex;                // guards natives
   vm::NativeRegistry natives;
   std::shared_ptr<vm::CompileService> compile_service;
+  std::shared_ptr<ThreadPool> thread_pool;
+  std::shared_ptr<vm::Alarm> alarm;
 };
 
 struct ModuleState {
