@@ -106,7 +106,8 @@ struct Context {
   bool fuel_limited = false;
   std::optional<std::chrono::steady_clock::time_point> deadline;
   std::atomic<bool>* interrupted;
-  std::uint64_t bulk_bytes = 0;  // moved by single instructions since the last look at the clock
+  std::uint64_t bulk_bytes = 0;        // moved by single instructions since the last look at the clock
+  std::uint64_t collections_seen = 0;  // of Heap::collections(), at that time
 
   std::uint32_t depth = 0;  // nested calls from C++
   std::uint64_t host_calls = 0;
