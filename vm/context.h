@@ -14,10 +14,10 @@
 #include <optional>
 #include <vector>
 
+#include "base/reservation.h"
 #include "base/trace.h"
 #include "dhpvm/result.h"
 #include "gc/heap.h"
-#include "gc/reservation.h"
 #include "vm/frame.h"
 #include "vm/linker.h"
 #include "vm/race.h"
@@ -120,10 +120,10 @@ struct Context {
   Tracer* tracer = nullptr;
   std::uint32_t track = 0;
 
-  gc::Reservation primitive_stack;
-  gc::Reservation reference_stack;
-  gc::Reservation frame_stack;
-  gc::Reservation local_stack;
+  Reservation primitive_stack;
+  Reservation reference_stack;
+  Reservation frame_stack;
+  Reservation local_stack;
   std::vector<gc::Ref> string_constants;
   LinkedFunction outermost{};  // stands for "no function" in the frame at the bottom
 };
