@@ -89,7 +89,7 @@ struct Callee {
   bool has_declaration = false;
 };
 
-// The operation behind `a op b` and `a op= b`; not for `&&`, `||` and the like, which are no operations of values.
+// The operation behind `a op b` and `a op= b`; not for `&&`, `||` and `??`, which are control flow.
 hir::Binary binary_of(ast::BinaryOp op);
 
 class BodyChecker {

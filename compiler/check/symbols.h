@@ -91,7 +91,7 @@ struct Nominal {
 };
 
 struct FunctionInstance {
-  // Its signature is being resolved; it has one; its body is to be checked; is being checked; has been checked.
+  // The signature is being resolved; is known; the body is to be checked, is being checked, has been checked.
   enum class State : std::uint8_t { kSignature, kDeclared, kQueued, kBusy, kDone };
   FunctionSymbol* symbol = nullptr;
   Nominal* owner = nullptr;
