@@ -33,7 +33,7 @@ struct Limits {
   std::uint64_t fuel = kUnlimitedFuel;
 
   // How long one outermost call may take, in real time; zero for ever. Honoured within about a millisecond,
-  // apart from time spent in native functions. kDeadline.
+  // or the time of one collection or of up to 64 native functions. kDeadline.
   std::chrono::nanoseconds deadline{0};
 };
 

@@ -24,6 +24,8 @@ using bytecode::Word;
 
 // Moving this many bytes takes a fraction of a millisecond: how precisely deadlines are honoured.
 constexpr std::uint64_t kBulkBytes = std::uint64_t{8} << 20;
+// A native function takes longer than a tick: one counts as moving this much.
+constexpr std::uint64_t kNativeBytes = kBulkBytes / 64;
 
 // Why the program has to stop now.
 Status stop_reason(Context& context) {
@@ -75,8 +77,10 @@ bool refill_ticks(Context& context) {
 
 bool poll_after_bulk(Context& context, std::uint64_t bytes) {
   context.bulk_bytes += bytes;
-  if (context.bulk_bytes < kBulkBytes) return true;
+  const std::uint64_t collections = context.heap->collections();
+  if (context.bulk_bytes < kBulkBytes && collections == context.collections_seen) return true;
   context.bulk_bytes = 0;
+  context.collections_seen = collections;
   return look_at_clock(context);
 }
 
@@ -90,7 +94,7 @@ bool call_import(Context& context, const LinkedImport& import, std::uint64_t* p,
   }
   Status status = (*import.function)(call);
   if (status.ok()) [[likely]]
-    return true;
+    return poll_after_bulk(context, kNativeBytes);
   raise(context, as_trap(std::move(status).error()));
   return false;
 }
@@ -119,8 +123,7 @@ gc::Ref new_array(Context& context, gc::TypeId type, std::span<const std::int64_
     raise(context, std::move(array).error());
     return nullptr;
   }
-  const std::uint64_t bytes = static_cast<std::uint64_t>((*array)->length) * context.types[type].element_size;
-  return poll_after_bulk(context, bytes) ? reinterpret_cast<gc::Ref>(*array) : nullptr;
+  return poll_after_bulk(context, 0) ? reinterpret_cast<gc::Ref>(*array) : nullptr;
 }
 
 bool copy_array(Context& context, gc::Array* to, gc::Array* from, std::int64_t to_start,
@@ -160,14 +163,18 @@ gc::Ref new_object(Context& context, gc::TypeId type) {
   if (object == nullptr) {
     raise(context, context.isolate->out_of_memory("an object of class '" +
                                                   std::string(context.types[type].name) + "'"));
+    return nullptr;
   }
-  return object;
+  return poll_after_bulk(context, 0) ? object : nullptr;
 }
 
 gc::Ref new_weak(Context& context, gc::TypeId type, gc::Ref target) {
   gc::Weak* const weak = context.heap->allocate_weak(type, target);
-  if (weak == nullptr) raise(context, context.isolate->out_of_memory("a weak reference"));
-  return reinterpret_cast<gc::Ref>(weak);
+  if (weak == nullptr) {
+    raise(context, context.isolate->out_of_memory("a weak reference"));
+    return nullptr;
+  }
+  return poll_after_bulk(context, 0) ? reinterpret_cast<gc::Ref>(weak) : nullptr;
 }
 
 bool make_string_constant(Context& context, std::uint32_t index) {
@@ -201,7 +208,7 @@ gc::Ref concat_strings(Context& context, std::span<const gc::Ref> parts) {
     std::memcpy(end, text.data(), text.size());
     end += text.size();
   }
-  return poll_after_bulk(context, size) ? reinterpret_cast<gc::Ref>(*made) : nullptr;
+  return poll_after_bulk(context, 0) ? reinterpret_cast<gc::Ref>(*made) : nullptr;
 }
 
 bool strings_equal(gc::Ref left, gc::Ref right) {

@@ -16,7 +16,8 @@ namespace dhpvm::vm {
 bool refill_ticks(Context& context);
 // The same without fuel: interrupt and deadline alone.
 bool look_at_clock(Context& context);
-// After an instruction that moved `bytes` bytes at once: the same, without fuel, when many have gathered.
+// After an instruction that moved `bytes` bytes at once, or may have collected: the same, without fuel, when
+// many bytes have gathered (new arrays and strings count themselves) or the collector has run.
 bool poll_after_bulk(Context& context, std::uint64_t bytes);
 
 // With the argument windows at `p` and `r`.
@@ -44,6 +45,11 @@ gc::Ref new_weak(Context& context, gc::TypeId type, gc::Ref target);
 gc::Ref concat_strings(Context& context, std::span<const gc::Ref> parts);
 
 bool make_string_constant(Context& context, std::uint32_t index);
+// Comparing it takes more than a few hundred ticks.
+inline bool is_long_string(gc::Ref string) {
+  constexpr std::uint32_t kLong = 1 << 16;
+  return string != nullptr && reinterpret_cast<const gc::String*>(string)->size >= kLong;
+}
 // Null equals null alone.
 bool strings_equal(gc::Ref left, gc::Ref right);
 // -1, 0 or 1 by bytes; neither may be null.
