@@ -13,7 +13,7 @@ namespace {
 
 // Next to the library that this code is in; the loader's own search comes second, for builds that link
 // everything into a program.
-Result<codegen::CreateCodeGenerator> find_library() {
+Result<codegen::CreateCodeGenerator> find_library(const std::string& path) {
   std::string names[2] = {"", codegen::kLibraryName};
   Dl_info here{};
   if (dladdr(reinterpret_cast<const void*>(&find_library), &here) != 0 && here.dli_fname != nullptr) {
@@ -21,9 +21,10 @@ Result<codegen::CreateCodeGenerator> find_library() {
     const std::size_t slash = own.rfind('/');
     if (slash != std::string::npos) names[0] = own.substr(0, slash + 1) + codegen::kLibraryName;
   }
-#ifdef DHPVM_CODEGEN_LIBRARY
-  names[1] = DHPVM_CODEGEN_LIBRARY;
-#endif
+  if (!path.empty()) {
+    names[0] = path;
+    names[1].clear();
+  }
   std::string reason;
   for (const std::string& name : names) {
     if (name.empty()) continue;
@@ -62,7 +63,7 @@ Result<codegen::CodeGenerator*> CompileService::generator() {
   if (failure_) return *failure_;
   if (generator_ != nullptr) return generator_.get();
   const auto load = [&]() -> Status {
-    DHPVM_ASSIGN(const codegen::CreateCodeGenerator create, find_library());
+    DHPVM_ASSIGN(const codegen::CreateCodeGenerator create, find_library(library_));
     Result<std::unique_ptr<codegen::CodeGenerator>> made = Error(ErrorCode::kInternal, "");
     create(codegen::kInterfaceVersion, options_, made);
     if (!made.ok()) return std::move(made).error();

@@ -9,7 +9,9 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <thread>
+#include <utility>
 
 #include "codegen/codegen.h"
 #include "dhpvm/result.h"
@@ -18,7 +20,10 @@ namespace dhpvm::vm {
 
 class CompileService {
  public:
-  explicit CompileService(codegen::GeneratorOptions options) : options_(std::move(options)) {}
+  // `library`: the path of the code generator's library; empty to look for it next to this code and where the
+  // loader looks.
+  explicit CompileService(codegen::GeneratorOptions options, std::string library = {})
+      : options_(std::move(options)), library_(std::move(library)) {}
   // Jobs that have not begun are dropped; waits for the one that has.
   ~CompileService();
   CompileService(const CompileService&) = delete;
@@ -36,6 +41,7 @@ class CompileService {
   void work();
 
   const codegen::GeneratorOptions options_;
+  const std::string library_;
   std::mutex library_mutex_;
   std::optional<Error> failure_;
   std::unique_ptr<codegen::CodeGenerator> generator_;

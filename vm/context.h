@@ -76,6 +76,9 @@ struct TracePosition {
   const bytecode::Word* pc;
 };
 
+// A look at the clock every 1024 ticks costs less than 0.1 ns per tick, and is taken every few microseconds.
+constexpr std::uint32_t kBatch = 1024;
+
 struct Context {
   // What the fast paths read.
   const LinkedFunction* functions;
@@ -90,7 +93,7 @@ struct Context {
   std::uint64_t* p = nullptr;
   gc::Ref* r = nullptr;
   Frame* frame = nullptr;
-  std::int64_t ticks = 0;  // what is left of `batch`
+  std::int64_t ticks = 0;  // what is left of the batch given out last
 
   Loop loop;
 
@@ -110,7 +113,7 @@ struct Context {
   std::vector<TracePosition> trace;  // with it: the calls since the last entry from C++, innermost first
 
   // Fuel is taken in batches; deadline and interrupts are looked at between them.
-  std::int64_t batch = 0;
+  std::uint32_t batch = kBatch;
   std::uint64_t fuel_left = 0;     // not counting the batch
   std::uint64_t fuel_batched = 0;  // given out in batches so far
   bool fuel_limited = false;
@@ -140,8 +143,5 @@ struct Context {
 
 // Calls nested deeper than this from C++ into the program, through natives, would exhaust the C++ stack.
 constexpr std::uint32_t kMaximumDepth = 200;
-
-// A look at the clock every 1024 ticks costs less than 0.1 ns per tick, and is taken every few microseconds.
-constexpr std::int64_t kBatch = 1024;
 
 }  // namespace dhpvm::vm

@@ -67,6 +67,7 @@ Status Isolate::start() {
     tier_ = std::make_unique<Tier>(linked_, options_.jit, options_.compile_service);
     if (options_.jit.mode == JitMode::kEager) DHPVM_TRY(tier_->compile_everything());
     context.tier = tier_.get();
+    context.batch = std::max(options_.jit.sample_interval, 1u);
     context.functions = tier_->functions();
     context.bodies = tier_->bodies();
     loops_ = std::make_unique<LoopTier>(linked_, options_.jit, options_.compile_service, options_.thread_pool,

@@ -45,8 +45,10 @@ enum class JitMode : std::uint8_t {
 
 struct JitOptions {
   JitMode mode = JitMode::kOn;
-  // How often a function must be found running, every 1024 back-edges and calls, to be compiled.
+  // How often a function must be found running, every `sample_interval` back-edges and calls, to be compiled.
   std::uint32_t threshold_samples = 8;
+  // At least 1. Every sample is also a look at the clock: fewer make programs slower, more make deadlines coarser.
+  std::uint32_t sample_interval = 1024;
   // Wait for every compilation, so that runs are repeatable.
   bool wait = false;
 };

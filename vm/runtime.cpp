@@ -68,7 +68,7 @@ bool refill_ticks(Context& context) {
     raise(context, Error(ErrorCode::kOutOfFuel, "the fuel given to the program is used up"));
     return false;
   }
-  const std::uint64_t batch = std::min<std::uint64_t>(kBatch, context.fuel_left);
+  const std::uint64_t batch = std::min<std::uint64_t>(context.batch, context.fuel_left);
   if (context.fuel_limited) context.fuel_left -= batch;
   context.fuel_batched += batch;
   context.ticks = static_cast<std::int64_t>(batch);
