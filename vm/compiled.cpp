@@ -104,6 +104,7 @@ codegen::RuntimeLayout runtime_layout() {
   layout.state.allocation_area = offsetof(Context, area);
   layout.state.functions = offsetof(Context, bodies);
   layout.state.primitives = offsetof(Context, primitives);
+  layout.state.ticks = offsetof(Context, ticks);
   layout.state.native_limit = offsetof(Context, native_limit);
   layout.state.strings = offsetof(Context, strings);
   layout.state.types = offsetof(Context, types);

@@ -183,14 +183,28 @@ void FunctionLowering::leave_with_trap(const Instruction& i, TrapKind kind) {
   const std::optional<std::uint32_t> reference = trap_reference(i);
   Value* const object = reference ? get_reference(*reference) : llvm::ConstantPointerNull::get(b_.getPtrTy());
   b_.CreateCall(runtime_call(unit_.module, RuntimeCall::kTrap),
-                {state_, r_, left_, site(i), b_.getInt32(static_cast<std::uint32_t>(kind)), ticks(),
+                {state_, r_, left_, site(i), b_.getInt32(static_cast<std::uint32_t>(kind)), exact_ticks(),
                  operands[0], operands[1], operands[2], object});
   leave();
 }
 
+FunctionLowering::Value* FunctionLowering::exact_ticks() {
+  Value* const untaken = back_edges_left();
+  return untaken == nullptr ? ticks() : b_.CreateAdd(ticks(), untaken);
+}
+
+BasicBlock* FunctionLowering::callee_trapped() {
+  const llvm::IRBuilderBase::InsertPointGuard restore(b_);
+  BasicBlock* const block = new_block("callee.trapped");
+  b_.SetInsertPoint(block);
+  store(exact_ticks(), byte_offset(state_, unit_.layout.state.ticks), {Access::kContext, 3});
+  leave();
+  return block;
+}
+
 void FunctionLowering::leave_if_null(Value* result) {
   BasicBlock* const go_on = new_block("made");
-  branch_cold(b_.CreateIsNull(result), trapped_, go_on);
+  branch_cold(b_.CreateIsNull(result), callee_trapped(), go_on);
   b_.SetInsertPoint(go_on);
 }
 
@@ -267,7 +281,7 @@ void FunctionLowering::inaccessible(const Instruction& i, Value* array, Value* i
                                     BasicBlock* go_on) {
   Value* const retry = b_.CreateCall(runtime_call(unit_.module, RuntimeCall::kInaccessible),
                                      {state_, r_, left_, site(i), array, index, b_.getInt32(write ? 1 : 0)});
-  branch_cold(b_.CreateICmpEQ(retry, b_.getInt32(0)), trapped_, go_on);
+  branch_cold(b_.CreateICmpEQ(retry, b_.getInt32(0)), callee_trapped(), go_on);
 }
 
 void FunctionLowering::lower_special(const Instruction& i) {

@@ -91,6 +91,10 @@ class FunctionLowering final : public Lowering {
   void leave_if_null(Value* result);
   void leave_if_trapped(Value* ticks);
   void leave() { b_.CreateBr(trapped_); }
+  // What is left at this instruction, for the account of a program that traps here.
+  Value* exact_ticks();
+  // A block that leaves after a called function has trapped that was not told the ticks.
+  llvm::BasicBlock* callee_trapped();
   // Mirrors what is needed after `i`; returns the first free place on the reference stack.
   Value* mirror(const Instruction& i);
   Value* reference_place(Value* r, std::uint32_t index);

@@ -152,27 +152,34 @@ BasicBlock* Lowering::entry_from_outside(std::uint32_t block) const {
 
 void Lowering::go_to(std::uint32_t successor) { b_.CreateBr(edge_to(successor)); }
 
+std::optional<std::size_t> Lowering::counted_loop_here() const {
+  for (std::size_t loop = 0; loop < strips_.size(); ++loop) {
+    if (flow_.counted_loops()[loop].contains[block_]) return loop;
+  }
+  return std::nullopt;
+}
+
+Lowering::Value* Lowering::back_edges_left() {
+  const std::optional<std::size_t> number = counted_loop_here();
+  if (!number) return nullptr;
+  const CountedLoop& loop = flow_.counted_loops()[*number];
+  const SlotType type = loop.wide ? SlotType::kI64 : SlotType::kI32;
+  Value* const end = b_.CreateLoad(llvm_type(type), strips_[*number].end);
+  return b_.CreateZExt(b_.CreateSub(end, get(loop.counter, type)), b_.getInt64Ty());
+}
+
 // Registers are converted before the branch, into slots that no other successor looks at.
 BasicBlock* Lowering::edge_to(std::uint32_t successor, EdgeKind kind) {
   convert_registers(flow_.blocks()[successor].entry_types);
-  const CountedLoop* inside = nullptr;
-  std::size_t number = 0;
-  for (std::size_t loop = 0; loop < strips_.size(); ++loop) {
-    if (!flow_.counted_loops()[loop].contains[block_]) continue;
-    inside = &flow_.counted_loops()[loop];
-    number = loop;
-  }
-  if (inside != nullptr && inside->contains[successor]) return entries_[successor];
+  const std::optional<std::size_t> inside = counted_loop_here();
+  if (inside && flow_.counted_loops()[*inside].contains[successor]) return entries_[successor];
   BasicBlock* const target = entry_from_outside(successor);
-  if (inside == nullptr || kind == EdgeKind::kPaid) return target;
+  if (!inside || kind == EdgeKind::kPaid) return target;
   // The back-edges that were paid for and not taken are given back.
   BasicBlock* const edge = new_block("leave");
   const llvm::IRBuilderBase::InsertPointGuard restore(b_);
   b_.SetInsertPoint(edge);
-  const SlotType type = inside->wide ? SlotType::kI64 : SlotType::kI32;
-  Value* const left =
-      b_.CreateSub(b_.CreateLoad(llvm_type(type), strips_[number].end), get(inside->counter, type));
-  give_ticks(b_.CreateZExt(left, b_.getInt64Ty()));
+  give_ticks(back_edges_left());
   b_.CreateBr(target);
   return edge;
 }

@@ -70,6 +70,10 @@ class Lowering {
   // Whether other threads may update the same elements.
   virtual bool needs_atomics() const = 0;
 
+  // Of the back-edges that the counted loop around the block being lowered has paid for, those that it has not taken
+  // yet: a value of type i64, or null outside such loops.
+  Value* back_edges_left();
+
   // ---- Lowers the whole body. The builder stands where registers have got their initial values; `entry` is
   // the number of the block to go to first.
   void lower_body(std::uint32_t entry = 0);
@@ -137,6 +141,8 @@ class Lowering {
   // Copies registers into the slots of other types where these are wanted.
   void convert_registers(const std::vector<SlotType>& wanted);
   void lower(const Instruction& i);
+  // The counted loop around the block being lowered: its number, or nothing.
+  std::optional<std::size_t> counted_loop_here() const;
   // Branches to a block of the bytecode along an edge: converts registers, leaves counted loops.
   void go_to(std::uint32_t successor);
   // kPaid: out of a counted loop by its end, where every back-edge that was paid for has been taken.

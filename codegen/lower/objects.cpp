@@ -201,7 +201,7 @@ bool FunctionLowering::lower_string(const Instruction& i) {
       b_.SetInsertPoint(cold);
       Value* const made = b_.CreateCall(runtime_call(unit_.module, RuntimeCall::kStringConstant),
                                         {state_, r_, left_, site(i), b_.getInt32(number)});
-      branch_cold(b_.CreateIsNull(made), trapped_, go_on);
+      branch_cold(b_.CreateIsNull(made), callee_trapped(), go_on);
       b_.SetInsertPoint(go_on);
       llvm::PHINode* const string = b_.CreatePHI(b_.getPtrTy(), 2);
       string->addIncoming(known, before);
@@ -273,7 +273,7 @@ bool FunctionLowering::lower_array(const Instruction& i) {
                                       {state_, r_, left_, site(i), get_reference(i.a), get_reference(i.b),
                                        get_i64(i.c), get_i64(i.c + 1u), get_i64(i.c + 2u)});
       BasicBlock* const go_on = new_block("copied");
-      branch_cold(b_.CreateICmpEQ(ok, b_.getInt32(0)), trapped_, go_on);
+      branch_cold(b_.CreateICmpEQ(ok, b_.getInt32(0)), callee_trapped(), go_on);
       b_.SetInsertPoint(go_on);
       return true;
     }
