@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random function bodies: the frame, nesting, the end.
 #include <algorithm>
+#include <cstdint>
 #include <cstdlib>
 
 #include "bytecode/generator_internal.h"
@@ -114,7 +115,7 @@ void BodyGenerator::branch(std::uint32_t depth) {
   } else {
     const Computation& c = choices_.pick(world_.conditions);
     const OpInfo& row = info(c.op);
-    const std::uint16_t a = source(c.a);
+    const std::uint16_t a = operand(c.a);
     if (row.b == Operand::kOff32)
       f_.branch(c.op, a, otherwise);
     else
@@ -136,8 +137,14 @@ void BodyGenerator::loop(std::uint32_t depth) {
   const bool wide = choices_.one_in(2);
   const Label out = f_.new_label();
   const Label top = f_.new_label();
-  f_.load_integer(counter, 0);
-  f_.load_integer(limit, choices_.below(5));
+  // Mostly a few times from 0; now and then at an end of the numbers, or up to a bound that only the program knows.
+  const std::int64_t most = wide ? INT64_MAX : INT32_MAX;
+  const std::int64_t first = choices_.one_in(8) ? choices_.pick({most - 3, -most - 1, std::int64_t{-2}}) : 0;
+  f_.load_integer(counter, first);
+  if (first == 0 && choices_.one_in(4))
+    emit(Op::kAndImmI64, limit, source(Pool::kI64), 7);
+  else
+    f_.load_integer(limit, first + choices_.below(first == most - 3 ? 4 : 5));
   const bool at_top = choices_.one_in(3);  // a loop that tests at its top, with a plain back-edge
   if (at_top) {
     f_.bind(top);
@@ -151,6 +158,10 @@ void BodyGenerator::loop(std::uint32_t depth) {
   // The counter is read in the loop, never written.
   emit(wide ? Op::kMoveP : Op::kI64ToI32, any(wide ? Pool::kI64 : Pool::kI32), counter);
   --loops_;
+  if (choices_.one_in(3)) {  // a way out before the end
+    const Computation& c = world_.conditions.front();
+    f_.branch(c.op, source(c.a), out);
+  }
   if (at_top) {
     emit(wide ? Op::kAddImmI64 : Op::kAddImmI32, counter, counter, 1);
     f_.jump(top);
@@ -212,14 +223,25 @@ void BodyGenerator::finish() {
 namespace {
 
 Op reduction_op(const Reduction& reduction) {
-  const auto pick = [&](Op i32, Op i64, Op f64) {
-    return reduction.kind == Kind::kF64 ? f64 : reduction.kind == Kind::kI64 ? i64 : i32;
+  const auto pick = [&](Op i32, Op i64, Op u32, Op u64, Op f32, Op f64) {
+    switch (reduction.kind) {
+      case Kind::kF64: return f64;
+      case Kind::kF32: return f32;
+      case Kind::kI64: return i64;
+      case Kind::kU64: return u64;
+      case Kind::kU32: return u32;
+      default: return i32;
+    }
   };
   switch (reduction.op) {
-    case ReductionOp::kAdd: return pick(Op::kAddI32, Op::kAddI64, Op::kAddF64);
-    case ReductionOp::kMul: return pick(Op::kMulI32, Op::kMulI64, Op::kMulF64);
-    case ReductionOp::kMin: return pick(Op::kMinI32, Op::kMinI64, Op::kMinF64);
-    case ReductionOp::kMax: return pick(Op::kMaxI32, Op::kMaxI64, Op::kMaxF64);
+    case ReductionOp::kAdd:
+      return pick(Op::kAddI32, Op::kAddI64, Op::kAddI32, Op::kAddI64, Op::kAddF32, Op::kAddF64);
+    case ReductionOp::kMul:
+      return pick(Op::kMulI32, Op::kMulI64, Op::kMulI32, Op::kMulI64, Op::kMulF32, Op::kMulF64);
+    case ReductionOp::kMin:
+      return pick(Op::kMinI32, Op::kMinI64, Op::kMinU32, Op::kMinU64, Op::kMinF32, Op::kMinF64);
+    case ReductionOp::kMax:
+      return pick(Op::kMaxI32, Op::kMaxI64, Op::kMaxU32, Op::kMaxU64, Op::kMaxF32, Op::kMaxF64);
     case ReductionOp::kAnd: return Op::kAndI64;
     case ReductionOp::kOr: return Op::kOrI64;
     case ReductionOp::kXor: return Op::kXorI64;

@@ -132,11 +132,13 @@ class BodyGenerator {
   std::uint16_t any(Pool pool) { return choices_.pick(pools_[static_cast<std::size_t>(pool)]); }
   std::uint16_t source(Pool pool) { return choices_.pick(sources_[static_cast<std::size_t>(pool)]); }
   void add_register(Pool pool, std::uint16_t reg, bool writable);
+  // An operand of `pool`; now and then an integer register of another one, whose bits are all specified.
+  std::uint16_t operand(Pool pool);
   std::uint16_t index(std::uint32_t mask);  // an i64, nearly always within 0 to mask
   bool reference_of(TypeKind kind, Reference& found);
   std::uint16_t of_type(std::uint32_t type);  // kNone when there is no such register
   void constant(std::uint16_t reg, Pool pool);
-  void new_value(std::uint16_t reg, std::uint32_t type);
+  void new_value(std::uint16_t reg, std::uint32_t type, std::uint32_t extra = 0);
   void mend(const Reference& reference);  // most often, replaces null by an object
   void place_arguments(const Signature& signature, std::uint16_t first_reference);
   void take_results(const Signature& signature);

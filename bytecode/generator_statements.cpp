@@ -28,6 +28,15 @@ void BodyGenerator::constant(std::uint16_t reg, Pool pool) {
   }
 }
 
+std::uint16_t BodyGenerator::operand(Pool pool) {
+  if (choices_.one_in(10)) {
+    // 32-bit results are zero-extended, and the low half of an i64 is an i32.
+    if (pool == Pool::kI64) return source(choices_.pick({Pool::kI32, Pool::kBool}));
+    if (pool == Pool::kI32) return source(choices_.pick({Pool::kI64, Pool::kBool}));
+  }
+  return source(pool);
+}
+
 std::uint16_t BodyGenerator::index(std::uint32_t mask) {
   emit(Op::kAndImmI64, scratch_, source(Pool::kI64), u16(mask));
   if (choices_.one_in(250)) emit(Op::kAddImmI64, scratch_, scratch_, u16(choices_.bits() & 0xffff));
@@ -52,7 +61,7 @@ std::uint16_t BodyGenerator::of_type(std::uint32_t type) {
   return fitting.empty() ? kNone : choices_.pick(fitting);
 }
 
-void BodyGenerator::new_value(std::uint16_t reg, std::uint32_t id) {
+void BodyGenerator::new_value(std::uint16_t reg, std::uint32_t id, std::uint32_t extra) {
   const Type& type = world_.module.type(id);
   switch (type.kind) {
     case TypeKind::kClass: return emit_x(Op::kNew, reg, 0, 0, id);
@@ -62,7 +71,7 @@ void BodyGenerator::new_value(std::uint16_t reg, std::uint32_t id) {
     case TypeKind::kArray:
       for (std::uint16_t i = 0; i < type.rank; ++i) {
         const std::uint32_t least = type.rank == 1 ? 8 : 4;
-        f_.load_integer(u16(window_p_ + i), choices_.one_in(250) ? 0 : least + choices_.below(4));
+        f_.load_integer(u16(window_p_ + i), choices_.one_in(250) ? 0 : least + extra + choices_.below(4));
       }
       return emit_x(Op::kNewArray, reg, window_p_, 0, id);
     case TypeKind::kWeak:
@@ -86,14 +95,16 @@ void BodyGenerator::compute() {
   if (choices_.one_in(200)) return emit(Op::kNop);
   if (choices_.one_in(12)) {
     const auto pool = static_cast<Pool>(choices_.below(kPools));
-    return choices_.one_in(2) ? constant(any(pool), pool) : emit(Op::kMoveP, any(pool), source(pool));
+    if (choices_.one_in(2)) return constant(any(pool), pool);
+    // Registers of 64 bits may take what a narrower one holds.
+    return emit(Op::kMoveP, any(pool), pool == Pool::kI64 ? operand(pool) : source(pool));
   }
   const Computation& c = choices_.pick(world_.computations);
   const OpInfo& row = info(c.op);
   const std::uint16_t a = any(c.a);
-  const std::uint16_t b = source(c.b);
+  const std::uint16_t b = operand(c.b);
   std::uint16_t third = 0;
-  if (row.c == Operand::kPs) third = source(c.c);
+  if (row.c == Operand::kPs) third = operand(c.c);
   if ((row.flags & kTraps) != 0 &&
       !choices_.one_in(100)) {  // a division: nearly always by something else than 0
     third = u16(scratch_ + 2);  // the others may hold an index
@@ -350,10 +361,14 @@ void BodyGenerator::launch() {
   const std::uint32_t dimensions = kernel.dimensions;
   // Fresh arrays, since an iteration's own element must not be a shared one by another name; kept afterwards,
   // so that what the loop wrote is looked at. They come first: making them uses the window of primitives.
+  constexpr std::uint32_t kLarge[] = {5000, 60, 14};  // by dimensions
+  std::uint32_t extra = 0;
+  if (world_.options.large_loops && loops_ == 0 && choices_.one_in(2))
+    extra = choices_.below(choices_.one_in(3) ? kLarge[dimensions - 1] : 60 / (dimensions * dimensions));
   std::uint16_t r = window_r_;
   for (const ValueType& parameter : signature.parameters) {
     if (!parameter.is_ref()) continue;
-    new_value(r, parameter.type);
+    new_value(r, parameter.type, extra);
     const std::uint16_t keep = of_type(parameter.type);
     if (keep != kNone) emit(Op::kMoveR, keep, r);
     ++r;
@@ -362,7 +377,8 @@ void BodyGenerator::launch() {
   for (std::uint32_t d = 0; d < dimensions; ++d) {
     f_.load_integer(p++, choices_.below(3));
     // Within the arrays, whose sizes are mostly 8 (rank 1) and 4 at least; now and then not.
-    f_.load_integer(p++, choices_.one_in(100) ? 20 : choices_.below(dimensions == 1 ? 9 : 5));
+    const std::uint32_t high = extra + choices_.below(dimensions == 1 ? 9 : 5);
+    f_.load_integer(p++, choices_.one_in(100) ? extra + 20 : high);
   }
   std::uint32_t skip = dimensions;
   for (const ValueType& parameter : signature.parameters) {
