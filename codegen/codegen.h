@@ -18,8 +18,19 @@
 
 namespace dhpvm::codegen {
 
+// For tests alone: leaves out what keeps the collector informed, to see that the tests would notice. Counts what there
+// is, over all functions compiled; nothing may be compiled at the same time.
+struct Mutation {
+  static constexpr std::uint32_t kNone = 0xffffffff;
+  std::uint32_t mirror_store = kNone;  // the number of the store of a root that is left out
+  std::uint32_t barrier = kNone;       // the number of the write barrier that is left out
+  std::uint32_t mirror_stores = 0;     // how many there have been
+  std::uint32_t barriers = 0;
+};
+
 struct GeneratorOptions {
-  std::string cpu = "native";  // see Target::create
+  std::string cpu = "native";    // see Target::create
+  Mutation* mutation = nullptr;  // for tests; not owned
 };
 
 // Functions to be compiled together: they may be inlined into each other, and call each other directly.

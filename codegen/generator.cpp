@@ -49,7 +49,8 @@ class LoadedKernel final : public CompiledKernel {
 
 class HostGenerator final : public CodeGenerator {
  public:
-  explicit HostGenerator(std::unique_ptr<HostCompiler> compiler) : compiler_(std::move(compiler)) {}
+  HostGenerator(std::unique_ptr<HostCompiler> compiler, Mutation* mutation)
+      : compiler_(std::move(compiler)), mutation_(mutation) {}
 
   Result<std::unique_ptr<CompiledKernel>> compile(const KernelRequest& request) override {
     IrModule ir = compiler_->new_module("kernel");
@@ -67,7 +68,7 @@ class HostGenerator final : public CodeGenerator {
     IrModule ir = compiler_->new_module("functions");
     std::vector<FunctionFacts> facts;
     for (const std::uint32_t cost : request.stack_costs) facts.push_back({cost});
-    Unit unit(*request.module, request.layout, facts, *ir.module);
+    Unit unit(*request.module, request.layout, facts, *ir.module, mutation_);
     for (const std::uint32_t function : request.functions) unit.declare(function);
     for (const std::uint32_t function : request.functions) lower_function(unit, function);
     for (const auto& [function, pc] : request.continuations) lower_continuation(unit, function, pc);
@@ -82,6 +83,7 @@ class HostGenerator final : public CodeGenerator {
 
  private:
   std::unique_ptr<HostCompiler> compiler_;
+  Mutation* const mutation_;
 };
 
 Result<std::unique_ptr<CodeGenerator>> create(std::uint32_t version, const GeneratorOptions& options) {
@@ -92,7 +94,7 @@ Result<std::unique_ptr<CodeGenerator>> create(std::uint32_t version, const Gener
   }
   DHPVM_ASSIGN(std::unique_ptr<HostCompiler> compiler,
                HostCompiler::create(options.cpu, std::make_unique<SymbolTable>()));
-  return std::unique_ptr<CodeGenerator>(std::make_unique<HostGenerator>(std::move(compiler)));
+  return std::unique_ptr<CodeGenerator>(std::make_unique<HostGenerator>(std::move(compiler), options.mutation));
 }
 
 }  // namespace

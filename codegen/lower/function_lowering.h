@@ -10,6 +10,7 @@
 
 #include <set>
 
+#include "codegen/codegen.h"
 #include "codegen/lower/lowering.h"
 #include "codegen/lower/mirror.h"
 #include "codegen/lower/runtime_calls.h"
@@ -25,8 +26,8 @@ struct FunctionFacts {
 class Unit {
  public:
   Unit(const bytecode::Module& bytecode, const RuntimeLayout& layout, const std::vector<FunctionFacts>& facts,
-       llvm::Module& module)
-      : bytecode(bytecode), layout(layout), facts(facts), module(module) {}
+       llvm::Module& module, Mutation* mutation = nullptr)
+      : bytecode(bytecode), layout(layout), facts(facts), module(module), mutation(mutation) {}
 
   // Declares the body of a function that will be lowered into this module.
   void declare(std::uint32_t function);
@@ -42,6 +43,7 @@ class Unit {
   const RuntimeLayout& layout;
   const std::vector<FunctionFacts>& facts;
   llvm::Module& module;
+  Mutation* const mutation;  // null but in tests
 
  private:
   std::map<std::uint32_t, llvm::Function*> bodies_;
