@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compiled code that forgets to tell the collector of one reference must be noticed: each store of a root and each
-// write barrier of a few programs is left out in turn, and every such program must then fail.
+// write barrier of a few programs that need them is left out in turn, and the program must then fail.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "vm/compile_service.h"
 #include "vm/test_program.h"
 
 namespace dhpvm::vm {
@@ -34,7 +35,7 @@ Again:
 end
 )";
 
-// References that live across calls, allocations of every kind, and in loops.
+// References that live across calls.
 constexpr std::string_view kCalls = R"(
 function run() -> i64 registers 2 3 exported
   imm p0, 40
@@ -68,13 +69,13 @@ end
 )";
 
 constexpr std::string_view kArrays = R"(
-function run() -> i64 registers 3 2 exported
+function run() -> i64 registers 4 2 exported
   imm p0, 8
   new.array r0, p0, Numbers
   imm p1, 42
   imm p2, 3
   store.i64 r0, p2, p1
-  call p1, r1, churn
+  call p3, r1, churn
   load.i64 p0, r0, p2
   return
 end
@@ -152,34 +153,36 @@ bool survives(std::string_view program, codegen::Mutation mutation) {
   return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-class Mutations : public testing::TestWithParam<std::string_view> {};
+using Mutation = testing::TestWithParam<std::string_view>;
+class RootStore : public Mutation {};
+class WriteBarrier : public Mutation {};
 
-TEST_P(Mutations, AreNoticed) {
+TEST_P(RootStore, LeftOutIsNoticed) {
   codegen::Mutation none;
   ASSERT_TRUE(gives_42(GetParam(), none));
-  EXPECT_GT(none.mirror_stores, 0u);
+  ASSERT_GT(none.mirror_stores, 0u);
+  // What fails below does not fail because it runs in a process of its own.
+  ASSERT_TRUE(survives(GetParam(), {}));
   for (std::uint32_t n = 0; n < none.mirror_stores; ++n) {
     EXPECT_FALSE(survives(GetParam(), {.mirror_store = n})) << "without store " << n << " of a root";
   }
-  for (std::uint32_t n = 0; n < none.barriers; ++n) {
-    EXPECT_FALSE(survives(GetParam(), {.barrier = n})) << "without write barrier " << n;
-  }
 }
 
-INSTANTIATE_TEST_SUITE_P(Programs, Mutations, testing::Values(kCalls, kParameters, kArrays, kFields, kElements));
-
-TEST(Mutation, BarriersAreAmongThem) {
-  codegen::Mutation fields;
-  ASSERT_TRUE(gives_42(kFields, fields));
-  EXPECT_EQ(fields.barriers, 1u);
-  codegen::Mutation elements;
-  ASSERT_TRUE(gives_42(kElements, elements));
-  EXPECT_EQ(elements.barriers, 1u);
+TEST_P(WriteBarrier, LeftOutIsNoticed) {
+  codegen::Mutation none;
+  ASSERT_TRUE(gives_42(GetParam(), none));
+  ASSERT_EQ(none.barriers, 1u);
+  ASSERT_TRUE(survives(GetParam(), {}));
+  EXPECT_FALSE(survives(GetParam(), {.barrier = 0}));
 }
+
+// In these every store of a root is needed: no caller and no earlier store keeps the same object alive.
+INSTANTIATE_TEST_SUITE_P(Programs, RootStore, testing::Values(kCalls, kParameters, kArrays));
+INSTANTIATE_TEST_SUITE_P(Programs, WriteBarrier, testing::Values(kFields, kElements));
 
 #else
 
-TEST(Mutation, NeedsNativeCode) {
+TEST(RootStore, NeedsNativeCode) {
   GTEST_SKIP() << "this build has no native code generator (DHPVM_CODEGEN is OFF)";
 }
 
