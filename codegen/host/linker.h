@@ -20,6 +20,15 @@ class MemoryBuffer;
 
 namespace dhpvm::codegen {
 
+struct LinkerOptions {
+  // Tell gdb about the code, by its interface for just-in-time compilers. Loaded code then stays in memory
+  // for good, because LLVM cannot take back what it has told.
+  bool debugger = false;
+  // Write a dump for perf (jit-PID.dump below $JITDUMPDIR or ~/.debug/jit; see `perf inject --jit`). LLVM can
+  // do this once per process.
+  bool profiler = false;
+};
+
 // Loaded code and its memory. When it goes, no thread may be in the code or enter it any more. Keeps what it
 // needs of the Linker alive.
 class LoadedCode {
@@ -44,13 +53,16 @@ class LoadedCode {
 // Thread-safe.
 class Linker {
  public:
-  static Result<std::unique_ptr<Linker>> create(std::unique_ptr<SymbolTable> symbols);
+  static Result<std::unique_ptr<Linker>> create(std::unique_ptr<SymbolTable> symbols,
+                                                const LinkerOptions& options = {});
   ~Linker();
   Linker(const Linker&) = delete;
   Linker& operator=(const Linker&) = delete;
 
   // Loads `object`. What it leaves undefined is looked for in `symbols`, then in the linker's own table;
-  // kLink names what is in neither.
+  // kLink names what is in neither. kInternal for bytes that are not such a file. When memory runs out in the
+  // middle of linking, LLVM's linker is in no known state: this call and all later ones fail with
+  // kOutOfMemory, and code that is loaded stays usable.
   Result<LoadedCode> load(std::unique_ptr<llvm::MemoryBuffer> object,
                           std::span<const NamedAddress> symbols = {});
 
