@@ -4,13 +4,11 @@
 #include <llvm/ExecutionEngine/JITLink/JITLinkMemoryManager.h>
 #include <llvm/ExecutionEngine/Orc/Core.h>
 #include <llvm/ExecutionEngine/Orc/DebugObjectManagerPlugin.h>
-#include <llvm/ExecutionEngine/Orc/Debugging/PerfSupportPlugin.h>
 #include <llvm/ExecutionEngine/Orc/EPCDebugObjectRegistrar.h>
 #include <llvm/ExecutionEngine/Orc/ExecutorProcessControl.h>
 #include <llvm/ExecutionEngine/Orc/ObjectFileInterface.h>
 #include <llvm/ExecutionEngine/Orc/ObjectLinkingLayer.h>
 #include <llvm/ExecutionEngine/Orc/TargetProcess/JITLoaderGDB.h>
-#include <llvm/ExecutionEngine/Orc/TargetProcess/JITLoaderPerf.h>
 #include <llvm/ExecutionEngine/Orc/TaskDispatch.h>
 #include <llvm/Object/ObjectFile.h>
 #include <llvm/Support/MemoryBuffer.h>
@@ -22,6 +20,7 @@
 
 #include "codegen/host/guard.h"
 #include "codegen/host/llvm_error.h"
+#include "codegen/host/perf_map.h"
 
 namespace dhpvm::codegen {
 
@@ -33,7 +32,7 @@ class Linker::Session {
  public:
   Session(std::unique_ptr<llvm::orc::ExecutorProcessControl> process, std::unique_ptr<SymbolTable> symbols,
           const LinkerOptions& options)
-      : permanent_(options.debugger),
+      : permanent_(options.debugger || options.profiler),
         symbols_(std::move(symbols)),
         session_(std::move(process)),
         layer_(session_) {
@@ -41,21 +40,13 @@ class Linker::Session {
       const std::lock_guard lock(mutex_);
       reported_ += (reported_.empty() ? "" : "; ") + llvm::toString(std::move(failure));
     });
-    // LLVM would look these functions up by name, which fails where its library was loaded for us alone.
-    using llvm::orc::ExecutorAddr;
+    // LLVM would look this function up by name, which fails where its library was loaded for us alone.
     if (options.debugger) {
       layer_.addPlugin(std::make_shared<llvm::orc::DebugObjectManagerPlugin>(
           session_,
           std::make_unique<llvm::orc::EPCDebugObjectRegistrar>(
-              session_, ExecutorAddr::fromPtr(&llvm_orc_registerJITLoaderGDBWrapper)),
+              session_, llvm::orc::ExecutorAddr::fromPtr(&llvm_orc_registerJITLoaderGDBWrapper)),
           /*RequireDebugSections=*/false, /*AutoRegisterCode=*/true));
-    }
-    if (options.profiler) {
-      layer_.addPlugin(std::make_shared<llvm::orc::PerfSupportPlugin>(
-          session_.getExecutorProcessControl(), ExecutorAddr::fromPtr(&llvm_orc_registerJITLoaderPerfStart),
-          ExecutorAddr::fromPtr(&llvm_orc_registerJITLoaderPerfEnd),
-          ExecutorAddr::fromPtr(&llvm_orc_registerJITLoaderPerfImpl), /*EmitDebugInfo=*/true,
-          /*EmitUnwindInfo=*/true));
     }
   }
   ~Session() { llvm::consumeError(session_.endSession()); }
@@ -178,6 +169,10 @@ Result<std::unique_ptr<Linker>> Linker::create(std::unique_ptr<SymbolTable> symb
       nullptr, std::make_unique<llvm::orc::InPlaceTaskDispatcher>());
   if (!process) return from_llvm(process.takeError(), "starting the linker for native code");
   auto session = std::make_unique<Session>(std::move(*process), std::move(symbols), options);
+  if (options.profiler) {
+    DHPVM_ASSIGN(std::shared_ptr<PerfMap> map, PerfMap::open());
+    session->layer().addPlugin(std::move(map));
+  }
   // A session that is permanent, or becomes so, is not destroyed.
   const auto destroy = [](Session* ended) {
     if (!ended->permanent()) delete ended;

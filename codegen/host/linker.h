@@ -20,13 +20,10 @@ class MemoryBuffer;
 
 namespace dhpvm::codegen {
 
+// With either of these, loaded code stays in memory for good: what was told about it cannot be taken back.
 struct LinkerOptions {
-  // Tell gdb about the code, by its interface for just-in-time compilers. Loaded code then stays in memory
-  // for good, because LLVM cannot take back what it has told.
-  bool debugger = false;
-  // Write a dump for perf (jit-PID.dump below $JITDUMPDIR or ~/.debug/jit; see `perf inject --jit`). LLVM can
-  // do this once per process.
-  bool profiler = false;
+  bool debugger = false;  // tell gdb about the code, by its interface for just-in-time compilers
+  bool profiler = false;  // name the code for perf, in /tmp/perf-PID.map
 };
 
 // Loaded code and its memory. When it goes, no thread may be in the code or enter it any more. Keeps what it
