@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "codegen/host/ir_for_tests.h"
 
 namespace dhpvm::codegen {
 namespace {
@@ -23,6 +24,7 @@ TEST(Guard, PassesResultsOn) {
 }
 
 TEST(Guard, FatalErrorsAreErrors) {
+  const LostOnPurpose lost_on_purpose;
   bool abandoned = false;
   const Status status =
       guarded([]() -> Status { llvm::report_fatal_error("cannot select this"); }, &abandoned);
@@ -32,6 +34,7 @@ TEST(Guard, FatalErrorsAreErrors) {
 }
 
 TEST(Guard, LackOfMemoryIsAnError) {
+  const LostOnPurpose lost_on_purpose;
   bool abandoned = false;
   Status status = guarded([]() -> Status { llvm::report_bad_alloc_error("buffer"); }, &abandoned);
   EXPECT_TRUE(abandoned);
@@ -43,6 +46,7 @@ TEST(Guard, LackOfMemoryIsAnError) {
 }
 
 TEST(Guard, Nests) {
+  const LostOnPurpose lost_on_purpose;
   bool outer = false, inner = false;
   const Status status = guarded(
       [&]() -> Status {
@@ -59,6 +63,7 @@ TEST(Guard, KeepsThreadsApart) {
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i) {
     threads.emplace_back([i] {
+      const LostOnPurpose lost_here;
       const std::string reason = "thread " + std::to_string(i);
       for (int round = 0; round < 50; ++round) {
         bool abandoned = false;

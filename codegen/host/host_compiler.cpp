@@ -98,16 +98,21 @@ Result<Compiled> HostCompiler::compile(CompileRequest request) {
 }
 
 Result<HostCompiler::Object> HostCompiler::make_object(CompileRequest& request) {
-  DHPVM_ASSIGN(std::unique_ptr<llvm::TargetMachine> machine, take_machine());
+  std::unique_ptr<llvm::TargetMachine> machine;
   Object object;
   bool abandoned = false;
-  Status status = guarded([&] { return make_object(request, *machine, object); }, &abandoned);
+  Status status = guarded(
+      [&]() -> Status {
+        DHPVM_ASSIGN(machine, take_machine());
+        return make_object(request, *machine, object);
+      },
+      &abandoned);
   if (abandoned) {
     // In no known state: lost on purpose.
     static_cast<void>(machine.release());
     static_cast<void>(request.ir.module.release());
     static_cast<void>(request.ir.context.release());
-  } else {
+  } else if (machine != nullptr) {
     give_back(std::move(machine));
   }
   DHPVM_TRY(std::move(status));

@@ -17,6 +17,7 @@
 #include <atomic>
 #include <map>
 #include <mutex>
+#include <system_error>
 
 #include "codegen/host/guard.h"
 #include "codegen/host/llvm_error.h"
@@ -38,6 +39,11 @@ class Linker::Session {
         layer_(session_) {
     session_.setErrorReporter([this](llvm::Error failure) {
       const std::lock_guard lock(mutex_);
+      failure = llvm::handleErrors(
+          std::move(failure), [this](std::unique_ptr<llvm::ECError> system) -> llvm::Error {
+            no_memory_ = no_memory_ || system->convertToErrorCode() == std::errc::not_enough_memory;
+            return llvm::Error(std::move(system));
+          });
       reported_ += (reported_.empty() ? "" : "; ") + llvm::toString(std::move(failure));
     });
     // LLVM would look this function up by name, which fails where its library was loaded for us alone.
@@ -67,11 +73,12 @@ class Linker::Session {
   bool broken() const { return broken_.load(std::memory_order_relaxed); }
   void break_down() { broken_.store(true, std::memory_order_relaxed); }
 
-  // What ORC said in the background about a failed load. With several loads failing at once it may be of
-  // another one.
-  std::string take_reported() {
+  // What ORC said in the background about a failed load, as an error that begins with `text`. With several
+  // loads failing at once it may be of another one.
+  Error take_reported(const std::string& text) {
     const std::lock_guard lock(mutex_);
-    return std::exchange(reported_, {});
+    const ErrorCode code = std::exchange(no_memory_, false) ? ErrorCode::kOutOfMemory : ErrorCode::kInternal;
+    return error(code, "{} {}", text, std::exchange(reported_, {}));
   }
 
  private:
@@ -80,6 +87,7 @@ class Linker::Session {
   std::unique_ptr<SymbolTable> symbols_;
   std::mutex mutex_;
   std::string reported_;
+  bool no_memory_ = false;
   std::atomic<std::uint64_t> count_ = 0;
   ExecutionSession session_;
   llvm::orc::ObjectLinkingLayer layer_;
@@ -122,8 +130,7 @@ Status LoadedCode::State::load(std::unique_ptr<llvm::MemoryBuffer> object, llvm:
   }
   auto found = orc.lookup(llvm::orc::makeJITDylibSearchOrder(&library_), std::move(wanted));
   if (!found) {
-    const Error failure = from_llvm(found.takeError(), kDoing);
-    return error(failure.code(), "{} {}", failure.message(), session_->take_reported());
+    return session_->take_reported(from_llvm(found.takeError(), kDoing).message());
   }
   for (const auto& [name, definition] : *found) {
     addresses_.emplace((*name).str(), definition.getAddress().toPtr<void*>());
