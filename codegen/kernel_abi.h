@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a compiled kernel of a `parallel for` is called on the host: plain structures that C++ fills in and machine
-// code reads. Their layout is fixed; the code generator knows it by offsetof.
+// How a compiled kernel of a `parallel for` is called on the host: plain structures that C++ fills in and
+// machine code reads. Their layout is fixed; the code generator knows it by offsetof.
 #pragma once
 
 #include <atomic>
@@ -27,17 +27,18 @@ struct KernelCall {
 
 // Why a chunk stopped early: of the iterations that trapped, the first in iteration order.
 struct KernelTrap {
-  std::uint32_t site = 0;           // index into KernelInfo::sites
-  std::int64_t index[3] = {};       // the iteration
-  std::uint64_t operands[3] = {};   // what the message needs, by the instruction: indices, or the dividend
+  std::uint32_t site = 0;          // index into KernelInfo::sites
+  std::int64_t index[3] = {};      // the iteration
+  std::uint64_t operands[3] = {};  // what the message needs, by the instruction: indices, or the dividend
 };
 
-// A box of the iteration space, and what comes out of it. With reductions, low and high of the innermost dimension
-// are those of the loop or lie a multiple of bytecode::kReductionBlock behind its low bound.
+// A box of the iteration space, and what comes out of it. With reductions, low and high of the innermost
+// dimension are those of the loop or lie a multiple of bytecode::kReductionBlock behind its low bound.
 struct KernelChunk {
   std::int64_t low[3] = {};
   std::int64_t high[3] = {};  // exclusive, above low
-  // One value per reduction for each block of the innermost dimension, in iteration order; unused without reductions.
+  // One value per reduction for each block of the innermost dimension, in iteration order; unused without
+  // reductions.
   std::uint64_t* partials = nullptr;
   KernelTrap trap;
 };

@@ -14,10 +14,10 @@
 #include <optional>
 #include <vector>
 
+#include "base/reservation.h"
 #include "base/trace.h"
 #include "dhpvm/result.h"
 #include "gc/heap.h"
-#include "gc/reservation.h"
 #include "vm/frame.h"
 #include "vm/linker.h"
 #include "vm/race.h"
@@ -106,7 +106,8 @@ struct Context {
   bool fuel_limited = false;
   std::optional<std::chrono::steady_clock::time_point> deadline;
   std::atomic<bool>* interrupted;
-  std::uint64_t bulk_bytes = 0;  // moved by single instructions since the last look at the clock
+  std::uint64_t bulk_bytes = 0;        // moved by single instructions since the last look at the clock
+  std::uint64_t collections_seen = 0;  // of Heap::collections(), at that time
 
   std::uint32_t depth = 0;  // nested calls from C++
   std::uint64_t host_calls = 0;
@@ -119,10 +120,10 @@ struct Context {
   Tracer* tracer = nullptr;
   std::uint32_t track = 0;
 
-  gc::Reservation primitive_stack;
-  gc::Reservation reference_stack;
-  gc::Reservation frame_stack;
-  gc::Reservation local_stack;
+  Reservation primitive_stack;
+  Reservation reference_stack;
+  Reservation frame_stack;
+  Reservation local_stack;
   std::vector<gc::Ref> string_constants;
   LinkedFunction outermost{};  // stands for "no function" in the frame at the bottom
 };

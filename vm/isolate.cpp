@@ -31,9 +31,9 @@ Status Isolate::start() {
   Context& context = *context_;
   // Each of the four stacks could take the whole limit. Pages that are not touched cost nothing.
   const std::size_t stack_bytes = gc::round_up(options_.limits.stack_bytes, kPage);
-  for (gc::Reservation* stack :
+  for (Reservation* stack :
        {&context.primitive_stack, &context.reference_stack, &context.frame_stack, &context.local_stack}) {
-    *stack = gc::Reservation(stack_bytes + kPage, kPage);
+    *stack = Reservation(stack_bytes + kPage, kPage);
     if (stack->data() == nullptr) {
       return error(ErrorCode::kOutOfMemory,
                    "the system grants no address space for a stack of {} bytes; lower the stack limit",

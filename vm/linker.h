@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A verified module made ready to run: natives resolved, types described to the collector, dispatch tables
-// built.
+// A verified module made ready to run: natives resolved, types described to the collector,
+// dispatch tables built.
 //
 // Linking is done once; any number of isolates on any threads then share the result. Everything here is
 // immutable after link().
@@ -64,9 +64,9 @@ struct LinkedKernel {
 
 class LinkedModule {
  public:
-  // Binds `module`, which must have passed the verifier, to the natives of `natives`; the functions used are
-  // copied. kLink for an import that is not there or has another type: the message names it and shows both
-  // signatures.
+  // Binds `module`, which must have passed the verifier, to the natives of `natives`; the functions used
+  // are copied. kLink for an import that is not there or has another type: the message names it and
+  // shows both signatures.
   static Result<std::shared_ptr<const LinkedModule>> link(std::shared_ptr<const bytecode::Module> module,
                                                           const NativeRegistry& natives);
   LinkedModule(const LinkedModule&) = delete;
@@ -103,8 +103,8 @@ class LinkedModule {
     }
   }
 
-  // Whether an object of the concrete type `type` is an instance of `wanted`, a class, interface or any other
-  // type.
+  // Whether an object of the concrete type `type` is an instance of `wanted`, a class, interface or
+  // any other type.
   bool is_instance(gc::TypeId type, gc::TypeId wanted) const {
     return type == wanted || (is_interface_[wanted] != 0 && find_methods(type, wanted) != nullptr);
   }

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "bytecode/reduction.h"
 #include "vm/isolate.h"
-#include "vm/reduction.h"
 #include "vm/runtime.h"
 #include "vm/trap.h"
 #include "vm/values.h"

@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "vm/reduction.h"
 #include "vm/test_program.h"
 #include "vm/test_programs.h"
 
@@ -293,32 +292,6 @@ TEST(Reductions, OfIntegers) {
   check_integer<std::uint32_t>(Kind::kU32, "u32", "i32", "i32", "u32", "");
   check_integer<std::int64_t>(Kind::kI64, "i64", "i64", "i64", "i64", "");
   check_integer<std::uint64_t>(Kind::kU64, "u64", "i64", "i64", "u64", "");
-}
-
-TEST(Reductions, OfBools) {
-  for (const ReductionOp op : {ReductionOp::kAnd, ReductionOp::kOr, ReductionOp::kXor}) {
-    const bytecode::Reduction reduction{op, Kind::kBool};
-    const std::uint64_t neutral = identity(reduction);
-    for (const std::uint64_t value : {0u, 1u}) {
-      EXPECT_EQ(combine(reduction, neutral, value), value);
-      EXPECT_EQ(combine(reduction, value, neutral), value);
-    }
-  }
-  EXPECT_EQ(combine({ReductionOp::kXor, Kind::kBool}, 1, 1), 0u);
-}
-
-TEST(Reductions, TheIdentityChangesNothing) {
-  for (const Kind kind : {Kind::kF32, Kind::kF64}) {
-    const auto value = [&](double v) { return kind == Kind::kF32 ? put(static_cast<float>(v)) : put(v); };
-    for (const ReductionOp op :
-         {ReductionOp::kAdd, ReductionOp::kMul, ReductionOp::kMin, ReductionOp::kMax}) {
-      const bytecode::Reduction reduction{op, kind};
-      for (const double v : {0.0, -0.0, 1.5, -3.0, 1e30, std::numeric_limits<double>::infinity()}) {
-        EXPECT_EQ(combine(reduction, identity(reduction), value(v)), value(v))
-            << static_cast<int>(op) << " " << v;
-      }
-    }
-  }
 }
 
 // ---- Races

@@ -24,6 +24,8 @@ using bytecode::Word;
 
 // Moving this many bytes takes a fraction of a millisecond: how precisely deadlines are honoured.
 constexpr std::uint64_t kBulkBytes = std::uint64_t{8} << 20;
+// A native function takes longer than a tick: one counts as moving this much.
+constexpr std::uint64_t kNativeBytes = kBulkBytes / 64;
 
 gc::TypeId type_operand(const Context& context) { return static_cast<gc::TypeId>(context.pc[1]); }
 
@@ -77,8 +79,10 @@ bool refill_ticks(Context& context) {
 
 bool poll_after_bulk(Context& context, std::uint64_t bytes) {
   context.bulk_bytes += bytes;
-  if (context.bulk_bytes < kBulkBytes) return true;
+  const std::uint64_t collections = context.heap->collections();
+  if (context.bulk_bytes < kBulkBytes && collections == context.collections_seen) return true;
   context.bulk_bytes = 0;
+  context.collections_seen = collections;
   return check_clock_and_interrupt(context);
 }
 
@@ -94,7 +98,7 @@ bool call_native(Context& context) {
   }
   Status status = (*import.function)(call);
   if (status.ok()) [[likely]]
-    return true;
+    return poll_after_bulk(context, kNativeBytes);
   raise(context, as_trap(std::move(status).error()));
   return false;
 }
@@ -126,8 +130,7 @@ bool new_array(Context& context) {
     return false;
   }
   context.r[a_of(word)] = reinterpret_cast<gc::Ref>(*array);
-  const std::uint64_t bytes = static_cast<std::uint64_t>((*array)->length) * context.types[type].element_size;
-  return poll_after_bulk(context, bytes);
+  return poll_after_bulk(context, 0);
 }
 
 bool copy_array(Context& context) {
@@ -187,7 +190,7 @@ bool new_object(Context& context) {
     return false;
   }
   context.r[a_of(*context.pc)] = object;
-  return true;
+  return poll_after_bulk(context, 0);
 }
 
 bool new_weak(Context& context) {
@@ -198,7 +201,7 @@ bool new_weak(Context& context) {
     return false;
   }
   context.r[a_of(word)] = reinterpret_cast<gc::Ref>(weak);
-  return true;
+  return poll_after_bulk(context, 0);
 }
 
 bool make_string_constant(Context& context) {
@@ -237,7 +240,7 @@ bool concat_strings(Context& context) {
     end += part.size();
   }
   context.r[a_of(word)] = reinterpret_cast<gc::Ref>(*made);
-  return poll_after_bulk(context, size);
+  return poll_after_bulk(context, 0);
 }
 
 bool strings_equal(gc::Ref left, gc::Ref right) {

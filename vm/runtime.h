@@ -12,7 +12,8 @@ namespace dhpvm::vm {
 
 // At a safepoint without ticks: looks at interrupt, deadline and fuel, and gives out the next batch of ticks.
 bool refill_ticks(Context& context);
-// After an instruction that moved `bytes` bytes at once: the same, without fuel, when many have gathered.
+// After an instruction that moved `bytes` bytes at once, or may have collected: the same, without fuel, when
+// many bytes have gathered (new arrays and strings count themselves) or the collector has run.
 bool poll_after_bulk(Context& context, std::uint64_t bytes);
 
 bool call_native(Context& context);
@@ -33,6 +34,11 @@ bool new_weak(Context& context);
 
 bool make_string_constant(Context& context);
 bool concat_strings(Context& context);
+// Comparing it takes more than a few hundred ticks.
+inline bool is_long_string(gc::Ref string) {
+  constexpr std::uint32_t kLong = 1 << 16;
+  return string != nullptr && reinterpret_cast<const gc::String*>(string)->size >= kLong;
+}
 // Null equals null alone.
 bool strings_equal(gc::Ref left, gc::Ref right);
 // -1, 0 or 1 by bytes; neither may be null.

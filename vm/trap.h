@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Turns "this instruction cannot go on" into an Error with a message and a stack trace. Internal to this
-// room.
+// Turns "this instruction cannot go on" into an Error with a message and a stack trace. Internal
+// to this room.
 //
 // All functions read the registers saved in the context.
 #pragma once

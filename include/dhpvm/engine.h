@@ -3,9 +3,11 @@
 //
 //   dhpvm::Engine engine;
 //   engine.define("host.log", [](std::string_view text) { std::clog << text << '\n'; });
-//   auto module = dhpvm::Module::compile(engine, "extern fn log(s: str);  fn twice(x: f64) -> f64 {
-//   log(\"hi\"); return 2 * x; }"); auto isolate = dhpvm::Isolate::create(*module); auto twice =
-//   isolate->function<double(double)>("twice"); dhpvm::Result<double> y = (*twice)(21);
+//   auto module = dhpvm::Module::compile(
+//       engine, R"(extern fn log(s: str);  fn twice(x: f64) -> f64 { log("hi"); return 2 * x; })");
+//   auto isolate = dhpvm::Isolate::create(*module);
+//   auto twice = isolate->function<double(double)>("twice");
+//   dhpvm::Result<double> y = (*twice)(21);
 //
 // (Each of these steps returns a Result or Status, which a real application looks at.)
 #pragma once
@@ -38,8 +40,8 @@ struct EngineOptions {
   bool trace = false;
 };
 
-// A handle: copies refer to the same engine, which lives as long as any handle, module or isolate of it.
-// Thread-safe.
+// A handle: copies refer to the same engine, which lives as long as any handle, module or isolate
+// of it. Thread-safe.
 class DHPVM_API Engine {
  public:
   explicit Engine(EngineOptions options = {});
@@ -76,8 +78,8 @@ class DHPVM_API Engine {
   std::shared_ptr<detail::EngineState> state_;
 };
 
-// The version of the library that runs, which may be a later patch than the DHPVM_VERSION compiled against:
-// "0.1.0".
+// The version of the library that runs, which may be a later patch than the DHPVM_VERSION
+// compiled against: "0.1.0".
 DHPVM_API std::string_view library_version();
 
 }  // namespace dhpvm

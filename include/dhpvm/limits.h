@@ -20,8 +20,8 @@ using OutputFunction = std::function<Status(std::string_view)>;
 // Fills the front of the buffer and says how many bytes; 0 is the end.
 using InputFunction = std::function<Result<std::size_t>(std::span<char>)>;
 
-// Reaching a limit is a trap with a stack trace, never a crash; the isolate can be used afterwards. Sizes in
-// bytes.
+// Reaching a limit is a trap with a stack trace, never a crash; the isolate can be used afterwards.
+// Sizes in bytes.
 struct Limits {
   static constexpr std::uint64_t kUnlimitedFuel = std::numeric_limits<std::uint64_t>::max();
 
@@ -34,8 +34,8 @@ struct Limits {
   // Over the life of the isolate: one unit per call, per turn of a loop, and per iteration of a parallel
   // loop. Exact and repeatable. Beyond: kOutOfFuel. Isolate::set_fuel gives more.
   std::uint64_t fuel = kUnlimitedFuel;
-  // For each call from the host, in real time, honoured within about a millisecond; time in host functions
-  // counts when they return. 0 is for ever. Beyond: kDeadline.
+  // For each call from the host, in real time, honoured within about a millisecond, or the time of one
+  // collection or of up to 64 host functions where those take longer. 0 is for ever. Beyond: kDeadline.
   std::chrono::nanoseconds deadline{0};
 };
 

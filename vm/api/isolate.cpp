@@ -2,6 +2,7 @@
 #include "dhpvm/isolate.h"
 
 #include "base/error.h"
+#include "compiler/text/spelling.h"
 #include "vm/api/signature.h"
 #include "vm/api/state.h"
 
@@ -85,7 +86,7 @@ Result<std::shared_ptr<const detail::Target>> Isolate::find(std::string_view nam
     for (const bytecode::Function& function : module.functions) {
       if (function.exported) exports.push_back(module.name_of(function));
     }
-    const std::string_view near = detail::nearest(name, exports);
+    const std::string_view near = compiler::nearest_name(name, exports);
     if (near.empty()) return error(ErrorCode::kNotFound, "the module exports no function '{}'", name);
     return error(ErrorCode::kNotFound, "the module exports no function '{}'; did you mean '{}'?", name, near);
   }
@@ -117,8 +118,8 @@ Result<int> Isolate::run_main(std::span<const std::string> arguments) {
   const auto begin = std::chrono::steady_clock::now();
   Status status = call.run();
   state_->main_time += std::chrono::steady_clock::now() - begin;
-  // An error that is no trap, such as a full disk below standard output, goes before how the program ended
-  // itself.
+  // An error that is no trap, such as a full disk below standard output, goes before how the
+  // program ended itself.
   if (state_->exit_code && (status.ok() || status.error().is_trap())) return *state_->exit_code;
   if (!status.ok()) return std::move(status).error();
   return signature.results.empty() ? 0 : detail::from_register<std::int32_t>(call.p[0]);

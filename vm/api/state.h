@@ -33,8 +33,8 @@ struct ModuleState {
   std::shared_ptr<const vm::LinkedModule> linked;  // after the first isolate was made
 };
 
-// The natives of the standard library find their console here: the machine's host data points at the
-// NativeState.
+// The natives of the standard library find their console here: the machine's host data points
+// at the NativeState.
 struct IsolateState : stdlib::NativeState {
   IsolateState(std::shared_ptr<ModuleState> from, stdlib::Console streams)
       : NativeState{std::move(streams), {}}, module(std::move(from)) {}
