@@ -68,7 +68,11 @@ class HostGenerator final : public CodeGenerator {
     DHPVM_ASSIGN(KernelDescription description,
                  make_kernel(request, compiler_->target(), compiler_->symbols(), *ir.module));
     const std::vector<std::byte> metadata = encode_description(description);
-    CompileRequest compilation{.ir = std::move(ir), .pipeline = Pipeline::kKernels, .key = &key, .metadata = metadata};
+    CompileRequest compilation;
+    compilation.ir = std::move(ir);
+    compilation.pipeline = Pipeline::kKernels;
+    compilation.key = &key;
+    compilation.metadata = metadata;
     DHPVM_ASSIGN(LoadedCode code, compile(std::move(compilation), options_.list_kernels));
     note(begin);
     return std::unique_ptr<CompiledKernel>(
@@ -95,8 +99,11 @@ class HostGenerator final : public CodeGenerator {
     for (const std::uint32_t function : request.functions) unit.declare(function);
     for (const std::uint32_t function : request.functions) lower_function(unit, function);
     for (const auto& [function, pc] : request.continuations) lower_continuation(unit, function, pc);
-    CompileRequest compilation{
-        .ir = std::move(ir), .pipeline = Pipeline::kFunctions, .symbols = calls, .key = &key};
+    CompileRequest compilation;
+    compilation.ir = std::move(ir);
+    compilation.pipeline = Pipeline::kFunctions;
+    compilation.symbols = calls;
+    compilation.key = &key;
     DHPVM_ASSIGN(LoadedCode code, compile(std::move(compilation), options_.list_functions));
     note(begin);
     return std::unique_ptr<CompiledFunctions>(std::make_unique<LoadedFunctions>(std::move(code)));

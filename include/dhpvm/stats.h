@@ -28,7 +28,10 @@ namespace dhpvm {
   X(minor_pause_max, ns, "the longest minor collection")                         \
   X(full_pause_total, ns, "time in full collections")                            \
   X(full_pause_max, ns, "the longest full collection")                           \
-  X(cleaners_run, count, "files and other resources that the collector released")
+  X(cleaners_run, count, "files and other resources that the collector released") \
+  X(compiles, count, "units of code compiled by the engine, for all its isolates") \
+  X(compile_median, ns, "the median time of compiling one")                       \
+  X(cache_hits, count, "units of code found in the cache on disk instead")
 
 struct Statistics {
 #define X(name, unit, meaning) std::uint64_t name = 0;
