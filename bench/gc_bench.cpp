@@ -154,8 +154,8 @@ void allocate_no_live(Report& report) {
   report.row("allocation incl. GC, 32 B, no live data", rate, "GB/s", 3, true);
 }
 
-// 64 MiB live among holes of 96 bytes: a list that kept every fourth object of its time. All new objects are
-// garbage.
+// 64 MiB live among holes of 96 bytes: a list that kept every fourth object of its time. All new
+// objects are garbage.
 void allocate_64_live(Report& report) {
   Bench bench({});
   bench.roots.slots.resize(1);
@@ -287,8 +287,8 @@ void minor_1gib(Report& report) {
   report.row("  p99 on the wall", wall[wall.size() * 99 / 100], "ms");
 }
 
-// A steady program: 64 MiB of trees of which one in 64 is replaced at a time; peak of block space over
-// live bytes.
+// A steady program: 64 MiB of trees of which one in 64 is replaced at a time; peak of block space
+// over live bytes.
 void space_steady(Report& report) {
   Bench bench({});
   constexpr std::size_t kTrees = 64;

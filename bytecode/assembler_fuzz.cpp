@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text to module: any text gives a module or a list of mistakes; a module that verifies survives a round
-// trip.
+// Text to module: any text gives a module or a list of mistakes; a module that verifies survives
+// a round trip.
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>

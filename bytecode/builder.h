@@ -2,8 +2,10 @@
 // Builds modules instruction by instruction: the compiler's back end, and the tests' and fuzzers' front end.
 //
 //   ModuleBuilder module;
-//   std::uint32_t id = module.declare_function("twice", {.parameters = {{Kind::kI64}}, .results =
-//   {{Kind::kI64}}}); FunctionBuilder f(module, id); f.emit(Op::kAddI64, 0, 0, 0); f.emit(Op::kReturnP, 0);
+//   const Signature twice{.parameters = {{Kind::kI64}}, .results = {{Kind::kI64}}};
+//   FunctionBuilder f(module, module.declare_function("twice", twice));
+//   f.emit(Op::kAddI64, 0, 0, 0);
+//   f.emit(Op::kReturnP, 0);
 //   DHPVM_TRY(f.finish());
 //   Module done = std::move(module).finish();
 //
@@ -58,8 +60,8 @@ class ModuleBuilder {
 
   const Module& module() const { return module_; }
 
-  // The module, its code in the order of its functions. Functions without a body are left empty, which the
-  // verifier refuses.
+  // The module, its code in the order of its functions. Functions without a body are left empty, which
+  // the verifier refuses.
   Module finish() &&;
 
  private:

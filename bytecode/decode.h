@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A decode table for passes over code: per opcode which operands are registers, which it reads and writes,
-// what kinds of elements it accepts, and which rule of the verifier applies. Derived from isa.def at compile
-// time.
+// A decode table for passes over code: per opcode which operands are registers, which it reads and
+// writes, what kinds of elements it accepts, and which rule of the verifier applies. Derived from isa.def
+// at compile time.
 #pragma once
 
 #include <array>

@@ -42,8 +42,7 @@ constexpr std::uint32_t kMaxFunctions = 1 << 16;
 constexpr std::uint32_t kMaxKernels = 1 << 16;
 constexpr std::uint32_t kMaxMembers = 1 << 16;    // fields, methods, parameters, results, locals of one owner
 constexpr std::uint32_t kMaxCodeWords = 1 << 28;  // 2 GiB
-constexpr std::uint32_t kMaxObjectBytes =
-    0xffff;  // of a class instance or a struct: offsets are 16-bit operands
+constexpr std::uint32_t kMaxObjectBytes = 0xffff;  // of an instance or a struct: offsets are 16-bit operands
 constexpr std::uint32_t kMaxLocalBytes = 64 * 1024;  // all local arrays of a function, each rounded up to 8
 
 }  // namespace dhpvm::bytecode

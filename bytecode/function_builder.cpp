@@ -223,8 +223,8 @@ void FunctionBuilder::add_fixup(Op op, std::uint16_t a, std::uint16_t b, Label l
   const bool back_edge = (row.flags & kBackEdge) != 0;
   if (back_edge && !backward) return fail("a back-edge to a label that is not bound yet", op);
   count_registers(row, encode(op, a, b), 0);
-  // Conditions may only lead forward: towards a bound label they take the long form, whose far part is a
-  // Loop.
+  // Conditions may only lead forward: towards a bound label they take the long form, whose far part
+  // is a Loop.
   fixups_.push_back({size(), label.id, backward && !back_edge});
   code_.push_back(encode(op, a, b));
   if ((row.flags & kEndsBlock) != 0) reachable_ = false;

@@ -255,8 +255,8 @@ void BodyGenerator::run_kernel(const KernelRecord& kernel) {
   auto accumulator =
       static_cast<std::uint16_t>(static_cast<std::size_t>(primitives) - kernel.reductions.size());
   for (std::uint16_t i = 0; i < kernel.reductions.size(); ++i, ++accumulator) {
-    // Results stand in P[0..]: in or below the register of their accumulator, so nothing is overwritten too
-    // early.
+    // Results stand in P[0..]: in or below the register of their accumulator, so nothing is
+    // overwritten too early.
     emit(reduction_op(kernel.reductions[i]), i, accumulator, any(pool_of(kernel.reductions[i].kind)));
   }
   emit(Op::kReturn);

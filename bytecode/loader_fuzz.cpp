@@ -2,8 +2,8 @@
 // Bytes to module: whatever the bytes, reading and verifying end with a result; what is accepted survives a
 // round trip through the file and through the text unchanged.
 //
-// Mutations work on one section at a time and put a right table around it, so that they get past the
-// checksums.
+// Mutations work on one section at a time and put a right table around it, so that they get
+// past the checksums.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>

@@ -136,14 +136,16 @@ struct Reduction {
 };
 
 // One `parallel for`. Its function takes
-//   P: index 0 .. index dims-1 (i64), the captured scalars, the accumulators;   R: the captured arrays
+//   P: index 0 .. index dims-1 (i64), the captured scalars, the accumulators
+//   R: the captured arrays
 // and returns the new accumulators. It must be pure: see the verifier. It may write the registers of its
 // indices and accumulators, but neither captured arrays nor captured scalars; except those scalars that lie
 // in P[0 .. accumulators), where the results of several reductions must end up.
 //
 // The instruction `parallel.for a b k` finds in its window
 //   P[a..]: low 0, high 0, .., low dims-1, high dims-1 (i64, half open), the captured scalars, the
-//   accumulators R[b..]: the captured arrays
+//           accumulators
+//   R[b..]: the captured arrays
 // and leaves the final accumulators in P[a..].
 //
 // Order of reductions, part of the language so that the bits never depend on the executor: the innermost

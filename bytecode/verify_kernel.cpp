@@ -82,8 +82,8 @@ class PurityVerifier {
     std::uint32_t pc;
   };
 
-  // Depth first through the callees, on a stack of its own: the depth of the call graph is the module's
-  // choice.
+  // Depth first through the callees, on a stack of its own: the depth of the call graph is
+  // the module's choice.
   Status pure(std::uint32_t root) {
     if (states_[root] == State::kPure) return {};
     DHPVM_TRY(enter(root));

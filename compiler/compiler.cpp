@@ -6,11 +6,11 @@
 #include <utility>
 
 #include "base/error.h"
-#include "compiler/checker.h"
-#include "compiler/diagnostics.h"
-#include "compiler/imports.h"
-#include "compiler/lowering.h"
-#include "compiler/source.h"
+#include "compiler/check/checker.h"
+#include "compiler/lower/lowering.h"
+#include "compiler/parse/imports.h"
+#include "compiler/text/diagnostics.h"
+#include "compiler/text/source.h"
 
 namespace dhpvm::compiler {
 namespace {

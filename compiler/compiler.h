@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "bytecode/module.h"
-#include "compiler/builtin_module.h"
+#include "compiler/text/builtin_module.h"
 #include "dhpvm/result.h"
 
 namespace dhpvm::compiler {

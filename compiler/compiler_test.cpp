@@ -7,7 +7,7 @@
 #include <map>
 
 #include "base/error.h"
-#include "compiler/source.h"
+#include "compiler/text/source.h"
 
 namespace dhpvm::compiler {
 namespace {

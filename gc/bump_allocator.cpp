@@ -9,9 +9,9 @@
 namespace dhpvm::gc {
 namespace {
 
-// Most holes are short, and a call for each would cost more than the stores: two blocks of fixed size that
-// overlap in the middle cover any length between one and two such blocks. A loop would be turned back into
-// the call.
+// Most holes are short, and a call for each would cost more than the stores: two blocks of fixed size
+// that overlap in the middle cover any length between one and two such blocks. A loop would be turned
+// back into the call.
 inline void zero(std::byte* start, std::size_t bytes) {
   const auto ends = [=](auto size) {
     std::memset(start, 0, size());

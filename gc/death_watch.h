@@ -12,17 +12,17 @@
 
 namespace dhpvm::gc {
 
-// Frees what a dead object owned outside the heap. `dead` is still intact, but what it refers to may not be:
-// read its primitive fields only. Runs on the thread that uses the heap, during a collection or the heap's
-// destruction; must not allocate on the heap, nor make the object reachable again. `context` is what add()
-// was given.
+// Frees what a dead object owned outside the heap. `dead` is still intact, but what it refers to may not
+// be: read its primitive fields only. Runs on the thread that uses the heap, during a collection or the
+// heap's destruction; must not allocate on the heap, nor make the object reachable again. `context` is what
+// add() was given.
 using Cleaner = void (*)(Object* dead, void* context);
 
 class CleanerList {
  public:
   void add(Object* object, Cleaner run, void* context) { young_.push_back({object, run, context}); }
-  // After marking: runs the cleaners of unmarked objects, among the young ones (minor) or all (full). Returns
-  // how many.
+  // After marking: runs the cleaners of unmarked objects, among the young ones (minor) or all (full).
+  // Returns how many.
   std::size_t run_dead_young(const Marker& marker) { return run_dead(young_, marker); }
   std::size_t run_dead_all(const Marker& marker);
   // At the end of the heap.

@@ -27,9 +27,9 @@ class ExternalPressure {
   void remove(std::size_t bytes) { live_ -= bytes < live_ ? bytes : live_; }
   std::size_t live() const { return live_; }
 
-  // The collection that is due now, if any. Collections that this asked for are kept to 5 % of the time (10 %
-  // if the last one freed much): a program whose buffers are all in use gains nothing from collecting again
-  // and again.
+  // The collection that is due now, if any. Collections that this asked for are kept to 5 % of the time (10
+  // % if the last one freed much): a program whose buffers are all in use gains nothing from collecting
+  // again and again.
   std::optional<CollectionKind> due(Clock::time_point now) const;
 
   // After each collection, whatever its reason.

@@ -45,10 +45,9 @@ class Heap {
   Heap(const Heap&) = delete;
   Heap& operator=(const Heap&) = delete;
 
-  // ---- Allocation. Each may collect first, so every object that is to survive must be reachable from the
-  // roots.
-  // ---- Memory is zero apart from what is said below. Null means: the limit is reached, even after a full
-  // ---- collection; census() says by what.
+  // ---- Allocation. Each may collect first, so every object that is to survive must be reachable from
+  // ---- the roots. Memory is zero apart from what is said below. Null means: the limit is reached, even
+  // ---- after a full collection; census() says by what.
 
   // An instance of `type`, whose description is `info` (kInstance or any other shape of fixed size).
   Object* allocate(TypeId type, const TypeInfo& info) {
@@ -80,9 +79,8 @@ class Heap {
   // A string that lives as long as the heap. Null only when the system is out of memory.
   String* allocate_immortal_string(TypeId type, std::string_view text);
 
-  // ---- The write barrier: after or before storing a reference into an object that is not known to be new,
-  // but
-  // ---- with no allocation in between.
+  // ---- The write barrier: after or before storing a reference into an object that is not known to be
+  // ---- new, but with no allocation in between.
 
   // For a field of `holder`. For arrays too, if the element is not known.
   void write_barrier(Object* holder) {
@@ -111,6 +109,8 @@ class Heap {
 
   void collect(CollectionKind kind, CollectionReason reason = CollectionReason::kRequested);
   HeapStats stats() const;
+  // How many there have been.
+  std::uint64_t collections() const { return stats_.minor_collections + stats_.full_collections; }
 
   // The types that occupy most, with object counts and bytes, as a few lines of text for an out-of-memory
   // error. Counts what survived the last collection, so it is exact right after an allocation has failed.
@@ -122,9 +122,9 @@ class Heap {
 
   // ---- For the interpreter and the native code generator.
 
-  // The bounds of the current hole. Inlined allocation: if `size` (a multiple of kGranule) fits between
-  // cursor and limit, advance the cursor and write the header; otherwise call allocate_slow. The memory is
-  // zero.
+  // The bounds of the current hole. Inlined allocation: if `size` (a multiple of kGranule) fits
+  // between cursor and limit, advance the cursor and write the header; otherwise call allocate_slow.
+  // The memory is zero.
   AllocationArea* allocation_area() { return &area_; }
   // `size` is a multiple of kGranule.
   Object* allocate_slow(TypeId type, std::size_t size);

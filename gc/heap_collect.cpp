@@ -32,8 +32,8 @@ void Heap::collect(CollectionKind kind, CollectionReason reason) {
   mark(kind);
   const std::size_t limit = options_.limit_bytes;
   blocks_.sweep_thoroughly(limit != 0 && footprint() > limit - limit / 4);
-  // Cleaners and weak references come between marking and sweeping: they look at dead objects that are
-  // intact.
+  // Cleaners and weak references come between marking and sweeping: they look at dead objects
+  // that are intact.
   if (full) {
     weaks_.clear_dead_all(marker_);
     stats_.cleaners_run += cleaners_.run_dead_all(marker_);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Objects over 8 KiB: each its own allocation, with a node in front that holds what blocks keep in side
-// tables.
+// Objects over 8 KiB: each its own allocation, with a node in front that holds what blocks keep
+// in side tables.
 #pragma once
 
 #include <cstddef>

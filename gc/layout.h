@@ -8,8 +8,8 @@
 
 namespace dhpvm::gc {
 
-// Objects are multiples of a granule long and start on one. One mark byte per granule costs 6.25 % of the
-// heap.
+// Objects are multiples of a granule long and start on one. One mark byte per granule costs 6.25 %
+// of the heap.
 constexpr std::size_t kGranule = 16;
 
 // The unit of sweeping and of growth. 64 KiB lets a freshly zeroed block stay in the second-level cache.
@@ -30,9 +30,6 @@ constexpr unsigned size_class_of(std::size_t size) {
   return size <= kMediumThreshold ? 0 : static_cast<unsigned>(std::bit_width((size - 1) / kMediumThreshold));
 }
 static_assert(size_class_of(kMediumThreshold + 1) == 1 && size_class_of(kLargeThreshold) == kSizeClasses - 1);
-
-// The unit in which the kernel hands out transparent huge pages.
-constexpr std::size_t kHugePage = 2 * 1024 * 1024;
 
 // Bytes of reference-array elements that one card of a large array covers (128 slots).
 constexpr std::size_t kCardSize = 1024;

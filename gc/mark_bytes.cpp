@@ -30,8 +30,8 @@ StartsAndEnds gather(const std::uint8_t* marks) {
   return bits;
 }
 #else
-// Moves the top bit of each of eight bytes into one byte; the partial products never overlap, so nothing
-// carries.
+// Moves the top bit of each of eight bytes into one byte; the partial products never overlap,
+// so nothing carries.
 std::uint64_t top_bits(std::uint64_t bytes) {
   return (((bytes >> 7) & 0x0101010101010101u) * 0x0102040810204080u) >> 56;
 }
@@ -52,9 +52,9 @@ StartsAndEnds gather(const std::uint8_t* marks) {
 }  // namespace
 
 // An object from granule s to granule e covers the bits 2^(e+1) - 2^s. Objects do not overlap, so the
-// coverage of a block, read as one number of 4096 bits, is (ends << 1) - starts. The borrow from word to word
-// is 1 exactly if an object reaches beyond the word; the bit that << moves out of the word only says that it
-// does not.
+// coverage of a block, read as one number of 4096 bits, is (ends << 1) - starts. The borrow from word to
+// word is 1 exactly if an object reaches beyond the word; the bit that << moves out of the word only says
+// that it does not.
 void compute_coverage(const std::uint8_t* marks, Coverage& coverage) {
   std::uint64_t open = 0;
   for (std::size_t word = 0; word < kCoverageWords; ++word) {

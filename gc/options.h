@@ -14,20 +14,20 @@ class Tracer;
 namespace dhpvm::gc {
 
 struct HeapOptions {
-  // Blocks and large objects together may not exceed this many bytes; 0 means only the reservation limits
-  // them.
+  // Blocks and large objects together may not exceed this many bytes; 0 means only the
+  // reservation limits them.
   std::size_t limit_bytes = 0;
 
-  // Bytes allocated between two minor collections. 0 starts at 8 MiB and adapts between 4 and 64 MiB:
-  // survivors of a minor collection count as old at once, so a larger nursery pays whenever many objects
-  // survive.
+  // Bytes allocated between two minor collections. 0 starts at 8 MiB and adapts between 4 and 64
+  // MiB: survivors of a minor collection count as old at once, so a larger nursery pays whenever
+  // many objects survive.
   std::size_t nursery_bytes = 0;
 
   // A full collection starts when the heap has grown by max(32 MiB, growth x live) since the last one.
   double growth = 1.0;
 
-  // Collect before every n-th allocation (1: before each). 0 is off. Every eighth of these is a full
-  // collection.
+  // Collect before every n-th allocation (1: before each). 0 is off. Every eighth of these is
+  // a full collection.
   std::uint32_t stress = 0;
 
   // After each collection compare the marks with an independent marker, check every header and reference,

@@ -15,8 +15,8 @@ class PauseHistogram {
   std::uint64_t count() const { return count_; }
   std::uint64_t total_ns() const { return total_ns_; }
   std::uint64_t max_ns() const { return max_ns_; }
-  // The duration that `fraction` (0 to 1) of the pauses do not exceed; 0 without pauses. Never above
-  // max_ns().
+  // The duration that `fraction` (0 to 1) of the pauses do not exceed; 0 without pauses.
+  // Never above max_ns().
   std::uint64_t percentile_ns(double fraction) const;
 
  private:

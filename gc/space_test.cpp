@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How much memory the heap occupies for what it holds. All of this is deterministic: no timing decides
-// anything.
+// How much memory the heap occupies for what it holds. All of this is deterministic: no
+// timing decides anything.
 #include <random>
 
 #include "gc/test_types.h"

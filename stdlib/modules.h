@@ -6,7 +6,7 @@
 #include <span>
 #include <string_view>
 
-#include "compiler/builtin_module.h"
+#include "compiler/text/builtin_module.h"
 
 namespace dhpvm::stdlib {
 

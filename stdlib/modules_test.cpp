@@ -3,9 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include "compiler/diagnostics.h"
-#include "compiler/imports.h"
-#include "compiler/source.h"
+#include "compiler/parse/imports.h"
+#include "compiler/text/diagnostics.h"
+#include "compiler/text/source.h"
 
 namespace dhpvm::stdlib {
 namespace {

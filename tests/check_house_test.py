@@ -21,9 +21,10 @@ class HouseTest(unittest.TestCase):
         file = self.root / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)
-        readme = self.root / Path(path).parts[0] / "README.md"
-        if not readme.exists() and len(Path(path).parts) > 1:
-            readme.write_text("# room\n\nwhat it is\n")
+        for folder in list(Path(path).parents)[:-1]:
+            readme = self.root / folder / "README.md"
+            if not readme.exists():
+                readme.write_text("# room\n\nwhat it is\n")
 
     def problems_of(self, path, include):
         self.write(path, LICENCE + include + "\n")
@@ -44,6 +45,22 @@ class HouseTest(unittest.TestCase):
 
     def test_rooms_below_may_not_look_up(self):
         self.assert_refused("base/a.h", '#  include "vm/engine.h"', "base/ may not include vm/")
+
+    def test_rooms_inside_a_room_have_arrows_of_their_own(self):
+        self.assert_allowed("compiler/compiler.cpp", '#include "compiler/parse/ast.h"')
+        self.assert_allowed("compiler/check/a.cpp", '#include "compiler/parse/ast.h"')
+        self.assert_allowed("stdlib/a.cpp", '#include "compiler/text/source.h"')
+        refused = "compiler/lower/ may not include compiler/parse/"
+        self.assert_refused("compiler/lower/a.cpp", '#include "compiler/parse/ast.h"', refused)
+        refused = "compiler/hir/ may not include compiler/"
+        self.assert_refused("compiler/hir/a.h", '#include "compiler/compiler.h"', refused)
+
+    def test_a_room_inside_may_stand_above(self):
+        self.assert_allowed("vm/api/a.cpp", '#include "stdlib/modules.h"')
+        self.assert_allowed("vm/api/a.cpp", '#include "vm/isolate.h"')
+        self.assert_refused("vm/a.cpp", '#include "vm/api/state.h"', "vm/ may not include vm/api/")
+        self.assert_refused("vm/a.cpp", '#include "stdlib/modules.h"', "vm/ may not include stdlib/")
+        self.assert_refused("stdlib/a.cpp", '#include "vm/api/state.h"', "stdlib/ may not include vm/api/")
 
     def test_tools_see_the_public_api_alone(self):
         self.assert_allowed("tools/a.cpp", '#include "dhpvm/dhpvm.h"')
@@ -78,6 +95,11 @@ class HouseTest(unittest.TestCase):
         self.write("gc/a.h", LICENCE)
         (self.root / "gc/README.md").unlink()
         self.assertIn("has no README.md", "".join(check_house.check(self.root)))
+
+    def test_so_has_a_room_inside_a_room(self):
+        self.write("compiler/hir/a.h", LICENCE)
+        (self.root / "compiler/hir/README.md").unlink()
+        self.assertIn("compiler/hir/: has no README.md", "".join(check_house.check(self.root)))
 
 
 if __name__ == "__main__":

@@ -12,10 +12,10 @@
 
 #include "base/error.h"
 #include "bytecode/verifier.h"
-#include "compiler/ast_dump.h"
 #include "compiler/compiler.h"
-#include "compiler/diagnostics.h"
-#include "compiler/parser.h"
+#include "compiler/parse/ast_dump.h"
+#include "compiler/parse/parser.h"
+#include "compiler/text/diagnostics.h"
 #include "stdlib/modules.h"
 
 namespace {

@@ -11,8 +11,8 @@
 
 #include "bytecode/disassembler.h"
 #include "bytecode/verifier.h"
-#include "compiler/hir_builder.h"
-#include "compiler/lowering.h"
+#include "compiler/hir/hir_builder.h"
+#include "compiler/lower/lowering.h"
 #include "vm/isolate.h"
 
 namespace dhpvm::compiler::hir {

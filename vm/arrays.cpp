@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Strings, arrays and other objects, made for the program by its own instructions, by natives and by the
-// host.
+// Strings, arrays and other objects, made for the program by its own instructions, by natives and
+// by the host.
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -37,8 +37,8 @@ Result<Extent> measure(const gc::TypeInfo& info, std::span<const std::int64_t> s
                    shape_text(sizes), info.name);
     }
   }
-  // An empty array may have any outer size, but a product that overflows before it meets a zero is still
-  // zero.
+  // An empty array may have any outer size, but a product that overflows before it meets a zero
+  // is still zero.
   if (std::ranges::find(sizes, 0) != sizes.end()) return Extent{0, 0};
   std::uint64_t bytes = info.element_size;
   bool overflow = false;
@@ -67,6 +67,7 @@ Result<gc::String*> Isolate::new_string_of(std::size_t size) {
   if (size > std::numeric_limits<std::uint32_t>::max()) {
     return error(ErrorCode::kNegativeLength, "a string of {} bytes is too long; the longest has 4 GiB", size);
   }
+  context_->bulk_bytes += size;
   if (gc::String* string = heap_->allocate_string(bytecode::kStringType, size)) return string;
   return out_of_memory(fmt::format("a string of {} bytes", size));
 }
@@ -90,6 +91,7 @@ Result<gc::Array*> Isolate::new_array(gc::TypeId type, std::span<const std::int6
     }
   }
   set_dimensions(array, info, sizes);
+  context_->bulk_bytes += extent.bytes;
   return array;
 }
 

@@ -2,17 +2,18 @@
 // One body per instruction (ops/*.inc), two ways to string them together:
 //
 // * clang: each body is a function that ends in a guaranteed tail call to the next one. The state of the
-// machine is
-//   passed as arguments, which the calling convention `preserve_none` keeps in registers. 15 to 40 % faster
-//   than the loop, because the compiler allocates registers per instruction, not for all of them at once.
+//   machine is passed as arguments, which the calling convention `preserve_none` keeps in registers. 15 to
+//   40 % faster than the loop, because the compiler allocates registers per instruction, not for all at once.
 // * other compilers, and sanitizers, which need ordinary stack frames: one loop around one switch.
 //
 // A body may use ctx, pc, p, r, fp (top frame), ticks; the operands A, B, C, BC, X; and must end with one of
-//   NEXT(n)      go on with the instruction n words ahead      JUMP(n)  the same for branches
-//   SLOW(name)   go to SLOW_OP(name), with everything as it is
-//   TRAP(reason) trap                                          EXIT()   leave the interpreter; registers are
-//   saved RESUME()     go on with the saved registers                SAVE()   save them (does not end the
-//   body)
+//   NEXT(n)       go on with the instruction n words ahead
+//   JUMP(n)       the same for branches
+//   SLOW(name)    go to SLOW_OP(name), with everything as it is
+//   TRAP(reason)  trap
+//   EXIT()        leave the interpreter; registers are saved
+//   RESUME()      go on with the saved registers
+//   SAVE()        save them (does not end the body)
 // A MEMORY_OP exists twice: once plain, once with kRaces set, which also tells the race detector.
 #include "vm/interpreter.h"
 
@@ -23,6 +24,8 @@
 #include <type_traits>
 
 #include "bytecode/isa.h"
+#include "vm/compiled.h"
+#include "vm/isolate.h"
 #include "vm/runtime.h"
 #include "vm/trap.h"
 #include "vm/values.h"
@@ -152,6 +155,7 @@ constexpr Handler kHandlers[] = {
 #undef DHPVM_OP
     {&OpExit::run<false>},
     {&OpIterate::run<false>},
+    {&OpEnterNative::run<false>},
 };
 
 template <bool kRaces>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A running program: one linked module with its heap, register stacks, limits and interpreter. Start here.
 //
-// An isolate is used by one thread at a time (interrupt() excepted) and shares nothing mutable with other
-// isolates.
+// An isolate is used by one thread at a time (interrupt() excepted) and shares nothing mutable
+// with other isolates.
 //
 // Objects never move, but live only as long as something refers to them: registers of active calls, argument
 // windows of native calls, Invocation windows, gc::Root handles, other live objects. Functions below that say
@@ -32,6 +32,8 @@ namespace dhpvm::vm {
 struct Context;
 struct Frame;
 class Loan;
+class LoopTier;
+class Tier;
 
 class Isolate final : private gc::RootProvider {
  public:
@@ -53,19 +55,18 @@ class Isolate final : private gc::RootProvider {
   std::optional<std::uint32_t> find_export(std::string_view name) const { return linked_->find_export(name); }
 
   // ---- Calling into the program. Also from native functions: traps of the inner call are returned to the
-  // native, and
-  // ---- become traps of the outer program if it returns them.
+  // ---- native, and become traps of the outer program if it returns them.
 
-  // Calls function `function` with primitives `p` and references `r`, laid out as NativeCall says and as many
-  // as its signature has; results replace them from the front (so both spans must have room for them as
-  // well). The references are rooted by the isolate during the call, not after it. kInvalidArgument for spans
-  // of the wrong size. For many calls of one function, or results that must survive an allocation, use
-  // Invocation.
+  // Calls function `function` with primitives `p` and references `r`, laid out as NativeCall says and as
+  // many as its signature has; results replace them from the front (so both spans must have room for them
+  // as well). The references are rooted by the isolate during the call, not after it. kInvalidArgument
+  // for spans of the wrong size. For many calls of one function, or results that must survive an
+  // allocation, use Invocation.
   Status call(std::uint32_t function, std::span<std::uint64_t> p, std::span<gc::Ref> r);
 
   // Makes the running program trap with kInterrupted at its next back-edge or call; if none runs, the next
   // one started. May be called from any thread and from a signal handler.
-  void interrupt() { interrupted_.store(true, std::memory_order_relaxed); }
+  void interrupt();
 
   // For native functions that wait: kInterrupted or kDeadline if the running program has to stop now.
   Status poll();
@@ -92,16 +93,16 @@ class Isolate final : private gc::RootProvider {
   // An instance of class `type`, zeroed.
   Result<gc::Object*> new_object(gc::TypeId type);
 
-  // Lends `data` (row-major, as many elements as the product of `sizes`) to the program as an array without
-  // copying it. The memory must stay valid until the Loan ends. Stores trap unless `writable`. After the Loan
-  // every access by the program traps with kBorrowEnded. Only arrays of primitives or of structs of
-  // primitives.
+  // Lends `data` (row-major, as many elements as the product of `sizes`) to the program as an array
+  // without copying it. The memory must stay valid until the Loan ends. Stores trap unless `writable`.
+  // After the Loan every access by the program traps with kBorrowEnded. Only arrays of primitives or of
+  // structs of primitives.
   Result<Loan> lend_array(gc::TypeId type, void* data, std::span<const std::int64_t> sizes, bool writable);
 
   // The number of elements of `array` in dimension `dimension` (0 is the outermost).
   std::int64_t dimension(const gc::Array& array, unsigned dimension) const;
-  // Why element `index` of `array` cannot be read (or written): the trap that the program would get. Ok if it
-  // can.
+  // Why element `index` of `array` cannot be read (or written): the trap that the program would get. Ok
+  // if it can.
   Status check_access(const gc::Array& array, std::int64_t index, bool write) const;
   // The same for all elements: what natives ask before they touch array.data.
   Status check_accessible(const gc::Array& array, bool write) const;
@@ -111,8 +112,8 @@ class Isolate final : private gc::RootProvider {
   // The trap for a failed allocation, with the heap's census.
   Error out_of_memory(std::string_view what) const;
 
-  // For whoever embeds the isolate and needs to find their own state in native functions. Not touched
-  // otherwise.
+  // For whoever embeds the isolate and needs to find their own state in native functions.
+  // Not touched otherwise.
   void* host_data() const { return host_data_; }
   void set_host_data(void* data) { host_data_ = data; }
 
@@ -131,6 +132,8 @@ class Isolate final : private gc::RootProvider {
   std::unique_ptr<Context> context_;  // before the heap: its roots are visited until the heap is gone
   std::unique_ptr<offload::BufferPool> pool_;  // likewise: its buffers are closed by the heap's cleaners
   std::unique_ptr<gc::Heap> heap_;
+  std::unique_ptr<Tier> tier_;       // null: everything is interpreted
+  std::unique_ptr<LoopTier> loops_;  // likewise
   std::atomic<bool> interrupted_{false};
   void* host_data_ = nullptr;
 };
@@ -138,8 +141,9 @@ class Isolate final : private gc::RootProvider {
 // One call from C++ into the program, cheap enough to be made millions of times a second:
 //
 //   Invocation call(isolate, function);
-//   call.p()[0] = 42;                    // arguments: primitives in p(), references in r(), as NativeCall
-//   lays them out DHPVM_TRY(call.run()); use(call.p()[0], call.r()[0]);       // results, in the same windows
+//   call.p()[0] = 42;                // arguments: primitives in p(), references in r(), as in NativeCall
+//   DHPVM_TRY(call.run());
+//   use(call.p()[0], call.r()[0]);   // results, in the same windows
 //
 // References in r() are roots for as long as the Invocation lives, before and after run(), so arguments may
 // be allocated straight into it. Invocations of one isolate must be destroyed in reverse order of

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A verified module made ready to run: natives resolved, types described to the collector, dispatch tables
-// built.
+// A verified module made ready to run: natives resolved, types described to the collector,
+// dispatch tables built.
 //
 // Linking is done once; any number of isolates on any threads then share the result. Everything here is
 // immutable after link().
@@ -49,6 +49,8 @@ struct LinkedImport {
   const NativeFunction* function;  // owned by the LinkedModule
   const bytecode::Import* source;
   std::vector<std::uint16_t> not_null;  // the references among the arguments that must not be null
+  std::uint16_t primitives;             // the sizes of the argument windows, results included
+  std::uint16_t references;
 };
 
 // A `parallel for`, with what its execution derives from the kernel function.
@@ -64,9 +66,9 @@ struct LinkedKernel {
 
 class LinkedModule {
  public:
-  // Binds `module`, which must have passed the verifier, to the natives of `natives`; the functions used are
-  // copied. kLink for an import that is not there or has another type: the message names it and shows both
-  // signatures.
+  // Binds `module`, which must have passed the verifier, to the natives of `natives`; the functions used
+  // are copied. kLink for an import that is not there or has another type: the message names it and
+  // shows both signatures.
   static Result<std::shared_ptr<const LinkedModule>> link(std::shared_ptr<const bytecode::Module> module,
                                                           const NativeRegistry& natives);
   LinkedModule(const LinkedModule&) = delete;
@@ -103,8 +105,8 @@ class LinkedModule {
     }
   }
 
-  // Whether an object of the concrete type `type` is an instance of `wanted`, a class, interface or any other
-  // type.
+  // Whether an object of the concrete type `type` is an instance of `wanted`, a class, interface or
+  // any other type.
   bool is_instance(gc::TypeId type, gc::TypeId wanted) const {
     return type == wanted || (is_interface_[wanted] != 0 && find_methods(type, wanted) != nullptr);
   }
@@ -112,7 +114,12 @@ class LinkedModule {
   // The function whose code contains the word at `pc`; null for none.
   const LinkedFunction* function_at(const bytecode::Word* pc) const;
   // The line table's entry for `pc`, an instruction of `function`; null without line table.
-  static const bytecode::Line* line_at(const LinkedFunction& function, const bytecode::Word* pc);
+  const bytecode::Line* line_at(const LinkedFunction& function, const bytecode::Word* pc) const;
+
+  // The bytecode of `function`, which may be an isolate's copy.
+  const bytecode::Word* code_of(const LinkedFunction& function) const {
+    return module_->code.data() + function.source->code_offset;
+  }
 
  private:
   LinkedModule() = default;

@@ -28,9 +28,9 @@ class RaceDetector {
   // Forgets everything: a loop begins or has ended.
   void clear() { elements_.clear(); }
 
-  // Notes that `iteration` accesses the value at `address`. Returns the earlier access of another iteration
-  // that this one conflicts with, if any: reads do not conflict with reads, nor atomic updates with atomic
-  // updates.
+  // Notes that `iteration` accesses the value at `address`. Returns the earlier access of another
+  // iteration that this one conflicts with, if any: reads do not conflict with reads, nor atomic updates
+  // with atomic updates.
   std::optional<Event> note(const void* address, std::uint64_t iteration, Access access,
                             const bytecode::Word* pc);
 

@@ -3,9 +3,11 @@
 //
 //   dhpvm::Engine engine;
 //   engine.define("host.log", [](std::string_view text) { std::clog << text << '\n'; });
-//   auto module = dhpvm::Module::compile(engine, "extern fn log(s: str);  fn twice(x: f64) -> f64 {
-//   log(\"hi\"); return 2 * x; }"); auto isolate = dhpvm::Isolate::create(*module); auto twice =
-//   isolate->function<double(double)>("twice"); dhpvm::Result<double> y = (*twice)(21);
+//   auto module = dhpvm::Module::compile(
+//       engine, R"(extern fn log(s: str);  fn twice(x: f64) -> f64 { log("hi"); return 2 * x; })");
+//   auto isolate = dhpvm::Isolate::create(*module);
+//   auto twice = isolate->function<double(double)>("twice");
+//   dhpvm::Result<double> y = (*twice)(21);
 //
 // (Each of these steps returns a Result or Status, which a real application looks at.)
 #pragma once
@@ -34,12 +36,15 @@ struct EngineOptions {
   // and everything else stays. Set it to false for programs of strangers.
   bool system_access = true;
 
+  // How many threads work on a parallel loop, the calling one included; 0 is one for each core.
+  unsigned threads = 0;
+
   // Collect events (runs, collections) for write_trace. Costs memory for as long as the engine lives.
   bool trace = false;
 };
 
-// A handle: copies refer to the same engine, which lives as long as any handle, module or isolate of it.
-// Thread-safe.
+// A handle: copies refer to the same engine, which lives as long as any handle, module or isolate
+// of it. Thread-safe.
 class DHPVM_API Engine {
  public:
   explicit Engine(EngineOptions options = {});
@@ -76,8 +81,8 @@ class DHPVM_API Engine {
   std::shared_ptr<detail::EngineState> state_;
 };
 
-// The version of the library that runs, which may be a later patch than the DHPVM_VERSION compiled against:
-// "0.1.0".
+// The version of the library that runs, which may be a later patch than the DHPVM_VERSION
+// compiled against: "0.1.0".
 DHPVM_API std::string_view library_version();
 
 }  // namespace dhpvm

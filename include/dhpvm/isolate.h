@@ -28,10 +28,10 @@ namespace dhpvm {
 // handle is gone.
 class DHPVM_API Isolate {
  public:
-  // A fresh heap for `module`; costs some tens of microseconds. The first isolate of a module binds it to the
-  // host functions that are defined then. kLink if the module needs one that is not defined, or with another
-  // signature: the message names it and shows both signatures. kOutOfMemory if the system grants no address
-  // space.
+  // A fresh heap for `module`; costs some tens of microseconds. The first isolate of a module binds it to
+  // the host functions that are defined then. kLink if the module needs one that is not defined, or with
+  // another signature: the message names it and shows both signatures. kOutOfMemory if the system grants
+  // no address space.
   static Result<Isolate> create(const Module& module, const IsolateOptions& options = {});
 
   // Finds an exported function and checks once that Signature fits, as dhpvm/types.h says:

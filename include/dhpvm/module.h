@@ -34,8 +34,8 @@ struct CompileOptions {
 // any threads. Thread-safe. Keeps its engine alive.
 class DHPVM_API Module {
  public:
-  // Source text to module. kCompile: the message holds all diagnostics, several lines with source excerpts
-  // and remedies.
+  // Source text to module. kCompile: the message holds all diagnostics, several lines with source
+  // excerpts and remedies.
   static Result<Module> compile(const Engine& engine, std::string_view source,
                                 const CompileOptions& options = {});
 
@@ -65,8 +65,8 @@ class DHPVM_API Module {
 
   // Whether it has a main function, for Isolate::run_main.
   bool has_main() const;
-  // The functions that a host can call, with their signatures as the language writes them: "dot([f64], [f64])
-  // -> f64".
+  // The functions that a host can call, with their signatures as the language writes them: "dot([f64],
+  // [f64]) -> f64".
   std::vector<std::string> exports() const;
 
   // For the library's own use.

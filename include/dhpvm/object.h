@@ -37,8 +37,8 @@ class DHPVM_API Object {
   // As in the program and its error messages: "Node", "[f64, 2]", "str"; "null" for null.
   std::string type_name() const;
 
-  // The bytes of a str; valid as long as this handle. kBadCast if it is something else, kNullReference if it
-  // is null.
+  // The bytes of a str; valid as long as this handle. kBadCast if it is something else, kNullReference if
+  // it is null.
   Result<std::string_view> text() const;
 
   // The number of elements in each dimension of an array, outermost first. Empty if it is none.

@@ -95,8 +95,8 @@ class [[nodiscard]] Error {
   const std::vector<StackFrame>& frames() const { return frames_; }
   const Error* cause() const { return cause_.get(); }
 
-  // Adds "while ..." context on the way up: the result has this error's code and `message`, and this error as
-  // its cause.
+  // Adds "while ..." context on the way up: the result has this error's code and `message`, and this error
+  // as its cause.
   Error with_context(std::string message) && {
     Error outer(code_, std::move(message));
     outer.frames_ = frames_;

@@ -36,8 +36,8 @@ struct Statistics {
 #undef X
 };
 
-// Calls visit(name, unit, meaning, value) for each counter, in the order of the table; the first three are
-// string views.
+// Calls visit(name, unit, meaning, value) for each counter, in the order of the table; the first three
+// are string views.
 template <typename Visitor>
 void for_each_statistic(const Statistics& statistics, Visitor&& visit) {
 #define X(name, unit, meaning) \

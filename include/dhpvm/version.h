@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The version of the headers an application is compiled with. The build reads it from here: this is its only
-// place.
+// The version of the headers an application is compiled with. The build reads it from here: this is
+// its only place.
 //
 // While the major version is 0, a new minor version may change the API; a new patch version never does.
 #pragma once

@@ -32,8 +32,8 @@ class Buddy {
   std::size_t free_units() const { return free_units_; }
 
  private:
-  // Block i of order o covers units [i << o, (i + 1) << o). Its bit lies at kUnits * 2 - (kUnits * 2 >> o) +
-  // i.
+  // Block i of order o covers units [i << o, (i + 1) << o). Its bit lies at kUnits * 2 - (kUnits * 2 >>
+  // o) + i.
   static constexpr std::size_t bit_of(std::size_t block, unsigned order) {
     return 2 * kUnits - (2 * kUnits >> order) + block;
   }

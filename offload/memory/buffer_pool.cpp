@@ -19,8 +19,8 @@ constexpr std::size_t round_up(std::size_t value, std::size_t unit) {
   return (value + unit - 1) / unit * unit;
 }
 
-// Memory is only reserved until it is touched, so the system would grant far more than it has and kill the
-// process later.
+// Memory is only reserved until it is touched, so the system would grant far more than it has and kill
+// the process later.
 std::size_t physical_memory() {
   return static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
 }
@@ -129,13 +129,15 @@ Result<Buffer*> BufferPool::take_dedicated(std::size_t bytes) {
 std::unique_ptr<Chunk> BufferPool::map_chunk(std::size_t bytes) {
   if (stats_.mapped_bytes + bytes > options_.budget_bytes) shrink_cache(0);
   auto chunk = std::make_unique<Chunk>();
-  chunk->mapping = Mapping(bytes);
+  chunk->mapping = Reservation(bytes, kHugePage);
   if (chunk->mapping.data() == nullptr) {
     shrink_cache(0);
     unmap_idle(Clock::time_point::max(), 0);
-    chunk->mapping = Mapping(bytes);
+    chunk->mapping = Reservation(bytes, kHugePage);
   }
   if (chunk->mapping.data() == nullptr) return nullptr;
+  // Small pages work too, with 512 times the faults and slower registration with a device.
+  chunk->mapping.prefer_huge_pages(0);
   stats_.mapped_bytes += bytes;
   ++stats_.chunks;
   ++stats_.chunks_mapped;

@@ -18,11 +18,10 @@
 namespace dhpvm::offload {
 
 struct BufferPoolOptions {
-  // Buffers, those in quarantine included, may not occupy more. 0: as much as the machine has
-  // memory.
+  // Buffers, those in quarantine included, may not occupy more. 0: as much as the machine has memory.
   std::size_t budget_bytes = 0;
-  // Freed memory of buffers that had a chunk of their own is kept up to this many bytes, for the next of that
-  // size.
+  // Freed memory of buffers that had a chunk of their own is kept up to this many bytes, for the next
+  // of that size.
   std::size_t cache_bytes = std::size_t{256} << 20;
   // An unused chunk goes back to the system after this time; one is always kept.
   std::chrono::milliseconds idle_time = std::chrono::seconds(30);

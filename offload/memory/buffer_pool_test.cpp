@@ -178,8 +178,8 @@ TEST(BufferPool, ReturnsIdleChunksButKeepsOne) {
   EXPECT_EQ(pool.stats().chunks, 0u);
 }
 
-// Threads allocate, write a pattern, hand buffers to each other's "operations", and check that nobody else
-// wrote.
+// Threads allocate, write a pattern, hand buffers to each other's "operations", and check that
+// nobody else wrote.
 TEST(BufferPool, ManyThreads) {
   BufferPool pool({.idle_time = std::chrono::milliseconds(0)});
   constexpr int kThreads = 4;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A host application: it keeps audio samples, and lets a script work on them. docs/embedding.md explains each
-// part.
+// A host application: it keeps audio samples, and lets a script work on them. docs/embedding.md
+// explains each part.
 //
 // usage: embed_sample [SCRIPT]
 #include <dhpvm/dhpvm.h>
@@ -36,8 +36,8 @@ std::vector<float> tone(int count) {
 
 const std::map<std::string, double, std::less<>> kSettings = {{"level", 0.8}};
 
-// What scripts may call. Everything else (the file system apart, through the standard library) is out of
-// their reach.
+// What scripts may call. Everything else (the file system apart, through the standard library) is out
+// of their reach.
 dhpvm::Status define_host_functions(dhpvm::Engine& engine) {
   DHPVM_TRY(engine.define("host.log", [](std::string_view text) {
     std::printf("script says: %.*s\n", static_cast<int>(text.size()), text.data());

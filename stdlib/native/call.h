@@ -16,8 +16,8 @@
 
 namespace dhpvm::stdlib {
 
-// The text of a reference argument that is known to be a str and not null. Valid while it stands in the
-// window.
+// The text of a reference argument that is known to be a str and not null. Valid while it stands
+// in the window.
 inline std::string_view text(const vm::NativeCall& call, unsigned index) {
   return reinterpret_cast<const gc::String*>(call.r[index])->view();
 }
@@ -65,8 +65,8 @@ Status check_elements(vm::NativeCall& call, const gc::Array& array, std::int64_t
 
 // "cannot open 'x.txt': No such file or directory", with the reason from errno.
 Error io_error(std::string_view what, std::string_view path);
-// The same, for a path in the program's text. kIoTrap if it has a zero byte inside, which the system would
-// cut off.
+// The same, for a path in the program's text. kIoTrap if it has a zero byte inside, which the system
+// would cut off.
 Result<std::string> path_argument(const vm::NativeCall& call, unsigned index);
 
 }  // namespace dhpvm::stdlib

@@ -30,8 +30,8 @@ Status image_parse_samples(vm::NativeCall& call) {
       const char* const first = at;
       for (; at != end && *at >= '0' && *at <= '9' && value < kMostSample; ++at)
         value = value * 10 + (*at - '0');
-      if (at == first || value >= kMostSample)
-        break;  // not a number: the caller sees that samples are missing
+      // Not a number: the caller sees that samples are missing.
+      if (at == first || value >= kMostSample) break;
       samples[found++] = value;
     }
   }

@@ -24,8 +24,8 @@ struct Descriptor {
   }
 };
 
-// Not more than `limit` bytes: a device such as /dev/zero has no end, and the program's limits must hold for
-// it, too.
+// Not more than `limit` bytes: a device such as /dev/zero has no end, and the program's limits must hold
+// for it, too.
 Result<std::string> read_whole(const std::string& path, std::size_t limit) {
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (file.number < 0) return io_error("read", path);

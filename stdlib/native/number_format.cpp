@@ -229,8 +229,8 @@ std::string finite_text(double magnitude, const FormatSpec& spec) {
     char buffer[kShortestSize];
     return std::string(shortest(magnitude, buffer));
   }
-  // No type, but a precision: as g, with at least one digit behind the point, and so with an exponent one
-  // digit earlier.
+  // No type, but a precision: as g, with at least one digit behind the point, and so with an exponent
+  // one digit earlier.
   const int digits = std::max(precision, 1);
   std::string text = fixed_text(magnitude, std::chars_format::scientific, digits - 1);
   const int exponent = read_scientific(text).exponent;

@@ -33,9 +33,9 @@ Result<std::string> format_text(std::string_view text, std::string_view spec);
 
 // Room for any result of the two functions below.
 constexpr std::size_t kShortestSize = 40;
-// The shortest text that reads back as the same number, with a point or an exponent so that it is seen to be
-// no integer: 1.0, 0.1, 1e+30, -inf, nan. Writes to `buffer` (kShortestSize bytes) and returns the part it
-// used.
+// The shortest text that reads back as the same number, with a point or an exponent so that it is seen to
+// be no integer: 1.0, 0.1, 1e+30, -inf, nan. Writes to `buffer` (kShortestSize bytes) and returns the
+// part it used.
 std::string_view shortest(double value, char* buffer);
 std::string_view shortest(float value, char* buffer);
 

@@ -23,8 +23,8 @@ int take_base(std::string_view& text) {
   return base;
 }
 
-// Out of range: to the infinite or to 0? from_chars does not say. The power of ten of the first digit that
-// counts does.
+// Out of range: to the infinite or to 0? from_chars does not say. The power of ten of the first digit
+// that counts does.
 double limit_of(std::string_view text) {
   std::int64_t exponent = 0;
   const std::size_t e = text.find_first_of("eE");

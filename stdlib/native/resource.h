@@ -27,8 +27,8 @@ class ResourceObject {
   const void* kind_;
 };
 
-// A new resource of the heap, which may collect. Destroyed with the last reference to it, unless it is
-// released before.
+// A new resource of the heap, which may collect. Destroyed with the last reference to it, unless it
+// is released before.
 Result<gc::Resource*> new_resource(vm::Isolate& isolate, std::unique_ptr<ResourceObject> object);
 
 // The object behind a reference to a resource that is not null. kClosed when it was released, kBadCast when

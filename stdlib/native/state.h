@@ -11,8 +11,8 @@
 
 namespace dhpvm::stdlib {
 
-// The host data of every isolate that links the standard library. Used by one thread at a time, like the
-// isolate.
+// The host data of every isolate that links the standard library. Used by one thread at a time,
+// like the isolate.
 struct NativeState {
   Console console;
   std::optional<std::int32_t> exit_code;  // set by os.exit, which then ends the program with a trap

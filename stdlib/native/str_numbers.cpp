@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Natives of module str: numbers to text and back; and of module csv, which reads numbers inside a larger
-// text.
+// Natives of module str: numbers to text and back; and of module csv, which reads numbers inside
+// a larger text.
 #include <charconv>
 
 #include "stdlib/native/call.h"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Not for applications: how C++ values get into the argument windows of the machine, and out of them.
 //
-// A function's parameters stand in two windows, primitives and references each in order; its results replace
-// them in the same way. What is generated here for a typed function touches the windows directly, so that a
-// call of numbers costs no more than a few stores; everything that needs the heap is a function of the
-// library.
+// A function's parameters stand in two windows, primitives and references each in order; its results
+// replace them in the same way. What is generated here for a typed function touches the windows directly,
+// so that a call of numbers costs no more than a few stores; everything that needs the heap is a function
+// of the library.
 #pragma once
 
 #include <bit>
@@ -51,8 +51,8 @@ DHPVM_API Status put_text(Window& window, unsigned slot, std::string_view text);
 DHPVM_API Status get_text(const Window& window, unsigned slot, std::string_view& text);
 // A new array that is a copy of `count` elements at `data`.
 DHPVM_API Status put_copy(Window& window, unsigned slot, Kind kind, const void* data, std::size_t count);
-// The elements of the array, after checking that all of them can be read (and written, unless the type says
-// otherwise).
+// The elements of the array, after checking that all of them can be read (and written, unless the
+// type says otherwise).
 DHPVM_API Status get_array(const Window& window, unsigned slot, HostType type, ArrayView& view);
 // A C++ object behind the language's `resource`. `tag` is different for each type.
 DHPVM_API Status put_resource(Window& window, unsigned slot, const void* tag, std::shared_ptr<void> object);

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/reservation.h"
+
+#include <sys/mman.h>
+
+#include <cerrno>
+#include <cstdint>
+
+namespace dhpvm {
+
+Reservation::Reservation(std::size_t bytes, std::size_t alignment) {
+  // Map more than needed and cut both ends off: the only way to an alignment above a page.
+  const std::size_t mapped = bytes + alignment;
+  if (mapped < bytes) return;
+  void* start =
+      mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (start == MAP_FAILED) return;
+  auto* const address = static_cast<std::byte*>(start);
+  const std::size_t before = -reinterpret_cast<std::uintptr_t>(start) & (alignment - 1);
+  std::byte* const aligned = address + before;
+  if (before != 0) munmap(start, before);
+  munmap(aligned + bytes, mapped - before - bytes);
+  data_ = aligned;
+  size_ = bytes;
+}
+
+Reservation::~Reservation() {
+  if (data_ != nullptr) munmap(data_, size_);
+}
+
+void Reservation::prefer_huge_pages(std::size_t offset) const {
+  if (offset < size_) madvise(data_ + offset, size_ - offset, MADV_HUGEPAGE);
+}
+
+bool Reservation::populate(std::size_t offset, std::size_t bytes) const {
+#ifdef MADV_POPULATE_WRITE
+  while (madvise(data_ + offset, bytes, MADV_POPULATE_WRITE) != 0) {
+    if (errno == EAGAIN || errno == EINTR) continue;
+    // Kernels before 5.14 do not know the call: the pages come with their first use.
+    return errno == EINVAL;
+  }
+#endif
+  return true;
+}
+
+void Reservation::discard(std::size_t offset, std::size_t bytes) const {
+  madvise(data_ + offset, bytes, MADV_DONTNEED);
+}
+
+}  // namespace dhpvm

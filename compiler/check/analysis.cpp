@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/check/analysis.h"
+
+#include "compiler/check/body.h"
+#include "compiler/check/checker.h"
+#include "compiler/hir/hir_walk.h"
+
+namespace dhpvm::compiler {
+
+Analysis::Analysis(const ast::Program& source, Diagnostics& diagnostics, hir::Program& program)
+    : source_(source), diagnostics_(diagnostics), program_(program) {}
+
+void Analysis::run() {
+  for (const auto& module : source_.modules) {
+    ModuleSymbols& symbols = modules_.emplace_back();
+    symbols.module = module.get();
+    symbols.name = module->path;
+    modules_by_ast_[module.get()] = &symbols;
+  }
+  for (const auto& module : source_.modules) collect(*module);
+  for (ModuleSymbols& symbols : modules_) {
+    if (!symbols.module->is_stdlib) check_declarations(symbols);
+  }
+  if (!modules_.empty()) check_entry(modules_.front());
+  drain();
+  // Purity looks through whole functions: it has nothing to say about wrong ones.
+  if (diagnostics_.has_errors()) return;
+  for (const PendingKernel& kernel : kernels_) {
+    const Origin none;
+    Enter enter(*this, kernel.origin != nullptr ? *kernel.origin : none);
+    check_purity(*this, *kernel.loop);
+    check_conflicts(*this, *kernel.loop);
+  }
+  if (!diagnostics_.has_errors()) drop_unreachable();
+}
+
+Diagnostic& Analysis::report(SourceRange range, std::string message) {
+  if (!reported_.insert({{range.file, range.begin}, message}).second) return swallowed_.emplace_back();
+  Diagnostic& diagnostic = diagnostics_.add(Severity::kError, range, std::move(message));
+  // The chain of a runaway instantiation says the same thing over and over; its ends are enough.
+  constexpr unsigned kShown = 4;
+  unsigned shown = 0;
+  for (const Origin* origin = current_; origin != nullptr; origin = origin->parent) {
+    if (origin->name.empty()) continue;
+    if (++shown > kShown) break;
+    diagnostic.note(origin->range, "in instantiation of {}", origin->name);
+  }
+  return diagnostic;
+}
+
+hir::Position Analysis::position(SourceRange range) const {
+  const LineColumn place = diagnostics_.sources().position(range);
+  return {range.file, place.line, place.column};
+}
+
+hir::Expr* Analysis::make(hir::ExprKind kind, const Type* type, SourceRange range) {
+  hir::Expr& expr = program_.expr_arena.emplace_back();
+  expr.kind = kind;
+  expr.type = type;
+  expr.position = position(range);
+  ranges_[&expr] = range;
+  return &expr;
+}
+
+hir::Stmt* Analysis::make(hir::StmtKind kind, SourceRange range) {
+  hir::Stmt& stmt = program_.stmt_arena.emplace_back();
+  stmt.kind = kind;
+  stmt.position = position(range);
+  ranges_[&stmt] = range;
+  return &stmt;
+}
+
+SourceRange Analysis::range_of(const hir::Expr* expr) const { return ranges_.at(expr); }
+SourceRange Analysis::range_of(const hir::Stmt* stmt) const { return ranges_.at(stmt); }
+
+// Bodies create instances, and instances create bodies: until nothing is left.
+void Analysis::drain() {
+  while (!bodies_.empty() || !incomplete_.empty()) {
+    if (!incomplete_.empty()) {
+      Nominal* nominal = incomplete_.front();
+      incomplete_.pop_front();
+      complete(*nominal);
+      implement_interfaces(*nominal);
+      continue;
+    }
+    FunctionInstance* instance = bodies_.front();
+    bodies_.pop_front();
+    if (instance->state == FunctionInstance::State::kQueued) check_body(*this, *instance);
+  }
+}
+
+// Generic code and modules bring more than a program uses; only what can be called goes on to lowering.
+void Analysis::drop_unreachable() {
+  std::set<const hir::Function*> reached;
+  std::vector<const hir::Function*> open;
+  const auto reach = [&](const hir::Function* function) {
+    if (function != nullptr && reached.insert(function).second) open.push_back(function);
+  };
+  for (const hir::Function* function : program_.functions) {
+    if (function->exported) reach(function);
+  }
+  reach(program_.entry);
+  for (const Nominal& nominal : nominals_) {
+    for (const ImplementationInfo& implementation : nominal.type->implementations) {
+      for (const hir::Function* function : implementation.functions) reach(function);
+    }
+  }
+  while (!open.empty()) {
+    const hir::Function* function = open.back();
+    open.pop_back();
+    hir::walk(
+        function->body,
+        [&](const hir::Expr& expr) {
+          reach(expr.function);
+          return true;
+        },
+        [](const hir::Stmt&) { return true; });
+  }
+  std::erase_if(program_.functions,
+                [&](const hir::Function* function) { return !reached.contains(function); });
+}
+
+std::unique_ptr<hir::Program> check(const ast::Program& source, Diagnostics& diagnostics) {
+  auto program = std::make_unique<hir::Program>();
+  for (std::uint32_t file = 0; file < diagnostics.sources().file_count(); ++file) {
+    program->files.push_back(diagnostics.sources().file(file).name());
+  }
+  Analysis analysis(source, diagnostics, *program);
+  analysis.run();
+  if (diagnostics.has_errors()) return nullptr;
+  return program;
+}
+
+}  // namespace dhpvm::compiler

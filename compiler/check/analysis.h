@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+// The state of one check of a whole program: symbols of every module, instances of generics, the queue of
+// bodies that remain to be checked. BodyChecker (body.h) checks one body and asks here for everything that
+// lies outside it.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "compiler/check/symbols.h"
+#include "compiler/hir/hir.h"
+#include "compiler/parse/ast.h"
+#include "compiler/text/diagnostics.h"
+
+namespace dhpvm::compiler {
+
+class Analysis {
+ public:
+  Analysis(const ast::Program& source, Diagnostics& diagnostics, hir::Program& program);
+
+  // Checks everything; the outcome stands in the program, or in the diagnostics.
+  void run();
+
+  hir::Program& program() { return program_; }
+  TypeTable& types() { return program_.types; }
+  const Type* basic(TypeKind kind) const { return program_.types.basic(kind); }
+  Diagnostics& diagnostics() { return diagnostics_; }
+
+  // Reports an error, with a note for each generic instance that the current body belongs to. A message
+  // already given for this place (in another instance of the same source) is swallowed.
+  template <typename... Args>
+  Diagnostic& error(SourceRange range, fmt::format_string<Args...> format, Args&&... args) {
+    return report(range, fmt::format(format, std::forward<Args>(args)...));
+  }
+  hir::Position position(SourceRange range) const;
+
+  // --- types (resolve.cpp, nominal.cpp)
+  // The type that `syntax` means, or the error type after a diagnostic. A null `syntax` means void.
+  const Type* resolve(const ast::Type* syntax, const TypeContext& context);
+  NominalSymbol* find_type(std::string_view qualifier, std::string_view name, SourceRange range,
+                           const TypeContext& context, bool report_missing);
+  const Type* instantiate(NominalSymbol& symbol, std::vector<const Type*> arguments, SourceRange range);
+  // Null for types that were not declared.
+  Nominal* nominal(const Type* type);
+  // Resolves fields, methods and interfaces of a declared type.
+  void complete(Nominal& nominal);
+  // Primitives, structs and nullables of them: what parallel loops may use as values.
+  bool is_plain(const Type* type);
+  bool implements(const Type* type, const Type* interface);
+  const FieldInfo* find_field(const Type* type, std::string_view name, std::uint32_t& index);
+  std::vector<std::string> names_of_types(const TypeContext& context);
+
+  // --- functions (functions.cpp)
+  FunctionInstance& instantiate(FunctionSymbol& symbol, Nominal* owner, std::vector<const Type*> arguments,
+                                SourceRange range);
+  // The instance's result; infers it from the body where it was not written.
+  const Type* result_of(FunctionInstance& instance, SourceRange range);
+  // The function to call: its body will be checked.
+  hir::Function* use(FunctionInstance& instance);
+  hir::Native* native(const std::string& name, std::vector<const Type*> parameters, const Type* result);
+  hir::Native* native(FunctionInstance& instance);
+  // Checks that `arguments` satisfy the bounds of `parameters`.
+  bool check_bounds(const std::vector<ast::TypeParameter>& parameters,
+                    const std::vector<const Type*>& arguments, const TypeContext& context, SourceRange range);
+
+  // --- constants (constants.cpp)
+  // Null after a diagnostic.
+  const hir::Expr* value_of(ConstantSymbol& constant, SourceRange range);
+  // The value of a constant expression; null when it is none (no diagnostic then).
+  const hir::Expr* evaluate(const hir::Expr& expr);
+  // Checks and evaluates `expr` in `context`; reports when it is not constant.
+  const hir::Expr* constant_expression(const ast::Expr& expr, const TypeContext& context,
+                                       const Type* expected, std::string_view what);
+
+  ModuleSymbols& module(const ast::Module& module) { return *modules_by_ast_.at(&module); }
+  hir::Expr* make(hir::ExprKind kind, const Type* type, SourceRange range);
+  hir::Stmt* make(hir::StmtKind kind, SourceRange range);
+
+  // The instance whose body or signature is being checked.
+  const Origin* current() const { return current_; }
+
+  // Puts `origin` in charge of errors and of instantiation depth for its lifetime.
+  class Enter {
+   public:
+    Enter(Analysis& analysis, const Origin& origin) : analysis_(analysis), previous_(analysis.current_) {
+      analysis.current_ = &origin;
+    }
+    ~Enter() { analysis_.current_ = previous_; }
+    Enter(const Enter&) = delete;
+    Enter& operator=(const Enter&) = delete;
+
+   private:
+    Analysis& analysis_;
+    const Origin* previous_;
+  };
+
+  // Parallel loops whose bodies are to be proven pure when every function is known.
+  struct PendingKernel {
+    hir::Stmt* loop = nullptr;
+    const Origin* origin = nullptr;
+    SourceRange range;
+  };
+  void add_kernel(PendingKernel kernel) { kernels_.push_back(kernel); }
+
+  // Native recursion of the checker: expressions in expressions, and bodies checked while another waits for
+  // the type of their result.
+  static constexpr unsigned kMaxNesting = 1200;
+  unsigned nesting = 0;
+  // Where each HIR node came from, for what is checked after the bodies.
+  SourceRange range_of(const hir::Expr* expr) const;
+  SourceRange range_of(const hir::Stmt* stmt) const;
+
+ private:
+  Diagnostic& report(SourceRange range, std::string message);
+  void collect(const ast::Module& module);
+  void collect_type(ModuleSymbols& symbols, const ast::TypeDecl& declaration);
+  void check_duplicate(std::map<std::string_view, SourceRange>& seen, const ast::Name& name);
+  void check_declarations(ModuleSymbols& symbols);
+  void check_template(const ast::Function& function);
+  void check_entry(ModuleSymbols& root);
+  void complete_fields(Nominal& nominal);
+  void complete_interface(Nominal& nominal);
+  void implement_interfaces(Nominal& nominal);
+  void check_embedding(Nominal& nominal, const Type* field, SourceRange range);
+  void implement(Nominal& nominal, const Type* interface, SourceRange range);
+  std::uint32_t values_in(const Type* type);
+  bool too_deep(const Origin& origin, SourceRange range);
+  Origin make_origin(bool generic, SourceRange range, const std::string& name) const;
+  void drain();
+  void drop_unreachable();
+
+  const ast::Program& source_;
+  Diagnostics& diagnostics_;
+  hir::Program& program_;
+  const Origin* current_ = nullptr;
+
+  std::deque<ModuleSymbols> modules_;
+  std::deque<FunctionSymbol> functions_;
+  std::deque<NominalSymbol> nominal_symbols_;
+  std::deque<ConstantSymbol> constants_;
+  std::map<const ast::Module*, ModuleSymbols*> modules_by_ast_;
+
+  std::uint32_t generic_instances_ = 0;
+  std::deque<Nominal> nominals_;
+  std::map<std::pair<const NominalSymbol*, std::vector<const Type*>>, Nominal*> nominal_cache_;
+  std::map<const Type*, Nominal*> nominal_by_type_;
+  std::deque<FunctionInstance> instances_;
+  std::map<std::pair<const FunctionSymbol*, std::pair<const Nominal*, std::vector<const Type*>>>,
+           FunctionInstance*>
+      instance_cache_;
+  std::deque<FunctionInstance*> bodies_;
+  std::deque<Nominal*> incomplete_;
+  std::map<std::string, hir::Native*> natives_;
+  std::set<std::pair<std::pair<std::uint32_t, std::uint32_t>, std::string>> reported_;
+  std::deque<Diagnostic> swallowed_;
+  std::vector<PendingKernel> kernels_;
+  std::unordered_map<const void*, SourceRange> ranges_;
+};
+
+// Checks that the body of a parallel loop, and every function it calls, is pure (purity.cpp), and looks for
+// provable conflicts between its iterations (conflicts.cpp).
+void check_purity(Analysis& analysis, const hir::Stmt& loop);
+void check_conflicts(Analysis& analysis, const hir::Stmt& loop);
+
+}  // namespace dhpvm::compiler

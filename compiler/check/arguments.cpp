@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which argument goes to which parameter; defaults for those that are not given.
+#include "compiler/check/body.h"
+#include "compiler/text/spelling.h"
+
+namespace dhpvm::compiler {
+
+using hir::ExprKind;
+
+bool BodyChecker::match_arguments(const Callee& callee, const ast::Expr& call,
+                                  std::vector<const ast::Expr*>& matched) {
+  const auto declared = [&](Diagnostic& diagnostic) {
+    if (callee.has_declaration) diagnostic.note(callee.declared, "'{}' is declared here", callee.name);
+  };
+  const std::size_t count = callee.parameters.size();
+  matched.assign(count, nullptr);
+  std::size_t position = 0;
+  for (const ast::Argument& argument : call.arguments) {
+    std::size_t index = count;
+    if (argument.name.empty()) {
+      if (position >= count) {
+        declared(error(argument.value->range, "'{}' takes {} argument{}, not {}", callee.name, count,
+                       count == 1 ? "" : "s", call.arguments.size()));
+        return false;
+      }
+      index = position++;
+    } else {
+      std::vector<std::string_view> names;
+      for (std::size_t i = 0; i < count; ++i) {
+        names.push_back(callee.parameters[i].name);
+        if (callee.parameters[i].name == argument.name.text) index = i;
+      }
+      if (index == count) {
+        Diagnostic& diagnostic =
+            error(argument.name.range, "'{}' has no parameter '{}'", callee.name, argument.name.text);
+        declared(diagnostic);
+        if (std::string_view near = nearest_name(argument.name.text, names); !near.empty()) {
+          diagnostic.help("write `{}: ...`", near);
+        }
+        return false;
+      }
+    }
+    if (matched[index] != nullptr) {
+      error(argument.value->range, "'{}' is given twice", callee.parameters[index].name)
+          .note(matched[index]->range, "first given here");
+      return false;
+    }
+    matched[index] = argument.value;
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    const Callee::Parameter& parameter = callee.parameters[i];
+    if (matched[i] != nullptr || parameter.optional) continue;
+    if (parameter.name.empty()) {
+      declared(error(call.range, "'{}' takes {} argument{}, not {}", callee.name, count,
+                     count == 1 ? "" : "s", call.arguments.size()));
+    } else {
+      Diagnostic& diagnostic = error(call.range, "'{}' is not given to '{}'", parameter.name, callee.name);
+      declared(diagnostic);
+      if (parameter.type != nullptr)
+        diagnostic.help("add `{}: ...`, a '{}'", parameter.name, parameter.type->name);
+    }
+    return false;
+  }
+  return true;
+}
+
+bool BodyChecker::arguments(const Callee& callee, const ast::Expr& call, const std::vector<E>* ready,
+                            std::vector<hir::Stmt*>& before, std::vector<E>& values) {
+  std::vector<const ast::Expr*> matched;
+  if (!match_arguments(callee, call, matched)) {
+    if (ready == nullptr || ready->empty()) check_all(call);
+    return false;
+  }
+  const std::size_t count = callee.parameters.size();
+  values.assign(count, nullptr);
+  // Arguments are evaluated as they are written. Where names reorder them, temporaries keep that order.
+  std::vector<std::size_t> order;
+  bool reordered = false;
+  for (const ast::Argument& argument : call.arguments) {
+    for (std::size_t i = 0; i < count; ++i) {
+      if (matched[i] != argument.value) continue;
+      reordered = reordered || (!order.empty() && i < order.back());
+      order.push_back(i);
+    }
+  }
+  bool good = true;
+  for (std::size_t i : order) {
+    const Callee::Parameter& parameter = callee.parameters[i];
+    const bool checked = ready != nullptr && i < ready->size() && (*ready)[i] != nullptr;
+    E value = checked ? coerce((*ready)[i], parameter.type, matched[i]->range)
+                      : value_as(*matched[i], parameter.type);
+    good = good && !value->type->is(TypeKind::kError) && !parameter.type->is(TypeKind::kError);
+    values[i] = reordered ? stable(value, before) : value;
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    if (values[i] != nullptr) continue;
+    const Callee::Parameter& parameter = callee.parameters[i];
+    if (parameter.fallback != nullptr) {
+      values[i] = fallback_value(*parameter.fallback, parameter.type, callee.fallback_context);
+    } else {
+      values[i] = make(ExprKind::kNull, parameter.type, call.range);
+    }
+    good = good && !values[i]->type->is(TypeKind::kError);
+  }
+  return good;
+}
+
+// A default belongs to the declaration: it sees that module, and nothing of the caller.
+hir::Expr* BodyChecker::fallback_value(const ast::Expr& expr, const Type* type, const TypeContext& context) {
+  Frame isolated;
+  isolated.scopes.emplace_back();
+  isolated.function = frame_->function;
+  Frame* const frame = frame_;
+  Nominal* const self = self_;
+  TypeContext outer = std::move(context_);
+  Flow flow = flow_;
+  frame_ = &isolated;
+  self_ = nullptr;
+  context_ = context;
+  E value = value_as(expr, type);
+  frame_ = frame;
+  self_ = self;
+  context_ = std::move(outer);
+  flow_ = std::move(flow);
+  return value;
+}
+
+void BodyChecker::check_all(const ast::Expr& call) {
+  for (const ast::Argument& argument : call.arguments) {
+    // A closure without known parameter types would only complain about them.
+    if (argument.value->kind != ast::ExprKind::kClosure) expr(*argument.value);
+  }
+}
+
+bool BodyChecker::expect_arguments(const ast::Expr& call, std::size_t least, std::size_t most,
+                                   std::string_view usage) {
+  bool good = call.arguments.size() >= least && call.arguments.size() <= most;
+  for (const ast::Argument& argument : call.arguments) good = good && argument.name.empty();
+  if (good) return true;
+  check_all(call);
+  error(call.range, "wrong arguments").help("write `{}`", usage);
+  return false;
+}
+
+}  // namespace dhpvm::compiler

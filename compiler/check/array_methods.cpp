@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// Methods of arrays: dim, slice, copy, fill, close.
+#include "compiler/check/body.h"
+
+namespace dhpvm::compiler {
+
+using hir::Binary;
+using hir::ExprKind;
+
+hir::Expr* BodyChecker::array_method(E array, const ast::Expr& member, const ast::Expr& call) {
+  const std::string_view name = member.name.text;
+  const Type* type = array->type;
+  const Range range = call.range;
+  if (name == "close") {
+    if (!expect_arguments(call, 0, 0, "close()")) return wrong(range);
+    return make(ExprKind::kArrayClose, basic(TypeKind::kVoid), range, {array});
+  }
+  if (name == "dim") {
+    if (!expect_arguments(call, 1, 1, "dim(0)")) return wrong(range);
+    const ast::Expr& argument = *call.arguments[0].value;
+    const hir::Expr* dimension =
+        analysis_.constant_expression(argument, context_, basic(TypeKind::kI64), "the number of a dimension");
+    if (dimension == nullptr) return wrong(range);
+    if (dimension->integer >= type->rank) {
+      error(argument.range, "a '{}' has {} dimension{}, counted from 0", type->name, type->rank,
+            type->rank == 1 ? "" : "s");
+      return wrong(range);
+    }
+    E made = make(ExprKind::kArrayDim, basic(TypeKind::kI64), range, {array});
+    made->index = static_cast<std::uint32_t>(dimension->integer);
+    return made;
+  }
+  if (name == "copy") {
+    if (!expect_arguments(call, 0, 0, "copy()")) return wrong(range);
+    return array_copy(array, range);
+  }
+  if (name == "fill") {
+    if (!expect_arguments(call, 1, 1, "fill(value)")) return wrong(range);
+    E filler = value_as(*call.arguments[0].value, type->element);
+    if (filler->type->is(TypeKind::kError)) return filler;
+    return array_fill(array, filler, range);
+  }
+  if (name == "slice") {
+    if (!expect_arguments(call, 2, 2, "slice(from, to)")) return wrong(range);
+    E low = index_value(*call.arguments[0].value);
+    E high = index_value(*call.arguments[1].value);
+    if (low->type->is(TypeKind::kError) || high->type->is(TypeKind::kError)) return wrong(range);
+    if (type->rank != 1) {
+      error(range, "only arrays of rank 1 can be sliced, not '{}'", type->name);
+      return wrong(range);
+    }
+    return array_slice(array, low, high, range);
+  }
+  return nullptr;
+}
+
+hir::Expr* BodyChecker::dim_of(E array, std::uint32_t dimension, Range range) {
+  E made = make(ExprKind::kArrayDim, basic(TypeKind::kI64), range, {array});
+  made->index = dimension;
+  return made;
+}
+
+// let part = [T](high - low); copy part, 0, array, low, high - low. A negative length or a range outside of
+// the array traps in these two.
+hir::Expr* BodyChecker::array_slice(E array, E low, E high, Range range) {
+  const Type* i64 = basic(TypeKind::kI64);
+  std::vector<hir::Stmt*> before;
+  array = stable(array, before);
+  low = stable(low, before);
+  E count = stable(binary(Binary::kSub, high, low, range), before);
+  E part = stable(make(ExprKind::kNewArray, array->type, range, {count}), before);
+  before.push_back(evaluate(make(ExprKind::kArrayCopy, basic(TypeKind::kVoid), range,
+                                 {part, integer(0, i64, range), array, low, count})));
+  return in_block(std::move(before), part, range);
+}
+
+hir::Expr* BodyChecker::array_copy(E array, Range range) {
+  const Type* type = array->type;
+  const Type* i64 = basic(TypeKind::kI64);
+  std::vector<hir::Stmt*> before;
+  array = stable(array, before);
+  std::vector<E> sizes;
+  for (std::uint32_t i = 0; i < type->rank; ++i) sizes.push_back(dim_of(array, i, range));
+  E copy = stable(make(ExprKind::kNewArray, type, range, std::move(sizes)), before);
+  E zero = integer(0, i64, range);
+  E count = make(ExprKind::kArrayLength, i64, range, {array});
+  before.push_back(
+      evaluate(make(ExprKind::kArrayCopy, basic(TypeKind::kVoid), range, {copy, zero, array, zero, count})));
+  return in_block(std::move(before), copy, range);
+}
+
+// for i in low..high { body(i) }
+hir::Stmt* BodyChecker::count_loop(E high, Range range, const std::function<Body(E index)>& body) {
+  const Type* i64 = basic(TypeKind::kI64);
+  hir::Stmt* loop = analysis_.make(hir::StmtKind::kForRange, range);
+  loop->local = temporary(i64);
+  loop->value = integer(0, i64, range);
+  loop->limit = high;
+  loop->body = body(read(loop->local, range));
+  return loop;
+}
+
+hir::Expr* BodyChecker::array_fill(E array, E filler, Range range) {
+  const std::uint32_t rank = array->type->rank;
+  const Type* element = array->type->element;
+  std::vector<hir::Stmt*> before;
+  array = stable(array, before);
+  filler = stable(filler, before);
+  std::vector<E> indices{array};
+  const std::function<Body(std::uint32_t)> level = [&](std::uint32_t dimension) -> Body {
+    if (dimension == rank) return {assign(make(ExprKind::kIndex, element, range, indices), filler, range)};
+    return {count_loop(dim_of(array, dimension, range), range, [&](E index) {
+      indices.push_back(index);
+      return level(dimension + 1);
+    })};
+  };
+  for (hir::Stmt* stmt : level(0)) before.push_back(stmt);
+  E made = make(ExprKind::kBlock, basic(TypeKind::kVoid), range);
+  made->statements = std::move(before);
+  return made;
+}
+
+}  // namespace dhpvm::compiler

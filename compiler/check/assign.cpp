@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+// Assignment: what may stand on the left, and `place op= value`.
+#include "compiler/check/body.h"
+
+namespace dhpvm::compiler {
+
+using hir::Binary;
+using hir::ExprKind;
+using hir::StmtKind;
+
+namespace {
+
+bool is_shift(Binary op) { return op == Binary::kShl || op == Binary::kShr; }
+
+}  // namespace
+
+bool BodyChecker::check_assignable(const Variable& variable, Range range) {
+  if (in_kernel() && variable.frame != frame_) {
+    Diagnostic& diagnostic =
+        error(range, "a parallel loop cannot assign '{}', which is declared outside of it", variable.name);
+    diagnostic.note(variable.range, "'{}' is declared here", variable.name);
+    if (variable.type->is_primitive()) {
+      diagnostic.help("combine it with `reduce(+: {})`, or write to an element of an array", variable.name);
+    }
+    return false;
+  }
+  switch (variable.kind) {
+    case VariableKind::kVar: return true;
+    case VariableKind::kLet:
+      error(range, "'{}' cannot be assigned: it is a `let`", variable.name)
+          .note(variable.range, "'{}' is declared here", variable.name)
+          .help("declare it with `var`");
+      return false;
+    case VariableKind::kParameter:
+      error(range, "'{}' cannot be assigned: it is a parameter", variable.name)
+          .note(variable.range, "'{}' is declared here", variable.name)
+          .help("copy it first: `var {} = {};`", variable.name, variable.name);
+      return false;
+    case VariableKind::kLoop:
+      error(range, "'{}' cannot be assigned: it is the variable of a loop", variable.name)
+          .note(variable.range, "'{}' is declared here", variable.name)
+          .help("use a `while` loop with a variable of your own");
+      return false;
+    case VariableKind::kThis: error(range, "`this` cannot be assigned"); return false;
+    case VariableKind::kReduction:
+      error(range, "the reduction variable '{}' can only be updated by its own operation", variable.name)
+          .note(variable.range, "the reduction is declared here");
+      return false;
+  }
+  return false;
+}
+
+// Whether a field of the struct `place` may be assigned: whether what holds the struct can change.
+bool BodyChecker::mutable_root(const hir::Expr& place, Range range) {
+  switch (place.kind) {
+    case ExprKind::kIndex: return true;
+    case ExprKind::kLocal:
+      for (const Variable& variable : variables_) {
+        if (variable.local != place.local) continue;
+        if (variable.kind == VariableKind::kThis) {
+          error(range, "methods of a struct see a copy of it: this assignment would be lost")
+              .help("give back a changed copy, or make '{}' a class", variable.type->name);
+          return false;
+        }
+        return check_assignable(variable, range);
+      }
+      return true;
+    case ExprKind::kField: {
+      const hir::Expr& object = *place.operands[0];
+      if (object.type->is(TypeKind::kStruct)) return mutable_root(object, range);
+      return check_field(object.type, place.index, range);
+    }
+    default:
+      error(range, "this changes a copy, which is lost").help("put it into a variable first: `var x = ...;`");
+      return false;
+  }
+}
+
+bool BodyChecker::check_field(const Type* type, std::uint32_t index, Range range) {
+  const FieldInfo& field = type->fields[index];
+  if (!field.immutable) return true;
+  error(range, "'{}' cannot be assigned: it is a `let` field", field.name)
+      .note(analysis_.nominal(type)->symbol->declaration->fields[index].range, "'{}' is declared here",
+            field.name)
+      .help("set it in `init`, or declare it without `let`");
+  return false;
+}
+
+BodyChecker::Place BodyChecker::place(const ast::Expr& expr, bool updated) {
+  Place place;
+  const Range range = expr.range;
+  switch (expr.kind) {
+    case ast::ExprKind::kError: return place;
+    case ast::ExprKind::kName: {
+      if (expr.name.empty()) return place;
+      Variable* variable = find_variable(expr.name.text);
+      if (variable == nullptr && this_has_field(expr.name.text)) {
+        return field_place(this_value(range), expr.name, range, updated);
+      }
+      if (variable == nullptr) {
+        if (name_expr(expr, nullptr)->type->is(TypeKind::kError)) return place;  // unknown: reported
+        error(range, "'{}' cannot be assigned", expr.name.text);
+        return place;
+      }
+      if (variable->type->is(TypeKind::kError) || !check_assignable(*variable, range)) return place;
+      if (variable->type->is(TypeKind::kFixedArray)) {
+        error(range, "a fixed array cannot be assigned whole")
+            .help("assign its elements: `{}[i] = ...;`", variable->name);
+        return place;
+      }
+      place.variable = see(variable, range);
+      if (place.variable != nullptr) place.expr = read(place.variable->local, range);
+      return place;
+    }
+    case ast::ExprKind::kMember: {
+      if (expr.safe) break;
+      const ast::Expr& object_expr = *expr.operands[0];
+      if (ModuleSymbols* module = module_named(object_expr); module != nullptr) {
+        error(range, "'{}' belongs to a module and cannot be assigned", expr.name.text)
+            .help("modules have functions, types and constants, and no variables");
+        return place;
+      }
+      return field_place(receiver(object_expr), expr.name, range, updated);
+    }
+    case ast::ExprKind::kIndex: {
+      const ast::Expr& array_expr = *expr.operands[0];
+      E array = operand_value(array_expr);
+      if (array->type->is(TypeKind::kStr)) {
+        error(range, "a str cannot be changed").help("build a new one, or use an array of bytes: `[u8]`");
+        return place;
+      }
+      E element = index_of(array, expr);
+      if (element->type->is(TypeKind::kError)) return place;
+      if (element->kind == ExprKind::kFixedIndex && !mutable_root(*array, range)) return place;
+      place.expr = element;
+      return place;
+    }
+    default: break;
+  }
+  if (this->expr(expr)->type->is(TypeKind::kError)) return place;
+  error(range, "this cannot be assigned").help("assign a variable, a field or an element of an array");
+  return place;
+}
+
+BodyChecker::Place BodyChecker::field_place(E object, const ast::Name& name, Range range, bool updated) {
+  Place place;
+  const Type* type = object->type;
+  if (type->is(TypeKind::kError) || name.empty()) return place;
+  std::uint32_t index = 0;
+  if (!(type->is(TypeKind::kStruct) || type->is(TypeKind::kClass)) ||
+      analysis_.find_field(type, name.text, index) == nullptr) {
+    if (type->is(TypeKind::kNullable)) {
+      error(name.range, "this '{}' may be null", type->name).help("test it first: `if x != null`");
+    } else if ((type->is(TypeKind::kArray) || type->is(TypeKind::kFixedArray) || type->is(TypeKind::kStr)) &&
+               name.text == "len") {
+      error(range, "'len' of '{}' cannot be assigned", type->name)
+          .help("make a new array of the length, and copy the elements");
+    } else {
+      report_missing_member(type, name, false);
+    }
+    return place;
+  }
+  if (in_kernel() && type->is(TypeKind::kClass)) {
+    error(range, "a parallel loop cannot assign fields of objects").help("write to an element of an array");
+    return place;
+  }
+  const bool own = in_init_frame() && object->kind == ExprKind::kLocal && object->local->name == "this";
+  if (type->is(TypeKind::kStruct)) {
+    if (!mutable_root(*object, range)) return place;
+    if (!check_field(type, index, range)) return place;
+  } else if (!own && !check_field(type, index, range)) {
+    return place;
+  }
+  if (own && !updated) {
+    place.init_field = index;
+    place.expr = make(ExprKind::kField, type->fields[index].type, range, {object});
+    place.expr->index = index;
+    return place;
+  }
+  place.expr = field(object, index, range);
+  if (place.expr->type->is(TypeKind::kError)) place.expr = nullptr;
+  return place;
+}
+
+void BodyChecker::assign_stmt(const ast::Stmt& stmt, Body& out) {
+  if (reduction_assign(stmt, out)) return;
+  Place target = place(*stmt.place, false);
+  if (target.expr == nullptr) {
+    value(*stmt.value);
+    return;
+  }
+  E given = value(*stmt.value, target.expr->type);
+  const Type* given_type = given->type;
+  given = coerce(given, target.expr->type, stmt.value->range);
+  if (target.variable != nullptr) assigned(target.variable, given_type);
+  if (target.init_field >= 0) flow_.unassigned.erase(static_cast<std::uint32_t>(target.init_field));
+  if (given->type->is(TypeKind::kError)) return;
+  out.push_back(assign(target.expr, given, stmt.range));
+}
+
+// The same place with parts that can be evaluated twice.
+hir::Expr* BodyChecker::stable_place(E place, Body& before) {
+  switch (place->kind) {
+    case ExprKind::kField: {
+      E object = place->operands[0];
+      object = object->type->is(TypeKind::kStruct) ? stable_place(object, before) : stable(object, before);
+      E made = make(ExprKind::kField, place->type, analysis_.range_of(place), {object});
+      made->index = place->index;
+      return made;
+    }
+    case ExprKind::kIndex:
+    case ExprKind::kFixedIndex: {
+      std::vector<E> operands;
+      for (E operand : place->operands) operands.push_back(stable(operand, before));
+      E made = make(place->kind, place->type, analysis_.range_of(place), std::move(operands));
+      made->local = place->local;
+      return made;
+    }
+    default: return place;
+  }
+}
+
+void BodyChecker::update_stmt(const ast::Stmt& stmt, Body& out) {
+  if (reduction_assign(stmt, out)) return;
+  const Binary op = binary_of(stmt.binary);
+  Place target = place(*stmt.place, true);
+  if (target.expr == nullptr) {
+    value(*stmt.value);
+    return;
+  }
+  // A narrowed variable is updated as what it is known to be.
+  E left = target.expr;
+  if (target.variable != nullptr) left = read_variable(target.variable, stmt.place->range);
+  E right = value(*stmt.value, is_shift(op) ? nullptr : left->type);
+  if (right->type->is(TypeKind::kError)) return;
+  if (is_shift(op)) {
+    if (!left->type->is_integer() || !right->type->is_integer()) {
+      error(stmt.range, "shifts are for integers, not '{}' by '{}'", left->type->name, right->type->name);
+      return;
+    }
+  } else {
+    E probe = arithmetic_on(op, left, right, stmt.range, stmt.range);
+    if (probe->type->is(TypeKind::kError)) return;
+  }
+  if (left->type == target.expr->type && !left->type->is(TypeKind::kStr)) {
+    hir::Stmt* made = analysis_.make(StmtKind::kUpdate, stmt.range);
+    made->place = target.expr;
+    made->value = right;
+    made->binary = op;
+    out.push_back(made);
+    return;
+  }
+  Body before;
+  E place = target.expr;
+  if (target.variable == nullptr) left = place = stable_place(place, before);
+  E result = is_shift(op) ? binary(op, left, right, stmt.range)
+                          : arithmetic_on(op, left, right, stmt.range, stmt.range);
+  const Type* result_type = result->type;
+  before.push_back(assign(place, coerce(result, place->type, stmt.range), stmt.range));
+  if (target.variable != nullptr) assigned(target.variable, result_type);
+  hir::Stmt* made = analysis_.make(StmtKind::kBlock, stmt.range);
+  made->body = std::move(before);
+  out.push_back(made);
+}
+
+}  // namespace dhpvm::compiler

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// The built-in functions: print, trap, assert, str, hash.
+#include "compiler/check/body.h"
+
+namespace dhpvm::compiler {
+
+using hir::Binary;
+using hir::ExprKind;
+
+bool BodyChecker::is_builtin(std::string_view name) {
+  return name == "print" || name == "trap" || name == "assert" || name == "str" || name == "hash";
+}
+
+hir::Expr* BodyChecker::call_builtin(std::string_view name, const ast::Expr& call) {
+  if (!call.type_arguments.empty()) error(call.range, "'{}' takes no type arguments", name);
+  if (name == "print") return print_call(call);
+  if (name == "trap") return trap_call(call);
+  if (name == "assert") return assert_call(call);
+  if (name == "str") {
+    if (!expect_arguments(call, 1, 1, "str(x)")) return wrong(call.range);
+    E argument = value(*call.arguments[0].value);
+    return text_of(argument, call.arguments[0].value->range);
+  }
+  if (!expect_arguments(call, 1, 1, "hash(x)")) return wrong(call.range);
+  E argument = value(*call.arguments[0].value);
+  return hash_of(argument, call.arguments[0].value->range);
+}
+
+hir::Expr* BodyChecker::print_call(const ast::Expr& call) {
+  if (!expect_arguments(call, 0, call.arguments.size(), "print(a, b, ...)")) return wrong(call.range);
+  std::vector<E> parts;
+  bool good = true;
+  for (const ast::Argument& argument : call.arguments) {
+    if (!parts.empty()) parts.push_back(string(" ", argument.value->range));
+    parts.push_back(text_of(value(*argument.value), argument.value->range));
+    good = good && !parts.back()->type->is(TypeKind::kError);
+  }
+  if (!good) return wrong(call.range);
+  parts.push_back(string("\n", call.range));
+  return call_native("io.write", {join_text(std::move(parts), call.range)}, basic(TypeKind::kVoid),
+                     call.range);
+}
+
+// A trap is a statement; as an expression it is a block that never ends.
+hir::Expr* BodyChecker::trap_expr(E message, Range range) {
+  hir::Stmt* stmt = analysis_.make(hir::StmtKind::kTrap, range);
+  stmt->value = message;
+  E made = make(ExprKind::kBlock, basic(TypeKind::kVoid), range);
+  made->statements.push_back(stmt);
+  return made;
+}
+
+hir::Expr* BodyChecker::trap_call(const ast::Expr& call) {
+  if (!expect_arguments(call, 1, 1, "trap(\"message\")")) return wrong(call.range);
+  E message = value_as(*call.arguments[0].value, basic(TypeKind::kStr));
+  if (message->type->is(TypeKind::kError)) return message;
+  return trap_expr(message, call.range);
+}
+
+hir::Expr* BodyChecker::assert_call(const ast::Expr& call) {
+  if (!expect_arguments(call, 1, 2, "assert(condition, \"message\")")) return wrong(call.range);
+  Condition test = condition(*call.arguments[0].value);
+  E message = nullptr;
+  if (call.arguments.size() == 2) {
+    const Flow before = flow_;
+    learn(test.when_false);
+    message = value_as(*call.arguments[1].value, basic(TypeKind::kStr));
+    flow_ = before;
+  } else {
+    message = string("assertion failed", call.range);
+  }
+  if (test.value->type->is(TypeKind::kError) || message->type->is(TypeKind::kError)) return wrong(call.range);
+  // What is asserted holds from here on.
+  learn(test.when_true);
+  E nothing = make(ExprKind::kBlock, basic(TypeKind::kVoid), call.range);
+  return make(ExprKind::kConditional, basic(TypeKind::kVoid), call.range,
+              {test.value, nothing, trap_expr(message, call.range)});
+}
+
+hir::Expr* BodyChecker::hash_of(E value, Range range) {
+  const Type* type = value->type;
+  const Type* i64 = basic(TypeKind::kI64);
+  if (type->is(TypeKind::kError) || type == i64) return value;
+  if (type->is_integer() || type->is(TypeKind::kBool)) return make(ExprKind::kConvert, i64, range, {value});
+  if (type->is_float()) {
+    // 0.0 and -0.0 are equal and must hash alike: adding 0.0 turns one into the other.
+    const Type* f64 = basic(TypeKind::kF64);
+    if (type != f64) value = make(ExprKind::kConvert, f64, range, {value});
+    E zero = make(ExprKind::kFloat, f64, range);
+    return make(ExprKind::kBitCast, i64, range, {binary(Binary::kAdd, value, zero, range)});
+  }
+  if (type->is(TypeKind::kStr)) return call_native("str.hash", {value}, i64, range);
+  std::vector<hir::Stmt*> before;
+  if (type->is(TypeKind::kNullable)) {
+    value = stable(value, before);
+    E test = make(ExprKind::kIsNull, basic(TypeKind::kBool), range, {value});
+    E present = hash_of(make(ExprKind::kUnwrap, type->element, range, {value}), range);
+    if (present->type->is(TypeKind::kError)) return present;
+    return in_block(std::move(before),
+                    make(ExprKind::kConditional, i64, range, {test, integer(0, i64, range), present}), range);
+  }
+  if (E made = invoke(value, "hash", {}, range); made != nullptr && made->type == i64) return made;
+  if (type->is(TypeKind::kStruct)) {
+    analysis_.complete(*analysis_.nominal(type));
+    value = stable(value, before);
+    // Fields combine as digits of a number in an odd base, so that their order counts.
+    constexpr std::uint64_t kBase = 0x9e3779b97f4a7c15;
+    E combined = integer(type->fields.size(), i64, range);
+    for (std::uint32_t i = 0; i < type->fields.size(); ++i) {
+      E part = make(ExprKind::kField, type->fields[i].type, range, {value});
+      part->index = i;
+      part = hash_of(part, range);
+      if (part->type->is(TypeKind::kError)) return part;
+      combined = binary(Binary::kAdd, binary(Binary::kMul, combined, integer(kBase, i64, range), range), part,
+                        range);
+    }
+    return in_block(std::move(before), combined, range);
+  }
+  Diagnostic& diagnostic = error(range, "a '{}' cannot be hashed", type->name);
+  if (type->is(TypeKind::kClass) || type->is(TypeKind::kInterface)) {
+    diagnostic.help("add `fn hash() -> i64` to '{}'", type->name);
+  }
+  return wrong(range);
+}
+
+}  // namespace dhpvm::compiler

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+// Implicit conversions (to nullable, to an interface), casts and type tests.
+#include "compiler/check/body.h"
+
+namespace dhpvm::compiler {
+
+using hir::ExprKind;
+
+namespace {
+
+const Type* without_null(const Type* type) { return type->is(TypeKind::kNullable) ? type->element : type; }
+
+bool is_object(const Type* type) { return type->is(TypeKind::kClass) || type->is(TypeKind::kInterface); }
+
+// The source of a short expression, fit for being quoted with something behind it.
+std::string quoted(const Diagnostics& diagnostics, const SourceRange& range) {
+  constexpr std::size_t kLongest = 40;
+  const std::string_view text = diagnostics.sources().text(range);
+  if (text.empty() || text.size() > kLongest || text.find('\n') != std::string_view::npos) return "x";
+  for (char c : text) {
+    if (std::string_view(" +-*/%<>&|^=?").find(c) != std::string_view::npos)
+      return "(" + std::string(text) + ")";
+  }
+  return std::string(text);
+}
+
+}  // namespace
+
+hir::Expr* BodyChecker::operand_value(const ast::Expr& expr, const Type* expected) {
+  E checked = this->expr(expr, expected);
+  if (checked->type->is(TypeKind::kVoid)) {
+    error(expr.range, "this gives no value");
+    return wrong(expr.range);
+  }
+  return checked;
+}
+
+hir::Expr* BodyChecker::value(const ast::Expr& expr, const Type* expected) {
+  E checked = operand_value(expr, expected);
+  if (checked->type->is(TypeKind::kFixedArray)) {
+    error(expr.range,
+          "a fixed array can be indexed and iterated over, and has `.len`; it is no value by itself")
+        .help("use an array: `[{}]({})`", checked->type->element->name, checked->type->count);
+    return wrong(expr.range);
+  }
+  return checked;
+}
+
+hir::Expr* BodyChecker::value_as(const ast::Expr& expr, const Type* target) {
+  return coerce(value(expr, target), target, expr.range);
+}
+
+bool BodyChecker::can_coerce(const Type* from, const Type* to) {
+  if (from == to || from->is(TypeKind::kError) || to->is(TypeKind::kError)) return true;
+  if (from->is(TypeKind::kNull)) return to->is(TypeKind::kNullable);
+  if (to->is(TypeKind::kNullable)) return can_coerce(without_null(from), to->element);
+  return is_object(from) && to->is(TypeKind::kInterface) && analysis_.implements(from, to);
+}
+
+hir::Expr* BodyChecker::coerce(E expr, const Type* target, Range range) {
+  const Type* from = expr->type;
+  if (from == target || from->is(TypeKind::kError) || target->is(TypeKind::kError)) return expr;
+  if (can_coerce(from, target)) {
+    if (from->is(TypeKind::kNull)) return make(ExprKind::kNull, target, range);
+    if (target->is(TypeKind::kNullable)) {
+      if (from->is(TypeKind::kNullable)) return make(ExprKind::kUpcast, target, range, {expr});
+      return make(ExprKind::kWrap, target, range, {coerce(expr, target->element, range)});
+    }
+    return make(ExprKind::kUpcast, target, range, {expr});
+  }
+  const std::string text = quoted(analysis_.diagnostics(), range);
+  if (from->is(TypeKind::kNull)) {
+    error(range, "a '{}' cannot be null", target->name)
+        .help("declare it as `{}`", types().nullable(target)->name);
+    return wrong(range);
+  }
+  Diagnostic& diagnostic = error(range, "'{}' expected, found '{}'", target->name, from->name);
+  const Type* wanted = without_null(target);
+  if (from->is_number() && wanted->is_number()) {
+    diagnostic.help("write `{} as {}`", text, wanted->name);
+  } else if (from->is(TypeKind::kBool) && wanted->is_integer()) {
+    diagnostic.help("write `{} as {}`", text, wanted->name);
+  } else if (wanted->is(TypeKind::kStr) && from->is_primitive()) {
+    diagnostic.help("write `str({})`", text);
+  } else if (from->is(TypeKind::kNullable) && can_coerce(from->element, target)) {
+    diagnostic.help("test it first: `if {} != null`, give another value: `{} ?? ...`, or trap on null: `{}!`",
+                    text, text, text);
+  } else if (is_object(from) && wanted->is(TypeKind::kInterface)) {
+    diagnostic.help("'{}' does not implement '{}'", from->name, wanted->name);
+  } else if (from->is(TypeKind::kInterface) && wanted->is(TypeKind::kClass)) {
+    diagnostic.help("write `{} as {}`, which traps if it is another class", text, wanted->name);
+  }
+  return wrong(range);
+}
+
+// Whether an object seen as `from` can be a `to`. Classes are final: a class is what it declares to be.
+bool BodyChecker::may_be(const Type* from, const Type* to) {
+  if (!is_object(from) || !is_object(to)) return false;
+  if (from->is(TypeKind::kClass)) return analysis_.implements(from, to);
+  return to->is(TypeKind::kInterface) || analysis_.implements(to, from);
+}
+
+hir::Expr* BodyChecker::cast(const ast::Expr& expr) {
+  const bool or_null = expr.kind == ast::ExprKind::kCastOrNull;
+  const Type* target = analysis_.resolve(expr.type, context_);
+  E operand = value(*expr.operands[0], target->is(TypeKind::kU64) ? target : nullptr);
+  const Type* from = operand->type;
+  if (from->is(TypeKind::kError) || target->is(TypeKind::kError)) return wrong(expr.range);
+  if (from == target && !or_null) return operand;
+  if (from->is_primitive() && target->is_primitive() && !or_null) {
+    if (target->is_number()) {
+      return make(ExprKind::kConvert, target, expr.range, {operand});
+    }
+    error(expr.range, "a '{}' cannot be cast to '{}'", from->name, target->name)
+        .help("compare instead: `{} != 0`", quoted(analysis_.diagnostics(), expr.operands[0]->range));
+    return wrong(expr.range);
+  }
+  if (!is_object(without_null(from)) || !is_object(target)) {
+    Diagnostic& diagnostic = error(expr.range, "a '{}' cannot be cast to '{}'", from->name, target->name);
+    if (target->is(TypeKind::kNullable) && is_object(target->element) && is_object(without_null(from))) {
+      diagnostic.help("write `as? {}`, which gives null for another class", target->element->name);
+    } else if (target->is(TypeKind::kStr)) {
+      diagnostic.help("write `str(...)`");
+    } else if (from->is(TypeKind::kNullable) && from->element->is_primitive()) {
+      diagnostic.help("test for null first, or write `!` to trap on null");
+    } else if (or_null && target->is_primitive()) {
+      diagnostic.help("write `as {}`: a cast of numbers never fails", target->name);
+    }
+    return wrong(expr.range);
+  }
+  const Type* object = without_null(from);
+  if (analysis_.implements(object, target) && !or_null && from == object) {
+    return coerce(operand, target, expr.range);
+  }
+  const bool possible = may_be(object, target);
+  if (!possible && context_.bindings.empty()) {
+    error(expr.range, "a '{}' is never a '{}'", object->name, target->name)
+        .help("only a class that implements an interface can be seen as that interface, and back");
+    return wrong(expr.range);
+  }
+  E made = make(or_null ? ExprKind::kCastOrNull : ExprKind::kCast,
+                or_null ? types().nullable(target) : target, expr.range, {operand});
+  made->tested = target;
+  return made;
+}
+
+hir::Expr* BodyChecker::is_type(const ast::Expr& expr, Condition* facts) {
+  const Type* target = analysis_.resolve(expr.type, context_);
+  E operand = value(*expr.operands[0]);
+  if (operand->type->is(TypeKind::kError) || target->is(TypeKind::kError)) return wrong(expr.range);
+  const Type* object = without_null(operand->type);
+  if (!is_object(object) || !is_object(target)) {
+    error(expr.range, "`is` tests objects for a class or interface, not '{}' for '{}'", operand->type->name,
+          target->name);
+    return wrong(expr.range);
+  }
+  const bool possible = may_be(object, target);
+  if (!possible && context_.bindings.empty()) {
+    error(expr.range, "a '{}' is never a '{}'", object->name, target->name);
+    return wrong(expr.range);
+  }
+  E made = make(ExprKind::kIsType, basic(TypeKind::kBool), expr.range, {operand});
+  made->tested = target;
+  if (facts != nullptr) {
+    if (Variable* variable = narrowable(*expr.operands[0]); variable != nullptr) {
+      facts->when_true.push_back({variable, target});
+    }
+  }
+  return made;
+}
+
+}  // namespace dhpvm::compiler

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// Type arguments that are not written, found from the arguments and the expected result.
+//
+// Arguments whose type is certain speak first, then the expected type of the result, then literals (which
+// adapt to what is known by then), and closures last: their parameters take types from what is known, and
+// their bodies say what they give.
+#include "compiler/check/body.h"
+
+namespace dhpvm::compiler {
+
+bool BodyChecker::resolve_all(const std::vector<ast::Type*>& written, std::vector<const Type*>& types) {
+  for (const ast::Type* syntax : written) {
+    types.push_back(analysis_.resolve(syntax, context_));
+    if (types.back()->is(TypeKind::kError)) return false;
+  }
+  return true;
+}
+
+void BodyChecker::bind(Inference& inference, std::size_t index, const Type* type) {
+  inference.arguments[index] = type;
+  inference.context.bindings.emplace_back((*inference.parameters)[index].name.text, type);
+}
+
+namespace {
+
+// The number of the type parameter that `pattern` names, or -1.
+std::ptrdiff_t parameter_index(const ast::Type& pattern, const std::vector<ast::TypeParameter>& parameters) {
+  if (pattern.kind != ast::TypeKind::kNamed || !pattern.qualifier.empty()) return -1;
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    if (parameters[i].name.text == pattern.name.text) return static_cast<std::ptrdiff_t>(i);
+  }
+  return -1;
+}
+
+}  // namespace
+
+bool BodyChecker::mentions_unknown(const ast::Type* pattern, const Inference& inference) {
+  if (pattern == nullptr) return false;
+  if (const std::ptrdiff_t index = parameter_index(*pattern, *inference.parameters); index >= 0) {
+    return inference.arguments[static_cast<std::size_t>(index)] == nullptr;
+  }
+  for (const ast::Type* argument : pattern->arguments) {
+    if (mentions_unknown(argument, inference)) return true;
+  }
+  return mentions_unknown(pattern->element, inference);
+}
+
+void BodyChecker::unify(const ast::Type* pattern, const Type* type, Inference& inference) {
+  if (pattern == nullptr || type == nullptr || type->is(TypeKind::kError) || type->is(TypeKind::kVoid))
+    return;
+  if (const std::ptrdiff_t found = parameter_index(*pattern, *inference.parameters); found >= 0) {
+    const auto index = static_cast<std::size_t>(found);
+    if (inference.arguments[index] == nullptr && !type->is(TypeKind::kNull)) bind(inference, index, type);
+    return;
+  }
+  switch (pattern->kind) {
+    case ast::TypeKind::kArray:
+      if (type->is(TypeKind::kArray)) unify(pattern->element, type->element, inference);
+      return;
+    case ast::TypeKind::kNullable:
+      unify(pattern->element, type->is(TypeKind::kNullable) ? type->element : type, inference);
+      return;
+    case ast::TypeKind::kFunction:
+      if (!type->is(TypeKind::kFunction) || type->parameters.size() != pattern->arguments.size()) return;
+      for (std::size_t i = 0; i < type->parameters.size(); ++i) {
+        unify(pattern->arguments[i], type->parameters[i], inference);
+      }
+      unify(pattern->element, type->result, inference);
+      return;
+    case ast::TypeKind::kNamed: break;
+    default: return;
+  }
+  if (pattern->arguments.empty()) return;
+  if (type->is(TypeKind::kWeak)) {
+    if (pattern->name.text == "Weak") unify(pattern->arguments[0], type->element, inference);
+    return;
+  }
+  Nominal* nominal = analysis_.nominal(type);
+  if (nominal == nullptr) return;
+  NominalSymbol* symbol = analysis_.find_type(pattern->qualifier.text, pattern->name.text, pattern->range,
+                                              inference.context, false);
+  const auto unify_arguments = [&](const Nominal& known) {
+    for (std::size_t i = 0; i < known.arguments.size() && i < pattern->arguments.size(); ++i) {
+      unify(pattern->arguments[i], known.arguments[i], inference);
+    }
+  };
+  if (nominal->symbol == symbol) return unify_arguments(*nominal);
+  analysis_.complete(*nominal);
+  for (const Type* interface : nominal->interfaces) {
+    Nominal* known = analysis_.nominal(interface);
+    if (known->symbol == symbol) return unify_arguments(*known);
+  }
+}
+
+bool BodyChecker::infer(Inference& inference, const Callee& callee,
+                        const std::vector<const ast::Type*>& patterns, const ast::Type* result,
+                        const ast::Expr& call, const Type* expected, std::vector<E>& ready) {
+  std::vector<const ast::Expr*> matched;
+  if (!match_arguments(callee, call, matched)) {
+    check_all(call);
+    return false;
+  }
+  ready.assign(matched.size(), nullptr);
+  bool good = true;
+  const auto known_type = [&](const ast::Type* pattern) -> const Type* {
+    return mentions_unknown(pattern, inference) ? nullptr : analysis_.resolve(pattern, inference.context);
+  };
+  const auto check = [&](std::size_t i) {
+    ready[i] = value(*matched[i], known_type(patterns[i]));
+    good = good && !ready[i]->type->is(TypeKind::kError);
+    unify(patterns[i], ready[i]->type, inference);
+  };
+  const auto is_closure = [](const ast::Expr& expr) { return expr.kind == ast::ExprKind::kClosure; };
+  const auto is_open = [&](const ast::Expr& expr) {
+    return is_flexible(expr) || expr.kind == ast::ExprKind::kNull;
+  };
+  for (std::size_t i = 0; i < matched.size(); ++i) {
+    if (matched[i] != nullptr && !is_open(*matched[i]) && !is_closure(*matched[i])) check(i);
+  }
+  if (expected != nullptr && result != nullptr) {
+    if (expected->is(TypeKind::kNullable) && result->kind != ast::TypeKind::kNullable)
+      expected = expected->element;
+    unify(result, expected, inference);
+  }
+  // Of literals alone, 1.5 decides over 1.
+  for (const bool floats : {true, false}) {
+    for (std::size_t i = 0; i < matched.size(); ++i) {
+      if (matched[i] == nullptr || ready[i] != nullptr || !is_open(*matched[i])) continue;
+      if (has_float_literal(*matched[i]) == floats) check(i);
+    }
+  }
+  for (std::size_t i = 0; i < matched.size(); ++i) {
+    if (matched[i] == nullptr || !is_closure(*matched[i])) continue;
+    std::vector<const Type*> parameters;
+    const Type* gives = nullptr;
+    if (patterns[i]->kind == ast::TypeKind::kFunction) {
+      for (const ast::Type* parameter : patterns[i]->arguments) parameters.push_back(known_type(parameter));
+      gives = known_type(patterns[i]->element);
+      if (patterns[i]->element == nullptr) gives = basic(TypeKind::kVoid);
+    }
+    ready[i] = closure(*matched[i], parameters, gives);
+    good = good && !ready[i]->type->is(TypeKind::kError);
+    unify(patterns[i], ready[i]->type, inference);
+  }
+  if (!good) return false;
+  for (std::size_t i = 0; i < inference.arguments.size(); ++i) {
+    if (inference.arguments[i] != nullptr) continue;
+    const std::string_view name = (*inference.parameters)[i].name.text;
+    error(call.range, "the type argument '{}' of '{}' cannot be inferred", name, callee.name)
+        .note(callee.declared, "'{}' is declared here", callee.name)
+        .help("write it: `{}<...>(...)`", callee.name);
+    return false;
+  }
+  return true;
+}
+
+}  // namespace dhpvm::compiler

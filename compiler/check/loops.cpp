@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+// while, for over ranges, for over collections.
+#include "compiler/check/body.h"
+#include "compiler/check/fold.h"
+
+namespace dhpvm::compiler {
+
+using hir::ExprKind;
+using hir::StmtKind;
+
+// Checks the body of a loop in a scope of its own. Before it, flow_ is what holds at the start of every
+// iteration; after it, flow_ is what holds at its end. `left` collects the flows of `break`.
+void BodyChecker::loop_body(const ast::Stmt& body, Flow& left, Body& out) {
+  left.reachable = false;
+  breaks_.push_back(&left);
+  ++frame_->loops;
+  block(body, out);
+  --frame_->loops;
+  breaks_.pop_back();
+}
+
+void BodyChecker::while_stmt(const ast::Stmt& stmt, Body& out) {
+  NameSet names;
+  collect_assigned(stmt, names);
+  forget_assigned_in(names);
+  Condition test = condition(*stmt.value);
+  const Flow entry = flow_;
+  hir::Stmt* made = analysis_.make(StmtKind::kWhile, stmt.range);
+  made->value = test.value;
+  Flow left;
+  learn(test.when_true);
+  loop_body(*stmt.body[0], left, made->body);
+  flow_ = entry;
+  learn(test.when_false);
+  const bool endless = stmt.value->kind == ast::ExprKind::kBool && stmt.value->integer != 0;
+  if (endless) flow_.reachable = false;
+  flow_ = merge(flow_, left);
+  if (!test.value->type->is(TypeKind::kError)) out.push_back(made);
+}
+
+// The bounds of a range, of one integer type. False after a diagnostic.
+bool BodyChecker::range_bounds(const ast::Expr& low, const ast::Expr& high, E& low_value, E& high_value) {
+  const bool low_open = is_flexible(low);
+  const bool high_open = is_flexible(high);
+  if (low_open && !high_open) {
+    high_value = value(high);
+    low_value = value(low, high_value->type);
+  } else {
+    low_value = value(low);
+    high_value = value(high, low_value->type);
+  }
+  if (low_value->type->is(TypeKind::kError) || high_value->type->is(TypeKind::kError)) return false;
+  for (const auto& [bound, syntax] : {std::pair{low_value, &low}, std::pair{high_value, &high}}) {
+    if (bound->type->is_integer()) continue;
+    Diagnostic& diagnostic =
+        error(syntax->range, "the bounds of a range are integers, not '{}'", bound->type->name);
+    if (bound->type->is_float()) diagnostic.help("convert: `as i64`");
+    return false;
+  }
+  if (low_value->type != high_value->type) {
+    error(high.range, "the range starts as '{}' and ends as '{}'", low_value->type->name,
+          high_value->type->name)
+        .help("convert one of them with `as`");
+    return false;
+  }
+  return true;
+}
+
+void BodyChecker::for_range(const ast::Stmt& stmt, Body& out) {
+  hir::Stmt* made = analysis_.make(StmtKind::kForRange, stmt.range);
+  made->inclusive = stmt.inclusive;
+  bool good = range_bounds(*stmt.value, *stmt.limit, made->value, made->limit);
+  const Type* type = good ? made->value->type : error_type();
+  if (stmt.step != nullptr) {
+    made->step = good ? value_as(*stmt.step, type) : value(*stmt.step);
+    good = good && !made->step->type->is(TypeKind::kError);
+    if (const auto known = good ? fold(*made->step) : std::nullopt; known.has_value()) {
+      if (known->integer == 0) {
+        error(stmt.step->range, "a step of 0 never ends");
+        good = false;
+      }
+      made->step = integer(known->integer, type, stmt.step->range);
+    } else if (good && made->step->kind == ExprKind::kUnary) {
+      error(stmt.step->range, "a negative step must be constant")
+          .help("count upwards and compute the index, or write a `while` loop");
+      good = false;
+    }
+  }
+  NameSet names;
+  collect_assigned(stmt, names);
+  forget_assigned_in(names);
+  const Flow entry = flow_;
+  Flow left;
+  open_scope();
+  made->local = declare(stmt.name, type, VariableKind::kLoop)->local;
+  loop_body(*stmt.body[0], left, made->body);
+  close_scope();
+  flow_ = merge(entry, left);
+  if (good) out.push_back(made);
+}
+
+void BodyChecker::for_each(const ast::Stmt& stmt, Body& out) {
+  E collection = operand_value(*stmt.value);
+  NameSet names;
+  collect_assigned(stmt, names);
+  forget_assigned_in(names);
+  const Flow entry = flow_;
+  Flow left;
+  const Type* i64 = basic(TypeKind::kI64);
+  const Range range = stmt.value->range;
+  Body before;
+  if (collection->kind == ExprKind::kLocal && names.contains(collection->local->name)) {
+    // The loop goes on over what it started with, even when its body assigns the variable.
+    hir::Local* kept = temporary(collection->type);
+    before.push_back(let(kept, collection));
+    collection = read(kept, range);
+  } else if (!collection->type->is(TypeKind::kFixedArray)) {
+    collection = stable(collection, before);
+  }
+
+  open_scope();
+  hir::Local* index = nullptr;
+  if (!stmt.index_name.empty()) {
+    index = declare(stmt.index_name, i64, VariableKind::kLoop)->local;
+  } else {
+    index = temporary(i64);
+  }
+  E element = nullptr;
+  E count = count_of(collection, range);
+  if (count != nullptr) element = element_of(collection, read(index, range), range);
+  if (element == nullptr) {
+    if (!collection->type->is(TypeKind::kError)) {
+      Diagnostic& diagnostic = error(range, "a '{}' cannot be iterated over", collection->type->name);
+      if (collection->type->is_integer()) {
+        diagnostic.help("write a range: `0..n`");
+      } else if (collection->type->is(TypeKind::kNullable)) {
+        diagnostic.help("test it for null first");
+      } else if (collection->type->is(TypeKind::kArray)) {
+        diagnostic.help("iterate over its indices: `for i in 0..a.rows`");
+      } else {
+        diagnostic.help("arrays, str, and classes with `len() -> i64` and `get(i64)` can");
+      }
+    }
+    element = wrong(range);
+  }
+  hir::Stmt* made = analysis_.make(StmtKind::kForRange, stmt.range);
+  made->local = index;
+  made->value = integer(0, i64, range);
+  made->limit = count;
+  open_scope();
+  Variable* item = declare(stmt.name, element->type, VariableKind::kLoop);
+  made->body.push_back(let(item->local, element));
+  loop_body(*stmt.body[0], left, made->body);
+  close_scope();
+  close_scope();
+  flow_ = merge(entry, left);
+  if (element->type->is(TypeKind::kError)) return;
+  if (before.empty()) {
+    out.push_back(made);
+    return;
+  }
+  hir::Stmt* whole = analysis_.make(StmtKind::kBlock, stmt.range);
+  whole->body = std::move(before);
+  whole->body.push_back(made);
+  out.push_back(whole);
+}
+
+// The number of elements that `for` finds in `collection`; null when it cannot be iterated over.
+hir::Expr* BodyChecker::count_of(E collection, Range range) {
+  const Type* i64 = basic(TypeKind::kI64);
+  const Type* type = collection->type;
+  switch (type->kind) {
+    case TypeKind::kArray:
+      return type->rank == 1 ? make(ExprKind::kArrayLength, i64, range, {collection}) : nullptr;
+    case TypeKind::kFixedArray: return integer(type->count, i64, range);
+    case TypeKind::kStr: return make(ExprKind::kStringLength, i64, range, {collection});
+    default: break;
+  }
+  E made = invoke(collection, "len", {}, range);
+  return made != nullptr && made->type == i64 ? made : nullptr;
+}
+
+hir::Expr* BodyChecker::element_of(E collection, E index, Range range) {
+  const Type* type = collection->type;
+  switch (type->kind) {
+    case TypeKind::kArray: return make(ExprKind::kIndex, type->element, range, {collection, index});
+    case TypeKind::kFixedArray: {
+      E made = make(ExprKind::kFixedIndex, type->element, range, {index});
+      made->local = collection->local;
+      return made;
+    }
+    case TypeKind::kStr: return make(ExprKind::kStringByte, basic(TypeKind::kU8), range, {collection, index});
+    default: break;
+  }
+  E made = invoke(collection, "get", {index}, range);
+  return made != nullptr && !made->type->is(TypeKind::kVoid) ? made : nullptr;
+}
+
+}  // namespace dhpvm::compiler

@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: Apache-2.0
+// `a.b` and `a?.b`: fields, properties of arrays and strings, constants of number types, things in modules.
+#include <algorithm>
+#include <limits>
+
+#include "compiler/check/body.h"
+#include "compiler/check/fold.h"
+#include "compiler/text/spelling.h"
+
+namespace dhpvm::compiler {
+
+using hir::ExprKind;
+
+hir::Expr* BodyChecker::member(const ast::Expr& expr, const Type* expected) {
+  const ast::Expr& object_expr = *expr.operands[0];
+  if (expr.safe) return safe_member(expr, nullptr);
+  if (ModuleSymbols* module = module_named(object_expr); module != nullptr) {
+    return module_member(*module, expr, expected);
+  }
+  if (const Type* type = primitive_named(object_expr); type != nullptr) return type_constant(type, expr);
+  if (in_kernel()) {
+    if (E value = hoisted(expr); value != nullptr) return value;
+  }
+  return member_of(receiver(object_expr), expr);
+}
+
+// The object of a member: `this` itself is fine here before all its fields are set.
+hir::Expr* BodyChecker::receiver(const ast::Expr& expr) {
+  return expr.kind == ast::ExprKind::kThis ? this_value(expr.range) : operand_value(expr);
+}
+
+hir::Expr* BodyChecker::module_member(ModuleSymbols& module, const ast::Expr& expr, const Type* expected) {
+  const std::string_view name = expr.name.text;
+  if (auto function = module.functions.find(name); function != module.functions.end()) {
+    return function_value(*function->second, expr, expected);
+  }
+  if (auto constant = module.constants.find(name); constant != module.constants.end()) {
+    return constant_value(*constant->second, expr.range);
+  }
+  report_missing_in_module(module, expr.operands[0]->name.text, expr.name);
+  return wrong(expr.range);
+}
+
+void BodyChecker::report_missing_in_module(ModuleSymbols& module, std::string_view as,
+                                           const ast::Name& name) {
+  if (name.empty()) return;
+  if (module.types.contains(name.text)) {
+    error(name.range, "'{}' is a type, and a value is expected here", name.text)
+        .help("construct one: `{}.{}(...)`", as, name.text);
+    return;
+  }
+  std::vector<std::string_view> names;
+  for (const auto& [known, symbol] : module.functions) names.push_back(known);
+  for (const auto& [known, symbol] : module.constants) names.push_back(known);
+  for (const auto& [known, symbol] : module.types) names.push_back(known);
+  Diagnostic& diagnostic = error(name.range, "module '{}' has no '{}'", as, name.text);
+  if (std::string_view near = nearest_name(name.text, names); !near.empty()) {
+    diagnostic.help("write `{}.{}`", as, near);
+  }
+}
+
+const Type* BodyChecker::primitive_named(const ast::Expr& expr) {
+  if (expr.kind != ast::ExprKind::kName) return nullptr;
+  const std::string_view name = expr.name.text;
+  const Type* type = find_binding(context_.bindings, name);
+  for (TypeKind kind :
+       {TypeKind::kBool, TypeKind::kI8, TypeKind::kU8, TypeKind::kI16, TypeKind::kU16, TypeKind::kI32,
+        TypeKind::kU32, TypeKind::kI64, TypeKind::kU64, TypeKind::kF32, TypeKind::kF64}) {
+    if (type == nullptr && basic(kind)->name == name) type = basic(kind);
+  }
+  if (type == nullptr || find_variable(name) != nullptr) return nullptr;
+  return type;
+}
+
+hir::Expr* BodyChecker::type_constant(const Type* type, const ast::Expr& expr) {
+  const std::string_view name = expr.name.text;
+  if (type->is_integer()) {
+    const bool is_signed = type->is_signed_integer();
+    const std::uint64_t top = std::uint64_t{1} << (bits_of(type) - 1);
+    if (name == "max") return integer(is_signed ? top - 1 : top - 1 + top, type, expr.range);
+    if (name == "min") return integer(is_signed ? top : 0, type, expr.range);
+  }
+  if (type->is_float()) {
+    const bool single = type->is(TypeKind::kF32);
+    E made = make(ExprKind::kFloat, type, expr.range);
+    using Single = std::numeric_limits<float>;
+    using Twice = std::numeric_limits<double>;
+    if (name == "max" || name == "min") {
+      made->number = single ? double{Single::max()} : Twice::max();
+      if (name == "min") made->number = -made->number;
+      return made;
+    }
+    if (name == "epsilon") {
+      made->number = single ? double{Single::epsilon()} : Twice::epsilon();
+      return made;
+    }
+    if (name == "infinity") {
+      made->number = Twice::infinity();
+      return made;
+    }
+    if (name == "nan") {
+      made->number = Twice::quiet_NaN();
+      return made;
+    }
+  }
+  Diagnostic& diagnostic = error(expr.name.range, "'{}' has no constant '{}'", type->name, name);
+  if (type->is_float()) {
+    diagnostic.help("it has `max`, `min`, `epsilon`, `infinity` and `nan`");
+  } else if (type->is_integer()) {
+    diagnostic.help("it has `max` and `min`");
+  }
+  return wrong(expr.range);
+}
+
+hir::Expr* BodyChecker::field(E object, std::uint32_t index, Range range) {
+  if (object->type->is(TypeKind::kError)) return wrong(range);
+  const FieldInfo& info = object->type->fields[index];
+  if (in_init_frame() && object->kind == ExprKind::kLocal && object->local->name == "this" &&
+      flow_.unassigned.contains(index)) {
+    error(range, "'{}' is read before it has a value", info.name)
+        .help("assign it first: `this.{} = ...;`", info.name);
+    return wrong(range);
+  }
+  E made = make(ExprKind::kField, info.type, range, {object});
+  made->index = index;
+  return made;
+}
+
+hir::Expr* BodyChecker::member_of(E object, const ast::Expr& expr) {
+  const Type* type = object->type;
+  const ast::Name& name = expr.name;
+  if (name.empty()) return wrong(expr.range);
+  switch (type->kind) {
+    case TypeKind::kError: return wrong(expr.range);
+    case TypeKind::kStruct:
+    case TypeKind::kClass: {
+      std::uint32_t index = 0;
+      if (analysis_.find_field(type, name.text, index) != nullptr) return field(object, index, expr.range);
+      break;
+    }
+    case TypeKind::kArray:
+    case TypeKind::kFixedArray: {
+      if (E made = array_member(object, expr); made != nullptr) return made;
+      break;
+    }
+    case TypeKind::kStr:
+      if (name.text == "len")
+        return make(ExprKind::kStringLength, basic(TypeKind::kI64), expr.range, {object});
+      break;
+    case TypeKind::kNullable:
+      error(name.range, "this '{}' may be null", type->name)
+          .help("test it first: `if x != null`, or write `?.{}`, or trap on null: `!.{}`", name.text,
+                name.text);
+      return wrong(expr.range);
+    default: break;
+  }
+  report_missing_member(type, name, false);
+  return wrong(expr.range);
+}
+
+hir::Expr* BodyChecker::array_member(E object, const ast::Expr& expr) {
+  const Type* type = object->type;
+  const Type* i64 = basic(TypeKind::kI64);
+  const std::string_view name = expr.name.text;
+  if (type->is(TypeKind::kFixedArray)) {
+    return name == "len" ? integer(type->count, i64, expr.range) : nullptr;
+  }
+  if (name == "len") return make(ExprKind::kArrayLength, i64, expr.range, {object});
+  int dimension = -1;
+  const int rank = static_cast<int>(type->rank);
+  if (name == "cols" && rank >= 2) dimension = rank - 1;
+  if (name == "rows" && rank >= 2) dimension = rank - 2;
+  if (name == "depth" && rank == 3) dimension = 0;
+  if (dimension < 0) return nullptr;
+  E made = make(ExprKind::kArrayDim, i64, expr.range, {object});
+  made->index = static_cast<std::uint32_t>(dimension);
+  return made;
+}
+
+void BodyChecker::report_missing_member(const Type* type, const ast::Name& name, bool called) {
+  if (name.empty()) return;
+  Nominal* nominal = analysis_.nominal(type);
+  std::vector<std::string_view> fields;
+  std::vector<std::string_view> methods;
+  if (nominal != nullptr) {
+    analysis_.complete(*nominal);
+    for (const FieldInfo& field : type->fields) fields.push_back(field.name);
+    for (const auto& [method, symbol] : nominal->symbol->methods) methods.push_back(method);
+  } else if (type->is(TypeKind::kArray)) {
+    fields = {"len"};
+    if (type->rank >= 2) fields.insert(fields.end(), {"rows", "cols"});
+    if (type->rank == 3) fields.push_back("depth");
+    methods = {"dim", "slice", "copy", "fill", "close"};
+  } else if (type->is(TypeKind::kFixedArray) || type->is(TypeKind::kStr)) {
+    fields = {"len"};
+  } else if (type->is(TypeKind::kWeak)) {
+    methods = {"get"};
+  }
+  const auto contains = [&](const std::vector<std::string_view>& list) {
+    return std::find(list.begin(), list.end(), name.text) != list.end();
+  };
+  if (!called && contains(methods)) {
+    error(name.range, "'{}' of '{}' is a method", name.text, type->name)
+        .help("call it: `.{}(...)`", name.text);
+    return;
+  }
+  if (called && contains(fields)) {
+    error(name.range, "'{}' of '{}' is a field and no function", name.text, type->name)
+        .help("remove the parentheses: `.{}`", name.text);
+    return;
+  }
+  Diagnostic& diagnostic =
+      error(name.range, "'{}' has no {} '{}'", type->name, called ? "method" : "field", name.text);
+  std::vector<std::string_view> all = called ? methods : fields;
+  const auto& rest = called ? fields : methods;
+  all.insert(all.end(), rest.begin(), rest.end());
+  if (std::string_view near = nearest_name(name.text, all); !near.empty()) {
+    diagnostic.help("write `.{}`", near);
+  } else if (type->is(TypeKind::kStr)) {
+    diagnostic.help("functions on text are in module `str`: `import str;`, `str.find(s, what)`");
+  } else if (nominal != nullptr) {
+    diagnostic.note(nominal->symbol->declaration->name.range, "'{}' is declared here",
+                    nominal->symbol->name());
+  }
+}
+
+hir::Expr* BodyChecker::safe_member(const ast::Expr& expr, const ast::Expr* call) {
+  E object = value(*expr.operands[0]);
+  const Range range = call != nullptr ? call->range : expr.range;
+  if (object->type->is(TypeKind::kError)) {
+    if (call != nullptr) check_all(*call);
+    return wrong(range);
+  }
+  if (!object->type->is(TypeKind::kNullable)) {
+    if (object->kind != ExprKind::kUnwrap && context_.bindings.empty()) {
+      error(expr.name.range, "a '{}' is never null", object->type->name).help("write `.{}`", expr.name.text);
+    }
+    // Known by narrowing not to be null; the result keeps the type that `?.` gives elsewhere.
+    E result = call != nullptr ? call_method(object, expr, *call, nullptr) : member_of(object, expr);
+    const Type* type = result->type;
+    if (type->is(TypeKind::kError) || type->is(TypeKind::kVoid)) return result;
+    return coerce(result, types().nullable(type), range);
+  }
+  std::vector<hir::Stmt*> before;
+  object = stable(object, before);
+  E present = make(ExprKind::kUnwrap, object->type->element, expr.operands[0]->range, {object});
+  E result = call != nullptr ? call_method(present, expr, *call, nullptr) : member_of(present, expr);
+  if (result->type->is(TypeKind::kError)) return result;
+  E test = make(ExprKind::kIsNull, basic(TypeKind::kBool), range, {object});
+  if (result->type->is(TypeKind::kVoid)) {
+    E nothing = make(ExprKind::kBlock, result->type, range);
+    return in_block(std::move(before),
+                    make(ExprKind::kConditional, result->type, range, {test, nothing, result}), range);
+  }
+  const Type* type = types().nullable(result->type);
+  E null = make(ExprKind::kNull, type, range);
+  return in_block(std::move(before),
+                  make(ExprKind::kConditional, type, range, {test, null, coerce(result, type, range)}),
+                  range);
+}
+
+// `this.data`, `cfg.scale`: the text that identifies the path, and the variable at its root.
+bool BodyChecker::path_of(const ast::Expr& expr, std::string& path, Variable*& root) {
+  switch (expr.kind) {
+    case ast::ExprKind::kThis:
+      root = find_variable("this");
+      path = "this";
+      return root != nullptr;
+    case ast::ExprKind::kName:
+      path = expr.name.text;
+      root = find_variable(expr.name.text);
+      if (root != nullptr) return true;
+      root = find_variable("this");
+      path = "this." + path;
+      return root != nullptr && this_has_field(expr.name.text);
+    case ast::ExprKind::kMember:
+      if (expr.safe || !path_of(*expr.operands[0], path, root)) return false;
+      path += "." + std::string(expr.name.text);
+      return true;
+    default: return false;
+  }
+}
+
+// In a parallel loop, a field path of an object outside is read once before the loop. Null when `expr` is
+// no such path.
+hir::Expr* BodyChecker::hoisted(const ast::Expr& expr) {
+  std::string path;
+  Variable* root = nullptr;
+  if (!path_of(expr, path, root) || root->frame == frame_) return nullptr;
+  if (analysis_.is_plain(root->type) || is_kernel_array(root->type) || root->type->is(TypeKind::kError) ||
+      root->type->is(TypeKind::kFixedArray)) {
+    return nullptr;
+  }
+  if (auto known = frame_->paths.find(path); known != frame_->paths.end()) {
+    return known->second == nullptr ? wrong(expr.range) : read(known->second->local, expr.range);
+  }
+  Frame* const kernel = frame_;
+  frame_ = kernel->outer;
+  E value = this->value(expr);
+  frame_ = kernel;
+  Variable* inner =
+      value->type->is(TypeKind::kError) ? nullptr : capture_in_kernel(*kernel, path, value, expr.range);
+  kernel->paths[path] = inner;
+  return inner == nullptr ? wrong(expr.range) : read(inner->local, expr.range);
+}
+
+}  // namespace dhpvm::compiler

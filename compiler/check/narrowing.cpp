@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// Conditions and what follows from them: after `x != null`, a variable `x: T?` is a `T` until it is assigned.
+//
+// Only variables that nobody else can change are narrowed: not those that a closure assigns, and, inside a
+// closure, not those that it shares by reference.
+#include "compiler/check/body.h"
+
+namespace dhpvm::compiler {
+
+using hir::ExprKind;
+
+Condition BodyChecker::condition(const ast::Expr& expr) {
+  Condition result;
+  if (expr.kind == ast::ExprKind::kBinary &&
+      (expr.binary == ast::BinaryOp::kAnd || expr.binary == ast::BinaryOp::kOr)) {
+    const bool is_and = expr.binary == ast::BinaryOp::kAnd;
+    Condition left = condition(*expr.operands[0]);
+    const Flow before = flow_;
+    learn(is_and ? left.when_true : left.when_false);
+    Condition right = condition(*expr.operands[1]);
+    flow_ = before;
+    // What both sides say holds together where both are known to hold.
+    auto& both = is_and ? result.when_true : result.when_false;
+    const auto& first = is_and ? left.when_true : left.when_false;
+    const auto& second = is_and ? right.when_true : right.when_false;
+    both = first;
+    both.insert(both.end(), second.begin(), second.end());
+    if (left.value->type->is(TypeKind::kError) || right.value->type->is(TypeKind::kError)) {
+      result.value = wrong(expr.range);
+    } else {
+      result.value = make(is_and ? ExprKind::kAnd : ExprKind::kOr, basic(TypeKind::kBool), expr.range,
+                          {left.value, right.value});
+    }
+    return result;
+  }
+  if (expr.kind == ast::ExprKind::kUnary && expr.unary == ast::UnaryOp::kNot &&
+      expr.operands[0]->kind != ast::ExprKind::kName) {
+    Condition inner = condition(*expr.operands[0]);
+    result.when_true = std::move(inner.when_false);
+    result.when_false = std::move(inner.when_true);
+    result.value = inner.value->type->is(TypeKind::kError) ? inner.value : negate_bool(inner.value);
+    return result;
+  }
+  if (expr.kind == ast::ExprKind::kBinary && expr.binary == ast::BinaryOp::kEq) {
+    result.value = comparison(hir::Binary::kEq, expr, &result);
+  } else if (expr.kind == ast::ExprKind::kBinary && expr.binary == ast::BinaryOp::kNe) {
+    result.value = comparison(hir::Binary::kNe, expr, &result);
+  } else if (expr.kind == ast::ExprKind::kIs) {
+    result.value = is_type(expr, &result);
+  } else {
+    result.value = value(expr);
+    const Type* type = result.value->type;
+    if (!type->is(TypeKind::kBool) && !type->is(TypeKind::kError)) {
+      Diagnostic& diagnostic = error(expr.range, "a condition is a bool, not a '{}'", type->name);
+      if (type->is_number()) diagnostic.help("compare: `!= 0`");
+      if (type->is(TypeKind::kNullable)) diagnostic.help("compare: `!= null`");
+      if (type->is(TypeKind::kStr) || type->is(TypeKind::kArray)) diagnostic.help("compare: `.len != 0`");
+      result.value = wrong(expr.range);
+    }
+  }
+  return result;
+}
+
+void BodyChecker::null_test(const ast::Expr& tested, bool equal, Condition& condition) {
+  Variable* variable = narrowable(tested);
+  if (variable == nullptr) return;
+  const Type* now = narrowed_type(variable);
+  if (now == nullptr) now = variable->type;
+  if (!now->is(TypeKind::kNullable)) return;
+  (equal ? condition.when_false : condition.when_true).push_back({variable, now->element});
+}
+
+Variable* BodyChecker::narrowable(const ast::Expr& expr) {
+  if (expr.kind != ast::ExprKind::kName) return nullptr;
+  Variable* variable = find_variable(expr.name.text);
+  if (variable == nullptr) return nullptr;
+  if (variable->assignable() &&
+      (variable->frame != frame_ || assigned_in_closures_.contains(variable->name))) {
+    return nullptr;
+  }
+  return see(variable, expr.range);
+}
+
+const Type* BodyChecker::narrowed_type(const Variable* variable) const {
+  for (; variable != nullptr; variable = variable->source) {
+    auto known = flow_.narrowed.find(variable);
+    if (known != flow_.narrowed.end()) return known->second;
+    if (variable->assignable()) break;
+  }
+  return nullptr;
+}
+
+hir::Expr* BodyChecker::refine(E value, const Type* narrowed, Range range) {
+  if (value->type == narrowed) return value;
+  if (value->type->is(TypeKind::kNullable) && value->type->element == narrowed) {
+    return make(ExprKind::kUnwrap, narrowed, range, {value});
+  }
+  E made = make(ExprKind::kCast, narrowed, range, {value});
+  made->tested = narrowed;
+  return made;
+}
+
+void BodyChecker::learn(const std::vector<Fact>& facts) {
+  for (const Fact& fact : facts) flow_.narrowed[fact.variable] = fact.type;
+}
+
+void BodyChecker::forget(const Variable* variable) { flow_.narrowed.erase(variable); }
+
+// Before a loop: its body may come back with other values.
+void BodyChecker::forget_assigned_in(const NameSet& names) {
+  std::erase_if(flow_.narrowed, [&](const auto& entry) {
+    return entry.first->assignable() && names.contains(entry.first->name);
+  });
+}
+
+void BodyChecker::assigned(Variable* variable, const Type* value_type) {
+  forget(variable);
+  if (variable->type->is(TypeKind::kNullable) && value_type == variable->type->element &&
+      !(variable->assignable() &&
+        (variable->source != nullptr || assigned_in_closures_.contains(variable->name)))) {
+    flow_.narrowed[variable] = value_type;
+  }
+}
+
+Flow BodyChecker::merge(const Flow& a, const Flow& b) {
+  if (!a.reachable) return b;
+  if (!b.reachable) return a;
+  Flow merged = a;
+  std::erase_if(merged.narrowed, [&](const auto& entry) {
+    auto other = b.narrowed.find(entry.first);
+    return other == b.narrowed.end() || other->second != entry.second;
+  });
+  merged.unassigned.insert(b.unassigned.begin(), b.unassigned.end());
+  return merged;
+}
+
+}  // namespace dhpvm::compiler

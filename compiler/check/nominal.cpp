@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: Apache-2.0
+// Instances of structs, classes and interfaces: their fields, methods and interfaces.
+#include "compiler/check/analysis.h"
+
+namespace dhpvm::compiler {
+
+namespace {
+
+constexpr std::uint32_t kMaxInstantiationDepth = 64;
+// Two instances that each ask for two more make 2^64 of them within that depth.
+constexpr std::uint32_t kMaxGenericInstances = 10000;
+// A struct of two structs of two structs ... flattens to as many values as the machine has bytes.
+constexpr std::uint32_t kMaxStructValues = 512;
+// The name of a runaway type grows exponentially where its depth grows linearly.
+constexpr std::size_t kMaxTypeName = 4000;
+
+TypeKind kind_of(ast::TypeDeclKind kind) {
+  switch (kind) {
+    case ast::TypeDeclKind::kStruct: return TypeKind::kStruct;
+    case ast::TypeDeclKind::kClass: return TypeKind::kClass;
+    case ast::TypeDeclKind::kInterface: break;
+  }
+  return TypeKind::kInterface;
+}
+
+}  // namespace
+
+Origin Analysis::make_origin(bool generic, SourceRange range, const std::string& name) const {
+  Origin origin;
+  if (!generic) return origin;  // its errors are its own: who came first says nothing
+  origin.parent = current_;
+  origin.range = range;
+  origin.name = name;
+  origin.depth = current_ != nullptr ? current_->depth + 1 : 1;
+  return origin;
+}
+
+bool Analysis::too_deep(const Origin& origin, SourceRange range) {
+  if (origin.name.empty()) return false;
+  if (++generic_instances_ > kMaxGenericInstances) {
+    error(range, "the program makes more than {} instances of generics", kMaxGenericInstances)
+        .help("look for a generic that uses itself with more than one set of type arguments");
+    return true;
+  }
+  if (origin.depth <= kMaxInstantiationDepth && origin.name.size() <= kMaxTypeName) return false;
+  constexpr std::size_t kShown = 60;
+  std::string name = origin.name.substr(0, kShown);
+  if (name.size() < origin.name.size()) name += "...";
+  error(range, "generic instances are nested too deeply: '{}'", name)
+      .help("a generic must not use itself with ever larger type arguments");
+  return true;
+}
+
+const Type* Analysis::instantiate(NominalSymbol& symbol, std::vector<const Type*> arguments,
+                                  SourceRange range) {
+  const ast::TypeDecl& declaration = *symbol.declaration;
+  const std::size_t wanted = declaration.type_parameters.size();
+  if (arguments.size() != wanted) {
+    Diagnostic& diagnostic = error(range, "'{}' takes {} type argument{}, not {}", symbol.name(), wanted,
+                                   wanted == 1 ? "" : "s", arguments.size());
+    diagnostic.note(declaration.name.range, "'{}' is declared here", symbol.name());
+    if (arguments.empty()) {
+      std::string list;
+      for (const ast::TypeParameter& parameter : declaration.type_parameters) {
+        list += (list.empty() ? "" : ", ") + std::string(parameter.name.text);
+      }
+      diagnostic.help("write `{}<{}>` with types for {}", symbol.name(), list, list);
+    }
+    return basic(TypeKind::kError);
+  }
+  for (const Type* argument : arguments) {
+    if (argument->is(TypeKind::kError)) return argument;
+  }
+  auto [entry, fresh] = nominal_cache_.try_emplace({&symbol, arguments}, nullptr);
+  if (!fresh) return entry->second != nullptr ? entry->second->type : basic(TypeKind::kError);
+
+  std::string name(symbol.name());
+  if (wanted != 0) {
+    name += "<";
+    for (std::size_t i = 0; i < wanted; ++i) name += (i == 0 ? "" : ", ") + arguments[i]->name;
+    name += ">";
+  }
+  Origin origin = make_origin(wanted != 0, range, name);
+  if (too_deep(origin, range)) return basic(TypeKind::kError);
+
+  Nominal& nominal = nominals_.emplace_back();
+  nominal.symbol = &symbol;
+  nominal.type = types().nominal(kind_of(declaration.kind), name);
+  nominal.context.module = symbol.module;
+  for (std::size_t i = 0; i < wanted; ++i) {
+    nominal.context.bindings.emplace_back(declaration.type_parameters[i].name.text, arguments[i]);
+  }
+  nominal.arguments = std::move(arguments);
+  nominal.origin = std::move(origin);
+  entry->second = &nominal;
+  nominal_by_type_[nominal.type] = &nominal;
+  incomplete_.push_back(&nominal);
+  return nominal.type;
+}
+
+Nominal* Analysis::nominal(const Type* type) {
+  auto entry = nominal_by_type_.find(type);
+  return entry == nominal_by_type_.end() ? nullptr : entry->second;
+}
+
+bool Analysis::check_bounds(const std::vector<ast::TypeParameter>& parameters,
+                            const std::vector<const Type*>& arguments, const TypeContext& context,
+                            SourceRange range) {
+  bool good = true;
+  for (std::size_t i = 0; i < parameters.size() && i < arguments.size(); ++i) {
+    if (parameters[i].bound == nullptr) continue;
+    const Type* bound = resolve(parameters[i].bound, context);
+    if (bound->is(TypeKind::kError) || arguments[i]->is(TypeKind::kError)) continue;
+    if (!bound->is(TypeKind::kInterface)) {
+      error(parameters[i].bound->range, "a bound is an interface, and '{}' is none", bound->name);
+      good = false;
+    } else if (!implements(arguments[i], bound)) {
+      error(range, "'{}' does not implement '{}', the bound of '{}'", arguments[i]->name, bound->name,
+            parameters[i].name.text)
+          .note(parameters[i].name.range, "the bound is declared here")
+          .help("declare `class {} : {}`", arguments[i]->name, bound->name);
+      good = false;
+    }
+  }
+  return good;
+}
+
+void Analysis::complete(Nominal& nominal) {
+  if (nominal.state != Nominal::State::kDeclared) return;
+  nominal.state = Nominal::State::kBusy;
+  Enter enter(*this, nominal.origin);
+  const ast::TypeDecl& declaration = *nominal.symbol->declaration;
+  // Interfaces first: the bounds of what the fields mention may ask for them.
+  for (const ast::Type* syntax : declaration.interfaces) {
+    const Type* interface = resolve(syntax, nominal.context);
+    if (interface->is(TypeKind::kError)) continue;
+    if (!interface->is(TypeKind::kInterface)) {
+      error(syntax->range, "'{}' is no interface", interface->name)
+          .help("classes have no base classes: keep a '{}' in a field instead", interface->name);
+      continue;
+    }
+    nominal.interfaces.push_back(interface);
+  }
+  if (nominal.type->is(TypeKind::kInterface)) {
+    complete_interface(nominal);
+  } else {
+    complete_fields(nominal);
+  }
+  check_bounds(declaration.type_parameters, nominal.arguments, nominal.context,
+               nominal.origin.name.empty() ? declaration.name.range : nominal.origin.range);
+  nominal.state = Nominal::State::kComplete;
+}
+
+void Analysis::complete_fields(Nominal& nominal) {
+  const ast::TypeDecl& declaration = *nominal.symbol->declaration;
+  for (const ast::Field& field : declaration.fields) {
+    const Type* type = resolve(field.type, nominal.context);
+    if (type->is(TypeKind::kFixedArray)) {
+      error(field.type->range, "a field cannot be a fixed array")
+          .help("use an array: `{}: [{}]`", field.name.text, type->element->name);
+      type = basic(TypeKind::kError);
+    }
+    nominal.type->fields.push_back({std::string(field.name.text), type, field.immutable});
+    if (!nominal.type->is(TypeKind::kStruct)) continue;
+    check_embedding(nominal, type, field.range);
+    nominal.values += values_in(nominal.type->fields.back().type);
+    if (nominal.values > kMaxStructValues) {
+      error(field.range, "struct '{}' is too large: it has more than {} values", nominal.type->name,
+            kMaxStructValues)
+          .help("make it a class, or keep parts of it in arrays");
+      nominal.values = 0;
+      nominal.type->fields.back().type = basic(TypeKind::kError);
+    }
+  }
+}
+
+std::uint32_t Analysis::values_in(const Type* type) {
+  if (type->is(TypeKind::kNullable) && !type->is_reference()) return 1 + values_in(type->element);
+  return type->is(TypeKind::kStruct) ? nominal(type)->values : 1;
+}
+
+// A struct that contains itself would be infinitely large. Its fields are complete before it is, so meeting a
+// busy struct means having come from it.
+void Analysis::check_embedding(Nominal& nominal, const Type* field, SourceRange range) {
+  if (field->is(TypeKind::kNullable)) field = field->element;
+  if (!field->is(TypeKind::kStruct)) return;
+  Nominal* inner = this->nominal(field);
+  if (inner->state == Nominal::State::kBusy) {
+    error(range, "struct '{}' contains itself through this field", nominal.type->name)
+        .help("make '{}' a class, or keep an array `[{}]`", inner->type->name, inner->type->name);
+    nominal.type->fields.back().type = basic(TypeKind::kError);
+    return;
+  }
+  complete(*inner);
+}
+
+void Analysis::complete_interface(Nominal& nominal) {
+  for (const ast::Function* method : nominal.symbol->declaration->methods) {
+    if (!method->type_parameters.empty()) {
+      error(method->name.range, "a method of an interface cannot be generic")
+          .help("make the interface generic instead: `interface {}<T>`", nominal.symbol->name());
+    }
+    MethodInfo info;
+    info.name = method->name.text;
+    for (const ast::Parameter& parameter : method->parameters) {
+      info.parameters.push_back(resolve(parameter.type, nominal.context));
+    }
+    info.result = resolve(method->result, nominal.context);
+    nominal.type->methods.push_back(std::move(info));
+  }
+}
+
+bool Analysis::implements(const Type* type, const Type* interface) {
+  if (type == interface) return true;
+  if (!type->is(TypeKind::kClass)) return false;
+  Nominal& cls = *nominal(type);
+  complete(cls);
+  for (const Type* known : cls.interfaces) {
+    if (known == interface) return true;
+  }
+  return false;
+}
+
+const FieldInfo* Analysis::find_field(const Type* type, std::string_view name, std::uint32_t& index) {
+  Nominal* owner = nominal(type);
+  if (owner == nullptr) return nullptr;
+  complete(*owner);
+  for (index = 0; index < type->fields.size(); ++index) {
+    if (type->fields[index].name == name) return &type->fields[index];
+  }
+  return nullptr;
+}
+
+void Analysis::implement_interfaces(Nominal& nominal) {
+  if (!nominal.type->is(TypeKind::kClass)) return;
+  Enter enter(*this, nominal.origin);
+  const std::vector<ast::Type*>& written = nominal.symbol->declaration->interfaces;
+  for (const Type* interface : nominal.interfaces) {
+    SourceRange range = nominal.symbol->declaration->name.range;
+    for (const ast::Type* syntax : written) {
+      if (resolve(syntax, nominal.context) == interface) range = syntax->range;
+    }
+    bool repeated = false;
+    for (const ImplementationInfo& known : nominal.type->implementations) {
+      repeated = repeated || known.interface == interface;
+    }
+    if (repeated) {
+      error(range, "'{}' is named twice", interface->name);
+    } else {
+      implement(nominal, interface, range);
+    }
+  }
+}
+
+void Analysis::implement(Nominal& nominal, const Type* interface, SourceRange range) {
+  Nominal& wanted = *this->nominal(interface);
+  complete(wanted);
+  ImplementationInfo implementation;
+  implementation.interface = interface;
+  for (std::size_t i = 0; i < interface->methods.size(); ++i) {
+    const MethodInfo& method = interface->methods[i];
+    const std::string signature =
+        "fn " + method.name + types().function(method.parameters, method.result)->name.substr(2);
+    const SourceRange declared = wanted.symbol->declaration->methods[i]->name.range;
+    auto found = nominal.symbol->methods.find(method.name);
+    if (found == nominal.symbol->methods.end()) {
+      error(range, "'{}' has no method '{}', which '{}' demands", nominal.type->name, method.name,
+            interface->name)
+          .note(declared, "'{}' is declared here", method.name)
+          .help("add `{}`", signature);
+      continue;
+    }
+    FunctionSymbol& symbol = *found->second;
+    const SourceRange here = symbol.declaration->name.range;
+    if (!symbol.declaration->type_parameters.empty()) {
+      error(here, "'{}' cannot be generic: it implements '{}'", method.name, interface->name);
+      continue;
+    }
+    FunctionInstance& instance = instantiate(symbol, &nominal, {}, here);
+    const Type* result = result_of(instance, here);
+    if (result->is(TypeKind::kError) || method.result->is(TypeKind::kError)) continue;
+    if (instance.parameters != method.parameters || result != method.result) {
+      error(here, "'{}' differs from the method of '{}' that it implements", method.name, interface->name)
+          .note(declared, "'{}' is declared here", method.name)
+          .help("write `{}`", signature);
+      continue;
+    }
+    implementation.functions.push_back(use(instance));
+  }
+  nominal.type->implementations.push_back(std::move(implementation));
+}
+
+bool Analysis::is_plain(const Type* type) {
+  if (type->is_primitive()) return true;
+  if (type->is(TypeKind::kNullable)) return is_plain(type->element);
+  if (!type->is(TypeKind::kStruct)) return false;
+  complete(*nominal(type));
+  for (const FieldInfo& field : type->fields) {
+    if (!is_plain(field.type)) return false;
+  }
+  return true;
+}
+
+}  // namespace dhpvm::compiler

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+// Unary and binary operators.
+#include "compiler/check/body.h"
+
+namespace dhpvm::compiler {
+
+using hir::Binary;
+using hir::ExprKind;
+
+Binary binary_of(ast::BinaryOp op) {
+  switch (op) {
+    case ast::BinaryOp::kMul: return Binary::kMul;
+    case ast::BinaryOp::kDiv: return Binary::kDiv;
+    case ast::BinaryOp::kRem: return Binary::kRem;
+    case ast::BinaryOp::kAdd: return Binary::kAdd;
+    case ast::BinaryOp::kSub: return Binary::kSub;
+    case ast::BinaryOp::kShl: return Binary::kShl;
+    case ast::BinaryOp::kShr: return Binary::kShr;
+    case ast::BinaryOp::kBitAnd: return Binary::kBitAnd;
+    case ast::BinaryOp::kBitXor: return Binary::kBitXor;
+    case ast::BinaryOp::kBitOr: return Binary::kBitOr;
+    case ast::BinaryOp::kEq: return Binary::kEq;
+    case ast::BinaryOp::kNe: return Binary::kNe;
+    case ast::BinaryOp::kLt: return Binary::kLt;
+    case ast::BinaryOp::kLe: return Binary::kLe;
+    case ast::BinaryOp::kGt: return Binary::kGt;
+    default: return Binary::kGe;
+  }
+}
+
+namespace {
+
+bool is_bitwise(Binary op) { return op == Binary::kBitAnd || op == Binary::kBitOr || op == Binary::kBitXor; }
+
+std::string_view spelling(Binary op) {
+  switch (op) {
+    case Binary::kAdd: return "+";
+    case Binary::kSub: return "-";
+    case Binary::kMul: return "*";
+    case Binary::kDiv: return "/";
+    case Binary::kRem: return "%";
+    case Binary::kBitAnd: return "&";
+    case Binary::kBitOr: return "|";
+    case Binary::kBitXor: return "^";
+    case Binary::kShl: return "<<";
+    case Binary::kShr: return ">>";
+    case Binary::kEq: return "==";
+    case Binary::kNe: return "!=";
+    case Binary::kLt: return "<";
+    case Binary::kLe: return "<=";
+    case Binary::kGt: return ">";
+    case Binary::kGe: return ">=";
+    case Binary::kMin: return "min";
+    case Binary::kMax: return "max";
+  }
+  return "?";
+}
+
+// Which of two number types to convert to, as a proposal: the one that loses less.
+const Type* wider(const Type* a, const Type* b) {
+  if (a->is_float() != b->is_float()) return a->is_float() ? a : b;
+  return a->kind > b->kind ? a : b;
+}
+
+}  // namespace
+
+hir::Expr* BodyChecker::unary_expr(const ast::Expr& expr, const Type* expected) {
+  const ast::Expr& inner = *expr.operands[0];
+  if (expr.unary == ast::UnaryOp::kNot) {
+    E operand = value(inner);
+    if (operand->type->is(TypeKind::kError)) return operand;
+    if (!operand->type->is(TypeKind::kBool)) {
+      Diagnostic& diagnostic = error(expr.range, "'!' negates a bool, not a '{}'", operand->type->name);
+      if (operand->type->is_integer()) diagnostic.help("write `~` for the bits, or compare: `== 0`");
+      if (operand->type->is(TypeKind::kNullable)) diagnostic.help("compare: `== null`");
+      return wrong(expr.range);
+    }
+    E made = make(ExprKind::kUnary, operand->type, expr.range, {operand});
+    made->unary = hir::Unary::kNot;
+    return made;
+  }
+  const bool negate = expr.unary == ast::UnaryOp::kNegate;
+  if (negate && inner.kind == ast::ExprKind::kInt) {
+    return int_literal(inner, true, expected);
+  }
+  E operand = value(inner, expected);
+  const Type* type = operand->type;
+  if (type->is(TypeKind::kError)) return operand;
+  if (negate ? !type->is_number() : !type->is_integer()) {
+    Diagnostic& diagnostic =
+        error(expr.range, "'{}' cannot be applied to '{}'", ast::to_string(expr.unary), type->name);
+    if (type->is(TypeKind::kBool)) diagnostic.help("write `!`");
+    return wrong(expr.range);
+  }
+  if (negate && operand->kind == ExprKind::kFloat) {
+    E literal = make(ExprKind::kFloat, type, expr.range);
+    literal->number = -operand->number;
+    return literal;
+  }
+  E made = make(ExprKind::kUnary, type, expr.range, {operand});
+  made->unary = negate ? hir::Unary::kNegate : hir::Unary::kComplement;
+  return made;
+}
+
+hir::Expr* BodyChecker::binary_expr(const ast::Expr& expr, const Type* expected) {
+  switch (expr.binary) {
+    case ast::BinaryOp::kAnd:
+    case ast::BinaryOp::kOr: return condition(expr).value;
+    case ast::BinaryOp::kCoalesce: return coalesce(expr, expected);
+    case ast::BinaryOp::kEq:
+    case ast::BinaryOp::kNe:
+    case ast::BinaryOp::kLt:
+    case ast::BinaryOp::kLe:
+    case ast::BinaryOp::kGt:
+    case ast::BinaryOp::kGe: return comparison(binary_of(expr.binary), expr, nullptr);
+    case ast::BinaryOp::kShl:
+    case ast::BinaryOp::kShr: return shift(binary_of(expr.binary), expr, expected);
+    default: break;
+  }
+  E left = nullptr;
+  E right = nullptr;
+  if (!operands_of(expr, expected, left, right)) return wrong(expr.range);
+  return arithmetic_on(binary_of(expr.binary), left, right, expr.range, expr.operator_range);
+}
+
+// Checks both operands, so that a literal takes the type of the other one. False when one is wrong.
+bool BodyChecker::operands_of(const ast::Expr& expr, const Type* expected, E& left, E& right) {
+  const ast::Expr& a = *expr.operands[0];
+  const ast::Expr& b = *expr.operands[1];
+  const bool flexible_a = is_flexible(a);
+  const bool flexible_b = is_flexible(b);
+  if (expected != nullptr && expected->is(TypeKind::kNullable)) expected = expected->element;
+  if (expected != nullptr && !expected->is_number()) expected = nullptr;
+  if (flexible_a && flexible_b) {
+    const bool any_float = has_float_literal(a) || has_float_literal(b);
+    const Type* hint = expected;
+    if (any_float && (hint == nullptr || !hint->is_float())) hint = basic(TypeKind::kF64);
+    left = value(a, hint);
+    right = value(b, hint);
+  } else if (flexible_a) {
+    right = value(b, expected);
+    left = value(a, right->type);
+  } else {
+    left = value(a, expected);
+    right = value(b, left->type);
+  }
+  return !left->type->is(TypeKind::kError) && !right->type->is(TypeKind::kError);
+}
+
+hir::Expr* BodyChecker::arithmetic_on(Binary op, E left, E right, Range range, Range operator_range) {
+  const Type* a = left->type;
+  const Type* b = right->type;
+  if (a->is(TypeKind::kError) || b->is(TypeKind::kError)) return wrong(range);
+  if (op == Binary::kAdd && a->is(TypeKind::kStr) && b->is(TypeKind::kStr)) {
+    std::vector<E> parts;
+    for (E side : {left, right}) {
+      // `a + b + c` is one concatenation, not two.
+      if (side->kind == ExprKind::kStringConcat) {
+        parts.insert(parts.end(), side->operands.begin(), side->operands.end());
+      } else {
+        parts.push_back(side);
+      }
+    }
+    return make(ExprKind::kStringConcat, a, range, std::move(parts));
+  }
+  if (a == b) {
+    const bool good = is_bitwise(op) ? a->is_integer() || a->is(TypeKind::kBool) : a->is_number();
+    if (good) return binary(op, left, right, range);
+  }
+  Diagnostic& diagnostic =
+      error(operator_range, "'{}' cannot combine '{}' and '{}'", spelling(op), a->name, b->name);
+  if (a->is(TypeKind::kNullable) || b->is(TypeKind::kNullable)) {
+    diagnostic.help("test for null first, give another value with `??`, or trap on null with `!`");
+  } else if (a->is_number() && b->is_number() && a != b) {
+    const Type* target = wider(a, b);
+    diagnostic.help("convert the {} side: `... as {}`", target == a ? "right" : "left", target->name);
+  } else if (op == Binary::kAdd && (a->is(TypeKind::kStr) || b->is(TypeKind::kStr))) {
+    diagnostic.help("write `str(...)` around the other side, or a formatted string: `f\"{{x}}\"`");
+  } else if (a == b && a->is_float()) {
+    diagnostic.help("bits are those of integers: see `math.bits`");
+  }
+  return wrong(range);
+}
+
+hir::Expr* BodyChecker::shift(Binary op, const ast::Expr& expr, const Type* expected) {
+  E left = value(*expr.operands[0], expected);
+  E right = value(*expr.operands[1]);
+  if (left->type->is(TypeKind::kError) || right->type->is(TypeKind::kError)) return wrong(expr.range);
+  if (!left->type->is_integer() || !right->type->is_integer()) {
+    error(expr.operator_range, "'{}' shifts an integer by an integer, not '{}' by '{}'", spelling(op),
+          left->type->name, right->type->name);
+    return wrong(expr.range);
+  }
+  return binary(op, left, right, expr.range);
+}
+
+hir::Expr* BodyChecker::comparison(Binary op, const ast::Expr& expr, Condition* facts) {
+  const bool equality = op == Binary::kEq || op == Binary::kNe;
+  const ast::Expr& a = *expr.operands[0];
+  const ast::Expr& b = *expr.operands[1];
+  if (equality && (a.kind == ast::ExprKind::kNull || b.kind == ast::ExprKind::kNull)) {
+    const ast::Expr& tested = a.kind == ast::ExprKind::kNull ? b : a;
+    E operand = value(tested);
+    if (operand->type->is(TypeKind::kError)) return operand;
+    if (operand->type->is(TypeKind::kNull)) return boolean(op == Binary::kEq, expr.range);
+    if (!operand->type->is(TypeKind::kNullable)) {
+      if (operand->kind != ExprKind::kUnwrap && context_.bindings.empty()) {
+        error(expr.range, "a '{}' is never null", operand->type->name).help("remove the comparison");
+        return wrong(expr.range);
+      }
+      // Known already by narrowing, or a type argument without null: the operand has no effect to keep.
+      std::vector<hir::Stmt*> effects{evaluate(operand)};
+      return in_block(std::move(effects), boolean(op == Binary::kNe, expr.range), expr.range);
+    }
+    if (facts != nullptr) null_test(tested, op == Binary::kEq, *facts);
+    E test = make(ExprKind::kIsNull, basic(TypeKind::kBool), expr.range, {operand});
+    return op == Binary::kEq ? test : negate_bool(test);
+  }
+  E left = nullptr;
+  E right = nullptr;
+  if (!operands_of(expr, nullptr, left, right)) return wrong(expr.range);
+  const Type* type = left->type;
+  if (left->type != right->type) {
+    if (can_coerce(left->type, right->type)) {
+      type = right->type;
+    } else if (!can_coerce(right->type, left->type)) {
+      Diagnostic& diagnostic = error(expr.operator_range, "'{}' cannot compare '{}' and '{}'", spelling(op),
+                                     left->type->name, right->type->name);
+      if (left->type->is_number() && right->type->is_number()) {
+        const Type* target = wider(left->type, right->type);
+        diagnostic.help("convert the {} side: `... as {}`", target == left->type ? "right" : "left",
+                        target->name);
+      }
+      return wrong(expr.range);
+    }
+    left = coerce(left, type, a.range);
+    right = coerce(right, type, b.range);
+  }
+  if (equality) return binary(op, left, right, expr.range);
+  if (type->is(TypeKind::kStr)) {
+    E order = make(ExprKind::kStringCompare, basic(TypeKind::kI32), expr.range, {left, right});
+    return binary(op, order, integer(0, basic(TypeKind::kI32), expr.range), expr.range);
+  }
+  if (!type->is_number()) {
+    Diagnostic& diagnostic = error(expr.operator_range, "'{}' cannot order '{}'", spelling(op), type->name);
+    if (type->is(TypeKind::kNullable)) diagnostic.help("test for null first");
+    return wrong(expr.range);
+  }
+  return binary(op, left, right, expr.range);
+}
+
+hir::Expr* BodyChecker::coalesce(const ast::Expr& expr, const Type* expected) {
+  const Type* hint =
+      expected != nullptr && !expected->is(TypeKind::kNullable) ? types().nullable(expected) : expected;
+  E left = value(*expr.operands[0], hint);
+  if (left->type->is(TypeKind::kError)) {
+    value(*expr.operands[1], expected);
+    return left;
+  }
+  if (!left->type->is(TypeKind::kNullable)) {
+    E right = value(*expr.operands[1], left->type);
+    if (left->kind == ExprKind::kUnwrap || !context_.bindings.empty() || right->type->is(TypeKind::kError)) {
+      return left;
+    }
+    error(expr.operator_range, "the left side of `??` is a '{}', which is never null", left->type->name)
+        .help("remove the `??` and what follows");
+    return wrong(expr.range);
+  }
+  const Type* element = left->type->element;
+  E right = value(*expr.operands[1], element);
+  if (right->type->is(TypeKind::kError)) return right;
+  const Type* type = element;
+  if (!can_coerce(right->type, element) && can_coerce(right->type, left->type)) type = left->type;
+  if (!can_coerce(right->type, type) && can_coerce(element, right->type)) type = right->type;
+  right = coerce(right, type, expr.operands[1]->range);
+  if (right->type->is(TypeKind::kError)) return right;
+  std::vector<hir::Stmt*> before;
+  left = stable(left, before);
+  E test = make(ExprKind::kIsNull, basic(TypeKind::kBool), expr.range, {left});
+  E present = make(ExprKind::kUnwrap, element, expr.range, {left});
+  present = coerce(present, type, expr.operands[0]->range);
+  return in_block(std::move(before), make(ExprKind::kConditional, type, expr.range, {test, right, present}),
+                  expr.range);
+}
+
+}  // namespace dhpvm::compiler

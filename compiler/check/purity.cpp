@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+// The body of a parallel loop runs anywhere, in any order: it may compute, and write elements of arrays, and
+// nothing else. So may the functions that it calls.
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "compiler/check/analysis.h"
+#include "compiler/hir/hir_walk.h"
+
+namespace dhpvm::compiler {
+
+namespace {
+
+using hir::ExprKind;
+using hir::StmtKind;
+
+// Something that a parallel loop cannot do, as a verb: "allocate", "print".
+struct Impurity {
+  SourceRange range;
+  std::string what;
+  std::string remedy;
+};
+
+class Purity {
+ public:
+  explicit Purity(Analysis& analysis) : analysis_(analysis) {}
+
+  // Reports what the body does wrong.
+  void check(const hir::ParallelLoop& loop) {
+    each(loop.body, [&](Impurity found, const hir::Function* through) {
+      Diagnostic* diagnostic = nullptr;
+      if (through == nullptr) {
+        diagnostic = &analysis_.error(found.range, "a parallel loop cannot {}", found.what);
+      } else {
+        diagnostic = &analysis_.error(call_, "a parallel loop cannot call '{}', which would {}",
+                                      through->name, found.what);
+        diagnostic->note(found.range, "it does that here");
+      }
+      if (!found.remedy.empty()) diagnostic->help("{}", found.remedy);
+    });
+  }
+
+ private:
+  using Callback = std::function<void(Impurity, const hir::Function* through)>;
+
+  bool is_plain(const Type* type) { return type->is(TypeKind::kVoid) || analysis_.is_plain(type); }
+  bool is_array(const Type* type) { return type->is(TypeKind::kArray) && is_plain(type->element); }
+
+  void each(const std::vector<hir::Stmt*>& body, const Callback& report) {
+    hir::walk(
+        body,
+        [&](const hir::Expr& expr) {
+          if (auto found = impurity(expr)) {
+            report(std::move(*found), nullptr);
+            return false;
+          }
+          if (expr.kind != ExprKind::kCall) return true;
+          if (auto found = impurity(*expr.function)) {
+            call_ = analysis_.range_of(&expr);
+            report(std::move(*found), expr.function);
+          }
+          return true;
+        },
+        [&](const hir::Stmt& stmt) {
+          auto found = impurity(stmt);
+          if (!found) return true;
+          report(std::move(*found), nullptr);
+          return false;
+        });
+  }
+
+  // What `function` does that a parallel loop cannot do: the first such thing.
+  std::optional<Impurity> impurity(const hir::Function& function) {
+    auto [entry, fresh] = known_.try_emplace(&function, std::nullopt);
+    if (!fresh) {
+      if (!open_.contains(&function)) return entry->second;
+      return Impurity{range_of(function), "recurse: '" + function.name + "' calls itself",
+                      "write the recursion as a loop"};
+    }
+    open_.insert(&function);
+    std::optional<Impurity> first;
+    const auto keep = [&](Impurity found, const hir::Function*) {
+      if (!first) first = std::move(found);
+    };
+    for (const hir::Local* parameter : function.parameters) {
+      if (!is_plain(parameter->type) && !is_array(parameter->type)) {
+        keep({range_of(function),
+              "take the parameter '" + parameter->name + "' of type '" + parameter->type->name + "'",
+              "pass numbers, bool, structs of these, and arrays of them"},
+             nullptr);
+      }
+    }
+    if (!is_plain(function.result)) {
+      keep({range_of(function), "give a '" + function.result->name + "'",
+            "give a number, bool or struct of these"},
+           nullptr);
+    }
+    if (!first) each(function.body, keep);
+    open_.erase(&function);
+    known_[&function] = first;
+    return first;
+  }
+
+  SourceRange range_of(const hir::Function& function) const {
+    const SourceFile& file = analysis_.diagnostics().sources().file(function.position.file);
+    const std::uint32_t begin = file.line_start(function.position.line) + function.position.column - 1;
+    return {function.position.file, begin, begin + 1};
+  }
+
+  std::optional<Impurity> impurity(const hir::Expr& expr) {
+    const SourceRange range = analysis_.range_of(&expr);
+    const auto found = [&](std::string what, std::string remedy) {
+      return Impurity{range, std::move(what), std::move(remedy)};
+    };
+    switch (expr.kind) {
+      case ExprKind::kCallNative:
+        if (expr.native->name == "io.write") return found("print", "print after the loop");
+        if (expr.native->name.starts_with("str.")) {
+          return found("make text", "write numbers to an array, and make text of them after the loop");
+        }
+        return found("call the native function '" + expr.native->name + "'",
+                     "call it before or after the loop");
+      case ExprKind::kNew:
+        return found("allocate: a '" + expr.type->name + "' is made here",
+                     "make it before the loop, or use a struct");
+      case ExprKind::kNewArray:
+      case ExprKind::kArrayLiteral:
+        return found("allocate: an array is made here",
+                     "make it before the loop, or declare a fixed array: `var a: [T; N];`");
+      case ExprKind::kNewWeak: return found("allocate: a weak reference is made here", "");
+      case ExprKind::kClosure: return found("allocate: a closure is made here", "write a function");
+      case ExprKind::kFunctionValue:
+        return found("use a function as a value", "call the function by its name");
+      case ExprKind::kCallClosure: return found("call a closure", "call a function by its name");
+      case ExprKind::kCallInterface:
+        return found("call a method of an interface", "call a function by its name");
+      case ExprKind::kGetWeak: return found("use weak references", "");
+      case ExprKind::kUpcast:
+      case ExprKind::kCast:
+      case ExprKind::kCastOrNull:
+      case ExprKind::kIsType: return found("use objects", "read what it needs before the loop");
+      case ExprKind::kArrayCopy: return found("copy arrays as a whole", "write a `for` over the elements");
+      case ExprKind::kArrayClose: return found("close an array", "close it after the loop");
+      case ExprKind::kString:
+      case ExprKind::kStringConcat:
+      case ExprKind::kStringCompare:
+      case ExprKind::kStringLength:
+      case ExprKind::kStringByte: return found("use text", "use arrays of bytes: `[u8]`");
+      case ExprKind::kField:
+        if (expr.operands[0]->type->is(TypeKind::kStruct)) break;
+        return found("read fields of objects", "read them before the loop, or use structs");
+      case ExprKind::kNull:
+      case ExprKind::kZero:
+      case ExprKind::kConditional:
+      case ExprKind::kBlock:
+        if (!is_plain(expr.type)) return found("use a '" + expr.type->name + "' as a value", "");
+        break;
+      case ExprKind::kIndex:
+        if (!is_plain(expr.type)) return found("read elements of type '" + expr.type->name + "'", "");
+        break;
+      default: break;
+    }
+    return std::nullopt;
+  }
+
+  std::optional<Impurity> impurity(const hir::Stmt& stmt) {
+    const SourceRange range = analysis_.range_of(&stmt);
+    switch (stmt.kind) {
+      case StmtKind::kLet:
+        if (!is_plain(stmt.local->type) && !stmt.local->type->is(TypeKind::kFixedArray) &&
+            !impurity(*stmt.value)) {
+          return Impurity{range, "keep a '" + stmt.local->type->name + "' in a variable",
+                          "use it under its own name; variables hold numbers, bool and structs of these"};
+        }
+        break;
+      case StmtKind::kTrap:
+        return Impurity{range, "trap with a message",
+                        "record the failure in an array or a reduction, and check it after the loop"};
+      case StmtKind::kUse: return Impurity{range, "use resources", "open them before the loop"};
+      case StmtKind::kParallelFor:
+        return Impurity{range, "start another parallel loop", "use an ordinary `for` in it"};
+      default: break;
+    }
+    return std::nullopt;
+  }
+
+  Analysis& analysis_;
+  SourceRange call_;
+  std::map<const hir::Function*, std::optional<Impurity>> known_;
+  std::set<const hir::Function*> open_;
+};
+
+}  // namespace
+
+void check_purity(Analysis& analysis, const hir::Stmt& loop) { Purity(analysis).check(*loop.loop); }
+
+}  // namespace dhpvm::compiler

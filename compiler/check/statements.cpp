@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+// Statements: blocks, variables, conditions, jumps, scoped use.
+#include "compiler/check/body.h"
+
+namespace dhpvm::compiler {
+
+using hir::ExprKind;
+using hir::StmtKind;
+
+namespace {
+
+// `trap(...)` as an expression: a block that ends in a trap.
+bool never_ends(const hir::Expr& expr) {
+  return expr.kind == ExprKind::kBlock && expr.operands.empty() && !expr.statements.empty() &&
+         expr.statements.back()->kind == StmtKind::kTrap;
+}
+
+}  // namespace
+
+void BodyChecker::statements(const std::vector<ast::Stmt*>& list, Body& out) {
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    if (list[i]->kind == ast::StmtKind::kUse) {
+      // It covers the rest of the block, which moves into it.
+      use_stmt(*list[i], list, i + 1, out);
+      return;
+    }
+    statement(*list[i], out);
+  }
+}
+
+void BodyChecker::statement(const ast::Stmt& stmt, Body& out) {
+  if (analysis_.nesting >= Analysis::kMaxNesting) {
+    error(stmt.range, "this is nested too deeply").help("split it into several functions");
+    return;
+  }
+  ++analysis_.nesting;
+  switch (stmt.kind) {
+    case ast::StmtKind::kError:
+      // It may have been a `return`: nothing is said of what happens behind it.
+      flow_.reachable = false;
+      break;
+    case ast::StmtKind::kBlock: {
+      hir::Stmt* made = analysis_.make(StmtKind::kBlock, stmt.range);
+      block(stmt, made->body);
+      out.push_back(made);
+      break;
+    }
+    case ast::StmtKind::kLet:
+    case ast::StmtKind::kVar: variable(stmt, out); break;
+    case ast::StmtKind::kAssign: assign_stmt(stmt, out); break;
+    case ast::StmtKind::kUpdate: update_stmt(stmt, out); break;
+    case ast::StmtKind::kExpr: {
+      E value = expr(*stmt.value);
+      if (value->type->is(TypeKind::kError)) break;
+      if (never_ends(*value)) flow_.reachable = false;
+      out.push_back(evaluate(value));
+      break;
+    }
+    case ast::StmtKind::kIf: if_stmt(stmt, out); break;
+    case ast::StmtKind::kWhile: while_stmt(stmt, out); break;
+    case ast::StmtKind::kForRange: for_range(stmt, out); break;
+    case ast::StmtKind::kForEach: for_each(stmt, out); break;
+    case ast::StmtKind::kBreak:
+    case ast::StmtKind::kContinue: jump(stmt, out); break;
+    case ast::StmtKind::kReturn: return_stmt(stmt, out); break;
+    case ast::StmtKind::kMatch: match_stmt(stmt, out); break;
+    case ast::StmtKind::kUse: use_stmt(stmt, {}, 0, out); break;
+    case ast::StmtKind::kParallelFor: parallel_for(stmt, out); break;
+  }
+  --analysis_.nesting;
+}
+
+void BodyChecker::block(const ast::Stmt& stmt, Body& out) {
+  open_scope();
+  if (stmt.kind == ast::StmtKind::kBlock) {
+    statements(stmt.body, out);
+  } else {
+    statement(stmt, out);
+  }
+  close_scope();
+}
+
+void BodyChecker::variable(const ast::Stmt& stmt, Body& out) {
+  const VariableKind kind = stmt.kind == ast::StmtKind::kVar ? VariableKind::kVar : VariableKind::kLet;
+  const Type* type = stmt.type != nullptr ? analysis_.resolve(stmt.type, context_) : nullptr;
+  if (stmt.type == nullptr && stmt.value == nullptr) type = error_type();
+  hir::Stmt* made = analysis_.make(StmtKind::kLet, stmt.range);
+  if (stmt.value != nullptr) {
+    if (type != nullptr && type->is(TypeKind::kFixedArray)) {
+      error(stmt.value->range, "a fixed array starts at zero and takes no initial value")
+          .help("write `var {}: {};` and assign its elements", stmt.name.text, type->name);
+      type = error_type();
+    }
+    E value = this->value(*stmt.value, type);
+    if (type != nullptr) {
+      value = coerce(value, type, stmt.value->range);
+    } else if (value->type->is(TypeKind::kNull)) {
+      error(stmt.value->range, "the type of '{}' is not known: it starts as null", stmt.name.text)
+          .help("write its type: `{} {}: T? = null;`", kind == VariableKind::kVar ? "var" : "let",
+                stmt.name.text);
+      type = error_type();
+    } else {
+      type = value->type;
+    }
+    made->value = value;
+  } else if (!has_zero(type) && !type->is(TypeKind::kFixedArray)) {
+    error(stmt.range, "'{}' needs a first value: '{}' has no null", stmt.name.text, type->name)
+        .help("write `var {}: {} = ...;`, or make it `{}`", stmt.name.text, type->name,
+              types().nullable(type)->name);
+  } else if (!type->is(TypeKind::kFixedArray) && !type->is(TypeKind::kError)) {
+    made->value = make(ExprKind::kZero, type, stmt.range);
+  }
+  Variable* declared = declare(stmt.name, type, kind);
+  made->local = declared->local;
+  if (!type->is(TypeKind::kError)) out.push_back(made);
+}
+
+void BodyChecker::if_stmt(const ast::Stmt& stmt, Body& out) {
+  Condition test = condition(*stmt.value);
+  const Flow before = flow_;
+  hir::Stmt* made = analysis_.make(StmtKind::kIf, stmt.range);
+  made->value = test.value;
+  learn(test.when_true);
+  block(*stmt.body[0], made->body);
+  const Flow after_true = flow_;
+  flow_ = before;
+  learn(test.when_false);
+  if (stmt.otherwise != nullptr) block(*stmt.otherwise, made->otherwise);
+  flow_ = merge(flow_, after_true);
+  if (!test.value->type->is(TypeKind::kError)) out.push_back(made);
+}
+
+void BodyChecker::return_stmt(const ast::Stmt& stmt, Body& out) {
+  if (in_kernel()) {
+    error(stmt.range, "a parallel loop cannot be left by `return`")
+        .help("write `continue` to end this iteration");
+    if (stmt.value != nullptr) value(*stmt.value);
+    return;
+  }
+  hir::Stmt* made = analysis_.make(StmtKind::kReturn, stmt.range);
+  const Type*& result = frame_->result;
+  if (stmt.value == nullptr) {
+    if (result == nullptr) result = basic(TypeKind::kVoid);
+    if (!result->is(TypeKind::kVoid) && !result->is(TypeKind::kError)) {
+      error(stmt.range, "a '{}' must be returned here", result->name).help("write `return value;`");
+    }
+    if (init_ != nullptr && frame_->outer == nullptr && flow_.reachable) end_init(stmt.range);
+  } else if (result == nullptr) {
+    E given = value(*stmt.value);
+    if (given->type->is(TypeKind::kNull)) {
+      error(stmt.value->range, "the type of `null` alone is unknown")
+          .help("write the closure's result: `fn(...) -> T? {{ ... }}`");
+      given = wrong(stmt.value->range);
+    }
+    result = given->type;
+    made->value = given;
+  } else if (result->is(TypeKind::kVoid)) {
+    E given = expr(*stmt.value);
+    if (!given->type->is(TypeKind::kError)) {
+      Diagnostic& diagnostic = error(stmt.value->range, "this function gives nothing");
+      if (!given->type->is(TypeKind::kVoid))
+        diagnostic.help("declare its result: `-> {}`", given->type->name);
+    }
+  } else {
+    made->value = value_as(*stmt.value, result);
+  }
+  flow_.reachable = false;
+  out.push_back(made);
+}
+
+void BodyChecker::jump(const ast::Stmt& stmt, Body& out) {
+  const bool is_break = stmt.kind == ast::StmtKind::kBreak;
+  if (frame_->loops == 0 && !(in_kernel() && !is_break)) {
+    if (in_kernel()) {
+      error(stmt.range, "a parallel loop cannot be left by `break`: its iterations run in any order")
+          .help("write an ordinary `for`, or `continue`");
+    } else {
+      error(stmt.range, "`{}` stands outside of a loop", is_break ? "break" : "continue");
+    }
+    return;
+  }
+  if (is_break) *breaks_.back() = merge(*breaks_.back(), flow_);
+  flow_.reachable = false;
+  out.push_back(analysis_.make(is_break ? StmtKind::kBreak : StmtKind::kContinue, stmt.range));
+}
+
+void BodyChecker::use_stmt(const ast::Stmt& stmt, const std::vector<ast::Stmt*>& list, std::size_t next,
+                           Body& out) {
+  E object = value(*stmt.value);
+  Variable* declared = declare(stmt.name, object->type, VariableKind::kLet);
+  hir::Stmt* made = analysis_.make(StmtKind::kUse, stmt.range);
+  made->local = declared->local;
+  made->value = object;
+  E target = read(declared->local, stmt.range);
+  if (object->type->is(TypeKind::kArray)) {
+    made->close = make(ExprKind::kArrayClose, basic(TypeKind::kVoid), stmt.range, {target});
+  } else if (!object->type->is(TypeKind::kError)) {
+    made->close = invoke(target, "close", {}, stmt.range);
+    if (made->close == nullptr) {
+      error(stmt.value->range, "`use` needs an object with a method `close()`, and '{}' has none",
+            object->type->name)
+          .help("write `let`");
+    }
+  }
+  for (; next < list.size(); ++next) {
+    if (list[next]->kind == ast::StmtKind::kUse) {
+      use_stmt(*list[next], list, next + 1, made->body);
+      break;
+    }
+    statement(*list[next], made->body);
+  }
+  if (made->close != nullptr && !made->close->type->is(TypeKind::kError)) out.push_back(made);
+}
+
+}  // namespace dhpvm::compiler

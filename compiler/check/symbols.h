@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the checker knows about declarations: one symbol per declaration in the source, and one instance per
+// use of a declaration with particular type arguments (exactly one for what is not generic).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "compiler/hir/hir.h"
+#include "compiler/hir/types.h"
+#include "compiler/parse/ast.h"
+
+namespace dhpvm::compiler {
+
+struct ModuleSymbols;
+struct NominalSymbol;
+
+struct FunctionSymbol {
+  const ast::Function* declaration = nullptr;
+  ModuleSymbols* module = nullptr;
+  NominalSymbol* owner = nullptr;  // of methods and `init`
+  std::string_view name() const { return declaration->name.text; }
+  bool is_generic() const;
+};
+
+struct NominalSymbol {
+  const ast::TypeDecl* declaration = nullptr;
+  ModuleSymbols* module = nullptr;
+  std::map<std::string_view, FunctionSymbol*> methods;
+  FunctionSymbol* init = nullptr;
+  std::string_view name() const { return declaration->name.text; }
+};
+
+struct ConstantSymbol {
+  enum class State : std::uint8_t { kNew, kBusy, kDone };
+  const ast::Constant* declaration = nullptr;
+  ModuleSymbols* module = nullptr;
+  State state = State::kNew;
+  const hir::Expr* value = nullptr;  // kInt, kFloat, kString; null when the constant is wrong
+};
+
+struct ModuleSymbols {
+  const ast::Module* module = nullptr;
+  std::string name;  // "geometry.shapes"; empty for the root
+  std::map<std::string_view, FunctionSymbol*> functions;
+  std::map<std::string_view, ConstantSymbol*> constants;
+  std::map<std::string_view, NominalSymbol*> types;
+  std::map<std::string_view, ModuleSymbols*> imports;
+};
+
+// Type parameters and what they stand for, the innermost last.
+using Bindings = std::vector<std::pair<std::string_view, const Type*>>;
+
+inline const Type* find_binding(const Bindings& bindings, std::string_view name) {
+  for (auto entry = bindings.rbegin(); entry != bindings.rend(); ++entry) {
+    if (entry->first == name) return entry->second;
+  }
+  return nullptr;
+}
+
+// Where a piece of source gets its names from.
+struct TypeContext {
+  ModuleSymbols* module = nullptr;
+  Bindings bindings;
+};
+
+// Who asked for a generic instance: errors inside it name this chain. Non-generic instances have no `name`
+// and are left out of the chain.
+struct Origin {
+  const Origin* parent = nullptr;
+  SourceRange range;
+  std::string name;
+  std::uint32_t depth = 0;
+};
+
+// A struct, class or interface with its type arguments.
+struct Nominal {
+  enum class State : std::uint8_t { kDeclared, kBusy, kComplete };
+  Type* type = nullptr;
+  NominalSymbol* symbol = nullptr;
+  std::vector<const Type*> arguments;
+  TypeContext context;
+  Origin origin;
+  State state = State::kDeclared;
+  std::vector<const Type*> interfaces;
+  std::uint32_t values = 0;  // of a complete struct: how many primitives and references it flattens to
+};
+
+struct FunctionInstance {
+  // The signature is being resolved; is known; the body is to be checked, is being checked, has been checked.
+  enum class State : std::uint8_t { kSignature, kDeclared, kQueued, kBusy, kDone };
+  FunctionSymbol* symbol = nullptr;
+  Nominal* owner = nullptr;
+  TypeContext context;
+  Origin origin;
+  State state = State::kSignature;
+  std::vector<const Type*> parameters;  // without `this`
+  const Type* result = nullptr;         // null until inferred from the body
+  hir::Function* function = nullptr;    // null for natives and intrinsics
+};
+
+inline bool FunctionSymbol::is_generic() const {
+  return !declaration->type_parameters.empty() ||
+         (owner != nullptr && !owner->declaration->type_parameters.empty());
+}
+
+}  // namespace dhpvm::compiler

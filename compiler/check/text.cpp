@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+// Text of values: for print, str and formatted strings.
+#include "compiler/check/body.h"
+
+namespace dhpvm::compiler {
+
+using hir::Binary;
+using hir::ExprKind;
+
+hir::Expr* BodyChecker::join_text(std::vector<E> parts, Range range) {
+  std::vector<E> flat;
+  for (E part : parts) {
+    if (part->kind == ExprKind::kStringConcat) {
+      flat.insert(flat.end(), part->operands.begin(), part->operands.end());
+    } else if (part->kind == ExprKind::kString && !flat.empty() && flat.back()->kind == ExprKind::kString) {
+      flat.back() = string(flat.back()->text + part->text, analysis_.range_of(flat.back()));
+    } else {
+      flat.push_back(part);
+    }
+  }
+  if (flat.empty()) return string("", range);
+  if (flat.size() == 1) return flat[0];
+  return make(ExprKind::kStringConcat, basic(TypeKind::kStr), range, std::move(flat));
+}
+
+hir::Expr* BodyChecker::text_of(E value, Range range) {
+  const Type* type = value->type;
+  const Type* str = basic(TypeKind::kStr);
+  const auto converted = [&](TypeKind kind) {
+    return type->is(kind) ? value : make(ExprKind::kConvert, basic(kind), range, {value});
+  };
+  if (type->is(TypeKind::kError) || type == str) return value;
+  if (type->is_signed_integer()) return call_native("str.from_i64", {converted(TypeKind::kI64)}, str, range);
+  if (type->is_unsigned_integer())
+    return call_native("str.from_u64", {converted(TypeKind::kU64)}, str, range);
+  if (type->is(TypeKind::kF32)) return call_native("str.from_f32", {value}, str, range);
+  if (type->is(TypeKind::kF64)) return call_native("str.from_f64", {value}, str, range);
+  if (type->is(TypeKind::kBool)) {
+    return make(ExprKind::kConditional, str, range, {value, string("true", range), string("false", range)});
+  }
+  if (type->is(TypeKind::kNull)) return string("null", range);
+  if (type->is(TypeKind::kNullable)) {
+    std::vector<hir::Stmt*> before;
+    value = stable(value, before);
+    E test = make(ExprKind::kIsNull, basic(TypeKind::kBool), range, {value});
+    E present = text_of(make(ExprKind::kUnwrap, type->element, range, {value}), range);
+    if (present->type->is(TypeKind::kError)) return present;
+    return in_block(std::move(before),
+                    make(ExprKind::kConditional, str, range, {test, string("null", range), present}), range);
+  }
+  if (E made = invoke(value, "to_str", {}, range); made != nullptr && made->type == str) return made;
+  if (type->is(TypeKind::kStruct)) return struct_text(value, range);
+  if (type->is(TypeKind::kArray) && type->rank == 1) return array_text(value, range);
+  Diagnostic& diagnostic = error(range, "a '{}' has no text", type->name);
+  if (type->is(TypeKind::kClass) || type->is(TypeKind::kInterface)) {
+    diagnostic.help("add `fn to_str() -> str` to '{}'", type->name);
+  } else if (type->is(TypeKind::kArray)) {
+    diagnostic.help("print its elements in a loop");
+  }
+  return wrong(range);
+}
+
+hir::Expr* BodyChecker::struct_text(E value, Range range) {
+  const Type* type = value->type;
+  analysis_.complete(*analysis_.nominal(type));
+  std::vector<hir::Stmt*> before;
+  value = stable(value, before);
+  std::vector<E> parts{string(type->name + "(", range)};
+  for (std::uint32_t i = 0; i < type->fields.size(); ++i) {
+    parts.push_back(string((i == 0 ? "" : ", ") + type->fields[i].name + ": ", range));
+    E part = make(ExprKind::kField, type->fields[i].type, range, {value});
+    part->index = i;
+    parts.push_back(text_of(part, range));
+    if (parts.back()->type->is(TypeKind::kError)) return parts.back();
+  }
+  parts.push_back(string(")", range));
+  return in_block(std::move(before), join_text(std::move(parts), range), range);
+}
+
+// The texts of the elements go into an array and are joined at once: adding them to a growing string would
+// take quadratic time.
+hir::Expr* BodyChecker::array_text(E array, Range range) {
+  const Type* str = basic(TypeKind::kStr);
+  const Type* i64 = basic(TypeKind::kI64);
+  std::vector<hir::Stmt*> before;
+  array = stable(array, before);
+  E count = stable(make(ExprKind::kArrayLength, i64, range, {array}), before);
+  E texts = stable(make(ExprKind::kNewArray, types().array(str, 1), range, {count}), before);
+  bool good = true;
+  before.push_back(count_loop(count, range, [&](E index) -> Body {
+    E element = make(ExprKind::kIndex, array->type->element, range, {array, index});
+    E text = text_of(element, range);
+    good = !text->type->is(TypeKind::kError);
+    return {assign(make(ExprKind::kIndex, str, range, {texts, index}), text, range)};
+  }));
+  if (!good) return wrong(range);
+  E joined = call_native("str.join", {texts, count, string(", ", range)}, str, range);
+  return in_block(std::move(before), join_text({string("[", range), joined, string("]", range)}, range),
+                  range);
+}
+
+hir::Expr* BodyChecker::format_expr(const ast::Expr& expr) {
+  std::vector<E> parts;
+  bool good = true;
+  for (const ast::FormatPart& part : expr.parts) {
+    if (part.value == nullptr) {
+      parts.push_back(string(part.text, part.range));
+      continue;
+    }
+    E value = this->value(*part.value);
+    parts.push_back(part.spec.text.empty() ? text_of(value, part.value->range) : formatted(value, part));
+    good = good && !parts.back()->type->is(TypeKind::kError);
+  }
+  if (!good) return wrong(expr.range);
+  return join_text(std::move(parts), expr.range);
+}
+
+hir::Expr* BodyChecker::formatted(E value, const ast::FormatPart& part) {
+  const Range range = part.value->range;
+  const ast::FormatSpec& spec = part.spec;
+  const Type* str = basic(TypeKind::kStr);
+  const Type* type = value->type;
+  if (type->is(TypeKind::kError)) return value;
+  const auto one_of = [&](std::string_view letters) {
+    return spec.type == 0 || letters.find(spec.type) != std::string_view::npos;
+  };
+  const auto native = [&](const char* name, E operand, std::string text) {
+    return call_native(name, {operand, string(std::move(text), part.range)}, str, range);
+  };
+  const auto converted = [&](TypeKind kind) {
+    return type->is(kind) ? value : make(ExprKind::kConvert, basic(kind), range, {value});
+  };
+  const bool float_format = spec.has_precision || (spec.type != 0 && one_of("eEfFgG%"));
+  if (type->is_integer() && !float_format) {
+    if (!one_of("bcdoxX")) {
+      error(part.range, "format '{}' does not suit a '{}'", spec.type, type->name)
+          .help("for integers use b, c, d, o, x or X; e, f, g and % convert to f64");
+      return wrong(range);
+    }
+    return type->is_signed_integer()
+               ? native("str.format_i64", converted(TypeKind::kI64), std::string(spec.text))
+               : native("str.format_u64", converted(TypeKind::kU64), std::string(spec.text));
+  }
+  if (type->is_number()) {
+    if (!one_of("eEfFgG%")) {
+      error(part.range, "format '{}' does not suit a '{}'", spec.type, type->name)
+          .help("for floats use e, f, g or %, or convert: `as i64`");
+      return wrong(range);
+    }
+    // The shortest text of an f32 is not that of the f64 with the same value.
+    const bool only_padding =
+        spec.sign == 0 && !spec.zero && !spec.grouping && !spec.alternate && spec.align != '=';
+    if (type->is(TypeKind::kF32) && spec.type == 0 && !spec.has_precision && only_padding) {
+      std::string padding = spec.fill + (spec.align == 0 ? '>' : spec.align) + std::to_string(spec.width);
+      return native("str.format_str", text_of(value, range), std::move(padding));
+    }
+    return native("str.format_f64", converted(TypeKind::kF64), std::string(spec.text));
+  }
+  if (!one_of("s") || spec.sign != 0 || spec.alternate || spec.zero || spec.grouping || spec.align == '=') {
+    error(part.range, "the format '{}' suits numbers, not a '{}'", spec.text, type->name)
+        .help("for text use [[fill]align][width][.precision][s], with align one of < > ^");
+    return wrong(range);
+  }
+  E text = text_of(value, range);
+  if (text->type->is(TypeKind::kError)) return text;
+  return native("str.format_str", text, std::string(spec.text));
+}
+
+}  // namespace dhpvm::compiler

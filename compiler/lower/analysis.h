@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// What lowering asks about a function before it starts: which locals are ever assigned.
+#pragma once
+
+#include <unordered_set>
+#include <vector>
+
+#include "compiler/hir/hir.h"
+
+namespace dhpvm::compiler {
+
+struct FunctionFacts {
+  // Assigned after their declaration.
+  std::unordered_set<const hir::Local*> assigned;
+  // Assigned inside an expression (in a kBlock) that does not declare them: they may change between the
+  // evaluation of an operand and its use.
+  std::unordered_set<const hir::Local*> assigned_in_expression;
+
+  void add(const std::vector<hir::Stmt*>& body);
+};
+
+// Whether evaluating `e` reads `local`.
+bool mentions(const hir::Expr& e, const hir::Local& local);
+
+}  // namespace dhpvm::compiler

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/lower/inline.h"
+
+#include "bytecode/isa.h"
+#include "compiler/lower/function.h"
+
+namespace dhpvm::compiler {
+
+using hir::Expr;
+using hir::ExprKind;
+using hir::Local;
+using hir::Stmt;
+using hir::StmtKind;
+
+namespace {
+
+// About what a call costs: two moves, call and return are worth some nodes, and repeated code some memory.
+constexpr unsigned kTinyNodes = 16;
+constexpr unsigned kMostNodes = 32;
+constexpr unsigned kMostLibraryNodes = 64;
+
+// Sums up the nodes of a body, as long as all of them may be inlined.
+class Judge {
+ public:
+  Judge(InlineDecisions& decisions, const hir::Function& function)
+      : decisions_(decisions), library_(decisions.is_library(function)) {
+    ok_ = function.closure_type == nullptr && !function.body.empty();
+    for (const Local* parameter : function.parameters) ok_ &= !parameter->boxed;
+    list(function.body);
+  }
+
+  InlineDecisions::Decision decision() const { return {ok_, may_trap_, nodes_ <= kTinyNodes}; }
+
+ private:
+  void count() {
+    if (++nodes_ > (library_ ? kMostLibraryNodes : kMostNodes)) ok_ = false;
+  }
+  void trap_unless(bool safe) {
+    if (safe) return;
+    may_trap_ = true;
+    ok_ &= library_;
+  }
+
+  void list(const std::vector<Stmt*>& statements) {
+    for (const Stmt* s : statements) stmt(*s);
+  }
+
+  void stmt(const Stmt& s) {
+    count();
+    if (!ok_) return;
+    switch (s.kind) {
+      case StmtKind::kLet: ok_ &= !s.local->boxed && s.value != nullptr; break;
+      case StmtKind::kUpdate:
+        trap_unless(s.place->type->is_number() && !may_divide_by_zero(s.binary, *s.value));
+        break;
+      case StmtKind::kTrap: trap_unless(false); break;
+      case StmtKind::kWhile:
+      case StmtKind::kForRange: ok_ &= library_; break;
+      case StmtKind::kAssign:
+      case StmtKind::kExpr:
+      case StmtKind::kBlock:
+      case StmtKind::kIf:
+      case StmtKind::kBreak:
+      case StmtKind::kContinue:
+      case StmtKind::kReturn: break;
+      case StmtKind::kUse:
+      case StmtKind::kParallelFor: ok_ = false; return;
+    }
+    expr(s.place);
+    expr(s.value);
+    expr(s.limit);
+    expr(s.step);
+    list(s.body);
+    list(s.otherwise);
+  }
+
+  static bool may_divide_by_zero(hir::Binary op, const Expr& divisor) {
+    if (op != hir::Binary::kDiv && op != hir::Binary::kRem) return false;
+    if (divisor.type->is_float()) return false;
+    return divisor.kind != ExprKind::kInt || divisor.integer == 0;
+  }
+
+  void expr(const Expr* e) {
+    if (e == nullptr) return;
+    count();
+    if (!ok_) return;
+    switch (e->kind) {
+      case ExprKind::kInt:
+      case ExprKind::kFloat:
+      case ExprKind::kString:
+      case ExprKind::kNull:
+      case ExprKind::kZero:
+      case ExprKind::kUnary:
+      case ExprKind::kAnd:
+      case ExprKind::kOr:
+      case ExprKind::kConditional:
+      case ExprKind::kConvert:
+      case ExprKind::kBitCast:
+      case ExprKind::kWrap:
+      case ExprKind::kUnwrap:
+      case ExprKind::kIsNull:
+      case ExprKind::kUpcast:
+      case ExprKind::kIsType:
+      case ExprKind::kMakeStruct: break;
+      // These trap on null alone, which what is not nullable is not.
+      case ExprKind::kField:
+      case ExprKind::kArrayLength:
+      case ExprKind::kArrayDim:
+      case ExprKind::kStringLength: trap_unless(!e->operands[0]->type->is(TypeKind::kNullable)); break;
+      case ExprKind::kLocal: ok_ &= !e->local->boxed; break;
+      case ExprKind::kBinary: trap_unless(!may_divide_by_zero(e->binary, *e->operands[1])); break;
+      case ExprKind::kIntrinsic: trap_unless((bytecode::info(e->op).flags & bytecode::kTraps) == 0); break;
+      case ExprKind::kCall: {
+        const InlineDecisions::Decision callee = decisions_.decide(*e->function);
+        trap_unless(callee.inlined && !callee.may_trap);
+        break;
+      }
+      case ExprKind::kClosure: ok_ = false; return;
+      default: trap_unless(false);
+    }
+    for (const Stmt* s : e->statements) stmt(*s);
+    for (const Expr* operand : e->operands) expr(operand);
+    for (const Expr* argument : e->arguments) expr(argument);
+  }
+
+  InlineDecisions& decisions_;
+  const bool library_;
+  bool ok_ = true;
+  bool may_trap_ = false;
+  unsigned nodes_ = 0;
+};
+
+}  // namespace
+
+const InlineDecisions::Decision& InlineDecisions::decide(const hir::Function& function) {
+  const auto [known, fresh] = decisions_.try_emplace(&function);
+  if (!fresh) return known->second;
+  const Decision decision = Judge(*this, function).decision();
+  return decisions_[&function] = decision;
+}
+
+bool InlineDecisions::is_library(const hir::Function& function) const {
+  return function.position.file < program_.files.size() &&
+         program_.files[function.position.file].starts_with("stdlib/");
+}
+
+// Arguments are evaluated like those of any call, then named like the parameters: an argument that is a local
+// is used where it stands, a constant stays one.
+bool FunctionLowering::inline_call(const Expr& e, Target target) {
+  const hir::Function& function = *e.function;
+  const InlineDecisions::Decision decision = module_.inlines().decide(function);
+  if (!decision.inlined || (!decision.is_tiny && !code_.in_loop())) return false;
+  if (inline_depth_ == kMostInlineDepth) return false;
+  facts_.add(function.body);
+  struct Argument {
+    std::optional<std::int64_t> constant;
+    Values values;
+  };
+  std::vector<Argument> arguments;
+  for (std::size_t i = 0; i < e.operands.size(); ++i) {
+    const Expr& operand = *e.operands[i];
+    const bool assigned = facts_.assigned.contains(function.parameters[i]);
+    Argument& argument = arguments.emplace_back();
+    if (!assigned) argument.constant = constant_of(operand);
+    if (argument.constant) continue;
+    argument.values = assigned ? allocate(operand.type) : values(operand);
+    if (assigned) into(operand, Target{argument.values});
+  }
+  // Only now, as an argument may have been a call of the same function.
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const Local* parameter = function.parameters[i];
+    constant_locals_.erase(parameter);
+    if (arguments[i].constant) {
+      constant_locals_[parameter] = *arguments[i].constant;
+    } else {
+      slot(*parameter) = {LocalSlot::Kind::kRegisters, std::move(arguments[i].values)};
+    }
+  }
+  Values dropped;
+  if (target.registers.empty()) {
+    dropped = allocate(e.type);
+    target.registers = dropped;
+  }
+  const Inlined inner{target, code_.new_label()};
+  const std::optional<Inlined> outer = std::exchange(inlined_, inner);
+  const bool outer_keeps_position = keeps_position_;
+  keeps_position_ |= module_.inlines().is_library(function);
+  ++inline_depth_;
+  scoped(function.body);
+  --inline_depth_;
+  keeps_position_ = outer_keeps_position;
+  inlined_ = outer;
+  code_.bind(inner.end);
+  return true;
+}
+
+}  // namespace dhpvm::compiler

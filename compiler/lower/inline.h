@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which functions are worth more in place of a call than behind one.
+#pragma once
+
+#include <unordered_map>
+
+#include "compiler/hir/hir.h"
+
+namespace dhpvm::compiler {
+
+// Decides by the function alone, and remembers.
+//
+// A function of the program is inlined if it is small, straight (no loops), not recursive, and never traps:
+// one that traps would be missing from the stack trace. Functions of the standard library may trap and loop
+// as well, because `list.get(i)` should cost what `array[i]` costs; a trap in one then belongs to the line
+// that called it.
+class InlineDecisions {
+ public:
+  explicit InlineDecisions(const hir::Program& program) : program_(program) {}
+
+  struct Decision {
+    bool inlined = false;
+    bool may_trap = false;
+    bool is_tiny = false;  // no larger than the call: also worth it where it runs once
+  };
+  const Decision& decide(const hir::Function& function);
+
+  bool is_library(const hir::Function& function) const;
+
+ private:
+  const hir::Program& program_;
+  // Functions under way stand here as not inlined, which is what makes recursive ones so.
+  std::unordered_map<const hir::Function*, Decision> decisions_;
+};
+
+}  // namespace dhpvm::compiler

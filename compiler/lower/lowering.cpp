@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/lower/lowering.h"
+
+#include "compiler/lower/module.h"
+
+namespace dhpvm::compiler {
+
+Result<bytecode::Module> lower(const hir::Program& program) { return ModuleLowering(program).run(); }
+
+}  // namespace dhpvm::compiler

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// From the compiler's types to the module's.
+//
+// The module knows no structs and no nullable primitives as values. Both are flattened into leaves, one
+// register, field or parameter each: a struct into those of its fields, `T?` of anything that is not a
+// reference into `has: bool` and the leaves of T. The leaves of a null are zero, so that comparing leaf by
+// leaf is comparing.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "bytecode/builder.h"
+#include "compiler/hir/types.h"
+
+namespace dhpvm::compiler {
+
+using Leaves = std::vector<bytecode::ValueType>;
+
+// Some consecutive leaves of a value.
+struct LeafRange {
+  std::uint32_t first = 0;
+  std::uint32_t count = 0;
+};
+
+class TypeLowering {
+ public:
+  explicit TypeLowering(bytecode::ModuleBuilder& builder) : builder_(builder) {}
+
+  const Leaves& leaves(const Type* type);
+  // Where the leaves of field `index` of a struct or class lie.
+  LeafRange field(const Type* type, std::uint32_t index);
+
+  // The module type of a reference type.
+  std::uint32_t reference(const Type* type);
+  // The struct that stands for `type` as an array element; kNoIndex when an element is a single value.
+  std::uint32_t element_struct(const Type* type);
+  // The class of a heap cell that holds a variable of `type`.
+  std::uint32_t cell(const Type* type);
+  // A class with the leaves of `types` as fields: the object of a closure.
+  std::uint32_t closure_class(const std::string& name, const std::vector<bytecode::ValueType>& fields);
+  bytecode::Signature signature(const std::vector<const Type*>& parameters, const Type* result);
+
+  // The byte offset of leaf `leaf` in the class or struct `type`.
+  std::uint32_t offset(std::uint32_t type, std::uint32_t leaf) const {
+    return builder_.type(type).fields[leaf].offset;
+  }
+
+  // Classes met since the last call, whose implementations are still to be added.
+  std::vector<const Type*> take_new_classes() { return std::move(new_classes_); }
+
+ private:
+  void append_fields(const std::string& name, const Type* type, std::vector<bytecode::Field>& out);
+  std::uint32_t declare(const Type* type);
+  void define_methods(const Type* type, std::uint32_t id);
+
+  bytecode::ModuleBuilder& builder_;
+  std::unordered_map<const Type*, Leaves> leaves_;
+  std::unordered_map<const Type*, std::vector<LeafRange>> fields_;
+  std::unordered_map<const Type*, std::uint32_t> references_;
+  std::unordered_map<const Type*, std::uint32_t> element_structs_;
+  std::unordered_map<const Type*, std::uint32_t> cells_;
+  std::vector<const Type*> new_classes_;
+};
+
+}  // namespace dhpvm::compiler

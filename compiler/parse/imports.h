@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Finds, reads and parses the modules that a program imports.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compiler/parse/ast.h"
+#include "compiler/text/builtin_module.h"
+#include "compiler/text/diagnostics.h"
+#include "compiler/text/source.h"
+#include "dhpvm/result.h"
+
+namespace dhpvm::compiler {
+
+struct ImportOptions {
+  // The modules of the standard library. They are found first: a file list.dhp that happens to lie beside a
+  // program must not change what `import list;` means to it, nor to the library's own modules.
+  std::span<const BuiltinModule> builtin_modules;
+  // Folders to look in, after the folder of the importing file. The root file has no folder of its own:
+  // whoever knows it puts it first here.
+  std::vector<std::string> import_paths;
+  // How a path is read; empty reads files. kNotFound goes on with the next folder.
+  std::function<Result<std::string>(const std::string& path)> read;
+};
+
+// Parses the root file and everything that it imports, each module once; modules may import one another in
+// circles. What cannot be found, read or parsed is reported, and leaves Import::module null. `sources` is the
+// manager of `diagnostics`, and must outlive the result.
+ast::Program load_program(SourceManager& sources, std::string file_name, std::string text,
+                          const ImportOptions& options, Diagnostics& diagnostics);
+
+}  // namespace dhpvm::compiler

@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/parse/lexer.h"
+
+#include <algorithm>
+#include <array>
+
+#include "compiler/parse/lexer_impl.h"
+#include "compiler/text/utf8.h"
+
+namespace dhpvm::compiler {
+namespace {
+
+struct Spelling {
+  TokenKind kind;
+  std::string_view text;
+};
+
+constexpr Spelling kKeywords[] = {
+#define X(name, text) {TokenKind::name, text},
+    DHPVM_KEYWORDS(X)
+#undef X
+};
+
+constexpr Spelling kPunctuation[] = {
+#define X(name, text) {TokenKind::name, text},
+    DHPVM_PUNCTUATION(X)
+#undef X
+};
+
+// Where text copied from a document or a chat went wrong.
+std::string_view ascii_for(char32_t value) {
+  switch (value) {
+    case U'\u201C':
+    case U'\u201D':
+    case U'\u201E':
+    case U'\u00AB':
+    case U'\u00BB': return "\"";
+    case U'\u2018':
+    case U'\u2019': return "'";
+    case U'\u2013':
+    case U'\u2014':
+    case U'\u2212': return "-";
+    case U'\u00D7': return "*";
+    case U'\u00F7': return "/";
+    case U'\u2264': return "<=";
+    case U'\u2265': return ">=";
+    case U'\u2260': return "!=";
+    case U'\u2192': return "->";
+    case U'\u2026': return "..";
+    case U'\uFF1B':
+    case U'\u037E': return ";";
+    case U'\uFF0C': return ",";
+    default: return {};
+  }
+}
+
+bool is_invisible(char32_t value) {
+  return value == 0xA0 || value == 0x3000 || (value >= 0x2000 && value <= 0x200F) || value == 0x2028 ||
+         value == 0x2029 || (value >= 0x202A && value <= 0x202F) || (value >= 0x2060 && value <= 0x2069) ||
+         value == 0xFEFF;
+}
+
+// Something beyond ASCII that its author takes for a letter.
+bool starts_foreign_word(std::string_view text) {
+  if (text.empty() || static_cast<unsigned char>(text.front()) < 0x80) return false;
+  const CodePoint point = decode_utf8(text);
+  return point.valid && !is_invisible(point.value) && ascii_for(point.value).empty();
+}
+
+}  // namespace
+
+std::string_view describe(TokenKind kind) {
+  switch (kind) {
+    case TokenKind::kEnd: return "the end of the file";
+    case TokenKind::kIdentifier: return "a name";
+    case TokenKind::kInt:
+    case TokenKind::kFloat: return "a number";
+    case TokenKind::kByte: return "a character";
+    case TokenKind::kString: return "a string";
+    case TokenKind::kFormatBegin:
+    case TokenKind::kFormatText:
+    case TokenKind::kFormatOpen:
+    case TokenKind::kFormatEnd: return "a formatted string";
+    case TokenKind::kFormatSpec: return "a format specification";
+    case TokenKind::kFormatClose: return "`}`";
+    case TokenKind::kError: return "a mistake";
+#define X(name, text) \
+  case TokenKind::name: return "`" text "`";
+      DHPVM_KEYWORDS(X) DHPVM_PUNCTUATION(X)
+#undef X
+  }
+  return "a token";
+}
+
+TokenStream lex(const SourceManager& sources, std::uint32_t file, Diagnostics& diagnostics) {
+  return Lexer(sources, file, diagnostics).run();
+}
+
+TokenStream Lexer::run() {
+  if (text_.starts_with("\xEF\xBB\xBF")) pos_ = 3;  // a byte order mark, as some editors write it
+  const auto invalid = static_cast<std::uint32_t>(first_invalid_utf8(text_));
+  if (invalid < text_.size()) {
+    diagnostics_.error(range(invalid, invalid + 1), "this is not UTF-8 text")
+        .help("save the file as UTF-8; any byte can be written in a string as `\\xHH`");
+  }
+  for (;;) {
+    skip_blanks();
+    if (at_end()) break;
+    next();
+  }
+  if (!holes_.empty()) break_format();
+  push(TokenKind::kEnd, pos_);
+  return std::move(stream_);
+}
+
+void Lexer::push(TokenKind kind, std::uint32_t begin, std::uint32_t value) {
+  stream_.tokens.push_back({kind, first_on_line_, begin, pos_, value});
+  first_on_line_ = false;
+}
+
+void Lexer::push_string(TokenKind kind, std::uint32_t begin, std::string value) {
+  stream_.strings.push_back(std::move(value));
+  push(kind, begin, static_cast<std::uint32_t>(stream_.strings.size() - 1));
+}
+
+void Lexer::skip_blanks() {
+  while (!at_end()) {
+    const char c = current();
+    if (c == '\n') {
+      // A hole cannot span lines: one forgotten `}` would otherwise swallow the rest of the file.
+      if (!holes_.empty()) break_format();
+      first_on_line_ = true;
+      ++pos_;
+    } else if (c == ' ' || c == '\t' || c == '\r' || c == '\f' || c == '\v') {
+      ++pos_;
+    } else if (c == '/' && at(pos_ + 1) == '/') {
+      while (!at_line_end()) ++pos_;
+    } else if (c == '/' && at(pos_ + 1) == '*') {
+      skip_block_comment();
+    } else {
+      return;
+    }
+  }
+}
+
+void Lexer::skip_block_comment() {
+  const std::uint32_t begin = pos_;
+  std::uint32_t depth = 0;
+  while (!at_end()) {
+    if (current() == '/' && at(pos_ + 1) == '*') {
+      ++depth;
+      pos_ += 2;
+    } else if (current() == '*' && at(pos_ + 1) == '/') {
+      pos_ += 2;
+      if (--depth == 0) return;
+    } else {
+      if (current() == '\n') first_on_line_ = true;
+      ++pos_;
+    }
+  }
+  diagnostics_.error(range(begin, begin + 2), "this comment is not closed")
+      .help("write `*/` where it ends; comments nest, so that each `/*` inside it needs its own");
+}
+
+void Lexer::next() {
+  const char c = current();
+  if (c == 'f' && at(pos_ + 1) == '"') return format_begin();
+  if (is_letter(c)) return word();
+  if (is_digit(c)) return number();
+  if (c == '"') return string();
+  if (c == '\'') return byte();
+  if (!holes_.empty() && hole_punctuation()) return;
+  punctuation();
+}
+
+void Lexer::word() {
+  const std::uint32_t begin = pos_;
+  while (is_word(current())) ++pos_;
+  if (starts_foreign_word(text_.substr(pos_))) return foreign_word(begin);
+  const std::string_view text = slice(begin, pos_);
+  for (const Spelling& keyword : kKeywords) {
+    if (keyword.text == text) return push(keyword.kind, begin);
+  }
+  push(TokenKind::kIdentifier, begin);
+}
+
+void Lexer::punctuation() {
+  const Spelling* best = nullptr;
+  const std::string_view rest = text_.substr(pos_, 3);
+  for (const Spelling& spelling : kPunctuation) {
+    if (rest.starts_with(spelling.text) && (best == nullptr || spelling.text.size() > best->text.size())) {
+      best = &spelling;
+    }
+  }
+  if (best == nullptr) return bad_character();
+  const std::uint32_t begin = pos_;
+  pos_ += static_cast<std::uint32_t>(best->text.size());
+  push(best->kind, begin);
+}
+
+bool Lexer::hole_punctuation() {
+  Hole& hole = holes_.back();
+  const char c = current();
+  if (c == '(' || c == '[' || c == '{') {
+    ++hole.depth;
+  } else if (hole.depth > 0) {
+    if (c == ')' || c == ']' || c == '}') --hole.depth;
+  } else if (c == '}') {
+    const std::uint32_t begin = pos_++;
+    push(TokenKind::kFormatClose, begin);
+    holes_.pop_back();
+    format_text();
+    return true;
+  } else if (c == ':') {
+    ++pos_;
+    format_spec();
+    return true;
+  }
+  return false;
+}
+
+void Lexer::bad_character() {
+  const std::uint32_t begin = pos_;
+  const CodePoint point = decode_utf8(text_.substr(pos_));
+  pos_ += point.bytes;
+  if (!point.valid) return;  // reported once for the whole file
+  const std::string_view text = slice(begin, pos_);
+  if (point.value == '#') {
+    while (is_word(current())) ++pos_;
+    const std::string_view directive = slice(begin, pos_);
+    auto& error = diagnostics_.error(range(begin, pos_), "there is no `{}` in this language", directive);
+    if (directive == "#include") {
+      error.help("write `import name;` to use another file or module");
+    } else {
+      error.help("comments start with `//`; constants are written `const N = 1;`");
+    }
+    // A directive or a comment: the rest of its line is not code either.
+    while (!at_line_end()) ++pos_;
+    return;
+  }
+  if (point.value < 0x20 || point.value == 0x7F) {
+    diagnostics_
+        .error(range(begin, pos_), "a control character (code {}) in the source",
+               static_cast<unsigned>(point.value))
+        .help("remove it; in a string write it as `\\x{:02x}`", static_cast<unsigned>(point.value));
+    return;
+  }
+  if (is_invisible(point.value)) {
+    diagnostics_
+        .error(range(begin, pos_), "an invisible character (U+{:04X}) in the source",
+               static_cast<unsigned>(point.value))
+        .help("remove it, or write a blank in its place");
+    return;
+  }
+  if (const std::string_view ascii = ascii_for(point.value); !ascii.empty()) {
+    diagnostics_.error(range(begin, pos_), "the character `{}` is not used in this language", text)
+        .help("write `{}`", ascii);
+    return;
+  }
+  if (starts_foreign_word(text_.substr(begin))) return foreign_word(begin);
+  diagnostics_.error(range(begin, pos_), "`{}` means nothing in this language", text).help("remove it");
+  // In its place, so that the parser does not report the operator or operand that may have been meant.
+  push(TokenKind::kError, begin);
+}
+
+// One message for the whole word, which then stands for the name that was meant, so that the parser does not
+// complain about its absence as well.
+void Lexer::foreign_word(std::uint32_t begin) {
+  for (;;) {
+    if (is_word(current())) {
+      ++pos_;
+    } else if (starts_foreign_word(text_.substr(pos_))) {
+      pos_ += decode_utf8(text_.substr(pos_)).bytes;
+    } else {
+      break;
+    }
+  }
+  diagnostics_.error(range(begin, pos_), "`{}` is not a name in this language", slice(begin, pos_))
+      .help("names are made of the letters A-Z, a-z, digits and `_`");
+  push(TokenKind::kIdentifier, begin);
+}
+
+}  // namespace dhpvm::compiler

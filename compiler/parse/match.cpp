@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// `match`, as a statement and as an expression.
+#include "compiler/parse/parser_impl.h"
+
+namespace dhpvm::compiler {
+
+using ast::ExprKind;
+using ast::PatternKind;
+
+ast::Expr* Parser::match_expression() {
+  const Level level(*this);
+  if (!level.ok) return error_expr();
+  ast::Expr* node = make(ExprKind::kMatch, range());
+  advance();
+  node->operands = {expression()};
+  if (panic_ && !recover_to_brace()) return error_expr();
+  node->arms = arms([this](ast::Arm& arm) {
+    if (at(TokenKind::kLeftBrace)) {
+      slip(range(), "an arm of a match that gives a value is an expression").help("remove the braces");
+      arm.value = branch("after `=>`");
+    } else {
+      arm.value = inner_expression();
+    }
+    if (panic_ || accept(TokenKind::kComma) || accept(TokenKind::kSemicolon) || at(TokenKind::kRightBrace))
+      return;
+    if (token().first_on_line) {
+      slip(gap(), "expected `,` after the value of this arm").help("write `,` here");
+    } else {
+      error(range(), "expected `,` after the value of this arm, found {}", found());
+    }
+  });
+  return finish(node);
+}
+
+ast::Stmt* Parser::match_statement() {
+  ast::Stmt* node = make(ast::StmtKind::kMatch, range());
+  advance();
+  node->value = expression();
+  if (panic_ && !recover_to_brace()) return error_stmt();
+  node->arms = arms([this](ast::Arm& arm) {
+    const bool braces = at(TokenKind::kLeftBrace);
+    arm.body = statement();
+    if (braces && at(TokenKind::kComma) && !panic_) {
+      slip(range(), "there is no `,` after a block").help("remove it");
+      advance();
+    }
+  });
+  return finish(node);
+}
+
+template <typename ParseBody>
+std::vector<ast::Arm> Parser::arms(ParseBody body) {
+  std::vector<ast::Arm> list;
+  const SourceRange open = range();
+  if (!expect(TokenKind::kLeftBrace, "before the arms of the match")) return list;
+  const bool outer = std::exchange(arrow_closures_, true);
+  while (!at(TokenKind::kRightBrace) && !at(TokenKind::kEnd) && !declaration_at_margin()) {
+    const std::uint32_t before = pos_;
+    ast::Arm arm;
+    arm.range = range();
+    arm.patterns = patterns();
+    if (!panic_) arm_arrow();
+    if (!panic_) body(arm);
+    arm.range = since(arm.range);
+    const bool complete = arm.value != nullptr || arm.body != nullptr;
+    if (complete) list.push_back(std::move(arm));
+    if (panic_) synchronise_statement();
+    if (pos_ == before) advance();
+  }
+  arrow_closures_ = outer;
+  if (!accept(TokenKind::kRightBrace)) {
+    error(range(), "expected `}}` at the end of the match, found {}", found()).note(open, "it begins here");
+  }
+  return list;
+}
+
+void Parser::arm_arrow() {
+  if (accept(TokenKind::kFatArrow)) return;
+  if (at(TokenKind::kArrow) || at(TokenKind::kColon)) {
+    slip(range(), "an arm is written with `=>`").help("write `=>`");
+    advance();
+    return;
+  }
+  auto& problem = error(range(), "expected `=>` after the pattern, found {}", found());
+  if (at(TokenKind::kIf)) problem.help("patterns have no conditions; write the `if` inside the arm");
+  if (at(TokenKind::kPipe)) problem.help("alternatives are separated by commas: `1, 2 => ...`");
+}
+
+std::vector<ast::Pattern> Parser::patterns() {
+  const bool outer = std::exchange(arrow_closures_, false);
+  if (at_word("case") && (starts_expression(1) || at_word("else", 1))) {
+    slip(range(), "an arm begins with its pattern").help("remove `case`");
+    advance();
+  }
+  std::vector<ast::Pattern> list;
+  do {
+    list.push_back(pattern());
+  } while (!panic_ && accept(TokenKind::kComma));
+  arrow_closures_ = outer;
+  return list;
+}
+
+ast::Pattern Parser::pattern() {
+  ast::Pattern result;
+  result.range = range();
+  const bool ends_next = kind(1) == TokenKind::kFatArrow || kind(1) == TokenKind::kComma ||
+                         kind(1) == TokenKind::kArrow || kind(1) == TokenKind::kColon;
+  const bool foreign_else = (at_word("_") || at_word("default")) && ends_next;
+  if (at(TokenKind::kElse) || foreign_else) {
+    if (foreign_else) slip(range(), "the arm for everything else is `else`").help("write `else`");
+    advance();
+    result.kind = PatternKind::kElse;
+    return result;
+  }
+  if (at(TokenKind::kNull)) {
+    advance();
+    result.kind = PatternKind::kNull;
+    return result;
+  }
+  if (at(TokenKind::kIs)) {
+    slip(range(), "a type is a pattern of itself").help("remove `is`: `Circle c => ...`");
+    advance();
+  }
+  if (at(TokenKind::kIdentifier)) {
+    const std::uint32_t end = end_of_type(pos_);
+    const TokenKind after = end == kNoType ? TokenKind::kEnd : stream_.tokens[end].kind;
+    const bool arrow_or_comma = after == TokenKind::kFatArrow || after == TokenKind::kComma;
+    // More than `name` or `module.name`: it has type arguments or a `?`.
+    const TokenKind last = end == kNoType ? TokenKind::kEnd : stream_.tokens[end - 1].kind;
+    const bool only_type = arrow_or_comma && last != TokenKind::kIdentifier;
+    if (after == TokenKind::kIdentifier || only_type) {
+      result.kind = PatternKind::kType;
+      result.type = type();
+      if (at(TokenKind::kIdentifier)) result.binding = take_name();
+      result.range = since(result.range);
+      return result;
+    }
+  }
+  result.value = expression();
+  result.kind = PatternKind::kValue;
+  if (at(TokenKind::kDotDot) || at(TokenKind::kDotDotEqual)) {
+    advance();
+    result.kind = PatternKind::kRange;
+    result.high = range_end(result.inclusive);
+  }
+  result.range = since(result.range);
+  const ast::Expr& value = *result.value;
+  if (panic_ || result.kind == PatternKind::kRange) return result;
+  if (value.kind == ExprKind::kCall) {
+    slip(value.range, "a pattern takes no objects apart")
+        .help("write `Type name => ...` and use the name's members");
+    result.kind = PatternKind::kError;
+    return result;
+  }
+  const bool qualified =
+      value.kind == ExprKind::kMember && value.operands[0]->kind == ExprKind::kName && !value.safe;
+  if (value.parenthesised || (value.kind != ExprKind::kName && !qualified)) return result;
+  result.kind = PatternKind::kName;
+  result.type = make(ast::TypeKind::kNamed, value.range);
+  result.type->name = value.name;
+  if (qualified) result.type->qualifier = value.operands[0]->name;
+  return result;
+}
+
+}  // namespace dhpvm::compiler

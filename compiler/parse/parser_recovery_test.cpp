@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the parser says about wrong source: each mistake once, with a remedy, and what follows is still read.
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "compiler/parse/test_support.h"
+#include "compiler/parse/token.h"
+
+namespace dhpvm::compiler {
+namespace {
+
+using testing::Parsed;
+
+// The one error in a function's body, with its first remedy.
+std::string advice(const std::string& statements) {
+  const Parsed parsed("fn f() {\n" + statements + "\n}\nfn last() { }\n");
+  const auto& all = parsed.diagnostics.all();
+  EXPECT_EQ(all.size(), 1u) << statements << "\n" << parsed.diagnostics.render();
+  EXPECT_EQ(parsed.module->functions.size(), 2u) << "the function after it is lost: " << statements;
+  if (all.empty()) return "";
+  return all[0].message + " | " + (all[0].helps.empty() ? "" : all[0].helps[0]);
+}
+
+std::string top_level_advice(const std::string& declarations) {
+  const Parsed parsed(declarations + "\nfn last() { }\n");
+  const auto& all = parsed.diagnostics.all();
+  EXPECT_EQ(all.size(), 1u) << declarations << "\n" << parsed.diagnostics.render();
+  EXPECT_FALSE(parsed.module->functions.empty()) << declarations;
+  if (all.empty()) return "";
+  return all[0].message + " | " + (all[0].helps.empty() ? "" : all[0].helps[0]);
+}
+
+TEST(RecoveryTest, MissingSemicolon) {
+  EXPECT_EQ(advice("let x = 1\nf(x);"), "expected `;` after the declaration | write `;` here");
+  EXPECT_EQ(advice("f(x)"), "expected `;` after the statement | write `;` here");
+  EXPECT_EQ(advice("return"), "expected `;` after `return` | write `;` here");
+  const Parsed parsed("fn f() {\n  let x = 1\n}\n");
+  EXPECT_EQ(parsed.diagnostics.render(),
+            "test.dhp:2:12: error: expected `;` after the declaration\n"
+            "    2 |   let x = 1\n"
+            "      |            ^\n"
+            "  help: write `;` here\n");
+}
+
+TEST(RecoveryTest, VariablesOfOtherLanguages) {
+  EXPECT_EQ(advice("int x = 5;"),
+            "a variable is declared with `let` or `var` | write `let x = ...;`, or `var x: i64 = ...;` if it "
+            "changes");
+  EXPECT_EQ(advice("List<i64> xs;"),
+            "a variable is declared with `let` or `var` | write `var xs: List<i64>;`");
+  EXPECT_EQ(advice("auto x = 5;"), "a variable is declared with `let` or `var` | write `let x = ...`");
+  EXPECT_EQ(advice("let mut x = 5;"), "there is no `let mut` | write `var x`");
+  EXPECT_EQ(advice("x := 5;"), "a variable is declared with `let` or `var` | write `let x = ...;`");
+  EXPECT_EQ(advice("x: i64 = 5;"), "a variable is declared with `let` or `var` | write `let x: type = ...;`");
+  EXPECT_EQ(advice("let x := 5;"), "there is no operator `:=` | write `=`");
+  EXPECT_EQ(advice("let x: i64;"),
+            "a `let` needs its value at once | write `let x = ...;`, or `var x: type;` and assign later");
+  EXPECT_EQ(advice("var x;"), "a `var` needs a type or a value | write `var x: i64;` or `var x = 0;`");
+  EXPECT_EQ(advice("var x i64 = 1;"), "expected `:` before the type | write `var x: i64`");
+  EXPECT_EQ(advice("const N = 1;"),
+            "`const` stands at the top level of a file only | write `let` for a value that does not change");
+}
+
+TEST(RecoveryTest, OperatorsOfOtherLanguages) {
+  EXPECT_EQ(advice("x++;"), "there is no operator `++` | write `x += 1;` as a statement");
+  EXPECT_EQ(advice("p.x--;"), "there is no operator `--` | write `p.x -= 1;` as a statement");
+  EXPECT_EQ(advice("++x;"), "there is no operator `++` | write `x += 1;`");
+  EXPECT_EQ(advice("if a and b { }"), "`and` is no operator here | write `&&`");
+  EXPECT_EQ(advice("if a or b { }"), "`or` is no operator here | write `||`");
+  EXPECT_EQ(advice("if not a { }"), "`not` is no operator here | write `!`");
+  EXPECT_EQ(advice("if x = 1 { }"), "`=` assigns, and a condition cannot | write `==` to compare");
+  EXPECT_EQ(advice("let y = a < b < c;"), "comparisons do not chain | compare twice: `a < b && b < c`");
+  EXPECT_EQ(advice("let y = a === b;"), "`===` is no operator here | write `==`");
+  EXPECT_EQ(advice("let y = c ? 1 : 2;"),
+            "there is no operator `? :` | write `if condition { a } else { b }`");
+  EXPECT_EQ(advice("let y = p->x;"), "members are reached with a dot | write `.`");
+  EXPECT_EQ(advice("a::b();"), "members are reached with a dot | write `.`");
+  EXPECT_EQ(advice("let y = new Foo(1);"), "objects are made without `new` | write `Foo(...)`");
+  EXPECT_EQ(advice("if x is not null { }"), "`is` tests for a type | write `!= null`");
+  EXPECT_EQ(advice("a = b = c;"),
+            "an assignment has no value, and cannot be assigned | write one statement for each");
+  EXPECT_EQ(advice("let y = .5;"), "expected an expression, found `.` | write `0.5`");
+}
+
+TEST(RecoveryTest, StatementsOfOtherLanguages) {
+  EXPECT_EQ(advice("if a { } elif b { } else { }"), "there is no `elif` | write `else if`");
+  EXPECT_EQ(advice("if (a) f();"), "the body of `if` needs braces | write `{ ... }` around it");
+  EXPECT_EQ(advice("while a: \n f();"),
+            "the body of `while` stands in braces, without `:` | write `{ ... }`");
+  EXPECT_EQ(advice("for (int i = 0; i < n; i++) { f(); }"),
+            "this is not how a `for` is written here | write `for i in 0..n { ... }`, with `step 2` behind "
+            "it where "
+            "needed; other loops are `while`");
+  EXPECT_EQ(advice("for (x in xs) { }"), "the head of a `for` has no parentheses | write `for x in ... { }`");
+  EXPECT_EQ(advice("for x of xs { }"),
+            "expected `in` after the loop variable, found `of` | write `for x in ...`");
+  EXPECT_EQ(advice("for i in 0...n { }"),
+            "there is no operator `...` | write `..=` to include the end, `..` to leave it out");
+  EXPECT_EQ(advice("switch (x) { case 1: f(); }"),
+            "there is no `switch` | write `match value { 1, 2 => f(); else => g(); }`");
+  EXPECT_EQ(advice("match x { 1 => f(); _ => g(); }"),
+            "the arm for everything else is `else` | write `else`");
+  EXPECT_EQ(advice("loop { f(); }"), "there is no `loop` | write `while true { ... }`");
+  EXPECT_EQ(advice("do { f(); } while (x);"),
+            "there is no `do` | write `while true { ... if !condition { break; } }`");
+  EXPECT_EQ(advice("throw x;"), "there are no exceptions | write `trap(\"message\");` to end the program");
+  EXPECT_EQ(advice("  fn g(x: i64) { }"),
+            "functions are declared at the top level of a file, or in a type | write `let g = fn(...) { ... "
+            "};` for a "
+            "function inside a function");
+  EXPECT_EQ(advice("retrun 1;"), "`retrun` begins no statement | write `return`");
+  EXPECT_EQ(advice("print x;"), "`print` begins no statement | write `print(...);`");
+  EXPECT_EQ(advice(";"), "there is no statement before this `;` | remove it");
+}
+
+TEST(RecoveryTest, ValuesOfOtherLanguages) {
+  EXPECT_EQ(advice("let s = 'text';"), "single quotes hold one character | write `\"text\"` for a string");
+  EXPECT_EQ(
+      advice("let v = Vec3 { x: 1 };"),
+      "expected `;` after the declaration, found `{` | objects are made by a call: `Name(field: value)`");
+  EXPECT_EQ(advice("let g = |x| x + 1;"),
+            "expected an expression, found `|` | a closure is written `fn(x) => x + 1`");
+  EXPECT_EQ(advice("let g = (x, y) => x;"), "a closure begins with `fn` | write `fn` before the `(`");
+  EXPECT_EQ(advice("xs.map(x => x + 1);"), "a closure begins with `fn` | write `fn(x) => ...`");
+  EXPECT_EQ(advice("let a = [0; 10];"),
+            "an array of equal elements is made by a call | write `[i64](n, fill: 0)`");
+  EXPECT_EQ(advice("let t = (1, 2);"),
+            "there are no tuples | declare a struct: `struct Pair { first: A; second: B; }`");
+  EXPECT_EQ(advice("let q = List<i64>;"),
+            "a type with arguments is no value | make an object by calling it: `List<i64>()`");
+  EXPECT_EQ(advice("let r = a[1..2];"),
+            "an index is one place, not a range | `a.slice(low, high)` copies a part of an array or string");
+  EXPECT_EQ(advice("f(x = 1);"), "named arguments take a colon | write `x: value`");
+  EXPECT_EQ(advice("let s = f\"{x=}\";"),
+            "expected `}` after the expression, found `=` | write the name into the text: `x = {x}`");
+  EXPECT_EQ(advice("let s = f\"{}\";"),
+            "there is no expression between the braces | write `{{` and `}}` for braces in the text");
+}
+
+TEST(RecoveryTest, DeclarationsOfOtherLanguages) {
+  EXPECT_EQ(top_level_advice("def f() { }"), "functions are declared with `fn` | write `fn f`");
+  EXPECT_EQ(top_level_advice("int main() { return 0; }"),
+            "functions are declared with `fn` | write `fn main(...) -> type { ... }`");
+  EXPECT_EQ(top_level_advice("pub fn f() { }"),
+            "there is no `pub` | remove it: everything that is declared can be used everywhere");
+  EXPECT_EQ(top_level_advice("fn f(int x) { }"),
+            "a parameter's type stands behind its name | write `x: i64`");
+  EXPECT_EQ(top_level_advice("fn f(x) { }"), "the parameter `x` has no type | write for example `x: i64`");
+  EXPECT_EQ(top_level_advice("fn f(x i64) { }"), "expected `:` before the type | write `x: i64`");
+  EXPECT_EQ(top_level_advice("fn f() i64 { }"), "expected `->` before the result type | write `-> i64`");
+  EXPECT_EQ(top_level_advice("fn f(): i64 { }"), "the result type stands after `->` | write `-> i64`");
+  EXPECT_EQ(top_level_advice("fn f() -> void { }"),
+            "there is no type `void` | leave `-> void` out: the function gives nothing");
+  EXPECT_EQ(top_level_advice("let x = 1;"),
+            "there are no global variables | write `const` for a constant; pass variables to the functions "
+            "that need them");
+  EXPECT_EQ(top_level_advice("print(1);"),
+            "statements stand inside functions | a program begins in `fn main() { ... }`");
+  EXPECT_EQ(top_level_advice("import \"x.dhp\";"),
+            "a module is named without quotes | write `import geometry.shapes;` for geometry/shapes.dhp");
+  EXPECT_EQ(top_level_advice("enum E { A, B }"),
+            "there is no `enum` | write `const` for each value, or an interface and classes");
+  EXPECT_EQ(top_level_advice("struct P { x: f64; };"),
+            "there is no `;` after the `}` of a struct | remove it");
+  EXPECT_EQ(top_level_advice("struct P { x: f64, }"), "a field ends in `;` | write `;`");
+  EXPECT_EQ(top_level_advice("struct P { x i64; }"), "expected `:` before the type | write `x: i64;`");
+  EXPECT_EQ(top_level_advice("class P { int x; }"),
+            "a field's type stands behind its name | write `x: i64;`");
+  EXPECT_EQ(top_level_advice("class P { P(x: i64) { } }"),
+            "a constructor is called `init` | write `init(...) { ... }`");
+  EXPECT_EQ(top_level_advice("class P { def f() { } }"), "functions are declared with `fn` | write `fn f`");
+  EXPECT_EQ(top_level_advice("class P extends Q { }"),
+            "there is no `extends` | write `:` and the interfaces");
+  EXPECT_EQ(top_level_advice("interface I { x: i64; }"),
+            "an interface has no fields | declare a function: `fn x() -> type;`");
+}
+
+TEST(RecoveryTest, FindsSeveralMistakesInOneRun) {
+  const Parsed parsed(
+      "fn a() {\n"
+      "  let x = ;\n"
+      "  foo(1, 2;\n"
+      "  if { }\n"
+      "  bar(]);\n"
+      "  let y = 1;\n"
+      "}\n"
+      "fn b( {\n"
+      "  baz(;\n"
+      "}\n"
+      "struct S { a: ; b: i64; }\n"
+      "const N = ;\n"
+      "fn c() { return 1 }\n");
+  EXPECT_EQ(parsed.errors(),
+            "2: expected an expression, found `;`\n"
+            "3: expected `,` or `)` after the argument, found `;`\n"
+            "4: expected an expression, found `{`\n"
+            "5: expected an expression, found `]`\n"
+            "8: expected the name of a parameter, found `{`\n"
+            "9: expected an expression, found `;`\n"
+            "11: expected a type, found `;`\n"
+            "12: expected an expression, found `;`\n"
+            "13: expected `;` after the value\n");
+  EXPECT_EQ(parsed.module->functions.size(), 3u);
+  EXPECT_EQ(parsed.module->functions[0]->body->body.size(), 5u);
+  EXPECT_FALSE(parsed.module->is_complete);
+}
+
+TEST(RecoveryTest, KnowsWhenNoDeclarationIsLost) {
+  EXPECT_TRUE(Parsed("fn a() { let x = ; }").module->is_complete);
+  EXPECT_TRUE(Parsed("fn a(int x) { }").module->is_complete);
+  EXPECT_TRUE(Parsed("class C { fn a() { foo(; } }").module->is_complete);
+  EXPECT_FALSE(Parsed("fn a(x: ) { }").module->is_complete);
+  EXPECT_FALSE(Parsed("fn a() { ").module->is_complete);
+  EXPECT_FALSE(Parsed("class C { x: ; }").module->is_complete);
+}
+
+// The checker relies on it: every function that must have a body has one, be it an error.
+TEST(RecoveryTest, FillsMissingBodies) {
+  EXPECT_EQ(dump(*Parsed("fn f();").module), "(fn f (params) _ (block error))\n");
+  EXPECT_EQ(dump(*Parsed("class C { fn f(x: i64) -> i64; }").module),
+            "(class C (fn f (params (x i64)) i64 (block error)))\n");
+  EXPECT_EQ(dump(*Parsed("fn f() { let g = fn(x) -> ; }").module),
+            "(fn f (params) _ (block (let g _ error)))\n");
+  EXPECT_EQ(dump(*Parsed("interface I { fn f(); }").module), "(interface I (fn f (params) _))\n");
+}
+
+TEST(RecoveryTest, BlamesTheBraceThatIsNotClosed) {
+  const Parsed parsed("fn a() {\n  if x {\n    f();\n}\n\nfn b() { }\nfn c() {\n  let x = ;\n}\n");
+  EXPECT_EQ(parsed.errors(), "1: this `{` is not closed\n8: expected an expression, found `;`\n");
+  EXPECT_EQ(parsed.module->functions.size(), 3u);
+}
+
+TEST(RecoveryTest, OneBrokenStringIsOneError) {
+  EXPECT_EQ(Parsed("fn f() {\n  print(\"abc);\n  g(;\n  print(f\"{x\");\n}").errors(),
+            "2: this string is not closed before the line ends\n"
+            "4: this `{` of a formatted string is not closed\n"
+            "3: expected an expression, found `;`\n");
+}
+
+std::string repeated(const std::string& text, std::size_t count) {
+  std::string result;
+  for (std::size_t i = 0; i < count; ++i) result += text;
+  return result;
+}
+
+TEST(RecoveryTest, SaysWhatIsTooDeep) {
+  const std::string sum = "const c = 1" + repeated(" + 1", 600) + ";";
+  EXPECT_EQ(Parsed(sum).errors(), "1: this is nested more than 500 levels deep\n");
+  EXPECT_FALSE(Parsed("const c = 1" + repeated(" + 1", 450) + ";").diagnostics.has_errors());
+  EXPECT_FALSE(
+      Parsed("const c = " + repeated("(", 200) + "1" + repeated(")", 200) + ";").diagnostics.has_errors());
+  EXPECT_EQ(Parsed("const c = " + repeated("(", 600) + "1" + repeated(")", 600) + ";").errors(),
+            "1: this is nested more than 500 levels deep\n");
+}
+
+TEST(RecoveryTest, LimitsDepth) {
+  constexpr std::size_t kMany = 20'000;
+  const std::string texts[] = {
+      "const c = " + repeated("(", kMany),
+      "const c = " + repeated("-", kMany) + "1;",
+      "const c = " + repeated("!", kMany),
+      "const c = " + repeated("[", kMany),
+      "const c = " + repeated("a[", kMany),
+      "const c = " + repeated("a(", kMany),
+      "const c = " + repeated("a<", kMany),
+      "const c = a" + repeated(".a", kMany) + ";",
+      "const c = a" + repeated("()", kMany) + ";",
+      "const c = a" + repeated("!", kMany) + ";",
+      "const c = a" + repeated(" as b", kMany) + ";",
+      "const c = 1" + repeated(" + 1", kMany) + ";",
+      "const c = 1" + repeated(" ?? 1", kMany) + ";",
+      "const c = " + repeated("(1" + repeated(" + 1", 400) + ") + ", 300) + "1;",
+      "const c = " + repeated("if a { ", kMany),
+      "const c = " + repeated("if a { 1 } else ", kMany),
+      "const c = " + repeated("match a { b => ", kMany),
+      "const c = " + repeated("fn() => ", kMany),
+      "const c = " + repeated("fn() { return ", kMany),
+      "const c = " + repeated("f\"{", kMany),
+      "const c = " + repeated("a ? ", kMany),
+      "const c: " + repeated("[", kMany),
+      "const c: " + repeated("A<", kMany),
+      "const c: " + repeated("fn(", kMany),
+      "const c: " + repeated("fn() -> ", kMany),
+      "const c: " + repeated("(", kMany),
+      "const c: " + repeated("&", kMany) + "i64;",
+      "const c: i64" + repeated("[]", kMany) + ";",
+      "fn f() " + repeated("{", kMany),
+      "fn f() { " + repeated("if a { ", kMany),
+      "fn f() { " + repeated("if a { } else ", kMany),
+      "fn f() { " + repeated("while a ", kMany),
+      "fn f() { " + repeated("for i in a ", kMany),
+      "fn f() { " + repeated("for (;;) ", kMany),
+      "fn f() { " + repeated("match a { b => ", kMany),
+      "fn f() { " + repeated("else { ", kMany),
+      "fn f() { " + repeated("fn g() { ", kMany),
+      "fn f() { " + repeated("@batch(", kMany),
+      "class C { " + repeated("fn f() { class C { ", kMany),
+  };
+  for (const std::string& text : texts) {
+    const Parsed parsed(text);
+    EXPECT_TRUE(parsed.diagnostics.has_errors()) << text.substr(0, 60);
+    // What is left can be walked by recursion.
+    EXPECT_LT(dump(*parsed.module).size(), 10'000'000u);
+  }
+}
+
+// Random token soup: the parser must come to an end with either a tree or an error, and never without both.
+TEST(RecoveryTest, SurvivesRandomTokens) {
+  std::vector<std::string> words{"x",          "y",   "List", "i64", "1",  "2.5", "\"s\"",
+                                 "f\"{x:3}\"", "'a'", "f\"",  "\"",  "\n", "/*"};
+#define X(name, text) words.emplace_back(text);
+  DHPVM_KEYWORDS(X)
+  DHPVM_PUNCTUATION(X)
+#undef X
+  std::mt19937 random(12345);
+  for (int round = 0; round < 3000; ++round) {
+    std::string text = round % 2 == 0 ? "fn f() { " : "";
+    const std::size_t length = random() % 60;
+    for (std::size_t i = 0; i < length; ++i)
+      text += words[random() % words.size()] + (random() % 4 == 0 ? "" : " ");
+    const Parsed parsed(text);
+    const std::string tree = dump(*parsed.module);
+    const bool silent_loss = !parsed.diagnostics.has_errors() && tree.find("error") != std::string::npos;
+    EXPECT_FALSE(silent_loss) << text << "\n" << tree;
+  }
+}
+
+// Every prefix of a program is either complete or refused.
+TEST(RecoveryTest, SurvivesTruncation) {
+  const std::string text =
+      "import a.b as c; const N: i64 = 1; class A<T> : B { x: [T, 2]; init() { } fn f() -> T? => null; }\n"
+      "fn main(args: [str]) -> i32 { let s = f\"{args[0]:>8}\"; match s { \"a\" => { } else => f<i64>(1); }\n"
+      "  @batch(2) parallel for i in 0..N reduce(+: s) { if i == 0 { continue; } } return if a { 1 } else { "
+      "2 }; }\n";
+  ASSERT_FALSE(Parsed(text).diagnostics.has_errors()) << Parsed(text).diagnostics.render();
+  for (std::size_t length = 0; length < text.size(); ++length) {
+    const Parsed parsed(text.substr(0, length));
+    dump(*parsed.module);
+  }
+}
+
+}  // namespace
+}  // namespace dhpvm::compiler

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Words that people bring along from other languages, and what they are called here. Used to turn "unknown
+// name" into advice.
+#pragma once
+
+#include <string_view>
+
+namespace dhpvm::compiler {
+
+// What a type of another language is called here: "int" -> "i32", "string" -> "str". Empty when unknown.
+std::string_view type_for_foreign(std::string_view name);
+
+// What a value, function or literal of another language is called here: "nullptr" -> "null",
+// "self" -> "this".
+std::string_view value_for_foreign(std::string_view name);
+
+// The names that can never be shadowed by a type declaration: i8 .. f64, bool, str.
+bool is_primitive_type_name(std::string_view name);
+
+// A word that introduces a function elsewhere: def, func, function, fun, proc, sub.
+bool is_function_word(std::string_view name);
+
+// A word that introduces a variable elsewhere, and what it is here: "auto" -> "let", "mut" -> "var".
+// Empty when unknown.
+std::string_view variable_word(std::string_view name);
+
+// A word that elsewhere says who may use a declaration, or how it is stored: pub, static, override.
+bool is_modifier_word(std::string_view name);
+
+}  // namespace dhpvm::compiler

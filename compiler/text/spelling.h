@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// Finds the name that somebody probably meant, for "did you mean ...?".
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string_view>
+
+namespace dhpvm::compiler {
+
+// The number of insertions, deletions, replacements and swaps of neighbours that turn `a` into `b`, letter
+// case counting half as much as a replacement would (the unit is half an edit). Gives up beyond `limit` and
+// returns a number above it.
+std::size_t edit_distance(std::string_view a, std::string_view b, std::size_t limit);
+
+// The candidate closest to `name`, if it is close enough to be a likely slip; otherwise empty. Ties go to
+// the first candidate.
+std::string_view nearest_name(std::string_view name, std::span<const std::string_view> candidates);
+
+}  // namespace dhpvm::compiler
