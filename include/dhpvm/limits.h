@@ -5,7 +5,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <cstdint>
 #include <functional>
 #include <limits>
 #include <span>

@@ -77,8 +77,7 @@ Result<Isolate> Isolate::create(const Module& module, const IsolateOptions& opti
       from, stdlib::Console(first_of(options.standard_output, shared.standard_output),
                             first_of(options.standard_error, shared.standard_error),
                             first_of(options.standard_input, shared.standard_input)));
-  DHPVM_ASSIGN(state->machine,
-               vm::Isolate::create(program, machine_options(options, *from->engine)));
+  DHPVM_ASSIGN(state->machine, vm::Isolate::create(program, machine_options(options, *from->engine)));
   state->machine->set_host_data(static_cast<stdlib::NativeState*>(state.get()));
   return Isolate(std::move(state));
 }
