@@ -4,10 +4,10 @@
 #pragma once
 
 #include <compare>
-#include <cstdint>
-#include <memory>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
+#include <memory>
 #include <set>
 #include <span>
 #include <string>
@@ -36,7 +36,7 @@ struct GeneratorOptions {
   bool profiler = false;  // name the code for perf
   Listing list_kernels = Listing::kNone;
   Listing list_functions = Listing::kNone;
-  std::function<void(std::string_view)> list;  // takes the listings; from any thread
+  std::function<void(std::string_view)> list;    // takes the listings; from any thread
   std::function<void(const std::string&)> warn;  // told once when the cache cannot be used
   Tracer* tracer = nullptr;                      // must outlive the generator
 };

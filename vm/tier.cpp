@@ -47,7 +47,8 @@ Tier::~Tier() = default;
 
 codegen::FunctionRequest Tier::new_request() {
   if (identity_ == nullptr) {
-    identity_ = std::make_shared<std::vector<std::byte>>(bytecode::write_module(linked_->module(), {.strip = true}));
+    identity_ =
+        std::make_shared<std::vector<std::byte>>(bytecode::write_module(linked_->module(), {.strip = true}));
   }
   codegen::FunctionRequest request;
   request.module = &linked_->module();

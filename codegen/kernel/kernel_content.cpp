@@ -59,7 +59,8 @@ class Reader {
   bool failed_ = false;
 };
 
-void write_types(Writer& writer, const bytecode::Module& module, const std::vector<bytecode::ValueType>& types) {
+void write_types(Writer& writer, const bytecode::Module& module,
+                 const std::vector<bytecode::ValueType>& types) {
   writer.number(types.size());
   for (const bytecode::ValueType& type : types) {
     writer.number(static_cast<std::uint64_t>(type.kind));

@@ -5,8 +5,8 @@
 
 namespace dhpvm::codegen {
 
-Result<KernelDescription> make_kernel(const KernelRequest& request, const Target& target, SymbolTable& symbols,
-                                      llvm::Module& module) {
+Result<KernelDescription> make_kernel(const KernelRequest& request, const Target& target,
+                                      SymbolTable& symbols, llvm::Module& module) {
   DHPVM_ASSIGN(KernelBody body, lower_kernel(*request.module, request.kernel, request.proven, module));
   const bytecode::KernelRecord& record = request.module->kernels[request.kernel];
   KernelDescription description;

@@ -16,7 +16,7 @@ inline constexpr char kKernelSymbol[] = "kernel";
 
 // Fills `module`. A loop that cannot be vectorised is done one iteration at a time, for the reason in the description.
 // kUnsupported when not even that can be done.
-Result<KernelDescription> make_kernel(const KernelRequest& request, const Target& target, SymbolTable& symbols,
-                                      llvm::Module& module);
+Result<KernelDescription> make_kernel(const KernelRequest& request, const Target& target,
+                                      SymbolTable& symbols, llvm::Module& module);
 
 }  // namespace dhpvm::codegen

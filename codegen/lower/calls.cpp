@@ -242,8 +242,8 @@ llvm::Function* Unit::callee_of_itself(std::uint32_t function) {
   if (bytecode.functions[function].code_size > kMaximumWords) return callee(function);
   llvm::Function*& copy = copies_[function];
   if (copy == nullptr) {
-    copy = llvm::Function::Create(body_type(function), llvm::GlobalValue::InternalLinkage, symbol("copy", function),
-                                  module);
+    copy = llvm::Function::Create(body_type(function), llvm::GlobalValue::InternalLinkage,
+                                  symbol("copy", function), module);
     copy->setCallingConv(llvm::CallingConv::Fast);
     copy->setDoesNotThrow();
     copy->addFnAttr(llvm::Attribute::AlwaysInline);

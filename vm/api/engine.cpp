@@ -15,7 +15,9 @@ namespace dhpvm {
 
 namespace {
 
-void print_line(std::string_view text) { std::fprintf(stderr, "%.*s\n", static_cast<int>(text.size()), text.data()); }
+void print_line(std::string_view text) {
+  std::fprintf(stderr, "%.*s\n", static_cast<int>(text.size()), text.data());
+}
 
 codegen::GeneratorOptions generator_options(const detail::EngineState& engine) {
   const EngineOptions& options = engine.options;
