@@ -58,7 +58,8 @@ void Lineariser::make_entry() {
     llvm::SmallVector<llvm::Constant*, 64> numbers;
     for (unsigned lane = 0; lane < width_; ++lane)
       numbers.push_back(builder_.getInt8(static_cast<std::uint8_t>(lane)));
-    llvm::Value* active = builder_.CreateTrunc(result_.getArg(result_.arg_size() - 1), builder_.getInt8Ty());
+    llvm::Value* active =
+        builder_.CreateTrunc(result_.getArg(static_cast<unsigned>(scalar_.arg_size())), builder_.getInt8Ty());
     root_ = builder_.CreateICmpULT(llvm::ConstantVector::get(numbers),
                                    builder_.CreateVectorSplat(width_, active), "active");
   }

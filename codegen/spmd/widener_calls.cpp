@@ -83,7 +83,7 @@ Status Widener::intrinsic(llvm::CallInst& call, llvm::Intrinsic::ID id) {
 }
 
 Status Widener::mathematical(llvm::CallInst& call, const std::string& name) {
-  const unsigned bits = call.getType()->getPrimitiveSizeInBits();
+  const unsigned bits = call.getType()->isFloatTy() ? 32 : 64;
   const VectorFunction function =
       vector_function(name, call.arg_size(), bits, width_, options_.vector_bits, options_.has_symbol);
   if (function.symbol.empty()) return lane_by_lane(call);
