@@ -8,19 +8,16 @@ meets both alike; what counts is the median of whole processes, and both must pr
 
 import argparse
 import json
-import math
-import os
-import platform
 import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
-import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 
-PROGRAMS = Path(__file__).resolve().parent / "programs"
+from harness import PROGRAMS, Figure, VirtualMachine, fail, geometric_mean, machine, print_figures, progress, run, start_up
+
 # The argument of each program: about a second of Lua.
 SIZES = {
     "fib": 36,
@@ -39,48 +36,13 @@ BAR_START_MS, BAR_START_MIB = 5.0, 16.0
 CPP_BENCHES = ("gc_bench", "verify_bench", "embed_bench")
 
 
-@dataclass
-class Figure:
-    """One measured value, and the bar it must reach: `at_least`, or else at most."""
-
-    name: str
-    value: float
-    unit: str
-    bar: float | None
-    at_least: bool
-    met: bool
-
-    @staticmethod
-    def of(name, value, unit, bar, at_least):
-        met = bar is None or (value >= bar if at_least else value <= bar)
-        return Figure(name, value, unit, bar, at_least, met)
-
-
-def run(command):
-    """Seconds and output of one process."""
-    with tempfile.TemporaryFile() as output:
-        start = time.perf_counter()
-        done = subprocess.run(command, stdout=output, stdin=subprocess.DEVNULL, check=False)
-        seconds = time.perf_counter() - start
-        if done.returncode != 0:
-            sys.exit(f"run_vm: {' '.join(map(str, command))} ended with exit code {done.returncode}")
-        output.seek(0)
-        return seconds, output.read()
-
-
-def compile_program(binaries, name, folder):
-    target = folder / f"{name}.bc"
-    subprocess.run([binaries / "dhpvmc", PROGRAMS / f"{name}.dhp", "-o", target], check=True)
-    return target
-
-
-def compare_with_lua(binaries, lua, folder, runs, names, progress):
+def compare_with_lua(vm, lua, runs, names):
     """(name, our seconds, Lua's seconds) for each program."""
     rows = []
     for name in names:
         progress(f"{name} {SIZES[name]}")
         argument = str(SIZES[name])
-        ours = [binaries / "dhpvm-run", compile_program(binaries, name, folder), argument]
+        ours = [vm.tool, *vm.interpreter(), vm.compile(PROGRAMS / f"{name}.dhp"), argument]
         theirs = [lua, PROGRAMS / f"{name}.lua", argument]
         times = {"ours": [], "lua": []}
         outputs = set()
@@ -91,45 +53,9 @@ def compare_with_lua(binaries, lua, folder, runs, names, progress):
                 if i > 0:  # the first one warms the caches
                     times[key].append(seconds)
         if len(outputs) != 1:
-            sys.exit(f"run_vm: {name} {argument} does not print the same in both languages, or not every time")
+            fail(f"{name} {argument} does not print the same in both languages, or not every time")
         rows.append((name, statistics.median(times["ours"]), statistics.median(times["lua"])))
     return rows
-
-
-def compile_text(binaries, folder, name, text):
-    source, target = folder / f"{name}.dhp", folder / f"{name}.bc"
-    source.write_text(text)
-    subprocess.run([binaries / "dhpvmc", source, "-o", target], check=True)
-    return target
-
-
-def start_up(binaries, folder, runs):
-    """Median milliseconds of printing one line, from bytecode."""
-    target = compile_text(binaries, folder, "hello", 'fn main() { print("hello, world"); }\n')
-    samples = [run([binaries / "dhpvm-run", target]) for _ in range(runs + 3)][3:]
-    if any(output != b"hello, world\n" for _, output in samples):
-        sys.exit("run_vm: hello world printed something else")
-    return statistics.median(seconds for seconds, _ in samples) * 1e3
-
-
-# The process asks itself: what wait4 says of a child includes what the parent had in memory when it forked.
-HELLO_PEAK = """import io;
-fn main() {
-    print("hello, world");
-    print(io.read_text("/proc/self/status"));
-}
-"""
-
-
-def peak_memory(binaries, folder):
-    """Resident MiB of the same program at its peak; none where the system does not tell."""
-    if not Path("/proc/self/status").is_file():
-        return None
-    _, output = run([binaries / "dhpvm-run", compile_text(binaries, folder, "hello_peak", HELLO_PEAK)])
-    for line in output.decode().splitlines():
-        if line.startswith("VmHWM:"):
-            return int(line.split()[1]) / 1024
-    return None
 
 
 def cpp_figures(binaries, name):
@@ -152,28 +78,6 @@ def print_comparison(rows):
     print()
 
 
-def print_figures(figures):
-    width = max(len(figure.name) for figure in figures) + 2
-    print(f"{'what':<{width}}{'measured':>12} {'unit':<8}{'bar':>12}")
-    for figure in figures:
-        bar = "" if figure.bar is None else f"{'>=' if figure.at_least else '<='} {figure.bar:g}"
-        verdict = "" if figure.bar is None else ("pass" if figure.met else "MISSED")
-        print(f"{figure.name:<{width}}{figure.value:>12.4g} {figure.unit:<8}{bar:>12}  {verdict}".rstrip())
-    print()
-
-
-def machine():
-    model = platform.machine()
-    try:
-        for line in Path("/proc/cpuinfo").read_text().splitlines():
-            if line.startswith("model name"):
-                model = line.partition(":")[2].strip()
-                break
-    except OSError:
-        pass
-    return f"{model}, {os.cpu_count()} cores, {platform.system()} {platform.release()}"
-
-
 def main(arguments):
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--bin", type=Path, required=True, help="the folder with dhpvm-run, dhpvmc and the C++ benchmarks")
@@ -184,27 +88,22 @@ def main(arguments):
     binaries = options.bin.resolve()
     lua = shutil.which("lua5.4")
     if lua is None:
-        sys.exit("run_vm: lua5.4 is missing (package lua5.4)")
+        fail("lua5.4 is missing (package lua5.4)")
     if options.runs < 1:
-        sys.exit("run_vm: --runs must be at least 1")
-
-    def progress(text):
-        if sys.stderr.isatty():
-            print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
+        fail("--runs must be at least 1")
 
     figures = []
     with tempfile.TemporaryDirectory(prefix="dhpvm-bench-") as work:
-        folder = Path(work)
-        rows = compare_with_lua(binaries, lua, folder, options.runs, options.only or list(SIZES), progress)
+        vm = VirtualMachine(binaries, work)
+        rows = compare_with_lua(vm, lua, options.runs, options.only or list(SIZES))
         ratios = [theirs / ours for _, ours, theirs in rows]
-        mean = math.exp(statistics.fmean(map(math.log, ratios)))
+        mean = geometric_mean(ratios)
         figures.append(Figure.of("speed against Lua 5.4, geometric mean", mean, "times", BAR_MEAN, True))
         figures.append(Figure.of("speed against Lua 5.4, worst", min(ratios), "times", BAR_WORST, True))
         if not options.only:
             progress("start-up")
-            milliseconds = start_up(binaries, folder, 50)
+            milliseconds, mib = start_up(vm, 50)
             figures.append(Figure.of("hello world from .bc, whole process", milliseconds, "ms", BAR_START_MS, False))
-            mib = peak_memory(binaries, folder)
             if mib is not None:
                 figures.append(Figure.of("hello world from .bc, peak memory", mib, "MiB", BAR_START_MIB, False))
     absent = []

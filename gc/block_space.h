@@ -11,11 +11,11 @@
 #include <optional>
 #include <vector>
 
+#include "base/reservation.h"
 #include "dhpvm/result.h"
 #include "gc/layout.h"
 #include "gc/mark_bytes.h"
 #include "gc/object.h"
-#include "gc/reservation.h"
 
 namespace dhpvm::gc {
 

@@ -109,18 +109,22 @@ Object* Heap::allocate_sized(TypeId type, std::size_t size, std::size_t card_byt
   return object;
 }
 
-// Calls take(shortage, after_full) until it gives an object, collecting in between what its
-// shortage calls for.
+// Calls take(shortage, after_full) until it gives an object, collecting in between what its shortage calls
+// for: at most one minor collection, then a full one. Where a minor collection has freed no hole that is large
+// enough, the next would not either; yet the holes opened in vain would make it seem worthwhile for ever.
 template <typename Take>
 Object* Heap::allocate_or_collect(Take&& take) {
+  bool after_minor = false;
   bool after_full = false;
   for (;;) {
     Shortage shortage = Shortage::kNursery;
     if (Object* object = take(shortage, after_full)) return object;
     if (after_full) return nullptr;
     const bool at_limit = options_.limit_bytes != 0 && footprint_threshold_ == options_.limit_bytes;
-    if (shortage == Shortage::kNursery ? !grown_too_far() : at_limit && worth_a_minor()) {
+    const bool minor = shortage == Shortage::kNursery ? !grown_too_far() : at_limit && worth_a_minor();
+    if (minor && !after_minor) {
       collect(CollectionKind::kMinor, CollectionReason::kNursery);
+      after_minor = true;
       continue;
     }
     collect(CollectionKind::kFull, at_limit ? CollectionReason::kLimit : CollectionReason::kGrowth);

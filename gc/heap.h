@@ -109,6 +109,8 @@ class Heap {
 
   void collect(CollectionKind kind, CollectionReason reason = CollectionReason::kRequested);
   HeapStats stats() const;
+  // How many there have been.
+  std::uint64_t collections() const { return stats_.minor_collections + stats_.full_collections; }
 
   // The types that occupy most, with object counts and bytes, as a few lines of text for an out-of-memory
   // error. Counts what survived the last collection, so it is exact right after an allocation has failed.

@@ -238,6 +238,20 @@ TEST_F(HeapLimits, AreReachedOnlyWithLiveDataNearThemAndWithoutCrawling) {
   EXPECT_LE(heap_->stats().full_collections, 5u);
 }
 
+// Holes that are all too small for an object count as memory used up since the last collection when they are
+// opened in vain, again and again.
+TEST_F(HeapLimits, AreReachedWhenNoHoleIsLargeEnough) {
+  constexpr std::size_t kLimit = std::size_t{4} << 20;
+  make_heap({.limit_bytes = kLimit});
+  while (auto* box = make<Box>(kBox)) roots_.slots.push_back(ref(box));
+  for (std::size_t i = 0; i < roots_.slots.size(); i += 2) roots_.slots[i] = nullptr;
+  full();
+  EXPECT_LT(heap_->stats().live_bytes, kLimit * 3 / 4);
+  while (auto* pair = make<Pair>(kPair)) roots_.slots.push_back(ref(pair));
+  EXPECT_NE(make<Box>(kBox), nullptr);
+  expect_sound();
+}
+
 // ---- Roots
 
 using HeapRoots = HeapTest;

@@ -31,9 +31,6 @@ constexpr unsigned size_class_of(std::size_t size) {
 }
 static_assert(size_class_of(kMediumThreshold + 1) == 1 && size_class_of(kLargeThreshold) == kSizeClasses - 1);
 
-// The unit in which the kernel hands out transparent huge pages.
-constexpr std::size_t kHugePage = 2 * 1024 * 1024;
-
 // Bytes of reference-array elements that one card of a large array covers (128 slots).
 constexpr std::size_t kCardSize = 1024;
 

@@ -4,8 +4,8 @@
 
 #include <cstddef>
 
+#include "base/reservation.h"
 #include "gc/object.h"
-#include "gc/reservation.h"
 
 namespace dhpvm::gc {
 

@@ -55,6 +55,13 @@ class HouseTest(unittest.TestCase):
         refused = "compiler/hir/ may not include compiler/"
         self.assert_refused("compiler/hir/a.h", '#include "compiler/compiler.h"', refused)
 
+    def test_a_room_inside_may_stand_above(self):
+        self.assert_allowed("vm/api/a.cpp", '#include "stdlib/modules.h"')
+        self.assert_allowed("vm/api/a.cpp", '#include "vm/isolate.h"')
+        self.assert_refused("vm/a.cpp", '#include "vm/api/state.h"', "vm/ may not include vm/api/")
+        self.assert_refused("vm/a.cpp", '#include "stdlib/modules.h"', "vm/ may not include stdlib/")
+        self.assert_refused("stdlib/a.cpp", '#include "vm/api/state.h"', "stdlib/ may not include vm/api/")
+
     def test_tools_see_the_public_api_alone(self):
         self.assert_allowed("tools/a.cpp", '#include "dhpvm/dhpvm.h"')
         self.assert_refused("tools/a.cpp", '#include "vm/engine.h"', "tools/ may not include vm/")

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // dhpvm-run: runs a program from bytecode or source.
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
@@ -46,6 +47,15 @@ constexpr Option kOptions[] = {
     {kLimitsGroup, "--no-system", 0, Value::kNone, "",
      "refuse programs that use files, folders or the environment"},
 
+    {"Machine code", "--jit", 0, Value::kRequired, "MODE",
+     "off: interpret everything; on: compile what is hot (default); eager: all functions at once"},
+    {"Machine code", "--jit-threshold", 0, Value::kRequired, "N",
+     "compile what was found running N times, looked at every 1024 calls and turns (default 8)"},
+    {"Machine code", "--threads", 0, Value::kRequired, "N",
+     "threads for parallel loops (default: one for each core)"},
+    {"Machine code", "--jit-wait", 0, Value::kNone, "",
+     "stop for every compilation, so that runs are repeatable"},
+
     {"Watching", "--stats", 0, Value::kOptional, "json",
      "afterwards, print counters of the run to standard error"},
     {"Watching", "--trace", 0, Value::kRequired, "FILE",
@@ -67,8 +77,11 @@ constexpr std::string_view kClosing =
     "3 after\n"
     "a trap, 70 after an internal error. Standard output is the program's alone.\n";
 
+constexpr std::uint64_t kMostThreads = 1024;
+
 struct Request {
   IsolateOptions isolate;
+  unsigned threads = 0;
   CompileOptions compile;
   enum class Stats : std::uint8_t { kNone, kTable, kJson } stats = Stats::kNone;
 };
@@ -107,6 +120,14 @@ Status set_limits(Limits& limits, std::string_view list) {
   return {};
 }
 
+Result<Jit> parse_jit(std::string_view text) {
+  if (text == "off") return Jit::kOff;
+  if (text == "on") return Jit::kOn;
+  if (text == "eager") return Jit::kEager;
+  return Error(ErrorCode::kInvalidArgument,
+               "--jit=" + std::string(text) + " is not known; write off, on or eager");
+}
+
 Result<Request> request_of(const Arguments& arguments) {
   Request request;
   for (const Arguments::Given& given : arguments.options) {
@@ -120,6 +141,15 @@ Result<Request> request_of(const Arguments& arguments) {
       if (every > UINT32_MAX)
         return Error(ErrorCode::kInvalidArgument, "--gc-stress=" + given.value + " is too large");
       request.isolate.gc_stress = static_cast<std::uint32_t>(every);
+    } else if (name == "--jit") {
+      DHPVM_ASSIGN(request.isolate.jit, parse_jit(given.value));
+    } else if (name == "--jit-threshold") {
+      DHPVM_ASSIGN(const std::uint64_t samples, parse_count(given.value));
+      request.isolate.jit_threshold =
+          static_cast<std::uint32_t>(std::min<std::uint64_t>(samples, UINT32_MAX));
+    } else if (name == "--threads") {
+      DHPVM_ASSIGN(const std::uint64_t threads, parse_count(given.value));
+      request.threads = static_cast<unsigned>(std::min<std::uint64_t>(threads, kMostThreads));
     } else if (name == "--stats") {
       if (!given.value.empty() && given.value != "json") {
         return Error(ErrorCode::kInvalidArgument,
@@ -131,6 +161,7 @@ Result<Request> request_of(const Arguments& arguments) {
     }
   }
   request.isolate.check_races = arguments.has("--check-races");
+  request.isolate.jit_wait = arguments.has("--jit-wait");
   request.isolate.gc_verify = arguments.has("--gc-verify");
   return request;
 }
@@ -155,8 +186,8 @@ void catch_signals() {
 
 Result<int> run(const Arguments& arguments, const Request& request) {
   const std::string* const trace = arguments.last("--trace");
-  const Engine engine(
-      EngineOptions{.system_access = !arguments.has("--no-system"), .trace = trace != nullptr});
+  const Engine engine(EngineOptions{
+      .system_access = !arguments.has("--no-system"), .threads = request.threads, .trace = trace != nullptr});
   DHPVM_ASSIGN(const Module module, open_program(engine, arguments.operands[0], request.compile));
   if (arguments.has("--disasm")) {
     DHPVM_TRY(print(module.disassemble()));

@@ -67,6 +67,7 @@ Result<gc::String*> Isolate::new_string_of(std::size_t size) {
   if (size > std::numeric_limits<std::uint32_t>::max()) {
     return error(ErrorCode::kNegativeLength, "a string of {} bytes is too long; the longest has 4 GiB", size);
   }
+  context_->bulk_bytes += size;
   if (gc::String* string = heap_->allocate_string(bytecode::kStringType, size)) return string;
   return out_of_memory(fmt::format("a string of {} bytes", size));
 }
@@ -90,6 +91,7 @@ Result<gc::Array*> Isolate::new_array(gc::TypeId type, std::span<const std::int6
     }
   }
   set_dimensions(array, info, sizes);
+  context_->bulk_bytes += extent.bytes;
   return array;
 }
 

@@ -69,6 +69,60 @@ TEST(Deadline, EndsEndlessLoops) {
   EXPECT_EQ(program.run("count", {1000}), 1000u);
 }
 
+// Between two looks at the clock at most 1024 ticks pass; where a tick may take long, there are more looks.
+TEST(Deadline, IsLookedAtAfterEverythingThatTakesTime) {
+  constexpr std::string_view kSlow = R"(
+import work()
+type class List
+  field next: List
+function collections(i64) registers 2 1 exported
+  imm p1, 0
+Again:
+  new r0, List
+  for.i64 p1, p0, Again
+  return
+end
+function natives(i64) registers 2 0 exported
+  imm p1, 0
+Again:
+  call.native p2, r0, work
+  for.i64 p1, p0, Again
+  return
+end
+function long_strings(i64) -> bool registers 3 2 exported
+  const.string r0, "0123456789abcdef"
+  imm p1, 0
+  imm p2, 16
+Double:
+  move.r r1, r0
+  string.concat r0, r0, 2
+  for.i64 p1, p2, Double
+  move.r r1, r0
+  imm p1, 0
+Again:
+  string.eq p2, r0, r1
+  string.compare p2, r0, r1
+  for.i64 p1, p0, Again
+  return.p p2
+end
+)";
+  NativeRegistry natives;
+  ASSERT_TRUE(natives.define("work", "()", [](NativeCall&) -> Status { return {}; }).ok());
+  IsolateOptions options;
+  options.gc_stress = 1;
+  Program program(kSlow, options, natives);
+  const auto looks = [&](std::string_view function, std::uint64_t count) {
+    const std::uint64_t before = program->stats().safepoints;
+    program.run(function, {count});
+    return program->stats().safepoints - before;
+  };
+  EXPECT_GE(looks("collections", 500), 500u);
+  EXPECT_GE(looks("natives", 640), 10u);
+  // Of 1 MiB each.
+  EXPECT_GE(looks("long_strings", 500), 100u);
+  EXPECT_LE(looks("natives", 32), 3u);
+}
+
 TEST(Interrupt, StopsTheProgramFromAnotherThread) {
   Program program(kWork);
   std::thread other([&] {

@@ -50,6 +50,8 @@ class Analysis {
   Nominal* nominal(const Type* type);
   // Resolves fields, methods and interfaces of a declared type.
   void complete(Nominal& nominal);
+  // Primitives, structs and nullables of them: what parallel loops may use as values.
+  bool is_plain(const Type* type);
   bool implements(const Type* type, const Type* interface);
   const FieldInfo* find_field(const Type* type, std::string_view name, std::uint32_t& index);
   std::vector<std::string> names_of_types(const TypeContext& context);

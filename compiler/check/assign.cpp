@@ -10,21 +10,6 @@ using hir::StmtKind;
 
 namespace {
 
-Binary update_op(ast::BinaryOp op) {
-  switch (op) {
-    case ast::BinaryOp::kMul: return Binary::kMul;
-    case ast::BinaryOp::kDiv: return Binary::kDiv;
-    case ast::BinaryOp::kRem: return Binary::kRem;
-    case ast::BinaryOp::kSub: return Binary::kSub;
-    case ast::BinaryOp::kShl: return Binary::kShl;
-    case ast::BinaryOp::kShr: return Binary::kShr;
-    case ast::BinaryOp::kBitAnd: return Binary::kBitAnd;
-    case ast::BinaryOp::kBitXor: return Binary::kBitXor;
-    case ast::BinaryOp::kBitOr: return Binary::kBitOr;
-    default: return Binary::kAdd;
-  }
-}
-
 bool is_shift(Binary op) { return op == Binary::kShl || op == Binary::kShr; }
 
 }  // namespace
@@ -237,7 +222,7 @@ hir::Expr* BodyChecker::stable_place(E place, Body& before) {
 
 void BodyChecker::update_stmt(const ast::Stmt& stmt, Body& out) {
   if (reduction_assign(stmt, out)) return;
-  const Binary op = update_op(stmt.binary);
+  const Binary op = binary_of(stmt.binary);
   Place target = place(*stmt.place, true);
   if (target.expr == nullptr) {
     value(*stmt.value);

@@ -89,6 +89,9 @@ struct Callee {
   bool has_declaration = false;
 };
 
+// The operation behind `a op b` and `a op= b`; not for `&&`, `||` and `??`, which are control flow.
+hir::Binary binary_of(ast::BinaryOp op);
+
 class BodyChecker {
  public:
   BodyChecker(Analysis& analysis, TypeContext context);
@@ -361,7 +364,6 @@ class BodyChecker {
                                     bytecode::ReductionOp op);
   Variable* capture_in_kernel(Frame& kernel, std::string_view name, E value, Range range);
   bool in_kernel() const { return frame_->kind == Frame::Kind::kKernel; }
-  bool is_plain(const Type* type);  // primitives, structs and nullables of them
   bool is_kernel_array(const Type* type);
 
   Analysis& analysis_;

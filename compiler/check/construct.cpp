@@ -69,6 +69,7 @@ hir::Expr* BodyChecker::construct_type(const Type* type, const ast::Expr& call, 
   std::vector<E> values;
   if (nominal.symbol->init != nullptr) {
     FunctionInstance& init = analysis_.instantiate(*nominal.symbol->init, &nominal, {}, call.range);
+    if (init.state == FunctionInstance::State::kSignature) return wrong(call.range);
     Callee callee = callee_of(init);
     callee.name = type->name;
     if (!arguments(callee, call, ready, before, values)) return wrong(call.range);

@@ -24,7 +24,14 @@ bool crosses_to_host(const Type* type) {
 FunctionInstance& Analysis::instantiate(FunctionSymbol& symbol, Nominal* owner,
                                         std::vector<const Type*> arguments, SourceRange range) {
   auto [entry, fresh] = instance_cache_.try_emplace({&symbol, {owner, arguments}}, nullptr);
-  if (!fresh) return *entry->second;
+  if (!fresh) {
+    if (entry->second->state == FunctionInstance::State::kSignature) {
+      error(symbol.declaration->name.range, "the parameters and the result of '{}' depend on itself",
+            symbol.name())
+          .note(range, "it is needed here, to compute its own types");
+    }
+    return *entry->second;
+  }
   FunctionInstance& instance = instances_.emplace_back();
   entry->second = &instance;
   const ast::Function& declaration = *symbol.declaration;
@@ -41,6 +48,9 @@ FunctionInstance& Analysis::instantiate(FunctionSymbol& symbol, Nominal* owner,
     for (std::size_t i = 0; i < arguments.size(); ++i) name += (i == 0 ? "" : ", ") + arguments[i]->name;
     name += ">";
   }
+  // What a signature that depends on itself meets on the way.
+  instance.parameters.assign(declaration.parameters.size(), basic(TypeKind::kError));
+  instance.result = basic(TypeKind::kError);
   instance.symbol = &symbol;
   instance.owner = owner;
   instance.context.module = symbol.module;
@@ -56,6 +66,8 @@ FunctionInstance& Analysis::instantiate(FunctionSymbol& symbol, Nominal* owner,
   const bool stop = too_deep(instance.origin, range) ||
                     !check_bounds(declaration.type_parameters, arguments, instance.context, range);
   Enter enter(*this, instance.origin);
+  std::vector<const Type*> parameters;
+  parameters.reserve(declaration.parameters.size());
   for (const ast::Parameter& parameter : declaration.parameters) {
     const Type* type = resolve(parameter.type, instance.context);
     if (type->is(TypeKind::kFixedArray)) {
@@ -63,15 +75,18 @@ FunctionInstance& Analysis::instantiate(FunctionSymbol& symbol, Nominal* owner,
           .help("use an array: `{}: [{}]`", parameter.name.text, type->element->name);
       type = basic(TypeKind::kError);
     }
-    instance.parameters.push_back(type);
+    parameters.push_back(type);
   }
   const bool inferred = declaration.result == nullptr && declaration.expression != nullptr;
-  if (!inferred) instance.result = resolve(declaration.result, instance.context);
-  if (instance.result != nullptr && instance.result->is(TypeKind::kFixedArray)) {
+  const Type* result = inferred ? nullptr : resolve(declaration.result, instance.context);
+  if (result != nullptr && result->is(TypeKind::kFixedArray)) {
     error(declaration.result->range, "a fixed array cannot be a result")
-        .help("give an array: `-> [{}]`", instance.result->element->name);
-    instance.result = basic(TypeKind::kError);
+        .help("give an array: `-> [{}]`", result->element->name);
+    result = basic(TypeKind::kError);
   }
+  instance.parameters = std::move(parameters);
+  instance.result = result;
+  instance.state = FunctionInstance::State::kDeclared;
   if (stop) {
     instance.state = FunctionInstance::State::kDone;
     instance.result = basic(TypeKind::kError);

@@ -287,7 +287,7 @@ hir::Expr* BodyChecker::hoisted(const ast::Expr& expr) {
   std::string path;
   Variable* root = nullptr;
   if (!path_of(expr, path, root) || root->frame == frame_) return nullptr;
-  if (is_plain(root->type) || is_kernel_array(root->type) || root->type->is(TypeKind::kError) ||
+  if (analysis_.is_plain(root->type) || is_kernel_array(root->type) || root->type->is(TypeKind::kError) ||
       root->type->is(TypeKind::kFixedArray)) {
     return nullptr;
   }

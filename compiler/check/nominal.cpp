@@ -290,4 +290,15 @@ void Analysis::implement(Nominal& nominal, const Type* interface, SourceRange ra
   nominal.type->implementations.push_back(std::move(implementation));
 }
 
+bool Analysis::is_plain(const Type* type) {
+  if (type->is_primitive()) return true;
+  if (type->is(TypeKind::kNullable)) return is_plain(type->element);
+  if (!type->is(TypeKind::kStruct)) return false;
+  complete(*nominal(type));
+  for (const FieldInfo& field : type->fields) {
+    if (!is_plain(field.type)) return false;
+  }
+  return true;
+}
+
 }  // namespace dhpvm::compiler

@@ -7,9 +7,7 @@ namespace dhpvm::compiler {
 using hir::Binary;
 using hir::ExprKind;
 
-namespace {
-
-Binary arithmetic_op(ast::BinaryOp op) {
+Binary binary_of(ast::BinaryOp op) {
   switch (op) {
     case ast::BinaryOp::kMul: return Binary::kMul;
     case ast::BinaryOp::kDiv: return Binary::kDiv;
@@ -29,6 +27,8 @@ Binary arithmetic_op(ast::BinaryOp op) {
     default: return Binary::kGe;
   }
 }
+
+namespace {
 
 bool is_bitwise(Binary op) { return op == Binary::kBitAnd || op == Binary::kBitOr || op == Binary::kBitXor; }
 
@@ -112,15 +112,15 @@ hir::Expr* BodyChecker::binary_expr(const ast::Expr& expr, const Type* expected)
     case ast::BinaryOp::kLt:
     case ast::BinaryOp::kLe:
     case ast::BinaryOp::kGt:
-    case ast::BinaryOp::kGe: return comparison(arithmetic_op(expr.binary), expr, nullptr);
+    case ast::BinaryOp::kGe: return comparison(binary_of(expr.binary), expr, nullptr);
     case ast::BinaryOp::kShl:
-    case ast::BinaryOp::kShr: return shift(arithmetic_op(expr.binary), expr, expected);
+    case ast::BinaryOp::kShr: return shift(binary_of(expr.binary), expr, expected);
     default: break;
   }
   E left = nullptr;
   E right = nullptr;
   if (!operands_of(expr, expected, left, right)) return wrong(expr.range);
-  return arithmetic_on(arithmetic_op(expr.binary), left, right, expr.range, expr.operator_range);
+  return arithmetic_on(binary_of(expr.binary), left, right, expr.range, expr.operator_range);
 }
 
 // Checks both operands, so that a literal takes the type of the other one. False when one is wrong.

@@ -56,25 +56,14 @@ std::string update_text(std::string_view name, ReductionOp op) {
 
 }  // namespace
 
-bool BodyChecker::is_plain(const Type* type) {
-  if (type->is_primitive()) return true;
-  if (type->is(TypeKind::kNullable)) return is_plain(type->element);
-  if (!type->is(TypeKind::kStruct)) return false;
-  analysis_.complete(*analysis_.nominal(type));
-  for (const FieldInfo& field : type->fields) {
-    if (!is_plain(field.type)) return false;
-  }
-  return true;
-}
-
 bool BodyChecker::is_kernel_array(const Type* type) {
-  return type->is(TypeKind::kArray) && is_plain(type->element);
+  return type->is(TypeKind::kArray) && analysis_.is_plain(type->element);
 }
 
 Variable* BodyChecker::capture_in_kernel(Frame& kernel, std::string_view name, E value, Range range) {
   const Type* type = value->type;
   if (type->is(TypeKind::kError)) return nullptr;
-  if (!is_plain(type) && !is_kernel_array(type)) {
+  if (!analysis_.is_plain(type) && !is_kernel_array(type)) {
     Diagnostic& diagnostic = error(range, "a parallel loop cannot use '{}', a '{}'", name, type->name);
     if (type->is(TypeKind::kFixedArray)) {
       diagnostic.help("use an array: `[{}]({})`, or declare it in the loop", type->element->name,

@@ -45,17 +45,7 @@ class Purity {
  private:
   using Callback = std::function<void(Impurity, const hir::Function* through)>;
 
-  bool is_plain(const Type* type) {
-    if (type->is_primitive() || type->is(TypeKind::kVoid)) return true;
-    if (type->is(TypeKind::kNullable)) return is_plain(type->element);
-    if (!type->is(TypeKind::kStruct)) return false;
-    analysis_.complete(*analysis_.nominal(type));
-    for (const FieldInfo& field : type->fields) {
-      if (!is_plain(field.type)) return false;
-    }
-    return true;
-  }
-
+  bool is_plain(const Type* type) { return type->is(TypeKind::kVoid) || analysis_.is_plain(type); }
   bool is_array(const Type* type) { return type->is(TypeKind::kArray) && is_plain(type->element); }
 
   void each(const std::vector<hir::Stmt*>& body, const Callback& report) {

@@ -91,12 +91,13 @@ struct Nominal {
 };
 
 struct FunctionInstance {
-  enum class State : std::uint8_t { kDeclared, kQueued, kBusy, kDone };
+  // The signature is being resolved; is known; the body is to be checked, is being checked, has been checked.
+  enum class State : std::uint8_t { kSignature, kDeclared, kQueued, kBusy, kDone };
   FunctionSymbol* symbol = nullptr;
   Nominal* owner = nullptr;
   TypeContext context;
   Origin origin;
-  State state = State::kDeclared;
+  State state = State::kSignature;
   std::vector<const Type*> parameters;  // without `this`
   const Type* result = nullptr;         // null until inferred from the body
   hir::Function* function = nullptr;    // null for natives and intrinsics

@@ -36,6 +36,9 @@ struct EngineOptions {
   // and everything else stays. Set it to false for programs of strangers.
   bool system_access = true;
 
+  // How many threads work on a parallel loop, the calling one included; 0 is one for each core.
+  unsigned threads = 0;
+
   // Collect events (runs, collections) for write_trace. Costs memory for as long as the engine lives.
   bool trace = false;
 };

@@ -8,8 +8,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/reservation.h"
 #include "offload/memory/buddy.h"
-#include "offload/memory/mapping.h"
 
 namespace dhpvm::offload {
 
@@ -35,7 +35,7 @@ class UnitSet {
 };
 
 struct Chunk {
-  Mapping mapping;
+  Reservation mapping;
   bool dedicated = false;  // belongs to one buffer; `units` and `populated` are not used
 
   Buddy units;

@@ -15,6 +15,9 @@ namespace dhpvm {
 Engine::Engine(EngineOptions options) : state_(std::make_shared<detail::EngineState>()) {
   state_->options = std::move(options);
   if (state_->options.trace) state_->tracer = std::make_unique<Tracer>();
+  state_->compile_service = std::make_shared<vm::CompileService>(codegen::GeneratorOptions{});
+  state_->thread_pool = std::make_shared<ThreadPool>(state_->options.threads);
+  state_->alarm = std::make_shared<vm::Alarm>();
   // Fails for a bad row of the table only, which a test would have found.
   (void)stdlib::register_natives(
       state_->natives, state_->options.system_access ? stdlib::Reach::kSystem : stdlib::Reach::kSelf);

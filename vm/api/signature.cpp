@@ -2,7 +2,6 @@
 #include "vm/api/signature.h"
 
 #include <algorithm>
-#include <numeric>
 
 namespace dhpvm::detail {
 namespace {
@@ -55,21 +54,6 @@ bool match_all(const bytecode::Module& module, const std::vector<bytecode::Value
                     [&](const auto& p, const auto& h) { return matches(module, p, h); });
 }
 
-// Levenshtein's distance.
-std::size_t distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i + 1);
-    for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::size_t changed = diagonal + (a[i] == b[j] ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({changed, row[j] + 1, diagonal + 1});
-    }
-  }
-  return row.back();
-}
-
 }  // namespace
 
 std::string signature_text(const HostSignature& signature) {
@@ -82,16 +66,6 @@ std::string signature_text(const HostSignature& signature) {
 bool matches(const bytecode::Module& module, const bytecode::Signature& program, const HostSignature& host) {
   return match_all(module, program.parameters, host.parameters) &&
          match_all(module, program.results, host.results);
-}
-
-std::string_view nearest(std::string_view name, const std::vector<std::string_view>& candidates) {
-  std::string_view best;
-  std::size_t best_distance = (name.size() + 2) / 3 + 1;  // a third of the letters may be wrong
-  for (const std::string_view candidate : candidates) {
-    const std::size_t d = distance(name, candidate);
-    if (d < best_distance) best = candidate, best_distance = d;
-  }
-  return best;
 }
 
 }  // namespace dhpvm::detail

@@ -16,7 +16,4 @@ std::string signature_text(const HostSignature& signature);
 
 bool matches(const bytecode::Module& module, const bytecode::Signature& program, const HostSignature& host);
 
-// The candidate that `name` is most likely a misspelling of; empty if none is near.
-std::string_view nearest(std::string_view name, const std::vector<std::string_view>& candidates);
-
 }  // namespace dhpvm::detail

@@ -5,7 +5,10 @@
 #include <cstddef>
 #include <utility>
 
-namespace dhpvm::gc {
+namespace dhpvm {
+
+// The unit in which the kernel hands out transparent huge pages.
+constexpr std::size_t kHugePage = std::size_t{2} << 20;
 
 class Reservation {
  public:
@@ -27,6 +30,9 @@ class Reservation {
   // Asks for transparent huge pages from `offset` on. Best effort: without them everything works, 2 to
   // 8 % slower.
   void prefer_huge_pages(std::size_t offset) const;
+  // Makes the pages of a range resident in one call instead of a fault each. False when the system has no
+  // memory for them.
+  bool populate(std::size_t offset, std::size_t bytes) const;
   // Gives the pages back; they read as zero afterwards.
   void discard(std::size_t offset, std::size_t bytes) const;
 
@@ -35,4 +41,4 @@ class Reservation {
   std::size_t size_ = 0;
 };
 
-}  // namespace dhpvm::gc
+}  // namespace dhpvm

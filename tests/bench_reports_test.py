@@ -1,0 +1,121 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of the benchmark reports, with fake programs: results that differ must be found, and programs take turns."""
+
+import contextlib
+import io
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "bench"))
+
+import harness  # noqa: E402
+import run_jit  # noqa: E402
+import run_kernels  # noqa: E402
+
+DIGEST = ["sample 1.0", "sample -3.0", "count 2", "bits 00ff", "sum -2.0", "magnitude 4.0"]
+# Writes its name into a file at each repetition, and the time that this is said to have taken: 1, 2, 3 ns and so on.
+FAKE = """
+import sys
+name, log, repetitions = sys.argv[1], sys.argv[2], int(sys.argv[3])
+print("threads 2")
+for i in range(repetitions):
+    if sys.argv[-1] == "paced" and not sys.stdin.readline():
+        break
+    with open(log, "a") as file:
+        file.write(name)
+    print("result", i)
+    print("time_ns", i + 1, flush=True)
+print('{"compiles": 7, "compile_ms_median": 3.5}', file=sys.stderr)
+sys.exit(9 if name == "bad" else 0)
+"""
+
+
+def changed(old, new):
+    return [line.replace(old, new) for line in DIGEST]
+
+
+class DifferenceTest(unittest.TestCase):
+    def test_equal(self):
+        self.assertIsNone(run_kernels.difference(DIGEST, DIGEST, 0.0))
+        self.assertIsNone(run_kernels.difference(["other text", *DIGEST, *DIGEST], DIGEST + DIGEST, 1e-9))
+
+    def test_bits(self):
+        self.assertIn("bits", run_kernels.difference(DIGEST, changed("00ff", "00fe"), 0.0))
+        self.assertIsNone(run_kernels.difference(DIGEST, changed("00ff", "00fe"), 1e-9))
+
+    def test_tolerance(self):
+        for line in ("sample -3.0", "sum -2.0"):
+            close, far = changed(line, line.replace(".0", ".0000001")), changed(line, line.replace(".0", ".1"))
+            self.assertIsNone(run_kernels.difference(DIGEST, close, 1e-6))
+            self.assertIn("tolerance", run_kernels.difference(DIGEST, far, 1e-6))
+
+    def test_not_a_number(self):
+        self.assertIn("tolerance", run_kernels.difference(DIGEST, changed("sample 1.0", "sample nan"), 1e-6))
+
+    def test_missing(self):
+        self.assertIn("0 results", run_kernels.difference([], [], 0.0))
+        self.assertIn("2 results", run_kernels.difference(DIGEST + DIGEST, DIGEST, 0.0))
+        self.assertIn("numbers", run_kernels.difference(DIGEST, changed("count 2", "count 3"), 0.0))
+
+
+class ProgramsTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.log = Path(folder.name) / "log"
+        self.fake = Path(folder.name) / "fake.py"
+        self.fake.write_text(FAKE)
+
+    def command(self, name, repetitions):
+        return [sys.executable, self.fake, name, self.log, repetitions]
+
+    def test_turns(self):
+        a, b = harness.take_turns((self.command("a", 5), None, None), (self.command("b", 5), None, None), 2, 3)
+        self.assertEqual(self.log.read_text(), "aabb" + "ab" * 3)
+        self.assertEqual([round(time * 1e9) for time in b.times], [3, 4, 5])
+        self.assertEqual((a.lines[-1], a.threads, a.statistic("compiles")), ("result 4", 2, 7))
+
+    def test_too_few_repetitions(self):
+        with self.assertRaisesRegex(SystemExit, "ended before its time"):
+            harness.take_turns((self.command("a", 3), None, None), (self.command("b", 5), None, None), 2, 3)
+
+    def test_exit_code(self):
+        with self.assertRaisesRegex(SystemExit, "exit code 9"):
+            harness.Program(self.command("bad", 1)).finish()
+
+    def test_other_output(self):
+        a, b = (harness.Program(self.command("a", n)).finish() for n in (1, 2))
+        run_jit.compare("the same", a, a)
+        with self.assertRaisesRegex(SystemExit, "does not print the same"):
+            run_jit.compare("another", a, b)
+
+    def test_units_of_times(self):
+        def result(statistics):
+            return harness.Result([], [], statistics, None, 0.0, 0.0)
+
+        self.assertEqual(result({"compile_ms_median": 2}).statistic("compile_ms_median"), 2)
+        self.assertEqual(result({"compile_median": 2_000_000}).statistic("compile_ms_median"), 2)
+        self.assertEqual(result({"compile_ns_median": 2_000_000}).statistic("compile_ms_median"), 2)
+        self.assertIsNone(result({}).statistic("compile_ms_median"))
+
+
+class FiguresTest(unittest.TestCase):
+    def test_bars(self):
+        self.assertTrue(harness.Figure.of("rate", 1.0, "times", 1.0, True).met)
+        self.assertFalse(harness.Figure.of("rate", 0.99, "times", 1.0, True).met)
+        self.assertFalse(harness.Figure.of("time", 1.01, "s", 1.0, False).met)
+
+    def test_bar_of_scalar_loops(self):
+        rows = [{"ratio": 1.5, "vectorised": scalar, "compiles": 1, "compile_ms": 4.0, "compiles_again": 1} for scalar in (True, False)]
+        output = io.StringIO()
+        with contextlib.redirect_stdout(output):
+            harness.print_figures(list(run_kernels.figures_of(rows)))
+        verdicts = [line.split()[-1] for line in output.getvalue().splitlines()[1:] if line]
+        self.assertEqual(verdicts, ["pass", "pass", "MISSED", "pass", "MISSED"])
+
+
+if __name__ == "__main__":
+    unittest.main()
