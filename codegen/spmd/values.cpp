@@ -64,7 +64,9 @@ llvm::Value* Values::vector(const llvm::Value* value) {
   const Shape shape = divergence_.shape(value);
   llvm::IRBuilder<> builder(end_of_entry_);
   if (auto* instruction = llvm::dyn_cast<llvm::Instruction>(base)) {
-    builder.SetInsertPoint(instruction->getParent(), *instruction->getInsertionPointAfterDef());
+    // None at the end of a block that is still being written.
+    const auto behind = instruction->getInsertionPointAfterDef();
+    builder.SetInsertPoint(instruction->getParent(), behind.value_or(instruction->getParent()->end()));
   }
   llvm::Value* vector =
       shape.is_uniform() ? splat(builder, base, width_) : ramp(builder, base, shape.stride(), width_);
