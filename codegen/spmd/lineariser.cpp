@@ -6,6 +6,7 @@
 #include <llvm/Transforms/Utils/PromoteMemToReg.h>
 
 #include "base/error.h"
+#include "codegen/spmd/transfer.h"
 
 namespace dhpvm::codegen::spmd {
 namespace {
@@ -263,7 +264,10 @@ llvm::AllocaInst* Lineariser::variable(const llvm::PHINode& phi) {
   llvm::AllocaInst*& made = phi_variables_[&phi];
   if (made == nullptr) {
     const bool scalar = divergence_.shape(&phi).is_affine();
-    made = new_variable(scalar ? phi.getType() : widen(phi.getType(), width_), phi.getName());
+    llvm::Type* type = phi.getType();
+    // An address in a local array is an offset.
+    if (type->isPointerTy() && private_base(&phi) != nullptr) type = builder_.getInt64Ty();
+    made = new_variable(scalar ? type : widen(type, width_), phi.getName());
   }
   return made;
 }

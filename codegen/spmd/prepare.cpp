@@ -100,6 +100,8 @@ Status prepare(llvm::Function& scalar) {
   builder.crossRegisterProxies(loop_analyses, analyses, call_graph_analyses, module_analyses);
 
   expand_local_copies(scalar);
+  llvm::removeUnreachableBlocks(scalar);
+  merge_returns(scalar);
   simplify(scalar, analyses);
   llvm::removeUnreachableBlocks(scalar);
   merge_returns(scalar);

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/spmd/transfer.h"
 
+#include <llvm/ADT/MapVector.h>
+#include <llvm/ADT/STLExtras.h>
+#include <llvm/ADT/SmallPtrSet.h>
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/DataLayout.h>
 #include <llvm/IR/GetElementPtrTypeIterator.h>
@@ -76,11 +79,49 @@ Shape transfer_compare(const llvm::ICmpInst& compare, Shape a, Shape b) {
   return compare.isEquality() && a == b ? Shape::uniform() : Shape::varying();
 }
 
+// Calls `visit` for `pointer` and, as long as that returns true, for everything that it may be derived from.
+// Whether it always did.
+bool visit_sources(const llvm::Value* pointer, llvm::function_ref<bool(const llvm::Value*)> visit) {
+  llvm::SmallVector<const llvm::Value*, 4> work{pointer};
+  llvm::SmallPtrSet<const llvm::Value*, 4> seen;
+  while (!work.empty()) {
+    const llvm::Value* source = work.pop_back_val();
+    if (!seen.insert(source).second) continue;
+    if (!visit(source)) return false;
+    if (const auto* gep = llvm::dyn_cast<llvm::GEPOperator>(source)) {
+      work.push_back(gep->getPointerOperand());
+    } else if (const auto* phi = llvm::dyn_cast<llvm::PHINode>(source)) {
+      work.append(phi->op_begin(), phi->op_end());
+    } else if (const auto* select = llvm::dyn_cast<llvm::SelectInst>(source)) {
+      work.append({select->getTrueValue(), select->getFalseValue()});
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 const llvm::AllocaInst* private_base(const llvm::Value* pointer) {
-  while (const auto* gep = llvm::dyn_cast<llvm::GEPOperator>(pointer)) pointer = gep->getPointerOperand();
-  return llvm::dyn_cast<llvm::AllocaInst>(pointer);
+  const llvm::AllocaInst* base = nullptr;
+  const bool derived = visit_sources(pointer, [&](const llvm::Value* source) {
+    if (llvm::isa<llvm::GEPOperator, llvm::PHINode, llvm::SelectInst>(source)) return true;
+    const auto* alloca = llvm::dyn_cast<llvm::AllocaInst>(source);
+    if (alloca == nullptr || (base != nullptr && base != alloca)) return false;
+    base = alloca;
+    return true;
+  });
+  return derived ? base : nullptr;
+}
+
+bool is_private_multiple(const llvm::Value* pointer, unsigned bytes, const llvm::DataLayout& layout) {
+  return visit_sources(pointer, [&](const llvm::Value* source) {
+    const auto* gep = llvm::dyn_cast<llvm::GEPOperator>(source);
+    if (gep == nullptr) return true;
+    llvm::MapVector<llvm::Value*, llvm::APInt> strides;
+    llvm::APInt constant(64, 0);
+    if (!gep->collectOffset(layout, 64, strides, constant) || constant.urem(bytes) != 0) return false;
+    return llvm::all_of(strides, [&](const auto& stride) { return stride.second.urem(bytes) == 0; });
+  });
 }
 
 Shape transfer(const llvm::Instruction& instruction, ShapeLookup shape_of) {

@@ -66,6 +66,7 @@ Status check_form(llvm::Function& scalar, const llvm::LoopInfo& loops,
       }
     }
     for (const llvm::PHINode& phi : block.phis()) {
+      if (phi.getType()->isPointerTy() && private_base(&phi) != nullptr) continue;
       for (const llvm::Value* value : phi.incoming_values()) {
         if (value->getType()->isPointerTy() && private_base(value) != nullptr) {
           return unsupported(phi, "the address of a local array is used as a value");

@@ -121,7 +121,7 @@ Status Widener::emit(llvm::Instruction& instruction) {
     const bool is_access = operand == llvm::getLoadStorePointerOperand(&instruction) &&
                            !(llvm::isa<llvm::StoreInst>(instruction) && operand.getOperandNo() == 0);
     if (!operand->getType()->isPointerTy() || private_base(operand) == nullptr || is_access ||
-        llvm::isa<llvm::GetElementPtrInst>(instruction) || instruction.isLifetimeStartOrEnd()) {
+        private_base(&instruction) != nullptr || instruction.isLifetimeStartOrEnd()) {
       continue;
     }
     return unsupported(instruction, "the address of a local array is used as a value");
@@ -129,9 +129,8 @@ Status Widener::emit(llvm::Instruction& instruction) {
   if (const auto* load_inst = llvm::dyn_cast<llvm::LoadInst>(&instruction)) return load(*load_inst);
   if (const auto* store_inst = llvm::dyn_cast<llvm::StoreInst>(&instruction)) return store(*store_inst);
   if (const auto* alloca = llvm::dyn_cast<llvm::AllocaInst>(&instruction)) return allocate(*alloca);
-  if (const auto* gep = llvm::dyn_cast<llvm::GetElementPtrInst>(&instruction);
-      gep != nullptr && private_base(gep) != nullptr) {
-    private_offset(*gep);
+  if (instruction.getType()->isPointerTy() && private_base(&instruction) != nullptr) {
+    private_offset(instruction);
     return {};
   }
   if (auto* call_inst = llvm::dyn_cast<llvm::CallInst>(&instruction)) return call(*call_inst);
@@ -217,10 +216,12 @@ llvm::Value* Widener::binary(const llvm::BinaryOperator& instruction) {
 
 llvm::Value* Widener::select(const llvm::SelectInst& instruction) {
   const llvm::Value* condition = instruction.getCondition();
-  const bool uniform = values_.shape(condition).is_uniform();
-  return builder_.CreateSelect(uniform ? values_.scalar(condition) : values_.vector(condition),
-                               values_.vector(instruction.getTrueValue()),
-                               values_.vector(instruction.getFalseValue()));
+  llvm::Value* if_true = values_.vector(instruction.getTrueValue());
+  llvm::Value* if_false = values_.vector(instruction.getFalseValue());
+  if (values_.shape(condition).is_uniform()) {
+    return builder_.CreateSelect(values_.scalar(condition), if_true, if_false);
+  }
+  return blend(values_.vector(condition), if_true, if_false);
 }
 
 llvm::Value* Widener::pointer(const llvm::GetElementPtrInst& gep) {

@@ -57,7 +57,7 @@ class Widener {
   Status allocate(const llvm::AllocaInst& alloca);
   Status check_private(const llvm::Instruction& access, const llvm::AllocaInst& alloca, llvm::Align align,
                        unsigned element_bytes);
-  void private_offset(const llvm::GetElementPtrInst& gep);
+  void private_offset(const llvm::Instruction& address);
   llvm::Value* private_address(const llvm::Value* pointer, const llvm::AllocaInst& alloca, bool& contiguous,
                                unsigned element_bytes);
   llvm::Value* reverse(llvm::Value* vector);

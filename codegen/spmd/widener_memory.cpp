@@ -4,7 +4,6 @@
 // interleaved, so that one index for all lanes is a contiguous vector.
 #include <llvm/IR/DataLayout.h>
 #include <llvm/IR/GetElementPtrTypeIterator.h>
-#include <llvm/IR/Operator.h>
 
 #include "codegen/spmd/transfer.h"
 #include "codegen/spmd/widener.h"
@@ -138,35 +137,49 @@ Status Widener::check_private(const llvm::Instruction& access, const llvm::Alloc
                               llvm::Align align, unsigned element_bytes) {
   unsigned& known = locals_[&alloca].element_bytes;
   if (known == 0) known = element_bytes;
-  if (element_bytes == 0 || element_bytes != known || align.value() < element_bytes) {
+  const llvm::Value* pointer = llvm::getLoadStorePointerOperand(&access);
+  const bool aligned =
+      element_bytes != 0 &&
+      (align.value() >= element_bytes || is_private_multiple(pointer, element_bytes, access.getDataLayout()));
+  if (!aligned || element_bytes != known) {
     return unsupported(access, "a local array is accessed with different element sizes");
   }
   return {};
 }
 
 // The address as an offset in bytes from the beginning of its local array, as the scalar function has it.
-void Widener::private_offset(const llvm::GetElementPtrInst& gep) {
-  const llvm::DataLayout& layout = gep.getDataLayout();
-  const bool as_vector = divergence_.shape(&gep).is_varying();
+void Widener::private_offset(const llvm::Instruction& address) {
+  const bool as_vector = divergence_.shape(&address).is_varying();
   const auto operand = [&](const llvm::Value* value) {
     return as_vector ? values_.vector(value) : values_.scalar(value);
   };
-  llvm::Value* sum = operand(gep.getPointerOperand());
-  for (auto type = llvm::gep_type_begin(gep); type != llvm::gep_type_end(gep); ++type) {
-    if (llvm::StructType* structure = type.getStructTypeOrNull()) {
-      const auto field = llvm::cast<llvm::ConstantInt>(type.getOperand())->getZExtValue();
-      const auto offset = layout.getStructLayout(structure)->getElementOffset(static_cast<unsigned>(field));
-      sum = builder_.CreateAdd(sum, llvm::ConstantInt::get(sum->getType(), offset.getFixedValue()));
-      continue;
+  llvm::Value* offset = nullptr;
+  if (const auto* choice = llvm::dyn_cast<llvm::SelectInst>(&address)) {
+    const llvm::Value* condition = choice->getCondition();
+    offset = builder_.CreateSelect(
+        values_.shape(condition).is_uniform() ? values_.scalar(condition) : values_.vector(condition),
+        operand(choice->getTrueValue()), operand(choice->getFalseValue()));
+  } else {
+    const auto& gep = llvm::cast<llvm::GetElementPtrInst>(address);
+    const llvm::DataLayout& layout = address.getDataLayout();
+    offset = operand(gep.getPointerOperand());
+    const auto number = [&](std::uint64_t value) { return llvm::ConstantInt::get(offset->getType(), value); };
+    for (auto type = llvm::gep_type_begin(gep); type != llvm::gep_type_end(gep); ++type) {
+      if (llvm::StructType* structure = type.getStructTypeOrNull()) {
+        const auto field = llvm::cast<llvm::ConstantInt>(type.getOperand())->getZExtValue();
+        const auto begin = layout.getStructLayout(structure)->getElementOffset(static_cast<unsigned>(field));
+        offset = builder_.CreateAdd(offset, number(begin.getFixedValue()));
+        continue;
+      }
+      llvm::Value* index = builder_.CreateSExtOrTrunc(operand(type.getOperand()), offset->getType());
+      const std::uint64_t size = type.getSequentialElementStride(layout).getFixedValue();
+      offset = builder_.CreateAdd(offset, builder_.CreateMul(index, number(size)));
     }
-    llvm::Value* index = builder_.CreateSExtOrTrunc(operand(type.getOperand()), sum->getType());
-    const std::uint64_t size = type.getSequentialElementStride(layout).getFixedValue();
-    sum = builder_.CreateAdd(sum, builder_.CreateMul(index, llvm::ConstantInt::get(sum->getType(), size)));
   }
   if (as_vector) {
-    values_.set_vector(&gep, sum);
+    values_.set_vector(&address, offset);
   } else {
-    values_.set_scalar(&gep, sum);
+    values_.set_scalar(&address, offset);
   }
 }
 
