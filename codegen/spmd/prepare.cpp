@@ -118,6 +118,7 @@ Status prepare(llvm::Function& scalar) {
     llvm::simplifyLoop(loop, &dominators, &loops, nullptr, nullptr, nullptr, /*PreserveLCSSA=*/false);
   }
   llvm::SplitAllCriticalEdges(scalar, llvm::CriticalEdgeSplittingOptions(&dominators, &loops));
+  split_mixed_loads(scalar);
   for (llvm::Loop* loop : loops) llvm::formLCSSARecursively(*loop, dominators, &loops, nullptr);
   return {};
 }
