@@ -76,6 +76,11 @@ Result<codegen::CodeGenerator*> CompileService::generator() {
   return generator_.get();
 }
 
+codegen::GeneratorStats CompileService::stats() {
+  const std::lock_guard lock(library_mutex_);
+  return generator_ == nullptr ? codegen::GeneratorStats{} : generator_->stats();
+}
+
 void CompileService::add(Job job) {
   {
     const std::lock_guard lock(mutex_);

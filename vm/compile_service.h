@@ -27,6 +27,9 @@ class CompileService {
   // Loads the library, once. kUnsupported when this installation has none, with what to do.
   Result<codegen::CodeGenerator*> generator();
 
+  // All zero before the library is loaded.
+  codegen::GeneratorStats stats();
+
   // Runs `job` on the background thread, after those that were added before. Not run when there is no
   // generator.
   using Job = std::function<void(codegen::CodeGenerator&)>;

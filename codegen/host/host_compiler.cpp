@@ -148,6 +148,8 @@ CacheKey HostCompiler::key_of(Pipeline pipeline, std::string_view content) const
                     traceable ? "traceable" : "", "LLVM " LLVM_VERSION_STRING});
 }
 
+SymbolTable& HostCompiler::symbols() { return linker_->symbols(); }
+
 std::optional<CachedCompilation> HostCompiler::load_cached(const CacheKey& key,
                                                            std::span<const NamedAddress> symbols,
                                                            std::uint32_t track) {

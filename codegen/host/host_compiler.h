@@ -85,6 +85,8 @@ class HostCompiler {
   HostCompiler& operator=(const HostCompiler&) = delete;
 
   const Target& target() const { return target_; }
+  // What compiled code may call.
+  SymbolTable& symbols();
 
   // An empty module in a context of its own, with the target's triple and data layout.
   IrModule new_module(std::string_view name) const;

@@ -62,6 +62,7 @@ class Linker::Session {
   ExecutionSession& orc() { return session_; }
   llvm::orc::ObjectLinkingLayer& layer() { return layer_; }
   const void* find(std::string_view name) { return symbols_->find(name); }
+  SymbolTable& symbols() { return *symbols_; }
   llvm::orc::JITDylib& new_library() {
     return session_.createBareJITDylib("object" +
                                        std::to_string(count_.fetch_add(1, std::memory_order_relaxed)));
@@ -168,6 +169,8 @@ llvm::Expected<std::vector<std::string>> undefined_symbols(llvm::MemoryBufferRef
 
 Linker::Linker(std::shared_ptr<Session> session) : session_(std::move(session)) {}
 Linker::~Linker() = default;
+
+SymbolTable& Linker::symbols() { return session_->symbols(); }
 
 Result<std::unique_ptr<Linker>> Linker::create(std::unique_ptr<SymbolTable> symbols,
                                                const LinkerOptions& options) {

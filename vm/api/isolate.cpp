@@ -175,6 +175,10 @@ Statistics Isolate::statistics() const {
   result.full_pause_total = heap.full_pauses.total_ns();
   result.full_pause_max = heap.full_pauses.max_ns();
   result.cleaners_run = heap.cleaners_run;
+  const codegen::GeneratorStats code = state_->module->engine->compile_service->stats();
+  result.compiles = code.compiles;
+  result.compile_median = code.compile_median_ns;
+  result.cache_hits = code.cache_hits;
   return result;
 }
 
