@@ -51,6 +51,29 @@ codegen::KernelArray describe(const Context& context, gc::Ref reference) {
   return described;
 }
 
+// The provable accesses as the code generator knows them.
+std::set<codegen::CallPath> provable_paths(const bytecode::Module& module, const bytecode::KernelRecord& record,
+                                           const offload::Footprint& footprint) {
+  // The function of each chain; a chain's caller comes before it.
+  std::vector<std::uint32_t> functions = {record.function};
+  for (std::size_t chain = 1; chain < footprint.chains.size(); ++chain) {
+    functions.push_back(bytecode::c_of(module.code[footprint.chains[chain].call_pc]));
+  }
+  std::set<codegen::CallPath> paths;
+  for (const offload::Access& access : footprint.accesses) {
+    if (!access.provable) continue;
+    codegen::CallPath path;
+    std::uint32_t pc = access.pc;
+    for (std::uint32_t chain = access.chain; chain != offload::kNothing; chain = footprint.chains[chain].caller) {
+      const std::uint32_t function = functions[chain];
+      path.push_back({function, pc - module.functions[function].code_offset});
+      pc = footprint.chains[chain].call_pc;
+    }
+    paths.insert(std::move(path));
+  }
+  return paths;
+}
+
 }  // namespace
 
 LoopTier::LoopTier(std::shared_ptr<const LinkedModule> linked, const JitOptions& options,
@@ -63,17 +86,30 @@ LoopTier::LoopTier(std::shared_ptr<const LinkedModule> linked, const JitOptions&
       alarm_(std::move(alarm)),
       entries_(linked_->kernels().size()) {}
 
+LoopTier::Variant LoopTier::choose(const LinkedKernel& kernel, Entry& entry, const offload::Chunk& execution) {
+  if (!entry.footprint) {
+    entry.footprint = offload::analyse(linked_->module(), *kernel.record);
+    if (entry.footprint->complete) {
+      entry.proven = provable_paths(linked_->module(), *kernel.record, *entry.footprint);
+    }
+  }
+  return !entry.proven.empty() && offload::holds(*entry.footprint, execution) ? kProven : kChecked;
+}
+
 // Has the kernel compiled if that is worth it.
-void LoopTier::consider(Context&, const LinkedKernel& kernel, Entry& entry, std::uint64_t iterations) {
+void LoopTier::consider(const LinkedKernel& kernel, Entry& entry, Variant variant, std::uint64_t iterations) {
   entry.iterations += iterations;
   const bool at_once = options_.mode == JitMode::kEager || options_.wait;
-  if (entry.slot != nullptr || (!at_once && entry.iterations < kWorthCompiling)) return;
-  entry.slot = std::make_shared<Slot>();
+  std::shared_ptr<Slot>& slot = entry.slots[variant];
+  if (slot != nullptr || (!at_once && entry.iterations < kWorthCompiling)) return;
+  slot = std::make_shared<Slot>();
   const auto index = static_cast<std::uint32_t>(&kernel - linked_->kernels().data());
-  auto job = [slot = entry.slot, linked = linked_, index](codegen::CodeGenerator& generator) {
+  auto job = [slot, linked = linked_, index, proven = variant == kProven ? entry.proven : std::set<codegen::CallPath>()](
+                 codegen::CodeGenerator& generator) {
     codegen::KernelRequest request;
     request.module = &linked->module();
     request.kernel = index;
+    request.proven = proven;
     auto compiled = generator.compile(request);
     if (compiled.ok()) {
       slot->kernel = std::move(compiled).value();
@@ -94,21 +130,23 @@ bool LoopTier::run(Context& context, const LinkedKernel& kernel, std::uint64_t* 
   std::vector<std::uint64_t> window(p, p + 2 * kernel.dimensions + kernel.scalars + results);
   const IterationSpace space = space_of(kernel, p);
   const std::optional<std::uint64_t> count = space.count();
-  Entry& entry = entries_[static_cast<std::size_t>(&kernel - linked_->kernels().data())];
   // The count of fuel is exact only in the interpreter, and a loop of 2^63 iterations ends nowhere.
   if (context.fuel_limited || !count) {
     if (!interpret_box(context, kernel, space, window, r)) return false;
   } else if (*count != 0) {
     ++context.parallel_loops;
-    consider(context, kernel, entry, *count);
-    const auto compiled = [&] {
-      return entry.slot != nullptr && entry.slot->done.load(std::memory_order_acquire) &&
-             entry.slot->kernel != nullptr;
-    };
+    std::vector<codegen::KernelArray> arrays;
+    for (std::size_t n = 0; n < kernel.arrays; ++n) arrays.push_back(describe(context, r[n]));
+    Entry& entry = entries_[static_cast<std::size_t>(&kernel - linked_->kernels().data())];
+    const Variant variant =
+        choose(kernel, entry, {space, std::span(window).subspan(2 * kernel.dimensions, kernel.scalars), arrays});
+    consider(kernel, entry, variant, *count);
+    const Slot* const slot = entry.slots[variant].get();
     const std::uint64_t unit = results == 0 ? 1 : bytecode::kReductionBlock;
     for (offload::RemainingSpace remaining(space); !remaining.empty();) {
-      if (compiled()) {
-        if (!run_native(context, kernel, entry, remaining.take(*count, unit), window, r)) return false;
+      if (slot != nullptr && slot->done.load(std::memory_order_acquire) && slot->kernel != nullptr) {
+        const IterationSpace rest = remaining.take(*count, unit);
+        if (!run_native(context, kernel, *slot->kernel, entry.profile, rest, arrays, window, r)) return false;
       } else {
         if (!interpret_box(context, kernel, remaining.take(kBoxIterations, unit), window, r)) return false;
         --context.parallel_loops;
@@ -132,12 +170,12 @@ bool LoopTier::interpret_box(Context& context, const LinkedKernel& kernel, const
   return true;
 }
 
-bool LoopTier::run_native(Context& context, const LinkedKernel& kernel, Entry& entry,
-                          const IterationSpace& box, std::vector<std::uint64_t>& window, const gc::Ref* r) {
-  std::vector<codegen::KernelArray> arrays;
-  for (std::size_t n = 0; n < kernel.arrays; ++n) arrays.push_back(describe(context, r[n]));
+bool LoopTier::run_native(Context& context, const LinkedKernel& kernel, const codegen::CompiledKernel& compiled,
+                          offload::LoopProfile& profile, const IterationSpace& box,
+                          std::span<const codegen::KernelArray> arrays, std::vector<std::uint64_t>& window,
+                          const gc::Ref* r) {
   offload::HostLoop loop;
-  loop.code = entry.slot->kernel->code();
+  loop.code = compiled.code();
   loop.scalars = window.data() + 2 * kernel.dimensions;
   loop.arrays = arrays.data();
   loop.space = box;
@@ -150,9 +188,9 @@ bool LoopTier::run_native(Context& context, const LinkedKernel& kernel, Entry& e
   Result<offload::LoopOutcome> outcome = Error(ErrorCode::kInternal, "");
   if (context.deadline) {
     const Alarm::Setting setting(*alarm_, *context.deadline, stop_, kTimeIsUp);
-    outcome = run_on_host(*pool_, loop, entry.profile);
+    outcome = run_on_host(*pool_, loop, profile);
   } else {
-    outcome = run_on_host(*pool_, loop, entry.profile);
+    outcome = run_on_host(*pool_, loop, profile);
   }
   if (!outcome.ok()) {
     raise(context, std::move(outcome).error());
@@ -161,7 +199,7 @@ bool LoopTier::run_native(Context& context, const LinkedKernel& kernel, Entry& e
   context.parallel_iterations += outcome->iterations;
   context.fuel_batched += outcome->iterations;
   if (outcome->status == KernelStatus::kTrapped) {
-    raise_trap(context, kernel, entry.slot->kernel->sites()[outcome->trap.site], outcome->trap, r);
+    raise_trap(context, kernel, compiled.sites()[outcome->trap.site], outcome->trap, r);
     return false;
   }
   if (outcome->status == KernelStatus::kStopped) {

@@ -9,12 +9,17 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <set>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "base/thread_pool.h"
 #include "codegen/codegen.h"
+#include "offload/kernel/footprint.h"
 #include "offload/kernel/host_loop.h"
+#include "offload/kernel/range.h"
 #include "vm/alarm.h"
 #include "vm/compile_service.h"
 #include "vm/limits.h"
@@ -47,19 +52,27 @@ class LoopTier {
     std::string failure;
     std::atomic<bool> done{false};
   };
+  // A kernel is compiled once without the checks that its footprint proves to be needless, and, should an execution
+  // not fulfil what that rests on, once with all of them.
+  enum Variant : std::uint8_t { kProven, kChecked };
   struct Entry {
-    std::shared_ptr<Slot> slot;  // null: not asked for
+    std::optional<offload::Footprint> footprint;  // made on first need
+    std::set<codegen::CallPath> proven;
+    std::shared_ptr<Slot> slots[2];  // by variant; null: not asked for
     std::uint64_t iterations = 0;
     offload::LoopProfile profile;
   };
 
   bool interpret_box(Context& context, const LinkedKernel& kernel, const offload::IterationSpace& box,
                      std::vector<std::uint64_t>& window, const gc::Ref* r);
-  bool run_native(Context& context, const LinkedKernel& kernel, Entry& entry,
-                  const offload::IterationSpace& box, std::vector<std::uint64_t>& window, const gc::Ref* r);
+  bool run_native(Context& context, const LinkedKernel& kernel, const codegen::CompiledKernel& compiled,
+                  offload::LoopProfile& profile, const offload::IterationSpace& box,
+                  std::span<const codegen::KernelArray> arrays, std::vector<std::uint64_t>& window,
+                  const gc::Ref* r);
+  Variant choose(const LinkedKernel& kernel, Entry& entry, const offload::Chunk& execution);
   void raise_trap(Context& context, const LinkedKernel& kernel, const codegen::KernelSite& site,
                   const codegen::KernelTrap& trap, const gc::Ref* r);
-  void consider(Context& context, const LinkedKernel& kernel, Entry& entry, std::uint64_t iterations);
+  void consider(const LinkedKernel& kernel, Entry& entry, Variant variant, std::uint64_t iterations);
 
   std::shared_ptr<const LinkedModule> linked_;
   const JitOptions options_;
