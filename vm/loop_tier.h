@@ -38,6 +38,9 @@ class LoopTier {
   // Runs a loop whose window is at `p` and `r`; the results come back there. False: the program has trapped.
   bool run(Context& context, const LinkedKernel& kernel, std::uint64_t* p, gc::Ref* r);
 
+  // What became of each loop that was run, and why, in source terms: a paragraph for each.
+  std::string explain() const;
+
   // From any thread and from signal handlers: loops that run leave soon.
   void interrupt() { stop_.store(kInterrupt, std::memory_order_relaxed); }
 
@@ -57,10 +60,15 @@ class LoopTier {
   enum Variant : std::uint8_t { kProven, kChecked };
   struct Entry {
     std::optional<offload::Footprint> footprint;  // made on first need
-    std::set<codegen::CallPath> proven;
+    std::vector<std::uint32_t> proven;  // accesses of the footprint that kProven leaves unchecked, ascending
     std::shared_ptr<Slot> slots[2];  // by variant; null: not asked for
     std::uint64_t iterations = 0;
     offload::LoopProfile profile;
+    // For explain().
+    std::uint64_t executions = 0;
+    std::uint64_t native_iterations = 0;
+    std::uint32_t unproven = offload::kNothing;  // the access for which the checks are needed, in the last execution
+    bool fuel_was_limited = false;
   };
 
   bool interpret_box(Context& context, const LinkedKernel& kernel, const offload::IterationSpace& box,
@@ -72,6 +80,7 @@ class LoopTier {
   Variant choose(const LinkedKernel& kernel, Entry& entry, const offload::Chunk& execution);
   void raise_trap(Context& context, const LinkedKernel& kernel, const codegen::KernelSite& site,
                   const codegen::KernelTrap& trap, const gc::Ref* r);
+  std::string explain(const LinkedKernel& kernel, const Entry& entry) const;
   void consider(const LinkedKernel& kernel, Entry& entry, Variant variant, std::uint64_t iterations);
 
   std::shared_ptr<const LinkedModule> linked_;

@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/kernel/make_kernel.h"
 
+#include <llvm/Analysis/LoopInfo.h>
+#include <llvm/IR/Dominators.h>
+#include <llvm/IR/IntrinsicInst.h>
+
 #include <algorithm>
 
+#include "base/error.h"
 #include "codegen/kernel/kernel_loop.h"
 #include "codegen/spmd/vectorize.h"
 
@@ -19,6 +24,28 @@ std::vector<ArgShape> shapes_of(const bytecode::KernelRecord& record, const llvm
   return shapes;
 }
 
+// Whether the inner loops of the vectorised body mostly fetch single elements from all over memory: a gather takes as
+// long as the loads that it stands for, so that lanes only pay where enough is computed with what they fetch.
+bool mostly_gathers(llvm::Function& body) {
+  llvm::DominatorTree dominators(body);
+  const llvm::LoopInfo loops(dominators);
+  unsigned gathers = 0;
+  unsigned operations = 0;
+  for (llvm::BasicBlock& block : body) {
+    const llvm::Loop* const loop = loops.getLoopFor(&block);
+    if (loop == nullptr || !loop->isInnermost()) continue;
+    for (const llvm::Instruction& instruction : block) {
+      if (const auto* const call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction)) {
+        gathers += call->getIntrinsicID() == llvm::Intrinsic::masked_gather ? 1 : 0;
+      }
+      const bool computes = instruction.isBinaryOp() || llvm::isa<llvm::CallInst>(instruction);
+      operations += computes && instruction.getType()->isFPOrFPVectorTy() ? 1 : 0;
+    }
+  }
+  // Gathers of floats have been counted as operations as well.
+  return gathers > 1 && operations <= 2 * gathers;
+}
+
 // The body for several iterations; the scalar one, and the reason, if there is none.
 Result<WideBody> widen(const bytecode::KernelRecord& record, const KernelBody& body, const Target& target,
                        SymbolTable& symbols, std::string& scalar_reason) {
@@ -33,6 +60,11 @@ Result<WideBody> widen(const bytecode::KernelRecord& record, const KernelBody& b
     options.width =
         std::min(spmd::choose_width(*body.function, options.args, options.vector_bits), bytecode::kReductionLanes);
     DHPVM_ASSIGN(llvm::Function* const full, vectorize(*body.function, options));
+    if (mostly_gathers(*full)) {
+      full->eraseFromParent();
+      return error(ErrorCode::kUnsupported, "its inner loop mostly fetches elements from all over memory, which several "
+                                            "lanes do not do faster than one");
+    }
     options.tail = true;
     DHPVM_ASSIGN(wide.tail, vectorize(*body.function, options));
     wide.full = full;
