@@ -53,7 +53,8 @@ codegen::KernelArray describe(const Context& context, gc::Ref reference) {
 
 // Accesses as the code generator knows them.
 std::set<codegen::CallPath> paths_of(const bytecode::Module& module, const bytecode::KernelRecord& record,
-                                     const offload::Footprint& footprint, std::span<const std::uint32_t> accesses) {
+                                     const offload::Footprint& footprint,
+                                     std::span<const std::uint32_t> accesses) {
   // The function of each chain; a chain's caller comes before it.
   std::vector<std::uint32_t> functions = {record.function};
   for (std::size_t chain = 1; chain < footprint.chains.size(); ++chain) {
@@ -64,7 +65,8 @@ std::set<codegen::CallPath> paths_of(const bytecode::Module& module, const bytec
     const offload::Access& access = footprint.accesses[index];
     codegen::CallPath path;
     std::uint32_t pc = access.pc;
-    for (std::uint32_t chain = access.chain; chain != offload::kNothing; chain = footprint.chains[chain].caller) {
+    for (std::uint32_t chain = access.chain; chain != offload::kNothing;
+         chain = footprint.chains[chain].caller) {
       const std::uint32_t function = functions[chain];
       path.push_back({function, pc - module.functions[function].code_offset});
       pc = footprint.chains[chain].call_pc;
@@ -86,7 +88,8 @@ LoopTier::LoopTier(std::shared_ptr<const LinkedModule> linked, const JitOptions&
       alarm_(std::move(alarm)),
       entries_(linked_->kernels().size()) {}
 
-LoopTier::Variant LoopTier::choose(const LinkedKernel& kernel, Entry& entry, const offload::Chunk& execution) {
+LoopTier::Variant LoopTier::choose(const LinkedKernel& kernel, Entry& entry,
+                                   const offload::Chunk& execution) {
   if (!entry.footprint) {
     entry.footprint = offload::analyse(linked_->module(), *kernel.record);
     // What holds in the first execution will mostly hold in all.
@@ -115,7 +118,8 @@ void LoopTier::consider(const LinkedKernel& kernel, Entry& entry, Variant varian
   slot = std::make_shared<Slot>();
   const auto index = static_cast<std::uint32_t>(&kernel - linked_->kernels().data());
   std::set<codegen::CallPath> proven;
-  if (variant == kProven) proven = paths_of(linked_->module(), *kernel.record, *entry.footprint, entry.proven);
+  if (variant == kProven)
+    proven = paths_of(linked_->module(), *kernel.record, *entry.footprint, entry.proven);
   auto job = [slot, linked = linked_, index, proven = std::move(proven)](codegen::CodeGenerator& generator) {
     codegen::KernelRequest request;
     request.module = &linked->module();
@@ -151,8 +155,8 @@ bool LoopTier::run(Context& context, const LinkedKernel& kernel, std::uint64_t* 
     ++context.parallel_loops;
     std::vector<codegen::KernelArray> arrays;
     for (std::size_t n = 0; n < kernel.arrays; ++n) arrays.push_back(describe(context, r[n]));
-    const Variant variant =
-        choose(kernel, entry, {space, std::span(window).subspan(2 * kernel.dimensions, kernel.scalars), arrays});
+    const Variant variant = choose(
+        kernel, entry, {space, std::span(window).subspan(2 * kernel.dimensions, kernel.scalars), arrays});
     consider(kernel, entry, variant, *count);
     const Slot* const slot = entry.slots[variant].get();
     const std::uint64_t unit = results == 0 ? 1 : bytecode::kReductionBlock;
@@ -185,10 +189,10 @@ bool LoopTier::interpret_box(Context& context, const LinkedKernel& kernel, const
   return true;
 }
 
-bool LoopTier::run_native(Context& context, const LinkedKernel& kernel, const codegen::CompiledKernel& compiled,
-                          offload::LoopProfile& profile, const IterationSpace& box,
-                          std::span<const codegen::KernelArray> arrays, std::vector<std::uint64_t>& window,
-                          const gc::Ref* r) {
+bool LoopTier::run_native(Context& context, const LinkedKernel& kernel,
+                          const codegen::CompiledKernel& compiled, offload::LoopProfile& profile,
+                          const IterationSpace& box, std::span<const codegen::KernelArray> arrays,
+                          std::vector<std::uint64_t>& window, const gc::Ref* r) {
   offload::HostLoop loop;
   loop.code = compiled.code();
   loop.scalars = window.data() + 2 * kernel.dimensions;
@@ -287,21 +291,22 @@ std::string LoopTier::explain() const {
 std::string LoopTier::explain(const LinkedKernel& kernel, const Entry& entry) const {
   const bytecode::Module& module = linked_->module();
   const std::string position = position_text(*linked_, linked_->code_of(*kernel.function));
-  std::string text = fmt::format("parallel for at {} ({} executions)\n",
-                                 position.empty() ? module.name_of(*kernel.function->source) : position,
-                                 entry.executions);
+  std::string text =
+      fmt::format("parallel for at {} ({} executions)\n",
+                  position.empty() ? module.name_of(*kernel.function->source) : position, entry.executions);
   const Slot* slot = nullptr;
   for (const std::shared_ptr<Slot>& known : entry.slots) {
     if (known != nullptr && known->done.load(std::memory_order_acquire)) slot = known.get();
   }
   if (entry.native_iterations == 0) {
     const bool failed = slot != nullptr && slot->kernel == nullptr;
-    text += fmt::format("  interpreted, {}\n",
-                        failed                    ? "because it could not be compiled: " + slot->failure
-                        : entry.fuel_was_limited  ? "because fuel is limited, which is counted exactly only there"
-                        : entry.slots[0] == nullptr && entry.slots[1] == nullptr
-                            ? "because it has too few iterations to be worth compiling"
-                            : "because it was over before it had been compiled");
+    text +=
+        fmt::format("  interpreted, {}\n",
+                    failed                   ? "because it could not be compiled: " + slot->failure
+                    : entry.fuel_was_limited ? "because fuel is limited, which is counted exactly only there"
+                    : entry.slots[0] == nullptr && entry.slots[1] == nullptr
+                        ? "because it has too few iterations to be worth compiling"
+                        : "because it was over before it had been compiled");
     return text;
   }
   text += fmt::format("  ran on the host: {} of {} iterations compiled, the rest interpreted meanwhile\n",
@@ -319,7 +324,9 @@ std::string LoopTier::explain(const LinkedKernel& kernel, const Entry& entry) co
     text += fmt::format("  every access is checked, because one may fail with these bounds: {}\n",
                         offload::place(module, footprint.accesses[entry.unproven]));
   } else {
-    const auto is_access = [](const offload::Access& access) { return access.kind < offload::AccessKind::kIndex; };
+    const auto is_access = [](const offload::Access& access) {
+      return access.kind < offload::AccessKind::kIndex;
+    };
     std::uint32_t checked = 0;
     std::string where;
     for (std::uint32_t index = 0; index < footprint.accesses.size(); ++index) {
@@ -328,10 +335,12 @@ std::string LoopTier::explain(const LinkedKernel& kernel, const Entry& entry) co
       ++checked;
       if (where.empty()) where = offload::place(module, access);
     }
-    text += checked == 0 ? std::string("  no access is checked: all are known to stay inside their arrays\n")
-                         : fmt::format("  {} accesses are checked, because their positions depend on data or could not "
-                                       "be followed; the first: {}\n",
-                                       checked, where);
+    text += checked == 0
+                ? std::string("  no access is checked: all are known to stay inside their arrays\n")
+                : fmt::format(
+                      "  {} accesses are checked, because their positions depend on data or could not "
+                      "be followed; the first: {}\n",
+                      checked, where);
   }
   for (std::size_t array = 0; array < footprint.arrays.size(); ++array) {
     if (footprint.arrays[array].reason.empty()) continue;

@@ -61,13 +61,14 @@ class LoopTier {
   struct Entry {
     std::optional<offload::Footprint> footprint;  // made on first need
     std::vector<std::uint32_t> proven;  // accesses of the footprint that kProven leaves unchecked, ascending
-    std::shared_ptr<Slot> slots[2];  // by variant; null: not asked for
+    std::shared_ptr<Slot> slots[2];     // by variant; null: not asked for
     std::uint64_t iterations = 0;
     offload::LoopProfile profile;
     // For explain().
     std::uint64_t executions = 0;
     std::uint64_t native_iterations = 0;
-    std::uint32_t unproven = offload::kNothing;  // the access for which the checks are needed, in the last execution
+    std::uint32_t unproven =
+        offload::kNothing;  // the access for which the checks are needed, in the last execution
     bool fuel_was_limited = false;
   };
 

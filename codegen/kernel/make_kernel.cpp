@@ -57,13 +57,14 @@ Result<WideBody> widen(const bytecode::KernelRecord& record, const KernelBody& b
   options.has_symbol = [&](std::string_view name) { return symbols.find(name) != nullptr; };
   const auto make = [&]() -> Status {
     DHPVM_TRY(spmd::prepare(*body.function));
-    options.width =
-        std::min(spmd::choose_width(*body.function, options.args, options.vector_bits), bytecode::kReductionLanes);
+    options.width = std::min(spmd::choose_width(*body.function, options.args, options.vector_bits),
+                             bytecode::kReductionLanes);
     DHPVM_ASSIGN(llvm::Function* const full, vectorize(*body.function, options));
     if (mostly_gathers(*full)) {
       full->eraseFromParent();
-      return error(ErrorCode::kUnsupported, "its inner loop mostly fetches elements from all over memory, which several "
-                                            "lanes do not do faster than one");
+      return error(ErrorCode::kUnsupported,
+                   "its inner loop mostly fetches elements from all over memory, which several "
+                   "lanes do not do faster than one");
     }
     options.tail = true;
     DHPVM_ASSIGN(wide.tail, vectorize(*body.function, options));
@@ -89,8 +90,8 @@ void inline_into_loop(llvm::Function* function) {
 
 }  // namespace
 
-Result<KernelDescription> make_kernel(const KernelRequest& request, const Target& target, SymbolTable& symbols,
-                                      llvm::Module& module) {
+Result<KernelDescription> make_kernel(const KernelRequest& request, const Target& target,
+                                      SymbolTable& symbols, llvm::Module& module) {
   DHPVM_ASSIGN(KernelBody body, lower_kernel(*request.module, request.kernel, request.proven, module));
   const bytecode::KernelRecord& record = request.module->kernels[request.kernel];
   KernelDescription description;
