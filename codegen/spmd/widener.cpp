@@ -196,8 +196,14 @@ Status Widener::emit(llvm::Instruction& instruction) {
   return emit_vector(instruction);
 }
 
-Status Widener::emit_scalar(llvm::Instruction& instruction) {
+llvm::Instruction* Widener::copy_of(const llvm::Instruction& instruction) {
   llvm::Instruction* copy = instruction.clone();
+  copy->setDebugLoc(llvm::DebugLoc());  // it names the scalar function
+  return copy;
+}
+
+Status Widener::emit_scalar(llvm::Instruction& instruction) {
+  llvm::Instruction* copy = copy_of(instruction);
   bool lane_0_may_be_off = false;
   for (llvm::Use& operand : copy->operands()) {
     if (!llvm::isa<llvm::Constant, llvm::Argument, llvm::Instruction>(operand)) continue;

@@ -46,6 +46,8 @@ class Widener {
 
  private:
   Status emit_scalar(llvm::Instruction& instruction);
+  // A copy that does not belong to the scalar function any more; its operands still do.
+  llvm::Instruction* copy_of(const llvm::Instruction& instruction);
   llvm::Value* all_lanes_compare(const llvm::ICmpInst& compare, bool expected);
   Status emit_vector(llvm::Instruction& instruction);
   llvm::Value* binary(const llvm::BinaryOperator& instruction);
@@ -54,6 +56,7 @@ class Widener {
 
   // Memory (widener_memory.cpp).
   Status load(const llvm::LoadInst& load);
+  llvm::Value* load_steps(const llvm::LoadInst& load, llvm::Type* type, unsigned bytes, unsigned step);
   Status store(const llvm::StoreInst& store);
   Status store_to_one_place(const llvm::StoreInst& store);
   Status load_private(const llvm::LoadInst& load, const llvm::AllocaInst& alloca);
