@@ -30,7 +30,11 @@ class Lineariser {
     bool thinned = false;   // lanes may have left the loop while others were pending, and perhaps all of them
     bool occupied = false;  // at least one lane is active whenever it runs
     llvm::Value* mask = nullptr;
-    llvm::Value* edge_mask = nullptr;  // of a node whose one predecessor splits
+    // Of a node whose one predecessor splits; as a variable where control comes from there in two ways.
+    llvm::Value* edge_mask = nullptr;
+    llvm::AllocaInst* edge_variable = nullptr;
+    // Where control arrives when it is known that lanes are active; null when there is no such way.
+    llvm::BasicBlock* shortcut = nullptr;
     llvm::AllocaInst* mask_variable = nullptr;
   };
   struct LevelState {
@@ -46,19 +50,21 @@ class Lineariser {
   void enter(const Level& level, unsigned node);
   llvm::Value* find_mask(const Level& level, unsigned node);
   bool wants_guard(const Level& level, unsigned node) const;
-  bool is_rare(const llvm::BasicBlock* block) const;
   void reset_variables(const Level& level, unsigned node);
   void read_phis(const Level& level, unsigned node);
 
   Status emit_terminator(const Level& level, unsigned node);
   Status uniform_branch(const Level& level, unsigned node, llvm::BranchInst& branch);
   Status split(const Level& level, unsigned node, llvm::BranchInst& branch);
+  Status split_rarely(const Level& level, unsigned node, llvm::BranchInst& branch, unsigned rare_side);
+  llvm::Value* none_take(const Level& level, unsigned node, llvm::BranchInst& branch, unsigned side);
   Status split_exit(const Level& level, unsigned node, llvm::BranchInst& branch, unsigned exit_side);
   Result<llvm::BasicBlock*> connect(const Level& level, unsigned node, llvm::ArrayRef<unsigned> targets,
                                     bool thins = false);
   Result<llvm::BasicBlock*> leave(const Level& level, unsigned node, llvm::BasicBlock* from,
                                   llvm::BasicBlock* to);
   void write_edge(const llvm::BasicBlock* from, const llvm::BasicBlock* to);
+  bool writes_exit(const llvm::BasicBlock* to) const;
   void write_exit(const llvm::BasicBlock* from, const llvm::BasicBlock* to, llvm::Value* mask);
   Status emit_return(const Level& level, unsigned node, llvm::ReturnInst& instruction);
 

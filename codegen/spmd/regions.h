@@ -48,6 +48,10 @@ struct Level {
   bool dominates(unsigned above, unsigned below) const;
 };
 
+// Whether from `block` on there is nothing but a return, with values that are there already: that is how traps
+// leave, which happens to few lanes or none.
+bool only_returns(const llvm::BasicBlock* block);
+
 class Regions {
  public:
   // `function` must be in the form that prepare makes.

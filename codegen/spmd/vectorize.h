@@ -48,9 +48,9 @@ struct SpmdOptions {
 // order of the lanes and that of several stores to one address by one instruction the last lane's stays.
 Result<llvm::Function*> vectorize(llvm::Function& scalar, const SpmdOptions& options);
 
-// The number of lanes that suits the prepared function `scalar` on vectors of `vector_bits`: several vectors
-// of its main element type for light bodies, so that there is independent work while one waits, one for bodies
-// with many live values or with loops that the lanes leave at different times.
+// The number of lanes that suits the prepared function `scalar` on vectors of `vector_bits`: as many vectors of its
+// main element type as fit into registers, up to four, so that there is independent work while one waits; up to
+// two for bodies with mathematical functions or with loops that the lanes leave at different times.
 unsigned choose_width(const llvm::Function& scalar, const std::vector<ArgShape>& args, unsigned vector_bits);
 
 // Brings a function that does one iteration into the form that vectorize wants: memory in registers, few

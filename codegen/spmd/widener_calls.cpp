@@ -148,7 +148,7 @@ Status Widener::lane_by_lane(llvm::Instruction& instruction) {
   llvm::Value* lane = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, bits, builder_.getTrue());
   lane = builder_.CreateZExtOrTrunc(lane, builder_.getInt32Ty());
 
-  llvm::Instruction* copy = instruction.clone();
+  llvm::Instruction* copy = copy_of(instruction);
   for (llvm::Use& operand : copy->operands()) {
     if (!llvm::isa<llvm::Argument, llvm::Instruction>(operand)) continue;
     operand = values_.lane(operand, lane, builder_);
