@@ -141,7 +141,8 @@ TEST(Vectorize, StepsOfSeveralElements) {
   EXPECT_EQ(kernel->vector_text().find("gather"), std::string::npos) << kernel->vector_text();
 }
 
-// The index is out of range in the first lane, and below zero: an unsigned comparison that wraps between lanes.
+// The index is out of range in the first lane, and below zero: an unsigned comparison that wraps between
+// lanes.
 TEST(Vectorize, ChecksThatWrapBetweenTheLanes) {
   expect_same(R"(
     define {i32, i32} @body(i64 %i, ptr %a, ptr %b, ptr %c, i64 %n) {
