@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Emits the vector function: blocks in the order of their level, each under the mask of the lanes that run it.
+// Emits the vector function: blocks in the order of their level, each under the mask of the lanes that run
+// it.
 //
-// A branch on which the lanes agree stays a branch. Where they may not, the nearer successor comes next and the
-// other one is pending: it runs, under its own mask, before anything that follows it in the order. A loop
+// A branch on which the lanes agree stays a branch. Where they may not, the nearer successor comes next and
+// the other one is pending: it runs, under its own mask, before anything that follows it in the order. A loop
 // that lanes leave at different times goes on until none is active; the lanes that have left wait.
 //
-// What a phi chooses between is kept in a variable that the edges write, blended by mask where lanes come from
-// different edges; the same holds for masks that several edges make. The variables become SSA values at the
-// end.
+// What a phi chooses between is kept in a variable that the edges write, blended by mask where lanes come
+// from different edges; the same holds for masks that several edges make. The variables become SSA values at
+// the end.
 #pragma once
 
 #include <vector>

@@ -109,8 +109,9 @@ llvm::Value* Lineariser::none_take(const Level& level, unsigned node, llvm::Bran
   return builder_.CreateNot(widener_.any(taking));
 }
 
-// A split of which one side is taken by few lanes or none: where there are none, the other side goes on with the
-// mask as it is, and at once. Its mask is a variable, because the lanes that are left after a rare case are others.
+// A split of which one side is taken by few lanes or none: where there are none, the other side goes on with
+// the mask as it is, and at once. Its mask is a variable, because the lanes that are left after a rare case
+// are others.
 Status Lineariser::split_rarely(const Level& level, unsigned node, llvm::BranchInst& branch,
                                 unsigned rare_side) {
   const unsigned rare = regions_.node_within(level, branch.getSuccessor(rare_side));
@@ -131,8 +132,8 @@ Status Lineariser::split_rarely(const Level& level, unsigned node, llvm::BranchI
   return {};
 }
 
-// Some lanes leave the loop, the others stay. Each lane leaves once, but the loop may go on for long: what has to
-// be written down for those that leave stands aside.
+// Some lanes leave the loop, the others stay. Each lane leaves once, but the loop may go on for long: what
+// has to be written down for those that leave stands aside.
 Status Lineariser::split_exit(const Level& level, unsigned node, llvm::BranchInst& branch,
                               unsigned exit_side) {
   llvm::BasicBlock* outside = branch.getSuccessor(exit_side);
@@ -162,8 +163,8 @@ Status Lineariser::split_exit(const Level& level, unsigned node, llvm::BranchIns
   return {};
 }
 
-// Where control goes from `node` when its lanes go to `targets`: to the first in the order of these and of what
-// is pending; the others are pending there. With none at all, every lane has left the loop. `thins` when
+// Where control goes from `node` when its lanes go to `targets`: to the first in the order of these and of
+// what is pending; the others are pending there. With none at all, every lane has left the loop. `thins` when
 // lanes have left it here.
 Result<llvm::BasicBlock*> Lineariser::connect(const Level& level, unsigned node,
                                               llvm::ArrayRef<unsigned> targets, bool thins) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures whole-function vectorization: `spmd_bench [--json] [--widths] [--cpu=NAME]`. For each kernel the time of one iteration in
-// nanoseconds: as a scalar loop, as LLVM's own vectorisers make it, and one lane per iteration. --widths adds all
-// numbers of lanes, which is what choose_width was made from.
+// Measures whole-function vectorization: `spmd_bench [--json] [--widths] [--cpu=NAME]`. For each kernel the
+// time of one iteration in nanoseconds: as a scalar loop, as LLVM's own vectorisers make it, and one lane per
+// iteration. --widths adds all numbers of lanes, which is what choose_width was made from.
 #include <fmt/format.h>
 #include <llvm/AsmParser/Parser.h>
 #include <llvm/IR/IRBuilder.h>
@@ -197,8 +197,8 @@ enum class Form { kScalar, kAutomatic, kLanes };
   std::exit(1);
 }
 
-// void run(ptr a, ptr b, ptr c, i64 n, i64 count): calls `step` for every `width` iterations and `tail`, if there is
-// one, for what is left.
+// void run(ptr a, ptr b, ptr c, i64 n, i64 count): calls `step` for every `width` iterations and `tail`, if
+// there is one, for what is left.
 void make_loop(llvm::Module& module, llvm::Function& step, llvm::Function* tail, unsigned width) {
   llvm::LLVMContext& context = module.getContext();
   llvm::Type* i64 = llvm::Type::getInt64Ty(context);

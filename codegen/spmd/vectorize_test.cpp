@@ -141,7 +141,8 @@ TEST(Vectorize, StepsOfSeveralElements) {
   EXPECT_EQ(kernel->vector_text().find("gather"), std::string::npos) << kernel->vector_text();
 }
 
-// The index is out of range in the first lane, and below zero: an unsigned comparison that wraps between lanes.
+// The index is out of range in the first lane, and below zero: an unsigned comparison that wraps between
+// lanes.
 TEST(Vectorize, ChecksThatWrapBetweenTheLanes) {
   expect_same(R"(
     define {i32, i32} @body(i64 %i, ptr %a, ptr %b, ptr %c, i64 %n) {
@@ -556,8 +557,10 @@ TEST(Vectorize, MathematicalFunctions) {
                                " @body(i64 %i, ptr %a, ptr %b, ptr %c, i64 %n) {\n" + "%p = getelementptr " +
                                type + ", ptr %b, i64 %i\n %x = load " + type + ", ptr %p\n" + "%y = call " +
                                type + " @" + function + "(" + type + " %x)\n ret " + type + " %y }";
-      for (const unsigned width : {4U, 16U, 32U}) {
-        auto kernel = TestKernel::create(text, width);
+      // Pieces of each width that the library has, and one that is only half filled.
+      for (const auto& [width, vector_bits] :
+           {std::pair(4U, 128U), std::pair(2U, 512U), std::pair(16U, 256U), std::pair(32U, 512U)}) {
+        auto kernel = TestKernel::create(text, width, vector_bits);
         ASSERT_TRUE(kernel.ok()) << kernel.error().to_string();
         TestData expected = new_data(is_float ? Fill::kFloats : Fill::kDoubles, 1);
         TestData full = expected;

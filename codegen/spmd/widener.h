@@ -35,8 +35,8 @@ class Widener {
 
   // i1: whether any lane of `mask` is on.
   llvm::Value* any(llvm::Value* mask);
-  // i1: true only if the scalar function's `condition` is `expected` in every lane, active or not; null where this
-  // cannot be found out by looking at the first and the last lane.
+  // i1: true only if the scalar function's `condition` is `expected` in every lane, active or not; null where
+  // this cannot be found out by looking at the first and the last lane.
   llvm::Value* all_lanes_are(const llvm::Value* condition, bool expected);
   // Lanes of `mask` where `condition` is `expected`. A condition that is poison in a lane outside of `mask`
   // leaves that lane off.

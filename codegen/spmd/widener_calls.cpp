@@ -91,8 +91,8 @@ Status Widener::mathematical(llvm::CallInst& call, const std::string& name) {
   return {};
 }
 
-// Cuts the arguments into vectors of `piece` lanes, calls `symbol` for each, and joins the results. Where there
-// are fewer lanes, a piece is filled up with their repetition.
+// Cuts the arguments into vectors of `piece` lanes, calls `symbol` for each, and joins the results. Where
+// there are fewer lanes, a piece is filled up with their repetition.
 llvm::Value* Widener::call_pieces(llvm::CallInst& call, const std::string& symbol, unsigned piece) {
   llvm::Type* type = llvm::FixedVectorType::get(call.getType(), piece);
   llvm::SmallVector<llvm::Value*, 2> arguments;

@@ -77,8 +77,8 @@ Status Widener::load(const llvm::LoadInst& load) {
   return {};
 }
 
-// Each lane reads `step` elements behind the one before: all elements from the first lane's to the last lane's are
-// loaded, and the lanes pick theirs. A gather takes several times as long.
+// Each lane reads `step` elements behind the one before: all elements from the first lane's to the last
+// lane's are loaded, and the lanes pick theirs. A gather takes several times as long.
 llvm::Value* Widener::load_steps(const llvm::LoadInst& load, llvm::Type* type, unsigned bytes,
                                  unsigned step) {
   llvm::Value* first = values_.scalar(load.getPointerOperand());

@@ -152,8 +152,9 @@ unsigned choose_width(const llvm::Function& function, const std::vector<ArgShape
   const unsigned registers = vector_bits == 512 ? 32 : 16;
   const unsigned room = registers * vector_bits / 8 * 3 / 4;
   const unsigned bytes = std::max(pressure(function, divergence), 1U);
-  // Lanes that leave a loop late make the others wait, and around a call all vector registers are saved: both get
-  // worse with more lanes. Two vectors still pay, because each waits for its own results most of the time.
+  // Lanes that leave a loop late make the others wait, and around a call all vector registers are saved: both
+  // get worse with more lanes. Two vectors still pay, because each waits for its own results most of the
+  // time.
   const unsigned most = (calls_or_diverges(function, divergence, regions) ? 2 : 4) * native;
   unsigned width = native;
   while (width < most && width < 64 && 2 * width * bytes <= room) width *= 2;
