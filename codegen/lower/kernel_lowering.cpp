@@ -265,6 +265,16 @@ Result<KernelBody> lower_kernel(const bytecode::Module& bytecode, std::uint32_t 
   attributes.addAttribute(llvm::Attribute::ReadOnly).addAlignmentAttr(8);
   body.function->addParamAttrs(kArrays, attributes);
   b.SetInsertPoint(BasicBlock::Create(context, "entry", body.function));
+  if (record.fast_math) {
+    // What `@fastmath` allows: another order, fused operations, reciprocals, no care for the sign of zero. Infinities
+    // and NaN stay what they are.
+    llvm::FastMathFlags flags;
+    flags.setAllowReassoc();
+    flags.setAllowContract(true);
+    flags.setAllowReciprocal();
+    flags.setNoSignedZeros();
+    b.setFastMathFlags(flags);
+  }
   BodyState state{body.function, result, proven, {}, 0, false};
   KernelLowering(bytecode, record.function, b, state, {}).run_body(record);
   if (state.too_large) {
