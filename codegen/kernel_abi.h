@@ -27,7 +27,8 @@ struct KernelCall {
 
 // Why a chunk stopped early: of the iterations that trapped, the first in iteration order.
 struct KernelTrap {
-  std::uint32_t site = 0;          // index into KernelInfo::sites
+  std::uint32_t site = 0;          // index into CompiledKernel::sites
+  std::uint32_t array = 0;         // the captured array that the instruction works on, if it does
   std::int64_t index[3] = {};      // the iteration
   std::uint64_t operands[3] = {};  // what the message needs, by the instruction: indices, or the dividend
 };

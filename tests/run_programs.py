@@ -43,18 +43,32 @@ class Executor:
 
 
 EXECUTORS = [
-    Executor("interpreter", "dhpvm-run on the source", ["{run}", "{source}"]),
+    Executor("interpreter", "dhpvm-run on the source", ["{run}", "--jit=off", "{source}"]),
     Executor(
         "gc-stress",
         "a collection at every allocation",
-        ["{run}", "--gc-stress=1", "{source}"],
+        ["{run}", "--jit=off", "--gc-stress=1", "{source}"],
         takes_slow=False,
+        takes_errors=False,
+    ),
+    Executor("jit", "all functions compiled before the start", ["{run}", "--jit=eager", "{source}"]),
+    Executor(
+        "jit-gc-stress",
+        "the same, with a collection at every allocation",
+        ["{run}", "--jit=eager", "--gc-stress=1", "{source}"],
+        takes_slow=False,
+        takes_errors=False,
+    ),
+    Executor(
+        "jit-hot",
+        "functions and loops compiled as soon as they are found running",
+        ["{run}", "--jit=on", "--jit-threshold=1", "--jit-wait", "{source}"],
         takes_errors=False,
     ),
     Executor(
         "gc-verify",
         "a collection at every 7th allocation, and the heap checked after each",
-        ["{run}", "--gc-stress=7", "--gc-verify", "{source}"],
+        ["{run}", "--jit=off", "--gc-stress=7", "--gc-verify", "{source}"],
         takes_slow=False,
         takes_errors=False,
     ),

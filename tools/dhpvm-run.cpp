@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // dhpvm-run: runs a program from bytecode or source.
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
@@ -46,6 +47,27 @@ constexpr Option kOptions[] = {
     {kLimitsGroup, "--no-system", 0, Value::kNone, "",
      "refuse programs that use files, folders or the environment"},
 
+    {"Machine code", "--jit", 0, Value::kRequired, "MODE",
+     "off: interpret everything; on: compile what is hot (default); eager: all functions at once"},
+    {"Machine code", "--jit-threshold", 0, Value::kRequired, "N",
+     "compile what was found running N times, looked at every 1024 calls and turns (default 8)"},
+    {"Machine code", "--threads", 0, Value::kRequired, "N",
+     "threads for parallel loops (default: one for each core)"},
+    {"Machine code", "--jit-wait", 0, Value::kNone, "",
+     "stop for every compilation, so that runs are repeatable"},
+
+    {"Machine code", "--cache-dir", 0, Value::kRequired, "DIR",
+     "keep compiled code there (default ~/.cache/dhpvm)"},
+    {"Machine code", "--cache-limit", 0, Value::kRequired, "SIZE", "at most this much of it (default 256M)"},
+    {"Machine code", "--no-cache", 0, Value::kNone, "", "keep no compiled code, and use none that was kept"},
+    {"Machine code", "--cpu", 0, Value::kRequired, "CPU",
+     "native (default), or a processor and features that LLVM knows: x86-64-v3,-fma"},
+    {"Machine code", "--print-kernel", 0, Value::kRequired, "FORM",
+     "print the code of parallel loops to standard error: llvm or asm"},
+    {"Machine code", "--print-function", 0, Value::kRequired, "FORM", "the same for compiled functions"},
+    {"Machine code", "--perf", 0, Value::kNone, "", "name compiled functions for perf, in /tmp/perf-PID.map"},
+    {"Machine code", "--gdb", 0, Value::kNone, "", "name compiled functions for gdb"},
+
     {"Watching", "--stats", 0, Value::kOptional, "json",
      "afterwards, print counters of the run to standard error"},
     {"Watching", "--trace", 0, Value::kRequired, "FILE",
@@ -67,7 +89,10 @@ constexpr std::string_view kClosing =
     "3 after\n"
     "a trap, 70 after an internal error. Standard output is the program's alone.\n";
 
+constexpr std::uint64_t kMostThreads = 1024;
+
 struct Request {
+  EngineOptions engine;
   IsolateOptions isolate;
   CompileOptions compile;
   enum class Stats : std::uint8_t { kNone, kTable, kJson } stats = Stats::kNone;
@@ -107,6 +132,21 @@ Status set_limits(Limits& limits, std::string_view list) {
   return {};
 }
 
+Result<Jit> parse_jit(std::string_view text) {
+  if (text == "off") return Jit::kOff;
+  if (text == "on") return Jit::kOn;
+  if (text == "eager") return Jit::kEager;
+  return Error(ErrorCode::kInvalidArgument,
+               "--jit=" + std::string(text) + " is not known; write off, on or eager");
+}
+
+Result<Listing> parse_listing(std::string_view option, std::string_view text) {
+  if (text == "llvm") return Listing::kLlvm;
+  if (text == "asm") return Listing::kAssembly;
+  return Error(ErrorCode::kInvalidArgument,
+               std::string(option) + "=" + std::string(text) + " is not known; write llvm or asm");
+}
+
 Result<Request> request_of(const Arguments& arguments) {
   Request request;
   for (const Arguments::Given& given : arguments.options) {
@@ -120,6 +160,25 @@ Result<Request> request_of(const Arguments& arguments) {
       if (every > UINT32_MAX)
         return Error(ErrorCode::kInvalidArgument, "--gc-stress=" + given.value + " is too large");
       request.isolate.gc_stress = static_cast<std::uint32_t>(every);
+    } else if (name == "--jit") {
+      DHPVM_ASSIGN(request.isolate.jit, parse_jit(given.value));
+    } else if (name == "--jit-threshold") {
+      DHPVM_ASSIGN(const std::uint64_t samples, parse_count(given.value));
+      request.isolate.jit_threshold =
+          static_cast<std::uint32_t>(std::min<std::uint64_t>(samples, UINT32_MAX));
+    } else if (name == "--threads") {
+      DHPVM_ASSIGN(const std::uint64_t threads, parse_count(given.value));
+      request.engine.threads = static_cast<unsigned>(std::min<std::uint64_t>(threads, kMostThreads));
+    } else if (name == "--cache-dir") {
+      request.engine.code_cache_directory = given.value;
+    } else if (name == "--cache-limit") {
+      DHPVM_ASSIGN(request.engine.code_cache_limit, parse_size(given.value));
+    } else if (name == "--cpu") {
+      request.engine.processor = given.value;
+    } else if (name == "--print-kernel") {
+      DHPVM_ASSIGN(request.engine.list_kernels, parse_listing(name, given.value));
+    } else if (name == "--print-function") {
+      DHPVM_ASSIGN(request.engine.list_functions, parse_listing(name, given.value));
     } else if (name == "--stats") {
       if (!given.value.empty() && given.value != "json") {
         return Error(ErrorCode::kInvalidArgument,
@@ -131,6 +190,12 @@ Result<Request> request_of(const Arguments& arguments) {
     }
   }
   request.isolate.check_races = arguments.has("--check-races");
+  request.engine.code_cache = !arguments.has("--no-cache");
+  request.engine.code_for_profiler = arguments.has("--perf");
+  request.engine.code_for_debugger = arguments.has("--gdb");
+  request.engine.system_access = !arguments.has("--no-system");
+  request.engine.trace = arguments.has("--trace");
+  request.isolate.jit_wait = arguments.has("--jit-wait");
   request.isolate.gc_verify = arguments.has("--gc-verify");
   return request;
 }
@@ -155,8 +220,7 @@ void catch_signals() {
 
 Result<int> run(const Arguments& arguments, const Request& request) {
   const std::string* const trace = arguments.last("--trace");
-  const Engine engine(
-      EngineOptions{.system_access = !arguments.has("--no-system"), .trace = trace != nullptr});
+  const Engine engine(request.engine);
   DHPVM_ASSIGN(const Module module, open_program(engine, arguments.operands[0], request.compile));
   if (arguments.has("--disasm")) {
     DHPVM_TRY(print(module.disassemble()));

@@ -16,6 +16,7 @@
 
 #include "base/reservation.h"
 #include "base/trace.h"
+#include "codegen/runtime_table.h"
 #include "dhpvm/result.h"
 #include "gc/heap.h"
 #include "vm/frame.h"
@@ -25,12 +26,16 @@
 namespace dhpvm::vm {
 
 class Isolate;
+class LoopTier;
+class Tier;
 
 // Opcodes that no module contains: where calls return to that were not made by a call instruction.
-constexpr std::uint16_t kExitOp = bytecode::kOpCount;         // back to C++
-constexpr std::uint16_t kIterateOp = bytecode::kOpCount + 1;  // the next iteration of the parallel loop
+constexpr std::uint16_t kExitOp = bytecode::kOpCount;             // back to C++
+constexpr std::uint16_t kIterateOp = bytecode::kOpCount + 1;      // the next iteration of the parallel loop
+constexpr std::uint16_t kEnterNativeOp = bytecode::kOpCount + 2;  // the code of a compiled function
 inline constexpr bytecode::Word kExitCode = kExitOp;
 inline constexpr bytecode::Word kIterateCode = kIterateOp;
+inline constexpr bytecode::Word kEnterNativeCode = kEnterNativeOp;
 
 // The parallel loop being run. One at a time: kernels can neither contain another nor call natives.
 struct Loop {
@@ -50,7 +55,8 @@ struct Loop {
   const LinkedKernel* kernel;
   std::int64_t low[3];
   std::int64_t high[3];
-  const bytecode::Word* resume_pc;  // behind the parallel.for
+  const bytecode::Word* site;       // the parallel.for
+  const bytecode::Word* resume_pc;  // where to go on behind the loop
   std::uint64_t* window;            // its argument window of primitives
   std::uint32_t block_position;     // iterations done in the current block of the reductions
   std::byte* local_end;             // Context::local_end
@@ -62,17 +68,12 @@ struct Loop {
   std::uint64_t linear_index() const;
 };
 
-// Why an instruction cannot go on; with the instruction itself this decides code and message of the trap.
-enum class TrapReason : std::uint8_t {
-  kDivisionByZero,
-  kNull,
-  kStackOverflow,
-  kLocalIndex,
-  kDimension,
-  kStringIndex,
-  kBadCast,
-  kTrapCode,
-  kTrapMessage,
+using TrapReason = codegen::TrapKind;
+
+// Where a call stood when the program trapped.
+struct TracePosition {
+  const LinkedFunction* function;
+  const bytecode::Word* pc;
 };
 
 struct Context {
@@ -93,11 +94,20 @@ struct Context {
 
   Loop loop;
 
+  // What compiled code reads. It takes no primitive registers: those that the interpreter would use for its calls are
+  // free from here on.
+  std::uint64_t* primitives = nullptr;
+  const void* const* bodies = nullptr;  // by function: compiled code, or null
+  std::uintptr_t native_limit = 0;      // how far the machine's own stack may be used
+  Tier* tier = nullptr;                 // null: everything is interpreted
+  LoopTier* loops = nullptr;            // likewise, of parallel loops
+
   Isolate* isolate;
   gc::Heap* heap;
   std::unique_ptr<RaceDetector> races;  // null: races are not checked
   TrapReason reason{};
-  std::optional<Error> trap;  // set when the interpreter stops early
+  std::optional<Error> trap;         // set when the interpreter stops early
+  std::vector<TracePosition> trace;  // with it: the calls since the last entry from C++, innermost first
 
   // Fuel is taken in batches; deadline and interrupts are looked at between them.
   std::int64_t batch = 0;

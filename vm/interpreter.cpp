@@ -24,6 +24,8 @@
 #include <type_traits>
 
 #include "bytecode/isa.h"
+#include "vm/compiled.h"
+#include "vm/isolate.h"
 #include "vm/runtime.h"
 #include "vm/trap.h"
 #include "vm/values.h"
@@ -153,6 +155,7 @@ constexpr Handler kHandlers[] = {
 #undef DHPVM_OP
     {&OpExit::run<false>},
     {&OpIterate::run<false>},
+    {&OpEnterNative::run<false>},
 };
 
 template <bool kRaces>

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "vm/compiled.h"
 #include "vm/context.h"
 #include "vm/interpreter.h"
 #include "vm/isolate.h"
@@ -83,6 +84,7 @@ Status Invocation::run() {
   ++context.depth;
   ++context.host_calls;
   if (context.depth == 1) {
+    if (context.tier != nullptr) measure_native_stack(context);
     const Clock clock(context, function, isolate_.options_.limits.deadline);
     interpret(context);
   } else {
@@ -97,8 +99,7 @@ Status Invocation::run() {
   if (!context.trap) [[likely]]
     return {};
   context.loop.active = false;
-  Error trap = *std::exchange(context.trap, std::nullopt);
-  return trap;
+  return take_trap(context);
 }
 
 Status Isolate::call(std::uint32_t function, std::span<std::uint64_t> p, std::span<gc::Ref> r) {

@@ -7,6 +7,8 @@
 #include "base/error.h"
 #include "offload/memory/buffer_pool.h"
 #include "vm/context.h"
+#include "vm/loop_tier.h"
+#include "vm/tier.h"
 
 namespace dhpvm::vm {
 namespace {
@@ -61,6 +63,16 @@ Status Isolate::start() {
   DHPVM_ASSIGN(heap_, gc::Heap::create(heap_options, linked_->types(), *this));
 
   context.functions = linked_->functions().data();
+  if (options_.jit.mode != JitMode::kOff && options_.compile_service != nullptr && !options_.check_races) {
+    tier_ = std::make_unique<Tier>(linked_, options_.jit, options_.compile_service);
+    if (options_.jit.mode == JitMode::kEager) DHPVM_TRY(tier_->compile_everything());
+    context.tier = tier_.get();
+    context.functions = tier_->functions();
+    context.bodies = tier_->bodies();
+    loops_ = std::make_unique<LoopTier>(linked_, options_.jit, options_.compile_service, options_.thread_pool,
+                                        options_.alarm);
+    context.loops = loops_.get();
+  }
   context.area = heap_->allocation_area();
   context.types = linked_->types().data();
   context.strings = context.string_constants.data();
@@ -75,6 +87,11 @@ Status Isolate::start() {
     context.track = options_.tracer->add_track("interpreter");
   }
   return {};
+}
+
+void Isolate::interrupt() {
+  interrupted_.store(true, std::memory_order_relaxed);
+  if (loops_ != nullptr) loops_->interrupt();
 }
 
 // The registers of all active calls. Their windows overlap, and a caller's may reach beyond its callee's:

@@ -32,6 +32,8 @@ namespace dhpvm::vm {
 struct Context;
 struct Frame;
 class Loan;
+class LoopTier;
+class Tier;
 
 class Isolate final : private gc::RootProvider {
  public:
@@ -64,7 +66,7 @@ class Isolate final : private gc::RootProvider {
 
   // Makes the running program trap with kInterrupted at its next back-edge or call; if none runs, the next
   // one started. May be called from any thread and from a signal handler.
-  void interrupt() { interrupted_.store(true, std::memory_order_relaxed); }
+  void interrupt();
 
   // For native functions that wait: kInterrupted or kDeadline if the running program has to stop now.
   Status poll();
@@ -130,6 +132,8 @@ class Isolate final : private gc::RootProvider {
   std::unique_ptr<Context> context_;  // before the heap: its roots are visited until the heap is gone
   std::unique_ptr<offload::BufferPool> pool_;  // likewise: its buffers are closed by the heap's cleaners
   std::unique_ptr<gc::Heap> heap_;
+  std::unique_ptr<Tier> tier_;       // null: everything is interpreted
+  std::unique_ptr<LoopTier> loops_;  // likewise
   std::atomic<bool> interrupted_{false};
   void* host_data_ = nullptr;
 };

@@ -6,14 +6,19 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <memory>
 
 #include "gc/options.h"
 
 namespace dhpvm {
+class ThreadPool;
 class Tracer;
-}
+}  // namespace dhpvm
 
 namespace dhpvm::vm {
+
+class Alarm;
+class CompileService;
 
 // Reaching a limit is a trap of the program, never a crash.
 struct Limits {
@@ -32,8 +37,27 @@ struct Limits {
   std::chrono::nanoseconds deadline{0};
 };
 
+enum class JitMode : std::uint8_t {
+  kOff,    // everything is interpreted
+  kOn,     // what turns out to be hot is compiled, in the background
+  kEager,  // all functions are compiled before the program starts
+};
+
+struct JitOptions {
+  JitMode mode = JitMode::kOn;
+  // How often a function must be found running, every 1024 back-edges and calls, to be compiled.
+  std::uint32_t threshold_samples = 8;
+  // Wait for every compilation, so that runs are repeatable.
+  bool wait = false;
+};
+
 struct IsolateOptions {
   Limits limits;
+  // What to compile; without a compile service everything is interpreted. Not together with check_races.
+  JitOptions jit;
+  std::shared_ptr<CompileService> compile_service;
+  std::shared_ptr<ThreadPool> thread_pool;  // for parallel loops; with compile_service
+  std::shared_ptr<Alarm> alarm;             // likewise
   // Report conflicting accesses of different iterations of a parallel loop (kRace). Loops run some
   // ten times slower.
   bool check_races = false;

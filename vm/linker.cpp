@@ -123,6 +123,11 @@ Status LinkedModule::bind_imports(const NativeRegistry& natives) {
     LinkedImport& linked = imports_.emplace_back();
     linked.function = &natives_.back();  // reserved above: never moves
     linked.source = &import;
+    const auto& parameters = import.signature.parameters;
+    const auto& results = import.signature.results;
+    linked.primitives = std::max(count_primitives(parameters), count_primitives(results));
+    linked.references = static_cast<std::uint16_t>(std::max(parameters.size() - count_primitives(parameters),
+                                                            results.size() - count_primitives(results)));
     for (std::size_t i = 0; i < entry->nullable.size(); ++i) {
       if (!entry->nullable[i]) linked.not_null.push_back(static_cast<std::uint16_t>(i));
     }
@@ -230,9 +235,10 @@ const LinkedFunction* LinkedModule::function_at(const Word* pc) const {
   return next == functions_by_code_.begin() ? nullptr : &functions_[*(next - 1)];
 }
 
-const bytecode::Line* LinkedModule::line_at(const LinkedFunction& function, const Word* pc) {
+const bytecode::Line* LinkedModule::line_at(const LinkedFunction& function, const Word* pc) const {
   const std::vector<bytecode::Line>& lines = function.source->lines;
-  const auto offset = static_cast<std::uint32_t>(pc - function.code);
+  // Not of function.code, which leads elsewhere when the function is compiled.
+  const auto offset = static_cast<std::uint32_t>(pc - code_of(function));
   const auto next = std::ranges::upper_bound(lines, offset, {}, &bytecode::Line::pc);
   return next == lines.begin() ? nullptr : &*(next - 1);
 }

@@ -49,6 +49,8 @@ struct LinkedImport {
   const NativeFunction* function;  // owned by the LinkedModule
   const bytecode::Import* source;
   std::vector<std::uint16_t> not_null;  // the references among the arguments that must not be null
+  std::uint16_t primitives;             // the sizes of the argument windows, results included
+  std::uint16_t references;
 };
 
 // A `parallel for`, with what its execution derives from the kernel function.
@@ -112,7 +114,12 @@ class LinkedModule {
   // The function whose code contains the word at `pc`; null for none.
   const LinkedFunction* function_at(const bytecode::Word* pc) const;
   // The line table's entry for `pc`, an instruction of `function`; null without line table.
-  static const bytecode::Line* line_at(const LinkedFunction& function, const bytecode::Word* pc);
+  const bytecode::Line* line_at(const LinkedFunction& function, const bytecode::Word* pc) const;
+
+  // The bytecode of `function`, which may be an isolate's copy.
+  const bytecode::Word* code_of(const LinkedFunction& function) const {
+    return module_->code.data() + function.source->code_offset;
+  }
 
  private:
   LinkedModule() = default;

@@ -4,7 +4,9 @@
 #include <cstring>
 
 #include "bytecode/reduction.h"
+#include "vm/interpreter.h"
 #include "vm/isolate.h"
+#include "vm/loop_tier.h"
 #include "vm/runtime.h"
 #include "vm/trap.h"
 #include "vm/values.h"
@@ -107,14 +109,17 @@ std::uint64_t Loop::linear_index() const {
   return linear;
 }
 
-bool begin_loop(Context& context) {
-  const bytecode::Word word = *context.pc;
-  const LinkedKernel& kernel = context.linked->kernels()[bytecode::c_of(word)];
+namespace {
+
+// Leaves the registers at the first iteration, or, if there is none, at `resume`, where the loop goes on behind.
+bool begin(Context& context, const LinkedKernel& kernel, std::uint64_t* window_p, const gc::Ref* window_r,
+           const bytecode::Word* resume) {
   const LinkedFunction& function = *kernel.function;
   Loop& loop = context.loop;
   ++context.parallel_loops;
   loop.kernel = &kernel;
-  loop.window = context.p + bytecode::a_of(word);
+  loop.window = window_p;
+  loop.site = context.pc;
   loop.inner = static_cast<std::uint16_t>(kernel.dimensions - 1);
   bool empty = false;
   for (unsigned d = 0; d < kernel.dimensions; ++d) {
@@ -127,7 +132,7 @@ bool begin_loop(Context& context) {
   loop.accumulators.assign(initial, initial + kernel.accumulators);
   if (empty) {
     std::ranges::copy(loop.accumulators, loop.window);
-    ++context.pc;
+    context.pc = resume;
     return true;
   }
 
@@ -146,7 +151,7 @@ bool begin_loop(Context& context) {
   loop.inner_high = loop.high[loop.inner];
   loop.simple = kernel.accumulators == 0;
   loop.restore = kernel.overwrites_scalars || function.local_bytes != 0;
-  loop.resume_pc = context.pc + 1;
+  loop.resume_pc = resume;
   loop.begun = false;
   loop.active = true;
   if (context.tracer != nullptr) loop.begin = Tracer::Clock::now();
@@ -154,12 +159,40 @@ bool begin_loop(Context& context) {
   loop.lanes.resize(kReductionLanes * loop.accumulators.size());
   start_block(loop);
   // Nothing in a kernel collects, and it cannot overwrite its arrays: once is enough.
-  std::copy_n(context.r + bytecode::b_of(word), kernel.arrays, loop.r);
+  std::copy_n(window_r, kernel.arrays, loop.r);
   std::fill(loop.r + kernel.arrays, loop.r + function.reference_registers, nullptr);
   restore(loop);
   // One before the first iteration.
   loop.index[loop.inner] = static_cast<std::int64_t>(static_cast<std::uint64_t>(loop.low[loop.inner]) - 1);
   context.pc = &kIterateCode;
+  return true;
+}
+
+}  // namespace
+
+bool begin_loop(Context& context) {
+  const bytecode::Word word = *context.pc;
+  const LinkedKernel& kernel = context.linked->kernels()[bytecode::c_of(word)];
+  std::uint64_t* const p = context.p + bytecode::a_of(word);
+  gc::Ref* const r = context.r + bytecode::b_of(word);
+  const bytecode::Word* const next = context.pc + 1;
+  if (context.loops == nullptr) return begin(context, kernel, p, r, next);
+  if (!context.loops->run(context, kernel, p, r)) return false;
+  context.pc = next;
+  return true;
+}
+
+bool run_loop(Context& context, const LinkedKernel& kernel, std::uint64_t* p, gc::Ref* r) {
+  return context.loops == nullptr ? interpret_loop(context, kernel, p, r)
+                                  : context.loops->run(context, kernel, p, r);
+}
+
+bool interpret_loop(Context& context, const LinkedKernel& kernel, std::uint64_t* p, const gc::Ref* r) {
+  const bytecode::Word* const pc = context.pc;
+  if (!begin(context, kernel, p, r, &kExitCode)) return false;
+  interpret(context);
+  if (context.trap) return false;
+  context.pc = pc;
   return true;
 }
 

@@ -27,8 +27,6 @@ constexpr std::uint64_t kBulkBytes = std::uint64_t{8} << 20;
 // A native function takes longer than a tick: one counts as moving this much.
 constexpr std::uint64_t kNativeBytes = kBulkBytes / 64;
 
-gc::TypeId type_operand(const Context& context) { return static_cast<gc::TypeId>(context.pc[1]); }
-
 // Why the program has to stop now.
 Status stop_reason(Context& context) {
   if (context.interrupted->load(std::memory_order_relaxed)) {
@@ -43,14 +41,6 @@ Status stop_reason(Context& context) {
   return {};
 }
 
-bool check_clock_and_interrupt(Context& context) {
-  ++context.safepoints;
-  Status status = stop_reason(context);
-  if (status.ok()) return true;
-  raise(context, std::move(status).error());
-  return false;
-}
-
 // Errors of the embedding program's families become traps of the running program.
 Error as_trap(Error failure) {
   if (failure.family() != ErrorFamily::kUser) return failure;
@@ -61,11 +51,19 @@ Error as_trap(Error failure) {
 
 }  // namespace
 
+bool look_at_clock(Context& context) {
+  ++context.safepoints;
+  Status status = stop_reason(context);
+  if (status.ok()) return true;
+  raise(context, std::move(status).error());
+  return false;
+}
+
 Status Isolate::poll() { return stop_reason(*context_); }
 
 bool refill_ticks(Context& context) {
   context.ticks = 0;
-  if (!check_clock_and_interrupt(context)) return false;
+  if (!look_at_clock(context)) return false;
   if (context.fuel_left == 0) {
     raise(context, Error(ErrorCode::kOutOfFuel, "the fuel given to the program is used up"));
     return false;
@@ -83,13 +81,11 @@ bool poll_after_bulk(Context& context, std::uint64_t bytes) {
   if (context.bulk_bytes < kBulkBytes && collections == context.collections_seen) return true;
   context.bulk_bytes = 0;
   context.collections_seen = collections;
-  return check_clock_and_interrupt(context);
+  return look_at_clock(context);
 }
 
-bool call_native(Context& context) {
-  const Word word = *context.pc;
-  const LinkedImport& import = context.linked->imports()[c_of(word)];
-  NativeCall call{*context.isolate, context.p + a_of(word), context.r + b_of(word)};
+bool call_import(Context& context, const LinkedImport& import, std::uint64_t* p, gc::Ref* r) {
+  NativeCall call{*context.isolate, p, r};
   for (const std::uint16_t index : import.not_null) {
     if (call.r[index] != nullptr) continue;
     raise(context, error(ErrorCode::kNullReference, "reference argument {} of '{}' is null", index + 1,
@@ -111,40 +107,31 @@ bool make_accessible(Context& context) {
   const bool is_atomic = row.mnemonic.starts_with("atomic.");
   const auto& array = *reinterpret_cast<const gc::Array*>(context.r[is_store ? a_of(word) : b_of(word)]);
   const auto index = get<std::int64_t>(context.p[is_store ? b_of(word) : c_of(word)]);
-  Status status = context.isolate->check_access(array, index, is_store || is_atomic);
+  return make_accessible(context, array, index, is_store || is_atomic);
+}
+
+bool make_accessible(Context& context, const gc::Array& array, std::int64_t index, bool write) {
+  Status status = context.isolate->check_access(array, index, write);
   if (status.ok()) return true;
   raise(context, std::move(status).error());
   return false;
 }
 
-bool new_array(Context& context) {
-  const Word word = *context.pc;
-  const gc::TypeId type = type_operand(context);
-  const std::uint64_t* const operands = context.p + b_of(word);
-  const unsigned rank = context.linked->module().types[type].rank;
-  std::array<std::int64_t, 3> sizes{};
-  for (unsigned d = 0; d < rank; ++d) sizes[d] = get<std::int64_t>(operands[d]);
-  auto array = context.isolate->new_array(type, std::span<const std::int64_t>(sizes.data(), rank));
+gc::Ref new_array(Context& context, gc::TypeId type, std::span<const std::int64_t> sizes) {
+  auto array = context.isolate->new_array(type, sizes);
   if (!array.ok()) {
     raise(context, std::move(array).error());
-    return false;
+    return nullptr;
   }
-  context.r[a_of(word)] = reinterpret_cast<gc::Ref>(*array);
-  return poll_after_bulk(context, 0);
+  return poll_after_bulk(context, 0) ? reinterpret_cast<gc::Ref>(*array) : nullptr;
 }
 
-bool copy_array(Context& context) {
-  const Word word = *context.pc;
-  auto* const to = reinterpret_cast<gc::Array*>(context.r[a_of(word)]);
-  auto* const from = reinterpret_cast<gc::Array*>(context.r[b_of(word)]);
+bool copy_array(Context& context, gc::Array* to, gc::Array* from, std::int64_t to_start,
+                std::int64_t from_start, std::int64_t count) {
   if (to == nullptr || from == nullptr) {
     raise(context, null_trap(context));
     return false;
   }
-  const std::uint64_t* const operands = context.p + c_of(word);
-  const auto to_start = get<std::int64_t>(operands[0]);
-  const auto from_start = get<std::int64_t>(operands[1]);
-  const auto count = get<std::int64_t>(operands[2]);
   const auto check = [&](const gc::Array& array, std::int64_t start, bool write) -> Status {
     if (count < 0) return error(ErrorCode::kNegativeLength, "{} elements were to be copied", count);
     if (start < 0 || start > array.length || count > array.length - start) {
@@ -170,42 +157,27 @@ bool copy_array(Context& context) {
   return poll_after_bulk(context, bytes);
 }
 
-bool close_array(Context& context) {
-  auto* const array = reinterpret_cast<gc::Array*>(context.r[a_of(*context.pc)]);
-  if (array == nullptr) {
-    raise(context, null_trap(context));
-    return false;
-  }
-  context.isolate->close_array(array);
-  return true;
-}
-
-bool new_object(Context& context) {
-  const gc::TypeId type = type_operand(context);
+gc::Ref new_object(Context& context, gc::TypeId type) {
   const std::size_t size = gc::round_up(context.types[type].size, gc::kGranule);
   gc::Object* const object = context.heap->allocate_slow(type, size);
   if (object == nullptr) {
     raise(context, context.isolate->out_of_memory("an object of class '" +
                                                   std::string(context.types[type].name) + "'"));
-    return false;
+    return nullptr;
   }
-  context.r[a_of(*context.pc)] = object;
-  return poll_after_bulk(context, 0);
+  return poll_after_bulk(context, 0) ? object : nullptr;
 }
 
-bool new_weak(Context& context) {
-  const Word word = *context.pc;
-  gc::Weak* const weak = context.heap->allocate_weak(type_operand(context), context.r[b_of(word)]);
+gc::Ref new_weak(Context& context, gc::TypeId type, gc::Ref target) {
+  gc::Weak* const weak = context.heap->allocate_weak(type, target);
   if (weak == nullptr) {
     raise(context, context.isolate->out_of_memory("a weak reference"));
-    return false;
+    return nullptr;
   }
-  context.r[a_of(word)] = reinterpret_cast<gc::Ref>(weak);
-  return poll_after_bulk(context, 0);
+  return poll_after_bulk(context, 0) ? reinterpret_cast<gc::Ref>(weak) : nullptr;
 }
 
-bool make_string_constant(Context& context) {
-  const auto index = static_cast<std::uint32_t>(bytecode::bc_of(*context.pc));
+bool make_string_constant(Context& context, std::uint32_t index) {
   const std::string& text = context.linked->module().strings[index];
   gc::String* const string = context.heap->allocate_immortal_string(bytecode::kStringType, text);
   if (string == nullptr) {
@@ -216,31 +188,27 @@ bool make_string_constant(Context& context) {
   return true;
 }
 
-bool concat_strings(Context& context) {
-  const Word word = *context.pc;
-  const gc::Ref* const parts = context.r + b_of(word);
-  const unsigned count = c_of(word);
+gc::Ref concat_strings(Context& context, std::span<const gc::Ref> parts) {
   std::size_t size = 0;
-  for (unsigned i = 0; i < count; ++i) {
-    if (parts[i] == nullptr) {
+  for (const gc::Ref part : parts) {
+    if (part == nullptr) {
       raise(context, null_trap(context));
-      return false;
+      return nullptr;
     }
-    size += reinterpret_cast<const gc::String*>(parts[i])->size;
+    size += reinterpret_cast<const gc::String*>(part)->size;
   }
   auto made = context.isolate->new_string_of(size);
   if (!made.ok()) {
     raise(context, std::move(made).error());
-    return false;
+    return nullptr;
   }
   char* end = (*made)->bytes();
-  for (unsigned i = 0; i < count; ++i) {
-    const std::string_view part = reinterpret_cast<const gc::String*>(parts[i])->view();
-    std::memcpy(end, part.data(), part.size());
-    end += part.size();
+  for (const gc::Ref part : parts) {
+    const std::string_view text = reinterpret_cast<const gc::String*>(part)->view();
+    std::memcpy(end, text.data(), text.size());
+    end += text.size();
   }
-  context.r[a_of(word)] = reinterpret_cast<gc::Ref>(*made);
-  return poll_after_bulk(context, 0);
+  return poll_after_bulk(context, 0) ? reinterpret_cast<gc::Ref>(*made) : nullptr;
 }
 
 bool strings_equal(gc::Ref left, gc::Ref right) {

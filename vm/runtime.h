@@ -2,9 +2,11 @@
 // The parts of instructions that are C++ functions: what allocates, copies, calls out or goes wrong. Internal
 // to this room.
 //
-// Each acts on the instruction at context.pc with the saved registers, and writes results there. False means
-// that the program has trapped: context.trap is set.
+// The saved registers say where the program stands. False means that it has trapped: context.trap is set.
 #pragma once
+
+#include <cstdint>
+#include <span>
 
 #include "vm/context.h"
 
@@ -12,28 +14,37 @@ namespace dhpvm::vm {
 
 // At a safepoint without ticks: looks at interrupt, deadline and fuel, and gives out the next batch of ticks.
 bool refill_ticks(Context& context);
+// The same without fuel: interrupt and deadline alone.
+bool look_at_clock(Context& context);
 // After an instruction that moved `bytes` bytes at once, or may have collected: the same, without fuel, when
 // many bytes have gathered (new arrays and strings count themselves) or the collector has run.
 bool poll_after_bulk(Context& context, std::uint64_t bytes);
 
-bool call_native(Context& context);
+// With the argument windows at `p` and `r`.
+bool call_import(Context& context, const LinkedImport& import, std::uint64_t* p, gc::Ref* r);
 
 // parallel.for: leaves the registers at the first iteration, or behind the loop if there is none.
 bool begin_loop(Context& context);
+// The same for compiled code, to the end of the loop; the window is at `p` and `r`, the results come back there.
+bool run_loop(Context& context, const LinkedKernel& kernel, std::uint64_t* p, gc::Ref* r);
+// In the interpreter alone.
+bool interpret_loop(Context& context, const LinkedKernel& kernel, std::uint64_t* p, const gc::Ref* r);
 // After an iteration: leaves the registers at the next one, or behind the loop after the last.
 bool next_iteration(Context& context);
 
 // An element access whose index is not below the accessible length: true if it may be tried again.
 bool make_accessible(Context& context);
-bool new_array(Context& context);
-bool copy_array(Context& context);
-bool close_array(Context& context);
+bool make_accessible(Context& context, const gc::Array& array, std::int64_t index, bool write);
+bool copy_array(Context& context, gc::Array* to, gc::Array* from, std::int64_t to_start,
+                std::int64_t from_start, std::int64_t count);
 
-bool new_object(Context& context);
-bool new_weak(Context& context);
+// Null: the program has trapped.
+gc::Ref new_array(Context& context, gc::TypeId type, std::span<const std::int64_t> sizes);
+gc::Ref new_object(Context& context, gc::TypeId type);
+gc::Ref new_weak(Context& context, gc::TypeId type, gc::Ref target);
+gc::Ref concat_strings(Context& context, std::span<const gc::Ref> parts);
 
-bool make_string_constant(Context& context);
-bool concat_strings(Context& context);
+bool make_string_constant(Context& context, std::uint32_t index);
 // Comparing it takes more than a few hundred ticks.
 inline bool is_long_string(gc::Ref string) {
   constexpr std::uint32_t kLong = 1 << 16;

@@ -21,28 +21,11 @@ using bytecode::Word;
 constexpr std::size_t kInnermostFrames = 20;
 constexpr std::size_t kOutermostFrames = 10;
 
-struct Position {
-  const LinkedFunction* function;
-  const Word* pc;
-};
-
-// Calls visit(Position) for each active call since the last entry from C++, innermost first.
-template <typename Visitor>
-void walk(const Context& context, Visitor&& visit) {
-  const Word* pc = context.pc;
-  for (const Frame* frame = context.frame;; --frame) {
-    // Between two iterations of a parallel loop the program stands at the loop itself.
-    if (pc == &kIterateCode) pc = context.loop.resume_pc - 1;
-    visit(Position{frame->function, pc});
-    if (frame->return_pc == &kExitCode) return;
-    pc = frame->return_pc == &kIterateCode ? frame->return_pc : frame->return_pc - 1;
-  }
-}
-
-StackFrame describe(const bytecode::Module& module, const Position& position) {
+StackFrame describe(const LinkedModule& linked, const TracePosition& position) {
+  const bytecode::Module& module = linked.module();
   StackFrame frame;
   frame.function = module.name_of(*position.function->source);
-  if (const bytecode::Line* line = LinkedModule::line_at(*position.function, position.pc)) {
+  if (const bytecode::Line* line = linked.line_at(*position.function, position.pc)) {
     if (line->file != bytecode::kNoIndex) frame.file = module.strings[line->file];
     frame.line = line->line;
   }
@@ -50,22 +33,16 @@ StackFrame describe(const bytecode::Module& module, const Position& position) {
 }
 
 void append_trace(const Context& context, std::vector<StackFrame>& frames) {
-  std::size_t count = 0;
-  walk(context, [&](const Position&) { ++count; });
+  const std::size_t count = context.trace.size();
   const bool elide = count > kInnermostFrames + kOutermostFrames + 1;
-  std::size_t index = 0;
-  walk(context, [&](const Position& position) {
-    if (elide && index >= kInnermostFrames && index < count - kOutermostFrames) {
-      if (index == kInnermostFrames) {
-        frames.push_back(
-            {.function = fmt::format("... {} more calls ...", count - kInnermostFrames - kOutermostFrames),
-             .file = {}});
-      }
-    } else {
-      frames.push_back(describe(context.linked->module(), position));
+  for (std::size_t index = 0; index < count; ++index) {
+    if (elide && index == kInnermostFrames) {
+      const std::size_t elided = count - kInnermostFrames - kOutermostFrames;
+      frames.push_back({.function = fmt::format("... {} more calls ...", elided), .file = {}});
+      index += elided;
     }
-    ++index;
-  });
+    frames.push_back(describe(*context.linked, context.trace[index]));
+  }
 }
 
 // Which iteration failed tells more than the line alone. Not for limits: where they strike is chance.
@@ -203,7 +180,7 @@ std::string iteration_text(const Loop& loop, std::uint64_t linear) {
 std::string position_text(const LinkedModule& linked, const Word* pc) {
   const LinkedFunction* function = linked.function_at(pc);
   if (function == nullptr) return {};
-  const StackFrame frame = describe(linked.module(), {function, pc});
+  const StackFrame frame = describe(linked, {function, pc});
   return frame.file.empty() ? std::string() : fmt::format("{}:{}", frame.file, frame.line);
 }
 
@@ -212,9 +189,27 @@ void raise(Context& context, Error error) {
     Error located(error.code(), with_iteration(context, error));
     error = std::move(located);
   }
+  context.trap = std::move(error);
+  context.trace.clear();
+  context.trace.push_back(
+      {context.frame->function, context.pc == &kIterateCode ? context.loop.site : context.pc});
+  trace_callers(context);
+}
+
+void trace_callers(Context& context) {
+  for (const Frame* frame = context.frame; frame->return_pc != &kExitCode; --frame) {
+    // Between two iterations of a parallel loop the program stands at the loop itself.
+    const Word* const pc = frame->return_pc == &kIterateCode ? context.loop.site : frame->return_pc - 1;
+    context.trace.push_back({(frame - 1)->function, pc});
+  }
+}
+
+Error take_trap(Context& context) {
+  Error error = *std::exchange(context.trap, std::nullopt);
   std::vector<StackFrame> frames = error.frames();
   append_trace(context, frames);
-  context.trap = std::move(error).with_frames(std::move(frames));
+  context.trace.clear();
+  return std::move(error).with_frames(std::move(frames));
 }
 
 void raise(Context& context, TrapReason reason) { raise(context, make_error(context, reason)); }

@@ -10,9 +10,15 @@
 
 namespace dhpvm::vm {
 
-// Stops the program: context.trap becomes `error`, with the frames of the calls since the last entry from C++
-// appended to those that it has (of an inner entry).
+// Stops the program: context.trap becomes `error`, and context.trace the calls that were active, as far as they are on
+// the frame stack above the last entry from C++ or compiled code.
 void raise(Context& context, Error error);
+
+// Adds the callers of the top frame to context.trace, up to the last entry from C++ or compiled code.
+void trace_callers(Context& context);
+
+// The trap as it leaves the machine: with the frames of context.trace behind those it has (of an inner entry).
+Error take_trap(Context& context);
 
 // The same, with the message that `reason` and the current instruction call for.
 void raise(Context& context, TrapReason reason);

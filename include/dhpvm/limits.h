@@ -39,8 +39,23 @@ struct Limits {
   std::chrono::nanoseconds deadline{0};
 };
 
+// What of a program is compiled to machine code. Results are the same either way, bit for bit.
+enum class Jit : std::uint8_t {
+  kOff,    // nothing: everything is interpreted
+  kOn,     // what turns out to be hot, in the background
+  kEager,  // all functions, before the program starts; for testing
+};
+
 struct IsolateOptions {
   Limits limits = {};
+
+  // Where the code generator is not installed, everything is interpreted, and so it is with check_races.
+  Jit jit = Jit::kOn;
+  // How often a function must be found running, looked at after every 1024 calls and turns of loops, before it is
+  // compiled.
+  std::uint32_t jit_threshold = 8;
+  // Stop for every compilation until it is done, so that runs are repeatable.
+  bool jit_wait = false;
 
   // In place of those of the engine, for this isolate alone.
   OutputFunction standard_output = {};

@@ -220,7 +220,7 @@ KernelStatus trap_at(const KernelCall* call, KernelChunk* chunk) {
   return for_each(*chunk, [&](const Index& i) {
     for (std::int64_t t = 0; t < call->arrays[0].length; ++t) {
       if (traps[t] != i[0]) continue;
-      chunk->trap = {7, {i[0], i[1], i[2]}, {static_cast<std::uint64_t>(i[0])}};
+      chunk->trap = {7, 0, {i[0], i[1], i[2]}, {static_cast<std::uint64_t>(i[0])}};
       return KernelStatus::kTrapped;
     }
     reinterpret_cast<std::atomic<int>*>(call->arrays[1].data)[i[0]].store(1, std::memory_order_relaxed);

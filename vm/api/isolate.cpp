@@ -34,8 +34,14 @@ F first_of(const F& own, const F& shared) {
   return own ? own : shared;
 }
 
-vm::IsolateOptions machine_options(const IsolateOptions& options, Tracer* tracer) {
+vm::IsolateOptions machine_options(const IsolateOptions& options, const detail::EngineState& engine) {
   vm::IsolateOptions machine;
+  machine.jit.mode = static_cast<vm::JitMode>(options.jit);
+  machine.jit.threshold_samples = options.jit_threshold;
+  machine.jit.wait = options.jit_wait;
+  machine.compile_service = engine.compile_service;
+  machine.thread_pool = engine.thread_pool;
+  machine.alarm = engine.alarm;
   machine.limits.heap_bytes = options.limits.heap_bytes;
   machine.limits.off_heap_bytes = options.limits.off_heap_bytes;
   machine.limits.stack_bytes = options.limits.stack_bytes;
@@ -44,7 +50,7 @@ vm::IsolateOptions machine_options(const IsolateOptions& options, Tracer* tracer
   machine.check_races = options.check_races;
   machine.gc_stress = options.gc_stress;
   machine.gc_verify = options.gc_verify;
-  machine.tracer = tracer;
+  machine.tracer = engine.tracer.get();
   return machine;
 }
 
@@ -71,8 +77,7 @@ Result<Isolate> Isolate::create(const Module& module, const IsolateOptions& opti
       from, stdlib::Console(first_of(options.standard_output, shared.standard_output),
                             first_of(options.standard_error, shared.standard_error),
                             first_of(options.standard_input, shared.standard_input)));
-  DHPVM_ASSIGN(state->machine,
-               vm::Isolate::create(program, machine_options(options, from->engine->tracer.get())));
+  DHPVM_ASSIGN(state->machine, vm::Isolate::create(program, machine_options(options, *from->engine)));
   state->machine->set_host_data(static_cast<stdlib::NativeState*>(state.get()));
   return Isolate(std::move(state));
 }
@@ -170,6 +175,10 @@ Statistics Isolate::statistics() const {
   result.full_pause_total = heap.full_pauses.total_ns();
   result.full_pause_max = heap.full_pauses.max_ns();
   result.cleaners_run = heap.cleaners_run;
+  const codegen::GeneratorStats code = state_->module->engine->compile_service->stats();
+  result.compiles = code.compiles;
+  result.compile_median = code.compile_median_ns;
+  result.cache_hits = code.cache_hits;
   return result;
 }
 

@@ -7,12 +7,15 @@
 #include <mutex>
 #include <vector>
 
+#include "base/thread_pool.h"
 #include "base/trace.h"
 #include "bytecode/module.h"
 #include "dhpvm/engine.h"
 #include "dhpvm/isolate.h"
 #include "gc/roots.h"
 #include "stdlib/native/state.h"
+#include "vm/alarm.h"
+#include "vm/compile_service.h"
 #include "vm/isolate.h"
 #include "vm/linker.h"
 #include "vm/native.h"
@@ -24,6 +27,9 @@ struct EngineState {
   std::unique_ptr<Tracer> tracer;  // null when off
   std::mutex mutex;                // guards natives
   vm::NativeRegistry natives;
+  std::shared_ptr<vm::CompileService> compile_service;
+  std::shared_ptr<ThreadPool> thread_pool;
+  std::shared_ptr<vm::Alarm> alarm;
 };
 
 struct ModuleState {

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+// The code generator: lowering, vectorisation, host compiler and cache put together.
+#include <algorithm>
+#include <chrono>
+#include <mutex>
+
+#include "base/error.h"
+#include "codegen/codegen.h"
+#include "codegen/host/host_compiler.h"
+#include "codegen/kernel/kernel_content.h"
+#include "codegen/kernel/make_kernel.h"
+#include "codegen/lower/function_lowering.h"
+
+namespace dhpvm::codegen {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+class LoadedFunctions final : public CompiledFunctions {
+ public:
+  explicit LoadedFunctions(LoadedCode code) : code_(std::move(code)) {}
+  const void* body(std::uint32_t function) const override {
+    return code_.address(Unit::symbol("body", function));
+  }
+  EnterFunction enter(std::uint32_t function) const override {
+    return reinterpret_cast<EnterFunction>(code_.address(Unit::symbol("enter", function)));
+  }
+  EnterFunction continuation(std::uint32_t function, std::uint32_t pc) const override {
+    return reinterpret_cast<EnterFunction>(
+        code_.address(Unit::symbol("continue", function) + "." + std::to_string(pc)));
+  }
+
+ private:
+  LoadedCode code_;
+};
+
+class LoadedKernel final : public CompiledKernel {
+ public:
+  LoadedKernel(LoadedCode code, KernelDescription description)
+      : code_(std::move(code)), description_(std::move(description)) {}
+  KernelCode code() const override { return reinterpret_cast<KernelCode>(code_.address(kKernelSymbol)); }
+  const std::vector<KernelSite>& sites() const override { return description_.sites; }
+  unsigned width() const override { return description_.width; }
+  const std::string& scalar_reason() const override { return description_.scalar_reason; }
+
+ private:
+  LoadedCode code_;
+  KernelDescription description_;
+};
+
+class HostGenerator final : public CodeGenerator {
+ public:
+  HostGenerator(std::unique_ptr<HostCompiler> compiler, const GeneratorOptions& options)
+      : compiler_(std::move(compiler)), options_(options) {}
+
+  Result<std::unique_ptr<CompiledKernel>> compile(const KernelRequest& request) override {
+    const Clock::time_point begin = Clock::now();
+    const CacheKey key = compiler_->key_of(Pipeline::kKernels, kernel_content(request));
+    if (options_.list_kernels == Listing::kNone) {
+      if (auto cached = compiler_->load_cached(key)) {
+        if (auto description = decode_description(cached->metadata)) {
+          return std::unique_ptr<CompiledKernel>(
+              std::make_unique<LoadedKernel>(std::move(cached->code), std::move(*description)));
+        }
+      }
+    }
+    IrModule ir = compiler_->new_module("kernel");
+    DHPVM_ASSIGN(KernelDescription description,
+                 make_kernel(request, compiler_->target(), compiler_->symbols(), *ir.module));
+    const std::vector<std::byte> metadata = encode_description(description);
+    CompileRequest compilation;
+    compilation.ir = std::move(ir);
+    compilation.pipeline = Pipeline::kKernels;
+    compilation.key = &key;
+    compilation.metadata = metadata;
+    DHPVM_ASSIGN(LoadedCode code, compile(std::move(compilation), options_.list_kernels));
+    note(begin);
+    return std::unique_ptr<CompiledKernel>(
+        std::make_unique<LoadedKernel>(std::move(code), std::move(description)));
+  }
+
+  Result<std::unique_ptr<CompiledFunctions>> compile(const FunctionRequest& request) override {
+    const Clock::time_point begin = Clock::now();
+    const NamedAddress calls[] = {
+#define X(name) {"dhpvm_" #name, request.calls.name},
+        DHPVM_RUNTIME_CALLS(X)
+#undef X
+    };
+    const CacheKey key = compiler_->key_of(Pipeline::kFunctions, content_of(request));
+    if (options_.list_functions == Listing::kNone) {
+      if (auto cached = compiler_->load_cached(key, calls)) {
+        return std::unique_ptr<CompiledFunctions>(std::make_unique<LoadedFunctions>(std::move(cached->code)));
+      }
+    }
+    IrModule ir = compiler_->new_module("functions");
+    std::vector<FunctionFacts> facts;
+    for (const std::uint32_t cost : request.stack_costs) facts.push_back({cost});
+    Unit unit(*request.module, request.layout, facts, *ir.module);
+    for (const std::uint32_t function : request.functions) unit.declare(function);
+    for (const std::uint32_t function : request.functions) lower_function(unit, function);
+    for (const auto& [function, pc] : request.continuations) lower_continuation(unit, function, pc);
+    CompileRequest compilation;
+    compilation.ir = std::move(ir);
+    compilation.pipeline = Pipeline::kFunctions;
+    compilation.symbols = calls;
+    compilation.key = &key;
+    DHPVM_ASSIGN(LoadedCode code, compile(std::move(compilation), options_.list_functions));
+    note(begin);
+    return std::unique_ptr<CompiledFunctions>(std::make_unique<LoadedFunctions>(std::move(code)));
+  }
+
+  GeneratorStats stats() const override {
+    const HostStats host = compiler_->stats();
+    GeneratorStats stats;
+    stats.compiles = host.compiled;
+    stats.cache_hits = host.loaded_from_cache;
+    const std::lock_guard lock(mutex_);
+    std::vector<std::uint64_t> times = times_;
+    if (!times.empty()) {
+      const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
+      std::ranges::nth_element(times, middle);
+      stats.compile_median_ns = *middle;
+    }
+    return stats;
+  }
+
+ private:
+  // Everything that compiled functions depend on apart from the target: the whole module, because inlining, layouts
+  // and the classes behind an interface come from anywhere in it.
+  static std::string content_of(const FunctionRequest& request) {
+    std::string content(reinterpret_cast<const char*>(request.identity.data()), request.identity.size());
+    const auto add = [&](const void* data, std::size_t size) {
+      content.append(static_cast<const char*>(data), size);
+    };
+    const auto add_number = [&](std::uint64_t number) { add(&number, sizeof(number)); };
+    add(&request.layout, sizeof(request.layout));
+    for (const std::uint32_t cost : request.stack_costs) add_number(cost);
+    add_number(request.functions.size());
+    for (const std::uint32_t function : request.functions) add_number(function);
+    for (const auto& [function, pc] : request.continuations) {
+      add_number(function);
+      add_number(pc);
+    }
+    return content;
+  }
+
+  Result<LoadedCode> compile(CompileRequest request, Listing listing) {
+    request.list_ir = listing == Listing::kLlvm;
+    request.list_assembly = listing == Listing::kAssembly;
+    DHPVM_ASSIGN(Compiled compiled, compiler_->compile(std::move(request)));
+    if (listing != Listing::kNone && options_.list) {
+      options_.list(listing == Listing::kLlvm ? compiled.ir : compiled.assembly);
+    }
+    return std::move(compiled.code);
+  }
+
+  void note(Clock::time_point begin) {
+    const auto elapsed = std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - begin);
+    const std::lock_guard lock(mutex_);
+    times_.push_back(static_cast<std::uint64_t>(elapsed.count()));
+  }
+
+  const std::unique_ptr<HostCompiler> compiler_;
+  const GeneratorOptions options_;
+  mutable std::mutex mutex_;
+  std::vector<std::uint64_t> times_;  // of all compilations
+};
+
+Result<std::unique_ptr<CodeGenerator>> create(std::uint32_t version, const GeneratorOptions& options) {
+  if (version != kInterfaceVersion) {
+    return error(ErrorCode::kUnsupported,
+                 "{} is of another version (interface {}, not {}): install both together", kLibraryName,
+                 kInterfaceVersion, version);
+  }
+  HostOptions host;
+  host.linker = {.debugger = options.debugger, .profiler = options.profiler};
+  host.tracer = options.tracer;
+  if (options.cache) {
+    host.cache = std::make_shared<CodeCache>(CodeCacheOptions{
+        .directory = options.cache_directory, .limit = options.cache_limit, .warn = options.warn});
+  }
+  DHPVM_ASSIGN(std::unique_ptr<HostCompiler> compiler,
+               HostCompiler::create(options.cpu, std::make_unique<SymbolTable>(), std::move(host)));
+  return std::unique_ptr<CodeGenerator>(std::make_unique<HostGenerator>(std::move(compiler), options));
+}
+
+}  // namespace
+
+}  // namespace dhpvm::codegen
+
+extern "C" [[gnu::visibility("default")]] void dhpvm_create_code_generator(
+    std::uint32_t version, const dhpvm::codegen::GeneratorOptions& options,
+    dhpvm::Result<std::unique_ptr<dhpvm::codegen::CodeGenerator>>& result) {
+  result = dhpvm::codegen::create(version, options);
+}

@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "codegen/kernel/kernel_loop.h"
+
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/MDBuilder.h>
+
+#include "bytecode/reduction.h"
+#include "codegen/kernel_abi.h"
+
+namespace dhpvm::codegen {
+namespace {
+
+using bytecode::Kind;
+using bytecode::kReductionBlock;
+using bytecode::kReductionLanes;
+using bytecode::Reduction;
+using bytecode::ReductionOp;
+using llvm::BasicBlock;
+using llvm::Value;
+
+class KernelLoop {
+ public:
+  KernelLoop(const bytecode::KernelRecord& record, const KernelBody& body, const WideBody& wide,
+             const char* name, llvm::Module& module)
+      : record_(record), body_(body), wide_(wide), b_(module.getContext()) {
+    llvm::Type* const pointer = b_.getPtrTy();
+    function_ = llvm::Function::Create(llvm::FunctionType::get(b_.getInt32Ty(), {pointer, pointer}, false),
+                                       llvm::GlobalValue::ExternalLinkage, name, module);
+    function_->setDoesNotThrow();
+    function_->addParamAttr(0, llvm::Attribute::NoAlias);
+    function_->addParamAttr(1, llvm::Attribute::NoAlias);
+  }
+
+  void emit() {
+    b_.SetInsertPoint(block("entry"));
+    load_call();
+    inner_ = record_.dimensions - 1u;
+    emit_dimension(0);
+    b_.CreateRet(b_.getInt32(static_cast<std::uint32_t>(KernelStatus::kDone)));
+  }
+
+ private:
+  BasicBlock* block(const char* name) { return BasicBlock::Create(b_.getContext(), name, function_); }
+  Value* i64(std::uint64_t value) { return b_.getInt64(value); }
+  Value* field(Value* base, std::uint64_t offset) {
+    return b_.CreateInBoundsGEP(b_.getInt8Ty(), base, i64(offset));
+  }
+  // What does not change while the chunk runs.
+  Value* load_constant(llvm::Type* type, Value* address) {
+    llvm::LoadInst* const load = b_.CreateLoad(type, address);
+    load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(b_.getContext(), {}));
+    return load;
+  }
+  llvm::AllocaInst* entry_alloca(llvm::Type* type) {
+    BasicBlock& entry = function_->getEntryBlock();
+    return llvm::IRBuilder<>(&entry, entry.begin()).CreateAlloca(type);
+  }
+
+  void load_call() {
+    Value* const call = function_->getArg(0);
+    Value* const chunk = function_->getArg(1);
+    llvm::LoadInst* const arrays = b_.CreateLoad(b_.getPtrTy(), field(call, offsetof(KernelCall, arrays)));
+    // Dereferenceable, so that what is loaded from it may be loaded before the loop.
+    const std::uint64_t bytes = body_.function->getParamDereferenceableBytes(kArrays);
+    llvm::LLVMContext& context = b_.getContext();
+    arrays->setMetadata(llvm::LLVMContext::MD_dereferenceable,
+                        llvm::MDNode::get(context, llvm::ConstantAsMetadata::get(b_.getInt64(bytes))));
+    arrays->setMetadata(llvm::LLVMContext::MD_nonnull, llvm::MDNode::get(context, {}));
+    arrays_ = arrays;
+    stop_ = b_.CreateLoad(b_.getPtrTy(), field(call, offsetof(KernelCall, stop)));
+    Value* const scalars = b_.CreateLoad(b_.getPtrTy(), field(call, offsetof(KernelCall, scalars)));
+    for (std::size_t n = 0; n < body_.scalars.size(); ++n) {
+      Value* bits = load_constant(b_.getInt64Ty(), field(scalars, 8 * n));
+      llvm::Type* const type = body_.scalars[n];
+      if (type->getPrimitiveSizeInBits() == 32) bits = b_.CreateTrunc(bits, b_.getInt32Ty());
+      scalars_.push_back(b_.CreateBitCast(bits, type));
+    }
+    for (unsigned d = 0; d < record_.dimensions; ++d) {
+      low_[d] = b_.CreateLoad(b_.getInt64Ty(), field(chunk, offsetof(KernelChunk, low) + 8 * d));
+      high_[d] = b_.CreateLoad(b_.getInt64Ty(), field(chunk, offsetof(KernelChunk, high) + 8 * d));
+    }
+    if (record_.reductions.empty()) return;
+    partials_ = entry_alloca(b_.getPtrTy());
+    b_.CreateStore(b_.CreateLoad(b_.getPtrTy(), field(chunk, offsetof(KernelChunk, partials))), partials_);
+  }
+
+  // A loop from `low` in steps of `step` while the index is below `high`; neither overflows.
+  template <typename Body>
+  void counted(Value* low, Value* high, Value* step, const char* name, Body&& body) {
+    BasicBlock* const before = b_.GetInsertBlock();
+    BasicBlock* const header = block(name);
+    BasicBlock* const inside = block("inside");
+    BasicBlock* const after = block("after");
+    b_.CreateBr(header);
+    b_.SetInsertPoint(header);
+    llvm::PHINode* const index = b_.CreatePHI(b_.getInt64Ty(), 2);
+    index->addIncoming(low, before);
+    b_.CreateCondBr(b_.CreateICmpSLT(index, high), inside, after);
+    b_.SetInsertPoint(inside);
+    body(index);
+    index->addIncoming(b_.CreateNSWAdd(index, step), b_.GetInsertBlock());
+    b_.CreateBr(header);
+    b_.SetInsertPoint(after);
+  }
+
+  void emit_dimension(unsigned d) {
+    if (d < inner_) {
+      counted(low_[d], high_[d], i64(1), "outer", [&](Value* index) {
+        index_[d] = index;
+        emit_dimension(d + 1);
+      });
+    } else if (record_.reductions.empty()) {
+      emit_row();
+    } else {
+      emit_blocks();
+    }
+  }
+
+  // ---- A row of the innermost dimension, without reductions.
+
+  void emit_row() {
+    const std::uint64_t width = wide_.width;
+    Value* const low = low_[inner_];
+    Value* const high = high_[inner_];
+    Value* const extent = b_.CreateSub(high, low);  // the chunk is below 2^63 iterations
+    Value* const whole = b_.CreateAnd(extent, i64(~(width - 1)));
+    Value* const full_end = b_.CreateAdd(low, whole);
+    counted(low, full_end, i64(width), "full", [&](Value* index) { call(index, nullptr, {}); });
+    if (width == 1) return;
+    BasicBlock* const tail = block("tail");
+    BasicBlock* const done = block("row.done");
+    b_.CreateCondBr(b_.CreateICmpSLT(full_end, high), tail, done);
+    b_.SetInsertPoint(tail);
+    call(full_end, b_.CreateSub(high, full_end), {});
+    b_.CreateBr(done);
+    b_.SetInsertPoint(done);
+  }
+
+  // Does the iterations from `first` on, all lanes or `active` of them; leaves the function if one traps. Returns the
+  // new accumulators.
+  std::vector<Value*> call(Value* first, Value* active, const std::vector<Value*>& accumulators) {
+    llvm::SmallVector<Value*> arguments = {arrays_, stop_};
+    for (unsigned d = 0; d < inner_; ++d) arguments.push_back(index_[d]);
+    arguments.push_back(first);
+    arguments.append(scalars_.begin(), scalars_.end());
+    arguments.append(accumulators.begin(), accumulators.end());
+    if (active != nullptr) arguments.push_back(active);
+    llvm::CallInst* const result = b_.CreateCall(active == nullptr ? wide_.full : wide_.tail, arguments);
+    leave_if_trapped(result, first);
+    std::vector<Value*> values;
+    for (unsigned n = 0; n < accumulators.size(); ++n) {
+      values.push_back(b_.CreateExtractValue(result, kAccumulators + n));
+    }
+    return values;
+  }
+
+  void leave_if_trapped(Value* result, Value* first) {
+    Value* const sites = b_.CreateExtractValue(result, kSite);
+    const bool wide = sites->getType()->isVectorTy();
+    Value* const failed = b_.CreateICmpNE(sites, llvm::Constant::getNullValue(sites->getType()));
+    Value* mask = failed;
+    if (wide) mask = b_.CreateBitCast(failed, b_.getIntNTy(wide_.width));
+    Value* const any = wide ? b_.CreateICmpNE(mask, llvm::ConstantInt::get(mask->getType(), 0)) : mask;
+    BasicBlock* const trapped = block("trapped");
+    BasicBlock* const go_on = block("go.on");
+    llvm::MDBuilder metadata(b_.getContext());
+    b_.CreateCondBr(any, trapped, go_on, metadata.createBranchWeights(1, 1 << 20));
+
+    b_.SetInsertPoint(trapped);
+    // The first lane is the first iteration.
+    Value* lane = b_.getInt32(0);
+    if (wide) {
+      Value* const count = b_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, mask, b_.getTrue());
+      lane = b_.CreateZExtOrTrunc(count, b_.getInt32Ty());
+    }
+    const auto part = [&](unsigned position) {
+      Value* const value = b_.CreateExtractValue(result, position);
+      return value->getType()->isVectorTy() ? b_.CreateExtractElement(value, lane) : value;
+    };
+    Value* const chunk = function_->getArg(1);
+    constexpr std::uint64_t kTrap = offsetof(KernelChunk, trap);
+    Value* const site = part(kSite);
+    b_.CreateStore(b_.CreateSub(site, b_.getInt32(1)), field(chunk, kTrap + offsetof(KernelTrap, site)));
+    b_.CreateStore(part(kTrapArray), field(chunk, kTrap + offsetof(KernelTrap, array)));
+    for (unsigned n = 0; n < 3; ++n) {
+      b_.CreateStore(part(kOperands + n), field(chunk, kTrap + offsetof(KernelTrap, operands) + 8 * n));
+    }
+    for (unsigned d = 0; d < inner_; ++d) {
+      b_.CreateStore(index_[d], field(chunk, kTrap + offsetof(KernelTrap, index) + 8 * d));
+    }
+    Value* const index = b_.CreateAdd(first, b_.CreateZExt(lane, b_.getInt64Ty()));
+    b_.CreateStore(index, field(chunk, kTrap + offsetof(KernelTrap, index) + 8 * inner_));
+    Value* const stopped = b_.CreateICmpEQ(site, b_.getInt32(kStopSite));
+    b_.CreateRet(b_.CreateSelect(stopped, b_.getInt32(static_cast<std::uint32_t>(KernelStatus::kStopped)),
+                                 b_.getInt32(static_cast<std::uint32_t>(KernelStatus::kTrapped))));
+    b_.SetInsertPoint(go_on);
+  }
+
+  // ---- Rows with reductions: block after block. Each lane has an accumulator; those of `width` neighbouring lanes
+  // ---- are a vector, and a block needs kReductionLanes / width of these.
+
+  void emit_blocks() {
+    const unsigned groups = kReductionLanes / wide_.width;
+    std::vector<llvm::AllocaInst*> memory;
+    for (llvm::Type* const type : body_.accumulators) {
+      memory.push_back(entry_alloca(llvm::ArrayType::get(vector_of(type), groups)));
+    }
+    counted(low_[inner_], high_[inner_], i64(kReductionBlock), "block", [&](Value* begin) {
+      Value* const left = b_.CreateSub(high_[inner_], begin);
+      Value* const size = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, left, i64(kReductionBlock));
+      Value* const end = b_.CreateAdd(begin, size);
+      for (std::size_t n = 0; n < memory.size(); ++n) {
+        for (unsigned group = 0; group < groups; ++group) {
+          b_.CreateStore(identity_of(n), place(memory[n], n, i64(group)));
+        }
+      }
+      emit_block(begin, end, memory, groups);
+      finish_block(memory, groups);
+    });
+  }
+
+  llvm::Type* vector_of(llvm::Type* type) {
+    return wide_.width == 1 ? type : llvm::FixedVectorType::get(type, wide_.width);
+  }
+  Value* identity_of(std::size_t n) {
+    const std::uint64_t bits = bytecode::identity(record_.reductions[n]);
+    llvm::Type* const type = body_.accumulators[n];
+    const unsigned width = static_cast<unsigned>(type->getPrimitiveSizeInBits());
+    llvm::Constant* const scalar =
+        llvm::ConstantExpr::getBitCast(llvm::ConstantInt::get(b_.getIntNTy(width), bits), type);
+    if (wide_.width == 1) return scalar;
+    return llvm::ConstantVector::getSplat(llvm::ElementCount::getFixed(wide_.width), scalar);
+  }
+  Value* place(llvm::AllocaInst* memory, std::size_t n, Value* group) {
+    return b_.CreateInBoundsGEP(vector_of(body_.accumulators[n]), memory, group);
+  }
+
+  void emit_block(Value* begin, Value* end, const std::vector<llvm::AllocaInst*>& memory, unsigned groups) {
+    const std::uint64_t width = wide_.width;
+    const auto step = [&](Value* index, Value* active) {
+      Value* group = i64(0);
+      if (groups > 1) {
+        group = b_.CreateAnd(b_.CreateUDiv(b_.CreateSub(index, begin), i64(width)), i64(groups - 1));
+      }
+      std::vector<Value*> accumulators;
+      for (std::size_t n = 0; n < memory.size(); ++n) {
+        accumulators.push_back(b_.CreateLoad(vector_of(body_.accumulators[n]), place(memory[n], n, group)));
+      }
+      std::vector<Value*> updated = call(index, active, accumulators);
+      for (std::size_t n = 0; n < memory.size(); ++n) {
+        if (active != nullptr) updated[n] = b_.CreateSelect(lanes_below(active), updated[n], accumulators[n]);
+        b_.CreateStore(updated[n], place(memory[n], n, group));
+      }
+    };
+    Value* const whole = b_.CreateAnd(b_.CreateSub(end, begin), i64(~(width - 1)));
+    Value* const full_end = b_.CreateAdd(begin, whole);
+    counted(begin, full_end, i64(width), "full", [&](Value* index) { step(index, nullptr); });
+    if (width == 1) return;
+    BasicBlock* const tail = block("tail");
+    BasicBlock* const done = block("block.done");
+    b_.CreateCondBr(b_.CreateICmpSLT(full_end, end), tail, done);
+    b_.SetInsertPoint(tail);
+    step(full_end, b_.CreateSub(end, full_end));
+    b_.CreateBr(done);
+    b_.SetInsertPoint(done);
+  }
+
+  Value* lanes_below(Value* active) {
+    llvm::SmallVector<llvm::Constant*> numbers;
+    for (unsigned lane = 0; lane < wide_.width; ++lane) numbers.push_back(b_.getInt64(lane));
+    return b_.CreateICmpULT(llvm::ConstantVector::get(numbers), b_.CreateVectorSplat(wide_.width, active));
+  }
+
+  // Combines the lanes pairwise: lane l with lane l + 16, then + 8, 4, 2, 1. Writes the block's value.
+  void finish_block(const std::vector<llvm::AllocaInst*>& memory, unsigned groups) {
+    Value* const partials = b_.CreateLoad(b_.getPtrTy(), partials_);
+    for (std::size_t n = 0; n < memory.size(); ++n) {
+      const Reduction& reduction = record_.reductions[n];
+      std::vector<Value*> vectors;
+      for (unsigned group = 0; group < groups; ++group) {
+        vectors.push_back(b_.CreateLoad(vector_of(body_.accumulators[n]), place(memory[n], n, i64(group))));
+      }
+      while (vectors.size() > 1) {
+        const std::size_t half = vectors.size() / 2;
+        for (std::size_t v = 0; v < half; ++v) vectors[v] = combine(reduction, vectors[v], vectors[v + half]);
+        vectors.resize(half);
+      }
+      Value* value = vectors.front();
+      for (unsigned width = wide_.width; width > 1; width /= 2) {
+        const auto half_of = [&](unsigned first) {
+          llvm::SmallVector<int> lanes;
+          for (unsigned lane = 0; lane < width / 2; ++lane) lanes.push_back(static_cast<int>(first + lane));
+          return b_.CreateShuffleVector(value, lanes);
+        };
+        Value* const left = half_of(0);
+        value = combine(reduction, left, half_of(width / 2));
+      }
+      if (wide_.width > 1) value = b_.CreateExtractElement(value, std::uint64_t{0});
+      llvm::Type* const bits_type =
+          b_.getIntNTy(static_cast<unsigned>(value->getType()->getPrimitiveSizeInBits()));
+      Value* const bits = b_.CreateZExt(b_.CreateBitCast(value, bits_type), b_.getInt64Ty());
+      b_.CreateStore(bits, field(partials, 8 * n));
+    }
+    b_.CreateStore(field(partials, 8 * memory.size()), partials_);
+  }
+
+  // As bytecode::combine does it.
+  Value* combine(const Reduction& reduction, Value* left, Value* right) {
+    const bool is_float = left->getType()->getScalarType()->isFloatingPointTy();
+    const Kind kind = reduction.kind;
+    const bool is_signed =
+        kind == Kind::kI8 || kind == Kind::kI16 || kind == Kind::kI32 || kind == Kind::kI64;
+    switch (reduction.op) {
+      case ReductionOp::kAdd:
+        return is_float ? b_.CreateFAdd(left, right) : narrow(kind, b_.CreateAdd(left, right));
+      case ReductionOp::kMul:
+        return is_float ? b_.CreateFMul(left, right) : narrow(kind, b_.CreateMul(left, right));
+      case ReductionOp::kMin:
+      case ReductionOp::kMax: {
+        const bool minimum = reduction.op == ReductionOp::kMin;
+        Value* takes_right = nullptr;
+        if (is_float) {
+          takes_right = minimum ? b_.CreateFCmpOLT(right, left) : b_.CreateFCmpOGT(right, left);
+        } else if (is_signed) {
+          takes_right = minimum ? b_.CreateICmpSLT(right, left) : b_.CreateICmpSGT(right, left);
+        } else {
+          takes_right = minimum ? b_.CreateICmpULT(right, left) : b_.CreateICmpUGT(right, left);
+        }
+        return b_.CreateSelect(takes_right, right, left);
+      }
+      case ReductionOp::kAnd: return b_.CreateAnd(left, right);
+      case ReductionOp::kOr: return b_.CreateOr(left, right);
+      case ReductionOp::kXor: break;
+    }
+    return b_.CreateXor(left, right);
+  }
+
+  // Registers hold narrow integers extended by their signedness.
+  Value* narrow(Kind kind, Value* value) {
+    const unsigned bits = 8 * bytecode::size_of(kind);
+    if (bits >= 32) return value;
+    const bool is_signed = kind == Kind::kI8 || kind == Kind::kI16;
+    llvm::Type* const type = value->getType()->getWithNewBitWidth(bits);
+    Value* const cut = b_.CreateTrunc(value, type);
+    return is_signed ? b_.CreateSExt(cut, value->getType()) : b_.CreateZExt(cut, value->getType());
+  }
+
+  const bytecode::KernelRecord& record_;
+  const KernelBody& body_;
+  const WideBody& wide_;
+  llvm::IRBuilder<> b_;
+  llvm::Function* function_ = nullptr;
+  unsigned inner_ = 0;
+  Value* arrays_ = nullptr;
+  Value* stop_ = nullptr;
+  llvm::SmallVector<Value*> scalars_;
+  Value* low_[3] = {};
+  Value* high_[3] = {};
+  Value* index_[3] = {};
+  llvm::AllocaInst* partials_ = nullptr;  // where the next block's values go
+};
+
+}  // namespace
+
+void make_kernel_loop(const bytecode::KernelRecord& record, const KernelBody& body, const WideBody& wide,
+                      const char* name, llvm::Module& module) {
+  KernelLoop(record, body, wide, name, module).emit();
+}
+
+}  // namespace dhpvm::codegen

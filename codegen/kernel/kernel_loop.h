@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// The loop around the body of a parallel loop: a KernelCode that works off a chunk, several iterations at once, with
+// reductions in their prescribed order (bytecode/module.h).
+#pragma once
+
+#include <llvm/IR/Module.h>
+
+#include "bytecode/module.h"
+#include "codegen/lower/kernel_lowering.h"
+
+namespace dhpvm::codegen {
+
+// The body for `width` consecutive iterations of the innermost dimension: that index is the first one; accumulators
+// and results are vectors (scalars if width is 1). `tail` has an additional last parameter (i64): how many leading
+// lanes are active; it is null if width is 1.
+struct WideBody {
+  unsigned width = 1;  // divides bytecode::kReductionLanes
+  llvm::Function* full = nullptr;
+  llvm::Function* tail = nullptr;
+};
+
+// Emits the function `name`, a KernelCode.
+void make_kernel_loop(const bytecode::KernelRecord& record, const KernelBody& body, const WideBody& wide,
+                      const char* name, llvm::Module& module);
+
+}  // namespace dhpvm::codegen

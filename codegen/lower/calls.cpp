@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0
+// Calls of functions, methods, natives and parallel loops.
+#include <algorithm>
+
+#include "codegen/lower/function_lowering.h"
+
+namespace dhpvm::codegen {
+
+using bytecode::TypeKind;
+using bytecode::ValueType;
+using llvm::BasicBlock;
+
+namespace {
+
+// More classes than this behind one interface are told apart by a table.
+constexpr std::size_t kMaximumTargets = 8;
+
+}  // namespace
+
+// ---- Compiled functions calling each other
+// -----------------------------------------------------------------------
+
+// Stack limit and tick are accounted here, by the caller, where the interpreter does it and where a trap
+// belongs. Returns the results.
+std::vector<Lowering::Value*> FunctionLowering::call_function(const Instruction& i, std::uint32_t callee,
+                                                              Value* r) {
+  Value* const left = b_.CreateSub(left_, constant(unit_.facts[callee].stack_cost));
+  guard(b_.CreateICmpSGE(left, constant(0)), i, TrapKind::kStackOverflow);
+  tick(i);
+  llvm::SmallVector<Value*> arguments = {state_, r, ticks(), left};
+  std::uint32_t p_register = i.a;
+  std::uint32_t r_register = i.b;
+  const bytecode::Signature& signature = module_.functions[callee].signature;
+  for (const ValueType& parameter : signature.parameters) {
+    arguments.push_back(parameter.is_ref() ? get_reference(r_register++)
+                                           : get(p_register++, slot_type(parameter.kind)));
+  }
+  // Where the machine's stack ends, the interpreter goes on: it needs none. The caller looks, so that a function
+  // that calls nothing, or returns before it does, need not.
+  BasicBlock* room = nullptr;
+  BasicBlock* const cold = likely(stack_has_room(), room);
+  BasicBlock* const called = new_block("called");
+  const auto call_in = [&](BasicBlock* block, llvm::Function* function) {
+    b_.SetInsertPoint(block);
+    llvm::CallInst* const call = b_.CreateCall(function, arguments);
+    call->setCallingConv(function->getCallingConv());
+    b_.CreateBr(called);
+    return call;
+  };
+  const bool unrolls = callee == index_ && !is_copy_ && window_p_ == nullptr;
+  llvm::CallInst* const compiled =
+      call_in(room, unrolls ? unit_.callee_of_itself(callee) : unit_.callee(callee));
+  llvm::CallInst* const interpreted = call_in(cold, unit_.interpreted(callee));
+  b_.SetInsertPoint(called);
+  llvm::PHINode* const call = b_.CreatePHI(compiled->getType(), 2);
+  call->addIncoming(compiled, room);
+  call->addIncoming(interpreted, cold);
+  Value* const ticks_left = b_.CreateExtractValue(call, 0);
+  BasicBlock* const trapped = new_block("callee.trapped");
+  BasicBlock* const returned = new_block("returned");
+  branch_cold(b_.CreateICmpSLT(ticks_left, constant(0)), trapped, returned);
+  b_.SetInsertPoint(trapped);
+  b_.CreateCall(runtime_call(unit_.module, RuntimeCall::kUnwind), {state_, site(i)});
+  leave();
+  b_.SetInsertPoint(returned);
+  b_.CreateStore(ticks_left, ticks_);
+  std::vector<Value*> results;
+  for (unsigned n = 0; n < signature.results.size(); ++n)
+    results.push_back(b_.CreateExtractValue(call, n + 1));
+  return results;
+}
+
+void FunctionLowering::set_results(const Instruction& i, const std::vector<ValueType>& types,
+                                   const std::vector<Value*>& values) {
+  std::uint32_t p = i.a;
+  std::uint32_t r = i.b;
+  for (std::size_t n = 0; n < types.size(); ++n) {
+    if (types[n].is_ref()) {
+      set_reference(r++, values[n]);
+    } else {
+      set(p++, values[n]);
+    }
+  }
+}
+
+void FunctionLowering::lower_call(const Instruction& i) {
+  Value* const r = mirror(i);
+  set_results(i, module_.functions[i.c].signature.results, call_function(i, i.c, r));
+}
+
+// ---- Interfaces
+// --------------------------------------------------------------------------------------------------
+
+// No class is ever added to a module, so all that may stand behind an interface are known: each gets a direct
+// call, which LLVM may inline.
+void FunctionLowering::lower_call_interface(const Instruction& i) {
+  Value* const receiver = get_reference(i.b);
+  null_check(i, receiver);
+  Value* const r = mirror(i);
+  const std::vector<ValueType>& types = called_signature(module_, i).results;
+  std::map<std::uint32_t, std::vector<std::uint32_t>> classes;  // by function
+  for (std::uint32_t type = 0; type < module_.types.size(); ++type) {
+    for (const bytecode::Implementation& implementation : module_.types[type].implementations) {
+      if (implementation.interface == i.type()) classes[implementation.functions[i.c]].push_back(type);
+    }
+  }
+  if (classes.empty() || classes.size() > kMaximumTargets) {
+    set_results(i, types, call_method(i, r));
+    return;
+  }
+  if (classes.size() == 1) {
+    set_results(i, types, call_function(i, classes.begin()->first, r));
+    return;
+  }
+  // The arms leave their results in memory of the frame, which SROA makes phis of.
+  std::vector<llvm::AllocaInst*> slots;
+  for (const ValueType& type : types) {
+    slots.push_back(entry_alloca(type.is_ref() ? b_.getPtrTy() : llvm_type(slot_type(type.kind)), "result"));
+  }
+  BasicBlock* const join = new_block("method.done");
+  BasicBlock* const nowhere = new_block("no.such.class");
+  llvm::SwitchInst* const dispatch = b_.CreateSwitch(type_of(receiver), nowhere);
+  for (const auto& [function, implementers] : classes) {
+    BasicBlock* const arm = new_block("method");
+    for (const std::uint32_t type : implementers) dispatch->addCase(b_.getInt32(type), arm);
+    b_.SetInsertPoint(arm);
+    const std::vector<Value*> results = call_function(i, function, r);
+    for (std::size_t n = 0; n < slots.size(); ++n) b_.CreateStore(results[n], slots[n]);
+    b_.CreateBr(join);
+  }
+  b_.SetInsertPoint(nowhere);
+  b_.CreateUnreachable();  // the verifier has proved that the receiver implements the interface
+  b_.SetInsertPoint(join);
+  std::vector<Value*> results;
+  for (llvm::AllocaInst* slot : slots) results.push_back(b_.CreateLoad(slot->getAllocatedType(), slot));
+  set_results(i, types, results);
+}
+
+std::vector<Lowering::Value*> FunctionLowering::call_method(const Instruction& i, Value* r) {
+  const bytecode::Signature& signature = called_signature(module_, i);
+  const Split in = split(signature.parameters);
+  const Windows windows =
+      store_windows(i, in.primitives, in.references + 1, split(signature.results).references, r);
+  Value* const ticks_left =
+      b_.CreateCall(runtime_call(unit_.module, RuntimeCall::kCallMethod),
+                    {state_, r, ticks(), left_, site(i), b_.getInt32(i.type()), b_.getInt32(i.c)});
+  leave_if_trapped(ticks_left);
+  return load_windows(windows, signature.results);
+}
+
+// ---- What takes its arguments in windows
+// -------------------------------------------------------------------------
+
+// Copies the arguments to the first free registers. Places for results among the references are null: they
+// are roots.
+FunctionLowering::Windows FunctionLowering::store_windows(const Instruction& i, std::uint32_t primitives,
+                                                          std::uint32_t references,
+                                                          std::uint32_t result_references, Value* r) {
+  const Windows windows = {state_field(unit_.layout.state.primitives, false), r};
+  for (std::uint32_t n = 0; n < primitives; ++n) {
+    store(get_bits(i.a + n), b_.CreateConstInBoundsGEP1_32(b_.getInt64Ty(), windows.p, n), {Access::kWindow});
+  }
+  for (std::uint32_t n = 0; n < std::max(references, result_references); ++n) {
+    Value* const value =
+        n < references ? get_reference(i.b + n) : llvm::ConstantPointerNull::get(b_.getPtrTy());
+    store(value, reference_place(windows.r, n), {Access::kMirror});
+  }
+  return windows;
+}
+
+std::vector<Lowering::Value*> FunctionLowering::load_windows(const Windows& windows,
+                                                             const std::vector<ValueType>& types) {
+  std::vector<Value*> values;
+  std::uint32_t p = 0;
+  std::uint32_t r = 0;
+  for (const ValueType& type : types) {
+    if (type.is_ref()) {
+      values.push_back(load(b_.getPtrTy(), reference_place(windows.r, r++), {Access::kMirror}));
+    } else {
+      Value* const address = b_.CreateConstInBoundsGEP1_32(b_.getInt64Ty(), windows.p, p++);
+      values.push_back(from_bits(load(b_.getInt64Ty(), address, {Access::kWindow}), slot_type(type.kind)));
+    }
+  }
+  return values;
+}
+
+void FunctionLowering::lower_call_native(const Instruction& i) {
+  Value* const r = mirror(i);
+  tick(i);
+  const bytecode::Signature& signature = module_.imports[i.c].signature;
+  const Split in = split(signature.parameters);
+  const Windows windows =
+      store_windows(i, in.primitives, in.references, split(signature.results).references, r);
+  leave_if_trapped(b_.CreateCall(runtime_call(unit_.module, RuntimeCall::kCallNative),
+                                 {state_, r, ticks(), left_, site(i), b_.getInt32(i.c)}));
+  set_results(i, signature.results, load_windows(windows, signature.results));
+}
+
+void FunctionLowering::lower_parallel_for(const Instruction& i) {
+  Value* const r = mirror(i);
+  const bytecode::KernelRecord& kernel = module_.kernels[i.c];
+  const bytecode::Signature& signature = module_.functions[kernel.function].signature;
+  // The window has both bounds of each dimension where the kernel has an index.
+  const Split in = split(signature.parameters);
+  const Windows windows = store_windows(i, in.primitives + kernel.dimensions, in.references, 0, r);
+  leave_if_trapped(b_.CreateCall(runtime_call(unit_.module, RuntimeCall::kParallelFor),
+                                 {state_, r, ticks(), left_, site(i), b_.getInt32(i.c)}));
+  set_results(i, signature.results, load_windows(windows, signature.results));
+}
+
+// ---- The functions of a module
+// -----------------------------------------------------------------------------------
+
+std::string Unit::symbol(const char* prefix, std::uint32_t function) {
+  return std::string(prefix) + "." + std::to_string(function);
+}
+
+llvm::FunctionType* Unit::body_type(std::uint32_t function) {
+  llvm::LLVMContext& context = module.getContext();
+  llvm::Type* const i64 = llvm::Type::getInt64Ty(context);
+  llvm::Type* const pointer = llvm::PointerType::getUnqual(context);
+  const auto type_of = [&](const ValueType& type) -> llvm::Type* {
+    if (type.is_ref()) return pointer;
+    switch (slot_type(type.kind)) {
+      case SlotType::kI32: return llvm::Type::getInt32Ty(context);
+      case SlotType::kF32: return llvm::Type::getFloatTy(context);
+      case SlotType::kF64: return llvm::Type::getDoubleTy(context);
+      default: return i64;
+    }
+  };
+  const bytecode::Signature& signature = bytecode.functions[function].signature;
+  std::vector<llvm::Type*> parameters = {pointer, pointer, i64, i64};
+  for (const ValueType& parameter : signature.parameters) parameters.push_back(type_of(parameter));
+  std::vector<llvm::Type*> results = {i64};
+  for (const ValueType& result : signature.results) results.push_back(type_of(result));
+  return llvm::FunctionType::get(llvm::StructType::get(context, results), parameters, false);
+}
+
+llvm::Function* Unit::callee_of_itself(std::uint32_t function) {
+  // Words of code up to which a function is worth a copy at every place where it calls itself.
+  constexpr std::uint32_t kMaximumWords = 80;
+  if (bytecode.functions[function].code_size > kMaximumWords) return callee(function);
+  llvm::Function*& copy = copies_[function];
+  if (copy == nullptr) {
+    copy = llvm::Function::Create(body_type(function), llvm::GlobalValue::InternalLinkage,
+                                  symbol("copy", function), module);
+    copy->setCallingConv(llvm::CallingConv::Fast);
+    copy->setDoesNotThrow();
+    copy->addFnAttr(llvm::Attribute::AlwaysInline);
+    llvm::IRBuilder<> builder(module.getContext());
+    FunctionLowering(*this, function, builder, *copy, true).run_body();
+  }
+  return copy;
+}
+
+namespace {
+
+// Attributes that all bodies and stubs have.
+void set_up(llvm::Function& function) {
+  function.setCallingConv(llvm::CallingConv::Fast);
+  function.setDoesNotThrow();
+  function.addParamAttr(0, llvm::Attribute::NoAlias);
+  function.addParamAttr(0, llvm::Attribute::NonNull);
+  function.addParamAttr(1, llvm::Attribute::NonNull);
+}
+
+}  // namespace
+
+void Unit::declare(std::uint32_t function) {
+  llvm::Function* const body = llvm::Function::Create(body_type(function), llvm::GlobalValue::ExternalLinkage,
+                                                      symbol("body", function), module);
+  set_up(*body);
+  body->setDSOLocal(true);
+  bodies_[function] = body;
+}
+
+}  // namespace dhpvm::codegen

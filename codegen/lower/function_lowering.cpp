@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "codegen/lower/function_lowering.h"
+
+#include <llvm/IR/Intrinsics.h>
+#include <llvm/TargetParser/Triple.h>
+
+namespace dhpvm::codegen {
+
+using bytecode::kNoIndex;
+using bytecode::Op;
+using bytecode::Rule;
+using llvm::BasicBlock;
+
+namespace {
+
+constexpr unsigned kFixedParameters = 4;  // state, r, ticks, left
+
+}  // namespace
+
+FunctionLowering::FunctionLowering(Unit& unit, std::uint32_t index, llvm::IRBuilder<>& builder,
+                                   llvm::Function& function, bool is_copy)
+    : Lowering(unit.bytecode, index, builder),
+      unit_(unit),
+      function_(function),
+      is_copy_(is_copy),
+      mirror_(unit.bytecode, source_, flow_) {
+  b_.SetInsertPoint(BasicBlock::Create(b_.getContext(), "entry", &function));
+  ticks_ = entry_alloca(b_.getInt64Ty(), "ticks");
+  trapped_ = new_block("trapped");
+}
+
+// ---- The frame
+// ---------------------------------------------------------------------------------------------------
+
+void FunctionLowering::run_body() {
+  state_ = function_.getArg(0);
+  r_ = function_.getArg(1);
+  b_.CreateStore(function_.getArg(2), ticks_);
+  left_ = function_.getArg(3);
+  unsigned argument = kFixedParameters;
+  std::uint32_t p = 0;
+  std::uint32_t r = 0;
+  for (const bytecode::ValueType& parameter : source_.signature.parameters) {
+    Value* const value = function_.getArg(argument++);
+    if (parameter.is_ref()) {
+      set_reference(r++, value);
+    } else {
+      set(p++, value);
+    }
+  }
+  make_locals();
+  for (std::size_t local = 0; local < locals_.size(); ++local) zero_local(local);
+  {
+    const llvm::IRBuilderBase::InsertPointGuard restore(b_);
+    b_.SetInsertPoint(trapped_);
+    Value* const result = b_.CreateInsertValue(llvm::PoisonValue::get(function_.getReturnType()),
+                                               b_.getInt64(static_cast<std::uint64_t>(-1)), 0);
+    b_.CreateRet(result);
+  }
+  lower_body();
+}
+
+void FunctionLowering::run_continuation(std::uint32_t pc) {
+  state_ = function_.getArg(0);
+  window_p_ = function_.getArg(1);
+  r_ = function_.getArg(2);
+  b_.CreateStore(function_.getArg(3), ticks_);
+  left_ = function_.getArg(4);
+  const std::uint32_t entry = flow_.block_at(pc);
+  const std::vector<SlotType>& types = flow_.blocks()[entry].entry_types;
+  for (std::uint32_t reg = 0; reg < types.size(); ++reg) {
+    if (types[reg] == SlotType::kUnset) continue;
+    Value* const address = b_.CreateConstInBoundsGEP1_32(b_.getInt64Ty(), window_p_, reg);
+    set(reg, from_bits(load(b_.getInt64Ty(), address, {Access::kWindow}), types[reg]));
+  }
+  set_types(types);
+  for (std::uint32_t reg = 0; reg < source_.reference_registers; ++reg) {
+    set_reference(reg, load(b_.getPtrTy(), reference_place(r_, reg), {Access::kMirror}));
+  }
+  make_locals();
+  std::uint64_t offset = 0;
+  for (std::size_t local = 0; local < locals_.size(); ++local) {
+    const std::uint64_t bytes =
+        std::uint64_t{source_.locals[local].count} * bytecode::size_of(source_.locals[local].kind);
+    b_.CreateMemCpy(locals_[local], llvm::MaybeAlign(16), byte_offset(function_.getArg(5), offset),
+                    llvm::MaybeAlign(8), bytes);
+    offset += (bytes + 7) / 8 * 8;
+  }
+  {
+    const llvm::IRBuilderBase::InsertPointGuard restore(b_);
+    b_.SetInsertPoint(trapped_);
+    b_.CreateRet(b_.getInt64(static_cast<std::uint64_t>(-1)));
+  }
+  lower_body(entry);
+}
+
+// Whether the machine's stack has room for one more compiled function.
+FunctionLowering::Value* FunctionLowering::stack_has_room() {
+  llvm::LLVMContext& context = b_.getContext();
+  const llvm::Triple triple(unit_.module.getTargetTriple());
+  const char* const name = triple.isX86() ? "rsp" : "sp";
+  llvm::Metadata* const reg = llvm::MDNode::get(context, llvm::MDString::get(context, name));
+  Value* const sp = b_.CreateIntrinsic(llvm::Intrinsic::read_register, {b_.getInt64Ty()},
+                                       {llvm::MetadataAsValue::get(context, reg)});
+  Value* const limit =
+      load(b_.getInt64Ty(), byte_offset(state_, unit_.layout.state.native_limit), {Access::kContext, 1});
+  return b_.CreateICmpUGE(sp, limit);
+}
+
+void FunctionLowering::lower_return(const Instruction& i) {
+  const auto& results = source_.signature.results;
+  if (window_p_ != nullptr) {
+    std::uint32_t p = 0;
+    std::uint32_t r = 0;
+    // Read all before any is written: the places overlap nothing here, but the registers may.
+    std::vector<Value*> values;
+    for (const bytecode::ValueType& result : results) {
+      if (result.is_ref()) {
+        values.push_back(get_reference(i.op == Op::kReturnR ? i.a : r++));
+      } else {
+        values.push_back(to_bits(get(i.op == Op::kReturnP ? i.a : p++, slot_type(result.kind))));
+      }
+    }
+    p = r = 0;
+    for (std::size_t n = 0; n < results.size(); ++n) {
+      if (results[n].is_ref()) {
+        store(values[n], reference_place(r_, r++), {Access::kMirror});
+      } else {
+        store(values[n], b_.CreateConstInBoundsGEP1_32(b_.getInt64Ty(), window_p_, p++), {Access::kWindow});
+      }
+    }
+    b_.CreateRet(ticks());
+    return;
+  }
+  Value* value = b_.CreateInsertValue(llvm::PoisonValue::get(function_.getReturnType()), ticks(), 0);
+  std::uint32_t p = 0;
+  std::uint32_t r = 0;
+  unsigned position = 1;
+  for (const bytecode::ValueType& result : results) {
+    Value* const part = result.is_ref() ? get_reference(i.op == Op::kReturnR ? i.a : r++)
+                                        : get(i.op == Op::kReturnP ? i.a : p++, slot_type(result.kind));
+    value = b_.CreateInsertValue(value, part, position++);
+  }
+  b_.CreateRet(value);
+}
+
+// ---- Ticks and traps
+// ---------------------------------------------------------------------------------------------
+
+void FunctionLowering::tick(const Instruction& i) {
+  Value* const left = b_.CreateSub(ticks(), constant(1));
+  b_.CreateStore(left, ticks_);
+  BasicBlock* go_on = nullptr;
+  BasicBlock* const cold = likely(b_.CreateICmpSGE(left, constant(0)), go_on);
+  b_.SetInsertPoint(cold);
+  Value* const refilled =
+      b_.CreateCall(runtime_call(unit_.module, RuntimeCall::kTick), {state_, r_, left_, site(i)});
+  b_.CreateStore(refilled, ticks_);
+  branch_cold(b_.CreateICmpSLT(refilled, constant(0)), trapped_, go_on);
+  b_.SetInsertPoint(go_on);
+}
+
+void FunctionLowering::leave_with_trap(const Instruction& i, TrapKind kind) {
+  const std::array<Value*, 3> operands = trap_operands(i);
+  const std::optional<std::uint32_t> reference = trap_reference(i);
+  Value* const object = reference ? get_reference(*reference) : llvm::ConstantPointerNull::get(b_.getPtrTy());
+  b_.CreateCall(runtime_call(unit_.module, RuntimeCall::kTrap),
+                {state_, r_, left_, site(i), b_.getInt32(static_cast<std::uint32_t>(kind)), ticks(),
+                 operands[0], operands[1], operands[2], object});
+  leave();
+}
+
+void FunctionLowering::leave_if_null(Value* result) {
+  BasicBlock* const go_on = new_block("made");
+  branch_cold(b_.CreateIsNull(result), trapped_, go_on);
+  b_.SetInsertPoint(go_on);
+}
+
+void FunctionLowering::leave_if_trapped(Value* ticks) {
+  BasicBlock* const go_on = new_block("returned");
+  branch_cold(b_.CreateICmpSLT(ticks, constant(0)), trapped_, go_on);
+  b_.SetInsertPoint(go_on);
+  b_.CreateStore(ticks, ticks_);
+}
+
+void FunctionLowering::null_check(const Instruction& i, Value* reference) {
+  guard(b_.CreateIsNotNull(reference), i, TrapKind::kNull);
+}
+
+// ---- Memory of the virtual machine
+// -------------------------------------------------------------------------------
+
+FunctionLowering::Value* FunctionLowering::state_field(std::uint32_t offset, bool constant) {
+  return load(b_.getPtrTy(), byte_offset(state_, offset),
+              {constant ? Access::kConstant : Access::kContext, 0});
+}
+
+FunctionLowering::Value* FunctionLowering::reference_place(Value* r, std::uint32_t index) {
+  return index == 0 ? r : b_.CreateConstInBoundsGEP1_32(b_.getPtrTy(), r, index);
+}
+
+FunctionLowering::Value* FunctionLowering::mirror(const Instruction& i) {
+  const MirrorMap& map = mirror_.at(i.pc);
+  for (std::uint32_t place = 0; place < map.size(); ++place) {
+    Value* const value =
+        map[place] == kNoIndex ? llvm::ConstantPointerNull::get(b_.getPtrTy()) : get_reference(map[place]);
+    store(value, reference_place(r_, place), {Access::kMirror});
+  }
+  return reference_place(r_, static_cast<std::uint32_t>(map.size()));
+}
+
+FunctionLowering::Value* FunctionLowering::array_field(Value* array, ArrayField field) {
+  const ObjectLayout& layout = unit_.layout.object;
+  switch (field) {
+    case ArrayField::kData:
+      return load(b_.getPtrTy(), byte_offset(array, layout.array_data), {Access::kHandle, 0});
+    case ArrayField::kReadable:
+      return load(b_.getInt64Ty(), byte_offset(array, layout.array_readable), {Access::kHandle, 1});
+    case ArrayField::kWritable:
+      return load(b_.getInt64Ty(), byte_offset(array, layout.array_writable), {Access::kHandle, 2});
+    default: return load(b_.getInt64Ty(), byte_offset(array, layout.array_length), {Access::kConstant, 1});
+  }
+}
+
+// An array of rank 1 has no sizes behind its handle; which it is, only its type tells.
+FunctionLowering::Value* FunctionLowering::array_dimension(Value* array, unsigned dimension,
+                                                           bool may_be_vector) {
+  const ObjectLayout& layout = unit_.layout.object;
+  const auto stored = [&] {
+    return load(b_.getInt64Ty(), byte_offset(array, layout.array_dims + 8 * dimension),
+                {Access::kConstant, 2});
+  };
+  if (dimension != 0 || !may_be_vector) return stored();
+  Value* const types = state_field(unit_.layout.state.types, true);
+  Value* const type = b_.CreateZExt(type_of(array), b_.getInt64Ty());
+  Value* const row =
+      b_.CreateInBoundsGEP(llvm::ArrayType::get(b_.getInt8Ty(), layout.type_stride), types, type);
+  Value* const size = load(b_.getInt32Ty(), byte_offset(row, layout.type_size), {Access::kConstant, 3});
+  Value* const is_vector = b_.CreateICmpEQ(size, b_.getInt32(layout.vector_handle_size));
+  // The place of the outermost size in a matrix, of the length in a vector: a load from either.
+  Value* const offset =
+      b_.CreateSelect(is_vector, constant(layout.array_length), constant(layout.array_dims));
+  return load(b_.getInt64Ty(), b_.CreateInBoundsGEP(b_.getInt8Ty(), array, offset), {Access::kConstant, 2});
+}
+
+void FunctionLowering::check_array(const Instruction& i, Value* array) { null_check(i, array); }
+
+void FunctionLowering::inaccessible(const Instruction& i, Value* array, Value* index, bool write,
+                                    BasicBlock* go_on) {
+  Value* const retry = b_.CreateCall(runtime_call(unit_.module, RuntimeCall::kInaccessible),
+                                     {state_, r_, left_, site(i), array, index, b_.getInt32(write ? 1 : 0)});
+  branch_cold(b_.CreateICmpEQ(retry, b_.getInt32(0)), trapped_, go_on);
+}
+
+void FunctionLowering::lower_special(const Instruction& i) {
+  if (lower_object(i) || lower_string(i) || lower_array(i)) return;
+  switch (i.op) {
+    case Op::kJumpNull: lower_branch(b_.CreateIsNull(get_reference(i.a))); break;
+    case Op::kJumpNonNull: lower_branch(b_.CreateIsNotNull(get_reference(i.a))); break;
+    case Op::kTrapMessage: leave_with_trap(i, TrapKind::kTrapMessage); break;
+    case Op::kNullCheck: null_check(i, get_reference(i.a)); break;
+    case Op::kMoveR: set_reference(i.a, get_reference(i.b)); break;
+    case Op::kNull: set_reference(i.a, llvm::ConstantPointerNull::get(b_.getPtrTy())); break;
+    case Op::kEqRef:
+      set(i.a, b_.CreateZExt(b_.CreateICmpEQ(get_reference(i.b), get_reference(i.c)), b_.getInt32Ty()));
+      break;
+    case Op::kIsNull: set(i.a, b_.CreateZExt(b_.CreateIsNull(get_reference(i.b)), b_.getInt32Ty())); break;
+    case Op::kCall: lower_call(i); break;
+    case Op::kCallInterface: lower_call_interface(i); break;
+    case Op::kCallNative: lower_call_native(i); break;
+    default: lower_parallel_for(i); break;
+  }
+}
+
+void FunctionLowering::lowered(const Instruction& i) {
+  if (i.has(bytecode::kCollects)) fresh_.clear();
+  const bool fresh = i.op == Op::kNew || (i.op == Op::kMoveR && fresh_.contains(i.b));
+  for_each_reference_write(module_, i, [&](std::uint32_t reg) { fresh_.erase(reg); });
+  if (fresh) fresh_.insert(i.a);
+}
+
+}  // namespace dhpvm::codegen

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "codegen/lower/kernel_lowering.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+
+namespace dhpvm::codegen {
+namespace {
+
+using bytecode::Op;
+using bytecode::Rule;
+using llvm::BasicBlock;
+
+// Inlined code beyond this would take seconds to compile.
+constexpr std::uint32_t kMaximumWords = 20000;
+// Iterations of a counted loop between two looks at the stop flag: some tens of microseconds.
+constexpr std::uint64_t kPollInterval = 1 << 14;
+
+// What the functions inlined into one body share.
+struct BodyState {
+  llvm::Function* function;
+  llvm::StructType* result;
+  const std::set<CodePosition>& proven;
+  std::vector<KernelSite> sites;
+  std::uint32_t words = 0;
+  bool too_large = false;
+};
+
+class KernelLowering final : public Lowering {
+ public:
+  KernelLowering(const bytecode::Module& module, std::uint32_t index, llvm::IRBuilder<>& builder,
+                 BodyState& state, std::vector<CodePosition> callers)
+      : Lowering(module, index, builder), state_(state), callers_(std::move(callers)) {
+    state_.words += source_.code_size;
+  }
+
+  // The body itself: parameters are those of the LLVM function.
+  void run_body(const bytecode::KernelRecord& kernel) {
+    llvm::Function& function = *state_.function;
+    const Split in = split(source_.signature.parameters);
+    for (std::uint32_t reg = 0; reg < in.primitives; ++reg) set(reg, function.getArg(kIndices + reg));
+    for (std::uint32_t reg = 0; reg < in.references; ++reg) {
+      set_reference(reg, byte_offset(function.getArg(kArrays), sizeof(KernelArray) * reg));
+    }
+    accumulators_ = static_cast<std::uint32_t>(kernel.reductions.size());
+    begin();
+  }
+
+  // A call in `caller`, with these arguments. Afterwards the builder stands behind the call.
+  std::vector<Value*> run_call(const std::vector<Value*>& arguments) {
+    std::uint32_t p = 0;
+    std::uint32_t r = 0;
+    for (std::size_t n = 0; n < arguments.size(); ++n) {
+      if (source_.signature.parameters[n].is_ref()) {
+        set_reference(r++, arguments[n]);
+      } else {
+        set(p++, arguments[n]);
+      }
+    }
+    return_ = new_block("return");
+    for (const bytecode::ValueType& type : source_.signature.results) {
+      results_.push_back(
+          entry_alloca(type.is_ref() ? b_.getPtrTy() : llvm_type(slot_type(type.kind)), "result"));
+    }
+    begin();
+    b_.SetInsertPoint(return_);
+    std::vector<Value*> values;
+    for (llvm::AllocaInst* slot : results_) values.push_back(b_.CreateLoad(slot->getAllocatedType(), slot));
+    return values;
+  }
+
+ private:
+  void begin() {
+    make_locals();
+    for (std::size_t local = 0; local < locals_.size(); ++local) zero_local(local);
+    lower_body();
+  }
+
+  // ---- Arrays: pointers to KernelArray, which do not change while the loop runs.
+
+  Value* descriptor_field(Value* array, std::uint64_t offset, llvm::Type* type) {
+    return load(type, byte_offset(array, offset), {Access::kConstant, offset});
+  }
+  Value* array_field(Value* array, ArrayField field) override {
+    switch (field) {
+      case ArrayField::kData: return descriptor_field(array, offsetof(KernelArray, data), b_.getPtrTy());
+      case ArrayField::kReadable:
+        return descriptor_field(array, offsetof(KernelArray, readable), b_.getInt64Ty());
+      case ArrayField::kWritable:
+        return descriptor_field(array, offsetof(KernelArray, writable), b_.getInt64Ty());
+      default: return descriptor_field(array, offsetof(KernelArray, length), b_.getInt64Ty());
+    }
+  }
+  Value* array_dimension(Value* array, unsigned dimension, bool) override {
+    return descriptor_field(array, offsetof(KernelArray, dims) + 8 * dimension, b_.getInt64Ty());
+  }
+  // Nothing of a null array is accessible, so that only what asks for its size has to find out.
+  void check_array(const Instruction& i, Value* array) override {
+    if (i.row->rule != Rule::kArrayLength && i.row->rule != Rule::kArrayDim && i.row->rule != Rule::kIndex)
+      return;
+    if (is_proven(i)) return;
+    guard(b_.CreateICmpSGE(array_field(array, ArrayField::kLength), constant(0)), i, TrapKind::kNull);
+  }
+  void inaccessible(const Instruction& i, Value*, Value*, bool write, BasicBlock*) override {
+    leave(i, write ? KernelSite::Kind::kWrite : KernelSite::Kind::kRead, TrapKind::kNull);
+  }
+  void element_stored(const Instruction&) override {}
+  bool is_proven(const Instruction& i) const override { return state_.proven.contains({index_, i.pc}); }
+  bool needs_atomics() const override { return true; }
+
+  // ---- Leaving
+
+  void leave_with_trap(const Instruction& i, TrapKind kind) override {
+    leave(i, KernelSite::Kind::kTrap, kind);
+  }
+
+  void leave(const Instruction& i, KernelSite::Kind kind, TrapKind trap) {
+    KernelSite site;
+    site.kind = kind;
+    site.trap = trap;
+    site.calls.push_back({index_, i.pc});
+    site.calls.insert(site.calls.end(), callers_.begin(), callers_.end());
+    state_.sites.push_back(std::move(site));
+    Value* result = llvm::PoisonValue::get(state_.result);
+    result =
+        b_.CreateInsertValue(result, b_.getInt32(static_cast<std::uint32_t>(state_.sites.size())), kSite);
+    Value* array = b_.getInt32(0);
+    if (const auto reference = trap_reference(i)) {
+      Value* const distance =
+          b_.CreateSub(b_.CreatePtrToInt(get_reference(*reference), b_.getInt64Ty()),
+                       b_.CreatePtrToInt(state_.function->getArg(kArrays), b_.getInt64Ty()));
+      array = b_.CreateTrunc(b_.CreateUDiv(distance, constant(sizeof(KernelArray))), b_.getInt32Ty());
+    }
+    result = b_.CreateInsertValue(result, array, kTrapArray);
+    const std::array<Value*, 3> operands = trap_operands(i);
+    for (unsigned n = 0; n < operands.size(); ++n) {
+      result = b_.CreateInsertValue(result, operands[n], kOperands + n);
+    }
+    b_.CreateRet(result);
+  }
+
+  void tick(const Instruction&) override {
+    llvm::LoadInst* const stop = b_.CreateLoad(b_.getInt32Ty(), state_.function->getArg(kStop));
+    stop->setAtomic(llvm::AtomicOrdering::Monotonic);
+    stop->setAlignment(llvm::Align(4));
+    BasicBlock* const stopped = new_block("stopped");
+    BasicBlock* const go_on = new_block("ok");
+    branch_cold(b_.CreateICmpNE(stop, b_.getInt32(0)), stopped, go_on);
+    b_.SetInsertPoint(stopped);
+    b_.CreateRet(b_.CreateInsertValue(llvm::PoisonValue::get(state_.result), b_.getInt32(kStopSite), kSite));
+    b_.SetInsertPoint(go_on);
+  }
+  Value* ticks_at_hand() override { return constant(kPollInterval); }
+  void take_ticks(Value*) override {}
+  void give_ticks(Value*) override {}
+
+  void lower_return(const Instruction& i) override {
+    std::uint32_t p = 0;
+    std::uint32_t r = 0;
+    const auto& types = source_.signature.results;
+    if (return_ != nullptr) {
+      for (std::size_t n = 0; n < types.size(); ++n) {
+        Value* const value = types[n].is_ref()
+                                 ? get_reference(i.op == Op::kReturnR ? i.a : r++)
+                                 : get(i.op == Op::kReturnP ? i.a : p++, slot_type(types[n].kind));
+        b_.CreateStore(value, results_[n]);
+      }
+      b_.CreateBr(return_);
+      return;
+    }
+    Value* result = b_.CreateInsertValue(llvm::PoisonValue::get(state_.result), b_.getInt32(0), kSite);
+    for (std::uint32_t n = 0; n < accumulators_; ++n) {
+      Value* const value = get(i.op == Op::kReturnP ? i.a : n, slot_type(types[n].kind));
+      result = b_.CreateInsertValue(result, value, kAccumulators + n);
+    }
+    b_.CreateRet(result);
+  }
+
+  void lower_special(const Instruction& i) override {
+    if (i.op == Op::kMoveR) {
+      set_reference(i.a, get_reference(i.b));
+      return;
+    }
+    // Nothing else is left that the verifier allows in kernels.
+    if (state_.words + module_.functions[i.c].code_size > kMaximumWords) {
+      state_.too_large = true;
+      b_.CreateUnreachable();
+      return;
+    }
+    const bytecode::Signature& signature = module_.functions[i.c].signature;
+    std::vector<Value*> arguments;
+    std::uint32_t p = i.a;
+    std::uint32_t r = i.b;
+    for (const bytecode::ValueType& parameter : signature.parameters) {
+      arguments.push_back(parameter.is_ref() ? get_reference(r++) : get(p++, slot_type(parameter.kind)));
+    }
+    std::vector<CodePosition> callers = {{index_, i.pc}};
+    callers.insert(callers.end(), callers_.begin(), callers_.end());
+    KernelLowering callee(module_, i.c, b_, state_, std::move(callers));
+    const std::vector<Value*> results = callee.run_call(arguments);
+    p = i.a;
+    r = i.b;
+    for (std::size_t n = 0; n < results.size(); ++n) {
+      if (signature.results[n].is_ref()) {
+        set_reference(r++, results[n]);
+      } else {
+        set(p++, results[n]);
+      }
+    }
+  }
+
+  BodyState& state_;
+  const std::vector<CodePosition> callers_;  // innermost first
+  std::uint32_t accumulators_ = 0;
+  BasicBlock* return_ = nullptr;  // of an inlined function: where its caller goes on
+  std::vector<llvm::AllocaInst*> results_;
+};
+
+}  // namespace
+
+Result<KernelBody> lower_kernel(const bytecode::Module& bytecode, std::uint32_t kernel,
+                                const std::set<CodePosition>& proven, llvm::Module& module) {
+  const bytecode::KernelRecord& record = bytecode.kernels[kernel];
+  const bytecode::Signature& signature = bytecode.functions[record.function].signature;
+  llvm::LLVMContext& context = module.getContext();
+  llvm::IRBuilder<> b(context);
+  const auto type_of = [&](bytecode::Kind kind) -> llvm::Type* {
+    switch (slot_type(kind)) {
+      case SlotType::kI32: return b.getInt32Ty();
+      case SlotType::kF32: return b.getFloatTy();
+      case SlotType::kF64: return b.getDoubleTy();
+      default: return b.getInt64Ty();
+    }
+  };
+  KernelBody body;
+  std::vector<llvm::Type*> parameters = {b.getPtrTy(), b.getPtrTy()};
+  std::uint32_t position = 0;
+  const Split in = split(signature.parameters);
+  for (const bytecode::ValueType& parameter : signature.parameters) {
+    if (parameter.is_ref()) continue;
+    parameters.push_back(type_of(parameter.kind));
+    if (position >= record.dimensions && position < in.primitives - record.reductions.size()) {
+      body.scalars.push_back(parameters.back());
+    }
+    ++position;
+  }
+  std::vector<llvm::Type*> results = {b.getInt32Ty(), b.getInt32Ty(), b.getInt64Ty(), b.getInt64Ty(),
+                                      b.getInt64Ty()};
+  for (const bytecode::Reduction& reduction : record.reductions)
+    body.accumulators.push_back(type_of(reduction.kind));
+  results.insert(results.end(), body.accumulators.begin(), body.accumulators.end());
+  llvm::StructType* const result = llvm::StructType::get(context, results);
+  body.function = llvm::Function::Create(llvm::FunctionType::get(result, parameters, false),
+                                         llvm::GlobalValue::InternalLinkage, "body", module);
+  body.function->setDoesNotThrow();
+  const std::uint64_t descriptors = std::max<std::uint64_t>(1, in.references) * sizeof(KernelArray);
+  llvm::AttrBuilder attributes(context);
+  attributes.addDereferenceableAttr(descriptors).addAttribute(llvm::Attribute::NoAlias);
+  attributes.addAttribute(llvm::Attribute::ReadOnly).addAlignmentAttr(8);
+  body.function->addParamAttrs(kArrays, attributes);
+  b.SetInsertPoint(BasicBlock::Create(context, "entry", body.function));
+  BodyState state{body.function, result, proven, {}, 0, false};
+  KernelLowering(bytecode, record.function, b, state, {}).run_body(record);
+  if (state.too_large) {
+    return error(
+        ErrorCode::kUnsupported,
+        "the loop and the functions that it calls are more than {} words of code when they are put together",
+        kMaximumWords);
+  }
+  body.sites = std::move(state.sites);
+  return body;
+}
+
+}  // namespace dhpvm::codegen

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "codegen/lower/lowering.h"
+
+#include <algorithm>
+
+namespace dhpvm::codegen {
+
+using bytecode::kDecode;
+using llvm::BasicBlock;
+
+Lowering::Lowering(const bytecode::Module& module, std::uint32_t index, llvm::IRBuilder<>& builder)
+    : module_(module),
+      index_(index),
+      source_(module.functions[index]),
+      flow_(module, source_),
+      b_(builder),
+      tbaa_(builder.getContext()),
+      types_(source_.primitive_registers, SlotType::kUnset),
+      reference_slots_(source_.reference_registers, nullptr),
+      strips_(flow_.counted_loops().size()) {}
+
+// ---- Registers
+// -------------------------------------------------------------------------------------------------
+
+llvm::Type* Lowering::llvm_type(SlotType type) {
+  switch (type) {
+    case SlotType::kI32: return b_.getInt32Ty();
+    case SlotType::kF32: return b_.getFloatTy();
+    case SlotType::kF64: return b_.getDoubleTy();
+    default: return b_.getInt64Ty();
+  }
+}
+
+llvm::AllocaInst* Lowering::entry_alloca(llvm::Type* type, const llvm::Twine& name) {
+  BasicBlock& entry = b_.GetInsertBlock()->getParent()->getEntryBlock();
+  llvm::IRBuilder<> at(&entry, entry.begin());
+  return at.CreateAlloca(type, nullptr, name);
+}
+
+llvm::AllocaInst* Lowering::slot(std::uint32_t reg, SlotType type) {
+  if (type == SlotType::kBits) type = SlotType::kI64;
+  llvm::AllocaInst*& slot = slots_[{reg, type}];
+  if (slot == nullptr) slot = entry_alloca(llvm_type(type), "p" + llvm::Twine(reg));
+  return slot;
+}
+
+Lowering::Value* Lowering::to_bits(Value* value) {
+  llvm::Type* const type = value->getType();
+  if (type->isFloatTy()) value = b_.CreateBitCast(value, b_.getInt32Ty());
+  if (type->isDoubleTy()) value = b_.CreateBitCast(value, b_.getInt64Ty());
+  return b_.CreateZExt(value, b_.getInt64Ty());
+}
+
+Lowering::Value* Lowering::from_bits(Value* bits, SlotType type) {
+  switch (type) {
+    case SlotType::kI32: return b_.CreateTrunc(bits, b_.getInt32Ty());
+    case SlotType::kF32: return b_.CreateBitCast(b_.CreateTrunc(bits, b_.getInt32Ty()), b_.getFloatTy());
+    case SlotType::kF64: return b_.CreateBitCast(bits, b_.getDoubleTy());
+    default: return bits;
+  }
+}
+
+Lowering::Value* Lowering::get(std::uint32_t reg, SlotType type) {
+  const SlotType now = types_[reg];
+  if (now == SlotType::kUnset) return llvm::PoisonValue::get(llvm_type(type));  // nobody reads it
+  llvm::AllocaInst* const from = slot(reg, now);
+  Value* const value = b_.CreateLoad(from->getAllocatedType(), from);
+  return now == type ? value : from_bits(to_bits(value), type);
+}
+
+void Lowering::set(std::uint32_t reg, Value* value) {
+  llvm::Type* const type = value->getType();
+  SlotType slot_type = SlotType::kI64;
+  if (type->isIntegerTy(32)) slot_type = SlotType::kI32;
+  if (type->isFloatTy()) slot_type = SlotType::kF32;
+  if (type->isDoubleTy()) slot_type = SlotType::kF64;
+  b_.CreateStore(value, slot(reg, slot_type));
+  types_[reg] = slot_type;
+}
+
+void Lowering::set_bits(std::uint32_t reg, std::uint64_t bits) {
+  b_.CreateStore(constant(bits), slot(reg, SlotType::kBits));
+  types_[reg] = SlotType::kBits;
+}
+
+Lowering::Value* Lowering::get_reference(std::uint32_t reg) {
+  if (reference_slots_[reg] == nullptr) set_reference(reg, llvm::PoisonValue::get(b_.getPtrTy()));
+  return b_.CreateLoad(b_.getPtrTy(), reference_slots_[reg]);
+}
+
+void Lowering::set_reference(std::uint32_t reg, Value* value) {
+  llvm::AllocaInst*& slot = reference_slots_[reg];
+  if (slot == nullptr) slot = entry_alloca(b_.getPtrTy(), "r" + llvm::Twine(reg));
+  b_.CreateStore(value, slot);
+}
+
+// ---- Blocks
+// ----------------------------------------------------------------------------------------------------
+
+BasicBlock* Lowering::new_block(const llvm::Twine& name) {
+  return BasicBlock::Create(b_.getContext(), name, b_.GetInsertBlock()->getParent());
+}
+
+void Lowering::branch_cold(Value* rare, BasicBlock* cold, BasicBlock* go_on) {
+  llvm::MDBuilder metadata(b_.getContext());
+  b_.CreateCondBr(rare, cold, go_on, metadata.createBranchWeights(1, 1 << 20));
+}
+
+BasicBlock* Lowering::likely(Value* ok, BasicBlock*& go_on) {
+  BasicBlock* const cold = new_block("cold");
+  go_on = new_block("ok");
+  branch_cold(b_.CreateNot(ok), cold, go_on);
+  b_.SetInsertPoint(go_on);
+  return cold;
+}
+
+void Lowering::guard(Value* ok, const Instruction& i, TrapKind kind) {
+  BasicBlock* go_on = nullptr;
+  BasicBlock* const cold = likely(ok, go_on);
+  b_.SetInsertPoint(cold);
+  leave_with_trap(i, kind);
+  b_.SetInsertPoint(go_on);
+}
+
+std::array<Lowering::Value*, 3> Lowering::trap_operands(const Instruction& i) {
+  std::array<Value*, 3> operands;
+  operands.fill(llvm::PoisonValue::get(b_.getInt64Ty()));
+  std::size_t count = 0;
+  const std::pair<unsigned, std::uint32_t> positions[] = {{bytecode::kInA, i.a},
+                                                          {bytecode::kInB, i.b},
+                                                          {bytecode::kInC, i.c},
+                                                          {bytecode::kInX0, i.x0()},
+                                                          {bytecode::kInX1, i.x1()}};
+  for (const auto& [position, reg] : positions) {
+    if ((i.row->reads & position) != 0 && count < operands.size()) operands[count++] = get_bits(reg);
+  }
+  return operands;
+}
+
+std::optional<std::uint32_t> Lowering::trap_reference(const Instruction& i) const {
+  if ((i.row->ref_reads & bytecode::kInA) != 0) return i.a;
+  if ((i.row->ref_reads & bytecode::kInB) != 0) return i.b;
+  return std::nullopt;
+}
+
+BasicBlock* Lowering::entry_from_outside(std::uint32_t block) const {
+  for (std::size_t number = 0; number < strips_.size(); ++number) {
+    if (flow_.counted_loops()[number].header == block) return strips_[number].begin;
+  }
+  return entries_[block];
+}
+
+void Lowering::go_to(std::uint32_t successor) { b_.CreateBr(edge_to(successor)); }
+
+// Registers are converted before the branch, into slots that no other successor looks at.
+BasicBlock* Lowering::edge_to(std::uint32_t successor, EdgeKind kind) {
+  convert_registers(flow_.blocks()[successor].entry_types);
+  const CountedLoop* inside = nullptr;
+  std::size_t number = 0;
+  for (std::size_t loop = 0; loop < strips_.size(); ++loop) {
+    if (!flow_.counted_loops()[loop].contains[block_]) continue;
+    inside = &flow_.counted_loops()[loop];
+    number = loop;
+  }
+  if (inside != nullptr && inside->contains[successor]) return entries_[successor];
+  BasicBlock* const target = entry_from_outside(successor);
+  if (inside == nullptr || kind == EdgeKind::kPaid) return target;
+  // The back-edges that were paid for and not taken are given back.
+  BasicBlock* const edge = new_block("leave");
+  const llvm::IRBuilderBase::InsertPointGuard restore(b_);
+  b_.SetInsertPoint(edge);
+  const SlotType type = inside->wide ? SlotType::kI64 : SlotType::kI32;
+  Value* const left =
+      b_.CreateSub(b_.CreateLoad(llvm_type(type), strips_[number].end), get(inside->counter, type));
+  give_ticks(b_.CreateZExt(left, b_.getInt64Ty()));
+  b_.CreateBr(target);
+  return edge;
+}
+
+void Lowering::convert_registers(const std::vector<SlotType>& wanted) {
+  for (std::uint32_t reg = 0; reg < wanted.size(); ++reg) {
+    const SlotType now = types_[reg];
+    if (wanted[reg] == now || now == SlotType::kUnset || wanted[reg] == SlotType::kUnset) continue;
+    const bool same_slot = wanted[reg] == SlotType::kI64 && now == SlotType::kBits;
+    if (!same_slot) b_.CreateStore(get(reg, wanted[reg]), slot(reg, wanted[reg]));
+  }
+}
+
+void Lowering::lower_body(std::uint32_t entry) {
+  entries_.clear();
+  for (const Block& block : flow_.blocks()) entries_.push_back(new_block("b" + llvm::Twine(block.begin)));
+  for (std::size_t number = 0; number < strips_.size(); ++number) {
+    strips_[number].begin = new_block("strip");
+    const bool wide = flow_.counted_loops()[number].wide;
+    strips_[number].end = entry_alloca(b_.getIntNTy(wide ? 64 : 32), "strip.end");
+  }
+  convert_registers(flow_.blocks()[entry].entry_types);
+  b_.CreateBr(entry_from_outside(entry));
+  for (std::size_t number = 0; number < strips_.size(); ++number) begin_strip(number);
+  for (std::uint32_t number = 0; number < flow_.blocks().size(); ++number) lower_block(number);
+}
+
+void Lowering::lower_block(std::uint32_t number) {
+  const Block& block = flow_.blocks()[number];
+  block_ = number;
+  types_ = block.entry_types;
+  b_.SetInsertPoint(entries_[number]);
+  block_begins();
+  std::uint32_t pc = block.begin;
+  while (pc < block.end) {
+    const Instruction i = decode(module_, source_, pc);
+    lower(i);
+    lowered(i);
+    pc = i.next();
+  }
+  if (b_.GetInsertBlock()->getTerminator() == nullptr) go_to(block.successors.front());
+}
+
+void Lowering::lower(const Instruction& i) {
+  if (lower_integer(i) || lower_float(i) || lower_conversion(i) || lower_control(i) || lower_memory(i) ||
+      lower_atomic(i) || lower_local(i)) {
+    return;
+  }
+  lower_special(i);
+}
+
+// ---- Memory
+// ----------------------------------------------------------------------------------------------------
+
+Lowering::Value* Lowering::byte_offset(Value* base, std::uint64_t offset) {
+  return offset == 0 ? base : b_.CreateInBoundsGEP(b_.getInt8Ty(), base, constant(offset));
+}
+
+llvm::LoadInst* Lowering::load(llvm::Type* type, Value* address, Access access) {
+  llvm::LoadInst* const load = b_.CreateLoad(type, address);
+  load->setMetadata(llvm::LLVMContext::MD_tbaa, tbaa_.tag(access));
+  if (access.family == Access::kConstant) {
+    load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(b_.getContext(), {}));
+  }
+  return load;
+}
+
+llvm::StoreInst* Lowering::store(Value* value, Value* address, Access access) {
+  llvm::StoreInst* const store = b_.CreateStore(value, address);
+  store->setMetadata(llvm::LLVMContext::MD_tbaa, tbaa_.tag(access));
+  return store;
+}
+
+}  // namespace dhpvm::codegen

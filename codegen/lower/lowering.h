@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+// The part of the lowering that functions and kernels share: registers, control flow, arithmetic, element
+// accesses, local arrays. What differs between them (how a handle looks, how a trap leaves, what a back-edge
+// must do, calls) is left to function_lowering.h and kernel_lowering.h.
+//
+// Registers become allocas, one per register and LLVM type, which SROA turns into values. The instruction
+// families are in arithmetic.cpp, control.cpp and memory.cpp.
+#pragma once
+
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Module.h>
+
+#include <array>
+#include <map>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "codegen/lower/flow.h"
+#include "codegen/lower/tbaa.h"
+#include "codegen/runtime_table.h"
+
+namespace dhpvm::codegen {
+
+enum class ArrayField : std::uint8_t { kData, kReadable, kWritable, kLength };
+
+class Lowering {
+ public:
+  Lowering(const bytecode::Module& module, std::uint32_t index, llvm::IRBuilder<>& builder);
+  virtual ~Lowering() = default;
+  Lowering(const Lowering&) = delete;
+  Lowering& operator=(const Lowering&) = delete;
+
+ protected:
+  using Value = llvm::Value;
+
+  // ---- To be provided.
+
+  // A field of an array handle that is known not to be null.
+  virtual Value* array_field(Value* array, ArrayField field) = 0;
+  // `may_be_vector`: the array may be of rank 1 (and `dimension` is then 0).
+  virtual Value* array_dimension(Value* array, unsigned dimension, bool may_be_vector) = 0;
+  // Leaves with a trap if the array is null, where the bounds check would not find out.
+  virtual void check_array(const Instruction& i, Value* array) = 0;
+  // Called with the builder in a cold block where an element is not accessible; must end it, with a trap or,
+  // if the access may be tried, with a branch to `go_on`.
+  virtual void inaccessible(const Instruction& i, Value* array, Value* index, bool write,
+                            llvm::BasicBlock* go_on) = 0;
+  // Called with the builder in a cold block; must end it.
+  virtual void leave_with_trap(const Instruction& i, TrapKind kind) = 0;
+  // An iteration of a loop that is not counted is about to begin: falls through, or leaves.
+  virtual void tick(const Instruction& i) = 0;
+  // For counted loops: how many back-edges may be taken until the next tick, at least 0; a value of type i64.
+  virtual Value* ticks_at_hand() = 0;
+  // Takes `count` of them away, or gives them back.
+  virtual void take_ticks(Value* count) = 0;
+  virtual void give_ticks(Value* count) = 0;
+  // Ends the block: return, return.p, return.r.
+  virtual void lower_return(const Instruction& i) = 0;
+  // Everything that only functions, or only some lowerings, have.
+  virtual void lower_special(const Instruction& i) = 0;
+  // Called before the first instruction of a block, and after every instruction.
+  virtual void block_begins() {}
+  virtual void lowered(const Instruction&) {}
+  // Whether the check of this element access or index is proven to succeed, and is left out.
+  virtual bool is_proven(const Instruction& i) const = 0;
+  // After a reference has been stored into an element: the write barrier.
+  virtual void element_stored(const Instruction& i) = 0;
+  // Whether other threads may update the same elements.
+  virtual bool needs_atomics() const = 0;
+
+  // ---- Lowers the whole body. The builder stands where registers have got their initial values; `entry` is
+  // the number of the block to go to first.
+  void lower_body(std::uint32_t entry = 0);
+
+  // Ends the block with the branch that the current instruction, a conditional one, takes if `condition`.
+  void lower_branch(Value* condition);
+
+  // ---- Registers.
+  Value* get(std::uint32_t reg, SlotType type);
+  Value* get_i32(std::uint32_t reg) { return get(reg, SlotType::kI32); }
+  Value* get_i64(std::uint32_t reg) { return get(reg, SlotType::kI64); }
+  Value* get_f32(std::uint32_t reg) { return get(reg, SlotType::kF32); }
+  Value* get_f64(std::uint32_t reg) { return get(reg, SlotType::kF64); }
+  // The value's LLVM type decides the slot type.
+  void set(std::uint32_t reg, Value* value);
+  void set_bits(std::uint32_t reg, std::uint64_t bits);
+  Value* get_reference(std::uint32_t reg);
+  void set_reference(std::uint32_t reg, Value* value);
+  // As get(), whatever the type: the register's 64 bits.
+  Value* get_bits(std::uint32_t reg) { return get(reg, SlotType::kI64); }
+  SlotType current_type(std::uint32_t reg) const { return types_[reg]; }
+  void set_types(const std::vector<SlotType>& types) { types_ = types; }
+  // Conversions between a register's 64 bits and values.
+  Value* to_bits(Value* value);
+  Value* from_bits(Value* bits, SlotType type);
+  llvm::Type* llvm_type(SlotType type);
+
+  // ---- For all lowerings.
+  // Makes the memory of local arrays; whoever calls it fills it.
+  void make_locals();
+  void zero_local(std::size_t number);
+  llvm::BasicBlock* new_block(const llvm::Twine& name);
+  // Goes on if `ok`; otherwise traps.
+  void guard(Value* ok, const Instruction& i, TrapKind kind);
+  // Branches on `ok`, which is nearly always true, and goes on in a new block; returns the cold block, to be
+  // filled.
+  llvm::BasicBlock* likely(Value* ok, llvm::BasicBlock*& go_on);
+  void branch_cold(Value* rare, llvm::BasicBlock* cold, llvm::BasicBlock* go_on);
+  // The operands of a trap's message: the first three primitive registers read, as bits, missing ones poison.
+  std::array<Value*, 3> trap_operands(const Instruction& i);
+  // The first reference register read, or nothing.
+  std::optional<std::uint32_t> trap_reference(const Instruction& i) const;
+  Value* constant(std::uint64_t value) { return b_.getInt64(value); }
+  Value* byte_offset(Value* base, std::uint64_t offset);
+  llvm::AllocaInst* entry_alloca(llvm::Type* type, const llvm::Twine& name);
+  llvm::LoadInst* load(llvm::Type* type, Value* address, Access access);
+  llvm::StoreInst* store(Value* value, Value* address, Access access);
+
+  const bytecode::Module& module_;
+  const std::uint32_t index_;
+  const bytecode::Function& source_;
+  Flow flow_;
+  llvm::IRBuilder<>& b_;
+  Tbaa tbaa_;
+  std::uint32_t block_ = 0;  // the number of the block being lowered
+  std::vector<llvm::AllocaInst*> locals_;
+
+ private:
+  struct Strip {                        // of a counted loop being lowered
+    llvm::BasicBlock* begin = nullptr;  // sets up the next stretch of iterations
+    llvm::AllocaInst* end = nullptr;    // the counter's value in the last iteration of the stretch
+  };
+
+  void lower_block(std::uint32_t number);
+  // Copies registers into the slots of other types where these are wanted.
+  void convert_registers(const std::vector<SlotType>& wanted);
+  void lower(const Instruction& i);
+  // Branches to a block of the bytecode along an edge: converts registers, leaves counted loops.
+  void go_to(std::uint32_t successor);
+  // kPaid: out of a counted loop by its end, where every back-edge that was paid for has been taken.
+  enum class EdgeKind : std::uint8_t { kUsual, kPaid };
+  llvm::BasicBlock* edge_to(std::uint32_t successor, EdgeKind kind = EdgeKind::kUsual);
+  // Where control that comes from outside enters the block: at counted loops, their first stretch is set up
+  // there.
+  llvm::BasicBlock* entry_from_outside(std::uint32_t block) const;
+
+  bool lower_integer(const Instruction& i);
+  bool lower_float(const Instruction& i);
+  bool lower_conversion(const Instruction& i);
+  bool lower_control(const Instruction& i);
+  bool lower_memory(const Instruction& i);
+  bool lower_atomic(const Instruction& i);
+  bool lower_local(const Instruction& i);
+  void lower_for(const Instruction& i);
+  void lower_counted_latch(const Instruction& i, const CountedLoop& loop);
+  void begin_strip(std::size_t loop);
+  void divide(const Instruction& i, bool wide, bool is_signed, bool remainder);
+  Value* element_address(const Instruction& i, std::uint32_t array, std::uint32_t index, bool write,
+                         std::uint64_t size, std::uint64_t offset);
+  Value* load_value(std::string_view kind, Value* address, Access access);
+  void store_value(std::string_view kind, Value* address, std::uint32_t reg, Access access);
+  llvm::AllocaInst* slot(std::uint32_t reg, SlotType type);
+
+ protected:
+  // Loads and stores of a kind named as in mnemonics ("u8", "f32"); functions use them for fields.
+  Value* load_kind(std::string_view kind, Value* address, Access access) {
+    return load_value(kind, address, access);
+  }
+  void store_kind(std::string_view kind, Value* address, std::uint32_t reg, Access access) {
+    store_value(kind, address, reg, access);
+  }
+
+ private:
+  std::vector<SlotType> types_;  // of the primitive registers, at the instruction being lowered
+  std::map<std::pair<std::uint32_t, SlotType>, llvm::AllocaInst*> slots_;
+  std::vector<llvm::AllocaInst*> reference_slots_;
+  std::vector<llvm::BasicBlock*> entries_;  // by block: where its code starts
+  std::vector<Strip> strips_;               // by counted loop
+};
+
+}  // namespace dhpvm::codegen

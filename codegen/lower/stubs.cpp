@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+// The small functions between compiled bodies and the rest of the world: entries from the interpreter, stubs
+// for functions that are not compiled (yet).
+#include "codegen/lower/function_lowering.h"
+
+namespace dhpvm::codegen {
+
+using bytecode::ValueType;
+using llvm::BasicBlock;
+using llvm::Value;
+
+namespace {
+
+// Converts between typed values and the windows of registers that the interpreter and the virtual machine
+// use.
+class WindowAccess {
+ public:
+  WindowAccess(llvm::IRBuilder<>& builder, Value* p, Value* r) : b_(builder), p_(p), r_(r) {}
+
+  void put(const ValueType& type, Value* value) {
+    if (type.is_ref()) {
+      b_.CreateStore(value, next_reference());
+      return;
+    }
+    if (value->getType()->isFloatTy()) value = b_.CreateBitCast(value, b_.getInt32Ty());
+    if (value->getType()->isDoubleTy()) value = b_.CreateBitCast(value, b_.getInt64Ty());
+    b_.CreateStore(b_.CreateZExt(value, b_.getInt64Ty()), next_primitive());
+  }
+
+  Value* take(const ValueType& type) {
+    if (type.is_ref()) return b_.CreateLoad(b_.getPtrTy(), next_reference());
+    Value* const bits = b_.CreateLoad(b_.getInt64Ty(), next_primitive());
+    switch (slot_type(type.kind)) {
+      case SlotType::kI32: return b_.CreateTrunc(bits, b_.getInt32Ty());
+      case SlotType::kF32: return b_.CreateBitCast(b_.CreateTrunc(bits, b_.getInt32Ty()), b_.getFloatTy());
+      case SlotType::kF64: return b_.CreateBitCast(bits, b_.getDoubleTy());
+      default: return bits;
+    }
+  }
+
+ private:
+  Value* next_primitive() { return b_.CreateConstInBoundsGEP1_32(b_.getInt64Ty(), p_, primitives_++); }
+  Value* next_reference() { return b_.CreateConstInBoundsGEP1_32(b_.getPtrTy(), r_, references_++); }
+
+  llvm::IRBuilder<>& b_;
+  Value* p_;
+  Value* r_;
+  unsigned primitives_ = 0;
+  unsigned references_ = 0;
+};
+
+constexpr unsigned kFirstParameter = 4;
+
+// The rest of a function with the interface of a body: does the call through windows, by `call`.
+void call_through_windows(Unit& unit, std::uint32_t callee, llvm::Function& function, llvm::IRBuilder<>& b,
+                          RuntimeCall call) {
+  const bytecode::Signature& signature = unit.bytecode.functions[callee].signature;
+  Value* const state = function.getArg(0);
+  Value* const r = function.getArg(1);
+  Value* const p = b.CreateLoad(
+      b.getPtrTy(), b.CreateInBoundsGEP(b.getInt8Ty(), state, b.getInt64(unit.layout.state.primitives)));
+  WindowAccess arguments(b, p, r);
+  unsigned argument = kFirstParameter;
+  for (const ValueType& parameter : signature.parameters)
+    arguments.put(parameter, function.getArg(argument++));
+  // Places of results are roots as well.
+  for (std::uint32_t n = split(signature.parameters).references; n < split(signature.results).references;
+       ++n) {
+    b.CreateStore(llvm::ConstantPointerNull::get(b.getPtrTy()),
+                  b.CreateConstInBoundsGEP1_32(b.getPtrTy(), r, n));
+  }
+  Value* const ticks = b.CreateCall(runtime_call(unit.module, call),
+                                    {state, r, function.getArg(2), function.getArg(3), b.getInt32(callee)});
+  Value* value = b.CreateInsertValue(llvm::PoisonValue::get(function.getReturnType()), ticks, 0);
+  BasicBlock* const trapped = BasicBlock::Create(b.getContext(), "trapped", &function);
+  BasicBlock* const returned = BasicBlock::Create(b.getContext(), "returned", &function);
+  b.CreateCondBr(b.CreateICmpSLT(ticks, b.getInt64(0)), trapped, returned);
+  b.SetInsertPoint(trapped);
+  b.CreateRet(value);
+  b.SetInsertPoint(returned);
+  WindowAccess results(b, p, r);
+  unsigned position = 1;
+  for (const ValueType& result : signature.results) {
+    value = b.CreateInsertValue(value, results.take(result), position++);
+  }
+  b.CreateRet(value);
+}
+
+llvm::Function* make_function(Unit& unit, std::uint32_t callee, const char* prefix) {
+  llvm::Function* const function = llvm::Function::Create(
+      unit.body_type(callee), llvm::GlobalValue::InternalLinkage, Unit::symbol(prefix, callee), unit.module);
+  function->setCallingConv(llvm::CallingConv::Fast);
+  function->setDoesNotThrow();
+  return function;
+}
+
+}  // namespace
+
+llvm::Function* Unit::interpreted(std::uint32_t function) {
+  llvm::Function*& interpreted = interpreted_[function];
+  if (interpreted == nullptr) {
+    interpreted = make_function(*this, function, "interpret");
+    interpreted->addFnAttr(llvm::Attribute::Cold);
+    interpreted->addFnAttr(llvm::Attribute::NoInline);
+    llvm::IRBuilder<> b(BasicBlock::Create(module.getContext(), "entry", interpreted));
+    call_through_windows(*this, function, *interpreted, b, RuntimeCall::kInterpret);
+  }
+  return interpreted;
+}
+
+llvm::Function* Unit::callee(std::uint32_t function) {
+  const auto body = bodies_.find(function);
+  if (body != bodies_.end()) return body->second;
+  llvm::Function*& stub = stubs_[function];
+  if (stub != nullptr) return stub;
+  stub = make_function(*this, function, "stub");
+  llvm::LLVMContext& context = module.getContext();
+  llvm::IRBuilder<> b(BasicBlock::Create(context, "entry", stub));
+  Value* const table = b.CreateLoad(
+      b.getPtrTy(), b.CreateInBoundsGEP(b.getInt8Ty(), stub->getArg(0), b.getInt64(layout.state.functions)));
+  Value* const compiled =
+      b.CreateLoad(b.getPtrTy(), b.CreateConstInBoundsGEP1_64(b.getPtrTy(), table, function));
+  BasicBlock* const found = BasicBlock::Create(context, "compiled", stub);
+  BasicBlock* const missing = BasicBlock::Create(context, "not.compiled", stub);
+  b.CreateCondBr(b.CreateIsNotNull(compiled), found, missing);
+  b.SetInsertPoint(found);
+  llvm::SmallVector<Value*> arguments;
+  for (llvm::Argument& argument : stub->args()) arguments.push_back(&argument);
+  llvm::CallInst* const call = b.CreateCall(body_type(function), compiled, arguments);
+  call->setCallingConv(llvm::CallingConv::Fast);
+  call->setTailCall();
+  b.CreateRet(call);
+  b.SetInsertPoint(missing);
+  call_through_windows(*this, function, *stub, b, RuntimeCall::kCall);
+  return stub;
+}
+
+namespace {
+
+llvm::Function* make_entry(Unit& unit, const std::string& name) {
+  llvm::LLVMContext& context = unit.module.getContext();
+  llvm::Type* const pointer = llvm::PointerType::getUnqual(context);
+  llvm::Type* const i64 = llvm::Type::getInt64Ty(context);
+  llvm::FunctionType* const type =
+      llvm::FunctionType::get(i64, {pointer, pointer, pointer, i64, i64, pointer}, false);
+  llvm::Function* const function =
+      llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, name, unit.module);
+  function->setDoesNotThrow();
+  function->addParamAttr(0, llvm::Attribute::NoAlias);
+  return function;
+}
+
+}  // namespace
+
+void lower_function(Unit& unit, std::uint32_t function) {
+  llvm::Function* const body = unit.callee(function);
+  llvm::IRBuilder<> builder(unit.module.getContext());
+  FunctionLowering(unit, function, builder, *body).run_body();
+
+  llvm::Function* const entry = make_entry(unit, Unit::symbol("enter", function));
+  llvm::IRBuilder<> b(BasicBlock::Create(unit.module.getContext(), "entry", entry));
+  const bytecode::Signature& signature = unit.bytecode.functions[function].signature;
+  WindowAccess window(b, entry->getArg(1), entry->getArg(2));
+  llvm::SmallVector<Value*> arguments = {entry->getArg(0), entry->getArg(2), entry->getArg(3),
+                                         entry->getArg(4)};
+  for (const ValueType& parameter : signature.parameters) arguments.push_back(window.take(parameter));
+  llvm::CallInst* const call = b.CreateCall(body, arguments);
+  call->setCallingConv(llvm::CallingConv::Fast);
+  // One copy of the body is enough: entries are called by the interpreter.
+  call->setIsNoInline();
+  Value* const ticks = b.CreateExtractValue(call, 0);
+  BasicBlock* const done = BasicBlock::Create(b.getContext(), "done", entry);
+  BasicBlock* const results = BasicBlock::Create(b.getContext(), "results", entry);
+  b.CreateCondBr(b.CreateICmpSLT(ticks, b.getInt64(0)), done, results);
+  b.SetInsertPoint(results);
+  WindowAccess out(b, entry->getArg(1), entry->getArg(2));
+  unsigned position = 1;
+  for (const ValueType& result : signature.results) out.put(result, b.CreateExtractValue(call, position++));
+  b.CreateBr(done);
+  b.SetInsertPoint(done);
+  b.CreateRet(ticks);
+}
+
+void lower_continuation(Unit& unit, std::uint32_t function, std::uint32_t pc) {
+  llvm::Function* const entry =
+      make_entry(unit, Unit::symbol("continue", function) + "." + std::to_string(pc));
+  llvm::IRBuilder<> builder(unit.module.getContext());
+  FunctionLowering(unit, function, builder, *entry).run_continuation(pc);
+}
+
+}  // namespace dhpvm::codegen

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which memory an access touches, in terms of the virtual machine, as type-based alias metadata: what is
+// listed apart here never overlaps. It is what lets LLVM keep an array's data pointer and length in registers
+// while elements are stored.
+#pragma once
+
+#include <llvm/IR/MDBuilder.h>
+
+#include <cstdint>
+#include <map>
+
+namespace dhpvm::codegen {
+
+// A family of memory, and inside it a number that tells disjoint parts apart (a field's offset, an element's
+// kind).
+struct Access {
+  enum Family : std::uint8_t {
+    kHeader,     // type and size of objects
+    kFlags,      // the flag byte of objects
+    kHandle,     // data, readable and writable of arrays
+    kConstant,   // what never changes while the object lives: lengths, bytes of strings
+    kElement,    // elements of arrays, by kind
+    kField,      // fields of objects, by offset
+    kMirror,     // the reference stack
+    kWindow,     // the primitive stack
+    kAllocator,  // cursor and limit of the allocation area
+    kContext,    // the virtual machine's own state
+  };
+  Family family;
+  std::uint64_t part = 0;
+};
+
+class Tbaa {
+ public:
+  explicit Tbaa(llvm::LLVMContext& context) : builder_(context), root_(builder_.createTBAARoot("dhpvm")) {}
+  llvm::MDNode* tag(Access access);
+
+ private:
+  llvm::MDBuilder builder_;
+  llvm::MDNode* root_;
+  std::map<std::pair<int, std::uint64_t>, llvm::MDNode*> tags_;
+};
+
+}  // namespace dhpvm::codegen

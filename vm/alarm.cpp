@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "vm/alarm.h"
+
+namespace dhpvm::vm {
+
+Alarm::~Alarm() {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  changed_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+Alarm::Setting::Setting(Alarm& alarm, Time time, std::atomic<std::uint32_t>& flag, std::uint32_t value)
+    : alarm_(alarm), time_(time), flag_(flag), value_(value) {
+  {
+    const std::lock_guard lock(alarm_.mutex_);
+    alarm_.settings_.push_back(this);
+    if (!alarm_.thread_.joinable()) alarm_.thread_ = std::thread([&alarm] { alarm.work(); });
+  }
+  alarm_.changed_.notify_all();
+}
+
+Alarm::Setting::~Setting() {
+  const std::lock_guard lock(alarm_.mutex_);
+  alarm_.settings_.remove(this);
+}
+
+void Alarm::work() {
+  std::unique_lock lock(mutex_);
+  while (!stop_) {
+    Time next = Time::max();
+    const Time now = std::chrono::steady_clock::now();
+    for (Setting* const setting : settings_) {
+      if (setting->rung_) continue;
+      if (setting->time_ <= now) {
+        setting->rung_ = true;
+        setting->flag_.store(setting->value_);
+      } else if (setting->time_ < next) {
+        next = setting->time_;
+      }
+    }
+    if (next == Time::max()) {
+      changed_.wait(lock);
+    } else {
+      changed_.wait_until(lock, next);
+    }
+  }
+}
+
+}  // namespace dhpvm::vm

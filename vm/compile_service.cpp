@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "vm/compile_service.h"
+
+#include <dlfcn.h>
+
+#include <string>
+#include <utility>
+
+#include "base/error.h"
+
+namespace dhpvm::vm {
+namespace {
+
+// Next to the library that this code is in; the loader's own search comes second, for builds that link
+// everything into a program.
+Result<codegen::CreateCodeGenerator> find_library() {
+  std::string names[2] = {"", codegen::kLibraryName};
+  Dl_info here{};
+  if (dladdr(reinterpret_cast<const void*>(&find_library), &here) != 0 && here.dli_fname != nullptr) {
+    const std::string own = here.dli_fname;
+    const std::size_t slash = own.rfind('/');
+    if (slash != std::string::npos) names[0] = own.substr(0, slash + 1) + codegen::kLibraryName;
+  }
+#ifdef DHPVM_CODEGEN_LIBRARY
+  names[1] = DHPVM_CODEGEN_LIBRARY;
+#endif
+  std::string reason;
+  for (const std::string& name : names) {
+    if (name.empty()) continue;
+    // Stays loaded: LLVM keeps state that outlives every user of it.
+    void* const library = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    if (library == nullptr) {
+      if (const char* const text = dlerror()) reason = text;
+      continue;
+    }
+    if (void* const symbol = dlsym(library, codegen::kCreateSymbol)) {
+      return reinterpret_cast<codegen::CreateCodeGenerator>(symbol);
+    }
+    reason = name + " is not DHPVM's code generator";
+  }
+  return error(
+      ErrorCode::kUnsupported,
+      "programs are interpreted, because the code generator could not be loaded: {}. Install {} next to "
+      "the library, or switch it off with --jit=off",
+      reason, codegen::kLibraryName);
+}
+
+}  // namespace
+
+CompileService::~CompileService() {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+    jobs_.clear();
+  }
+  changed_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+Result<codegen::CodeGenerator*> CompileService::generator() {
+  const std::lock_guard lock(library_mutex_);
+  if (failure_) return *failure_;
+  if (generator_ != nullptr) return generator_.get();
+  const auto load = [&]() -> Status {
+    DHPVM_ASSIGN(const codegen::CreateCodeGenerator create, find_library());
+    Result<std::unique_ptr<codegen::CodeGenerator>> made = Error(ErrorCode::kInternal, "");
+    create(codegen::kInterfaceVersion, options_, made);
+    if (!made.ok()) return std::move(made).error();
+    generator_ = std::move(made).value();
+    return {};
+  };
+  if (Status status = load(); !status.ok()) {
+    failure_ = std::move(status).error();
+    return *failure_;
+  }
+  return generator_.get();
+}
+
+codegen::GeneratorStats CompileService::stats() {
+  const std::lock_guard lock(library_mutex_);
+  return generator_ == nullptr ? codegen::GeneratorStats{} : generator_->stats();
+}
+
+void CompileService::add(Job job) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (stop_) return;
+    jobs_.push_back(std::move(job));
+    if (!thread_.joinable()) thread_ = std::thread([this] { work(); });
+  }
+  changed_.notify_one();
+}
+
+void CompileService::work() {
+  for (;;) {
+    Job job;
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [this] { return stop_ || !jobs_.empty(); });
+      if (stop_) return;
+      job = std::move(jobs_.front());
+      jobs_.pop_front();
+    }
+    if (auto loaded = generator(); loaded.ok()) job(**loaded);
+  }
+}
+
+}  // namespace dhpvm::vm

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// The code generator's library, loaded on first need, and the thread on which it compiles. Shared by the
+// isolates of an engine; thread-safe.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "codegen/codegen.h"
+#include "dhpvm/result.h"
+
+namespace dhpvm::vm {
+
+class CompileService {
+ public:
+  explicit CompileService(codegen::GeneratorOptions options) : options_(std::move(options)) {}
+  // Jobs that have not begun are dropped; waits for the one that has.
+  ~CompileService();
+  CompileService(const CompileService&) = delete;
+  CompileService& operator=(const CompileService&) = delete;
+
+  // Loads the library, once. kUnsupported when this installation has none, with what to do.
+  Result<codegen::CodeGenerator*> generator();
+
+  // All zero before the library is loaded.
+  codegen::GeneratorStats stats();
+
+  // Runs `job` on the background thread, after those that were added before. Not run when there is no
+  // generator.
+  using Job = std::function<void(codegen::CodeGenerator&)>;
+  void add(Job job);
+
+ private:
+  void work();
+
+  const codegen::GeneratorOptions options_;
+  std::mutex library_mutex_;
+  std::optional<Error> failure_;
+  std::unique_ptr<codegen::CodeGenerator> generator_;
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Job> jobs_;
+  bool stop_ = false;
+  std::thread thread_;  // started by the first job
+};
+
+}  // namespace dhpvm::vm

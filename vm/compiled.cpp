@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "vm/compiled.h"
+
+#include <pthread.h>
+
+#include "vm/tier.h"
+#include "vm/trap.h"
+#include "vm/values.h"
+
+namespace dhpvm::vm {
+namespace {
+
+// Kept free for what compiled code calls, and for functions that do not look whether there is room.
+constexpr std::uintptr_t kReserve = std::uintptr_t{256} << 10;
+// Going from the interpreter into compiled code and back takes a few hundred bytes; below this, the
+// interpreter, which uses no stack for the program's calls, keeps to itself.
+constexpr std::uintptr_t kToEnter = std::uintptr_t{16} << 10;
+
+std::uintptr_t stack_pointer() { return reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)); }
+
+struct StackBounds {
+  std::uintptr_t low = 0;
+  std::uintptr_t high = 0;
+};
+
+StackBounds find_stack() {
+  StackBounds bounds;
+  pthread_attr_t attributes;
+  if (pthread_getattr_np(pthread_self(), &attributes) != 0) return bounds;
+  void* low = nullptr;
+  std::size_t size = 0;
+  if (pthread_attr_getstack(&attributes, &low, &size) == 0) {
+    bounds.low = reinterpret_cast<std::uintptr_t>(low);
+    bounds.high = bounds.low + size;
+  }
+  pthread_attr_destroy(&attributes);
+  return bounds;
+}
+
+// Runs `code` in place of the function of the top frame, and leaves the frame.
+bool run(Context& context, codegen::EnterFunction code) {
+  Frame* const frame = context.frame;
+  std::uint64_t* const primitives = context.primitives;
+  context.primitives = context.p;
+  std::byte* const locals = frame->locals(context.local_end);
+  const std::int64_t ticks = context.ticks;
+  context.ticks = 0;  // compiled code has them
+  const std::int64_t left =
+      code(&context, context.p, reinterpret_cast<void**>(context.r), ticks, frame->stack_left, locals);
+  context.primitives = primitives;
+  if (left < 0) {
+    trace_callers(context);
+    return false;
+  }
+  context.ticks = left;
+  context.pc = frame->return_pc;
+  context.p = frame->caller_p;
+  context.r = frame->caller_r;
+  context.frame = frame - 1;
+  return true;
+}
+
+}  // namespace
+
+void measure_native_stack(Context& context) {
+  // Asking the system takes microseconds, so once for each thread.
+  thread_local const StackBounds bounds = find_stack();
+  const std::uintptr_t here = stack_pointer();
+  // On a stack that the system does not know, a coroutine's say: half of what is usual for those at least.
+  const bool known = bounds.low < here && here < bounds.high;
+  context.native_limit = known ? bounds.low + kReserve : here - (std::uintptr_t{32} << 10);
+}
+
+bool enter_compiled(Context& context) {
+  const LinkedFunction& function = *context.frame->function;
+  if (stack_pointer() < context.native_limit + kToEnter) {
+    context.pc = context.linked->code_of(function);
+    return true;
+  }
+  return run(context, context.tier->enter(function.index));
+}
+
+bool continue_compiled(Context& context) {
+  // A kernel's own loops are not compiled this way.
+  if (context.loop.active || stack_pointer() < context.native_limit + kToEnter) return true;
+  const codegen::EnterFunction code = context.tier->sample(*context.frame->function, context.pc);
+  if (code == nullptr) return true;
+  // The back-edge is taken here.
+  const bytecode::Word word = *context.pc;
+  const auto op = static_cast<bytecode::Op>(bytecode::op_of(word));
+  std::uint64_t& counter = context.p[bytecode::a_of(word)];
+  if (op == bytecode::Op::kForI32) counter = put(static_cast<std::int32_t>(get<std::uint32_t>(counter) + 1));
+  if (op == bytecode::Op::kForI64) ++counter;
+  --context.ticks;
+  return run(context, code);
+}
+
+codegen::RuntimeLayout runtime_layout() {
+// The context is no standard-layout class, for which alone the language promises offsets; compilers give them
+// for all.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Winvalid-offsetof"
+  codegen::RuntimeLayout layout{};
+  layout.state.allocation_area = offsetof(Context, area);
+  layout.state.functions = offsetof(Context, bodies);
+  layout.state.primitives = offsetof(Context, primitives);
+  layout.state.native_limit = offsetof(Context, native_limit);
+  layout.state.strings = offsetof(Context, strings);
+  layout.state.types = offsetof(Context, types);
+#pragma GCC diagnostic pop
+  codegen::ObjectLayout& object = layout.object;
+  object.type = offsetof(gc::Header, type);
+  object.flags = offsetof(gc::Header, size_and_flags) + gc::Header::kFlagShift / 8;
+  object.unlogged = gc::kUnlogged;
+  object.granule = gc::kGranule;
+  object.size_shift = 8 * offsetof(gc::Header, size_and_flags);
+  object.array_data = offsetof(gc::Array, data);
+  object.array_readable = offsetof(gc::Array, readable);
+  object.array_writable = offsetof(gc::Array, writable);
+  object.array_length = offsetof(gc::Array, length);
+  object.array_dims = offsetof(gc::MultiArray, dims);
+  object.vector_handle_size = sizeof(gc::Array);
+  object.string_size = offsetof(gc::String, size);
+  object.string_bytes = sizeof(gc::String);
+  object.weak_target = offsetof(gc::Weak, target);
+  object.type_stride = sizeof(gc::TypeInfo);
+  object.type_size = offsetof(gc::TypeInfo, size);
+  return layout;
+}
+
+}  // namespace dhpvm::vm

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "vm/loop_tier.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "base/error.h"
+#include "vm/isolate.h"
+#include "vm/operands.h"
+#include "vm/runtime.h"
+#include "vm/trap.h"
+#include "vm/values.h"
+
+namespace dhpvm::vm {
+namespace {
+
+using codegen::KernelSite;
+using codegen::KernelStatus;
+using offload::IterationSpace;
+
+// A loop is worth a compilation after this many iterations in all: some 50 us in the interpreter.
+constexpr std::uint64_t kWorthCompiling = 512;
+// What the interpreter does between two looks at whether the kernel has been compiled.
+constexpr std::uint64_t kBoxIterations = 1024;
+
+IterationSpace space_of(const LinkedKernel& kernel, const std::uint64_t* window) {
+  IterationSpace space;
+  space.dimensions = kernel.dimensions;
+  for (unsigned d = 0; d < kernel.dimensions; ++d) {
+    space.low[d] = get<std::int64_t>(window[2 * d]);
+    space.high[d] = get<std::int64_t>(window[2 * d + 1]);
+  }
+  return space;
+}
+
+codegen::KernelArray describe(const Context& context, gc::Ref reference) {
+  codegen::KernelArray described;
+  if (reference == nullptr) {
+    described.length = -1;
+    return described;
+  }
+  const auto& array = *reinterpret_cast<const gc::Array*>(reference);
+  described.data = array.data;
+  described.readable = array.readable;
+  described.writable = array.writable;
+  described.length = array.length;
+  const std::int64_t vector[] = {array.length, 1, 1};
+  const bool is_vector = context.types[array.header.type].size == sizeof(gc::Array);
+  std::copy_n(is_vector ? vector : reinterpret_cast<const gc::MultiArray&>(array).dims, 3, described.dims);
+  return described;
+}
+
+}  // namespace
+
+LoopTier::LoopTier(std::shared_ptr<const LinkedModule> linked, const JitOptions& options,
+                   std::shared_ptr<CompileService> service, std::shared_ptr<ThreadPool> pool,
+                   std::shared_ptr<Alarm> alarm)
+    : linked_(std::move(linked)),
+      options_(options),
+      service_(std::move(service)),
+      pool_(std::move(pool)),
+      alarm_(std::move(alarm)),
+      entries_(linked_->kernels().size()) {}
+
+// Has the kernel compiled if that is worth it.
+void LoopTier::consider(Context&, const LinkedKernel& kernel, Entry& entry, std::uint64_t iterations) {
+  entry.iterations += iterations;
+  const bool at_once = options_.mode == JitMode::kEager || options_.wait;
+  if (entry.slot != nullptr || (!at_once && entry.iterations < kWorthCompiling)) return;
+  entry.slot = std::make_shared<Slot>();
+  const auto index = static_cast<std::uint32_t>(&kernel - linked_->kernels().data());
+  auto job = [slot = entry.slot, linked = linked_, index](codegen::CodeGenerator& generator) {
+    codegen::KernelRequest request;
+    request.module = &linked->module();
+    request.kernel = index;
+    auto compiled = generator.compile(request);
+    if (compiled.ok()) {
+      slot->kernel = std::move(compiled).value();
+    } else {
+      slot->failure = compiled.error().message();
+    }
+    slot->done.store(true, std::memory_order_release);
+  };
+  if (!at_once) {
+    service_->add(std::move(job));
+  } else if (auto generator = service_->generator(); generator.ok()) {
+    job(**generator);
+  }
+}
+
+bool LoopTier::run(Context& context, const LinkedKernel& kernel, std::uint64_t* p, gc::Ref* r) {
+  const std::size_t results = kernel.accumulators;
+  std::vector<std::uint64_t> window(p, p + 2 * kernel.dimensions + kernel.scalars + results);
+  const IterationSpace space = space_of(kernel, p);
+  const std::optional<std::uint64_t> count = space.count();
+  Entry& entry = entries_[static_cast<std::size_t>(&kernel - linked_->kernels().data())];
+  // The count of fuel is exact only in the interpreter, and a loop of 2^63 iterations ends nowhere.
+  if (context.fuel_limited || !count) {
+    if (!interpret_box(context, kernel, space, window, r)) return false;
+  } else if (*count != 0) {
+    ++context.parallel_loops;
+    consider(context, kernel, entry, *count);
+    const auto compiled = [&] {
+      return entry.slot != nullptr && entry.slot->done.load(std::memory_order_acquire) &&
+             entry.slot->kernel != nullptr;
+    };
+    const std::uint64_t unit = results == 0 ? 1 : bytecode::kReductionBlock;
+    for (offload::RemainingSpace remaining(space); !remaining.empty();) {
+      if (compiled()) {
+        if (!run_native(context, kernel, entry, remaining.take(*count, unit), window, r)) return false;
+      } else {
+        if (!interpret_box(context, kernel, remaining.take(kBoxIterations, unit), window, r)) return false;
+        --context.parallel_loops;
+      }
+    }
+  }
+  std::copy_n(window.end() - static_cast<std::ptrdiff_t>(results), results, p);
+  return true;
+}
+
+// The accumulators in the window are the initial values, and then the results.
+bool LoopTier::interpret_box(Context& context, const LinkedKernel& kernel, const IterationSpace& box,
+                             std::vector<std::uint64_t>& window, const gc::Ref* r) {
+  std::vector<std::uint64_t> own = window;
+  for (unsigned d = 0; d < kernel.dimensions; ++d) {
+    own[2 * d] = put(box.low[d]);
+    own[2 * d + 1] = put(box.high[d]);
+  }
+  if (!interpret_loop(context, kernel, own.data(), r)) return false;
+  std::copy_n(own.begin(), kernel.accumulators, window.end() - kernel.accumulators);
+  return true;
+}
+
+bool LoopTier::run_native(Context& context, const LinkedKernel& kernel, Entry& entry,
+                          const IterationSpace& box, std::vector<std::uint64_t>& window, const gc::Ref* r) {
+  std::vector<codegen::KernelArray> arrays;
+  for (std::size_t n = 0; n < kernel.arrays; ++n) arrays.push_back(describe(context, r[n]));
+  offload::HostLoop loop;
+  loop.code = entry.slot->kernel->code();
+  loop.scalars = window.data() + 2 * kernel.dimensions;
+  loop.arrays = arrays.data();
+  loop.space = box;
+  loop.reductions = kernel.record->reductions;
+  loop.accumulators = std::span(window).last(kernel.accumulators);
+  loop.stop = &stop_;
+  // An interrupt that came before this is still to be seen there; one that comes later sets the flag again.
+  stop_.store(0);
+  if (!look_at_clock(context)) return false;
+  Result<offload::LoopOutcome> outcome = Error(ErrorCode::kInternal, "");
+  if (context.deadline) {
+    const Alarm::Setting setting(*alarm_, *context.deadline, stop_, kTimeIsUp);
+    outcome = run_on_host(*pool_, loop, entry.profile);
+  } else {
+    outcome = run_on_host(*pool_, loop, entry.profile);
+  }
+  if (!outcome.ok()) {
+    raise(context, std::move(outcome).error());
+    return false;
+  }
+  context.parallel_iterations += outcome->iterations;
+  context.fuel_batched += outcome->iterations;
+  if (outcome->status == KernelStatus::kTrapped) {
+    raise_trap(context, kernel, entry.slot->kernel->sites()[outcome->trap.site], outcome->trap, r);
+    return false;
+  }
+  if (outcome->status == KernelStatus::kStopped) {
+    // Nobody else stops loops; should the clock not agree by a hair, it will in a moment.
+    while (look_at_clock(context)) {
+    }
+    return false;
+  }
+  return true;
+}
+
+// Sets up the frames that the interpreter would have, for message and stack trace.
+void LoopTier::raise_trap(Context& context, const LinkedKernel& kernel, const KernelSite& site,
+                          const codegen::KernelTrap& trap, const gc::Ref* r) {
+  const bytecode::Word* const pc = context.pc;
+  std::uint64_t* const outer_p = context.p;
+  gc::Ref* const outer_r = context.r;
+  Frame* const frame = context.frame;
+  Loop& loop = context.loop;
+  loop.kernel = &kernel;
+  loop.site = pc;
+  loop.inner = static_cast<std::uint16_t>(kernel.dimensions - 1);
+  std::copy_n(trap.index, 3, loop.index);
+  for (unsigned d = 0; d < kernel.dimensions; ++d) {
+    // Only the index itself shows in the message.
+    loop.low[d] = trap.index[d];
+    loop.high[d] = trap.index[d] + 1;
+  }
+  loop.active = true;
+  const bytecode::Word* return_pc = &kIterateCode;
+  for (std::size_t n = site.calls.size(); n-- > 0;) {
+    const LinkedFunction& function = linked_->functions()[site.calls[n].function];
+    *++context.frame = {return_pc, outer_p, outer_r, &function, frame->stack_left};
+    context.pc = linked_->code_of(function) + site.calls[n].pc;
+    return_pc = context.pc + 1;  // behind the call
+  }
+  const LinkedFunction& innermost = *context.frame->function;
+  std::vector<std::uint64_t> p(innermost.primitive_registers);
+  std::vector<gc::Ref> references(innermost.reference_registers);
+  const gc::Ref array = kernel.arrays == 0 ? nullptr : r[trap.array];
+  place_operands(context, p.data(), references.data(), trap.operands, array);
+  if (site.kind == KernelSite::Kind::kTrap) {
+    raise(context, site.trap);
+  } else if (array == nullptr) {
+    raise(context, null_trap(context));
+  } else {
+    const bool write = site.kind == KernelSite::Kind::kWrite;
+    Status status = context.isolate->check_access(*reinterpret_cast<const gc::Array*>(array),
+                                                  get<std::int64_t>(trap.operands[0]), write);
+    raise(context, status.ok() ? Error(ErrorCode::kInternal,
+                                       "a compiled loop found an element inaccessible that is "
+                                       "accessible")
+                               : std::move(status).error());
+  }
+  loop.active = false;
+  context.pc = pc;
+  context.p = outer_p;
+  context.r = outer_r;
+  context.frame = frame;
+}
+
+}  // namespace dhpvm::vm

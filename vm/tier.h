@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which functions of an isolate are compiled, and when: the step from the interpreter to machine code.
+//
+// Every time the interpreter's ticks run out, the function and loop it stands in get a sample. What has
+// enough of them is compiled on a background thread while the interpreter goes on. Finished code is put in
+// place at the next tick: for calls by exchanging the first instruction, for the loop that runs by continuing
+// in it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "codegen/codegen.h"
+#include "vm/compile_service.h"
+#include "vm/limits.h"
+#include "vm/linker.h"
+
+namespace dhpvm::vm {
+
+struct Context;
+
+class Tier {
+ public:
+  Tier(std::shared_ptr<const LinkedModule> linked, const JitOptions& options,
+       std::shared_ptr<CompileService> service);
+  ~Tier();
+  Tier(const Tier&) = delete;
+  Tier& operator=(const Tier&) = delete;
+
+  // The functions of the module, for this isolate: `code` of compiled ones leads to kEnterNativeOp.
+  const LinkedFunction* functions() const { return functions_.data(); }
+  // By function: its compiled body, or null.
+  const void* const* bodies() const { return bodies_.data(); }
+  codegen::EnterFunction enter(std::uint32_t function) const { return enters_[function]; }
+
+  // Compiles all functions, for --jit=eager. The program has not started.
+  Status compile_everything();
+  // The interpreter has no ticks left at the instruction at `pc` of `function`. Returns the code to continue
+  // in if that is a back-edge of a loop for which there is some.
+  codegen::EnterFunction sample(const LinkedFunction& function, const bytecode::Word* pc);
+
+ private:
+  using Header = std::pair<std::uint32_t, std::uint32_t>;  // function, word offset of a loop header
+  struct Finished {
+    std::vector<std::uint32_t> functions;
+    std::vector<Header> continuations;
+    std::unique_ptr<codegen::CompiledFunctions> code;  // null: it failed, and is not tried again
+  };
+  // Where the background thread leaves its results, which may be after the isolate's end.
+  struct Mailbox {
+    std::mutex mutex;
+    std::vector<Finished> finished;
+    std::atomic<bool> filled{false};
+  };
+
+  codegen::FunctionRequest new_request();
+  void request(std::vector<std::uint32_t> functions, std::vector<Header> continuations);
+  std::vector<std::uint32_t> with_callees(std::uint32_t function) const;
+  void install();
+
+  std::shared_ptr<const LinkedModule> linked_;
+  const JitOptions options_;
+  std::shared_ptr<CompileService> service_;
+  std::shared_ptr<Mailbox> mailbox_;
+  std::shared_ptr<const std::vector<std::byte>> identity_;  // the module as a file; made on first need
+
+  enum class State : std::uint8_t { kInterpreted, kRequested, kCompiled };
+  std::vector<LinkedFunction> functions_;
+  std::vector<const void*> bodies_;
+  std::vector<codegen::EnterFunction> enters_;
+  std::vector<State> states_;
+  std::vector<std::uint32_t> samples_;
+  std::map<Header, codegen::EnterFunction> continuations_;  // null: requested
+  std::map<Header, std::uint32_t> loop_samples_;
+  std::vector<std::unique_ptr<codegen::CompiledFunctions>> code_;  // kept until the isolate ends
+};
+
+// The virtual machine as compiled code sees it.
+codegen::RuntimeLayout runtime_layout();
+codegen::RuntimeCalls runtime_calls();
+
+}  // namespace dhpvm::vm
