@@ -78,8 +78,7 @@ class Interpretation {
   void call(Frame& frame, State& state, std::uint32_t pc, unsigned depth);
 
   // interpretation_loops.cpp
-  std::vector<bool> written_in_loop(const Frame& frame, std::uint32_t header,
-                                    std::vector<bool>& narrow) const;
+  std::vector<bool> written_in_loop(const Frame& frame, std::uint32_t header, std::vector<bool>& narrow);
   void enter_loop(Frame& frame, std::uint32_t header, State& state);
   void take_back_edge(Frame& frame, std::uint32_t header, State& state, std::uint32_t counter,
                       PolynomialId limit);

@@ -14,30 +14,25 @@ using bytecode::Op;
 using bytecode::Rule;
 using bytecode::Word;
 
-// Registers that may have been written since the header was passed last; `narrow` where by 32-bit
-// instructions.
+// Registers that may have been written since the header was passed last; `narrow` where by 32-bit instructions. Refuses
+// loops that are entered elsewhere than at their header, or overlap others: what is known at the header, from before the
+// loop, would not hold for all that comes back to it.
 std::vector<bool> Interpretation::written_in_loop(const Frame& frame, std::uint32_t header,
-                                                  std::vector<bool>& narrow) const {
+                                                  std::vector<bool>& narrow) {
   const bytecode::Function& function = module_.functions[frame.function];
   const Word* const code = module_.code.data() + function.code_offset;
-  // From the header to its back-edges, and whatever other back-edges let in between: loops need not nest.
-  std::uint32_t low = header;
-  std::uint32_t high = header;
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (const auto& [from, to] : frame.liveness->back_edges()) {
-      const bool starts_inside = from >= low && from <= high;
-      const bool ends_inside = to >= low && to <= high;
-      if (starts_inside == ends_inside) continue;
-      low = std::min(low, to);
-      high = std::max(high, from);
-      changed = true;
-    }
+  std::uint32_t last = header;
+  for (const auto& [from, to] : frame.liveness->back_edges()) {
+    if (to == header) last = std::max(last, from);
   }
   std::vector<bool> written(function.primitive_registers);
   narrow.assign(function.primitive_registers, false);
-  for (std::uint32_t pc = 0; pc <= high; pc += kDecode[bytecode::op_of(code[pc])].words) {
-    if (pc < low) continue;
+  for (std::uint32_t pc = 0; pc < function.code_size; pc += kDecode[bytecode::op_of(code[pc])].words) {
+    const bool is_inside = pc >= header && pc <= last;
+    const std::uint32_t target = branch_target(code[pc], pc);
+    if (target != bytecode::kNoIndex && (is_inside ? target < header : target > header && target <= last))
+      give_up("it has loops that overlap or are entered in their middle");
+    if (!is_inside) continue;
     const DecodeRow& row = kDecode[bytecode::op_of(code[pc])];
     const std::uint16_t a = bytecode::a_of(code[pc]);
     if (row.rule == Rule::kCall) std::fill(written.begin() + a, written.end(), true);
@@ -100,7 +95,7 @@ void Interpretation::take_back_edge(Frame& frame, std::uint32_t header, State& s
                                     PolynomialId limit) {
   const auto found = frame.loops.find(header);
   if (found == frame.loops.end()) {
-    give_up("it has a loop that is entered in its middle");
+    give_up("it has loops that overlap or are entered in their middle");
     return;
   }
   for (std::uint32_t reg = 0; reg < state.p.size(); ++reg) {

@@ -396,7 +396,7 @@ void check(const bytecode::Module& module, const bytecode::KernelRecord& kernel,
 
 TEST(Ranges, RandomIndexArithmeticStaysWithin) {
   Statistics statistics;
-  for (std::uint64_t seed = 0; seed < 1500; ++seed) {
+  for (std::uint64_t seed = 0; seed < 1000; ++seed) {
     const bytecode::Module module = KernelGenerator(seed).make();
     const Status verified = bytecode::verify(module);
     ASSERT_TRUE(verified.ok()) << verified.error().message() << "\n" << bytecode::disassemble(module);
