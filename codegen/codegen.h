@@ -78,19 +78,22 @@ struct CodePosition {
   auto operator<=>(const CodePosition&) const = default;
 };
 
+// An instruction of a kernel, and the calls that led there, innermost first.
+using CallPath = std::vector<CodePosition>;
+
 // A place where a kernel can trap.
 struct KernelSite {
   enum class Kind : std::uint8_t { kRead, kWrite, kTrap };
   Kind kind = Kind::kTrap;          // an element that cannot be read or written, or:
   TrapKind trap = TrapKind::kNull;  // if kind is kTrap
-  std::vector<CodePosition> calls;  // the instruction, and the calls that led there, innermost first
+  CallPath calls;
 };
 
 struct KernelRequest {
   const bytecode::Module* module = nullptr;  // verified; must outlive the call
   std::uint32_t kernel = 0;                  // index in the module
-  // Accesses that are known to stay inside their arrays whenever this code is run: their checks are left out.
-  std::set<CodePosition> proven;
+  // Instructions that are known not to fail whenever this code is run: their checks are left out.
+  std::set<CallPath> proven;
 };
 
 // Thread-safe.

@@ -51,13 +51,15 @@ class LoadedKernel final : public CompiledKernel {
 class HostGenerator final : public CodeGenerator {
  public:
   HostGenerator(std::unique_ptr<HostCompiler> compiler, const GeneratorOptions& options)
-      : compiler_(std::move(compiler)), options_(options) {}
+      : compiler_(std::move(compiler)),
+        options_(options),
+        track_(options.tracer == nullptr ? 0 : options.tracer->add_track("compiler")) {}
 
   Result<std::unique_ptr<CompiledKernel>> compile(const KernelRequest& request) override {
     const Clock::time_point begin = Clock::now();
     const CacheKey key = compiler_->key_of(Pipeline::kKernels, kernel_content(request));
     if (options_.list_kernels == Listing::kNone) {
-      if (auto cached = compiler_->load_cached(key)) {
+      if (auto cached = compiler_->load_cached(key, {}, track_)) {
         if (auto description = decode_description(cached->metadata)) {
           return std::unique_ptr<CompiledKernel>(
               std::make_unique<LoadedKernel>(std::move(cached->code), std::move(*description)));
@@ -88,7 +90,7 @@ class HostGenerator final : public CodeGenerator {
     };
     const CacheKey key = compiler_->key_of(Pipeline::kFunctions, content_of(request));
     if (options_.list_functions == Listing::kNone) {
-      if (auto cached = compiler_->load_cached(key, calls)) {
+      if (auto cached = compiler_->load_cached(key, calls, track_)) {
         return std::unique_ptr<CompiledFunctions>(std::make_unique<LoadedFunctions>(std::move(cached->code)));
       }
     }
@@ -145,6 +147,7 @@ class HostGenerator final : public CodeGenerator {
   }
 
   Result<LoadedCode> compile(CompileRequest request, Listing listing) {
+    request.track = track_;
     request.list_ir = listing == Listing::kLlvm;
     request.list_assembly = listing == Listing::kAssembly;
     DHPVM_ASSIGN(Compiled compiled, compiler_->compile(std::move(request)));
@@ -162,6 +165,7 @@ class HostGenerator final : public CodeGenerator {
 
   const std::unique_ptr<HostCompiler> compiler_;
   const GeneratorOptions options_;
+  const std::uint32_t track_;  // of the tracer
   mutable std::mutex mutex_;
   std::vector<std::uint64_t> times_;  // of all compilations
 };

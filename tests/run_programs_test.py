@@ -107,8 +107,7 @@ class RunnerTest(unittest.TestCase):
 
     def test_executors_are_compared_with_the_same_expectations(self):
         every = [executor.name for executor in run_programs.EXECUTORS]
-        summary = f"{len(every)} passed, 0 failed, 0 skipped"
-        self.assertIn(summary, self.assert_passes("//! out 1\n// expect: 1\n", *every))
+        self.assertIn(f"{len(every)} passed, 0 failed, 0 skipped", self.assert_passes("//! out 1\n// expect: 1\n", *every))
         self.assert_fails("//! out 1\n//! stress-out bad\n// expect: 1\n", "on gc-stress", "+bad", executors=("gc-stress",))
         self.assert_fails("//! lose-line-in-text\n// expect: line\n", "-line", executors=("roundtrip",))
 

@@ -70,6 +70,8 @@ constexpr Option kOptions[] = {
 
     {"Watching", "--stats", 0, Value::kOptional, "json",
      "afterwards, print counters of the run to standard error"},
+    {"Watching", "--explain-offload", 0, Value::kNone, "",
+     "afterwards, print how each parallel loop was run, and why"},
     {"Watching", "--trace", 0, Value::kRequired, "FILE",
      "write a timeline for ui.perfetto.dev or chrome://tracing"},
 
@@ -239,6 +241,7 @@ Result<int> run(const Arguments& arguments, const Request& request) {
     std::fputs(statistics_table(isolate.statistics()).c_str(), stderr);
   if (request.stats == Request::Stats::kJson)
     std::fputs(statistics_json(isolate.statistics()).c_str(), stderr);
+  if (arguments.has("--explain-offload")) std::fputs(isolate.explain_loops().c_str(), stderr);
   if (trace != nullptr) {
     Status written = engine.write_trace(*trace);
     if (!written.ok() && outcome.ok()) return std::move(written).error();

@@ -76,6 +76,11 @@ Result<codegen::CodeGenerator*> CompileService::generator() {
   return generator_.get();
 }
 
+std::optional<Error> CompileService::failure() {
+  const std::lock_guard lock(library_mutex_);
+  return failure_;
+}
+
 codegen::GeneratorStats CompileService::stats() {
   const std::lock_guard lock(library_mutex_);
   return generator_ == nullptr ? codegen::GeneratorStats{} : generator_->stats();

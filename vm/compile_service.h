@@ -27,6 +27,8 @@ class CompileService {
   // Loads the library, once. kUnsupported when this installation has none, with what to do.
   Result<codegen::CodeGenerator*> generator();
 
+  // Why the library could not be loaded, if somebody has tried.
+  std::optional<Error> failure();
   // All zero before the library is loaded.
   codegen::GeneratorStats stats();
 

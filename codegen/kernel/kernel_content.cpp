@@ -109,9 +109,12 @@ std::string kernel_content(const KernelRequest& request) {
       pc = i.next();
     }
   }
-  for (const CodePosition& position : request.proven) {
-    writer.number(position.function);
-    writer.number(position.pc);
+  for (const CallPath& path : request.proven) {
+    writer.number(path.size());
+    for (const CodePosition& position : path) {
+      writer.number(position.function);
+      writer.number(position.pc);
+    }
   }
   return writer.take();
 }

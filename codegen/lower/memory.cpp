@@ -220,7 +220,9 @@ bool Lowering::lower_local(const Instruction& i) {
   const std::uint32_t number = is_load ? i.b : i.a;
   const std::string_view kind = kind_of(i);
   Value* const index = get_i64(is_load ? i.c : i.b);
-  guard(b_.CreateICmpULT(index, constant(source_.locals[number].count)), i, TrapKind::kLocalIndex);
+  if (!is_proven(i)) {
+    guard(b_.CreateICmpULT(index, constant(source_.locals[number].count)), i, TrapKind::kLocalIndex);
+  }
   Value* const address = b_.CreateInBoundsGEP(b_.getIntNTy(bits_of(kind)), locals_[number], index);
   // Nobody else can see this memory: no alias classes needed.
   const Access access = {Access::kElement, 1000 + number};

@@ -144,17 +144,23 @@ void Lineariser::enter(const Level& level, unsigned node) {
   if (dominator != kNoNode && state(level, dominator).mask == at.mask) {
     at.occupied |= state(level, dominator).occupied;
   }
-  if (at.occupied) {
+  if (at.occupied && at.shortcut == nullptr) {
     at.thinned = false;
     return;
   }
-  if (!alone && !wants_guard(level, node)) return;
+  if (!alone && at.shortcut == nullptr && !wants_guard(level, node)) return;
   // With nothing pending, no lane is left in the loop; otherwise what is pending comes next. Nothing pending
   // outside of a loop cannot be: lanes leave a function by its one return.
-  llvm::BasicBlock* body = llvm::BasicBlock::Create(result_.getContext(), at.entry->getName(), &result_);
-  llvm::BasicBlock* around = alone ? states_[&level].exit : connect(level, node, {}).value();
-  builder_.CreateCondBr(widener_.any(at.mask), body, around);
+  llvm::BasicBlock* body = at.shortcut;
+  if (body == nullptr) body = llvm::BasicBlock::Create(result_.getContext(), at.entry->getName(), &result_);
+  if (at.occupied) {
+    builder_.CreateBr(body);
+  } else {
+    llvm::BasicBlock* around = alone ? states_[&level].exit : connect(level, node, {}).value();
+    builder_.CreateCondBr(widener_.any(at.mask), body, around);
+  }
   builder_.SetInsertPoint(body);
+  if (at.shortcut != nullptr) at.mask = find_mask(level, node);
   at.occupied = true;
   if (alone) at.thinned = false;
 }
@@ -166,9 +172,10 @@ llvm::Value* Lineariser::find_mask(const Level& level, unsigned node) {
   } else if (!needs_mask_variable(level, node)) {
     const unsigned dominator = level.nodes[node].dominator;
     const bool together = divergence_.apart(level, node) == divergence_.apart(level, dominator);
-    return together ? state(level, dominator).mask : at.edge_mask;
+    if (together) return state(level, dominator).mask;
+    if (at.edge_variable == nullptr) return at.edge_mask;
   }
-  llvm::AllocaInst* variable = mask_variable(level, node);
+  llvm::AllocaInst* variable = at.edge_variable != nullptr ? at.edge_variable : mask_variable(level, node);
   return builder_.CreateLoad(variable->getAllocatedType(), variable, "mask");
 }
 
@@ -192,28 +199,13 @@ bool Lineariser::wants_guard(const Level& level, unsigned node) const {
   for (const llvm::Instruction& instruction : *first.block) {
     if (needs_lanes(instruction, divergence_)) return true;
   }
-  if (is_rare(first.block)) return true;
+  if (only_returns(first.block)) return true;
   unsigned cost = 0;
   for (unsigned at = node; at < level.nodes.size() && level.dominates(node, at); ++at) {
     if (level.nodes[at].inner != nullptr) return true;
     for (const llvm::Instruction& instruction : *level.nodes[at].block)
       cost += cost_of(instruction, divergence_);
     if (cost >= kCostOfGuard) return true;
-  }
-  return false;
-}
-
-// Whether the block only leads to the return: that is how traps look, and what ends early for few lanes.
-bool Lineariser::is_rare(const llvm::BasicBlock* block) const {
-  for (unsigned steps = 0; steps < 4; ++steps) {
-    if (block->sizeWithoutDebug() > 4) return false;
-    for (const llvm::Instruction& instruction : *block) {
-      if (instruction.mayReadOrWriteMemory()) return false;
-    }
-    const llvm::BasicBlock* next = block->getUniqueSuccessor();
-    if (next == nullptr) return false;
-    if (llvm::isa<llvm::ReturnInst>(next->getTerminator())) return true;
-    block = next;
   }
   return false;
 }

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Emits the vector function: blocks in the order of their level, each under the mask of the lanes that run it.
+// Emits the vector function: blocks in the order of their level, each under the mask of the lanes that run
+// it.
 //
-// A branch on which the lanes agree stays a branch. Where they may not, the nearer successor comes next and the
-// other one is pending: it runs, under its own mask, before anything that follows it in the order. A loop
+// A branch on which the lanes agree stays a branch. Where they may not, the nearer successor comes next and
+// the other one is pending: it runs, under its own mask, before anything that follows it in the order. A loop
 // that lanes leave at different times goes on until none is active; the lanes that have left wait.
 //
-// What a phi chooses between is kept in a variable that the edges write, blended by mask where lanes come from
-// different edges; the same holds for masks that several edges make. The variables become SSA values at the
-// end.
+// What a phi chooses between is kept in a variable that the edges write, blended by mask where lanes come
+// from different edges; the same holds for masks that several edges make. The variables become SSA values at
+// the end.
 #pragma once
 
 #include <vector>
@@ -30,7 +31,11 @@ class Lineariser {
     bool thinned = false;   // lanes may have left the loop while others were pending, and perhaps all of them
     bool occupied = false;  // at least one lane is active whenever it runs
     llvm::Value* mask = nullptr;
-    llvm::Value* edge_mask = nullptr;  // of a node whose one predecessor splits
+    // Of a node whose one predecessor splits; as a variable where control comes from there in two ways.
+    llvm::Value* edge_mask = nullptr;
+    llvm::AllocaInst* edge_variable = nullptr;
+    // Where control arrives when it is known that lanes are active; null when there is no such way.
+    llvm::BasicBlock* shortcut = nullptr;
     llvm::AllocaInst* mask_variable = nullptr;
   };
   struct LevelState {
@@ -46,19 +51,21 @@ class Lineariser {
   void enter(const Level& level, unsigned node);
   llvm::Value* find_mask(const Level& level, unsigned node);
   bool wants_guard(const Level& level, unsigned node) const;
-  bool is_rare(const llvm::BasicBlock* block) const;
   void reset_variables(const Level& level, unsigned node);
   void read_phis(const Level& level, unsigned node);
 
   Status emit_terminator(const Level& level, unsigned node);
   Status uniform_branch(const Level& level, unsigned node, llvm::BranchInst& branch);
   Status split(const Level& level, unsigned node, llvm::BranchInst& branch);
+  Status split_rarely(const Level& level, unsigned node, llvm::BranchInst& branch, unsigned rare_side);
+  llvm::Value* none_take(const Level& level, unsigned node, llvm::BranchInst& branch, unsigned side);
   Status split_exit(const Level& level, unsigned node, llvm::BranchInst& branch, unsigned exit_side);
   Result<llvm::BasicBlock*> connect(const Level& level, unsigned node, llvm::ArrayRef<unsigned> targets,
                                     bool thins = false);
   Result<llvm::BasicBlock*> leave(const Level& level, unsigned node, llvm::BasicBlock* from,
                                   llvm::BasicBlock* to);
   void write_edge(const llvm::BasicBlock* from, const llvm::BasicBlock* to);
+  bool writes_exit(const llvm::BasicBlock* to) const;
   void write_exit(const llvm::BasicBlock* from, const llvm::BasicBlock* to, llvm::Value* mask);
   Status emit_return(const Level& level, unsigned node, llvm::ReturnInst& instruction);
 

@@ -82,6 +82,12 @@ Status Lineariser::split(const Level& level, unsigned node, llvm::BranchInst& br
                                regions_.node_within(level, branch.getSuccessor(1))};
   if (targets[0] == kNoNode) return split_exit(level, node, branch, 0);
   if (targets[1] == kNoNode) return split_exit(level, node, branch, 1);
+  for (unsigned side = 0; side < 2; ++side) {
+    // What is rare comes first in the order, unless it reaches as much as the rest.
+    if (only_returns(branch.getSuccessor(side)) && targets[side] < targets[1 - side]) {
+      return split_rarely(level, node, branch, side);
+    }
+  }
   llvm::Value* mask = state(level, node).mask;
   llvm::Value* condition = values_.vector(branch.getCondition());
   for (unsigned side = 0; side < 2; ++side) {
@@ -92,35 +98,73 @@ Status Lineariser::split(const Level& level, unsigned node, llvm::BranchInst& br
   return {};
 }
 
-// Some lanes leave the loop, the others stay.
+// i1: true only if no active lane takes the branch to `side`.
+llvm::Value* Lineariser::none_take(const Level& level, unsigned node, llvm::BranchInst& branch,
+                                   unsigned side) {
+  const llvm::Value* condition = branch.getCondition();
+  // Only with a lane that asks: what is uniform may have no value otherwise.
+  llvm::Value* agree = state(level, node).occupied ? widener_.all_lanes_are(condition, side != 0) : nullptr;
+  if (agree != nullptr) return agree;
+  llvm::Value* taking = widener_.narrow(state(level, node).mask, values_.vector(condition), side == 0);
+  return builder_.CreateNot(widener_.any(taking));
+}
+
+// A split of which one side is taken by few lanes or none: where there are none, the other side goes on with
+// the mask as it is, and at once. Its mask is a variable, because the lanes that are left after a rare case
+// are others.
+Status Lineariser::split_rarely(const Level& level, unsigned node, llvm::BranchInst& branch,
+                                unsigned rare_side) {
+  const unsigned rare = regions_.node_within(level, branch.getSuccessor(rare_side));
+  const unsigned common = regions_.node_within(level, branch.getSuccessor(1 - rare_side));
+  llvm::Value* mask = state(level, node).mask;
+  NodeState& next = state(level, common);
+  next.edge_variable = new_variable(mask->getType(), "mask");
+  next.shortcut = llvm::BasicBlock::Create(result_.getContext(), next.entry->getName(), &result_);
+  builder_.CreateStore(mask, next.edge_variable);
+  llvm::BasicBlock* some = llvm::BasicBlock::Create(result_.getContext(), "rare", &result_);
+  builder_.CreateCondBr(none_take(level, node, branch, rare_side), next.shortcut, some);
+  builder_.SetInsertPoint(some);
+  llvm::Value* condition = values_.vector(branch.getCondition());
+  state(level, rare).edge_mask = widener_.narrow(mask, condition, rare_side == 0);
+  builder_.CreateStore(widener_.narrow(mask, condition, rare_side != 0), next.edge_variable);
+  DHPVM_ASSIGN(llvm::BasicBlock * to, connect(level, node, {rare, common}));
+  builder_.CreateBr(to);
+  return {};
+}
+
+// Some lanes leave the loop, the others stay. Each lane leaves once, but the loop may go on for long: what
+// has to be written down for those that leave stands aside.
 Status Lineariser::split_exit(const Level& level, unsigned node, llvm::BranchInst& branch,
                               unsigned exit_side) {
   llvm::BasicBlock* outside = branch.getSuccessor(exit_side);
   const unsigned inside = regions_.node_within(level, branch.getSuccessor(1 - exit_side));
-  NodeState& at = state(level, node);
-  llvm::Value* condition = values_.vector(branch.getCondition());
-  llvm::Value* leaving = widener_.narrow(at.mask, condition, exit_side == 0);
-  llvm::Value* staying = widener_.narrow(at.mask, condition, exit_side != 0);
-  state(level, inside).edge_mask = staying;
-  const bool alone = at.pending.none();
+  llvm::Value* mask = state(level, node).mask;
+  NodeState& next = state(level, inside);
+  const bool alone = state(level, node).pending.none();
   // Where lanes are pending, whether any is left shows when they have caught up.
-  DHPVM_ASSIGN(llvm::BasicBlock * next, connect(level, node, {inside}, /*thins=*/!alone));
-  if (is_rare(outside)) {
+  DHPVM_ASSIGN(llvm::BasicBlock * to, connect(level, node, {inside}, /*thins=*/!alone));
+  if (writes_exit(outside) || only_returns(outside)) {
+    next.edge_variable = new_variable(mask->getType(), "mask");
+    builder_.CreateStore(mask, next.edge_variable);
     llvm::BasicBlock* edge = llvm::BasicBlock::Create(result_.getContext(), "leave", &result_);
-    builder_.CreateCondBr(widener_.any(leaving), edge, next);
+    builder_.CreateCondBr(none_take(level, node, branch, exit_side), to, edge);
     builder_.SetInsertPoint(edge);
   }
-  write_exit(branch.getParent(), outside, leaving);
+  llvm::Value* condition = values_.vector(branch.getCondition());
+  llvm::Value* staying = widener_.narrow(mask, condition, exit_side != 0);
+  next.edge_mask = staying;
+  if (next.edge_variable != nullptr) builder_.CreateStore(staying, next.edge_variable);
+  write_exit(branch.getParent(), outside, widener_.narrow(mask, condition, exit_side == 0));
   if (alone) {
-    builder_.CreateCondBr(widener_.any(staying), next, states_[&level].exit);
+    builder_.CreateCondBr(widener_.any(staying), to, states_[&level].exit);
   } else {
-    builder_.CreateBr(next);
+    builder_.CreateBr(to);
   }
   return {};
 }
 
-// Where control goes from `node` when its lanes go to `targets`: to the first in the order of these and of what
-// is pending; the others are pending there. With none at all, every lane has left the loop. `thins` when
+// Where control goes from `node` when its lanes go to `targets`: to the first in the order of these and of
+// what is pending; the others are pending there. With none at all, every lane has left the loop. `thins` when
 // lanes have left it here.
 Result<llvm::BasicBlock*> Lineariser::connect(const Level& level, unsigned node,
                                               llvm::ArrayRef<unsigned> targets, bool thins) {
@@ -165,6 +209,12 @@ void Lineariser::write_edge(const llvm::BasicBlock* from, const llvm::BasicBlock
     if (blends) value = widener_.blend(mask, value, builder_.CreateLoad(value->getType(), variable(phi)));
     builder_.CreateStore(value, variable(phi));
   }
+}
+
+// Whether anything has to be written down when lanes leave loops for `to`.
+bool Lineariser::writes_exit(const llvm::BasicBlock* to) const {
+  if (needs_mask_variable(regions_.level_of(to), regions_.node_of(to))) return true;
+  return llvm::any_of(to->phis(), [this](const llvm::PHINode& phi) { return needs_variable(phi); });
 }
 
 // The lanes of `mask` leave loops for `to` and wait there for the others: what they take with them is written

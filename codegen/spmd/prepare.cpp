@@ -25,8 +25,8 @@
 namespace dhpvm::codegen::spmd {
 namespace {
 
-// The value that `block` returns, element by element: the elements of a structure get phis of their own, so that
-// those on which the lanes agree stay scalars.
+// The value that `block` returns, element by element: the elements of a structure get phis of their own, so
+// that those on which the lanes agree stay scalars.
 llvm::Value* merge_values(llvm::ArrayRef<llvm::ReturnInst*> returns, llvm::IRBuilder<>& builder,
                           llvm::Type* type) {
   auto* structure = llvm::dyn_cast<llvm::StructType>(type);

@@ -3,6 +3,7 @@
 
 #include <llvm/IR/CFG.h>
 #include <llvm/IR/Function.h>
+#include <llvm/IR/Instructions.h>
 
 #include <algorithm>
 #include <functional>
@@ -10,14 +11,28 @@
 namespace dhpvm::codegen::spmd {
 namespace {
 
-// The nodes from the first one, reverse post order.
+// The nodes from the first one, reverse post order. Of two ways, the one that reaches less comes first: few
+// lanes wait for it, and it waits for nothing; the other way round, a trap would be pending until the return.
 std::vector<unsigned> topological(const std::vector<Node>& nodes) {
+  const auto count = static_cast<unsigned>(nodes.size());
   std::vector<unsigned> order;
-  llvm::BitVector seen(static_cast<unsigned>(nodes.size()));
+  std::vector<llvm::BitVector> reach(count);
+  const std::function<void(unsigned)> reach_from = [&](unsigned node) {
+    reach[node].resize(count);
+    reach[node].set(node);
+    for (const unsigned next : nodes[node].successors) {
+      if (reach[next].empty()) reach_from(next);
+      reach[node] |= reach[next];
+    }
+  };
+  reach_from(0);
+  llvm::BitVector seen(count);
   const std::function<void(unsigned)> visit = [&](unsigned node) {
     seen.set(node);
-    for (const unsigned next : nodes[node].successors) {
-      if (!seen.test(next)) visit(next);
+    llvm::SmallVector<unsigned, 2> next(nodes[node].successors);
+    llvm::stable_sort(next, [&](unsigned a, unsigned b) { return reach[a].count() > reach[b].count(); });
+    for (const unsigned to : next) {
+      if (!seen.test(to)) visit(to);
     }
     order.push_back(node);
   };
@@ -159,6 +174,21 @@ Level* Regions::build(llvm::Function& function, const llvm::LoopInfo& loops, llv
   }
   levels_.push_back(std::move(level));
   return levels_.back().get();
+}
+
+bool only_returns(const llvm::BasicBlock* block) {
+  for (unsigned steps = 0; steps < 4; ++steps) {
+    unsigned operations = 0;
+    for (const llvm::Instruction& instruction : block->instructionsWithoutDebug()) {
+      if (instruction.mayReadOrWriteMemory()) return false;
+      operations += llvm::isa<llvm::PHINode, llvm::InsertValueInst>(instruction) ? 0 : 1;
+    }
+    if (llvm::isa<llvm::ReturnInst>(block->getTerminator())) return true;
+    if (operations > 4) return false;
+    block = block->getUniqueSuccessor();
+    if (block == nullptr) return false;
+  }
+  return false;
 }
 
 unsigned Regions::node_within(const Level& level, const llvm::BasicBlock* block) const {

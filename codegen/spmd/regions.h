@@ -2,8 +2,8 @@
 // The control flow of a function as a tree of levels: one for the function and one for each loop.
 //
 // A level is an acyclic graph. Its nodes are the blocks that belong to its loop and to no inner one, and the
-// inner loops, one node each; a back edge and an edge out of the loop lead nowhere within the level. Nodes are
-// in an order that is topological and in which everything that a node dominates follows it without a gap.
+// inner loops, one node each; a back edge and an edge out of the loop lead nowhere within the level. Nodes
+// are in an order that is topological and in which everything that a node dominates follows it without a gap.
 // Blocks that run one after the other in this order, under masks, keep every definition before its uses (Moll
 // and Hack, Partial control-flow linearization, PLDI 2018).
 #pragma once
@@ -47,6 +47,10 @@ struct Level {
 
   bool dominates(unsigned above, unsigned below) const;
 };
+
+// Whether from `block` on there is nothing but a return, with values that are there already: that is how
+// traps leave, which happens to few lanes or none.
+bool only_returns(const llvm::BasicBlock* block);
 
 class Regions {
  public:

@@ -25,12 +25,12 @@ struct TestData {
 
 class TestKernel {
  public:
-  // `text` defines @body(i64 %i, ptr %a, ptr %b, ptr %c, i64 %n, varying arguments...) with any result. On failure,
-  // what went wrong.
+  // `text` defines @body(i64 %i, ptr %a, ptr %b, ptr %c, i64 %n, varying arguments...) with any result. On
+  // failure, what went wrong.
   static Result<TestKernel> create(const std::string& text, unsigned width, unsigned vector_bits = 512);
 
-  // Iterations `begin` to `begin + count`, one after the other. Varying argument k of lane l is the low bits of
-  // word k * width + l of array c.
+  // Iterations `begin` to `begin + count`, one after the other. Varying argument k of lane l is the low bits
+  // of word k * width + l of array c.
   void run_scalar(TestData& data, std::int64_t begin, std::int64_t n, unsigned count) const;
   // All lanes at once.
   void run_full(TestData& data, std::int64_t begin, std::int64_t n) const;

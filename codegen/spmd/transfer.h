@@ -13,12 +13,14 @@ using ShapeLookup = llvm::function_ref<Shape(const llvm::Value*)>;
 
 // For all instructions but phis, whose shape depends on control flow. Unknown while an operand is.
 //
-// The result of pointer arithmetic on an alloca has the shape of its offset: every lane has an alloca of its own.
+// The result of pointer arithmetic on an alloca has the shape of its offset: every lane has an alloca of its
+// own.
 Shape transfer(const llvm::Instruction& instruction, ShapeLookup shape_of);
 
 // The one alloca that `pointer` is derived from, by pointer arithmetic, phis and selects, or null.
 const llvm::AllocaInst* private_base(const llvm::Value* pointer);
-// Whether `pointer`, which has a private_base, lies a multiple of `bytes` behind its beginning, as far as types say.
+// Whether `pointer`, which has a private_base, lies a multiple of `bytes` behind its beginning, as far as
+// types say.
 bool is_private_multiple(const llvm::Value* pointer, unsigned bytes, const llvm::DataLayout& layout);
 
 }  // namespace dhpvm::codegen::spmd

@@ -9,7 +9,8 @@
 
 namespace dhpvm::codegen::spmd {
 
-// The vector form of `type`: <width x type>, or for a structure that of its elements; null where LLVM has none.
+// The vector form of `type`: <width x type>, or for a structure that of its elements; null where LLVM has
+// none.
 llvm::Type* widen(llvm::Type* type, unsigned width);
 
 // `mask` is true for all lanes, whatever happens.

@@ -34,13 +34,13 @@ struct SpmdOptions {
   // leading lanes are; what is returned for the others is unspecified.
   bool tail = false;
   unsigned vector_bits = 128;  // of the target's vectors: 128, 256 (AVX2) or 512 (AVX-512)
-  // Whether generated code may call a symbol, asked for names of glibc's libmvec such as _ZGVdN4v_sin. Without
-  // it, mathematical functions are called lane by lane.
+  // Whether generated code may call a symbol, asked for names of glibc's libmvec such as _ZGVdN4v_sin.
+  // Without it, mathematical functions are called lane by lane.
   std::function<bool(std::string_view)> has_symbol;
 };
 
-// Adds to the module of `scalar`, which must have been through prepare, its vector form: the same arguments by
-// their shapes, and the result element by element as <width x T>. kUnsupported when something in the
+// Adds to the module of `scalar`, which must have been through prepare, its vector form: the same arguments
+// by their shapes, and the result element by element as <width x T>. kUnsupported when something in the
 // function cannot be vectorised, with what it is; nothing is added then.
 //
 // Iterations must not depend on each other, as those of a parallel loop do not: of two lanes that access the
@@ -48,9 +48,10 @@ struct SpmdOptions {
 // order of the lanes and that of several stores to one address by one instruction the last lane's stays.
 Result<llvm::Function*> vectorize(llvm::Function& scalar, const SpmdOptions& options);
 
-// The number of lanes that suits the prepared function `scalar` on vectors of `vector_bits`: several vectors
-// of its main element type for light bodies, so that there is independent work while one waits, one for bodies
-// with many live values or with loops that the lanes leave at different times.
+// The number of lanes that suits the prepared function `scalar` on vectors of `vector_bits`: as many vectors
+// of its main element type as fit into registers, up to four, so that there is independent work while one
+// waits; up to two for bodies with mathematical functions or with loops that the lanes leave at different
+// times.
 unsigned choose_width(const llvm::Function& scalar, const std::vector<ArgShape>& args, unsigned vector_bits);
 
 // Brings a function that does one iteration into the form that vectorize wants: memory in registers, few

@@ -113,6 +113,72 @@ TEST(Vectorize, ReversedStridedAndIndirectAccess) {
     })");
 }
 
+TEST(Vectorize, StepsOfSeveralElements) {
+  const std::string text = R"(
+    define i32 @body(i64 %i, ptr %a, ptr %b, ptr %c, i64 %n) {
+      %i2 = shl i64 %i, 1
+      %p2 = getelementptr i32, ptr %b, i64 %i2
+      %x = load i32, ptr %p2
+      %i3 = mul i64 %i, 3
+      %i31 = add i64 %i3, 1
+      %p3 = getelementptr i32, ptr %b, i64 %i31
+      %y = load i32, ptr %p3
+      %p4 = getelementptr [4 x i16], ptr %c, i64 %i, i64 2
+      %z16 = load i16, ptr %p4
+      %z = zext i16 %z16 to i32
+      %p8 = getelementptr i8, ptr %c, i64 %i
+      %w8 = load i8, ptr %p8
+      %w = sext i8 %w8 to i32
+      %s1 = add i32 %x, %y
+      %s2 = mul i32 %z, 3
+      %s3 = add i32 %s1, %s2
+      %s = sub i32 %s3, %w
+      ret i32 %s
+    })";
+  expect_same(text);
+  auto kernel = TestKernel::create(text, 8);
+  ASSERT_TRUE(kernel.ok());
+  EXPECT_EQ(kernel->vector_text().find("gather"), std::string::npos) << kernel->vector_text();
+}
+
+// The index is out of range in the first lane, and below zero: an unsigned comparison that wraps between
+// lanes.
+TEST(Vectorize, ChecksThatWrapBetweenTheLanes) {
+  expect_same(R"(
+    define {i32, i32} @body(i64 %i, ptr %a, ptr %b, ptr %c, i64 %n) {
+    entry:
+      br label %loop
+    loop:
+      %k = phi i64 [ 0, %entry ], [ %k1, %body ]
+      %s = phi i32 [ 0, %entry ], [ %s1, %body ]
+      %at = sub i64 %i, %k
+      %in = icmp ult i64 %at, 60
+      br i1 %in, label %body, label %trap
+    body:
+      %pb = getelementptr i32, ptr %b, i64 %at
+      %x = load i32, ptr %pb
+      %s1 = add i32 %s, %x
+      %k1 = add i64 %k, 1
+      %more = icmp ne i64 %k1, 5
+      br i1 %more, label %loop, label %check
+    check:
+      %below = icmp slt i64 %i, 40
+      %not7 = icmp ne i64 %i, 7
+      %fine = and i1 %below, %not7
+      br i1 %fine, label %done, label %trap2
+    trap:
+      %r0 = insertvalue {i32, i32} {i32 1, i32 poison}, i32 %s, 1
+      ret {i32, i32} %r0
+    trap2:
+      ret {i32, i32} {i32 2, i32 0}
+    done:
+      %pa = getelementptr i32, ptr %a, i64 %i
+      store i32 %s1, ptr %pa
+      %r1 = insertvalue {i32, i32} {i32 0, i32 poison}, i32 %s1, 1
+      ret {i32, i32} %r1
+    })");
+}
+
 TEST(Vectorize, DivergentIfElse) {
   expect_same(R"(
     define i32 @body(i64 %i, ptr %a, ptr %b, ptr %c, i64 %n) {
@@ -491,8 +557,10 @@ TEST(Vectorize, MathematicalFunctions) {
                                " @body(i64 %i, ptr %a, ptr %b, ptr %c, i64 %n) {\n" + "%p = getelementptr " +
                                type + ", ptr %b, i64 %i\n %x = load " + type + ", ptr %p\n" + "%y = call " +
                                type + " @" + function + "(" + type + " %x)\n ret " + type + " %y }";
-      for (const unsigned width : {4U, 16U, 32U}) {
-        auto kernel = TestKernel::create(text, width);
+      // Pieces of each width that the library has, and one that is only half filled.
+      for (const auto& [width, vector_bits] :
+           {std::pair(4U, 128U), std::pair(2U, 512U), std::pair(16U, 256U), std::pair(32U, 512U)}) {
+        auto kernel = TestKernel::create(text, width, vector_bits);
         ASSERT_TRUE(kernel.ok()) << kernel.error().to_string();
         TestData expected = new_data(is_float ? Fill::kFloats : Fill::kDoubles, 1);
         TestData full = expected;

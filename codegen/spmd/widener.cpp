@@ -3,6 +3,7 @@
 
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/Operator.h>
+#include <llvm/IR/PatternMatch.h>
 #include <llvm/Support/raw_ostream.h>
 
 #include "base/error.h"
@@ -96,6 +97,61 @@ llvm::Value* Widener::any(llvm::Value* mask) {
   return builder_.CreateIsNotNull(bits);
 }
 
+llvm::Value* Widener::all_lanes_are(const llvm::Value* condition, bool expected) {
+  if (values_.shape(condition).is_uniform()) {
+    llvm::Value* scalar = values_.scalar(condition);
+    return expected ? scalar : builder_.CreateNot(scalar);
+  }
+  if (const auto* compare = llvm::dyn_cast<llvm::ICmpInst>(condition))
+    return all_lanes_compare(*compare, expected);
+  using llvm::PatternMatch::m_LogicalAnd;
+  using llvm::PatternMatch::m_LogicalOr;
+  using llvm::PatternMatch::m_Value;
+  llvm::Value* left = nullptr;
+  llvm::Value* right = nullptr;
+  const bool both = expected ? llvm::PatternMatch::match(const_cast<llvm::Value*>(condition),
+                                                         m_LogicalAnd(m_Value(left), m_Value(right)))
+                             : llvm::PatternMatch::match(const_cast<llvm::Value*>(condition),
+                                                         m_LogicalOr(m_Value(left), m_Value(right)));
+  if (!both) return nullptr;
+  llvm::Value* first = all_lanes_are(left, expected);
+  llvm::Value* second = first == nullptr ? nullptr : all_lanes_are(right, expected);
+  return second == nullptr ? nullptr : builder_.CreateLogicalAnd(first, second);
+}
+
+// Of an affine value and a uniform one. As long as the affine one does not wrap between the first and the
+// last lane, it lies between those two.
+llvm::Value* Widener::all_lanes_compare(const llvm::ICmpInst& compare, bool expected) {
+  llvm::CmpInst::Predicate predicate = expected ? compare.getPredicate() : compare.getInversePredicate();
+  const llvm::Value* affine = compare.getOperand(0);
+  const llvm::Value* uniform = compare.getOperand(1);
+  if (values_.shape(affine).is_uniform()) {
+    std::swap(affine, uniform);
+    predicate = llvm::CmpInst::getSwappedPredicate(predicate);
+  }
+  const Shape shape = values_.shape(affine);
+  if (!shape.is_affine() || !values_.shape(uniform).is_uniform() || !affine->getType()->isIntegerTy())
+    return nullptr;
+  llvm::Value* first = values_.scalar(affine);
+  llvm::Value* other = values_.scalar(uniform);
+  const auto number = [&](std::uint64_t value) { return llvm::ConstantInt::get(first->getType(), value); };
+  if (compare.isEquality()) {
+    // Equal in no lane: as far from the first as no lane is. With a step of one only.
+    if (predicate != llvm::CmpInst::ICMP_NE || shape != Shape::affine(1)) return nullptr;
+    return builder_.CreateICmpUGE(builder_.CreateSub(other, first), number(width_));
+  }
+  const std::uint64_t span = static_cast<std::uint64_t>(shape.stride()) * (width_ - 1);
+  llvm::Value* last = builder_.CreateAdd(first, number(span));
+  const bool rises = shape.stride() > 0;
+  const bool is_signed = llvm::CmpInst::isSigned(predicate);
+  llvm::Value* low = rises ? first : last;
+  llvm::Value* high = rises ? last : first;
+  llvm::Value* in_order = is_signed ? builder_.CreateICmpSLE(low, high) : builder_.CreateICmpULE(low, high);
+  const bool is_less = llvm::CmpInst::getNonStrictPredicate(predicate) ==
+                       (is_signed ? llvm::CmpInst::ICMP_SLE : llvm::CmpInst::ICMP_ULE);
+  return builder_.CreateAnd(in_order, builder_.CreateICmp(predicate, is_less ? high : low, other));
+}
+
 llvm::Value* Widener::narrow(llvm::Value* mask, llvm::Value* condition, bool expected) {
   if (!expected) condition = builder_.CreateNot(condition);
   if (is_full(mask)) return condition;
@@ -140,8 +196,14 @@ Status Widener::emit(llvm::Instruction& instruction) {
   return emit_vector(instruction);
 }
 
-Status Widener::emit_scalar(llvm::Instruction& instruction) {
+llvm::Instruction* Widener::copy_of(const llvm::Instruction& instruction) {
   llvm::Instruction* copy = instruction.clone();
+  copy->setDebugLoc(llvm::DebugLoc());  // it names the scalar function
+  return copy;
+}
+
+Status Widener::emit_scalar(llvm::Instruction& instruction) {
+  llvm::Instruction* copy = copy_of(instruction);
   bool lane_0_may_be_off = false;
   for (llvm::Use& operand : copy->operands()) {
     if (!llvm::isa<llvm::Constant, llvm::Argument, llvm::Instruction>(operand)) continue;

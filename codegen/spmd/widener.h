@@ -35,6 +35,9 @@ class Widener {
 
   // i1: whether any lane of `mask` is on.
   llvm::Value* any(llvm::Value* mask);
+  // i1: true only if the scalar function's `condition` is `expected` in every lane, active or not; null where
+  // this cannot be found out by looking at the first and the last lane.
+  llvm::Value* all_lanes_are(const llvm::Value* condition, bool expected);
   // Lanes of `mask` where `condition` is `expected`. A condition that is poison in a lane outside of `mask`
   // leaves that lane off.
   llvm::Value* narrow(llvm::Value* mask, llvm::Value* condition, bool expected);
@@ -43,6 +46,9 @@ class Widener {
 
  private:
   Status emit_scalar(llvm::Instruction& instruction);
+  // A copy that does not belong to the scalar function any more; its operands still do.
+  llvm::Instruction* copy_of(const llvm::Instruction& instruction);
+  llvm::Value* all_lanes_compare(const llvm::ICmpInst& compare, bool expected);
   Status emit_vector(llvm::Instruction& instruction);
   llvm::Value* binary(const llvm::BinaryOperator& instruction);
   llvm::Value* select(const llvm::SelectInst& instruction);
@@ -50,6 +56,7 @@ class Widener {
 
   // Memory (widener_memory.cpp).
   Status load(const llvm::LoadInst& load);
+  llvm::Value* load_steps(const llvm::LoadInst& load, llvm::Type* type, unsigned bytes, unsigned step);
   Status store(const llvm::StoreInst& store);
   Status store_to_one_place(const llvm::StoreInst& store);
   Status load_private(const llvm::LoadInst& load, const llvm::AllocaInst& alloca);

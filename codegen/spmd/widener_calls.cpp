@@ -91,8 +91,8 @@ Status Widener::mathematical(llvm::CallInst& call, const std::string& name) {
   return {};
 }
 
-// Cuts the arguments into vectors of `piece` lanes, calls `symbol` for each, and joins the results. Where there
-// are fewer lanes, a piece is filled up with their repetition.
+// Cuts the arguments into vectors of `piece` lanes, calls `symbol` for each, and joins the results. Where
+// there are fewer lanes, a piece is filled up with their repetition.
 llvm::Value* Widener::call_pieces(llvm::CallInst& call, const std::string& symbol, unsigned piece) {
   llvm::Type* type = llvm::FixedVectorType::get(call.getType(), piece);
   llvm::SmallVector<llvm::Value*, 2> arguments;
@@ -148,7 +148,7 @@ Status Widener::lane_by_lane(llvm::Instruction& instruction) {
   llvm::Value* lane = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, bits, builder_.getTrue());
   lane = builder_.CreateZExtOrTrunc(lane, builder_.getInt32Ty());
 
-  llvm::Instruction* copy = instruction.clone();
+  llvm::Instruction* copy = copy_of(instruction);
   for (llvm::Use& operand : copy->operands()) {
     if (!llvm::isa<llvm::Argument, llvm::Instruction>(operand)) continue;
     operand = values_.lane(operand, lane, builder_);

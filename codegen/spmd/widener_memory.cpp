@@ -2,6 +2,7 @@
 // Loads and stores: what is next to each other in memory moves as a vector, what is in one place once, the
 // rest lane by lane in hardware (gather and scatter). Local arrays are private to a lane; their elements lie
 // interleaved, so that one index for all lanes is a contiguous vector.
+#include <llvm/Analysis/VectorUtils.h>
 #include <llvm/IR/DataLayout.h>
 #include <llvm/IR/GetElementPtrTypeIterator.h>
 
@@ -10,6 +11,9 @@
 
 namespace dhpvm::codegen::spmd {
 namespace {
+
+// Up to this distance, in elements, a gather is done by loading everything.
+constexpr unsigned kLargestStep = 4;
 
 // What stays true of an access that stands for those of all lanes.
 void copy_metadata(llvm::Instruction& to, const llvm::Instruction& from) {
@@ -62,12 +66,41 @@ Status Widener::load(const llvm::LoadInst& load) {
                  ? static_cast<llvm::Instruction*>(builder_.CreateAlignedLoad(type, first, align))
                  : builder_.CreateMaskedLoad(type, first, align, mask, llvm::PoisonValue::get(type));
     result = backward ? reverse(access) : access;
+  } else if (const std::int64_t step = shape.stride() / bytes;
+             step >= 2 && step <= kLargestStep && shape.stride() % bytes == 0 && is_full(mask_)) {
+    result = load_steps(load, type, bytes, static_cast<unsigned>(step));
   } else {
     result = access = builder_.CreateMaskedGather(type, values_.vector(address), align, mask_);
   }
-  copy_metadata(*access, load);
+  if (access != nullptr) copy_metadata(*access, load);
   values_.set_vector(&load, result);
   return {};
+}
+
+// Each lane reads `step` elements behind the one before: all elements from the first lane's to the last
+// lane's are loaded, and the lanes pick theirs. A gather takes several times as long.
+llvm::Value* Widener::load_steps(const llvm::LoadInst& load, llvm::Type* type, unsigned bytes,
+                                 unsigned step) {
+  llvm::Value* first = values_.scalar(load.getPointerOperand());
+  const unsigned last = (width_ - 1) * step;
+  llvm::SmallVector<llvm::Value*, kLargestStep> parts;
+  unsigned begin = 0;
+  for (unsigned part = 0; part < step; ++part) {
+    // The last part ends with the last lane's element: what follows need not be memory.
+    begin = part + 1 < step ? part * width_ : last + 1 - width_;
+    llvm::Value* from = builder_.CreateGEP(builder_.getInt8Ty(), first, builder_.getInt64(begin * bytes));
+    llvm::LoadInst* made =
+        builder_.CreateAlignedLoad(type, from, llvm::Align(llvm::MinAlign(load.getAlign().value(), bytes)));
+    copy_metadata(*made, load);
+    parts.push_back(made);
+  }
+  llvm::SmallVector<int, 64> picks;
+  for (unsigned lane = 0; lane < width_; ++lane) {
+    const unsigned at = lane * step;
+    const bool in_last = at >= (step - 1) * width_;
+    picks.push_back(static_cast<int>(in_last ? (step - 1) * width_ + at - begin : at));
+  }
+  return builder_.CreateShuffleVector(llvm::concatenateVectors(builder_, parts), picks);
 }
 
 Status Widener::store(const llvm::StoreInst& store) {
@@ -112,7 +145,7 @@ Status Widener::store_to_one_place(const llvm::StoreInst& store) {
     last = builder_.CreateSub(last, builder_.CreateZExtOrTrunc(off, builder_.getInt32Ty()));
   }
   if (widen(value->getType(), width_) == nullptr) return unsupported(store, "a store of this type");
-  llvm::Instruction* copy = store.clone();
+  llvm::Instruction* copy = copy_of(store);
   copy->setOperand(0, values_.lane(value, last, builder_));
   copy->setOperand(1, values_.scalar(store.getPointerOperand()));
   builder_.Insert(copy);

@@ -103,9 +103,30 @@ unsigned pressure(const llvm::Function& scalar, const Divergence& divergence) {
   return most / 8;
 }
 
+// Whether a node sends lanes different ways for another reason than a trap.
+bool splits_often(const Level& level, unsigned node, const Divergence& divergence) {
+  if (!divergence.splits(level, node)) return false;
+  const llvm::BasicBlock* block = level.nodes[node].block;
+  return block == nullptr || llvm::none_of(llvm::successors(block), only_returns);
+}
+
+bool exits_often(const Level& level, const ExitEdge& exit, const Regions& regions,
+                 const Divergence& divergence) {
+  const unsigned node = regions.node_within(level, exit.from);
+  if (regions.node_of(exit.from) == node && splits_often(level, node, divergence)) return true;
+  const llvm::BitVector& apart = divergence.apart(level, node);
+  return llvm::any_of(apart.set_bits(),
+                      [&](unsigned other) { return splits_often(level, other, divergence); });
+}
+
 bool calls_or_diverges(const llvm::Function& scalar, const Divergence& divergence, const Regions& regions) {
   for (const auto& level : regions.levels()) {
-    if (level->loop != nullptr && divergence.diverges(*level)) return true;
+    if (level->loop == nullptr || !divergence.diverges(*level)) continue;
+    if (llvm::any_of(level->exits, [&](const ExitEdge& exit) {
+          return !only_returns(exit.to) && exits_often(*level, exit, regions, divergence);
+        })) {
+      return true;
+    }
   }
   for (const llvm::BasicBlock& block : scalar) {
     for (const llvm::Instruction& instruction : block) {
@@ -127,15 +148,16 @@ unsigned choose_width(const llvm::Function& function, const std::vector<ArgShape
   const Regions regions(scalar, loops);
   const Divergence divergence(scalar, regions, args);
   const unsigned native = vector_bits / main_bits(function, divergence, loops);
-  // Lanes that leave a loop late make the others wait, and around a call all vector registers are saved: both
-  // get worse with more lanes than the vectors have.
-  if (calls_or_diverges(function, divergence, regions)) return std::clamp(native, 2U, 64U);
   // A quarter of the registers stays free for constants, masks and what is loaded on the way.
   const unsigned registers = vector_bits == 512 ? 32 : 16;
   const unsigned room = registers * vector_bits / 8 * 3 / 4;
   const unsigned bytes = std::max(pressure(function, divergence), 1U);
+  // Lanes that leave a loop late make the others wait, and around a call all vector registers are saved: both
+  // get worse with more lanes. Two vectors still pay, because each waits for its own results most of the
+  // time.
+  const unsigned most = (calls_or_diverges(function, divergence, regions) ? 2 : 4) * native;
   unsigned width = native;
-  while (width < 4 * native && width < 64 && 2 * width * bytes <= room) width *= 2;
+  while (width < most && width < 64 && 2 * width * bytes <= room) width *= 2;
   return std::clamp(width, 2U, 64U);
 }
 
