@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the virtual machine sees of the code generator. The implementation is in a shared library of its own,
-// loaded when something has become hot (loader.h); nothing of LLVM shows here.
+// loaded when something has become hot (vm/compile_service.h); nothing of LLVM shows here.
 #pragma once
 
 #include <compare>

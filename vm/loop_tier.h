@@ -2,7 +2,7 @@
 // Parallel loops of an isolate on the cores of the host: which are compiled, and their execution.
 //
 // A loop begins in the interpreter, box after box of its iterations, while its kernel is compiled in the background;
-// when that is done, the rest of it runs compiled on the thread pool. Either way the result has the same bits.
+// when that is done, the rest of it runs compiled on the thread pool. Math apart, the bits are the same either way.
 #pragma once
 
 #include <atomic>
