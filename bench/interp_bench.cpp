@@ -19,7 +19,6 @@ using bytecode::Kind;
 using bytecode::Label;
 using bytecode::ModuleBuilder;
 using bytecode::Op;
-using bytecode::Signature;
 using bytecode::ValueType;
 
 const ValueType kI32{Kind::kI32};

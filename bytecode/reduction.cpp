@@ -35,8 +35,8 @@ T apply(ReductionOp op, T left, T right) {
     return op == ReductionOp::kAdd ? left + right : left * right;
   } else {
     // Unsigned and 64 bits wide, so that nothing overflows; the cast wraps.
-    const auto a = static_cast<std::uint64_t>(left);
-    const auto b = static_cast<std::uint64_t>(right);
+    const std::uint64_t a = put(left);
+    const std::uint64_t b = put(right);
     switch (op) {
       case ReductionOp::kAdd: return static_cast<T>(a + b);
       case ReductionOp::kMul: return static_cast<T>(a * b);

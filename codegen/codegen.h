@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the virtual machine sees of the code generator. The implementation is in a shared library of its own,
-// loaded when something has become hot (loader.h); nothing of LLVM shows here.
+// loaded when something has become hot (vm/compile_service.h); nothing of LLVM shows here.
 #pragma once
 
 #include <compare>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <set>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/trace.h"
 #include "bytecode/module.h"
 #include "codegen/kernel_abi.h"
 #include "codegen/runtime_table.h"
@@ -28,14 +33,36 @@ struct Mutation {
   std::uint32_t barriers = 0;
 };
 
+// What people may want to read of the code that is made.
+enum class Listing : std::uint8_t { kNone, kLlvm, kAssembly };
+
 struct GeneratorOptions {
-  std::string cpu = "native";    // see Target::create
-  Mutation* mutation = nullptr;  // for tests; not owned
+  std::string cpu = "native";  // see Target::create
+  // The cache of compiled code on disk; see CodeCacheOptions.
+  bool cache = true;
+  std::string cache_directory;
+  std::uint64_t cache_limit = std::uint64_t{256} << 20;
+  bool debugger = false;  // tell gdb about the code
+  bool profiler = false;  // name the code for perf
+  Listing list_kernels = Listing::kNone;
+  Listing list_functions = Listing::kNone;
+  std::function<void(std::string_view)> list;    // takes the listings; from any thread
+  std::function<void(const std::string&)> warn;  // told once when the cache cannot be used
+  Tracer* tracer = nullptr;                      // must outlive the generator
+  Mutation* mutation = nullptr;                  // for tests; not owned; nothing is cached then
+};
+
+struct GeneratorStats {
+  std::uint64_t compiles = 0;  // not counting what came from the cache
+  std::uint64_t cache_hits = 0;
+  std::uint64_t compile_median_ns = 0;  // from bytecode to code that can be called
 };
 
 // Functions to be compiled together: they may be inlined into each other, and call each other directly.
 struct FunctionRequest {
   const bytecode::Module* module = nullptr;  // verified; must outlive the call
+  // The module as a file: what the cache recognises it by. Must outlive the call.
+  std::span<const std::byte> identity;
   RuntimeLayout layout{};
   RuntimeCalls calls{};
   std::vector<std::uint32_t>
@@ -62,19 +89,22 @@ struct CodePosition {
   auto operator<=>(const CodePosition&) const = default;
 };
 
+// An instruction of a kernel, and the calls that led there, innermost first.
+using CallPath = std::vector<CodePosition>;
+
 // A place where a kernel can trap.
 struct KernelSite {
   enum class Kind : std::uint8_t { kRead, kWrite, kTrap };
   Kind kind = Kind::kTrap;          // an element that cannot be read or written, or:
   TrapKind trap = TrapKind::kNull;  // if kind is kTrap
-  std::vector<CodePosition> calls;  // the instruction, and the calls that led there, innermost first
+  CallPath calls;
 };
 
 struct KernelRequest {
   const bytecode::Module* module = nullptr;  // verified; must outlive the call
   std::uint32_t kernel = 0;                  // index in the module
-  // Accesses that are known to stay inside their arrays whenever this code is run: their checks are left out.
-  std::set<CodePosition> proven;
+  // Instructions that are known not to fail whenever this code is run: their checks are left out.
+  std::set<CallPath> proven;
 };
 
 // Thread-safe.
@@ -95,13 +125,14 @@ class CodeGenerator {
   virtual ~CodeGenerator() = default;
   virtual Result<std::unique_ptr<CompiledFunctions>> compile(const FunctionRequest& request) = 0;
   virtual Result<std::unique_ptr<CompiledKernel>> compile(const KernelRequest& request) = 0;
+  virtual GeneratorStats stats() const = 0;
 };
 
 // The shared library, the one function that it exports, and the number that tells whether library and caller
 // were built from the same sources.
 inline constexpr char kLibraryName[] = "libdhpvm_codegen.so";
 inline constexpr char kCreateSymbol[] = "dhpvm_create_code_generator";
-inline constexpr std::uint32_t kInterfaceVersion = 1;
+inline constexpr std::uint32_t kInterfaceVersion = 2;
 using CreateCodeGenerator = void (*)(std::uint32_t version, const GeneratorOptions& options,
                                      Result<std::unique_ptr<CodeGenerator>>& result);
 

@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// The code generator: lowering and host compiler put together.
+// The code generator: lowering, vectorisation, host compiler and cache put together.
 #include <algorithm>
+#include <chrono>
+#include <mutex>
 
 #include "base/error.h"
 #include "codegen/codegen.h"
 #include "codegen/host/host_compiler.h"
-#include "codegen/kernel/kernel_loop.h"
+#include "codegen/kernel/kernel_content.h"
+#include "codegen/kernel/make_kernel.h"
 #include "codegen/lower/function_lowering.h"
 
 namespace dhpvm::codegen {
 namespace {
 
-constexpr const char* kKernelSymbol = "kernel";
+using Clock = std::chrono::steady_clock;
 
 class LoadedFunctions final : public CompiledFunctions {
  public:
@@ -33,57 +36,138 @@ class LoadedFunctions final : public CompiledFunctions {
 
 class LoadedKernel final : public CompiledKernel {
  public:
-  LoadedKernel(LoadedCode code, std::vector<KernelSite> sites, unsigned width, std::string reason)
-      : code_(std::move(code)), sites_(std::move(sites)), width_(width), reason_(std::move(reason)) {}
+  LoadedKernel(LoadedCode code, KernelDescription description)
+      : code_(std::move(code)), description_(std::move(description)) {}
   KernelCode code() const override { return reinterpret_cast<KernelCode>(code_.address(kKernelSymbol)); }
-  const std::vector<KernelSite>& sites() const override { return sites_; }
-  unsigned width() const override { return width_; }
-  const std::string& scalar_reason() const override { return reason_; }
+  const std::vector<KernelSite>& sites() const override { return description_.sites; }
+  unsigned width() const override { return description_.width; }
+  const std::string& scalar_reason() const override { return description_.scalar_reason; }
 
  private:
   LoadedCode code_;
-  std::vector<KernelSite> sites_;
-  unsigned width_;
-  std::string reason_;
+  KernelDescription description_;
 };
 
 class HostGenerator final : public CodeGenerator {
  public:
-  HostGenerator(std::unique_ptr<HostCompiler> compiler, Mutation* mutation)
-      : compiler_(std::move(compiler)), mutation_(mutation) {}
+  HostGenerator(std::unique_ptr<HostCompiler> compiler, const GeneratorOptions& options)
+      : compiler_(std::move(compiler)),
+        options_(options),
+        track_(options.tracer == nullptr ? 0 : options.tracer->add_track("compiler")) {}
 
   Result<std::unique_ptr<CompiledKernel>> compile(const KernelRequest& request) override {
+    const Clock::time_point begin = Clock::now();
+    const CacheKey key = compiler_->key_of(Pipeline::kKernels, kernel_content(request));
+    if (options_.list_kernels == Listing::kNone) {
+      if (auto cached = compiler_->load_cached(key, {}, track_)) {
+        if (auto description = decode_description(cached->metadata)) {
+          return std::unique_ptr<CompiledKernel>(
+              std::make_unique<LoadedKernel>(std::move(cached->code), std::move(*description)));
+        }
+      }
+    }
     IrModule ir = compiler_->new_module("kernel");
-    DHPVM_ASSIGN(KernelBody body, lower_kernel(*request.module, request.kernel, request.proven, *ir.module));
-    WideBody wide;
-    wide.full = body.function;
-    make_kernel_loop(request.module->kernels[request.kernel], body, wide, kKernelSymbol, *ir.module);
-    std::string reason;
-    DHPVM_ASSIGN(LoadedCode code, compiler_->compile(std::move(ir), Pipeline::kKernels));
-    return std::unique_ptr<CompiledKernel>(std::make_unique<LoadedKernel>(
-        std::move(code), std::move(body.sites), wide.width, std::move(reason)));
+    DHPVM_ASSIGN(KernelDescription description,
+                 make_kernel(request, compiler_->target(), compiler_->symbols(), *ir.module));
+    const std::vector<std::byte> metadata = encode_description(description);
+    CompileRequest compilation;
+    compilation.ir = std::move(ir);
+    compilation.pipeline = Pipeline::kKernels;
+    compilation.key = &key;
+    compilation.metadata = metadata;
+    DHPVM_ASSIGN(LoadedCode code, compile(std::move(compilation), options_.list_kernels));
+    note(begin);
+    return std::unique_ptr<CompiledKernel>(
+        std::make_unique<LoadedKernel>(std::move(code), std::move(description)));
   }
 
   Result<std::unique_ptr<CompiledFunctions>> compile(const FunctionRequest& request) override {
-    IrModule ir = compiler_->new_module("functions");
-    std::vector<FunctionFacts> facts;
-    for (const std::uint32_t cost : request.stack_costs) facts.push_back({cost});
-    Unit unit(*request.module, request.layout, facts, *ir.module, mutation_);
-    for (const std::uint32_t function : request.functions) unit.declare(function);
-    for (const std::uint32_t function : request.functions) lower_function(unit, function);
-    for (const auto& [function, pc] : request.continuations) lower_continuation(unit, function, pc);
+    const Clock::time_point begin = Clock::now();
     const NamedAddress calls[] = {
 #define X(name) {"dhpvm_" #name, request.calls.name},
         DHPVM_RUNTIME_CALLS(X)
 #undef X
     };
-    DHPVM_ASSIGN(LoadedCode code, compiler_->compile(std::move(ir), Pipeline::kFunctions, calls));
+    const CacheKey key = compiler_->key_of(Pipeline::kFunctions, content_of(request));
+    if (options_.list_functions == Listing::kNone) {
+      if (auto cached = compiler_->load_cached(key, calls, track_)) {
+        return std::unique_ptr<CompiledFunctions>(std::make_unique<LoadedFunctions>(std::move(cached->code)));
+      }
+    }
+    IrModule ir = compiler_->new_module("functions");
+    std::vector<FunctionFacts> facts;
+    for (const std::uint32_t cost : request.stack_costs) facts.push_back({cost});
+    Unit unit(*request.module, request.layout, facts, *ir.module, options_.mutation);
+    for (const std::uint32_t function : request.functions) unit.declare(function);
+    for (const std::uint32_t function : request.functions) lower_function(unit, function);
+    for (const auto& [function, pc] : request.continuations) lower_continuation(unit, function, pc);
+    CompileRequest compilation;
+    compilation.ir = std::move(ir);
+    compilation.pipeline = Pipeline::kFunctions;
+    compilation.symbols = calls;
+    compilation.key = &key;
+    DHPVM_ASSIGN(LoadedCode code, compile(std::move(compilation), options_.list_functions));
+    note(begin);
     return std::unique_ptr<CompiledFunctions>(std::make_unique<LoadedFunctions>(std::move(code)));
   }
 
+  GeneratorStats stats() const override {
+    const HostStats host = compiler_->stats();
+    GeneratorStats stats;
+    stats.compiles = host.compiled;
+    stats.cache_hits = host.loaded_from_cache;
+    const std::lock_guard lock(mutex_);
+    std::vector<std::uint64_t> times = times_;
+    if (!times.empty()) {
+      const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
+      std::ranges::nth_element(times, middle);
+      stats.compile_median_ns = *middle;
+    }
+    return stats;
+  }
+
  private:
-  std::unique_ptr<HostCompiler> compiler_;
-  Mutation* const mutation_;
+  // Everything that compiled functions depend on apart from the target: the whole module, because inlining, layouts
+  // and the classes behind an interface come from anywhere in it.
+  static std::string content_of(const FunctionRequest& request) {
+    std::string content(reinterpret_cast<const char*>(request.identity.data()), request.identity.size());
+    const auto add = [&](const void* data, std::size_t size) {
+      content.append(static_cast<const char*>(data), size);
+    };
+    const auto add_number = [&](std::uint64_t number) { add(&number, sizeof(number)); };
+    add(&request.layout, sizeof(request.layout));
+    for (const std::uint32_t cost : request.stack_costs) add_number(cost);
+    add_number(request.functions.size());
+    for (const std::uint32_t function : request.functions) add_number(function);
+    for (const auto& [function, pc] : request.continuations) {
+      add_number(function);
+      add_number(pc);
+    }
+    return content;
+  }
+
+  Result<LoadedCode> compile(CompileRequest request, Listing listing) {
+    request.track = track_;
+    request.list_ir = listing == Listing::kLlvm;
+    request.list_assembly = listing == Listing::kAssembly;
+    DHPVM_ASSIGN(Compiled compiled, compiler_->compile(std::move(request)));
+    if (listing != Listing::kNone && options_.list) {
+      options_.list(listing == Listing::kLlvm ? compiled.ir : compiled.assembly);
+    }
+    return std::move(compiled.code);
+  }
+
+  void note(Clock::time_point begin) {
+    const auto elapsed = std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - begin);
+    const std::lock_guard lock(mutex_);
+    times_.push_back(static_cast<std::uint64_t>(elapsed.count()));
+  }
+
+  const std::unique_ptr<HostCompiler> compiler_;
+  const GeneratorOptions options_;
+  const std::uint32_t track_;  // of the tracer
+  mutable std::mutex mutex_;
+  std::vector<std::uint64_t> times_;  // of all compilations
 };
 
 Result<std::unique_ptr<CodeGenerator>> create(std::uint32_t version, const GeneratorOptions& options) {
@@ -92,9 +176,16 @@ Result<std::unique_ptr<CodeGenerator>> create(std::uint32_t version, const Gener
                  "{} is of another version (interface {}, not {}): install both together", kLibraryName,
                  kInterfaceVersion, version);
   }
+  HostOptions host;
+  host.linker = {.debugger = options.debugger, .profiler = options.profiler};
+  host.tracer = options.tracer;
+  if (options.cache && options.mutation == nullptr) {
+    host.cache = std::make_shared<CodeCache>(CodeCacheOptions{
+        .directory = options.cache_directory, .limit = options.cache_limit, .warn = options.warn});
+  }
   DHPVM_ASSIGN(std::unique_ptr<HostCompiler> compiler,
-               HostCompiler::create(options.cpu, std::make_unique<SymbolTable>()));
-  return std::unique_ptr<CodeGenerator>(std::make_unique<HostGenerator>(std::move(compiler), options.mutation));
+               HostCompiler::create(options.cpu, std::make_unique<SymbolTable>(), std::move(host)));
+  return std::unique_ptr<CodeGenerator>(std::make_unique<HostGenerator>(std::move(compiler), options));
 }
 
 }  // namespace

@@ -12,6 +12,7 @@ import run_docs
 
 # Prints what the program says after `//! out`; a program with `//! exit N` ends with it.
 FAKE_RUN = """#!/bin/sh
+while case "$1" in --*) true;; *) false;; esac; do shift; done
 sed -n 's|^//! out ||p' "$1"
 code=$(sed -n 's|^//! exit ||p' "$1")
 exit ${code:-0}

@@ -56,8 +56,22 @@ constexpr Option kOptions[] = {
     {"Machine code", "--jit-wait", 0, Value::kNone, "",
      "stop for every compilation, so that runs are repeatable"},
 
+    {"Machine code", "--cache-dir", 0, Value::kRequired, "DIR",
+     "keep compiled code there (default ~/.cache/dhpvm)"},
+    {"Machine code", "--cache-limit", 0, Value::kRequired, "SIZE", "at most this much of it (default 256M)"},
+    {"Machine code", "--no-cache", 0, Value::kNone, "", "keep no compiled code, and use none that was kept"},
+    {"Machine code", "--cpu", 0, Value::kRequired, "CPU",
+     "native (default), or a processor and features that LLVM knows: x86-64-v3,-fma"},
+    {"Machine code", "--print-kernel", 0, Value::kRequired, "FORM",
+     "print the code of parallel loops to standard error: llvm or asm"},
+    {"Machine code", "--print-function", 0, Value::kRequired, "FORM", "the same for compiled functions"},
+    {"Machine code", "--perf", 0, Value::kNone, "", "name compiled functions for perf, in /tmp/perf-PID.map"},
+    {"Machine code", "--gdb", 0, Value::kNone, "", "name compiled functions for gdb"},
+
     {"Watching", "--stats", 0, Value::kOptional, "json",
      "afterwards, print counters of the run to standard error"},
+    {"Watching", "--explain-offload", 0, Value::kNone, "",
+     "afterwards, print how each parallel loop was run, and why"},
     {"Watching", "--trace", 0, Value::kRequired, "FILE",
      "write a timeline for ui.perfetto.dev or chrome://tracing"},
 
@@ -80,8 +94,8 @@ constexpr std::string_view kClosing =
 constexpr std::uint64_t kMostThreads = 1024;
 
 struct Request {
+  EngineOptions engine;
   IsolateOptions isolate;
-  unsigned threads = 0;
   CompileOptions compile;
   enum class Stats : std::uint8_t { kNone, kTable, kJson } stats = Stats::kNone;
 };
@@ -128,6 +142,13 @@ Result<Jit> parse_jit(std::string_view text) {
                "--jit=" + std::string(text) + " is not known; write off, on or eager");
 }
 
+Result<Listing> parse_listing(std::string_view option, std::string_view text) {
+  if (text == "llvm") return Listing::kLlvm;
+  if (text == "asm") return Listing::kAssembly;
+  return Error(ErrorCode::kInvalidArgument,
+               std::string(option) + "=" + std::string(text) + " is not known; write llvm or asm");
+}
+
 Result<Request> request_of(const Arguments& arguments) {
   Request request;
   for (const Arguments::Given& given : arguments.options) {
@@ -149,7 +170,17 @@ Result<Request> request_of(const Arguments& arguments) {
           static_cast<std::uint32_t>(std::min<std::uint64_t>(samples, UINT32_MAX));
     } else if (name == "--threads") {
       DHPVM_ASSIGN(const std::uint64_t threads, parse_count(given.value));
-      request.threads = static_cast<unsigned>(std::min<std::uint64_t>(threads, kMostThreads));
+      request.engine.threads = static_cast<unsigned>(std::min<std::uint64_t>(threads, kMostThreads));
+    } else if (name == "--cache-dir") {
+      request.engine.code_cache_directory = given.value;
+    } else if (name == "--cache-limit") {
+      DHPVM_ASSIGN(request.engine.code_cache_limit, parse_size(given.value));
+    } else if (name == "--cpu") {
+      request.engine.processor = given.value;
+    } else if (name == "--print-kernel") {
+      DHPVM_ASSIGN(request.engine.list_kernels, parse_listing(name, given.value));
+    } else if (name == "--print-function") {
+      DHPVM_ASSIGN(request.engine.list_functions, parse_listing(name, given.value));
     } else if (name == "--stats") {
       if (!given.value.empty() && given.value != "json") {
         return Error(ErrorCode::kInvalidArgument,
@@ -161,6 +192,11 @@ Result<Request> request_of(const Arguments& arguments) {
     }
   }
   request.isolate.check_races = arguments.has("--check-races");
+  request.engine.code_cache = !arguments.has("--no-cache");
+  request.engine.code_for_profiler = arguments.has("--perf");
+  request.engine.code_for_debugger = arguments.has("--gdb");
+  request.engine.system_access = !arguments.has("--no-system");
+  request.engine.trace = arguments.has("--trace");
   request.isolate.jit_wait = arguments.has("--jit-wait");
   request.isolate.gc_verify = arguments.has("--gc-verify");
   return request;
@@ -186,8 +222,7 @@ void catch_signals() {
 
 Result<int> run(const Arguments& arguments, const Request& request) {
   const std::string* const trace = arguments.last("--trace");
-  const Engine engine(EngineOptions{
-      .system_access = !arguments.has("--no-system"), .threads = request.threads, .trace = trace != nullptr});
+  const Engine engine(request.engine);
   DHPVM_ASSIGN(const Module module, open_program(engine, arguments.operands[0], request.compile));
   if (arguments.has("--disasm")) {
     DHPVM_TRY(print(module.disassemble()));
@@ -206,6 +241,7 @@ Result<int> run(const Arguments& arguments, const Request& request) {
     std::fputs(statistics_table(isolate.statistics()).c_str(), stderr);
   if (request.stats == Request::Stats::kJson)
     std::fputs(statistics_json(isolate.statistics()).c_str(), stderr);
+  if (arguments.has("--explain-offload")) std::fputs(isolate.explain_loops().c_str(), stderr);
   if (trace != nullptr) {
     Status written = engine.write_trace(*trace);
     if (!written.ok() && outcome.ok()) return std::move(written).error();

@@ -77,6 +77,16 @@ Result<codegen::CodeGenerator*> CompileService::generator() {
   return generator_.get();
 }
 
+std::optional<Error> CompileService::failure() {
+  const std::lock_guard lock(library_mutex_);
+  return failure_;
+}
+
+codegen::GeneratorStats CompileService::stats() {
+  const std::lock_guard lock(library_mutex_);
+  return generator_ == nullptr ? codegen::GeneratorStats{} : generator_->stats();
+}
+
 void CompileService::add(Job job) {
   {
     const std::lock_guard lock(mutex_);

@@ -32,6 +32,11 @@ class CompileService {
   // Loads the library, once. kUnsupported when this installation has none, with what to do.
   Result<codegen::CodeGenerator*> generator();
 
+  // Why the library could not be loaded, if somebody has tried.
+  std::optional<Error> failure();
+  // All zero before the library is loaded.
+  codegen::GeneratorStats stats();
+
   // Runs `job` on the background thread, after those that were added before. Not run when there is no
   // generator.
   using Job = std::function<void(codegen::CodeGenerator&)>;

@@ -90,6 +90,8 @@ Status Isolate::start() {
   return {};
 }
 
+std::string Isolate::explain_loops() const { return loops_ == nullptr ? std::string() : loops_->explain(); }
+
 void Isolate::interrupt() {
   interrupted_.store(true, std::memory_order_relaxed);
   if (loops_ != nullptr) loops_->interrupt();

@@ -71,6 +71,9 @@ class Isolate final : private gc::RootProvider {
   // For native functions that wait: kInterrupted or kDeadline if the running program has to stop now.
   Status poll();
 
+  // What became of each parallel loop that was run, and why; empty if everything is interpreted.
+  std::string explain_loops() const;
+
   std::uint64_t fuel_left() const;
   // Replaces what is left. From native functions as well.
   void set_fuel(std::uint64_t fuel);

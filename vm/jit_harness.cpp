@@ -318,7 +318,7 @@ std::string difference(const Outcome& expected, const Outcome& found, bool fuel_
 }  // namespace
 
 JitHarness::JitHarness(std::string library)
-    : service_(std::make_shared<CompileService>(codegen::GeneratorOptions{}, std::move(library))),
+    : service_(std::make_shared<CompileService>(codegen::GeneratorOptions{.cache = false}, std::move(library))),
       pools_{std::make_shared<ThreadPool>(1), std::make_shared<ThreadPool>(2), std::make_shared<ThreadPool>(7)},
       alarm_(std::make_shared<Alarm>()) {}
 

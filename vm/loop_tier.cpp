@@ -51,6 +51,31 @@ codegen::KernelArray describe(const Context& context, gc::Ref reference) {
   return described;
 }
 
+// Accesses as the code generator knows them.
+std::set<codegen::CallPath> paths_of(const bytecode::Module& module, const bytecode::KernelRecord& record,
+                                     const offload::Footprint& footprint,
+                                     std::span<const std::uint32_t> accesses) {
+  // The function of each chain; a chain's caller comes before it.
+  std::vector<std::uint32_t> functions = {record.function};
+  for (std::size_t chain = 1; chain < footprint.chains.size(); ++chain) {
+    functions.push_back(bytecode::c_of(module.code[footprint.chains[chain].call_pc]));
+  }
+  std::set<codegen::CallPath> paths;
+  for (const std::uint32_t index : accesses) {
+    const offload::Access& access = footprint.accesses[index];
+    codegen::CallPath path;
+    std::uint32_t pc = access.pc;
+    for (std::uint32_t chain = access.chain; chain != offload::kNothing;
+         chain = footprint.chains[chain].caller) {
+      const std::uint32_t function = functions[chain];
+      path.push_back({function, pc - module.functions[function].code_offset});
+      pc = footprint.chains[chain].call_pc;
+    }
+    paths.insert(std::move(path));
+  }
+  return paths;
+}
+
 }  // namespace
 
 LoopTier::LoopTier(std::shared_ptr<const LinkedModule> linked, const JitOptions& options,
@@ -63,17 +88,43 @@ LoopTier::LoopTier(std::shared_ptr<const LinkedModule> linked, const JitOptions&
       alarm_(std::move(alarm)),
       entries_(linked_->kernels().size()) {}
 
+LoopTier::Variant LoopTier::choose(const LinkedKernel& kernel, Entry& entry,
+                                   const offload::Chunk& execution) {
+  if (!entry.footprint) {
+    entry.footprint = offload::analyse(linked_->module(), *kernel.record);
+    // What holds in the first execution will mostly hold in all.
+    offload::Ranges ranges(*entry.footprint, execution);
+    for (std::uint32_t index = 0; index < entry.footprint->accesses.size(); ++index) {
+      const offload::Access& access = entry.footprint->accesses[index];
+      if (access.provable && ranges.cannot_fail(access)) entry.proven.push_back(index);
+    }
+    return entry.proven.empty() ? kChecked : kProven;
+  }
+  if (entry.proven.empty()) return kChecked;
+  offload::Ranges ranges(*entry.footprint, execution);
+  const auto fails = std::ranges::find_if(entry.proven, [&](std::uint32_t index) {
+    return !ranges.cannot_fail(entry.footprint->accesses[index]);
+  });
+  entry.unproven = fails == entry.proven.end() ? offload::kNothing : *fails;
+  return fails == entry.proven.end() ? kProven : kChecked;
+}
+
 // Has the kernel compiled if that is worth it.
-void LoopTier::consider(Context&, const LinkedKernel& kernel, Entry& entry, std::uint64_t iterations) {
+void LoopTier::consider(const LinkedKernel& kernel, Entry& entry, Variant variant, std::uint64_t iterations) {
   entry.iterations += iterations;
   const bool at_once = options_.mode == JitMode::kEager || options_.wait;
-  if (entry.slot != nullptr || (!at_once && entry.iterations < kWorthCompiling)) return;
-  entry.slot = std::make_shared<Slot>();
+  std::shared_ptr<Slot>& slot = entry.slots[variant];
+  if (slot != nullptr || (!at_once && entry.iterations < kWorthCompiling)) return;
+  slot = std::make_shared<Slot>();
   const auto index = static_cast<std::uint32_t>(&kernel - linked_->kernels().data());
-  auto job = [slot = entry.slot, linked = linked_, index](codegen::CodeGenerator& generator) {
+  std::set<codegen::CallPath> proven;
+  if (variant == kProven)
+    proven = paths_of(linked_->module(), *kernel.record, *entry.footprint, entry.proven);
+  auto job = [slot, linked = linked_, index, proven = std::move(proven)](codegen::CodeGenerator& generator) {
     codegen::KernelRequest request;
     request.module = &linked->module();
     request.kernel = index;
+    request.proven = proven;
     auto compiled = generator.compile(request);
     if (compiled.ok()) {
       slot->kernel = std::move(compiled).value();
@@ -95,20 +146,26 @@ bool LoopTier::run(Context& context, const LinkedKernel& kernel, std::uint64_t* 
   const IterationSpace space = space_of(kernel, p);
   const std::optional<std::uint64_t> count = space.count();
   Entry& entry = entries_[static_cast<std::size_t>(&kernel - linked_->kernels().data())];
+  ++entry.executions;
+  entry.fuel_was_limited = context.fuel_limited;
   // The count of fuel is exact only in the interpreter, and a loop of 2^63 iterations ends nowhere.
   if (context.fuel_limited || !count) {
     if (!interpret_box(context, kernel, space, window, r)) return false;
   } else if (*count != 0) {
     ++context.parallel_loops;
-    consider(context, kernel, entry, *count);
-    const auto compiled = [&] {
-      return entry.slot != nullptr && entry.slot->done.load(std::memory_order_acquire) &&
-             entry.slot->kernel != nullptr;
-    };
+    std::vector<codegen::KernelArray> arrays;
+    for (std::size_t n = 0; n < kernel.arrays; ++n) arrays.push_back(describe(context, r[n]));
+    const Variant variant = choose(
+        kernel, entry, {space, std::span(window).subspan(2 * kernel.dimensions, kernel.scalars), arrays});
+    consider(kernel, entry, variant, *count);
+    const Slot* const slot = entry.slots[variant].get();
     const std::uint64_t unit = results == 0 ? 1 : bytecode::kReductionBlock;
     for (offload::RemainingSpace remaining(space); !remaining.empty();) {
-      if (compiled()) {
-        if (!run_native(context, kernel, entry, remaining.take(*count, unit), window, r)) return false;
+      if (slot != nullptr && slot->done.load(std::memory_order_acquire) && slot->kernel != nullptr) {
+        const IterationSpace rest = remaining.take(*count, unit);
+        const std::uint64_t before = context.parallel_iterations;
+        if (!run_native(context, kernel, *slot->kernel, entry.profile, rest, arrays, window, r)) return false;
+        entry.native_iterations += context.parallel_iterations - before;
       } else {
         if (!interpret_box(context, kernel, remaining.take(kBoxIterations, unit), window, r)) return false;
         --context.parallel_loops;
@@ -132,12 +189,12 @@ bool LoopTier::interpret_box(Context& context, const LinkedKernel& kernel, const
   return true;
 }
 
-bool LoopTier::run_native(Context& context, const LinkedKernel& kernel, Entry& entry,
-                          const IterationSpace& box, std::vector<std::uint64_t>& window, const gc::Ref* r) {
-  std::vector<codegen::KernelArray> arrays;
-  for (std::size_t n = 0; n < kernel.arrays; ++n) arrays.push_back(describe(context, r[n]));
+bool LoopTier::run_native(Context& context, const LinkedKernel& kernel,
+                          const codegen::CompiledKernel& compiled, offload::LoopProfile& profile,
+                          const IterationSpace& box, std::span<const codegen::KernelArray> arrays,
+                          std::vector<std::uint64_t>& window, const gc::Ref* r) {
   offload::HostLoop loop;
-  loop.code = entry.slot->kernel->code();
+  loop.code = compiled.code();
   loop.scalars = window.data() + 2 * kernel.dimensions;
   loop.arrays = arrays.data();
   loop.space = box;
@@ -150,9 +207,9 @@ bool LoopTier::run_native(Context& context, const LinkedKernel& kernel, Entry& e
   Result<offload::LoopOutcome> outcome = Error(ErrorCode::kInternal, "");
   if (context.deadline) {
     const Alarm::Setting setting(*alarm_, *context.deadline, stop_, kTimeIsUp);
-    outcome = run_on_host(*pool_, loop, entry.profile);
+    outcome = run_on_host(*pool_, loop, profile);
   } else {
-    outcome = run_on_host(*pool_, loop, entry.profile);
+    outcome = run_on_host(*pool_, loop, profile);
   }
   if (!outcome.ok()) {
     raise(context, std::move(outcome).error());
@@ -161,7 +218,7 @@ bool LoopTier::run_native(Context& context, const LinkedKernel& kernel, Entry& e
   context.parallel_iterations += outcome->iterations;
   context.fuel_batched += outcome->iterations;
   if (outcome->status == KernelStatus::kTrapped) {
-    raise_trap(context, kernel, entry.slot->kernel->sites()[outcome->trap.site], outcome->trap, r);
+    raise_trap(context, kernel, compiled.sites()[outcome->trap.site], outcome->trap, r);
     return false;
   }
   if (outcome->status == KernelStatus::kStopped) {
@@ -221,6 +278,75 @@ void LoopTier::raise_trap(Context& context, const LinkedKernel& kernel, const Ke
   context.p = outer_p;
   context.r = outer_r;
   context.frame = frame;
+}
+
+std::string LoopTier::explain() const {
+  std::string text;
+  for (std::size_t index = 0; index < entries_.size(); ++index) {
+    if (entries_[index].executions != 0) text += explain(linked_->kernels()[index], entries_[index]);
+  }
+  return text;
+}
+
+std::string LoopTier::explain(const LinkedKernel& kernel, const Entry& entry) const {
+  const bytecode::Module& module = linked_->module();
+  const std::string position = position_text(*linked_, linked_->code_of(*kernel.function));
+  std::string text =
+      fmt::format("parallel for at {} ({} executions)\n",
+                  position.empty() ? module.name_of(*kernel.function->source) : position, entry.executions);
+  const Slot* slot = nullptr;
+  for (const std::shared_ptr<Slot>& known : entry.slots) {
+    if (known != nullptr && known->done.load(std::memory_order_acquire)) slot = known.get();
+  }
+  if (entry.native_iterations == 0) {
+    const bool failed = slot != nullptr && slot->kernel == nullptr;
+    text +=
+        fmt::format("  interpreted, {}\n",
+                    failed                   ? "because it could not be compiled: " + slot->failure
+                    : entry.fuel_was_limited ? "because fuel is limited, which is counted exactly only there"
+                    : entry.slots[0] == nullptr && entry.slots[1] == nullptr
+                        ? "because it has too few iterations to be worth compiling"
+                        : "because it was over before it had been compiled");
+    return text;
+  }
+  text += fmt::format("  ran on the host: {} of {} iterations compiled, the rest interpreted meanwhile\n",
+                      entry.native_iterations, entry.iterations);
+  const codegen::CompiledKernel& compiled = *slot->kernel;
+  if (compiled.width() == 1) {
+    text += fmt::format("  one iteration at a time, because {}\n", compiled.scalar_reason());
+  } else {
+    text += fmt::format("  {} iterations at a time\n", compiled.width());
+  }
+  const offload::Footprint& footprint = *entry.footprint;
+  if (!footprint.complete) {
+    text += fmt::format("  every access is checked, because {}\n", footprint.incomplete_reason);
+  } else if (entry.unproven != offload::kNothing) {
+    text += fmt::format("  every access is checked, because one may fail with these bounds: {}\n",
+                        offload::place(module, footprint.accesses[entry.unproven]));
+  } else {
+    const auto is_access = [](const offload::Access& access) {
+      return access.kind < offload::AccessKind::kIndex;
+    };
+    std::uint32_t checked = 0;
+    std::string where;
+    for (std::uint32_t index = 0; index < footprint.accesses.size(); ++index) {
+      const offload::Access& access = footprint.accesses[index];
+      if (!is_access(access) || std::ranges::binary_search(entry.proven, index)) continue;
+      ++checked;
+      if (where.empty()) where = offload::place(module, access);
+    }
+    text += checked == 0
+                ? std::string("  no access is checked: all are known to stay inside their arrays\n")
+                : fmt::format(
+                      "  {} accesses are checked, because their positions depend on data or could not "
+                      "be followed; the first: {}\n",
+                      checked, where);
+  }
+  for (std::size_t array = 0; array < footprint.arrays.size(); ++array) {
+    if (footprint.arrays[array].reason.empty()) continue;
+    text += fmt::format("  array {}: {}\n", array + 1, footprint.arrays[array].reason);
+  }
+  return text;
 }
 
 }  // namespace dhpvm::vm

@@ -2,19 +2,24 @@
 // Parallel loops of an isolate on the cores of the host: which are compiled, and their execution.
 //
 // A loop begins in the interpreter, box after box of its iterations, while its kernel is compiled in the background;
-// when that is done, the rest of it runs compiled on the thread pool. Either way the result has the same bits.
+// when that is done, the rest of it runs compiled on the thread pool. Math apart, the bits are the same either way.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <set>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "base/thread_pool.h"
 #include "codegen/codegen.h"
+#include "offload/kernel/footprint.h"
 #include "offload/kernel/host_loop.h"
+#include "offload/kernel/range.h"
 #include "vm/alarm.h"
 #include "vm/compile_service.h"
 #include "vm/limits.h"
@@ -33,6 +38,9 @@ class LoopTier {
   // Runs a loop whose window is at `p` and `r`; the results come back there. False: the program has trapped.
   bool run(Context& context, const LinkedKernel& kernel, std::uint64_t* p, gc::Ref* r);
 
+  // What became of each loop that was run, and why, in source terms: a paragraph for each.
+  std::string explain() const;
+
   // From any thread and from signal handlers: loops that run leave soon.
   void interrupt() { stop_.store(kInterrupt, std::memory_order_relaxed); }
 
@@ -47,19 +55,34 @@ class LoopTier {
     std::string failure;
     std::atomic<bool> done{false};
   };
+  // A kernel is compiled once without the checks that its footprint proves to be needless, and, should an execution
+  // not fulfil what that rests on, once with all of them.
+  enum Variant : std::uint8_t { kProven, kChecked };
   struct Entry {
-    std::shared_ptr<Slot> slot;  // null: not asked for
+    std::optional<offload::Footprint> footprint;  // made on first need
+    std::vector<std::uint32_t> proven;  // accesses of the footprint that kProven leaves unchecked, ascending
+    std::shared_ptr<Slot> slots[2];     // by variant; null: not asked for
     std::uint64_t iterations = 0;
     offload::LoopProfile profile;
+    // For explain().
+    std::uint64_t executions = 0;
+    std::uint64_t native_iterations = 0;
+    std::uint32_t unproven =
+        offload::kNothing;  // the access for which the checks are needed, in the last execution
+    bool fuel_was_limited = false;
   };
 
   bool interpret_box(Context& context, const LinkedKernel& kernel, const offload::IterationSpace& box,
                      std::vector<std::uint64_t>& window, const gc::Ref* r);
-  bool run_native(Context& context, const LinkedKernel& kernel, Entry& entry,
-                  const offload::IterationSpace& box, std::vector<std::uint64_t>& window, const gc::Ref* r);
+  bool run_native(Context& context, const LinkedKernel& kernel, const codegen::CompiledKernel& compiled,
+                  offload::LoopProfile& profile, const offload::IterationSpace& box,
+                  std::span<const codegen::KernelArray> arrays, std::vector<std::uint64_t>& window,
+                  const gc::Ref* r);
+  Variant choose(const LinkedKernel& kernel, Entry& entry, const offload::Chunk& execution);
   void raise_trap(Context& context, const LinkedKernel& kernel, const codegen::KernelSite& site,
                   const codegen::KernelTrap& trap, const gc::Ref* r);
-  void consider(Context& context, const LinkedKernel& kernel, Entry& entry, std::uint64_t iterations);
+  std::string explain(const LinkedKernel& kernel, const Entry& entry) const;
+  void consider(const LinkedKernel& kernel, Entry& entry, Variant variant, std::uint64_t iterations);
 
   std::shared_ptr<const LinkedModule> linked_;
   const JitOptions options_;

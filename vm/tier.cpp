@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "bytecode/writer.h"
 #include "vm/context.h"
 
 namespace dhpvm::vm {
@@ -17,15 +18,14 @@ using bytecode::Word;
 constexpr std::size_t kMaximumFunctions = 64;
 constexpr std::uint32_t kMaximumWords = 6000;
 
-// The loop header that the back-edge at `pc` leads to.
-std::optional<std::uint32_t> header_of(const LinkedFunction& function, const Word* code, const Word* pc) {
+// The loop header that the back-edge at `pc` leads to, in the function that starts at `code`.
+std::optional<std::uint32_t> header_of(const Word* code, const Word* pc) {
   const auto op = static_cast<Op>(bytecode::op_of(*pc));
   const auto at = static_cast<std::int64_t>(pc - code);
   if (op == Op::kLoop) return static_cast<std::uint32_t>(at + bytecode::bc_of(*pc));
   if (op == Op::kForI32 || op == Op::kForI64) {
     return static_cast<std::uint32_t>(at + static_cast<std::int16_t>(bytecode::c_of(*pc)));
   }
-  static_cast<void>(function);
   return std::nullopt;
 }
 
@@ -45,9 +45,14 @@ Tier::Tier(std::shared_ptr<const LinkedModule> linked, const JitOptions& options
 
 Tier::~Tier() = default;
 
-codegen::FunctionRequest Tier::new_request() const {
+codegen::FunctionRequest Tier::new_request() {
+  if (identity_ == nullptr) {
+    identity_ =
+        std::make_shared<std::vector<std::byte>>(bytecode::write_module(linked_->module(), {.strip = true}));
+  }
   codegen::FunctionRequest request;
   request.module = &linked_->module();
+  request.identity = *identity_;
   request.layout = runtime_layout();
   request.calls = runtime_calls();
   for (const LinkedFunction& function : functions_) request.stack_costs.push_back(function.stack_cost);
@@ -64,14 +69,14 @@ Status Tier::compile_everything() {
   return {};
 }
 
-// What `function` calls, as far as it is not compiled yet, breadth first: what is called directly comes
-// first.
+// `function` and what it calls, breadth first: what is called directly comes first. Whether that is compiled
+// already plays no role, so that every run of a program finds the same units in the cache.
 std::vector<std::uint32_t> Tier::with_callees(std::uint32_t function) const {
   const bytecode::Module& module = linked_->module();
   std::vector<std::uint32_t> found = {function};
   std::uint32_t words = module.functions[function].code_size;
   const auto add = [&](std::uint32_t callee) {
-    if (states_[callee] != State::kInterpreted || found.size() >= kMaximumFunctions) return;
+    if (found.size() >= kMaximumFunctions) return;
     if (std::ranges::find(found, callee) != found.end()) return;
     if (words + module.functions[callee].code_size > kMaximumWords) return;
     words += module.functions[callee].code_size;
@@ -99,14 +104,16 @@ std::vector<std::uint32_t> Tier::with_callees(std::uint32_t function) const {
 }
 
 void Tier::request(std::vector<std::uint32_t> functions, std::vector<Header> continuations) {
-  for (const std::uint32_t function : functions) states_[function] = State::kRequested;
+  for (const std::uint32_t function : functions) {
+    if (states_[function] == State::kInterpreted) states_[function] = State::kRequested;
+  }
   for (const Header& header : continuations) continuations_[header] = nullptr;
   codegen::FunctionRequest request = new_request();
   request.functions = std::move(functions);
   request.continuations = std::move(continuations);
   // The job keeps the module alive, and nothing of the isolate.
-  auto job = [request = std::move(request), mailbox = mailbox_,
-              linked = linked_](codegen::CodeGenerator& generator) {
+  auto job = [request = std::move(request), mailbox = mailbox_, linked = linked_,
+              identity = identity_](codegen::CodeGenerator& generator) {
     auto code = generator.compile(request);
     const std::lock_guard lock(mailbox->mutex);
     mailbox->finished.push_back(
@@ -131,6 +138,7 @@ void Tier::install() {
   for (Finished& result : finished) {
     if (result.code == nullptr) continue;
     for (const std::uint32_t function : result.functions) {
+      if (states_[function] == State::kCompiled) continue;
       bodies_[function] = result.code->body(function);
       enters_[function] = result.code->enter(function);
       states_[function] = State::kCompiled;
@@ -147,7 +155,7 @@ codegen::EnterFunction Tier::sample(const LinkedFunction& function, const Word* 
   if (mailbox_->filled.load(std::memory_order_acquire)) install();
   const std::uint32_t index = function.index;
   const Word* const code = linked_->functions()[index].code;
-  const std::optional<std::uint32_t> offset = header_of(function, code, pc);
+  const std::optional<std::uint32_t> offset = header_of(code, pc);
   const bool hot = ++samples_[index] >= options_.threshold_samples;
   if (!offset) {
     if (hot && states_[index] == State::kInterpreted) request(with_callees(index), {});
@@ -156,8 +164,7 @@ codegen::EnterFunction Tier::sample(const LinkedFunction& function, const Word* 
   const Header header = {index, *offset};
   if (hot && !continuations_.contains(header)) {
     // The loop that runs is continued in compiled code; the function itself is compiled for its next call.
-    request(states_[index] == State::kInterpreted ? with_callees(index) : std::vector<std::uint32_t>{},
-            {header});
+    request(with_callees(index), {header});
   }
   const auto found = continuations_.find(header);
   return found == continuations_.end() ? nullptr : found->second;

@@ -58,7 +58,7 @@ class Tier {
     std::atomic<bool> filled{false};
   };
 
-  codegen::FunctionRequest new_request() const;
+  codegen::FunctionRequest new_request();
   void request(std::vector<std::uint32_t> functions, std::vector<Header> continuations);
   std::vector<std::uint32_t> with_callees(std::uint32_t function) const;
   void install();
@@ -67,6 +67,7 @@ class Tier {
   const JitOptions options_;
   std::shared_ptr<CompileService> service_;
   std::shared_ptr<Mailbox> mailbox_;
+  std::shared_ptr<const std::vector<std::byte>> identity_;  // the module as a file; made on first need
 
   enum class State : std::uint8_t { kInterpreted, kRequested, kCompiled };
   std::vector<LinkedFunction> functions_;

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "codegen/host/optimise.h"
 #include "dhpvm/result.h"
 
 namespace llvm {
@@ -15,8 +16,10 @@ class TargetMachine;
 
 namespace dhpvm::codegen {
 
-// Both change `module`: it can be emitted once. kInternal with LLVM's diagnostics when it reports an error.
-Result<std::unique_ptr<llvm::MemoryBuffer>> emit_object(llvm::Module& module, llvm::TargetMachine& machine);
-Result<std::string> emit_assembly(llvm::Module& module, llvm::TargetMachine& machine);
+// Both change `module`, which can be emitted once. kInternal with LLVM's diagnostics when it reports an
+// error.
+Result<std::unique_ptr<llvm::MemoryBuffer>> emit_object(llvm::Module& module, llvm::TargetMachine& machine,
+                                                        Pipeline pipeline);
+Result<std::string> emit_assembly(llvm::Module& module, llvm::TargetMachine& machine, Pipeline pipeline);
 
 }  // namespace dhpvm::codegen

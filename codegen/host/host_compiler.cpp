@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/host/host_compiler.h"
 
+#include <llvm/Config/llvm-config.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Support/raw_ostream.h>
+#include <llvm/Transforms/Utils/Cloning.h>
 
 #include "base/error.h"
 #include "codegen/host/emit.h"
@@ -12,6 +14,8 @@
 namespace dhpvm::codegen {
 namespace {
 
+// Takes about one percent of a compilation, and turns what would be undefined behaviour of LLVM into an
+// error.
 Status verify(const llvm::Module& module) {
   std::string problems;
   llvm::raw_string_ostream stream(problems);
@@ -20,13 +24,30 @@ Status verify(const llvm::Module& module) {
                stream.str());
 }
 
+std::span<const std::byte> bytes_of(const llvm::MemoryBuffer& buffer) {
+  return std::as_bytes(std::span(buffer.getBufferStart(), buffer.getBufferSize()));
+}
+
 }  // namespace
 
+// What a compilation makes before it is loaded.
+struct HostCompiler::Object {
+  std::unique_ptr<llvm::MemoryBuffer> file;
+  CompileTimes times;
+  std::string ir, assembly;
+};
+
+HostCompiler::HostCompiler(Target target, std::unique_ptr<Linker> linker, HostOptions options)
+    : target_(std::move(target)), linker_(std::move(linker)), options_(std::move(options)) {}
+HostCompiler::~HostCompiler() = default;
+
 Result<std::unique_ptr<HostCompiler>> HostCompiler::create(std::string_view cpu,
-                                                           std::unique_ptr<SymbolTable> symbols) {
+                                                           std::unique_ptr<SymbolTable> symbols,
+                                                           HostOptions options) {
   DHPVM_ASSIGN(Target target, Target::create(cpu));
-  DHPVM_ASSIGN(std::unique_ptr<Linker> linker, Linker::create(std::move(symbols)));
-  return std::unique_ptr<HostCompiler>(new HostCompiler(std::move(target), std::move(linker)));
+  DHPVM_ASSIGN(std::unique_ptr<Linker> linker, Linker::create(std::move(symbols), options.linker));
+  return std::unique_ptr<HostCompiler>(
+      new HostCompiler(std::move(target), std::move(linker), std::move(options)));
 }
 
 IrModule HostCompiler::new_module(std::string_view name) const {
@@ -39,27 +60,124 @@ IrModule HostCompiler::new_module(std::string_view name) const {
 
 Result<LoadedCode> HostCompiler::compile(IrModule ir, Pipeline pipeline,
                                          std::span<const NamedAddress> symbols) {
-  DHPVM_ASSIGN(std::unique_ptr<llvm::TargetMachine> machine, take_machine());
-  std::unique_ptr<llvm::MemoryBuffer> object;
+  CompileRequest request;
+  request.ir = std::move(ir);
+  request.pipeline = pipeline;
+  request.symbols = symbols;
+  DHPVM_ASSIGN(Compiled compiled, compile(std::move(request)));
+  return std::move(compiled.code);
+}
+
+Result<Compiled> HostCompiler::compile(CompileRequest request) {
+  const std::string name = request.ir.module->getName().str();
+  Result<Object> made = make_object(request);
+  const auto begin = Tracer::Clock::now();
+  std::size_t size = 0;
+  const auto load = [&]() -> Result<LoadedCode> {
+    if (!made.ok()) return made.error();
+    size = made->file->getBufferSize();
+    if (request.key != nullptr && options_.cache != nullptr) {
+      options_.cache->store(*request.key, bytes_of(*made->file), request.metadata);
+    }
+    return linker_->load(std::move(made->file), request.symbols);
+  };
+  Result<LoadedCode> code = load();
+  if (!code.ok()) {
+    const std::lock_guard lock(mutex_);
+    ++stats_.failed;
+    return std::move(code).error();
+  }
+  made->times.link_ms = phase(request.track, "link", name, begin);
+  const std::lock_guard lock(mutex_);
+  ++stats_.compiled;
+  stats_.object_bytes += size;
+  stats_.times.optimise_ms += made->times.optimise_ms;
+  stats_.times.emit_ms += made->times.emit_ms;
+  stats_.times.link_ms += made->times.link_ms;
+  return Compiled{std::move(code).value(), made->times, size, std::move(made->ir), std::move(made->assembly)};
+}
+
+Result<HostCompiler::Object> HostCompiler::make_object(CompileRequest& request) {
+  std::unique_ptr<llvm::TargetMachine> machine;
+  Object object;
   bool abandoned = false;
   Status status = guarded(
       [&]() -> Status {
-        DHPVM_TRY(verify(*ir.module));
-        target_.constrain(*ir.module);
-        optimise(*ir.module, *machine, pipeline);
-        DHPVM_ASSIGN(object, emit_object(*ir.module, *machine));
-        return {};
+        DHPVM_ASSIGN(machine, take_machine());
+        return make_object(request, *machine, object);
       },
       &abandoned);
   if (abandoned) {
+    // In no known state: lost on purpose.
     static_cast<void>(machine.release());
-    static_cast<void>(ir.module.release());
-    static_cast<void>(ir.context.release());
-    return std::move(status).error();
+    static_cast<void>(request.ir.module.release());
+    static_cast<void>(request.ir.context.release());
+  } else if (machine != nullptr) {
+    give_back(std::move(machine));
   }
-  give_back(std::move(machine));
   DHPVM_TRY(std::move(status));
-  return linker_->load(std::move(object), symbols);
+  return object;
+}
+
+Status HostCompiler::make_object(CompileRequest& request, llvm::TargetMachine& machine,
+                                 Object& object) const {
+  llvm::Module& module = *request.ir.module;
+  const std::string name = module.getName().str();
+  auto begin = Tracer::Clock::now();
+  DHPVM_TRY(verify(module));
+  target_.constrain(module, options_.linker.debugger || options_.linker.profiler);
+  DHPVM_TRY(optimise(module, machine, request.pipeline));
+  object.times.optimise_ms = phase(request.track, "optimise", name, begin);
+  if (request.list_ir) {
+    llvm::raw_string_ostream stream(object.ir);
+    module.print(stream, nullptr);
+  }
+  if (request.list_assembly) {
+    const std::unique_ptr<llvm::Module> copy = llvm::CloneModule(module);
+    DHPVM_ASSIGN(object.assembly, emit_assembly(*copy, machine, request.pipeline));
+  }
+  begin = Tracer::Clock::now();
+  DHPVM_ASSIGN(object.file, emit_object(module, machine, request.pipeline));
+  object.times.emit_ms = phase(request.track, "emit", name, begin);
+  return {};
+}
+
+CacheKey HostCompiler::key_of(Pipeline pipeline, std::string_view content) const {
+  const bool traceable = options_.linker.debugger || options_.linker.profiler;
+  return cache_key({content, target_.description(), pipeline == Pipeline::kKernels ? "kernels" : "functions",
+                    traceable ? "traceable" : "", "LLVM " LLVM_VERSION_STRING});
+}
+
+SymbolTable& HostCompiler::symbols() { return linker_->symbols(); }
+
+std::optional<CachedCompilation> HostCompiler::load_cached(const CacheKey& key,
+                                                           std::span<const NamedAddress> symbols,
+                                                           std::uint32_t track) {
+  if (options_.cache == nullptr) return std::nullopt;
+  const auto begin = Tracer::Clock::now();
+  const std::optional<CachedCode> found = options_.cache->find(key);
+  if (!found) return std::nullopt;
+  const std::span<const std::byte> file = found->object();
+  // Linking is over when load returns: the bytes need not live longer.
+  Result<LoadedCode> code =
+      linker_->load(llvm::MemoryBuffer::getMemBuffer(
+                        llvm::StringRef(reinterpret_cast<const char*>(file.data()), file.size()), "cached",
+                        /*RequiresNullTerminator=*/false),
+                    symbols);
+  if (!code.ok()) {
+    // Intact, but of no use here: compiled again, it will be replaced or say what is wrong.
+    options_.cache->remove(key);
+    return std::nullopt;
+  }
+  phase(track, "load", "from the cache", begin);
+  const std::lock_guard lock(mutex_);
+  ++stats_.loaded_from_cache;
+  return CachedCompilation{std::move(code).value(), {found->metadata().begin(), found->metadata().end()}};
+}
+
+HostStats HostCompiler::stats() const {
+  const std::lock_guard lock(mutex_);
+  return stats_;
 }
 
 Result<std::unique_ptr<llvm::TargetMachine>> HostCompiler::take_machine() {
@@ -77,6 +195,14 @@ Result<std::unique_ptr<llvm::TargetMachine>> HostCompiler::take_machine() {
 void HostCompiler::give_back(std::unique_ptr<llvm::TargetMachine> machine) {
   const std::lock_guard lock(mutex_);
   idle_.push_back(std::move(machine));
+}
+
+double HostCompiler::phase(std::uint32_t track, std::string_view what, std::string_view module,
+                           Tracer::Clock::time_point begin) const {
+  const auto end = Tracer::Clock::now();
+  if (options_.tracer != nullptr)
+    options_.tracer->slice(track, fmt::format("{} {}", what, module), begin, end);
+  return std::chrono::duration<double, std::milli>(end - begin).count();
 }
 
 }  // namespace dhpvm::codegen

@@ -2,51 +2,51 @@
 #include "codegen/host/host_compiler.h"
 
 #include <gtest/gtest.h>
-#include <llvm/AsmParser/Parser.h>
-#include <llvm/Support/SourceMgr.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 
 #include <cmath>
+#include <cstdlib>
+#include <filesystem>
+
+#include "codegen/host/ir_for_tests.h"
 
 namespace dhpvm::codegen {
 namespace {
 
-std::unique_ptr<HostCompiler> new_compiler() {
-  auto compiler = HostCompiler::create("native", std::make_unique<SymbolTable>());
-  EXPECT_TRUE(compiler.ok()) << compiler.error().to_string();
-  return std::move(compiler).value();
-}
-
-IrModule parse(const HostCompiler& compiler, const char* text) {
-  IrModule ir = compiler.new_module("test");
-  llvm::SMDiagnostic problem;
-  EXPECT_FALSE(
-      llvm::parseAssemblyInto(llvm::MemoryBufferRef(text, "test"), ir.module.get(), nullptr, problem))
-      << problem.getMessage().str();
-  return ir;
-}
+constexpr const char* kAdd = R"(
+    define internal i64 @plus(i64 %a, i64 %b) {
+      %c = add i64 %a, %b
+      ret i64 %c
+    }
+    define i64 @add(i64 %a, i64 %b) {
+      %slot = alloca i64
+      %c = call i64 @plus(i64 %a, i64 %b)
+      store i64 %c, ptr %slot
+      %d = load i64, ptr %slot
+      ret i64 %d
+    })";
+using Add = std::int64_t(std::int64_t, std::int64_t);
 
 TEST(HostCompiler, CompilesAndCalls) {
   const auto compiler = new_compiler();
-  auto code = compiler->compile(parse(*compiler, R"(
-    define i64 @add(i64 %a, i64 %b) {
-      %c = add i64 %a, %b
-      ret i64 %c
-    })"),
-                                Pipeline::kFunctions);
-  ASSERT_TRUE(code.ok()) << code.error().to_string();
-  auto* add = code->function<std::int64_t(std::int64_t, std::int64_t)>("add");
-  ASSERT_NE(add, nullptr);
-  EXPECT_EQ(add(40, 2), 42);
-  EXPECT_EQ(code->address("subtract"), nullptr);
+  for (const Pipeline pipeline : {Pipeline::kFunctions, Pipeline::kKernels}) {
+    auto code = compiler->compile(parse(*compiler, kAdd), pipeline);
+    ASSERT_TRUE(code.ok()) << code.error().to_string();
+    auto* add = code->function<Add>("add");
+    ASSERT_NE(add, nullptr);
+    EXPECT_EQ(add(40, 2), 42);
+    EXPECT_EQ(code->address("subtract"), nullptr);
+    EXPECT_EQ(code->address("plus"), nullptr);
+  }
 }
 
 TEST(HostCompiler, CallsTheRuntimeAndTheMathLibrary) {
   const auto compiler = new_compiler();
   static std::int64_t seen;
   seen = 0;
-  const auto record = [](std::int64_t value) { seen = value; };
-  void (*const function)(std::int64_t) = record;
-  const NamedAddress symbols[] = {{"record", reinterpret_cast<const void*>(function)}};
+  void (*const record)(std::int64_t) = [](std::int64_t value) { seen = value; };
+  const NamedAddress symbols[] = {{"record", reinterpret_cast<const void*>(record)}};
   auto code = compiler->compile(parse(*compiler, R"(
     declare void @record(i64)
     declare double @sin(double)
@@ -75,6 +75,203 @@ TEST(HostCompiler, NamesWhatIsUndefined) {
   ASSERT_FALSE(code.ok());
   EXPECT_EQ(code.error().code(), ErrorCode::kLink);
   EXPECT_NE(code.error().message().find("nowhere, system"), std::string::npos) << code.error().message();
+}
+
+TEST(HostCompiler, ListsTracesAndCounts) {
+  Tracer tracer;
+  HostOptions options;
+  options.tracer = &tracer;
+  const auto compiler = new_compiler("native", options);
+  CompileRequest request;
+  request.ir = parse(*compiler, kAdd);
+  request.list_ir = request.list_assembly = true;
+  request.track = tracer.add_track("compiler");
+  auto compiled = compiler->compile(std::move(request));
+  ASSERT_TRUE(compiled.ok()) << compiled.error().to_string();
+  EXPECT_EQ(compiled->code.function<Add>("add")(1, 2), 3);
+  EXPECT_NE(compiled->ir.find("define i64 @add"), std::string::npos) << compiled->ir;
+  EXPECT_EQ(compiled->ir.find("call"), std::string::npos) << compiled->ir;
+  EXPECT_EQ(compiled->ir.find("alloca"), std::string::npos) << compiled->ir;
+  EXPECT_NE(compiled->assembly.find("add:"), std::string::npos) << compiled->assembly;
+  EXPECT_GT(compiled->times.optimise_ms, 0);
+  EXPECT_GT(compiled->times.emit_ms, 0);
+  EXPECT_GT(compiled->times.link_ms, 0);
+  EXPECT_GT(compiled->object_bytes, 100U);
+  for (const char* slice : {"optimise test", "emit test", "link test"}) {
+    EXPECT_NE(tracer.to_json().find(slice), std::string::npos) << slice;
+  }
+  EXPECT_EQ(compiler->stats().compiled, 1U);
+  EXPECT_EQ(compiler->stats().object_bytes, compiled->object_bytes);
+}
+
+TEST(HostCompiler, VectorisesLoopsOfFunctions) {
+  const auto compiler = new_compiler();
+  CompileRequest request;
+  request.ir = parse(*compiler, R"(
+    define void @scale(ptr %p, i64 %n) {
+    entry:
+      br label %loop
+    loop:
+      %i = phi i64 [0, %entry], [%j, %loop]
+      %a = getelementptr double, ptr %p, i64 %i
+      %x = load double, ptr %a
+      %y = fmul double %x, 3.0
+      store double %y, ptr %a
+      %j = add i64 %i, 1
+      %more = icmp slt i64 %j, %n
+      br i1 %more, label %loop, label %done
+    done:
+      ret void
+    })");
+  request.list_ir = true;
+  auto compiled = compiler->compile(std::move(request));
+  ASSERT_TRUE(compiled.ok());
+  EXPECT_NE(compiled->ir.find(" x double>"), std::string::npos) << compiled->ir;
+  std::vector<double> values(1000, 2.0);
+  compiled->code.function<void(double*, std::int64_t)>("scale")(values.data(), 999);
+  EXPECT_EQ(values[998], 6.0);
+  EXPECT_EQ(values[999], 2.0);
+}
+
+TEST(HostCompiler, InvalidIrIsAnError) {
+  const auto compiler = new_compiler();
+  IrModule ir = parse(*compiler, kAdd);
+  ir.module->getFunction("add")->getEntryBlock().getTerminator()->eraseFromParent();
+  auto code = compiler->compile(std::move(ir), Pipeline::kFunctions);
+  ASSERT_FALSE(code.ok());
+  EXPECT_EQ(code.error().code(), ErrorCode::kInternal);
+  EXPECT_NE(code.error().message().find("terminator"), std::string::npos) << code.error().message();
+}
+
+#if defined(__x86_64__)
+TEST(HostCompiler, WhatTheProcessorLacksIsAnErrorAndNoSignal) {
+  const LostOnPurpose lost_on_purpose;
+  const auto compiler = new_compiler("x86-64");
+  // The attribute would allow what the target does not.
+  auto code = compiler->compile(parse(*compiler, R"(
+    declare <16 x float> @llvm.x86.avx512.rsqrt14.ps.512(<16 x float>, <16 x float>, i16)
+    define <16 x float> @run(<16 x float> %x) "target-features"="+avx512f" {
+      %y = call <16 x float> @llvm.x86.avx512.rsqrt14.ps.512(<16 x float> %x, <16 x float> %x, i16 -1)
+      ret <16 x float> %y
+    })"),
+                                Pipeline::kKernels);
+  ASSERT_FALSE(code.ok());
+  EXPECT_EQ(code.error().code(), ErrorCode::kInternal);
+  EXPECT_NE(code.error().message().find("LLVM cannot compile this"), std::string::npos)
+      << code.error().message();
+  // The compiler is as good as before.
+  auto next = compiler->compile(parse(*compiler, kAdd), Pipeline::kFunctions);
+  ASSERT_TRUE(next.ok());
+  EXPECT_EQ(next->function<Add>("add")(1, 2), 3);
+}
+#endif
+
+TEST(HostCompiler, LackOfMemoryIsAnError) {
+#if DHPVM_TEST_HAS(address_sanitizer) || DHPVM_TEST_HAS(thread_sanitizer)
+  GTEST_SKIP() << "sanitizers need more address space than this test leaves";
+#else
+  // In a process of its own, at every distance from the limit up to the one that is enough.
+  constexpr std::size_t kBlock = 64 * 1024;
+  int enough = 0, errors = 0;
+  for (std::size_t room = kBlock; enough == 0 && room < (std::size_t{1} << 30); room *= 3) {
+    const int result = in_child([room] {
+      const auto compiler = new_compiler();
+      std::string text = "define double @big(ptr %p) {\n  %v0 = load double, ptr %p\n";
+      for (int i = 1; i < 1000; ++i) {
+        const std::string n = std::to_string(i), before = std::to_string(i - 1);
+        text += "  %a" + n + " = getelementptr double, ptr %p, i64 " + n + "\n  %x" + n +
+                " = load double, ptr %a" + n + "\n  %v" + n + " = fadd double %v" + before + ", %x" + n +
+                "\n";
+      }
+      IrModule ir = parse(*compiler, text + "  ret double %v999\n}");
+      // All memory but `room` is taken, that which earlier tests have freed as well.
+      const rlimit space = {std::size_t{1} << 30, std::size_t{1} << 30};
+      if (::setrlimit(RLIMIT_AS, &space) != 0) return 3;
+      void* const balloon = ::mmap(nullptr, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+      std::vector<void*> blocks, crumbs;
+      blocks.reserve(space.rlim_cur / kBlock);
+      crumbs.reserve(space.rlim_cur / kBlock);
+      while (void* block = std::malloc(kBlock)) blocks.push_back(block);
+      while (void* crumb = std::malloc(kBlock / 64)) crumbs.push_back(crumb);
+      ::munmap(balloon, room);
+      auto code = compiler->compile(std::move(ir), Pipeline::kFunctions);
+      if (code.ok()) return 1;
+      return code.error().code() == ErrorCode::kOutOfMemory ? 0 : 2;
+    });
+    // Where LLVM does not let exceptions through, or the stack cannot grow, the process ends: nobody can do better.
+    const bool died = result < 0;
+    ASSERT_TRUE(died || result == 0 || result == 1)
+        << "result " << result << " with " << room << " bytes left";
+    enough = result == 1 ? 1 : 0;
+    errors += result == 0 ? 1 : 0;
+  }
+  EXPECT_EQ(enough, 1);
+  EXPECT_GT(errors, 0);
+#endif
+}
+
+class CachedTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = ::testing::TempDir() + "host_compiler_XXXXXX";
+    ASSERT_NE(::mkdtemp(name.data()), nullptr);
+    directory_ = name;
+  }
+  void TearDown() override { std::filesystem::remove_all(directory_); }
+
+  std::unique_ptr<HostCompiler> compiler() const {
+    CodeCacheOptions cache;
+    cache.directory = directory_;
+    HostOptions options;
+    options.cache = std::make_shared<CodeCache>(cache);
+    return new_compiler("native", options);
+  }
+  std::string directory_;
+};
+
+TEST_F(CachedTest, AnotherProcessFindsWhatThisOneCompiled) {
+  const std::byte sites[] = {std::byte{7}, std::byte{8}};
+  CacheKey key;
+  {
+    const auto first = compiler();
+    key = first->key_of(Pipeline::kFunctions, "the add function");
+    EXPECT_FALSE(first->load_cached(key));
+    CompileRequest request;
+    request.ir = parse(*first, kAdd);
+    request.key = &key;
+    request.metadata = sites;
+    ASSERT_TRUE(first->compile(std::move(request)).ok());
+  }
+  const auto second = compiler();
+  EXPECT_EQ(second->key_of(Pipeline::kFunctions, "the add function"), key);
+  auto found = second->load_cached(key);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->code.function<Add>("add")(20, 22), 42);
+  EXPECT_EQ(found->metadata, std::vector<std::byte>(std::begin(sites), std::end(sites)));
+  EXPECT_EQ(second->stats().compiled, 0U);
+  EXPECT_EQ(second->stats().loaded_from_cache, 1U);
+  EXPECT_NE(second->key_of(Pipeline::kKernels, "the add function"), key);
+  EXPECT_NE(second->key_of(Pipeline::kFunctions, "another function"), key);
+}
+
+TEST_F(CachedTest, AnEntryThatCannotBeLinkedIsRemoved) {
+  const auto first = compiler();
+  const CacheKey key = first->key_of(Pipeline::kFunctions, "uses a helper");
+  const int here = 0;
+  const NamedAddress helper[] = {{"helper", &here}};
+  CompileRequest request;
+  request.ir = parse(*first,
+                     "@helper = external global i32\n"
+                     "define ptr @where() {\n ret ptr @helper\n}");
+  request.key = &key;
+  request.symbols = helper;
+  auto compiled = first->compile(std::move(request));
+  ASSERT_TRUE(compiled.ok()) << compiled.error().to_string();
+  auto found = first->load_cached(key, helper);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->code.function<const void*()>("where")(), &here);
+  EXPECT_FALSE(first->load_cached(key));
+  EXPECT_FALSE(first->load_cached(key, helper));
 }
 
 }  // namespace

@@ -20,6 +20,12 @@ class MemoryBuffer;
 
 namespace dhpvm::codegen {
 
+// With either of these, loaded code stays in memory for good: what was told about it cannot be taken back.
+struct LinkerOptions {
+  bool debugger = false;  // tell gdb about the code, by its interface for just-in-time compilers
+  bool profiler = false;  // name the code for perf, in /tmp/perf-PID.map
+};
+
 // Loaded code and its memory. When it goes, no thread may be in the code or enter it any more. Keeps what it
 // needs of the Linker alive.
 class LoadedCode {
@@ -44,13 +50,19 @@ class LoadedCode {
 // Thread-safe.
 class Linker {
  public:
-  static Result<std::unique_ptr<Linker>> create(std::unique_ptr<SymbolTable> symbols);
+  static Result<std::unique_ptr<Linker>> create(std::unique_ptr<SymbolTable> symbols,
+                                                const LinkerOptions& options = {});
   ~Linker();
   Linker(const Linker&) = delete;
   Linker& operator=(const Linker&) = delete;
 
+  // The table given to create.
+  SymbolTable& symbols();
+
   // Loads `object`. What it leaves undefined is looked for in `symbols`, then in the linker's own table;
-  // kLink names what is in neither.
+  // kLink names what is in neither. kInternal for bytes that are not such a file. When memory runs out in the
+  // middle of linking, LLVM's linker is in no known state: this call and all later ones fail with
+  // kOutOfMemory, and code that is loaded stays usable.
   Result<LoadedCode> load(std::unique_ptr<llvm::MemoryBuffer> object,
                           std::span<const NamedAddress> symbols = {});
 

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "dhpvm/result.h"
+
 namespace llvm {
 class Module;
 class TargetMachine;
@@ -12,11 +14,11 @@ class TargetMachine;
 namespace dhpvm::codegen {
 
 enum class Pipeline : std::uint8_t {
-  kFunctions,  // whole functions; internal functions are inlined
-  kKernels,    // bodies of parallel loops, vectorised already
+  kFunctions,  // whole functions; internal functions are inlined, loops vectorised where that is possible
+  kKernels,    // bodies of parallel loops, which are vectors over iterations already
 };
 
-// Optimises `module` in place for `machine`. The module must be valid.
-void optimise(llvm::Module& module, llvm::TargetMachine& machine, Pipeline pipeline);
+// Optimises `module` in place for `machine`. The module must be valid (llvm::verifyModule).
+Status optimise(llvm::Module& module, llvm::TargetMachine& machine, Pipeline pipeline);
 
 }  // namespace dhpvm::codegen

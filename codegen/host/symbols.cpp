@@ -34,7 +34,7 @@ const void* SymbolTable::find_in(Library& library, const std::string& name) {
   std::call_once(library.opened, [&library] {
     library.handle = dlopen(library.file, RTLD_NOW | RTLD_LOCAL);
     link_map* map = nullptr;
-    if (library.handle != nullptr && dlinfo(library.handle, RTLD_DI_LINKMAP, &map) == 0) {
+    if (library.handle != nullptr && dlinfo(library.handle, RTLD_DI_LINKMAP, static_cast<void*>(&map)) == 0) {
       library.base = reinterpret_cast<void*>(map->l_addr);
     }
   });

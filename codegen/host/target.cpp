@@ -142,7 +142,7 @@ void Target::configure(llvm::Module& module) const {
   module.setDataLayout(data_layout_);
 }
 
-void Target::constrain(llvm::Module& module) const {
+void Target::constrain(llvm::Module& module, bool traceable) const {
   configure(module);
   const std::string width = std::to_string(vector_bits_);
   for (llvm::Function& function : module) {
@@ -152,6 +152,10 @@ void Target::constrain(llvm::Module& module) const {
     function.removeFnAttr("target-features");
     function.removeFnAttr("tune-cpu");
     function.addFnAttr("prefer-vector-width", width);
+    if (traceable) {
+      function.addFnAttr("frame-pointer", "all");
+      function.setUWTableKind(llvm::UWTableKind::Async);
+    }
   }
 }
 

@@ -44,7 +44,8 @@ class Target {
   // Triple and data layout, for a module that is about to be filled.
   void configure(llvm::Module& module) const;
   // Makes every function definition in `module` be compiled for this target, whatever its attributes said.
-  void constrain(llvm::Module& module) const;
+  // With `traceable` debuggers and profilers can walk the stack through it: frame pointers and unwind tables.
+  void constrain(llvm::Module& module, bool traceable) const;
 
   // Not to be used by two threads at once. Takes about 0.1 ms, and as much again for its first function:
   // reuse it.

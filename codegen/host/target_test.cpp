@@ -24,5 +24,27 @@ TEST(Target, UnknownNamesAreErrors) {
   }
 }
 
+#if defined(__x86_64__)
+TEST(Target, ASmallerProcessorCanBeAskedFor) {
+  const auto target = Target::create("x86-64");
+  ASSERT_TRUE(target.ok()) << target.error().to_string();
+  EXPECT_EQ(target->cpu(), "x86-64");
+  EXPECT_TRUE(target->has("sse2"));
+  EXPECT_FALSE(target->has("avx"));
+  EXPECT_EQ(target->vector_bits(), 128U);
+  EXPECT_NE(target->description(), Target::create("x86-64,+cx16")->description());
+  EXPECT_FALSE(Target::create("native,-avx")->has("avx2"));  // what needs a feature goes with it
+}
+
+TEST(Target, WhatThisProcessorLacksIsAnError) {
+  // No processor has all of these: the first is AMD's alone and long gone, the second Intel's.
+  const auto target = Target::create("native,+fma4,+amx-tile");
+  ASSERT_FALSE(target.ok());
+  EXPECT_EQ(target.error().code(), ErrorCode::kUnsupported);
+  EXPECT_NE(target.error().message().find("fma4"), std::string::npos) << target.error().message();
+  EXPECT_FALSE(Target::create("bdver1").ok());
+}
+#endif
+
 }  // namespace
 }  // namespace dhpvm::codegen

@@ -147,7 +147,7 @@ class KernelLoop {
     arguments.append(accumulators.begin(), accumulators.end());
     if (active != nullptr) arguments.push_back(active);
     llvm::CallInst* const result = b_.CreateCall(active == nullptr ? wide_.full : wide_.tail, arguments);
-    leave_if_trapped(result, first);
+    leave_if_trapped(result, first, active);
     std::vector<Value*> values;
     for (unsigned n = 0; n < accumulators.size(); ++n) {
       values.push_back(b_.CreateExtractValue(result, kAccumulators + n));
@@ -155,10 +155,12 @@ class KernelLoop {
     return values;
   }
 
-  void leave_if_trapped(Value* result, Value* first) {
+  // What lanes that are not active return means nothing.
+  void leave_if_trapped(Value* result, Value* first, Value* active) {
     Value* const sites = b_.CreateExtractValue(result, kSite);
     const bool wide = sites->getType()->isVectorTy();
-    Value* const failed = b_.CreateICmpNE(sites, llvm::Constant::getNullValue(sites->getType()));
+    Value* failed = b_.CreateICmpNE(sites, llvm::Constant::getNullValue(sites->getType()));
+    if (wide && active != nullptr) failed = b_.CreateAnd(failed, lanes_below(active));
     Value* mask = failed;
     if (wide) mask = b_.CreateBitCast(failed, b_.getIntNTy(wide_.width));
     Value* const any = wide ? b_.CreateICmpNE(mask, llvm::ConstantInt::get(mask->getType(), 0)) : mask;

@@ -35,9 +35,26 @@ std::vector<Lowering::Value*> FunctionLowering::call_function(const Instruction&
     arguments.push_back(parameter.is_ref() ? get_reference(r_register++)
                                            : get(p_register++, slot_type(parameter.kind)));
   }
-  llvm::Function* const function = unit_.callee(callee);
-  llvm::CallInst* const call = b_.CreateCall(function, arguments);
-  call->setCallingConv(function->getCallingConv());
+  // Where the machine's stack ends, the interpreter goes on: it needs none. The caller looks, so that a function
+  // that calls nothing, or returns before it does, need not.
+  BasicBlock* room = nullptr;
+  BasicBlock* const cold = likely(stack_has_room(), room);
+  BasicBlock* const called = new_block("called");
+  const auto call_in = [&](BasicBlock* block, llvm::Function* function) {
+    b_.SetInsertPoint(block);
+    llvm::CallInst* const call = b_.CreateCall(function, arguments);
+    call->setCallingConv(function->getCallingConv());
+    b_.CreateBr(called);
+    return call;
+  };
+  const bool unrolls = callee == index_ && !is_copy_ && window_p_ == nullptr;
+  llvm::CallInst* const compiled =
+      call_in(room, unrolls ? unit_.callee_of_itself(callee) : unit_.callee(callee));
+  llvm::CallInst* const interpreted = call_in(cold, unit_.interpreted(callee));
+  b_.SetInsertPoint(called);
+  llvm::PHINode* const call = b_.CreatePHI(compiled->getType(), 2);
+  call->addIncoming(compiled, room);
+  call->addIncoming(interpreted, cold);
   Value* const ticks_left = b_.CreateExtractValue(call, 0);
   BasicBlock* const trapped = new_block("callee.trapped");
   BasicBlock* const returned = new_block("returned");
@@ -82,10 +99,10 @@ void FunctionLowering::lower_call_interface(const Instruction& i) {
   Value* const r = mirror(i);
   const std::vector<ValueType>& types = called_signature(module_, i).results;
   std::map<std::uint32_t, std::vector<std::uint32_t>> classes;  // by function
-  for (std::uint32_t type = 0; type < module_.types.size(); ++type) {
-    for (const bytecode::Implementation& implementation : module_.types[type].implementations) {
-      if (implementation.interface == i.type()) classes[implementation.functions[i.c]].push_back(type);
-    }
+  for (const std::uint32_t type : implementers(module_, i.type())) {
+    const auto& implementations = module_.types[type].implementations;
+    const auto found = std::ranges::find(implementations, i.type(), &bytecode::Implementation::interface);
+    classes[found->functions[i.c]].push_back(type);
   }
   if (classes.empty() || classes.size() > kMaximumTargets) {
     set_results(i, types, call_method(i, r));
@@ -219,6 +236,23 @@ llvm::FunctionType* Unit::body_type(std::uint32_t function) {
   return llvm::FunctionType::get(llvm::StructType::get(context, results), parameters, false);
 }
 
+llvm::Function* Unit::callee_of_itself(std::uint32_t function) {
+  // Words of code up to which a function is worth a copy at every place where it calls itself.
+  constexpr std::uint32_t kMaximumWords = 80;
+  if (bytecode.functions[function].code_size > kMaximumWords) return callee(function);
+  llvm::Function*& copy = copies_[function];
+  if (copy == nullptr) {
+    copy = llvm::Function::Create(body_type(function), llvm::GlobalValue::InternalLinkage,
+                                  symbol("copy", function), module);
+    copy->setCallingConv(llvm::CallingConv::Fast);
+    copy->setDoesNotThrow();
+    copy->addFnAttr(llvm::Attribute::AlwaysInline);
+    llvm::IRBuilder<> builder(module.getContext());
+    FunctionLowering(*this, function, builder, *copy, true).run_body();
+  }
+  return copy;
+}
+
 namespace {
 
 // Attributes that all bodies and stubs have.
@@ -236,6 +270,7 @@ void Unit::declare(std::uint32_t function) {
   llvm::Function* const body = llvm::Function::Create(body_type(function), llvm::GlobalValue::ExternalLinkage,
                                                       symbol("body", function), module);
   set_up(*body);
+  body->setDSOLocal(true);
   bodies_[function] = body;
 }
 

@@ -18,10 +18,11 @@ constexpr unsigned kFixedParameters = 4;  // state, r, ticks, left
 }  // namespace
 
 FunctionLowering::FunctionLowering(Unit& unit, std::uint32_t index, llvm::IRBuilder<>& builder,
-                                   llvm::Function& function)
+                                   llvm::Function& function, bool is_copy)
     : Lowering(unit.bytecode, index, builder),
       unit_(unit),
       function_(function),
+      is_copy_(is_copy),
       mirror_(unit.bytecode, source_, flow_) {
   b_.SetInsertPoint(BasicBlock::Create(b_.getContext(), "entry", &function));
   ticks_ = entry_alloca(b_.getInt64Ty(), "ticks");
@@ -36,7 +37,6 @@ void FunctionLowering::run_body() {
   r_ = function_.getArg(1);
   b_.CreateStore(function_.getArg(2), ticks_);
   left_ = function_.getArg(3);
-  check_native_stack();
   unsigned argument = kFixedParameters;
   std::uint32_t p = 0;
   std::uint32_t r = 0;
@@ -94,18 +94,8 @@ void FunctionLowering::run_continuation(std::uint32_t pc) {
   lower_body(entry);
 }
 
-// Where the machine's stack ends, the interpreter goes on: it needs none. Functions that call nothing fit
-// into what is kept in reserve.
-void FunctionLowering::check_native_stack() {
-  bool calls = false;
-  for (const Block& block : flow_.blocks()) {
-    for (std::uint32_t pc = block.begin; pc < block.end;) {
-      const Instruction i = decode(module_, source_, pc);
-      calls = calls || i.has(bytecode::kCall);
-      pc = i.next();
-    }
-  }
-  if (!calls) return;
+// Whether the machine's stack has room for one more compiled function.
+FunctionLowering::Value* FunctionLowering::stack_has_room() {
   llvm::LLVMContext& context = b_.getContext();
   const llvm::Triple triple(unit_.module.getTargetTriple());
   const char* const name = triple.isX86() ? "rsp" : "sp";
@@ -114,15 +104,7 @@ void FunctionLowering::check_native_stack() {
                                        {llvm::MetadataAsValue::get(context, reg)});
   Value* const limit =
       load(b_.getInt64Ty(), byte_offset(state_, unit_.layout.state.native_limit), {Access::kContext, 1});
-  BasicBlock* go_on = nullptr;
-  BasicBlock* const cold = likely(b_.CreateICmpUGE(sp, limit), go_on);
-  b_.SetInsertPoint(cold);
-  llvm::SmallVector<Value*> arguments;
-  for (llvm::Argument& argument : function_.args()) arguments.push_back(&argument);
-  llvm::CallInst* const call = b_.CreateCall(unit_.interpreted(index_), arguments);
-  call->setCallingConv(function_.getCallingConv());
-  b_.CreateRet(call);
-  b_.SetInsertPoint(go_on);
+  return b_.CreateICmpUGE(sp, limit);
 }
 
 void FunctionLowering::lower_return(const Instruction& i) {

@@ -34,6 +34,9 @@ class Unit {
   // What to call for a function: its body if it is in this module, and otherwise a stub that looks for
   // compiled code when it runs.
   llvm::Function* callee(std::uint32_t function);
+  // For a call of a function in its own body: a copy of the body to be inlined there, so that two levels of a recursion
+  // share a frame; the body itself if the function is too large for that.
+  llvm::Function* callee_of_itself(std::uint32_t function);
   // The same interface, but runs the function in the interpreter.
   llvm::Function* interpreted(std::uint32_t function);
   llvm::FunctionType* body_type(std::uint32_t function);
@@ -49,6 +52,7 @@ class Unit {
   std::map<std::uint32_t, llvm::Function*> bodies_;
   std::map<std::uint32_t, llvm::Function*> stubs_;
   std::map<std::uint32_t, llvm::Function*> interpreted_;
+  std::map<std::uint32_t, llvm::Function*> copies_;
 };
 
 // Emits the body of `function`, and `enter.N`, an EnterFunction that calls it.
@@ -58,7 +62,9 @@ void lower_continuation(Unit& unit, std::uint32_t function, std::uint32_t pc);
 
 class FunctionLowering final : public Lowering {
  public:
-  FunctionLowering(Unit& unit, std::uint32_t index, llvm::IRBuilder<>& builder, llvm::Function& function);
+  // `is_copy`: see Unit::callee_of_itself.
+  FunctionLowering(Unit& unit, std::uint32_t index, llvm::IRBuilder<>& builder, llvm::Function& function,
+                   bool is_copy = false);
 
   void run_body();
   void run_continuation(std::uint32_t pc);
@@ -86,7 +92,7 @@ class FunctionLowering final : public Lowering {
 
   // function_lowering.cpp
   void begin(llvm::Function& function);
-  void check_native_stack();
+  Value* stack_has_room();
   Value* ticks() { return b_.CreateLoad(b_.getInt64Ty(), ticks_); }
   Value* site(const Instruction& i) { return constant(std::uint64_t{index_} << 32 | i.pc); }
   Value* state_field(std::uint32_t offset, bool constant);
@@ -133,6 +139,7 @@ class FunctionLowering final : public Lowering {
 
   Unit& unit_;
   llvm::Function& function_;
+  const bool is_copy_;
   Mirror mirror_;
   Value* state_ = nullptr;
   Value* r_ = nullptr;

@@ -21,7 +21,7 @@ constexpr std::uint64_t kPollInterval = 1 << 14;
 struct BodyState {
   llvm::Function* function;
   llvm::StructType* result;
-  const std::set<CodePosition>& proven;
+  const std::set<CallPath>& proven;
   std::vector<KernelSite> sites;
   std::uint32_t words = 0;
   bool too_large = false;
@@ -30,7 +30,7 @@ struct BodyState {
 class KernelLowering final : public Lowering {
  public:
   KernelLowering(const bytecode::Module& module, std::uint32_t index, llvm::IRBuilder<>& builder,
-                 BodyState& state, std::vector<CodePosition> callers)
+                 BodyState& state, CallPath callers)
       : Lowering(module, index, builder), state_(state), callers_(std::move(callers)) {
     state_.words += source_.code_size;
   }
@@ -106,7 +106,12 @@ class KernelLowering final : public Lowering {
     leave(i, write ? KernelSite::Kind::kWrite : KernelSite::Kind::kRead, TrapKind::kNull);
   }
   void element_stored(const Instruction&) override {}
-  bool is_proven(const Instruction& i) const override { return state_.proven.contains({index_, i.pc}); }
+  bool is_proven(const Instruction& i) const override {
+    if (state_.proven.empty()) return false;
+    CallPath path = {{index_, i.pc}};
+    path.insert(path.end(), callers_.begin(), callers_.end());
+    return state_.proven.contains(path);
+  }
   bool needs_atomics() const override { return true; }
 
   // ---- Leaving
@@ -195,7 +200,7 @@ class KernelLowering final : public Lowering {
     for (const bytecode::ValueType& parameter : signature.parameters) {
       arguments.push_back(parameter.is_ref() ? get_reference(r++) : get(p++, slot_type(parameter.kind)));
     }
-    std::vector<CodePosition> callers = {{index_, i.pc}};
+    CallPath callers = {{index_, i.pc}};
     callers.insert(callers.end(), callers_.begin(), callers_.end());
     KernelLowering callee(module_, i.c, b_, state_, std::move(callers));
     const std::vector<Value*> results = callee.run_call(arguments);
@@ -211,7 +216,7 @@ class KernelLowering final : public Lowering {
   }
 
   BodyState& state_;
-  const std::vector<CodePosition> callers_;  // innermost first
+  const CallPath callers_;  // innermost first
   std::uint32_t accumulators_ = 0;
   BasicBlock* return_ = nullptr;  // of an inlined function: where its caller goes on
   std::vector<llvm::AllocaInst*> results_;
@@ -220,7 +225,7 @@ class KernelLowering final : public Lowering {
 }  // namespace
 
 Result<KernelBody> lower_kernel(const bytecode::Module& bytecode, std::uint32_t kernel,
-                                const std::set<CodePosition>& proven, llvm::Module& module) {
+                                const std::set<CallPath>& proven, llvm::Module& module) {
   const bytecode::KernelRecord& record = bytecode.kernels[kernel];
   const bytecode::Signature& signature = bytecode.functions[record.function].signature;
   llvm::LLVMContext& context = module.getContext();
@@ -260,6 +265,16 @@ Result<KernelBody> lower_kernel(const bytecode::Module& bytecode, std::uint32_t 
   attributes.addAttribute(llvm::Attribute::ReadOnly).addAlignmentAttr(8);
   body.function->addParamAttrs(kArrays, attributes);
   b.SetInsertPoint(BasicBlock::Create(context, "entry", body.function));
+  if (record.fast_math) {
+    // What `@fastmath` allows: another order, fused operations, reciprocals, no care for the sign of zero. Infinities
+    // and NaN stay what they are.
+    llvm::FastMathFlags flags;
+    flags.setAllowReassoc();
+    flags.setAllowContract(true);
+    flags.setAllowReciprocal();
+    flags.setNoSignedZeros();
+    b.setFastMathFlags(flags);
+  }
   BodyState state{body.function, result, proven, {}, 0, false};
   KernelLowering(bytecode, record.function, b, state, {}).run_body(record);
   if (state.too_large) {

@@ -33,6 +33,6 @@ struct KernelBody {
 // Emits the body of kernel `kernel` into `module`. Checks of the accesses in `proven` are left out. kUnsupported when
 // inlining would make too much code of it.
 Result<KernelBody> lower_kernel(const bytecode::Module& bytecode, std::uint32_t kernel,
-                                const std::set<CodePosition>& proven, llvm::Module& module);
+                                const std::set<CallPath>& proven, llvm::Module& module);
 
 }  // namespace dhpvm::codegen

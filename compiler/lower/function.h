@@ -243,7 +243,6 @@ class FunctionLowering {
   void while_loop(const Stmt& s);
   void for_range(const Stmt& s);
   void for_unit(const Stmt& s, Register index, Op op);
-  void for_inclusive(const Stmt& s, Register index);
   void for_counted(const Stmt& s, Register index);
   void loop_body(const Stmt& s, Register index, LabelId exit, LabelId next);
   Register bound(const Expr& e);

@@ -42,10 +42,11 @@ void FunctionLowering::for_range(const Stmt& s) {
   if (!by_one || type->is(TypeKind::kU64)) return for_counted(s, index);
   if (type->is(TypeKind::kI64)) {
     const auto limit = constant_of(*s.limit);
-    if (!s.inclusive || (limit && *limit != std::numeric_limits<std::int64_t>::max())) {
-      return for_unit(s, index, Op::kForI64);
+    // The last number plus 1 may not be a limit.
+    if (s.inclusive && (!limit || *limit == std::numeric_limits<std::int64_t>::max())) {
+      return for_counted(s, index);
     }
-    return for_inclusive(s, index);
+    return for_unit(s, index, Op::kForI64);
   }
   if (!s.inclusive && !type->is(TypeKind::kU32)) return for_unit(s, index, Op::kForI32);
   // Counting in 64 bits, these never come near an overflow. The low half of the index is its value.
@@ -114,31 +115,6 @@ void FunctionLowering::for_unit(const Stmt& s, Register index, Op op) {
   code_.bind(body);
   loop_body(s, index, exit, next);
   code_.branch(op, index, limit, body);
-  code_.end_loop();
-  code_.bind(exit);
-}
-
-// for i in low..=last over i64, where last may be the largest number, so that last + 1 is not a limit. The
-// loop runs up to last, and then once more with a limit that ends it whatever the index has become.
-void FunctionLowering::for_inclusive(const Stmt& s, Register index) {
-  const Register last = bound(*s.limit);
-  const Register limit = registers_.primitive();
-  const LabelId body = code_.new_label();
-  const LabelId next = code_.new_label();
-  const LabelId exit = code_.new_label();
-  code_.branch(Op::kJLtI64, last, index, exit);
-  const LabelId last_round = code_.new_label();
-  code_.load(limit, std::numeric_limits<std::int64_t>::min());
-  code_.branch(Op::kJEqI64, index, last, last_round);
-  code_.move_primitive(limit, last);
-  code_.bind(last_round);
-  code_.begin_loop();
-  code_.bind(body);
-  loop_body(s, index, exit, next);
-  code_.branch(Op::kForI64, index, limit, body);
-  code_.branch(Op::kJNeI64, index, last, exit);
-  code_.load(limit, std::numeric_limits<std::int64_t>::min());
-  code_.jump(body);
   code_.end_loop();
   code_.bind(exit);
 }

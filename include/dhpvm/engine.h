@@ -12,6 +12,7 @@
 // (Each of these steps returns a Result or Status, which a real application looks at.)
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -23,6 +24,8 @@
 #include "dhpvm/result.h"
 
 namespace dhpvm {
+
+enum class Listing : std::uint8_t { kNone, kLlvm, kAssembly };
 
 struct EngineOptions {
   // Where programs write and read, unless their isolate says otherwise. Empty functions stand for the
@@ -38,6 +41,20 @@ struct EngineOptions {
 
   // How many threads work on a parallel loop, the calling one included; 0 is one for each core.
   unsigned threads = 0;
+
+  // Machine code. Compiled code is kept on disk and used again by every process of this user; the directory is
+  // $XDG_CACHE_HOME/dhpvm, or ~/.cache/dhpvm, unless one is given. The limit is in bytes.
+  bool code_cache = true;
+  std::string code_cache_directory = {};
+  std::uint64_t code_cache_limit = std::uint64_t{256} << 20;
+  // "native", or a processor that LLVM knows, and features: "x86-64-v3,-fma". Code for it must run here.
+  std::string processor = "native";
+  // Tell gdb, or perf, about compiled functions.
+  bool code_for_debugger = false;
+  bool code_for_profiler = false;
+  // Print what is compiled to the process's standard error, as LLVM IR or assembly.
+  Listing list_kernels = Listing::kNone;
+  Listing list_functions = Listing::kNone;
 
   // Collect events (runs, collections) for write_trace. Costs memory for as long as the engine lives.
   bool trace = false;

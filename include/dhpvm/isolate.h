@@ -77,6 +77,8 @@ class DHPVM_API Isolate {
   // A full collection now, for a host that knows a good moment.
   void collect();
   Statistics statistics() const;
+  // How each parallel loop that was executed was run, and why not better, in words for the author of the program.
+  std::string explain_loops() const;
 
  private:
   explicit Isolate(std::shared_ptr<detail::IsolateState> state) : state_(std::move(state)) {}

@@ -39,11 +39,11 @@ struct Limits {
   std::chrono::nanoseconds deadline{0};
 };
 
-// What of a program is compiled to machine code. Results are the same either way, bit for bit.
+// What of a program is compiled. Results have the same bits, but for mathematical functions in parallel loops.
 enum class Jit : std::uint8_t {
   kOff,    // nothing: everything is interpreted
   kOn,     // what turns out to be hot, in the background
-  kEager,  // all functions, before the program starts; for testing
+  kEager,  // all functions when the isolate is made, loops before their first iteration; for testing
 };
 
 struct IsolateOptions {

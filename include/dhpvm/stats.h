@@ -9,26 +9,29 @@ namespace dhpvm {
 
 // X(name, unit, meaning): one row per counter. Units: count, bytes, ns. The structure, `dhpvm-run --stats`
 // and its JSON are made from this table; rows may be added in any version.
-#define DHPVM_STATISTICS(X)                                                      \
-  X(host_calls, count, "calls from C++ into the program")                        \
-  X(main_time, ns, "time in Isolate::run_main")                                  \
-  X(fuel_used, count, "calls, turns of loops and iterations of parallel loops")  \
-  X(parallel_loops, count, "executions of `parallel for`")                       \
-  X(parallel_iterations, count, "iterations in all of them")                     \
-  X(bytes_allocated, bytes, "allocated in the heap since the start")             \
-  X(live_bytes, bytes, "in use in the heap as of the last collection")           \
-  X(heap_bytes, bytes, "memory that the heap occupies now")                      \
-  X(heap_peak_bytes, bytes, "most that blocks of small objects have occupied")   \
-  X(off_heap_bytes, bytes, "elements of large arrays now")                       \
-  X(off_heap_peak_bytes, bytes, "most that they have occupied")                  \
-  X(minor_collections, count, "collections of new objects")                      \
-  X(full_collections, count, "collections of the whole heap")                    \
-  X(minor_pause_total, ns, "time in minor collections")                          \
-  X(minor_pause_p99, ns, "99 % of the minor collections took at most this long") \
-  X(minor_pause_max, ns, "the longest minor collection")                         \
-  X(full_pause_total, ns, "time in full collections")                            \
-  X(full_pause_max, ns, "the longest full collection")                           \
-  X(cleaners_run, count, "files and other resources that the collector released")
+#define DHPVM_STATISTICS(X)                                                        \
+  X(host_calls, count, "calls from C++ into the program")                          \
+  X(main_time, ns, "time in Isolate::run_main")                                    \
+  X(fuel_used, count, "calls, turns of loops and iterations of parallel loops")    \
+  X(parallel_loops, count, "executions of `parallel for`")                         \
+  X(parallel_iterations, count, "iterations in all of them")                       \
+  X(bytes_allocated, bytes, "allocated in the heap since the start")               \
+  X(live_bytes, bytes, "in use in the heap as of the last collection")             \
+  X(heap_bytes, bytes, "memory that the heap occupies now")                        \
+  X(heap_peak_bytes, bytes, "most that blocks of small objects have occupied")     \
+  X(off_heap_bytes, bytes, "elements of large arrays now")                         \
+  X(off_heap_peak_bytes, bytes, "most that they have occupied")                    \
+  X(minor_collections, count, "collections of new objects")                        \
+  X(full_collections, count, "collections of the whole heap")                      \
+  X(minor_pause_total, ns, "time in minor collections")                            \
+  X(minor_pause_p99, ns, "99 % of the minor collections took at most this long")   \
+  X(minor_pause_max, ns, "the longest minor collection")                           \
+  X(full_pause_total, ns, "time in full collections")                              \
+  X(full_pause_max, ns, "the longest full collection")                             \
+  X(cleaners_run, count, "files and other resources that the collector released")  \
+  X(compiles, count, "units of code compiled by the engine, for all its isolates") \
+  X(compile_median, ns, "the median time of compiling one")                        \
+  X(cache_hits, count, "units of code found in the cache on disk instead")
 
 struct Statistics {
 #define X(name, unit, meaning) std::uint64_t name = 0;

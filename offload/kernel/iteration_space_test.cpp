@@ -31,7 +31,7 @@ std::vector<Index> all_of(const IterationSpace& space) {
 
 IterationSpace random_space(std::mt19937& random) {
   IterationSpace space;
-  space.dimensions = 1 + random() % 3;
+  space.dimensions = 1 + static_cast<unsigned>(random() % 3);
   const unsigned sizes[] = {200, 24, 9};
   for (unsigned d = 0; d < space.dimensions; ++d) {
     space.low[d] = static_cast<std::int64_t>(random() % 100) - 50;

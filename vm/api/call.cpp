@@ -29,11 +29,11 @@ Status finish_output(stdlib::Console& console, Status status) {
 
 Call::Call(const Target& target) : target_(target) {
   static_assert(sizeof(Machine) <= sizeof machine_ && alignof(Machine) <= alignof(std::max_align_t));
-  vm::Isolate& isolate = *target.isolate->machine;
-  const vm::Invocation& invocation = (new (machine_) Machine(isolate, target.function))->invocation;
+  vm::Isolate& machine = *target.isolate->machine;
+  const vm::Invocation& invocation = (new (machine_) Machine(machine, target.function))->invocation;
   p = invocation.p();
   r = reinterpret_cast<void**>(invocation.r());
-  Window::isolate = &isolate;
+  isolate = &machine;
 }
 
 Call::~Call() { machine_in(machine_).~Machine(); }
@@ -71,12 +71,12 @@ Object Call::get_object(unsigned slot) const {
 }
 
 Status Call::run() {
-  IsolateState& isolate = *target_.isolate;
-  ++isolate.depth;
+  IsolateState& state = *target_.isolate;
+  ++state.depth;
   Status status = machine_in(machine_).invocation.run();
-  --isolate.depth;
-  if (isolate.console.has_output() || isolate.console.has_failed()) [[unlikely]] {
-    if (isolate.depth == 0) return finish_output(isolate.console, std::move(status));
+  --state.depth;
+  if (state.console.has_output() || state.console.has_failed()) [[unlikely]] {
+    if (state.depth == 0) return finish_output(state.console, std::move(status));
   }
   return status;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dhpvm/engine.h"
 
+#include <cstdio>
 #include <span>
 
 #include "base/error.h"
@@ -12,10 +13,35 @@
 
 namespace dhpvm {
 
+namespace {
+
+void print_line(std::string_view text) {
+  std::fprintf(stderr, "%.*s\n", static_cast<int>(text.size()), text.data());
+}
+
+codegen::GeneratorOptions generator_options(const detail::EngineState& engine) {
+  const EngineOptions& options = engine.options;
+  codegen::GeneratorOptions generator;
+  generator.cpu = options.processor;
+  generator.cache = options.code_cache;
+  generator.cache_directory = options.code_cache_directory;
+  generator.cache_limit = options.code_cache_limit;
+  generator.debugger = options.code_for_debugger;
+  generator.profiler = options.code_for_profiler;
+  generator.list_kernels = static_cast<codegen::Listing>(options.list_kernels);
+  generator.list_functions = static_cast<codegen::Listing>(options.list_functions);
+  generator.list = print_line;
+  generator.warn = [](const std::string& text) { print_line("dhpvm: " + text); };
+  generator.tracer = engine.tracer.get();
+  return generator;
+}
+
+}  // namespace
+
 Engine::Engine(EngineOptions options) : state_(std::make_shared<detail::EngineState>()) {
   state_->options = std::move(options);
   if (state_->options.trace) state_->tracer = std::make_unique<Tracer>();
-  state_->compile_service = std::make_shared<vm::CompileService>(codegen::GeneratorOptions{});
+  state_->compile_service = std::make_shared<vm::CompileService>(generator_options(*state_));
   state_->thread_pool = std::make_shared<ThreadPool>(state_->options.threads);
   state_->alarm = std::make_shared<vm::Alarm>();
   // Fails for a bad row of the table only, which a test would have found.

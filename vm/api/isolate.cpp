@@ -152,6 +152,14 @@ Result<Object> Isolate::make_text(std::string_view text) {
   return detail::ObjectState::wrap(state_, reinterpret_cast<gc::Ref>(string));
 }
 
+std::string Isolate::explain_loops() const {
+  std::string text = state_->machine->explain_loops();
+  if (const auto loaded = state_->module->engine->compile_service->failure()) {
+    text = loaded->message() + "\n" + text;
+  }
+  return text.empty() ? "no parallel loop was run, or nothing was to be compiled\n" : text;
+}
+
 Statistics Isolate::statistics() const {
   const vm::IsolateStats stats = state_->machine->stats();
   const gc::HeapStats& heap = stats.heap;
@@ -175,6 +183,10 @@ Statistics Isolate::statistics() const {
   result.full_pause_total = heap.full_pauses.total_ns();
   result.full_pause_max = heap.full_pauses.max_ns();
   result.cleaners_run = heap.cleaners_run;
+  const codegen::GeneratorStats code = state_->module->engine->compile_service->stats();
+  result.compiles = code.compiles;
+  result.compile_median = code.compile_median_ns;
+  result.cache_hits = code.cache_hits;
   return result;
 }
 

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Compiled kernels in the cache: what they are recognised by, and what is kept beside the code.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "codegen/codegen.h"
+
+namespace dhpvm::codegen {
+
+// What the virtual machine has to know of a kernel's code.
+struct KernelDescription {
+  std::vector<KernelSite> sites;
+  unsigned width = 1;
+  std::string scalar_reason;  // why it is 1
+};
+
+// Everything in the module that the kernel depends on: its record, and the functions that it consists of. Equal loops
+// of different programs, or of a program that was changed elsewhere, have equal content if their functions have the
+// same numbers.
+std::string kernel_content(const KernelRequest& request);
+
+std::vector<std::byte> encode_description(const KernelDescription& description);
+// Nothing if the bytes are not what encode_description makes.
+std::optional<KernelDescription> decode_description(std::span<const std::byte> bytes);
+
+}  // namespace dhpvm::codegen

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "codegen/kernel/make_kernel.h"
+
+#include <llvm/Analysis/LoopInfo.h>
+#include <llvm/IR/Dominators.h>
+#include <llvm/IR/IntrinsicInst.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "codegen/kernel/kernel_loop.h"
+#include "codegen/spmd/vectorize.h"
+
+namespace dhpvm::codegen {
+namespace {
+
+using spmd::ArgShape;
+
+// The shapes of the body's parameters, as the loop around it calls it.
+std::vector<ArgShape> shapes_of(const bytecode::KernelRecord& record, const llvm::Function& body) {
+  std::vector<ArgShape> shapes(body.arg_size(), ArgShape::kUniform);
+  shapes[kIndices + record.dimensions - 1] = ArgShape::kLaneIndex;
+  std::fill_n(shapes.rbegin(), record.reductions.size(), ArgShape::kVarying);
+  return shapes;
+}
+
+// Whether the inner loops of the vectorised body mostly fetch single elements from all over memory: a gather takes as
+// long as the loads that it stands for, so that lanes only pay where enough is computed with what they fetch.
+bool mostly_gathers(llvm::Function& body) {
+  llvm::DominatorTree dominators(body);
+  const llvm::LoopInfo loops(dominators);
+  unsigned gathers = 0;
+  unsigned operations = 0;
+  for (llvm::BasicBlock& block : body) {
+    const llvm::Loop* const loop = loops.getLoopFor(&block);
+    if (loop == nullptr || !loop->isInnermost()) continue;
+    for (const llvm::Instruction& instruction : block) {
+      if (const auto* const call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction)) {
+        gathers += call->getIntrinsicID() == llvm::Intrinsic::masked_gather ? 1 : 0;
+      }
+      const bool computes = instruction.isBinaryOp() || llvm::isa<llvm::CallInst>(instruction);
+      operations += computes && instruction.getType()->isFPOrFPVectorTy() ? 1 : 0;
+    }
+  }
+  // Gathers of floats have been counted as operations as well.
+  return gathers > 1 && operations <= 2 * gathers;
+}
+
+// The body for several iterations; the scalar one, and the reason, if there is none.
+Result<WideBody> widen(const bytecode::KernelRecord& record, const KernelBody& body, const Target& target,
+                       SymbolTable& symbols, std::string& scalar_reason) {
+  WideBody wide;
+  wide.full = body.function;
+  spmd::SpmdOptions options;
+  options.args = shapes_of(record, *body.function);
+  options.vector_bits = target.vector_bits();
+  options.has_symbol = [&](std::string_view name) { return symbols.find(name) != nullptr; };
+  const auto make = [&]() -> Status {
+    DHPVM_TRY(spmd::prepare(*body.function));
+    options.width = std::min(spmd::choose_width(*body.function, options.args, options.vector_bits),
+                             bytecode::kReductionLanes);
+    DHPVM_ASSIGN(llvm::Function* const full, vectorize(*body.function, options));
+    if (mostly_gathers(*full)) {
+      full->eraseFromParent();
+      return error(ErrorCode::kUnsupported,
+                   "its inner loop mostly fetches elements from all over memory, which several "
+                   "lanes do not do faster than one");
+    }
+    options.tail = true;
+    DHPVM_ASSIGN(wide.tail, vectorize(*body.function, options));
+    wide.full = full;
+    wide.width = options.width;
+    return {};
+  };
+  if (Status status = make(); !status.ok()) {
+    if (status.error().code() != ErrorCode::kUnsupported) return std::move(status).error();
+    scalar_reason = status.error().message();
+    wide = WideBody{.full = body.function};
+  }
+  return wide;
+}
+
+// The loop wants nothing but what it contains.
+void inline_into_loop(llvm::Function* function) {
+  if (function == nullptr) return;
+  function->setLinkage(llvm::GlobalValue::InternalLinkage);
+  function->removeFnAttr(llvm::Attribute::NoInline);
+  function->addFnAttr(llvm::Attribute::AlwaysInline);
+}
+
+}  // namespace
+
+Result<KernelDescription> make_kernel(const KernelRequest& request, const Target& target,
+                                      SymbolTable& symbols, llvm::Module& module) {
+  DHPVM_ASSIGN(KernelBody body, lower_kernel(*request.module, request.kernel, request.proven, module));
+  const bytecode::KernelRecord& record = request.module->kernels[request.kernel];
+  KernelDescription description;
+  DHPVM_ASSIGN(const WideBody wide, widen(record, body, target, symbols, description.scalar_reason));
+  make_kernel_loop(record, body, wide, kKernelSymbol, module);
+  inline_into_loop(wide.full);
+  inline_into_loop(wide.tail);
+  description.width = wide.width;
+  description.sites = std::move(body.sites);
+  return description;
+}
+
+}  // namespace dhpvm::codegen

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which mathematical functions have vector forms in glibc's libmvec, and what those are called.
+#pragma once
+
+#include <llvm/IR/InstrTypes.h>
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace dhpvm::codegen::spmd {
+
+// The function of C's libm that `call` stands for ("sinf" for llvm.sin.f32); empty if it is none.
+std::string math_function(const llvm::CallBase& call);
+
+struct VectorFunction {
+  std::string symbol;  // empty: there is none
+  unsigned lanes = 0;
+};
+
+// The vector form of `name` for `width` lanes of `element_bits`: the widest that the target's vectors and the
+// lanes fill, or a half-filled one if that is all there is.
+VectorFunction vector_function(const std::string& name, unsigned arguments, unsigned element_bits,
+                               unsigned width, unsigned vector_bits,
+                               const std::function<bool(std::string_view)>& exists);
+
+}  // namespace dhpvm::codegen::spmd

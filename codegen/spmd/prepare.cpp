@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <llvm/Analysis/CFG.h>
+#include <llvm/Analysis/LoopInfo.h>
+#include <llvm/Analysis/ValueTracking.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Transforms/InstCombine/InstCombine.h>
+#include <llvm/Transforms/Scalar/EarlyCSE.h>
+#include <llvm/Transforms/Scalar/LICM.h>
+#include <llvm/Transforms/Scalar/LoopPassManager.h>
+#include <llvm/Transforms/Scalar/LoopRotation.h>
+#include <llvm/Transforms/Scalar/SROA.h>
+#include <llvm/Transforms/Scalar/SimplifyCFG.h>
+#include <llvm/Transforms/Utils/BasicBlockUtils.h>
+#include <llvm/Transforms/Utils/BreakCriticalEdges.h>
+#include <llvm/Transforms/Utils/LCSSA.h>
+#include <llvm/Transforms/Utils/Local.h>
+#include <llvm/Transforms/Utils/LoopSimplify.h>
+#include <llvm/Transforms/Utils/LoopUtils.h>
+#include <llvm/Transforms/Utils/LowerSwitch.h>
+
+#include "base/error.h"
+#include "codegen/spmd/locals.h"
+#include "codegen/spmd/vectorize.h"
+
+namespace dhpvm::codegen::spmd {
+namespace {
+
+// The value that `block` returns, element by element: the elements of a structure get phis of their own, so
+// that those on which the lanes agree stay scalars.
+llvm::Value* merge_values(llvm::ArrayRef<llvm::ReturnInst*> returns, llvm::IRBuilder<>& builder,
+                          llvm::Type* type) {
+  auto* structure = llvm::dyn_cast<llvm::StructType>(type);
+  const unsigned elements = structure == nullptr ? 1 : structure->getNumElements();
+  llvm::SmallVector<llvm::PHINode*, 8> phis;
+  for (unsigned i = 0; i < elements; ++i) {
+    llvm::Type* element = structure == nullptr ? type : structure->getElementType(i);
+    phis.push_back(builder.CreatePHI(element, static_cast<unsigned>(returns.size())));
+    for (llvm::ReturnInst* from : returns) {
+      llvm::Value* value = from->getReturnValue();
+      if (structure != nullptr) {
+        llvm::Value* found = llvm::FindInsertedValue(value, {i});
+        value = found != nullptr ? found : llvm::IRBuilder<>(from).CreateExtractValue(value, i);
+      }
+      phis.back()->addIncoming(value, from->getParent());
+    }
+  }
+  if (structure == nullptr) return phis[0];
+  llvm::Value* result = llvm::PoisonValue::get(type);
+  for (unsigned i = 0; i < elements; ++i) result = builder.CreateInsertValue(result, phis[i], i);
+  return result;
+}
+
+void merge_returns(llvm::Function& function) {
+  llvm::SmallVector<llvm::ReturnInst*, 8> returns;
+  for (llvm::BasicBlock& block : function) {
+    if (auto* found = llvm::dyn_cast<llvm::ReturnInst>(block.getTerminator())) returns.push_back(found);
+  }
+  if (returns.size() < 2) return;
+  llvm::BasicBlock* merged = llvm::BasicBlock::Create(function.getContext(), "return", &function);
+  llvm::IRBuilder<> builder(merged);
+  if (function.getReturnType()->isVoidTy()) {
+    builder.CreateRetVoid();
+  } else {
+    builder.CreateRet(merge_values(returns, builder, function.getReturnType()));
+  }
+  for (llvm::ReturnInst* from : returns) {
+    llvm::BranchInst::Create(merged, from->getParent());
+    from->eraseFromParent();
+  }
+}
+
+void simplify(llvm::Function& function, llvm::FunctionAnalysisManager& analyses) {
+  llvm::LoopPassManager loop_passes;
+  loop_passes.addPass(llvm::LoopRotatePass());
+  loop_passes.addPass(llvm::LICMPass(llvm::LICMOptions()));
+  llvm::FunctionPassManager passes;
+  passes.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
+  passes.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
+  passes.addPass(llvm::SimplifyCFGPass());
+  passes.addPass(llvm::InstCombinePass());
+  passes.addPass(llvm::createFunctionToLoopPassAdaptor(std::move(loop_passes), /*UseMemorySSA=*/true));
+  passes.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
+  passes.addPass(llvm::SimplifyCFGPass());
+  passes.addPass(llvm::LowerSwitchPass());
+  passes.run(function, analyses);
+}
+
+}  // namespace
+
+Status prepare(llvm::Function& scalar) {
+  llvm::LoopAnalysisManager loop_analyses;
+  llvm::FunctionAnalysisManager analyses;
+  llvm::CGSCCAnalysisManager call_graph_analyses;
+  llvm::ModuleAnalysisManager module_analyses;
+  llvm::PassBuilder builder;
+  builder.registerModuleAnalyses(module_analyses);
+  builder.registerCGSCCAnalyses(call_graph_analyses);
+  builder.registerFunctionAnalyses(analyses);
+  builder.registerLoopAnalyses(loop_analyses);
+  builder.crossRegisterProxies(loop_analyses, analyses, call_graph_analyses, module_analyses);
+
+  expand_local_copies(scalar);
+  llvm::removeUnreachableBlocks(scalar);
+  merge_returns(scalar);
+  simplify(scalar, analyses);
+  llvm::removeUnreachableBlocks(scalar);
+  merge_returns(scalar);
+
+  llvm::DominatorTree dominators(scalar);
+  llvm::LoopInfo loops(dominators);
+  const llvm::ReversePostOrderTraversal<llvm::Function*> order(&scalar);
+  if (llvm::containsIrreducibleCFG<llvm::BasicBlock*>(order, loops)) {
+    return error(ErrorCode::kUnsupported,
+                 "cannot be vectorised: {} has a loop that is entered in several places",
+                 std::string_view(scalar.getName()));
+  }
+  for (llvm::Loop* loop : loops) {
+    llvm::simplifyLoop(loop, &dominators, &loops, nullptr, nullptr, nullptr, /*PreserveLCSSA=*/false);
+  }
+  llvm::SplitAllCriticalEdges(scalar, llvm::CriticalEdgeSplittingOptions(&dominators, &loops));
+  split_mixed_loads(scalar);
+  for (llvm::Loop* loop : loops) llvm::formLCSSARecursively(*loop, dominators, &loops, nullptr);
+  return {};
+}
+
+}  // namespace dhpvm::codegen::spmd

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// The control flow of a function as a tree of levels: one for the function and one for each loop.
+//
+// A level is an acyclic graph. Its nodes are the blocks that belong to its loop and to no inner one, and the
+// inner loops, one node each; a back edge and an edge out of the loop lead nowhere within the level. Nodes
+// are in an order that is topological and in which everything that a node dominates follows it without a gap.
+// Blocks that run one after the other in this order, under masks, keep every definition before its uses (Moll
+// and Hack, Partial control-flow linearization, PLDI 2018).
+#pragma once
+
+#include <llvm/ADT/BitVector.h>
+#include <llvm/ADT/DenseMap.h>
+#include <llvm/ADT/SmallVector.h>
+#include <llvm/Analysis/LoopInfo.h>
+
+#include <memory>
+#include <vector>
+
+namespace dhpvm::codegen::spmd {
+
+inline constexpr unsigned kNoNode = ~0U;
+
+// An edge out of a loop: from a block inside to a block outside that has no other predecessor.
+struct ExitEdge {
+  llvm::BasicBlock* from;
+  llvm::BasicBlock* to;
+};
+
+struct Level;
+
+struct Node {
+  llvm::BasicBlock* block = nullptr;  // null for an inner loop
+  Level* inner = nullptr;             // null for a block
+  llvm::SmallVector<unsigned, 2> successors;
+  llvm::SmallVector<unsigned, 2> predecessors;
+  bool leaves = false;                // has a way out of the level: a back edge, an exit, or a return
+  unsigned dominator = kNoNode;       // immediate, within the level; kNoNode for the first node
+  unsigned post_dominator = kNoNode;  // likewise; kNoNode where the ways part for the rest of the level
+};
+
+struct Level {
+  llvm::Loop* loop = nullptr;  // null for the function
+  Level* parent = nullptr;
+  unsigned node_in_parent = kNoNode;
+  std::vector<Node> nodes;
+  llvm::SmallVector<ExitEdge, 4> exits;
+
+  bool dominates(unsigned above, unsigned below) const;
+};
+
+// Whether from `block` on there is nothing but a return, with values that are there already: that is how
+// traps leave, which happens to few lanes or none.
+bool only_returns(const llvm::BasicBlock* block);
+
+class Regions {
+ public:
+  // `function` must be in the form that prepare makes.
+  Regions(llvm::Function& function, const llvm::LoopInfo& loops);
+
+  // Inner levels before those around them; the last one is the function's.
+  const std::vector<std::unique_ptr<Level>>& levels() const { return levels_; }
+  Level& top() const { return *levels_.back(); }
+  // The level that `block` is a node of, and which.
+  Level& level_of(const llvm::BasicBlock* block) const { return *places_.lookup(block).level; }
+  unsigned node_of(const llvm::BasicBlock* block) const { return places_.lookup(block).node; }
+  // The node of `level` that is or contains `block`; kNoNode if it is outside.
+  unsigned node_within(const Level& level, const llvm::BasicBlock* block) const;
+
+ private:
+  struct Place {
+    Level* level = nullptr;
+    unsigned node = kNoNode;
+  };
+  Level* build(llvm::Function& function, const llvm::LoopInfo& loops, llvm::Loop* loop);
+
+  std::vector<std::unique_ptr<Level>> levels_;
+  llvm::DenseMap<const llvm::BasicBlock*, Place> places_;
+};
+
+}  // namespace dhpvm::codegen::spmd

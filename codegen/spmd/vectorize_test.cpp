@@ -1,0 +1,637 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "codegen/spmd/vectorize.h"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <random>
+
+#include "codegen/spmd/test_kernel.h"
+
+namespace dhpvm::codegen::spmd {
+namespace {
+
+constexpr std::size_t kWords = 2048;
+
+// Arrays of 32-bit integers from 0 to `limit`, or of floats between 0 and 4.
+enum class Fill { kIntegers, kFloats, kDoubles };
+
+TestData new_data(Fill fill, unsigned seed, std::uint32_t limit = 100) {
+  TestData data;
+  std::mt19937 random(seed);
+  for (auto& array : data.arrays) {
+    array.resize(kWords);
+    auto* bytes = reinterpret_cast<std::byte*>(array.data());
+    for (std::size_t i = 0; i < (fill == Fill::kDoubles ? kWords : 2 * kWords); ++i) {
+      const std::uint32_t whole = static_cast<std::uint32_t>(random() % (limit + 1));
+      const float part = static_cast<float>(random() % 4096) / 1024.0F;
+      const double wide = part;
+      switch (fill) {
+        case Fill::kIntegers: std::memcpy(bytes + 4 * i, &whole, 4); break;
+        case Fill::kFloats: std::memcpy(bytes + 4 * i, &part, 4); break;
+        case Fill::kDoubles: std::memcpy(bytes + 8 * i, &wide, 8); break;
+      }
+    }
+  }
+  data.results.assign(kWords, 0);
+  return data;
+}
+
+struct Case {
+  Fill fill = Fill::kIntegers;
+  std::uint32_t limit = 100;
+  std::int64_t n = 37;
+};
+
+// Compares the vector forms of `text` with the scalar function, for all numbers of lanes and active lanes.
+void expect_same(const std::string& text, Case test = {}) {
+  for (const unsigned width : {4U, 8U, 16U, 32U}) {
+    auto kernel = TestKernel::create(text, width);
+    ASSERT_TRUE(kernel.ok()) << kernel.error().to_string();
+    for (const std::int64_t begin : {0, 5, 64}) {
+      for (unsigned active = 1; active <= width; ++active) {
+        TestData expected = new_data(test.fill, width + active, test.limit);
+        TestData found = expected;
+        kernel->run_scalar(expected, begin, test.n, active);
+        // What is returned for lanes that are not active is unspecified.
+        kernel->run_tail(found, begin, test.n, active);
+        for (std::size_t word = 0; word < kWords; ++word) {
+          if (word % width >= active) found.results[word] = expected.results[word];
+        }
+        EXPECT_EQ(expected, found) << active << " of " << width << " lanes";
+        if (active < width) continue;
+        found = new_data(test.fill, width + active, test.limit);
+        kernel->run_full(found, begin, test.n);
+        EXPECT_EQ(expected, found) << width << " lanes\n" << kernel->vector_text();
+      }
+    }
+    if (testing::Test::HasFailure()) return;
+  }
+}
+
+TEST(Vectorize, StraightLine) {
+  const std::string text = R"(
+    define float @body(i64 %i, ptr %a, ptr %b, ptr %c, i64 %n) {
+      %pa = getelementptr float, ptr %a, i64 %i
+      %pb = getelementptr float, ptr %b, i64 %i
+      %x = load float, ptr %pa
+      %y = load float, ptr %pb
+      %p = fmul float %x, 3.0
+      %s = fadd float %p, %y
+      store float %s, ptr %pa
+      ret float %s
+    })";
+  expect_same(text, {Fill::kFloats});
+  // All lanes run all of it: there is nothing to mask.
+  auto kernel = TestKernel::create(text, 8);
+  ASSERT_TRUE(kernel.ok());
+  EXPECT_EQ(kernel->vector_text().find("mask"), std::string::npos) << kernel->vector_text();
+  EXPECT_EQ(kernel->vector_text().find("i1"), std::string::npos) << kernel->vector_text();
+}
+
+TEST(Vectorize, ReversedStridedAndIndirectAccess) {
+  expect_same(R"(
+    define i32 @body(i64 %i, ptr %a, ptr %b, ptr %c, i64 %n) {
+      %j = sub i64 200, %i
+      %pb = getelementptr i32, ptr %b, i64 %j
+      %x = load i32, ptr %pb
+      %i3 = mul i64 %i, 3
+      %pc = getelementptr i32, ptr %c, i64 %i3
+      %y = load i32, ptr %pc
+      %k = sext i32 %y to i64
+      %pd = getelementptr i32, ptr %b, i64 %k
+      %z = load i32, ptr %pd
+      %s = add i32 %x, %z
+      %pa = getelementptr i32, ptr %a, i64 %j
+      store i32 %s, ptr %pa
+      %i5 = add i64 %i3, 1000
+      %pe = getelementptr i32, ptr %a, i64 %i5
+      store i32 %y, ptr %pe
+      ret i32 %s
+    })");
+}
+
+TEST(Vectorize, StepsOfSeveralElements) {
+  const std::string text = R"(
+    define i32 @body(i64 %i, ptr %a, ptr %b, ptr %c, i64 %n) {
+      %i2 = shl i64 %i, 1
+      %p2 = getelementptr i32, ptr %b, i64 %i2
+      %x = load i32, ptr %p2
+      %i3 = mul i64 %i, 3
+      %i31 = add i64 %i3, 1
+      %p3 = getelementptr i32, ptr %b, i64 %i31
+      %y = load i32, ptr %p3
+      %p4 = getelementptr [4 x i16], ptr %c, i64 %i, i64 2
+      %z16 = load i16, ptr %p4
+      %z = zext i16 %z16 to i32
+      %p8 = getelementptr i8, ptr %c, i64 %i
+      %w8 = load i8, ptr %p8
+      %w = sext i8 %w8 to i32
+      %s1 = add i32 %x, %y
+      %s2 = mul i32 %z, 3
+      %s3 = add i32 %s1, %s2
+      %s = sub i32 %s3, %w
+      ret i32 %s
+    })";
+  expect_same(text);
+  auto kernel = TestKernel::create(text, 8);
+  ASSERT_TRUE(kernel.ok());
+  EXPECT_EQ(kernel->vector_text().find("gather"), std::string::npos) << kernel->vector_text();
+}
+
+// The index is out of range in the first lane, and below zero: an unsigned comparison that wraps between
+// lanes.
+TEST(Vectorize, ChecksThatWrapBetweenTheLanes) {
+  expect_same(R"(
+    define {i32, i32} @body(i64 %i, ptr %a, ptr %b, ptr %c, i64 %n) {
+    entry:
+      br label %loop
+    loop:
+      %k = phi i64 [ 0, %entry ], [ %k1, %body ]
+      %s = phi i32 [ 0, %entry ], [ %s1, %body ]
+      %at = sub i64 %i, %k
+      %in = icmp ult i64 %at, 60
+      br i1 %in, label %body, label %trap
+    body:
+      %pb = getelementptr i32, ptr %b, i64 %at
+      %x = load i32, ptr %pb
+      %s1 = add i32 %s, %x
+      %k1 = add i64 %k, 1
+      %more = icmp ne i64 %k1, 5
+      br i1 %more, label %loop, label %check
+    check:
+      %below = icmp slt i64 %i, 40
+      %not7 = icmp ne i64 %i, 7
+      %fine = and i1 %below, %not7
+      br i1 %fine, label %done, label %trap2
+    trap:
+      %r0 = insertvalue {i32, i32} {i32 1, i32 poison}, i32 %s, 1
+      ret {i32, i32} %r0
+    trap2:
+      ret {i32, i32} {i32 2, i32 0}
+    done:
+      %pa = getelementptr i32, ptr %a, i64 %i
+      store i32 %s1, ptr %pa
+      %r1 = insertvalue {i32, i32} {i32 0, i32 poison}, i32 %s1, 1
+      ret {i32, i32} %r1
+    })");
+}
+
+TEST(Vectorize, DivergentIfElse) {
+  expect_same(R"(
+    define i32 @body(i64 %i, ptr %a, ptr %b, ptr %c, i64 %n) {
+      %pb = getelementptr i32, ptr %b, i64 %i
+      %x = load i32, ptr %pb
+      %o = and i32 %x, 1
+      %odd = icmp ne i32 %o, 0
+      br i1 %odd, label %then, label %else
+    then:
+      %pa = getelementptr i32, ptr %a, i64 %i
+      store i32 %x, ptr %pa
+      %t = mul i32 %x, 7
+      br label %join
+    else:
+      %u = load i32, ptr %c
+      %d = add i32 %x, 1
+      %q = udiv i32 1000, %d
+      %e = add i32 %q, %u
+      br label %join
+    join:
+      %r = phi i32 [ %t, %then ], [ %e, %else ]
+      ret i32 %r
+    })");
+}
+
+TEST(Vectorize, TrapsLeaveEarly) {
+  expect_same(R"(
+    define {i32, i32} @body(i64 %i, ptr %a, ptr %b, ptr %c, i64 %n) {
+      %pb = getelementptr i32, ptr %b, i64 %i
+      %x = load i32, ptr %pb
+      %bad = icmp ugt i32 %x, 90
+      br i1 %bad, label %trap, label %go
+    trap:
+      ret {i32, i32} {i32 7, i32 0}
+    go:
+      %zero = icmp eq i32 %x, 0
+      br i1 %zero, label %trap2, label %divide
+    trap2:
+      ret {i32, i32} {i32 9, i32 1}
+    divide:
+      %q = sdiv i32 1000, %x
+      %pa = getelementptr i32, ptr %a, i64 %i
+      store i32 %q, ptr %pa
+      %r = insertvalue {i32, i32} {i32 0, i32 poison}, i32 %q, 1
+      ret {i32, i32} %r
+    })");
+}
+
+TEST(Vectorize, UniformLoop) {
+  const std::string text = R"(
+    define float @body(i64 %i, ptr %a, ptr %b, ptr %c, i64 %n) {
+    entry:
+      br label %loop
+    loop:
+      %k = phi i64 [ 0, %entry ], [ %k1, %loop ]
+      %s = phi float [ 0.0, %entry ], [ %s1, %loop ]
+      %pa = getelementptr float, ptr %c, i64 %k
+      %x = load float, ptr %pa
+      %row = mul i64 %k, %n
+      %at = add i64 %row, %i
+      %pb = getelementptr float, ptr %b, i64 %at
+      %y = load float, ptr %pb
+      %p = fmul float %x, %y
+      %s1 = fadd float %s, %p
+      %k1 = add i64 %k, 1
+      %more = icmp slt i64 %k1, %n
+      br i1 %more, label %loop, label %done
+    done:
+      ret float %s1
+    })";
+  expect_same(text, {Fill::kFloats});
+  auto kernel = TestKernel::create(text, 8);
+  ASSERT_TRUE(kernel.ok());
+  EXPECT_EQ(kernel->vector_text().find("mask"), std::string::npos) << kernel->vector_text();
+}
+
+TEST(Vectorize, DivergentLoopWithTwoExits) {
+  expect_same(R"(
+    define i32 @body(i64 %i, ptr %a, ptr %b, ptr %c, i64 %n) {
+    entry:
+      %pb = getelementptr float, ptr %b, i64 %i
+      %cx = load float, ptr %pb
+      %cs = fsub float %cx, 2.0
+      br label %loop
+    loop:
+      %k = phi i32 [ 0, %entry ], [ %k1, %next ]
+      %x = phi float [ 0.0, %entry ], [ %x1, %next ]
+      %done = icmp eq i32 %k, 50
+      br i1 %done, label %out, label %body
+    body:
+      %xx = fmul float %x, %x
+      %far = fcmp ogt float %xx, 4.0
+      br i1 %far, label %out, label %next
+    next:
+      %x1 = fadd float %xx, %cs
+      %k1 = add i32 %k, 1
+      br label %loop
+    out:
+      %xo = phi float [ %x, %loop ], [ %xx, %body ]
+      %pa = getelementptr float, ptr %a, i64 %i
+      store float %xo, ptr %pa
+      ret i32 %k
+    })",
+              {Fill::kFloats});
+}
+
+TEST(Vectorize, NestedDivergentLoopsWithBreakContinueAndReturn) {
+  expect_same(R"(
+    define {i32, i32} @body(i64 %i, ptr %a, ptr %b, ptr %c, i64 %n) {
+    entry:
+      %pb = getelementptr i32, ptr %b, i64 %i
+      %x = load i32, ptr %pb
+      br label %outer
+    outer:
+      %j = phi i32 [ 0, %entry ], [ %j1, %outer.next ]
+      %s = phi i32 [ 1, %entry ], [ %s3, %outer.next ]
+      %j.more = icmp slt i32 %j, %x
+      br i1 %j.more, label %inner, label %finish
+    inner:
+      %k = phi i32 [ 0, %outer ], [ %k1, %inner.next ]
+      %s1 = phi i32 [ %s, %outer ], [ %s2, %inner.next ]
+      %m = mul i32 %s1, 5
+      %t = add i32 %m, %k
+      %t7 = and i32 %t, 127
+      %trap = icmp eq i32 %t7, 77
+      br i1 %trap, label %fail, label %inner.a
+    inner.a:
+      %t3 = and i32 %t, 3
+      %skip = icmp eq i32 %t3, 1
+      br i1 %skip, label %inner.next, label %inner.b
+    inner.b:
+      %stop = icmp eq i32 %t7, 60
+      br i1 %stop, label %outer.next, label %inner.c
+    inner.c:
+      %u = xor i32 %t, %j
+      br label %inner.next
+    inner.next:
+      %s2 = phi i32 [ %t, %inner.a ], [ %u, %inner.c ]
+      %k1 = add i32 %k, 1
+      %k.more = icmp slt i32 %k1, %j
+      br i1 %k.more, label %inner, label %outer.next
+    outer.next:
+      %s3 = phi i32 [ %s1, %inner.b ], [ %s2, %inner.next ]
+      %j1 = add i32 %j, 1
+      br label %outer
+    fail:
+      %r0 = insertvalue {i32, i32} {i32 3, i32 poison}, i32 %t, 1
+      ret {i32, i32} %r0
+    finish:
+      %r1 = insertvalue {i32, i32} {i32 0, i32 poison}, i32 %s, 1
+      ret {i32, i32} %r1
+    })",
+              {Fill::kIntegers, 20});
+}
+
+TEST(Vectorize, UniformControlFlowInsideDivergent) {
+  expect_same(R"(
+    define i32 @body(i64 %i, ptr %a, ptr %b, ptr %c, i64 %n) {
+    entry:
+      %pb = getelementptr i32, ptr %b, i64 %i
+      %x = load i32, ptr %pb
+      %big = icmp sgt i32 %x, 50
+      br i1 %big, label %then, label %join
+    then:
+      %first = load i32, ptr %c
+      %rich = icmp sgt i32 %first, 30
+      br i1 %rich, label %sum, label %flat
+    sum:
+      %k = phi i64 [ 0, %then ], [ %k1, %sum ]
+      %s = phi i32 [ %x, %then ], [ %s1, %sum ]
+      %pc = getelementptr i32, ptr %c, i64 %k
+      %v = load i32, ptr %pc
+      %s1 = add i32 %s, %v
+      %k1 = add i64 %k, 1
+      %more = icmp slt i64 %k1, %n
+      br i1 %more, label %sum, label %join.sum
+    join.sum:
+      br label %after
+    flat:
+      %f = mul i32 %x, 3
+      br label %after
+    after:
+      %g = phi i32 [ %s1, %join.sum ], [ %f, %flat ]
+      %pa = getelementptr i32, ptr %a, i64 %i
+      store i32 %g, ptr %pa
+      br label %join
+    join:
+      %r = phi i32 [ %g, %after ], [ %x, %entry ]
+      ret i32 %r
+    })");
+}
+
+TEST(Vectorize, VaryingArgumentsAndSelect) {
+  expect_same(R"(
+    define {float, i1} @body(i64 %i, ptr %a, ptr %b, ptr %c, i64 %n, float %u, i32 %v) {
+      %c1 = icmp sgt i32 %v, 40
+      %x = sitofp i32 %v to float
+      %y = select i1 %c1, float %x, float %u
+      %p = icmp slt i64 %n, 10
+      %z = select i1 %p, float %u, float %y
+      %r0 = insertvalue {float, i1} poison, float %z, 0
+      %r1 = insertvalue {float, i1} %r0, i1 %c1, 1
+      ret {float, i1} %r1
+    })");
+}
+
+TEST(Vectorize, LocalArrays) {
+  expect_same(R"(
+    declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
+    define i32 @body(i64 %i, ptr %a, ptr %b, ptr %c, i64 %n) {
+    entry:
+      %t = alloca [32 x i32], align 4
+      call void @llvm.memset.p0.i64(ptr align 4 %t, i8 0, i64 128, i1 false)
+      br label %loop
+    loop:
+      %k = phi i64 [ 0, %entry ], [ %k1, %loop ]
+      %at = add i64 %i, %k
+      %pb = getelementptr i32, ptr %b, i64 %at
+      %x = load i32, ptr %pb
+      %bin = and i32 %x, 31
+      %bin64 = zext i32 %bin to i64
+      %pt = getelementptr [32 x i32], ptr %t, i64 0, i64 %bin64
+      %old = load i32, ptr %pt
+      %new = add i32 %old, %x
+      store i32 %new, ptr %pt
+      %k1 = add i64 %k, 1
+      %more = icmp slt i64 %k1, %n
+      br i1 %more, label %loop, label %sum
+    sum:
+      %j = phi i64 [ 0, %loop ], [ %j1, %sum ]
+      %s = phi i32 [ 0, %loop ], [ %s2, %sum ]
+      %pj = getelementptr i32, ptr %t, i64 %j
+      %y = load i32, ptr %pj
+      %s1 = mul i32 %s, 3
+      %s2 = add i32 %s1, %y
+      %j1 = add i64 %j, 1
+      %more2 = icmp slt i64 %j1, 32
+      br i1 %more2, label %sum, label %done
+    done:
+      ret i32 %s2
+    })");
+}
+
+TEST(Vectorize, AtomicsRunInTheOrderOfTheLanes) {
+  expect_same(R"(
+    define i32 @body(i64 %i, ptr %a, ptr %b, ptr %c, i64 %n) {
+    entry:
+      %pb = getelementptr i32, ptr %b, i64 %i
+      %x = load i32, ptr %pb
+      %odd = trunc i32 %x to i1
+      br i1 %odd, label %then, label %done
+    then:
+      %old = atomicrmw add ptr %a, i32 %x seq_cst
+      %pair = cmpxchg ptr %c, i32 0, i32 %x seq_cst seq_cst
+      %seen = extractvalue { i32, i1 } %pair, 0
+      %sum = add i32 %old, %seen
+      br label %done
+    done:
+      %r = phi i32 [ %sum, %then ], [ -1, %entry ]
+      ret i32 %r
+    })");
+}
+
+TEST(Vectorize, StoresToOnePlaceKeepTheLastLane) {
+  expect_same(R"(
+    define void @body(i64 %i, ptr %a, ptr %b, ptr %c, i64 %n) {
+    entry:
+      store i64 %i, ptr %a
+      %pb = getelementptr i32, ptr %b, i64 %i
+      %x = load i32, ptr %pb
+      %odd = trunc i32 %x to i1
+      br i1 %odd, label %then, label %done
+    then:
+      %p = getelementptr i8, ptr %a, i64 8
+      store i32 %x, ptr %p
+      %stop = load atomic i32, ptr %c monotonic, align 4
+      %q = getelementptr i8, ptr %a, i64 16
+      store i32 %stop, ptr %q
+      br label %done
+    done:
+      ret void
+    })");
+}
+
+TEST(Vectorize, Switch) {
+  expect_same(R"(
+    define i32 @body(i64 %i, ptr %a, ptr %b, ptr %c, i64 %n) {
+    entry:
+      %pb = getelementptr i32, ptr %b, i64 %i
+      %x = load i32, ptr %pb
+      %pa = getelementptr i32, ptr %a, i64 %i
+      switch i32 %x, label %other [ i32 0, label %zero
+                                    i32 3, label %three
+                                    i32 4, label %three
+                                    i32 5, label %five ]
+    zero:
+      store i32 100, ptr %pa
+      br label %done
+    three:
+      %y = load i32, ptr %pa
+      br label %done
+    five:
+      br label %done
+    other:
+      %m = mul i32 %x, %x
+      br label %done
+    done:
+      %r = phi i32 [ 1, %zero ], [ %y, %three ], [ 5, %five ], [ %m, %other ]
+      ret i32 %r
+    })",
+              {Fill::kIntegers, 8});
+}
+
+TEST(Vectorize, Intrinsics) {
+  expect_same(R"(
+    declare {i32, i1} @llvm.umul.with.overflow.i32(i32, i32)
+    declare i32 @llvm.ctpop.i32(i32)
+    declare i32 @llvm.ctlz.i32(i32, i1)
+    declare i32 @llvm.smin.i32(i32, i32)
+    declare i32 @llvm.fptosi.sat.i32.f32(float)
+    declare float @llvm.sqrt.f32(float)
+    declare float @llvm.fma.f32(float, float, float)
+    declare float @llvm.round.f32(float)
+    declare float @llvm.copysign.f32(float, float)
+    define {i32, i1, float, i32, i32} @body(i64 %i, ptr %a, ptr %b, ptr %c, i64 %n) {
+      %pb = getelementptr i32, ptr %b, i64 %i
+      %x = load i32, ptr %pb
+      %big = mul i32 %x, 1000000
+      %o = call {i32, i1} @llvm.umul.with.overflow.i32(i32 %big, i32 50)
+      %o0 = extractvalue {i32, i1} %o, 0
+      %o1 = extractvalue {i32, i1} %o, 1
+      %pc = call i32 @llvm.ctpop.i32(i32 %big)
+      %lz = call i32 @llvm.ctlz.i32(i32 %x, i1 false)
+      %mn = call i32 @llvm.smin.i32(i32 %pc, i32 %lz)
+      %f = sitofp i32 %x to float
+      %g = call float @llvm.sqrt.f32(float %f)
+      %h = call float @llvm.fma.f32(float %g, float %f, float -0.5)
+      %r = call float @llvm.round.f32(float %h)
+      %q = fmul float %r, 1.0e8
+      %s = call i32 @llvm.fptosi.sat.i32.f32(float %q)
+      %cs = call float @llvm.copysign.f32(float %h, float %g)
+      %r0 = insertvalue {i32, i1, float, i32, i32} poison, i32 %o0, 0
+      %r1 = insertvalue {i32, i1, float, i32, i32} %r0, i1 %o1, 1
+      %r2 = insertvalue {i32, i1, float, i32, i32} %r1, float %cs, 2
+      %r3 = insertvalue {i32, i1, float, i32, i32} %r2, i32 %s, 3
+      %r4 = insertvalue {i32, i1, float, i32, i32} %r3, i32 %mn, 4
+      ret {i32, i1, float, i32, i32} %r4
+    })");
+}
+
+TEST(Vectorize, FunctionsWithoutVectorFormRunLaneByLane) {
+  expect_same(R"(
+    declare double @fmod(double, double)
+    define double @body(i64 %i, ptr %a, ptr %b, ptr %c, i64 %n) {
+      %pb = getelementptr double, ptr %b, i64 %i
+      %x = load double, ptr %pb
+      %small = fcmp olt double %x, 2.0
+      br i1 %small, label %then, label %done
+    then:
+      %y = call double @fmod(double %x, double 0.7)
+      br label %done
+    done:
+      %r = phi double [ %y, %then ], [ %x, %0 ]
+      ret double %r
+    })",
+              {Fill::kDoubles});
+}
+
+// The vector library is accurate to 4 units in the last place; libm to less than one.
+TEST(Vectorize, MathematicalFunctions) {
+  for (const char* name : {"sin", "cos", "exp", "log", "tanh", "cbrt", "erf", "atan", "log1p"}) {
+    for (const bool is_float : {false, true}) {
+      const std::string type = is_float ? "float" : "double";
+      const std::string function = std::string(name) + (is_float ? "f" : "");
+      const std::string text = "declare " + type + " @" + function + "(" + type + ")\n" + "define " + type +
+                               " @body(i64 %i, ptr %a, ptr %b, ptr %c, i64 %n) {\n" + "%p = getelementptr " +
+                               type + ", ptr %b, i64 %i\n %x = load " + type + ", ptr %p\n" + "%y = call " +
+                               type + " @" + function + "(" + type + " %x)\n ret " + type + " %y }";
+      // Pieces of each width that the library has, and one that is only half filled.
+      for (const auto& [width, vector_bits] :
+           {std::pair(4U, 128U), std::pair(2U, 512U), std::pair(16U, 256U), std::pair(32U, 512U)}) {
+        auto kernel = TestKernel::create(text, width, vector_bits);
+        ASSERT_TRUE(kernel.ok()) << kernel.error().to_string();
+        TestData expected = new_data(is_float ? Fill::kFloats : Fill::kDoubles, 1);
+        TestData full = expected;
+        TestData tail = expected;
+        kernel->run_scalar(expected, 0, 0, width);
+        kernel->run_full(full, 0, 0);
+        kernel->run_tail(tail, 0, 0, width - 1);
+        for (unsigned lane = 0; lane < width; ++lane) {
+          const auto distance = static_cast<std::int64_t>(expected.results[lane]) -
+                                static_cast<std::int64_t>(full.results[lane]);
+          EXPECT_LE(std::abs(distance), 4) << function << ", lane " << lane << " of " << width;
+          if (lane < width - 1) {
+            EXPECT_EQ(full.results[lane], tail.results[lane]);
+          }
+        }
+      }
+    }
+  }
+}
+
+void expect_refused(const std::string& text, const char* reason) {
+  auto kernel = TestKernel::create(text, 8);
+  ASSERT_FALSE(kernel.ok());
+  EXPECT_EQ(kernel.error().code(), ErrorCode::kUnsupported);
+  EXPECT_NE(kernel.error().message().find(reason), std::string::npos) << kernel.error().message();
+}
+
+TEST(Vectorize, RefusesUnknownCalls) {
+  expect_refused(R"(
+    declare i32 @puts(ptr)
+    define i32 @body(i64 %i, ptr %a, ptr %b, ptr %c, i64 %n) {
+      %r = call i32 @puts(ptr %a)
+      ret i32 %r
+    })",
+                 "puts");
+}
+
+TEST(Vectorize, RefusesIrreducibleControlFlow) {
+  expect_refused(R"(
+    define i32 @body(i64 %i, ptr %a, ptr %b, ptr %c, i64 %n) {
+      %x = load i32, ptr %b
+      %p = trunc i32 %x to i1
+      br i1 %p, label %l, label %r
+    l:
+      %s = phi i32 [ 0, %0 ], [ %u, %r ]
+      %t = add i32 %s, 3
+      store volatile i32 %t, ptr %a
+      br label %r
+    r:
+      %v = phi i32 [ 1, %0 ], [ %t, %l ]
+      %u = mul i32 %v, 5
+      store volatile i32 %u, ptr %a
+      %c1 = icmp slt i32 %u, 1000
+      br i1 %c1, label %l, label %out
+    out:
+      ret i32 %u
+    })",
+                 "entered in several places");
+}
+
+TEST(Vectorize, RefusesEscapingLocals) {
+  expect_refused(R"(
+    define void @body(i64 %i, ptr %a, ptr %b, ptr %c, i64 %n) {
+      %t = alloca [4 x i32]
+      %q = getelementptr i32, ptr %t, i64 %n
+      store i32 1, ptr %q
+      store ptr %q, ptr %a
+      ret void
+    })",
+                 "address of a local array");
+}
+
+}  // namespace
+}  // namespace dhpvm::codegen::spmd

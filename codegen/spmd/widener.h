@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// Emits what one instruction of the scalar function becomes, under the mask of its block.
+#pragma once
+
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Instructions.h>
+#include <llvm/IR/IntrinsicInst.h>
+
+#include "codegen/spmd/divergence.h"
+#include "codegen/spmd/values.h"
+#include "codegen/spmd/vectorize.h"
+#include "dhpvm/result.h"
+
+namespace dhpvm::codegen::spmd {
+
+// Whether `instruction` must not run while no lane is active: because as a scalar it could fault, or because
+// it has an effect in any case.
+bool needs_lanes(const llvm::Instruction& instruction, const Divergence& divergence);
+
+// A rough count of the instructions that `instruction` becomes for each native vector; 0 for what vanishes.
+unsigned cost_of(const llvm::Instruction& instruction, const Divergence& divergence);
+
+class Widener {
+ public:
+  Widener(llvm::Function& result, const Divergence& divergence, const SpmdOptions& options, Values& values,
+          llvm::IRBuilder<>& builder);
+
+  // `entry` dominates everything; `root` is the mask of the lanes that are active in the function.
+  void set_entry(llvm::BasicBlock* entry, llvm::Value* root);
+  // For the instructions that follow: which lanes run them.
+  void set_mask(llvm::Value* mask) { mask_ = mask; }
+
+  // Everything but phis and terminators. kUnsupported names the instruction that has no vector form here.
+  Status emit(llvm::Instruction& instruction);
+
+  // i1: whether any lane of `mask` is on.
+  llvm::Value* any(llvm::Value* mask);
+  // i1: true only if the scalar function's `condition` is `expected` in every lane, active or not; null where
+  // this cannot be found out by looking at the first and the last lane.
+  llvm::Value* all_lanes_are(const llvm::Value* condition, bool expected);
+  // Lanes of `mask` where `condition` is `expected`. A condition that is poison in a lane outside of `mask`
+  // leaves that lane off.
+  llvm::Value* narrow(llvm::Value* mask, llvm::Value* condition, bool expected);
+  // `a` in the lanes of `mask`, `b` in the others; both may be structures of vectors.
+  llvm::Value* blend(llvm::Value* mask, llvm::Value* a, llvm::Value* b);
+
+ private:
+  Status emit_scalar(llvm::Instruction& instruction);
+  // A copy that does not belong to the scalar function any more; its operands still do.
+  llvm::Instruction* copy_of(const llvm::Instruction& instruction);
+  llvm::Value* all_lanes_compare(const llvm::ICmpInst& compare, bool expected);
+  Status emit_vector(llvm::Instruction& instruction);
+  llvm::Value* binary(const llvm::BinaryOperator& instruction);
+  llvm::Value* select(const llvm::SelectInst& instruction);
+  llvm::Value* pointer(const llvm::GetElementPtrInst& gep);
+
+  // Memory (widener_memory.cpp).
+  Status load(const llvm::LoadInst& load);
+  llvm::Value* load_steps(const llvm::LoadInst& load, llvm::Type* type, unsigned bytes, unsigned step);
+  Status store(const llvm::StoreInst& store);
+  Status store_to_one_place(const llvm::StoreInst& store);
+  Status load_private(const llvm::LoadInst& load, const llvm::AllocaInst& alloca);
+  Status store_private(const llvm::StoreInst& store, const llvm::AllocaInst& alloca);
+  Status allocate(const llvm::AllocaInst& alloca);
+  Status check_private(const llvm::Instruction& access, const llvm::AllocaInst& alloca, llvm::Align align,
+                       unsigned element_bytes);
+  void private_offset(const llvm::Instruction& address);
+  llvm::Value* private_address(const llvm::Value* pointer, const llvm::AllocaInst& alloca, bool& contiguous,
+                               unsigned element_bytes);
+  llvm::Value* reverse(llvm::Value* vector);
+
+  // Calls (widener_calls.cpp).
+  Status call(llvm::CallInst& call);
+  Status mathematical(llvm::CallInst& call, const std::string& name);
+  llvm::Value* call_pieces(llvm::CallInst& call, const std::string& symbol, unsigned piece);
+  Status intrinsic(llvm::CallInst& call, llvm::Intrinsic::ID id);
+  // Runs a scalar copy of `instruction` for each active lane, in order.
+  Status lane_by_lane(llvm::Instruction& instruction);
+
+  llvm::Function& result_;
+  const Divergence& divergence_;
+  const SpmdOptions& options_;
+  Values& values_;
+  llvm::IRBuilder<>& builder_;
+  const unsigned width_;
+  llvm::BasicBlock* entry_ = nullptr;
+  llvm::Value* root_ = nullptr;
+  llvm::Value* mask_ = nullptr;
+  // The interleaved form of a local array, and the size of its elements once something has accessed one.
+  struct LocalArray {
+    llvm::AllocaInst* lanes = nullptr;
+    unsigned element_bytes = 0;
+  };
+  llvm::DenseMap<const llvm::AllocaInst*, LocalArray> locals_;
+};
+
+// The kUnsupported error for `instruction`: its text and what is the matter with it.
+Error unsupported(const llvm::Instruction& instruction, std::string_view why);
+
+}  // namespace dhpvm::codegen::spmd

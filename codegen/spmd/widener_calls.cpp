@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+// Calls: intrinsics on whole vectors, mathematical functions in pieces of the width that their vector library
+// has, the rest for one active lane after the other.
+#include <llvm/Analysis/VectorUtils.h>
+#include <llvm/IR/Module.h>
+#include <llvm/Transforms/Utils/BasicBlockUtils.h>
+
+#include "codegen/spmd/math.h"
+#include "codegen/spmd/widener.h"
+
+namespace dhpvm::codegen::spmd {
+namespace {
+
+bool is_overflow_check(llvm::Intrinsic::ID id) {
+  switch (id) {
+    case llvm::Intrinsic::sadd_with_overflow:
+    case llvm::Intrinsic::ssub_with_overflow:
+    case llvm::Intrinsic::smul_with_overflow:
+    case llvm::Intrinsic::uadd_with_overflow:
+    case llvm::Intrinsic::usub_with_overflow:
+    case llvm::Intrinsic::umul_with_overflow: return true;
+    default: return false;
+  }
+}
+
+// Hints and marks, which the vector function does without.
+bool is_dispensable(llvm::Intrinsic::ID id) {
+  switch (id) {
+    case llvm::Intrinsic::assume:
+    case llvm::Intrinsic::lifetime_start:
+    case llvm::Intrinsic::lifetime_end:
+    case llvm::Intrinsic::dbg_declare:
+    case llvm::Intrinsic::dbg_label:
+    case llvm::Intrinsic::dbg_value: return true;
+    default: return false;
+  }
+}
+
+}  // namespace
+
+Status Widener::call(llvm::CallInst& call) {
+  const llvm::Intrinsic::ID id = call.getIntrinsicID();
+  if (is_dispensable(id)) return {};
+  const bool uniform = divergence_.shape(&call).is_uniform();
+  if (id == llvm::Intrinsic::experimental_noalias_scope_decl) return emit_scalar(call);
+  if (const std::string name = math_function(call); !name.empty()) {
+    return uniform ? emit_scalar(call) : mathematical(call, name);
+  }
+  if (id != llvm::Intrinsic::not_intrinsic && !call.mayReadOrWriteMemory() && !call.mayHaveSideEffects()) {
+    return uniform ? emit_scalar(call) : intrinsic(call, id);
+  }
+  return unsupported(call, "a call of something that has no vector form");
+}
+
+Status Widener::intrinsic(llvm::CallInst& call, llvm::Intrinsic::ID id) {
+  llvm::Type* type = widen(call.getType(), width_);
+  if (type == nullptr || !(llvm::isTriviallyVectorizable(id) || is_overflow_check(id))) {
+    return unsupported(call, "an intrinsic that has no vector form");
+  }
+  llvm::SmallVector<llvm::Type*, 3> overloads;
+  // The index -1 asks about the result. Overflow checks are named after the type of their operands.
+  if (!is_overflow_check(id) && llvm::isVectorIntrinsicWithOverloadTypeAtArg(id, -1))
+    overloads.push_back(type);
+  llvm::SmallVector<llvm::Value*, 3> arguments;
+  for (unsigned i = 0; i < call.arg_size(); ++i) {
+    const llvm::Value* argument = call.getArgOperand(i);
+    if (llvm::isVectorIntrinsicWithScalarOpAtArg(id, i)) {
+      if (!values_.shape(argument).is_uniform()) return unsupported(call, "an argument must be uniform");
+      arguments.push_back(values_.scalar(argument));
+    } else {
+      arguments.push_back(values_.vector(argument));
+    }
+    const bool names = is_overflow_check(id)
+                           ? i == 0
+                           : llvm::isVectorIntrinsicWithOverloadTypeAtArg(id, static_cast<int>(i));
+    if (names) overloads.push_back(arguments.back()->getType());
+  }
+  llvm::Function* callee = llvm::Intrinsic::getDeclaration(result_.getParent(), id, overloads);
+  llvm::CallInst* made = builder_.CreateCall(callee, arguments, call.getName());
+  if (llvm::isa<llvm::FPMathOperator>(made)) made->copyFastMathFlags(&call);
+  values_.set_vector(&call, made);
+  return {};
+}
+
+Status Widener::mathematical(llvm::CallInst& call, const std::string& name) {
+  const unsigned bits = call.getType()->isFloatTy() ? 32 : 64;
+  const VectorFunction function =
+      vector_function(name, call.arg_size(), bits, width_, options_.vector_bits, options_.has_symbol);
+  if (function.symbol.empty()) return lane_by_lane(call);
+  values_.set_vector(&call, call_pieces(call, function.symbol, function.lanes));
+  return {};
+}
+
+// Cuts the arguments into vectors of `piece` lanes, calls `symbol` for each, and joins the results. Where
+// there are fewer lanes, a piece is filled up with their repetition.
+llvm::Value* Widener::call_pieces(llvm::CallInst& call, const std::string& symbol, unsigned piece) {
+  llvm::Type* type = llvm::FixedVectorType::get(call.getType(), piece);
+  llvm::SmallVector<llvm::Value*, 2> arguments;
+  for (const llvm::Use& argument : call.args()) {
+    // The library takes a slow way for a lane whose argument is out of the common range, active or not.
+    llvm::Value* vector = values_.vector(argument);
+    arguments.push_back(blend(mask_, vector, llvm::ConstantFP::get(vector->getType(), 1.0)));
+  }
+  const llvm::SmallVector<llvm::Type*, 2> types(arguments.size(), type);
+  llvm::FunctionCallee callee =
+      result_.getParent()->getOrInsertFunction(symbol, llvm::FunctionType::get(type, types, false));
+  if (auto* function = llvm::dyn_cast<llvm::Function>(callee.getCallee())) {
+    function->setDoesNotAccessMemory();
+    function->setDoesNotThrow();
+    function->setWillReturn();
+  }
+  llvm::SmallVector<llvm::Value*, 8> results;
+  for (unsigned begin = 0; begin < width_; begin += piece) {
+    llvm::SmallVector<int, 16> lanes;
+    for (unsigned lane = 0; lane < piece; ++lane) lanes.push_back(static_cast<int>((begin + lane) % width_));
+    llvm::SmallVector<llvm::Value*, 2> parts;
+    for (llvm::Value* argument : arguments) {
+      parts.push_back(piece == width_ ? argument : builder_.CreateShuffleVector(argument, lanes));
+    }
+    results.push_back(builder_.CreateCall(callee, parts));
+  }
+  llvm::Value* joined = llvm::concatenateVectors(builder_, results);
+  if (piece <= width_) return joined;
+  llvm::SmallVector<int, 16> used;
+  for (unsigned lane = 0; lane < width_; ++lane) used.push_back(static_cast<int>(lane));
+  return builder_.CreateShuffleVector(joined, used);
+}
+
+// A loop over the set bits of the mask: as much code for 64 lanes as for 2. The mask may be empty where the
+// instruction has no effect (needs_lanes sees to that for the others), hence the test in front.
+Status Widener::lane_by_lane(llvm::Instruction& instruction) {
+  llvm::Type* type = instruction.getType()->isVoidTy() ? nullptr : widen(instruction.getType(), width_);
+  if (type == nullptr && !instruction.getType()->isVoidTy()) {
+    return unsupported(instruction, "a result of this type has no vector form");
+  }
+  llvm::LLVMContext& context = builder_.getContext();
+  llvm::Type* bits_type = builder_.getIntNTy(width_);
+  llvm::Value* all_bits = builder_.CreateBitCast(mask_, bits_type);
+  llvm::BasicBlock* before = builder_.GetInsertBlock();
+  llvm::BasicBlock* loop = llvm::BasicBlock::Create(context, "lane", &result_);
+  llvm::BasicBlock* after = llvm::BasicBlock::Create(context, "lanes.done", &result_);
+  llvm::SmallVector<llvm::Value*, 4> vectors;
+  builder_.CreateCondBr(any(mask_), loop, after);
+  builder_.SetInsertPoint(loop);
+  llvm::PHINode* bits = builder_.CreatePHI(bits_type, 2);
+  bits->addIncoming(all_bits, before);
+  llvm::PHINode* results = type == nullptr ? nullptr : builder_.CreatePHI(type, 2);
+  llvm::Value* lane = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, bits, builder_.getTrue());
+  lane = builder_.CreateZExtOrTrunc(lane, builder_.getInt32Ty());
+
+  llvm::Instruction* copy = copy_of(instruction);
+  for (llvm::Use& operand : copy->operands()) {
+    if (!llvm::isa<llvm::Argument, llvm::Instruction>(operand)) continue;
+    operand = values_.lane(operand, lane, builder_);
+  }
+  builder_.Insert(copy);
+  llvm::Value* updated = nullptr;
+  if (results != nullptr) {
+    updated = llvm::PoisonValue::get(type);
+    results->addIncoming(updated, before);
+    if (auto* structure = llvm::dyn_cast<llvm::StructType>(type)) {
+      updated = results;
+      for (unsigned i = 0; i < structure->getNumElements(); ++i) {
+        llvm::Value* element = builder_.CreateInsertElement(builder_.CreateExtractValue(results, i),
+                                                            builder_.CreateExtractValue(copy, i), lane);
+        updated = builder_.CreateInsertValue(updated, element, i);
+      }
+    } else {
+      updated = builder_.CreateInsertElement(results, copy, lane);
+    }
+    results->addIncoming(updated, loop);
+  }
+  // Without its lowest bit.
+  llvm::Value* rest =
+      builder_.CreateAnd(bits, builder_.CreateSub(bits, llvm::ConstantInt::get(bits_type, 1)));
+  bits->addIncoming(rest, loop);
+  builder_.CreateCondBr(builder_.CreateIsNotNull(rest), loop, after);
+
+  builder_.SetInsertPoint(after);
+  if (results != nullptr) {
+    llvm::PHINode* result = builder_.CreatePHI(type, 2);
+    result->addIncoming(llvm::PoisonValue::get(type), before);
+    result->addIncoming(updated, loop);
+    values_.set_vector(&instruction, result);
+  }
+  return {};
+}
+
+}  // namespace dhpvm::codegen::spmd
