@@ -74,7 +74,7 @@ class ModuleGenerator {
     module_.define_methods(world_.interface,
                            {{"measure", {{kI64Value}, {kI64Value}}},
                             {"compare", {{kF64Value, reference(world_.interface)}, {kF64Value}}}});
-    for (std::uint32_t n = 1 + choices_.below(3); n > 0; --n)
+    for (std::uint32_t n = 1 + (world_.options.small ? 0 : choices_.below(3)); n > 0; --n)
       world_.classes.push_back(module_.declare_class(fmt::format("C{}", n)));
     world_.weak = module_.weak_type(world_.classes[0]);
     for (std::uint32_t kind = 0; kind < 11; ++kind)

@@ -24,6 +24,8 @@ struct GeneratorOptions {
   std::uint32_t statements = 24;  // per function, about; nested ones count
   // Functions whose results may differ between machines within their ULP bound: exp, sin, ..
   bool approximate_math = false;
+  // One class, and half as many objects: for executors that take long over each instruction of a module.
+  bool small = false;
   // Parallel loops now and then have thousands of iterations, so that they are divided between threads.
   bool large_loops = false;
   // Native functions to call. Parameters and results: primitives and strings.

@@ -52,6 +52,7 @@ void BodyGenerator::initialise() {
 void BodyGenerator::initialise_references() {
   window_r_ = static_cast<std::uint16_t>(next_r_ + world_.types.size() * 2);  // new_value uses it
   for (const std::uint32_t type : world_.types) {
+    if (world_.options.small && choices_.one_in(2)) continue;
     for (std::uint32_t n = choices_.below(3); n > 0; --n) {
       const std::uint16_t reg = next_r_++;
       if (choices_.one_in(30))

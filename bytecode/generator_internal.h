@@ -132,7 +132,7 @@ class BodyGenerator {
   std::uint16_t any(Pool pool) { return choices_.pick(pools_[static_cast<std::size_t>(pool)]); }
   std::uint16_t source(Pool pool) { return choices_.pick(sources_[static_cast<std::size_t>(pool)]); }
   void add_register(Pool pool, std::uint16_t reg, bool writable);
-  // An operand of `pool`; now and then an integer register of another one, whose bits are all specified.
+  // A register to be read as `pool` says; now and then a wider one.
   std::uint16_t operand(Pool pool);
   std::uint16_t index(std::uint32_t mask);  // an i64, nearly always within 0 to mask
   bool reference_of(TypeKind kind, Reference& found);

@@ -29,12 +29,9 @@ void BodyGenerator::constant(std::uint16_t reg, Pool pool) {
 }
 
 std::uint16_t BodyGenerator::operand(Pool pool) {
-  if (choices_.one_in(10)) {
-    // 32-bit results are zero-extended, and the low half of an i64 is an i32.
-    if (pool == Pool::kI64) return source(choices_.pick({Pool::kI32, Pool::kBool}));
-    if (pool == Pool::kI32) return source(choices_.pick({Pool::kI64, Pool::kBool}));
-  }
-  return source(pool);
+  // The low half of an i64 is an i32. Not the other way round: what stands above 32 bits is not specified for
+  // parameters, results of calls and constants.
+  return source(pool == Pool::kI32 && choices_.one_in(10) ? Pool::kI64 : pool);
 }
 
 std::uint16_t BodyGenerator::index(std::uint32_t mask) {
@@ -95,9 +92,7 @@ void BodyGenerator::compute() {
   if (choices_.one_in(200)) return emit(Op::kNop);
   if (choices_.one_in(12)) {
     const auto pool = static_cast<Pool>(choices_.below(kPools));
-    if (choices_.one_in(2)) return constant(any(pool), pool);
-    // Registers of 64 bits may take what a narrower one holds.
-    return emit(Op::kMoveP, any(pool), pool == Pool::kI64 ? operand(pool) : source(pool));
+    return choices_.one_in(2) ? constant(any(pool), pool) : emit(Op::kMoveP, any(pool), source(pool));
   }
   const Computation& c = choices_.pick(world_.computations);
   const OpInfo& row = info(c.op);

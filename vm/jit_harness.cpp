@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "bytecode/disassembler.h"
 #include "bytecode/generator.h"
 #include "bytecode/verifier.h"
 #include "vm/isolate.h"
@@ -54,9 +55,10 @@ Plan plan_of(std::span<const std::byte> input) {
   plan.sample_interval = kIntervals[bytes[1] % 8];
   if (bytes[1] / 8 % 8 == 0) plan.stack_bytes = 4096;
   plan.seed = bytes[2];
-  plan.generator.statements = 6 + bytes[3] % 24;
-  plan.generator.functions = 1 + bytes[3] / 24 % 3;
-  plan.generator.kernels = 1 + bytes[4] % 3;
+  plan.generator.statements = 4 + bytes[3] % 16;
+  plan.generator.functions = 1 + bytes[3] / 16 % 2;
+  plan.generator.kernels = 1 + bytes[4] % 2;
+  plan.generator.small = bytes[4] / 2 % 4 != 0;  // the other ones have several classes behind an interface
   plan.generator.large_loops = true;
   plan.generator.imports = {{"host.mix", {{primitive(Kind::kI64), string_type()}, {primitive(Kind::kI64)}}},
                             {"host.call", {{primitive(Kind::kI64)}, {primitive(Kind::kI64)}}},
@@ -303,6 +305,12 @@ constexpr Executor kExecutors[] = {
     {"interpreted, with loops on 7 threads", JitMode::kOn, kNever, false, 2},
 };
 
+codegen::GeneratorOptions without_cache() {
+  codegen::GeneratorOptions options;
+  options.cache = false;
+  return options;
+}
+
 std::string difference(const Outcome& expected, const Outcome& found, bool fuel_counts) {
   if (expected.trap != found.trap)
     return fmt::format("traps differ:\n--- interpreter\n{}\n--- native\n{}\n", expected.trap, found.trap);
@@ -318,7 +326,7 @@ std::string difference(const Outcome& expected, const Outcome& found, bool fuel_
 }  // namespace
 
 JitHarness::JitHarness(std::string library)
-    : service_(std::make_shared<CompileService>(codegen::GeneratorOptions{.cache = false}, std::move(library))),
+    : service_(std::make_shared<CompileService>(without_cache(), std::move(library))),
       pools_{std::make_shared<ThreadPool>(1), std::make_shared<ThreadPool>(2), std::make_shared<ThreadPool>(7)},
       alarm_(std::make_shared<Alarm>()) {}
 
@@ -366,8 +374,8 @@ std::string JitHarness::compare(std::span<const std::byte> input) {
       const bool limited = plan.limited_fuel || expected[call].out_of_fuel;
       const Outcome found = run(**isolate, call, limited ? plan.fuel : Limits::kUnlimitedFuel);
       if (const std::string text = difference(expected[call], found, limited); !text.empty()) {
-        return fmt::format("{}, function {} '{}': {}", executor.name, call / 2,
-                           module->name_of(module->functions[call / 2]), text);
+        return fmt::format("{}, function {} '{}': {}\n{}", executor.name, call / 2,
+                           module->name_of(module->functions[call / 2]), text, bytecode::disassemble(*module));
       }
     }
     (*isolate)->heap().collect(gc::CollectionKind::kFull);
