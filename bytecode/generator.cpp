@@ -125,8 +125,8 @@ class ModuleGenerator {
   }
 
   Reduction random_reduction() {
-    const Kind kind = choices_.pick(
-        {Kind::kF64, Kind::kI64, Kind::kI32, Kind::kBool, Kind::kF32, Kind::kU32, Kind::kU64});
+    const Kind kind =
+        choices_.pick({Kind::kF64, Kind::kI64, Kind::kI32, Kind::kBool, Kind::kF32, Kind::kU32, Kind::kU64});
     if (kind == Kind::kBool) return {static_cast<ReductionOp>(4 + choices_.below(3)), kind};
     const bool is_float = kind == Kind::kF64 || kind == Kind::kF32;
     return {static_cast<ReductionOp>(choices_.below(is_float ? 4 : 7)), kind};

@@ -10,7 +10,8 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static dhpvm::vm::JitHarness harness(DHPVM_CODEGEN_LIBRARY);
   static const std::string unavailable = harness.unavailable();
-  const std::string text = unavailable.empty() ? harness.compare(std::as_bytes(std::span(data, size))) : unavailable;
+  const std::string text =
+      unavailable.empty() ? harness.compare(std::as_bytes(std::span(data, size))) : unavailable;
   if (text.empty()) return 0;
   std::fprintf(stderr, "jit: %s\n", text.c_str());
   std::abort();

@@ -99,12 +99,20 @@ class Numbers {
 
  private:
   std::uint64_t special(Kind kind) {
-    constexpr float kFloats[] = {0.0f, -0.0f, 1.0f, std::numeric_limits<float>::infinity(), -2147483648.0f,
-                                 4294967296.0f, 1e-42f, -0.5f};
-    constexpr double kDoubles[] = {0.0, -0.0, 1.0, std::numeric_limits<double>::infinity(),
-                                   -9223372036854775808.0, 18446744073709551616.0, 5e-324, 2.5};
-    constexpr std::uint64_t kIntegers[] = {0, 1, ~std::uint64_t{0}, 0x80000000, 0x7fffffff,
-                                           std::uint64_t{1} << 63, ~(std::uint64_t{1} << 63), 64};
+    constexpr float kFloats[] = {
+        0.0f,           -0.0f,         1.0f,   std::numeric_limits<float>::infinity(),
+        -2147483648.0f, 4294967296.0f, 1e-42f, -0.5f};
+    constexpr double kDoubles[] = {0.0,
+                                   -0.0,
+                                   1.0,
+                                   std::numeric_limits<double>::infinity(),
+                                   -9223372036854775808.0,
+                                   18446744073709551616.0,
+                                   5e-324,
+                                   2.5};
+    constexpr std::uint64_t kIntegers[] = {
+        0, 1, ~std::uint64_t{0}, 0x80000000, 0x7fffffff, std::uint64_t{1} << 63, ~(std::uint64_t{1} << 63),
+        64};
     const std::uint64_t which = bits() % 8;
     if (kind == Kind::kF32) return std::bit_cast<std::uint32_t>(kFloats[which]);
     if (kind == Kind::kF64) return std::bit_cast<std::uint64_t>(kDoubles[which]);
@@ -327,7 +335,8 @@ std::string difference(const Outcome& expected, const Outcome& found, bool fuel_
 
 JitHarness::JitHarness(std::string library)
     : service_(std::make_shared<CompileService>(without_cache(), std::move(library))),
-      pools_{std::make_shared<ThreadPool>(1), std::make_shared<ThreadPool>(2), std::make_shared<ThreadPool>(7)},
+      pools_{std::make_shared<ThreadPool>(1), std::make_shared<ThreadPool>(2),
+             std::make_shared<ThreadPool>(7)},
       alarm_(std::make_shared<Alarm>()) {}
 
 std::string JitHarness::unavailable() {
@@ -337,8 +346,8 @@ std::string JitHarness::unavailable() {
 
 std::string JitHarness::compare(std::span<const std::byte> input) {
   const Plan plan = plan_of(input);
-  const auto module = std::make_shared<const Module>(bytecode::testing::generate_module(
-      input.subspan(std::min(input.size(), kPlanBytes)), plan.generator));
+  const auto module = std::make_shared<const Module>(
+      bytecode::testing::generate_module(input.subspan(std::min(input.size(), kPlanBytes)), plan.generator));
   if (const Status status = bytecode::verify(*module); !status.ok()) return status.error().to_string();
   const auto linked = LinkedModule::link(module, make_natives());
   if (!linked.ok()) return linked.error().to_string();
@@ -375,7 +384,8 @@ std::string JitHarness::compare(std::span<const std::byte> input) {
       const Outcome found = run(**isolate, call, limited ? plan.fuel : Limits::kUnlimitedFuel);
       if (const std::string text = difference(expected[call], found, limited); !text.empty()) {
         return fmt::format("{}, function {} '{}': {}\n{}", executor.name, call / 2,
-                           module->name_of(module->functions[call / 2]), text, bytecode::disassemble(*module));
+                           module->name_of(module->functions[call / 2]), text,
+                           bytecode::disassemble(*module));
       }
     }
     (*isolate)->heap().collect(gc::CollectionKind::kFull);

@@ -10,7 +10,7 @@
 namespace dhpvm::vm {
 namespace {
 
-constexpr unsigned kSeeds = 120;
+constexpr unsigned kSeeds = 80;
 
 std::vector<std::byte> input_of(unsigned seed) {
   std::vector<std::byte> input;

@@ -217,7 +217,8 @@ FunctionLowering::Value* FunctionLowering::mirror(const Instruction& i) {
   const MirrorMap& map = mirror_.at(i.pc);
   Mutation* const mutation = unit_.mutation;
   for (std::uint32_t place = 0; place < map.size(); ++place) {
-    if (mutation != nullptr && map[place] != kNoIndex && mutation->mirror_stores++ == mutation->mirror_store) continue;
+    if (mutation != nullptr && map[place] != kNoIndex && mutation->mirror_stores++ == mutation->mirror_store)
+      continue;
     Value* const value =
         map[place] == kNoIndex ? llvm::ConstantPointerNull::get(b_.getPtrTy()) : get_reference(map[place]);
     store(value, reference_place(r_, place), {Access::kMirror});

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+// Compiled functions and the machine around them: fuel, the end of the machine's stack, deadlines, natives, threads.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <string_view>
+#include <thread>
+
+#include "base/thread_pool.h"
+#include "vm/alarm.h"
+#include "vm/compile_service.h"
+#include "vm/test_program.h"
+#include "vm/test_programs.h"
+
+namespace dhpvm::vm {
+namespace {
+
+#ifdef DHPVM_CODEGEN_LIBRARY
+
+IsolateOptions eager() {
+  codegen::GeneratorOptions generator;
+  generator.cache = false;
+  IsolateOptions options;
+  options.jit.mode = JitMode::kEager;
+  options.compile_service = std::make_shared<CompileService>(generator, DHPVM_CODEGEN_LIBRARY);
+  options.thread_pool = std::make_shared<ThreadPool>(2);
+  options.alarm = std::make_shared<Alarm>();
+  return options;
+}
+
+// Counted loops pay for their back-edges in advance; what calls a function that traps does not tell it the ticks.
+constexpr std::string_view kTraps = R"(
+type array A: i64
+function early(i64, i64) -> i64 registers 4 1 exported
+  imm p2, 8
+  new.array r0, p2, A
+  imm p2, 0
+Again:
+  sub.i64 p3, p2, p1
+  store.i64 r0, p3, p2
+  for.i64 p2, p0, Again
+  return.p p2
+end
+function divides(i64, i64) -> i64 registers 5 0 exported
+  imm p2, 0
+Again:
+  sub.i64 p3, p1, p2
+  div.i64 p4, p0, p3
+  for.i64 p2, p0, Again
+  return.p p2
+end
+function negative(i64) registers 1 1 exported
+  call p0, r0, allocate
+  return
+end
+function allocate(i64) registers 1 1
+  new.array r0, p0, A
+  return
+end
+)";
+
+TEST(NativeCode, CountsFuelExactlyWhenItTraps) {
+  struct Call {
+    std::string_view function;
+    std::uint64_t arguments[2];
+  };
+  constexpr Call kCalls[] = {{"early", {100, 0}},
+                             {"early", {5000, 3}},
+                             {"divides", {100, 50}},
+                             {"divides", {5000, 3000}},
+                             {"negative", {~0ull, 0}}};
+  for (const Call& call : kCalls) {
+    Program interpreted(kTraps);
+    Program compiled(kTraps, eager());
+    const Error expected = interpreted.trap(call.function, {call.arguments[0], call.arguments[1]});
+    const Error found = compiled.trap(call.function, {call.arguments[0], call.arguments[1]});
+    EXPECT_EQ(found.to_string(), expected.to_string());
+    EXPECT_EQ(compiled->stats().fuel_used, interpreted->stats().fuel_used) << call.function;
+  }
+}
+
+// Where the machine's stack ends, the interpreter goes on.
+TEST(NativeCode, CallsAMillionDeep) {
+  IsolateOptions options = eager();
+  options.limits.stack_bytes = std::size_t{1} << 30;
+  Program program(kRecursion, options);
+  EXPECT_EQ(program.run("deep", {1'000'000}), 1'000'000u);
+  EXPECT_EQ(program.run("deep", {1'000'000}), 1'000'000u);
+}
+
+TEST(NativeCode, EndlessRecursionHasTheInterpretersTrace) {
+  for (const std::size_t stack : {std::size_t{64} << 10, std::size_t{64} << 20}) {
+    IsolateOptions options = eager();
+    options.limits.stack_bytes = stack;
+    Program compiled(kRecursion, options);
+    options.jit.mode = JitMode::kOff;
+    Program interpreted(kRecursion, options);
+    constexpr std::uint64_t kDeep = 100'000'000;
+    const Error expected = interpreted.trap("deep", {kDeep});
+    EXPECT_EQ(expected.code(), ErrorCode::kStackOverflow);
+    EXPECT_EQ(compiled.trap("deep", {kDeep}).to_string(), expected.to_string());
+    EXPECT_EQ(compiled.trap("fail_at", {40}).to_string(), interpreted.trap("fail_at", {40}).to_string());
+  }
+}
+
+TEST(NativeCode, EndlessLoopsEnd) {
+  IsolateOptions options = eager();
+  options.limits.deadline = std::chrono::milliseconds(20);
+  Program program(kWork, options);
+  const Error error = program.trap("forever");
+  EXPECT_EQ(error.code(), ErrorCode::kDeadline);
+  EXPECT_EQ(error.frames()[0].line, 8u);
+  program->set_deadline({});
+  std::thread other([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    program->interrupt();
+  });
+  EXPECT_EQ(program.trap("forever").code(), ErrorCode::kInterrupted);
+  other.join();
+  EXPECT_EQ(program.run("count", {1000}), 1000u);
+}
+
+// Natives that fail, and that call back into compiled code.
+constexpr std::string_view kNatives = R"(
+import fail(i64) -> i64
+import back(i64) -> i64
+function fails(i64) -> i64 registers 1 0 exported
+  line "n.dhp" 2:1
+  call.native p0, r0, fail
+  return
+end
+function nested(i64) -> i64 registers 2 0 exported
+  line "n.dhp" 6:1
+  jump.eq.imm.i64 p0, 0, Fail
+  add.imm.i64 p1, p0, -1
+  call.native p1, r0, back
+  add.i64 p0, p0, p1
+  return
+Fail:
+  call p0, r0, fails
+  return
+end
+function sum(i64) -> i64 registers 2 0 exported
+  jump.eq.imm.i64 p0, 0, Done
+  add.imm.i64 p1, p0, -1
+  call.native p1, r0, back
+  add.i64 p0, p0, p1
+Done:
+  return
+end
+)";
+
+NativeRegistry natives(std::string_view function) {
+  NativeRegistry registry;
+  EXPECT_TRUE(registry
+                  .define("fail", "(i64) -> i64",
+                          [](NativeCall&) { return Status(Error(ErrorCode::kIo, "as it happens")); })
+                  .ok());
+  EXPECT_TRUE(registry
+                  .define("back", "(i64) -> i64",
+                          [function](NativeCall& call) {
+                            gc::Ref none[1] = {};
+                            return call.isolate.call(*call.isolate.find_export(function), {call.p, 1}, none);
+                          })
+                  .ok());
+  return registry;
+}
+
+TEST(NativeCode, CallsNativesThatFailOrCallBack) {
+  for (const std::string_view function : {"nested", "fails"}) {
+    Program interpreted(kNatives, {}, natives("nested"));
+    Program compiled(kNatives, eager(), natives("nested"));
+    EXPECT_EQ(compiled.trap(function, {3}).to_string(), interpreted.trap(function, {3}).to_string());
+  }
+  Program compiled(kNatives, eager(), natives("sum"));
+  EXPECT_EQ(compiled.run("sum", {20}), 210u);
+}
+
+TEST(NativeCode, IsolatesOnTwoThreads) {
+  const IsolateOptions options = eager();
+  const auto work = [&] {
+    Program program(kWork, options);
+    for (std::uint64_t n = 1; n < 200; ++n) EXPECT_EQ(program.run("calls", {n}), n);
+  };
+  std::thread first(work);
+  std::thread second(work);
+  first.join();
+  second.join();
+}
+
+#else
+
+TEST(NativeCode, NeedsTheGenerator) {
+  GTEST_SKIP() << "this build has no native code generator (DHPVM_CODEGEN is OFF)";
+}
+
+#endif
+
+}  // namespace
+}  // namespace dhpvm::vm
