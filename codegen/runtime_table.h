@@ -26,10 +26,10 @@ struct StateLayout {
   std::uint32_t allocation_area;  // pointer to {cursor, limit}
   std::uint32_t functions;        // pointer to a table: for each function its compiled body, or null
   std::uint32_t primitives;       // pointer to the first free primitive register
-  std::uint32_t ticks;            // i64: what is left of the batch of fuel; written when a called function traps
-  std::uint32_t native_limit;     // the lowest address of the machine's stack that compiled code may reach
-  std::uint32_t strings;          // pointer to a table: string constants made so far, or null
-  std::uint32_t types;            // pointer to a table of type descriptions
+  std::uint32_t ticks;         // i64: what is left of the batch of fuel; written when a called function traps
+  std::uint32_t native_limit;  // the lowest address of the machine's stack that compiled code may reach
+  std::uint32_t strings;       // pointer to a table: string constants made so far, or null
+  std::uint32_t types;         // pointer to a table of type descriptions
 };
 
 struct ObjectLayout {
