@@ -16,6 +16,8 @@
 namespace dhpvm::vm {
 namespace {
 
+#ifdef DHPVM_CODEGEN_LIBRARY
+
 // Every program has `run() -> i64`, which gives 42. `churn` takes the place of whatever has become free.
 constexpr std::string_view kRuntime = R"(
 type class Node
@@ -124,8 +126,6 @@ function run() -> i64 registers 1 2 exported
   return
 end
 )";
-
-#ifdef DHPVM_CODEGEN_LIBRARY
 
 bool gives_42(std::string_view program, codegen::Mutation& mutation) {
   codegen::GeneratorOptions generator;
