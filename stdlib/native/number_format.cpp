@@ -136,7 +136,7 @@ std::string group(std::string_view digits, char separator, std::size_t group_siz
   return reversed.append(tail);
 }
 
-std::string finish_number(const FormatSpec& spec, std::string head, std::string body,
+std::string finish_number(const FormatSpec& spec, const std::string& head, std::string body,
                           std::size_t group_size) {
   if (spec.grouping != 0) {
     const bool zeros = spec.fill == "0" && spec.align == '=';
