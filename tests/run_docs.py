@@ -87,7 +87,10 @@ class Page:
         if block.option:
             yield f"unknown option '{block.option}'"
             return
-        environment = dict(os.environ, PATH=f"{self.build / 'bin'}:{os.environ['PATH']}")
+        # A cache of compiled code of its own: the user's may be missing, and is not there for tests.
+        environment = dict(
+            os.environ, PATH=f"{self.build / 'bin'}:{os.environ['PATH']}", XDG_CACHE_HOME=str(self.folder / ".cache")
+        )
         # The line that failed is named by bash itself.
         script = "trap 'echo \"line $((LINENO - 1)) failed: $BASH_COMMAND\" >&2' ERR\n" + block.text
         command = ["bash", "-Eeuo", "pipefail", "-c", script]

@@ -99,10 +99,10 @@ void FunctionLowering::lower_call_interface(const Instruction& i) {
   Value* const r = mirror(i);
   const std::vector<ValueType>& types = called_signature(module_, i).results;
   std::map<std::uint32_t, std::vector<std::uint32_t>> classes;  // by function
-  for (std::uint32_t type = 0; type < module_.types.size(); ++type) {
-    for (const bytecode::Implementation& implementation : module_.types[type].implementations) {
-      if (implementation.interface == i.type()) classes[implementation.functions[i.c]].push_back(type);
-    }
+  for (const std::uint32_t type : implementers(module_, i.type())) {
+    const auto& implementations = module_.types[type].implementations;
+    const auto found = std::ranges::find(implementations, i.type(), &bytecode::Implementation::interface);
+    classes[found->functions[i.c]].push_back(type);
   }
   if (classes.empty() || classes.size() > kMaximumTargets) {
     set_results(i, types, call_method(i, r));

@@ -35,6 +35,21 @@ SlotType slot_type(Kind kind) {
   }
 }
 
+std::string_view kind_suffix(Op op) {
+  const std::string_view mnemonic = bytecode::info(op).mnemonic;
+  return mnemonic.substr(mnemonic.rfind('.') + 1);
+}
+
+std::vector<std::uint32_t> implementers(const bytecode::Module& module, std::uint32_t interface) {
+  std::vector<std::uint32_t> classes;
+  for (std::uint32_t id = 0; id < module.types.size(); ++id) {
+    for (const bytecode::Implementation& implementation : module.types[id].implementations) {
+      if (implementation.interface == interface) classes.push_back(id);
+    }
+  }
+  return classes;
+}
+
 namespace {
 
 SlotType type_of_suffix(std::string_view suffix) {
@@ -52,7 +67,7 @@ SlotType find_result_type(Op op) {
   // The semantics say it ("P[a].f32 = .."), or else the mnemonic ("load.f32").
   const std::size_t at = row.semantics.find("P[a].");
   if (at != std::string_view::npos) return type_of_suffix(row.semantics.substr(at + 5, 3));
-  return type_of_suffix(row.mnemonic.substr(row.mnemonic.rfind('.') + 1));
+  return type_of_suffix(kind_suffix(op));
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
+#include <vector>
 
 #include "bytecode/decode.h"
 #include "bytecode/isa.h"
@@ -48,6 +50,12 @@ SlotType slot_type(bytecode::Kind kind);
 // What the instruction leaves in its primitive result register; kUnset if it has none, or if that depends on
 // more than the opcode (moves).
 SlotType result_type(bytecode::Op op);
+
+// The last part of an instruction's mnemonic, the kind of value that it works on: "u8", "f32", "ref".
+std::string_view kind_suffix(bytecode::Op op);
+
+// The classes that implement interface `interface`, ascending. No class is ever added to a module.
+std::vector<std::uint32_t> implementers(const bytecode::Module& module, std::uint32_t interface);
 
 // How many of the values are primitives, and how many references.
 struct Split {

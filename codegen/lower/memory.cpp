@@ -11,12 +11,6 @@ using llvm::BasicBlock;
 
 namespace {
 
-// The last part of a mnemonic: the kind of the element.
-std::string_view kind_of(const Instruction& i) {
-  const std::string_view mnemonic = bytecode::info(i.op).mnemonic;
-  return mnemonic.substr(mnemonic.rfind('.') + 1);
-}
-
 unsigned bits_of(std::string_view kind) {
   if (kind == "ref" || kind.ends_with("64")) return 64;
   if (kind.ends_with("32")) return 32;
@@ -83,7 +77,7 @@ bool Lowering::lower_memory(const Instruction& i) {
     case Rule::kLoad:
     case Rule::kLoadField: {
       const bool field = i.row->rule == Rule::kLoadField;
-      const std::string_view kind = kind_of(i);
+      const std::string_view kind = kind_suffix(i.op);
       const std::uint64_t size = field ? bytecode::element_size_of(i.x) : bits_of(kind) / 8;
       const std::uint64_t offset = field ? bytecode::element_offset_of(i.x) : 0;
       Value* const address = element_address(i, i.b, i.c, false, size, offset);
@@ -97,7 +91,7 @@ bool Lowering::lower_memory(const Instruction& i) {
     case Rule::kStore:
     case Rule::kStoreField: {
       const bool field = i.row->rule == Rule::kStoreField;
-      const std::string_view kind = kind_of(i);
+      const std::string_view kind = kind_suffix(i.op);
       const std::uint64_t size = field ? bytecode::element_size_of(i.x) : bits_of(kind) / 8;
       const std::uint64_t offset = field ? bytecode::element_offset_of(i.x) : 0;
       Value* const address = element_address(i, i.a, i.b, true, size, offset);
@@ -153,7 +147,7 @@ bool Lowering::lower_memory(const Instruction& i) {
 
 bool Lowering::lower_atomic(const Instruction& i) {
   if (i.row->rule != Rule::kAtomic) return false;
-  const std::string_view kind = kind_of(i);
+  const std::string_view kind = kind_suffix(i.op);
   const std::string_view mnemonic = bytecode::info(i.op).mnemonic;
   const std::string_view operation = mnemonic.substr(7, mnemonic.rfind('.') - 7);
   const bool is_float = kind.front() == 'f';
@@ -218,7 +212,7 @@ bool Lowering::lower_local(const Instruction& i) {
   }
   const bool is_load = i.row->a == bytecode::Operand::kPd;
   const std::uint32_t number = is_load ? i.b : i.a;
-  const std::string_view kind = kind_of(i);
+  const std::string_view kind = kind_suffix(i.op);
   Value* const index = get_i64(is_load ? i.c : i.b);
   if (!is_proven(i)) {
     guard(b_.CreateICmpULT(index, constant(source_.locals[number].count)), i, TrapKind::kLocalIndex);

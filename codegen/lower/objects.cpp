@@ -16,11 +16,6 @@ namespace {
 // More classes than this behind an interface are looked up in a table.
 constexpr std::size_t kMaximumComparisons = 8;
 
-std::string_view kind_of(const Instruction& i) {
-  const std::string_view mnemonic = bytecode::info(i.op).mnemonic;
-  return mnemonic.substr(mnemonic.rfind('.') + 1);
-}
-
 }  // namespace
 
 FunctionLowering::Value* FunctionLowering::type_of(Value* object) {
@@ -65,7 +60,7 @@ void FunctionLowering::lower_get_field(const Instruction& i) {
   Value* const object = get_reference(i.b);
   null_check(i, object);
   const Access access = {Access::kField, i.c};
-  const std::string_view kind = kind_of(i);
+  const std::string_view kind = kind_suffix(i.op);
   if (kind == "ref") {
     set_reference(i.a, load(b_.getPtrTy(), byte_offset(object, i.c), access));
   } else {
@@ -77,7 +72,7 @@ void FunctionLowering::lower_put_field(const Instruction& i) {
   Value* const object = get_reference(i.a);
   null_check(i, object);
   const Access access = {Access::kField, i.b};
-  const std::string_view kind = kind_of(i);
+  const std::string_view kind = kind_suffix(i.op);
   if (kind != "ref") {
     store_kind(kind, byte_offset(object, i.b), i.c, access);
     return;
@@ -112,12 +107,7 @@ FunctionLowering::Value* FunctionLowering::is_instance(Value* object, std::uint3
   if (module_.types[type].kind != TypeKind::kInterface) {
     return b_.CreateICmpEQ(type_of(object), b_.getInt32(type));
   }
-  std::vector<std::uint32_t> classes;
-  for (std::uint32_t id = 0; id < module_.types.size(); ++id) {
-    for (const bytecode::Implementation& implementation : module_.types[id].implementations) {
-      if (implementation.interface == type) classes.push_back(id);
-    }
-  }
+  const std::vector<std::uint32_t> classes = implementers(module_, type);
   if (classes.size() > kMaximumComparisons) {
     Value* const found = b_.CreateCall(runtime_call(unit_.module, RuntimeCall::kIsInstance),
                                        {state_, object, b_.getInt32(type)});

@@ -56,7 +56,7 @@ struct EngineOptions {
   Listing list_kernels = Listing::kNone;
   Listing list_functions = Listing::kNone;
 
-  // Collect events (runs, collections) for write_trace. Costs memory for as long as the engine lives.
+  // Collect events (runs, collections, compilations) for write_trace. Costs memory for as long as the engine lives.
   bool trace = false;
 };
 
