@@ -18,9 +18,8 @@
 #include "compiler/text/diagnostics.h"
 #include "stdlib/modules.h"
 
+namespace dhpvm {
 namespace {
-
-using namespace dhpvm;
 
 void insist(bool condition, const std::string& what) {
   if (condition) return;
@@ -65,3 +64,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   insist(verified.ok(), verified.ok() ? "" : verified.error().to_string());
   return 0;
 }
+
+}  // namespace dhpvm

@@ -16,9 +16,9 @@
 
 extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t max_size);
 
+namespace dhpvm::bytecode {
 namespace {
 
-using namespace dhpvm::bytecode;
 using Random = std::minstd_rand;
 
 // The starts of the instructions of all functions, as far as they can be followed.
@@ -99,7 +99,7 @@ void mutate(Module& module, Random& random) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  dhpvm::vm::execute(std::as_bytes(std::span(data, size)));
+  vm::execute(std::as_bytes(std::span(data, size)));
   return 0;
 }
 
@@ -121,3 +121,5 @@ extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t s
   std::memcpy(data, file.data(), file.size());
   return file.size();
 }
+
+}  // namespace dhpvm::bytecode

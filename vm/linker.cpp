@@ -12,7 +12,6 @@
 namespace dhpvm::vm {
 namespace {
 
-using bytecode::Kind;
 using bytecode::kNoIndex;
 using bytecode::TypeKind;
 using bytecode::Word;

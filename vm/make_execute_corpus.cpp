@@ -10,9 +10,8 @@
 #include "bytecode/writer.h"
 #include "vm/test_programs.h"
 
+namespace dhpvm {
 namespace {
-
-using namespace dhpvm;
 
 Status write_seed(const std::string& directory, std::string_view name, std::string_view text) {
   DHPVM_ASSIGN(const bytecode::Module module, bytecode::assemble(text));
@@ -32,13 +31,14 @@ Status run(const std::string& directory) {
 }
 
 }  // namespace
+}  // namespace dhpvm
 
 int main(int argc, char** argv) {
   if (argc != 2) {
     std::fprintf(stderr, "usage: make_execute_corpus DIRECTORY\n");
     return 2;
   }
-  const Status status = run(argv[1]);
+  const dhpvm::Status status = dhpvm::run(argv[1]);
   if (status.ok()) return 0;
   std::fprintf(stderr, "make_execute_corpus: %s\n", status.error().to_string().c_str());
   return 1;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/host/host_compiler.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -178,10 +179,11 @@ TEST(HostCompiler, LackOfMemoryIsAnError) {
       const auto compiler = new_compiler();
       std::string text = "define double @big(ptr %p) {\n  %v0 = load double, ptr %p\n";
       for (int i = 1; i < 1000; ++i) {
-        const std::string n = std::to_string(i), before = std::to_string(i - 1);
-        text += "  %a" + n + " = getelementptr double, ptr %p, i64 " + n + "\n  %x" + n +
-                " = load double, ptr %a" + n + "\n  %v" + n + " = fadd double %v" + before + ", %x" + n +
-                "\n";
+        text += fmt::format(
+            "  %a{0} = getelementptr double, ptr %p, i64 {0}\n"
+            "  %x{0} = load double, ptr %a{0}\n"
+            "  %v{0} = fadd double %v{1}, %x{0}\n",
+            i, i - 1);
       }
       IrModule ir = parse(*compiler, text + "  ret double %v999\n}");
       // All memory but `room` is taken, that which earlier tests have freed as well.

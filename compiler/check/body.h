@@ -287,7 +287,7 @@ class BodyChecker {
   E array_copy(E array, Range range);
   E dim_of(E array, std::uint32_t dimension, Range range);
   E text_of(E value, Range range);
-  E join_text(std::vector<E> parts, Range range);
+  E join_text(const std::vector<E>& parts, Range range);
   E struct_text(E value, Range range);
   E array_text(E array, Range range);
   E format_expr(const ast::Expr& expr);

@@ -37,8 +37,7 @@ hir::Expr* BodyChecker::print_call(const ast::Expr& call) {
   }
   if (!good) return wrong(call.range);
   parts.push_back(string("\n", call.range));
-  return call_native("io.write", {join_text(std::move(parts), call.range)}, basic(TypeKind::kVoid),
-                     call.range);
+  return call_native("io.write", {join_text(parts, call.range)}, basic(TypeKind::kVoid), call.range);
 }
 
 // A trap is a statement; as an expression it is a block that never ends.

@@ -197,7 +197,7 @@ std::optional<ConstantValue> fold(const hir::Expr& expr) {
     case ExprKind::kBinary: return fold_binary(expr);
     case ExprKind::kAnd:
     case ExprKind::kOr: {
-      const auto left = fold(*expr.operands[0]);
+      auto left = fold(*expr.operands[0]);
       if (!left) return std::nullopt;
       if ((left->integer != 0) == (expr.kind == ExprKind::kOr)) return left;
       return fold(*expr.operands[1]);

@@ -189,7 +189,7 @@ void BodyChecker::report_missing_member(const Type* type, const ast::Name& name,
   } else if (type->is(TypeKind::kArray)) {
     fields = {"len"};
     if (type->rank >= 2) fields.insert(fields.end(), {"rows", "cols"});
-    if (type->rank == 3) fields.push_back("depth");
+    if (type->rank == 3) fields.emplace_back("depth");
     methods = {"dim", "slice", "copy", "fill", "close"};
   } else if (type->is(TypeKind::kFixedArray) || type->is(TypeKind::kStr)) {
     fields = {"len"};

@@ -41,7 +41,7 @@ Binary binary_of(ReductionOp op) {
 
 // The update that a reduction variable takes, as written.
 std::string update_text(std::string_view name, ReductionOp op) {
-  const std::string variable(name);
+  std::string variable(name);
   switch (op) {
     case ReductionOp::kAdd: return variable + " += e";
     case ReductionOp::kMul: return variable + " *= e";

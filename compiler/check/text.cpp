@@ -4,10 +4,9 @@
 
 namespace dhpvm::compiler {
 
-using hir::Binary;
 using hir::ExprKind;
 
-hir::Expr* BodyChecker::join_text(std::vector<E> parts, Range range) {
+hir::Expr* BodyChecker::join_text(const std::vector<E>& parts, Range range) {
   std::vector<E> flat;
   for (E part : parts) {
     if (part->kind == ExprKind::kStringConcat) {
@@ -74,7 +73,7 @@ hir::Expr* BodyChecker::struct_text(E value, Range range) {
     if (parts.back()->type->is(TypeKind::kError)) return parts.back();
   }
   parts.push_back(string(")", range));
-  return in_block(std::move(before), join_text(std::move(parts), range), range);
+  return in_block(std::move(before), join_text(parts, range), range);
 }
 
 // The texts of the elements go into an array and are joined at once: adding them to a growing string would
@@ -112,7 +111,7 @@ hir::Expr* BodyChecker::format_expr(const ast::Expr& expr) {
     good = good && !parts.back()->type->is(TypeKind::kError);
   }
   if (!good) return wrong(expr.range);
-  return join_text(std::move(parts), expr.range);
+  return join_text(parts, expr.range);
 }
 
 hir::Expr* BodyChecker::formatted(E value, const ast::FormatPart& part) {

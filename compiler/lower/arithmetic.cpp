@@ -12,7 +12,6 @@ namespace dhpvm::compiler {
 
 using bytecode::Op;
 using hir::Binary;
-using hir::ExprKind;
 
 namespace {
 

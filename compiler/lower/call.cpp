@@ -5,7 +5,6 @@
 namespace dhpvm::compiler {
 
 namespace bc = bytecode;
-using bytecode::Op;
 using hir::ExprKind;
 
 // Where the results are wanted at the very top, the windows begin there, and no result has to be moved. To be

@@ -4,6 +4,7 @@
 // Folding happens in the arithmetic of the machine that compiles, which is that of the language: integers
 // wrap, floating point is IEEE 754, one rounding per operation.
 #include <bit>
+#include <cmath>
 #include <type_traits>
 
 #include "compiler/lower/function.h"
@@ -53,7 +54,7 @@ std::optional<std::int64_t> fold_float(Binary op, T a, T b) {
     default: return std::nullopt;
   }
   // Which NaN comes out is the business of whoever executes the operation.
-  return result == result ? std::optional(bits_of(result)) : std::nullopt;
+  return std::isnan(result) ? std::nullopt : std::optional(bits_of(result));
 }
 
 // What cannot trap and does not depend on signedness.

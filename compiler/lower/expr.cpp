@@ -4,7 +4,6 @@
 
 namespace dhpvm::compiler {
 
-namespace bc = bytecode;
 using hir::ExprKind;
 
 namespace {

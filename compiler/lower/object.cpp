@@ -4,8 +4,6 @@
 
 namespace dhpvm::compiler {
 
-namespace bc = bytecode;
-using bytecode::Op;
 using hir::ExprKind;
 
 namespace {

@@ -6,7 +6,6 @@
 namespace dhpvm::compiler {
 
 namespace bc = bytecode;
-using bytecode::Op;
 
 std::uint32_t FunctionLowering::outline(const hir::ParallelLoop& loop) {
   TypeLowering& types = module_.types();

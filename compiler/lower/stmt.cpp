@@ -6,7 +6,6 @@
 
 namespace dhpvm::compiler {
 
-using bytecode::Op;
 using hir::ExprKind;
 using hir::StmtKind;
 

@@ -43,7 +43,7 @@ bool is_too_large(std::string_view digits) {
     // A mantissa long enough to outweigh its exponent's sign is not worth telling apart.
     return !negative;
   }
-  return mantissa.find('.') == std::string_view::npos || mantissa.find_first_not_of("0") < mantissa.find('.');
+  return mantissa.find('.') == std::string_view::npos || mantissa.find_first_not_of('0') < mantissa.find('.');
 }
 
 // What a suffix from another language means here; empty when it is unknown.

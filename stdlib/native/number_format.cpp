@@ -136,7 +136,7 @@ std::string group(std::string_view digits, char separator, std::size_t group_siz
   return reversed.append(tail);
 }
 
-std::string finish_number(const FormatSpec& spec, std::string head, std::string body,
+std::string finish_number(const FormatSpec& spec, const std::string& head, std::string body,
                           std::size_t group_size) {
   if (spec.grouping != 0) {
     const bool zeros = spec.fill == "0" && spec.align == '=';
@@ -280,7 +280,7 @@ Result<std::string> format_integer(std::uint64_t magnitude, bool negative, std::
     std::transform(body.begin(), body.end(), body.begin(), [](char c) { return c >= 'a' ? c - 32 : c; });
   std::string head = sign_text(spec, negative);
   if (spec.alternate) head += prefix;
-  return finish_number(spec, std::move(head), std::move(body), base == 10 ? 3 : 4);
+  return finish_number(spec, head, std::move(body), base == 10 ? 3 : 4);
 }
 
 Result<std::string> format_float(double value, std::string_view spec_text) {
@@ -302,7 +302,7 @@ Result<std::string> format_float(double value, std::string_view spec_text) {
     std::transform(body.begin(), body.end(), body.begin(),
                    [](char c) { return c >= 'a' && c <= 'z' ? c - 32 : c; });
   }
-  return finish_number(spec, std::move(head), std::move(body), 3);
+  return finish_number(spec, head, std::move(body), 3);
 }
 
 Result<std::string> format_text(std::string_view text, std::string_view spec_text) {

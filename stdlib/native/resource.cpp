@@ -16,7 +16,7 @@ void clean(gc::Object* dead, void* /*context*/) {
 
 Result<gc::Resource*> new_resource(vm::Isolate& isolate, std::unique_ptr<ResourceObject> object) {
   DHPVM_ASSIGN(gc::Resource* const resource, isolate.new_resource(object.get(), clean, nullptr));
-  object.release();  // the heap's from here on
+  static_cast<void>(object.release());  // the heap's from here on
   return resource;
 }
 

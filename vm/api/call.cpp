@@ -22,7 +22,7 @@ Machine& machine_in(std::byte* storage) { return *std::launder(reinterpret_cast<
 // be written is no trap: a program cannot help a closed pipe or a full disk.
 Status finish_output(stdlib::Console& console, Status status) {
   (void)console.flush();  // remembers its failure
-  return console.has_failed() ? Status(console.take_failure()) : status;
+  return console.has_failed() ? Status(console.take_failure()) : std::move(status);
 }
 
 }  // namespace
