@@ -17,6 +17,7 @@
 
 #include "base/trace.h"
 #include "bytecode/module.h"
+#include "codegen/device_code.h"
 #include "codegen/kernel_abi.h"
 #include "codegen/runtime_table.h"
 #include "dhpvm/result.h"

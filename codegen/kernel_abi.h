@@ -46,6 +46,14 @@ struct KernelChunk {
 
 enum class KernelStatus : std::uint32_t { kDone = 0, kTrapped = 1, kStopped = 2 };
 
+// What the launches of one loop on one device tell of traps, in memory that the device writes. All zeros at first; shared
+// by all chunks, and by all work-items of each.
+struct KernelReport {
+  std::uint32_t lock = 0;    // taken by a work-item that has trapped
+  std::uint32_t status = 0;  // a KernelStatus
+  KernelTrap trap;           // if the status is kTrapped: the first in iteration order
+};
+
 // Thread-safe: different chunks of one call may run at the same time.
 using KernelCode = KernelStatus (*)(const KernelCall* call, KernelChunk* chunk);
 

@@ -5,12 +5,27 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <utility>
+
+#include "dhpvm/result.h"
 
 namespace dhpvm::offload {
 
 class BufferPool;
 struct Chunk;
+
+// Knows where the current contents of a buffer are when that is not, or not only, the host's memory: on a device, or on
+// their way. Belongs to the buffer, and is made by whoever first takes the contents elsewhere. Both functions block, may be
+// called from any thread, and fail with the error of the operation that the contents were to come from.
+class BufferCopies {
+ public:
+  virtual ~BufferCopies() = default;
+  // Afterwards the host may read the buffer, until another loop is submitted.
+  virtual Status to_host_for_reading() = 0;
+  // Afterwards the host may write it: nothing in flight reads or writes it, and no other copy counts as current.
+  virtual Status to_host_for_writing() = 0;
+};
 
 // Created by BufferPool::allocate. Its references are one for the handle (the array object in the heap) plus
 // one per operation in flight (a copy to a device, say). A buffer whose handle is gone waits in quarantine
@@ -23,6 +38,10 @@ class Buffer {
   std::size_t size() const { return size_; }
   // What it occupies: counted against the budget, and to be reported as external bytes to the heap.
   std::size_t capacity() const { return capacity_; }
+
+  // Null: the host's memory is all there is. Set once, by the thread that has the handle.
+  BufferCopies* copies() const { return copies_.get(); }
+  void set_copies(std::unique_ptr<BufferCopies> copies) { copies_ = std::move(copies); }
 
   // The handle gives up its reference: after this the caller must not touch the buffer. Exactly once, from
   // the handle's cleaner or an explicit close. Never blocks on a device.
@@ -43,6 +62,7 @@ class Buffer {
   std::size_t size_ = 0;
   std::size_t capacity_ = 0;
   Chunk* chunk_ = nullptr;
+  std::unique_ptr<BufferCopies> copies_;
   std::atomic<std::uint32_t> references_{0};
   std::atomic<bool> closed_{false};
 };

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the code generator makes of a kernel for a device: text that the device's driver compiles, and how to call it.
+//
+// Such a kernel is launched over any number of work-items: each takes the iterations of its chunk that are its own, in
+// steps of the size of the grid. With reductions, kReductionGroup work-items form a group, and each run of
+// bytecode::kReductionLanes of them works off one block of bytecode::kReductionBlock iterations at a time.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace dhpvm::codegen {
+
+struct KernelSite;
+
+enum class DeviceLanguage : std::uint8_t { kOpenClC, kPtx };
+
+struct DeviceTarget {
+  DeviceLanguage language = DeviceLanguage::kOpenClC;
+  // PTX: the architecture, "sm_75" to "sm_90". OpenCL C: empty.
+  std::string processor;
+  // OpenCL C: what the device offers. PTX has both.
+  bool has_f64 = true;
+  bool has_atomics_64 = true;
+};
+
+// One argument of the kernel, in order. All but kData, kPartials and kReport are 64-bit integers; scalars are registers,
+// whatever their type.
+enum class ParameterKind : std::uint8_t {
+  kLow,     // of the chunk, by `index`: the dimension
+  kHigh,    //
+  kScalar,  // captured scalar `index`
+  kData,  // captured array `index`: PTX, the address of its element 0, which need not exist; OpenCL C, a buffer
+  kDataOffset,  // OpenCL C: the signed distance in bytes from the start of that buffer to element 0
+  kReadable,    // captured array `index`: fields of KernelArray
+  kWritable,    //
+  kLength,      //
+  kDimension,   // dims[`dimension`]
+  kPartials,  // one register per reduction and block of the chunk, as in KernelChunk: an address or a buffer
+  kReport,    // a KernelReport: an address or a buffer
+};
+
+struct KernelParameter {
+  ParameterKind kind = ParameterKind::kLow;
+  std::uint32_t index = 0;
+  std::uint32_t dimension = 0;
+  bool operator==(const KernelParameter&) const = default;
+};
+
+// Work-items of a group of a kernel with reductions.
+inline constexpr std::uint32_t kReductionGroup = 256;
+
+struct DeviceCode {
+  std::string text;   // OpenCL C, or PTX
+  std::string entry;  // the kernel in it
+  std::vector<KernelParameter> parameters;
+  std::vector<KernelSite> sites;  // where it can trap; by KernelTrap::site
+  std::uint32_t group = 0;        // the size that groups must have; 0: any
+};
+
+}  // namespace dhpvm::codegen

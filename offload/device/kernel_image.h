@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// A compiled kernel on its way to a device, in the form that the device takes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bytecode/module.h"
+#include "codegen/codegen.h"
+#include "codegen/device_code.h"
+#include "codegen/kernel_abi.h"
+
+namespace dhpvm::offload {
+
+enum class KernelFormat : std::uint8_t {
+  kHostCode,  // machine code of this process
+  kOpenClC,
+  kPtx,
+  kBytecode,  // a verified module, compiled by whoever runs it
+};
+
+struct KernelImage {
+  KernelFormat format = KernelFormat::kHostCode;
+  std::string name;  // for messages and traces: "blur.dhp:12"
+  std::uint32_t dimensions = 1;
+  std::uint32_t scalars = 0;  // captured
+  std::uint32_t arrays = 0;   // captured
+  std::vector<bytecode::Reduction> reductions;
+  std::vector<codegen::KernelSite> sites;  // where it can trap; empty: it cannot
+  // kHostCode: `owner` keeps the code in memory.
+  codegen::KernelCode host_code = nullptr;
+  std::shared_ptr<const void> owner;
+  // kOpenClC, kPtx.
+  codegen::DeviceCode device_code;
+  // kBytecode: a module as a file, and the number of the kernel in it. `unchecked` asks for the variant that leaves out
+  // the checks that are proven needless for this execution; the receiver proves that itself, with its own footprint.
+  std::shared_ptr<const std::vector<std::byte>> bytecode;
+  std::uint32_t kernel = 0;
+  bool unchecked = false;
+};
+
+}  // namespace dhpvm::offload
