@@ -40,7 +40,9 @@ enum class ParameterKind : std::uint8_t {
   kLength,      //
   kDimension,   // dims[`dimension`]
   kPartials,  // one register per reduction and block of the chunk, as in KernelChunk: an address or a buffer
-  kReport,    // a KernelReport: an address or a buffer
+  kPartialsOffset,  // OpenCL C: the distance in bytes from the start of that buffer to the first register
+  kReport,          // a KernelReport: an address or a buffer
+  kReportOffset,    // OpenCL C: the distance in bytes from the start of that buffer to the report
 };
 
 struct KernelParameter {
