@@ -152,6 +152,12 @@ bool ArrayCopies::host_may_write() {
          });
 }
 
+void ArrayCopies::return_to_host(PipelineDevice& device) {
+  const std::lock_guard lock(mutex_);
+  forget(device);
+  host_valid_.add(whole());
+}
+
 void ArrayCopies::forget(PipelineDevice& device) {
   const std::lock_guard lock(mutex_);
   const auto found = std::ranges::find(copies_, &device, &DeviceCopy::device);

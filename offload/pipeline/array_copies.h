@@ -59,6 +59,8 @@ class ArrayCopies final : public BufferCopies {
   bool host_may_write();
   // Fetches whatever the host lacks, and waits.
   Status bring_to_host();
+  // What `device` has counts nothing any more, and the host has everything: for somebody who knows.
+  void return_to_host(PipelineDevice& device);
   // Drops the copy on `device`, current or not.
   void forget(PipelineDevice& device);
 

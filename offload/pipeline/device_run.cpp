@@ -107,6 +107,7 @@ Status DeviceRun::prepare(std::uint32_t n) {
   if (array.copies != nullptr) {
     array.copy = &array.copies->on(device_);
     if (!plan.writes.empty()) array.copies->begin_writing();
+    array.host_was_current = array.copies->host_missing({0, array.host.bytes}).empty();
     // What is only on other devices has to come over the host.
     DHPVM_TRY(array.copies->prepare_host(device_, hull(plan.reads, plan.overwritten ? Interval{} : plan.writes)));
   }
@@ -134,14 +135,18 @@ Status DeviceRun::prepare_outputs() {
   const bool shared = device_.info().shares_host_memory;
   if (partials_ != nullptr) {
     DHPVM_ASSIGN(partials_host_, device_.registrations().span_of(device_.device(), *partials_));
-    if (!shared) DHPVM_ASSIGN(partials_block_, device_.acquire(partials_->size()));
+    if (!shared) {
+      DHPVM_ASSIGN(partials_block_, device_.acquire(partials_->size()));
+    }
   }
   if (!loop_.can_trap) return {};
   constexpr std::size_t kBytes = sizeof(codegen::KernelReport);
   DHPVM_ASSIGN(report_buffer_, device_.pool().allocate(kBytes, BufferContents::kUndefined));
   DHPVM_ASSIGN(report_host_, device_.registrations().span_of(device_.device(), *report_buffer_));
   report_host_.bytes = kBytes;
-  if (!shared) DHPVM_ASSIGN(report_block_, device_.acquire(kBytes));
+  if (!shared) {
+    DHPVM_ASSIGN(report_block_, device_.acquire(kBytes));
+  }
   const MemorySpan report = shared ? report_host_ : MemorySpan{report_block_.memory, 0, kBytes};
   DHPVM_ASSIGN(const std::uint64_t position, device_.fill(report, std::byte{0}, report_block_.busy));
   last_.include(Stage::kLaunch, position);
@@ -161,7 +166,7 @@ Status DeviceRun::submit(const IterationSpace& box) {
   DHPVM_TRY(upload_chunk(needs, after));
   DHPVM_TRY(launch(box, needs, after));
   DHPVM_TRY(download_chunk(needs));
-  chunks_.push_back(last_);
+  chunks_.push_back({box, last_});
   ++chunk_;
   return {};
 }
@@ -330,6 +335,7 @@ Status DeviceRun::download_chunk(const ChunkNeeds& needs) {
 Status DeviceRun::send_back(std::uint32_t n, const Interval& bytes) {
   if (bytes.empty()) return {};
   RunArray& array = arrays_[n];
+  in_place_sent_ = in_place_sent_ || is_in_place(n);
   const Interval source = arguments_[n].first == 0
                               ? bytes
                               : Interval{bytes.begin + static_cast<std::uint64_t>(arguments_[n].first),
@@ -349,9 +355,9 @@ Status DeviceRun::send_back(std::uint32_t n, const Interval& bytes) {
 
 Status DeviceRun::wait_for(std::size_t count) {
   while (chunks_.size() > count) {
-    DHPVM_TRY(device_.wait(chunks_.front()));
+    DHPVM_TRY(device_.wait(chunks_.front().until));
+    rows_done_ += chunks_.front().box.extent(0);
     chunks_.pop_front();
-    ++chunks_done_;
   }
   return {};
 }
@@ -391,9 +397,38 @@ Status DeviceRun::finish(bool wait) {
   }
   if (!wait && !plan_.synchronous) return {};
   DHPVM_TRY(device_.wait(last_));
-  chunks_done_ += chunks_.size();
   chunks_.clear();
   return settle();
+}
+
+bool DeviceRun::is_in_place(std::uint32_t n) const {
+  return !plan_.arrays[n].reads.empty() && !plan_.arrays[n].writes.empty();
+}
+
+std::optional<std::vector<IterationSpace>> DeviceRun::give_up() {
+  bool intact = true;
+  for (std::uint32_t n = 0; n < arrays_.size(); ++n) {
+    RunArray& array = arrays_[n];
+    if (plan_.arrays[n].placement == Placement::kUnused) continue;
+    // In shared memory what has been computed is there already.
+    if (plan_.arrays[n].placement == Placement::kShared && is_in_place(n) && chunk_ > 0) intact = false;
+    if (array.copies == nullptr) continue;
+    // Results of earlier loops that were still on their way are lost too.
+    Positions arriving;
+    arriving[Stage::kDownload] = array.before[Stage::kDownload];
+    intact = intact && array.host_was_current && device_.known_done(arriving);
+  }
+  if (!intact) return std::nullopt;
+  for (std::uint32_t n = 0; n < arrays_.size(); ++n) {
+    if (arrays_[n].copies != nullptr) arrays_[n].copies->return_to_host(device_);
+    arrays_[n].copy = nullptr;
+  }
+  if (!in_place_sent_) return std::vector<IterationSpace>(1, loop_.space);
+  // Chunks that are done stay done; of those on their way back, nobody can tell how much has arrived.
+  if (!chunks_.empty() || !loop_.reductions.empty()) return std::nullopt;
+  IterationSpace rest = loop_.space;
+  rest.low[0] = static_cast<std::int64_t>(static_cast<std::uint64_t>(rest.low[0]) + rows_done_);
+  return std::vector<IterationSpace>(rest.empty() ? 0 : 1, rest);
 }
 
 // Takes over what has arrived in memory of the run's own.

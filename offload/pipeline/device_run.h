@@ -36,12 +36,13 @@ class DeviceRun {
   std::size_t in_flight() const { return chunks_.size(); }
   // Waits until at most `count` are in flight.
   Status wait_for(std::size_t count);
-  // The chunks that are done, in the order of submission; for somebody who has to do the others elsewhere.
-  std::size_t chunks_done() const { return chunks_done_; }
-
   // Submits what remains to be sent back after the last chunk. If the loop is synchronous, or `wait`, all of it has
   // happened on return: results are on the host as far as they are sent back.
   Status finish(bool wait);
+  // After a failure: what is left to be done by somebody else, with the contents that the host's memory has now; nothing if
+  // those are neither what they were before the loop nor what they should be after it. Copies on the device are gone.
+  std::optional<std::vector<IterationSpace>> give_up();
+
   // What the kernel tells of traps; after a finish() that waited.
   const codegen::KernelReport& report() const { return report_; }
 
@@ -53,7 +54,8 @@ class DeviceRun {
   struct RunArray {
     ArrayCopies* copies = nullptr;  // of the pool's buffers
     DeviceCopy* copy = nullptr;
-    Positions before;  // what other loops still do with the copy
+    Positions before;           // what other loops still do with the copy
+    bool host_was_current = true;  // when the run began
     // The whole array as the host has it. Of small arrays in the heap a copy, in `staging`.
     MemorySpan host;
     Buffer* staging = nullptr;
@@ -78,6 +80,7 @@ class DeviceRun {
   std::uint64_t blocks_before(const IterationSpace& box) const;
   Status download_partials();
   Status settle();
+  bool is_in_place(std::uint32_t n) const;
   Slot& slot(std::uint32_t n) { return arrays_[n].slots[chunk_ % arrays_[n].slots.size()]; }
   std::span<const codegen::KernelArray> descriptors() const { return descriptors_; }
 
@@ -101,8 +104,14 @@ class DeviceRun {
   codegen::KernelReport report_;
 
   std::uint64_t chunk_ = 0;  // number of the next one
-  std::deque<Positions> chunks_;
-  std::size_t chunks_done_ = 0;
+  struct Chunk {
+    IterationSpace box;
+    Positions until;
+  };
+  std::deque<Chunk> chunks_;     // in flight
+  std::uint64_t rows_done_ = 0;  // in chunks that are known to be done
+  // Something has been sent back of an array that the loop also reads: from here on it cannot begin anew.
+  bool in_place_sent_ = false;
   Positions last_;  // of all that was submitted
 };
 

@@ -91,7 +91,7 @@ std::uint64_t rows_for(PipelineDevice& device, const DeviceLoop& loop, const Run
 namespace {
 
 PipelineFailure nothing_done(Error error, const DeviceLoop& loop) {
-  return {std::move(error), std::make_unique<std::vector<IterationSpace>>(1, loop.space)};
+  return {std::move(error), std::vector<IterationSpace>(1, loop.space)};
 }
 
 }  // namespace
@@ -128,7 +128,7 @@ std::variant<PipelineOutcome, PipelineFailure> run_on_device(PipelineDevice& dev
     return (*run)->finish(false);
   };
   if (Status status = submit_all(); !status.ok()) {
-    return PipelineFailure{std::move(status).error(), (*run)->give_up(rows)};
+    return PipelineFailure{std::move(status).error(), (*run)->give_up()};
   }
   outcome.in_flight = !(*run)->plan().synchronous;
   outcome.report = (*run)->report();

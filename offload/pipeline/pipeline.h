@@ -5,7 +5,9 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
+#include <variant>
 #include <vector>
 
 #include "dhpvm/result.h"
@@ -30,9 +32,9 @@ struct PipelineOutcome {
 // Why a loop could not be run, or was given up, on a device.
 struct PipelineFailure {
   Error error;
-  // What is left to be done on the host, which has all that it needs: the whole loop if nothing has been computed. Null:
-  // the arrays are neither what they were before nor what they should be after.
-  std::unique_ptr<std::vector<IterationSpace>> remaining;
+  // What is left to be done on the host, which has all that it needs: the whole loop if nothing has been computed. Nothing:
+  // the arrays are neither what they were before the loop nor what they should be after it.
+  std::optional<std::vector<IterationSpace>> remaining;
 };
 
 // Runs `loop`, whose kernel has been loaded on the device. `rows` of the outermost dimension make a chunk; 0: as many as

@@ -195,6 +195,13 @@ bool PipelineDevice::reached(const Positions& positions) {
   return true;
 }
 
+bool PipelineDevice::known_done(const Positions& positions) const {
+  for (unsigned stage = 0; stage < kStages; ++stage) {
+    if (positions.at[stage] > done_.at[stage]) return false;
+  }
+  return true;
+}
+
 void PipelineDevice::hold(Buffer& buffer, const Positions& until) {
   held_.push_back({BufferUse(buffer), until});
 }

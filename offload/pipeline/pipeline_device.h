@@ -105,6 +105,8 @@ class PipelineDevice {
   Status wait(const Positions& positions);
   // Whether they have; an error counts as done.
   bool reached(const Positions& positions);
+  // Whether somebody has already found that they have, which a failure does not change.
+  bool known_done(const Positions& positions) const;
 
   // The buffer stays until these positions.
   void hold(Buffer& buffer, const Positions& until);

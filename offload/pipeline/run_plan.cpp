@@ -97,7 +97,6 @@ Result<RunPlan> plan_run(PipelineDevice& device, const DeviceLoop& loop) {
   plan.synchronous = loop.can_trap || !loop.reductions.empty();
   const bool shared = device.info().shares_host_memory;
   std::uint64_t resident = 0;
-  std::uint64_t present = 0;  // of `resident`, what has memory on the device already
   for (std::uint32_t n = 0; n < plan.arrays.size(); ++n) {
     ArrayPlan& array = plan.arrays[n];
     if (array.same_as != n || (array.reads.empty() && array.writes.empty())) continue;
@@ -118,7 +117,6 @@ Result<RunPlan> plan_run(PipelineDevice& device, const DeviceLoop& loop) {
     if (captured.buffer != nullptr) {
       ArrayCopies& copies = ArrayCopies::of(*captured.buffer);
       DeviceCopy& copy = copies.on(device);
-      if (copy.block.memory != nullptr) present += copy.block.bytes;
       missing = copies.missing(copy, missing[0]);
     }
     for (const Interval& part : missing) plan.upload_bytes += part.size();
