@@ -27,7 +27,8 @@ std::uint64_t choose_rows(const StageLoad& load, const StageModels& models, std:
   std::uint64_t best = most_rows;
   double best_seconds = predicted_seconds(load, models, chunks_of(best));
   // The curve is flat around its minimum: steps of a fifth are fine enough.
-  for (double n = static_cast<double>(chunks_of(most_rows)); n < static_cast<double>(rows); n = std::max(n * 1.2, n + 1)) {
+  for (double n = static_cast<double>(chunks_of(most_rows)); n < static_cast<double>(rows);
+       n = std::max(n * 1.2, n + 1)) {
     const std::uint64_t length = (rows + static_cast<std::uint64_t>(n) - 1) / static_cast<std::uint64_t>(n);
     if (length > most_rows) continue;
     const double seconds = predicted_seconds(load, models, chunks_of(length));

@@ -21,9 +21,9 @@ struct StageLoad {
 struct StageModels {
   LinkModel upload;
   LinkModel download;
-  LinkModel launch;               // by iterations
-  double submit_seconds = 2e-6;   // of the host, for each operation
-  bool one_copy_engine = false;   // uploads and downloads take turns
+  LinkModel launch;              // by iterations
+  double submit_seconds = 2e-6;  // of the host, for each operation
+  bool one_copy_engine = false;  // uploads and downloads take turns
 };
 
 // The time from the first upload to the last download when the loop runs in `chunks` chunks: the first one passes all

@@ -19,10 +19,12 @@ MemorySpan part_of(const MemorySpan& span, const Interval& bytes) {
 
 }  // namespace
 
-Result<std::unique_ptr<DeviceRun>> DeviceRun::begin(PipelineDevice& device, const DeviceLoop& loop, RunPlan plan,
-                                                    std::shared_ptr<Kernel> kernel, Buffer* partials) {
+Result<std::unique_ptr<DeviceRun>> DeviceRun::begin(PipelineDevice& device, const DeviceLoop& loop,
+                                                    RunPlan plan, std::shared_ptr<Kernel> kernel,
+                                                    Buffer* partials) {
   device.release_held();
-  auto run = std::unique_ptr<DeviceRun>(new DeviceRun(device, loop, std::move(plan), std::move(kernel), partials));
+  auto run =
+      std::unique_ptr<DeviceRun>(new DeviceRun(device, loop, std::move(plan), std::move(kernel), partials));
   // First all are kept from being given up, so that none makes room for another.
   for (std::uint32_t n = 0; n < loop.arrays.size(); ++n) {
     const ArrayPlan& array = run->plan_.arrays[n];
@@ -37,8 +39,8 @@ Result<std::unique_ptr<DeviceRun>> DeviceRun::begin(PipelineDevice& device, cons
   return run;
 }
 
-DeviceRun::DeviceRun(PipelineDevice& device, const DeviceLoop& loop, RunPlan plan, std::shared_ptr<Kernel> kernel,
-                     Buffer* partials)
+DeviceRun::DeviceRun(PipelineDevice& device, const DeviceLoop& loop, RunPlan plan,
+                     std::shared_ptr<Kernel> kernel, Buffer* partials)
     : device_(device),
       loop_(loop),
       plan_(std::move(plan)),
@@ -109,7 +111,8 @@ Status DeviceRun::prepare(std::uint32_t n) {
     if (!plan.writes.empty()) array.copies->begin_writing();
     array.host_was_current = array.copies->host_missing({0, array.host.bytes}).empty();
     // What is only on other devices has to come over the host.
-    DHPVM_TRY(array.copies->prepare_host(device_, hull(plan.reads, plan.overwritten ? Interval{} : plan.writes)));
+    DHPVM_TRY(
+        array.copies->prepare_host(device_, hull(plan.reads, plan.overwritten ? Interval{} : plan.writes)));
   }
   switch (plan.placement) {
     case Placement::kUnused: break;
@@ -379,7 +382,8 @@ Status DeviceRun::download_partials() {
 Status DeviceRun::finish(bool wait) {
   for (std::uint32_t n = 0; n < arrays_.size(); ++n) {
     const ArrayPlan& plan = plan_.arrays[n];
-    if (plan.same_as != n || !plan.send_back || plan.by_chunk || plan.placement == Placement::kShared) continue;
+    if (plan.same_as != n || !plan.send_back || plan.by_chunk || plan.placement == Placement::kShared)
+      continue;
     DHPVM_TRY(send_back(n, plan.writes));
   }
   DHPVM_TRY(download_partials());
@@ -436,7 +440,8 @@ Status DeviceRun::settle() {
   for (std::uint32_t n = 0; n < arrays_.size(); ++n) {
     const Interval& writes = plan_.arrays[n].writes;
     if (arrays_[n].staging == nullptr || writes.empty()) continue;
-    std::memcpy(loop_.arrays[n].host.data + writes.begin, arrays_[n].staging->data() + writes.begin, writes.size());
+    std::memcpy(loop_.arrays[n].host.data + writes.begin, arrays_[n].staging->data() + writes.begin,
+                writes.size());
   }
   if (report_buffer_ != nullptr) std::memcpy(&report_, report_buffer_->data(), sizeof(report_));
   return {};

@@ -20,8 +20,9 @@ class DeviceRun {
  public:
   // Prepares the arrays. `kernel` is the loop's, loaded on the device; `partials` has room for the partial results of the
   // whole loop, and stays until the run is finished. Nothing has been computed when this fails.
-  static Result<std::unique_ptr<DeviceRun>> begin(PipelineDevice& device, const DeviceLoop& loop, RunPlan plan,
-                                                  std::shared_ptr<Kernel> kernel, Buffer* partials);
+  static Result<std::unique_ptr<DeviceRun>> begin(PipelineDevice& device, const DeviceLoop& loop,
+                                                  RunPlan plan, std::shared_ptr<Kernel> kernel,
+                                                  Buffer* partials);
   ~DeviceRun();
   DeviceRun(const DeviceRun&) = delete;
   DeviceRun& operator=(const DeviceRun&) = delete;
@@ -54,7 +55,7 @@ class DeviceRun {
   struct RunArray {
     ArrayCopies* copies = nullptr;  // of the pool's buffers
     DeviceCopy* copy = nullptr;
-    Positions before;           // what other loops still do with the copy
+    Positions before;              // what other loops still do with the copy
     bool host_was_current = true;  // when the run began
     // The whole array as the host has it. Of small arrays in the heap a copy, in `staging`.
     MemorySpan host;

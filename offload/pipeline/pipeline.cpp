@@ -49,7 +49,8 @@ class Partials {
   Buffer* buffer() const { return buffer_; }
 
   void fold(std::span<std::uint64_t> accumulators) const {
-    const auto* const values = buffer_ == nullptr ? nullptr : reinterpret_cast<const std::uint64_t*>(buffer_->data());
+    const auto* const values =
+        buffer_ == nullptr ? nullptr : reinterpret_cast<const std::uint64_t*>(buffer_->data());
     const std::size_t width = loop_.reductions.size();
     for (std::uint64_t i = 0; i < blocks_ * width; ++i) {
       std::uint64_t& accumulator = accumulators[i % width];
@@ -68,7 +69,8 @@ class Partials {
 std::uint64_t rows_for(PipelineDevice& device, const DeviceLoop& loop, const RunPlan& plan) {
   const std::uint64_t all = loop.space.extent(0);
   std::uint64_t most = all;
-  if (plan.slice_budget != 0) most = std::max<std::uint64_t>(plan.slice_budget / (3 * plan.row_slice_bytes + 1), 1);
+  if (plan.slice_budget != 0)
+    most = std::max<std::uint64_t>(plan.slice_budget / (3 * plan.row_slice_bytes + 1), 1);
   // Without transfers there is nothing to overlap.
   if (plan.upload_bytes == 0 && plan.download_bytes == 0) return most;
   StageModels models{device.model().upload(), device.model().download(), device.model().launch(loop.label)};

@@ -17,7 +17,8 @@ constexpr const char* kStageNames[] = {"upload", "compute", "download"};
 
 // Few different sizes, so that what one loop has used fits the next: quarters of powers of two.
 std::uint64_t rounded(std::uint64_t bytes) {
-  const std::uint64_t step = std::max<std::uint64_t>(std::bit_floor(std::max<std::uint64_t>(bytes, 1)) / 4, 256);
+  const std::uint64_t step =
+      std::max<std::uint64_t>(std::bit_floor(std::max<std::uint64_t>(bytes, 1)) / 4, 256);
   return (bytes + step - 1) / step * step;
 }
 
@@ -39,7 +40,9 @@ void DeviceModel::record(const OperationRecord& record) {
   const std::lock_guard lock(mutex_);
   switch (record.kind) {
     case OperationRecord::Kind::kUpload: upload_.measured(static_cast<double>(record.bytes), seconds); break;
-    case OperationRecord::Kind::kDownload: download_.measured(static_cast<double>(record.bytes), seconds); break;
+    case OperationRecord::Kind::kDownload:
+      download_.measured(static_cast<double>(record.bytes), seconds);
+      break;
     case OperationRecord::Kind::kLaunch:
       launches_.try_emplace(record.label, 5e-6, 1e-9)
           .first->second.measured(static_cast<double>(record.iterations), seconds);
@@ -64,8 +67,8 @@ LinkModel DeviceModel::launch(std::uint64_t label) const {
   return found == launches_.end() ? LinkModel(5e-6, 1e-9) : found->second;
 }
 
-Result<std::unique_ptr<PipelineDevice>> PipelineDevice::create(std::shared_ptr<Device> device, BufferPool& pool,
-                                                               Registrations& registrations,
+Result<std::unique_ptr<PipelineDevice>> PipelineDevice::create(std::shared_ptr<Device> device,
+                                                               BufferPool& pool, Registrations& registrations,
                                                                const PipelineDeviceOptions& options) {
   auto made =
       std::unique_ptr<PipelineDevice>(new PipelineDevice(std::move(device), pool, registrations, options));
@@ -91,8 +94,8 @@ Status PipelineDevice::open_queues() {
     Tracer* const tracer = options_.tracer;
     std::uint32_t track = 0;
     if (tracer != nullptr) {
-      track = tracer->add_track(fmt::format("{} {}{}", info().name, queue.name,
-                                            info().is_simulated ? " (simulated)" : ""));
+      track = tracer->add_track(
+          fmt::format("{} {}{}", info().name, queue.name, info().is_simulated ? " (simulated)" : ""));
     }
     // The clock of the device as seen from the trace: both run from here on.
     const Tracer::Clock::time_point epoch = Tracer::Clock::now() - device_->now();
@@ -100,7 +103,8 @@ Status PipelineDevice::open_queues() {
       model->record(record);
       if (tracer == nullptr) return;
       constexpr const char* kNames[] = {"upload", "download", "copy", "fill", "launch", "host call"};
-      tracer->slice(track, kNames[static_cast<unsigned>(record.kind)], epoch + record.begin, epoch + record.end,
+      tracer->slice(track, kNames[static_cast<unsigned>(record.kind)], epoch + record.begin,
+                    epoch + record.end,
                     {{"bytes", static_cast<std::int64_t>(record.bytes)},
                      {"iterations", static_cast<std::int64_t>(record.iterations)}});
     };
@@ -140,7 +144,8 @@ Result<std::uint64_t> PipelineDevice::submit(Stage stage, const Positions& after
 
 Result<std::uint64_t> PipelineDevice::upload(const MemorySpan& to, const MemorySpan& from,
                                              const Positions& after) {
-  return submit(Stage::kUpload, after, [&](Queue& queue, const Order& order) { return queue.copy(to, from, order); });
+  return submit(Stage::kUpload, after,
+                [&](Queue& queue, const Order& order) { return queue.copy(to, from, order); });
 }
 
 Result<std::uint64_t> PipelineDevice::download(const MemorySpan& to, const MemorySpan& from,
@@ -154,7 +159,8 @@ Result<std::uint64_t> PipelineDevice::fill(const MemorySpan& to, std::byte value
                 [&](Queue& queue, const Order& order) { return queue.fill(to, value, order); });
 }
 
-Result<std::uint64_t> PipelineDevice::launch(const Launch& launch, const Positions& after, std::uint64_t label) {
+Result<std::uint64_t> PipelineDevice::launch(const Launch& launch, const Positions& after,
+                                             std::uint64_t label) {
   return submit(Stage::kLaunch, after,
                 [&](Queue& queue, const Order& order) { return queue.launch(launch, order, label); });
 }

@@ -150,8 +150,8 @@ class PipelineDevice {
     Positions until;
   };
   std::deque<Held> held_;
-  std::vector<DeviceBlock> kept_;       // free blocks
-  std::uint64_t allocated_bytes_ = 0;   // kept and in use
+  std::vector<DeviceBlock> kept_;      // free blocks
+  std::uint64_t allocated_bytes_ = 0;  // kept and in use
   std::vector<ArrayCopies*> copies_;
 };
 

@@ -139,7 +139,7 @@ Result<RunPlan> plan_run(PipelineDevice& device, const DeviceLoop& loop) {
     if (use.kind != ArrayClass::kSliced || aliased || (!array.writes.empty() && !array.by_chunk)) {
       refused += fmt::format("; array {} of {} bytes must be there as a whole: it is {}", n + 1,
                              bytes_of(loop.arrays[n]),
-                             aliased ? "captured twice"
+                             aliased                           ? "captured twice"
                              : use.kind == ArrayClass::kSliced ? "written by more than one chunk"
                                                                : use.reason);
       continue;
@@ -151,8 +151,8 @@ Result<RunPlan> plan_run(PipelineDevice& device, const DeviceLoop& loop) {
     if (resident <= device.budget() / 2) break;
   }
   if (resident > device.budget() / kSlotShare * (kSlotShare - 1) || plan.row_slice_bytes == 0) {
-    return error(ErrorCode::kDeviceExhausted, "its arrays do not fit into the {} bytes of {}{}", device.budget(),
-                 device.info().name, refused);
+    return error(ErrorCode::kDeviceExhausted, "its arrays do not fit into the {} bytes of {}{}",
+                 device.budget(), device.info().name, refused);
   }
   plan.slice_budget = device.budget() / kSlotShare * (kSlotShare - 1) - resident;
   plan.upload_bytes = plan.download_bytes = 0;

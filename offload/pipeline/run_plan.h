@@ -55,11 +55,11 @@ struct ArrayPlan {
 
 struct RunPlan {
   std::vector<ArrayPlan> arrays;
-  std::uint64_t upload_bytes = 0;    // that have to go to the device
-  std::uint64_t download_bytes = 0;  // that are sent back while the loop runs
+  std::uint64_t upload_bytes = 0;     // that have to go to the device
+  std::uint64_t download_bytes = 0;   // that are sent back while the loop runs
   std::uint64_t row_slice_bytes = 0;  // of sliced arrays, for each iteration of the outermost dimension
-  std::uint64_t slice_budget = 0;    // device memory that slots may take; 0: nothing is sliced
-  bool synchronous = false;          // the loop's end must be waited for
+  std::uint64_t slice_budget = 0;     // device memory that slots may take; 0: nothing is sliced
+  bool synchronous = false;           // the loop's end must be waited for
 };
 
 // The bytes that a chunk reads and writes of an array, by array.
@@ -73,7 +73,8 @@ struct ChunkNeeds {
 };
 
 // What is known of `space`, the whole loop or a chunk of it. `footprint` must be complete.
-ChunkNeeds needs_of(const DeviceLoop& loop, const IterationSpace& space, std::span<const codegen::KernelArray> arrays);
+ChunkNeeds needs_of(const DeviceLoop& loop, const IterationSpace& space,
+                    std::span<const codegen::KernelArray> arrays);
 
 // Fails with kDeviceExhausted or kUnsupported, and the reason in terms of the program, when the device cannot run it.
 Result<RunPlan> plan_run(PipelineDevice& device, const DeviceLoop& loop);
