@@ -1,111 +1,73 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the queues of all drivers do alike: check what they are asked to, order it, and keep what it uses alive. How an
-// operation is given to the driver is for the vendor's class to say.
+// What the queues and kernels of all drivers have in common. How an operation is given to the driver is for the vendor's
+// classes to say.
 #pragma once
 
 #include <cstdint>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "codegen/device_code.h"
-#include "dhpvm/result.h"
-#include "offload/device/device.h"
-#include "offload/device/driver/counters.h"
-#include "offload/device/driver/operation.h"
+#include "offload/device/checked_queue.h"
+#include "offload/device/driver/submission.h"
 
 namespace dhpvm::offload {
 
-// Memory of one device with a driver.
-class DriverMemory : public DeviceMemory {
- public:
-  // `owner` tells devices apart.
-  DriverMemory(const void* owner, std::size_t size, std::byte* host, bool imported)
-      : owner_(owner), size_(size), host_(host), imported_(imported) {}
-
-  std::size_t size() const final { return size_; }
-  std::byte* host() const final { return host_; }
-  const void* owner() const { return owner_; }
-  bool imported() const { return imported_; }
-
- private:
-  const void* owner_;
-  std::size_t size_;
-  std::byte* host_;
-  bool imported_;
-};
-
 // A kernel that a driver has compiled, and how it wants to be called.
-class DriverKernel : public Kernel {
+class DriverKernel : public OwnedKernel {
  public:
-  DriverKernel(const void* owner, const KernelImage& image);
+  DriverKernel(const DeviceBase& owner, const KernelImage& image);
 
-  const void* owner() const { return owner_; }
-  const std::shared_ptr<const std::string>& name() const { return name_; }
   const std::vector<codegen::KernelParameter>& parameters() const { return parameters_; }
+  // The size that groups must have; 0: any.
   std::uint32_t group() const { return group_; }
-  // Work-items that have something to do in a launch over `space`.
-  std::uint64_t useful_items(const IterationSpace& space) const;
-  // Whether the launch has what the kernel wants.
-  Status check(const Launch& launch) const;
+  // How many groups of `size` work-items have something to do in a launch over `space`; from 1 to `most`.
+  std::uint64_t groups_for(const IterationSpace& space, std::uint64_t size, std::uint64_t most) const;
 
  private:
-  const void* owner_;
-  std::shared_ptr<const std::string> name_;
-  std::vector<codegen::KernelParameter> parameters_;
-  std::uint32_t dimensions_;
-  std::uint32_t scalars_;
-  std::uint32_t arrays_;
-  std::uint32_t reductions_;
-  std::uint32_t group_;
-  bool reports_;
+  const std::vector<codegen::KernelParameter> parameters_;
+  const std::uint32_t group_;
 };
 
-// The value of a parameter of a launch that is neither a place in memory nor an offset into it.
-std::uint64_t value_of(const codegen::KernelParameter& parameter, const Launch& launch);
+// The value of a parameter that is no place in memory.
+std::uint64_t value_of(const codegen::KernelParameter& parameter, const Operation& launch);
+// Where the place is that a parameter names; null if it is none.
+const MemorySpan* span_of(const codegen::KernelParameter& parameter, const Operation& launch);
 
-class DriverQueue : public Queue {
- public:
-  Status copy(const MemorySpan& to, const MemorySpan& from, const Order& order, std::uint64_t label) final;
-  Status fill(const MemorySpan& to, std::byte value, const Order& order, std::uint64_t label) final;
-  Status launch(const Launch& launch, const Order& order, std::uint64_t label) final;
-  Status host_call(std::function<void()> function, const Order& order, std::uint64_t label) final;
-
+class DriverQueue : public CheckedQueue {
  protected:
-  // What must have ended before an operation begins: operations of other queues, each with an event.
-  using Waits = std::vector<std::shared_ptr<Operation>>;
+  // What must have ended before an operation begins: submissions of other queues, each with an event.
+  using Waits = std::vector<SubmissionPointer>;
   using Enqueued = Result<std::unique_ptr<DriverEvent>>;
 
-  DriverQueue(const void* owner, const std::string& device, std::shared_ptr<OperationTracker> tracker,
-              std::shared_ptr<DeviceCounters> counters, QueueOptions options);
+  DriverQueue(DeviceBase& device, SubmissionTracker& tracker, QueueOptions options);
 
   // For the vendor's destructor: blocks until all is done.
-  void drain() { tracker_->drain(*ledger_); }
-  // The last operation submitted, if that is in flight.
-  std::shared_ptr<Operation> latest() const { return tracker_->latest(*ledger_); }
+  void drain() { tracker_.drain(*ledger_); }
+  // The last submission, if that is in flight.
+  SubmissionPointer latest() { return tracker_.latest(*ledger_); }
   bool observed() const { return ledger_->observer != nullptr; }
 
-  // Spans are checked, of equal and positive size, and do not overlap.
-  virtual Enqueued enqueue_copy(const MemorySpan& to, const MemorySpan& from, const Waits& waits) = 0;
-  virtual Enqueued enqueue_fill(const MemorySpan& to, std::byte value, const Waits& waits) = 0;
-  virtual Enqueued enqueue_launch(const Launch& launch, const Waits& waits) = 0;
-  // The function is not called when one of `waits`, or an operation before it in this queue, fails.
-  virtual Enqueued enqueue_host_call(std::function<void()> function, const Waits& waits) = 0;
-  // Ends when all before it has ended.
+  // Of at least one byte.
+  virtual Enqueued enqueue_copy(const Operation& copy, const Waits& waits) = 0;
+  virtual Enqueued enqueue_fill(const Operation& fill, const Waits& waits) = 0;
+  virtual Enqueued enqueue_launch(const Operation& launch, const Waits& waits) = 0;
+  // The function is not called when something that the operation waits for, or an operation before it in this queue,
+  // fails.
+  virtual Enqueued enqueue_host_call(std::function<void()> function, const Operation& operation,
+                                     const Waits& waits) = 0;
+  // Ends when `waits` and all before it have ended.
   virtual Enqueued enqueue_nothing(const Waits& waits) = 0;
   // Whether kernels of this device can work on the memory.
-  virtual bool is_usable(const DriverMemory& memory) const = 0;
+  virtual bool is_usable(const DeviceMemory& memory) const = 0;
+
+  Status admit(const Operation& operation) const final;
+  void submit(Operation operation) final;
 
  private:
-  Status check(const MemorySpan& span, const char* what) const;
-  Status check(const Launch& launch) const;
-  template <typename Enqueue>
-  Status submit(const Order& order, OperationRecord record, std::shared_ptr<const std::string> kernel,
-                std::vector<std::shared_ptr<const void>> uses, Enqueue&& enqueue);
+  Enqueued enqueue(const Operation& operation, const Waits& waits);
 
-  const void* const owner_;
-  const std::shared_ptr<OperationTracker> tracker_;
-  const std::shared_ptr<DeviceCounters> counters_;
+  SubmissionTracker& tracker_;
   const std::shared_ptr<QueueLedger> ledger_;
 };
 

@@ -10,17 +10,20 @@ namespace dhpvm::offload {
 Result<std::shared_ptr<const OpenClApi>> OpenClApi::load(const std::string& library) {
   auto opened = Library::open({library});
   if (!opened.ok())
-    return error(ErrorCode::kNotFound,
-                 "OpenCL is not installed: {}. Install the ICD loader (Debian: ocl-icd-libopencl1) and the driver of "
-                 "the device (for the processor: pocl-opencl-icd)",
-                 opened.error().message());
+    return error(
+        ErrorCode::kNotFound,
+        "OpenCL is not installed: {}. Install the ICD loader (Debian: ocl-icd-libopencl1) and the driver of "
+        "the device (for the processor: pocl-opencl-icd)",
+        opened.error().message());
   const auto api = std::make_shared<OpenClApi>();
   api->library = std::move(opened).value();
-#define X(name)                                                                                                  \
-  api->name = reinterpret_cast<decltype(api->name)>(api->library->symbol("cl" #name));                           \
-  if (api->name == nullptr)                                                                                      \
-    return error(ErrorCode::kUnsupported, "{} has no function cl" #name "; install an ICD loader for OpenCL 1.2 or " \
-                 "newer (Debian: ocl-icd-libopencl1)",                                                           \
+#define X(name)                                                                        \
+  api->name = reinterpret_cast<decltype(api->name)>(api->library->symbol("cl" #name)); \
+  if (api->name == nullptr)                                                            \
+    return error(ErrorCode::kUnsupported,                                              \
+                 "{} has no function cl" #name                                         \
+                 "; install an ICD loader for OpenCL 1.2 or "                          \
+                 "newer (Debian: ocl-icd-libopencl1)",                                 \
                  library);
   DHPVM_OPENCL_FUNCTIONS(X)
 #undef X
@@ -80,8 +83,8 @@ Error opencl_error(cl_int code, std::string_view call) {
     case CL_OUT_OF_RESOURCES:
     case CL_OUT_OF_HOST_MEMORY:
     case CL_INVALID_BUFFER_SIZE:
-      return error(ErrorCode::kDeviceExhausted, "{} failed with {}: the device has not enough memory left", call,
-                   opencl_error_name(code));
+      return error(ErrorCode::kDeviceExhausted, "{} failed with {}: the device has not enough memory left",
+                   call, opencl_error_name(code));
     case CL_DEVICE_NOT_AVAILABLE:
       return error(ErrorCode::kDeviceLost, "{} failed with {}: the device does not answer any more", call,
                    opencl_error_name(code));

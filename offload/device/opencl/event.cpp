@@ -47,7 +47,7 @@ bool OpenClEvent::measure(OperationRecord& record) {
   if (!read(CL_PROFILING_COMMAND_QUEUED, queued) || !read(CL_PROFILING_COMMAND_START, begin) ||
       !read(CL_PROFILING_COMMAND_END, end))
     return false;
-  DeviceClock& clock = queue_->context->clock();
+  DeviceClock& clock = queue_->device.clock();
   clock.compare(before_, after_, queued);
   record.begin = clock.convert(begin);
   record.end = clock.convert(end);

@@ -5,23 +5,22 @@
 #include <atomic>
 #include <memory>
 
-#include "offload/device/driver/operation.h"
-#include "offload/device/opencl/context.h"
+#include "offload/device/driver/driver_event.h"
+#include "offload/device/opencl/opencl_device.h"
 
 namespace dhpvm::offload {
 
 // Lives as long as its last event.
 struct CommandQueue {
-  CommandQueue(std::shared_ptr<OpenClContext> owner, cl_command_queue queue)
-      : context(std::move(owner)), handle(queue) {}
-  ~CommandQueue() { context->api().ReleaseCommandQueue(handle); }
+  CommandQueue(OpenClDevice& owner, cl_command_queue queue) : device(owner), handle(queue) {}
+  ~CommandQueue() { device.api().ReleaseCommandQueue(handle); }
   CommandQueue(const CommandQueue&) = delete;
   CommandQueue& operator=(const CommandQueue&) = delete;
 
   // Drivers may keep commands until they are told to begin.
-  cl_int flush() { return unflushed.exchange(false) ? context->api().Flush(handle) : CL_SUCCESS; }
+  cl_int flush() { return unflushed.exchange(false) ? device.api().Flush(handle) : CL_SUCCESS; }
 
-  const std::shared_ptr<OpenClContext> context;
+  OpenClDevice& device;
   cl_command_queue const handle;
   std::atomic<bool> unflushed = false;
 };
@@ -45,7 +44,7 @@ class OpenClEvent : public DriverEvent {
   bool measure(OperationRecord& record) override;
 
  private:
-  const OpenClApi& api() const { return queue_->context->api(); }
+  const OpenClApi& api() const { return queue_->device.api(); }
 
   const std::shared_ptr<CommandQueue> queue_;
   cl_event const event_;

@@ -18,7 +18,7 @@ constexpr std::chrono::milliseconds kPatience(200);
 
 }  // namespace
 
-HostCaller::HostCaller(const OpenClApi& api, OperationTracker& tracker, const DeviceClock& clock)
+HostCaller::HostCaller(const OpenClApi& api, SubmissionTracker& tracker, const DeviceClock& clock)
     : api_(api), tracker_(tracker), clock_(clock) {}
 
 HostCaller::~HostCaller() {
@@ -29,7 +29,8 @@ HostCaller::~HostCaller() {
   }
   if (thread_.joinable()) thread_.join();
   std::unique_lock lock(wakeup_->mutex);
-  const bool paid = wakeup_->changed.wait_for(lock, kPatience, [this] { return wakeup_->callbacks_owed == 0; });
+  const bool paid =
+      wakeup_->changed.wait_for(lock, kPatience, [this] { return wakeup_->callbacks_owed == 0; });
   lock.unlock();
   // A callback may still come: better these bytes are lost than that it finds something else in their place.
   if (!paid) static_cast<void>(wakeup_.release());
@@ -49,8 +50,8 @@ void HostCaller::add(HostCall call) {
     ++wakeup_->callbacks_owed;
   }
   // Not under the mutex: it may call back at once.
-  const cl_int code = api_.SetEventCallback(static_cast<const OpenClEvent&>(*call.marker).handle(), CL_COMPLETE,
-                                            &HostCaller::on_marker, wakeup_.get());
+  const cl_int code = api_.SetEventCallback(static_cast<const OpenClEvent&>(*call.marker).handle(),
+                                            CL_COMPLETE, &HostCaller::on_marker, wakeup_.get());
   const std::lock_guard lock(wakeup_->mutex);
   if (code != CL_SUCCESS) --wakeup_->callbacks_owed;
   added_.push_back(std::move(call));
@@ -87,9 +88,14 @@ HostCaller::Turn HostCaller::turn_of(const HostCall& call) const {
   const Result<bool> ended = call.marker->ended();
   if (ended.ok() && !*ended) return Turn::kNotYet;
   bool succeeded = ended.ok();
-  // A marker that has failed may have ended before some of these, which may themselves wait for this thread.
-  for (const std::shared_ptr<Operation>& condition : call.conditions) {
-    const std::optional<bool> outcome = tracker_.outcome(condition);
+  // A marker that has failed may have ended before some of what follows, which may itself wait for this thread.
+  for (const SemaphoreValue& wait : call.waits) {
+    const Result<bool> reached = wait.semaphore->wait(wait.value, Semaphore::Clock::time_point());
+    if (reached.ok() && !*reached) return Turn::kNotYet;
+    succeeded &= reached.ok();
+  }
+  if (call.previous != nullptr) {
+    const std::optional<bool> outcome = tracker_.outcome(call.previous);
     if (!outcome) return Turn::kNotYet;
     succeeded &= *outcome;
   }

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "offload/device/driver/operation.h"
+#include "offload/device/driver/submission.h"
 #include "offload/device/opencl/api.h"
 #include "offload/device/opencl/clock.h"
 
@@ -32,8 +32,10 @@ struct HostCallTimes {
 
 struct HostCall {
   std::function<void()> function;
-  // The function is called only if all of these succeed; the marker ends after them, unless one fails.
-  std::vector<std::shared_ptr<Operation>> conditions;
+  // The function is called only if these are reached, and this, if anything, succeeds. The marker ends after that, unless
+  // something fails.
+  std::vector<SemaphoreValue> waits;
+  SubmissionPointer previous;
   std::unique_ptr<DriverEvent> marker;    // an OpenClEvent, flushed
   std::unique_ptr<OpenClEvent> returned;  // the user event
   std::shared_ptr<HostCallTimes> times;
@@ -42,7 +44,7 @@ struct HostCall {
 // Thread-safe.
 class HostCaller {
  public:
-  HostCaller(const OpenClApi& api, OperationTracker& tracker, const DeviceClock& clock);
+  HostCaller(const OpenClApi& api, SubmissionTracker& tracker, const DeviceClock& clock);
   // No call may be outstanding.
   ~HostCaller();
   HostCaller(const HostCaller&) = delete;
@@ -67,7 +69,7 @@ class HostCaller {
   void perform(HostCall& call, Turn turn) const;
 
   const OpenClApi& api_;
-  OperationTracker& tracker_;
+  SubmissionTracker& tracker_;
   const DeviceClock& clock_;
   std::unique_ptr<Wakeup> wakeup_ = std::make_unique<Wakeup>();
   // Guarded by the mutex of wakeup_.

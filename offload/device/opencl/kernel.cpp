@@ -11,9 +11,6 @@
 namespace dhpvm::offload {
 namespace {
 
-using codegen::KernelParameter;
-using codegen::ParameterKind;
-
 // A GPU is busy with this many groups for each compute unit, of about this size; more of them only add to what it costs
 // to start. Kernels take several iterations per work-item where there are more.
 constexpr std::size_t kGpuGroupSize = 256;
@@ -23,52 +20,39 @@ constexpr std::size_t kGpuGroupsPerUnit = 32;
 constexpr std::size_t kCpuGroupSize = 64;
 constexpr std::size_t kCpuGroupsPerUnit = 4;
 
-const MemorySpan& span_of(const KernelParameter& parameter, const Launch& launch) {
-  switch (parameter.kind) {
-    case ParameterKind::kPartials: return launch.partials;
-    case ParameterKind::kReport: return launch.report;
-    default: return launch.arrays[parameter.index].memory;
-  }
-}
-
-bool is_buffer(ParameterKind kind) {
-  return kind == ParameterKind::kData || kind == ParameterKind::kPartials || kind == ParameterKind::kReport;
-}
-
 }  // namespace
 
-OpenClKernel::OpenClKernel(std::shared_ptr<OpenClContext> context, const KernelImage& image)
-    : DriverKernel(context.get(), image), context_(std::move(context)) {}
+OpenClKernel::OpenClKernel(OpenClDevice& device, const KernelImage& image)
+    : DriverKernel(device, image), device_(device) {}
 
 OpenClKernel::~OpenClKernel() {
-  const OpenClApi& api = context_->api();
+  const OpenClApi& api = device_.api();
   if (kernel_ != nullptr) api.ReleaseKernel(kernel_);
   if (program_ != nullptr) api.ReleaseProgram(program_);
 }
 
-Result<std::shared_ptr<Kernel>> OpenClKernel::load(const std::shared_ptr<OpenClContext>& context,
-                                                   const KernelImage& image) {
+Result<std::shared_ptr<Kernel>> OpenClKernel::load(OpenClDevice& device, const KernelImage& image) {
   if (image.format != KernelFormat::kOpenClC)
     return error(ErrorCode::kUnsupported, "{} takes kernels as OpenCL C; '{}' comes in another form",
-                 context->info().name, image.name);
-  std::shared_ptr<OpenClKernel> kernel(new OpenClKernel(context, image));
+                 device.info().name, image.name);
+  std::shared_ptr<OpenClKernel> kernel(new OpenClKernel(device, image));
   DHPVM_TRY(kernel->build(image));
   DHPVM_TRY(kernel->choose_groups(image));
   return std::shared_ptr<Kernel>(kernel);
 }
 
 Status OpenClKernel::build(const KernelImage& image) {
-  const OpenClApi& api = context_->api();
-  cl_device_id const device = context_->device().device;
+  const OpenClApi& api = device_.api();
+  cl_device_id const device = device_.candidate().device;
   const std::string& text = image.device_code.text;
-  const char* const source = text.data();
+  const char* source = text.data();
   const std::size_t length = text.size();
   cl_int code = CL_SUCCESS;
-  program_ = api.CreateProgramWithSource(context_->handle(), 1, &source, &length, &code);
+  program_ = api.CreateProgramWithSource(device_.context(), 1, &source, &length, &code);
   if (code != CL_SUCCESS) return opencl_error(code, "clCreateProgramWithSource");
   // Results are to be the same everywhere: nothing is relaxed, and f32 division is exact where that takes a word.
   std::string options = "-cl-std=CL1.2";
-  if (context_->device().rounds_correctly) options += " -cl-fp32-correctly-rounded-divide-sqrt";
+  if (device_.candidate().rounds_correctly) options += " -cl-fp32-correctly-rounded-divide-sqrt";
   code = api.BuildProgram(program_, 1, &device, options.c_str(), nullptr, nullptr);
   if (code != CL_SUCCESS) {
     std::size_t size = 0;
@@ -76,24 +60,24 @@ Status OpenClKernel::build(const KernelImage& image) {
     std::string log(size, '\0');
     if (size != 0) api.GetProgramBuildInfo(program_, device, CL_PROGRAM_BUILD_LOG, size, log.data(), nullptr);
     log.erase(std::min(log.find('\0'), log.size()));
-    return error(ErrorCode::kCompile, "the driver of {} refuses kernel '{}' ({}):\n{}", context_->info().name,
+    return error(ErrorCode::kCompile, "the driver of {} refuses kernel '{}' ({}):\n{}", device_.info().name,
                  image.name, opencl_error_name(code), log.empty() ? "it does not say why" : log);
   }
   kernel_ = api.CreateKernel(program_, image.device_code.entry.c_str(), &code);
   if (code != CL_SUCCESS)
-    return error(ErrorCode::kCompile, "kernel '{}' has no entry '{}' ({})", image.name, image.device_code.entry,
-                 opencl_error_name(code));
+    return error(ErrorCode::kCompile, "kernel '{}' has no entry '{}' ({})", image.name,
+                 image.device_code.entry, opencl_error_name(code));
   return {};
 }
 
 // Once and for all launches: some drivers compile a kernel again for every size of group.
 Status OpenClKernel::choose_groups(const KernelImage& image) {
-  const OpenClApi& api = context_->api();
-  const OpenClCandidate& device = context_->device();
+  const OpenClApi& api = device_.api();
+  const OpenClCandidate& candidate = device_.candidate();
   const auto property = [&](cl_kernel_work_group_info name) {
     std::size_t value = 0;
     const cl_int code =
-        api.GetKernelWorkGroupInfo(kernel_, device.device, name, sizeof(value), &value, nullptr);
+        api.GetKernelWorkGroupInfo(kernel_, candidate.device, name, sizeof(value), &value, nullptr);
     return code == CL_SUCCESS ? std::max<std::size_t>(value, 1) : std::size_t{1};
   };
   const std::size_t largest = property(CL_KERNEL_WORK_GROUP_SIZE);
@@ -101,23 +85,23 @@ Status OpenClKernel::choose_groups(const KernelImage& image) {
   if (group() != 0) {
     group_size_ = group();
     if (group_size_ > largest)
-      return error(ErrorCode::kUnsupported, "kernel '{}' needs groups of {} work-items, {} can run {}", image.name,
-                   group_size_, device.info.name, largest);
+      return error(ErrorCode::kUnsupported, "kernel '{}' needs groups of {} work-items, {} can run {}",
+                   image.name, group_size_, candidate.info.name, largest);
   } else {
-    group_size_ = std::min(largest, device.is_cpu ? kCpuGroupSize : kGpuGroupSize);
+    group_size_ = std::min(largest, candidate.is_cpu ? kCpuGroupSize : kGpuGroupSize);
     if (group_size_ > multiple) group_size_ -= group_size_ % multiple;
   }
-  most_groups_ = device.info.compute_units * (device.is_cpu ? kCpuGroupsPerUnit : kGpuGroupsPerUnit);
+  most_groups_ = candidate.info.compute_units * (candidate.is_cpu ? kCpuGroupsPerUnit : kGpuGroupsPerUnit);
   return {};
 }
 
-cl_int OpenClKernel::set_arguments(const Launch& launch) {
-  const OpenClApi& api = context_->api();
+cl_int OpenClKernel::set_arguments(const Operation& launch) {
+  const OpenClApi& api = device_.api();
   cl_uint index = 0;
-  for (const KernelParameter& parameter : parameters()) {
+  for (const codegen::KernelParameter& parameter : parameters()) {
     cl_int code = CL_SUCCESS;
-    if (is_buffer(parameter.kind)) {
-      const auto* const memory = static_cast<const OpenClMemory*>(span_of(parameter, launch).memory.get());
+    if (const MemorySpan* const span = span_of(parameter, launch)) {
+      const auto* const memory = static_cast<const OpenClMemory*>(span->memory.get());
       cl_mem const buffer = memory != nullptr ? memory->buffer() : nullptr;
       code = api.SetKernelArg(kernel_, index, sizeof(buffer), &buffer);
     } else {
@@ -130,15 +114,14 @@ cl_int OpenClKernel::set_arguments(const Launch& launch) {
   return CL_SUCCESS;
 }
 
-cl_int OpenClKernel::enqueue(cl_command_queue queue, const Launch& launch, std::span<const cl_event> waits,
+cl_int OpenClKernel::enqueue(cl_command_queue queue, const Operation& launch, std::span<const cl_event> waits,
                              cl_event* event) {
-  const std::uint64_t groups = (useful_items(launch.space) + group_size_ - 1) / group_size_;
-  const std::size_t items = std::clamp<std::uint64_t>(groups, 1, most_groups_) * group_size_;
+  const std::size_t items = groups_for(launch.space, group_size_, most_groups_) * group_size_;
   const std::lock_guard lock(mutex_);
   if (const cl_int code = set_arguments(launch); code != CL_SUCCESS) return code;
-  return context_->api().EnqueueNDRangeKernel(queue, kernel_, 1, nullptr, &items, &group_size_,
-                                              static_cast<cl_uint>(waits.size()),
-                                              waits.empty() ? nullptr : waits.data(), event);
+  return device_.api().EnqueueNDRangeKernel(queue, kernel_, 1, nullptr, &items, &group_size_,
+                                            static_cast<cl_uint>(waits.size()),
+                                            waits.empty() ? nullptr : waits.data(), event);
 }
 
 }  // namespace dhpvm::offload

@@ -7,25 +7,26 @@
 #include <span>
 
 #include "offload/device/driver/driver_queue.h"
-#include "offload/device/opencl/context.h"
+#include "offload/device/opencl/opencl_device.h"
 
 namespace dhpvm::offload {
 
 class OpenClKernel final : public DriverKernel {
  public:
-  static Result<std::shared_ptr<Kernel>> load(const std::shared_ptr<OpenClContext>& context, const KernelImage& image);
+  static Result<std::shared_ptr<Kernel>> load(OpenClDevice& device, const KernelImage& image);
   ~OpenClKernel() override;
 
   // Thread-safe. What clSetKernelArg or clEnqueueNDRangeKernel has answered.
-  cl_int enqueue(cl_command_queue queue, const Launch& launch, std::span<const cl_event> waits, cl_event* event);
+  cl_int enqueue(cl_command_queue queue, const Operation& launch, std::span<const cl_event> waits,
+                 cl_event* event);
 
  private:
-  OpenClKernel(std::shared_ptr<OpenClContext> context, const KernelImage& image);
+  OpenClKernel(OpenClDevice& device, const KernelImage& image);
   Status build(const KernelImage& image);
   Status choose_groups(const KernelImage& image);
-  cl_int set_arguments(const Launch& launch);
+  cl_int set_arguments(const Operation& launch);
 
-  const std::shared_ptr<OpenClContext> context_;
+  const OpenClDevice& device_;
   cl_program program_ = nullptr;
   cl_kernel kernel_ = nullptr;
   std::size_t group_size_ = 1;

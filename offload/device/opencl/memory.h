@@ -5,17 +5,15 @@
 #include <memory>
 #include <span>
 
-#include "offload/device/driver/driver_queue.h"
-#include "offload/device/opencl/context.h"
+#include "offload/device/opencl/opencl_device.h"
 
 namespace dhpvm::offload {
 
-class OpenClMemory final : public DriverMemory {
+class OpenClMemory final : public OwnedMemory {
  public:
-  static Result<std::shared_ptr<DeviceMemory>> allocate(const std::shared_ptr<OpenClContext>& context,
-                                                        std::size_t bytes);
-  static Result<std::shared_ptr<DeviceMemory>> import(const std::shared_ptr<OpenClContext>& context,
-                                                      std::span<std::byte> memory, HostMemory kind);
+  static Result<std::shared_ptr<DeviceMemory>> allocate(OpenClDevice& device, std::size_t bytes);
+  static Result<std::shared_ptr<DeviceMemory>> import(OpenClDevice& device, std::span<std::byte> memory,
+                                                      HostMemory kind);
   ~OpenClMemory() override;
 
   // Null for host memory that is only read and written by address.
@@ -27,15 +25,15 @@ class OpenClMemory final : public DriverMemory {
   };
   using Pages = std::unique_ptr<std::byte, FreePages>;
 
-  OpenClMemory(std::shared_ptr<OpenClContext> context, std::size_t size, std::byte* host, bool imported);
+  OpenClMemory(OpenClDevice& device, Kind kind, std::size_t size, std::byte* host);
   // Has the driver lock the host's pages, if it is one that does so. What it answers.
   cl_int pin(std::span<std::byte> memory);
   void unpin();
 
-  const std::shared_ptr<OpenClContext> context_;
-  Pages pages_;               // of allocations of devices that share the host's memory
-  cl_mem buffer_ = nullptr;   // what kernels and commands are given
-  cl_mem pinned_ = nullptr;   // what keeps the host's pages locked, mapped all its life
+  OpenClDevice& device_;
+  Pages pages_;              // of allocations of devices that share the host's memory
+  cl_mem buffer_ = nullptr;  // what kernels and commands are given
+  cl_mem pinned_ = nullptr;  // what keeps the host's pages locked, mapped all its life
   void* mapped_ = nullptr;
 };
 

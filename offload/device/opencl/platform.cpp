@@ -31,7 +31,8 @@ std::string read_text(Call&& call) {
   // It ends in a zero; some names are padded with blanks.
   text.erase(std::min(text.find('\0'), text.size()));
   const std::size_t begin = text.find_first_not_of(' ');
-  return begin == std::string::npos ? std::string() : text.substr(begin, text.find_last_not_of(' ') + 1 - begin);
+  return begin == std::string::npos ? std::string()
+                                    : text.substr(begin, text.find_last_not_of(' ') + 1 - begin);
 }
 
 std::string text_of(const OpenClApi& api, cl_device_id device, cl_device_info name) {
@@ -60,10 +61,12 @@ int version_of(const std::string& text) {
 std::optional<Error> find_problem(const OpenClApi& api, cl_device_id device, const std::string& version) {
   const auto unsupported = [](std::string why) { return Error(ErrorCode::kUnsupported, std::move(why)); };
   if (property<cl_bool>(api, device, CL_DEVICE_AVAILABLE) == CL_FALSE)
-    return Error(ErrorCode::kDeviceFailed, "the driver says that the device is not available; is another program using "
-                                           "it exclusively, or is the user not in the group of the device's file?");
+    return Error(ErrorCode::kDeviceFailed,
+                 "the driver says that the device is not available; is another program using "
+                 "it exclusively, or is the user not in the group of the device's file?");
   if (version_of(version) < 102)
-    return unsupported(fmt::format("OpenCL 1.2 is needed, the device has '{}'; install a newer driver", version));
+    return unsupported(
+        fmt::format("OpenCL 1.2 is needed, the device has '{}'; install a newer driver", version));
   if (property<cl_bool>(api, device, CL_DEVICE_COMPILER_AVAILABLE) == CL_FALSE)
     return unsupported("its driver has no compiler for OpenCL C; install the full driver of its vendor");
   if (property<cl_uint>(api, device, CL_DEVICE_ADDRESS_BITS) != 64)
@@ -73,7 +76,8 @@ std::optional<Error> find_problem(const OpenClApi& api, cl_device_id device, con
   return std::nullopt;
 }
 
-OpenClCandidate describe(const OpenClApi& api, cl_platform_id platform, cl_device_id device, std::size_t index) {
+OpenClCandidate describe(const OpenClApi& api, cl_platform_id platform, cl_device_id device,
+                         std::size_t index) {
   OpenClCandidate found;
   found.platform = platform;
   found.device = device;
@@ -89,9 +93,9 @@ OpenClCandidate describe(const OpenClApi& api, cl_platform_id platform, cl_devic
 
   DeviceInfo& info = found.info;
   info.name = fmt::format("opencl:{}", index);
-  info.description =
-      fmt::format("{} ({}, {})", text_of(api, device, CL_DEVICE_NAME), text_of(api, platform, CL_PLATFORM_NAME),
-                  version.substr(0, version.find(' ', sizeof("OpenCL"))));
+  info.description = fmt::format("{} ({}, {})", text_of(api, device, CL_DEVICE_NAME),
+                                 text_of(api, platform, CL_PLATFORM_NAME),
+                                 version.substr(0, version.find(' ', sizeof("OpenCL"))));
   info.format = KernelFormat::kOpenClC;
   info.target.language = codegen::DeviceLanguage::kOpenClC;
   info.target.has_f64 = property<cl_device_fp_config>(api, device, CL_DEVICE_DOUBLE_FP_CONFIG) != 0;
@@ -113,9 +117,10 @@ Result<std::vector<OpenClCandidate>> find_opencl_devices(const OpenClApi& api) {
   cl_uint count = 0;
   cl_int code = api.GetPlatformIDs(0, nullptr, &count);
   if (code == kNoPlatforms || (code == CL_SUCCESS && count == 0))
-    return error(ErrorCode::kNotFound,
-                 "OpenCL's loader is installed, but no driver; install the one of the device's vendor (for the "
-                 "processor: pocl-opencl-icd)");
+    return error(
+        ErrorCode::kNotFound,
+        "OpenCL's loader is installed, but no driver; install the one of the device's vendor (for the "
+        "processor: pocl-opencl-icd)");
   if (code != CL_SUCCESS) return opencl_error(code, "clGetPlatformIDs");
   std::vector<cl_platform_id> platforms(count);
   code = api.GetPlatformIDs(count, platforms.data(), nullptr);
@@ -126,7 +131,8 @@ Result<std::vector<OpenClCandidate>> find_opencl_devices(const OpenClApi& api) {
     code = api.GetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 0, nullptr, &count);
     if (code == CL_DEVICE_NOT_FOUND || (code == CL_SUCCESS && count == 0)) continue;
     std::vector<cl_device_id> devices(code == CL_SUCCESS ? count : 0);
-    if (code == CL_SUCCESS) code = api.GetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, count, devices.data(), nullptr);
+    if (code == CL_SUCCESS)
+      code = api.GetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, count, devices.data(), nullptr);
     if (code != CL_SUCCESS) {
       // One broken driver must not hide the others, nor itself.
       OpenClCandidate broken;

@@ -12,18 +12,19 @@ namespace dhpvm::offload {
 
 class OpenClQueue final : public DriverQueue {
  public:
-  static Result<std::unique_ptr<Queue>> create(const std::shared_ptr<OpenClContext>& context, QueueOptions options);
+  static Result<std::unique_ptr<Queue>> create(OpenClDevice& device, QueueOptions options);
   ~OpenClQueue() override { drain(); }
 
   Status flush() override;
 
  protected:
-  Enqueued enqueue_copy(const MemorySpan& to, const MemorySpan& from, const Waits& waits) override;
-  Enqueued enqueue_fill(const MemorySpan& to, std::byte value, const Waits& waits) override;
-  Enqueued enqueue_launch(const Launch& launch, const Waits& waits) override;
-  Enqueued enqueue_host_call(std::function<void()> function, const Waits& waits) override;
+  Enqueued enqueue_copy(const Operation& copy, const Waits& waits) override;
+  Enqueued enqueue_fill(const Operation& fill, const Waits& waits) override;
+  Enqueued enqueue_launch(const Operation& launch, const Waits& waits) override;
+  Enqueued enqueue_host_call(std::function<void()> function, const Operation& operation,
+                             const Waits& waits) override;
   Enqueued enqueue_nothing(const Waits& waits) override;
-  bool is_usable(const DriverMemory& memory) const override;
+  bool is_usable(const DeviceMemory& memory) const override;
 
  private:
   OpenClQueue(std::shared_ptr<CommandQueue> queue, QueueOptions options);
