@@ -126,6 +126,8 @@ class CodeGenerator {
   virtual ~CodeGenerator() = default;
   virtual Result<std::unique_ptr<CompiledFunctions>> compile(const FunctionRequest& request) = 0;
   virtual Result<std::unique_ptr<CompiledKernel>> compile(const KernelRequest& request) = 0;
+  // kUnsupported, with the reason, for what the device or its language does not have.
+  virtual Result<DeviceCode> compile(const KernelRequest& request, const DeviceTarget& target) = 0;
   virtual GeneratorStats stats() const = 0;
 };
 
@@ -133,7 +135,7 @@ class CodeGenerator {
 // were built from the same sources.
 inline constexpr char kLibraryName[] = "libdhpvm_codegen.so";
 inline constexpr char kCreateSymbol[] = "dhpvm_create_code_generator";
-inline constexpr std::uint32_t kInterfaceVersion = 2;
+inline constexpr std::uint32_t kInterfaceVersion = 3;
 using CreateCodeGenerator = void (*)(std::uint32_t version, const GeneratorOptions& options,
                                      Result<std::unique_ptr<CodeGenerator>>& result);
 

@@ -20,9 +20,11 @@ struct DeviceTarget {
   DeviceLanguage language = DeviceLanguage::kOpenClC;
   // PTX: the architecture, "sm_75" to "sm_90". OpenCL C: empty.
   std::string processor;
-  // OpenCL C: what the device offers. PTX has both.
+  // OpenCL C: what the device offers. PTX has it all.
   bool has_f64 = true;
   bool has_atomics_64 = true;
+  // f32 as IEEE 754 has it: denormals are kept, quotients and roots correctly rounded when DeviceCode::options ask for it.
+  bool has_exact_f32 = true;
 };
 
 // One argument of the kernel, in order. All but kData, kPartials and kReport are 64-bit integers; scalars are registers,
@@ -38,7 +40,9 @@ enum class ParameterKind : std::uint8_t {
   kLength,      //
   kDimension,   // dims[`dimension`]
   kPartials,  // one register per reduction and block of the chunk, as in KernelChunk: an address or a buffer
-  kReport,    // a KernelReport: an address or a buffer
+  kPartialsOffset,  // OpenCL C: the distance in bytes from the start of that buffer to the first register
+  kReport,          // a KernelReport: an address or a buffer
+  kReportOffset,    // OpenCL C: the distance in bytes from the start of that buffer to the report
 };
 
 struct KernelParameter {
@@ -52,8 +56,9 @@ struct KernelParameter {
 inline constexpr std::uint32_t kReductionGroup = 256;
 
 struct DeviceCode {
-  std::string text;   // OpenCL C, or PTX
-  std::string entry;  // the kernel in it
+  std::string text;     // OpenCL C, or PTX
+  std::string entry;    // the kernel in it
+  std::string options;  // OpenCL C: what the driver's compiler is to be told
   std::vector<KernelParameter> parameters;
   std::vector<KernelSite> sites;  // where it can trap; by KernelTrap::site
   std::uint32_t group = 0;        // the size that groups must have; 0: any

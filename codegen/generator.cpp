@@ -81,6 +81,10 @@ class HostGenerator final : public CodeGenerator {
         std::make_unique<LoadedKernel>(std::move(code), std::move(description)));
   }
 
+  Result<DeviceCode> compile(const KernelRequest& /*request*/, const DeviceTarget& /*target*/) override {
+    return error(ErrorCode::kUnsupported, "loops cannot be compiled for devices");
+  }
+
   Result<std::unique_ptr<CompiledFunctions>> compile(const FunctionRequest& request) override {
     const Clock::time_point begin = Clock::now();
     const NamedAddress calls[] = {

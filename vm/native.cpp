@@ -11,7 +11,6 @@
 namespace dhpvm::vm {
 namespace {
 
-
 // Deeper array types than this exist neither in natives nor in their texts, which also ends the text of an
 // array type that contains itself.
 constexpr unsigned kMaximumDepth = 8;

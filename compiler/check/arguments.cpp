@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which argument goes to which parameter; defaults for those that are not given.
+#include "base/spelling.h"
 #include "compiler/check/body.h"
-#include "compiler/text/spelling.h"
 
 namespace dhpvm::compiler {
 

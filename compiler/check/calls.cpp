@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calls: of functions, methods, closures; `x(...)` is resolved here, construction stands in construct.cpp.
+#include "base/spelling.h"
 #include "compiler/check/body.h"
-#include "compiler/text/spelling.h"
 
 namespace dhpvm::compiler {
 

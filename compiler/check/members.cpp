@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/spelling.h"
 #include "compiler/check/body.h"
 #include "compiler/check/fold.h"
-#include "compiler/text/spelling.h"
 
 namespace dhpvm::compiler {
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a name means: variables, members without `this.`, functions, constants.
+#include "base/spelling.h"
 #include "compiler/check/body.h"
 #include "compiler/text/habits.h"
-#include "compiler/text/spelling.h"
 
 namespace dhpvm::compiler {
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // From the syntax of types to types.
+#include "base/spelling.h"
 #include "compiler/check/analysis.h"
 #include "compiler/text/habits.h"
-#include "compiler/text/spelling.h"
 
 namespace dhpvm::compiler {
 

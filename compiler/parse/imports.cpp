@@ -11,8 +11,8 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/spelling.h"
 #include "compiler/parse/parser.h"
-#include "compiler/text/spelling.h"
 
 namespace dhpvm::compiler {
 namespace {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Statements other than loops and `match`.
+#include "base/spelling.h"
 #include "compiler/parse/parser_impl.h"
 #include "compiler/text/habits.h"
-#include "compiler/text/spelling.h"
 
 namespace dhpvm::compiler {
 

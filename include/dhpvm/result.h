@@ -45,9 +45,9 @@ enum class ErrorFamily : std::uint8_t { kUser, kTrap, kInternal };
   X(kRace, "data race", kTrap, "two iterations of a parallel loop conflict (--check-races)")                 \
   X(kUserTrap, "trap", kTrap, "the program called `trap` or failed an assertion")                            \
   X(kHostException, "host function failed", kTrap, "a host function returned an error or threw")             \
-  X(kDeviceExhausted, "device memory exhausted", kTrap, "a device has not enough memory for a loop")          \
-  X(kDeviceFailed, "device failed", kTrap, "a device refused an operation or could not finish it")            \
-  X(kDeviceLost, "device lost", kTrap, "a device or worker has stopped answering")                            \
+  X(kDeviceExhausted, "device memory exhausted", kTrap, "a device has not enough memory for a loop")         \
+  X(kDeviceFailed, "device failed", kTrap, "a device refused an operation or could not finish it")           \
+  X(kDeviceLost, "device lost", kTrap, "a device or worker has stopped answering")                           \
   X(kIoTrap, "input/output failed", kTrap, "a stdlib operation on a file failed")                            \
   X(kInternal, "internal error", kInternal, "a bug of DHPVM; please report it")
 

@@ -2,7 +2,7 @@
 #include "dhpvm/isolate.h"
 
 #include "base/error.h"
-#include "compiler/text/spelling.h"
+#include "base/spelling.h"
 #include "vm/api/signature.h"
 #include "vm/api/state.h"
 
@@ -91,7 +91,7 @@ Result<std::shared_ptr<const detail::Target>> Isolate::find(std::string_view nam
     for (const bytecode::Function& function : module.functions) {
       if (function.exported) exports.push_back(module.name_of(function));
     }
-    const std::string_view near = compiler::nearest_name(name, exports);
+    const std::string_view near = nearest_name(name, exports);
     if (near.empty()) return error(ErrorCode::kNotFound, "the module exports no function '{}'", name);
     return error(ErrorCode::kNotFound, "the module exports no function '{}'; did you mean '{}'?", name, near);
   }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "compiler/text/spelling.h"
+#include "base/spelling.h"
 
 #include <algorithm>
 #include <utility>
 #include <vector>
 
-namespace dhpvm::compiler {
+namespace dhpvm {
 namespace {
 
 constexpr std::size_t kEdit = 2;        // in half edits
@@ -61,4 +61,4 @@ std::string_view nearest_name(std::string_view name, std::span<const std::string
   return found;
 }
 
-}  // namespace dhpvm::compiler
+}  // namespace dhpvm

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "compiler/text/spelling.h"
+#include "base/spelling.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
-namespace dhpvm::compiler {
+namespace dhpvm {
 namespace {
 
 TEST(SpellingTest, MeasuresInHalfEdits) {
@@ -30,4 +30,4 @@ TEST(SpellingTest, FindsTheLikelyName) {
 }
 
 }  // namespace
-}  // namespace dhpvm::compiler
+}  // namespace dhpvm

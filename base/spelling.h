@@ -6,7 +6,7 @@
 #include <span>
 #include <string_view>
 
-namespace dhpvm::compiler {
+namespace dhpvm {
 
 // The number of insertions, deletions, replacements and swaps of neighbours that turn `a` into `b`, letter
 // case counting half as much as a replacement would (the unit is half an edit). Gives up beyond `limit` and
@@ -17,4 +17,4 @@ std::size_t edit_distance(std::string_view a, std::string_view b, std::size_t li
 // the first candidate.
 std::string_view nearest_name(std::string_view name, std::span<const std::string_view> candidates);
 
-}  // namespace dhpvm::compiler
+}  // namespace dhpvm

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// Opens devices by name: "host", "sim?launch=5us", "opencl:0", "cuda:0"; and by what is wanted of them: "cuda", "gpu",
+// "auto". Who can open which names is registered explicitly, one factory for each kind of device.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "dhpvm/result.h"
+#include "offload/device/device.h"
+
+namespace dhpvm::offload {
+
+// A device, as it is found without being opened.
+struct DeviceListing {
+  std::string name;  // what open() takes; the prefix of the factory if that does not even know its devices
+  std::string description;  // for people; may be empty if there is a problem
+  bool is_gpu = false;
+  std::optional<Error> problem;  // why it cannot be opened, in words that say what to do
+};
+
+// Opens one kind of device. Its methods are called by one thread at a time.
+class DeviceFactory {
+ public:
+  virtual ~DeviceFactory() = default;
+  // What the names of its devices begin with, up to the first of ":?/" or the end: "cuda".
+  virtual std::string_view prefix() const = 0;
+  // What there is now; what cannot be opened has a problem. Loads the vendor's library if need be, but opens nothing.
+  virtual std::vector<DeviceListing> list() = 0;
+  // `name` begins with the prefix. It need not be one that is listed: the device may take parameters.
+  virtual Result<std::unique_ptr<Device>> open(std::string_view name) = 0;
+};
+
+// Thread-safe. Devices stay open until the registry and all who hold them are gone.
+class DeviceRegistry {
+ public:
+  // In order of preference, for "gpu" and "auto". One factory for each prefix.
+  void add(std::unique_ptr<DeviceFactory> factory);
+
+  std::vector<DeviceListing> list();
+
+  // The name of a device; the prefix of a factory, which is its first device that can be opened; "gpu", the first such
+  // GPU of all; "auto", which is "gpu", or else "host". A name opens the same device every time. kNotFound when there is
+  // none such, with the nearest name or the reasons why those that there are cannot be used.
+  Result<std::shared_ptr<Device>> open(std::string_view name);
+
+ private:
+  // All with mutex_ held.
+  std::vector<DeviceListing> list_all();
+  DeviceFactory* factory_of(std::string_view name);
+  Result<std::shared_ptr<Device>> open_one(std::string_view name);
+  Result<std::shared_ptr<Device>> open_first(std::string_view wanted, const std::vector<DeviceListing>& from);
+  Error unknown(std::string_view name);
+
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<DeviceFactory>> factories_;
+  std::map<std::string, std::shared_ptr<Device>, std::less<>> opened_;
+};
+
+}  // namespace dhpvm::offload

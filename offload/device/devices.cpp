@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "offload/device/devices.h"
+
+#include "offload/device/host/host_device.h"
+
+namespace dhpvm::offload {
+
+void add_devices(DeviceRegistry& registry, const std::shared_ptr<ThreadPool>& pool) {
+  registry.add(host_factory(pool));
+}
+
+}  // namespace dhpvm::offload
