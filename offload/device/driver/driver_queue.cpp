@@ -57,6 +57,7 @@ DriverQueue::DriverQueue(DeviceBase& device, SubmissionTracker& tracker, QueueOp
     : CheckedQueue(device, std::move(options)), tracker_(tracker), ledger_(std::make_shared<QueueLedger>()) {
   ledger_->describe = [this](const Operation& operation) { return describe(operation); };
   ledger_->observer = this->options().observer;
+  ledger_->recorded = device.now();
 }
 
 Status DriverQueue::admit(const Operation& operation) const {

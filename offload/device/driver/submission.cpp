@@ -232,7 +232,13 @@ void SubmissionTracker::conclude_ended(Lock& lock) {
     lock.unlock();
     const bool measured =
         failure == nullptr && queue.observer && submission->event->measure(operation.record);
-    const OperationRecord record = operation.record;
+    OperationRecord record = operation.record;
+    if (measured) {
+      // Clocks are compared with an error of microseconds: what happens in order is recorded in order all the same.
+      record.begin = std::max(record.begin, queue.recorded);
+      record.end = std::max(record.end, record.begin);
+      queue.recorded = record.end;
+    }
     // Whoever waits for this operation may expect its memory back. Submissions must not keep each other alive either:
     // that chain would be as long as a program.
     submission->after.clear();

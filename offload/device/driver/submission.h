@@ -8,6 +8,7 @@
 // it used has been let go, and its semaphores have been raised or have failed.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -48,6 +49,8 @@ struct QueueLedger {
   std::deque<SubmissionPointer> in_flight;  // not settled, oldest first
   std::size_t ending = 0;                   // settled, but not concluded
   std::shared_ptr<const Error> failure;     // the first
+  // When the last recorded operation ended: touched by whoever concludes.
+  std::chrono::nanoseconds recorded{0};
 };
 
 // A semaphore that submissions raise.
