@@ -26,7 +26,10 @@ struct Limits {
 
   std::size_t heap_bytes = std::size_t{4} << 30;      // objects in the heap; kOutOfMemory beyond
   std::size_t off_heap_bytes = std::size_t{8} << 30;  // elements of large arrays; kOffHeapExhausted beyond
-  std::size_t stack_bytes = std::size_t{16} << 20;    // registers and frames of calls; kStackOverflow beyond
+  // On each device, for copies of arrays; 0 for whatever it has. Loops work in smaller parts; kDeviceExhausted where they
+  // cannot.
+  std::uint64_t device_bytes = 0;
+  std::size_t stack_bytes = std::size_t{16} << 20;  // registers and frames of calls; kStackOverflow beyond
 
   // One unit per call, per back-edge taken and per iteration of a parallel loop, over the life of the
   // isolate; exact, and the same on every run. kOutOfFuel at the first unit that is not there.
