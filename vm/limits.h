@@ -78,6 +78,8 @@ struct IsolateStats {
   std::uint64_t safepoints = 0;           // times the interpreter looked for deadline, fuel and interrupts
   std::uint64_t parallel_loops = 0;       // executions of `parallel for`
   std::uint64_t parallel_iterations = 0;  // in all of them
+  std::uint64_t slow_accesses = 0;        // element accesses by the program that were not possible at once
+  std::uint64_t fetches = 0;              // times that the host asked a device for the elements of an array
   std::chrono::nanoseconds run_time{0};   // in outermost calls, measured only with a tracer or a deadline
   std::size_t off_heap_bytes = 0;         // now
   std::size_t off_heap_peak_bytes = 0;
