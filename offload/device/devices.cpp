@@ -2,11 +2,13 @@
 #include "offload/device/devices.h"
 
 #include "offload/device/host/host_device.h"
+#include "offload/device/sim/sim_device.h"
 
 namespace dhpvm::offload {
 
 void add_devices(DeviceRegistry& registry, const std::shared_ptr<ThreadPool>& pool) {
   registry.add(host_factory(pool));
+  registry.add(sim_factory(pool));
 }
 
 }  // namespace dhpvm::offload
