@@ -113,7 +113,7 @@ Status CheckedQueue::admit(const Operation& operation) const {
                                ? "partial results or report of the launch are"
                                : fmt::format("array {} of the launch is", array - operation.arrays.begin());
   return error(ErrorCode::kInvalidArgument,
-               "{} of the launch are in memory of the host, which device '{}' does not share: use memory of "
+               "{} in memory of the host, which device '{}' does not share: use memory of "
                "the device, and copy",
                what, device_.info().name);
 }
