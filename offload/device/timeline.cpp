@@ -64,7 +64,7 @@ Result<std::uint64_t> TimelineSemaphore::value() {
   return value_;
 }
 
-Result<bool> TimelineSemaphore::wait(std::uint64_t value, Clock::time_point deadline) {
+Result<bool> TimelineSemaphore::await(std::uint64_t value, Clock::time_point deadline) {
   std::unique_lock lock(mutex_);
   const auto decided = [&] { return value_ >= value || failure_.has_value(); };
   if (deadline == Clock::time_point::max()) {
@@ -88,6 +88,12 @@ void TimelineSemaphore::fail(Error error) {
   const std::lock_guard lock(mutex_);
   if (!failure_) failure_ = std::move(error);
   changed_.notify_all();
+}
+
+Result<bool> TimelineSemaphore::has_reached(std::uint64_t value) {
+  const std::lock_guard lock(mutex_);
+  if (value_ < value && failure_) return *failure_;
+  return value_ >= value;
 }
 
 void TimelineSemaphore::reach(std::uint64_t value) {
