@@ -137,7 +137,7 @@ std::unique_ptr<DeviceFactory> cuda_factory(CudaOptions options) {
 
 CudaDevice::Parts::Parts(CudaDevice& device)
     : events(device.api()),
-      clock(device),
+      clock(device, device.api(), events),
       memory(device.api(), device.info().memory_bytes / kKeptPart),
       tracker(device),
       host_calls(device.api(), tracker) {}

@@ -45,11 +45,9 @@ void CudaEventPool::give_back(cu::Event event, bool timed) {
   free_[timed ? 1 : 0].push_back(event);
 }
 
-CudaMoment::~CudaMoment() { device_.events().give_back(event_, true); }
-
 bool CudaMoment::locate(cu::Event event, std::chrono::nanoseconds& when) const {
   float milliseconds = 0;
-  if (device_.api().EventElapsedTime(&milliseconds, event_, event) != cu::CUDA_SUCCESS) return false;
+  if (api_.EventElapsedTime(&milliseconds, event_, event) != cu::CUDA_SUCCESS) return false;
   when = when_ + std::chrono::duration_cast<std::chrono::nanoseconds>(
                      std::chrono::duration<double, std::milli>(static_cast<double>(milliseconds)));
   return true;
@@ -57,7 +55,7 @@ bool CudaMoment::locate(cu::Event event, std::chrono::nanoseconds& when) const {
 
 CudaClock::~CudaClock() {
   latest_.reset();
-  if (stream_ != nullptr) device_.api().StreamDestroy(stream_);
+  if (stream_ != nullptr) api_.StreamDestroy(stream_);
 }
 
 Result<std::shared_ptr<const CudaMoment>> CudaClock::latest() {
@@ -69,22 +67,21 @@ Result<std::shared_ptr<const CudaMoment>> CudaClock::latest() {
 }
 
 Result<std::shared_ptr<const CudaMoment>> CudaClock::measure() {
-  const cu::Api& api = device_.api();
   if (stream_ == nullptr) {
-    const cu::Code code = api.StreamCreate(&stream_, cu::kStreamNonBlocking);
-    if (code != cu::CUDA_SUCCESS) return api.error_of(code, "cuStreamCreate");
+    const cu::Code code = api_.StreamCreate(&stream_, cu::kStreamNonBlocking);
+    if (code != cu::CUDA_SUCCESS) return api_.error_of(code, "cuStreamCreate");
   }
-  DHPVM_ASSIGN(cu::Event const event, device_.events().take(true));
+  DHPVM_ASSIGN(cu::Event const event, events_.take(true));
   const std::chrono::nanoseconds before = device_.now();
-  cu::Code code = api.EventRecord(event, stream_);
+  cu::Code code = api_.EventRecord(event, stream_);
   // Asking again and again, because being woken would take longer than what is measured.
   if (code == cu::CUDA_SUCCESS) {
-    do code = api.EventQuery(event);
+    do code = api_.EventQuery(event);
     while (code == cu::CUDA_ERROR_NOT_READY);
   }
   const std::chrono::nanoseconds after = device_.now();
-  auto moment = std::make_shared<const CudaMoment>(device_, event, before + (after - before) / 2);
-  if (code != cu::CUDA_SUCCESS) return api.error_of(code, "cuEventRecord");
+  auto moment = std::make_shared<const CudaMoment>(api_, events_, event, before + (after - before) / 2);
+  if (code != cu::CUDA_SUCCESS) return api_.error_of(code, "cuEventRecord");
   return std::shared_ptr<const CudaMoment>(std::move(moment));
 }
 

@@ -36,9 +36,10 @@ class CudaEventPool {
 // A moment that is known on the device's clock, and that later events can be measured from.
 class CudaMoment {
  public:
-  CudaMoment(CudaDevice& device, cu::Event event, std::chrono::nanoseconds when)
-      : device_(device), event_(event), when_(when) {}
-  ~CudaMoment();
+  // Takes over `event`, which is timed.
+  CudaMoment(const cu::Api& api, CudaEventPool& events, cu::Event event, std::chrono::nanoseconds when)
+      : api_(api), events_(events), event_(event), when_(when) {}
+  ~CudaMoment() { events_.give_back(event_, true); }
   CudaMoment(const CudaMoment&) = delete;
   CudaMoment& operator=(const CudaMoment&) = delete;
 
@@ -47,7 +48,8 @@ class CudaMoment {
   bool locate(cu::Event event, std::chrono::nanoseconds& when) const;
 
  private:
-  CudaDevice& device_;
+  const cu::Api& api_;
+  CudaEventPool& events_;
   cu::Event const event_;
   const std::chrono::nanoseconds when_;
 };
@@ -56,7 +58,8 @@ class CudaMoment {
 // So there is a new moment to measure from every second. Thread-safe; the device's context must be current.
 class CudaClock {
  public:
-  explicit CudaClock(CudaDevice& device) : device_(device) {}
+  CudaClock(const Device& device, const cu::Api& api, CudaEventPool& events)
+      : device_(device), api_(api), events_(events) {}
   ~CudaClock();
   CudaClock(const CudaClock&) = delete;
   CudaClock& operator=(const CudaClock&) = delete;
@@ -66,7 +69,9 @@ class CudaClock {
  private:
   Result<std::shared_ptr<const CudaMoment>> measure();
 
-  CudaDevice& device_;
+  const Device& device_;
+  const cu::Api& api_;
+  CudaEventPool& events_;
   std::mutex mutex_;
   cu::Stream stream_ = nullptr;  // has nothing else to do, so that events happen at once
   std::shared_ptr<const CudaMoment> latest_;

@@ -157,12 +157,14 @@ FAKE Code cuDevicePrimaryCtxRetain(Context* context, Ordinal device) {
 }
 
 FAKE Code cuDevicePrimaryCtxRelease_v2(Ordinal device) {
-  FAKE_CALL(cuDevicePrimaryCtxRelease_v2, false);
+  State& all = state();
+  const std::lock_guard lock(all.mutex);
+  const Code answer = begin_call("cuDevicePrimaryCtxRelease_v2", false);
   const auto found = all.contexts.find(device);
-  if (found == all.contexts.end()) return misuse(CUDA_ERROR_INVALID_CONTEXT);
+  if (is_void(answer) || found == all.contexts.end()) return misuse(CUDA_ERROR_INVALID_CONTEXT);
   --all.counts.contexts;
   if (--found->second->retained == 0) all.contexts.erase(found);
-  return CUDA_SUCCESS;
+  return answer;
 }
 
 FAKE Code cuCtxPushCurrent_v2(Context context) {
