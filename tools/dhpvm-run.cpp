@@ -115,11 +115,13 @@ Status set_limit(Limits& limits, std::string_view name, std::string_view value) 
     std::size_t* const size = name == "heap"       ? &limits.heap_bytes
                               : name == "off-heap" ? &limits.off_heap_bytes
                               : name == "stack"    ? &limits.stack_bytes
+                              : name == "device"   ? &limits.device_bytes
                                                    : nullptr;
     if (size == nullptr) {
       return Error(
           ErrorCode::kInvalidArgument,
-          "'" + std::string(name) + "' is not a limit: there are heap, off-heap, stack, fuel and deadline");
+          "'" + std::string(name) +
+              "' is not a limit: there are heap, off-heap, device, stack, fuel and deadline");
     }
     DHPVM_ASSIGN(*size, parse_size(value));
   }

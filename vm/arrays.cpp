@@ -207,6 +207,11 @@ Status Isolate::check_accessible(const gc::Array& array, bool write) const {
   return array.length == 0 ? Status() : check_access(array, array.length - 1, write);
 }
 
+void Isolate::withhold(gc::Array& array, bool host_reads) {
+  array.writable = 0;
+  if (!host_reads) array.readable = 0;
+}
+
 void Isolate::close_array(gc::Array* array) {
   release_buffer(array);
   array->header.clear(gc::kBorrowed);

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "bytecode/writer.h"
+#include "offload/device/device_base.h"
 #include "offload/pipeline/array_copies.h"
 #include "offload/placement/cost_model.h"
 #include "vm/isolate.h"
@@ -35,22 +35,28 @@ bool is_host(std::string_view name) { return name == "host" || name == "cpu"; }
 
 }  // namespace
 
-DeviceLoops::DeviceLoops(std::shared_ptr<const LinkedModule> linked, const DeviceOptions& options,
-                         std::shared_ptr<CompileService> service, offload::BufferPool& pool, Isolate& isolate,
-                         Tracer* tracer)
+DeviceLoops::DeviceLoops(std::shared_ptr<const LinkedModule> linked, std::shared_ptr<CompileService> service,
+                         offload::BufferPool& pool, Isolate& isolate)
     : linked_(std::move(linked)),
-      options_(options),
+      options_(isolate.options()),
       service_(std::move(service)),
       pool_(pool),
       isolate_(isolate),
-      tracer_(tracer),
-      registrations_(std::make_unique<offload::Registrations>(pool, options.warn)),
+      registrations_(std::make_unique<offload::Registrations>(pool, options_.devices.warn)),
       stories_(linked_->kernels().size()) {}
 
 DeviceLoops::~DeviceLoops() = default;
 
 bool DeviceLoops::may_offload(const bytecode::KernelRecord& record) const {
-  return !is_host(options_.names) && !is_host(record.device_hint);
+  return !is_host(options_.devices.names) && !is_host(record.device_hint);
+}
+
+Status DeviceLoops::open_devices() {
+  if (options_.devices.names == "auto") return {};
+  for (const std::string& name : split(options_.devices.names)) {
+    if (!is_host(name)) DHPVM_TRY(options_.devices.registry->open(name));
+  }
+  return {};
 }
 
 DeviceLoops::Opened& DeviceLoops::open(const std::string& name) {
@@ -60,11 +66,11 @@ DeviceLoops::Opened& DeviceLoops::open(const std::string& name) {
   Opened& opened = *opened_.emplace_back(std::make_unique<Opened>());
   opened.name = name;
   const auto make = [&]() -> Result<std::unique_ptr<offload::PipelineDevice>> {
-    DHPVM_ASSIGN(std::shared_ptr<offload::Device> device, options_.registry->open(name));
+    DHPVM_ASSIGN(std::shared_ptr<offload::Device> device, options_.devices.registry->open(name));
     offload::PipelineDeviceOptions options;
-    options.budget_bytes = options_.memory_bytes;
+    options.budget_bytes = options_.limits.device_bytes;
     options.poll = [this] { return isolate_.poll(); };
-    options.tracer = tracer_;
+    options.tracer = options_.tracer;
     return offload::PipelineDevice::create(std::move(device), pool_, *registrations_, options);
   };
   auto made = make();
@@ -81,13 +87,13 @@ DeviceLoops::Opened* DeviceLoops::choose(const Execution& execution, Story& stor
   const bytecode::KernelRecord& record = *execution.kernel->record;
   // The command line goes before what the program says, which goes before what seems best.
   const std::string& wish =
-      options_.names != "auto" || record.device_hint.empty() ? options_.names : record.device_hint;
+      options_.devices.names != "auto" || record.device_hint.empty() ? options_.devices.names : record.device_hint;
   std::vector<std::string> names = split(wish);
   forced = names.size() == 1 && wish != "auto";
   if (forced) {
     Opened& opened = open(names[0]);
     if (opened.device != nullptr && !opened.device->failure()) return &opened;
-    stay(execution, story, &opened, opened.problem, options_.names != "auto");
+    stay(execution, story, &opened, opened.problem, options_.devices.names != "auto");
     return nullptr;
   }
   if (wish == "auto") {
@@ -135,9 +141,9 @@ void DeviceLoops::stay(const Execution& execution, Story& story, const Opened* o
                          ? std::move(reason)
                          : fmt::format("{}: {}", opened->name, reason);
   ++story.stays[text];
-  if (!forced || !options_.warn) return;
+  if (!forced || !options_.devices.warn) return;
   std::string message = fmt::format("parallel for at {} runs on the host: {}", execution.position, text);
-  if (warned_.insert(message).second) options_.warn(message);
+  if (warned_.insert(message).second) options_.devices.warn(message);
 }
 
 DeviceLoops::Loaded& DeviceLoops::load(Opened& opened, const Execution& execution) {
@@ -216,7 +222,7 @@ DeviceLoops::Outcome DeviceLoops::run(const Execution& execution) {
   loop.can_trap = !loaded.sites.empty();
   std::uint64_t rows = 0;
   const std::uint64_t batch =
-      options_.batch_iterations != 0 ? options_.batch_iterations : execution.kernel->record->batch_hint;
+      options_.devices.batch_iterations != 0 ? options_.devices.batch_iterations : execution.kernel->record->batch_hint;
   if (batch != 0) rows = std::max<std::uint64_t>(batch / (*loop.space.count() / loop.space.extent(0)), 1);
   auto result = offload::run_on_device(*opened->device, loop, loaded.kernel, rows, execution.accumulators);
   withhold(execution);

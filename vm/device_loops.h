@@ -26,10 +26,13 @@ struct Context;
 
 class DeviceLoops {
  public:
-  DeviceLoops(std::shared_ptr<const LinkedModule> linked, const DeviceOptions& options,
-              std::shared_ptr<CompileService> service, offload::BufferPool& pool, Isolate& isolate, Tracer* tracer);
+  DeviceLoops(std::shared_ptr<const LinkedModule> linked, std::shared_ptr<CompileService> service,
+              offload::BufferPool& pool, Isolate& isolate);
   // Waits for everything in flight.
   ~DeviceLoops();
+
+  // Opens the devices that were asked for by name: kNotFound if there is none such, and so on.
+  Status open_devices();
 
   // One execution of a loop, as the loop tier has prepared it.
   struct Execution {
@@ -89,11 +92,10 @@ class DeviceLoops {
   void withhold(const Execution& execution);
 
   const std::shared_ptr<const LinkedModule> linked_;
-  const DeviceOptions options_;
+  const IsolateOptions& options_;
   const std::shared_ptr<CompileService> service_;
   offload::BufferPool& pool_;
   Isolate& isolate_;
-  Tracer* const tracer_;
   std::unique_ptr<offload::Registrations> registrations_;  // before the devices that use them
   std::vector<std::unique_ptr<Opened>> opened_;
   std::vector<Story> stories_;  // by kernel

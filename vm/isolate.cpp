@@ -75,8 +75,9 @@ Status Isolate::start() {
                                         options_.alarm);
     context.loops = loops_.get();
     if (options_.devices.registry != nullptr) {
-      loops_->set_devices(std::make_unique<DeviceLoops>(linked_, options_.devices, options_.compile_service,
-                                                        *pool_, *this, options_.tracer));
+      auto devices = std::make_unique<DeviceLoops>(linked_, options_.compile_service, *pool_, *this);
+      DHPVM_TRY(devices->open_devices());
+      loops_->set_devices(std::move(devices));
     }
   }
   context.area = heap_->allocation_area();

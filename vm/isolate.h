@@ -109,6 +109,9 @@ class Isolate final : private gc::RootProvider {
   Status check_access(const gc::Array& array, std::int64_t index, bool write) const;
   // The same for all elements: what natives ask before they touch array.data.
   Status check_accessible(const gc::Array& array, bool write) const;
+  // A device begins to work on the elements of `array`, and its buffer's copies know of that: from now on the host has to
+  // ask before it writes them, or, unless `host_reads`, before it touches them.
+  static void withhold(gc::Array& array, bool host_reads);
   // Releases the elements now; later accesses trap with kClosed. Closing twice is allowed.
   void close_array(gc::Array* array);
 

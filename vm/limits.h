@@ -32,6 +32,7 @@ struct Limits {
 
   std::size_t heap_bytes = std::size_t{4} << 30;      // objects in the heap; kOutOfMemory beyond
   std::size_t off_heap_bytes = std::size_t{8} << 30;  // elements of large arrays; kOffHeapExhausted beyond
+  std::size_t device_bytes = 0;  // memory of each device that loops may take; 0: all that it has
   std::size_t stack_bytes = std::size_t{16} << 20;    // registers and frames of calls; kStackOverflow beyond
 
   // One unit per call, per back-edge taken and per iteration of a parallel loop, over the life of the
@@ -65,7 +66,6 @@ struct DeviceOptions {
   // "auto": a GPU where that is worth it; a device for all loops; or several, separated by commas, to choose from.
   std::string names = "auto";
   std::uint64_t batch_iterations = 0;  // of every chunk; 0: chosen by measurements
-  std::uint64_t memory_bytes = 0;      // of each device; 0: all that it has
   // Told once for each reason why a loop does not run on the device that was asked for.
   std::function<void(const std::string&)> warn;
 };

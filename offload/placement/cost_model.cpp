@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "offload/device/device_base.h"
 
 namespace dhpvm::offload {
 
@@ -32,13 +33,6 @@ DeviceEstimate estimate(PipelineDevice& device, const DeviceLoop& loop, const Ru
 std::string seconds_text(double seconds) {
   if (seconds < 1e-3) return fmt::format("{:.1f} us", seconds * 1e6);
   return seconds < 1 ? fmt::format("{:.2f} ms", seconds * 1e3) : fmt::format("{:.2f} s", seconds);
-}
-
-std::string bytes_text(std::uint64_t bytes) {
-  const auto number = static_cast<double>(bytes);
-  if (number < 1e3) return fmt::format("{} B", bytes);
-  if (number < 1e6) return fmt::format("{:.1f} kB", number / 1e3);
-  return number < 1e9 ? fmt::format("{:.1f} MB", number / 1e6) : fmt::format("{:.2f} GB", number / 1e9);
 }
 
 std::string describe(const DeviceEstimate& estimate) {

@@ -27,6 +27,5 @@ DeviceEstimate estimate(PipelineDevice& device, const DeviceLoop& loop, const Ru
 // "3.4 ms (upload 64.0 MB, kernel 1.2 ms)", for explanations.
 std::string describe(const DeviceEstimate& estimate);
 std::string seconds_text(double seconds);
-std::string bytes_text(std::uint64_t bytes);
 
 }  // namespace dhpvm::offload
