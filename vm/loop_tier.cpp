@@ -352,7 +352,11 @@ void LoopTier::raise_trap(Context& context, const LinkedKernel& kernel, const Ke
 }
 
 std::string LoopTier::position_of(const LinkedKernel& kernel) const {
-  std::string position = position_text(*linked_, linked_->code_of(*kernel.function));
+  // The first instructions, which load constants, may have no line.
+  const std::vector<bytecode::Line>& lines = kernel.function->source->lines;
+  const auto first = std::ranges::find_if(lines, [](const bytecode::Line& line) { return line.line != 0; });
+  const std::uint32_t pc = first == lines.end() ? 0 : first->pc;
+  std::string position = position_text(*linked_, linked_->code_of(*kernel.function) + pc);
   return position.empty() ? std::string(linked_->module().name_of(*kernel.function->source)) : position;
 }
 

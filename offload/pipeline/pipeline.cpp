@@ -124,7 +124,7 @@ std::variant<PipelineOutcome, PipelineFailure> run_on_device(PipelineDevice& dev
   auto run = DeviceRun::begin(device, loop, std::move(plan).value(), kernel, partials.buffer());
   if (!run.ok()) return nothing_done(std::move(run).error(), loop);
   rows = std::min(rows, (*run)->most_rows());
-  if (!loop.reductions.empty() && loop.space.dimensions == 1) {
+  if (!loop.reductions.empty() && loop.space.dimensions == 1 && rows < loop.space.extent(0)) {
     constexpr std::uint64_t kBlock = bytecode::kReductionBlock;
     rows = std::max(rows / kBlock, std::uint64_t{1}) * kBlock;
   }
