@@ -88,7 +88,8 @@ Status CheckedQueue::host_call(std::function<void()> function, const Order& orde
 }
 
 Status CheckedQueue::accept(Operation operation, const Order& order, std::uint64_t label) {
-  Status status = device_.timeline().submit(order);
+  Status status = admit(operation);
+  if (status.ok()) status = device_.timeline().submit(order);
   if (!status.ok()) return std::move(status).error().with_context("while " + describe(operation));
   operation.record.label = label;
   operation.waits.assign(order.waits.begin(), order.waits.end());
@@ -96,6 +97,8 @@ Status CheckedQueue::accept(Operation operation, const Order& order, std::uint64
   submit(std::move(operation));
   return {};
 }
+
+Status CheckedQueue::admit(const Operation& /*operation*/) const { return {}; }
 
 Status CheckedQueue::check(const MemorySpan& span, const char* what) const {
   const auto* const memory = dynamic_cast<const OwnedMemory*>(span.memory.get());

@@ -42,6 +42,8 @@ class CheckedQueue : public Queue {
   Status host_call(std::function<void()> function, const Order& order, std::uint64_t label) final;
 
  protected:
+  // Why this device cannot do an operation that makes sense otherwise; told to the caller, before anything is promised.
+  virtual Status admit(const Operation& operation) const;
   // Called once for every operation, after its signals have been promised: each of them must be reached or fail, by
   // finish(). What goes wrong from here on is no longer told to the caller, but to those who wait.
   virtual void submit(Operation operation) = 0;

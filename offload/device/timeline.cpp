@@ -90,6 +90,12 @@ void TimelineSemaphore::fail(Error error) {
   changed_.notify_all();
 }
 
+Result<bool> TimelineSemaphore::has_reached(std::uint64_t value) {
+  const std::lock_guard lock(mutex_);
+  if (value_ < value && failure_) return *failure_;
+  return value_ >= value;
+}
+
 void TimelineSemaphore::reach(std::uint64_t value) {
   const std::lock_guard lock(mutex_);
   if (!failure_) value_ = std::max(value_, value);

@@ -43,6 +43,8 @@ class TimelineSemaphore : public Semaphore {
   Status signal(std::uint64_t value) override;
   void fail(Error error) override;
 
+  // Without blocking: whether the value has been reached; the error if it never will be.
+  Result<bool> has_reached(std::uint64_t value);
   // An operation has been done that promised this value. Does nothing once the semaphore has failed.
   void reach(std::uint64_t value);
   const Timeline& timeline() const { return timeline_; }
