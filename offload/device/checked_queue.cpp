@@ -16,6 +16,10 @@ bool overlap(const MemorySpan& a, const MemorySpan& b) {
   return a.offset < b.offset ? b.offset - a.offset < a.bytes : a.offset - b.offset < b.bytes;
 }
 
+TimelineSemaphore& semaphore_of(const SemaphoreValue& entry) {
+  return static_cast<TimelineSemaphore&>(*entry.semaphore);
+}
+
 bool is_imported(const MemorySpan& span) {
   return static_cast<const OwnedMemory&>(*span.memory).is_imported();
 }
@@ -113,10 +117,20 @@ Status CheckedQueue::check(const MemorySpan& span, const char* what) const {
   return {};
 }
 
+// Kernels reach what is the device's.
+Status CheckedQueue::check_for_kernel(const MemorySpan& span, const char* what) const {
+  DHPVM_TRY(check(span, what));
+  if (is_imported(span) && !device_.info().shares_host_memory)
+    return error(ErrorCode::kInvalidArgument,
+                 "{} is host memory: copy it to memory of device '{}', which does not share it", what,
+                 device_.info().name);
+  return {};
+}
+
 Status CheckedQueue::check_array(const ArrayArgument& array, std::size_t index) const {
   // An array that is closed, or no array at all: the kernel sees that from the lengths, and touches nothing.
   if (array.memory.memory == nullptr && array.readable <= 0 && array.writable <= 0) return {};
-  return check(array.memory, fmt::format("array {} of a launch", index).c_str());
+  return check_for_kernel(array.memory, fmt::format("array {} of a launch", index).c_str());
 }
 
 Status CheckedQueue::check_launch(const Launch& launch) const {
@@ -139,7 +153,7 @@ Status CheckedQueue::check_launch(const Launch& launch) const {
                  shape.name, launch.space.empty() ? "no" : "2^63 or more");
   for (std::size_t n = 0; n < launch.arrays.size(); ++n) DHPVM_TRY(check_array(launch.arrays[n], n));
   if (shape.reductions > 0) {
-    DHPVM_TRY(check(launch.partials, "the partial results of a launch"));
+    DHPVM_TRY(check_for_kernel(launch.partials, "the partial results of a launch"));
     const std::uint64_t bytes = reduction_blocks(launch.space) * shape.reductions * sizeof(std::uint64_t);
     if (launch.partials.bytes < bytes || !is_aligned(launch.partials))
       return error(
@@ -148,7 +162,7 @@ Status CheckedQueue::check_launch(const Launch& launch) const {
           shape.name, bytes, launch.partials.bytes, launch.partials.offset);
   }
   if (shape.can_trap) {
-    DHPVM_TRY(check(launch.report, "the report of a launch"));
+    DHPVM_TRY(check_for_kernel(launch.report, "the report of a launch"));
     if (launch.report.bytes < sizeof(codegen::KernelReport) || !is_aligned(launch.report))
       return error(
           ErrorCode::kInvalidArgument,
@@ -162,18 +176,15 @@ Status CheckedQueue::await(const Operation& operation) const {
   if (failure_) return *failure_;
   for (const SemaphoreValue& wait : operation.waits) {
     // With no deadline there are but two ways out.
-    DHPVM_TRY(wait.semaphore->wait(wait.value));
+    DHPVM_TRY(semaphore_of(wait).await(wait.value));
   }
   return {};
 }
 
 void CheckedQueue::finish(Operation operation, Status status) {
-  const auto own = [](const SemaphoreValue& signal) -> TimelineSemaphore& {
-    return static_cast<TimelineSemaphore&>(*signal.semaphore);
-  };
   if (!status.ok()) {
     if (!failure_) failure_ = std::move(status).error();
-    for (const SemaphoreValue& signal : operation.signals) own(signal).fail(*failure_);
+    for (const SemaphoreValue& signal : operation.signals) semaphore_of(signal).fail(*failure_);
     return;
   }
   device_.count(operation.record);
@@ -182,7 +193,7 @@ void CheckedQueue::finish(Operation operation, Status status) {
   operation.arrays.clear();
   operation.kernel.reset();
   operation.function = nullptr;
-  for (const SemaphoreValue& signal : operation.signals) own(signal).reach(signal.value);
+  for (const SemaphoreValue& signal : operation.signals) semaphore_of(signal).reach(signal.value);
   if (options_.observer) options_.observer(operation.record);
 }
 

@@ -66,6 +66,7 @@ class CheckedQueue : public Queue {
  private:
   Status accept(Operation operation, const Order& order, std::uint64_t label);
   Status check(const MemorySpan& span, const char* what) const;
+  Status check_for_kernel(const MemorySpan& span, const char* what) const;
   Status check_array(const ArrayArgument& array, std::size_t index) const;
   Status check_launch(const Launch& launch) const;
 

@@ -102,6 +102,12 @@ TEST_F(CheckedQueues, ArraysOfLaunches) {
   EXPECT_EQ(launch(), "") << "a closed array";
 }
 
+TEST_F(CheckedQueues, KernelsGetMemoryOfTheDevice) {
+  std::vector<std::byte> host(8);
+  arrays[0].memory.memory = *device.import_host(host, HostMemory::kPinned);
+  expect(launch(), "array 0 of a launch is host memory");
+}
+
 TEST_F(CheckedQueues, RefusalsSayWhatWasToBeDone) {
   const std::shared_ptr<Semaphore> semaphore = *device.create_semaphore(0);
   const SemaphoreValue wait{semaphore, 1};
