@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "offload/device/checked_queue.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/error.h"
@@ -102,7 +103,20 @@ Status CheckedQueue::accept(Operation operation, const Order& order, std::uint64
   return {};
 }
 
-Status CheckedQueue::admit(const Operation& /*operation*/) const { return {}; }
+Status CheckedQueue::admit(const Operation& operation) const {
+  if (operation.record.kind != Kind::kLaunch || device_.info().shares_host_memory) return {};
+  const auto is_host = [](const MemorySpan& span) { return span.memory != nullptr && is_imported(span); };
+  const auto array = std::ranges::find_if(operation.arrays, is_host, &ArrayArgument::memory);
+  if (array == operation.arrays.end() && !is_host(operation.partials) && !is_host(operation.report))
+    return {};
+  const std::string what = array == operation.arrays.end()
+                               ? "partial results or report of the launch are"
+                               : fmt::format("array {} of the launch is", array - operation.arrays.begin());
+  return error(ErrorCode::kInvalidArgument,
+               "{} in memory of the host, which device '{}' does not share: use memory of "
+               "the device, and copy",
+               what, device_.info().name);
+}
 
 Status CheckedQueue::check(const MemorySpan& span, const char* what) const {
   const auto* const memory = dynamic_cast<const OwnedMemory*>(span.memory.get());
@@ -117,20 +131,10 @@ Status CheckedQueue::check(const MemorySpan& span, const char* what) const {
   return {};
 }
 
-// Kernels reach what is the device's.
-Status CheckedQueue::check_for_kernel(const MemorySpan& span, const char* what) const {
-  DHPVM_TRY(check(span, what));
-  if (is_imported(span) && !device_.info().shares_host_memory)
-    return error(ErrorCode::kInvalidArgument,
-                 "{} is host memory: copy it to memory of device '{}', which does not share it", what,
-                 device_.info().name);
-  return {};
-}
-
 Status CheckedQueue::check_array(const ArrayArgument& array, std::size_t index) const {
   // An array that is closed, or no array at all: the kernel sees that from the lengths, and touches nothing.
   if (array.memory.memory == nullptr && array.readable <= 0 && array.writable <= 0) return {};
-  return check_for_kernel(array.memory, fmt::format("array {} of a launch", index).c_str());
+  return check(array.memory, fmt::format("array {} of a launch", index).c_str());
 }
 
 Status CheckedQueue::check_launch(const Launch& launch) const {
@@ -153,7 +157,7 @@ Status CheckedQueue::check_launch(const Launch& launch) const {
                  shape.name, launch.space.empty() ? "no" : "2^63 or more");
   for (std::size_t n = 0; n < launch.arrays.size(); ++n) DHPVM_TRY(check_array(launch.arrays[n], n));
   if (shape.reductions > 0) {
-    DHPVM_TRY(check_for_kernel(launch.partials, "the partial results of a launch"));
+    DHPVM_TRY(check(launch.partials, "the partial results of a launch"));
     const std::uint64_t bytes = reduction_blocks(launch.space) * shape.reductions * sizeof(std::uint64_t);
     if (launch.partials.bytes < bytes || !is_aligned(launch.partials))
       return error(
@@ -162,7 +166,7 @@ Status CheckedQueue::check_launch(const Launch& launch) const {
           shape.name, bytes, launch.partials.bytes, launch.partials.offset);
   }
   if (shape.can_trap) {
-    DHPVM_TRY(check_for_kernel(launch.report, "the report of a launch"));
+    DHPVM_TRY(check(launch.report, "the report of a launch"));
     if (launch.report.bytes < sizeof(codegen::KernelReport) || !is_aligned(launch.report))
       return error(
           ErrorCode::kInvalidArgument,

@@ -43,6 +43,7 @@ class CheckedQueue : public Queue {
 
  protected:
   // Why this device cannot do an operation that makes sense otherwise; told to the caller, before anything is promised.
+  // Unless the device knows better: launches on memory of a host that it does not share.
   virtual Status admit(const Operation& operation) const;
   // Called once for every operation, after its signals have been promised: each of them must be reached or fail, by
   // finish(). What goes wrong from here on is no longer told to the caller, but to those who wait.
@@ -66,7 +67,6 @@ class CheckedQueue : public Queue {
  private:
   Status accept(Operation operation, const Order& order, std::uint64_t label);
   Status check(const MemorySpan& span, const char* what) const;
-  Status check_for_kernel(const MemorySpan& span, const char* what) const;
   Status check_array(const ArrayArgument& array, std::size_t index) const;
   Status check_launch(const Launch& launch) const;
 

@@ -105,7 +105,14 @@ TEST_F(CheckedQueues, ArraysOfLaunches) {
 TEST_F(CheckedQueues, KernelsGetMemoryOfTheDevice) {
   std::vector<std::byte> host(8);
   arrays[0].memory.memory = *device.import_host(host, HostMemory::kPinned);
-  expect(launch(), "array 0 of a launch is host memory");
+  expect(launch(), "array 0 of the launch is in memory of the host, which device 'null' does not share");
+  arrays[0].memory = span(8);
+  report.memory = *device.import_host(host, HostMemory::kPinned);
+  report.bytes = 8;
+  expect(launch(), "can trap");
+  std::vector<std::byte> large(sizeof(codegen::KernelReport));
+  report = {*device.import_host(large, HostMemory::kPinned), 0, large.size()};
+  expect(launch(), "partial results or report of the launch are in memory of the host");
 }
 
 TEST_F(CheckedQueues, RefusalsSayWhatWasToBeDone) {
