@@ -72,7 +72,8 @@ constexpr Option kOptions[] = {
 
     {"Devices", "--device", 0, Value::kRequired, "NAMES",
      "where parallel loops run: auto (default), host, a device, or several to choose from: host,cuda:0"},
-    {"Devices", "--list-devices", 0, Value::kNone, "", "print what --device accepts, and do not run anything"},
+    {"Devices", "--list-devices", 0, Value::kNone, "",
+     "print what --device accepts, and do not run anything"},
     {"Devices", "--batch", 0, Value::kRequired, "N",
      "send N iterations to a device at a time (default: chosen by measurements)"},
 
@@ -214,10 +215,9 @@ Result<Request> request_of(const Arguments& arguments) {
   request.isolate.jit_wait = arguments.has("--jit-wait");
   request.isolate.gc_verify = arguments.has("--gc-verify");
   const std::string* const device = arguments.last("--device");
-  const bool is_interpreted = request.isolate.jit == Jit::kOff || request.isolate.check_races;
-  if (device != nullptr && *device != "host" && *device != "auto" && is_interpreted) {
+  if (device != nullptr && *device != "host" && *device != "auto" && request.isolate.jit == Jit::kOff) {
     return Error(ErrorCode::kInvalidArgument,
-                 "--device=" + *device + " needs native code: leave out --jit=off and --check-races");
+                 "--device=" + *device + " needs native code: leave out --jit=off");
   }
   return request;
 }

@@ -226,11 +226,6 @@ void Isolate::withhold(gc::Array& array, bool host_reads) {
   if (!host_reads) array.readable = 0;
 }
 
-void Isolate::withhold(gc::Array& array, bool host_reads) {
-  array.writable = 0;
-  if (!host_reads) array.readable = 0;
-}
-
 void Isolate::close_array(gc::Array* array) {
   release_buffer(array);
   array->header.clear(gc::kBorrowed);

@@ -86,8 +86,9 @@ DeviceLoops::Opened& DeviceLoops::open(const std::string& name) {
 DeviceLoops::Opened* DeviceLoops::choose(const Execution& execution, Story& story, bool& forced) {
   const bytecode::KernelRecord& record = *execution.kernel->record;
   // The command line goes before what the program says, which goes before what seems best.
-  const std::string& wish =
-      options_.devices.names != "auto" || record.device_hint.empty() ? options_.devices.names : record.device_hint;
+  const std::string& wish = options_.devices.names != "auto" || record.device_hint.empty()
+                                ? options_.devices.names
+                                : record.device_hint;
   std::vector<std::string> names = split(wish);
   forced = names.size() == 1 && wish != "auto";
   if (forced) {
@@ -187,7 +188,8 @@ Result<DeviceLoops::Loaded> DeviceLoops::make(Opened& opened, const Execution& e
       break;
     }
     case KernelFormat::kBytecode:
-      return error(ErrorCode::kUnsupported, "{} takes bytecode, which this version does not send", opened.name);
+      return error(ErrorCode::kUnsupported, "{} takes bytecode, which this version does not send",
+                   opened.name);
   }
   Loaded loaded;
   loaded.sites = image.sites;
@@ -221,15 +223,16 @@ DeviceLoops::Outcome DeviceLoops::run(const Execution& execution) {
   offload::DeviceLoop loop = execution.loop;
   loop.can_trap = !loaded.sites.empty();
   std::uint64_t rows = 0;
-  const std::uint64_t batch =
-      options_.devices.batch_iterations != 0 ? options_.devices.batch_iterations : execution.kernel->record->batch_hint;
+  const std::uint64_t batch = options_.devices.batch_iterations != 0 ? options_.devices.batch_iterations
+                                                                     : execution.kernel->record->batch_hint;
   if (batch != 0) rows = std::max<std::uint64_t>(batch / (*loop.space.count() / loop.space.extent(0)), 1);
   auto result = offload::run_on_device(*opened->device, loop, loaded.kernel, rows, execution.accumulators);
   withhold(execution);
   if (auto* const failure = std::get_if<offload::PipelineFailure>(&result)) {
     if (!failure->remaining) {
-      outcome.failure = std::move(failure->error).with_context(
-          fmt::format("parallel for at {} on {}", execution.position, opened->name));
+      outcome.failure =
+          std::move(failure->error)
+              .with_context(fmt::format("parallel for at {} on {}", execution.position, opened->name));
       outcome.remaining.clear();
       return outcome;
     }
@@ -254,11 +257,11 @@ std::string DeviceLoops::explain(std::uint32_t number) const {
   const Story& story = stories_[number];
   std::string text;
   if (story.executions != 0) {
-    text += fmt::format("  ran on {}: {} executions; the last in {} {} of up to {} rows, {} up, {} down{}\n",
-                        story.device, story.executions, story.last.chunks,
-                        story.last.chunks == 1 ? "chunk" : "chunks", story.last.rows_per_chunk,
-                        offload::bytes_text(story.last.upload_bytes), offload::bytes_text(story.last.download_bytes),
-                        story.last.sliced ? ", slice by slice" : "");
+    text += fmt::format(
+        "  ran on {}: {} executions; the last in {} {} of up to {} rows, {} up, {} down{}\n", story.device,
+        story.executions, story.last.chunks, story.last.chunks == 1 ? "chunk" : "chunks",
+        story.last.rows_per_chunk, offload::bytes_text(story.last.upload_bytes),
+        offload::bytes_text(story.last.download_bytes), story.last.sliced ? ", slice by slice" : "");
   }
   for (const auto& [reason, times] : story.stays) {
     text += fmt::format("  stayed on the host {} {}: {}\n", times, times == 1 ? "time" : "times", reason);

@@ -39,12 +39,12 @@ class DeviceLoops {
     const LinkedKernel* kernel = nullptr;
     std::uint32_t number = 0;  // of the kernel in the module
     offload::DeviceLoop loop;
-    const gc::Ref* arrays = nullptr;         // the captured ones
-    std::set<codegen::CallPath> proven;      // accesses that cannot fail in this execution
-    std::uint32_t variant = 0;               // kernels with other proven accesses have another one
-    std::span<std::uint64_t> accumulators;   // initial values, then results
-    double host_seconds = 0;                 // what the host would take; 0: not known
-    std::string_view position;               // of the loop in the source, for messages
+    const gc::Ref* arrays = nullptr;        // the captured ones
+    std::set<codegen::CallPath> proven;     // accesses that cannot fail in this execution
+    std::uint32_t variant = 0;              // kernels with other proven accesses have another one
+    std::span<std::uint64_t> accumulators;  // initial values, then results
+    double host_seconds = 0;                // what the host would take; 0: not known
+    std::string_view position;              // of the loop in the source, for messages
   };
   struct Outcome {
     // What is left for the host; everything if the loop did not go to a device.
@@ -71,7 +71,7 @@ class DeviceLoops {
   struct Opened {
     std::string name;
     std::unique_ptr<offload::PipelineDevice> device;
-    std::string problem;  // why it cannot be used
+    std::string problem;                                                // why it cannot be used
     std::map<std::pair<std::uint32_t, std::uint32_t>, Loaded> kernels;  // by kernel and variant
   };
   // For explain(), by kernel.

@@ -204,13 +204,11 @@ bool LoopTier::run(Context& context, const LinkedKernel& kernel, std::uint64_t* 
 }
 
 // Has a device run the loop if that is wanted; what is left for the host. Nothing: the program has trapped.
-std::optional<std::vector<IterationSpace>> LoopTier::offload(Context& context, const LinkedKernel& kernel,
-                                                             Entry& entry, Variant variant,
-                                                             const IterationSpace& space,
-                                                             std::span<const codegen::KernelArray> arrays,
-                                                             std::vector<std::uint64_t>& window,
-                                                             const gc::Ref* r) {
-  if (devices_ == nullptr || !devices_->may_offload(*kernel.record)) return std::vector<IterationSpace>{space};
+std::optional<std::vector<IterationSpace>> LoopTier::offload(
+    Context& context, const LinkedKernel& kernel, Entry& entry, Variant variant, const IterationSpace& space,
+    std::span<const codegen::KernelArray> arrays, std::vector<std::uint64_t>& window, const gc::Ref* r) {
+  if (devices_ == nullptr || !devices_->may_offload(*kernel.record))
+    return std::vector<IterationSpace>{space};
   std::vector<offload::LoopArray> captured;
   for (std::size_t n = 0; n < kernel.arrays; ++n) {
     offload::LoopArray& array = captured.emplace_back();
@@ -227,7 +225,8 @@ std::optional<std::vector<IterationSpace>> LoopTier::offload(Context& context, c
   execution.proven = proven_paths(kernel, entry, variant);
   execution.arrays = r;
   execution.accumulators = std::span(window).last(kernel.accumulators);
-  execution.host_seconds = entry.profile.seconds_per_iteration * static_cast<double>(*space.count()) / pool_->size();
+  execution.host_seconds =
+      entry.profile.seconds_per_iteration * static_cast<double>(*space.count()) / pool_->size();
   const std::string position = position_of(kernel);
   execution.position = position;
   execution.loop.footprint = &*entry.footprint;
@@ -396,7 +395,8 @@ std::string LoopTier::explain() const {
 
 std::string LoopTier::explain(const LinkedKernel& kernel, const Entry& entry) const {
   const bytecode::Module& module = linked_->module();
-  std::string text = fmt::format("parallel for at {} ({} executions)\n", position_of(kernel), entry.executions);
+  std::string text =
+      fmt::format("parallel for at {} ({} executions)\n", position_of(kernel), entry.executions);
   if (devices_ != nullptr) {
     text += devices_->explain(static_cast<std::uint32_t>(&kernel - linked_->kernels().data()));
     if (entry.iterations == 0) return text;  // nothing of it has run here

@@ -80,10 +80,12 @@ class LoopTier {
 
   bool interpret_box(Context& context, const LinkedKernel& kernel, const offload::IterationSpace& box,
                      std::vector<std::uint64_t>& window, const gc::Ref* r);
-  std::optional<std::vector<offload::IterationSpace>> offload(
-      Context& context, const LinkedKernel& kernel, Entry& entry, Variant variant,
-      const offload::IterationSpace& space, std::span<const codegen::KernelArray> arrays,
-      std::vector<std::uint64_t>& window, const gc::Ref* r);
+  std::optional<std::vector<offload::IterationSpace>> offload(Context& context, const LinkedKernel& kernel,
+                                                              Entry& entry, Variant variant,
+                                                              const offload::IterationSpace& space,
+                                                              std::span<const codegen::KernelArray> arrays,
+                                                              std::vector<std::uint64_t>& window,
+                                                              const gc::Ref* r);
   bool run_on_cores(Context& context, const LinkedKernel& kernel, Entry& entry, Variant variant,
                     const offload::IterationSpace& space, std::span<const codegen::KernelArray> arrays,
                     std::vector<std::uint64_t>& window, const gc::Ref* r);
@@ -98,7 +100,8 @@ class LoopTier {
                   const codegen::KernelTrap& trap, const gc::Ref* r);
   std::string position_of(const LinkedKernel& kernel) const;
   std::string explain(const LinkedKernel& kernel, const Entry& entry) const;
-  std::set<codegen::CallPath> proven_paths(const LinkedKernel& kernel, const Entry& entry, Variant variant) const;
+  std::set<codegen::CallPath> proven_paths(const LinkedKernel& kernel, const Entry& entry,
+                                           Variant variant) const;
   void consider(const LinkedKernel& kernel, Entry& entry, Variant variant, std::uint64_t iterations);
 
   std::shared_ptr<const LinkedModule> linked_;

@@ -12,7 +12,11 @@ StageModels models(double fixed) {
 
 StageLoad balanced(std::uint64_t rows) {
   const auto amount = static_cast<double>(rows);
-  return {.rows = rows, .iterations = amount, .upload_bytes = amount, .download_bytes = amount, .uploads = 1,
+  return {.rows = rows,
+          .iterations = amount,
+          .upload_bytes = amount,
+          .download_bytes = amount,
+          .uploads = 1,
           .downloads = 1};
 }
 

@@ -40,8 +40,8 @@ TEST(IntervalSet, IsASetOfNumbers) {
       const std::uint64_t end = begin + random() % (65 - begin);
       const bool add = random() % 2 == 0;
       add ? set.add({begin, end}) : set.remove({begin, end});
-      std::fill(model.begin() + static_cast<std::ptrdiff_t>(begin), model.begin() + static_cast<std::ptrdiff_t>(end),
-                add);
+      std::fill(model.begin() + static_cast<std::ptrdiff_t>(begin),
+                model.begin() + static_cast<std::ptrdiff_t>(end), add);
       for (std::uint64_t i = 0; i < 64; ++i) ASSERT_EQ(set.contains({i, i + 1}), model[i]);
       std::uint64_t covered = 0;
       for (const Interval& part : set.missing({0, 64})) covered += part.size();

@@ -17,9 +17,9 @@ DeviceEstimate estimate(PipelineDevice& device, const DeviceLoop& loop, const Ru
   result.is_guess = !models.launch.known();
   // What is not known is assumed to be quick, or it would never be tried.
   if (result.is_guess) models.launch = LinkModel(5e-6, 0);
-  const double up = load.upload_bytes > 0 ? load.uploads * models.upload.fixed() +
-                                                models.upload.per_unit() * load.upload_bytes
-                                          : 0;
+  const double up = load.upload_bytes > 0
+                        ? load.uploads * models.upload.fixed() + models.upload.per_unit() * load.upload_bytes
+                        : 0;
   const double down = load.download_bytes > 0 ? load.downloads * models.download.fixed() +
                                                     models.download.per_unit() * load.download_bytes
                                               : 0;

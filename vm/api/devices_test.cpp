@@ -16,7 +16,8 @@ struct Setting {
 
 class Devices : public ::testing::Test {
  protected:
-  Devices() : engine_({.threads = 2, .code_cache = false}), module_(need(Module::compile(engine_, source()))) {}
+  Devices()
+      : engine_({.threads = 2, .code_cache = false}), module_(need(Module::compile(engine_, source()))) {}
 
   static std::string source() { return std::string(kDevicePrograms); }
 
@@ -33,7 +34,8 @@ class Devices : public ::testing::Test {
     return need(isolate.function<std::int64_t(std::int64_t)>(function))(n);
   }
 
-  void compare(const Isolate& reference, const Setting& setting, std::string_view function, std::int64_t n) const {
+  void compare(const Isolate& reference, const Setting& setting, std::string_view function,
+               std::int64_t n) const {
     const Isolate device = isolate(setting);
     const auto expected = run(reference, function, n);
     const auto computed = run(device, function, n);
@@ -52,7 +54,8 @@ TEST_F(Devices, ComputeWhatTheInterpreterComputes) {
   const Isolate interpreter = reference();
   for (const std::string_view function : kDeviceFunctions) {
     for (const std::string_view device : {"host", "host?inline", "sim"}) {
-      for (const std::int64_t n : {10, 1000, 40'000}) compare(interpreter, {std::string(device)}, function, n);
+      for (const std::int64_t n : {10, 1000, 40'000})
+        compare(interpreter, {std::string(device)}, function, n);
     }
   }
 }

@@ -46,7 +46,8 @@ Engine::Engine(EngineOptions options) : state_(std::make_shared<detail::EngineSt
   state_->thread_pool = std::make_shared<ThreadPool>(state_->options.threads);
   state_->alarm = std::make_shared<vm::Alarm>();
   state_->devices = std::make_shared<offload::DeviceRegistry>();
-  offload::add_devices(*state_->devices, state_->thread_pool, [](const std::string& text) { print_line("dhpvm: " + text); });
+  offload::add_devices(*state_->devices, state_->thread_pool,
+                       [](const std::string& text) { print_line("dhpvm: " + text); });
   // Fails for a bad row of the table only, which a test would have found.
   (void)stdlib::register_natives(
       state_->natives, state_->options.system_access ? stdlib::Reach::kSystem : stdlib::Reach::kSelf);
@@ -75,7 +76,8 @@ Status Engine::define_function(std::string_view name, const detail::HostSignatur
 std::vector<DeviceEntry> Engine::devices() const {
   std::vector<DeviceEntry> entries;
   for (const offload::DeviceListing& device : state_->devices->list()) {
-    entries.push_back({device.name, device.description, device.problem ? device.problem->message() : std::string()});
+    entries.push_back(
+        {device.name, device.description, device.problem ? device.problem->message() : std::string()});
   }
   return entries;
 }

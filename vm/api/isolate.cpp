@@ -57,9 +57,7 @@ vm::IsolateOptions machine_options(const IsolateOptions& options, const detail::
   if (options.device != "host") machine.devices.registry = engine.devices;
   machine.devices.names = options.device;
   machine.devices.batch_iterations = options.batch;
-  machine.devices.warn = [](const std::string& text) {
-    std::fprintf(stderr, "dhpvm: %s\n", text.c_str());
-  };
+  machine.devices.warn = [](const std::string& text) { std::fprintf(stderr, "dhpvm: %s\n", text.c_str()); };
   return machine;
 }
 
