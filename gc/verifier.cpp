@@ -93,6 +93,8 @@ std::string Verifier::fault_of(const Object* object) const {
 std::string Verifier::fault_of_shape(const Object* object) const {
   const Header& header = object->header;
   const TypeInfo& type = heap_.types_[header.type];
+  std::size_t actual = header.granules() * kGranule;
+  if (header.has(kLarge)) actual = LargeNode::of(const_cast<Object*>(object))->size;
   std::size_t size = type.size;
   if (type.shape == Shape::kString) size = sizeof(String) + reinterpret_cast<const String*>(object)->size;
   if (type.shape == Shape::kArray || type.shape == Shape::kRefArray) {
@@ -100,14 +102,15 @@ std::string Verifier::fault_of_shape(const Object* object) const {
     if (array.length < 0) return "an array of negative length";
     if (array.readable > array.length || array.writable > array.length)
       return "an array with a bound above its length";
-    const bool inside = array.data == reinterpret_cast<const std::byte*>(object) + type.size;
+    // A closed array has forgotten where its elements were; those inside it take up their room until it dies.
+    const bool closed = array.data == nullptr && type.shape == Shape::kArray;
+    const bool inside = array.data == reinterpret_cast<const std::byte*>(object) + type.size ||
+                        (closed && actual > round_up(size, kGranule));
     if (inside) size += static_cast<std::size_t>(array.length) * type.element_size;
     if (type.shape == Shape::kRefArray && !inside)
       return "an array of references with its elements elsewhere";
   }
   size = round_up(size, kGranule);
-  std::size_t actual = header.granules() * kGranule;
-  if (header.has(kLarge)) actual = LargeNode::of(const_cast<Object*>(object))->size;
   if (header.has(kImmortal)) actual = size;
   if (actual != size) {
     return fmt::format("a {} of {} bytes whose header says {}", type.name, size, actual);

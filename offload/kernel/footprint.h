@@ -46,6 +46,7 @@ struct Access {
   // checked, and the whole array may be accessed, this one cannot fail either.
   std::uint32_t checked_by = kNothing;
   bool old_value_used = false;  // kAtomic
+  bool always = false;          // done at least once by every iteration that comes to its end
 };
 
 // How a function is reached: from where in which chain. Chain 0 is the kernel's own function.

@@ -46,12 +46,21 @@ void lower(std::atomic<std::uint64_t>& minimum, std::uint64_t value) {
 // all threads.
 class Round {
  public:
+  // `partials`: where those of this round go; null: they are kept here.
   Round(const HostLoop& loop, const codegen::KernelCall& call, std::atomic<std::uint32_t>& stop,
-        const Chunking& chunking)
-      : loop_(loop), call_(call), stop_(stop), chunking_(chunking), done_(chunking.count()) {
-    if (!loop.reductions.empty())
-      partials_.resize(chunking.blocks_before(chunking.count()) * loop.reductions.size());
+        const Chunking& chunking, std::uint64_t* partials)
+      : loop_(loop),
+        call_(call),
+        stop_(stop),
+        chunking_(chunking),
+        done_(chunking.count()),
+        partials_(partials) {
+    if (loop.reductions.empty() || partials != nullptr) return;
+    kept_.resize(blocks() * loop.reductions.size());
+    partials_ = kept_.data();
   }
+
+  std::uint64_t blocks() const { return chunking_.blocks_before(chunking_.count()); }
 
   void run(ThreadPool* pool) {
     const auto count = static_cast<std::uint32_t>(chunking_.count());
@@ -70,9 +79,9 @@ class Round {
   // In the order that KernelRecord prescribes, which is that of the partials.
   void fold() const {
     const std::size_t width = loop_.reductions.size();
-    for (std::size_t i = 0; i < partials_.size(); ++i) {
+    for (std::size_t i = 0; i < kept_.size(); ++i) {
       std::uint64_t& accumulator = loop_.accumulators[i % width];
-      accumulator = combine(loop_.reductions[i % width], accumulator, partials_[i]);
+      accumulator = combine(loop_.reductions[i % width], accumulator, kept_[i]);
     }
   }
 
@@ -98,8 +107,8 @@ class Round {
     codegen::KernelChunk chunk;
     std::ranges::copy(box.low, chunk.low);
     std::ranges::copy(box.high, chunk.high);
-    if (!partials_.empty())
-      chunk.partials = partials_.data() + chunking_.blocks_before(index) * loop_.reductions.size();
+    if (partials_ != nullptr)
+      chunk.partials = partials_ + chunking_.blocks_before(index) * loop_.reductions.size();
     const auto begin = Clock::now();
     const KernelStatus status = loop_.code(&call_, &chunk);
     const auto elapsed = std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - begin);
@@ -139,7 +148,8 @@ class Round {
   std::atomic<std::uint32_t>& stop_;
   const Chunking chunking_;
   std::vector<std::atomic<std::uint8_t>> done_;
-  std::vector<std::uint64_t> partials_;
+  std::uint64_t* partials_;
+  std::vector<std::uint64_t> kept_;               // partials to be folded
   std::atomic<std::uint64_t> trapped_{kNoChunk};  // the first chunk that trapped
   std::atomic<std::uint64_t> stopped_{kNoChunk};  // the first chunk that was stopped or not begun
   std::mutex trap_mutex_;
@@ -158,8 +168,9 @@ class Scheduler {
         left_(iterations),
         seconds_per_iteration_(profile.seconds_per_iteration) {
     const std::uint64_t row = loop.space.extent(loop.space.inner());
-    most_ = loop.reductions.empty() ? std::numeric_limits<std::int64_t>::max()
-                                    : kRoundBlocks * std::min<std::uint64_t>(row, kReductionBlock);
+    most_ = loop.reductions.empty() || loop.partials != nullptr
+                ? std::numeric_limits<std::int64_t>::max()
+                : kRoundBlocks * std::min<std::uint64_t>(row, kReductionBlock);
   }
 
   // Reductions are handed over in whole blocks; a trial may be smaller than a cut elsewhere.
@@ -223,13 +234,14 @@ Result<LoopOutcome> run_on_host(ThreadPool& pool, const HostLoop& loop, LoopProf
   LoopOutcome outcome;
   Scheduler scheduler(pool, loop, profile, *count);
   double seconds = 0;
+  std::uint64_t* partials = loop.partials;
   for (RemainingSpace remaining(loop.space); !remaining.empty();) {
     const IterationSpace box = remaining.take(scheduler.round_iterations(), scheduler.unit());
     const std::uint64_t iterations = *box.count();
     const bool share = scheduler.worth_sharing();
     const Chunking chunking(box, share ? scheduler.chunk_iterations(iterations) : iterations,
                             scheduler.unit());
-    Round round(loop, call, stop, chunking);
+    Round round(loop, call, stop, chunking, partials);
     round.run(share ? &pool : nullptr);
     outcome.parallel = outcome.parallel || share;
     outcome.iterations += round.iterations();
@@ -238,6 +250,7 @@ Result<LoopOutcome> run_on_host(ThreadPool& pool, const HostLoop& loop, LoopProf
     if (outcome.status == KernelStatus::kTrapped) outcome.trap = round.trap();
     if (outcome.status != KernelStatus::kDone) return outcome;
     round.fold();
+    if (partials != nullptr) partials += round.blocks() * loop.reductions.size();
     seconds += round.seconds();
     scheduler.learn(iterations, round.seconds());
   }

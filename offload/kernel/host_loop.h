@@ -36,6 +36,9 @@ struct HostLoop {
   // itself stores kLoopDecided for a moment when it has trapped and only waits for iterations that no longer
   // matter.
   std::atomic<std::uint32_t>* stop = nullptr;
+  // Not null: where the partial results go, one per reduction for each of reduction_blocks(space), in iteration order.
+  // They are not folded then, and there are no accumulators.
+  std::uint64_t* partials = nullptr;
 };
 constexpr std::uint32_t kLoopDecided = 0x80000000;
 

@@ -212,6 +212,27 @@ TEST_P(HostLoops, ReductionsHaveTheSameBitsHoweverTheLoopIsCut) {
   }
 }
 
+TEST_P(HostLoops, PartialResultsAreLeftWhereTheyAreWanted) {
+  const IterationSpace spaces[] = {
+      {1, {0}, {1}}, {1, {17}, {500'000}}, {2, {0, 5}, {30, 9000}}, {3, {0, 0, 0}, {20, 30, 40}}};
+  for (const IterationSpace& space : spaces) {
+    const std::array<std::uint64_t, 2> initial{put(0.25f), put(std::int64_t{-3})};
+    for (const double speed : kSpeeds) {
+      constexpr std::uint64_t kUntouched = 0x5555555555555555;
+      std::vector<std::uint64_t> partials(2 * reduction_blocks(space) + 1, kUntouched);
+      const std::uint64_t inner = space.inner();
+      const LoopOutcome outcome =
+          run({reduce, &inner, nullptr, space, kSumAndLargest, {}, nullptr, partials.data()}, speed);
+      EXPECT_EQ(outcome.status, KernelStatus::kDone);
+      EXPECT_EQ(partials.back(), kUntouched);
+      std::array<std::uint64_t, 2> folded = initial;
+      for (std::size_t i = 0; i + 1 < partials.size(); ++i)
+        folded[i % 2] = combine(kSumAndLargest[i % 2], folded[i % 2], partials[i]);
+      EXPECT_EQ(folded, expected_reduction(space, initial)) << space.high[space.inner()] << " at " << speed;
+    }
+  }
+}
+
 // ---- Traps
 
 // Traps in all iterations whose index is in the array; their operand is the index.

@@ -42,7 +42,7 @@ void Interpretation::run() {
     state.p.push_back(wide_value(symbols_.of_atom(symbols_.shared(atom))));
   }
   for (std::uint32_t i = 0; i < arrays; ++i) state.r.push_back(i);
-  walk(kernel_.function, 0, std::move(state), 0);
+  walk(kernel_.function, 0, true, std::move(state), 0);
   footprint_.complete = !failed_;
 }
 
@@ -59,8 +59,8 @@ bool Interpretation::spend(std::size_t cost) {
 
 // From the function's entry to its returns: the state there, its registers the results; nothing if it never
 // returns.
-std::optional<Interpretation::State> Interpretation::walk(std::uint32_t id, std::uint32_t chain, State state,
-                                                          unsigned depth) {
+std::optional<Interpretation::State> Interpretation::walk(std::uint32_t id, std::uint32_t chain, bool always,
+                                                          State state, unsigned depth) {
   const bytecode::Function& function = module_.functions[id];
   if (depth > kMostCalls) {
     give_up("its calls are nested too deeply to analyse");
@@ -72,7 +72,7 @@ std::optional<Interpretation::State> Interpretation::walk(std::uint32_t id, std:
       return std::nullopt;
     liveness = std::make_unique<Liveness>(module_, id);
   }
-  Frame frame{id, chain, liveness.get(), {}, {}, {}};
+  Frame frame{id, chain, always, liveness.get(), {}, {}, {}};
   state.p.resize(function.primitive_registers);
   state.r.resize(function.reference_registers, kNothing);
   const Word* const code = module_.code.data() + function.code_offset;
@@ -247,7 +247,7 @@ void Interpretation::call(Frame& frame, State& state, std::uint32_t pc, unsigned
   for (std::size_t i = 0; i < references; ++i) inside.r.push_back(state.r[bytecode::b_of(word) + i]);
   const auto chain = static_cast<std::uint32_t>(footprint_.chains.size());
   footprint_.chains.push_back({frame.chain, base + pc});
-  std::optional<State> after = walk(callee, chain, std::move(inside), depth + 1);
+  std::optional<State> after = walk(callee, chain, frame.always_passes(pc), std::move(inside), depth + 1);
   if (!after) {
     state.reachable = false;
     return;

@@ -5,6 +5,7 @@
 // head, an atom of kind kInduction, which the back-edges complete when the walk comes to them.
 #pragma once
 
+#include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
@@ -59,17 +60,25 @@ class Interpretation {
   struct Frame {
     std::uint32_t function;
     std::uint32_t chain;
+    bool always;  // every iteration comes here
     const Liveness* liveness;
     std::map<std::uint32_t, std::vector<State>> arriving;  // by pc
     // By header: the registers that have a name of their own there.
     std::map<std::uint32_t, std::vector<std::pair<std::uint16_t, AtomId>>> loops;
     std::vector<State> returns;
+
+    // Whether every call of the function passes `pc`, where the walk is now. It goes through the code in ascending order,
+    // so that a path around `pc` has either returned already, or is about to arrive behind it.
+    bool always_passes(std::uint32_t pc) const {
+      return always && returns.empty() && (arriving.empty() || std::prev(arriving.end())->first <= pc);
+    }
   };
 
   // interpretation.cpp: the way through the code
   bool give_up(const char* reason);
   bool spend(std::size_t cost);
-  std::optional<State> walk(std::uint32_t function, std::uint32_t chain, State state, unsigned depth);
+  std::optional<State> walk(std::uint32_t function, std::uint32_t chain, bool always, State state,
+                            unsigned depth);
   State merge(std::vector<State> states, const Frame* frame, std::uint32_t pc);
   Value join(std::vector<Incoming> incoming);
   void arrive(Frame& frame, std::uint32_t pc, std::uint32_t target, State state, PolynomialId limit);

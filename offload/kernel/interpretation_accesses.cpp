@@ -39,6 +39,7 @@ Access& Interpretation::add_access(const Frame& frame, const State& state, std::
   access.function = frame.function;
   access.pc = module_.functions[frame.function].code_offset + pc;
   access.facts = state.facts;
+  access.always = frame.always_passes(pc);
   return access;
 }
 

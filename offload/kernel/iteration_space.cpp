@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "bytecode/module.h"
+
 namespace dhpvm::offload {
 namespace {
 
@@ -28,6 +30,12 @@ std::optional<std::uint64_t> IterationSpace::count() const {
     if (__builtin_mul_overflow(total, extent(d), &total) || total >> 63 != 0) return std::nullopt;
   }
   return total;
+}
+
+std::uint64_t reduction_blocks(const IterationSpace& space) {
+  std::uint64_t blocks = divide_up(space.extent(space.inner()), bytecode::kReductionBlock);
+  for (unsigned d = 0; d < space.inner(); ++d) blocks *= space.extent(d);
+  return blocks;
 }
 
 Chunking::Chunking(const IterationSpace& space, std::uint64_t iterations, std::uint64_t unit)

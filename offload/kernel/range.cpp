@@ -318,6 +318,38 @@ bool Ranges::writes_are_disjoint(std::uint32_t array) {
   return stride == 0 || (stride < 0 ? -stride : stride) > offsets.high - offsets.low;
 }
 
+bool Ranges::overwrites(std::uint32_t array) {
+  const Elements written = writes(array);
+  if (!footprint_.complete || !written.known) return false;
+  // One access that every iteration does, at positions that follow each other without gaps, is enough if it comes to all
+  // elements that any of them may write.
+  return std::ranges::any_of(footprint_.accesses, [&](const Access& access) {
+    return access.kind == AccessKind::kWrite && access.array == array && access.always &&
+           fills(access, written);
+  });
+}
+
+bool Ranges::fills(const Access& access, const Elements& elements) const {
+  const Affine position = affine(access.index[0]);
+  if (position.is_unbounded || position.rest != Range{0, 0}) return false;
+  if (!range(position, nothing_known_).within(elements.begin, Wide{elements.end} - 1)) return false;
+  // The steps along each dimension, the smallest first: each must be as large as all that the smaller ones cover.
+  std::vector<std::pair<Wide, Wide>> steps;
+  for (std::uint32_t i = 0; i < position.count; ++i) {
+    const Atom& atom = symbols_.atom(position.terms[i].atom);
+    if (atom.kind != AtomKind::kIndex) return false;
+    const Wide coefficient = position.terms[i].coefficient;
+    steps.emplace_back(coefficient < 0 ? -coefficient : coefficient, Wide{chunk_.space.extent(atom.number)});
+  }
+  std::ranges::sort(steps);
+  Wide covered = 1;
+  for (const auto& [step, extent] : steps) {
+    if (step != covered) return false;
+    covered = saturating_multiply(covered, extent);
+  }
+  return covered == Wide{elements.end} - elements.begin;
+}
+
 std::uint32_t first_unproven(const Footprint& footprint, const Chunk& chunk) {
   Ranges ranges(footprint, chunk);
   for (std::uint32_t i = 0; i < footprint.accesses.size(); ++i) {

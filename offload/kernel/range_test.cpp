@@ -7,6 +7,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 
 #include "bytecode/builder.h"
 #include "bytecode/disassembler.h"
@@ -310,6 +311,7 @@ struct Statistics {
   std::size_t bounded = 0;
   std::size_t events = 0;
   std::size_t disjoint = 0;
+  std::size_t overwritten = 0;
 };
 
 // Puts random numbers into a kernel, runs all iterations of a small space, and compares.
@@ -345,17 +347,21 @@ void check(const bytecode::Module& module, const bytecode::KernelRecord& kernel,
     std::vector<Elements> reads;
     std::vector<Elements> writes;
     std::vector<bool> disjoint;
+    std::vector<bool> overwritten;
     for (std::uint32_t a = 0; a < arrays.size(); ++a) {
       reads.push_back(ranges.reads(a));
       writes.push_back(ranges.writes(a));
       disjoint.push_back(ranges.writes_are_disjoint(a));
       statistics.disjoint += disjoint.back() ? 1 : 0;
+      overwritten.push_back(ranges.overwrites(a) && !writes.back().empty());
     }
     for (const Access& access : footprint.accesses) {
       ++statistics.accesses;
       if (access.indices > 0 && ranges.index(access) != kRegister) ++statistics.bounded;
     }
     std::map<std::pair<std::uint32_t, std::int64_t>, std::int64_t> writers;
+    std::set<std::pair<std::uint32_t, std::int64_t>> written;
+    bool all_finished = true;
     std::array<std::int64_t, 3> index{};
     std::string problem;
     testing::TraceEvaluator evaluator(module, footprint, arrays, random, [&](const auto& event) {
@@ -379,6 +385,7 @@ void check(const bytecode::Module& module, const bytecode::KernelRecord& kernel,
       const Elements& elements = is_write ? writes[access.array] : reads[access.array];
       if (event.index[0] < elements.begin || event.index[0] >= elements.end)
         problem = "an element outside the range";
+      if (access.kind == AccessKind::kWrite) written.emplace(access.array, event.index[0]);
       if (!is_write || !disjoint[access.array]) return;
       const auto [writer, is_new] = writers.emplace(std::pair(access.array, event.index[0]), index[0]);
       if (writer->second != index[0]) problem = "two iterations write one element";
@@ -387,9 +394,18 @@ void check(const bytecode::Module& module, const bytecode::KernelRecord& kernel,
       std::uint64_t rest = i;
       for (unsigned d = kernel.dimensions; d-- > 0; rest /= chunk.space.extent(d))
         index[d] = chunk.space.low[d] + static_cast<std::int64_t>(rest % chunk.space.extent(d));
-      evaluator.run(kernel, std::span(index.data(), kernel.dimensions), scalars);
+      all_finished &= evaluator.run(kernel, std::span(index.data(), kernel.dimensions), scalars);
       ASSERT_EQ(problem, "") << "seed " << seed << "\n"
                              << bytecode::disassemble_function(module, kernel.function);
+    }
+    for (std::uint32_t a = 0; all_finished && a < arrays.size(); ++a) {
+      if (!overwritten[a]) continue;
+      ++statistics.overwritten;
+      for (std::int64_t element = writes[a].begin; element < writes[a].end; ++element) {
+        ASSERT_TRUE(written.contains({a, element}))
+            << "array " << a << ", element " << element << ", seed " << seed << "\n"
+            << bytecode::disassemble_function(module, kernel.function);
+      }
     }
   }
 }
@@ -407,6 +423,7 @@ TEST(Ranges, RandomIndexArithmeticStaysWithin) {
   EXPECT_GT(statistics.events, 100'000u);
   EXPECT_GT(statistics.bounded * 2, statistics.accesses);
   EXPECT_GT(statistics.disjoint, 1000u);
+  EXPECT_GT(statistics.overwritten, 4u);
 }
 
 TEST(Ranges, RandomModulesStayWithin) {

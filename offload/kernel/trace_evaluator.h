@@ -42,8 +42,8 @@ class TraceEvaluator {
         random_(random),
         report_(std::move(report)) {}
 
-  // Returns early when the iteration traps, or goes on for too long.
-  void run(const bytecode::KernelRecord& kernel, std::span<const std::int64_t> index,
+  // Returns early, with false, when the iteration traps, or goes on for too long.
+  bool run(const bytecode::KernelRecord& kernel, std::span<const std::int64_t> index,
            std::span<const std::uint64_t> scalars) {
     std::vector<std::uint64_t> p;
     for (const std::int64_t i : index) p.push_back(static_cast<std::uint64_t>(i));
@@ -52,7 +52,7 @@ class TraceEvaluator {
     std::vector<std::uint32_t> r;
     for (std::uint32_t i = 0; i < arrays_.size(); ++i) r.push_back(i);
     steps_ = 20'000;
-    call(kernel.function, 0, p, r);
+    return call(kernel.function, 0, p, r);
   }
 
  private:

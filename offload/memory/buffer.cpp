@@ -2,19 +2,27 @@
 #include "offload/memory/buffer.h"
 
 #include "offload/memory/buffer_pool.h"
+#include "offload/memory/chunk.h"
 
 namespace dhpvm::offload {
 
+std::span<std::byte> Buffer::chunk() const { return {chunk_->mapping.data(), chunk_->mapping.size()}; }
+
 void Buffer::close() {
   // Before the reference goes: the buffer may be reclaimed by whoever drops the last one.
+  BufferPool* const pool = pool_;
   closed_.store(true, std::memory_order_relaxed);
-  pool_->note_closed(capacity_);
-  drop_reference();
+  pool->note_closed(capacity_);
+  // Only here, not at the end of a use: that may come on a thread of a device, which must not be asked for anything there.
+  if (drop_reference()) pool->unmap_retired();
 }
 
-void Buffer::drop_reference() {
+void Buffer::end_use() { drop_reference(); }
+
+// True if memory may now go back to the system.
+bool Buffer::drop_reference() {
   // Release and acquire: what every user did with the data happens before its memory is given away.
-  if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) pool_->reclaim(this);
+  return references_.fetch_sub(1, std::memory_order_acq_rel) == 1 && pool_->reclaim(this);
 }
 
 std::uint32_t Buffer::uses() const {

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <utility>
 
 #include "dhpvm/result.h"
@@ -20,6 +21,8 @@ struct Chunk;
 // called from any thread, and fail with the error of the operation that the contents were to come from.
 class BufferCopies {
  public:
+  // The buffer is being reclaimed, by the thread that dropped its last reference: the collector's, or that of a device
+  // which ended a use. No operation is in flight on it any more, and no lock of the pool is held.
   virtual ~BufferCopies() = default;
   // Afterwards the host may read the buffer, until another loop is submitted.
   virtual Status to_host_for_reading() = 0;
@@ -38,24 +41,27 @@ class Buffer {
   std::size_t size() const { return size_; }
   // What it occupies: counted against the budget, and to be reported as external bytes to the heap.
   std::size_t capacity() const { return capacity_; }
+  // The memory of the pool that it is a part of: what devices are told of as a whole.
+  std::span<std::byte> chunk() const;
 
-  // Null: the host's memory is all there is. Set once, by the thread that has the handle.
+  // Null: the host's memory is all there is. Set once, by the thread that has the handle; gone when the buffer is
+  // reclaimed.
   BufferCopies* copies() const { return copies_.get(); }
   void set_copies(std::unique_ptr<BufferCopies> copies) { copies_ = std::move(copies); }
 
   // The handle gives up its reference: after this the caller must not touch the buffer. Exactly once, from
-  // the handle's cleaner or an explicit close. Never blocks on a device.
+  // the handle's cleaner or an explicit close. Never waits for an operation of a device.
   void close();
 
   // An operation begins or ends to use the data. begin_use() needs a reference that is held already.
   void begin_use() { references_.fetch_add(1, std::memory_order_relaxed); }
-  void end_use() { drop_reference(); }
+  void end_use();
   // Operations in flight now; a hint, since others may begin and end.
   std::uint32_t uses() const;
 
  private:
   friend class BufferPool;
-  void drop_reference();
+  bool drop_reference();
 
   BufferPool* pool_ = nullptr;
   std::byte* data_ = nullptr;

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
+#include <iterator>
 #include <utility>
 
 #include "base/error.h"
@@ -48,37 +50,60 @@ Status BufferPool::check_budget(std::size_t bytes, std::size_t capacity) const {
 }
 
 Result<Buffer*> BufferPool::allocate(std::size_t bytes, BufferContents contents) {
-  Buffer* buffer = nullptr;
-  bool zero = false;
-  std::size_t first_page = 0;
-  std::size_t end_page = 0;
-  {
-    const std::lock_guard lock(mutex_);
-    // First of all, so that no size overflows below.
-    DHPVM_TRY(check_budget(bytes, bytes));
-    DHPVM_ASSIGN(buffer, bytes <= kLargestBlock ? take_block(bytes) : take_dedicated(bytes));
-    Chunk& chunk = *buffer->chunk_;
-    if (chunk.dedicated) {
-      zero = chunk.dirty.add(0, 1);
-    } else {
-      const auto offset = static_cast<std::size_t>(buffer->data_ - chunk.mapping.data());
-      zero = chunk.dirty.add(offset / kUnit, buffer->capacity_ / kUnit);
-      first_page = offset / kHugePage;
-      end_page = round_up(offset + buffer->capacity_, kHugePage) / kHugePage;
-      while (first_page < end_page && chunk.populated.contains(first_page)) ++first_page;
-      while (first_page < end_page && chunk.populated.contains(end_page - 1)) --end_page;
-      chunk.populated.add(first_page, end_page - first_page);
-    }
-  }
+  DHPVM_ASSIGN(const Taken taken, take_or_trim(bytes));
+  Buffer* const buffer = taken.buffer;
   // The slow parts are done outside the lock.
-  if (first_page < end_page &&
-      !buffer->chunk_->mapping.populate(first_page * kHugePage, (end_page - first_page) * kHugePage)) {
+  if (taken.first_page < taken.end_page &&
+      !buffer->chunk_->mapping.populate(taken.first_page * kHugePage,
+                                        (taken.end_page - taken.first_page) * kHugePage)) {
     buffer->close();
     const std::lock_guard lock(mutex_);
     return exhausted(bytes, "does not fit into the system's memory");
   }
-  if (zero && contents == BufferContents::kZeroed) std::memset(buffer->data_, 0, buffer->size_);
+  if (taken.dirty && contents == BufferContents::kZeroed) std::memset(buffer->data_, 0, buffer->size_);
   return buffer;
+}
+
+// Where the system refuses, what is kept for later goes first.
+Result<BufferPool::Taken> BufferPool::take_or_trim(std::size_t bytes) {
+  std::unique_lock lock(mutex_);
+  DHPVM_ASSIGN(Taken taken, take(bytes));
+  if (taken.buffer != nullptr && retired_.empty()) return taken;
+  if (taken.buffer == nullptr) {
+    shrink_cache(0);
+    retire_idle(Clock::time_point::max(), 0);
+  }
+  lock.unlock();
+  unmap_retired();
+  if (taken.buffer != nullptr) return taken;
+  lock.lock();
+  DHPVM_ASSIGN(taken, take(bytes));
+  if (taken.buffer == nullptr) return exhausted(bytes, "does not fit into the system's memory");
+  return taken;
+}
+
+Result<BufferPool::Taken> BufferPool::take(std::size_t bytes) {
+  // First of all, so that no size overflows below.
+  DHPVM_TRY(check_budget(bytes, bytes));
+  Taken taken;
+  DHPVM_ASSIGN(taken.buffer, bytes <= kLargestBlock ? take_block(bytes) : take_dedicated(bytes));
+  if (taken.buffer == nullptr) return taken;
+  const Buffer& buffer = *taken.buffer;
+  Chunk& chunk = *buffer.chunk_;
+  if (chunk.dedicated) {
+    taken.dirty = chunk.dirty.add(0, 1);
+    return taken;
+  }
+  const auto offset = static_cast<std::size_t>(buffer.data_ - chunk.mapping.data());
+  taken.dirty = chunk.dirty.add(offset / kUnit, buffer.capacity_ / kUnit);
+  std::size_t first = offset / kHugePage;
+  std::size_t end = round_up(offset + buffer.capacity_, kHugePage) / kHugePage;
+  while (first < end && chunk.populated.contains(first)) ++first;
+  while (first < end && chunk.populated.contains(end - 1)) --end;
+  chunk.populated.add(first, end - first);
+  taken.first_page = first;
+  taken.end_page = end;
+  return taken;
 }
 
 Result<Buffer*> BufferPool::take_block(std::size_t bytes) {
@@ -90,7 +115,7 @@ Result<Buffer*> BufferPool::take_block(std::size_t bytes) {
   auto index = static_cast<std::size_t>(fitting - free_orders_.begin());
   if (fitting == free_orders_.end()) {
     std::unique_ptr<Chunk> chunk = map_chunk(kChunkSize);
-    if (chunk == nullptr) return exhausted(bytes, "does not fit into the system's memory");
+    if (chunk == nullptr) return nullptr;
     index = chunk->index = chunks_.size();
     free_orders_.push_back(chunk->units.free_orders());
     chunks_.push_back(std::move(chunk));
@@ -116,7 +141,7 @@ Result<Buffer*> BufferPool::take_dedicated(std::size_t bytes) {
     stats_.cached_bytes -= size;
   } else {
     chunk = map_chunk(size);
-    if (chunk == nullptr) return exhausted(bytes, "does not fit into the system's memory");
+    if (chunk == nullptr) return nullptr;
     chunk->dedicated = true;
   }
   dedicated_.push_back(std::move(chunk));
@@ -124,17 +149,11 @@ Result<Buffer*> BufferPool::take_dedicated(std::size_t bytes) {
   return new_buffer(owned, owned->mapping.data(), bytes, size);
 }
 
-// What is kept for later makes room before the system has to: cached and idle chunks would otherwise come on
-// top of a budget that is in full use, and of memory that has run out.
 std::unique_ptr<Chunk> BufferPool::map_chunk(std::size_t bytes) {
+  // Cached chunks would otherwise come on top of a budget that is in full use. They are gone before this one is touched.
   if (stats_.mapped_bytes + bytes > options_.budget_bytes) shrink_cache(0);
   auto chunk = std::make_unique<Chunk>();
   chunk->mapping = Reservation(bytes, kHugePage);
-  if (chunk->mapping.data() == nullptr) {
-    shrink_cache(0);
-    unmap_idle(Clock::time_point::max(), 0);
-    chunk->mapping = Reservation(bytes, kHugePage);
-  }
   if (chunk->mapping.data() == nullptr) return nullptr;
   // Small pages work too, with 512 times the faults and slower registration with a device.
   chunk->mapping.prefer_huge_pages(0);
@@ -170,7 +189,9 @@ void BufferPool::note_closed(std::size_t capacity) {
   stats_.quarantined_bytes += capacity;
 }
 
-void BufferPool::reclaim(Buffer* buffer) {
+bool BufferPool::reclaim(Buffer* buffer) {
+  // Before the memory has a new owner, and before the lock: they may give back memory of a device.
+  buffer->copies_.reset();
   const std::lock_guard lock(mutex_);
   stats_.quarantined_bytes -= buffer->capacity_;
   --stats_.buffers;
@@ -184,27 +205,24 @@ void BufferPool::reclaim(Buffer* buffer) {
     cache_.push_back(std::move(*owned));
     dedicated_.erase(owned);
     shrink_cache(options_.cache_bytes);
-    return;
+    return !retired_.empty();
   }
   const auto offset = static_cast<std::size_t>(buffer->data_ - chunk.mapping.data());
   chunk.units.give(offset / kUnit, buffer->capacity_ / kUnit);
   free_orders_[chunk.index] = chunk.units.free_orders();
-  if (chunk.units.free_units() != Buddy::kUnits || chunks_.size() == 1) return;
-  chunk.idle_since = Clock::now();
-  unmap_idle(chunk.idle_since - options_.idle_time, 1);
-}
-
-void BufferPool::unmap(std::unique_ptr<Chunk> chunk) {
-  stats_.mapped_bytes -= chunk->mapping.size();
-  --stats_.chunks;
+  if (chunk.units.free_units() == Buddy::kUnits && chunks_.size() != 1) {
+    chunk.idle_since = Clock::now();
+    retire_idle(chunk.idle_since - options_.idle_time, 1);
+  }
+  return !retired_.empty();
 }
 
 // Chunks idle since before `idle_since`; `keep` shared chunks stay in any case.
-void BufferPool::unmap_idle(Clock::time_point idle_since, std::size_t keep) {
+void BufferPool::retire_idle(Clock::time_point idle_since, std::size_t keep) {
   for (std::size_t i = chunks_.size(); i-- > 0 && chunks_.size() > keep;) {
     const Chunk& chunk = *chunks_[i];
     if (chunk.units.free_units() != Buddy::kUnits || chunk.idle_since > idle_since) continue;
-    unmap(std::move(chunks_[i]));
+    retired_.push_back(std::move(chunks_[i]));
     chunks_.erase(chunks_.begin() + static_cast<std::ptrdiff_t>(i));
     free_orders_.erase(free_orders_.begin() + static_cast<std::ptrdiff_t>(i));
     for (std::size_t j = i; j < chunks_.size(); ++j) chunks_[j]->index = j;
@@ -214,15 +232,40 @@ void BufferPool::unmap_idle(Clock::time_point idle_since, std::size_t keep) {
 void BufferPool::shrink_cache(std::size_t bytes) {
   while (stats_.cached_bytes > bytes) {
     stats_.cached_bytes -= cache_.front()->mapping.size();
-    unmap(std::move(cache_.front()));
+    retired_.push_back(std::move(cache_.front()));
     cache_.erase(cache_.begin());
   }
 }
 
-void BufferPool::release_idle() {
+void BufferPool::unmap_retired() {
+  std::vector<std::unique_ptr<Chunk>> chunks;
+  {
+    const std::lock_guard lock(mutex_);
+    chunks.swap(retired_);
+  }
+  const auto in_use = [this](const std::unique_ptr<Chunk>& chunk) {
+    return observer_ != nullptr && !observer_->release_chunk({chunk->mapping.data(), chunk->mapping.size()});
+  };
+  const auto kept = std::partition(chunks.begin(), chunks.end(), std::not_fn(in_use));
+  std::vector<std::unique_ptr<Chunk>> refused(std::make_move_iterator(kept),
+                                              std::make_move_iterator(chunks.end()));
+  std::size_t bytes = 0;
+  const std::size_t count = static_cast<std::size_t>(kept - chunks.begin());
+  for (std::size_t i = 0; i < count; ++i) bytes += chunks[i]->mapping.size();
+  chunks.clear();
   const std::lock_guard lock(mutex_);
-  shrink_cache(0);
-  unmap_idle(Clock::time_point::max(), 0);
+  stats_.mapped_bytes -= bytes;
+  stats_.chunks -= count;
+  std::ranges::move(refused, std::back_inserter(retired_));
+}
+
+void BufferPool::release_idle() {
+  {
+    const std::lock_guard lock(mutex_);
+    shrink_cache(0);
+    retire_idle(Clock::time_point::max(), 0);
+  }
+  unmap_retired();
 }
 
 BufferPoolStats BufferPool::stats() const {

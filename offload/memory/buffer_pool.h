@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where off-heap buffers come from: large, long-lived chunks of memory, cut into blocks.
 //
-// Chunks are what back ends will pin and register, once each: a program that allocates and frees buffers all
+// Chunks are what devices are told of, once each (registrations.h): a program that allocates and frees buffers all
 // the time keeps using the same chunks. Allocating from a warm pool makes no system call.
 #pragma once
 
@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <vector>
 
 #include "dhpvm/result.h"
@@ -35,12 +36,21 @@ struct BufferPoolStats {
   std::size_t chunks = 0;
   std::size_t buffers = 0;          // owned and quarantined
   std::uint64_t allocations = 0;    // since creation
-  std::uint64_t chunks_mapped = 0;  // since creation: what a back end would have had to register
+  std::uint64_t chunks_mapped = 0;  // since creation
 };
 
 // Whether a new buffer reads as zeros. Undefined bytes may be what another program run by this process left
 // there: only for callers that overwrite all of it before anybody reads.
 enum class BufferContents : std::uint8_t { kZeroed, kUndefined };
+
+// Asked before memory goes back to the system, by whoever has made it known elsewhere.
+class ChunkObserver {
+ public:
+  virtual ~ChunkObserver() = default;
+  // No buffer is left in this chunk. True: nobody knows it any more. False: somebody does; the pool asks again later.
+  // Called by threads that allocate or close, with no lock of the pool held.
+  virtual bool release_chunk(std::span<std::byte> chunk) = 0;
+};
 
 // Thread-safe. Must outlive its buffers.
 class BufferPool {
@@ -63,22 +73,38 @@ class BufferPool {
   // Gives every unused chunk and the cache back to the system now.
   void release_idle();
 
+  // Null, or to be reset before it ends. While no other thread uses the pool.
+  void set_observer(ChunkObserver* observer) { observer_ = observer; }
+
   BufferPoolStats stats() const;
 
  private:
   friend class Buffer;
   using Clock = std::chrono::steady_clock;
 
-  // All but the first two with mutex_ held.
-  void reclaim(Buffer* buffer);
+  // A new buffer, and what has to be done to its memory.
+  struct Taken {
+    Buffer* buffer = nullptr;
+    bool dirty = false;
+    std::size_t first_page = 0;  // huge pages of the chunk to be made resident
+    std::size_t end_page = 0;
+  };
+
+  // What may take long is done without mutex_: unmapping, asking the observer, destroying a buffer's copies.
+  // True if there are retired chunks.
+  bool reclaim(Buffer* buffer);
   void note_closed(std::size_t capacity);
-  Error exhausted(std::size_t bytes, const char* why) const;
+  Result<Taken> take_or_trim(std::size_t bytes);
+  void unmap_retired();
+
+  // With mutex_ held. Null: the system refuses.
+  Result<Taken> take(std::size_t bytes);
   Result<Buffer*> take_block(std::size_t bytes);
   Result<Buffer*> take_dedicated(std::size_t bytes);
-  Status check_budget(std::size_t bytes, std::size_t capacity) const;
   std::unique_ptr<Chunk> map_chunk(std::size_t bytes);
-  void unmap(std::unique_ptr<Chunk> chunk);
-  void unmap_idle(Clock::time_point idle_since, std::size_t keep);
+  Error exhausted(std::size_t bytes, const char* why) const;
+  Status check_budget(std::size_t bytes, std::size_t capacity) const;
+  void retire_idle(Clock::time_point idle_since, std::size_t keep);
   void shrink_cache(std::size_t bytes);
   Buffer* new_buffer(Chunk* chunk, std::byte* data, std::size_t bytes, std::size_t capacity);
 
@@ -88,9 +114,11 @@ class BufferPool {
   std::vector<std::uint32_t> free_orders_;         // of each of chunks_: one place to search instead of many
   std::vector<std::unique_ptr<Chunk>> dedicated_;  // in use by one buffer each
   std::vector<std::unique_ptr<Chunk>> cache_;      // dedicated ones without a buffer, oldest first
+  std::vector<std::unique_ptr<Chunk>> retired_;    // never used again, to be unmapped
   std::vector<std::unique_ptr<Buffer>> buffers_;   // all control blocks, for the end
   std::vector<Buffer*> spare_buffers_;
   BufferPoolStats stats_;
+  ChunkObserver* observer_ = nullptr;
 };
 
 }  // namespace dhpvm::offload

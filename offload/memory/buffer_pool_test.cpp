@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <random>
 #include <span>
 #include <thread>
@@ -176,6 +177,115 @@ TEST(BufferPool, ReturnsIdleChunksButKeepsOne) {
   EXPECT_EQ(pool.stats().mapped_bytes, BufferPool::kChunkSize);
   pool.release_idle();
   EXPECT_EQ(pool.stats().chunks, 0u);
+}
+
+// Notes when it goes. Looks at the pool on the way, which would hang if the pool were locked.
+class NotedCopies final : public BufferCopies {
+ public:
+  NotedCopies(BufferPool& pool, int& gone) : pool_(pool), gone_(gone) {}
+  ~NotedCopies() override {
+    EXPECT_EQ(pool_.stats().buffers, 1u);
+    ++gone_;
+  }
+  Status to_host_for_reading() override { return {}; }
+  Status to_host_for_writing() override { return {}; }
+
+ private:
+  BufferPool& pool_;
+  int& gone_;
+};
+
+TEST(BufferPool, CopiesGoWithTheLastReference) {
+  BufferPool pool;
+  int gone = 0;
+  for (const std::size_t bytes : {64 * kKiB, 40 * kMiB}) {
+    Buffer* buffer = allocate(pool, bytes);
+    buffer->set_copies(std::make_unique<NotedCopies>(pool, gone));
+    buffer->close();
+    EXPECT_EQ(gone, 1);
+    Buffer* again = allocate(pool, bytes);
+    EXPECT_EQ(again, buffer);  // the same control block
+    EXPECT_EQ(again->copies(), nullptr);
+    EXPECT_EQ(again->uses(), 0u);
+    again->set_copies(std::make_unique<NotedCopies>(pool, gone));
+    {
+      BufferUse use(*again);
+      again->close();
+      EXPECT_EQ(gone, 1);  // an operation in flight may still ask them
+    }
+    EXPECT_EQ(gone, 2);
+    gone = 0;
+  }
+}
+
+class Observer final : public ChunkObserver {
+ public:
+  explicit Observer(BufferPool& pool) : pool_(pool) { pool_.set_observer(this); }
+  ~Observer() override { pool_.set_observer(nullptr); }
+  bool release_chunk(std::span<std::byte> chunk) override {
+    chunk[0] = std::byte{1};  // it is still mapped
+    asked += pool_.stats().chunks != 0 ? 1 : 0;
+    bytes = chunk.size();
+    return agrees;
+  }
+
+  int asked = 0;
+  std::size_t bytes = 0;
+  bool agrees = true;
+
+ private:
+  BufferPool& pool_;
+};
+
+TEST(BufferPool, AsksBeforeMemoryGoesBackToTheSystem) {
+  BufferPool pool({.cache_bytes = 0, .idle_time = std::chrono::milliseconds(0)});
+  Observer observer(pool);
+  allocate(pool, 40 * kMiB)->close();
+  EXPECT_EQ(observer.asked, 1);
+  EXPECT_EQ(observer.bytes, 40 * kMiB);
+  EXPECT_EQ(pool.stats().mapped_bytes, 0u);
+
+  allocate(pool, 1)->close();
+  EXPECT_EQ(observer.asked, 1);  // the one chunk that is always kept
+  pool.release_idle();
+  EXPECT_EQ(observer.asked, 2);
+  EXPECT_EQ(observer.bytes, BufferPool::kChunkSize);
+  EXPECT_EQ(pool.stats().chunks, 0u);
+}
+
+TEST(BufferPool, MemoryThatIsStillKnownStaysAndIsAskedForAgain) {
+  BufferPool pool({.cache_bytes = 0});
+  Observer observer(pool);
+  observer.agrees = false;
+  Buffer* buffer = allocate(pool, 40 * kMiB);
+  std::byte* const data = buffer->data();
+  buffer->close();
+  EXPECT_EQ(pool.stats().mapped_bytes, 40 * kMiB);
+  Buffer* other = allocate(pool, 40 * kMiB);
+  EXPECT_NE(other->data(), data);  // it is out of use all the same
+  EXPECT_EQ(pool.stats().mapped_bytes, 80 * kMiB);
+  EXPECT_EQ(observer.asked, 2);
+  observer.agrees = true;
+  allocate(pool, 1)->close();
+  EXPECT_EQ(observer.asked, 3);
+  EXPECT_EQ(pool.stats().mapped_bytes, 40 * kMiB + BufferPool::kChunkSize);
+  other->close();
+}
+
+// The end of a use comes on any thread, perhaps one that must not call the device.
+TEST(BufferPool, TheEndOfAUseUnmapsNothing) {
+  BufferPool pool({.cache_bytes = 0});
+  Observer observer(pool);
+  Buffer* buffer = allocate(pool, 40 * kMiB);
+  {
+    BufferUse use(*buffer);
+    buffer->close();
+  }
+  EXPECT_EQ(observer.asked, 0);
+  EXPECT_EQ(pool.stats().mapped_bytes, 40 * kMiB);
+  allocate(pool, 1)->close();
+  EXPECT_EQ(observer.asked, 1);
+  EXPECT_EQ(pool.stats().mapped_bytes, BufferPool::kChunkSize);
 }
 
 // Threads allocate, write a pattern, hand buffers to each other's "operations", and check that

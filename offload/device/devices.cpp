@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "offload/device/devices.h"
+
+#include <utility>
+
+#include "offload/device/host/host_device.h"
+#include "offload/device/opencl/opencl_device.h"
+
+namespace dhpvm::offload {
+
+void add_devices(DeviceRegistry& registry, const std::shared_ptr<ThreadPool>& pool,
+                 std::function<void(const std::string&)> warn) {
+  registry.add(opencl_factory({.library = OpenClOptions().library, .warn = std::move(warn)}));
+  registry.add(host_factory(pool));
+}
+
+}  // namespace dhpvm::offload

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "offload/device/host/host_queue.h"
+
+#include <utility>
+
+#include "offload/device/host_code.h"
+
+namespace dhpvm::offload {
+
+void HostQueue::carry_out(Operation operation) {
+  Status status = await(operation);
+  operation.record.begin = device().now();
+  if (status.ok()) {
+    status = do_on_host(pool_, operation);
+    if (!status.ok()) status = std::move(status).error().with_context("while " + describe(operation));
+  }
+  operation.record.end = device().now();
+  finish(std::move(operation), std::move(status));
+}
+
+ThreadedQueue::ThreadedQueue(HostDevice& device, QueueOptions options)
+    : HostQueue(device, std::move(options)), thread_([this] { work(); }) {}
+
+// What the operations wait for has been submitted, so that they come to an end by themselves.
+ThreadedQueue::~ThreadedQueue() {
+  {
+    const std::lock_guard lock(mutex_);
+    closing_ = true;
+  }
+  changed_.notify_one();
+  thread_.join();
+}
+
+void ThreadedQueue::submit(Operation operation) {
+  {
+    const std::lock_guard lock(mutex_);
+    operations_.push_back(std::move(operation));
+  }
+  changed_.notify_one();
+}
+
+void ThreadedQueue::work() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    changed_.wait(lock, [this] { return closing_ || !operations_.empty(); });
+    if (operations_.empty()) return;
+    Operation operation = std::move(operations_.front());
+    operations_.pop_front();
+    lock.unlock();
+    carry_out(std::move(operation));
+    lock.lock();
+  }
+}
+
+}  // namespace dhpvm::offload

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// The clock of an OpenCL device as the interface of devices wants it: the host's steady clock since the device was
+// opened. What the driver measures is counted by another clock, with an unknown start, that drifts.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <mutex>
+
+namespace dhpvm::offload {
+
+// Thread-safe.
+class DeviceClock {
+ public:
+  using Nanoseconds = std::chrono::nanoseconds;
+
+  Nanoseconds now() const { return std::chrono::steady_clock::now() - epoch_; }
+  // The driver's clock showed `driver` at some moment from `before` to `after`.
+  void compare(Nanoseconds before, Nanoseconds after, std::uint64_t driver);
+  // Only after a comparison.
+  Nanoseconds convert(std::uint64_t driver) const;
+
+ private:
+  const std::chrono::steady_clock::time_point epoch_ = std::chrono::steady_clock::now();
+  mutable std::mutex mutex_;
+  bool compared_ = false;
+  Nanoseconds offset_{0};  // from the driver's clock to this one
+  Nanoseconds window_{0};  // how far from the truth that may have been
+  Nanoseconds when_{0};
+};
+
+}  // namespace dhpvm::offload

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "offload/device/opencl/event.h"
+
+#include <utility>
+
+#include "base/error.h"
+
+namespace dhpvm::offload {
+
+OpenClEvent::OpenClEvent(std::shared_ptr<CommandQueue> queue, cl_event event, DeviceClock::Nanoseconds before,
+                         DeviceClock::Nanoseconds after)
+    : queue_(std::move(queue)), event_(event), before_(before), after_(after) {}
+
+OpenClEvent::~OpenClEvent() { api().ReleaseEvent(event_); }
+
+Result<bool> OpenClEvent::ended() {
+  queue_->flush();
+  cl_int status = CL_QUEUED;
+  const cl_int code =
+      api().GetEventInfo(event_, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(status), &status, nullptr);
+  if (code != CL_SUCCESS) return opencl_error(code, "clGetEventInfo");
+  if (status > CL_COMPLETE) return false;
+  if (status < CL_COMPLETE)
+    return error(ErrorCode::kDeviceFailed, "the driver ended the command with {}", opencl_error_name(status));
+  // By the standard it is only waiting that makes visible what the command has written. It costs nothing any more.
+  api().WaitForEvents(1, &event_);
+  return true;
+}
+
+void OpenClEvent::wait(Semaphore::Clock::time_point deadline) {
+  queue_->flush();
+  // There is no wait with a deadline. A callback would do, but not every driver calls back when a command fails.
+  if (deadline != Semaphore::Clock::time_point::max()) {
+    poll(*this, deadline);
+  } else {
+    api().WaitForEvents(1, &event_);
+  }
+}
+
+bool OpenClEvent::measure(OperationRecord& record) {
+  const auto read = [this](cl_profiling_info name, cl_ulong& value) {
+    return api().GetEventProfilingInfo(event_, name, sizeof(value), &value, nullptr) == CL_SUCCESS;
+  };
+  cl_ulong queued = 0;
+  cl_ulong begin = 0;
+  cl_ulong end = 0;
+  if (!read(CL_PROFILING_COMMAND_QUEUED, queued) || !read(CL_PROFILING_COMMAND_START, begin) ||
+      !read(CL_PROFILING_COMMAND_END, end))
+    return false;
+  DeviceClock& clock = queue_->device.clock();
+  clock.compare(before_, after_, queued);
+  record.begin = clock.convert(begin);
+  record.end = clock.convert(end);
+  return true;
+}
+
+HostCallEvent::HostCallEvent(std::shared_ptr<CommandQueue> queue, cl_event event)
+    : OpenClEvent(std::move(queue), event) {}
+
+bool HostCallEvent::measure(OperationRecord& record) {
+  if (!times_->called) return false;
+  record.begin = times_->begin;
+  record.end = times_->end;
+  return true;
+}
+
+}  // namespace dhpvm::offload

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// Calls functions of the host between operations of a command queue: OpenCL knows no such command.
+//
+// A marker in the queue tells when the function's turn has come, and a barrier behind it holds up the queue until a user
+// event says that the function has returned. A thread of our own waits for the markers: drivers may hold locks while they
+// call back, and not all of them do so when a marker has failed.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "offload/device/driver/submission.h"
+#include "offload/device/opencl/api.h"
+#include "offload/device/opencl/clock.h"
+
+namespace dhpvm::offload {
+
+class OpenClEvent;
+
+// On the device's clock. Written before the user event is set.
+struct HostCallTimes {
+  bool called = false;
+  DeviceClock::Nanoseconds begin{0};
+  DeviceClock::Nanoseconds end{0};
+};
+
+struct HostCall {
+  std::function<void()> function;
+  // The function is called only if these are reached, and this, if anything, succeeds. The marker ends after that, unless
+  // something fails.
+  std::vector<SemaphoreValue> waits;
+  SubmissionPointer previous;
+  std::unique_ptr<DriverEvent> marker;    // an OpenClEvent, flushed
+  std::unique_ptr<OpenClEvent> returned;  // the user event
+  std::shared_ptr<HostCallTimes> times;
+};
+
+// Thread-safe.
+class HostCaller {
+ public:
+  HostCaller(const OpenClApi& api, SubmissionTracker& tracker, const DeviceClock& clock);
+  // No call may be outstanding.
+  ~HostCaller();
+  HostCaller(const HostCaller&) = delete;
+  HostCaller& operator=(const HostCaller&) = delete;
+
+  void add(HostCall call);
+
+ private:
+  // Lives until the driver has made every callback that it owes.
+  struct Wakeup {
+    std::mutex mutex;
+    std::condition_variable changed;
+    bool woken = false;
+    std::size_t callbacks_owed = 0;
+  };
+  static void CL_CALLBACK on_marker(cl_event marker, cl_int status, void* wakeup);
+
+  enum class Turn : std::uint8_t { kNotYet, kCall, kSkip };
+
+  void run();
+  Turn turn_of(const HostCall& call) const;
+  void perform(HostCall& call, Turn turn) const;
+
+  const OpenClApi& api_;
+  SubmissionTracker& tracker_;
+  const DeviceClock& clock_;
+  std::unique_ptr<Wakeup> wakeup_ = std::make_unique<Wakeup>();
+  // Guarded by the mutex of wakeup_.
+  std::vector<HostCall> added_;
+  bool stopping_ = false;
+  std::thread thread_;  // started by the first call
+};
+
+}  // namespace dhpvm::offload

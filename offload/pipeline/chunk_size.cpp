@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "offload/pipeline/chunk_size.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace dhpvm::offload {
+
+double predicted_seconds(const StageLoad& load, const StageModels& models, std::uint64_t chunks) {
+  const double n = static_cast<double>(chunks);
+  const double up = load.upload_bytes > 0 ? load.uploads * models.upload.fixed() +
+                                                models.upload.per_unit() * load.upload_bytes / n
+                                          : 0;
+  const double down = load.download_bytes > 0 ? load.downloads * models.download.fixed() +
+                                                    models.download.per_unit() * load.download_bytes / n
+                                              : 0;
+  const double kernel = models.launch.seconds(load.iterations / n);
+  const double submit = (load.uploads + load.downloads + 1) * models.submit_seconds;
+  const double copies = models.one_copy_engine ? up + down : std::max(up, down);
+  return submit + up + kernel + down + (n - 1) * std::max({copies, kernel, submit});
+}
+
+std::uint64_t choose_rows(const StageLoad& load, const StageModels& models, std::uint64_t most_rows) {
+  const std::uint64_t rows = std::max<std::uint64_t>(load.rows, 1);
+  most_rows = std::clamp<std::uint64_t>(most_rows, 1, rows);
+  const auto chunks_of = [&](std::uint64_t length) { return (rows + length - 1) / length; };
+  std::uint64_t best = most_rows;
+  double best_seconds = predicted_seconds(load, models, chunks_of(best));
+  // The curve is flat around its minimum: steps of a fifth are fine enough.
+  for (double n = static_cast<double>(chunks_of(most_rows)); n < static_cast<double>(rows);
+       n = std::max(n * 1.2, n + 1)) {
+    const std::uint64_t length = (rows + static_cast<std::uint64_t>(n) - 1) / static_cast<std::uint64_t>(n);
+    if (length > most_rows) continue;
+    const double seconds = predicted_seconds(load, models, chunks_of(length));
+    if (seconds < best_seconds) {
+      best = length;
+      best_seconds = seconds;
+    }
+    // With more chunks than this the fixed costs only grow.
+    if (seconds > 4 * best_seconds) break;
+  }
+  return best;
+}
+
+}  // namespace dhpvm::offload

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// A loop, or a part of it, on one device: chunk after chunk is uploaded, computed and downloaded, without waiting for any.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "dhpvm/result.h"
+#include "offload/device/device.h"
+#include "offload/pipeline/array_copies.h"
+#include "offload/pipeline/run_plan.h"
+
+namespace dhpvm::offload {
+
+// Used by one thread.
+class DeviceRun {
+ public:
+  // Prepares the arrays. `kernel` is the loop's, loaded on the device; `partials` has room for the partial results of the
+  // whole loop, and stays until the run is finished. Nothing has been computed when this fails.
+  static Result<std::unique_ptr<DeviceRun>> begin(PipelineDevice& device, const DeviceLoop& loop,
+                                                  RunPlan plan, std::shared_ptr<Kernel> kernel,
+                                                  Buffer* partials);
+  ~DeviceRun();
+  DeviceRun(const DeviceRun&) = delete;
+  DeviceRun& operator=(const DeviceRun&) = delete;
+
+  const RunPlan& plan() const { return plan_; }
+  // At most so many rows make a chunk that fits the slots.
+  std::uint64_t most_rows() const;
+
+  // Submits a chunk: whole iterations of the outermost dimension, with reductions cut as Chunking cuts.
+  Status submit(const IterationSpace& box);
+  // Chunks that have been submitted, and are not known to be done.
+  std::size_t in_flight() const { return chunks_.size(); }
+  // Waits until at most `count` are in flight.
+  Status wait_for(std::size_t count);
+  // Submits what remains to be sent back after the last chunk. If the loop is synchronous, or `wait`, all of it has
+  // happened on return: results are on the host as far as they are sent back.
+  Status finish(bool wait);
+  // After a failure: what is left to be done by somebody else, with the contents that the host's memory has now; nothing if
+  // those are neither what they were before the loop nor what they should be after it. Copies on the device are gone.
+  std::optional<std::vector<IterationSpace>> give_up();
+
+  // What the kernel tells of traps; after a finish() that waited.
+  const codegen::KernelReport& report() const { return report_; }
+
+ private:
+  struct Slot {
+    DeviceBlock block;
+    Positions busy;
+  };
+  struct RunArray {
+    ArrayCopies* copies = nullptr;  // of the pool's buffers
+    DeviceCopy* copy = nullptr;
+    Positions before;              // what other loops still do with the copy
+    bool host_was_current = true;  // when the run began
+    // The whole array as the host has it. Of small arrays in the heap a copy, in `staging`.
+    MemorySpan host;
+    Buffer* staging = nullptr;
+    // The device's memory of an array that is not the pool's.
+    DeviceBlock own;
+    IntervalSet own_valid;
+    std::vector<Slot> slots;
+  };
+
+  DeviceRun(PipelineDevice& device, const DeviceLoop& loop, RunPlan plan, std::shared_ptr<Kernel> kernel,
+            Buffer* partials);
+  Status prepare(std::uint32_t n);
+  Status prepare_host_memory(std::uint32_t n);
+  Status prepare_outputs();
+  Status upload_chunk(const ChunkNeeds& needs, Positions& after);
+  Status upload_slice(std::uint32_t n, const ChunkNeeds::Part& part, Positions& after);
+  Status upload_resident(std::uint32_t n, const ChunkNeeds::Part& part, Positions& after);
+  Status launch(const IterationSpace& box, const ChunkNeeds& needs, const Positions& after);
+  Status download_chunk(const ChunkNeeds& needs);
+  Status send_back(std::uint32_t n, const Interval& bytes);
+  void note_launch(const ChunkNeeds& needs, std::uint64_t position);
+  std::uint64_t blocks_before(const IterationSpace& box) const;
+  Status download_partials();
+  Status settle();
+  bool is_in_place(std::uint32_t n) const;
+  Slot& slot(std::uint32_t n) { return arrays_[n].slots[chunk_ % arrays_[n].slots.size()]; }
+  std::span<const codegen::KernelArray> descriptors() const { return descriptors_; }
+
+  PipelineDevice& device_;
+  const DeviceLoop loop_;
+  const RunPlan plan_;
+  const std::shared_ptr<Kernel> kernel_;
+  std::vector<RunArray> arrays_;
+  std::vector<codegen::KernelArray> descriptors_;
+  std::vector<ArrayArgument> arguments_;
+  std::uint64_t row_iterations_ = 1;
+  // Reductions.
+  Buffer* const partials_;
+  MemorySpan partials_host_;
+  DeviceBlock partials_block_;
+  std::vector<Interval> partials_written_;
+  // Traps.
+  Buffer* report_buffer_ = nullptr;
+  MemorySpan report_host_;
+  DeviceBlock report_block_;
+  codegen::KernelReport report_;
+
+  std::uint64_t chunk_ = 0;  // number of the next one
+  struct Chunk {
+    IterationSpace box;
+    Positions until;
+  };
+  std::deque<Chunk> chunks_;     // in flight
+  std::uint64_t rows_done_ = 0;  // in chunks that are known to be done
+  // Something has been sent back of an array that the loop also reads: from here on it cannot begin anew.
+  bool in_place_sent_ = false;
+  Positions last_;  // of all that was submitted
+};
+
+}  // namespace dhpvm::offload

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs a loop on a device in batches: chooses their size, lets transfers and computation overlap, and brings together
+// what comes out. Neither the results nor the trap that is reported depend on the batches.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <variant>
+#include <vector>
+
+#include "dhpvm/result.h"
+#include "offload/pipeline/device_run.h"
+#include "offload/pipeline/pipeline_device.h"
+#include "offload/pipeline/run_plan.h"
+
+namespace dhpvm::offload {
+
+// How a loop went, for statistics and explanations.
+struct PipelineOutcome {
+  // The loop goes on while the program does: its arrays know. Otherwise it has ended.
+  bool in_flight = false;
+  codegen::KernelReport report;  // of a loop that has ended
+  std::uint64_t chunks = 0;
+  std::uint64_t rows_per_chunk = 0;
+  std::uint64_t upload_bytes = 0;
+  std::uint64_t download_bytes = 0;
+  bool sliced = false;
+};
+
+// Why a loop could not be run, or was given up, on a device.
+struct PipelineFailure {
+  Error error;
+  // What is left to be done on the host, which has all that it needs: the whole loop if nothing has been computed. Nothing:
+  // the arrays are neither what they were before the loop nor what they should be after it.
+  std::optional<std::vector<IterationSpace>> remaining;
+};
+
+// Runs `loop`, whose kernel has been loaded on the device. `rows` of the outermost dimension make a chunk; 0: as many as
+// measurements suggest. The initial values of the reductions are in `accumulators`, and the results after a loop that did
+// not trap.
+std::variant<PipelineOutcome, PipelineFailure> run_on_device(PipelineDevice& device, const DeviceLoop& loop,
+                                                             const std::shared_ptr<Kernel>& kernel,
+                                                             std::uint64_t rows,
+                                                             std::span<std::uint64_t> accumulators);
+
+// How many rows a chunk should have, by what is known about device and loop.
+std::uint64_t rows_for(PipelineDevice& device, const DeviceLoop& loop, const RunPlan& plan);
+
+}  // namespace dhpvm::offload

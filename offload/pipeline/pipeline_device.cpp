@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "offload/pipeline/pipeline_device.h"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "base/error.h"
+#include "offload/pipeline/array_copies.h"
+
+namespace dhpvm::offload {
+namespace {
+
+// How often somebody who waits looks at the clock and for interrupts.
+constexpr auto kPollInterval = std::chrono::milliseconds(5);
+constexpr const char* kStageNames[] = {"upload", "compute", "download"};
+
+// Few different sizes, so that what one loop has used fits the next: quarters of powers of two.
+std::uint64_t rounded(std::uint64_t bytes) {
+  const std::uint64_t step =
+      std::max<std::uint64_t>(std::bit_floor(std::max<std::uint64_t>(bytes, 1)) / 4, 256);
+  return (bytes + step - 1) / step * step;
+}
+
+double in_seconds(std::chrono::nanoseconds time) { return std::chrono::duration<double>(time).count(); }
+
+}  // namespace
+
+void Positions::include(const Positions& other) {
+  for (unsigned stage = 0; stage < kStages; ++stage) at[stage] = std::max(at[stage], other.at[stage]);
+}
+
+void Positions::include(Stage stage, std::uint64_t position) {
+  std::uint64_t& mine = (*this)[stage];
+  mine = std::max(mine, position);
+}
+
+void DeviceModel::record(const OperationRecord& record) {
+  const double seconds = in_seconds(record.end - record.begin);
+  const std::lock_guard lock(mutex_);
+  switch (record.kind) {
+    case OperationRecord::Kind::kUpload: upload_.measured(static_cast<double>(record.bytes), seconds); break;
+    case OperationRecord::Kind::kDownload:
+      download_.measured(static_cast<double>(record.bytes), seconds);
+      break;
+    case OperationRecord::Kind::kLaunch:
+      launches_.try_emplace(record.label, 5e-6, 1e-9)
+          .first->second.measured(static_cast<double>(record.iterations), seconds);
+      break;
+    default: break;
+  }
+}
+
+LinkModel DeviceModel::upload() const {
+  const std::lock_guard lock(mutex_);
+  return upload_;
+}
+
+LinkModel DeviceModel::download() const {
+  const std::lock_guard lock(mutex_);
+  return download_;
+}
+
+LinkModel DeviceModel::launch(std::uint64_t label) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = launches_.find(label);
+  return found == launches_.end() ? LinkModel(5e-6, 1e-9) : found->second;
+}
+
+Result<std::unique_ptr<PipelineDevice>> PipelineDevice::create(std::shared_ptr<Device> device,
+                                                               BufferPool& pool, Registrations& registrations,
+                                                               const PipelineDeviceOptions& options) {
+  auto made =
+      std::unique_ptr<PipelineDevice>(new PipelineDevice(std::move(device), pool, registrations, options));
+  DHPVM_TRY(made->open_queues());
+  return made;
+}
+
+PipelineDevice::PipelineDevice(std::shared_ptr<Device> device, BufferPool& pool, Registrations& registrations,
+                               const PipelineDeviceOptions& options)
+    : device_(std::move(device)),
+      pool_(pool),
+      registrations_(registrations),
+      options_(options),
+      model_(std::make_shared<DeviceModel>()) {
+  budget_ = device_->info().memory_bytes;
+  if (options.budget_bytes != 0) budget_ = std::min(budget_, options.budget_bytes);
+}
+
+Status PipelineDevice::open_queues() {
+  for (unsigned stage = 0; stage < kStages; ++stage) {
+    QueueOptions queue;
+    queue.name = kStageNames[stage];
+    Tracer* const tracer = options_.tracer;
+    std::uint32_t track = 0;
+    if (tracer != nullptr) {
+      track = tracer->add_track(
+          fmt::format("{} {}{}", info().name, queue.name, info().is_simulated ? " (simulated)" : ""));
+    }
+    // The clock of the device as seen from the trace: both run from here on.
+    const Tracer::Clock::time_point epoch = Tracer::Clock::now() - device_->now();
+    queue.observer = [model = model_, tracer, track, epoch](const OperationRecord& record) {
+      model->record(record);
+      if (tracer == nullptr) return;
+      constexpr const char* kNames[] = {"upload", "download", "copy", "fill", "launch", "host call"};
+      tracer->slice(track, kNames[static_cast<unsigned>(record.kind)], epoch + record.begin,
+                    epoch + record.end,
+                    {{"bytes", static_cast<std::int64_t>(record.bytes)},
+                     {"iterations", static_cast<std::int64_t>(record.iterations)}});
+    };
+    DHPVM_ASSIGN(queues_[stage], device_->create_queue(std::move(queue)));
+    DHPVM_ASSIGN(semaphores_[stage], device_->create_semaphore(0));
+  }
+  return {};
+}
+
+PipelineDevice::~PipelineDevice() {
+  // The queues wait for their operations, after which nothing needs the buffers any more.
+  for (std::unique_ptr<Queue>& queue : queues_) queue.reset();
+  held_.clear();
+  while (!copies_.empty()) copies_.back()->forget(*this);
+}
+
+template <typename Submit>
+Result<std::uint64_t> PipelineDevice::submit(Stage stage, const Positions& after, Submit&& submit) {
+  if (failure_) return *failure_;
+  std::array<SemaphoreValue, kStages> waits;
+  std::size_t count = 0;
+  for (unsigned other = 0; other < kStages; ++other) {
+    // Operations of one queue are done in order anyway.
+    if (other == static_cast<unsigned>(stage) || after.at[other] <= done_.at[other]) continue;
+    waits[count++] = {semaphores_[other], after.at[other]};
+  }
+  const std::uint64_t position = submitted_[stage] + 1;
+  const SemaphoreValue signal{semaphores_[static_cast<unsigned>(stage)], position};
+  Order order{std::span(waits).first(count), std::span(&signal, 1)};
+  if (Status status = submit(*queues_[static_cast<unsigned>(stage)], order); !status.ok()) {
+    failure_ = status.error();
+    return std::move(status).error();
+  }
+  submitted_[stage] = position;
+  return position;
+}
+
+Result<std::uint64_t> PipelineDevice::upload(const MemorySpan& to, const MemorySpan& from,
+                                             const Positions& after) {
+  return submit(Stage::kUpload, after,
+                [&](Queue& queue, const Order& order) { return queue.copy(to, from, order); });
+}
+
+Result<std::uint64_t> PipelineDevice::download(const MemorySpan& to, const MemorySpan& from,
+                                               const Positions& after) {
+  return submit(Stage::kDownload, after,
+                [&](Queue& queue, const Order& order) { return queue.copy(to, from, order); });
+}
+
+Result<std::uint64_t> PipelineDevice::fill(const MemorySpan& to, std::byte value, const Positions& after) {
+  return submit(Stage::kLaunch, after,
+                [&](Queue& queue, const Order& order) { return queue.fill(to, value, order); });
+}
+
+Result<std::uint64_t> PipelineDevice::launch(const Launch& launch, const Positions& after,
+                                             std::uint64_t label) {
+  return submit(Stage::kLaunch, after,
+                [&](Queue& queue, const Order& order) { return queue.launch(launch, order, label); });
+}
+
+Result<std::uint64_t> PipelineDevice::host_call(std::function<void()> function, const Positions& after) {
+  return submit(Stage::kDownload, after, [&](Queue& queue, const Order& order) {
+    return queue.host_call(std::move(function), order);
+  });
+}
+
+Status PipelineDevice::wait(const Positions& positions) {
+  for (unsigned stage = 0; stage < kStages; ++stage) {
+    if (positions.at[stage] <= done_.at[stage]) continue;
+    DHPVM_TRY(queues_[stage]->flush());
+    for (bool reached = false; !reached;) {
+      Result<bool> result =
+          semaphores_[stage]->wait(positions.at[stage], Semaphore::Clock::now() + kPollInterval);
+      if (!result.ok()) {
+        failure_ = result.error();
+        return std::move(result).error();
+      }
+      reached = *result;
+      if (!reached && options_.poll) DHPVM_TRY(options_.poll());
+    }
+    done_.at[stage] = positions.at[stage];
+  }
+  return {};
+}
+
+bool PipelineDevice::reached(const Positions& positions) {
+  for (unsigned stage = 0; stage < kStages; ++stage) {
+    if (positions.at[stage] <= done_.at[stage]) continue;
+    const Result<std::uint64_t> value = semaphores_[stage]->value();
+    if (!value.ok()) return true;
+    done_.at[stage] = *value;
+    if (positions.at[stage] > *value) return false;
+  }
+  return true;
+}
+
+bool PipelineDevice::known_done(const Positions& positions) const {
+  for (unsigned stage = 0; stage < kStages; ++stage) {
+    if (positions.at[stage] > done_.at[stage]) return false;
+  }
+  return true;
+}
+
+void PipelineDevice::hold(Buffer& buffer, const Positions& until) {
+  held_.push_back({BufferUse(buffer), until});
+}
+
+void PipelineDevice::release_held() {
+  while (!held_.empty() && reached(held_.front().until)) held_.pop_front();
+}
+
+Result<DeviceBlock> PipelineDevice::acquire(std::uint64_t bytes) {
+  const std::uint64_t wanted = rounded(bytes);
+  for (;;) {
+    if (std::optional<DeviceBlock> kept = take_kept(wanted)) return std::move(*kept);
+    std::optional<Error> refused;
+    if (allocated_bytes_ + wanted <= budget_) {
+      auto memory = device_->allocate(wanted);
+      if (memory.ok()) {
+        allocated_bytes_ += wanted;
+        return DeviceBlock{std::move(memory).value(), wanted, {}};
+      }
+      if (memory.error().code() != ErrorCode::kDeviceExhausted) return std::move(memory).error();
+      refused = std::move(memory).error();
+    }
+    DHPVM_ASSIGN(const bool freed, free_something());
+    if (freed) continue;
+    if (refused) return std::move(*refused);
+    return error(ErrorCode::kDeviceExhausted,
+                 "{} has {} bytes of memory for loops, of which {} are in use, and {} more are needed; raise "
+                 "`--limits device=`, or use smaller batches",
+                 info().name, budget_, allocated_bytes_, wanted);
+  }
+}
+
+std::optional<DeviceBlock> PipelineDevice::take_kept(std::uint64_t bytes) {
+  auto best = kept_.end();
+  for (auto it = kept_.begin(); it != kept_.end(); ++it) {
+    // A quarter more is no great waste; those that nobody uses any more come first.
+    if (it->bytes < bytes || it->bytes > bytes + bytes / 4) continue;
+    if (best == kept_.end() || it->bytes < best->bytes) best = it;
+  }
+  if (best == kept_.end()) return std::nullopt;
+  DeviceBlock block = std::move(*best);
+  kept_.erase(best);
+  return block;
+}
+
+void PipelineDevice::release(DeviceBlock block) {
+  if (block.memory != nullptr) kept_.push_back(std::move(block));
+}
+
+// Gives memory back to the device: blocks that are kept for reuse first, then the copy that was used longest ago. False if
+// there is nothing.
+Result<bool> PipelineDevice::free_something() {
+  if (kept_.empty()) {
+    const auto victim = std::ranges::find_if(copies_, [&](ArrayCopies* copies) { return !copies->pinned(); });
+    if (victim == copies_.end()) return false;
+    ArrayCopies& copies = **victim;
+    DHPVM_TRY(copies.bring_to_host());
+    copies.forget(*this);
+    if (kept_.empty()) return true;
+  }
+  // The largest goes: one is mostly enough.
+  const auto largest = std::ranges::max_element(kept_, {}, &DeviceBlock::bytes);
+  DHPVM_TRY(wait(largest->busy));
+  allocated_bytes_ -= largest->bytes;
+  kept_.erase(largest);
+  return true;
+}
+
+void PipelineDevice::add_copy(ArrayCopies& copies) { copies_.push_back(&copies); }
+
+void PipelineDevice::touch_copy(ArrayCopies& copies) {
+  if (!copies_.empty() && copies_.back() == &copies) return;
+  remove_copy(copies);
+  add_copy(copies);
+}
+
+void PipelineDevice::remove_copy(ArrayCopies& copies) { std::erase(copies_, &copies); }
+
+}  // namespace dhpvm::offload
