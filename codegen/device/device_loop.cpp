@@ -115,12 +115,11 @@ class DeviceLoop {
   }
 
   void report_trap(Value* result, Value* site) {
-    if (report_trap_ == nullptr) report_trap_ = make_report_trap(module_);
     llvm::SmallVector<Value*> arguments = {parameters_.report(b_), b_.CreateSub(site, b_.getInt32(1)),
                                            b_.CreateExtractValue(result, kTrapArray)};
     for (unsigned d = 0; d < 3; ++d) arguments.push_back(d <= inner_ ? index_[d] : i64(0));
     for (unsigned n = 0; n < 3; ++n) arguments.push_back(b_.CreateExtractValue(result, kOperands + n));
-    b_.CreateCall(report_trap_, arguments);
+    b_.CreateCall(declare_report_trap(module_), arguments);
   }
 
   // ---- With reductions: the work-items of a group come in runs, of which each works off one block at a time. All of a
@@ -309,7 +308,6 @@ class DeviceLoop {
   Value* index_[3] = {};
   Value* lane_ = nullptr;
   std::vector<Value*> places_;  // of this work-item in local memory, by reduction
-  llvm::Function* report_trap_ = nullptr;
 };
 
 }  // namespace

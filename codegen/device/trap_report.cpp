@@ -15,26 +15,21 @@ using llvm::BasicBlock;
 using llvm::Value;
 
 enum Parameter : unsigned { kReport = 0, kSite = 1, kArray = 2, kIndex = 3, kOperands = 6, kCount = 9 };
+constexpr char kFunction[] = "report_trap";
 constexpr const char* kNames[] = {"report", "site",     "array",    "index0",  "index1",
                                   "index2", "operand0", "operand1", "operand2"};
 
 class ReportTrap {
  public:
-  explicit ReportTrap(llvm::Module& module) : b_(module.getContext()) {
-    llvm::SmallVector<llvm::Type*> types = {b_.getPtrTy(kGlobalSpace), b_.getInt32Ty(), b_.getInt32Ty()};
-    types.append(kCount - types.size(), b_.getInt64Ty());
-    function_ = llvm::Function::Create(llvm::FunctionType::get(b_.getVoidTy(), types, false),
-                                       llvm::GlobalValue::InternalLinkage, "report_trap", module);
+  explicit ReportTrap(llvm::Function& function) : b_(function.getContext()), function_(&function) {
     for (unsigned n = 0; n < kCount; ++n) function_->getArg(n)->setName(kNames[n]);
-    function_->setDoesNotThrow();
-    // Optimised, the loop would be left before the critical section.
+    function_->setLinkage(llvm::GlobalValue::InternalLinkage);
     function_->addFnAttr(llvm::Attribute::NoInline);
-    function_->addFnAttr(llvm::Attribute::OptimizeNone);
   }
 
   // Where work-items run in lock step, one that waits for the lock keeps the one that holds it from going on, unless the
   // critical section lies inside the loop, in the branch of the attempt that succeeds.
-  llvm::Function* emit() {
+  void emit() {
     BasicBlock* const entry = block("entry");
     BasicBlock* const attempt = block("attempt");
     BasicBlock* const inside = block("inside");
@@ -81,7 +76,6 @@ class ReportTrap {
     b_.CreateCondBr(is_done, done, attempt);
     b_.SetInsertPoint(done);
     b_.CreateRetVoid();
-    return function_;
   }
 
  private:
@@ -100,19 +94,37 @@ class ReportTrap {
   }
   // Whether the iteration comes before the recorded one, by the dimensions from `d` on.
   Value* is_earlier(unsigned d) {
-    if (d == 3) return b_.getFalse();
     Value* const recorded = load(b_.getInt64Ty(), kTrap + offsetof(KernelTrap, index) + 8 * d);
     Value* const index = function_->getArg(kIndex + d);
+    if (d == 2) return b_.CreateICmpSLT(index, recorded);
     Value* const rest = b_.CreateAnd(b_.CreateICmpEQ(index, recorded), is_earlier(d + 1));
     return b_.CreateOr(b_.CreateICmpSLT(index, recorded), rest);
   }
 
   llvm::IRBuilder<> b_;
-  llvm::Function* function_ = nullptr;
+  llvm::Function* const function_;
 };
 
 }  // namespace
 
-llvm::Function* make_report_trap(llvm::Module& module) { return ReportTrap(module).emit(); }
+llvm::FunctionCallee declare_report_trap(llvm::Module& module) {
+  llvm::IRBuilder<> b(module.getContext());
+  llvm::SmallVector<llvm::Type*> types = {b.getPtrTy(kGlobalSpace), b.getInt32Ty(), b.getInt32Ty()};
+  types.append(kCount - types.size(), b.getInt64Ty());
+  llvm::FunctionCallee declared =
+      module.getOrInsertFunction(kFunction, llvm::FunctionType::get(b.getVoidTy(), types, false));
+  llvm::cast<llvm::Function>(declared.getCallee())->setDoesNotThrow();
+  return declared;
+}
+
+void define_report_trap(llvm::Module& module) {
+  llvm::Function* const declared = module.getFunction(kFunction);
+  if (declared == nullptr) return;
+  if (declared->use_empty()) {
+    declared->eraseFromParent();
+  } else {
+    ReportTrap(*declared).emit();
+  }
+}
 
 }  // namespace dhpvm::codegen

@@ -9,6 +9,7 @@
 #include "codegen/device/entry_parameters.h"
 #include "codegen/device/opencl/prepare.h"
 #include "codegen/device/opencl/print.h"
+#include "codegen/device/trap_report.h"
 
 namespace dhpvm::codegen {
 namespace {
@@ -77,6 +78,7 @@ Result<DeviceCode> make_opencl(const KernelRequest& request, const DeviceTarget&
   llvm::Module& module = *made.ir.module;
   opencl::replace_wide_products(module);
   DHPVM_TRY(run_passes(module, nullptr, kPasses));
+  define_report_trap(module);
   DHPVM_TRY(opencl::prepare_to_print(module));
   drop_unused_parameters(made.entry);
   Needs needs;

@@ -120,13 +120,17 @@ Status prepare_to_print(llvm::Module& module) {
   bool irreducible = false;
   for (llvm::Function& function : module) {
     if (function.isDeclaration()) continue;
-    for (llvm::Instruction& instruction : llvm::make_early_inc_range(llvm::instructions(function))) {
-      if (auto* const update = llvm::dyn_cast<llvm::AtomicRMWInst>(&instruction)) {
-        if (!is_atomic_in_opencl(*update)) expand_update(*update);
-      } else if (auto* const arithmetic = llvm::dyn_cast<llvm::WithOverflowInst>(&instruction)) {
-        expand_overflow(*arithmetic);
-      }
+    // First all that there are: an update becomes a loop of several blocks.
+    llvm::SmallVector<llvm::AtomicRMWInst*> updates;
+    llvm::SmallVector<llvm::WithOverflowInst*> arithmetic;
+    for (llvm::Instruction& instruction : llvm::instructions(function)) {
+      if (auto* const update = llvm::dyn_cast<llvm::AtomicRMWInst>(&instruction)) updates.push_back(update);
+      if (auto* const with = llvm::dyn_cast<llvm::WithOverflowInst>(&instruction)) arithmetic.push_back(with);
     }
+    for (llvm::AtomicRMWInst* const update : updates) {
+      if (!is_atomic_in_opencl(*update)) expand_update(*update);
+    }
+    for (llvm::WithOverflowInst* const with : arithmetic) expand_overflow(*with);
     irreducible = irreducible || has_irreducible_loops(function);
   }
   DHPVM_TRY(run_passes(module, nullptr, "function(lower-switch)"));

@@ -70,7 +70,7 @@ std::vector<Line> Structure::lines() {
 std::string Structure::label(Block& block) const { return fmt::format("block{}", order_.lookup(&block)); }
 
 void Structure::add(Lines& out, const Context& context, std::string text, bool jumps) const {
-  out.push_back({context.depth, std::move(text), nullptr, jumps});
+  out.push_back({context.depth, std::move(text), nullptr, jumps, {}});
 }
 
 // A block, what it dominates, and if it is the header of a loop, that loop and what comes behind it.
@@ -87,14 +87,21 @@ void Structure::write_node(Block& block, const Context& context, Lines& out) {
   inside.loop = &block;
   inside.after_loop = behind.empty() ? context.follow : behind.front();
   // Inner loops cannot `continue` this one, but jump to its beginning, where it starts anew with the same variables.
-  out.push_back({context.depth, label(block) + ":;", &block, false});
-  add(out, context, "for (;;) {");
-  write_block(block, inside, out);
+  out.push_back({context.depth, label(block) + ":;", &block, false, {}});
+  Lines body;
+  write_block(block, inside, body);
+  if (!body.empty() && !body.front().otherwise.empty()) {
+    add(out, context, fmt::format("while ({}) {{", body.front().otherwise));
+    body.erase(body.begin());
+  } else {
+    add(out, context, "for (;;) {");
+  }
+  std::ranges::move(body, std::back_inserter(out));
   add(out, context, "}");
   for (std::size_t n = 0; n < behind.size(); ++n) {
     Context next = context;
     if (n + 1 < behind.size()) next.follow = behind[n + 1];
-    out.push_back({context.depth, label(*behind[n]) + ":;", behind[n], false});
+    out.push_back({context.depth, label(*behind[n]) + ":;", behind[n], false, {}});
     write_node(*behind[n], next, out);
   }
 }
@@ -110,7 +117,7 @@ void Structure::write_block(Block& block, const Context& context, Lines& out) {
   for (std::size_t n = 0; n < behind.size(); ++n) {
     Context next = context;
     if (n + 1 < behind.size()) next.follow = behind[n + 1];
-    out.push_back({context.depth, label(*behind[n]) + ":;", behind[n], false});
+    out.push_back({context.depth, label(*behind[n]) + ":;", behind[n], false, {}});
     write_node(*behind[n], next, out);
   }
 }
@@ -176,7 +183,9 @@ void Structure::write_branch(Block& block, const Context& context, Lines& out) {
   Lines& second = negate ? yes : no;
   const std::string condition = expressions_.condition(*branch->getCondition(), negate);
   if (first.size() == 1 && first.front().label == nullptr && (second.empty() || jumps(first))) {
+    const bool leaves = first.front().text == "break;";
     add(out, context, fmt::format("if ({}) {}", condition, first.front().text));
+    if (leaves) out.back().otherwise = expressions_.condition(*branch->getCondition(), !negate);
   } else {
     add(out, context, fmt::format("if ({}) {{", condition));
     std::ranges::move(first, std::back_inserter(out));

@@ -24,6 +24,7 @@ struct Line {
   std::string text;
   const llvm::BasicBlock* label = nullptr;  // the line is its label
   bool jumps = false;                       // control never comes to the line behind it
+  std::string otherwise;                    // of `if (..) break;`: the opposite condition
 };
 
 class Structure {
