@@ -33,11 +33,13 @@ constexpr Option kOptions[] = {
     {"What to do", "--help", 'h', Value::kNone, "", "print this text"},
 
     {kLimitsGroup, "--limits", 0, Value::kRequired, "LIST",
-     "several at once: heap=64M,off-heap=1G,stack=8M,fuel=1000000,deadline=2s"},
+     "several at once: heap=64M,off-heap=1G,device-memory=2G,stack=8M,fuel=1000000,deadline=2s"},
     {kLimitsGroup, "--heap", 0, Value::kRequired, "SIZE",
      "objects and small arrays (default 4G); sizes take K, M, G, T"},
     {kLimitsGroup, "--off-heap", 0, Value::kRequired, "SIZE",
      "elements of arrays of 64 KiB and more (default 8G)"},
+    {kLimitsGroup, "--device-memory", 0, Value::kRequired, "SIZE",
+     "memory of each accelerator, for copies of arrays (default: all it has)"},
     {kLimitsGroup, "--stack", 0, Value::kRequired, "SIZE", "all nested calls together (default 16M)"},
     {kLimitsGroup, "--fuel", 0, Value::kRequired, "N",
      "calls, turns of loops and iterations of parallel loops (default: unlimited)"},
@@ -104,6 +106,8 @@ struct Request {
 Status set_limit(Limits& limits, std::string_view name, std::string_view value) {
   if (name == "fuel") {
     DHPVM_ASSIGN(limits.fuel, parse_count(value));
+  } else if (name == "device-memory") {
+    DHPVM_ASSIGN(limits.device_bytes, parse_size(value));
   } else if (name == "deadline") {
     DHPVM_ASSIGN(limits.deadline, parse_duration(value));
   } else {
@@ -112,9 +116,9 @@ Status set_limit(Limits& limits, std::string_view name, std::string_view value) 
                               : name == "stack"    ? &limits.stack_bytes
                                                    : nullptr;
     if (size == nullptr) {
-      return Error(
-          ErrorCode::kInvalidArgument,
-          "'" + std::string(name) + "' is not a limit: there are heap, off-heap, stack, fuel and deadline");
+      return Error(ErrorCode::kInvalidArgument,
+                   "'" + std::string(name) +
+                       "' is not a limit: there are heap, off-heap, device-memory, stack, fuel and deadline");
     }
     DHPVM_ASSIGN(*size, parse_size(value));
   }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "offload/memory/buffer.h"
 #include "offload/memory/buffer_pool.h"
 #include "vm/context.h"
 #include "vm/isolate.h"
@@ -186,12 +187,13 @@ std::int64_t Isolate::dimension(const gc::Array& array, unsigned dimension) cons
   return reinterpret_cast<const gc::MultiArray&>(array).dims[dimension];
 }
 
-Status Isolate::check_access(const gc::Array& array, std::int64_t index, bool write) const {
+Status Isolate::make_accessible(gc::Array& array, std::int64_t index, bool write) {
   if (index < 0 || index >= array.length) {
     return error(ErrorCode::kIndexOutOfRange, "index {} is out of range for length {}", index, array.length);
   }
   const std::int64_t accessible = write ? array.writable : array.readable;
   if (index < accessible) return {};
+  if (array.buffer != nullptr) return fetch(array, write);
   if (!array.header.has(gc::kBorrowed)) {
     return Error(ErrorCode::kClosed, "the array has been closed");
   }
@@ -203,8 +205,25 @@ Status Isolate::check_access(const gc::Array& array, std::int64_t index, bool wr
   return Error(ErrorCode::kBorrowEnded, "the array was lent by the host for reading only");
 }
 
-Status Isolate::check_accessible(const gc::Array& array, bool write) const {
-  return array.length == 0 ? Status() : check_access(array, array.length - 1, write);
+// The array is neither closed nor borrowed: a device has its elements, or works on them.
+Status Isolate::fetch(gc::Array& array, bool write) {
+  ++context_->fetches;
+  if (offload::BufferCopies* const copies = static_cast<offload::Buffer*>(array.buffer)->copies()) {
+    Status status = write ? copies->to_host_for_writing() : copies->to_host_for_reading();
+    if (!status.ok()) {
+      // The program has done nothing wrong, whatever the device says.
+      if (status.error().family() != ErrorFamily::kUser) return status;
+      return Error(ErrorCode::kDeviceFailed, status.error().message());
+    }
+  }
+  array.readable = array.length;
+  if (write) array.writable = array.length;
+  return {};
+}
+
+void Isolate::withhold(gc::Array& array, bool host_reads) {
+  array.writable = 0;
+  if (!host_reads) array.readable = 0;
 }
 
 void Isolate::close_array(gc::Array* array) {

@@ -121,8 +121,8 @@ struct Natives : testing::Test {
       return {};
     });
     define("sum", "([u8]) -> i64", [](NativeCall& call) -> Status {
-      const auto& array = *reinterpret_cast<gc::Array*>(call.r[0]);
-      DHPVM_TRY(call.isolate.check_accessible(array, false));
+      auto& array = *reinterpret_cast<gc::Array*>(call.r[0]);
+      DHPVM_TRY(call.isolate.make_accessible(array, false));
       std::uint64_t sum = 0;
       for (std::int64_t i = 0; i < array.length; ++i) sum += static_cast<std::uint8_t>(array.data[i]);
       call.p[0] = sum;

@@ -127,6 +127,8 @@ struct Context {
   std::uint64_t safepoints = 0;
   std::uint64_t parallel_loops = 0;
   std::uint64_t parallel_iterations = 0;
+  std::uint64_t slow_accesses = 0;
+  std::uint64_t fetches = 0;
   std::size_t off_heap_bytes = 0;
   std::size_t off_heap_peak_bytes = 0;
   std::chrono::nanoseconds run_time{0};

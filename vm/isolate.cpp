@@ -131,6 +131,8 @@ IsolateStats Isolate::stats() const {
   stats.safepoints = context.safepoints;
   stats.parallel_loops = context.parallel_loops;
   stats.parallel_iterations = context.parallel_iterations;
+  stats.slow_accesses = context.slow_accesses;
+  stats.fetches = context.fetches;
   stats.run_time = context.run_time;
   stats.off_heap_bytes = context.off_heap_bytes;
   stats.off_heap_peak_bytes = context.off_heap_peak_bytes;

@@ -104,11 +104,17 @@ class Isolate final : private gc::RootProvider {
 
   // The number of elements of `array` in dimension `dimension` (0 is the outermost).
   std::int64_t dimension(const gc::Array& array, unsigned dimension) const;
-  // Why element `index` of `array` cannot be read (or written): the trap that the program would get. Ok
-  // if it can.
-  Status check_access(const gc::Array& array, std::int64_t index, bool write) const;
+  // Sees to it that the host may read (or write) element `index` of `array`, and with it all others: what a device has of
+  // them is fetched, and what it still does with them is waited for. Otherwise the trap that the program would get, or
+  // the device's error. Collects nothing. Ok at once if array.readable (array.writable) is above the index.
+  Status make_accessible(gc::Array& array, std::int64_t index, bool write);
   // The same for all elements: what natives ask before they touch array.data.
-  Status check_accessible(const gc::Array& array, bool write) const;
+  Status make_accessible(gc::Array& array, bool write) {
+    return array.length == 0 ? Status() : make_accessible(array, array.length - 1, write);
+  }
+  // A device begins to work on the elements of `array`, and its buffer's copies know of that: from now on the host has to
+  // ask before it writes them, or, unless `host_reads`, before it touches them.
+  static void withhold(gc::Array& array, bool host_reads);
   // Releases the elements now; later accesses trap with kClosed. Closing twice is allowed.
   void close_array(gc::Array* array);
 
@@ -128,6 +134,7 @@ class Isolate final : private gc::RootProvider {
   Status start();
   Result<gc::Array*> new_off_heap_array(gc::TypeId type, std::int64_t length, std::uint64_t bytes);
   void release_buffer(gc::Array* array);
+  Status fetch(gc::Array& array, bool write);
   void visit_roots(gc::RootVisitor& visitor) override;
 
   std::shared_ptr<const LinkedModule> linked_;

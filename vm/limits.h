@@ -26,7 +26,10 @@ struct Limits {
 
   std::size_t heap_bytes = std::size_t{4} << 30;      // objects in the heap; kOutOfMemory beyond
   std::size_t off_heap_bytes = std::size_t{8} << 30;  // elements of large arrays; kOffHeapExhausted beyond
-  std::size_t stack_bytes = std::size_t{16} << 20;    // registers and frames of calls; kStackOverflow beyond
+  // On each device, for copies of arrays; 0 for whatever it has. Loops work in smaller parts; kDeviceExhausted where they
+  // cannot.
+  std::uint64_t device_bytes = 0;
+  std::size_t stack_bytes = std::size_t{16} << 20;  // registers and frames of calls; kStackOverflow beyond
 
   // One unit per call, per back-edge taken and per iteration of a parallel loop, over the life of the
   // isolate; exact, and the same on every run. kOutOfFuel at the first unit that is not there.
@@ -75,6 +78,8 @@ struct IsolateStats {
   std::uint64_t safepoints = 0;           // times the interpreter looked for deadline, fuel and interrupts
   std::uint64_t parallel_loops = 0;       // executions of `parallel for`
   std::uint64_t parallel_iterations = 0;  // in all of them
+  std::uint64_t slow_accesses = 0;        // element accesses by the program that were not possible at once
+  std::uint64_t fetches = 0;              // times that the host asked a device for the elements of an array
   std::chrono::nanoseconds run_time{0};   // in outermost calls, measured only with a tracer or a deadline
   std::size_t off_heap_bytes = 0;         // now
   std::size_t off_heap_peak_bytes = 0;

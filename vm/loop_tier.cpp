@@ -88,25 +88,50 @@ LoopTier::LoopTier(std::shared_ptr<const LinkedModule> linked, const JitOptions&
       alarm_(std::move(alarm)),
       entries_(linked_->kernels().size()) {}
 
+const offload::Footprint& LoopTier::footprint_of(const LinkedKernel& kernel, Entry& entry) {
+  if (!entry.footprint) entry.footprint = offload::analyse(linked_->module(), *kernel.record);
+  return *entry.footprint;
+}
+
+// What devices have of the captured arrays is fetched before the loop runs, for a thread of the pool has nobody to ask;
+// and no more than the loop needs.
+bool LoopTier::fetch_arrays(Context& context, const LinkedKernel& kernel, Entry& entry, const gc::Ref* r) {
+  for (std::size_t n = 0; n < kernel.arrays; ++n) {
+    auto* const array = reinterpret_cast<gc::Array*>(r[n]);
+    if (array == nullptr || array->writable == array->length) continue;
+    // Closed, or lent by the host for reading: the accesses themselves tell.
+    if (array->buffer == nullptr) continue;
+    const offload::Footprint& footprint = footprint_of(kernel, entry);
+    const offload::ArrayUse& use = footprint.arrays[n];
+    const bool writes = !footprint.complete || use.is_written || use.is_updated;
+    if (!writes && !use.is_read) continue;
+    if (Status status = context.isolate->make_accessible(*array, writes); !status.ok()) {
+      raise(context, std::move(status).error());
+      return false;
+    }
+  }
+  return true;
+}
+
 LoopTier::Variant LoopTier::choose(const LinkedKernel& kernel, Entry& entry,
                                    const offload::Chunk& execution) {
-  if (!entry.footprint) {
-    entry.footprint = offload::analyse(linked_->module(), *kernel.record);
+  const offload::Footprint& footprint = footprint_of(kernel, entry);
+  if (!entry.proven) {
+    offload::Ranges ranges(footprint, execution);
     // What holds in the first execution will mostly hold in all.
-    offload::Ranges ranges(*entry.footprint, execution);
-    for (std::uint32_t index = 0; index < entry.footprint->accesses.size(); ++index) {
-      const offload::Access& access = entry.footprint->accesses[index];
-      if (access.provable && ranges.cannot_fail(access)) entry.proven.push_back(index);
+    entry.proven.emplace();
+    for (std::uint32_t index = 0; index < footprint.accesses.size(); ++index) {
+      const offload::Access& access = footprint.accesses[index];
+      if (access.provable && ranges.cannot_fail(access)) entry.proven->push_back(index);
     }
-    return entry.proven.empty() ? kChecked : kProven;
+    return entry.proven->empty() ? kChecked : kProven;
   }
-  if (entry.proven.empty()) return kChecked;
-  offload::Ranges ranges(*entry.footprint, execution);
-  const auto fails = std::ranges::find_if(entry.proven, [&](std::uint32_t index) {
-    return !ranges.cannot_fail(entry.footprint->accesses[index]);
-  });
-  entry.unproven = fails == entry.proven.end() ? offload::kNothing : *fails;
-  return fails == entry.proven.end() ? kProven : kChecked;
+  if (entry.proven->empty()) return kChecked;
+  offload::Ranges ranges(footprint, execution);
+  const auto fails = std::ranges::find_if(
+      *entry.proven, [&](std::uint32_t index) { return !ranges.cannot_fail(footprint.accesses[index]); });
+  entry.unproven = fails == entry.proven->end() ? offload::kNothing : *fails;
+  return fails == entry.proven->end() ? kProven : kChecked;
 }
 
 // Has the kernel compiled if that is worth it.
@@ -119,7 +144,7 @@ void LoopTier::consider(const LinkedKernel& kernel, Entry& entry, Variant varian
   const auto index = static_cast<std::uint32_t>(&kernel - linked_->kernels().data());
   std::set<codegen::CallPath> proven;
   if (variant == kProven)
-    proven = paths_of(linked_->module(), *kernel.record, *entry.footprint, entry.proven);
+    proven = paths_of(linked_->module(), *kernel.record, *entry.footprint, *entry.proven);
   auto job = [slot, linked = linked_, index, proven = std::move(proven)](codegen::CodeGenerator& generator) {
     codegen::KernelRequest request;
     request.module = &linked->module();
@@ -153,6 +178,7 @@ bool LoopTier::run(Context& context, const LinkedKernel& kernel, std::uint64_t* 
     if (!interpret_box(context, kernel, space, window, r)) return false;
   } else if (*count != 0) {
     ++context.parallel_loops;
+    if (!fetch_arrays(context, kernel, entry, r)) return false;
     std::vector<codegen::KernelArray> arrays;
     for (std::size_t n = 0; n < kernel.arrays; ++n) arrays.push_back(describe(context, r[n]));
     const Variant variant = choose(
@@ -266,8 +292,8 @@ void LoopTier::raise_trap(Context& context, const LinkedKernel& kernel, const Ke
     raise(context, null_trap(context));
   } else {
     const bool write = site.kind == KernelSite::Kind::kWrite;
-    Status status = context.isolate->check_access(*reinterpret_cast<const gc::Array*>(array),
-                                                  get<std::int64_t>(trap.operands[0]), write);
+    Status status = context.isolate->make_accessible(*reinterpret_cast<gc::Array*>(array),
+                                                     get<std::int64_t>(trap.operands[0]), write);
     raise(context, status.ok() ? Error(ErrorCode::kInternal,
                                        "a compiled loop found an element inaccessible that is "
                                        "accessible")
@@ -331,7 +357,7 @@ std::string LoopTier::explain(const LinkedKernel& kernel, const Entry& entry) co
     std::string where;
     for (std::uint32_t index = 0; index < footprint.accesses.size(); ++index) {
       const offload::Access& access = footprint.accesses[index];
-      if (!is_access(access) || std::ranges::binary_search(entry.proven, index)) continue;
+      if (!is_access(access) || std::ranges::binary_search(*entry.proven, index)) continue;
       ++checked;
       if (where.empty()) where = offload::place(module, access);
     }

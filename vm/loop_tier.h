@@ -60,8 +60,9 @@ class LoopTier {
   enum Variant : std::uint8_t { kProven, kChecked };
   struct Entry {
     std::optional<offload::Footprint> footprint;  // made on first need
-    std::vector<std::uint32_t> proven;  // accesses of the footprint that kProven leaves unchecked, ascending
-    std::shared_ptr<Slot> slots[2];     // by variant; null: not asked for
+    // Accesses of the footprint that kProven leaves unchecked, ascending; chosen in the first execution.
+    std::optional<std::vector<std::uint32_t>> proven;
+    std::shared_ptr<Slot> slots[2];  // by variant; null: not asked for
     std::uint64_t iterations = 0;
     offload::LoopProfile profile;
     // For explain().
@@ -78,6 +79,8 @@ class LoopTier {
                   offload::LoopProfile& profile, const offload::IterationSpace& box,
                   std::span<const codegen::KernelArray> arrays, std::vector<std::uint64_t>& window,
                   const gc::Ref* r);
+  const offload::Footprint& footprint_of(const LinkedKernel& kernel, Entry& entry);
+  bool fetch_arrays(Context& context, const LinkedKernel& kernel, Entry& entry, const gc::Ref* r);
   Variant choose(const LinkedKernel& kernel, Entry& entry, const offload::Chunk& execution);
   void raise_trap(Context& context, const LinkedKernel& kernel, const codegen::KernelSite& site,
                   const codegen::KernelTrap& trap, const gc::Ref* r);

@@ -105,13 +105,14 @@ bool make_accessible(Context& context) {
   // Stores have the array and the index in A and B, everything else in B and C.
   const bool is_store = row.a == bytecode::Operand::kRs;
   const bool is_atomic = row.mnemonic.starts_with("atomic.");
-  const auto& array = *reinterpret_cast<const gc::Array*>(context.r[is_store ? a_of(word) : b_of(word)]);
+  auto& array = *reinterpret_cast<gc::Array*>(context.r[is_store ? a_of(word) : b_of(word)]);
   const auto index = get<std::int64_t>(context.p[is_store ? b_of(word) : c_of(word)]);
   return make_accessible(context, array, index, is_store || is_atomic);
 }
 
-bool make_accessible(Context& context, const gc::Array& array, std::int64_t index, bool write) {
-  Status status = context.isolate->check_access(array, index, write);
+bool make_accessible(Context& context, gc::Array& array, std::int64_t index, bool write) {
+  ++context.slow_accesses;
+  Status status = context.isolate->make_accessible(array, index, write);
   if (status.ok()) return true;
   raise(context, std::move(status).error());
   return false;
@@ -132,14 +133,14 @@ bool copy_array(Context& context, gc::Array* to, gc::Array* from, std::int64_t t
     raise(context, null_trap(context));
     return false;
   }
-  const auto check = [&](const gc::Array& array, std::int64_t start, bool write) -> Status {
+  const auto check = [&](gc::Array& array, std::int64_t start, bool write) -> Status {
     if (count < 0) return error(ErrorCode::kNegativeLength, "{} elements were to be copied", count);
     if (start < 0 || start > array.length || count > array.length - start) {
       return error(ErrorCode::kIndexOutOfRange, "{} elements from {} on are out of range for length {}",
                    count, start, array.length);
     }
     // The last element stands for all: they become inaccessible together.
-    return count == 0 ? Status() : context.isolate->check_access(array, start + count - 1, write);
+    return count == 0 ? Status() : context.isolate->make_accessible(array, start + count - 1, write);
   };
   Status status = check(*from, from_start, false);
   if (status.ok()) status = check(*to, to_start, true);

@@ -32,9 +32,9 @@ bool interpret_loop(Context& context, const LinkedKernel& kernel, std::uint64_t*
 // After an iteration: leaves the registers at the next one, or behind the loop after the last.
 bool next_iteration(Context& context);
 
-// An element access whose index is not below the accessible length: true if it may be tried again.
+// An element access whose index is not below the accessible length: true if it has been made accessible.
 bool make_accessible(Context& context);
-bool make_accessible(Context& context, const gc::Array& array, std::int64_t index, bool write);
+bool make_accessible(Context& context, gc::Array& array, std::int64_t index, bool write);
 bool copy_array(Context& context, gc::Array* to, gc::Array* from, std::int64_t to_start,
                 std::int64_t from_start, std::int64_t count);
 

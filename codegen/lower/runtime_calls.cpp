@@ -67,9 +67,6 @@ llvm::FunctionCallee runtime_call(llvm::Module& module, RuntimeCall call) {
   auto* const function = llvm::cast<llvm::Function>(callee.getCallee());
   function->setDoesNotThrow();
   if (row.effect == Effect::kAny || row.effect == Effect::kState) function->addFnAttr(llvm::Attribute::Cold);
-  // What it makes accessible, compiled code may go on to take for inaccessible: it asks once more then. In
-  // return, the lengths of arrays may stay in registers for as long as a loop runs.
-  if (call == RuntimeCall::kInaccessible) function->addParamAttr(4, llvm::Attribute::ReadOnly);
   if (row.effect == Effect::kState) {
     function->setMemoryEffects(llvm::MemoryEffects::inaccessibleOrArgMemOnly());
   } else if (row.effect == Effect::kPure) {

@@ -29,6 +29,9 @@ struct Limits {
   std::size_t heap_bytes = std::size_t{4} << 30;
   // Elements of arrays of 64 KiB and more; spans that the host lends do not count. Beyond: kOffHeapExhausted.
   std::size_t off_heap_bytes = std::size_t{8} << 30;
+  // Memory of each accelerator, for copies of arrays. 0: whatever the device has. Loops make do with less by working on a
+  // part of their arrays at a time; where that cannot be: kDeviceExhausted.
+  std::uint64_t device_bytes = 0;
   // All nested calls together. Beyond: kStackOverflow.
   std::size_t stack_bytes = std::size_t{16} << 20;
   // Over the life of the isolate: one unit per call, per turn of a loop, and per iteration of a parallel

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "offload/device/checked_queue.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/error.h"
@@ -14,6 +15,10 @@ using Kind = OperationRecord::Kind;
 bool overlap(const MemorySpan& a, const MemorySpan& b) {
   if (a.memory != b.memory || a.bytes == 0 || b.bytes == 0) return false;
   return a.offset < b.offset ? b.offset - a.offset < a.bytes : a.offset - b.offset < b.bytes;
+}
+
+TimelineSemaphore& semaphore_of(const SemaphoreValue& entry) {
+  return static_cast<TimelineSemaphore&>(*entry.semaphore);
 }
 
 bool is_imported(const MemorySpan& span) {
@@ -98,7 +103,20 @@ Status CheckedQueue::accept(Operation operation, const Order& order, std::uint64
   return {};
 }
 
-Status CheckedQueue::admit(const Operation& /*operation*/) const { return {}; }
+Status CheckedQueue::admit(const Operation& operation) const {
+  if (operation.record.kind != Kind::kLaunch || device_.info().shares_host_memory) return {};
+  const auto is_host = [](const MemorySpan& span) { return span.memory != nullptr && is_imported(span); };
+  const auto array = std::ranges::find_if(operation.arrays, is_host, &ArrayArgument::memory);
+  if (array == operation.arrays.end() && !is_host(operation.partials) && !is_host(operation.report))
+    return {};
+  const std::string what = array == operation.arrays.end()
+                               ? "partial results or report of the launch are"
+                               : fmt::format("array {} of the launch is", array - operation.arrays.begin());
+  return error(ErrorCode::kInvalidArgument,
+               "{} in memory of the host, which device '{}' does not share: use memory of "
+               "the device, and copy",
+               what, device_.info().name);
+}
 
 Status CheckedQueue::check(const MemorySpan& span, const char* what) const {
   const auto* const memory = dynamic_cast<const OwnedMemory*>(span.memory.get());
@@ -162,18 +180,15 @@ Status CheckedQueue::await(const Operation& operation) const {
   if (failure_) return *failure_;
   for (const SemaphoreValue& wait : operation.waits) {
     // With no deadline there are but two ways out.
-    DHPVM_TRY(wait.semaphore->wait(wait.value));
+    DHPVM_TRY(semaphore_of(wait).await(wait.value));
   }
   return {};
 }
 
 void CheckedQueue::finish(Operation operation, Status status) {
-  const auto own = [](const SemaphoreValue& signal) -> TimelineSemaphore& {
-    return static_cast<TimelineSemaphore&>(*signal.semaphore);
-  };
   if (!status.ok()) {
     if (!failure_) failure_ = std::move(status).error();
-    for (const SemaphoreValue& signal : operation.signals) own(signal).fail(*failure_);
+    for (const SemaphoreValue& signal : operation.signals) semaphore_of(signal).fail(*failure_);
     return;
   }
   device_.count(operation.record);
@@ -182,7 +197,7 @@ void CheckedQueue::finish(Operation operation, Status status) {
   operation.arrays.clear();
   operation.kernel.reset();
   operation.function = nullptr;
-  for (const SemaphoreValue& signal : operation.signals) own(signal).reach(signal.value);
+  for (const SemaphoreValue& signal : operation.signals) semaphore_of(signal).reach(signal.value);
   if (options_.observer) options_.observer(operation.record);
 }
 

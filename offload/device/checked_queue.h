@@ -43,6 +43,7 @@ class CheckedQueue : public Queue {
 
  protected:
   // Why this device cannot do an operation that makes sense otherwise; told to the caller, before anything is promised.
+  // Unless the device knows better: launches on memory of a host that it does not share.
   virtual Status admit(const Operation& operation) const;
   // Called once for every operation, after its signals have been promised: each of them must be reached or fail, by
   // finish(). What goes wrong from here on is no longer told to the caller, but to those who wait.

@@ -102,6 +102,19 @@ TEST_F(CheckedQueues, ArraysOfLaunches) {
   EXPECT_EQ(launch(), "") << "a closed array";
 }
 
+TEST_F(CheckedQueues, KernelsGetMemoryOfTheDevice) {
+  std::vector<std::byte> host(8);
+  arrays[0].memory.memory = *device.import_host(host, HostMemory::kPinned);
+  expect(launch(), "array 0 of the launch is in memory of the host, which device 'null' does not share");
+  arrays[0].memory = span(8);
+  report.memory = *device.import_host(host, HostMemory::kPinned);
+  report.bytes = 8;
+  expect(launch(), "can trap");
+  std::vector<std::byte> large(sizeof(codegen::KernelReport));
+  report = {*device.import_host(large, HostMemory::kPinned), 0, large.size()};
+  expect(launch(), "partial results or report of the launch are in memory of the host");
+}
+
 TEST_F(CheckedQueues, RefusalsSayWhatWasToBeDone) {
   const std::shared_ptr<Semaphore> semaphore = *device.create_semaphore(0);
   const SemaphoreValue wait{semaphore, 1};

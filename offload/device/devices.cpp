@@ -5,6 +5,7 @@
 
 #include "offload/device/host/host_device.h"
 #include "offload/device/opencl/opencl_device.h"
+#include "offload/device/sim/sim_device.h"
 
 namespace dhpvm::offload {
 
@@ -12,6 +13,7 @@ void add_devices(DeviceRegistry& registry, const std::shared_ptr<ThreadPool>& po
                  std::function<void(const std::string&)> warn) {
   registry.add(opencl_factory({.library = OpenClOptions().library, .warn = std::move(warn)}));
   registry.add(host_factory(pool));
+  registry.add(sim_factory(pool));
 }
 
 }  // namespace dhpvm::offload

@@ -64,7 +64,7 @@ Result<std::uint64_t> TimelineSemaphore::value() {
   return value_;
 }
 
-Result<bool> TimelineSemaphore::wait(std::uint64_t value, Clock::time_point deadline) {
+Result<bool> TimelineSemaphore::await(std::uint64_t value, Clock::time_point deadline) {
   std::unique_lock lock(mutex_);
   const auto decided = [&] { return value_ >= value || failure_.has_value(); };
   if (deadline == Clock::time_point::max()) {

@@ -39,7 +39,9 @@ class TimelineSemaphore : public Semaphore {
       : timeline_(timeline), promised_(initial), value_(initial) {}
 
   Result<std::uint64_t> value() override;
-  Result<bool> wait(std::uint64_t value, Clock::time_point deadline) override;
+  Result<bool> wait(std::uint64_t value, Clock::time_point deadline) override {
+    return await(value, deadline);
+  }
   Status signal(std::uint64_t value) override;
   void fail(Error error) override;
 
@@ -47,6 +49,8 @@ class TimelineSemaphore : public Semaphore {
   Result<bool> has_reached(std::uint64_t value);
   // An operation has been done that promised this value. Does nothing once the semaphore has failed.
   void reach(std::uint64_t value);
+  // What wait() does, for operations that wait: no waiting of the host's, if that makes a difference.
+  Result<bool> await(std::uint64_t value, Clock::time_point deadline = Clock::time_point::max());
   const Timeline& timeline() const { return timeline_; }
 
  private:

@@ -36,16 +36,16 @@ Status check_part(std::int64_t from, std::int64_t to, std::int64_t size) {
   return {};
 }
 
-Status check_elements(vm::NativeCall& call, const gc::Array& array, std::int64_t at, std::int64_t count,
+Status check_elements(vm::NativeCall& call, gc::Array& array, std::int64_t at, std::int64_t count,
                       Access access) {
   if (at < 0 || count < 0 || at > array.length || count > array.length - at) {
     return error(ErrorCode::kIndexOutOfRange, "{} elements from {} on are not inside the array of {}", count,
                  at, array.length);
   }
   const std::int64_t accessible = access == Access::kWrite ? array.writable : array.readable;
-  // `accessible` may be less for a reason that only the isolate knows.
+  // `accessible` may be less for a reason that only the isolate knows, and can perhaps do something about.
   if (count > 0 && at + count > accessible) [[unlikely]] {
-    DHPVM_TRY(call.isolate.check_access(array, at + count - 1, access == Access::kWrite));
+    DHPVM_TRY(call.isolate.make_accessible(array, at + count - 1, access == Access::kWrite));
   }
   return {};
 }

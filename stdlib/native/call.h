@@ -56,11 +56,11 @@ Status check_part(std::int64_t from, std::int64_t to, std::int64_t size);
 
 enum class Access : std::uint8_t { kRead, kWrite };
 // Elements at..at+count of an array of bytes. kIndexOutOfRange outside it; whatever an access in the program
-// would trap with when the elements are closed, read-only or no longer lent.
+// would trap with when the elements are closed, read-only or no longer lent. What a device has of them is fetched.
 Result<std::span<char>> bytes(vm::NativeCall& call, unsigned index, std::int64_t at, std::int64_t count,
                               Access access);
 // The same check for any array.
-Status check_elements(vm::NativeCall& call, const gc::Array& array, std::int64_t at, std::int64_t count,
+Status check_elements(vm::NativeCall& call, gc::Array& array, std::int64_t at, std::int64_t count,
                       Access access);
 
 // "cannot open 'x.txt': No such file or directory", with the reason from errno.

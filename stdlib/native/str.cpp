@@ -100,7 +100,7 @@ Status str_repeat(vm::NativeCall& call) {
 }
 
 Status str_join(vm::NativeCall& call) {
-  const gc::Array& parts = *array(call, 0);
+  gc::Array& parts = *array(call, 0);
   const std::int64_t count = integer(call, 0);
   DHPVM_TRY(check_elements(call, parts, 0, count, Access::kRead));
   const std::string_view separator = text(call, 1);

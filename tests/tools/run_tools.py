@@ -207,6 +207,12 @@ class Limits(ToolTest):
         self.expect_trap(RECURSE, [], "stack overflow")
         self.expect_trap(BIG, ["--off-heap=16M"], "off-heap memory exhausted")
 
+    def test_device_memory_is_a_limit_of_devices_alone(self):
+        self.write("p.dhp", BIG)
+        self.expect(0, "dhpvm-run", "--device-memory=1M", "p.dhp")
+        self.expect(3, "dhpvm-run", "--limits=device-memory=64M,off-heap=16M", "p.dhp", error="off-heap memory")
+        self.expect(2, "dhpvm-run", "--device-memory=much", "p.dhp", error="'much' is not a size")
+
     def test_the_system_can_be_out_of_reach(self):
         self.write("p.dhp", 'import io;\nfn main() { print(io.exists("/")); }\n')
         self.expect(0, "dhpvm-run", "p.dhp", out="true\n")

@@ -44,6 +44,7 @@ vm::IsolateOptions machine_options(const IsolateOptions& options, const detail::
   machine.alarm = engine.alarm;
   machine.limits.heap_bytes = options.limits.heap_bytes;
   machine.limits.off_heap_bytes = options.limits.off_heap_bytes;
+  machine.limits.device_bytes = options.limits.device_bytes;
   machine.limits.stack_bytes = options.limits.stack_bytes;
   machine.limits.fuel = options.limits.fuel;
   machine.limits.deadline = options.limits.deadline;

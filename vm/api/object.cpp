@@ -58,9 +58,9 @@ Result<std::span<std::byte>> Object::elements_of(detail::Kind kind, bool write) 
     return error(ErrorCode::kBadCast, "the object is of type {}, and does not have the elements asked for",
                  type_name());
   }
-  const auto& array = reinterpret_cast<const gc::Array&>(*state_->root);
+  auto& array = reinterpret_cast<gc::Array&>(*state_->root);
   if ((write ? array.writable : array.readable) < array.length) {
-    DHPVM_TRY(state_->isolate->machine->check_access(array, array.length - 1, write));
+    DHPVM_TRY(state_->isolate->machine->make_accessible(array, write));
   }
   return std::span(array.data, static_cast<std::size_t>(array.length) * bytecode::size_of(wanted));
 }

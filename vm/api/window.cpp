@@ -56,12 +56,12 @@ Status put_copy(Window& window, unsigned slot, Kind kind, const void* data, std:
 }
 
 Status get_array(const Window& window, unsigned slot, HostType type, ArrayView& view) {
-  const auto* array = static_cast<const gc::Array*>(window.r[slot]);
+  auto* const array = static_cast<gc::Array*>(window.r[slot]);
   if (array == nullptr) return null_error("an array");
-  const vm::Isolate& machine = machine_of(window);
+  vm::Isolate& machine = machine_of(window);
   const bool write = !type.read_only;
   if ((write ? array->writable : array->readable) < array->length) {
-    DHPVM_TRY(machine.check_access(*array, array->length - 1, write));
+    DHPVM_TRY(machine.make_accessible(*array, write));
   }
   view.data = array->data;
   for (unsigned i = 0; i < type.rank; ++i) view.sizes[i] = machine.dimension(*array, i);

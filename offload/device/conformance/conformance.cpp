@@ -34,7 +34,8 @@ std::string Conformance::test_name(const testing::TestParamInfo<std::string>& de
 
 std::vector<std::string> Conformance::devices() {
   const char* const chosen = std::getenv(kChoice);
-  if (chosen == nullptr) return {"null", "host?inline", "host", "opencl", "cuda"};
+  if (chosen == nullptr)
+    return {"null", "host?inline", "host", "sim", "sim?engines=0&rate=1e9/s&mem=64MiB", "opencl", "cuda"};
   std::vector<std::string> names;
   std::istringstream list(chosen);
   for (std::string name; std::getline(list, name, ',');) names.push_back(name);

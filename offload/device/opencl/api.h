@@ -15,20 +15,43 @@
 namespace dhpvm::offload {
 
 // X(name without "cl")
-#define DHPVM_OPENCL_FUNCTIONS(X)                                                                         \
-  X(GetPlatformIDs)                                                                                       \
-  X(GetPlatformInfo)                                                                                      \
-  X(GetDeviceIDs)                                                                                         \
-  X(GetDeviceInfo)                                                                                        \
-  X(CreateContext)                                                                                        \
-  X(ReleaseContext) X(CreateCommandQueue) X(ReleaseCommandQueue) X(CreateBuffer) X(ReleaseMemObject)      \
-      X(CreateProgramWithSource) X(BuildProgram) X(GetProgramBuildInfo) X(ReleaseProgram) X(CreateKernel) \
-          X(ReleaseKernel) X(SetKernelArg) X(GetKernelWorkGroupInfo) X(EnqueueNDRangeKernel)              \
-              X(EnqueueReadBuffer) X(EnqueueWriteBuffer) X(EnqueueCopyBuffer) X(EnqueueFillBuffer)        \
-                  X(EnqueueMapBuffer) X(EnqueueUnmapMemObject) X(EnqueueMarkerWithWaitList)               \
-                      X(EnqueueBarrierWithWaitList) X(Flush) X(Finish) X(WaitForEvents) X(GetEventInfo)   \
-                          X(GetEventProfilingInfo) X(SetEventCallback) X(ReleaseEvent) X(CreateUserEvent) \
-                              X(SetUserEventStatus)
+#define DHPVM_OPENCL_FUNCTIONS(X) \
+  X(GetPlatformIDs)               \
+  X(GetPlatformInfo)              \
+  X(GetDeviceIDs)                 \
+  X(GetDeviceInfo)                \
+  X(CreateContext)                \
+  X(ReleaseContext)               \
+  X(CreateCommandQueue)           \
+  X(ReleaseCommandQueue)          \
+  X(CreateBuffer)                 \
+  X(ReleaseMemObject)             \
+  X(CreateProgramWithSource)      \
+  X(BuildProgram)                 \
+  X(GetProgramBuildInfo)          \
+  X(ReleaseProgram)               \
+  X(CreateKernel)                 \
+  X(ReleaseKernel)                \
+  X(SetKernelArg)                 \
+  X(GetKernelWorkGroupInfo)       \
+  X(EnqueueNDRangeKernel)         \
+  X(EnqueueReadBuffer)            \
+  X(EnqueueWriteBuffer)           \
+  X(EnqueueCopyBuffer)            \
+  X(EnqueueFillBuffer)            \
+  X(EnqueueMapBuffer)             \
+  X(EnqueueUnmapMemObject)        \
+  X(EnqueueMarkerWithWaitList)    \
+  X(EnqueueBarrierWithWaitList)   \
+  X(Flush)                        \
+  X(Finish)                       \
+  X(WaitForEvents)                \
+  X(GetEventInfo)                 \
+  X(GetEventProfilingInfo)        \
+  X(SetEventCallback)             \
+  X(ReleaseEvent)                 \
+  X(CreateUserEvent)              \
+  X(SetUserEventStatus)
 
 struct OpenClApi {
 #define X(name) decltype(&::cl##name) name = nullptr;
