@@ -147,6 +147,20 @@ TEST_P(Conformance, AllocationsAreCountedAndEnd) {
   EXPECT_TRUE(device->allocate(1 << 20).ok()) << "a refusal changes nothing";
 }
 
+TEST_P(Conformance, ExhaustionPasses) {
+  const DeviceInfo& info = device->info();
+  if (info.memory_bytes > std::uint64_t{1} << 30)
+    GTEST_SKIP() << "SKIP: filling the memory of the device would take long";
+  std::vector<MemorySpan> all;
+  const std::size_t part = info.memory_bytes / 8;
+  for (unsigned n = 0; n < 8; ++n) all.push_back(allocate(part));
+  const auto more = device->allocate(part);
+  ASSERT_FALSE(more.ok());
+  EXPECT_EQ(more.error().code(), ErrorCode::kDeviceExhausted);
+  all.pop_back();
+  EXPECT_TRUE(device->allocate(part).ok());
+}
+
 // An operation in flight holds what it needs.
 TEST_P(Conformance, MemoryMayBeLetGoWhileItIsInUse) {
   std::vector<std::byte> host(1 << 20);
