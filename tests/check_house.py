@@ -22,7 +22,7 @@ ROOMS = {
     "gc": {"base"},
     "codegen": {"bytecode", "base"},
     "offload": {"codegen", "bytecode", "base"},
-    "offload/fabric": {"base"},
+    "offload/fabric": {"bytecode", "base"},
     "compiler": {"bytecode", "base"},
     "compiler/text": {"base"},
     "compiler/parse": {"compiler/text", "base"},

@@ -66,6 +66,18 @@ EXECUTORS = [
         takes_errors=False,
     ),
     Executor(
+        "device-sim",
+        "parallel loops on a simulated accelerator with little memory, in small batches",
+        ["{run}", "--jit-wait", "--device=sim?mem=400KB", "--batch=1000", "{source}"],
+        takes_errors=False,
+    ),
+    Executor(
+        "device-inline",
+        "parallel loops on the host as a device, whose memory the program shares",
+        ["{run}", "--jit-wait", "--device=host?inline", "{source}"],
+        takes_errors=False,
+    ),
+    Executor(
         "gc-verify",
         "a collection at every 7th allocation, and the heap checked after each",
         ["{run}", "--jit=off", "--gc-stress=7", "--gc-verify", "{source}"],

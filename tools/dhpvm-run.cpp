@@ -65,10 +65,18 @@ constexpr Option kOptions[] = {
     {"Machine code", "--cpu", 0, Value::kRequired, "CPU",
      "native (default), or a processor and features that LLVM knows: x86-64-v3,-fma"},
     {"Machine code", "--print-kernel", 0, Value::kRequired, "FORM",
-     "print the code of parallel loops to standard error: llvm or asm"},
-    {"Machine code", "--print-function", 0, Value::kRequired, "FORM", "the same for compiled functions"},
+     "print the code of parallel loops to standard error: llvm, asm, ptx or opencl"},
+    {"Machine code", "--print-function", 0, Value::kRequired, "FORM",
+     "the same for compiled functions: llvm or asm"},
     {"Machine code", "--perf", 0, Value::kNone, "", "name compiled functions for perf, in /tmp/perf-PID.map"},
     {"Machine code", "--gdb", 0, Value::kNone, "", "name compiled functions for gdb"},
+
+    {"Devices", "--device", 0, Value::kRequired, "NAMES",
+     "where parallel loops run: auto (default), host, a device, or several to choose from: host,cuda:0"},
+    {"Devices", "--list-devices", 0, Value::kNone, "",
+     "print what --device accepts, and do not run anything"},
+    {"Devices", "--batch", 0, Value::kRequired, "N",
+     "send N iterations to a device at a time (default: chosen by measurements)"},
 
     {"Watching", "--stats", 0, Value::kOptional, "json",
      "afterwards, print counters of the run to standard error"},
@@ -149,8 +157,12 @@ Result<Jit> parse_jit(std::string_view text) {
 Result<Listing> parse_listing(std::string_view option, std::string_view text) {
   if (text == "llvm") return Listing::kLlvm;
   if (text == "asm") return Listing::kAssembly;
-  return Error(ErrorCode::kInvalidArgument,
-               std::string(option) + "=" + std::string(text) + " is not known; write llvm or asm");
+  const bool kernels = option == "--print-kernel";
+  if (kernels && text == "ptx") return Listing::kPtx;
+  if (kernels && text == "opencl") return Listing::kOpenClC;
+  return Error(ErrorCode::kInvalidArgument, std::string(option) + "=" + std::string(text) +
+                                                " is not known; write " +
+                                                (kernels ? "llvm, asm, ptx or opencl" : "llvm or asm"));
 }
 
 Result<Request> request_of(const Arguments& arguments) {
@@ -185,6 +197,10 @@ Result<Request> request_of(const Arguments& arguments) {
       DHPVM_ASSIGN(request.engine.list_kernels, parse_listing(name, given.value));
     } else if (name == "--print-function") {
       DHPVM_ASSIGN(request.engine.list_functions, parse_listing(name, given.value));
+    } else if (name == "--device") {
+      request.isolate.device = given.value;
+    } else if (name == "--batch") {
+      DHPVM_ASSIGN(request.isolate.batch, parse_count(given.value));
     } else if (name == "--stats") {
       if (!given.value.empty() && given.value != "json") {
         return Error(ErrorCode::kInvalidArgument,
@@ -203,6 +219,11 @@ Result<Request> request_of(const Arguments& arguments) {
   request.engine.trace = arguments.has("--trace");
   request.isolate.jit_wait = arguments.has("--jit-wait");
   request.isolate.gc_verify = arguments.has("--gc-verify");
+  const std::string* const device = arguments.last("--device");
+  if (device != nullptr && *device != "host" && *device != "auto" && request.isolate.jit == Jit::kOff) {
+    return Error(ErrorCode::kInvalidArgument,
+                 "--device=" + *device + " needs native code: leave out --jit=off");
+  }
   return request;
 }
 
@@ -253,12 +274,27 @@ Result<int> run(const Arguments& arguments, const Request& request) {
   return outcome;
 }
 
+// One line for each device: its name, and what it is or why it cannot be used.
+std::string device_table() {
+  const std::vector<DeviceEntry> devices = Engine().devices();
+  std::size_t width = 0;
+  for (const DeviceEntry& device : devices) width = std::max(width, device.name.size());
+  std::string text;
+  for (const DeviceEntry& device : devices) {
+    text += device.name + std::string(width + 2 - device.name.size(), ' ');
+    text += device.problem.empty() ? device.description : "cannot be used: " + device.problem;
+    text += '\n';
+  }
+  return text;
+}
+
 int main_of(std::span<const char* const> words) {
   const Result<Arguments> arguments = parse_arguments(kOptions, words, Operands::kEndOptions);
   if (!arguments.ok()) return report_usage(kTool, arguments.error());
   std::string text;
   if (arguments->has("--help")) text = help_text(kUsage, kOptions, kClosing);
   if (arguments->has("--version")) text = "dhpvm-run " + std::string(library_version()) + "\n";
+  if (arguments->has("--list-devices")) text = device_table();
   if (!text.empty()) {
     const Status printed = print(text);
     return printed.ok() ? 0 : report(kTool, printed.error());

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "offload/memory/buffer_pool.h"
 #include "vm/context.h"
+#include "vm/device_loops.h"
 #include "vm/loop_tier.h"
 #include "vm/tier.h"
 
@@ -73,6 +74,11 @@ Status Isolate::start() {
     loops_ = std::make_unique<LoopTier>(linked_, options_.jit, options_.compile_service, options_.thread_pool,
                                         options_.alarm);
     context.loops = loops_.get();
+    if (options_.devices.registry != nullptr) {
+      auto devices = std::make_unique<DeviceLoops>(linked_, options_.compile_service, *pool_, *this);
+      DHPVM_TRY(devices->open_devices());
+      loops_->set_devices(std::move(devices));
+    }
   }
   context.area = heap_->allocation_area();
   context.types = linked_->types().data();

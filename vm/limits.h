@@ -5,8 +5,10 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <memory>
+#include <string>
 
 #include "gc/options.h"
 
@@ -14,6 +16,10 @@ namespace dhpvm {
 class ThreadPool;
 class Tracer;
 }  // namespace dhpvm
+
+namespace dhpvm::offload {
+class DeviceRegistry;
+}
 
 namespace dhpvm::vm {
 
@@ -56,8 +62,19 @@ struct JitOptions {
   bool wait = false;
 };
 
+// Where parallel loops may run besides the host's cores.
+struct DeviceOptions {
+  std::shared_ptr<offload::DeviceRegistry> registry;  // null: nowhere
+  // "auto": a GPU where that is worth it; a device for all loops; or several, separated by commas, to choose from.
+  std::string names = "auto";
+  std::uint64_t batch_iterations = 0;  // of every chunk; 0: chosen by measurements
+  // Told once for each reason why a loop does not run on the device that was asked for.
+  std::function<void(const std::string&)> warn;
+};
+
 struct IsolateOptions {
   Limits limits;
+  DeviceOptions devices;  // with compile_service
   // What to compile; without a compile service everything is interpreted. Not together with check_races.
   JitOptions jit;
   std::shared_ptr<CompileService> compile_service;

@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "base/error.h"
+#include "offload/memory/buffer.h"
+#include "vm/device_loops.h"
 #include "vm/isolate.h"
 #include "vm/operands.h"
 #include "vm/runtime.h"
@@ -42,8 +44,9 @@ codegen::KernelArray describe(const Context& context, gc::Ref reference) {
   }
   const auto& array = *reinterpret_cast<const gc::Array*>(reference);
   described.data = array.data;
-  described.readable = array.readable;
-  described.writable = array.writable;
+  // Of an array that is not lent the host may use all elements once it has asked for them.
+  described.readable = array.buffer != nullptr ? array.length : array.readable;
+  described.writable = array.buffer != nullptr ? array.length : array.writable;
   described.length = array.length;
   const std::int64_t vector[] = {array.length, 1, 1};
   const bool is_vector = context.types[array.header.type].size == sizeof(gc::Array);
@@ -87,6 +90,10 @@ LoopTier::LoopTier(std::shared_ptr<const LinkedModule> linked, const JitOptions&
       pool_(std::move(pool)),
       alarm_(std::move(alarm)),
       entries_(linked_->kernels().size()) {}
+
+LoopTier::~LoopTier() = default;
+
+void LoopTier::set_devices(std::unique_ptr<DeviceLoops> devices) { devices_ = std::move(devices); }
 
 const offload::Footprint& LoopTier::footprint_of(const LinkedKernel& kernel, Entry& entry) {
   if (!entry.footprint) entry.footprint = offload::analyse(linked_->module(), *kernel.record);
@@ -134,6 +141,12 @@ LoopTier::Variant LoopTier::choose(const LinkedKernel& kernel, Entry& entry,
   return fails == entry.proven->end() ? kProven : kChecked;
 }
 
+std::set<codegen::CallPath> LoopTier::proven_paths(const LinkedKernel& kernel, const Entry& entry,
+                                                   Variant variant) const {
+  if (variant != kProven) return {};
+  return paths_of(linked_->module(), *kernel.record, *entry.footprint, *entry.proven);
+}
+
 // Has the kernel compiled if that is worth it.
 void LoopTier::consider(const LinkedKernel& kernel, Entry& entry, Variant variant, std::uint64_t iterations) {
   entry.iterations += iterations;
@@ -142,9 +155,7 @@ void LoopTier::consider(const LinkedKernel& kernel, Entry& entry, Variant varian
   if (slot != nullptr || (!at_once && entry.iterations < kWorthCompiling)) return;
   slot = std::make_shared<Slot>();
   const auto index = static_cast<std::uint32_t>(&kernel - linked_->kernels().data());
-  std::set<codegen::CallPath> proven;
-  if (variant == kProven)
-    proven = paths_of(linked_->module(), *kernel.record, *entry.footprint, *entry.proven);
+  std::set<codegen::CallPath> proven = proven_paths(kernel, entry, variant);
   auto job = [slot, linked = linked_, index, proven = std::move(proven)](codegen::CodeGenerator& generator) {
     codegen::KernelRequest request;
     request.module = &linked->module();
@@ -178,27 +189,86 @@ bool LoopTier::run(Context& context, const LinkedKernel& kernel, std::uint64_t* 
     if (!interpret_box(context, kernel, space, window, r)) return false;
   } else if (*count != 0) {
     ++context.parallel_loops;
-    if (!fetch_arrays(context, kernel, entry, r)) return false;
     std::vector<codegen::KernelArray> arrays;
     for (std::size_t n = 0; n < kernel.arrays; ++n) arrays.push_back(describe(context, r[n]));
     const Variant variant = choose(
         kernel, entry, {space, std::span(window).subspan(2 * kernel.dimensions, kernel.scalars), arrays});
-    consider(kernel, entry, variant, *count);
-    const Slot* const slot = entry.slots[variant].get();
-    const std::uint64_t unit = results == 0 ? 1 : bytecode::kReductionBlock;
-    for (offload::RemainingSpace remaining(space); !remaining.empty();) {
-      if (slot != nullptr && slot->done.load(std::memory_order_acquire) && slot->kernel != nullptr) {
-        const IterationSpace rest = remaining.take(*count, unit);
-        const std::uint64_t before = context.parallel_iterations;
-        if (!run_native(context, kernel, *slot->kernel, entry.profile, rest, arrays, window, r)) return false;
-        entry.native_iterations += context.parallel_iterations - before;
-      } else {
-        if (!interpret_box(context, kernel, remaining.take(kBoxIterations, unit), window, r)) return false;
-        --context.parallel_loops;
-      }
+    const auto boxes = offload(context, kernel, entry, variant, space, arrays, window, r);
+    if (!boxes) return false;
+    for (const IterationSpace& box : *boxes) {
+      if (!run_on_cores(context, kernel, entry, variant, box, arrays, window, r)) return false;
     }
   }
   std::copy_n(window.end() - static_cast<std::ptrdiff_t>(results), results, p);
+  return true;
+}
+
+// Has a device run the loop if that is wanted; what is left for the host. Nothing: the program has trapped.
+std::optional<std::vector<IterationSpace>> LoopTier::offload(
+    Context& context, const LinkedKernel& kernel, Entry& entry, Variant variant, const IterationSpace& space,
+    std::span<const codegen::KernelArray> arrays, std::vector<std::uint64_t>& window, const gc::Ref* r) {
+  if (devices_ == nullptr || !devices_->may_offload(*kernel.record))
+    return std::vector<IterationSpace>{space};
+  std::vector<offload::LoopArray> captured;
+  for (std::size_t n = 0; n < kernel.arrays; ++n) {
+    offload::LoopArray& array = captured.emplace_back();
+    array.host = arrays[n];
+    if (r[n] == nullptr) continue;
+    const auto& object = *reinterpret_cast<const gc::Array*>(r[n]);
+    array.element_bytes = context.types[object.header.type].element_size;
+    array.buffer = static_cast<offload::Buffer*>(object.buffer);
+  }
+  DeviceLoops::Execution execution;
+  execution.kernel = &kernel;
+  execution.number = static_cast<std::uint32_t>(&kernel - linked_->kernels().data());
+  execution.variant = variant;
+  execution.proven = proven_paths(kernel, entry, variant);
+  execution.arrays = r;
+  execution.accumulators = std::span(window).last(kernel.accumulators);
+  execution.host_seconds =
+      entry.profile.seconds_per_iteration * static_cast<double>(*space.count()) / pool_->size();
+  const std::string position = position_of(kernel);
+  execution.position = position;
+  execution.loop.footprint = &*entry.footprint;
+  execution.loop.space = space;
+  execution.loop.scalars = std::span(window).subspan(2 * kernel.dimensions, kernel.scalars);
+  execution.loop.arrays = captured;
+  execution.loop.reductions = kernel.record->reductions;
+  execution.loop.label = execution.number;
+  DeviceLoops::Outcome outcome = devices_->run(execution);
+  if (outcome.failure) {
+    raise(context, std::move(*outcome.failure));
+    return std::nullopt;
+  }
+  context.parallel_iterations += outcome.iterations;
+  context.fuel_batched += outcome.iterations;
+  if (outcome.trap) {
+    raise_trap(context, kernel, (*outcome.sites)[outcome.trap->site], *outcome.trap, r);
+    return std::nullopt;
+  }
+  return std::move(outcome.remaining);
+}
+
+// Interpreted until the kernel has been compiled, then on the thread pool.
+bool LoopTier::run_on_cores(Context& context, const LinkedKernel& kernel, Entry& entry, Variant variant,
+                            const IterationSpace& space, std::span<const codegen::KernelArray> arrays,
+                            std::vector<std::uint64_t>& window, const gc::Ref* r) {
+  if (!fetch_arrays(context, kernel, entry, r)) return false;
+  const std::uint64_t count = *space.count();
+  consider(kernel, entry, variant, count);
+  const Slot* const slot = entry.slots[variant].get();
+  const std::uint64_t unit = kernel.accumulators == 0 ? 1 : bytecode::kReductionBlock;
+  for (offload::RemainingSpace remaining(space); !remaining.empty();) {
+    if (slot != nullptr && slot->done.load(std::memory_order_acquire) && slot->kernel != nullptr) {
+      const IterationSpace rest = remaining.take(count, unit);
+      const std::uint64_t before = context.parallel_iterations;
+      if (!run_native(context, kernel, *slot->kernel, entry.profile, rest, arrays, window, r)) return false;
+      entry.native_iterations += context.parallel_iterations - before;
+    } else {
+      if (!interpret_box(context, kernel, remaining.take(kBoxIterations, unit), window, r)) return false;
+      --context.parallel_loops;
+    }
+  }
   return true;
 }
 
@@ -306,6 +376,15 @@ void LoopTier::raise_trap(Context& context, const LinkedKernel& kernel, const Ke
   context.frame = frame;
 }
 
+std::string LoopTier::position_of(const LinkedKernel& kernel) const {
+  // The first instructions, which load constants, may have no line.
+  const std::vector<bytecode::Line>& lines = kernel.function->source->lines;
+  const auto first = std::ranges::find_if(lines, [](const bytecode::Line& line) { return line.line != 0; });
+  const std::uint32_t pc = first == lines.end() ? 0 : first->pc;
+  std::string position = position_text(*linked_, linked_->code_of(*kernel.function) + pc);
+  return position.empty() ? std::string(linked_->module().name_of(*kernel.function->source)) : position;
+}
+
 std::string LoopTier::explain() const {
   std::string text;
   for (std::size_t index = 0; index < entries_.size(); ++index) {
@@ -316,10 +395,12 @@ std::string LoopTier::explain() const {
 
 std::string LoopTier::explain(const LinkedKernel& kernel, const Entry& entry) const {
   const bytecode::Module& module = linked_->module();
-  const std::string position = position_text(*linked_, linked_->code_of(*kernel.function));
   std::string text =
-      fmt::format("parallel for at {} ({} executions)\n",
-                  position.empty() ? module.name_of(*kernel.function->source) : position, entry.executions);
+      fmt::format("parallel for at {} ({} executions)\n", position_of(kernel), entry.executions);
+  if (devices_ != nullptr) {
+    text += devices_->explain(static_cast<std::uint32_t>(&kernel - linked_->kernels().data()));
+    if (entry.iterations == 0) return text;  // nothing of it has run here
+  }
   const Slot* slot = nullptr;
   for (const std::shared_ptr<Slot>& known : entry.slots) {
     if (known != nullptr && known->done.load(std::memory_order_acquire)) slot = known.get();

@@ -28,12 +28,17 @@
 namespace dhpvm::vm {
 
 struct Context;
+class DeviceLoops;
 
 class LoopTier {
  public:
   LoopTier(std::shared_ptr<const LinkedModule> linked, const JitOptions& options,
            std::shared_ptr<CompileService> service, std::shared_ptr<ThreadPool> pool,
            std::shared_ptr<Alarm> alarm);
+  ~LoopTier();
+
+  // From now on loops may go to devices.
+  void set_devices(std::unique_ptr<DeviceLoops> devices);
 
   // Runs a loop whose window is at `p` and `r`; the results come back there. False: the program has trapped.
   bool run(Context& context, const LinkedKernel& kernel, std::uint64_t* p, gc::Ref* r);
@@ -75,6 +80,15 @@ class LoopTier {
 
   bool interpret_box(Context& context, const LinkedKernel& kernel, const offload::IterationSpace& box,
                      std::vector<std::uint64_t>& window, const gc::Ref* r);
+  std::optional<std::vector<offload::IterationSpace>> offload(Context& context, const LinkedKernel& kernel,
+                                                              Entry& entry, Variant variant,
+                                                              const offload::IterationSpace& space,
+                                                              std::span<const codegen::KernelArray> arrays,
+                                                              std::vector<std::uint64_t>& window,
+                                                              const gc::Ref* r);
+  bool run_on_cores(Context& context, const LinkedKernel& kernel, Entry& entry, Variant variant,
+                    const offload::IterationSpace& space, std::span<const codegen::KernelArray> arrays,
+                    std::vector<std::uint64_t>& window, const gc::Ref* r);
   bool run_native(Context& context, const LinkedKernel& kernel, const codegen::CompiledKernel& compiled,
                   offload::LoopProfile& profile, const offload::IterationSpace& box,
                   std::span<const codegen::KernelArray> arrays, std::vector<std::uint64_t>& window,
@@ -84,7 +98,10 @@ class LoopTier {
   Variant choose(const LinkedKernel& kernel, Entry& entry, const offload::Chunk& execution);
   void raise_trap(Context& context, const LinkedKernel& kernel, const codegen::KernelSite& site,
                   const codegen::KernelTrap& trap, const gc::Ref* r);
+  std::string position_of(const LinkedKernel& kernel) const;
   std::string explain(const LinkedKernel& kernel, const Entry& entry) const;
+  std::set<codegen::CallPath> proven_paths(const LinkedKernel& kernel, const Entry& entry,
+                                           Variant variant) const;
   void consider(const LinkedKernel& kernel, Entry& entry, Variant variant, std::uint64_t iterations);
 
   std::shared_ptr<const LinkedModule> linked_;
@@ -92,7 +109,8 @@ class LoopTier {
   std::shared_ptr<CompileService> service_;
   std::shared_ptr<ThreadPool> pool_;
   std::shared_ptr<Alarm> alarm_;
-  std::vector<Entry> entries_;  // by kernel
+  std::unique_ptr<DeviceLoops> devices_;  // null: everything stays on the host
+  std::vector<Entry> entries_;            // by kernel
   std::atomic<std::uint32_t> stop_{0};
 };
 

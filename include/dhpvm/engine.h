@@ -17,6 +17,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "dhpvm/detail/host_function.h"
 #include "dhpvm/export.h"
@@ -25,7 +26,9 @@
 
 namespace dhpvm {
 
-enum class Listing : std::uint8_t { kNone, kLlvm, kAssembly };
+// Of what is compiled, in which form. kPtx and kOpenClC are for parallel loops alone: what a device would get, of the
+// architecture sm_80 or with all that OpenCL knows, whether there is one or not.
+enum class Listing : std::uint8_t { kNone, kLlvm, kAssembly, kPtx, kOpenClC };
 
 struct EngineOptions {
   // Where programs write and read, unless their isolate says otherwise. Empty functions stand for the
@@ -52,7 +55,7 @@ struct EngineOptions {
   // Tell gdb, or perf, about compiled functions.
   bool code_for_debugger = false;
   bool code_for_profiler = false;
-  // Print what is compiled to the process's standard error, as LLVM IR or assembly.
+  // Print what is compiled to the process's standard error.
   Listing list_kernels = Listing::kNone;
   Listing list_functions = Listing::kNone;
 
@@ -62,6 +65,13 @@ struct EngineOptions {
 
 // A handle: copies refer to the same engine, which lives as long as any handle, module or isolate
 // of it. Thread-safe.
+// A device that parallel loops may run on, or one that is there but cannot be used.
+struct DeviceEntry {
+  std::string name;         // what IsolateOptions::device takes: "cuda:0"
+  std::string description;  // for people: "NVIDIA H100 80GB HBM3"
+  std::string problem;      // why it cannot be used, and what to do; empty if it can
+};
+
 class DHPVM_API Engine {
  public:
   explicit Engine(EngineOptions options = {});
@@ -87,6 +97,9 @@ class DHPVM_API Engine {
   // Writes what was collected so far as a Chrome trace (for ui.perfetto.dev). kInvalidArgument if the engine
   // was made without `trace`; kIo with the system's reason. An existing file is replaced atomically.
   Status write_trace(const std::string& path) const;
+
+  // The devices of this machine. Loads the vendors' libraries that are installed, which takes some time.
+  std::vector<DeviceEntry> devices() const;
 
   // For the library's own use.
   const std::shared_ptr<detail::EngineState>& state() const { return state_; }

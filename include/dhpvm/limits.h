@@ -8,6 +8,7 @@
 #include <functional>
 #include <limits>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "dhpvm/result.h"
@@ -59,6 +60,15 @@ struct IsolateOptions {
   std::uint32_t jit_threshold = 8;
   // Stop for every compilation until it is done, so that runs are repeatable.
   bool jit_wait = false;
+
+  // Where parallel loops run, besides the host's cores: "auto", a GPU if there is one and a loop is expected to be quicker
+  // there; "host"; the name of a device (Engine::devices, also "gpu", "cuda", "opencl"), which then runs every loop that it
+  // can; or several names, separated by commas, to choose from for each loop. A hint in the program counts for "auto".
+  // A loop that cannot run on the device that was asked for runs on the host, and the reason is told once on the process's
+  // standard error. Needs `jit`.
+  std::string device = "auto";
+  // How many iterations go to a device at a time; 0 leaves that to measurements.
+  std::uint64_t batch = 0;
 
   // In place of those of the engine, for this isolate alone.
   OutputFunction standard_output = {};

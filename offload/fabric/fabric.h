@@ -3,11 +3,13 @@
 // or connected to (load_fabric.h): they would cost every start of a program.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
 
 #include "dhpvm/result.h"
+#include "offload/fabric/security.h"
 #include "offload/fabric/transport.h"
 
 namespace dhpvm::offload {
@@ -18,12 +20,17 @@ struct TransportOptions {
   bool register_memory = false;
 };
 
+using Digest = std::array<std::byte, 32>;
+
 // Thread-safe.
 class Fabric {
  public:
   virtual ~Fabric() = default;
   // kUnsupported when libfabric has no such provider here.
   virtual Result<std::unique_ptr<Transport>> create_transport(const TransportOptions& options) = 0;
+  // kInvalidArgument when the credentials cannot be used.
+  virtual Result<std::unique_ptr<Identity>> load_identity(const Credentials& credentials) = 0;
+  virtual Digest sha256(ConstBytes bytes) = 0;
 };
 
 // The shared library, the one function that it exports, and the number that tells whether library and caller were built

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The function that the library exports, and what stands behind it.
+#include <openssl/sha.h>
 #include <rdma/fabric.h>
 
 #include "base/error.h"
 #include "offload/fabric/fabric.h"
 #include "offload/fabric/ofi_transport.h"
+#include "offload/fabric/tls.h"
 
 namespace dhpvm::offload {
 namespace {
@@ -13,6 +15,15 @@ class LibraryFabric final : public Fabric {
  public:
   Result<std::unique_ptr<Transport>> create_transport(const TransportOptions& options) override {
     return OfiTransport::create(options);
+  }
+  Result<std::unique_ptr<Identity>> load_identity(const Credentials& credentials) override {
+    return load_tls_identity(credentials);
+  }
+  Digest sha256(ConstBytes bytes) override {
+    Digest digest;
+    SHA256(reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(),
+           reinterpret_cast<unsigned char*>(digest.data()));
+    return digest;
   }
 };
 

@@ -66,6 +66,26 @@ class Partials {
 
 }  // namespace
 
+StageLoad load_of(const DeviceLoop& loop, const RunPlan& plan) {
+  StageLoad load;
+  load.rows = loop.space.extent(0);
+  load.iterations = static_cast<double>(*loop.space.count());
+  load.upload_bytes = static_cast<double>(plan.upload_bytes);
+  load.download_bytes = static_cast<double>(plan.download_bytes);
+  for (const ArrayPlan& array : plan.arrays) {
+    if (array.placement == Placement::kUnused || array.placement == Placement::kShared) continue;
+    load.uploads += array.reads.empty() && array.overwritten ? 0 : 1;
+    load.downloads += array.send_back && array.by_chunk ? 1 : 0;
+  }
+  return load;
+}
+
+StageModels models_of(PipelineDevice& device, const DeviceLoop& loop) {
+  StageModels models{device.model().upload(), device.model().download(), device.model().launch(loop.label)};
+  models.one_copy_engine = device.info().copy_engines < 2;
+  return models;
+}
+
 std::uint64_t rows_for(PipelineDevice& device, const DeviceLoop& loop, const RunPlan& plan) {
   const std::uint64_t all = loop.space.extent(0);
   std::uint64_t most = all;
@@ -73,21 +93,9 @@ std::uint64_t rows_for(PipelineDevice& device, const DeviceLoop& loop, const Run
     most = std::max<std::uint64_t>(plan.slice_budget / (3 * plan.row_slice_bytes + 1), 1);
   // Without transfers there is nothing to overlap.
   if (plan.upload_bytes == 0 && plan.download_bytes == 0) return most;
-  StageModels models{device.model().upload(), device.model().download(), device.model().launch(loop.label)};
-  models.one_copy_engine = device.info().copy_engines < 2;
-  StageLoad load;
-  load.rows = all;
-  load.iterations = static_cast<double>(*loop.space.count());
-  load.upload_bytes = static_cast<double>(plan.upload_bytes);
-  load.download_bytes = static_cast<double>(plan.download_bytes);
-  for (std::uint32_t n = 0; n < plan.arrays.size(); ++n) {
-    const ArrayPlan& array = plan.arrays[n];
-    if (array.placement == Placement::kUnused || array.placement == Placement::kShared) continue;
-    load.uploads += array.reads.empty() && array.overwritten ? 0 : 1;
-    load.downloads += array.send_back && array.by_chunk ? 1 : 0;
-  }
+  const StageModels models = models_of(device, loop);
   if (!models.launch.known()) return std::min(most, std::max<std::uint64_t>(all / kChunksAtFirst, 1));
-  return choose_rows(load, models, most);
+  return choose_rows(load_of(loop, plan), models, most);
 }
 
 namespace {
@@ -116,7 +124,7 @@ std::variant<PipelineOutcome, PipelineFailure> run_on_device(PipelineDevice& dev
   auto run = DeviceRun::begin(device, loop, std::move(plan).value(), kernel, partials.buffer());
   if (!run.ok()) return nothing_done(std::move(run).error(), loop);
   rows = std::min(rows, (*run)->most_rows());
-  if (!loop.reductions.empty() && loop.space.dimensions == 1) {
+  if (!loop.reductions.empty() && loop.space.dimensions == 1 && rows < loop.space.extent(0)) {
     constexpr std::uint64_t kBlock = bytecode::kReductionBlock;
     rows = std::max(rows / kBlock, std::uint64_t{1}) * kBlock;
   }

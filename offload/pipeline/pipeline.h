@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "dhpvm/result.h"
+#include "offload/pipeline/chunk_size.h"
 #include "offload/pipeline/device_run.h"
 #include "offload/pipeline/pipeline_device.h"
 #include "offload/pipeline/run_plan.h"
@@ -45,6 +46,9 @@ std::variant<PipelineOutcome, PipelineFailure> run_on_device(PipelineDevice& dev
                                                              std::uint64_t rows,
                                                              std::span<std::uint64_t> accumulators);
 
+// What a loop with this plan asks of the stages, and what is known of them.
+StageLoad load_of(const DeviceLoop& loop, const RunPlan& plan);
+StageModels models_of(PipelineDevice& device, const DeviceLoop& loop);
 // How many rows a chunk should have, by what is known about device and loop.
 std::uint64_t rows_for(PipelineDevice& device, const DeviceLoop& loop, const RunPlan& plan);
 

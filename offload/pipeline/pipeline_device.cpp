@@ -235,7 +235,7 @@ Result<DeviceBlock> PipelineDevice::acquire(std::uint64_t bytes) {
     if (refused) return std::move(*refused);
     return error(ErrorCode::kDeviceExhausted,
                  "{} has {} bytes of memory for loops, of which {} are in use, and {} more are needed; raise "
-                 "`--limits device=`, or use smaller batches",
+                 "`--device-memory=`, or use smaller batches",
                  info().name, budget_, allocated_bytes_, wanted);
   }
 }

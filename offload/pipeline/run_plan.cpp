@@ -71,7 +71,7 @@ ChunkNeeds needs_of(const DeviceLoop& loop, const IterationSpace& space,
     ChunkNeeds::Part& part = needs.arrays[n];
     if (arrays[n].length <= 0) continue;
     part.reads = in_bytes(ranges.reads(n), loop.arrays[n].element_bytes);
-    part.writes = in_bytes(ranges.writes(n), loop.arrays[n].element_bytes);
+    if (arrays[n].writable > 0) part.writes = in_bytes(ranges.writes(n), loop.arrays[n].element_bytes);
     part.overwritten = !part.writes.empty() && ranges.overwrites(n);
   }
   return needs;

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "dhpvm/version.h"
+#include "offload/device/devices.h"
 #include "stdlib/native/natives.h"
 #include "vm/api/signature.h"
 #include "vm/api/state.h"
@@ -44,6 +45,9 @@ Engine::Engine(EngineOptions options) : state_(std::make_shared<detail::EngineSt
   state_->compile_service = std::make_shared<vm::CompileService>(generator_options(*state_));
   state_->thread_pool = std::make_shared<ThreadPool>(state_->options.threads);
   state_->alarm = std::make_shared<vm::Alarm>();
+  state_->devices = std::make_shared<offload::DeviceRegistry>();
+  offload::add_devices(*state_->devices, state_->thread_pool,
+                       [](const std::string& text) { print_line("dhpvm: " + text); });
   // Fails for a bad row of the table only, which a test would have found.
   (void)stdlib::register_natives(
       state_->natives, state_->options.system_access ? stdlib::Reach::kSystem : stdlib::Reach::kSelf);
@@ -67,6 +71,15 @@ Status Engine::define_function(std::string_view name, const detail::HostSignatur
   };
   const std::lock_guard lock(state_->mutex);
   return state_->natives.define(std::string(name), detail::signature_text(signature), std::move(native));
+}
+
+std::vector<DeviceEntry> Engine::devices() const {
+  std::vector<DeviceEntry> entries;
+  for (const offload::DeviceListing& device : state_->devices->list()) {
+    entries.push_back(
+        {device.name, device.description, device.problem ? device.problem->message() : std::string()});
+  }
+  return entries;
 }
 
 Status Engine::write_trace(const std::string& path) const {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dhpvm/isolate.h"
 
+#include <cstdio>
+
 #include "base/error.h"
 #include "base/spelling.h"
 #include "vm/api/signature.h"
@@ -52,6 +54,10 @@ vm::IsolateOptions machine_options(const IsolateOptions& options, const detail::
   machine.gc_stress = options.gc_stress;
   machine.gc_verify = options.gc_verify;
   machine.tracer = engine.tracer.get();
+  if (options.device != "host") machine.devices.registry = engine.devices;
+  machine.devices.names = options.device;
+  machine.devices.batch_iterations = options.batch;
+  machine.devices.warn = [](const std::string& text) { std::fprintf(stderr, "dhpvm: %s\n", text.c_str()); };
   return machine;
 }
 

@@ -13,6 +13,7 @@
 #include "dhpvm/engine.h"
 #include "dhpvm/isolate.h"
 #include "gc/roots.h"
+#include "offload/device/device_registry.h"
 #include "stdlib/native/state.h"
 #include "vm/alarm.h"
 #include "vm/compile_service.h"
@@ -30,6 +31,7 @@ struct EngineState {
   std::shared_ptr<vm::CompileService> compile_service;
   std::shared_ptr<ThreadPool> thread_pool;
   std::shared_ptr<vm::Alarm> alarm;
+  std::shared_ptr<offload::DeviceRegistry> devices;
 };
 
 struct ModuleState {

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+// What messages and bulk data cost between two processes of this machine, through each layer of this folder.
+//   fabric_bench [--rounds=n]
+// The other side runs in a process of its own. Times are medians; a round trip is there and back.
+#include <fmt/format.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "offload/fabric/bulk_lane.h"
+#include "offload/fabric/frame_lane.h"
+#include "offload/fabric/key_file.h"
+#include "offload/fabric/load_fabric.h"
+
+namespace dhpvm::offload {
+namespace {
+
+using Bytes = std::vector<std::byte>;
+using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t kBulkBytes = 16 << 20;
+
+void insist(const Status& status) {
+  if (status.ok()) return;
+  std::fprintf(stderr, "fabric_bench: %s\n", status.error().to_string().c_str());
+  std::_Exit(1);
+}
+template <typename T>
+T insist(Result<T> result) {
+  if (!result.ok()) insist(Status(std::move(result).error()));
+  return std::move(result).value();
+}
+
+double microseconds(Clock::duration time) { return std::chrono::duration<double, std::micro>(time).count(); }
+
+double median(std::vector<double> values) {
+  std::ranges::sort(values);
+  return values[values.size() / 2];
+}
+
+// Either side. The one that answers sends back every frame, and a frame for every run that it has received.
+class Side final : public FrameHandler, public BulkHandler, public std::enable_shared_from_this<Side> {
+ public:
+  explicit Side(bool answers) : answers_(answers), memory_(kBulkBytes) {}
+
+  Channel::MakeLane make_lane() {
+    return [self = shared_from_this()](const std::shared_ptr<Channel>& channel,
+                                       LaneKind kind) -> std::shared_ptr<Lane> {
+      if (kind == LaneKind::kFrames)
+        return self->frames_ = std::make_shared<FrameLane>(channel, self, FrameLaneOptions{});
+      return self->bulk_ = std::make_shared<BulkLane>(channel, self);
+    };
+  }
+  void on_open() override { count(); }
+  void on_bulk_open() override { count(); }
+  void on_frame(ConstBytes frame) override {
+    if (answers_) frames_->send(frame);
+    count();
+  }
+  void on_run(ConstBytes, std::uint64_t bytes) override {
+    bulk_->receive(MutableBytes(memory_).first(bytes), [this](const Status& status) {
+      if (status.ok() && answers_) frames_->send(Bytes(8));
+      if (status.ok() && !answers_) count();
+    });
+  }
+  void on_closed(const Error&) override {}
+  void on_bulk_closed(const Error&) override {}
+
+  // Until there have been so many events in all.
+  void wait(std::uint64_t events) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return events_ >= events; });
+  }
+  std::uint64_t events() {
+    const std::lock_guard lock(mutex_);
+    return events_;
+  }
+  std::shared_ptr<FrameLane> frames_;
+  std::shared_ptr<BulkLane> bulk_;
+
+ private:
+  void count() {
+    {
+      const std::lock_guard lock(mutex_);
+      ++events_;
+    }
+    changed_.notify_one();
+  }
+  const bool answers_;
+  Bytes memory_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::uint64_t events_ = 0;
+};
+
+ChannelOptions options(Fabric& fabric, Role role, bool with_key, SealMode seal) {
+  ChannelOptions made;
+  made.role = role;
+  made.seal = seal;
+  if (with_key) made.identity = insist(fabric.load_identity({Bytes(kKeyBytes, std::byte{1}), {}, {}, {}}));
+  return made;
+}
+
+[[noreturn]] void serve(int port_out, bool with_key, SealMode seal) {
+  const auto fabric = insist(load_fabric(FABRIC_LIBRARY));
+  const auto transport = insist(fabric->create_transport({}));
+  const auto side = std::make_shared<Side>(true);
+  const auto listener =
+      insist(transport->listen({"127.0.0.1", 0}, [&](std::shared_ptr<Connection> connection) {
+        return Channel::accept(*transport, std::move(connection),
+                               options(*fabric, Role::kWorker, with_key, seal), side->make_lane(),
+                               [](const Error&) {});
+      }));
+  const std::uint16_t port = listener->address().port;
+  if (write(port_out, &port, sizeof(port)) != sizeof(port)) std::_Exit(1);
+  for (;;) pause();
+}
+
+void measure(const char* name, bool with_key, SealMode seal, int rounds) {
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0) std::_Exit(1);
+  const pid_t child = fork();
+  if (child == 0) serve(ends[1], with_key, seal);
+  std::uint16_t port = 0;
+  if (read(ends[0], &port, sizeof(port)) != sizeof(port)) std::_Exit(1);
+  const auto fabric = insist(load_fabric(FABRIC_LIBRARY));
+  auto transport = insist(fabric->create_transport({}));
+  const auto side = std::make_shared<Side>(false);
+  for (const LaneKind kind : {LaneKind::kFrames, LaneKind::kBulk}) {
+    Channel::dial(*transport, {"127.0.0.1", port}, "localhost", kind,
+                  options(*fabric, Role::kClient, with_key, seal), side->make_lane(),
+                  [](const Error& error) { insist(Status(error)); });
+  }
+  side->wait(2);
+  std::uint64_t events = 2;
+  const Bytes frame(64);
+  std::vector<double> trips;
+  for (int round = 0; round < 50 * rounds; ++round) {
+    const auto begin = Clock::now();
+    side->frames_->send(frame);
+    side->wait(++events);
+    trips.push_back(microseconds(Clock::now() - begin));
+  }
+  std::vector<double> rates;
+  const Bytes memory(kBulkBytes, std::byte{3});
+  for (int round = 0; round < rounds; ++round) {
+    const auto begin = Clock::now();
+    side->bulk_->send({}, memory, [](const Status&) {});
+    side->wait(++events);
+    rates.push_back(static_cast<double>(kBulkBytes) / 1e3 / microseconds(Clock::now() - begin));
+  }
+  fmt::print("{:<28} round trip of 64 bytes {:6.1f} us   upload of 16 MiB {:5.2f} GB/s (best {:.2f})\n", name,
+             median(trips), median(rates), *std::ranges::max_element(rates));
+  transport = nullptr;
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+  close(ends[0]);
+  close(ends[1]);
+}
+
+}  // namespace
+}  // namespace dhpvm::offload
+
+int main(int argc, char** argv) {
+  using dhpvm::offload::SealMode;
+  int rounds = 40;
+  if (argc == 2 && std::strncmp(argv[1], "--rounds=", 9) == 0) rounds = std::max(1, std::atoi(argv[1] + 9));
+  dhpvm::offload::measure("no key", false, SealMode::kNone, rounds);
+  dhpvm::offload::measure("key, bulk in plaintext", true, SealMode::kNone, rounds);
+  dhpvm::offload::measure("key, integrity of bulk", true, SealMode::kIntegrity, rounds);
+  dhpvm::offload::measure("key, all sealed", true, SealMode::kFull, rounds);
+  return 0;
+}

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// The secret that client and worker share: 32 random bytes in a file that nobody else may read.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "dhpvm/result.h"
+
+namespace dhpvm::offload {
+
+inline constexpr std::size_t kKeyBytes = 32;
+
+// Creates the file, with mode 0600. kIo where there is one already.
+Status make_key_file(const std::string& path);
+
+// kInvalidArgument when others than its owner may read or write it, or when it holds something else than 32 bytes as 64
+// hexadecimal digits or in base64.
+Result<std::vector<std::byte>> read_key_file(const std::string& path);
+
+// What a key file may contain; surrounding white space does not matter.
+Result<std::vector<std::byte>> parse_key(std::string_view text);
+
+}  // namespace dhpvm::offload

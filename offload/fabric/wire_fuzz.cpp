@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bytes from the network. Preambles, frames of either side, headers of bulk data: whatever they are, reading them ends with
+// a result; what is accepted is written as it was meant, and read again the same. And whole connections, on either side,
+// with a key and without: whatever messages come, each side answers or closes.
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+
+#include "base/error.h"
+#include "offload/fabric/bulk_lane.h"
+#include "offload/fabric/channel.h"
+#include "offload/fabric/frame_lane.h"
+#include "offload/fabric/key_file.h"
+#include "offload/fabric/protocol.h"
+#include "offload/fabric/tls.h"
+
+namespace dhpvm::offload {
+namespace {
+
+void insist(bool condition, const char* what) {
+  if (condition) return;
+  std::fprintf(stderr, "wire_fuzz: %s\n", what);
+  std::abort();
+}
+
+template <typename Records>
+void check_frame(const Result<Records>& records, Result<Records> (*read)(ConstBytes)) {
+  if (!records.ok()) return insist(!records.error().message().empty(), "an error without a message");
+  std::vector<std::byte> frame;
+  for (const auto& record : *records) wire::write(frame, record);
+  const Result<Records> again = read(frame);
+  insist(again.ok() && again->size() == records->size(), "a frame is not read as it was written");
+  std::vector<std::byte> rewritten;
+  for (const auto& record : *again) wire::write(rewritten, record);
+  insist(rewritten == frame, "a frame is not written as it was read");
+}
+
+// A network without threads: what the channel asks for is noted, and functions run when the test says so.
+class QuietTransport final : public Transport {
+ public:
+  Result<std::shared_ptr<Connection>> connect(const Address&, std::shared_ptr<ConnectionHandler>) override;
+  Result<std::unique_ptr<Listener>> listen(const Address&, AcceptFunction) override {
+    return Error(ErrorCode::kUnsupported, "nobody can dial here");
+  }
+  void post(std::function<void()> function) override { posted_.push_back(std::move(function)); }
+  // Deadlines are never reached.
+  void post_at(Clock::time_point, std::function<void()>) override {}
+  void run() {
+    while (!posted_.empty()) {
+      const std::function<void()> function = std::move(posted_.front());
+      posted_.pop_front();
+      function();
+    }
+  }
+  std::shared_ptr<class QuietConnection> connection_;
+
+ private:
+  std::deque<std::function<void()>> posted_;
+};
+
+class QuietConnection final : public Connection {
+ public:
+  void send(std::span<const ConstBytes>, std::uint64_t) override {}
+  void send_copy(ConstBytes) override {}
+  void receive(std::span<const MutableBytes> parts, std::uint64_t tag) override {
+    receives_.push_back({{parts.begin(), parts.end()}, tag});
+  }
+  void close(Error) override { closed_ = true; }
+  std::string peer() const override { return "127.0.0.1:1"; }
+  bool is_local() const override { return true; }
+
+  // False when nothing more can arrive.
+  bool deliver(ConnectionHandler& handler, ConstBytes message) {
+    if (closed_ || receives_.empty()) return false;
+    const auto [parts, tag] = std::move(receives_.front());
+    receives_.pop_front();
+    std::size_t size = 0;
+    for (const MutableBytes part : parts) {
+      const std::size_t taken = std::min(part.size(), message.size() - size);
+      std::memcpy(part.data(), message.data() + size, taken);
+      size += taken;
+    }
+    if (size < message.size()) return false;
+    handler.on_received(tag, size);
+    return true;
+  }
+
+ private:
+  struct Receive {
+    std::vector<MutableBytes> parts;
+    std::uint64_t tag;
+  };
+  std::deque<Receive> receives_;
+  bool closed_ = false;
+};
+
+Result<std::shared_ptr<Connection>> QuietTransport::connect(const Address&,
+                                                            std::shared_ptr<ConnectionHandler>) {
+  return std::shared_ptr<Connection>(connection_ = std::make_shared<QuietConnection>());
+}
+
+// Reads what it is sent, and has little memory for bulk data.
+class Listening final : public FrameHandler, public BulkHandler {
+ public:
+  void on_open() override {}
+  void on_bulk_open() override {}
+  void on_frame(ConstBytes frame) override { static_cast<void>(wire::read_from_client(frame).ok()); }
+  void on_run(ConstBytes header, std::uint64_t bytes) override {
+    static_cast<void>(wire::read_operation_header(header).ok());
+    if (bytes <= memory_.size() && bytes != 0)
+      bulk_->receive(MutableBytes(memory_).first(bytes), [](const Status&) {});
+  }
+  void on_closed(const Error&) override {}
+  void on_bulk_closed(const Error&) override {}
+  std::shared_ptr<BulkLane> bulk_;
+
+ private:
+  std::vector<std::byte> memory_ = std::vector<std::byte>(1 << 20);
+};
+
+// Messages are what stands between two lengths of two bytes.
+void test_channel(ConstBytes bytes, bool dials, std::shared_ptr<Identity> identity) {
+  QuietTransport transport;
+  ChannelOptions options;
+  options.role = Role::kWorker;
+  options.identity = std::move(identity);
+  const auto handler = std::make_shared<Listening>();
+  const Channel::MakeLane make_lane = [&](const std::shared_ptr<Channel>& made,
+                                          LaneKind kind) -> std::shared_ptr<Lane> {
+    if (kind == LaneKind::kFrames) return std::make_shared<FrameLane>(made, handler, FrameLaneOptions{});
+    return handler->bulk_ = std::make_shared<BulkLane>(made, handler);
+  };
+  std::shared_ptr<Channel> channel;
+  if (dials) {
+    channel =
+        Channel::dial(transport, {"127.0.0.1", 1}, "localhost", LaneKind::kFrames, options, make_lane, {});
+    transport.run();
+    channel->on_connected();
+  } else {
+    transport.connection_ = std::make_shared<QuietConnection>();
+    channel = Channel::accept(transport, transport.connection_, options, make_lane, {});
+  }
+  while (bytes.size() >= 2) {
+    const std::size_t wanted = std::to_integer<std::size_t>(bytes[0]) | std::to_integer<std::size_t>(bytes[1])
+                                                                            << 8;
+    bytes = bytes.subspan(2);
+    const ConstBytes message = bytes.first(std::min(wanted, bytes.size()));
+    bytes = bytes.subspan(message.size());
+    if (!transport.connection_->deliver(*channel, message)) break;
+    transport.run();
+  }
+  channel->on_closed(Error(ErrorCode::kDeviceLost, "the end of the input"));
+  transport.run();
+  handler->bulk_ = nullptr;
+}
+
+std::shared_ptr<Identity> key_identity() {
+  auto identity = load_tls_identity({std::vector<std::byte>(kKeyBytes, std::byte{1}), {}, {}, {}});
+  insist(identity.ok(), "no identity");
+  return std::move(identity).value();
+}
+
+int test_one(ConstBytes bytes) {
+  if (bytes.empty()) return 0;
+  const ConstBytes rest = bytes.subspan(1);
+  switch (std::to_integer<unsigned>(bytes[0]) % 8) {
+    case 0: check_frame(wire::read_from_client(rest), wire::read_from_client); break;
+    case 1: check_frame(wire::read_from_worker(rest), wire::read_from_worker); break;
+    case 2:
+      if (const auto operation = wire::read_operation_header(rest); operation.ok())
+        insist(*wire::read_operation_header(wire::write_operation_header(*operation)) == *operation,
+               "a header changes");
+      break;
+    case 3:
+      if (const auto preamble = Preamble::read(rest); preamble.ok() && preamble->version == kProtocolVersion)
+        insist(std::ranges::equal(preamble->to_bytes(), rest.first(Preamble::kBytes)), "a preamble changes");
+      break;
+    case 4: test_channel(rest, false, nullptr); break;
+    case 5: test_channel(rest, true, nullptr); break;
+    case 6: test_channel(rest, false, key_identity()); break;
+    case 7: test_channel(rest, true, key_identity()); break;
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace dhpvm::offload
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  return dhpvm::offload::test_one(std::as_bytes(std::span(data, size)));
+}

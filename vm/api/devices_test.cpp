@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// Loops on devices compute what they compute in the interpreter, whatever the sizes of arrays, chunks and device memory.
+#include <random>
+
+#include "vm/api/device_programs.h"
+#include "vm/api/test_program.h"
+
+namespace dhpvm {
+namespace {
+
+struct Setting {
+  std::string device;
+  std::uint64_t batch = 0;
+  std::size_t device_bytes = 0;
+};
+
+class Devices : public ::testing::Test {
+ protected:
+  Devices()
+      : engine_({.threads = 2, .code_cache = false}), module_(need(Module::compile(engine_, source()))) {}
+
+  static std::string source() { return std::string(kDevicePrograms); }
+
+  Isolate reference() const { return need(Isolate::create(module_, {.jit = Jit::kOff})); }
+  Isolate isolate(const Setting& setting) const {
+    IsolateOptions options;
+    options.jit_wait = true;
+    options.device = setting.device;
+    options.batch = setting.batch;
+    options.limits.device_bytes = setting.device_bytes;
+    return need(Isolate::create(module_, options));
+  }
+  static Result<std::int64_t> run(const Isolate& isolate, std::string_view function, std::int64_t n) {
+    return need(isolate.function<std::int64_t(std::int64_t)>(function))(n);
+  }
+
+  void compare(const Isolate& reference, const Setting& setting, std::string_view function,
+               std::int64_t n) const {
+    const Isolate device = isolate(setting);
+    const auto expected = run(reference, function, n);
+    const auto computed = run(device, function, n);
+    ASSERT_TRUE(expected.ok()) << expected.error().to_string();
+    ASSERT_TRUE(computed.ok()) << computed.error().to_string();
+    EXPECT_EQ(*computed, *expected) << function << "(" << n << ") on " << setting.device << ", batch "
+                                    << setting.batch << ", memory " << setting.device_bytes << "\n"
+                                    << device.explain_loops();
+  }
+
+  const Engine engine_;
+  const Module module_;
+};
+
+TEST_F(Devices, ComputeWhatTheInterpreterComputes) {
+  const Isolate interpreter = reference();
+  for (const std::string_view function : kDeviceFunctions) {
+    for (const std::string_view device : {"host", "host?inline", "sim"}) {
+      for (const std::int64_t n : {10, 1000, 40'000})
+        compare(interpreter, {std::string(device)}, function, n);
+    }
+  }
+}
+
+TEST_F(Devices, ChunksMayHaveAnySize) {
+  const Isolate interpreter = reference();
+  std::mt19937_64 random(1);
+  for (const std::string_view function : kDeviceFunctions) {
+    for (const std::uint64_t batch : {1u, 7u, 64u, 4096u, 5000u, 1'000'000u}) {
+      const auto n = static_cast<std::int64_t>(batch < 64 ? 20 + random() % 300 : 17'000 + random() % 20'000);
+      compare(interpreter, {random() % 2 == 0 ? "sim" : "host", batch}, function, n);
+    }
+  }
+}
+
+TEST_F(Devices, ArraysMayBeLargerThanTheDevice) {
+  const Isolate interpreter = reference();
+  std::mt19937_64 random(2);
+  for (const std::string_view function : kDeviceFunctions) {
+    for (const std::size_t kilobytes : {100u, 300u, 700u, 1500u}) {
+      const auto n = static_cast<std::int64_t>(20'000 + random() % 60'000);
+      compare(interpreter, {"sim", random() % 2 * 3000, kilobytes << 10}, function, n);
+    }
+  }
+}
+
+TEST_F(Devices, TrapsAreTheSame) {
+  const Isolate interpreter = reference();
+  for (const std::string_view name : {"host", "sim"}) {
+    for (const std::uint64_t batch : {0u, 100u, 7000u}) {
+      const Isolate device = isolate({std::string(name), batch});
+      for (const std::int64_t n : {50, 30'000}) {
+        const auto expected = run(interpreter, "trap", n);
+        const auto found = run(device, "trap", n);
+        ASSERT_FALSE(found.ok());
+        EXPECT_EQ(found.error().to_string(), expected.error().to_string());
+      }
+    }
+  }
+}
+
+TEST_F(Devices, AnUnknownOneIsRefusedAtOnce) {
+  const auto isolate = Isolate::create(module_, {.device = "simm"});
+  ASSERT_FALSE(isolate.ok());
+  EXPECT_EQ(isolate.error().code(), ErrorCode::kNotFound);
+}
+
+}  // namespace
+}  // namespace dhpvm

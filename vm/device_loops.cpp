@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "vm/device_loops.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/error.h"
+#include "offload/device/device_base.h"
+#include "offload/pipeline/array_copies.h"
+#include "offload/placement/cost_model.h"
+#include "vm/isolate.h"
+
+namespace dhpvm::vm {
+namespace {
+
+using offload::IterationSpace;
+using offload::KernelFormat;
+
+// With "auto", devices are looked for when a loop is expected to take this long on the host: opening one takes as long.
+constexpr double kWorthOpening = 20e-3;
+// A device must be better by this factor: moving back and forth between places costs more than it shows.
+constexpr double kClearlyBetter = 0.8;
+
+std::vector<std::string> split(std::string_view list) {
+  std::vector<std::string> names;
+  while (!list.empty()) {
+    const std::size_t comma = std::min(list.find(','), list.size());
+    if (comma != 0) names.emplace_back(list.substr(0, comma));
+    list.remove_prefix(std::min(comma + 1, list.size()));
+  }
+  return names;
+}
+
+bool is_host(std::string_view name) { return name == "host" || name == "cpu"; }
+
+}  // namespace
+
+DeviceLoops::DeviceLoops(std::shared_ptr<const LinkedModule> linked, std::shared_ptr<CompileService> service,
+                         offload::BufferPool& pool, Isolate& isolate)
+    : linked_(std::move(linked)),
+      options_(isolate.options()),
+      service_(std::move(service)),
+      pool_(pool),
+      isolate_(isolate),
+      registrations_(std::make_unique<offload::Registrations>(pool, options_.devices.warn)),
+      stories_(linked_->kernels().size()) {}
+
+DeviceLoops::~DeviceLoops() = default;
+
+bool DeviceLoops::may_offload(const bytecode::KernelRecord& record) const {
+  return !is_host(options_.devices.names) && !is_host(record.device_hint);
+}
+
+Status DeviceLoops::open_devices() {
+  if (options_.devices.names == "auto") return {};
+  for (const std::string& name : split(options_.devices.names)) {
+    if (!is_host(name)) DHPVM_TRY(options_.devices.registry->open(name));
+  }
+  return {};
+}
+
+DeviceLoops::Opened& DeviceLoops::open(const std::string& name) {
+  for (const std::unique_ptr<Opened>& known : opened_) {
+    if (known->name == name) return *known;
+  }
+  Opened& opened = *opened_.emplace_back(std::make_unique<Opened>());
+  opened.name = name;
+  const auto make = [&]() -> Result<std::unique_ptr<offload::PipelineDevice>> {
+    DHPVM_ASSIGN(std::shared_ptr<offload::Device> device, options_.devices.registry->open(name));
+    offload::PipelineDeviceOptions options;
+    options.budget_bytes = options_.limits.device_bytes;
+    options.poll = [this] { return isolate_.poll(); };
+    options.tracer = options_.tracer;
+    return offload::PipelineDevice::create(std::move(device), pool_, *registrations_, options);
+  };
+  auto made = make();
+  if (made.ok()) {
+    opened.device = std::move(made).value();
+  } else {
+    opened.problem = made.error().message();
+  }
+  return opened;
+}
+
+// The device for an execution, or null for the host. `forced` if a device was asked for by name.
+DeviceLoops::Opened* DeviceLoops::choose(const Execution& execution, Story& story, bool& forced) {
+  const bytecode::KernelRecord& record = *execution.kernel->record;
+  // The command line goes before what the program says, which goes before what seems best.
+  const std::string& wish = options_.devices.names != "auto" || record.device_hint.empty()
+                                ? options_.devices.names
+                                : record.device_hint;
+  std::vector<std::string> names = split(wish);
+  forced = names.size() == 1 && wish != "auto";
+  if (forced) {
+    Opened& opened = open(names[0]);
+    if (opened.device != nullptr && !opened.device->failure()) return &opened;
+    stay(execution, story, &opened, opened.problem, options_.devices.names != "auto");
+    return nullptr;
+  }
+  if (wish == "auto") {
+    if (execution.host_seconds < kWorthOpening && opened_.empty()) {
+      ++story.stays[execution.host_seconds == 0 ? "it has not run for long enough to be measured"
+                                                : "it is too short for a device to be worth looking for"];
+      return nullptr;
+    }
+    names = {"gpu"};
+  }
+  Opened* best = nullptr;
+  double best_seconds = execution.host_seconds * kClearlyBetter;
+  std::string others;
+  for (const std::string& name : names) {
+    if (is_host(name)) continue;
+    Opened& opened = open(name);
+    if (opened.device == nullptr || opened.device->failure()) {
+      stay(execution, story, &opened, opened.problem, false);
+      continue;
+    }
+    auto plan = plan_run(*opened.device, execution.loop);
+    if (!plan.ok()) {
+      stay(execution, story, &opened, plan.error().message(), false);
+      continue;
+    }
+    const offload::DeviceEstimate estimate = offload::estimate(*opened.device, execution.loop, *plan);
+    others += fmt::format("; {}: {}", opened.device->info().name, describe(estimate));
+    // Until the host's speed is known there is nothing to compare with.
+    if (execution.host_seconds > 0 && estimate.total_seconds < best_seconds) {
+      best_seconds = estimate.total_seconds;
+      best = &opened;
+    }
+  }
+  story.choice = fmt::format("host: {}{}",
+                             execution.host_seconds > 0 ? offload::seconds_text(execution.host_seconds)
+                                                        : std::string("not measured yet"),
+                             others);
+  if (best == nullptr && !others.empty()) ++story.stays["the host is expected to be quicker"];
+  return best;
+}
+
+void DeviceLoops::stay(const Execution& execution, Story& story, const Opened* opened, std::string reason,
+                       bool forced) {
+  std::string text = opened == nullptr || reason.find(opened->name) != reason.npos
+                         ? std::move(reason)
+                         : fmt::format("{}: {}", opened->name, reason);
+  ++story.stays[text];
+  if (!forced || !options_.devices.warn) return;
+  std::string message = fmt::format("parallel for at {} runs on the host: {}", execution.position, text);
+  if (warned_.insert(message).second) options_.devices.warn(message);
+}
+
+DeviceLoops::Loaded& DeviceLoops::load(Opened& opened, const Execution& execution) {
+  const auto [found, is_new] = opened.kernels.try_emplace({execution.number, execution.variant});
+  if (!is_new) return found->second;
+  auto made = make(opened, execution);
+  if (made.ok()) {
+    found->second = std::move(made).value();
+  } else {
+    found->second.failure = made.error().message();
+  }
+  return found->second;
+}
+
+Result<DeviceLoops::Loaded> DeviceLoops::make(Opened& opened, const Execution& execution) {
+  offload::Device& device = opened.device->device();
+  offload::KernelImage image;
+  image.format = device.info().format;
+  image.name = execution.position;
+  image.dimensions = execution.kernel->dimensions;
+  image.scalars = static_cast<std::uint32_t>(execution.kernel->scalars);
+  image.arrays = static_cast<std::uint32_t>(execution.kernel->arrays);
+  image.reductions = execution.kernel->record->reductions;
+  codegen::KernelRequest request;
+  request.module = &linked_->module();
+  request.kernel = execution.number;
+  request.proven = execution.proven;
+  DHPVM_ASSIGN(codegen::CodeGenerator* const generator, service_->generator());
+  switch (image.format) {
+    case KernelFormat::kHostCode: {
+      DHPVM_ASSIGN(std::shared_ptr<codegen::CompiledKernel> compiled, generator->compile(request));
+      image.host_code = compiled->code();
+      image.sites = compiled->sites();
+      image.owner = std::move(compiled);
+      break;
+    }
+    case KernelFormat::kOpenClC:
+    case KernelFormat::kPtx: {
+      DHPVM_ASSIGN(image.device_code, generator->compile(request, device.info().target));
+      image.sites = image.device_code.sites;
+      break;
+    }
+    case KernelFormat::kBytecode:
+      return error(ErrorCode::kUnsupported, "{} takes bytecode, which this version does not send",
+                   opened.name);
+  }
+  Loaded loaded;
+  loaded.sites = image.sites;
+  DHPVM_ASSIGN(loaded.kernel, device.load(image));
+  return loaded;
+}
+
+// The host asks before it touches what the device works on, or has the only copy of.
+void DeviceLoops::withhold(const Execution& execution) {
+  for (std::size_t n = 0; n < execution.loop.arrays.size(); ++n) {
+    offload::Buffer* const buffer = execution.loop.arrays[n].buffer;
+    if (buffer == nullptr || buffer->copies() == nullptr) continue;
+    auto& copies = offload::ArrayCopies::of(*buffer);
+    auto& array = *reinterpret_cast<gc::Array*>(execution.arrays[n]);
+    if (!copies.host_may_write()) Isolate::withhold(array, copies.host_may_read());
+  }
+}
+
+DeviceLoops::Outcome DeviceLoops::run(const Execution& execution) {
+  Story& story = stories_[execution.number];
+  Outcome outcome;
+  outcome.remaining = {execution.loop.space};
+  bool forced = false;
+  Opened* const opened = choose(execution, story, forced);
+  if (opened == nullptr) return outcome;
+  Loaded& loaded = load(*opened, execution);
+  if (loaded.kernel == nullptr) {
+    stay(execution, story, opened, loaded.failure, forced);
+    return outcome;
+  }
+  offload::DeviceLoop loop = execution.loop;
+  loop.can_trap = !loaded.sites.empty();
+  std::uint64_t rows = 0;
+  const std::uint64_t batch = options_.devices.batch_iterations != 0 ? options_.devices.batch_iterations
+                                                                     : execution.kernel->record->batch_hint;
+  if (batch != 0) rows = std::max<std::uint64_t>(batch / (*loop.space.count() / loop.space.extent(0)), 1);
+  auto result = offload::run_on_device(*opened->device, loop, loaded.kernel, rows, execution.accumulators);
+  withhold(execution);
+  if (auto* const failure = std::get_if<offload::PipelineFailure>(&result)) {
+    if (!failure->remaining) {
+      outcome.failure =
+          std::move(failure->error)
+              .with_context(fmt::format("parallel for at {} on {}", execution.position, opened->name));
+      outcome.remaining.clear();
+      return outcome;
+    }
+    outcome.remaining = std::move(*failure->remaining);
+    stay(execution, story, opened, failure->error.message(), forced);
+    return outcome;
+  }
+  const auto& done = std::get<offload::PipelineOutcome>(result);
+  ++story.executions;
+  story.device = opened->device->info().name;
+  story.last = done;
+  outcome.remaining.clear();
+  outcome.iterations = *loop.space.count();
+  if (done.report.status == static_cast<std::uint32_t>(codegen::KernelStatus::kTrapped)) {
+    outcome.trap = done.report.trap;
+    outcome.sites = &loaded.sites;
+  }
+  return outcome;
+}
+
+std::string DeviceLoops::explain(std::uint32_t number) const {
+  const Story& story = stories_[number];
+  std::string text;
+  if (story.executions != 0) {
+    text += fmt::format(
+        "  ran on {}: {} executions; the last in {} {} of up to {} rows, {} up, {} down{}\n", story.device,
+        story.executions, story.last.chunks, story.last.chunks == 1 ? "chunk" : "chunks",
+        story.last.rows_per_chunk, offload::bytes_text(story.last.upload_bytes),
+        offload::bytes_text(story.last.download_bytes), story.last.sliced ? ", slice by slice" : "");
+  }
+  for (const auto& [reason, times] : story.stays) {
+    text += fmt::format("  stayed on the host {} {}: {}\n", times, times == 1 ? "time" : "times", reason);
+  }
+  if (!story.choice.empty()) text += fmt::format("  expected at last: {}\n", story.choice);
+  return text;
+}
+
+}  // namespace dhpvm::vm

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// Parallel loops of an isolate on devices: which device, the kernels loaded there, and what became of each loop.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "codegen/codegen.h"
+#include "offload/device/device_registry.h"
+#include "offload/memory/registrations.h"
+#include "offload/pipeline/pipeline.h"
+#include "vm/compile_service.h"
+#include "vm/limits.h"
+#include "vm/linker.h"
+
+namespace dhpvm::vm {
+
+struct Context;
+
+class DeviceLoops {
+ public:
+  DeviceLoops(std::shared_ptr<const LinkedModule> linked, std::shared_ptr<CompileService> service,
+              offload::BufferPool& pool, Isolate& isolate);
+  // Waits for everything in flight.
+  ~DeviceLoops();
+
+  // Opens the devices that were asked for by name: kNotFound if there is none such, and so on.
+  Status open_devices();
+
+  // One execution of a loop, as the loop tier has prepared it.
+  struct Execution {
+    const LinkedKernel* kernel = nullptr;
+    std::uint32_t number = 0;  // of the kernel in the module
+    offload::DeviceLoop loop;
+    const gc::Ref* arrays = nullptr;        // the captured ones
+    std::set<codegen::CallPath> proven;     // accesses that cannot fail in this execution
+    std::uint32_t variant = 0;              // kernels with other proven accesses have another one
+    std::span<std::uint64_t> accumulators;  // initial values, then results
+    double host_seconds = 0;                // what the host would take; 0: not known
+    std::string_view position;              // of the loop in the source, for messages
+  };
+  struct Outcome {
+    // What is left for the host; everything if the loop did not go to a device.
+    std::vector<offload::IterationSpace> remaining;
+    std::optional<Error> failure;  // the program traps with it
+    // The program traps there: a site of the loop's kernel, which was compiled with `sites`.
+    std::optional<codegen::KernelTrap> trap;
+    const std::vector<codegen::KernelSite>* sites = nullptr;
+    std::uint64_t iterations = 0;  // done, or in flight
+  };
+  Outcome run(const Execution& execution);
+
+  // Whether a loop with this hint may go to a device at all.
+  bool may_offload(const bytecode::KernelRecord& record) const;
+  // What became of kernel `number`, a line or more; empty if no device was considered.
+  std::string explain(std::uint32_t number) const;
+
+ private:
+  struct Loaded {
+    std::shared_ptr<offload::Kernel> kernel;
+    std::vector<codegen::KernelSite> sites;
+    std::string failure;  // why there is none
+  };
+  struct Opened {
+    std::string name;
+    std::unique_ptr<offload::PipelineDevice> device;
+    std::string problem;                                                // why it cannot be used
+    std::map<std::pair<std::uint32_t, std::uint32_t>, Loaded> kernels;  // by kernel and variant
+  };
+  // For explain(), by kernel.
+  struct Story {
+    std::uint64_t executions = 0;  // on devices
+    std::string device;
+    offload::PipelineOutcome last;
+    std::string choice;                          // the last comparison of costs
+    std::map<std::string, std::uint64_t> stays;  // reasons for staying on the host, and how often
+    std::vector<std::string> failures;
+  };
+
+  Opened& open(const std::string& name);
+  Opened* choose(const Execution& execution, Story& story, bool& forced);
+  Loaded& load(Opened& opened, const Execution& execution);
+  Result<Loaded> make(Opened& opened, const Execution& execution);
+  void stay(const Execution& execution, Story& story, const Opened* opened, std::string reason, bool forced);
+  void withhold(const Execution& execution);
+
+  const std::shared_ptr<const LinkedModule> linked_;
+  const IsolateOptions& options_;
+  const std::shared_ptr<CompileService> service_;
+  offload::BufferPool& pool_;
+  Isolate& isolate_;
+  std::unique_ptr<offload::Registrations> registrations_;  // before the devices that use them
+  std::vector<std::unique_ptr<Opened>> opened_;
+  std::vector<Story> stories_;  // by kernel
+  std::set<std::string> warned_;
+};
+
+}  // namespace dhpvm::vm
