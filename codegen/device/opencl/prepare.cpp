@@ -135,7 +135,8 @@ Status prepare_to_print(llvm::Module& module) {
   }
   DHPVM_TRY(run_passes(module, nullptr, "function(lower-switch)"));
   if (irreducible) DHPVM_TRY(run_passes(module, nullptr, "function(fix-irreducible,instsimplify)"));
-  return {};
+  // Blocks of their own in front of loops: what is set up there is not written where another loop ends.
+  return run_passes(module, nullptr, "function(loop-simplify)");
 }
 
 }  // namespace dhpvm::codegen::opencl
