@@ -62,6 +62,11 @@ Status find_aliases(const DeviceLoop& loop, std::vector<ArrayPlan>& plans) {
 
 }  // namespace
 
+void RunPlan::share() {
+  for (ArrayPlan& array : arrays) array.send_back = array.send_back || !array.writes.empty();
+  synchronous = true;
+}
+
 ChunkNeeds needs_of(const DeviceLoop& loop, const IterationSpace& space,
                     std::span<const codegen::KernelArray> arrays) {
   Ranges ranges(*loop.footprint, {space, loop.scalars, arrays});
