@@ -62,6 +62,11 @@ struct DeviceCode {
   std::vector<KernelParameter> parameters;
   std::vector<KernelSite> sites;  // where it can trap; by KernelTrap::site
   std::uint32_t group = 0;        // the size that groups must have; 0: any
+  // How each dimension is dealt out among the work-items along its axis of the grid (axis 0 is the innermost dimension).
+  // False: in steps of their number, so that neighbours do neighbouring iterations. True: one run of neighbouring iterations
+  // each, ceil(extent / number) long and in order; with reductions the blocks of the chunk, numbered in iteration order, are
+  // dealt out so along axis 0, one work-item working off a block alone, with `group` 0.
+  bool runs = false;
 };
 
 }  // namespace dhpvm::codegen

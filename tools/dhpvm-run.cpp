@@ -65,8 +65,9 @@ constexpr Option kOptions[] = {
     {"Machine code", "--cpu", 0, Value::kRequired, "CPU",
      "native (default), or a processor and features that LLVM knows: x86-64-v3,-fma"},
     {"Machine code", "--print-kernel", 0, Value::kRequired, "FORM",
-     "print the code of parallel loops to standard error: llvm or asm"},
-    {"Machine code", "--print-function", 0, Value::kRequired, "FORM", "the same for compiled functions"},
+     "print the code of parallel loops to standard error: llvm, asm, ptx or opencl"},
+    {"Machine code", "--print-function", 0, Value::kRequired, "FORM",
+     "the same for compiled functions: llvm or asm"},
     {"Machine code", "--perf", 0, Value::kNone, "", "name compiled functions for perf, in /tmp/perf-PID.map"},
     {"Machine code", "--gdb", 0, Value::kNone, "", "name compiled functions for gdb"},
 
@@ -156,8 +157,12 @@ Result<Jit> parse_jit(std::string_view text) {
 Result<Listing> parse_listing(std::string_view option, std::string_view text) {
   if (text == "llvm") return Listing::kLlvm;
   if (text == "asm") return Listing::kAssembly;
-  return Error(ErrorCode::kInvalidArgument,
-               std::string(option) + "=" + std::string(text) + " is not known; write llvm or asm");
+  const bool kernels = option == "--print-kernel";
+  if (kernels && text == "ptx") return Listing::kPtx;
+  if (kernels && text == "opencl") return Listing::kOpenClC;
+  return Error(ErrorCode::kInvalidArgument, std::string(option) + "=" + std::string(text) +
+                                                " is not known; write " +
+                                                (kernels ? "llvm, asm, ptx or opencl" : "llvm or asm"));
 }
 
 Result<Request> request_of(const Arguments& arguments) {

@@ -26,7 +26,9 @@
 
 namespace dhpvm {
 
-enum class Listing : std::uint8_t { kNone, kLlvm, kAssembly };
+// Of what is compiled, in which form. kPtx and kOpenClC are for parallel loops alone: what a device would get, of the
+// architecture sm_80 or with all that OpenCL knows, whether there is one or not.
+enum class Listing : std::uint8_t { kNone, kLlvm, kAssembly, kPtx, kOpenClC };
 
 struct EngineOptions {
   // Where programs write and read, unless their isolate says otherwise. Empty functions stand for the
@@ -53,7 +55,7 @@ struct EngineOptions {
   // Tell gdb, or perf, about compiled functions.
   bool code_for_debugger = false;
   bool code_for_profiler = false;
-  // Print what is compiled to the process's standard error, as LLVM IR or assembly.
+  // Print what is compiled to the process's standard error.
   Listing list_kernels = Listing::kNone;
   Listing list_functions = Listing::kNone;
 
