@@ -86,11 +86,13 @@ DeviceLoops::Opened& DeviceLoops::open(const std::string& name) {
 }
 
 // The devices for an execution; none for the host's cores alone. `forced` if one was asked for by name.
-std::vector<DeviceLoops::Opened*> DeviceLoops::choose(const Execution& execution, Story& story, bool& forced) {
+std::vector<DeviceLoops::Opened*> DeviceLoops::choose(const Execution& execution, Story& story,
+                                                      bool& forced) {
   const bytecode::KernelRecord& record = *execution.kernel->record;
   // The command line goes before what the program says, which goes before what seems best.
-  const std::string& wish = options_.devices.names != "auto" || record.device_hint.empty() ? options_.devices.names
-                                                                                           : record.device_hint;
+  const std::string& wish = options_.devices.names != "auto" || record.device_hint.empty()
+                                ? options_.devices.names
+                                : record.device_hint;
   std::vector<std::string> names = split(wish);
   forced = names.size() == 1 && wish != "auto";
   if (forced) {
@@ -131,7 +133,8 @@ void DeviceLoops::consider(const Execution& execution, Story& story, const std::
   auto plan = plan_run(*opened.device, execution.loop);
   if (!plan.ok()) return stay(execution, story, &opened, plan.error().message(), false);
   const offload::DeviceEstimate estimate = offload::estimate(*opened.device, execution.loop, *plan);
-  candidates.push_back({&opened, estimate.total_seconds, !estimate.is_guess, can_be_split(*plan), describe(estimate)});
+  candidates.push_back(
+      {&opened, estimate.total_seconds, !estimate.is_guess, can_be_split(*plan), describe(estimate)});
 }
 
 std::vector<DeviceLoops::Opened*> DeviceLoops::choose_among(const Execution& execution, Story& story,
@@ -149,7 +152,8 @@ std::vector<DeviceLoops::Opened*> DeviceLoops::choose_among(const Execution& exe
     divisible = divisible && candidate.divisible;
     rate += 1 / std::max(candidate.seconds, 1e-9);
     // Until the host has been measured, it runs the loop: that costs nothing but time.
-    const bool is_better = best == nullptr || candidate.seconds < best->seconds * (best->opened == nullptr ? kClearlyBetter : 1);
+    const bool is_better =
+        best == nullptr || candidate.seconds < best->seconds * (best->opened == nullptr ? kClearlyBetter : 1);
     if (is_better && !(best != nullptr && best->opened == nullptr && !best->known)) best = &candidate;
   }
   if (best == nullptr) return {};
@@ -273,8 +277,9 @@ DeviceLoops::Outcome DeviceLoops::run(const Execution& execution) {
   withhold(execution);
   if (auto* const failure = std::get_if<offload::PipelineFailure>(&result)) {
     if (!failure->remaining) {
-      outcome.failure = std::move(failure->error)
-                            .with_context(fmt::format("parallel for at {} on {}", execution.position, devices));
+      outcome.failure =
+          std::move(failure->error)
+              .with_context(fmt::format("parallel for at {} on {}", execution.position, devices));
       outcome.remaining.clear();
       return outcome;
     }

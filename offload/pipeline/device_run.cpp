@@ -377,7 +377,8 @@ Status DeviceRun::take_over_arrivals() {
   auto put = [arrival = current_->arrival] {
     const std::lock_guard lock(arrival->mutex);
     if (arrival->abandoned) return;
-    for (const Arrival::Piece& piece : arrival->pieces) std::memcpy(piece.to, piece.from->data(), piece.bytes);
+    for (const Arrival::Piece& piece : arrival->pieces)
+      std::memcpy(piece.to, piece.from->data(), piece.bytes);
     arrival->done = true;
   };
   DHPVM_ASSIGN(const std::uint64_t position, device_.host_call(std::move(put), {}));
@@ -387,7 +388,8 @@ Status DeviceRun::take_over_arrivals() {
     piece.from->close();
   }
   for (std::uint32_t n = 0; n < arrays_.size(); ++n) {
-    if (arrays_[n].copy != nullptr && is_in_place(n)) arrays_[n].copy->busy.include(Stage::kDownload, position);
+    if (arrays_[n].copy != nullptr && is_in_place(n))
+      arrays_[n].copy->busy.include(Stage::kDownload, position);
   }
   return {};
 }
@@ -486,7 +488,8 @@ std::optional<std::vector<IterationSpace>> DeviceRun::give_up() {
     if (plan.placement == Placement::kUnused) continue;
     // In shared memory what has been computed is there already.
     if (plan.placement == Placement::kShared && is_in_place(n) && !unfinished.empty()) intact = false;
-    in_place_sent = in_place_sent || (is_in_place(n) && (plan.placement == Placement::kShared || plan.by_chunk));
+    in_place_sent =
+        in_place_sent || (is_in_place(n) && (plan.placement == Placement::kShared || plan.by_chunk));
     if (array.copies == nullptr) continue;
     // Results of earlier loops that were still on their way are lost too.
     Positions arriving;
@@ -516,7 +519,8 @@ Status DeviceRun::settle() {
   for (std::uint32_t n = 0; n < arrays_.size(); ++n) {
     if (arrays_[n].staging == nullptr) continue;
     for (const Interval& part : arrays_[n].staged.intervals()) {
-      std::memcpy(loop_.arrays[n].host.data + part.begin, arrays_[n].staging->data() + part.begin, part.size());
+      std::memcpy(loop_.arrays[n].host.data + part.begin, arrays_[n].staging->data() + part.begin,
+                  part.size());
     }
   }
   if (report_buffer_ != nullptr) std::memcpy(&report_, report_buffer_->data(), sizeof(report_));

@@ -127,10 +127,10 @@ class DeviceRun {
     std::shared_ptr<Arrival> arrival;  // null: whatever is sent back goes to its place directly
     bool in_place_sent = false;        // directly, of an array that the loop also reads
   };
-  std::optional<Chunk> current_;            // being submitted
-  std::deque<Chunk> chunks_;                // in flight
+  std::optional<Chunk> current_;             // being submitted
+  std::deque<Chunk> chunks_;                 // in flight
   std::vector<IterationSpace> chunks_done_;  // known to be
-  Positions last_;  // of all that was submitted
+  Positions last_;                           // of all that was submitted
 };
 
 }  // namespace dhpvm::offload

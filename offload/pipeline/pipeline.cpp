@@ -104,7 +104,8 @@ std::uint64_t rows_for(PipelineDevice& device, const DeviceLoop& loop, const Run
 }
 
 bool can_be_split(const RunPlan& plan) {
-  return std::ranges::all_of(plan.arrays, [](const ArrayPlan& array) { return array.writes.empty() || array.by_chunk; });
+  return std::ranges::all_of(plan.arrays,
+                             [](const ArrayPlan& array) { return array.writes.empty() || array.by_chunk; });
 }
 
 namespace {
@@ -159,13 +160,15 @@ class Execution {
   }
 
   std::variant<PipelineOutcome, PipelineFailure> run(std::span<std::uint64_t> accumulators) {
-    if (Status status = partials_.allocate(parts_[0].device->pool()); !status.ok()) return given_up(status.error());
+    if (Status status = partials_.allocate(parts_[0].device->pool()); !status.ok())
+      return given_up(status.error());
     // A device that fails leaves its chunks to the others, which may have come to their end by then: one more round.
     std::vector<std::size_t> able(parts_.size());
     std::iota(able.begin(), able.end(), 0);
     while (rows_.left() != 0) {
       if (able.empty()) return given_up(*error_);
-      if (Status status = run_round(able); !status.ok()) return PipelineFailure{std::move(status).error(), std::nullopt};
+      if (Status status = run_round(able); !status.ok())
+        return PipelineFailure{std::move(status).error(), std::nullopt};
     }
     if (!trapped(outcome_.report)) partials_.fold(accumulators);
     return std::move(outcome_);
@@ -215,7 +218,8 @@ class Execution {
     outcome_.upload_bytes += plan->upload_bytes;
     outcome_.download_bytes += plan->download_bytes;
     outcome_.sliced = outcome_.sliced || plan->slice_budget != 0;
-    auto run = DeviceRun::begin(device, loop_, std::move(plan).value(), parts_[part].kernel, partials_.buffer());
+    auto run =
+        DeviceRun::begin(device, loop_, std::move(plan).value(), parts_[part].kernel, partials_.buffer());
     if (!run.ok()) return note_failure(std::move(run).error());
     worker.run = std::move(run).value();
     worker.rows = std::min(worker.rows, worker.run->most_rows());
@@ -278,8 +282,8 @@ class Execution {
 
 }  // namespace
 
-std::variant<PipelineOutcome, PipelineFailure> run_on_devices(std::span<const Part> parts, const DeviceLoop& loop,
-                                                              std::uint64_t rows,
+std::variant<PipelineOutcome, PipelineFailure> run_on_devices(std::span<const Part> parts,
+                                                              const DeviceLoop& loop, std::uint64_t rows,
                                                               std::span<std::uint64_t> accumulators) {
   return Execution(parts, loop, rows).run(accumulators);
 }

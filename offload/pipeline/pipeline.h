@@ -52,8 +52,8 @@ struct Part {
 // one; what a device cannot finish, the others do. `rows` of the outermost dimension make a chunk; 0: as many as
 // measurements suggest. The initial values of the reductions are in `accumulators`, and the results after a loop that did
 // not trap.
-std::variant<PipelineOutcome, PipelineFailure> run_on_devices(std::span<const Part> parts, const DeviceLoop& loop,
-                                                              std::uint64_t rows,
+std::variant<PipelineOutcome, PipelineFailure> run_on_devices(std::span<const Part> parts,
+                                                              const DeviceLoop& loop, std::uint64_t rows,
                                                               std::span<std::uint64_t> accumulators);
 
 // Whether chunks of the loop may be computed at different places: no two write the same element. `plan` may be for any
