@@ -13,6 +13,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "dhpvm/result.h"
 #include "offload/device/kernel_image.h"
@@ -34,6 +35,8 @@ struct DeviceInfo {
   // Kernels work on imported host memory as it is, as fast as on any other: nothing need be copied.
   bool shares_host_memory = false;
   bool is_simulated = false;
+  // It may stop answering while the program goes on: a device of another machine.
+  bool may_be_lost = false;
 };
 
 // Counters since creation, and what is outstanding now.
@@ -73,6 +76,8 @@ enum class HostMemory : std::uint8_t {
 class Kernel {
  public:
   virtual ~Kernel() = default;
+  // Of kBytecode, where it can trap, as the device that has compiled it says. Null: as the image says.
+  virtual const std::vector<codegen::KernelSite>* sites() const { return nullptr; }
 };
 
 // A captured array as one launch finds it on the device.
