@@ -9,6 +9,7 @@
 #include "bytecode/extract.h"
 #include "bytecode/writer.h"
 #include "offload/device/device_base.h"
+#include "offload/device/gpu_presence.h"
 #include "offload/pipeline/array_copies.h"
 #include "offload/placement/cost_model.h"
 #include "vm/isolate.h"
@@ -110,6 +111,10 @@ std::vector<DeviceLoops::Opened*> DeviceLoops::choose(const Execution& execution
     if (execution.host_seconds < kWorthOpening && opened_.empty()) {
       ++story.stays[execution.host_seconds == 0 ? "it has not run for long enough to be measured"
                                                 : "it is too short for a device to be worth looking for"];
+      return {};
+    }
+    if (!offload::may_have_gpu()) {
+      ++story.stays["this machine has no GPU"];
       return {};
     }
     names = {"host", "gpu"};
