@@ -193,12 +193,14 @@ class Execution {
     able.clear();
     if (workers.empty()) return {};
     const bool shared = workers.size() > 1;
+    for (Worker& worker : workers) parts_[worker.part].device->keep_copies(shared);
     std::vector<std::thread> threads;
     for (std::size_t n = 1; n < workers.size(); ++n) {
       threads.emplace_back([this, &worker = workers[n]] { work(worker, true); });
     }
     work(workers[0], shared);
     for (std::thread& thread : threads) thread.join();
+    for (Worker& worker : workers) parts_[worker.part].device->keep_copies(false);
     for (Worker& worker : workers) {
       DHPVM_TRY(end(worker));
       if (worker.status.ok()) able.push_back(worker.part);

@@ -261,6 +261,7 @@ void PipelineDevice::release(DeviceBlock block) {
 // there is nothing.
 Result<bool> PipelineDevice::free_something() {
   if (kept_.empty()) {
+    if (keeps_copies_) return false;
     const auto victim = std::ranges::find_if(copies_, [&](ArrayCopies* copies) { return !copies->pinned(); });
     if (victim == copies_.end()) return false;
     ArrayCopies& copies = **victim;

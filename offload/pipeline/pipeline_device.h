@@ -117,6 +117,8 @@ class PipelineDevice {
   // elsewhere. kDeviceExhausted when that does not suffice.
   Result<DeviceBlock> acquire(std::uint64_t bytes);
   void release(DeviceBlock block);
+  // While several devices work on a loop, each on a thread of its own, no copies are given up: that would concern others.
+  void keep_copies(bool keep) { keeps_copies_ = keep; }
   // Copies on this device, for eviction: the one used last is the last.
   void add_copy(ArrayCopies& copies);
   void touch_copy(ArrayCopies& copies);
@@ -153,6 +155,7 @@ class PipelineDevice {
   std::vector<DeviceBlock> kept_;      // free blocks
   std::uint64_t allocated_bytes_ = 0;  // kept and in use
   std::vector<ArrayCopies*> copies_;
+  bool keeps_copies_ = false;
 };
 
 }  // namespace dhpvm::offload
