@@ -167,12 +167,17 @@ Status DeviceRun::submit(const IterationSpace& box) {
   const ChunkNeeds needs = needs_of(loop_, box, descriptors());
   Positions after;
   DHPVM_TRY(upload_chunk(needs, after));
+  DHPVM_TRY(end_stage());
   DHPVM_TRY(launch(box, needs, after));
+  DHPVM_TRY(end_stage());
   DHPVM_TRY(download_chunk(needs));
+  DHPVM_TRY(end_stage());
   chunks_.push_back({box, last_});
   ++chunk_;
   return {};
 }
+
+Status DeviceRun::end_stage() { return device_.overlaps() ? Status() : device_.wait(last_); }
 
 // `after` becomes what the launch has to wait for.
 Status DeviceRun::upload_chunk(const ChunkNeeds& needs, Positions& after) {

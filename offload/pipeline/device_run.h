@@ -74,6 +74,7 @@ class DeviceRun {
   Status upload_chunk(const ChunkNeeds& needs, Positions& after);
   Status upload_slice(std::uint32_t n, const ChunkNeeds::Part& part, Positions& after);
   Status upload_resident(std::uint32_t n, const ChunkNeeds::Part& part, Positions& after);
+  Status end_stage();
   Status launch(const IterationSpace& box, const ChunkNeeds& needs, const Positions& after);
   Status download_chunk(const ChunkNeeds& needs);
   Status send_back(std::uint32_t n, const Interval& bytes);

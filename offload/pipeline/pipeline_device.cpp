@@ -38,17 +38,33 @@ void Positions::include(Stage stage, std::uint64_t position) {
 void DeviceModel::record(const OperationRecord& record) {
   const double seconds = in_seconds(record.end - record.begin);
   const std::lock_guard lock(mutex_);
+  const auto count = [&](Stage stage, std::uint64_t units) {
+    StageTotal& total = totals_[static_cast<unsigned>(stage)];
+    ++total.operations;
+    total.units += units;
+    total.time += record.end - record.begin;
+  };
   switch (record.kind) {
-    case OperationRecord::Kind::kUpload: upload_.measured(static_cast<double>(record.bytes), seconds); break;
+    case OperationRecord::Kind::kUpload:
+      count(Stage::kUpload, record.bytes);
+      upload_.measured(static_cast<double>(record.bytes), seconds);
+      break;
     case OperationRecord::Kind::kDownload:
+      count(Stage::kDownload, record.bytes);
       download_.measured(static_cast<double>(record.bytes), seconds);
       break;
     case OperationRecord::Kind::kLaunch:
+      count(Stage::kLaunch, record.iterations);
       launches_.try_emplace(record.label, 5e-6, 1e-9)
           .first->second.measured(static_cast<double>(record.iterations), seconds);
       break;
     default: break;
   }
+}
+
+StageTotal DeviceModel::total(Stage stage) const {
+  const std::lock_guard lock(mutex_);
+  return totals_[static_cast<unsigned>(stage)];
 }
 
 LinkModel DeviceModel::upload() const {
@@ -99,8 +115,10 @@ Status PipelineDevice::open_queues() {
     }
     // The clock of the device as seen from the trace: both run from here on.
     const Tracer::Clock::time_point epoch = Tracer::Clock::now() - device_->now();
-    queue.observer = [model = model_, tracer, track, epoch](const OperationRecord& record) {
+    queue.observer = [model = model_, observer = options_.observer, tracer, track,
+                      epoch](const OperationRecord& record) {
       model->record(record);
+      if (observer) observer(record);
       if (tracer == nullptr) return;
       constexpr const char* kNames[] = {"upload", "download", "copy", "fill", "launch", "host call"};
       tracer->slice(track, kNames[static_cast<unsigned>(record.kind)], epoch + record.begin,
