@@ -24,8 +24,14 @@ enum class Buffers : std::uint8_t {
   kAndOffsets,  // each by a buffer and a distance from its start
 };
 
+struct DeviceForm {
+  Buffers buffers = Buffers::kAddresses;
+  bool runs = false;  // as in DeviceCode
+};
+
 // Emits `name`, which calls the body; the body must be inlined into it.
 DeviceEntry make_device_loop(const bytecode::Module& bytecode, const bytecode::KernelRecord& record,
-                             const KernelBody& body, Buffers buffers, const char* name, llvm::Module& module);
+                             const KernelBody& body, const DeviceForm& form, const char* name,
+                             llvm::Module& module);
 
 }  // namespace dhpvm::codegen

@@ -34,7 +34,7 @@ void drop_promises(llvm::Function& body) {
 
 }  // namespace
 
-Result<DeviceModule> make_device_module(const KernelRequest& request, Buffers buffers,
+Result<DeviceModule> make_device_module(const KernelRequest& request, const DeviceForm& form,
                                         const std::string& triple, const std::string& data_layout) {
   DeviceModule made;
   made.ir.context = std::make_unique<llvm::LLVMContext>();
@@ -49,10 +49,10 @@ Result<DeviceModule> make_device_module(const KernelRequest& request, Buffers bu
   spmd::expand_local_copies(*body.function);
   spmd::merge_returns(*body.function);
   body.function->addFnAttr(llvm::Attribute::AlwaysInline);
-  made.entry = make_device_loop(*request.module, record, body, buffers, kDeviceEntry, module);
+  made.entry = make_device_loop(*request.module, record, body, form, kDeviceEntry, module);
   made.sites = std::move(body.sites);
   made.fast_math = record.fast_math;
-  made.group = record.reductions.empty() ? 0 : kReductionGroup;
+  made.group = record.reductions.empty() || form.runs ? 0 : kReductionGroup;
   std::string problems;
   llvm::raw_string_ostream stream(problems);
   if (llvm::verifyModule(module, &stream)) {

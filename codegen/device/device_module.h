@@ -30,7 +30,7 @@ struct DeviceModule {
 };
 
 // kUnsupported as lower_kernel.
-Result<DeviceModule> make_device_module(const KernelRequest& request, Buffers buffers,
+Result<DeviceModule> make_device_module(const KernelRequest& request, const DeviceForm& form,
                                         const std::string& triple, const std::string& data_layout);
 
 // Runs passes, in LLVM's notation, over the module, for `machine` if there is one. Functions of the C library are taken

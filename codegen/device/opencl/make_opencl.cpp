@@ -74,7 +74,8 @@ Status check(const Needs& needs, const DeviceTarget& target, bool fast_math) {
 }  // namespace
 
 Result<DeviceCode> make_opencl(const KernelRequest& request, const DeviceTarget& target) {
-  DHPVM_ASSIGN(DeviceModule made, make_device_module(request, Buffers::kAndOffsets, kTriple, kLayout));
+  DHPVM_ASSIGN(DeviceModule made,
+               make_device_module(request, {Buffers::kAndOffsets, target.wants_runs}, kTriple, kLayout));
   llvm::Module& module = *made.ir.module;
   opencl::replace_wide_products(module);
   DHPVM_TRY(run_passes(module, nullptr, kPasses));
@@ -100,6 +101,7 @@ Result<DeviceCode> make_opencl(const KernelRequest& request, const DeviceTarget&
   code.parameters = std::move(made.entry.parameters);
   code.sites = std::move(made.sites);
   code.group = made.group;
+  code.runs = target.wants_runs;
   return code;
 }
 

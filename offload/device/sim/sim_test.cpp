@@ -204,7 +204,9 @@ TEST_F(Sim, ALongTimelineKeepsItsTimes) {
   done = semaphore();
   for (std::uint64_t n = 1; n <= 1000; ++n) {
     ASSERT_TRUE(launch(*one, 100, {}, {{done, n}}).ok());
-    if (n % 10 == 0) EXPECT_TRUE(wait(*done, n - 5));
+    if (n % 10 == 0) {
+      EXPECT_TRUE(wait(*done, n - 5));
+    }
     EXPECT_EQ(one->times.back().second, static_cast<std::int64_t>(300 * n));
   }
   EXPECT_TRUE(wait(*done, 999));
