@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "bench/page.h"
 #include "bench/report.h"
 #include "bench/suite.h"
 #include "options.h"
@@ -45,6 +46,7 @@ constexpr Option kOptions[] = {
      "print the kernels and the devices, and do not run anything"},
 
     {"Results", "--json", 0, Value::kRequired, "FILE", "write all figures there"},
+    {"Results", "--html", 0, Value::kRequired, "FILE", "write a page with plots there"},
 
     {"Other", "--threads", 0, Value::kRequired, "N", "threads of the host (default: one for each core)"},
     {"Other", "--version", 0, Value::kNone, "", "print the version"},
@@ -205,6 +207,8 @@ Result<int> run(const Engine& engine, Plan plan, const Arguments& arguments) {
   DHPVM_TRY(print(table_closing(cases, device)));
   if (const std::string* const path = arguments.last("--json"))
     DHPVM_TRY(write_file(*path, report_json(cases, plan, device)));
+  if (const std::string* const path = arguments.last("--html"))
+    DHPVM_TRY(write_file(*path, report_page(cases, plan, device)));
   return summary_of(cases).wrong == 0 ? 0 : 1;
 }
 

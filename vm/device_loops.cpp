@@ -18,6 +18,9 @@ using offload::KernelFormat;
 
 // With "auto", devices are looked for when a loop is expected to take this long on the host: opening one takes as long.
 constexpr double kWorthOpening = 20e-3;
+// A loop that is over sooner is not split: the parts would have to be brought together again.
+constexpr double kWorthSplitting = 2e-3;
+constexpr std::uint64_t kRowsWorthSplitting = 64;
 // A device must be better by this factor: moving back and forth between places costs more than it shows.
 constexpr double kClearlyBetter = 0.8;
 
@@ -93,8 +96,9 @@ DeviceLoops::Opened& DeviceLoops::open(const std::string& name) {
   return opened;
 }
 
-// The device for an execution, or null for the host. `forced` if a device was asked for by name.
-DeviceLoops::Opened* DeviceLoops::choose(const Execution& execution, Story& story, bool& forced) {
+// The devices for an execution; none for the host's cores alone. `forced` if one was asked for by name.
+std::vector<DeviceLoops::Opened*> DeviceLoops::choose(const Execution& execution, Story& story,
+                                                      bool& forced) {
   const bytecode::KernelRecord& record = *execution.kernel->record;
   // The command line goes before what the program says, which goes before what seems best.
   const std::string& wish = options_.devices.names != "auto" || record.device_hint.empty()
@@ -104,47 +108,82 @@ DeviceLoops::Opened* DeviceLoops::choose(const Execution& execution, Story& stor
   forced = names.size() == 1 && wish != "auto";
   if (forced) {
     Opened& opened = open(names[0]);
-    if (opened.device != nullptr && !opened.device->failure()) return &opened;
-    stay(execution, story, &opened, opened.problem, options_.devices.names != "auto");
-    return nullptr;
+    if (opened.device != nullptr && !opened.device->failure()) return {&opened};
+    stay(execution, story, &opened,
+         opened.device == nullptr ? opened.problem : opened.device->failure()->message(),
+         options_.devices.names != "auto");
+    return {};
   }
   if (wish == "auto") {
     if (execution.host_seconds < kWorthOpening && opened_.empty()) {
       ++story.stays[execution.host_seconds == 0 ? "it has not run for long enough to be measured"
                                                 : "it is too short for a device to be worth looking for"];
-      return nullptr;
+      return {};
     }
-    names = {"gpu"};
+    names = {"host", "gpu"};
   }
-  Opened* best = nullptr;
-  double best_seconds = execution.host_seconds * kClearlyBetter;
-  std::string others;
-  for (const std::string& name : names) {
-    if (is_host(name)) continue;
-    Opened& opened = open(name);
-    if (opened.device == nullptr || opened.device->failure()) {
-      stay(execution, story, &opened, opened.problem, false);
-      continue;
-    }
-    auto plan = plan_run(*opened.device, execution.loop);
-    if (!plan.ok()) {
-      stay(execution, story, &opened, plan.error().message(), false);
-      continue;
-    }
-    const offload::DeviceEstimate estimate = offload::estimate(*opened.device, execution.loop, *plan);
-    others += fmt::format("; {}: {}", opened.device->info().name, describe(estimate));
-    // Until the host's speed is known there is nothing to compare with.
-    if (execution.host_seconds > 0 && estimate.total_seconds < best_seconds) {
-      best_seconds = estimate.total_seconds;
-      best = &opened;
-    }
+  std::vector<Candidate> candidates;
+  for (const std::string& name : names) consider(execution, story, name, candidates);
+  return choose_among(execution, story, candidates);
+}
+
+// Adds device `name`, if it can run the loop, with what is expected of it.
+void DeviceLoops::consider(const Execution& execution, Story& story, const std::string& name,
+                           std::vector<Candidate>& candidates) {
+  if (is_host(name)) {
+    candidates.push_back({nullptr, execution.host_seconds, execution.host_seconds > 0, true,
+                          execution.host_seconds > 0 ? offload::seconds_text(execution.host_seconds)
+                                                     : std::string("not measured yet")});
+    return;
   }
-  story.choice = fmt::format("host: {}{}",
-                             execution.host_seconds > 0 ? offload::seconds_text(execution.host_seconds)
-                                                        : std::string("not measured yet"),
-                             others);
-  if (best == nullptr && !others.empty()) ++story.stays["the host is expected to be quicker"];
-  return best;
+  Opened& opened = open(name);
+  if (opened.device == nullptr || opened.device->failure()) {
+    return stay(execution, story, &opened,
+                opened.device == nullptr ? opened.problem : opened.device->failure()->message(), false);
+  }
+  auto plan = plan_run(*opened.device, execution.loop);
+  if (!plan.ok()) return stay(execution, story, &opened, plan.error().message(), false);
+  const offload::DeviceEstimate estimate = offload::estimate(*opened.device, execution.loop, *plan);
+  candidates.push_back(
+      {&opened, estimate.total_seconds, !estimate.is_guess, can_be_split(*plan), describe(estimate)});
+}
+
+std::vector<DeviceLoops::Opened*> DeviceLoops::choose_among(const Execution& execution, Story& story,
+                                                            const std::vector<Candidate>& candidates) {
+  story.choice.clear();
+  const Candidate* best = nullptr;
+  bool all_known = true;
+  bool divisible = candidates.size() > 1 && execution.loop.space.extent(0) >= kRowsWorthSplitting;
+  double rate = 0;
+  for (const Candidate& candidate : candidates) {
+    story.choice += fmt::format("{}{}: {}", story.choice.empty() ? "" : "; ",
+                                candidate.opened == nullptr ? "host" : candidate.opened->device->info().name,
+                                candidate.text);
+    all_known = all_known && candidate.known;
+    divisible = divisible && candidate.divisible;
+    rate += 1 / std::max(candidate.seconds, 1e-9);
+    // Until the host has been measured, it runs the loop: that costs nothing but time.
+    const bool is_better =
+        best == nullptr || candidate.seconds < best->seconds * (best->opened == nullptr ? kClearlyBetter : 1);
+    if (is_better && !(best != nullptr && best->opened == nullptr && !best->known)) best = &candidate;
+  }
+  if (best == nullptr) return {};
+  const bool worth_splitting =
+      all_known ? best->seconds > kWorthSplitting && 1 / rate < best->seconds * kClearlyBetter
+                : execution.host_seconds > kWorthSplitting;
+  if (divisible && worth_splitting) {
+    std::vector<Opened*> all;
+    for (const Candidate& candidate : candidates) {
+      Opened& opened = candidate.opened == nullptr ? open("host") : *candidate.opened;
+      if (opened.device != nullptr) all.push_back(&opened);
+    }
+    return all;
+  }
+  if (best->opened == nullptr) {
+    ++story.stays[best->known ? "the host is expected to be quicker" : "the host's speed is not known yet"];
+    return {};
+  }
+  return {best->opened};
 }
 
 void DeviceLoops::stay(const Execution& execution, Story& story, const Opened* opened, std::string reason,
@@ -224,43 +263,51 @@ DeviceLoops::Outcome DeviceLoops::run(const Execution& execution) {
   Outcome outcome;
   outcome.remaining = {execution.loop.space};
   bool forced = false;
-  Opened* const opened = choose(execution, story, forced);
-  if (opened == nullptr) return outcome;
-  Loaded& loaded = load(*opened, execution);
-  if (loaded.kernel == nullptr) {
-    stay(execution, story, opened, loaded.failure, forced);
-    return outcome;
-  }
+  std::vector<offload::Part> parts;
+  std::vector<const Loaded*> kernels;
+  std::string devices;
   offload::DeviceLoop loop = execution.loop;
-  loop.can_trap = !loaded.sites.empty();
+  loop.can_trap = false;
+  for (Opened* const opened : choose(execution, story, forced)) {
+    const Loaded& loaded = load(*opened, execution);
+    if (loaded.kernel == nullptr) {
+      stay(execution, story, opened, loaded.failure, forced);
+      continue;
+    }
+    parts.push_back({opened->device.get(), loaded.kernel});
+    kernels.push_back(&loaded);
+    loop.can_trap = loop.can_trap || !loaded.sites.empty();
+    devices += (devices.empty() ? "" : " and ") + opened->device->info().name;
+  }
+  if (parts.empty()) return outcome;
   std::uint64_t rows = 0;
   const std::uint64_t batch = options_.devices.batch_iterations != 0 ? options_.devices.batch_iterations
                                                                      : execution.kernel->record->batch_hint;
   if (batch != 0) rows = std::max<std::uint64_t>(batch / (*loop.space.count() / loop.space.extent(0)), 1);
-  auto result = offload::run_on_device(*opened->device, loop, loaded.kernel, rows, execution.accumulators);
+  auto result = offload::run_on_devices(parts, loop, rows, execution.accumulators);
   withhold(execution);
   if (auto* const failure = std::get_if<offload::PipelineFailure>(&result)) {
     if (!failure->remaining) {
       outcome.failure =
           std::move(failure->error)
-              .with_context(fmt::format("parallel for at {} on {}", execution.position, opened->name));
+              .with_context(fmt::format("parallel for at {} on {}", execution.position, devices));
       outcome.remaining.clear();
       return outcome;
     }
     outcome.remaining = std::move(*failure->remaining);
-    stay(execution, story, opened, failure->error.message(), forced);
+    stay(execution, story, nullptr, fmt::format("{}: {}", devices, failure->error.message()), forced);
     return outcome;
   }
-  const auto& done = std::get<offload::PipelineOutcome>(result);
+  auto& done = std::get<offload::PipelineOutcome>(result);
   ++story.executions;
   chunks_ += done.chunks;
-  story.device = opened->device->info().name;
+  story.device = std::move(devices);
   story.last = done;
   outcome.remaining.clear();
   outcome.iterations = *loop.space.count();
   if (done.report.status == static_cast<std::uint32_t>(codegen::KernelStatus::kTrapped)) {
     outcome.trap = done.report.trap;
-    outcome.sites = &loaded.sites;
+    outcome.sites = &kernels[done.trapped_on]->sites;
   }
   return outcome;
 }

@@ -84,11 +84,22 @@ class DeviceLoops {
     offload::PipelineOutcome last;
     std::string choice;                          // the last comparison of costs
     std::map<std::string, std::uint64_t> stays;  // reasons for staying on the host, and how often
-    std::vector<std::string> failures;
   };
 
   Opened& open(const std::string& name);
-  Opened* choose(const Execution& execution, Story& story, bool& forced);
+  // Where a loop could run; `opened` is null for the host's cores.
+  struct Candidate {
+    Opened* opened = nullptr;
+    double seconds = 0;
+    bool known = false;      // measured, not guessed
+    bool divisible = false;  // could do a part of it
+    std::string text;        // what is expected, for people
+  };
+  std::vector<Opened*> choose(const Execution& execution, Story& story, bool& forced);
+  void consider(const Execution& execution, Story& story, const std::string& name,
+                std::vector<Candidate>& candidates);
+  std::vector<Opened*> choose_among(const Execution& execution, Story& story,
+                                    const std::vector<Candidate>& candidates);
   Loaded& load(Opened& opened, const Execution& execution);
   Result<Loaded> make(Opened& opened, const Execution& execution);
   void stay(const Execution& execution, Story& story, const Opened* opened, std::string reason, bool forced);

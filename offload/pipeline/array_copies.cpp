@@ -152,10 +152,9 @@ bool ArrayCopies::host_may_write() {
          });
 }
 
-void ArrayCopies::return_to_host(PipelineDevice& device) {
+void ArrayCopies::restore_on_host(const Interval& bytes) {
   const std::lock_guard lock(mutex_);
-  forget(device);
-  host_valid_.add(whole());
+  host_valid_.add(bytes);
 }
 
 void ArrayCopies::forget(PipelineDevice& device) {

@@ -59,8 +59,8 @@ class ArrayCopies final : public BufferCopies {
   bool host_may_write();
   // Fetches whatever the host lacks, and waits.
   Status bring_to_host();
-  // What `device` has counts nothing any more, and the host has everything: for somebody who knows.
-  void return_to_host(PipelineDevice& device);
+  // What the host has there counts again, whatever was submitted since: for somebody who knows that it never arrived.
+  void restore_on_host(const Interval& bytes);
   // Drops the copy on `device`, current or not.
   void forget(PipelineDevice& device);
 

@@ -62,6 +62,11 @@ Status find_aliases(const DeviceLoop& loop, std::vector<ArrayPlan>& plans) {
 
 }  // namespace
 
+void RunPlan::share() {
+  for (ArrayPlan& array : arrays) array.send_back = array.send_back || !array.writes.empty();
+  synchronous = true;
+}
+
 ChunkNeeds needs_of(const DeviceLoop& loop, const IterationSpace& space,
                     std::span<const codegen::KernelArray> arrays) {
   Ranges ranges(*loop.footprint, {space, loop.scalars, arrays});
@@ -94,7 +99,9 @@ Result<RunPlan> plan_run(PipelineDevice& device, const DeviceLoop& loop) {
   }
   DHPVM_TRY(find_aliases(loop, plan.arrays));
 
-  plan.synchronous = loop.can_trap || !loop.reductions.empty();
+  // A device that may be lost never has the only copy, and what it was to do can be done elsewhere only as long as nothing
+  // else has happened.
+  plan.synchronous = loop.can_trap || !loop.reductions.empty() || device.info().may_be_lost;
   const bool shared = device.info().shares_host_memory;
   std::uint64_t resident = 0;
   for (std::uint32_t n = 0; n < plan.arrays.size(); ++n) {
@@ -109,7 +116,7 @@ Result<RunPlan> plan_run(PipelineDevice& device, const DeviceLoop& loop) {
     if (captured.buffer == nullptr) {
       array.send_back = !array.writes.empty();
     } else if (!array.writes.empty()) {
-      array.send_back = ArrayCopies::of(*captured.buffer).wanted_on_host();
+      array.send_back = device.info().may_be_lost || ArrayCopies::of(*captured.buffer).wanted_on_host();
     }
     if (shared) continue;
     resident += bytes_of(captured);

@@ -17,7 +17,8 @@ struct Setting {
 class Devices : public ::testing::Test {
  protected:
   Devices()
-      : engine_({.threads = 2, .code_cache = false}), module_(need(Module::compile(engine_, source()))) {}
+      : engine_({.threads = 2, .code_cache_directory = ::testing::TempDir() + "dhpvm-devices-test"}),
+        module_(need(Module::compile(engine_, source()))) {}
 
   static std::string source() { return std::string(kDevicePrograms); }
 
@@ -78,6 +79,29 @@ TEST_F(Devices, ArraysMayBeLargerThanTheDevice) {
     for (const std::size_t kilobytes : {100u, 300u, 700u, 1500u}) {
       const auto n = static_cast<std::int64_t>(20'000 + random() % 60'000);
       compare(interpreter, {"sim", random() % 2 * 3000, kilobytes << 10}, function, n);
+    }
+  }
+}
+
+TEST_F(Devices, SeveralShareALoop) {
+  const Isolate interpreter = reference();
+  for (const std::string_view function : kDeviceFunctions) {
+    for (const std::string_view devices :
+         {"host,sim", "sim,sim?launch=1us", "host,sim?mem=1MB,sim?engines=1"}) {
+      for (const std::uint64_t batch : {0u, 5000u}) {
+        compare(interpreter, {std::string(devices), batch}, function, 60'000);
+      }
+    }
+  }
+}
+
+TEST_F(Devices, WhatALostOneLeavesIsDoneElsewhere) {
+  const Isolate interpreter = reference();
+  for (const std::string_view function : kDeviceFunctions) {
+    for (std::uint64_t operations = 0; operations < 100; operations += 1 + operations / 2) {
+      const std::string lost = "sim?lost=" + std::to_string(operations);
+      compare(interpreter, {lost, 3000}, function, 40'000);
+      if (operations % 2 == 0) compare(interpreter, {"sim," + lost, 3000}, function, 40'000);
     }
   }
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <string>
 #include <vector>
 
@@ -88,13 +89,15 @@ Status CudaKernel::choose_blocks(const KernelImage& image) {
   if (size == 0) {
     int grid = 0;
     code = api.OccupancyMaxPotentialBlockSize(&grid, &size, function_, nullptr, 0, kBlockSize);
+    // What the driver finds need not be a power of two.
+    size = static_cast<int>(std::bit_floor(static_cast<unsigned>(std::max(size, 1))));
     if (code != cu::CUDA_SUCCESS) return api.error_of(code, "cuOccupancyMaxPotentialBlockSize");
   }
   int resident = 0;
   code = api.OccupancyMaxActiveBlocksPerMultiprocessor(&resident, function_, size, 0);
   if (code != cu::CUDA_SUCCESS) return api.error_of(code, "cuOccupancyMaxActiveBlocksPerMultiprocessor");
-  block_size_ = static_cast<unsigned>(std::max(size, 1));
-  most_blocks_ = static_cast<unsigned>(std::max(resident, 1)) * device_.info().compute_units * kWaves;
+  limits_.group = static_cast<std::uint32_t>(std::max(size, 1));
+  limits_.groups = static_cast<std::uint32_t>(std::max(resident, 1)) * device_.info().compute_units * kWaves;
   return {};
 }
 
@@ -119,9 +122,9 @@ cu::Code CudaKernel::enqueue(cu::Stream stream, const Operation& launch) const {
   std::vector<void*> pointers;
   pointers.reserve(values.size());
   for (std::uint64_t& value : values) pointers.push_back(&value);
-  const auto blocks = static_cast<unsigned>(groups_for(launch.space, block_size_, most_blocks_));
-  return device_.api().LaunchKernel(function_, blocks, 1, 1, block_size_, 1, 1, 0, stream, pointers.data(),
-                                    nullptr);
+  const LaunchGrid grid = grid_for(launch.space, limits_);
+  return device_.api().LaunchKernel(function_, grid.groups[0], grid.groups[1], grid.groups[2], grid.group[0],
+                                    grid.group[1], grid.group[2], 0, stream, pointers.data(), nullptr);
 }
 
 }  // namespace dhpvm::offload

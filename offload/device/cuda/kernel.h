@@ -25,8 +25,7 @@ class CudaKernel final : public DriverKernel {
   CudaDevice& device_;
   cu::Module module_ = nullptr;
   cu::Function function_ = nullptr;
-  unsigned block_size_ = 1;
-  unsigned most_blocks_ = 1;
+  GridLimits limits_;
 };
 
 }  // namespace dhpvm::offload

@@ -321,8 +321,8 @@ FAKE Code cuLaunchKernel(Function function, unsigned grid_x, unsigned grid_y, un
                          unsigned block_x, unsigned block_y, unsigned block_z, unsigned /*shared*/,
                          Stream stream, void** parameters, void** extra) {
   FAKE_CALL(cuLaunchKernel, true);
-  if (grid_x == 0 || grid_y != 1 || grid_z != 1 || block_x == 0 || block_x > 1024 || block_y != 1 ||
-      block_z != 1 || extra != nullptr)
+  if (grid_x == 0 || grid_y == 0 || grid_z == 0 || grid_y > 65535 || grid_z > 65535 || block_x == 0 ||
+      block_y == 0 || block_z == 0 || block_z > 64 || block_x * block_y * block_z > 1024 || extra != nullptr)
     return misuse(CUDA_ERROR_INVALID_VALUE);
   std::vector<std::uint64_t> arguments(function->parameters);
   for (unsigned i = 0; i < function->parameters; ++i)
