@@ -5,6 +5,9 @@
 #include <utility>
 
 #include "base/error.h"
+#include "bytecode/decode.h"
+#include "bytecode/extract.h"
+#include "bytecode/writer.h"
 #include "offload/device/device_base.h"
 #include "offload/pipeline/array_copies.h"
 #include "offload/placement/cost_model.h"
@@ -209,6 +212,35 @@ DeviceLoops::Loaded& DeviceLoops::load(Opened& opened, const Execution& executio
   return found->second;
 }
 
+// Functions have other numbers where the kernel has been compiled. What another machine says about positions in the code is
+// not believed: traps are raised there.
+Status DeviceLoops::translate(std::vector<codegen::KernelSite>& sites,
+                              std::span<const std::uint32_t> functions) const {
+  const bytecode::Module& module = linked_->module();
+  const auto is_instruction = [&](const codegen::CodePosition& position) {
+    const bytecode::Function& function = module.functions[position.function];
+    std::uint32_t pc = 0;
+    while (pc < function.code_size && pc < position.pc) {
+      pc += bytecode::kDecode[bytecode::op_of(module.code[function.code_offset + pc])].words;
+    }
+    return pc == position.pc && pc < function.code_size;
+  };
+  for (codegen::KernelSite& site : sites) {
+    bool is_sound = !site.calls.empty() && site.calls.size() <= functions.size();
+    for (codegen::CodePosition& position : site.calls) {
+      is_sound = is_sound && position.function < functions.size();
+      if (!is_sound) break;
+      position.function = functions[position.function];
+      is_sound = is_instruction(position);
+    }
+    if (!is_sound) {
+      return Error(ErrorCode::kDeviceFailed,
+                   "the device says that the loop can trap where it has no instruction");
+    }
+  }
+  return {};
+}
+
 Result<DeviceLoops::Loaded> DeviceLoops::make(Opened& opened, const Execution& execution) {
   offload::Device& device = opened.device->device();
   offload::KernelImage image;
@@ -218,6 +250,8 @@ Result<DeviceLoops::Loaded> DeviceLoops::make(Opened& opened, const Execution& e
   image.scalars = static_cast<std::uint32_t>(execution.kernel->scalars);
   image.arrays = static_cast<std::uint32_t>(execution.kernel->arrays);
   image.reductions = execution.kernel->record->reductions;
+  std::vector<std::uint32_t>
+      functions;  // kBytecode: in this module, by their numbers in the one that is sent
   codegen::KernelRequest request;
   request.module = &linked_->module();
   request.kernel = execution.number;
@@ -237,13 +271,20 @@ Result<DeviceLoops::Loaded> DeviceLoops::make(Opened& opened, const Execution& e
       image.sites = image.device_code.sites;
       break;
     }
-    case KernelFormat::kBytecode:
-      return error(ErrorCode::kUnsupported, "{} takes bytecode, which this version does not send",
-                   opened.name);
+    case KernelFormat::kBytecode: {
+      bytecode::ExtractedKernel extracted = bytecode::extract_kernel(linked_->module(), execution.number);
+      image.bytecode =
+          std::make_shared<const std::vector<std::byte>>(bytecode::write_module(extracted.module));
+      image.proven.assign(execution.proven_accesses.begin(), execution.proven_accesses.end());
+      functions = std::move(extracted.functions);
+      break;
+    }
   }
   Loaded loaded;
-  loaded.sites = image.sites;
   DHPVM_ASSIGN(loaded.kernel, device.load(image));
+  const std::vector<codegen::KernelSite>* const sites = loaded.kernel->sites();
+  loaded.sites = sites != nullptr ? *sites : image.sites;
+  if (image.format == KernelFormat::kBytecode) DHPVM_TRY(translate(loaded.sites, functions));
   return loaded;
 }
 
@@ -308,6 +349,12 @@ DeviceLoops::Outcome DeviceLoops::run(const Execution& execution) {
   if (done.report.status == static_cast<std::uint32_t>(codegen::KernelStatus::kTrapped)) {
     outcome.trap = done.report.trap;
     outcome.sites = &kernels[done.trapped_on]->sites;
+    if (outcome.trap->site >= outcome.sites->size() ||
+        outcome.trap->array >= std::max<std::size_t>(loop.arrays.size(), 1)) {
+      outcome.trap.reset();
+      outcome.failure =
+          error(ErrorCode::kDeviceFailed, "{} reports a trap that the loop does not have", story.device);
+    }
   }
   return outcome;
 }

@@ -39,8 +39,10 @@ class DeviceLoops {
     const LinkedKernel* kernel = nullptr;
     std::uint32_t number = 0;  // of the kernel in the module
     offload::DeviceLoop loop;
-    const gc::Ref* arrays = nullptr;        // the captured ones
-    std::set<codegen::CallPath> proven;     // accesses that cannot fail in this execution
+    const gc::Ref* arrays = nullptr;  // the captured ones
+    // Accesses that cannot fail in this execution: as the code generator knows them, and by number in the footprint.
+    std::set<codegen::CallPath> proven;
+    std::span<const std::uint32_t> proven_accesses;
     std::uint32_t variant = 0;              // kernels with other proven accesses have another one
     std::span<std::uint64_t> accumulators;  // initial values, then results
     double host_seconds = 0;                // what the host would take; 0: not known
@@ -101,6 +103,7 @@ class DeviceLoops {
   std::vector<Opened*> choose_among(const Execution& execution, Story& story,
                                     const std::vector<Candidate>& candidates);
   Loaded& load(Opened& opened, const Execution& execution);
+  Status translate(std::vector<codegen::KernelSite>& sites, std::span<const std::uint32_t> functions) const;
   Result<Loaded> make(Opened& opened, const Execution& execution);
   void stay(const Execution& execution, Story& story, const Opened* opened, std::string reason, bool forced);
   void withhold(const Execution& execution);

@@ -13,6 +13,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "dhpvm/result.h"
 #include "offload/device/kernel_image.h"
@@ -75,6 +76,8 @@ enum class HostMemory : std::uint8_t {
 class Kernel {
  public:
   virtual ~Kernel() = default;
+  // Of kBytecode, where it can trap, as the device that has compiled it says. Null: as the image says.
+  virtual const std::vector<codegen::KernelSite>* sites() const { return nullptr; }
 };
 
 // A captured array as one launch finds it on the device.
