@@ -72,6 +72,7 @@ class DeviceRun {
             Buffer* partials);
   Status prepare(std::uint32_t n);
   Status prepare_host_memory(std::uint32_t n);
+  Status prepare_copy(std::uint32_t n);
   Status prepare_outputs();
   Status upload_chunk(const ChunkNeeds& needs, Positions& after);
   Status upload_slice(std::uint32_t n, const ChunkNeeds::Part& part, Positions& after);

@@ -15,13 +15,6 @@ namespace {
 constexpr auto kPollInterval = std::chrono::milliseconds(5);
 constexpr const char* kStageNames[] = {"upload", "compute", "download"};
 
-// Few different sizes, so that what one loop has used fits the next: quarters of powers of two.
-std::uint64_t rounded(std::uint64_t bytes) {
-  const std::uint64_t step =
-      std::max<std::uint64_t>(std::bit_floor(std::max<std::uint64_t>(bytes, 1)) / 4, 256);
-  return (bytes + step - 1) / step * step;
-}
-
 double in_seconds(std::chrono::nanoseconds time) { return std::chrono::duration<double>(time).count(); }
 
 }  // namespace
@@ -234,8 +227,15 @@ void PipelineDevice::release_held() {
   while (!held_.empty() && reached(held_.front().until)) held_.pop_front();
 }
 
+// Quarters of powers of two.
+std::uint64_t PipelineDevice::block_bytes(std::uint64_t bytes) {
+  const std::uint64_t step =
+      std::max<std::uint64_t>(std::bit_floor(std::max<std::uint64_t>(bytes, 1)) / 4, 256);
+  return (bytes + step - 1) / step * step;
+}
+
 Result<DeviceBlock> PipelineDevice::acquire(std::uint64_t bytes) {
-  const std::uint64_t wanted = rounded(bytes);
+  const std::uint64_t wanted = block_bytes(bytes);
   for (;;) {
     if (std::optional<DeviceBlock> kept = take_kept(wanted)) return std::move(*kept);
     std::optional<Error> refused;
@@ -259,15 +259,11 @@ Result<DeviceBlock> PipelineDevice::acquire(std::uint64_t bytes) {
 }
 
 std::optional<DeviceBlock> PipelineDevice::take_kept(std::uint64_t bytes) {
-  auto best = kept_.end();
-  for (auto it = kept_.begin(); it != kept_.end(); ++it) {
-    // A quarter more is no great waste; those that nobody uses any more come first.
-    if (it->bytes < bytes || it->bytes > bytes + bytes / 4) continue;
-    if (best == kept_.end() || it->bytes < best->bytes) best = it;
-  }
-  if (best == kept_.end()) return std::nullopt;
-  DeviceBlock block = std::move(*best);
-  kept_.erase(best);
+  // Of this size alone, of which there are few: whoever plans with the budget need not reckon with larger ones.
+  const auto found = std::ranges::find(kept_, bytes, &DeviceBlock::bytes);
+  if (found == kept_.end()) return std::nullopt;
+  DeviceBlock block = std::move(*found);
+  kept_.erase(found);
   return block;
 }
 

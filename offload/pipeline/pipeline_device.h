@@ -132,6 +132,8 @@ class PipelineDevice {
   // Lets go of buffers whose operations are done.
   void release_held();
 
+  // What acquire(bytes) takes off the budget: few different sizes, so that what one loop has used fits the next.
+  static std::uint64_t block_bytes(std::uint64_t bytes);
   // Device memory for `bytes` bytes: kept from earlier, new, or freed by giving up copies of arrays that are current
   // elsewhere. kDeviceExhausted when that does not suffice.
   Result<DeviceBlock> acquire(std::uint64_t bytes);
