@@ -102,7 +102,8 @@ class Raw {
     const std::size_t items = 64;
     for (const cl_uint i : {0U, 1U, 2U, 4U, 5U, 7U, 8U})
       api_->SetKernelArg(kernel_, i, sizeof(value), &value);
-    for (const cl_uint i : {0U, 1U}) api_->SetKernelArg(kernel_, 3 * (i + 1), sizeof(cl_mem), &buffers_[i]);
+    for (const cl_uint i : {0U, 1U})
+      api_->SetKernelArg(kernel_, 3 * (i + 1), sizeof(cl_mem), static_cast<const void*>(&buffers_[i]));
     cl_event event = nullptr;
     api_->EnqueueNDRangeKernel(queue_, kernel_, 1, nullptr, &items, &items, 0, nullptr, &event);
     api_->ReleaseEvent(event);
@@ -191,14 +192,14 @@ void compare(bool json, std::string_view name, Raw& raw, Ours& ours, void (Raw::
   }
 }
 
-}  // namespace
-}  // namespace dhpvm::offload
-
-int main(int argc, char** argv) {
-  using namespace dhpvm::offload;
-  const bool json = argc > 1 && std::string_view(argv[1]) == "--json";
+void run(bool json) {
   Raw raw;
   Ours ours;
   compare(json, "launch on a resident array", raw, ours, &Raw::launch, &Ours::launch);
   compare(json, "copy of 4 KiB", raw, ours, &Raw::copy, &Ours::copy);
 }
+
+}  // namespace
+}  // namespace dhpvm::offload
+
+int main(int argc, char** argv) { dhpvm::offload::run(argc > 1 && std::string_view(argv[1]) == "--json"); }

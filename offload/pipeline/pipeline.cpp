@@ -97,7 +97,7 @@ std::uint64_t rows_for(PipelineDevice& device, const DeviceLoop& loop, const Run
   if (plan.slice_budget != 0)
     most = std::max<std::uint64_t>(plan.slice_budget / (3 * plan.row_slice_bytes + 1), 1);
   // Without transfers there is nothing to overlap.
-  if (plan.upload_bytes == 0 && plan.download_bytes == 0) return most;
+  if (!device.overlaps() || (plan.upload_bytes == 0 && plan.download_bytes == 0)) return most;
   const StageModels models = models_of(device, loop);
   if (!models.launch.known()) return std::min(most, std::max<std::uint64_t>(all / kChunksAtFirst, 1));
   return choose_rows(load_of(loop, plan), models, most);

@@ -113,10 +113,9 @@ class Cuda : public testing::Test {
 
   // A loop as it is run: import, upload in two pieces on one queue, kernels on another, download on a third. The error, if
   // there is one anywhere.
-  Status run_loop(std::vector<std::uint64_t>& values) {
+  Status run_loop(std::vector<std::uint64_t>& values, HostMemory kind = HostMemory::kPinned) {
     DHPVM_ASSIGN(std::unique_ptr<Device> opened, factory()->open("cuda:0"));
-    DHPVM_ASSIGN(const auto host,
-                 opened->import_host(std::as_writable_bytes(std::span(values)), HostMemory::kPinned));
+    DHPVM_ASSIGN(const auto host, opened->import_host(std::as_writable_bytes(std::span(values)), kind));
     DHPVM_ASSIGN(const auto memory, opened->allocate(kBytes));
     DHPVM_ASSIGN(const auto kernel, opened->load(scale()));
     DHPVM_ASSIGN(const auto uploaded, opened->create_semaphore(0));
@@ -178,11 +177,12 @@ TEST_F(Cuda, SurvivesTheFailureOfAnyCall) {
   for (const std::string symbol : kSymbols) {
     // They only fail when the context does, which the next call tells.
     if (symbol == "cuCtxPushCurrent_v2" || symbol == "cuCtxPopCurrent_v2") continue;
-    for (int skip = 0; skip < 6; ++skip) {
+    for (int test = 0; test < 12; ++test) {
+      const int skip = test / 2;
       configure({});
       fail(symbol.c_str(), cu::CUDA_ERROR_OUT_OF_MEMORY, skip);
       std::vector<std::uint64_t> values(kCount, 7);
-      const Status status = run_loop(values);
+      const Status status = run_loop(values, test % 2 == 0 ? HostMemory::kPinned : HostMemory::kPageable);
       if (status.ok()) {
         for (const std::uint64_t value : values) ASSERT_EQ(value, 21U) << symbol << " " << skip;
       } else {
@@ -354,6 +354,35 @@ TEST_F(Cuda, TakesTheNewestCodeThatTheDeviceRuns) {
     EXPECT_EQ(device().info().target.processor, test.processor);
     EXPECT_EQ(device().info().copy_engines, 2U);
   }
+}
+
+// Pieces of a staging buffer, in an order that must hold although the host's memory changes in between.
+TEST_F(Cuda, CopiesPageableMemoryInOrder) {
+  constexpr std::size_t kLarge = (std::size_t{9} << 20) + 5;
+  std::vector<std::byte> bytes(kLarge);
+  std::vector<std::byte> result(kLarge);
+  const auto host = std::move(device().import_host(bytes, HostMemory::kPageable)).value();
+  const auto target = std::move(device().import_host(result, HostMemory::kPageable)).value();
+  const auto memory = std::move(device().allocate(kLarge)).value();
+  Queue& work = queue();
+  const auto done = semaphore();
+  std::atomic<bool> open = false;
+  ASSERT_TRUE(work.host_call([&open] { open.wait(false); }, {}).ok());
+  ASSERT_TRUE(work.host_call(
+                      [&bytes] {
+                        for (std::size_t i = 0; i < kLarge; ++i) bytes[i] = static_cast<std::byte>(i % 251);
+                      },
+                      {})
+                  .ok());
+  ASSERT_TRUE(work.copy({memory, 0, kLarge}, {host, 0, kLarge}, {}).ok());
+  ASSERT_TRUE(work.fill({host, 0, kLarge}, std::byte{255}, {}).ok());
+  const SemaphoreValue signals[] = {{done, 1}};
+  ASSERT_TRUE(work.copy({target, 1, kLarge - 1}, {memory, 1, kLarge - 1}, {{}, signals}).ok());
+  // Nothing of this has waited for anything.
+  open = true;
+  open.notify_all();
+  ASSERT_TRUE(done->wait(1).ok());
+  for (std::size_t i = 1; i < kLarge; ++i) ASSERT_EQ(result[i], static_cast<std::byte>(i % 251)) << i;
 }
 
 // The fake driver counts it as a misuse when a function that it calls calls it.

@@ -102,6 +102,7 @@ enum JitOption : unsigned { JIT_ERROR_LOG_BUFFER = 5, JIT_ERROR_LOG_BUFFER_SIZE_
 inline constexpr unsigned kStreamNonBlocking = 1;
 inline constexpr unsigned kEventBlockingSync = 1;
 inline constexpr unsigned kEventDisableTiming = 2;
+inline constexpr unsigned kHostAllocPortable = 1;
 inline constexpr unsigned kHostRegisterPortable = 1;
 
 // X(member, symbol, parameters). Where the driver has several versions of a function, the symbol names one.
@@ -122,6 +123,8 @@ inline constexpr unsigned kHostRegisterPortable = 1;
   X(MemGetInfo, cuMemGetInfo_v2, (std::size_t* free, std::size_t* total))                                    \
   X(MemAlloc, cuMemAlloc_v2, (Address * address, std::size_t bytes))                                         \
   X(MemFree, cuMemFree_v2, (Address address))                                                                \
+  X(MemHostAlloc, cuMemHostAlloc, (void** memory, std::size_t bytes, unsigned flags))                        \
+  X(MemFreeHost, cuMemFreeHost, (void* memory))                                                              \
   X(MemHostRegister, cuMemHostRegister_v2, (void* memory, std::size_t bytes, unsigned flags))                \
   X(MemHostUnregister, cuMemHostUnregister, (void* memory))                                                  \
   X(MemcpyHtoDAsync, cuMemcpyHtoDAsync_v2, (Address to, const void* from, std::size_t bytes, Stream stream)) \

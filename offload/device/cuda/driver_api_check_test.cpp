@@ -53,6 +53,7 @@ static_assert(static_cast<unsigned>(JIT_ERROR_LOG_BUFFER_SIZE_BYTES) == CU_JIT_E
 static_assert(kStreamNonBlocking == CU_STREAM_NON_BLOCKING);
 static_assert(kEventBlockingSync == CU_EVENT_BLOCKING_SYNC);
 static_assert(kEventDisableTiming == CU_EVENT_DISABLE_TIMING);
+static_assert(kHostAllocPortable == CU_MEMHOSTALLOC_PORTABLE);
 static_assert(kHostRegisterPortable == CU_MEMHOSTREGISTER_PORTABLE);
 
 TEST(CudaDriverApi, IsDeclaredAsInTheVendorsHeader) { SUCCEED() << "compared when this was compiled"; }

@@ -18,6 +18,8 @@ class CudaMemory final : public OwnedMemory {
 
   // Of what was allocated; 0 for host memory.
   cu::Address address() const { return address_; }
+  // Whether the device's engines may copy from and to this host memory.
+  bool is_pinned() const { return registered_; }
 
  private:
   CudaMemory(CudaDevice& device, Kind kind, std::size_t size, std::byte* host)
@@ -25,7 +27,7 @@ class CudaMemory final : public OwnedMemory {
 
   CudaDevice& device_;
   cu::Address address_ = 0;
-  bool registered_ = false;  // by this object
+  bool registered_ = false;
 };
 
 }  // namespace dhpvm::offload

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "offload/device/cuda/queue.h"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -9,6 +10,8 @@
 
 namespace dhpvm::offload {
 namespace {
+
+constexpr std::size_t kStagingBytes = std::size_t{4} << 20;
 
 // 0 for host memory.
 cu::Address address_of(const MemorySpan& span) {
@@ -35,6 +38,7 @@ CudaQueue::~CudaQueue() {
   drain();
   const CudaCurrent current(device_);
   device_.api().StreamDestroy(stream_);
+  if (staging_ != nullptr) device_.api().MemFreeHost(staging_);
 }
 
 bool CudaQueue::is_usable(const DeviceMemory& memory) const {
@@ -68,13 +72,16 @@ DriverQueue::Enqueued CudaQueue::submit(const char* call, const Waits& waits, En
     const cu::Code code = api.EventRecord(begin, stream_);
     if (code != cu::CUDA_SUCCESS) return api.error_of(code, "cuEventRecord");
   }
+  const char* failing = call;
   cu::Code code = enqueue();
-  if (code != cu::CUDA_SUCCESS) return api.error_of(code, call);
-  code = api.EventRecord(*end, stream_);
+  if (code == cu::CUDA_SUCCESS) {
+    failing = "cuEventRecord";
+    code = api.EventRecord(*end, stream_);
+  }
   if (code != cu::CUDA_SUCCESS) {
-    // The operation is under way, but nothing would tell when it ends, and what it uses is about to be let go.
+    // Some of the operation may be under way, but nothing would tell when that ends, and what it uses is about to be let go.
     api.StreamSynchronize(stream_);
-    return api.error_of(code, "cuEventRecord");
+    return api.error_of(code, failing);
   }
   return std::unique_ptr<DriverEvent>(std::move(event));
 }
@@ -88,13 +95,45 @@ DriverQueue::Enqueued CudaQueue::enqueue_copy(const Operation& copy, const Waits
   const std::size_t bytes = copy.to.bytes;
   if (to != 0 && from != 0)
     return submit("cuMemcpyDtoDAsync", waits, [&] { return api.MemcpyDtoDAsync(to, from, bytes, stream_); });
+  if (to == 0 && from == 0)
+    return enqueue_host_call([=] { std::memcpy(to_host, from_host, bytes); }, copy, waits);
+  if (!static_cast<const CudaMemory&>(to == 0 ? *copy.to.memory : *copy.from.memory).is_pinned())
+    return submit("a copy from or to pageable memory", waits, [&] { return copy_staged(copy); });
   if (to != 0)
     return submit("cuMemcpyHtoDAsync", waits,
                   [&] { return api.MemcpyHtoDAsync(to, from_host, bytes, stream_); });
-  if (from != 0)
-    return submit("cuMemcpyDtoHAsync", waits,
-                  [&] { return api.MemcpyDtoHAsync(to_host, from, bytes, stream_); });
-  return enqueue_host_call([=] { std::memcpy(to_host, from_host, bytes); }, copy, waits);
+  return submit("cuMemcpyDtoHAsync", waits,
+                [&] { return api.MemcpyDtoHAsync(to_host, from, bytes, stream_); });
+}
+
+// Given such memory, the driver would read it before what the copy waits for has ended, or not return until the copy has.
+// So the bytes go by way of a pinned buffer, piece by piece in the order of the stream.
+cu::Code CudaQueue::copy_staged(const Operation& copy) {
+  const cu::Api& api = device_.api();
+  if (staging_ == nullptr) {
+    void* memory = nullptr;
+    const cu::Code code = api.MemHostAlloc(&memory, kStagingBytes, cu::kHostAllocPortable);
+    if (code != cu::CUDA_SUCCESS) return code;
+    staging_ = static_cast<std::byte*>(memory);
+  }
+  const cu::Address to = address_of(copy.to);
+  const cu::Address from = address_of(copy.from);
+  std::byte* const staging = staging_;
+  cu::Code code = cu::CUDA_SUCCESS;
+  for (std::size_t done = 0; done < copy.to.bytes && code == cu::CUDA_SUCCESS; done += kStagingBytes) {
+    const std::size_t bytes = std::min(copy.to.bytes - done, kStagingBytes);
+    const auto move = [&](std::byte* target, const std::byte* source) {
+      return device_.host_calls().enqueue(stream_, [=] { std::memcpy(target, source, bytes); }, {}, nullptr);
+    };
+    if (to != 0) {
+      code = move(staging, host_of(copy.from) + done);
+      if (code == cu::CUDA_SUCCESS) code = api.MemcpyHtoDAsync(to + done, staging, bytes, stream_);
+    } else {
+      code = api.MemcpyDtoHAsync(staging, from + done, bytes, stream_);
+      if (code == cu::CUDA_SUCCESS) code = move(host_of(copy.to) + done, staging);
+    }
+  }
+  return code;
 }
 
 DriverQueue::Enqueued CudaQueue::enqueue_fill(const Operation& fill, const Waits& waits) {

@@ -34,8 +34,12 @@ class CudaQueue final : public DriverQueue {
   template <typename Enqueue>
   Enqueued submit(const char* call, const Waits& waits, Enqueue&& enqueue);
 
+  // Copies between the device and host memory that its engines cannot reach.
+  cu::Code copy_staged(const Operation& copy);
+
   CudaDevice& device_;
   cu::Stream const stream_;
+  std::byte* staging_ = nullptr;  // pinned; allocated when it is first needed
 };
 
 }  // namespace dhpvm::offload

@@ -47,7 +47,7 @@ Result<std::uint64_t> DriverSemaphore::value() {
 Result<bool> DriverSemaphore::wait(std::uint64_t value, Clock::time_point deadline) {
   SubmissionTracker::Lock lock(tracker_.mutex_);
   while (true) {
-    const Result<bool> reached = has_reached(value);
+    Result<bool> reached = has_reached(value);
     if (!reached.ok() || *reached) return reached;
     const bool late = deadline != Clock::time_point::max() && Clock::now() >= deadline;
     if (const SubmissionPointer submission = raiser(value)) {
@@ -108,7 +108,7 @@ void SubmissionTracker::plan(Submission& submission) {
   }
 }
 
-void SubmissionTracker::publish(SubmissionPointer submission) {
+void SubmissionTracker::publish(const SubmissionPointer& submission) {
   Lock lock(mutex_);
   for (const SemaphoreValue& signal : submission->operation.signals)
     own(signal).pending_.push_back({signal.value, submission});

@@ -87,7 +87,7 @@ class SubmissionTracker {
   // Before the driver is given an operation: finds what it has to wait for, or why it cannot be done any more.
   void plan(Submission& submission);
   // After that.
-  void publish(SubmissionPointer submission);
+  void publish(const SubmissionPointer& submission);
   // The latest submission of the queue, if that is in flight.
   SubmissionPointer latest(const QueueLedger& queue);
   // Blocks until every submission of the queue is concluded.

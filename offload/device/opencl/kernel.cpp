@@ -104,7 +104,7 @@ cl_int OpenClKernel::set_arguments(const Operation& launch) {
     if (const MemorySpan* const span = span_of(parameter, launch)) {
       const auto* const memory = static_cast<const OpenClMemory*>(span->memory.get());
       cl_mem const buffer = memory != nullptr ? memory->buffer() : nullptr;
-      code = api.SetKernelArg(kernel_, index, sizeof(buffer), &buffer);
+      code = api.SetKernelArg(kernel_, index, sizeof(cl_mem), static_cast<const void*>(&buffer));
     } else {
       const std::uint64_t value = value_of(parameter, launch);
       code = api.SetKernelArg(kernel_, index, sizeof(value), &value);

@@ -58,19 +58,6 @@ bool is_void(Code code) {
   std::unique_lock lock(all.mutex);      \
   if (const Code code = begin_call(#symbol, needs_context); code != CUDA_SUCCESS) return code
 
-// Copies in order if the host's memory is registered, and at once if it is not, after all that is in the stream: the real
-// driver stages such memory.
-Code copy_bytes(CUstream_st& stream, void* to, const void* from, std::size_t bytes, bool pinned,
-                std::unique_lock<std::mutex>& lock) {
-  if (pinned) {
-    push(stream, [=] { std::memcpy(to, from, bytes); });
-  } else {
-    wait_until_idle(stream, lock);
-    std::memcpy(to, from, bytes);
-  }
-  return CUDA_SUCCESS;
-}
-
 void* pointer(Address address) { return reinterpret_cast<void*>(address); }
 
 }  // namespace
@@ -213,6 +200,25 @@ FAKE Code cuMemFree_v2(Address address) {
   return answer;
 }
 
+FAKE Code cuMemHostAlloc(void** memory, std::size_t bytes, unsigned flags) {
+  FAKE_CALL(cuMemHostAlloc, true);
+  if (bytes == 0 || flags != kHostAllocPortable) return misuse(CUDA_ERROR_INVALID_VALUE);
+  *memory = ::operator new(bytes, std::align_val_t(4096), std::nothrow);
+  if (*memory == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
+  all.registrations[reinterpret_cast<std::uintptr_t>(*memory)] = bytes;
+  ++all.counts.registrations;
+  return CUDA_SUCCESS;
+}
+
+FAKE Code cuMemFreeHost(void* memory) {
+  FAKE_RELEASE(cuMemFreeHost);
+  if (all.registrations.erase(reinterpret_cast<std::uintptr_t>(memory)) == 0)
+    return misuse(CUDA_ERROR_INVALID_VALUE);
+  --all.counts.registrations;
+  ::operator delete(memory, std::align_val_t(4096));
+  return answer;
+}
+
 FAKE Code cuMemHostRegister_v2(void* memory, std::size_t bytes, unsigned flags) {
   FAKE_CALL(cuMemHostRegister_v2, true);
   if (bytes == 0 || flags != kHostRegisterPortable) return misuse(CUDA_ERROR_INVALID_VALUE);
@@ -235,20 +241,24 @@ FAKE Code cuMemHostUnregister(void* memory) {
 
 FAKE Code cuMemcpyHtoDAsync_v2(Address to, const void* from, std::size_t bytes, Stream stream) {
   FAKE_CALL(cuMemcpyHtoDAsync_v2, true);
-  if (!is_allocated(to, bytes)) return misuse(CUDA_ERROR_INVALID_VALUE);
-  return copy_bytes(*stream, pointer(to), from, bytes, is_registered(from, bytes), lock);
+  // The real driver takes host memory that is not registered, but stages it at once, whatever it waits for.
+  if (!is_allocated(to, bytes) || !is_registered(from, bytes)) return misuse(CUDA_ERROR_INVALID_VALUE);
+  push(*stream, [=] { std::memcpy(pointer(to), from, bytes); });
+  return CUDA_SUCCESS;
 }
 
 FAKE Code cuMemcpyDtoHAsync_v2(void* to, Address from, std::size_t bytes, Stream stream) {
   FAKE_CALL(cuMemcpyDtoHAsync_v2, true);
-  if (!is_allocated(from, bytes)) return misuse(CUDA_ERROR_INVALID_VALUE);
-  return copy_bytes(*stream, to, pointer(from), bytes, is_registered(to, bytes), lock);
+  if (!is_allocated(from, bytes) || !is_registered(to, bytes)) return misuse(CUDA_ERROR_INVALID_VALUE);
+  push(*stream, [=] { std::memcpy(to, pointer(from), bytes); });
+  return CUDA_SUCCESS;
 }
 
 FAKE Code cuMemcpyDtoDAsync_v2(Address to, Address from, std::size_t bytes, Stream stream) {
   FAKE_CALL(cuMemcpyDtoDAsync_v2, true);
   if (!is_allocated(to, bytes) || !is_allocated(from, bytes)) return misuse(CUDA_ERROR_INVALID_VALUE);
-  return copy_bytes(*stream, pointer(to), pointer(from), bytes, true, lock);
+  push(*stream, [=] { std::memcpy(pointer(to), pointer(from), bytes); });
+  return CUDA_SUCCESS;
 }
 
 FAKE Code cuMemsetD8Async(Address to, unsigned char value, std::size_t bytes, Stream stream) {
