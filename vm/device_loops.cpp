@@ -9,6 +9,7 @@
 #include "bytecode/extract.h"
 #include "bytecode/writer.h"
 #include "offload/device/device_base.h"
+#include "offload/device/gpu_presence.h"
 #include "offload/pipeline/array_copies.h"
 #include "offload/placement/cost_model.h"
 #include "vm/isolate.h"
@@ -37,6 +38,11 @@ std::vector<std::string> split(std::string_view list) {
   return names;
 }
 
+offload::HostMemory memory_kind(Batching batching) {
+  return batching == Batching::kSerialPageable ? offload::HostMemory::kPageable
+                                               : offload::HostMemory::kPinned;
+}
+
 bool is_host(std::string_view name) { return name == "host" || name == "cpu"; }
 
 }  // namespace
@@ -48,7 +54,8 @@ DeviceLoops::DeviceLoops(std::shared_ptr<const LinkedModule> linked, std::shared
       service_(std::move(service)),
       pool_(pool),
       isolate_(isolate),
-      registrations_(std::make_unique<offload::Registrations>(pool, options_.devices.warn)),
+      registrations_(std::make_unique<offload::Registrations>(
+          pool, offload::RegistrationOptions{options_.devices.warn, memory_kind(options_.devices.batching)})),
       stories_(linked_->kernels().size()) {}
 
 DeviceLoops::~DeviceLoops() = default;
@@ -77,6 +84,11 @@ DeviceLoops::Opened& DeviceLoops::open(const std::string& name) {
     options.budget_bytes = options_.limits.device_bytes;
     options.poll = [this] { return isolate_.poll(); };
     options.tracer = options_.tracer;
+    options.overlap = options_.devices.batching == Batching::kOverlapped;
+    if (options_.devices.observer) {
+      options.observer = [observer = options_.devices.observer,
+                          name](const offload::OperationRecord& record) { observer(name, record); };
+    }
     return offload::PipelineDevice::create(std::move(device), pool_, *registrations_, options);
   };
   auto made = make();
@@ -110,6 +122,10 @@ std::vector<DeviceLoops::Opened*> DeviceLoops::choose(const Execution& execution
     if (execution.host_seconds < kWorthOpening && opened_.empty()) {
       ++story.stays[execution.host_seconds == 0 ? "it has not run for long enough to be measured"
                                                 : "it is too short for a device to be worth looking for"];
+      return {};
+    }
+    if (!offload::may_have_gpu()) {
+      ++story.stays["this machine has no GPU"];
       return {};
     }
     names = {"host", "gpu"};
@@ -330,6 +346,7 @@ DeviceLoops::Outcome DeviceLoops::run(const Execution& execution) {
   }
   auto& done = std::get<offload::PipelineOutcome>(result);
   ++story.executions;
+  chunks_ += done.chunks;
   story.device = std::move(devices);
   story.last = done;
   outcome.remaining.clear();
@@ -362,6 +379,40 @@ std::string DeviceLoops::explain(std::uint32_t number) const {
   }
   if (!story.choice.empty()) text += fmt::format("  expected at last: {}\n", story.choice);
   return text;
+}
+
+DeviceTotals DeviceLoops::totals() const {
+  DeviceTotals totals;
+  for (const Story& story : stories_) totals.loops += story.executions;
+  totals.chunks = chunks_;
+  for (const std::unique_ptr<Opened>& opened : opened_) {
+    if (opened->device == nullptr) continue;
+    const auto add = [&](OperationTotal& sum, offload::Stage stage) {
+      const offload::StageTotal total = opened->device->model().total(stage);
+      sum.operations += total.operations;
+      sum.units += total.units;
+      sum.time += total.time;
+    };
+    add(totals.uploads, offload::Stage::kUpload);
+    add(totals.launches, offload::Stage::kLaunch);
+    add(totals.downloads, offload::Stage::kDownload);
+    totals.bytes_in_use += opened->device->allocated_bytes();
+  }
+  const offload::RegistrationStats registrations = registrations_->stats();
+  totals.registrations = registrations.made;
+  totals.registration_time = registrations.time;
+  return totals;
+}
+
+std::vector<DeviceUse> DeviceLoops::devices() const {
+  std::vector<DeviceUse> uses;
+  for (const std::unique_ptr<Opened>& opened : opened_) {
+    if (opened->device == nullptr) continue;
+    const offload::DeviceInfo& info = opened->device->info();
+    uses.push_back({info.name, info.description, info.is_simulated, info.shares_host_memory,
+                    info.copy_engines, opened->device->budget(), opened->device->device().now()});
+  }
+  return uses;
 }
 
 }  // namespace dhpvm::vm

@@ -63,6 +63,9 @@ class DeviceLoops {
   bool may_offload(const bytecode::KernelRecord& record) const;
   // What became of kernel `number`, a line or more; empty if no device was considered.
   std::string explain(std::uint32_t number) const;
+  DeviceTotals totals() const;
+  // The devices that have been used.
+  std::vector<DeviceUse> devices() const;
 
  private:
   struct Loaded {
@@ -113,6 +116,7 @@ class DeviceLoops {
   std::unique_ptr<offload::Registrations> registrations_;  // before the devices that use them
   std::vector<std::unique_ptr<Opened>> opened_;
   std::vector<Story> stories_;  // by kernel
+  std::uint64_t chunks_ = 0;
   std::set<std::string> warned_;
 };
 

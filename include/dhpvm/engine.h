@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "dhpvm/detail/host_function.h"
+#include "dhpvm/device.h"
 #include "dhpvm/export.h"
 #include "dhpvm/limits.h"
 #include "dhpvm/result.h"
@@ -65,13 +66,6 @@ struct EngineOptions {
 
 // A handle: copies refer to the same engine, which lives as long as any handle, module or isolate
 // of it. Thread-safe.
-// A device that parallel loops may run on, or one that is there but cannot be used.
-struct DeviceEntry {
-  std::string name;         // what IsolateOptions::device takes: "cuda:0"
-  std::string description;  // for people: "NVIDIA H100 80GB HBM3"
-  std::string problem;      // why it cannot be used, and what to do; empty if it can
-};
-
 class DHPVM_API Engine {
  public:
   explicit Engine(EngineOptions options = {});

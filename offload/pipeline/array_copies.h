@@ -37,6 +37,8 @@ class ArrayCopies final : public BufferCopies {
   DeviceCopy& on(PipelineDevice& device);
   // Gives the entry memory for the whole buffer if it has none.
   Status allocate(DeviceCopy& copy);
+  // Gives the memory of an entry back, whose contents the host has, or will have when the entry is no longer busy.
+  void give_back(DeviceCopy& copy);
 
   // Makes the host's bytes current, for `device` to read them behind busy of its own entry: what only another device has
   // is fetched, and what others do with the host's memory is waited for.

@@ -33,8 +33,13 @@ Result<std::unique_ptr<DeviceRun>> DeviceRun::begin(PipelineDevice& device, cons
     run->arrays_[n].copies = &ArrayCopies::of(*loop.arrays[n].buffer);
     run->arrays_[n].copies->pin();
   }
-  for (std::uint32_t n = 0; n < loop.arrays.size(); ++n) {
-    if (run->plan_.arrays[n].placement != Placement::kUnused) DHPVM_TRY(run->prepare(n));
+  // Those that go through in slices make room for the others.
+  for (const bool sliced : {true, false}) {
+    for (std::uint32_t n = 0; n < loop.arrays.size(); ++n) {
+      const Placement placement = run->plan_.arrays[n].placement;
+      if (placement == Placement::kUnused || (placement == Placement::kSliced) != sliced) continue;
+      DHPVM_TRY(run->prepare(n));
+    }
   }
   DHPVM_TRY(run->prepare_outputs());
   return run;
@@ -111,9 +116,7 @@ Status DeviceRun::prepare(std::uint32_t n) {
     array.copy = &array.copies->on(device_);
     if (!plan.writes.empty()) array.copies->begin_writing();
     array.host_was_current = array.copies->host_missing({0, array.host.bytes}).empty();
-    // What is only on other devices has to come over the host.
-    DHPVM_TRY(
-        array.copies->prepare_host(device_, hull(plan.reads, plan.overwritten ? Interval{} : plan.writes)));
+    DHPVM_TRY(prepare_copy(n));
   }
   switch (plan.placement) {
     case Placement::kUnused: break;
@@ -131,6 +134,23 @@ Status DeviceRun::prepare(std::uint32_t n) {
     case Placement::kSliced: array.slots.resize(kSlots); break;
   }
   if (array.copy != nullptr) array.before = array.copy->busy;
+  return {};
+}
+
+// What the device has not, and is only on others, has to come over the host.
+Status DeviceRun::prepare_copy(std::uint32_t n) {
+  const ArrayPlan& plan = plan_.arrays[n];
+  RunArray& array = arrays_[n];
+  const Interval needed = hull(plan.reads, plan.overwritten ? Interval{} : plan.writes);
+  if (plan.placement != Placement::kSliced) {
+    Interval lacking;
+    for (const Interval& part : array.copies->missing(*array.copy, needed)) lacking = hull(lacking, part);
+    return array.copies->prepare_host(device_, lacking);
+  }
+  if (array.copy->block.memory == nullptr) return array.copies->prepare_host(device_, needed);
+  // An earlier loop has left it there as a whole. Slices come from the host, and need the room.
+  DHPVM_TRY(array.copies->prepare_host(device_, {0, loop_.arrays[n].buffer->size()}));
+  array.copies->give_back(*array.copy);
   return {};
 }
 
@@ -160,7 +180,8 @@ Status DeviceRun::prepare_outputs() {
 std::uint64_t DeviceRun::most_rows() const {
   if (plan_.slice_budget == 0) return loop_.space.extent(0);
   // Halos make a slice somewhat larger than its rows: they are rarely more than a row or two, each side.
-  const std::uint64_t rows = plan_.slice_budget / (kSlots * plan_.row_slice_bytes);
+  // Blocks are up to a quarter larger than what is asked for.
+  const std::uint64_t rows = plan_.slice_budget / 5 * 4 / (kSlots * plan_.row_slice_bytes);
   return std::max<std::uint64_t>(rows > 64 ? rows - rows / 16 - 4 : rows / 2, 1);
 }
 
@@ -170,14 +191,19 @@ Status DeviceRun::submit(const IterationSpace& box) {
   current_->box = box;
   Positions after;
   DHPVM_TRY(upload_chunk(needs, after));
+  DHPVM_TRY(end_stage());
   DHPVM_TRY(launch(box, needs, after));
+  DHPVM_TRY(end_stage());
   DHPVM_TRY(download_chunk(needs));
+  DHPVM_TRY(end_stage());
   current_->until = last_;
   chunks_.push_back(std::move(*current_));
   current_.reset();
   ++chunk_;
   return {};
 }
+
+Status DeviceRun::end_stage() { return device_.overlaps() ? Status() : device_.wait(last_); }
 
 // `after` becomes what the launch has to wait for.
 Status DeviceRun::upload_chunk(const ChunkNeeds& needs, Positions& after) {

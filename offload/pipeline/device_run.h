@@ -72,10 +72,12 @@ class DeviceRun {
             Buffer* partials);
   Status prepare(std::uint32_t n);
   Status prepare_host_memory(std::uint32_t n);
+  Status prepare_copy(std::uint32_t n);
   Status prepare_outputs();
   Status upload_chunk(const ChunkNeeds& needs, Positions& after);
   Status upload_slice(std::uint32_t n, const ChunkNeeds::Part& part, Positions& after);
   Status upload_resident(std::uint32_t n, const ChunkNeeds::Part& part, Positions& after);
+  Status end_stage();
   Status launch(const IterationSpace& box, const ChunkNeeds& needs, const Positions& after);
   Status download_chunk(const ChunkNeeds& needs);
   Status send_back(std::uint32_t n, const Interval& bytes);

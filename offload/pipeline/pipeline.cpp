@@ -97,7 +97,7 @@ std::uint64_t rows_for(PipelineDevice& device, const DeviceLoop& loop, const Run
   if (plan.slice_budget != 0)
     most = std::max<std::uint64_t>(plan.slice_budget / (3 * plan.row_slice_bytes + 1), 1);
   // Without transfers there is nothing to overlap.
-  if (plan.upload_bytes == 0 && plan.download_bytes == 0) return most;
+  if (!device.overlaps() || (plan.upload_bytes == 0 && plan.download_bytes == 0)) return most;
   const StageModels models = models_of(device, loop);
   if (!models.launch.known()) return std::min(most, std::max<std::uint64_t>(all / kChunksAtFirst, 1));
   return choose_rows(load_of(loop, plan), models, most);
@@ -193,12 +193,14 @@ class Execution {
     able.clear();
     if (workers.empty()) return {};
     const bool shared = workers.size() > 1;
+    for (Worker& worker : workers) parts_[worker.part].device->keep_copies(shared);
     std::vector<std::thread> threads;
     for (std::size_t n = 1; n < workers.size(); ++n) {
       threads.emplace_back([this, &worker = workers[n]] { work(worker, true); });
     }
     work(workers[0], shared);
     for (std::thread& thread : threads) thread.join();
+    for (Worker& worker : workers) parts_[worker.part].device->keep_copies(false);
     for (Worker& worker : workers) {
       DHPVM_TRY(end(worker));
       if (worker.status.ok()) able.push_back(worker.part);

@@ -22,6 +22,11 @@ std::uint64_t bytes_of(const LoopArray& array) {
   return array.host.length <= 0 ? 0 : static_cast<std::uint64_t>(array.host.length) * array.element_bytes;
 }
 
+// Device memory for all of it.
+std::uint64_t room_for(const LoopArray& array) {
+  return PipelineDevice::block_bytes(array.buffer != nullptr ? array.buffer->size() : bytes_of(array));
+}
+
 bool overlap(const LoopArray& a, const LoopArray& b) {
   return a.host.data < b.host.data + bytes_of(b) && b.host.data < a.host.data + bytes_of(a);
 }
@@ -119,7 +124,7 @@ Result<RunPlan> plan_run(PipelineDevice& device, const DeviceLoop& loop) {
       array.send_back = device.info().may_be_lost || ArrayCopies::of(*captured.buffer).wanted_on_host();
     }
     if (shared) continue;
-    resident += bytes_of(captured);
+    resident += room_for(captured);
     std::vector<Interval> missing = {hull(array.reads, array.overwritten ? Interval{} : array.writes)};
     if (captured.buffer != nullptr) {
       ArrayCopies& copies = ArrayCopies::of(*captured.buffer);
@@ -153,7 +158,7 @@ Result<RunPlan> plan_run(PipelineDevice& device, const DeviceLoop& loop) {
     }
     array.placement = Placement::kSliced;
     array.send_back = !array.writes.empty();
-    resident -= bytes_of(loop.arrays[n]);
+    resident -= room_for(loop.arrays[n]);
     plan.row_slice_bytes += hull(array.reads, array.writes).size() / rows + 1;
     if (resident <= device.budget() / 2) break;
   }

@@ -213,6 +213,24 @@ TEST_F(Sim, ALongTimelineKeepsItsTimes) {
   EXPECT_EQ(now(), 299'700);
 }
 
+TEST_F(Sim, CopiesOfPageableMemoryAreWaitedFor) {
+  const auto opened = sim_factory(std::make_shared<ThreadPool>(1))->open("sim?copy=100ns&pageable=500MB/s");
+  ASSERT_TRUE(opened.ok());
+  Times times;
+  {
+    const MemorySpan from{*(*opened)->import_host(bytes, HostMemory::kPageable), 0, bytes.size()};
+    const MemorySpan to{*(*opened)->allocate(bytes.size()), 0, bytes.size()};
+    const auto queue =
+        *(*opened)->create_queue({"stream", [&times](const OperationRecord& record) {
+                                    times.emplace_back(record.begin.count(), record.end.count());
+                                  }});
+    ASSERT_TRUE(queue->copy({to.memory, 0, 1000}, {from.memory, 0, 1000}, {}).ok());
+    EXPECT_EQ((*opened)->now().count(), 2100);
+    ASSERT_TRUE(queue->copy({from.memory, 0, 500}, {to.memory, 0, 500}, {}).ok());
+  }
+  EXPECT_EQ(times, (Times{{0, 2100}, {2100, 3200}}));
+}
+
 class SimOneEngine : public Sim {
  protected:
   SimOneEngine() : Sim("&engines=1") {}
