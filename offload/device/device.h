@@ -13,6 +13,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "dhpvm/result.h"
 #include "offload/device/kernel_image.h"
@@ -73,7 +74,14 @@ enum class HostMemory : std::uint8_t {
 class Kernel {
  public:
   virtual ~Kernel() = default;
+  // Of kBytecode, where it can trap, as the device that has compiled it says. Null: as the image says.
+  virtual const std::vector<codegen::KernelSite>* sites() const { return nullptr; }
 };
+
+// Where a kernel that was loaded from `image` can trap, by KernelTrap::site.
+inline const std::vector<codegen::KernelSite>& sites_of(const Kernel& kernel, const KernelImage& image) {
+  return kernel.sites() == nullptr ? image.sites : *kernel.sites();
+}
 
 // A captured array as one launch finds it on the device.
 struct ArrayArgument {

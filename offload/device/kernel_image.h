@@ -35,11 +35,11 @@ struct KernelImage {
   std::shared_ptr<const void> owner;
   // kOpenClC, kPtx.
   codegen::DeviceCode device_code;
-  // kBytecode: a module as a file, and the number of the kernel in it. `unchecked` asks for the variant that leaves out
-  // the checks that are proven needless for this execution; the receiver proves that itself, with its own footprint.
+  // kBytecode: a module as a file, the number of the kernel in it, and those of its accesses, as indices into its
+  // footprint's, whose checks may be left out because they cannot fail in any launch. The receiver proves that again.
   std::shared_ptr<const std::vector<std::byte>> bytecode;
   std::uint32_t kernel = 0;
-  bool unchecked = false;
+  std::vector<std::uint32_t> proven;
 };
 
 }  // namespace dhpvm::offload
