@@ -35,7 +35,7 @@ struct Mutation {
 };
 
 // What people may want to read of the code that is made.
-enum class Listing : std::uint8_t { kNone, kLlvm, kAssembly };
+enum class Listing : std::uint8_t { kNone, kLlvm, kAssembly, kPtx, kOpenClC };
 
 struct GeneratorOptions {
   std::string cpu = "native";  // see Target::create

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the code generator makes of a kernel for a device: text that the device's driver compiles, and how to call it.
 //
-// Such a kernel is launched over any number of work-items: each takes the iterations of its chunk that are its own, in
-// steps of the size of the grid. With reductions, kReductionGroup work-items form a group, and each run of
+// Such a kernel is launched over any number of work-items: each takes the iterations of its chunk that are its own, as
+// DeviceCode::runs says. With reductions and without runs, kReductionGroup work-items form a group, and each run of
 // bytecode::kReductionLanes of them works off one block of bytecode::kReductionBlock iterations at a time.
 #pragma once
 
@@ -25,6 +25,9 @@ struct DeviceTarget {
   bool has_atomics_64 = true;
   // f32 as IEEE 754 has it: denormals are kept, quotients and roots correctly rounded when DeviceCode::options ask for it.
   bool has_exact_f32 = true;
+  // OpenCL C for a processor, which works off the items of a group one after the other: runs of iterations are wanted, as
+  // DeviceCode::runs says. Items that step over each other's iterations are slower by a factor of 5 to 500 there.
+  bool wants_runs = false;
 };
 
 // One argument of the kernel, in order. All but kData, kPartials and kReport are 64-bit integers; scalars are registers,
@@ -62,6 +65,11 @@ struct DeviceCode {
   std::vector<KernelParameter> parameters;
   std::vector<KernelSite> sites;  // where it can trap; by KernelTrap::site
   std::uint32_t group = 0;        // the size that groups must have; 0: any
+  // How each dimension is dealt out among the work-items along its axis of the grid (axis 0 is the innermost dimension).
+  // False: in steps of their number, so that neighbours do neighbouring iterations. True: one run of neighbouring iterations
+  // each, ceil(extent / number) long and in order; with reductions the blocks of the chunk, numbered in iteration order, are
+  // dealt out so along axis 0, one work-item working off a block alone, with `group` 0.
+  bool runs = false;
 };
 
 }  // namespace dhpvm::codegen

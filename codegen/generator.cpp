@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "codegen/codegen.h"
+#include "codegen/device/opencl/make_opencl.h"
 #include "codegen/host/host_compiler.h"
 #include "codegen/kernel/kernel_content.h"
 #include "codegen/kernel/make_kernel.h"
@@ -58,7 +59,8 @@ class HostGenerator final : public CodeGenerator {
   Result<std::unique_ptr<CompiledKernel>> compile(const KernelRequest& request) override {
     const Clock::time_point begin = Clock::now();
     const CacheKey key = compiler_->key_of(Pipeline::kKernels, kernel_content(request));
-    if (options_.list_kernels == Listing::kNone) {
+    const Listing listing = list_for_device(request) ? Listing::kNone : options_.list_kernels;
+    if (listing == Listing::kNone) {
       if (auto cached = compiler_->load_cached(key, {}, track_)) {
         if (auto description = decode_description(cached->metadata)) {
           return std::unique_ptr<CompiledKernel>(
@@ -75,14 +77,14 @@ class HostGenerator final : public CodeGenerator {
     compilation.pipeline = Pipeline::kKernels;
     compilation.key = &key;
     compilation.metadata = metadata;
-    DHPVM_ASSIGN(LoadedCode code, compile(std::move(compilation), options_.list_kernels));
+    DHPVM_ASSIGN(LoadedCode code, compile(std::move(compilation), listing));
     note(begin);
     return std::unique_ptr<CompiledKernel>(
         std::make_unique<LoadedKernel>(std::move(code), std::move(description)));
   }
 
-  Result<DeviceCode> compile(const KernelRequest& /*request*/, const DeviceTarget& /*target*/) override {
-    return error(ErrorCode::kUnsupported, "loops cannot be compiled for devices");
+  Result<DeviceCode> compile(const KernelRequest& request, const DeviceTarget& target) override {
+    return make_opencl(request, target);
   }
 
   Result<std::unique_ptr<CompiledFunctions>> compile(const FunctionRequest& request) override {
@@ -131,6 +133,22 @@ class HostGenerator final : public CodeGenerator {
   }
 
  private:
+  // Lists what a device would get, if that is asked for; the host does not get another code by it.
+  bool list_for_device(const KernelRequest& request) {
+    DeviceTarget target;
+    switch (options_.list_kernels) {
+      case Listing::kPtx:
+        target.language = DeviceLanguage::kPtx;
+        target.processor = "sm_80";
+        break;
+      case Listing::kOpenClC: break;
+      default: return false;
+    }
+    const Result<DeviceCode> code = compile(request, target);
+    if (options_.list) options_.list(code.ok() ? code->text : "// " + code.error().message());
+    return true;
+  }
+
   // Everything that compiled functions depend on apart from the target: the whole module, because inlining, layouts
   // and the classes behind an interface come from anywhere in it.
   static std::string content_of(const FunctionRequest& request) {

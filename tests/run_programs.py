@@ -40,6 +40,7 @@ class Executor:
     compile: list[list[str]] = field(default_factory=list)
     takes_slow: bool = True  # also programs marked `// slow`
     takes_errors: bool = True  # also programs that must not compile
+    device: str | None = None  # what the machine must have
 
 
 EXECUTORS = [
@@ -76,6 +77,20 @@ EXECUTORS = [
         "parallel loops on the host as a device, whose memory the program shares",
         ["{run}", "--jit-wait", "--device=host?inline", "{source}"],
         takes_errors=False,
+    ),
+    Executor(
+        "device-opencl",
+        "parallel loops on the first OpenCL device",
+        ["{run}", "--jit-wait", "--device=opencl:0", "--batch=5000", "{source}"],
+        takes_errors=False,
+        device="opencl:0",
+    ),
+    Executor(
+        "device-cuda",
+        "parallel loops on the first NVIDIA GPU",
+        ["{run}", "--jit-wait", "--device=cuda:0", "--batch=5000", "{source}"],
+        takes_errors=False,
+        device="cuda:0",
     ),
     Executor(
         "gc-verify",
@@ -278,6 +293,25 @@ def run_all(programs, executors, runner, jobs):
     return counts[True], counts[False], counts[None]
 
 
+def with_devices(executors, bin_dir):
+    """Those executors whose device is there; says which are left out, and why."""
+    if all(executor.device is None for executor in executors):
+        return executors
+    listing = subprocess.run([bin_dir / "dhpvm-run", "--list-devices"], capture_output=True, check=True, text=True)
+    problems = {}
+    for line in listing.stdout.splitlines():
+        name, _, description = line.partition(" ")
+        problems[name] = description.strip() if "cannot be used:" in description else None
+    able = []
+    for executor in executors:
+        problem = problems.get(executor.device, "there is no such device") if executor.device else None
+        if problem:
+            print(f"SKIP {executor.name}: {executor.device}: {problem}")
+        else:
+            able.append(executor)
+    return able
+
+
 def parse_arguments(arguments):
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("paths", nargs="*", type=Path, help="programs or folders (default: tests/programs)")
@@ -302,6 +336,7 @@ def main(arguments):
             print(f"FAILED: {options.bin / tool} is not there; build it first (./dev build)")
             return 1
     executors = [e for e in EXECUTORS if not options.executor or e.name in options.executor]
+    executors = with_devices(executors, options.bin)
     passed, failed, skipped = run_all(programs, executors, Runner(options.bin.resolve(), options.timeout), options.jobs)
     failed += len(problems)
     print(f"{passed} passed, {failed} failed, {skipped} skipped")

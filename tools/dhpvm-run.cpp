@@ -65,8 +65,9 @@ constexpr Option kOptions[] = {
     {"Machine code", "--cpu", 0, Value::kRequired, "CPU",
      "native (default), or a processor and features that LLVM knows: x86-64-v3,-fma"},
     {"Machine code", "--print-kernel", 0, Value::kRequired, "FORM",
-     "print the code of parallel loops to standard error: llvm or asm"},
-    {"Machine code", "--print-function", 0, Value::kRequired, "FORM", "the same for compiled functions"},
+     "print the code of parallel loops to standard error: llvm, asm, ptx or opencl"},
+    {"Machine code", "--print-function", 0, Value::kRequired, "FORM",
+     "the same for compiled functions: llvm or asm"},
     {"Machine code", "--perf", 0, Value::kNone, "", "name compiled functions for perf, in /tmp/perf-PID.map"},
     {"Machine code", "--gdb", 0, Value::kNone, "", "name compiled functions for gdb"},
 
@@ -76,6 +77,8 @@ constexpr Option kOptions[] = {
      "print what --device accepts, and do not run anything"},
     {"Devices", "--batch", 0, Value::kRequired, "N",
      "send N iterations to a device at a time (default: chosen by measurements)"},
+    {"Devices", "--batching", 0, Value::kRequired, "MODE",
+     "overlapped (default); serial: wait after every step; pageable: the same, and pin no memory"},
 
     {"Watching", "--stats", 0, Value::kOptional, "json",
      "afterwards, print counters of the run to standard error"},
@@ -153,11 +156,23 @@ Result<Jit> parse_jit(std::string_view text) {
                "--jit=" + std::string(text) + " is not known; write off, on or eager");
 }
 
+Result<Batching> parse_batching(std::string_view text) {
+  if (text == "overlapped") return Batching::kOverlapped;
+  if (text == "serial") return Batching::kSerial;
+  if (text == "pageable") return Batching::kSerialPageable;
+  return Error(ErrorCode::kInvalidArgument,
+               "--batching=" + std::string(text) + " is not known; write overlapped, serial or pageable");
+}
+
 Result<Listing> parse_listing(std::string_view option, std::string_view text) {
   if (text == "llvm") return Listing::kLlvm;
   if (text == "asm") return Listing::kAssembly;
-  return Error(ErrorCode::kInvalidArgument,
-               std::string(option) + "=" + std::string(text) + " is not known; write llvm or asm");
+  const bool kernels = option == "--print-kernel";
+  if (kernels && text == "ptx") return Listing::kPtx;
+  if (kernels && text == "opencl") return Listing::kOpenClC;
+  return Error(ErrorCode::kInvalidArgument, std::string(option) + "=" + std::string(text) +
+                                                " is not known; write " +
+                                                (kernels ? "llvm, asm, ptx or opencl" : "llvm or asm"));
 }
 
 Result<Request> request_of(const Arguments& arguments) {
@@ -196,6 +211,8 @@ Result<Request> request_of(const Arguments& arguments) {
       request.isolate.device = given.value;
     } else if (name == "--batch") {
       DHPVM_ASSIGN(request.isolate.batch, parse_count(given.value));
+    } else if (name == "--batching") {
+      DHPVM_ASSIGN(request.isolate.batching, parse_batching(given.value));
     } else if (name == "--stats") {
       if (!given.value.empty() && given.value != "json") {
         return Error(ErrorCode::kInvalidArgument,

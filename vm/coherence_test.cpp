@@ -473,8 +473,8 @@ TEST_P(Coherence, UnderTheStressedCollector) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Everywhere, Coherence, testing::Values(Executor::kInterpreter, Executor::kCompiled),
-                         [](const testing::TestParamInfo<Executor>& info) {
-                           return info.param == Executor::kInterpreter ? "Interpreter" : "Compiled";
+                         [](const testing::TestParamInfo<Executor>& test) {
+                           return test.param == Executor::kInterpreter ? "Interpreter" : "Compiled";
                          });
 
 // ---- Elements of every kind, one access each.

@@ -5,7 +5,11 @@
 #include <utility>
 
 #include "base/error.h"
+#include "bytecode/decode.h"
+#include "bytecode/extract.h"
+#include "bytecode/writer.h"
 #include "offload/device/device_base.h"
+#include "offload/device/gpu_presence.h"
 #include "offload/pipeline/array_copies.h"
 #include "offload/placement/cost_model.h"
 #include "vm/isolate.h"
@@ -18,6 +22,9 @@ using offload::KernelFormat;
 
 // With "auto", devices are looked for when a loop is expected to take this long on the host: opening one takes as long.
 constexpr double kWorthOpening = 20e-3;
+// A loop that is over sooner is not split: the parts would have to be brought together again.
+constexpr double kWorthSplitting = 2e-3;
+constexpr std::uint64_t kRowsWorthSplitting = 64;
 // A device must be better by this factor: moving back and forth between places costs more than it shows.
 constexpr double kClearlyBetter = 0.8;
 
@@ -31,6 +38,11 @@ std::vector<std::string> split(std::string_view list) {
   return names;
 }
 
+offload::HostMemory memory_kind(Batching batching) {
+  return batching == Batching::kSerialPageable ? offload::HostMemory::kPageable
+                                               : offload::HostMemory::kPinned;
+}
+
 bool is_host(std::string_view name) { return name == "host" || name == "cpu"; }
 
 }  // namespace
@@ -42,7 +54,8 @@ DeviceLoops::DeviceLoops(std::shared_ptr<const LinkedModule> linked, std::shared
       service_(std::move(service)),
       pool_(pool),
       isolate_(isolate),
-      registrations_(std::make_unique<offload::Registrations>(pool, options_.devices.warn)),
+      registrations_(std::make_unique<offload::Registrations>(
+          pool, offload::RegistrationOptions{options_.devices.warn, memory_kind(options_.devices.batching)})),
       stories_(linked_->kernels().size()) {}
 
 DeviceLoops::~DeviceLoops() = default;
@@ -71,6 +84,11 @@ DeviceLoops::Opened& DeviceLoops::open(const std::string& name) {
     options.budget_bytes = options_.limits.device_bytes;
     options.poll = [this] { return isolate_.poll(); };
     options.tracer = options_.tracer;
+    options.overlap = options_.devices.batching == Batching::kOverlapped;
+    if (options_.devices.observer) {
+      options.observer = [observer = options_.devices.observer,
+                          name](const offload::OperationRecord& record) { observer(name, record); };
+    }
     return offload::PipelineDevice::create(std::move(device), pool_, *registrations_, options);
   };
   auto made = make();
@@ -82,8 +100,9 @@ DeviceLoops::Opened& DeviceLoops::open(const std::string& name) {
   return opened;
 }
 
-// The device for an execution, or null for the host. `forced` if a device was asked for by name.
-DeviceLoops::Opened* DeviceLoops::choose(const Execution& execution, Story& story, bool& forced) {
+// The devices for an execution; none for the host's cores alone. `forced` if one was asked for by name.
+std::vector<DeviceLoops::Opened*> DeviceLoops::choose(const Execution& execution, Story& story,
+                                                      bool& forced) {
   const bytecode::KernelRecord& record = *execution.kernel->record;
   // The command line goes before what the program says, which goes before what seems best.
   const std::string& wish = options_.devices.names != "auto" || record.device_hint.empty()
@@ -93,47 +112,86 @@ DeviceLoops::Opened* DeviceLoops::choose(const Execution& execution, Story& stor
   forced = names.size() == 1 && wish != "auto";
   if (forced) {
     Opened& opened = open(names[0]);
-    if (opened.device != nullptr && !opened.device->failure()) return &opened;
-    stay(execution, story, &opened, opened.problem, options_.devices.names != "auto");
-    return nullptr;
+    if (opened.device != nullptr && !opened.device->failure()) return {&opened};
+    stay(execution, story, &opened,
+         opened.device == nullptr ? opened.problem : opened.device->failure()->message(),
+         options_.devices.names != "auto");
+    return {};
   }
   if (wish == "auto") {
     if (execution.host_seconds < kWorthOpening && opened_.empty()) {
       ++story.stays[execution.host_seconds == 0 ? "it has not run for long enough to be measured"
                                                 : "it is too short for a device to be worth looking for"];
-      return nullptr;
+      return {};
     }
-    names = {"gpu"};
+    if (!offload::may_have_gpu()) {
+      ++story.stays["this machine has no GPU"];
+      return {};
+    }
+    names = {"host", "gpu"};
   }
-  Opened* best = nullptr;
-  double best_seconds = execution.host_seconds * kClearlyBetter;
-  std::string others;
-  for (const std::string& name : names) {
-    if (is_host(name)) continue;
-    Opened& opened = open(name);
-    if (opened.device == nullptr || opened.device->failure()) {
-      stay(execution, story, &opened, opened.problem, false);
-      continue;
-    }
-    auto plan = plan_run(*opened.device, execution.loop);
-    if (!plan.ok()) {
-      stay(execution, story, &opened, plan.error().message(), false);
-      continue;
-    }
-    const offload::DeviceEstimate estimate = offload::estimate(*opened.device, execution.loop, *plan);
-    others += fmt::format("; {}: {}", opened.device->info().name, describe(estimate));
-    // Until the host's speed is known there is nothing to compare with.
-    if (execution.host_seconds > 0 && estimate.total_seconds < best_seconds) {
-      best_seconds = estimate.total_seconds;
-      best = &opened;
-    }
+  std::vector<Candidate> candidates;
+  for (const std::string& name : names) consider(execution, story, name, candidates);
+  return choose_among(execution, story, candidates);
+}
+
+// Adds device `name`, if it can run the loop, with what is expected of it.
+void DeviceLoops::consider(const Execution& execution, Story& story, const std::string& name,
+                           std::vector<Candidate>& candidates) {
+  if (is_host(name)) {
+    candidates.push_back({nullptr, execution.host_seconds, execution.host_seconds > 0, true,
+                          execution.host_seconds > 0 ? offload::seconds_text(execution.host_seconds)
+                                                     : std::string("not measured yet")});
+    return;
   }
-  story.choice = fmt::format("host: {}{}",
-                             execution.host_seconds > 0 ? offload::seconds_text(execution.host_seconds)
-                                                        : std::string("not measured yet"),
-                             others);
-  if (best == nullptr && !others.empty()) ++story.stays["the host is expected to be quicker"];
-  return best;
+  Opened& opened = open(name);
+  if (opened.device == nullptr || opened.device->failure()) {
+    return stay(execution, story, &opened,
+                opened.device == nullptr ? opened.problem : opened.device->failure()->message(), false);
+  }
+  auto plan = plan_run(*opened.device, execution.loop);
+  if (!plan.ok()) return stay(execution, story, &opened, plan.error().message(), false);
+  const offload::DeviceEstimate estimate = offload::estimate(*opened.device, execution.loop, *plan);
+  candidates.push_back(
+      {&opened, estimate.total_seconds, !estimate.is_guess, can_be_split(*plan), describe(estimate)});
+}
+
+std::vector<DeviceLoops::Opened*> DeviceLoops::choose_among(const Execution& execution, Story& story,
+                                                            const std::vector<Candidate>& candidates) {
+  story.choice.clear();
+  const Candidate* best = nullptr;
+  bool all_known = true;
+  bool divisible = candidates.size() > 1 && execution.loop.space.extent(0) >= kRowsWorthSplitting;
+  double rate = 0;
+  for (const Candidate& candidate : candidates) {
+    story.choice += fmt::format("{}{}: {}", story.choice.empty() ? "" : "; ",
+                                candidate.opened == nullptr ? "host" : candidate.opened->device->info().name,
+                                candidate.text);
+    all_known = all_known && candidate.known;
+    divisible = divisible && candidate.divisible;
+    rate += 1 / std::max(candidate.seconds, 1e-9);
+    // Until the host has been measured, it runs the loop: that costs nothing but time.
+    const bool is_better =
+        best == nullptr || candidate.seconds < best->seconds * (best->opened == nullptr ? kClearlyBetter : 1);
+    if (is_better && !(best != nullptr && best->opened == nullptr && !best->known)) best = &candidate;
+  }
+  if (best == nullptr) return {};
+  const bool worth_splitting =
+      all_known ? best->seconds > kWorthSplitting && 1 / rate < best->seconds * kClearlyBetter
+                : execution.host_seconds > kWorthSplitting;
+  if (divisible && worth_splitting) {
+    std::vector<Opened*> all;
+    for (const Candidate& candidate : candidates) {
+      Opened& opened = candidate.opened == nullptr ? open("host") : *candidate.opened;
+      if (opened.device != nullptr) all.push_back(&opened);
+    }
+    return all;
+  }
+  if (best->opened == nullptr) {
+    ++story.stays[best->known ? "the host is expected to be quicker" : "the host's speed is not known yet"];
+    return {};
+  }
+  return {best->opened};
 }
 
 void DeviceLoops::stay(const Execution& execution, Story& story, const Opened* opened, std::string reason,
@@ -159,6 +217,35 @@ DeviceLoops::Loaded& DeviceLoops::load(Opened& opened, const Execution& executio
   return found->second;
 }
 
+// Functions have other numbers where the kernel has been compiled. What another machine says about positions in the code is
+// not believed: traps are raised there.
+Status DeviceLoops::translate(std::vector<codegen::KernelSite>& sites,
+                              std::span<const std::uint32_t> functions) const {
+  const bytecode::Module& module = linked_->module();
+  const auto is_instruction = [&](const codegen::CodePosition& position) {
+    const bytecode::Function& function = module.functions[position.function];
+    std::uint32_t pc = 0;
+    while (pc < function.code_size && pc < position.pc) {
+      pc += bytecode::kDecode[bytecode::op_of(module.code[function.code_offset + pc])].words;
+    }
+    return pc == position.pc && pc < function.code_size;
+  };
+  for (codegen::KernelSite& site : sites) {
+    bool is_sound = !site.calls.empty() && site.calls.size() <= functions.size();
+    for (codegen::CodePosition& position : site.calls) {
+      is_sound = is_sound && position.function < functions.size();
+      if (!is_sound) break;
+      position.function = functions[position.function];
+      is_sound = is_instruction(position);
+    }
+    if (!is_sound) {
+      return Error(ErrorCode::kDeviceFailed,
+                   "the device says that the loop can trap where it has no instruction");
+    }
+  }
+  return {};
+}
+
 Result<DeviceLoops::Loaded> DeviceLoops::make(Opened& opened, const Execution& execution) {
   offload::Device& device = opened.device->device();
   offload::KernelImage image;
@@ -168,6 +255,8 @@ Result<DeviceLoops::Loaded> DeviceLoops::make(Opened& opened, const Execution& e
   image.scalars = static_cast<std::uint32_t>(execution.kernel->scalars);
   image.arrays = static_cast<std::uint32_t>(execution.kernel->arrays);
   image.reductions = execution.kernel->record->reductions;
+  std::vector<std::uint32_t>
+      functions;  // kBytecode: in this module, by their numbers in the one that is sent
   codegen::KernelRequest request;
   request.module = &linked_->module();
   request.kernel = execution.number;
@@ -187,13 +276,20 @@ Result<DeviceLoops::Loaded> DeviceLoops::make(Opened& opened, const Execution& e
       image.sites = image.device_code.sites;
       break;
     }
-    case KernelFormat::kBytecode:
-      return error(ErrorCode::kUnsupported, "{} takes bytecode, which this version does not send",
-                   opened.name);
+    case KernelFormat::kBytecode: {
+      bytecode::ExtractedKernel extracted = bytecode::extract_kernel(linked_->module(), execution.number);
+      image.bytecode =
+          std::make_shared<const std::vector<std::byte>>(bytecode::write_module(extracted.module));
+      image.proven.assign(execution.proven_accesses.begin(), execution.proven_accesses.end());
+      functions = std::move(extracted.functions);
+      break;
+    }
   }
   Loaded loaded;
-  loaded.sites = image.sites;
   DHPVM_ASSIGN(loaded.kernel, device.load(image));
+  const std::vector<codegen::KernelSite>* const sites = loaded.kernel->sites();
+  loaded.sites = sites != nullptr ? *sites : image.sites;
+  if (image.format == KernelFormat::kBytecode) DHPVM_TRY(translate(loaded.sites, functions));
   return loaded;
 }
 
@@ -213,42 +309,57 @@ DeviceLoops::Outcome DeviceLoops::run(const Execution& execution) {
   Outcome outcome;
   outcome.remaining = {execution.loop.space};
   bool forced = false;
-  Opened* const opened = choose(execution, story, forced);
-  if (opened == nullptr) return outcome;
-  Loaded& loaded = load(*opened, execution);
-  if (loaded.kernel == nullptr) {
-    stay(execution, story, opened, loaded.failure, forced);
-    return outcome;
-  }
+  std::vector<offload::Part> parts;
+  std::vector<const Loaded*> kernels;
+  std::string devices;
   offload::DeviceLoop loop = execution.loop;
-  loop.can_trap = !loaded.sites.empty();
+  loop.can_trap = false;
+  for (Opened* const opened : choose(execution, story, forced)) {
+    const Loaded& loaded = load(*opened, execution);
+    if (loaded.kernel == nullptr) {
+      stay(execution, story, opened, loaded.failure, forced);
+      continue;
+    }
+    parts.push_back({opened->device.get(), loaded.kernel});
+    kernels.push_back(&loaded);
+    loop.can_trap = loop.can_trap || !loaded.sites.empty();
+    devices += (devices.empty() ? "" : " and ") + opened->device->info().name;
+  }
+  if (parts.empty()) return outcome;
   std::uint64_t rows = 0;
   const std::uint64_t batch = options_.devices.batch_iterations != 0 ? options_.devices.batch_iterations
                                                                      : execution.kernel->record->batch_hint;
   if (batch != 0) rows = std::max<std::uint64_t>(batch / (*loop.space.count() / loop.space.extent(0)), 1);
-  auto result = offload::run_on_device(*opened->device, loop, loaded.kernel, rows, execution.accumulators);
+  auto result = offload::run_on_devices(parts, loop, rows, execution.accumulators);
   withhold(execution);
   if (auto* const failure = std::get_if<offload::PipelineFailure>(&result)) {
     if (!failure->remaining) {
       outcome.failure =
           std::move(failure->error)
-              .with_context(fmt::format("parallel for at {} on {}", execution.position, opened->name));
+              .with_context(fmt::format("parallel for at {} on {}", execution.position, devices));
       outcome.remaining.clear();
       return outcome;
     }
     outcome.remaining = std::move(*failure->remaining);
-    stay(execution, story, opened, failure->error.message(), forced);
+    stay(execution, story, nullptr, fmt::format("{}: {}", devices, failure->error.message()), forced);
     return outcome;
   }
-  const auto& done = std::get<offload::PipelineOutcome>(result);
+  auto& done = std::get<offload::PipelineOutcome>(result);
   ++story.executions;
-  story.device = opened->device->info().name;
+  chunks_ += done.chunks;
+  story.device = std::move(devices);
   story.last = done;
   outcome.remaining.clear();
   outcome.iterations = *loop.space.count();
   if (done.report.status == static_cast<std::uint32_t>(codegen::KernelStatus::kTrapped)) {
     outcome.trap = done.report.trap;
-    outcome.sites = &loaded.sites;
+    outcome.sites = &kernels[done.trapped_on]->sites;
+    if (outcome.trap->site >= outcome.sites->size() ||
+        outcome.trap->array >= std::max<std::size_t>(loop.arrays.size(), 1)) {
+      outcome.trap.reset();
+      outcome.failure =
+          error(ErrorCode::kDeviceFailed, "{} reports a trap that the loop does not have", story.device);
+    }
   }
   return outcome;
 }
@@ -268,6 +379,40 @@ std::string DeviceLoops::explain(std::uint32_t number) const {
   }
   if (!story.choice.empty()) text += fmt::format("  expected at last: {}\n", story.choice);
   return text;
+}
+
+DeviceTotals DeviceLoops::totals() const {
+  DeviceTotals totals;
+  for (const Story& story : stories_) totals.loops += story.executions;
+  totals.chunks = chunks_;
+  for (const std::unique_ptr<Opened>& opened : opened_) {
+    if (opened->device == nullptr) continue;
+    const auto add = [&](OperationTotal& sum, offload::Stage stage) {
+      const offload::StageTotal total = opened->device->model().total(stage);
+      sum.operations += total.operations;
+      sum.units += total.units;
+      sum.time += total.time;
+    };
+    add(totals.uploads, offload::Stage::kUpload);
+    add(totals.launches, offload::Stage::kLaunch);
+    add(totals.downloads, offload::Stage::kDownload);
+    totals.bytes_in_use += opened->device->allocated_bytes();
+  }
+  const offload::RegistrationStats registrations = registrations_->stats();
+  totals.registrations = registrations.made;
+  totals.registration_time = registrations.time;
+  return totals;
+}
+
+std::vector<DeviceUse> DeviceLoops::devices() const {
+  std::vector<DeviceUse> uses;
+  for (const std::unique_ptr<Opened>& opened : opened_) {
+    if (opened->device == nullptr) continue;
+    const offload::DeviceInfo& info = opened->device->info();
+    uses.push_back({info.name, info.description, info.is_simulated, info.shares_host_memory,
+                    info.copy_engines, opened->device->budget(), opened->device->device().now()});
+  }
+  return uses;
 }
 
 }  // namespace dhpvm::vm

@@ -39,8 +39,10 @@ class DeviceLoops {
     const LinkedKernel* kernel = nullptr;
     std::uint32_t number = 0;  // of the kernel in the module
     offload::DeviceLoop loop;
-    const gc::Ref* arrays = nullptr;        // the captured ones
-    std::set<codegen::CallPath> proven;     // accesses that cannot fail in this execution
+    const gc::Ref* arrays = nullptr;  // the captured ones
+    // Accesses that cannot fail in this execution: as the code generator knows them, and by number in the footprint.
+    std::set<codegen::CallPath> proven;
+    std::span<const std::uint32_t> proven_accesses;
     std::uint32_t variant = 0;              // kernels with other proven accesses have another one
     std::span<std::uint64_t> accumulators;  // initial values, then results
     double host_seconds = 0;                // what the host would take; 0: not known
@@ -61,6 +63,9 @@ class DeviceLoops {
   bool may_offload(const bytecode::KernelRecord& record) const;
   // What became of kernel `number`, a line or more; empty if no device was considered.
   std::string explain(std::uint32_t number) const;
+  DeviceTotals totals() const;
+  // The devices that have been used.
+  std::vector<DeviceUse> devices() const;
 
  private:
   struct Loaded {
@@ -81,12 +86,24 @@ class DeviceLoops {
     offload::PipelineOutcome last;
     std::string choice;                          // the last comparison of costs
     std::map<std::string, std::uint64_t> stays;  // reasons for staying on the host, and how often
-    std::vector<std::string> failures;
   };
 
   Opened& open(const std::string& name);
-  Opened* choose(const Execution& execution, Story& story, bool& forced);
+  // Where a loop could run; `opened` is null for the host's cores.
+  struct Candidate {
+    Opened* opened = nullptr;
+    double seconds = 0;
+    bool known = false;      // measured, not guessed
+    bool divisible = false;  // could do a part of it
+    std::string text;        // what is expected, for people
+  };
+  std::vector<Opened*> choose(const Execution& execution, Story& story, bool& forced);
+  void consider(const Execution& execution, Story& story, const std::string& name,
+                std::vector<Candidate>& candidates);
+  std::vector<Opened*> choose_among(const Execution& execution, Story& story,
+                                    const std::vector<Candidate>& candidates);
   Loaded& load(Opened& opened, const Execution& execution);
+  Status translate(std::vector<codegen::KernelSite>& sites, std::span<const std::uint32_t> functions) const;
   Result<Loaded> make(Opened& opened, const Execution& execution);
   void stay(const Execution& execution, Story& story, const Opened* opened, std::string reason, bool forced);
   void withhold(const Execution& execution);
@@ -99,6 +116,7 @@ class DeviceLoops {
   std::unique_ptr<offload::Registrations> registrations_;  // before the devices that use them
   std::vector<std::unique_ptr<Opened>> opened_;
   std::vector<Story> stories_;  // by kernel
+  std::uint64_t chunks_ = 0;
   std::set<std::string> warned_;
 };
 

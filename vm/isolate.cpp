@@ -98,6 +98,11 @@ Status Isolate::start() {
 
 std::string Isolate::explain_loops() const { return loops_ == nullptr ? std::string() : loops_->explain(); }
 
+std::vector<DeviceUse> Isolate::devices() const {
+  return loops_ == nullptr || loops_->devices() == nullptr ? std::vector<DeviceUse>()
+                                                           : loops_->devices()->devices();
+}
+
 void Isolate::interrupt() {
   interrupted_.store(true, std::memory_order_relaxed);
   if (loops_ != nullptr) loops_->interrupt();
@@ -142,6 +147,7 @@ IsolateStats Isolate::stats() const {
   stats.run_time = context.run_time;
   stats.off_heap_bytes = context.off_heap_bytes;
   stats.off_heap_peak_bytes = context.off_heap_peak_bytes;
+  if (loops_ != nullptr && loops_->devices() != nullptr) stats.devices = loops_->devices()->totals();
   stats.heap = heap_->stats();
   return stats;
 }

@@ -16,6 +16,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "dhpvm/result.h"
 #include "gc/heap.h"
@@ -73,6 +74,8 @@ class Isolate final : private gc::RootProvider {
 
   // What became of each parallel loop that was run, and why; empty if everything is interpreted.
   std::string explain_loops() const;
+  // The devices on which loops have run.
+  std::vector<DeviceUse> devices() const;
 
   std::uint64_t fuel_left() const;
   // Replaces what is left. From native functions as well.

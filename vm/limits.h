@@ -19,7 +19,8 @@ class Tracer;
 
 namespace dhpvm::offload {
 class DeviceRegistry;
-}
+struct OperationRecord;
+}  // namespace dhpvm::offload
 
 namespace dhpvm::vm {
 
@@ -62,6 +63,13 @@ struct JitOptions {
   bool wait = false;
 };
 
+// How the chunks of a loop go through a device.
+enum class Batching : std::uint8_t {
+  kOverlapped,      // uploads, kernels and downloads beside each other
+  kSerial,          // one after the other, each waited for
+  kSerialPageable,  // likewise, with memory that is not pinned
+};
+
 // Where parallel loops may run besides the host's cores.
 struct DeviceOptions {
   std::shared_ptr<offload::DeviceRegistry> registry;  // null: nowhere
@@ -70,6 +78,9 @@ struct DeviceOptions {
   std::uint64_t batch_iterations = 0;  // of every chunk; 0: chosen by measurements
   // Told once for each reason why a loop does not run on the device that was asked for.
   std::function<void(const std::string&)> warn;
+  Batching batching = Batching::kOverlapped;
+  // Told of every operation of the device with this name some time after it is done, from any thread. May be empty.
+  std::function<void(const std::string&, const offload::OperationRecord&)> observer;
 };
 
 struct IsolateOptions {
@@ -89,6 +100,37 @@ struct IsolateOptions {
   Tracer* tracer = nullptr;       // not owned; null is off; must outlive the isolate
 };
 
+// All operations of one kind on devices: copies with their bytes, launches with their iterations, and the time that they
+// took on the clocks of the devices.
+struct OperationTotal {
+  std::uint64_t operations = 0;
+  std::uint64_t units = 0;
+  std::chrono::nanoseconds time{0};
+};
+
+// Of all devices of an isolate together.
+struct DeviceTotals {
+  std::uint64_t loops = 0;   // executions of parallel loops
+  std::uint64_t chunks = 0;  // that they were divided into
+  OperationTotal uploads;
+  OperationTotal launches;
+  OperationTotal downloads;
+  std::uint64_t registrations = 0;  // of host memory
+  std::chrono::nanoseconds registration_time{0};
+  std::uint64_t bytes_in_use = 0;  // of device memory
+};
+
+// One of them, as it is now.
+struct DeviceUse {
+  std::string name;
+  std::string description;
+  bool is_simulated = false;
+  bool shares_host_memory = false;
+  unsigned copy_engines = 0;
+  std::uint64_t memory_bytes = 0;  // for the loops of the isolate
+  std::chrono::nanoseconds clock{0};
+};
+
 struct IsolateStats {
   std::uint64_t host_calls = 0;           // calls from C++ into the program
   std::uint64_t fuel_used = 0;            // counted whether or not it is limited
@@ -100,6 +142,7 @@ struct IsolateStats {
   std::chrono::nanoseconds run_time{0};   // in outermost calls, measured only with a tracer or a deadline
   std::size_t off_heap_bytes = 0;         // now
   std::size_t off_heap_peak_bytes = 0;
+  DeviceTotals devices;
   gc::HeapStats heap;
 };
 

@@ -223,6 +223,7 @@ std::optional<std::vector<IterationSpace>> LoopTier::offload(
   execution.number = static_cast<std::uint32_t>(&kernel - linked_->kernels().data());
   execution.variant = variant;
   execution.proven = proven_paths(kernel, entry, variant);
+  if (variant == kProven) execution.proven_accesses = *entry.proven;
   execution.arrays = r;
   execution.accumulators = std::span(window).last(kernel.accumulators);
   execution.host_seconds =

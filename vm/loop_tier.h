@@ -39,6 +39,8 @@ class LoopTier {
 
   // From now on loops may go to devices.
   void set_devices(std::unique_ptr<DeviceLoops> devices);
+  // Null if there are none.
+  const DeviceLoops* devices() const { return devices_.get(); }
 
   // Runs a loop whose window is at `p` and `r`; the results come back there. False: the program has trapped.
   bool run(Context& context, const LinkedKernel& kernel, std::uint64_t* p, gc::Ref* r);

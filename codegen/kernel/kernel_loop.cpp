@@ -5,17 +5,15 @@
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/MDBuilder.h>
 
-#include "bytecode/reduction.h"
+#include "codegen/kernel/reduce.h"
 #include "codegen/kernel_abi.h"
 
 namespace dhpvm::codegen {
 namespace {
 
-using bytecode::Kind;
 using bytecode::kReductionBlock;
 using bytecode::kReductionLanes;
 using bytecode::Reduction;
-using bytecode::ReductionOp;
 using llvm::BasicBlock;
 using llvm::Value;
 
@@ -226,11 +224,7 @@ class KernelLoop {
     return wide_.width == 1 ? type : llvm::FixedVectorType::get(type, wide_.width);
   }
   Value* identity_of(std::size_t n) {
-    const std::uint64_t bits = bytecode::identity(record_.reductions[n]);
-    llvm::Type* const type = body_.accumulators[n];
-    const unsigned width = static_cast<unsigned>(type->getPrimitiveSizeInBits());
-    llvm::Constant* const scalar =
-        llvm::ConstantExpr::getBitCast(llvm::ConstantInt::get(b_.getIntNTy(width), bits), type);
+    llvm::Constant* const scalar = identity_of_reduction(record_.reductions[n], body_.accumulators[n]);
     if (wide_.width == 1) return scalar;
     return llvm::ConstantVector::getSplat(llvm::ElementCount::getFixed(wide_.width), scalar);
   }
@@ -285,7 +279,8 @@ class KernelLoop {
       }
       while (vectors.size() > 1) {
         const std::size_t half = vectors.size() / 2;
-        for (std::size_t v = 0; v < half; ++v) vectors[v] = combine(reduction, vectors[v], vectors[v + half]);
+        for (std::size_t v = 0; v < half; ++v)
+          vectors[v] = combine(b_, reduction, vectors[v], vectors[v + half]);
         vectors.resize(half);
       }
       Value* value = vectors.front();
@@ -296,56 +291,12 @@ class KernelLoop {
           return b_.CreateShuffleVector(value, lanes);
         };
         Value* const left = half_of(0);
-        value = combine(reduction, left, half_of(width / 2));
+        value = combine(b_, reduction, left, half_of(width / 2));
       }
       if (wide_.width > 1) value = b_.CreateExtractElement(value, std::uint64_t{0});
-      llvm::Type* const bits_type =
-          b_.getIntNTy(static_cast<unsigned>(value->getType()->getPrimitiveSizeInBits()));
-      Value* const bits = b_.CreateZExt(b_.CreateBitCast(value, bits_type), b_.getInt64Ty());
-      b_.CreateStore(bits, field(partials, 8 * n));
+      b_.CreateStore(as_register(b_, value), field(partials, 8 * n));
     }
     b_.CreateStore(field(partials, 8 * memory.size()), partials_);
-  }
-
-  // As bytecode::combine does it.
-  Value* combine(const Reduction& reduction, Value* left, Value* right) {
-    const bool is_float = left->getType()->getScalarType()->isFloatingPointTy();
-    const Kind kind = reduction.kind;
-    const bool is_signed =
-        kind == Kind::kI8 || kind == Kind::kI16 || kind == Kind::kI32 || kind == Kind::kI64;
-    switch (reduction.op) {
-      case ReductionOp::kAdd:
-        return is_float ? b_.CreateFAdd(left, right) : narrow(kind, b_.CreateAdd(left, right));
-      case ReductionOp::kMul:
-        return is_float ? b_.CreateFMul(left, right) : narrow(kind, b_.CreateMul(left, right));
-      case ReductionOp::kMin:
-      case ReductionOp::kMax: {
-        const bool minimum = reduction.op == ReductionOp::kMin;
-        Value* takes_right = nullptr;
-        if (is_float) {
-          takes_right = minimum ? b_.CreateFCmpOLT(right, left) : b_.CreateFCmpOGT(right, left);
-        } else if (is_signed) {
-          takes_right = minimum ? b_.CreateICmpSLT(right, left) : b_.CreateICmpSGT(right, left);
-        } else {
-          takes_right = minimum ? b_.CreateICmpULT(right, left) : b_.CreateICmpUGT(right, left);
-        }
-        return b_.CreateSelect(takes_right, right, left);
-      }
-      case ReductionOp::kAnd: return b_.CreateAnd(left, right);
-      case ReductionOp::kOr: return b_.CreateOr(left, right);
-      case ReductionOp::kXor: break;
-    }
-    return b_.CreateXor(left, right);
-  }
-
-  // Registers hold narrow integers extended by their signedness.
-  Value* narrow(Kind kind, Value* value) {
-    const unsigned bits = 8 * bytecode::size_of(kind);
-    if (bits >= 32) return value;
-    const bool is_signed = kind == Kind::kI8 || kind == Kind::kI16;
-    llvm::Type* const type = value->getType()->getWithNewBitWidth(bits);
-    Value* const cut = b_.CreateTrunc(value, type);
-    return is_signed ? b_.CreateSExt(cut, value->getType()) : b_.CreateZExt(cut, value->getType());
   }
 
   const bytecode::KernelRecord& record_;

@@ -10,12 +10,12 @@ using bytecode::kNoIndex;
 using bytecode::Op;
 using bytecode::Rule;
 
-Flow::Flow(const bytecode::Module& module, const bytecode::Function& function)
+Flow::Flow(const bytecode::Module& module, const bytecode::Function& function, bool count_loops)
     : module_(module), function_(function) {
   find_blocks();
   find_types();
   find_liveness();
-  find_counted_loops();
+  if (count_loops) find_counted_loops();
 }
 
 void Flow::find_blocks() {

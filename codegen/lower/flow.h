@@ -36,7 +36,8 @@ struct CountedLoop {
 
 class Flow {
  public:
-  Flow(const bytecode::Module& module, const bytecode::Function& function);
+  // `count_loops`: whether to look for counted loops.
+  Flow(const bytecode::Module& module, const bytecode::Function& function, bool count_loops = true);
 
   // In an order in which, back-edges aside, predecessors come first. The first starts at word 0.
   const std::vector<Block>& blocks() const { return blocks_; }

@@ -22,6 +22,7 @@ struct BodyState {
   llvm::Function* function;
   llvm::StructType* result;
   const std::set<CallPath>& proven;
+  const KernelForm& form;
   std::vector<KernelSite> sites;
   std::uint32_t words = 0;
   bool too_large = false;
@@ -31,7 +32,9 @@ class KernelLowering final : public Lowering {
  public:
   KernelLowering(const bytecode::Module& module, std::uint32_t index, llvm::IRBuilder<>& builder,
                  BodyState& state, CallPath callers)
-      : Lowering(module, index, builder), state_(state), callers_(std::move(callers)) {
+      : Lowering(module, index, builder, state.form.can_be_stopped),
+        state_(state),
+        callers_(std::move(callers)) {
     state_.words += source_.code_size;
   }
 
@@ -84,7 +87,8 @@ class KernelLowering final : public Lowering {
   }
   Value* array_field(Value* array, ArrayField field) override {
     switch (field) {
-      case ArrayField::kData: return descriptor_field(array, offsetof(KernelArray, data), b_.getPtrTy());
+      case ArrayField::kData:
+        return descriptor_field(array, offsetof(KernelArray, data), b_.getPtrTy(state_.form.element_space));
       case ArrayField::kReadable:
         return descriptor_field(array, offsetof(KernelArray, readable), b_.getInt64Ty());
       case ArrayField::kWritable:
@@ -146,6 +150,7 @@ class KernelLowering final : public Lowering {
   }
 
   void tick(const Instruction&) override {
+    if (!state_.form.can_be_stopped) return;
     llvm::LoadInst* const stop = b_.CreateLoad(b_.getInt32Ty(), state_.function->getArg(kStop));
     stop->setAtomic(llvm::AtomicOrdering::Monotonic);
     stop->setAlignment(llvm::Align(4));
@@ -225,7 +230,8 @@ class KernelLowering final : public Lowering {
 }  // namespace
 
 Result<KernelBody> lower_kernel(const bytecode::Module& bytecode, std::uint32_t kernel,
-                                const std::set<CallPath>& proven, llvm::Module& module) {
+                                const std::set<CallPath>& proven, llvm::Module& module,
+                                const KernelForm& form) {
   const bytecode::KernelRecord& record = bytecode.kernels[kernel];
   const bytecode::Signature& signature = bytecode.functions[record.function].signature;
   llvm::LLVMContext& context = module.getContext();
@@ -275,7 +281,7 @@ Result<KernelBody> lower_kernel(const bytecode::Module& bytecode, std::uint32_t 
     flags.setNoSignedZeros();
     b.setFastMathFlags(flags);
   }
-  BodyState state{body.function, result, proven, {}, 0, false};
+  BodyState state{body.function, result, proven, form, {}, 0, false};
   KernelLowering(bytecode, record.function, b, state, {}).run_body(record);
   if (state.too_large) {
     return error(

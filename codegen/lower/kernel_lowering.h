@@ -23,6 +23,12 @@ enum BodyResult : unsigned { kSite = 0, kTrapArray = 1, kOperands = 2, kAccumula
 // Positions of its parameters; the indices come first behind these.
 enum BodyParameter : unsigned { kArrays = 0, kStop = 1, kIndices = 2 };
 
+// How the body is to be run.
+struct KernelForm {
+  unsigned element_space = 0;  // LLVM's address space of the elements of captured arrays
+  bool can_be_stopped = true;  // whether the body looks at `stop` now and then
+};
+
 struct KernelBody {
   llvm::Function* function = nullptr;
   std::vector<KernelSite> sites;
@@ -33,6 +39,7 @@ struct KernelBody {
 // Emits the body of kernel `kernel` into `module`. Checks of the accesses in `proven` are left out. kUnsupported when
 // inlining would make too much code of it.
 Result<KernelBody> lower_kernel(const bytecode::Module& bytecode, std::uint32_t kernel,
-                                const std::set<CallPath>& proven, llvm::Module& module);
+                                const std::set<CallPath>& proven, llvm::Module& module,
+                                const KernelForm& form = {});
 
 }  // namespace dhpvm::codegen

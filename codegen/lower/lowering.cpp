@@ -8,11 +8,12 @@ namespace dhpvm::codegen {
 using bytecode::kDecode;
 using llvm::BasicBlock;
 
-Lowering::Lowering(const bytecode::Module& module, std::uint32_t index, llvm::IRBuilder<>& builder)
+Lowering::Lowering(const bytecode::Module& module, std::uint32_t index, llvm::IRBuilder<>& builder,
+                   bool has_ticks)
     : module_(module),
       index_(index),
       source_(module.functions[index]),
-      flow_(module, source_),
+      flow_(module, source_, has_ticks),
       b_(builder),
       tbaa_(builder.getContext()),
       types_(source_.primitive_registers, SlotType::kUnset),

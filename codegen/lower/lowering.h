@@ -27,7 +27,9 @@ enum class ArrayField : std::uint8_t { kData, kReadable, kWritable, kLength };
 
 class Lowering {
  public:
-  Lowering(const bytecode::Module& module, std::uint32_t index, llvm::IRBuilder<>& builder);
+  // `has_ticks`: whether loops have to tick at all.
+  Lowering(const bytecode::Module& module, std::uint32_t index, llvm::IRBuilder<>& builder,
+           bool has_ticks = true);
   virtual ~Lowering() = default;
   Lowering(const Lowering&) = delete;
   Lowering& operator=(const Lowering&) = delete;

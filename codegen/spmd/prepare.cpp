@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <llvm/Analysis/CFG.h>
 #include <llvm/Analysis/LoopInfo.h>
-#include <llvm/Analysis/ValueTracking.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Transforms/InstCombine/InstCombine.h>
 #include <llvm/Transforms/Scalar/EarlyCSE.h>
@@ -20,54 +19,11 @@
 
 #include "base/error.h"
 #include "codegen/spmd/locals.h"
+#include "codegen/spmd/returns.h"
 #include "codegen/spmd/vectorize.h"
 
 namespace dhpvm::codegen::spmd {
 namespace {
-
-// The value that `block` returns, element by element: the elements of a structure get phis of their own, so
-// that those on which the lanes agree stay scalars.
-llvm::Value* merge_values(llvm::ArrayRef<llvm::ReturnInst*> returns, llvm::IRBuilder<>& builder,
-                          llvm::Type* type) {
-  auto* structure = llvm::dyn_cast<llvm::StructType>(type);
-  const unsigned elements = structure == nullptr ? 1 : structure->getNumElements();
-  llvm::SmallVector<llvm::PHINode*, 8> phis;
-  for (unsigned i = 0; i < elements; ++i) {
-    llvm::Type* element = structure == nullptr ? type : structure->getElementType(i);
-    phis.push_back(builder.CreatePHI(element, static_cast<unsigned>(returns.size())));
-    for (llvm::ReturnInst* from : returns) {
-      llvm::Value* value = from->getReturnValue();
-      if (structure != nullptr) {
-        llvm::Value* found = llvm::FindInsertedValue(value, {i});
-        value = found != nullptr ? found : llvm::IRBuilder<>(from).CreateExtractValue(value, i);
-      }
-      phis.back()->addIncoming(value, from->getParent());
-    }
-  }
-  if (structure == nullptr) return phis[0];
-  llvm::Value* result = llvm::PoisonValue::get(type);
-  for (unsigned i = 0; i < elements; ++i) result = builder.CreateInsertValue(result, phis[i], i);
-  return result;
-}
-
-void merge_returns(llvm::Function& function) {
-  llvm::SmallVector<llvm::ReturnInst*, 8> returns;
-  for (llvm::BasicBlock& block : function) {
-    if (auto* found = llvm::dyn_cast<llvm::ReturnInst>(block.getTerminator())) returns.push_back(found);
-  }
-  if (returns.size() < 2) return;
-  llvm::BasicBlock* merged = llvm::BasicBlock::Create(function.getContext(), "return", &function);
-  llvm::IRBuilder<> builder(merged);
-  if (function.getReturnType()->isVoidTy()) {
-    builder.CreateRetVoid();
-  } else {
-    builder.CreateRet(merge_values(returns, builder, function.getReturnType()));
-  }
-  for (llvm::ReturnInst* from : returns) {
-    llvm::BranchInst::Create(merged, from->getParent());
-    from->eraseFromParent();
-  }
-}
 
 void simplify(llvm::Function& function, llvm::FunctionAnalysisManager& analyses) {
   llvm::LoopPassManager loop_passes;

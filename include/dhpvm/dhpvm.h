@@ -2,6 +2,7 @@
 // The whole public API. engine.h is the one to read first; docs/embedding.md tells the story.
 #pragma once
 
+#include "dhpvm/device.h"    // IWYU pragma: export
 #include "dhpvm/engine.h"    // IWYU pragma: export
 #include "dhpvm/function.h"  // IWYU pragma: export
 #include "dhpvm/isolate.h"   // IWYU pragma: export

@@ -20,13 +20,16 @@
 #include <vector>
 
 #include "dhpvm/detail/host_function.h"
+#include "dhpvm/device.h"
 #include "dhpvm/export.h"
 #include "dhpvm/limits.h"
 #include "dhpvm/result.h"
 
 namespace dhpvm {
 
-enum class Listing : std::uint8_t { kNone, kLlvm, kAssembly };
+// Of what is compiled, in which form. kPtx and kOpenClC are for parallel loops alone: what a device would get, of the
+// architecture sm_80 or with all that OpenCL knows, whether there is one or not.
+enum class Listing : std::uint8_t { kNone, kLlvm, kAssembly, kPtx, kOpenClC };
 
 struct EngineOptions {
   // Where programs write and read, unless their isolate says otherwise. Empty functions stand for the
@@ -53,7 +56,7 @@ struct EngineOptions {
   // Tell gdb, or perf, about compiled functions.
   bool code_for_debugger = false;
   bool code_for_profiler = false;
-  // Print what is compiled to the process's standard error, as LLVM IR or assembly.
+  // Print what is compiled to the process's standard error.
   Listing list_kernels = Listing::kNone;
   Listing list_functions = Listing::kNone;
 
@@ -63,13 +66,6 @@ struct EngineOptions {
 
 // A handle: copies refer to the same engine, which lives as long as any handle, module or isolate
 // of it. Thread-safe.
-// A device that parallel loops may run on, or one that is there but cannot be used.
-struct DeviceEntry {
-  std::string name;         // what IsolateOptions::device takes: "cuda:0"
-  std::string description;  // for people: "NVIDIA H100 80GB HBM3"
-  std::string problem;      // why it cannot be used, and what to do; empty if it can
-};
-
 class DHPVM_API Engine {
  public:
   explicit Engine(EngineOptions options = {});

@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "dhpvm/export.h"
 #include "dhpvm/function.h"
@@ -79,6 +80,8 @@ class DHPVM_API Isolate {
   Statistics statistics() const;
   // How each parallel loop that was executed was run, and why not better, in words for the author of the program.
   std::string explain_loops() const;
+  // The devices on which loops have run so far.
+  std::vector<DeviceUse> devices() const;
 
  private:
   explicit Isolate(std::shared_ptr<detail::IsolateState> state) : state_(std::move(state)) {}

@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 
+#include "dhpvm/device.h"
 #include "dhpvm/result.h"
 
 namespace dhpvm {
@@ -50,6 +51,14 @@ enum class Jit : std::uint8_t {
   kEager,  // all functions when the isolate is made, loops before their first iteration; for testing
 };
 
+// How the chunks of a loop go through a device. Results are the same; everything but the first is there to be compared
+// with.
+enum class Batching : std::uint8_t {
+  kOverlapped,      // uploads, kernels and downloads of neighbouring chunks beside each other
+  kSerial,          // each upload, kernel and download is waited for before the next begins
+  kSerialPageable,  // likewise, and arrays are not in memory that is registered with the device
+};
+
 struct IsolateOptions {
   Limits limits = {};
 
@@ -69,6 +78,10 @@ struct IsolateOptions {
   std::string device = "auto";
   // How many iterations go to a device at a time; 0 leaves that to measurements.
   std::uint64_t batch = 0;
+  Batching batching = Batching::kOverlapped;
+  // Told of everything that devices do for the isolate, for profiles: some time after it is done, at the latest when the
+  // isolate ends; from any thread, possibly several at once. Should be quick, and must not call into the isolate.
+  std::function<void(const DeviceOperation&)> device_observer = {};
 
   // In place of those of the engine, for this isolate alone.
   OutputFunction standard_output = {};

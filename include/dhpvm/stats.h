@@ -21,6 +21,19 @@ namespace dhpvm {
   X(heap_peak_bytes, bytes, "most that blocks of small objects have occupied")     \
   X(off_heap_bytes, bytes, "elements of large arrays now")                         \
   X(off_heap_peak_bytes, bytes, "most that they have occupied")                    \
+  X(device_loops, count, "executions of parallel loops on devices")                \
+  X(device_chunks, count, "chunks that they were divided into")                    \
+  X(device_uploads, count, "copies to devices that are done")                      \
+  X(device_upload_bytes, bytes, "in them")                                         \
+  X(device_upload_time, ns, "for them, on the clocks of the devices")              \
+  X(device_launches, count, "kernels that devices have run")                       \
+  X(device_launch_time, ns, "for them, on the clocks of the devices")              \
+  X(device_downloads, count, "copies from devices that are done")                  \
+  X(device_download_bytes, bytes, "in them")                                       \
+  X(device_download_time, ns, "for them, on the clocks of the devices")            \
+  X(device_registrations, count, "pieces of memory made known to devices")         \
+  X(device_registration_time, ns, "for making them known")                         \
+  X(device_bytes, bytes, "device memory in use now")                               \
   X(minor_collections, count, "collections of new objects")                        \
   X(full_collections, count, "collections of the whole heap")                      \
   X(minor_pause_total, ns, "time in minor collections")                            \

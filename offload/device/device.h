@@ -35,6 +35,8 @@ struct DeviceInfo {
   // Kernels work on imported host memory as it is, as fast as on any other: nothing need be copied.
   bool shares_host_memory = false;
   bool is_simulated = false;
+  // It may stop answering while the program goes on: a device of another machine.
+  bool may_be_lost = false;
 };
 
 // Counters since creation, and what is outstanding now.

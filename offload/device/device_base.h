@@ -43,7 +43,7 @@ class DeviceBase : public Device {
 // Takes itself off the counters of its device when it goes. The bytes themselves are the derived class's to free.
 class OwnedMemory : public DeviceMemory {
  public:
-  enum class Kind : std::uint8_t { kAllocated, kImported };
+  enum class Kind : std::uint8_t { kAllocated, kImported, kPageable };
   // The bytes have been taken by DeviceBase::take(), the import is counted here.
   OwnedMemory(DeviceBase& owner, Kind kind, std::size_t size, std::byte* host);
   ~OwnedMemory() override;
@@ -53,7 +53,9 @@ class OwnedMemory : public DeviceMemory {
   std::size_t size() const override { return size_; }
   std::byte* host() const override { return host_; }
   const DeviceBase& owner() const { return owner_; }
-  bool is_imported() const { return kind_ == Kind::kImported; }
+  bool is_imported() const { return kind_ != Kind::kAllocated; }
+  // Imported, and not pinned.
+  bool is_pageable() const { return kind_ == Kind::kPageable; }
 
  private:
   DeviceBase& owner_;

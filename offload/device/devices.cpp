@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "offload/device/cuda/cuda_device.h"
 #include "offload/device/host/host_device.h"
 #include "offload/device/opencl/opencl_device.h"
 #include "offload/device/sim/sim_device.h"
@@ -11,6 +12,8 @@ namespace dhpvm::offload {
 
 void add_devices(DeviceRegistry& registry, const std::shared_ptr<ThreadPool>& pool,
                  std::function<void(const std::string&)> warn) {
+  // An NVIDIA GPU is an OpenCL device as well: the first of the two that finds it is preferred.
+  registry.add(cuda_factory({.library = {}, .warn = warn}));
   registry.add(opencl_factory({.library = OpenClOptions().library, .warn = std::move(warn)}));
   registry.add(host_factory(pool));
   registry.add(sim_factory(pool));

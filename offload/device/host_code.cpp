@@ -136,9 +136,11 @@ Result<std::shared_ptr<DeviceMemory>> allocate_on_host(DeviceBase& owner, std::s
   return std::shared_ptr<DeviceMemory>(std::make_shared<HostMemoryBlock>(owner, data, bytes));
 }
 
-Result<std::shared_ptr<DeviceMemory>> import_from_host(DeviceBase& owner, std::span<std::byte> memory) {
-  return std::shared_ptr<DeviceMemory>(
-      std::make_shared<OwnedMemory>(owner, OwnedMemory::Kind::kImported, memory.size(), memory.data()));
+Result<std::shared_ptr<DeviceMemory>> import_from_host(DeviceBase& owner, std::span<std::byte> memory,
+                                                       HostMemory kind) {
+  return std::shared_ptr<DeviceMemory>(std::make_shared<OwnedMemory>(
+      owner, kind == HostMemory::kPinned ? OwnedMemory::Kind::kImported : OwnedMemory::Kind::kPageable,
+      memory.size(), memory.data()));
 }
 
 }  // namespace dhpvm::offload

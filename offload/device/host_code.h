@@ -38,7 +38,8 @@ Status do_on_host(ThreadPool& pool, const Operation& operation);
 // Pageable memory, aligned for any kernel, that its last reference frees. kDeviceExhausted as by DeviceBase::take(), or
 // when the system refuses.
 Result<std::shared_ptr<DeviceMemory>> allocate_on_host(DeviceBase& owner, std::size_t bytes);
-Result<std::shared_ptr<DeviceMemory>> import_from_host(DeviceBase& owner, std::span<std::byte> memory);
+Result<std::shared_ptr<DeviceMemory>> import_from_host(DeviceBase& owner, std::span<std::byte> memory,
+                                                       HostMemory kind);
 
 // Whether `left` comes before `right` in iteration order.
 bool comes_before(const codegen::KernelTrap& left, const codegen::KernelTrap& right);

@@ -9,8 +9,8 @@
 
 namespace dhpvm::offload {
 
-Registrations::Registrations(BufferPool& pool, std::function<void(const std::string&)> warn)
-    : pool_(pool), warn_(std::move(warn)) {
+Registrations::Registrations(BufferPool& pool, RegistrationOptions options)
+    : pool_(pool), options_(std::move(options)) {
   pool_.set_observer(this);
 }
 
@@ -35,21 +35,23 @@ Result<MemorySpan> Registrations::span_of(Device& device, const Buffer& buffer) 
 
 Result<std::shared_ptr<DeviceMemory>> Registrations::import(Device& device, std::span<std::byte> chunk) {
   const auto begin = std::chrono::steady_clock::now();
-  Result<std::shared_ptr<DeviceMemory>> memory = device.import_host(chunk, HostMemory::kPinned);
-  if (!memory.ok()) {
+  Result<std::shared_ptr<DeviceMemory>> memory = device.import_host(chunk, options_.kind);
+  if (!memory.ok() && options_.kind == HostMemory::kPinned) {
     const Error reason = std::move(memory).error();
     memory = device.import_host(chunk, HostMemory::kPageable);
-    if (!memory.ok()) return memory;
-    ++stats_.fallbacks;
-    warn_once(device, chunk.size(), reason);
+    if (memory.ok()) {
+      ++stats_.fallbacks;
+      warn_once(device, chunk.size(), reason);
+    }
   }
+  if (!memory.ok()) return memory;
   ++stats_.made;
   stats_.time += std::chrono::steady_clock::now() - begin;
   return memory;
 }
 
 void Registrations::warn_once(const Device& device, std::size_t bytes, const Error& reason) {
-  if (std::exchange(has_warned_, true) || !warn_) return;
+  if (std::exchange(has_warned_, true) || !options_.warn) return;
   std::string text = fmt::format(
       "the memory of arrays cannot be pinned for device '{}' ({}): copies go on without, slower, and do not "
       "overlap",
@@ -61,7 +63,7 @@ void Registrations::warn_once(const Device& device, std::size_t bytes, const Err
         "`memlock` in /etc/security/limits.conf",
         limit.rlim_cur / 1024, bytes / 1024);
   }
-  warn_(text);
+  options_.warn(text);
 }
 
 void Registrations::forget(const Device& device) {

@@ -31,11 +31,17 @@ struct RegistrationStats {
   std::chrono::nanoseconds time{0};  // spent making them
 };
 
+struct RegistrationOptions {
+  // Told once when memory cannot be pinned, what that costs, and what to do; from any thread.
+  std::function<void(const std::string&)> warn;
+  // How memory is made known; memory that cannot be pinned is pageable after all.
+  HostMemory kind = HostMemory::kPinned;
+};
+
 // Thread-safe. Ends before the pool, and before the devices.
 class Registrations final : private ChunkObserver {
  public:
-  // `warn` is told once when memory cannot be pinned, what that costs, and what to do; from any thread.
-  explicit Registrations(BufferPool& pool, std::function<void(const std::string&)> warn = {});
+  explicit Registrations(BufferPool& pool, RegistrationOptions options = {});
   ~Registrations() override;
   Registrations(const Registrations&) = delete;
   Registrations& operator=(const Registrations&) = delete;
@@ -58,7 +64,7 @@ class Registrations final : private ChunkObserver {
   void warn_once(const Device& device, std::size_t bytes, const Error& reason);
 
   BufferPool& pool_;
-  const std::function<void(const std::string&)> warn_;
+  const RegistrationOptions options_;
   mutable std::mutex mutex_;
   std::map<Key, std::shared_ptr<DeviceMemory>> known_;
   bool has_warned_ = false;

@@ -190,7 +190,7 @@ TEST(Registrations, GoesOnPageableAndSaysSoOnce) {
   device.pins = false;
   BufferPool pool;
   std::vector<std::string> warnings;
-  Registrations registrations(pool, [&](const std::string& text) { warnings.push_back(text); });
+  Registrations registrations(pool, {.warn = [&](const std::string& text) { warnings.push_back(text); }});
   Buffer* first = allocate(pool, 40 * kMiB);
   Buffer* second = allocate(pool, 50 * kMiB);
   expect_buffers_part(registrations.span_of(device, *first), *first);

@@ -39,6 +39,14 @@ Status ArrayCopies::allocate(DeviceCopy& copy) {
   return {};
 }
 
+void ArrayCopies::give_back(DeviceCopy& copy) {
+  const std::lock_guard lock(mutex_);
+  copy.block.busy.include(copy.busy);
+  copy.device->release(std::move(copy.block));
+  copy.block = {};
+  copy.valid.clear();
+}
+
 // The operations of this entry after which the host's memory is what it will be.
 Positions ArrayCopies::writes_to_host(const DeviceCopy& copy) {
   Positions positions;
@@ -152,10 +160,9 @@ bool ArrayCopies::host_may_write() {
          });
 }
 
-void ArrayCopies::return_to_host(PipelineDevice& device) {
+void ArrayCopies::restore_on_host(const Interval& bytes) {
   const std::lock_guard lock(mutex_);
-  forget(device);
-  host_valid_.add(whole());
+  host_valid_.add(bytes);
 }
 
 void ArrayCopies::forget(PipelineDevice& device) {

@@ -37,6 +37,8 @@ class ArrayCopies final : public BufferCopies {
   DeviceCopy& on(PipelineDevice& device);
   // Gives the entry memory for the whole buffer if it has none.
   Status allocate(DeviceCopy& copy);
+  // Gives the memory of an entry back, whose contents the host has, or will have when the entry is no longer busy.
+  void give_back(DeviceCopy& copy);
 
   // Makes the host's bytes current, for `device` to read them behind busy of its own entry: what only another device has
   // is fetched, and what others do with the host's memory is waited for.
@@ -59,8 +61,8 @@ class ArrayCopies final : public BufferCopies {
   bool host_may_write();
   // Fetches whatever the host lacks, and waits.
   Status bring_to_host();
-  // What `device` has counts nothing any more, and the host has everything: for somebody who knows.
-  void return_to_host(PipelineDevice& device);
+  // What the host has there counts again, whatever was submitted since: for somebody who knows that it never arrived.
+  void restore_on_host(const Interval& bytes);
   // Drops the copy on `device`, current or not.
   void forget(PipelineDevice& device);
 

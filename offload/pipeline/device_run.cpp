@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <utility>
 
 #include "base/error.h"
@@ -32,8 +33,13 @@ Result<std::unique_ptr<DeviceRun>> DeviceRun::begin(PipelineDevice& device, cons
     run->arrays_[n].copies = &ArrayCopies::of(*loop.arrays[n].buffer);
     run->arrays_[n].copies->pin();
   }
-  for (std::uint32_t n = 0; n < loop.arrays.size(); ++n) {
-    if (run->plan_.arrays[n].placement != Placement::kUnused) DHPVM_TRY(run->prepare(n));
+  // Those that go through in slices make room for the others.
+  for (const bool sliced : {true, false}) {
+    for (std::uint32_t n = 0; n < loop.arrays.size(); ++n) {
+      const Placement placement = run->plan_.arrays[n].placement;
+      if (placement == Placement::kUnused || (placement == Placement::kSliced) != sliced) continue;
+      DHPVM_TRY(run->prepare(n));
+    }
   }
   DHPVM_TRY(run->prepare_outputs());
   return run;
@@ -110,9 +116,7 @@ Status DeviceRun::prepare(std::uint32_t n) {
     array.copy = &array.copies->on(device_);
     if (!plan.writes.empty()) array.copies->begin_writing();
     array.host_was_current = array.copies->host_missing({0, array.host.bytes}).empty();
-    // What is only on other devices has to come over the host.
-    DHPVM_TRY(
-        array.copies->prepare_host(device_, hull(plan.reads, plan.overwritten ? Interval{} : plan.writes)));
+    DHPVM_TRY(prepare_copy(n));
   }
   switch (plan.placement) {
     case Placement::kUnused: break;
@@ -130,6 +134,23 @@ Status DeviceRun::prepare(std::uint32_t n) {
     case Placement::kSliced: array.slots.resize(kSlots); break;
   }
   if (array.copy != nullptr) array.before = array.copy->busy;
+  return {};
+}
+
+// What the device has not, and is only on others, has to come over the host.
+Status DeviceRun::prepare_copy(std::uint32_t n) {
+  const ArrayPlan& plan = plan_.arrays[n];
+  RunArray& array = arrays_[n];
+  const Interval needed = hull(plan.reads, plan.overwritten ? Interval{} : plan.writes);
+  if (plan.placement != Placement::kSliced) {
+    Interval lacking;
+    for (const Interval& part : array.copies->missing(*array.copy, needed)) lacking = hull(lacking, part);
+    return array.copies->prepare_host(device_, lacking);
+  }
+  if (array.copy->block.memory == nullptr) return array.copies->prepare_host(device_, needed);
+  // An earlier loop has left it there as a whole. Slices come from the host, and need the room.
+  DHPVM_TRY(array.copies->prepare_host(device_, {0, loop_.arrays[n].buffer->size()}));
+  array.copies->give_back(*array.copy);
   return {};
 }
 
@@ -159,20 +180,30 @@ Status DeviceRun::prepare_outputs() {
 std::uint64_t DeviceRun::most_rows() const {
   if (plan_.slice_budget == 0) return loop_.space.extent(0);
   // Halos make a slice somewhat larger than its rows: they are rarely more than a row or two, each side.
-  const std::uint64_t rows = plan_.slice_budget / (kSlots * plan_.row_slice_bytes);
+  // Blocks are up to a quarter larger than what is asked for.
+  const std::uint64_t rows = plan_.slice_budget / 5 * 4 / (kSlots * plan_.row_slice_bytes);
   return std::max<std::uint64_t>(rows > 64 ? rows - rows / 16 - 4 : rows / 2, 1);
 }
 
 Status DeviceRun::submit(const IterationSpace& box) {
   const ChunkNeeds needs = needs_of(loop_, box, descriptors());
+  current_ = Chunk{};
+  current_->box = box;
   Positions after;
   DHPVM_TRY(upload_chunk(needs, after));
+  DHPVM_TRY(end_stage());
   DHPVM_TRY(launch(box, needs, after));
+  DHPVM_TRY(end_stage());
   DHPVM_TRY(download_chunk(needs));
-  chunks_.push_back({box, last_});
+  DHPVM_TRY(end_stage());
+  current_->until = last_;
+  chunks_.push_back(std::move(*current_));
+  current_.reset();
   ++chunk_;
   return {};
 }
+
+Status DeviceRun::end_stage() { return device_.overlaps() ? Status() : device_.wait(last_); }
 
 // `after` becomes what the launch has to wait for.
 Status DeviceRun::upload_chunk(const ChunkNeeds& needs, Positions& after) {
@@ -276,6 +307,7 @@ Status DeviceRun::launch(const IterationSpace& box, const ChunkNeeds& needs, con
   launch.scalars = loop_.scalars;
   launch.arrays = arguments_;
   Positions order = after;
+  Interval partials;
   if (partials_ != nullptr) {
     const std::uint64_t registers = loop_.reductions.size() * sizeof(std::uint64_t);
     IterationSpace behind = box;
@@ -286,7 +318,7 @@ Status DeviceRun::launch(const IterationSpace& box, const ChunkNeeds& needs, con
                                  : MemorySpan{partials_block_.memory, 0, partials_->size()};
     launch.partials = part_of(whole, bytes);
     order.include(partials_block_.busy);
-    partials_written_.push_back(bytes);
+    partials = bytes;
   }
   if (loop_.can_trap) {
     launch.report = report_block_.memory == nullptr
@@ -296,7 +328,7 @@ Status DeviceRun::launch(const IterationSpace& box, const ChunkNeeds& needs, con
   DHPVM_ASSIGN(const std::uint64_t position, device_.launch(launch, order, loop_.label));
   last_.include(Stage::kLaunch, position);
   note_launch(needs, position);
-  return {};
+  return download_partials(partials);
 }
 
 // Blocks of reductions in the iterations before `box`.
@@ -314,6 +346,7 @@ void DeviceRun::note_launch(const ChunkNeeds& needs, std::uint64_t position) {
     RunArray& array = arrays_[plan_.arrays[n].same_as];
     const Placement placement = plan_.arrays[plan_.arrays[n].same_as].placement;
     const Interval& writes = needs.arrays[n].writes;
+    array.staged.add(writes);
     if (placement == Placement::kSliced) slot(plan_.arrays[n].same_as).busy.include(Stage::kLaunch, position);
     if (array.copy == nullptr || placement == Placement::kUnused) continue;
     array.copy->busy.include(Stage::kLaunch, position);
@@ -332,22 +365,30 @@ Status DeviceRun::download_chunk(const ChunkNeeds& needs) {
     const bool by_chunk = plan.same_as == n && plan.send_back && plan.by_chunk;
     if (by_chunk && plan.placement != Placement::kShared) DHPVM_TRY(send_back(n, needs.arrays[n].writes));
   }
-  return {};
+  return take_over_arrivals();
 }
 
 Status DeviceRun::send_back(std::uint32_t n, const Interval& bytes) {
   if (bytes.empty()) return {};
   RunArray& array = arrays_[n];
-  in_place_sent_ = in_place_sent_ || is_in_place(n);
-  const Interval source = arguments_[n].first == 0
-                              ? bytes
-                              : Interval{bytes.begin + static_cast<std::uint64_t>(arguments_[n].first),
-                                         bytes.end + static_cast<std::uint64_t>(arguments_[n].first)};
+  MemorySpan to = part_of(array.host, bytes);
+  if (current_ && is_in_place(n)) {
+    if (device_.info().may_be_lost && array.staging == nullptr) {
+      if (current_->arrival == nullptr) current_->arrival = std::make_shared<Arrival>();
+      DHPVM_ASSIGN(Buffer* const buffer, device_.pool().allocate(bytes.size(), BufferContents::kUndefined));
+      current_->arrival->pieces.push_back({loop_.arrays[n].host.data + bytes.begin, buffer, bytes.size()});
+      DHPVM_ASSIGN(to, device_.registrations().span_of(device_.device(), *buffer));
+      to.bytes = bytes.size();
+    } else {
+      current_->in_place_sent = true;
+    }
+  }
+  const auto first = static_cast<std::uint64_t>(arguments_[n].first);
+  const MemorySpan from = part_of(arguments_[n].memory, {bytes.begin + first, bytes.end + first});
   // Uploads of this loop are done when the launch is; earlier loops may still read what is about to be replaced.
   Positions order = array.before;
   order.include(Stage::kLaunch, last_[Stage::kLaunch]);
-  DHPVM_ASSIGN(const std::uint64_t position,
-               device_.download(part_of(array.host, bytes), part_of(arguments_[n].memory, source), order));
+  DHPVM_ASSIGN(const std::uint64_t position, device_.download(to, from, order));
   last_.include(Stage::kDownload, position);
   if (plan_.arrays[n].placement == Placement::kSliced) slot(n).busy.include(Stage::kDownload, position);
   if (array.copy == nullptr) return {};
@@ -356,37 +397,63 @@ Status DeviceRun::send_back(std::uint32_t n, const Interval& bytes) {
   return {};
 }
 
+// Puts the chunk's results in place once all of them are there.
+Status DeviceRun::take_over_arrivals() {
+  if (current_->arrival == nullptr) return {};
+  auto put = [arrival = current_->arrival] {
+    const std::lock_guard lock(arrival->mutex);
+    if (arrival->abandoned) return;
+    for (const Arrival::Piece& piece : arrival->pieces)
+      std::memcpy(piece.to, piece.from->data(), piece.bytes);
+    arrival->done = true;
+  };
+  DHPVM_ASSIGN(const std::uint64_t position, device_.host_call(std::move(put), {}));
+  last_.include(Stage::kDownload, position);
+  for (const Arrival::Piece& piece : current_->arrival->pieces) {
+    device_.hold(*piece.from, last_);
+    piece.from->close();
+  }
+  for (std::uint32_t n = 0; n < arrays_.size(); ++n) {
+    if (arrays_[n].copy != nullptr && is_in_place(n))
+      arrays_[n].copy->busy.include(Stage::kDownload, position);
+  }
+  return {};
+}
+
 Status DeviceRun::wait_for(std::size_t count) {
   while (chunks_.size() > count) {
     DHPVM_TRY(device_.wait(chunks_.front().until));
-    rows_done_ += chunks_.front().box.extent(0);
+    chunks_done_.push_back(chunks_.front().box);
     chunks_.pop_front();
   }
   return {};
 }
 
-Status DeviceRun::download_partials() {
-  if (partials_block_.memory == nullptr) return {};
-  IntervalSet written;
-  for (const Interval& bytes : partials_written_) written.add(bytes);
+Status DeviceRun::download_partials(const Interval& bytes) {
+  if (partials_block_.memory == nullptr || bytes.empty()) return {};
   Positions order;
   order.include(Stage::kLaunch, last_[Stage::kLaunch]);
-  for (const Interval& bytes : written.intervals()) {
-    const MemorySpan from{partials_block_.memory, bytes.begin, bytes.size()};
-    DHPVM_ASSIGN(const std::uint64_t position, device_.download(part_of(partials_host_, bytes), from, order));
-    last_.include(Stage::kDownload, position);
-  }
+  const MemorySpan from{partials_block_.memory, bytes.begin, bytes.size()};
+  DHPVM_ASSIGN(const std::uint64_t position, device_.download(part_of(partials_host_, bytes), from, order));
+  last_.include(Stage::kDownload, position);
   return {};
 }
 
 Status DeviceRun::finish(bool wait) {
+  // What goes back only now counts as one more chunk, without iterations.
+  current_ = Chunk{};
+  current_->box = loop_.space;
+  current_->box.high[0] = current_->box.low[0];
   for (std::uint32_t n = 0; n < arrays_.size(); ++n) {
     const ArrayPlan& plan = plan_.arrays[n];
     if (plan.same_as != n || !plan.send_back || plan.by_chunk || plan.placement == Placement::kShared)
       continue;
     DHPVM_TRY(send_back(n, plan.writes));
   }
-  DHPVM_TRY(download_partials());
+  DHPVM_TRY(take_over_arrivals());
+  current_->until = last_;
+  chunks_.push_back(std::move(*current_));
+  current_.reset();
   if (report_block_.memory != nullptr) {
     Positions order;
     order.include(Stage::kLaunch, last_[Stage::kLaunch]);
@@ -400,8 +467,8 @@ Status DeviceRun::finish(bool wait) {
     }
   }
   if (!wait && !plan_.synchronous) return {};
+  DHPVM_TRY(wait_for(0));
   DHPVM_TRY(device_.wait(last_));
-  chunks_.clear();
   return settle();
 }
 
@@ -409,39 +476,78 @@ bool DeviceRun::is_in_place(std::uint32_t n) const {
   return !plan_.arrays[n].reads.empty() && !plan_.arrays[n].writes.empty();
 }
 
+// Whether a chunk that is done has left everything on the host.
+bool DeviceRun::sends_all_back() const {
+  for (std::uint32_t n = 0; n < arrays_.size(); ++n) {
+    const ArrayPlan& plan = plan_.arrays[n];
+    if (plan.same_as != n || plan.writes.empty() || plan.placement == Placement::kShared) continue;
+    if (!plan.send_back || !plan.by_chunk || arrays_[n].staging != nullptr) return false;
+  }
+  return true;
+}
+
 std::optional<std::vector<IterationSpace>> DeviceRun::give_up() {
+  if (current_) chunks_.push_back(std::move(*current_));
+  current_.reset();
   bool intact = true;
+  bool in_place_sent = false;
+  bool all_done = false;
+  std::vector<IterationSpace> unfinished;
+  for (Chunk& chunk : chunks_) {
+    if (chunk.arrival != nullptr) {
+      const std::lock_guard lock(chunk.arrival->mutex);
+      chunk.arrival->abandoned = true;
+      if (chunk.arrival->done) {
+        // What goes back at the end comes after everything else.
+        all_done = all_done || chunk.box.empty();
+        chunks_done_.push_back(chunk.box);
+        continue;
+      }
+    }
+    // Of what was on its way to its place, nobody can tell how much has arrived.
+    intact = intact && !chunk.in_place_sent;
+    if (!chunk.box.empty()) unfinished.push_back(chunk.box);
+  }
   for (std::uint32_t n = 0; n < arrays_.size(); ++n) {
     RunArray& array = arrays_[n];
-    if (plan_.arrays[n].placement == Placement::kUnused) continue;
+    const ArrayPlan& plan = plan_.arrays[n];
+    if (plan.placement == Placement::kUnused) continue;
     // In shared memory what has been computed is there already.
-    if (plan_.arrays[n].placement == Placement::kShared && is_in_place(n) && chunk_ > 0) intact = false;
+    if (plan.placement == Placement::kShared && is_in_place(n) && !unfinished.empty()) intact = false;
+    in_place_sent =
+        in_place_sent || (is_in_place(n) && (plan.placement == Placement::kShared || plan.by_chunk));
     if (array.copies == nullptr) continue;
     // Results of earlier loops that were still on their way are lost too.
     Positions arriving;
     arriving[Stage::kDownload] = array.before[Stage::kDownload];
     intact = intact && array.host_was_current && device_.known_done(arriving);
   }
+  if (!sends_all_back() && !all_done) {
+    // What is done exists on the device only: it has to be done again, which must find what it found the first time.
+    intact = intact && (chunks_done_.empty() || !in_place_sent);
+    std::ranges::copy_if(chunks_done_, std::back_inserter(unfinished),
+                         [](const IterationSpace& box) { return !box.empty(); });
+  }
   if (!intact) return std::nullopt;
   for (std::uint32_t n = 0; n < arrays_.size(); ++n) {
-    if (arrays_[n].copies != nullptr) arrays_[n].copies->return_to_host(device_);
+    if (arrays_[n].copies == nullptr) continue;
+    arrays_[n].copies->forget(device_);
     arrays_[n].copy = nullptr;
+    for (const IterationSpace& box : unfinished) {
+      arrays_[n].copies->restore_on_host(needs_of(loop_, box, descriptors()).arrays[n].writes);
+    }
   }
-  if (!in_place_sent_) return std::vector<IterationSpace>(1, loop_.space);
-  // Chunks that are done stay done; of those on their way back, nobody can tell how much has arrived.
-  if (!chunks_.empty() || !loop_.reductions.empty()) return std::nullopt;
-  IterationSpace rest = loop_.space;
-  rest.low[0] = static_cast<std::int64_t>(static_cast<std::uint64_t>(rest.low[0]) + rows_done_);
-  return std::vector<IterationSpace>(rest.empty() ? 0 : 1, rest);
+  return unfinished;
 }
 
 // Takes over what has arrived in memory of the run's own.
 Status DeviceRun::settle() {
   for (std::uint32_t n = 0; n < arrays_.size(); ++n) {
-    const Interval& writes = plan_.arrays[n].writes;
-    if (arrays_[n].staging == nullptr || writes.empty()) continue;
-    std::memcpy(loop_.arrays[n].host.data + writes.begin, arrays_[n].staging->data() + writes.begin,
-                writes.size());
+    if (arrays_[n].staging == nullptr) continue;
+    for (const Interval& part : arrays_[n].staged.intervals()) {
+      std::memcpy(loop_.arrays[n].host.data + part.begin, arrays_[n].staging->data() + part.begin,
+                  part.size());
+    }
   }
   if (report_buffer_ != nullptr) std::memcpy(&report_, report_buffer_->data(), sizeof(report_));
   return {};

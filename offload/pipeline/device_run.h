@@ -40,8 +40,9 @@ class DeviceRun {
   // Submits what remains to be sent back after the last chunk. If the loop is synchronous, or `wait`, all of it has
   // happened on return: results are on the host as far as they are sent back.
   Status finish(bool wait);
-  // After a failure: what is left to be done by somebody else, with the contents that the host's memory has now; nothing if
-  // those are neither what they were before the loop nor what they should be after it. Copies on the device are gone.
+  // After a failure: which of the chunks that were submitted have to be done by somebody else, with the contents that the
+  // host's memory has now; nothing if those are neither what they were before nor what they should be. Copies on the device
+  // are gone.
   std::optional<std::vector<IterationSpace>> give_up();
 
   // What the kernel tells of traps; after a finish() that waited.
@@ -60,6 +61,7 @@ class DeviceRun {
     // The whole array as the host has it. Of small arrays in the heap a copy, in `staging`.
     MemorySpan host;
     Buffer* staging = nullptr;
+    IntervalSet staged;  // what has been computed into it
     // The device's memory of an array that is not the pool's.
     DeviceBlock own;
     IntervalSet own_valid;
@@ -70,17 +72,21 @@ class DeviceRun {
             Buffer* partials);
   Status prepare(std::uint32_t n);
   Status prepare_host_memory(std::uint32_t n);
+  Status prepare_copy(std::uint32_t n);
   Status prepare_outputs();
   Status upload_chunk(const ChunkNeeds& needs, Positions& after);
   Status upload_slice(std::uint32_t n, const ChunkNeeds::Part& part, Positions& after);
   Status upload_resident(std::uint32_t n, const ChunkNeeds::Part& part, Positions& after);
+  Status end_stage();
   Status launch(const IterationSpace& box, const ChunkNeeds& needs, const Positions& after);
   Status download_chunk(const ChunkNeeds& needs);
   Status send_back(std::uint32_t n, const Interval& bytes);
   void note_launch(const ChunkNeeds& needs, std::uint64_t position);
   std::uint64_t blocks_before(const IterationSpace& box) const;
-  Status download_partials();
+  Status download_partials(const Interval& bytes);
+  Status take_over_arrivals();
   Status settle();
+  bool sends_all_back() const;
   bool is_in_place(std::uint32_t n) const;
   Slot& slot(std::uint32_t n) { return arrays_[n].slots[chunk_ % arrays_[n].slots.size()]; }
   std::span<const codegen::KernelArray> descriptors() const { return descriptors_; }
@@ -97,7 +103,6 @@ class DeviceRun {
   Buffer* const partials_;
   MemorySpan partials_host_;
   DeviceBlock partials_block_;
-  std::vector<Interval> partials_written_;
   // Traps.
   Buffer* report_buffer_ = nullptr;
   MemorySpan report_host_;
@@ -105,15 +110,29 @@ class DeviceRun {
   codegen::KernelReport report_;
 
   std::uint64_t chunk_ = 0;  // number of the next one
+  // Results for arrays that the loop also reads, from a device that may be lost: they are put in place all at once, so
+  // that the chunk either has been done or can be done again.
+  struct Arrival {
+    struct Piece {
+      std::byte* to;
+      Buffer* from;
+      std::size_t bytes;
+    };
+    std::mutex mutex;
+    std::vector<Piece> pieces;
+    bool done = false;
+    bool abandoned = false;  // the device has been given up: nothing is put in place any more
+  };
   struct Chunk {
     IterationSpace box;
     Positions until;
+    std::shared_ptr<Arrival> arrival;  // null: whatever is sent back goes to its place directly
+    bool in_place_sent = false;        // directly, of an array that the loop also reads
   };
-  std::deque<Chunk> chunks_;     // in flight
-  std::uint64_t rows_done_ = 0;  // in chunks that are known to be done
-  // Something has been sent back of an array that the loop also reads: from here on it cannot begin anew.
-  bool in_place_sent_ = false;
-  Positions last_;  // of all that was submitted
+  std::optional<Chunk> current_;             // being submitted
+  std::deque<Chunk> chunks_;                 // in flight
+  std::vector<IterationSpace> chunks_done_;  // known to be
+  Positions last_;                           // of all that was submitted
 };
 
 }  // namespace dhpvm::offload

@@ -2,12 +2,15 @@
 #include "offload/pipeline/pipeline.h"
 
 #include <algorithm>
-#include <limits>
+#include <mutex>
+#include <numeric>
+#include <thread>
 #include <utility>
 #include <variant>
 
 #include "base/error.h"
 #include "bytecode/reduction.h"
+#include "offload/device/host_code.h"
 #include "offload/pipeline/chunk_size.h"
 
 namespace dhpvm::offload {
@@ -15,6 +18,8 @@ namespace {
 
 // Chunks that are submitted ahead of the device: enough to keep it busy through every hiccup of the host.
 constexpr std::size_t kChunksInFlight = 64;
+// Where several devices share a loop, chunks are given out late, to whoever is quickest.
+constexpr std::size_t kSharedChunksInFlight = 2;
 // As long as nothing is known about a loop's speed, it is cut into this many: fair in most cases.
 constexpr std::uint64_t kChunksAtFirst = 16;
 
@@ -92,59 +97,197 @@ std::uint64_t rows_for(PipelineDevice& device, const DeviceLoop& loop, const Run
   if (plan.slice_budget != 0)
     most = std::max<std::uint64_t>(plan.slice_budget / (3 * plan.row_slice_bytes + 1), 1);
   // Without transfers there is nothing to overlap.
-  if (plan.upload_bytes == 0 && plan.download_bytes == 0) return most;
+  if (!device.overlaps() || (plan.upload_bytes == 0 && plan.download_bytes == 0)) return most;
   const StageModels models = models_of(device, loop);
   if (!models.launch.known()) return std::min(most, std::max<std::uint64_t>(all / kChunksAtFirst, 1));
   return choose_rows(load_of(loop, plan), models, most);
 }
 
+bool can_be_split(const RunPlan& plan) {
+  return std::ranges::all_of(plan.arrays,
+                             [](const ArrayPlan& array) { return array.writes.empty() || array.by_chunk; });
+}
+
 namespace {
 
-PipelineFailure nothing_done(Error error, const DeviceLoop& loop) {
-  return {std::move(error), std::vector<IterationSpace>(1, loop.space)};
+bool trapped(const codegen::KernelReport& report) {
+  return report.status == static_cast<std::uint32_t>(codegen::KernelStatus::kTrapped);
 }
+
+// What is still to be done, handed out piece by piece to the threads of the devices.
+class Rows {
+ public:
+  Rows(const DeviceLoop& loop)
+      : unit_(loop.space.dimensions == 1 && !loop.reductions.empty() ? bytecode::kReductionBlock : 1),
+        boxes_{loop.space} {}
+
+  std::uint64_t left() {
+    const std::lock_guard lock(mutex_);
+    std::uint64_t rows = 0;
+    for (const IterationSpace& box : boxes_) rows += box.extent(0);
+    return rows;
+  }
+  std::optional<IterationSpace> take(std::uint64_t rows) {
+    const std::lock_guard lock(mutex_);
+    if (boxes_.empty()) return std::nullopt;
+    // Cuts lie at multiples of the unit from the loop's low bound, as those of every box do.
+    rows = std::max((rows + unit_ - 1) / unit_, std::uint64_t{1}) * unit_;
+    IterationSpace& box = boxes_.back();
+    const IterationSpace piece = rows_of(box, 0, rows);
+    box.low[0] = piece.high[0];
+    if (box.empty()) boxes_.pop_back();
+    return piece;
+  }
+  void give_back(const std::vector<IterationSpace>& boxes) {
+    const std::lock_guard lock(mutex_);
+    boxes_.insert(boxes_.end(), boxes.begin(), boxes.end());
+  }
+  // Nobody touches it any more.
+  std::vector<IterationSpace> rest() && { return std::move(boxes_); }
+
+ private:
+  const std::uint64_t unit_;
+  std::mutex mutex_;
+  std::vector<IterationSpace> boxes_;  // none is empty
+};
+
+// One execution of a loop on one device or several.
+class Execution {
+ public:
+  Execution(std::span<const Part> parts, const DeviceLoop& loop, std::uint64_t rows)
+      : parts_(parts), loop_(loop), wanted_rows_(rows), rows_(loop), partials_(loop) {
+    outcome_.shares.resize(parts.size());
+  }
+
+  std::variant<PipelineOutcome, PipelineFailure> run(std::span<std::uint64_t> accumulators) {
+    if (Status status = partials_.allocate(parts_[0].device->pool()); !status.ok())
+      return given_up(status.error());
+    // A device that fails leaves its chunks to the others, which may have come to their end by then: one more round.
+    std::vector<std::size_t> able(parts_.size());
+    std::iota(able.begin(), able.end(), 0);
+    while (rows_.left() != 0) {
+      if (able.empty()) return given_up(*error_);
+      if (Status status = run_round(able); !status.ok())
+        return PipelineFailure{std::move(status).error(), std::nullopt};
+    }
+    if (!trapped(outcome_.report)) partials_.fold(accumulators);
+    return std::move(outcome_);
+  }
+
+ private:
+  struct Worker {
+    std::size_t part;
+    std::unique_ptr<DeviceRun> run;
+    std::uint64_t rows = 0;  // of a chunk
+    Status status;
+    std::uint64_t chunks = 0;
+    std::uint64_t iterations = 0;
+  };
+
+  PipelineFailure given_up(Error error) { return {std::move(error), std::move(rows_).rest()}; }
+
+  // Runs what is left on all that are able; takes out those that fail. Fails when the arrays have been lost.
+  Status run_round(std::vector<std::size_t>& able) {
+    std::vector<Worker> workers;
+    for (const std::size_t part : able) begin(part, workers);
+    able.clear();
+    if (workers.empty()) return {};
+    const bool shared = workers.size() > 1;
+    for (Worker& worker : workers) parts_[worker.part].device->keep_copies(shared);
+    std::vector<std::thread> threads;
+    for (std::size_t n = 1; n < workers.size(); ++n) {
+      threads.emplace_back([this, &worker = workers[n]] { work(worker, true); });
+    }
+    work(workers[0], shared);
+    for (std::thread& thread : threads) thread.join();
+    for (Worker& worker : workers) parts_[worker.part].device->keep_copies(false);
+    for (Worker& worker : workers) {
+      DHPVM_TRY(end(worker));
+      if (worker.status.ok()) able.push_back(worker.part);
+    }
+    return {};
+  }
+
+  void begin(std::size_t part, std::vector<Worker>& workers) {
+    PipelineDevice& device = *parts_[part].device;
+    Result<RunPlan> plan = plan_run(device, loop_);
+    if (!plan.ok()) return note_failure(std::move(plan).error());
+    Worker worker;
+    worker.part = part;
+    worker.rows = wanted_rows_ != 0 ? wanted_rows_ : rows_for(device, loop_, *plan);
+    // Whoever shares arrays with others sends back what it computes.
+    if (parts_.size() > 1) plan->share();
+    outcome_.upload_bytes += plan->upload_bytes;
+    outcome_.download_bytes += plan->download_bytes;
+    outcome_.sliced = outcome_.sliced || plan->slice_budget != 0;
+    auto run =
+        DeviceRun::begin(device, loop_, std::move(plan).value(), parts_[part].kernel, partials_.buffer());
+    if (!run.ok()) return note_failure(std::move(run).error());
+    worker.run = std::move(run).value();
+    worker.rows = std::min(worker.rows, worker.run->most_rows());
+    outcome_.rows_per_chunk = std::max(outcome_.rows_per_chunk, std::min(worker.rows, loop_.space.extent(0)));
+    workers.push_back(std::move(worker));
+  }
+
+  void note_failure(Error error) {
+    if (error_) outcome_.failures.push_back(std::move(*error_));
+    error_ = std::move(error);
+  }
+
+  void work(Worker& worker, bool shared) {
+    const auto submit_all = [&]() -> Status {
+      for (;;) {
+        // Towards the end chunks get smaller, so that all come to it at the same time.
+        std::uint64_t rows = worker.rows;
+        if (shared) rows = std::min(rows, rows_.left() / (2 * parts_.size()) + 1);
+        const std::optional<IterationSpace> box = rows_.take(rows);
+        if (!box) return worker.run->finish(shared);
+        worker.iterations += *box->count();
+        ++worker.chunks;
+        DHPVM_TRY(worker.run->submit(*box));
+        DHPVM_TRY(worker.run->wait_for(shared ? kSharedChunksInFlight : kChunksInFlight));
+      }
+    };
+    worker.status = submit_all();
+  }
+
+  Status end(Worker& worker) {
+    outcome_.chunks += worker.chunks;
+    outcome_.shares[worker.part] += worker.iterations;
+    if (worker.status.ok()) {
+      outcome_.in_flight = parts_.size() == 1 && !worker.run->plan().synchronous;
+      const codegen::KernelReport& report = worker.run->report();
+      if (trapped(report) && (!trapped(outcome_.report) || comes_before(report.trap, outcome_.report.trap))) {
+        outcome_.report = report;
+        outcome_.trapped_on = static_cast<std::uint32_t>(worker.part);
+      }
+      return {};
+    }
+    // Somebody wants the loop to stop, and the device goes on.
+    if (!parts_[worker.part].device->failure()) return worker.status;
+    std::optional<std::vector<IterationSpace>> unfinished = worker.run->give_up();
+    if (!unfinished) return worker.status;
+    for (const IterationSpace& box : *unfinished) outcome_.shares[worker.part] -= *box.count();
+    rows_.give_back(*unfinished);
+    note_failure(worker.status.error());
+    return {};
+  }
+
+  const std::span<const Part> parts_;
+  const DeviceLoop& loop_;
+  const std::uint64_t wanted_rows_;
+  Rows rows_;
+  Partials partials_;
+  PipelineOutcome outcome_;
+  std::optional<Error> error_;  // of the last device that failed
+};
 
 }  // namespace
 
-std::variant<PipelineOutcome, PipelineFailure> run_on_device(PipelineDevice& device, const DeviceLoop& loop,
-                                                             const std::shared_ptr<Kernel>& kernel,
-                                                             std::uint64_t rows,
-                                                             std::span<std::uint64_t> accumulators) {
-  Result<RunPlan> plan = plan_run(device, loop);
-  if (!plan.ok()) return nothing_done(std::move(plan).error(), loop);
-  PipelineOutcome outcome;
-  outcome.upload_bytes = plan->upload_bytes;
-  outcome.download_bytes = plan->download_bytes;
-  outcome.sliced = plan->slice_budget != 0;
-  if (rows == 0) rows = rows_for(device, loop, *plan);
-  Partials partials(loop);
-  if (Status status = partials.allocate(device.pool()); !status.ok()) {
-    return nothing_done(std::move(status).error(), loop);
-  }
-  auto run = DeviceRun::begin(device, loop, std::move(plan).value(), kernel, partials.buffer());
-  if (!run.ok()) return nothing_done(std::move(run).error(), loop);
-  rows = std::min(rows, (*run)->most_rows());
-  if (!loop.reductions.empty() && loop.space.dimensions == 1 && rows < loop.space.extent(0)) {
-    constexpr std::uint64_t kBlock = bytecode::kReductionBlock;
-    rows = std::max(rows / kBlock, std::uint64_t{1}) * kBlock;
-  }
-  outcome.rows_per_chunk = std::min(rows, loop.space.extent(0));
-  const auto submit_all = [&]() -> Status {
-    for (std::uint64_t row = 0; row < loop.space.extent(0); row += rows) {
-      DHPVM_TRY((*run)->submit(rows_of(loop.space, row, rows)));
-      ++outcome.chunks;
-      DHPVM_TRY((*run)->wait_for(kChunksInFlight));
-    }
-    return (*run)->finish(false);
-  };
-  if (Status status = submit_all(); !status.ok()) {
-    return PipelineFailure{std::move(status).error(), (*run)->give_up()};
-  }
-  outcome.in_flight = !(*run)->plan().synchronous;
-  outcome.report = (*run)->report();
-  const bool trapped = outcome.report.status == static_cast<std::uint32_t>(codegen::KernelStatus::kTrapped);
-  if (!trapped) partials.fold(accumulators);
-  return outcome;
+std::variant<PipelineOutcome, PipelineFailure> run_on_devices(std::span<const Part> parts,
+                                                              const DeviceLoop& loop, std::uint64_t rows,
+                                                              std::span<std::uint64_t> accumulators) {
+  return Execution(parts, loop, rows).run(accumulators);
 }
 
 }  // namespace dhpvm::offload

@@ -28,6 +28,10 @@ struct PipelineOutcome {
   std::uint64_t upload_bytes = 0;
   std::uint64_t download_bytes = 0;
   bool sliced = false;
+  std::uint32_t trapped_on = 0;       // the part whose report it is
+  std::vector<std::uint64_t> shares;  // iterations of each part
+  // Failures of devices whose work the others have done.
+  std::vector<Error> failures;
 };
 
 // Why a loop could not be run, or was given up, on a device.
@@ -38,13 +42,23 @@ struct PipelineFailure {
   std::optional<std::vector<IterationSpace>> remaining;
 };
 
-// Runs `loop`, whose kernel has been loaded on the device. `rows` of the outermost dimension make a chunk; 0: as many as
+// A device that takes part in a loop, and the loop's kernel there.
+struct Part {
+  PipelineDevice* device = nullptr;
+  std::shared_ptr<Kernel> kernel;
+};
+
+// Runs `loop` on one device, or, if it can be split, on several at once, each taking the next chunk when it has room for
+// one; what a device cannot finish, the others do. `rows` of the outermost dimension make a chunk; 0: as many as
 // measurements suggest. The initial values of the reductions are in `accumulators`, and the results after a loop that did
 // not trap.
-std::variant<PipelineOutcome, PipelineFailure> run_on_device(PipelineDevice& device, const DeviceLoop& loop,
-                                                             const std::shared_ptr<Kernel>& kernel,
-                                                             std::uint64_t rows,
-                                                             std::span<std::uint64_t> accumulators);
+std::variant<PipelineOutcome, PipelineFailure> run_on_devices(std::span<const Part> parts,
+                                                              const DeviceLoop& loop, std::uint64_t rows,
+                                                              std::span<std::uint64_t> accumulators);
+
+// Whether chunks of the loop may be computed at different places: no two write the same element. `plan` may be for any
+// device.
+bool can_be_split(const RunPlan& plan);
 
 // What a loop with this plan asks of the stages, and what is known of them.
 StageLoad load_of(const DeviceLoop& loop, const RunPlan& plan);

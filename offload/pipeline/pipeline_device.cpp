@@ -15,13 +15,6 @@ namespace {
 constexpr auto kPollInterval = std::chrono::milliseconds(5);
 constexpr const char* kStageNames[] = {"upload", "compute", "download"};
 
-// Few different sizes, so that what one loop has used fits the next: quarters of powers of two.
-std::uint64_t rounded(std::uint64_t bytes) {
-  const std::uint64_t step =
-      std::max<std::uint64_t>(std::bit_floor(std::max<std::uint64_t>(bytes, 1)) / 4, 256);
-  return (bytes + step - 1) / step * step;
-}
-
 double in_seconds(std::chrono::nanoseconds time) { return std::chrono::duration<double>(time).count(); }
 
 }  // namespace
@@ -38,17 +31,33 @@ void Positions::include(Stage stage, std::uint64_t position) {
 void DeviceModel::record(const OperationRecord& record) {
   const double seconds = in_seconds(record.end - record.begin);
   const std::lock_guard lock(mutex_);
+  const auto count = [&](Stage stage, std::uint64_t units) {
+    StageTotal& total = totals_[static_cast<unsigned>(stage)];
+    ++total.operations;
+    total.units += units;
+    total.time += record.end - record.begin;
+  };
   switch (record.kind) {
-    case OperationRecord::Kind::kUpload: upload_.measured(static_cast<double>(record.bytes), seconds); break;
+    case OperationRecord::Kind::kUpload:
+      count(Stage::kUpload, record.bytes);
+      upload_.measured(static_cast<double>(record.bytes), seconds);
+      break;
     case OperationRecord::Kind::kDownload:
+      count(Stage::kDownload, record.bytes);
       download_.measured(static_cast<double>(record.bytes), seconds);
       break;
     case OperationRecord::Kind::kLaunch:
+      count(Stage::kLaunch, record.iterations);
       launches_.try_emplace(record.label, 5e-6, 1e-9)
           .first->second.measured(static_cast<double>(record.iterations), seconds);
       break;
     default: break;
   }
+}
+
+StageTotal DeviceModel::total(Stage stage) const {
+  const std::lock_guard lock(mutex_);
+  return totals_[static_cast<unsigned>(stage)];
 }
 
 LinkModel DeviceModel::upload() const {
@@ -99,8 +108,10 @@ Status PipelineDevice::open_queues() {
     }
     // The clock of the device as seen from the trace: both run from here on.
     const Tracer::Clock::time_point epoch = Tracer::Clock::now() - device_->now();
-    queue.observer = [model = model_, tracer, track, epoch](const OperationRecord& record) {
+    queue.observer = [model = model_, observer = options_.observer, tracer, track,
+                      epoch](const OperationRecord& record) {
       model->record(record);
+      if (observer) observer(record);
       if (tracer == nullptr) return;
       constexpr const char* kNames[] = {"upload", "download", "copy", "fill", "launch", "host call"};
       tracer->slice(track, kNames[static_cast<unsigned>(record.kind)], epoch + record.begin,
@@ -216,8 +227,15 @@ void PipelineDevice::release_held() {
   while (!held_.empty() && reached(held_.front().until)) held_.pop_front();
 }
 
+// Quarters of powers of two.
+std::uint64_t PipelineDevice::block_bytes(std::uint64_t bytes) {
+  const std::uint64_t step =
+      std::max<std::uint64_t>(std::bit_floor(std::max<std::uint64_t>(bytes, 1)) / 4, 256);
+  return (bytes + step - 1) / step * step;
+}
+
 Result<DeviceBlock> PipelineDevice::acquire(std::uint64_t bytes) {
-  const std::uint64_t wanted = rounded(bytes);
+  const std::uint64_t wanted = block_bytes(bytes);
   for (;;) {
     if (std::optional<DeviceBlock> kept = take_kept(wanted)) return std::move(*kept);
     std::optional<Error> refused;
@@ -241,15 +259,11 @@ Result<DeviceBlock> PipelineDevice::acquire(std::uint64_t bytes) {
 }
 
 std::optional<DeviceBlock> PipelineDevice::take_kept(std::uint64_t bytes) {
-  auto best = kept_.end();
-  for (auto it = kept_.begin(); it != kept_.end(); ++it) {
-    // A quarter more is no great waste; those that nobody uses any more come first.
-    if (it->bytes < bytes || it->bytes > bytes + bytes / 4) continue;
-    if (best == kept_.end() || it->bytes < best->bytes) best = it;
-  }
-  if (best == kept_.end()) return std::nullopt;
-  DeviceBlock block = std::move(*best);
-  kept_.erase(best);
+  // Of this size alone, of which there are few: whoever plans with the budget need not reckon with larger ones.
+  const auto found = std::ranges::find(kept_, bytes, &DeviceBlock::bytes);
+  if (found == kept_.end()) return std::nullopt;
+  DeviceBlock block = std::move(*found);
+  kept_.erase(found);
   return block;
 }
 
@@ -261,6 +275,7 @@ void PipelineDevice::release(DeviceBlock block) {
 // there is nothing.
 Result<bool> PipelineDevice::free_something() {
   if (kept_.empty()) {
+    if (keeps_copies_) return false;
     const auto victim = std::ranges::find_if(copies_, [&](ArrayCopies* copies) { return !copies->pinned(); });
     if (victim == copies_.end()) return false;
     ArrayCopies& copies = **victim;

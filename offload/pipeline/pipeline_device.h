@@ -50,10 +50,20 @@ struct DeviceBlock {
   Positions busy;  // whoever uses it next waits until then
 };
 
+// All operations of a stage: copies with their bytes, launches with their iterations, and the time for which they have kept
+// the device busy, on its own clock.
+struct StageTotal {
+  std::uint64_t operations = 0;
+  std::uint64_t units = 0;
+  std::chrono::nanoseconds time{0};
+};
+
 // What has been measured on a device; shared with those who choose where loops run. Thread-safe.
 class DeviceModel {
  public:
   void record(const OperationRecord& record);
+  // Of what is known to be done.
+  StageTotal total(Stage stage) const;
   // Copies of the models as they are now.
   LinkModel upload() const;
   LinkModel download() const;
@@ -62,6 +72,7 @@ class DeviceModel {
 
  private:
   mutable std::mutex mutex_;
+  std::array<StageTotal, kStages> totals_;
   LinkModel upload_{10e-6, 1.0 / 10e9};
   LinkModel download_{10e-6, 1.0 / 10e9};
   std::map<std::uint64_t, LinkModel> launches_;
@@ -72,6 +83,11 @@ struct PipelineDeviceOptions {
   // Asked while somebody waits for the device: an error ends the waiting and is passed on.
   std::function<Status()> poll;
   Tracer* tracer = nullptr;
+  // Told of every operation some time after it is done, from any thread. May be empty.
+  std::function<void(const OperationRecord&)> observer;
+  // Whether stages and chunks overlap. If not, each stage of a chunk is waited for before the next is submitted, which is
+  // there to be compared with.
+  bool overlap = true;
 };
 
 class PipelineDevice {
@@ -90,6 +106,9 @@ class PipelineDevice {
   Registrations& registrations() { return registrations_; }
   DeviceModel& model() { return *model_; }
   std::uint64_t budget() const { return budget_; }
+  bool overlaps() const { return options_.overlap; }
+  // Device memory in use, that which is kept for reuse included.
+  std::uint64_t allocated_bytes() const { return allocated_bytes_; }
 
   // Submit an operation to the queue of its stage, when `after` has been reached; its position.
   Result<std::uint64_t> upload(const MemorySpan& to, const MemorySpan& from, const Positions& after);
@@ -113,10 +132,14 @@ class PipelineDevice {
   // Lets go of buffers whose operations are done.
   void release_held();
 
+  // What acquire(bytes) takes off the budget: few different sizes, so that what one loop has used fits the next.
+  static std::uint64_t block_bytes(std::uint64_t bytes);
   // Device memory for `bytes` bytes: kept from earlier, new, or freed by giving up copies of arrays that are current
   // elsewhere. kDeviceExhausted when that does not suffice.
   Result<DeviceBlock> acquire(std::uint64_t bytes);
   void release(DeviceBlock block);
+  // While several devices work on a loop, each on a thread of its own, no copies are given up: that would concern others.
+  void keep_copies(bool keep) { keeps_copies_ = keep; }
   // Copies on this device, for eviction: the one used last is the last.
   void add_copy(ArrayCopies& copies);
   void touch_copy(ArrayCopies& copies);
@@ -153,6 +176,7 @@ class PipelineDevice {
   std::vector<DeviceBlock> kept_;      // free blocks
   std::uint64_t allocated_bytes_ = 0;  // kept and in use
   std::vector<ArrayCopies*> copies_;
+  bool keeps_copies_ = false;
 };
 
 }  // namespace dhpvm::offload

@@ -22,6 +22,11 @@ std::uint64_t bytes_of(const LoopArray& array) {
   return array.host.length <= 0 ? 0 : static_cast<std::uint64_t>(array.host.length) * array.element_bytes;
 }
 
+// Device memory for all of it.
+std::uint64_t room_for(const LoopArray& array) {
+  return PipelineDevice::block_bytes(array.buffer != nullptr ? array.buffer->size() : bytes_of(array));
+}
+
 bool overlap(const LoopArray& a, const LoopArray& b) {
   return a.host.data < b.host.data + bytes_of(b) && b.host.data < a.host.data + bytes_of(a);
 }
@@ -62,6 +67,11 @@ Status find_aliases(const DeviceLoop& loop, std::vector<ArrayPlan>& plans) {
 
 }  // namespace
 
+void RunPlan::share() {
+  for (ArrayPlan& array : arrays) array.send_back = array.send_back || !array.writes.empty();
+  synchronous = true;
+}
+
 ChunkNeeds needs_of(const DeviceLoop& loop, const IterationSpace& space,
                     std::span<const codegen::KernelArray> arrays) {
   Ranges ranges(*loop.footprint, {space, loop.scalars, arrays});
@@ -94,7 +104,9 @@ Result<RunPlan> plan_run(PipelineDevice& device, const DeviceLoop& loop) {
   }
   DHPVM_TRY(find_aliases(loop, plan.arrays));
 
-  plan.synchronous = loop.can_trap || !loop.reductions.empty();
+  // A device that may be lost never has the only copy, and what it was to do can be done elsewhere only as long as nothing
+  // else has happened.
+  plan.synchronous = loop.can_trap || !loop.reductions.empty() || device.info().may_be_lost;
   const bool shared = device.info().shares_host_memory;
   std::uint64_t resident = 0;
   for (std::uint32_t n = 0; n < plan.arrays.size(); ++n) {
@@ -109,10 +121,10 @@ Result<RunPlan> plan_run(PipelineDevice& device, const DeviceLoop& loop) {
     if (captured.buffer == nullptr) {
       array.send_back = !array.writes.empty();
     } else if (!array.writes.empty()) {
-      array.send_back = ArrayCopies::of(*captured.buffer).wanted_on_host();
+      array.send_back = device.info().may_be_lost || ArrayCopies::of(*captured.buffer).wanted_on_host();
     }
     if (shared) continue;
-    resident += bytes_of(captured);
+    resident += room_for(captured);
     std::vector<Interval> missing = {hull(array.reads, array.overwritten ? Interval{} : array.writes)};
     if (captured.buffer != nullptr) {
       ArrayCopies& copies = ArrayCopies::of(*captured.buffer);
@@ -146,7 +158,7 @@ Result<RunPlan> plan_run(PipelineDevice& device, const DeviceLoop& loop) {
     }
     array.placement = Placement::kSliced;
     array.send_back = !array.writes.empty();
-    resident -= bytes_of(loop.arrays[n]);
+    resident -= room_for(loop.arrays[n]);
     plan.row_slice_bytes += hull(array.reads, array.writes).size() / rows + 1;
     if (resident <= device.budget() / 2) break;
   }

@@ -60,6 +60,9 @@ struct RunPlan {
   std::uint64_t row_slice_bytes = 0;  // of sliced arrays, for each iteration of the outermost dimension
   std::uint64_t slice_budget = 0;     // device memory that slots may take; 0: nothing is sliced
   bool synchronous = false;           // the loop's end must be waited for
+
+  // For one of several devices: all results are sent back.
+  void share();
 };
 
 // The bytes that a chunk reads and writes of an array, by array.

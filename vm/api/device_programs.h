@@ -228,6 +228,20 @@ fn churn(n: i64) -> i64 {
     }
     return h;
 }
+// Three loops, each on what the last one made; only the last result is looked at.
+fn chain(n: i64) -> i64 {
+    let a = ramp(n);
+    let b = [f32](n);
+    let c = [f32](n);
+    let d = [f32](n);
+    for round in 0..3 {
+        parallel for i in 0..n { b[i] = a[i] * 0.5 + (round as f32); }
+        parallel for i in 0..n { c[i] = b[i] * a[i]; }
+        parallel for i in 0..n { d[i] = c[i] - b[i]; }
+        a[0] = d[n - 1];
+    }
+    return hash32(16, d);
+}
 // Random numbers, a local array, and calls.
 fn philox(n: i64) -> i64 {
     let out = [f64](n);
@@ -250,8 +264,8 @@ fn trap(n: i64) -> i64 {
 }
 )dhp";
 
-inline constexpr std::array<std::string_view, 15> kDeviceFunctions = {
+inline constexpr std::array<std::string_view, 16> kDeviceFunctions = {
     "saxpy",  "mixed",     "halo",  "rows",      "planes", "broadcast", "scatter", "transpose",
-    "reduce", "histogram", "turns", "ping_pong", "twins",  "churn",     "philox"};
+    "reduce", "histogram", "turns", "ping_pong", "twins",  "churn",     "chain",   "philox"};
 
 }  // namespace dhpvm

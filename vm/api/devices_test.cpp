@@ -12,12 +12,14 @@ struct Setting {
   std::string device;
   std::uint64_t batch = 0;
   std::size_t device_bytes = 0;
+  Batching batching = Batching::kOverlapped;
 };
 
 class Devices : public ::testing::Test {
  protected:
   Devices()
-      : engine_({.threads = 2, .code_cache = false}), module_(need(Module::compile(engine_, source()))) {}
+      : engine_({.threads = 2, .code_cache_directory = ::testing::TempDir() + "dhpvm-devices-test"}),
+        module_(need(Module::compile(engine_, source()))) {}
 
   static std::string source() { return std::string(kDevicePrograms); }
 
@@ -27,6 +29,7 @@ class Devices : public ::testing::Test {
     options.jit_wait = true;
     options.device = setting.device;
     options.batch = setting.batch;
+    options.batching = setting.batching;
     options.limits.device_bytes = setting.device_bytes;
     return need(Isolate::create(module_, options));
   }
@@ -80,6 +83,81 @@ TEST_F(Devices, ArraysMayBeLargerThanTheDevice) {
       compare(interpreter, {"sim", random() % 2 * 3000, kilobytes << 10}, function, n);
     }
   }
+}
+
+TEST_F(Devices, SeveralShareALoop) {
+  const Isolate interpreter = reference();
+  for (const std::string_view function : kDeviceFunctions) {
+    for (const std::string_view devices :
+         {"host,sim", "sim,sim?launch=1us", "host,sim?mem=1MB,sim?engines=1"}) {
+      for (const std::uint64_t batch : {0u, 5000u}) {
+        compare(interpreter, {std::string(devices), batch}, function, 60'000);
+      }
+    }
+  }
+}
+
+TEST_F(Devices, WhatALostOneLeavesIsDoneElsewhere) {
+  const Isolate interpreter = reference();
+  for (const std::string_view function : kDeviceFunctions) {
+    for (std::uint64_t operations = 0; operations < 100; operations += 1 + operations / 2) {
+      const std::string lost = "sim?lost=" + std::to_string(operations);
+      compare(interpreter, {lost, 3000}, function, 40'000);
+      if (operations % 2 == 0) compare(interpreter, {"sim," + lost, 3000}, function, 40'000);
+    }
+  }
+}
+
+TEST_F(Devices, SerialBatchingChangesNothing) {
+  const Isolate interpreter = reference();
+  for (const std::string_view function : kDeviceFunctions) {
+    for (const Batching batching : {Batching::kSerial, Batching::kSerialPageable}) {
+      compare(interpreter, {"sim", 5000, 300 << 10, batching}, function, 60'000);
+    }
+  }
+}
+
+TEST_F(Devices, WhatTheyDoIsCounted) {
+  std::vector<DeviceOperation> operations;
+  IsolateOptions options;
+  options.jit_wait = true;
+  options.device = "sim?h2d=1GB/s&copy=0us";
+  options.batch = 10'000;
+  options.device_observer = [&](const DeviceOperation& operation) {
+    EXPECT_EQ(operation.device, options.device);
+    operations.push_back(operation);
+  };
+  const Isolate isolate = need(Isolate::create(module_, options));
+  EXPECT_TRUE(isolate.devices().empty());
+  ASSERT_TRUE(run(isolate, "twins", 100'000).ok());
+  const Statistics statistics = isolate.statistics();
+  EXPECT_EQ(statistics.device_loops, 1u);
+  EXPECT_EQ(statistics.device_chunks, 10u);
+  EXPECT_EQ(statistics.device_launches, 10u);
+  EXPECT_EQ(statistics.device_uploads, 10u);
+  EXPECT_EQ(statistics.device_upload_bytes, 400'000u);
+  EXPECT_EQ(statistics.device_upload_time, 400'000u) << "a byte takes a nanosecond";
+  EXPECT_EQ(statistics.device_download_bytes, 400'000u);
+  EXPECT_EQ(statistics.device_registrations, 1u);
+  ASSERT_EQ(isolate.devices().size(), 1u);
+  const DeviceUse device = isolate.devices()[0];
+  EXPECT_TRUE(device.is_simulated);
+  EXPECT_FALSE(device.shares_host_memory);
+  EXPECT_EQ(device.copy_engines, 2u);
+  std::uint64_t bytes = 0;
+  for (const DeviceOperation& operation : operations) {
+    if (operation.kind == DeviceOperation::Kind::kUpload) bytes += operation.bytes;
+    EXPECT_LE(operation.begin, operation.end);
+    EXPECT_LE(operation.end, device.clock);
+  }
+  EXPECT_EQ(bytes, 400'000u);
+}
+
+TEST_F(Devices, WhatNobodyLooksAtIsNotSentBack) {
+  const Isolate device = isolate({"sim"});
+  ASSERT_TRUE(run(device, "chain", 100'000).ok());
+  // Of b and c the first round only: by the second, nobody has looked at them.
+  EXPECT_EQ(device.statistics().device_download_bytes, (2u + 3u) * 400'000u);
 }
 
 TEST_F(Devices, TrapsAreTheSame) {

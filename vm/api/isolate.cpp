@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/spelling.h"
+#include "offload/device/device.h"
 #include "vm/api/signature.h"
 #include "vm/api/state.h"
 
@@ -36,6 +37,24 @@ F first_of(const F& own, const F& shared) {
   return own ? own : shared;
 }
 
+std::function<void(const std::string&, const offload::OperationRecord&)> observer_of(
+    std::function<void(const DeviceOperation&)> observer) {
+  return [observer = std::move(observer)](const std::string& device, const offload::OperationRecord& record) {
+    using Kind = offload::OperationRecord::Kind;
+    DeviceOperation operation;
+    operation.device = device;
+    operation.kind = record.kind == Kind::kUpload     ? DeviceOperation::Kind::kUpload
+                     : record.kind == Kind::kDownload ? DeviceOperation::Kind::kDownload
+                     : record.kind == Kind::kLaunch   ? DeviceOperation::Kind::kLaunch
+                                                      : DeviceOperation::Kind::kOther;
+    operation.bytes = record.bytes;
+    operation.iterations = record.iterations;
+    operation.begin = record.begin;
+    operation.end = record.end;
+    observer(operation);
+  };
+}
+
 vm::IsolateOptions machine_options(const IsolateOptions& options, const detail::EngineState& engine) {
   vm::IsolateOptions machine;
   machine.jit.mode = static_cast<vm::JitMode>(options.jit);
@@ -57,6 +76,8 @@ vm::IsolateOptions machine_options(const IsolateOptions& options, const detail::
   if (options.device != "host") machine.devices.registry = engine.devices;
   machine.devices.names = options.device;
   machine.devices.batch_iterations = options.batch;
+  machine.devices.batching = static_cast<vm::Batching>(options.batching);
+  if (options.device_observer) machine.devices.observer = observer_of(options.device_observer);
   machine.devices.warn = [](const std::string& text) { std::fprintf(stderr, "dhpvm: %s\n", text.c_str()); };
   return machine;
 }
@@ -167,6 +188,15 @@ std::string Isolate::explain_loops() const {
   return text.empty() ? "no parallel loop was run, or nothing was to be compiled\n" : text;
 }
 
+std::vector<DeviceUse> Isolate::devices() const {
+  std::vector<DeviceUse> devices;
+  for (vm::DeviceUse& device : state_->machine->devices()) {
+    devices.push_back({std::move(device.name), std::move(device.description), device.is_simulated,
+                       device.shares_host_memory, device.copy_engines, device.memory_bytes, device.clock});
+  }
+  return devices;
+}
+
 Statistics Isolate::statistics() const {
   const vm::IsolateStats stats = state_->machine->stats();
   const gc::HeapStats& heap = stats.heap;
@@ -182,6 +212,23 @@ Statistics Isolate::statistics() const {
   result.heap_peak_bytes = heap.peak_block_bytes;
   result.off_heap_bytes = stats.off_heap_bytes;
   result.off_heap_peak_bytes = stats.off_heap_peak_bytes;
+  const vm::DeviceTotals& devices = stats.devices;
+  const auto nanoseconds = [](std::chrono::nanoseconds time) {
+    return static_cast<std::uint64_t>(time.count());
+  };
+  result.device_loops = devices.loops;
+  result.device_chunks = devices.chunks;
+  result.device_uploads = devices.uploads.operations;
+  result.device_upload_bytes = devices.uploads.units;
+  result.device_upload_time = nanoseconds(devices.uploads.time);
+  result.device_launches = devices.launches.operations;
+  result.device_launch_time = nanoseconds(devices.launches.time);
+  result.device_downloads = devices.downloads.operations;
+  result.device_download_bytes = devices.downloads.units;
+  result.device_download_time = nanoseconds(devices.downloads.time);
+  result.device_registrations = devices.registrations;
+  result.device_registration_time = nanoseconds(devices.registration_time);
+  result.device_bytes = devices.bytes_in_use;
   result.minor_collections = heap.minor_collections;
   result.full_collections = heap.full_collections;
   result.minor_pause_total = heap.minor_pauses.total_ns();

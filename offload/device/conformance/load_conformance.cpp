@@ -67,7 +67,9 @@ TEST_P(Conformance, ThreadsShareADevice) {
         ASSERT_EQ(bytes[999], std::byte(thread + n));
       }
       // The last to come signals for all.
-      if (next.fetch_add(1) == 4) EXPECT_TRUE(ok(semaphore->signal(1)));
+      if (next.fetch_add(1) == 4) {
+        EXPECT_TRUE(ok(semaphore->signal(1)));
+      }
     });
   }
   EXPECT_TRUE(reached(*semaphore, 1));

@@ -104,7 +104,9 @@ Result<KernelImage> TestKernels::compile(const DeviceInfo& device, std::uint32_t
 Result<codegen::CodeGenerator*> TestKernels::generator() {
   if (generator_ != nullptr) return generator_.get();
 #ifdef DHPVM_CODEGEN_LIBRARY
-  void* const library = dlopen(DHPVM_CODEGEN_LIBRARY, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+  void* library = dlopen(DHPVM_CODEGEN_LIBRARY, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+  // Packed for another machine, it is where the loader looks.
+  if (library == nullptr) library = dlopen(codegen::kLibraryName, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (library == nullptr) return error(ErrorCode::kLink, "{}", dlerror());
   codegen::GeneratorOptions options;
   options.cache = false;

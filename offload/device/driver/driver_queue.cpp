@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "base/error.h"
-#include "bytecode/module.h"
 
 namespace dhpvm::offload {
 
@@ -14,14 +13,9 @@ using codegen::ParameterKind;
 using Kind = OperationRecord::Kind;
 
 DriverKernel::DriverKernel(const DeviceBase& owner, const KernelImage& image)
-    : OwnedKernel(owner, image), parameters_(image.device_code.parameters), group_(image.device_code.group) {}
-
-std::uint64_t DriverKernel::groups_for(const IterationSpace& space, std::uint64_t size,
-                                       std::uint64_t most) const {
-  std::uint64_t items = space.count().value_or(0);
-  if (shape().reductions > 0) items = reduction_blocks(space) * bytecode::kReductionLanes;
-  return std::clamp<std::uint64_t>(items / size + (items % size != 0 ? 1 : 0), 1, most);
-}
+    : OwnedKernel(owner, image),
+      parameters_(image.device_code.parameters),
+      needs_{!image.reductions.empty(), image.device_code.group, image.device_code.runs} {}
 
 std::uint64_t value_of(const KernelParameter& parameter, const Operation& launch) {
   const auto bits = [](std::int64_t value) { return static_cast<std::uint64_t>(value); };

@@ -9,6 +9,7 @@
 
 #include "codegen/device_code.h"
 #include "offload/device/checked_queue.h"
+#include "offload/device/driver/launch_grid.h"
 #include "offload/device/driver/submission.h"
 
 namespace dhpvm::offload {
@@ -20,13 +21,15 @@ class DriverKernel : public OwnedKernel {
 
   const std::vector<codegen::KernelParameter>& parameters() const { return parameters_; }
   // The size that groups must have; 0: any.
-  std::uint32_t group() const { return group_; }
-  // How many groups of `size` work-items have something to do in a launch over `space`; from 1 to `most`.
-  std::uint64_t groups_for(const IterationSpace& space, std::uint64_t size, std::uint64_t most) const;
+  std::uint32_t group() const { return needs_.group; }
+  bool takes_runs() const { return needs_.runs; }
+  LaunchGrid grid_for(const IterationSpace& space, const GridLimits& limits) const {
+    return plan_grid(space, needs_, limits);
+  }
 
  private:
   const std::vector<codegen::KernelParameter> parameters_;
-  const std::uint32_t group_;
+  const GridNeeds needs_;
 };
 
 // The value of a parameter that is no place in memory.

@@ -2,6 +2,8 @@
 #include "offload/device/driver/submission.h"
 
 #include <algorithm>
+#include <iterator>
+#include <set>
 #include <utility>
 
 namespace dhpvm::offload {
@@ -45,7 +47,7 @@ Result<std::uint64_t> DriverSemaphore::value() {
 Result<bool> DriverSemaphore::wait(std::uint64_t value, Clock::time_point deadline) {
   SubmissionTracker::Lock lock(tracker_.mutex_);
   while (true) {
-    const Result<bool> reached = has_reached(value);
+    Result<bool> reached = has_reached(value);
     if (!reached.ok() || *reached) return reached;
     const bool late = deadline != Clock::time_point::max() && Clock::now() >= deadline;
     if (const SubmissionPointer submission = raiser(value)) {
@@ -75,6 +77,7 @@ void DriverSemaphore::fail(Error error) {
   // What has been reached by now stays so.
   static_cast<void>(value());
   TimelineSemaphore::fail(std::move(error));
+  tracker_.failed_by_host_ = true;
   const std::lock_guard lock(tracker_.mutex_);
   pending_.clear();
   tracker_.changed_.notify_all();
@@ -105,7 +108,7 @@ void SubmissionTracker::plan(Submission& submission) {
   }
 }
 
-void SubmissionTracker::publish(SubmissionPointer submission) {
+void SubmissionTracker::publish(const SubmissionPointer& submission) {
   Lock lock(mutex_);
   for (const SemaphoreValue& signal : submission->operation.signals)
     own(signal).pending_.push_back({signal.value, submission});
@@ -127,6 +130,33 @@ void SubmissionTracker::drain(QueueLedger& queue) {
   while (!queue.in_flight.empty())
     await(SubmissionPointer(queue.in_flight.back()), Clock::time_point::max(), lock);
   changed_.wait(lock, [&] { return queue.ending == 0; });
+}
+
+bool SubmissionTracker::is_doomed(const std::vector<SemaphoreValue>& waits,
+                                  const SubmissionPointer& previous) {
+  // Without the mutex: another thread may hold it while it calls the driver, which may be waiting for this one.
+  if (!failed_by_host_) return false;
+  const auto never = [](const SemaphoreValue& wait) { return !own(wait).has_reached(wait.value).ok(); };
+  const std::lock_guard lock(mutex_);
+  if (std::ranges::any_of(waits, never)) return true;
+  std::vector<SubmissionPointer> open;
+  for (const SemaphoreValue& wait : waits) open.push_back(own(wait).raiser(wait.value));
+  open.push_back(previous);
+  std::set<Submission*> seen;
+  while (!open.empty()) {
+    const SubmissionPointer submission = std::move(open.back());
+    open.pop_back();
+    if (submission == nullptr || !seen.insert(submission.get()).second) continue;
+    if (submission->failure) return true;
+    if (submission->settled) continue;
+    if (std::ranges::any_of(submission->operation.waits, never)) return true;
+    std::ranges::copy(submission->after, std::back_inserter(open));
+    for (const SubmissionPointer& earlier : submission->queue->in_flight) {
+      if (earlier == submission) break;
+      open.push_back(earlier);
+    }
+  }
+  return false;
 }
 
 std::optional<bool> SubmissionTracker::outcome(const SubmissionPointer& submission) {

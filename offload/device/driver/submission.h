@@ -8,6 +8,7 @@
 // it used has been let go, and its semaphores have been raised or have failed.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -86,11 +87,14 @@ class SubmissionTracker {
   // Before the driver is given an operation: finds what it has to wait for, or why it cannot be done any more.
   void plan(Submission& submission);
   // After that.
-  void publish(SubmissionPointer submission);
+  void publish(const SubmissionPointer& submission);
   // The latest submission of the queue, if that is in flight.
   SubmissionPointer latest(const QueueLedger& queue);
   // Blocks until every submission of the queue is concluded.
   void drain(QueueLedger& queue);
+  // Whether an operation that waits for `waits`, and stands behind `previous` in its queue, will fail because the host has
+  // made a semaphore fail. Calls nothing of the driver.
+  bool is_doomed(const std::vector<SemaphoreValue>& waits, const SubmissionPointer& previous);
   // Whether the submission succeeded; nothing if that is not known yet. Does not block.
   std::optional<bool> outcome(const SubmissionPointer& submission);
 
@@ -114,8 +118,9 @@ class SubmissionTracker {
   std::mutex mutex_;
   std::condition_variable
       changed_;  // something was submitted or concluded, or a semaphore changed by the host
-  std::deque<SubmissionPointer> ended_;  // settled and not concluded, in that order
-  bool concluding_ = false;              // a thread is at it
+  std::deque<SubmissionPointer> ended_;       // settled and not concluded, in that order
+  bool concluding_ = false;                   // a thread is at it
+  std::atomic<bool> failed_by_host_ = false;  // any semaphore, ever
 };
 
 }  // namespace dhpvm::offload

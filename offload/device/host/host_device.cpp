@@ -63,8 +63,8 @@ Result<std::shared_ptr<DeviceMemory>> HostDevice::allocate(std::size_t bytes) {
   return allocate_on_host(*this, bytes);
 }
 
-Result<std::shared_ptr<DeviceMemory>> HostDevice::import_host(std::span<std::byte> memory, HostMemory) {
-  return import_from_host(*this, memory);
+Result<std::shared_ptr<DeviceMemory>> HostDevice::import_host(std::span<std::byte> memory, HostMemory kind) {
+  return import_from_host(*this, memory, kind);
 }
 
 Result<std::shared_ptr<Kernel>> HostDevice::load(const KernelImage& image) {

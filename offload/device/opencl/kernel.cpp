@@ -2,6 +2,8 @@
 #include "offload/device/opencl/kernel.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <string>
 #include <utility>
 
@@ -13,12 +15,10 @@ namespace {
 
 // A GPU is busy with this many groups for each compute unit, of about this size; more of them only add to what it costs
 // to start. Kernels take several iterations per work-item where there are more.
-constexpr std::size_t kGpuGroupSize = 256;
-constexpr std::size_t kGpuGroupsPerUnit = 32;
-// A processor works off one group per thread at a time, item by item: a few each, so that threads that are held up
-// leave some to the others.
-constexpr std::size_t kCpuGroupSize = 64;
-constexpr std::size_t kCpuGroupsPerUnit = 4;
+constexpr std::size_t kGroupSize = 256;
+constexpr std::uint32_t kGroupsPerUnit = 32;
+// Runs of iterations for each thread of a processor, so that a thread that is held up leaves some to the others.
+constexpr std::uint32_t kRunsPerUnit = 4;
 
 }  // namespace
 
@@ -50,10 +50,7 @@ Status OpenClKernel::build(const KernelImage& image) {
   cl_int code = CL_SUCCESS;
   program_ = api.CreateProgramWithSource(device_.context(), 1, &source, &length, &code);
   if (code != CL_SUCCESS) return opencl_error(code, "clCreateProgramWithSource");
-  // Results are to be the same everywhere: nothing is relaxed, and f32 division is exact where that takes a word.
-  std::string options = "-cl-std=CL1.2";
-  if (device_.candidate().rounds_correctly) options += " -cl-fp32-correctly-rounded-divide-sqrt";
-  code = api.BuildProgram(program_, 1, &device, options.c_str(), nullptr, nullptr);
+  code = api.BuildProgram(program_, 1, &device, image.device_code.options.c_str(), nullptr, nullptr);
   if (code != CL_SUCCESS) {
     std::size_t size = 0;
     api.GetProgramBuildInfo(program_, device, CL_PROGRAM_BUILD_LOG, 0, nullptr, &size);
@@ -70,7 +67,6 @@ Status OpenClKernel::build(const KernelImage& image) {
   return {};
 }
 
-// Once and for all launches: some drivers compile a kernel again for every size of group.
 Status OpenClKernel::choose_groups(const KernelImage& image) {
   const OpenClApi& api = device_.api();
   const OpenClCandidate& candidate = device_.candidate();
@@ -81,17 +77,22 @@ Status OpenClKernel::choose_groups(const KernelImage& image) {
     return code == CL_SUCCESS ? std::max<std::size_t>(value, 1) : std::size_t{1};
   };
   const std::size_t largest = property(CL_KERNEL_WORK_GROUP_SIZE);
-  const std::size_t multiple = property(CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE);
+  const std::uint32_t units = candidate.info.compute_units;
   if (group() != 0) {
-    group_size_ = group();
-    if (group_size_ > largest)
-      return error(ErrorCode::kUnsupported, "kernel '{}' needs groups of {} work-items, {} can run {}",
-                   image.name, group_size_, candidate.info.name, largest);
+    if (group() > largest)
+      return error(ErrorCode::kUnsupported,
+                   "kernel '{}' needs groups of {} work-items, device '{}' can run {}", image.name, group(),
+                   candidate.info.name, largest);
+    limits_ = {group(), units * kGroupsPerUnit};
+  } else if (takes_runs()) {
+    limits_ = {1, units * kRunsPerUnit};
+  } else if (candidate.is_cpu) {
+    // Items that step over each other's iterations share their cache lines: as few of them as keep all threads busy.
+    limits_ = {1, units};
   } else {
-    group_size_ = std::min(largest, candidate.is_cpu ? kCpuGroupSize : kGpuGroupSize);
-    if (group_size_ > multiple) group_size_ -= group_size_ % multiple;
+    limits_ = {static_cast<std::uint32_t>(std::bit_floor(std::min(largest, kGroupSize))),
+               units * kGroupsPerUnit};
   }
-  most_groups_ = candidate.info.compute_units * (candidate.is_cpu ? kCpuGroupsPerUnit : kGpuGroupsPerUnit);
   return {};
 }
 
@@ -103,7 +104,7 @@ cl_int OpenClKernel::set_arguments(const Operation& launch) {
     if (const MemorySpan* const span = span_of(parameter, launch)) {
       const auto* const memory = static_cast<const OpenClMemory*>(span->memory.get());
       cl_mem const buffer = memory != nullptr ? memory->buffer() : nullptr;
-      code = api.SetKernelArg(kernel_, index, sizeof(buffer), &buffer);
+      code = api.SetKernelArg(kernel_, index, sizeof(cl_mem), static_cast<const void*>(&buffer));
     } else {
       const std::uint64_t value = value_of(parameter, launch);
       code = api.SetKernelArg(kernel_, index, sizeof(value), &value);
@@ -116,10 +117,16 @@ cl_int OpenClKernel::set_arguments(const Operation& launch) {
 
 cl_int OpenClKernel::enqueue(cl_command_queue queue, const Operation& launch, std::span<const cl_event> waits,
                              cl_event* event) {
-  const std::size_t items = groups_for(launch.space, group_size_, most_groups_) * group_size_;
+  const LaunchGrid grid = grid_for(launch.space, limits_);
+  std::array<std::size_t, 3> local = {};
+  std::array<std::size_t, 3> global = {};
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    local[axis] = grid.group[axis];
+    global[axis] = local[axis] * grid.groups[axis];
+  }
   const std::lock_guard lock(mutex_);
   if (const cl_int code = set_arguments(launch); code != CL_SUCCESS) return code;
-  return device_.api().EnqueueNDRangeKernel(queue, kernel_, 1, nullptr, &items, &group_size_,
+  return device_.api().EnqueueNDRangeKernel(queue, kernel_, 3, nullptr, global.data(), local.data(),
                                             static_cast<cl_uint>(waits.size()),
                                             waits.empty() ? nullptr : waits.data(), event);
 }

@@ -29,8 +29,7 @@ class OpenClKernel final : public DriverKernel {
   const OpenClDevice& device_;
   cl_program program_ = nullptr;
   cl_kernel kernel_ = nullptr;
-  std::size_t group_size_ = 1;
-  std::size_t most_groups_ = 1;
+  GridLimits limits_;
   std::mutex mutex_;  // a cl_kernel holds its arguments
 };
 

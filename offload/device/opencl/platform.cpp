@@ -87,8 +87,6 @@ OpenClCandidate describe(const OpenClApi& api, cl_platform_id platform, cl_devic
   found.is_gpu = (type & CL_DEVICE_TYPE_GPU) != 0;
   found.is_cpu = (type & CL_DEVICE_TYPE_CPU) != 0;
   found.host_unified_memory = property<cl_bool>(api, device, CL_DEVICE_HOST_UNIFIED_MEMORY) != CL_FALSE;
-  found.rounds_correctly = (property<cl_device_fp_config>(api, device, CL_DEVICE_SINGLE_FP_CONFIG) &
-                            CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT) != 0;
   found.problem = find_problem(api, device, version);
 
   DeviceInfo& info = found.info;
@@ -101,6 +99,10 @@ OpenClCandidate describe(const OpenClApi& api, cl_platform_id platform, cl_devic
   info.target.has_f64 = property<cl_device_fp_config>(api, device, CL_DEVICE_DOUBLE_FP_CONFIG) != 0;
   info.target.has_atomics_64 = has_extension(extensions, "cl_khr_int64_base_atomics") &&
                                has_extension(extensions, "cl_khr_int64_extended_atomics");
+  constexpr cl_device_fp_config kExact = CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT | CL_FP_DENORM;
+  info.target.has_exact_f32 =
+      (property<cl_device_fp_config>(api, device, CL_DEVICE_SINGLE_FP_CONFIG) & kExact) == kExact;
+  info.target.wants_runs = found.is_cpu;
   info.memory_bytes = property<cl_ulong>(api, device, CL_DEVICE_GLOBAL_MEM_SIZE);
   info.largest_allocation = property<cl_ulong>(api, device, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
   info.compute_units = std::max(property<cl_uint>(api, device, CL_DEVICE_MAX_COMPUTE_UNITS), cl_uint{1});

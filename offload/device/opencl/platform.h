@@ -18,8 +18,7 @@ struct OpenClCandidate {
   bool is_gpu = false;
   bool is_cpu = false;
   bool host_unified_memory = false;
-  bool rounds_correctly = false;  // takes the build option for exact f32 division and roots
-  std::optional<Error> problem;   // why the device cannot be used
+  std::optional<Error> problem;  // why the device cannot be used
 };
 
 // All devices of all platforms; the number of each is its index. kNotFound when no driver is installed.

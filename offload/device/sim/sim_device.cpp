@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "offload/device/sim/sim_device.h"
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "base/error.h"
@@ -22,6 +24,7 @@ DeviceInfo info_of(std::string name, const SimOptions& options) {
   info.compute_units = options.compute_units;
   info.copy_engines = options.copy_engines;
   info.is_simulated = true;
+  info.may_be_lost = options.lost.has_value();
   return info;
 }
 
@@ -67,9 +70,9 @@ Result<std::shared_ptr<DeviceMemory>> SimDevice::allocate(std::size_t bytes) {
   return allocate_on_host(*this, bytes);
 }
 
-Result<std::shared_ptr<DeviceMemory>> SimDevice::import_host(std::span<std::byte> memory, HostMemory) {
+Result<std::shared_ptr<DeviceMemory>> SimDevice::import_host(std::span<std::byte> memory, HostMemory kind) {
   DHPVM_TRY(check_present());
-  return import_from_host(*this, memory);
+  return import_from_host(*this, memory, kind);
 }
 
 Result<std::shared_ptr<Kernel>> SimDevice::load(const KernelImage& image) {
@@ -101,10 +104,12 @@ Engine SimDevice::engine_of(Kind kind) const {
   return Engine::kNone;
 }
 
-VirtualTime SimDevice::duration_of(const OperationRecord& record, VirtualTime measured) const {
+VirtualTime SimDevice::duration_of(const OperationRecord& record, bool pageable, VirtualTime measured) const {
+  const double limit = pageable ? options_.pageable_bytes : std::numeric_limits<double>::infinity();
   switch (record.kind) {
-    case Kind::kUpload: return options_.copy + at_rate(record.bytes, options_.upload_bytes);
-    case Kind::kDownload: return options_.copy + at_rate(record.bytes, options_.download_bytes);
+    case Kind::kUpload: return options_.copy + at_rate(record.bytes, std::min(options_.upload_bytes, limit));
+    case Kind::kDownload:
+      return options_.copy + at_rate(record.bytes, std::min(options_.download_bytes, limit));
     case Kind::kDeviceCopy:
     case Kind::kFill: return options_.copy + at_rate(record.bytes, options_.device_bytes);
     case Kind::kLaunch:

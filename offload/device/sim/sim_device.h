@@ -18,7 +18,8 @@ namespace dhpvm::offload {
 
 // An operation begins when the operation before it in its queue, what it waits for, and its engine are done, and not before
 // the host has submitted it. A copy takes SimOptions::copy and its bytes at their rate, a launch SimOptions::launch and its
-// iterations at theirs, a host call nothing. Submitting takes the host no time.
+// iterations at theirs, a host call nothing. Submitting takes the host no time, except that it waits for copies of pageable
+// memory, as drivers do that stage them.
 class SimDevice final : public DeviceBase {
  public:
   SimDevice(std::string name, const SimOptions& options, std::shared_ptr<ThreadPool> pool);
@@ -33,8 +34,8 @@ class SimDevice final : public DeviceBase {
   VirtualClock& clock() { return clock_; }
   ThreadPool& pool() { return *pool_; }
   Engine engine_of(OperationRecord::Kind kind) const;
-  // Of an operation that took the host `measured`.
-  VirtualTime duration_of(const OperationRecord& record, VirtualTime measured) const;
+  // Of an operation that took the host `measured`; `pageable` for copies of memory that is not pinned.
+  VirtualTime duration_of(const OperationRecord& record, bool pageable, VirtualTime measured) const;
   // Counts an operation that is about to be done; the failure that SimOptions have for it, if so.
   Status admit(const OperationRecord& record);
 

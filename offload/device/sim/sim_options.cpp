@@ -62,11 +62,12 @@ Result<std::uint64_t> parse_count(const DeviceOption& option, std::uint64_t leas
 Status apply(SimOptions& options, const DeviceOption& option) {
   constexpr std::uint64_t kMany = std::uint64_t{1} << 48;
   const std::string_view key = option.key;
-  if (key == "h2d" || key == "d2h" || key == "d2d") {
+  if (key == "h2d" || key == "d2h" || key == "d2d" || key == "pageable") {
     DHPVM_ASSIGN(const double rate, parse(option, kByteRates, 1, "12GB/s"));
-    (key == "h2d"   ? options.upload_bytes
-     : key == "d2h" ? options.download_bytes
-                    : options.device_bytes) = rate;
+    (key == "h2d"        ? options.upload_bytes
+     : key == "d2h"      ? options.download_bytes
+     : key == "pageable" ? options.pageable_bytes
+                         : options.device_bytes) = rate;
   } else if (key == "launch" || key == "copy") {
     DHPVM_ASSIGN(const double time, parse(option, kTimes, 0, "5us"));
     (key == "launch" ? options.launch : options.copy) = std::chrono::nanoseconds(std::llround(time));
@@ -94,8 +95,9 @@ Status apply(SimOptions& options, const DeviceOption& option) {
 }  // namespace
 
 Result<SimOptions> parse_sim_options(std::string_view name) {
-  constexpr std::string_view kKeys[] = {"h2d", "d2h",     "d2d",   "launch", "copy",       "rate",
-                                        "mem", "engines", "units", "lost",   "alloc_fail", "fail_launch"};
+  constexpr std::string_view kKeys[] = {"h2d",  "d2h",        "pageable",   "d2d",     "launch",
+                                        "copy", "rate",       "mem",        "engines", "units",
+                                        "lost", "alloc_fail", "fail_launch"};
   DHPVM_ASSIGN(const std::vector<DeviceOption> given, parse_device_options(name, kKeys));
   SimOptions options;
   for (const DeviceOption& option : given) DHPVM_TRY(apply(options, option));

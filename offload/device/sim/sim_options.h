@@ -16,6 +16,7 @@ namespace dhpvm::offload {
 struct SimOptions {
   double upload_bytes = 12e9;                  // h2d
   double download_bytes = 12e9;                // d2h
+  double pageable_bytes = 6e9;                 // pageable: both ways, of host memory that is not pinned
   double device_bytes = 200e9;                 // d2d: copies and fills on the device
   std::chrono::nanoseconds launch{5000};       // what a launch takes before its first iteration
   std::chrono::nanoseconds copy{3000};         // what a copy takes before its first byte

@@ -22,12 +22,13 @@ TEST(SimOptions, HaveDefaults) {
 
 TEST(SimOptions, AreReadWithTheirUnits) {
   const auto options = parse_sim_options(
-      "sim?h2d=1.5GB/s&d2h=800MB/s&d2d=1TB/s&launch=2us&copy=0ns&rate=2.5e9/"
+      "sim?h2d=1.5GB/s&d2h=800MB/s&pageable=500MB/s&d2d=1TB/s&launch=2us&copy=0ns&rate=2.5e9/"
       "s&mem=16MiB&engines=1&units=8&lost=0&"
       "alloc_fail=3&fail_launch=4");
   ASSERT_TRUE(options.ok()) << options.error().to_string();
   EXPECT_EQ(options->upload_bytes, 1.5e9);
   EXPECT_EQ(options->download_bytes, 8e8);
+  EXPECT_EQ(options->pageable_bytes, 5e8);
   EXPECT_EQ(options->device_bytes, 1e12);
   EXPECT_EQ(options->launch.count(), 2000);
   EXPECT_EQ(options->copy.count(), 0);

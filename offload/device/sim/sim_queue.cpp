@@ -13,6 +13,10 @@ SimSemaphore& semaphore_of(const SemaphoreValue& entry) {
   return static_cast<SimSemaphore&>(*entry.semaphore);
 }
 
+bool is_pageable(const MemorySpan& span) {
+  return span.memory != nullptr && static_cast<const OwnedMemory&>(*span.memory).is_pageable();
+}
+
 }  // namespace
 
 void SimQueue::submit(Operation operation) {
@@ -27,9 +31,11 @@ void SimQueue::submit(Operation operation) {
     if (!status.ok()) status = std::move(status).error().with_context("while " + describe(operation));
   }
   if (status.ok()) {
+    const bool pageable = is_pageable(operation.to) || is_pageable(operation.from);
     const Booking booking =
         sim_.clock().book(sim_.engine_of(operation.record.kind), ready(operation, submitted),
-                          sim_.duration_of(operation.record, measured));
+                          sim_.duration_of(operation.record, pageable, measured));
+    if (pageable) sim_.clock().advance(booking.end);
     operation.record.begin = booking.begin;
     operation.record.end = end_ = booking.end;
     for (const SemaphoreValue& signal : operation.signals)

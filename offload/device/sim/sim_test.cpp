@@ -204,11 +204,31 @@ TEST_F(Sim, ALongTimelineKeepsItsTimes) {
   done = semaphore();
   for (std::uint64_t n = 1; n <= 1000; ++n) {
     ASSERT_TRUE(launch(*one, 100, {}, {{done, n}}).ok());
-    if (n % 10 == 0) EXPECT_TRUE(wait(*done, n - 5));
+    if (n % 10 == 0) {
+      EXPECT_TRUE(wait(*done, n - 5));
+    }
     EXPECT_EQ(one->times.back().second, static_cast<std::int64_t>(300 * n));
   }
   EXPECT_TRUE(wait(*done, 999));
   EXPECT_EQ(now(), 299'700);
+}
+
+TEST_F(Sim, CopiesOfPageableMemoryAreWaitedFor) {
+  const auto opened = sim_factory(std::make_shared<ThreadPool>(1))->open("sim?copy=100ns&pageable=500MB/s");
+  ASSERT_TRUE(opened.ok());
+  Times times;
+  {
+    const MemorySpan from{*(*opened)->import_host(bytes, HostMemory::kPageable), 0, bytes.size()};
+    const MemorySpan to{*(*opened)->allocate(bytes.size()), 0, bytes.size()};
+    const auto queue =
+        *(*opened)->create_queue({"stream", [&times](const OperationRecord& record) {
+                                    times.emplace_back(record.begin.count(), record.end.count());
+                                  }});
+    ASSERT_TRUE(queue->copy({to.memory, 0, 1000}, {from.memory, 0, 1000}, {}).ok());
+    EXPECT_EQ((*opened)->now().count(), 2100);
+    ASSERT_TRUE(queue->copy({from.memory, 0, 500}, {to.memory, 0, 500}, {}).ok());
+  }
+  EXPECT_EQ(times, (Times{{0, 2100}, {2100, 3200}}));
 }
 
 class SimOneEngine : public Sim {

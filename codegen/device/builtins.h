@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a kernel for a device asks of its surroundings: functions that the device loop calls, and that each back end
+// replaces by what its language has.
+#pragma once
+
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Module.h>
+
+#include <cstdint>
+#include <optional>
+
+namespace dhpvm::codegen {
+
+// LLVM's address spaces, the same in all back ends.
+inline constexpr unsigned kPrivateSpace = 0;
+inline constexpr unsigned kGlobalSpace = 1;
+inline constexpr unsigned kLocalSpace = 3;  // of a work-group
+
+enum class Builtin : std::uint8_t {
+  // Of a dimension (a constant): i64 (i32).
+  kGlobalId,
+  kGlobalSize,
+  kGroupId,
+  kGroupCount,
+  kLocalId,
+  kBarrier,  // void (): all work-items of the group get here before one goes on, and see each other's local memory
+  kFence,  // void (): what this work-item did to global memory comes before what it does next, for all others
+};
+
+llvm::Value* call_builtin(llvm::IRBuilderBase& builder, Builtin which, unsigned dimension = 0);
+// The one that is called; nothing if it is another function.
+std::optional<Builtin> builtin_of(const llvm::CallBase& call);
+
+}  // namespace dhpvm::codegen

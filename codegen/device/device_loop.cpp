@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "codegen/device/device_loop.h"
+
+#include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/MDBuilder.h>
+
+#include "codegen/device/loop_emitter.h"
+#include "codegen/device/trap_report.h"
+#include "codegen/kernel/reduce.h"
+
+namespace dhpvm::codegen {
+
+using bytecode::kReductionBlock;
+
+DeviceEntry make_device_loop(const bytecode::Module& bytecode, const bytecode::KernelRecord& record,
+                             const KernelBody& body, const DeviceForm& form, const char* name,
+                             llvm::Module& module) {
+  return LoopEmitter(bytecode, record, body, form, name, module).emit();
+}
+
+LoopEmitter::LoopEmitter(const bytecode::Module& bytecode, const bytecode::KernelRecord& record,
+                         const KernelBody& body, const DeviceForm& form, const char* name,
+                         llvm::Module& module)
+    : record_(record),
+      body_(body),
+      form_(form),
+      module_(module),
+      b_(module.getContext()),
+      parameters_(bytecode, record, body, form.buffers, name, module),
+      function_(parameters_.function()),
+      inner_(record.dimensions - 1u) {}
+
+DeviceEntry LoopEmitter::emit() {
+  b_.SetInsertPoint(block("entry"));
+  arrays_ = parameters_.make_descriptors(b_);
+  for (unsigned d = 0; d < record_.dimensions; ++d) {
+    low_[d] = parameters_.low(d);
+    // Below 2^63, so that steps from there do not overflow.
+    extent_[d] = b_.CreateSub(parameters_.high(d), low_[d]);
+  }
+  if (record_.reductions.empty()) {
+    emit_dimension(0);
+  } else if (form_.runs) {
+    emit_run_blocks();
+  } else {
+    emit_group_blocks();
+  }
+  b_.CreateRetVoid();
+  return {function_, parameters_.list()};
+}
+
+llvm::AllocaInst* LoopEmitter::entry_alloca(llvm::Type* type, const char* name) {
+  BasicBlock& entry = function_->getEntryBlock();
+  return llvm::IRBuilder<>(&entry, entry.begin()).CreateAlloca(type, nullptr, name);
+}
+
+void LoopEmitter::counted(Value* first, Value* end, Value* step, llvm::function_ref<void(Value*)> inside) {
+  BasicBlock* const before = b_.GetInsertBlock();
+  BasicBlock* const header = block("loop");
+  BasicBlock* const body = block("inside");
+  BasicBlock* const after = block("after");
+  b_.CreateBr(header);
+  b_.SetInsertPoint(header);
+  llvm::PHINode* const number = b_.CreatePHI(b_.getInt64Ty(), 2, "number");
+  number->addIncoming(first, before);
+  b_.CreateCondBr(b_.CreateICmpULT(number, end), body, after);
+  b_.SetInsertPoint(body);
+  inside(number);
+  number->addIncoming(b_.CreateAdd(number, step, "", /*HasNUW=*/true), b_.GetInsertBlock());
+  b_.CreateBr(header);
+  b_.SetInsertPoint(after);
+}
+
+std::pair<llvm::Value*, llvm::Value*> LoopEmitter::run_of(Value* extent, Value* id, Value* count) {
+  // Rounded up; neither this nor the product passes 2^63 by more than `count`.
+  Value* const length = b_.CreateUDiv(b_.CreateAdd(extent, b_.CreateSub(count, i64(1))), count);
+  Value* const begin = b_.CreateMul(id, length);
+  Value* const end = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, b_.CreateAdd(begin, length), extent);
+  return {begin, end};
+}
+
+// ---- Without reductions: a loop over each dimension.
+
+void LoopEmitter::emit_dimension(unsigned d) {
+  const unsigned axis = inner_ - d;
+  Value* const id = call_builtin(b_, Builtin::kGlobalId, axis);
+  Value* const count = call_builtin(b_, Builtin::kGlobalSize, axis);
+  Value* first = id;
+  Value* end = extent_[d];
+  if (form_.runs) std::tie(first, end) = run_of(extent_[d], id, count);
+  counted(first, end, form_.runs ? i64(1) : count, [&](Value* offset) {
+    index_[d] = b_.CreateAdd(low_[d], offset, "i");
+    if (d < inner_) {
+      emit_dimension(d + 1);
+    } else {
+      call_body({}, leaving());
+    }
+  });
+}
+
+llvm::BasicBlock* LoopEmitter::leaving() {
+  const llvm::IRBuilderBase::InsertPointGuard restore(b_);
+  BasicBlock* const leave = block("leave");
+  b_.SetInsertPoint(leave);
+  b_.CreateRetVoid();
+  return leave;
+}
+
+LoopEmitter::Values LoopEmitter::call_body(const Values& accumulators, BasicBlock* trapped) {
+  llvm::SmallVector<Value*> arguments = {arrays_, llvm::PoisonValue::get(b_.getPtrTy())};
+  for (unsigned d = 0; d <= inner_; ++d) arguments.push_back(index_[d]);
+  for (std::size_t n = 0; n < body_.scalars.size(); ++n) arguments.push_back(parameters_.scalar(b_, n));
+  arguments.append(accumulators.begin(), accumulators.end());
+  llvm::CallInst* const result = b_.CreateCall(body_.function, arguments);
+  if (!body_.sites.empty()) {
+    Value* const site = b_.CreateExtractValue(result, kSite);
+    BasicBlock* const report = block("report");
+    BasicBlock* const go_on = block("go.on");
+    llvm::MDBuilder metadata(b_.getContext());
+    b_.CreateCondBr(b_.CreateICmpNE(site, b_.getInt32(0)), report, go_on,
+                    metadata.createBranchWeights(1, 1 << 20));
+    b_.SetInsertPoint(report);
+    report_trap(result, site);
+    b_.CreateBr(trapped);
+    b_.SetInsertPoint(go_on);
+  }
+  Values values;
+  for (unsigned n = 0; n < accumulators.size(); ++n) {
+    values.push_back(b_.CreateExtractValue(result, kAccumulators + n));
+  }
+  return values;
+}
+
+void LoopEmitter::report_trap(Value* result, Value* site) {
+  llvm::SmallVector<Value*> arguments = {parameters_.report(b_), b_.CreateSub(site, b_.getInt32(1)),
+                                         b_.CreateExtractValue(result, kTrapArray)};
+  for (unsigned d = 0; d < 3; ++d) arguments.push_back(d <= inner_ ? index_[d] : i64(0));
+  for (unsigned n = 0; n < 3; ++n) arguments.push_back(b_.CreateExtractValue(result, kOperands + n));
+  b_.CreateCall(declare_report_trap(module_), arguments);
+}
+
+// ---- Blocks of reductions
+
+llvm::Constant* LoopEmitter::identity(std::size_t reduction) {
+  return identity_of_reduction(record_.reductions[reduction], body_.accumulators[reduction]);
+}
+
+llvm::Value* LoopEmitter::blocks_of_row() {
+  return b_.CreateAdd(b_.CreateUDiv(b_.CreateSub(extent_[inner_], i64(1)), i64(kReductionBlock)), i64(1));
+}
+
+llvm::Value* LoopEmitter::blocks_of_chunk(Value* blocks_of_row) {
+  Value* total = blocks_of_row;
+  for (unsigned d = 0; d < inner_; ++d) total = b_.CreateMul(total, extent_[d]);
+  return total;
+}
+
+std::pair<llvm::Value*, llvm::Value*> LoopEmitter::enter_block(Value* number, Value* blocks_of_row) {
+  Value* row = b_.CreateUDiv(number, blocks_of_row);
+  Value* const begin = b_.CreateMul(b_.CreateURem(number, blocks_of_row), i64(kReductionBlock));
+  for (unsigned d = inner_; d-- > 0;) {
+    index_[d] = b_.CreateAdd(low_[d], d == 0 ? row : b_.CreateURem(row, extent_[d]));
+    if (d != 0) row = b_.CreateUDiv(row, extent_[d]);
+  }
+  Value* const end = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin,
+                                              b_.CreateAdd(begin, i64(kReductionBlock)), extent_[inner_]);
+  return {begin, end};
+}
+
+void LoopEmitter::write_partials(Value* number, const Values& values) {
+  Value* const place = b_.CreateMul(number, i64(values.size()));
+  for (std::size_t n = 0; n < values.size(); ++n) {
+    Value* const to = b_.CreateGEP(b_.getInt64Ty(), parameters_.partials(b_), b_.CreateAdd(place, i64(n)));
+    b_.CreateStore(as_register(b_, values[n]), to);
+  }
+}
+
+llvm::Value* LoopEmitter::linear(Builtin id, Builtin count) {
+  Value* number = call_builtin(b_, id, 2);
+  for (unsigned axis = 2; axis-- > 0;) {
+    number = b_.CreateAdd(b_.CreateMul(number, call_builtin(b_, count, axis)), call_builtin(b_, id, axis));
+  }
+  return number;
+}
+
+llvm::Value* LoopEmitter::product(Builtin count) {
+  Value* number = call_builtin(b_, count, 2);
+  for (unsigned axis = 2; axis-- > 0;) number = b_.CreateMul(number, call_builtin(b_, count, axis));
+  return number;
+}
+
+}  // namespace dhpvm::codegen

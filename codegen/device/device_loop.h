@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kernel that a device runs, around the body of a parallel loop: which work-item does which iterations, reductions
+// in their prescribed order (bytecode/module.h), and traps. device_code.h tells how it is launched.
+#pragma once
+
+#include <llvm/IR/Module.h>
+
+#include <vector>
+
+#include "codegen/device_code.h"
+#include "codegen/lower/kernel_lowering.h"
+
+namespace dhpvm::codegen {
+
+// A function whose arguments are `parameters`.
+struct DeviceEntry {
+  llvm::Function* function = nullptr;
+  std::vector<KernelParameter> parameters;
+};
+
+// How arrays' elements are addressed.
+enum class Buffers : std::uint8_t {
+  kAddresses,   // by addresses of element 0, of the first register of the partial results, of the report
+  kAndOffsets,  // each by a buffer and a distance from its start
+};
+
+struct DeviceForm {
+  Buffers buffers = Buffers::kAddresses;
+  bool runs = false;  // as in DeviceCode
+};
+
+// Emits `name`, which calls the body; the body must be inlined into it.
+DeviceEntry make_device_loop(const bytecode::Module& bytecode, const bytecode::KernelRecord& record,
+                             const KernelBody& body, const DeviceForm& form, const char* name,
+                             llvm::Module& module);
+
+}  // namespace dhpvm::codegen

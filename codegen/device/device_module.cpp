@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "codegen/device/device_module.h"
+
+#include <llvm/Analysis/TargetLibraryInfo.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/Verifier.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Support/raw_ostream.h>
+#include <llvm/Target/TargetMachine.h>
+#include <llvm/TargetParser/Triple.h>
+
+#include "base/error.h"
+#include "codegen/device/builtins.h"
+#include "codegen/host/diagnostics.h"
+#include "codegen/host/llvm_error.h"
+#include "codegen/spmd/locals.h"
+#include "codegen/spmd/returns.h"
+
+namespace dhpvm::codegen {
+namespace {
+
+// What the lowering promises LLVM about the host's arrays and does not hold here.
+void drop_promises(llvm::Function& body) {
+  for (llvm::Instruction& instruction : llvm::instructions(body)) {
+    // Descriptors are memory that the kernel itself fills.
+    instruction.setMetadata(llvm::LLVMContext::MD_invariant_load, nullptr);
+    // Element 0, from which addresses are counted, need not lie in the buffer.
+    if (auto* const address = llvm::dyn_cast<llvm::GetElementPtrInst>(&instruction)) {
+      if (address->getPointerAddressSpace() == kGlobalSpace) address->setIsInBounds(false);
+    }
+  }
+  body.removeParamAttr(kArrays, llvm::Attribute::NoAlias);
+}
+
+}  // namespace
+
+Result<DeviceModule> make_device_module(const KernelRequest& request, const DeviceForm& form,
+                                        const std::string& triple, const std::string& data_layout) {
+  DeviceModule made;
+  made.ir.context = std::make_unique<llvm::LLVMContext>();
+  made.ir.module = std::make_unique<llvm::Module>("kernel", *made.ir.context);
+  llvm::Module& module = *made.ir.module;
+  module.setTargetTriple(triple);
+  module.setDataLayout(data_layout);
+  const bytecode::KernelRecord& record = request.module->kernels[request.kernel];
+  constexpr KernelForm kForm = {.element_space = kGlobalSpace, .can_be_stopped = false};
+  DHPVM_ASSIGN(KernelBody body, lower_kernel(*request.module, request.kernel, request.proven, module, kForm));
+  drop_promises(*body.function);
+  spmd::expand_local_copies(*body.function);
+  spmd::merge_returns(*body.function);
+  body.function->addFnAttr(llvm::Attribute::AlwaysInline);
+  made.entry = make_device_loop(*request.module, record, body, form, kDeviceEntry, module);
+  made.sites = std::move(body.sites);
+  made.fast_math = record.fast_math;
+  made.group = record.reductions.empty() || form.runs ? 0 : kReductionGroup;
+  std::string problems;
+  llvm::raw_string_ostream stream(problems);
+  if (llvm::verifyModule(module, &stream)) {
+    return error(ErrorCode::kInternal, "the LLVM IR of a kernel for a device is invalid: {}", stream.str());
+  }
+  return made;
+}
+
+Status run_passes(llvm::Module& module, llvm::TargetMachine* machine, const char* text) {
+  const Diagnostics diagnostics(module.getContext());
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager call_graph;
+  llvm::ModuleAnalysisManager modules;
+  llvm::TargetLibraryInfoImpl library{llvm::Triple(module.getTargetTriple())};
+  library.disableAllFunctions();
+  functions.registerPass([&] { return llvm::TargetLibraryAnalysis(library); });
+  llvm::PassBuilder builder(machine);
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(call_graph);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, call_graph, modules);
+  llvm::ModulePassManager passes;
+  if (llvm::Error failure = builder.parsePassPipeline(passes, text)) {
+    return from_llvm(std::move(failure), "building the optimiser");
+  }
+  passes.run(module, modules);
+  return diagnostics.status("LLVM cannot optimise this");
+}
+
+}  // namespace dhpvm::codegen

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// The parts of device_loop.h: loops over the dimensions (device_loop.cpp), and the two ways of dealing out the blocks of
+// reductions (group_reductions.cpp, run_reductions.cpp).
+#pragma once
+
+#include <llvm/ADT/STLFunctionalExtras.h>
+#include <llvm/IR/IRBuilder.h>
+
+#include <vector>
+
+#include "codegen/device/builtins.h"
+#include "codegen/device/device_loop.h"
+#include "codegen/device/entry_parameters.h"
+
+namespace dhpvm::codegen {
+
+class LoopEmitter {
+ public:
+  LoopEmitter(const bytecode::Module& bytecode, const bytecode::KernelRecord& record, const KernelBody& body,
+              const DeviceForm& form, const char* name, llvm::Module& module);
+  DeviceEntry emit();
+
+ private:
+  using Value = llvm::Value;
+  using BasicBlock = llvm::BasicBlock;
+  using Values = std::vector<Value*>;
+
+  BasicBlock* block(const char* name) { return BasicBlock::Create(b_.getContext(), name, function_); }
+  Value* i64(std::uint64_t value) { return b_.getInt64(value); }
+  llvm::AllocaInst* entry_alloca(llvm::Type* type, const char* name);
+  // A loop from `first` in steps of `step` while the number is below `end`; nothing overflows. All are unsigned.
+  void counted(Value* first, Value* end, Value* step, llvm::function_ref<void(Value*)> inside);
+  // The part of `extent` that is the share of number `id` of `count`, as begin and end. The begin may lie behind the end.
+  std::pair<Value*, Value*> run_of(Value* extent, Value* id, Value* count);
+
+  // ---- device_loop.cpp
+  void emit_dimension(unsigned dimension);
+  // Does the iteration index_. Goes on in a new block, and to `trapped` after a trap has been reported. Returns the new
+  // accumulators.
+  Values call_body(const Values& accumulators, BasicBlock* trapped);
+  void report_trap(Value* result, Value* site);
+  // A block that ends this work-item.
+  BasicBlock* leaving();
+
+  // ---- Blocks of reductions: numbered in iteration order.
+  llvm::Constant* identity(std::size_t reduction);
+  Value* blocks_of_row();
+  Value* blocks_of_chunk(Value* blocks_of_row);
+  // Sets index_ but for the innermost dimension; returns where the block begins and ends in that one.
+  std::pair<Value*, Value*> enter_block(Value* number, Value* blocks_of_row);
+  void write_partials(Value* number, const Values& values);
+
+  // ---- group_reductions.cpp
+  void emit_group_blocks();
+  void emit_lane(Value* number, Value* blocks_of_row, BasicBlock* join, llvm::PHINode* traps,
+                 const std::vector<llvm::PHINode*>& values);
+  void make_local_memory(Value* item);
+  void combine_lanes(Values values, Value* number, Value* exists);
+  // Of the grid, whatever its shape: a number and how many there are.
+  Value* linear(Builtin id, Builtin count);
+  Value* product(Builtin count);
+
+  // ---- run_reductions.cpp
+  void emit_run_blocks();
+  void emit_run_block(Value* number, Value* blocks_of_row, const std::vector<llvm::AllocaInst*>& lanes);
+  Value* lane_of(llvm::AllocaInst* lanes, Value* lane);
+
+  const bytecode::KernelRecord& record_;
+  const KernelBody& body_;
+  const DeviceForm form_;
+  llvm::Module& module_;
+  llvm::IRBuilder<> b_;
+  EntryParameters parameters_;
+  llvm::Function* const function_;
+  const unsigned inner_;
+  Value* arrays_ = nullptr;
+  Value* low_[3] = {};
+  Value* extent_[3] = {};
+  Value* index_[3] = {};
+  Value* lane_ = nullptr;
+  Values places_;  // of this work-item in local memory, by reduction
+};
+
+}  // namespace dhpvm::codegen

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "codegen/device/opencl/make_opencl.h"
+
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/IntrinsicInst.h>
+
+#include "base/error.h"
+#include "codegen/device/device_module.h"
+#include "codegen/device/entry_parameters.h"
+#include "codegen/device/opencl/prepare.h"
+#include "codegen/device/opencl/print.h"
+#include "codegen/device/trap_report.h"
+
+namespace dhpvm::codegen {
+namespace {
+
+// 64-bit addresses and the integers of OpenCL C. No target of LLVM's knows more of OpenCL than that.
+constexpr char kTriple[] = "spir64-unknown-unknown";
+constexpr char kLayout[] = "e-i64:64-n8:16:32:64-G1";
+
+// The device's own compiler optimises. What is done here takes memory and structures apart, and leaves loops as the
+// program has them.
+#define DHPVM_CLEAN "sroa<modify-cfg>,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg"
+constexpr char kPasses[] = "function(" DHPVM_CLEAN
+                           "),always-inline,globaldce,"
+                           "function(instcombine<no-verify-fixpoint>," DHPVM_CLEAN
+                           ",gvn,"
+                           "instcombine<no-verify-fixpoint>,adce,simplifycfg)";
+#undef DHPVM_CLEAN
+
+// What of the device a kernel uses.
+struct Needs {
+  bool f64 = false;
+  bool f32_arithmetic = false;
+  bool atomics_64 = false;
+};
+
+void look_at(const llvm::Instruction& instruction, Needs& needs) {
+  const auto look_at_type = [&](const llvm::Type* type) {
+    needs.f64 = needs.f64 || type->isDoubleTy();
+    return type->isFloatTy();
+  };
+  bool is_f32 = look_at_type(instruction.getType());
+  for (const llvm::Value* operand : instruction.operands())
+    is_f32 = look_at_type(operand->getType()) || is_f32;
+  const bool moves = llvm::isa<llvm::LoadInst>(instruction) || llvm::isa<llvm::StoreInst>(instruction) ||
+                     llvm::isa<llvm::PHINode>(instruction) || llvm::isa<llvm::SelectInst>(instruction) ||
+                     llvm::isa<llvm::BitCastInst>(instruction) || llvm::isa<llvm::FreezeInst>(instruction);
+  needs.f32_arithmetic = needs.f32_arithmetic || (is_f32 && !moves);
+  if (const auto* const exchange = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(&instruction)) {
+    needs.atomics_64 = needs.atomics_64 || exchange->getCompareOperand()->getType()->isIntegerTy(64);
+  }
+  if (llvm::isa<llvm::AtomicRMWInst>(instruction)) {
+    needs.atomics_64 = needs.atomics_64 || instruction.getType()->isIntegerTy(64);
+  }
+}
+
+Status check(const Needs& needs, const DeviceTarget& target, bool fast_math) {
+  if (needs.f64 && !target.has_f64) {
+    return error(ErrorCode::kUnsupported, "the loop computes with f64, which the device does not have");
+  }
+  if (needs.atomics_64 && !target.has_atomics_64) {
+    return error(ErrorCode::kUnsupported,
+                 "the loop updates elements of 64 bits atomically, which the device cannot do");
+  }
+  if (needs.f32_arithmetic && !target.has_exact_f32 && !fast_math) {
+    return error(ErrorCode::kUnsupported,
+                 "the device does not compute with f32 as exactly as the language wants it; mark the loop "
+                 "@fastmath to allow that");
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<DeviceCode> make_opencl(const KernelRequest& request, const DeviceTarget& target) {
+  DHPVM_ASSIGN(DeviceModule made,
+               make_device_module(request, {Buffers::kAndOffsets, target.wants_runs}, kTriple, kLayout));
+  llvm::Module& module = *made.ir.module;
+  opencl::replace_wide_products(module);
+  DHPVM_TRY(run_passes(module, nullptr, kPasses));
+  define_report_trap(module);
+  DHPVM_TRY(opencl::prepare_to_print(module));
+  drop_unused_parameters(made.entry);
+  Needs needs;
+  for (const llvm::Function& function : module) {
+    for (const llvm::Instruction& instruction : llvm::instructions(function)) look_at(instruction, needs);
+  }
+  DHPVM_TRY(check(needs, target, made.fast_math));
+  opencl::PrintOptions options;
+  options.kernel = made.entry.function;
+  options.group = made.group;
+  options.may_contract = made.fast_math;
+  options.uses_f64 = needs.f64;
+  options.uses_atomics_64 = needs.atomics_64;
+  DeviceCode code;
+  DHPVM_ASSIGN(code.text, opencl::print(module, options));
+  code.entry = kDeviceEntry;
+  code.options = "-cl-std=CL1.2";
+  if (needs.f32_arithmetic && target.has_exact_f32) code.options += " -cl-fp32-correctly-rounded-divide-sqrt";
+  code.parameters = std::move(made.entry.parameters);
+  code.sites = std::move(made.sites);
+  code.group = made.group;
+  code.runs = target.wants_runs;
+  return code;
+}
+
+}  // namespace dhpvm::codegen

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "codegen/device/opencl/prepare.h"
+
+#include <llvm/ADT/PostOrderIterator.h>
+#include <llvm/ADT/STLExtras.h>
+#include <llvm/Analysis/CFG.h>
+#include <llvm/Analysis/LoopInfo.h>
+#include <llvm/CodeGen/AtomicExpandUtils.h>
+#include <llvm/IR/Dominators.h>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/IntrinsicInst.h>
+#include <llvm/IR/PatternMatch.h>
+#include <llvm/Transforms/Utils/Local.h>
+
+#include "codegen/device/device_module.h"
+
+namespace dhpvm::codegen::opencl {
+namespace {
+
+using llvm::Value;
+
+// The 64-bit value that was extended to 128 bits; null if it is none.
+Value* narrow_factor(Value* wide, llvm::IRBuilderBase& b) {
+  using namespace llvm::PatternMatch;
+  Value* narrow = nullptr;
+  if (match(wide, m_ZExt(m_Value(narrow))) && narrow->getType()->isIntegerTy(64)) return narrow;
+  if (const auto* const constant = llvm::dyn_cast<llvm::ConstantInt>(wide)) {
+    if (constant->getValue().isIntN(64)) return b.getInt(constant->getValue().trunc(64));
+  }
+  return nullptr;
+}
+
+// What cl_khr_int64_base_atomics and OpenCL 1.2 have.
+bool is_atomic_in_opencl(const llvm::AtomicRMWInst& update) {
+  using Rmw = llvm::AtomicRMWInst;
+  const Rmw::BinOp op = update.getOperation();
+  if (!update.getType()->isIntegerTy()) return false;
+  return update.getType()->isIntegerTy(32) || op == Rmw::Add || op == Rmw::Sub || op == Rmw::Xchg;
+}
+
+// A loop around an exchange, which OpenCL has for integers only.
+void expand_update(llvm::AtomicRMWInst& update) {
+  llvm::expandAtomicRMWToCmpXchg(
+      &update, [](llvm::IRBuilderBase& b, Value* address, Value* loaded, Value* wanted, llvm::Align alignment,
+                  llvm::AtomicOrdering order, llvm::SyncScope::ID scope, Value*& success, Value*& now) {
+        llvm::Type* const type = wanted->getType();
+        llvm::Type* const bits = b.getIntNTy(static_cast<unsigned>(type->getPrimitiveSizeInBits()));
+        auto* const exchange =
+            b.CreateAtomicCmpXchg(address, b.CreateBitCast(loaded, bits), b.CreateBitCast(wanted, bits),
+                                  alignment, order, order, scope);
+        success = b.CreateExtractValue(exchange, 1);
+        now = b.CreateBitCast(b.CreateExtractValue(exchange, 0), type);
+      });
+}
+
+void expand_overflow(llvm::WithOverflowInst& arithmetic) {
+  llvm::IRBuilder<> b(&arithmetic);
+  Value* const left = arithmetic.getLHS();
+  Value* const right = arithmetic.getRHS();
+  Value* const result = b.CreateBinOp(arithmetic.getBinaryOp(), left, right);
+  Value* overflows = nullptr;
+  Value* const zero = llvm::ConstantInt::get(left->getType(), 0);
+  switch (arithmetic.getIntrinsicID()) {
+    case llvm::Intrinsic::uadd_with_overflow: overflows = b.CreateICmpULT(result, left); break;
+    case llvm::Intrinsic::usub_with_overflow: overflows = b.CreateICmpULT(left, right); break;
+    case llvm::Intrinsic::sadd_with_overflow:
+      // Both have the sign that the sum has not.
+      overflows = b.CreateICmpSLT(b.CreateAnd(b.CreateXor(left, result), b.CreateXor(right, result)), zero);
+      break;
+    case llvm::Intrinsic::ssub_with_overflow:
+      overflows = b.CreateICmpSLT(b.CreateAnd(b.CreateXor(left, right), b.CreateXor(left, result)), zero);
+      break;
+    default: return;  // products: the printer says that it cannot
+  }
+  for (llvm::User* const user : llvm::make_early_inc_range(arithmetic.users())) {
+    auto* const extract = llvm::dyn_cast<llvm::ExtractValueInst>(user);
+    if (extract == nullptr) continue;
+    extract->replaceAllUsesWith(extract->getIndices().front() == 0 ? result : overflows);
+    extract->eraseFromParent();
+  }
+  if (arithmetic.use_empty()) arithmetic.eraseFromParent();
+}
+
+bool has_irreducible_loops(llvm::Function& function) {
+  const llvm::DominatorTree dominators(function);
+  const llvm::LoopInfo loops(dominators);
+  const llvm::ReversePostOrderTraversal<llvm::Function*> order(&function);
+  return llvm::containsIrreducibleCFG<llvm::BasicBlock*>(order, loops);
+}
+
+}  // namespace
+
+void replace_wide_products(llvm::Module& module) {
+  using namespace llvm::PatternMatch;
+  for (llvm::Function& function : module) {
+    for (llvm::Instruction& instruction : llvm::make_early_inc_range(llvm::instructions(function))) {
+      Value* left = nullptr;
+      Value* right = nullptr;
+      if (!match(&instruction, m_Trunc(m_LShr(m_Mul(m_Value(left), m_Value(right)), m_SpecificInt(64)))))
+        continue;
+      llvm::IRBuilder<> b(&instruction);
+      left = narrow_factor(left, b);
+      right = narrow_factor(right, b);
+      if (left == nullptr || right == nullptr || !instruction.getType()->isIntegerTy(64)) continue;
+      llvm::FunctionCallee callee =
+          module.getOrInsertFunction("mul_hi", b.getInt64Ty(), b.getInt64Ty(), b.getInt64Ty());
+      auto* const declared = llvm::cast<llvm::Function>(callee.getCallee());
+      declared->setDoesNotThrow();
+      declared->setWillReturn();
+      declared->setDoesNotAccessMemory();
+      declared->setSpeculatable();
+      instruction.replaceAllUsesWith(b.CreateCall(callee, {left, right}));
+      llvm::RecursivelyDeleteTriviallyDeadInstructions(&instruction);
+    }
+  }
+}
+
+Status prepare_to_print(llvm::Module& module) {
+  bool irreducible = false;
+  for (llvm::Function& function : module) {
+    if (function.isDeclaration()) continue;
+    // First all that there are: an update becomes a loop of several blocks.
+    llvm::SmallVector<llvm::AtomicRMWInst*> updates;
+    llvm::SmallVector<llvm::WithOverflowInst*> arithmetic;
+    for (llvm::Instruction& instruction : llvm::instructions(function)) {
+      if (auto* const update = llvm::dyn_cast<llvm::AtomicRMWInst>(&instruction)) updates.push_back(update);
+      if (auto* const with = llvm::dyn_cast<llvm::WithOverflowInst>(&instruction)) arithmetic.push_back(with);
+    }
+    for (llvm::AtomicRMWInst* const update : updates) {
+      if (!is_atomic_in_opencl(*update)) expand_update(*update);
+    }
+    for (llvm::WithOverflowInst* const with : arithmetic) expand_overflow(*with);
+    irreducible = irreducible || has_irreducible_loops(function);
+  }
+  DHPVM_TRY(run_passes(module, nullptr, "function(lower-switch)"));
+  if (irreducible) DHPVM_TRY(run_passes(module, nullptr, "function(fix-irreducible,instsimplify)"));
+  return {};
+}
+
+}  // namespace dhpvm::codegen::opencl

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// OpenCL C for a module of LLVM IR.
+#pragma once
+
+#include <llvm/IR/Module.h>
+
+#include <string>
+
+#include "dhpvm/result.h"
+
+namespace dhpvm::codegen::opencl {
+
+struct PrintOptions {
+  const llvm::Function* kernel = nullptr;  // all others are called by it
+  std::uint32_t group = 0;                 // the size that work-groups must have; 0: any
+  bool may_contract = false;               // products and sums may be fused
+  bool uses_f64 = false;
+  bool uses_atomics_64 = false;
+};
+
+// The module must have been through prepare_to_print. kUnsupported when something in it cannot be said in OpenCL C.
+Result<std::string> print(llvm::Module& module, const PrintOptions& options);
+
+}  // namespace dhpvm::codegen::opencl

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "codegen/device/opencl/structure.h"
+
+#include <fmt/format.h>
+#include <llvm/ADT/PostOrderIterator.h>
+#include <llvm/IR/CFG.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "codegen/device/opencl/c_text.h"
+
+namespace dhpvm::codegen::opencl {
+
+using llvm::Instruction;
+using llvm::PHINode;
+using llvm::Value;
+
+const llvm::Type* variable_type(const Instruction& instruction) {
+  if (const auto* const exchange = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(&instruction)) {
+    return exchange->getCompareOperand()->getType();
+  }
+  return instruction.getType();
+}
+
+Structure::Structure(llvm::Function& function, Expressions& expressions)
+    : expressions_(expressions),
+      entry_(&function.getEntryBlock()),
+      dominators_(function),
+      loops_(dominators_) {
+  place_blocks(function);
+}
+
+void Structure::place_blocks(llvm::Function& function) {
+  std::vector<Block*> blocks;
+  for (Block* block : llvm::ReversePostOrderTraversal<llvm::Function*>(&function)) {
+    order_[block] = static_cast<unsigned>(blocks.size());
+    blocks.push_back(block);
+  }
+  for (Block* const block : blocks) {
+    if (block == entry_) continue;
+    Block* dominator = dominators_.getNode(block)->getIDom()->getBlock();
+    // The outermost of the loops around the dominator that this block is not in.
+    const llvm::Loop* left = nullptr;
+    for (const llvm::Loop* loop = loops_.getLoopFor(dominator); loop != nullptr && !loop->contains(block);
+         loop = loop->getParentLoop()) {
+      left = loop;
+    }
+    unsigned forward = 0;
+    for (Block* const from : llvm::predecessors(block)) forward += order_[from] < order_[block] ? 1 : 0;
+    if (left == nullptr && forward < 2) continue;  // stands in the branch that leads there
+    labelled_.insert(block);
+    if (left != nullptr) {
+      after_loop_[left->getHeader()].push_back(block);
+    } else {
+      inside_[dominator].push_back(block);
+    }
+  }
+}
+
+std::vector<Line> Structure::lines() {
+  Lines out;
+  write_node(*entry_, {}, out);
+  // The function ends anyway.
+  if (!out.empty() && out.back().text == "return;") out.pop_back();
+  std::erase_if(out, [&](const Line& line) { return line.label != nullptr && !used_.contains(line.label); });
+  return out;
+}
+
+std::string Structure::label(Block& block) const { return fmt::format("block{}", order_.lookup(&block)); }
+
+void Structure::add(Lines& out, const Context& context, std::string text, bool jumps) const {
+  out.push_back({context.depth, std::move(text), nullptr, jumps, {}});
+}
+
+// A block, what it dominates, and if it is the header of a loop, that loop and what comes behind it.
+void Structure::write_node(Block& block, const Context& context, Lines& out) {
+  if (!loops_.isLoopHeader(&block)) {
+    write_block(block, context, out);
+    return;
+  }
+  const auto found = after_loop_.find(&block);
+  const std::vector<Block*> behind = found == after_loop_.end() ? std::vector<Block*>() : found->second;
+  Context inside = context;
+  inside.depth = context.depth + 1;
+  inside.follow = &block;
+  inside.loop = &block;
+  inside.after_loop = behind.empty() ? context.follow : behind.front();
+  // Inner loops cannot `continue` this one, but jump to its beginning, where it starts anew with the same variables.
+  out.push_back({context.depth, label(block) + ":;", &block, false, {}});
+  Lines body;
+  write_block(block, inside, body);
+  if (!body.empty() && !body.front().otherwise.empty()) {
+    add(out, context, fmt::format("while ({}) {{", body.front().otherwise));
+    body.erase(body.begin());
+  } else {
+    add(out, context, "for (;;) {");
+  }
+  std::ranges::move(body, std::back_inserter(out));
+  add(out, context, "}");
+  for (std::size_t n = 0; n < behind.size(); ++n) {
+    Context next = context;
+    if (n + 1 < behind.size()) next.follow = behind[n + 1];
+    out.push_back({context.depth, label(*behind[n]) + ":;", behind[n], false, {}});
+    write_node(*behind[n], next, out);
+  }
+}
+
+// A block, and what it dominates.
+void Structure::write_block(Block& block, const Context& context, Lines& out) {
+  const auto found = inside_.find(&block);
+  const std::vector<Block*> behind = found == inside_.end() ? std::vector<Block*>() : found->second;
+  Context own = context;
+  if (!behind.empty()) own.follow = behind.front();
+  write_statements(block, own, out);
+  write_branch(block, own, out);
+  for (std::size_t n = 0; n < behind.size(); ++n) {
+    Context next = context;
+    if (n + 1 < behind.size()) next.follow = behind[n + 1];
+    out.push_back({context.depth, label(*behind[n]) + ":;", behind[n], false, {}});
+    write_node(*behind[n], next, out);
+  }
+}
+
+bool Structure::is_declared_inside(const Instruction& instruction) const {
+  if (llvm::isa<PHINode>(instruction)) return false;
+  // What is written in other places counts there.
+  llvm::SmallVector<const Instruction*> work = {&instruction};
+  while (!work.empty()) {
+    const Instruction* const used = work.pop_back_val();
+    for (const llvm::Use& use : used->uses()) {
+      const auto* const user = llvm::cast<Instruction>(use.getUser());
+      const auto* const phi = llvm::dyn_cast<PHINode>(user);
+      Block* const where = phi != nullptr ? phi->getIncomingBlock(use) : user->getParent();
+      if (where != instruction.getParent()) return false;
+      if (expressions_.is_inline(*user)) work.push_back(user);
+    }
+  }
+  return true;
+}
+
+void Structure::write_statements(Block& block, const Context& context, Lines& out) {
+  for (const Instruction& instruction : block) {
+    if (llvm::isa<PHINode>(instruction) || llvm::isa<llvm::AllocaInst>(instruction) ||
+        instruction.isTerminator() || expressions_.is_inline(instruction)) {
+      continue;
+    }
+    std::string text = expressions_.expression(instruction);
+    if (text.empty()) continue;
+    if (!instruction.getType()->isVoidTy() && !instruction.use_empty()) {
+      text = fmt::format("{} = {}", expressions_.name(instruction), text);
+      if (is_declared_inside(instruction)) {
+        text = fmt::format("const {} {}", type_name(variable_type(instruction)), text);
+      }
+    }
+    add(out, context, text + ";");
+  }
+}
+
+void Structure::write_branch(Block& block, const Context& context, Lines& out) {
+  const Instruction& end = *block.getTerminator();
+  const auto* const branch = llvm::dyn_cast<llvm::BranchInst>(&end);
+  if (branch == nullptr) {
+    add(out, context, "return;", true);
+    return;
+  }
+  if (branch->isUnconditional()) {
+    write_jump(block, *branch->getSuccessor(0), context, out);
+    return;
+  }
+  Context inside = context;
+  ++inside.depth;
+  Lines yes;
+  Lines no;
+  write_jump(block, *branch->getSuccessor(0), inside, yes);
+  write_jump(block, *branch->getSuccessor(1), inside, no);
+  if (yes.empty() && no.empty()) return;
+  const auto jumps = [](const Lines& lines) { return !lines.empty() && lines.back().jumps; };
+  // What comes after a side that jumps away need not be indented; better so for the longer one.
+  bool negate = yes.empty() || (jumps(no) && (!jumps(yes) || no.size() < yes.size()));
+  if (no.empty()) negate = false;
+  Lines& first = negate ? no : yes;
+  Lines& second = negate ? yes : no;
+  const std::string condition = expressions_.condition(*branch->getCondition(), negate);
+  if (first.size() == 1 && first.front().label == nullptr && (second.empty() || jumps(first))) {
+    const bool leaves = first.front().text == "break;";
+    add(out, context, fmt::format("if ({}) {}", condition, first.front().text));
+    if (leaves) out.back().otherwise = expressions_.condition(*branch->getCondition(), !negate);
+  } else {
+    add(out, context, fmt::format("if ({}) {{", condition));
+    std::ranges::move(first, std::back_inserter(out));
+    add(out, context, second.empty() || jumps(first) ? "}" : "} else {");
+  }
+  if (second.empty()) return;
+  if (jumps(first)) {
+    for (Line& line : second) --line.depth;
+    std::ranges::move(second, std::back_inserter(out));
+    return;
+  }
+  std::ranges::move(second, std::back_inserter(out));
+  add(out, context, "}");
+}
+
+void Structure::write_jump(Block& from, Block& to, const Context& context, Lines& out) {
+  write_phis(from, to, context, out);
+  if (&to == context.follow) return;
+  if (&to == context.loop) {
+    add(out, context, "continue;", true);
+  } else if (context.loop != nullptr && &to == context.after_loop) {
+    add(out, context, "break;", true);
+  } else if (labelled_.contains(&to) || order_[&to] <= order_[&from]) {
+    used_.insert(&to);
+    add(out, context, fmt::format("goto {};", label(to)), true);
+  } else {
+    write_node(to, context, out);
+  }
+}
+
+// The variables of phis get their values where control leaves the predecessor: all at once in LLVM, one after the other
+// in C.
+void Structure::write_phis(Block& from, Block& to, const Context& context, Lines& out) {
+  struct Copy {
+    const PHINode* to;
+    const Value* from;
+    llvm::SmallPtrSet<const Value*, 8> reads;
+  };
+  std::vector<Copy> copies;
+  for (const PHINode& phi : to.phis()) {
+    const Value* const value = phi.getIncomingValueForBlock(&from);
+    if (value == &phi || phi.use_empty() || llvm::isa<llvm::UndefValue>(value)) continue;
+    copies.push_back({&phi, value, {}});
+    expressions_.variables(*value, copies.back().reads);
+  }
+  const auto is_read_by_others = [&](const Copy& copy) {
+    return std::ranges::any_of(
+        copies, [&](const Copy& other) { return other.to != copy.to && other.reads.contains(copy.to); });
+  };
+  while (!copies.empty()) {
+    const auto free = std::ranges::find_if_not(copies, is_read_by_others);
+    if (free == copies.end()) break;
+    add(out, context, fmt::format("{} = {};", expressions_.name(*free->to), expressions_.value(*free->from)));
+    copies.erase(free);
+  }
+  if (copies.empty()) return;
+  add(out, context, "{");
+  Context inside = context;
+  ++inside.depth;
+  for (std::size_t n = 0; n < copies.size(); ++n) {
+    add(out, inside,
+        fmt::format("const {} next{} = {};", type_name(copies[n].to->getType()), n,
+                    expressions_.value(*copies[n].from)));
+  }
+  for (std::size_t n = 0; n < copies.size(); ++n) {
+    add(out, inside, fmt::format("{} = next{};", expressions_.name(*copies[n].to), n));
+  }
+  add(out, context, "}");
+}
+
+}  // namespace dhpvm::codegen::opencl

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Devices that parallel loops run on: which there are, and what they did.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace dhpvm {
+
+// A device that parallel loops may run on, or one that is there but cannot be used.
+struct DeviceEntry {
+  std::string name;         // what IsolateOptions::device takes: "cuda:0"
+  std::string description;  // for people: "NVIDIA H100 80GB HBM3"
+  std::string problem;      // why it cannot be used, and what to do; empty if it can
+};
+
+// A device that an isolate has used.
+struct DeviceUse {
+  std::string name;
+  std::string description;
+  // What it measures is made up: it computes on the host, by the clock of a simulation.
+  bool is_simulated = false;
+  // Loops work on the host's memory as it is; nothing is copied.
+  bool shares_host_memory = false;
+  // How many copies run at a time, beside kernels: with 2, one in each direction.
+  unsigned copy_engines = 0;
+  // Memory for copies of arrays, in bytes: what it has, or Limits::device_bytes.
+  std::uint64_t memory_bytes = 0;
+  // The time on its clock, from an epoch of its own. That of a simulated device only advances when somebody waits for it.
+  std::chrono::nanoseconds clock{0};
+};
+
+// Something that a device has done.
+struct DeviceOperation {
+  enum class Kind : std::uint8_t { kUpload, kLaunch, kDownload, kOther };
+  std::string_view device;  // its name; valid during the call
+  Kind kind = Kind::kOther;
+  std::uint64_t bytes = 0;       // of copies
+  std::uint64_t iterations = 0;  // of launches: of the parallel loop
+  // On the device's clock.
+  std::chrono::nanoseconds begin{0};
+  std::chrono::nanoseconds end{0};
+};
+
+}  // namespace dhpvm

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// How tests steer the fake driver beside this file, and see what it was asked. The functions are found with dlsym().
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+extern "C" {
+
+struct FakeCudaConfig {
+  int devices = 1;
+  int capability_major = 9;
+  int capability_minor = 0;
+  int compute_mode = 0;
+  std::size_t memory_bytes = std::size_t{1} << 30;
+  int init_code = 0;  // what cuInit answers
+};
+
+// What exists at the moment, and what has been done since the last configuration.
+struct FakeCudaCounts {
+  int contexts = 0;  // retained
+  int streams = 0;
+  int events = 0;
+  int modules = 0;
+  int allocations = 0;
+  int registrations = 0;
+  int events_created = 0;
+  int allocations_made = 0;
+  int launches = 0;
+  int misuses = 0;  // calls that a real driver need not survive
+};
+
+struct FakeCudaLaunch {
+  const char* entry;
+  unsigned grid;
+  unsigned block;
+  const std::uint64_t* arguments;
+  unsigned count;
+};
+// Called by the thread of the stream. What it returns is the driver's code for the launch; all but 0 lose the device.
+using FakeCudaKernel = int (*)(const FakeCudaLaunch* launch, void* data);
+
+// Only when nothing of the driver is in use. Forgets hooks, faults and counts.
+using FakeCudaConfigure = void (*)(const FakeCudaConfig* config);
+using FakeCudaOnLaunch = void (*)(FakeCudaKernel kernel, void* data);
+// Makes one call of `symbol` answer `code` without doing anything: the one after `skip` others.
+using FakeCudaFail = void (*)(const char* symbol, int code, int skip);
+using FakeCudaCountsOf = void (*)(FakeCudaCounts* counts);
+
+}  // extern "C"
+
+inline constexpr char kFakeCudaConfigure[] = "fake_cuda_configure";
+inline constexpr char kFakeCudaOnLaunch[] = "fake_cuda_on_launch";
+inline constexpr char kFakeCudaFail[] = "fake_cuda_fail";
+inline constexpr char kFakeCudaCounts[] = "fake_cuda_counts";

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `dhpvm-bench batching` measures: programs in the language, which are part of the tool.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "dhpvm/result.h"
+
+namespace dhpvm::tools {
+
+struct Kernel {
+  std::string_view name;
+  std::string_view program;  // its module
+  std::int64_t parameter;    // for prepare()
+  // Of one iteration: operations of arithmetic, and bytes of memory that it reads and writes. A simulated device that is
+  // not told its speed takes its time from them.
+  double operations;
+  double traffic;
+  // How far results on different devices may be apart, relative to their mean magnitude: 0 where only exact operations are
+  // used, which give the same bits everywhere.
+  double tolerance;
+  std::string_view title;
+};
+
+std::span<const Kernel> kernels();
+
+// The kernel with that name. kNotFound, with the names there are.
+Result<const Kernel*> find_kernel(std::string_view name);
+
+// The text of an embedded module; kNotFound.
+Result<std::string_view> program_text(std::string_view name);
+
+}  // namespace dhpvm::tools

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// The results of a measured program: kept, and compared with those of another executor.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "bench/measure.h"
+
+namespace dhpvm::tools {
+
+// Copies of all that output0(work), output1(work) .. give.
+Result<std::vector<Output>> outputs_of(const Isolate& isolate, const Object& work);
+
+// How the results differ from `expected`, in words, or nothing. With a tolerance of 0, all bits count; otherwise no number
+// may be further away than so many mean magnitudes.
+Result<std::string> difference(const Isolate& isolate, const Object& work, std::span<const Output> expected,
+                               double tolerance);
+
+}  // namespace dhpvm::tools
