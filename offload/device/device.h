@@ -80,6 +80,11 @@ class Kernel {
   virtual const std::vector<codegen::KernelSite>* sites() const { return nullptr; }
 };
 
+// Where a kernel that was loaded from `image` can trap, by KernelTrap::site.
+inline const std::vector<codegen::KernelSite>& sites_of(const Kernel& kernel, const KernelImage& image) {
+  return kernel.sites() == nullptr ? image.sites : *kernel.sites();
+}
+
 // A captured array as one launch finds it on the device.
 struct ArrayArgument {
   MemorySpan memory;
