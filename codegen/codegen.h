@@ -47,6 +47,7 @@ struct GeneratorOptions {
   bool profiler = false;  // name the code for perf
   Listing list_kernels = Listing::kNone;
   Listing list_functions = Listing::kNone;
+  std::string list_processor = "sm_80";          // of PTX
   std::function<void(std::string_view)> list;    // takes the listings; from any thread
   std::function<void(const std::string&)> warn;  // told once when the cache cannot be used
   Tracer* tracer = nullptr;                      // must outlive the generator

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "codegen/codegen.h"
-#include "codegen/device/opencl/make_opencl.h"
+#include "codegen/device/device_compiler.h"
 #include "codegen/host/host_compiler.h"
 #include "codegen/kernel/kernel_content.h"
 #include "codegen/kernel/make_kernel.h"
@@ -51,10 +51,12 @@ class LoadedKernel final : public CompiledKernel {
 
 class HostGenerator final : public CodeGenerator {
  public:
-  HostGenerator(std::unique_ptr<HostCompiler> compiler, const GeneratorOptions& options)
+  HostGenerator(std::unique_ptr<HostCompiler> compiler, std::shared_ptr<CodeCache> cache,
+                const GeneratorOptions& options)
       : compiler_(std::move(compiler)),
         options_(options),
-        track_(options.tracer == nullptr ? 0 : options.tracer->add_track("compiler")) {}
+        track_(options.tracer == nullptr ? 0 : options.tracer->add_track("compiler")),
+        devices_(std::move(cache), options.tracer, track_) {}
 
   Result<std::unique_ptr<CompiledKernel>> compile(const KernelRequest& request) override {
     const Clock::time_point begin = Clock::now();
@@ -84,7 +86,7 @@ class HostGenerator final : public CodeGenerator {
   }
 
   Result<DeviceCode> compile(const KernelRequest& request, const DeviceTarget& target) override {
-    return make_opencl(request, target);
+    return devices_.compile(request, target);
   }
 
   Result<std::unique_ptr<CompiledFunctions>> compile(const FunctionRequest& request) override {
@@ -120,8 +122,9 @@ class HostGenerator final : public CodeGenerator {
   GeneratorStats stats() const override {
     const HostStats host = compiler_->stats();
     GeneratorStats stats;
-    stats.compiles = host.compiled;
-    stats.cache_hits = host.loaded_from_cache;
+    const DeviceCompiler::Stats devices = devices_.stats();
+    stats.compiles = host.compiled + devices.compiled;
+    stats.cache_hits = host.loaded_from_cache + devices.loaded_from_cache;
     const std::lock_guard lock(mutex_);
     std::vector<std::uint64_t> times = times_;
     if (!times.empty()) {
@@ -139,12 +142,12 @@ class HostGenerator final : public CodeGenerator {
     switch (options_.list_kernels) {
       case Listing::kPtx:
         target.language = DeviceLanguage::kPtx;
-        target.processor = "sm_80";
+        target.processor = options_.list_processor;
         break;
       case Listing::kOpenClC: break;
       default: return false;
     }
-    const Result<DeviceCode> code = compile(request, target);
+    const Result<DeviceCode> code = devices_.compile(request, target, /*use_cache=*/false);
     if (options_.list) options_.list(code.ok() ? code->text : "// " + code.error().message());
     return true;
   }
@@ -188,6 +191,7 @@ class HostGenerator final : public CodeGenerator {
   const std::unique_ptr<HostCompiler> compiler_;
   const GeneratorOptions options_;
   const std::uint32_t track_;  // of the tracer
+  DeviceCompiler devices_;
   mutable std::mutex mutex_;
   std::vector<std::uint64_t> times_;  // of all compilations
 };
@@ -205,9 +209,11 @@ Result<std::unique_ptr<CodeGenerator>> create(std::uint32_t version, const Gener
     host.cache = std::make_shared<CodeCache>(CodeCacheOptions{
         .directory = options.cache_directory, .limit = options.cache_limit, .warn = options.warn});
   }
+  std::shared_ptr<CodeCache> cache = host.cache;
   DHPVM_ASSIGN(std::unique_ptr<HostCompiler> compiler,
                HostCompiler::create(options.cpu, std::make_unique<SymbolTable>(), std::move(host)));
-  return std::unique_ptr<CodeGenerator>(std::make_unique<HostGenerator>(std::move(compiler), options));
+  return std::unique_ptr<CodeGenerator>(
+      std::make_unique<HostGenerator>(std::move(compiler), std::move(cache), options));
 }
 
 }  // namespace

@@ -164,15 +164,24 @@ Result<Batching> parse_batching(std::string_view text) {
                "--batching=" + std::string(text) + " is not known; write overlapped, serial or pageable");
 }
 
-Result<Listing> parse_listing(std::string_view option, std::string_view text) {
+Result<Listing> parse_listing(std::string_view option, std::string_view text, std::string_view forms) {
   if (text == "llvm") return Listing::kLlvm;
   if (text == "asm") return Listing::kAssembly;
-  const bool kernels = option == "--print-kernel";
-  if (kernels && text == "ptx") return Listing::kPtx;
-  if (kernels && text == "opencl") return Listing::kOpenClC;
-  return Error(ErrorCode::kInvalidArgument, std::string(option) + "=" + std::string(text) +
-                                                " is not known; write " +
-                                                (kernels ? "llvm, asm, ptx or opencl" : "llvm or asm"));
+  return Error(ErrorCode::kInvalidArgument,
+               std::string(option) + "=" + std::string(text) + " is not known; write " + std::string(forms));
+}
+
+Status parse_kernel_listing(std::string_view option, std::string_view text, EngineOptions& engine) {
+  constexpr std::string_view kPtx = "ptx:";
+  if (text == "opencl") {
+    engine.list_kernels = Listing::kOpenClC;
+  } else if (text == "ptx" || text.starts_with(kPtx)) {
+    engine.list_kernels = Listing::kPtx;
+    if (text != "ptx") engine.list_processor = text.substr(kPtx.size());
+  } else {
+    DHPVM_ASSIGN(engine.list_kernels, parse_listing(option, text, "llvm, asm, ptx, ptx:sm_90 or opencl"));
+  }
+  return {};
 }
 
 Result<Request> request_of(const Arguments& arguments) {
@@ -204,9 +213,9 @@ Result<Request> request_of(const Arguments& arguments) {
     } else if (name == "--cpu") {
       request.engine.processor = given.value;
     } else if (name == "--print-kernel") {
-      DHPVM_ASSIGN(request.engine.list_kernels, parse_listing(name, given.value));
+      DHPVM_TRY(parse_kernel_listing(name, given.value, request.engine));
     } else if (name == "--print-function") {
-      DHPVM_ASSIGN(request.engine.list_functions, parse_listing(name, given.value));
+      DHPVM_ASSIGN(request.engine.list_functions, parse_listing(name, given.value, "llvm or asm"));
     } else if (name == "--device") {
       request.isolate.device = given.value;
     } else if (name == "--batch") {

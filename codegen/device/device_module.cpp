@@ -10,6 +10,7 @@
 #include <llvm/TargetParser/Triple.h>
 
 #include "base/error.h"
+#include "codegen/device/atomics.h"
 #include "codegen/device/builtins.h"
 #include "codegen/host/diagnostics.h"
 #include "codegen/host/llvm_error.h"
@@ -18,6 +19,10 @@
 
 namespace dhpvm::codegen {
 namespace {
+
+// Registers come as memory.
+constexpr char kFirstPasses[] =
+    "function(sroa<modify-cfg>,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg)";
 
 // What the lowering promises LLVM about the host's arrays and does not hold here.
 void drop_promises(llvm::Function& body) {
@@ -48,6 +53,8 @@ Result<DeviceModule> make_device_module(const KernelRequest& request, const Devi
   drop_promises(*body.function);
   spmd::expand_local_copies(*body.function);
   spmd::merge_returns(*body.function);
+  DHPVM_TRY(run_passes(module, nullptr, kFirstPasses));
+  order_updates(*body.function);
   body.function->addFnAttr(llvm::Attribute::AlwaysInline);
   made.entry = make_device_loop(*request.module, record, body, form, kDeviceEntry, module);
   made.sites = std::move(body.sites);

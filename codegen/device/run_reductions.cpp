@@ -46,21 +46,21 @@ void LoopEmitter::emit_run_block(Value* number, Value* blocks_of_row,
   Value* const whole_end = b_.CreateSub(end, left);
   counted(begin, whole_end, lane_count, [&](Value* base) { iterations(base, lane_count); });
   iterations(whole_end, left);
-  for (std::uint64_t distance = kReductionLanes / 2; distance > 0; distance /= 2) {
+  const auto combined = [&](std::size_t n, Value* lane, std::uint64_t distance) {
+    llvm::Type* const type = body_.accumulators[n];
+    Value* const own = b_.CreateLoad(type, lane_of(lanes[n], lane));
+    Value* const other = b_.CreateLoad(type, lane_of(lanes[n], b_.CreateAdd(lane, i64(distance))));
+    return combine(b_, record_.reductions[n], own, other);
+  };
+  for (std::uint64_t distance = kReductionLanes / 2; distance > 1; distance /= 2) {
     counted(i64(0), i64(distance), i64(1), [&](Value* lane) {
-      Value* const other = b_.CreateAdd(lane, i64(distance));
       for (std::size_t n = 0; n < lanes.size(); ++n) {
-        llvm::Type* const type = body_.accumulators[n];
-        Value* const left = b_.CreateLoad(type, lane_of(lanes[n], lane));
-        Value* const right = b_.CreateLoad(type, lane_of(lanes[n], other));
-        b_.CreateStore(combine(b_, record_.reductions[n], left, right), lane_of(lanes[n], lane));
+        b_.CreateStore(combined(n, lane, distance), lane_of(lanes[n], lane));
       }
     });
   }
   Values values;
-  for (std::size_t n = 0; n < lanes.size(); ++n) {
-    values.push_back(b_.CreateLoad(body_.accumulators[n], lane_of(lanes[n], i64(0))));
-  }
+  for (std::size_t n = 0; n < lanes.size(); ++n) values.push_back(combined(n, i64(0), 1));
   write_partials(number, values);
 }
 

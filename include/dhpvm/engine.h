@@ -27,8 +27,8 @@
 
 namespace dhpvm {
 
-// Of what is compiled, in which form. kPtx and kOpenClC are for parallel loops alone: what a device would get, of the
-// architecture sm_80 or with all that OpenCL knows, whether there is one or not.
+// Of what is compiled, in which form. kPtx and kOpenClC are for parallel loops alone: what a device would get, a GPU of
+// EngineOptions::list_processor or one with all that OpenCL knows, whether there is one or not.
 enum class Listing : std::uint8_t { kNone, kLlvm, kAssembly, kPtx, kOpenClC };
 
 struct EngineOptions {
@@ -59,6 +59,7 @@ struct EngineOptions {
   // Print what is compiled to the process's standard error.
   Listing list_kernels = Listing::kNone;
   Listing list_functions = Listing::kNone;
+  std::string list_processor = "sm_80";
 
   // Collect events (runs, collections, compilations) for write_trace. Costs memory for as long as the engine lives.
   bool trace = false;

@@ -150,12 +150,15 @@ TEST(Failure, OfStrangersIsHarmless) {
   EXPECT_EQ(failure.to_error().message(), "red [31m alert");
 }
 
-TEST(OperationHeader, IsStrict) {
-  EXPECT_EQ(*read_operation_header(write_operation_header(300)), 300u);
-  EXPECT_FALSE(read_operation_header({}).ok());
-  std::vector<std::byte> longer = write_operation_header(300);
+TEST(RunHeader, IsStrict) {
+  const auto read = read_run_header(write_run_header({300, 1 << 20}));
+  ASSERT_TRUE(read.ok());
+  EXPECT_EQ(read->operation, 300u);
+  EXPECT_EQ(read->offset, 1u << 20);
+  EXPECT_FALSE(read_run_header({}).ok());
+  std::vector<std::byte> longer = write_run_header({300, 0});
   longer.push_back(std::byte{0});
-  EXPECT_FALSE(read_operation_header(longer).ok());
+  EXPECT_FALSE(read_run_header(longer).ok());
 }
 
 }  // namespace

@@ -31,6 +31,7 @@ codegen::GeneratorOptions generator_options(const detail::EngineState& engine) {
   generator.profiler = options.code_for_profiler;
   generator.list_kernels = static_cast<codegen::Listing>(options.list_kernels);
   generator.list_functions = static_cast<codegen::Listing>(options.list_functions);
+  generator.list_processor = options.list_processor;
   generator.list = print_line;
   generator.warn = [](const std::string& text) { print_line("dhpvm: " + text); };
   generator.tracer = engine.tracer.get();
@@ -46,8 +47,7 @@ Engine::Engine(EngineOptions options) : state_(std::make_shared<detail::EngineSt
   state_->thread_pool = std::make_shared<ThreadPool>(state_->options.threads);
   state_->alarm = std::make_shared<vm::Alarm>();
   state_->devices = std::make_shared<offload::DeviceRegistry>();
-  offload::add_devices(*state_->devices, state_->thread_pool,
-                       [](const std::string& text) { print_line("dhpvm: " + text); });
+  offload::add_devices(*state_->devices, state_->thread_pool);
   // Fails for a bad row of the table only, which a test would have found.
   (void)stdlib::register_natives(
       state_->natives, state_->options.system_access ? stdlib::Reach::kSystem : stdlib::Reach::kSelf);

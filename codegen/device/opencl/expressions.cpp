@@ -177,8 +177,9 @@ std::string Expressions::unknown(const Instruction& instruction) {
 }
 
 std::string Expressions::operand(const Value& value) {
+  const bool is_array = isa<llvm::AllocaInst>(value) || isa<llvm::GlobalVariable>(value);
+  if (is_array || isa<llvm::GEPOperator>(value)) return bracketed(pointer(value));
   if (const auto found = names_.find(&value); found != names_.end()) return found->second;
-  if (isa<llvm::GEPOperator>(value)) return bracketed(pointer(value));
   if (const auto* const constant = dyn_cast<llvm::Constant>(&value)) return constant_text(*constant);
   return bracketed(expression(llvm::cast<Instruction>(value)));
 }
@@ -266,7 +267,11 @@ std::string Expressions::binary(const llvm::BinaryOperator& instruction) {
     case Instruction::Mul: return cut(wide_infix("*"), bits);
     case Instruction::Shl: return cut(wide_infix("<<"), bits);
     case Instruction::And: return infix("&");
-    case Instruction::Or: return infix("|");
+    case Instruction::Or: {
+      // A sum is what compilers recognise in addresses.
+      const bool is_sum = llvm::cast<llvm::PossiblyDisjointInst>(instruction).isDisjoint() && bits >= 32;
+      return infix(is_sum ? "+" : "|");
+    }
     case Instruction::Xor: return infix("^");
     case Instruction::LShr: return infix(">>");
     case Instruction::UDiv: return infix("/");
@@ -374,7 +379,7 @@ std::string Expressions::cast(const llvm::CastInst& instruction) {
     }
     case Instruction::BitCast:
       if (to->isPointerTy()) return operand(from);
-      return fmt::format("as_{}({})", type_name(to), operand(from));
+      return fmt::format("as_{}({})", type_name(to), value(from));
     case Instruction::PtrToInt: return plain();
     default: return unknown(instruction);
   }
@@ -442,7 +447,7 @@ std::string Expressions::expression(const Instruction& instruction) {
   if (const auto* const write = dyn_cast<llvm::StoreInst>(&instruction)) {
     const Value& value = *write->getValueOperand();
     const llvm::Type* const type = value.getType();
-    std::string text = operand(value);
+    std::string text = this->value(value);
     if (type->isFloatingPointTy()) text = fmt::format("as_{}({})", memory_type(type), text);
     return fmt::format("{} = {}", memory(*write->getPointerOperand(), type, write->isVolatile()), text);
   }
@@ -488,7 +493,9 @@ std::string Expressions::sum(const Place& place, std::int64_t unit) {
   for (const auto& [value, factor] : place.terms) {
     // Indices narrower than an address are signed.
     const bool narrow = !value->getType()->isIntegerTy(64);
-    std::string term = narrow ? fmt::format("(ulong)(long){}", signed_operand(*value)) : operand(*value);
+    const bool alone = place.terms.size() == 1 && place.constant == 0 && factor == unit;
+    std::string term = narrow ? fmt::format("(ulong)(long){}", signed_operand(*value))
+                              : (alone ? this->value(*value) : operand(*value));
     if (factor != unit) term = fmt::format("{} * {}", bracketed(term), factor / unit);
     text += fmt::format("{}{}", text.empty() ? "" : " + ", term);
   }
@@ -502,10 +509,10 @@ std::string Expressions::sum(const Place& place, std::int64_t unit) {
 std::string Expressions::pointer(const Value& address) {
   const Place place = place_of(address);
   const bool is_array = isa<llvm::AllocaInst>(place.base) || isa<llvm::GlobalVariable>(place.base);
-  std::string base = operand(*place.base);
-  if (is_array) {
-    base = fmt::format("({}uchar*){}", space_name(place.base->getType()->getPointerAddressSpace()), base);
-  }
+  std::string base =
+      is_array ? fmt::format("({}uchar*){}", space_name(place.base->getType()->getPointerAddressSpace()),
+                             name(*place.base))
+               : operand(*place.base);
   const std::string distance = sum(place, 1);
   // One addition: in between, the address may lie outside of the buffer.
   if (distance.empty()) return base;

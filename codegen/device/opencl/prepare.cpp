@@ -5,7 +5,6 @@
 #include <llvm/ADT/STLExtras.h>
 #include <llvm/Analysis/CFG.h>
 #include <llvm/Analysis/LoopInfo.h>
-#include <llvm/CodeGen/AtomicExpandUtils.h>
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
@@ -13,6 +12,7 @@
 #include <llvm/IR/PatternMatch.h>
 #include <llvm/Transforms/Utils/Local.h>
 
+#include "codegen/device/atomics.h"
 #include "codegen/device/device_module.h"
 
 namespace dhpvm::codegen::opencl {
@@ -37,21 +37,6 @@ bool is_atomic_in_opencl(const llvm::AtomicRMWInst& update) {
   const Rmw::BinOp op = update.getOperation();
   if (!update.getType()->isIntegerTy()) return false;
   return update.getType()->isIntegerTy(32) || op == Rmw::Add || op == Rmw::Sub || op == Rmw::Xchg;
-}
-
-// A loop around an exchange, which OpenCL has for integers only.
-void expand_update(llvm::AtomicRMWInst& update) {
-  llvm::expandAtomicRMWToCmpXchg(
-      &update, [](llvm::IRBuilderBase& b, Value* address, Value* loaded, Value* wanted, llvm::Align alignment,
-                  llvm::AtomicOrdering order, llvm::SyncScope::ID scope, Value*& success, Value*& now) {
-        llvm::Type* const type = wanted->getType();
-        llvm::Type* const bits = b.getIntNTy(static_cast<unsigned>(type->getPrimitiveSizeInBits()));
-        auto* const exchange =
-            b.CreateAtomicCmpXchg(address, b.CreateBitCast(loaded, bits), b.CreateBitCast(wanted, bits),
-                                  alignment, order, order, scope);
-        success = b.CreateExtractValue(exchange, 1);
-        now = b.CreateBitCast(b.CreateExtractValue(exchange, 0), type);
-      });
 }
 
 void expand_overflow(llvm::WithOverflowInst& arithmetic) {
@@ -135,7 +120,8 @@ Status prepare_to_print(llvm::Module& module) {
   }
   DHPVM_TRY(run_passes(module, nullptr, "function(lower-switch)"));
   if (irreducible) DHPVM_TRY(run_passes(module, nullptr, "function(fix-irreducible,instsimplify)"));
-  return {};
+  // Blocks of their own in front of loops: what is set up there is not written where another loop ends.
+  return run_passes(module, nullptr, "function(loop-simplify)");
 }
 
 }  // namespace dhpvm::codegen::opencl

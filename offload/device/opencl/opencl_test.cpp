@@ -247,7 +247,7 @@ TEST_P(OpenCl, WaitsUntilADeadline) {
 }
 
 TEST(OpenClFactory, SaysWhatToInstall) {
-  const auto factory = opencl_factory({.library = "libThereIsNone.so.1", .warn = {}});
+  const auto factory = opencl_factory("libThereIsNone.so.1");
   const std::vector<DeviceListing> listings = factory->list();
   ASSERT_EQ(listings.size(), 1u);
   ASSERT_TRUE(listings[0].problem);

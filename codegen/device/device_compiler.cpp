@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "codegen/device/device_compiler.h"
+
+#include <llvm/Config/llvm-config.h>
+
+#include <chrono>
+
+#include "base/error.h"
+#include "codegen/device/opencl/make_opencl.h"
+#include "codegen/device/ptx/make_ptx.h"
+#include "codegen/host/guard.h"
+#include "codegen/kernel/cache_codec.h"
+#include "codegen/kernel/kernel_content.h"
+
+namespace dhpvm::codegen {
+namespace {
+
+std::string text_of(const DeviceTarget& target) {
+  return fmt::format("{} {} f64={} atomics64={} exact={} runs={}",
+                     target.language == DeviceLanguage::kPtx ? "PTX" : "OpenCL C", target.processor,
+                     target.has_f64, target.has_atomics_64, target.has_exact_f32, target.wants_runs);
+}
+
+std::vector<std::byte> encode(const DeviceCode& code) {
+  CacheWriter writer;
+  writer.text(code.entry);
+  writer.text(code.options);
+  writer.number(code.group);
+  writer.number(code.runs ? 1 : 0);
+  writer.number(code.parameters.size());
+  for (const KernelParameter& parameter : code.parameters) {
+    writer.number(static_cast<std::uint64_t>(parameter.kind));
+    writer.number(parameter.index);
+    writer.number(parameter.dimension);
+  }
+  write_sites(writer, code.sites);
+  return writer.take_bytes();
+}
+
+std::optional<DeviceCode> decode(const CachedCode& cached) {
+  CacheReader reader(cached.metadata());
+  DeviceCode code;
+  code.entry = reader.text();
+  code.options = reader.text();
+  code.group = static_cast<std::uint32_t>(reader.number());
+  code.runs = reader.number() != 0;
+  code.parameters.resize(reader.count());
+  for (KernelParameter& parameter : code.parameters) {
+    parameter.kind = static_cast<ParameterKind>(reader.number());
+    parameter.index = static_cast<std::uint32_t>(reader.number());
+    parameter.dimension = static_cast<std::uint32_t>(reader.number());
+  }
+  code.sites = read_sites(reader);
+  if (!reader.done()) return std::nullopt;
+  const auto text = cached.object();
+  code.text.assign(reinterpret_cast<const char*>(text.data()), text.size());
+  return code;
+}
+
+}  // namespace
+
+DeviceCompiler::DeviceCompiler(std::shared_ptr<CodeCache> cache, Tracer* tracer, std::uint32_t track)
+    : cache_(std::move(cache)), tracer_(tracer), track_(track) {}
+
+const ptx::Libdevice& DeviceCompiler::libdevice() {
+  const std::lock_guard lock(mutex_);
+  if (!libdevice_) libdevice_.emplace(ptx::Libdevice::find());
+  return *libdevice_;
+}
+
+Result<DeviceCode> DeviceCompiler::compile(const KernelRequest& request, const DeviceTarget& target,
+                                           bool use_cache) {
+  const bool is_ptx = target.language == DeviceLanguage::kPtx;
+  const bool cached = cache_ != nullptr && use_cache;
+  CacheKey key;
+  if (cached) {
+    key = cache_key({kernel_content(request), text_of(target), is_ptx ? libdevice().identity() : "",
+                     "LLVM " LLVM_VERSION_STRING});
+    if (const std::optional<CachedCode> found = cache_->find(key)) {
+      if (std::optional<DeviceCode> code = decode(*found)) {
+        const std::lock_guard lock(mutex_);
+        ++stats_.loaded_from_cache;
+        return std::move(*code);
+      }
+      cache_->remove(key);
+    }
+  }
+  const auto begin = Tracer::Clock::now();
+  DHPVM_ASSIGN(DeviceCode code, make(request, target));
+  if (tracer_ != nullptr) {
+    tracer_->slice(track_, is_ptx ? "make PTX" : "make OpenCL C", begin, Tracer::Clock::now());
+  }
+  if (cached) cache_->store(key, std::as_bytes(std::span(code.text)), encode(code));
+  const std::lock_guard lock(mutex_);
+  ++stats_.compiled;
+  return code;
+}
+
+// When LLVM gives up, what it worked on is lost with the frames that owned it.
+Result<DeviceCode> DeviceCompiler::make(const KernelRequest& request, const DeviceTarget& target) {
+  DeviceCode code;
+  const ptx::Libdevice* const library = target.language == DeviceLanguage::kPtx ? &libdevice() : nullptr;
+  bool abandoned = false;
+  DHPVM_TRY(guarded(
+      [&]() -> Status {
+        DHPVM_ASSIGN(code,
+                     library != nullptr ? make_ptx(request, target, *library) : make_opencl(request, target));
+        return {};
+      },
+      &abandoned));
+  return code;
+}
+
+DeviceCompiler::Stats DeviceCompiler::stats() const {
+  const std::lock_guard lock(mutex_);
+  return stats_;
+}
+
+}  // namespace dhpvm::codegen

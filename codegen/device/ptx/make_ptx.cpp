@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "codegen/device/ptx/make_ptx.h"
+
+#include <llvm-c/Target.h>
+#include <llvm/MC/MCSubtargetInfo.h>
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/Target/TargetMachine.h>
+
+#include <charconv>
+
+#include "base/error.h"
+#include "codegen/device/device_module.h"
+#include "codegen/device/entry_parameters.h"
+#include "codegen/device/ptx/prepare.h"
+#include "codegen/device/trap_report.h"
+#include "codegen/host/emit.h"
+
+namespace dhpvm::codegen {
+namespace {
+
+constexpr char kTriple[] = "nvptx64-nvidia-cuda";
+constexpr unsigned kOldest = 75;  // older ones are not taken by the assembler of CUDA 13
+
+// As for the host's kernels, but with inlining of what comes from the library, and with unrolling, because in a GPU
+// branches cost more and registers are plenty.
+constexpr char kPasses[] =
+    "always-inline,cgscc(inline),globaldce,"
+    "function(instcombine<no-verify-fixpoint>,sroa<modify-cfg>,early-cse<memssa>,"
+    "instcombine<no-verify-fixpoint>,simplifycfg,"
+    "loop-mssa(loop-rotate,licm),loop(indvars,loop-deletion,loop-unroll-full),"
+    "gvn,instcombine<no-verify-fixpoint>,simplifycfg,loop-unroll<O2>,loop-mssa(licm),"
+    "instcombine<no-verify-fixpoint>,adce,simplifycfg)";
+
+const llvm::Target* nvptx(std::string& problem) {
+  // LLVM's registry is global; registering twice is harmless, but not from two threads at once.
+  static const bool registered = [] {
+    LLVMInitializeNVPTXTargetInfo();
+    LLVMInitializeNVPTXTarget();
+    LLVMInitializeNVPTXTargetMC();
+    LLVMInitializeNVPTXAsmPrinter();
+    return true;
+  }();
+  return registered ? llvm::TargetRegistry::lookupTarget(kTriple, problem) : nullptr;
+}
+
+// 80 for "sm_80"; 0 if it is not of this form.
+unsigned number_of(const std::string& processor) {
+  unsigned number = 0;
+  if (!processor.starts_with("sm_")) return 0;
+  const char* const end = processor.data() + processor.size();
+  const auto [rest, problem] = std::from_chars(processor.data() + 3, end, number);
+  return problem == std::errc() && rest == end ? number : 0;
+}
+
+Result<std::unique_ptr<llvm::TargetMachine>> new_machine(const std::string& processor, bool fast_math) {
+  std::string problem;
+  const llvm::Target* const target = nvptx(problem);
+  if (target == nullptr) {
+    return error(ErrorCode::kUnsupported, "LLVM was built without code generation for NVIDIA GPUs: {}",
+                 problem);
+  }
+  const std::unique_ptr<llvm::MCSubtargetInfo> any(target->createMCSubtargetInfo(kTriple, "", ""));
+  if (number_of(processor) < kOldest || !any->isCPUStringValid(processor)) {
+    return error(ErrorCode::kUnsupported,
+                 "'{}' is no architecture that PTX can be made for: use one from sm_75 to sm_90", processor);
+  }
+  llvm::TargetOptions options;
+  // The default would fuse nothing either, but this says so. Division, roots and denormals are exact by default.
+  options.AllowFPOpFusion = fast_math ? llvm::FPOpFusion::Fast : llvm::FPOpFusion::Strict;
+  return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
+      kTriple, processor, "", options, llvm::Reloc::PIC_, std::nullopt, llvm::CodeGenOptLevel::Aggressive));
+}
+
+}  // namespace
+
+Result<DeviceCode> make_ptx(const KernelRequest& request, const DeviceTarget& target,
+                            const ptx::Libdevice& libdevice) {
+  const bool fast_math = request.module->kernels[request.kernel].fast_math;
+  DHPVM_ASSIGN(const std::unique_ptr<llvm::TargetMachine> machine, new_machine(target.processor, fast_math));
+  const std::string layout = machine->createDataLayout().getStringRepresentation();
+  DHPVM_ASSIGN(DeviceModule made, make_device_module(request, {Buffers::kAddresses, false}, kTriple, layout));
+  llvm::Module& module = *made.ir.module;
+  ptx::replace_builtins(module);
+  ptx::expand_inexact_updates(module, fast_math);
+  DHPVM_TRY(libdevice.link(module, number_of(target.processor)));
+  DHPVM_TRY(run_passes(module, machine.get(), kPasses));
+  drop_unused_parameters(made.entry);
+  ptx::mark_constant_loads(made.entry);
+  define_report_trap(module);
+  ptx::replace_builtins(module);
+  ptx::mark_kernel(*made.entry.function, made.group);
+  DeviceCode code;
+  DHPVM_ASSIGN(code.text, emit_assembly(module, *machine, Pipeline::kFunctions));
+  code.entry = kDeviceEntry;
+  code.parameters = std::move(made.entry.parameters);
+  code.sites = std::move(made.sites);
+  code.group = made.group;
+  return code;
+}
+
+}  // namespace dhpvm::codegen

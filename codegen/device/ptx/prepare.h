@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// What PTX has of its own, put into the IR of a kernel.
+#pragma once
+
+#include "codegen/device/device_loop.h"
+
+namespace dhpvm::codegen::ptx {
+
+// Builtins become intrinsics of LLVM's back end.
+void replace_builtins(llvm::Module& module);
+
+// `atom.add.f32` on global memory takes denormals for zero: strict code does without.
+void expand_inexact_updates(llvm::Module& module, bool fast_math);
+
+// Loads from arrays that the kernel cannot write go through the cache for constant data: those of a kind of element that is
+// written nowhere. Arrays of one kind may be the same.
+void mark_constant_loads(const DeviceEntry& entry);
+
+// Makes the function one that the host can launch, in groups of a size if that is not 0.
+void mark_kernel(llvm::Function& function, std::uint32_t group);
+
+}  // namespace dhpvm::codegen::ptx
