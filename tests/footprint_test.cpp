@@ -194,6 +194,18 @@ TEST(Footprints, StructArraysAndInnerLoopsWithHoles) {
   EXPECT_EQ(loop.footprint.arrays[1].kind, ArrayClass::kSliced);
 }
 
+TEST(Footprints, ARowIsReadAndAnElementOfItsNumberWritten) {
+  const Loop loop(R"(fn least(points: [f32, 2], out: [f32]) {
+    parallel for i in 0..points.rows {
+      var best = f32.max;
+      for d in 0..points.cols { if points[i, d] < best { best = points[i, d]; } }
+      out[i] = best;
+    }
+  })");
+  EXPECT_EQ(loop.footprint.arrays[0].kind, ArrayClass::kSliced) << loop.footprint.arrays[0].reason;
+  EXPECT_EQ(loop.footprint.arrays[1].kind, ArrayClass::kSliced) << loop.footprint.arrays[1].reason;
+}
+
 TEST(Footprints, WhileLoopsAndProducts) {
   Loop loop(R"(fn f(a: [f32], w: i64, h: i64, o: [f32]) {
     parallel for y in 0..h {

@@ -80,6 +80,11 @@ class Kernel {
   virtual const std::vector<codegen::KernelSite>* sites() const { return nullptr; }
 };
 
+// Where a kernel that was loaded from `image` can trap, by KernelTrap::site.
+inline const std::vector<codegen::KernelSite>& sites_of(const Kernel& kernel, const KernelImage& image) {
+  return kernel.sites() == nullptr ? image.sites : *kernel.sites();
+}
+
 // A captured array as one launch finds it on the device.
 struct ArrayArgument {
   MemorySpan memory;
@@ -150,7 +155,8 @@ class Device {
   virtual const DeviceInfo& info() const = 0;
   // Not initialised. kDeviceExhausted when the device has not that much left.
   virtual Result<std::shared_ptr<DeviceMemory>> allocate(std::size_t bytes) = 0;
-  // Makes host memory known, which must stay where it is as long as the result lives.
+  // Makes host memory known, which must stay where it is as long as the result lives. Fails when memory cannot be pinned;
+  // it can be imported as pageable then.
   virtual Result<std::shared_ptr<DeviceMemory>> import_host(std::span<std::byte> memory, HostMemory kind) = 0;
   // kUnsupported when the image is not of the device's format, kCompile with the driver's log when it is refused.
   virtual Result<std::shared_ptr<Kernel>> load(const KernelImage& image) = 0;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "offload/device/devices.h"
 
-#include <utility>
-
 #include "offload/device/cuda/cuda_device.h"
 #include "offload/device/host/host_device.h"
 #include "offload/device/opencl/opencl_device.h"
@@ -10,11 +8,10 @@
 
 namespace dhpvm::offload {
 
-void add_devices(DeviceRegistry& registry, const std::shared_ptr<ThreadPool>& pool,
-                 std::function<void(const std::string&)> warn) {
+void add_devices(DeviceRegistry& registry, const std::shared_ptr<ThreadPool>& pool) {
   // An NVIDIA GPU is an OpenCL device as well: the first of the two that finds it is preferred.
-  registry.add(cuda_factory({.library = {}, .warn = warn}));
-  registry.add(opencl_factory({.library = OpenClOptions().library, .warn = std::move(warn)}));
+  registry.add(cuda_factory());
+  registry.add(opencl_factory());
   registry.add(host_factory(pool));
   registry.add(sim_factory(pool));
 }

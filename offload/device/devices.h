@@ -2,9 +2,7 @@
 // The devices that programs may run on.
 #pragma once
 
-#include <functional>
 #include <memory>
-#include <string>
 
 #include "base/thread_pool.h"
 #include "offload/device/device_registry.h"
@@ -12,9 +10,7 @@
 namespace dhpvm::offload {
 
 // Registers every kind of device of this build. Kernels for the host's cores run on `pool`. The null device is not among
-// them: what computes nothing must not be taken for what computes. `warn` takes what users should know of their drivers,
-// from any thread; it may be empty.
-void add_devices(DeviceRegistry& registry, const std::shared_ptr<ThreadPool>& pool,
-                 std::function<void(const std::string&)> warn = {});
+// them: what computes nothing must not be taken for what computes.
+void add_devices(DeviceRegistry& registry, const std::shared_ptr<ThreadPool>& pool);
 
 }  // namespace dhpvm::offload

@@ -47,7 +47,9 @@ class BulkLane final : public Lane, public std::enable_shared_from_this<BulkLane
   // Receives the next part of the run that on_run() has announced, which may come in several: all but the last are
   // multiples of kPieceBytes. One after the other or at once, but together no more than the run. On the progress thread.
   void receive(MutableBytes memory, Done done);
+  // As in Channel.
   void close(Error reason) { channel_->close(std::move(reason)); }
+  void drop(Error reason) { channel_->drop(std::move(reason)); }
   const std::string& peer() const { return channel_->peer(); }
 
   void opened() override;

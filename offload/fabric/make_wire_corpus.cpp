@@ -55,7 +55,7 @@ Status run(const std::string& folder) {
   DHPVM_TRY(write_records(folder, "client", 0, wire::client_examples()));
   DHPVM_TRY(write_records(folder, "worker", 1, wire::worker_examples()));
   Bytes header{std::byte{2}};
-  append(header, wire::write_operation_header(300));
+  append(header, wire::write_run_header({300, 4096}));
   DHPVM_TRY(write_file(folder + "/header.bin", header));
   Bytes preamble{std::byte{3}};
   append(preamble, Preamble{}.to_bytes());
@@ -74,7 +74,7 @@ Status run(const std::string& folder) {
   of_bulk.lane = LaneKind::kBulk;
   append_message(bulk, of_bulk.to_bytes());
   Bytes announcement = little_endian(5);
-  append(announcement, wire::write_operation_header(7));
+  append(announcement, wire::write_run_header({7, 0}));
   append(announcement, little_endian(0));
   append_message(bulk, announcement);
   Bytes piece(5, std::byte{1});

@@ -201,6 +201,7 @@ void visit(Codec& codec, Is<Free> auto& value) {
 }
 template <typename Codec>
 void visit(Codec& codec, Is<CreateQueue> auto& value) {
+  codec.number(value.request);
   codec.number(value.queue);
   codec.number(value.device);
   codec.flag(value.observed);
@@ -238,7 +239,7 @@ void visit(Codec& codec, Is<LoadKernel> auto& value) {
   codec.bytes(value.digest);
   codec.number(value.module_bytes);
   codec.number(value.number);
-  codec.flag(value.unchecked);
+  codec.list(value.proven, kMaxProven, 1, [&](auto& access) { codec.number(access); });
   codec.text(value.name);
 }
 template <typename Codec>
@@ -303,6 +304,8 @@ void visit(Codec& codec, Is<Welcome> auto& value) {
   codec.number(value.memory_quota);
   codec.number(value.module_quota);
 }
+template <typename Codec>
+void visit(Codec&, Is<Ready> auto&) {}
 template <typename Codec>
 void visit(Codec& codec, Is<Pong> auto& value) {
   codec.number(value.number);
@@ -411,20 +414,24 @@ void write(std::vector<std::byte>& frame, const FromWorker& record) { write_reco
 Result<std::vector<FromClient>> read_from_client(ConstBytes frame) { return read_records<FromClient>(frame); }
 Result<std::vector<FromWorker>> read_from_worker(ConstBytes frame) { return read_records<FromWorker>(frame); }
 
-std::vector<std::byte> write_operation_header(std::uint64_t operation) {
+std::vector<std::byte> write_run_header(const RunHeader& header) {
   std::vector<std::byte> bytes;
-  Writer(bytes).number(operation);
+  Writer writer(bytes);
+  writer.number(header.operation);
+  writer.number(header.offset);
   return bytes;
 }
 
-Result<std::uint64_t> read_operation_header(ConstBytes header) {
+Result<RunHeader> read_run_header(ConstBytes header) {
   bytecode::ByteReader in(header, 0);
-  const std::uint64_t operation = in.varint64();
+  RunHeader read;
+  read.operation = in.varint64();
+  read.offset = in.varint64();
   if (!in.ok() || in.remaining() != 0) {
     return error(ErrorCode::kMalformed,
                  "the other side breaks the protocol: bulk data for nothing that is known");
   }
-  return operation;
+  return read;
 }
 
 }  // namespace dhpvm::offload::wire

@@ -31,6 +31,7 @@ inline constexpr std::size_t kMaxDevices = 64;
 inline constexpr std::size_t kMaxModulePart = 12 << 10;
 inline constexpr std::size_t kMaxSites = 1024;
 inline constexpr std::size_t kMaxCalls = 64;
+inline constexpr std::size_t kMaxProven = 1024;
 inline constexpr std::size_t kMaxRecords = 4096;  // in a frame
 
 // Codes and messages, outermost first.
@@ -114,6 +115,7 @@ struct Free {
   Id memory = 0;
 };
 struct CreateQueue {
+  Id request = 0;
   Id queue = 0;
   std::uint64_t device = 0;
   bool observed = false;  // Observed records are wanted
@@ -146,7 +148,8 @@ struct LoadKernel {
   Digest digest{};  // SHA-256 of the module's file
   std::uint64_t module_bytes = 0;
   std::uint64_t number = 0;  // of the kernel in the module
-  bool unchecked = false;
+  // Accesses of its footprint whose checks are to be left out, ascending. Proven again for every launch.
+  std::vector<std::uint64_t> proven;
   std::string name;
 };
 // The module that the worker has asked for, in parts and in order.
@@ -209,11 +212,13 @@ struct Welcome {
   std::uint64_t memory_quota = 0;    // bytes, of all devices together
   std::uint64_t module_quota = 0;    // bytes of modules
 };
+// Both lanes are there: operations may come.
+struct Ready {};
 struct Pong {
   std::uint64_t number = 0;
   std::uint64_t clock_ns = 0;  // the worker's, when the ping arrived
 };
-// The answer to Allocate and LoadKernel.
+// The answer to Allocate, CreateQueue and LoadKernel.
 struct Reply {
   Id request = 0;
   std::optional<Failure> failure;
@@ -242,7 +247,8 @@ struct Observed {
   std::int64_t end_ns = 0;
 };
 
-using FromWorker = std::variant<Welcome, Pong, Reply, NeedModule, Progress, QueueFailed, CallHost, Observed>;
+using FromWorker =
+    std::variant<Welcome, Ready, Pong, Reply, NeedModule, Progress, QueueFailed, CallHost, Observed>;
 
 // ---- Frames ---------------------------------------------------------------------------------------------------------
 
@@ -254,9 +260,14 @@ void write(std::vector<std::byte>& frame, const FromWorker& record);
 Result<std::vector<FromClient>> read_from_client(ConstBytes frame);
 Result<std::vector<FromWorker>> read_from_worker(ConstBytes frame);
 
-// What runs on the bulk lane are for. The first one of a lane, from the client, is empty, with the session's token; all
-// others are the data of an operation: an Upload from the client, a Download from the worker.
-std::vector<std::byte> write_operation_header(std::uint64_t operation);
-Result<std::uint64_t> read_operation_header(ConstBytes header);
+// What a run on the bulk lane is for. The first one of a lane, from the side that has dialled it, is empty, and has the
+// session's token as its header. All others are data of an operation, or a part of it: of an Upload from the client, of a
+// Download from the worker.
+struct RunHeader {
+  std::uint64_t operation = 0;
+  std::uint64_t offset = 0;  // of the data in the operation's
+};
+std::vector<std::byte> write_run_header(const RunHeader& header);
+Result<RunHeader> read_run_header(ConstBytes header);
 
 }  // namespace dhpvm::offload::wire

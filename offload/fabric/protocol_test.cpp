@@ -122,7 +122,7 @@ TEST(Protocol, HostileLengthsAllocateNothing) {
   refused({17, 1, 0, 0, 1, 4}, "more than 3 entries");                           // dimensions
   refused({17, 1, 0, 0, 1, 0, 0xff, 0x07}, "1023 entries in the last 0 bytes");  // scalars
   refused({1, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x02}, "64 bits");
-  refused({4, 1, 0, 2, 0}, "neither 0 nor 1");
+  refused({4, 1, 0, 0, 2}, "neither 0 nor 1");
   std::vector<int> pings;
   for (std::size_t i = 0; i <= kMaxRecords; ++i) pings.insert(pings.end(), {1, 5});
   refused(pings, "more than 4096 records");
@@ -150,12 +150,15 @@ TEST(Failure, OfStrangersIsHarmless) {
   EXPECT_EQ(failure.to_error().message(), "red [31m alert");
 }
 
-TEST(OperationHeader, IsStrict) {
-  EXPECT_EQ(*read_operation_header(write_operation_header(300)), 300u);
-  EXPECT_FALSE(read_operation_header({}).ok());
-  std::vector<std::byte> longer = write_operation_header(300);
+TEST(RunHeader, IsStrict) {
+  const auto read = read_run_header(write_run_header({300, 1 << 20}));
+  ASSERT_TRUE(read.ok());
+  EXPECT_EQ(read->operation, 300u);
+  EXPECT_EQ(read->offset, 1u << 20);
+  EXPECT_FALSE(read_run_header({}).ok());
+  std::vector<std::byte> longer = write_run_header({300, 0});
   longer.push_back(std::byte{0});
-  EXPECT_FALSE(read_operation_header(longer).ok());
+  EXPECT_FALSE(read_run_header(longer).ok());
 }
 
 }  // namespace

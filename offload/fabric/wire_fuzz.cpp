@@ -109,7 +109,7 @@ class Listening final : public FrameHandler, public BulkHandler {
   void on_bulk_open() override {}
   void on_frame(ConstBytes frame) override { static_cast<void>(wire::read_from_client(frame).ok()); }
   void on_run(ConstBytes header, std::uint64_t bytes) override {
-    static_cast<void>(wire::read_operation_header(header).ok());
+    static_cast<void>(wire::read_run_header(header).ok());
     if (bytes <= memory_.size() && bytes != 0)
       bulk_->receive(MutableBytes(memory_).first(bytes), [](const Status&) {});
   }
@@ -170,9 +170,11 @@ int test_one(ConstBytes bytes) {
     case 0: check_frame(wire::read_from_client(rest), wire::read_from_client); break;
     case 1: check_frame(wire::read_from_worker(rest), wire::read_from_worker); break;
     case 2:
-      if (const auto operation = wire::read_operation_header(rest); operation.ok())
-        insist(*wire::read_operation_header(wire::write_operation_header(*operation)) == *operation,
+      if (const auto header = wire::read_run_header(rest); header.ok()) {
+        const auto again = wire::read_run_header(wire::write_run_header(*header));
+        insist(again.ok() && again->operation == header->operation && again->offset == header->offset,
                "a header changes");
+      }
       break;
     case 3:
       if (const auto preamble = Preamble::read(rest); preamble.ok() && preamble->version == kProtocolVersion)

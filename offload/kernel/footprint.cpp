@@ -134,8 +134,13 @@ class Classifier {
   Classifier(const bytecode::Module& module, Footprint& footprint) : module_(module), footprint_(footprint) {
     std::map<PolynomialId, bool> known;
     for (const Access& access : footprint.accesses) {
+      // Checks of several indices have some of these expressions too, and are not asked about.
+      if (!is_element(access)) {
+        depends_.push_back(false);
+        continue;
+      }
       const auto [found, is_new] = known.emplace(access.index[0], false);
-      if (is_new && is_element(access)) found->second = depends_on_chunk(footprint, access);
+      if (is_new) found->second = depends_on_chunk(footprint, access);
       depends_.push_back(found->second);
     }
   }

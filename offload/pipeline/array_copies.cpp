@@ -148,7 +148,8 @@ std::vector<Interval> ArrayCopies::host_missing(const Interval& bytes) {
 
 bool ArrayCopies::host_may_read() {
   const std::lock_guard lock(mutex_);
-  return host_valid_.contains(whole()) && std::ranges::all_of(copies_, [](const DeviceCopy& copy) {
+  return !sent_unread_ && host_valid_.contains(whole()) &&
+         std::ranges::all_of(copies_, [](const DeviceCopy& copy) {
            return copy.device->reached(writes_to_host(copy)) && !copy.device->failure();
          });
 }

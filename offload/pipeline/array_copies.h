@@ -57,7 +57,7 @@ class ArrayCopies final : public BufferCopies {
   std::vector<Interval> host_missing(const Interval& bytes);
 
   // Whether the host may read, or write, without asking.
-  bool host_may_read();
+  bool host_may_read();  // not even what has arrived, before it has asked once: see wanted_on_host()
   bool host_may_write();
   // Fetches whatever the host lacks, and waits.
   Status bring_to_host();

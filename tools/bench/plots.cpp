@@ -151,6 +151,7 @@ std::string sweep(std::span<const Case* const> cases) {
 
 namespace {
 
+constexpr double kModes = 170;  // width of the names of modes and queues
 constexpr double kLane = 18;
 constexpr double kTimeline = 760;
 constexpr const char* kLanes[] = {"upload", "kernel", "download"};
@@ -162,7 +163,7 @@ void draw_run(Svg& svg, const Measurement& measurement, double top, double secon
   for (const Interval& operation : measurement.run.timeline) {
     const auto lane = static_cast<std::size_t>(operation.kind);
     if (lane >= paths.size()) continue;
-    const double begin = kLabels + operation.begin / seconds * kTimeline;
+    const double begin = kModes + operation.begin / seconds * kTimeline;
     // A gap of less than a pixel between operations shows where one ends, if there is room for it.
     const double width = std::max((operation.end - operation.begin) / seconds * kTimeline, 0.05);
     const double gap = width > 2 ? 0.6 : 0;
@@ -177,8 +178,8 @@ void draw_run(Svg& svg, const Measurement& measurement, double top, double secon
            "small");
   for (std::size_t lane = 0; lane < paths.size(); ++lane) {
     const double y = top + kLane * static_cast<double>(lane);
-    svg.text(kLabels - 6, y + 12, kLanes[lane], Svg::Anchor::kEnd, "small");
-    svg.line(kLabels, y + kLane - 2, kLabels + kTimeline, y + kLane - 2, "grid");
+    svg.text(kModes - 6, y + 12, kLanes[lane], Svg::Anchor::kEnd, "small");
+    svg.line(kModes, y + kLane - 2, kModes + kTimeline, y + kLane - 2, "grid");
     if (!paths[lane].empty()) svg.path(paths[lane], kLanes[lane]);
   }
 }
@@ -189,12 +190,12 @@ std::string timeline(const Case& one) {
   const Measurement& serial = *one.find(Mode::kSerialPinned);
   const Measurement& automatic = *one.find(Mode::kAutomatic);
   const double seconds = std::max(serial.run.seconds, automatic.run.seconds);
-  Svg svg(kLabels + kTimeline + 20, 8 * kLane + 10, "What the queues did");
+  Svg svg(kModes + kTimeline + 20, 8 * kLane + 10, "What the queues did");
   draw_run(svg, serial, 4, seconds);
   draw_run(svg, automatic, 4 + 3.6 * kLane, seconds);
   const double bottom = 7 * kLane + 8;
   for (int tick = 0; tick <= 4; ++tick) {
-    svg.text(kLabels + kTimeline * tick / 4, bottom + 8, time_text(seconds * tick / 4),
+    svg.text(kModes + kTimeline * tick / 4, bottom + 8, time_text(seconds * tick / 4),
              tick == 0   ? Svg::Anchor::kStart
              : tick == 4 ? Svg::Anchor::kEnd
                          : Svg::Anchor::kMiddle,

@@ -160,6 +160,39 @@ TEST_F(Devices, WhatNobodyLooksAtIsNotSentBack) {
   EXPECT_EQ(device.statistics().device_download_bytes, (2u + 3u) * 400'000u);
 }
 
+TEST_F(Devices, WhatIsLookedAtEveryTimeIsSentBackInChunks) {
+  const Module module = need(Module::compile(engine_, R"(
+fn sums(n: i64, rounds: i64) -> f64 {
+    let a = [f32](n);
+    let b = [f32](n);
+    for i in 0..n { a[i] = i as f32; }
+    var total = 0.0;
+    for round in 0..rounds {
+        a[0] = round as f32;
+        parallel for i in 0..n reduce(+: total) { b[i] = a[i] + 1.0; total += b[i] as f64; }
+        total += b[0] as f64;
+    }
+    return total;
+})"));
+  IsolateOptions options;
+  options.jit_wait = true;
+  options.device = "sim";
+  options.batch = 10'000;
+  const Isolate isolate = need(Isolate::create(module, options));
+  const auto sums = need(isolate.function<double(std::int64_t, std::int64_t)>("sums"));
+  std::uint64_t before = 0;
+  std::uint64_t first = 0;
+  for (const std::int64_t rounds : {1, 2, 3}) {
+    ASSERT_TRUE(sums(100'000, rounds).ok());
+    const std::uint64_t downloads = isolate.statistics().device_downloads;
+    // At least ten chunks: they end where blocks of the reduction do.
+    if (rounds == 1) first = downloads;
+    EXPECT_GE(first, 10u);
+    EXPECT_EQ(downloads - before, static_cast<std::uint64_t>(rounds) * first);
+    before = downloads;
+  }
+}
+
 TEST_F(Devices, TrapsAreTheSame) {
   const Isolate interpreter = reference();
   for (const std::string_view name : {"host", "sim"}) {

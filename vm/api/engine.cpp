@@ -47,8 +47,7 @@ Engine::Engine(EngineOptions options) : state_(std::make_shared<detail::EngineSt
   state_->thread_pool = std::make_shared<ThreadPool>(state_->options.threads);
   state_->alarm = std::make_shared<vm::Alarm>();
   state_->devices = std::make_shared<offload::DeviceRegistry>();
-  offload::add_devices(*state_->devices, state_->thread_pool,
-                       [](const std::string& text) { print_line("dhpvm: " + text); });
+  offload::add_devices(*state_->devices, state_->thread_pool);
   // Fails for a bad row of the table only, which a test would have found.
   (void)stdlib::register_natives(
       state_->natives, state_->options.system_access ? stdlib::Reach::kSystem : stdlib::Reach::kSelf);

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <sstream>
 
+#include "offload/device/conformance/remote_workers_for_tests.h"
 #include "offload/device/devices.h"
 #include "offload/device/null/null_device.h"
 
@@ -18,8 +19,8 @@ constexpr std::chrono::seconds kHang{60};
 }  // namespace
 
 struct Conformance::Shared {
-  DeviceRegistry registry;
   TestKernels kernels;
+  DeviceRegistry registry;
 };
 Conformance::Shared* Conformance::shared_ = nullptr;
 
@@ -35,7 +36,18 @@ std::string Conformance::test_name(const testing::TestParamInfo<std::string>& de
 std::vector<std::string> Conformance::devices() {
   const char* const chosen = std::getenv(kChoice);
   if (chosen == nullptr)
-    return {"null", "host?inline", "host", "sim", "sim?engines=0&rate=1e9/s&mem=64MiB", "opencl", "cuda"};
+    return {"null",
+            "host?inline",
+            "host",
+            "sim",
+            "sim?engines=0&rate=1e9/s&mem=64MiB",
+            "opencl",
+            "cuda",
+            "remote/loopback/host",
+            "remote/tcp/host",
+            "remote/tcp/sim",
+            "remote/sealed/host",
+            "remote/sealed/sim"};
   std::vector<std::string> names;
   std::istringstream list(chosen);
   for (std::string name; std::getline(list, name, ',');) names.push_back(name);
@@ -46,6 +58,7 @@ void Conformance::SetUpTestSuite() {
   shared_ = new Shared;
   add_devices(shared_->registry, std::make_shared<ThreadPool>(4));
   shared_->registry.add(null_factory());
+  shared_->registry.add(test_worker_factory([] { return shared_->kernels.generator(); }));
 }
 
 void Conformance::TearDownTestSuite() {

@@ -99,9 +99,10 @@ TEST_P(Launches, TheFirstTrapIsReported) {
   const std::optional<KernelTrap> found = trap();
   ASSERT_TRUE(found.has_value());
   EXPECT_EQ(found->index[0], 30'001);
-  ASSERT_LT(found->site, compiled->sites.size());
-  EXPECT_EQ(compiled->sites[found->site].kind, KernelSite::Kind::kTrap);
-  EXPECT_EQ(compiled->sites[found->site].trap, codegen::TrapKind::kDivisionByZero);
+  const std::vector<KernelSite>& sites = sites_of(*kernel, *compiled);
+  ASSERT_LT(found->site, sites.size());
+  EXPECT_EQ(sites[found->site].kind, KernelSite::Kind::kTrap);
+  EXPECT_EQ(sites[found->site].trap, codegen::TrapKind::kDivisionByZero);
   EXPECT_EQ(found->operands[0], 1000U) << "the dividend";
   const std::vector<std::int64_t> done = values<std::int64_t>(quotients);
   EXPECT_EQ(std::count(done.begin(), done.begin() + 30'001, 142), 30'001) << "iterations before the trap";
@@ -145,8 +146,9 @@ TEST_P(Launches, AnElementOutsideOfItsArray) {
   EXPECT_EQ(found.index[0], 1500);
   EXPECT_EQ(found.operands[0], 100U);
   EXPECT_EQ(found.array, 1U);
-  ASSERT_LT(found.site, compiled->sites.size());
-  EXPECT_EQ(compiled->sites[found.site].kind, KernelSite::Kind::kRead);
+  const std::vector<KernelSite>& sites = sites_of(*kernel, *compiled);
+  ASSERT_LT(found.site, sites.size());
+  EXPECT_EQ(sites[found.site].kind, KernelSite::Kind::kRead);
 }
 
 TEST_P(Launches, AnArrayThatIsClosed) {
@@ -160,8 +162,9 @@ TEST_P(Launches, AnArrayThatIsClosed) {
   const KernelTrap found = trap().value_or(KernelTrap{});
   EXPECT_EQ(found.index[0], 0);
   EXPECT_EQ(found.array, 2U);
-  ASSERT_LT(found.site, compiled->sites.size());
-  EXPECT_EQ(compiled->sites[found.site].kind, KernelSite::Kind::kWrite);
+  const std::vector<KernelSite>& sites = sites_of(*kernel, *compiled);
+  ASSERT_LT(found.site, sites.size());
+  EXPECT_EQ(sites[found.site].kind, KernelSite::Kind::kWrite);
 }
 
 TEST_P(Launches, TrapsOfThreeDimensionsComeInTheirOrder) {

@@ -8,6 +8,7 @@
 #include "bytecode/assembler.h"
 #include "bytecode/verifier.h"
 #include "bytecode/writer.h"
+#include "offload/device/kernel_compiler.h"
 
 namespace dhpvm::offload {
 namespace {
@@ -89,33 +90,14 @@ Result<const KernelImage*> TestKernels::image(const DeviceInfo& device, std::str
 }
 
 Result<KernelImage> TestKernels::compile(const DeviceInfo& device, std::uint32_t kernel) {
-  const bytecode::KernelRecord& record = module_->kernels[kernel];
-  const bytecode::Function& function = module_->functions[record.function];
-  KernelImage image;
-  image.format = device.format;
-  image.name = module_->name_of(function);
-  image.dimensions = record.dimensions;
-  image.reductions = record.reductions;
-  for (const bytecode::ValueType& parameter : function.signature.parameters) {
-    ++(parameter.kind == bytecode::Kind::kRef ? image.arrays : image.scalars);
-  }
-  image.scalars -= image.dimensions + static_cast<std::uint32_t>(record.reductions.size());
-  if (device.format == KernelFormat::kBytecode) {
-    image.bytecode = std::make_shared<const std::vector<std::byte>>(bytecode::write_module(*module_));
-    image.kernel = kernel;
-    return image;
-  }
+  const bytecode::Function& function = module_->functions[module_->kernels[kernel].function];
+  KernelImage image = describe_kernel(*module_, kernel, std::string(module_->name_of(function)));
   DHPVM_ASSIGN(codegen::CodeGenerator * compiler, generator());
-  const codegen::KernelRequest request{module_.get(), kernel, {}};
-  if (device.format == KernelFormat::kHostCode) {
-    DHPVM_ASSIGN(std::shared_ptr<codegen::CompiledKernel> compiled, compiler->compile(request));
-    image.host_code = compiled->code();
-    image.sites = compiled->sites();
-    image.owner = std::move(compiled);
-  } else {
-    DHPVM_ASSIGN(image.device_code, compiler->compile(request, device.target));
-    image.sites = image.device_code.sites;
-  }
+  if (device.format != KernelFormat::kBytecode)
+    return compile_kernel(*compiler, {module_.get(), kernel, {}}, device, std::move(image));
+  image.format = device.format;
+  image.bytecode = std::make_shared<const std::vector<std::byte>>(bytecode::write_module(*module_));
+  image.kernel = kernel;
   return image;
 }
 

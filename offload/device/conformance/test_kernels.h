@@ -26,9 +26,11 @@ class TestKernels {
   // Compiled for the device, and kept here. kUnsupported where this build or the compiler does not offer that.
   Result<const KernelImage*> image(const DeviceInfo& device, std::string_view name);
 
+  // Of this build, if it has one.
+  Result<codegen::CodeGenerator*> generator();
+
  private:
   Result<KernelImage> compile(const DeviceInfo& device, std::uint32_t kernel);
-  Result<codegen::CodeGenerator*> generator();
 
   std::unique_ptr<bytecode::Module> module_;
   std::unique_ptr<codegen::CodeGenerator> generator_;

@@ -79,10 +79,10 @@ Candidate describe(const cu::Api& api, int index) {
 
 class CudaFactory final : public DeviceFactory {
  public:
-  explicit CudaFactory(CudaOptions options) : options_(std::move(options)) {
-    if (!options_.library.empty()) return;
+  explicit CudaFactory(std::string library) : library_(std::move(library)) {
+    if (!library_.empty()) return;
     const char* const elsewhere = std::getenv("DHPVM_CUDA_LIBRARY");
-    options_.library = elsewhere != nullptr && *elsewhere != '\0' ? elsewhere : "libcuda.so.1";
+    library_ = elsewhere != nullptr && *elsewhere != '\0' ? elsewhere : "libcuda.so.1";
   }
 
   std::string_view prefix() const override { return kPrefix; }
@@ -102,7 +102,7 @@ class CudaFactory final : public DeviceFactory {
     for (Candidate& candidate : found) {
       if (candidate.info.name != name) continue;
       if (candidate.problem) return *std::move(candidate.problem);
-      return CudaDevice::open(api_, candidate.ordinal, std::move(candidate.info), options_.warn);
+      return CudaDevice::open(api_, candidate.ordinal, std::move(candidate.info));
     }
     return error(ErrorCode::kNotFound,
                  "there are {} CUDA devices, numbered from cuda:0 on, and they take no options",
@@ -112,7 +112,7 @@ class CudaFactory final : public DeviceFactory {
  private:
   Result<std::vector<Candidate>> find() {
     if (api_ == nullptr) {
-      DHPVM_ASSIGN(api_, cu::Api::load(options_.library));
+      DHPVM_ASSIGN(api_, cu::Api::load(library_));
     }
     int count = 0;
     const cu::Code code = api_->DeviceGetCount(&count);
@@ -125,14 +125,14 @@ class CudaFactory final : public DeviceFactory {
     return candidates;
   }
 
-  CudaOptions options_;
+  std::string library_;
   std::shared_ptr<const cu::Api> api_;
 };
 
 }  // namespace
 
-std::unique_ptr<DeviceFactory> cuda_factory(CudaOptions options) {
-  return std::make_unique<CudaFactory>(std::move(options));
+std::unique_ptr<DeviceFactory> cuda_factory(std::string library) {
+  return std::make_unique<CudaFactory>(std::move(library));
 }
 
 CudaDevice::Parts::Parts(CudaDevice& device)
@@ -143,23 +143,20 @@ CudaDevice::Parts::Parts(CudaDevice& device)
       host_calls(device.api(), tracker) {}
 
 Result<std::unique_ptr<Device>> CudaDevice::open(std::shared_ptr<const cu::Api> api, cu::Ordinal ordinal,
-                                                 DeviceInfo info,
-                                                 std::function<void(const std::string&)> warn) {
+                                                 DeviceInfo info) {
   // The primary context is the one that libraries in the same process use as well: memory can be shared with them.
   cu::Context context = nullptr;
   const cu::Code code = api->DevicePrimaryCtxRetain(&context, ordinal);
   if (code != cu::CUDA_SUCCESS) return api->error_of(code, "cuDevicePrimaryCtxRetain");
-  return std::unique_ptr<Device>(
-      new CudaDevice(std::move(api), ordinal, context, std::move(info), std::move(warn)));
+  return std::unique_ptr<Device>(new CudaDevice(std::move(api), ordinal, context, std::move(info)));
 }
 
 CudaDevice::CudaDevice(std::shared_ptr<const cu::Api> api, cu::Ordinal ordinal, cu::Context context,
-                       DeviceInfo info, std::function<void(const std::string&)> warn)
+                       DeviceInfo info)
     : DeviceBase(std::move(info)),
       api_(std::move(api)),
       ordinal_(ordinal),
       context_(context),
-      warn_(std::move(warn)),
       parts_(std::make_unique<Parts>(*this)) {}
 
 CudaDevice::~CudaDevice() {
@@ -188,10 +185,6 @@ Result<std::unique_ptr<Queue>> CudaDevice::create_queue(QueueOptions options) {
 
 Result<std::shared_ptr<Semaphore>> CudaDevice::create_semaphore(std::uint64_t initial) {
   return std::shared_ptr<Semaphore>(std::make_shared<DriverSemaphore>(tracker(), timeline(), initial));
-}
-
-void CudaDevice::warn_once(const std::string& message) {
-  if (!warned_.exchange(true) && warn_) warn_(message);
 }
 
 }  // namespace dhpvm::offload

@@ -2,8 +2,6 @@
 // NVIDIA GPUs by CUDA's driver API: "cuda:0", "cuda:1", ..
 #pragma once
 
-#include <atomic>
-#include <functional>
 #include <memory>
 #include <string>
 
@@ -17,18 +15,13 @@
 
 namespace dhpvm::offload {
 
-struct CudaOptions {
-  // Empty: what DHPVM_CUDA_LIBRARY names, or else libcuda.so.1.
-  std::string library;
-  std::function<void(const std::string&)> warn;  // takes what the user should know; from any thread
-};
-
-std::unique_ptr<DeviceFactory> cuda_factory(CudaOptions options = {});
+// `library` empty: the driver is what DHPVM_CUDA_LIBRARY names, or else libcuda.so.1.
+std::unique_ptr<DeviceFactory> cuda_factory(std::string library = {});
 
 class CudaDevice final : public DeviceBase {
  public:
   static Result<std::unique_ptr<Device>> open(std::shared_ptr<const cu::Api> api, cu::Ordinal ordinal,
-                                              DeviceInfo info, std::function<void(const std::string&)> warn);
+                                              DeviceInfo info);
   ~CudaDevice() override;
 
   Result<std::shared_ptr<DeviceMemory>> allocate(std::size_t bytes) override;
@@ -44,8 +37,6 @@ class CudaDevice final : public DeviceBase {
   CudaMemoryCache& memory() { return parts_->memory; }
   CudaHostCalls& host_calls() { return parts_->host_calls; }
   SubmissionTracker& tracker() { return parts_->tracker; }
-  // Tells the user, unless something was told before.
-  void warn_once(const std::string& message);
 
  private:
   // What must go while the context is still there, and current.
@@ -58,14 +49,11 @@ class CudaDevice final : public DeviceBase {
     CudaHostCalls host_calls;
   };
 
-  CudaDevice(std::shared_ptr<const cu::Api> api, cu::Ordinal ordinal, cu::Context context, DeviceInfo info,
-             std::function<void(const std::string&)> warn);
+  CudaDevice(std::shared_ptr<const cu::Api> api, cu::Ordinal ordinal, cu::Context context, DeviceInfo info);
 
   const std::shared_ptr<const cu::Api> api_;
   const cu::Ordinal ordinal_;
   cu::Context const context_;
-  const std::function<void(const std::string&)> warn_;
-  std::atomic<bool> warned_ = false;
   std::unique_ptr<Parts> parts_;
 };
 

@@ -42,14 +42,7 @@ Result<std::shared_ptr<DeviceMemory>> CudaMemory::import(CudaDevice& device, std
   // be told, and the driver refuses to copy what is registered in part.
   if (code == cu::CUDA_SUCCESS || code == cu::CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED)
     return std::shared_ptr<DeviceMemory>(memory);
-  Error refused = device.api().error_of(code, "cuMemHostRegister");
-  if (refused.code() == ErrorCode::kDeviceLost) return refused;
-  device.warn_once(
-      fmt::format("memory of the host cannot be page-locked for device '{}': copies take about twice as "
-                  "long and hold up whoever submits them. Raise the limit of locked memory (ulimit -l), "
-                  "or free memory. {}",
-                  device.info().name, refused.message()));
-  return std::shared_ptr<DeviceMemory>(memory);
+  return device.api().error_of(code, "cuMemHostRegister");
 }
 
 }  // namespace dhpvm::offload

@@ -103,11 +103,7 @@ Result<std::shared_ptr<DeviceMemory>> OpenClMemory::import(OpenClDevice& device,
     if (code != CL_SUCCESS) return opencl_error(code, "clCreateBuffer");
   } else if (kind == HostMemory::kPinned && !info.shares_host_memory && !bytes.empty()) {
     code = memory->pin(bytes);
-    if (code != CL_SUCCESS)
-      device.warn_once(
-          fmt::format("the driver of device '{}' does not lock host memory ({}): copies are slower, and "
-                      "may hold up whoever submits them",
-                      info.name, opencl_error_name(code)));
+    if (code != CL_SUCCESS) return opencl_error(code, "clEnqueueMapBuffer");
   }
   return std::shared_ptr<DeviceMemory>(memory);
 }

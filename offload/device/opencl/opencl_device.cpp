@@ -80,7 +80,7 @@ bool is_zero_copy(const OpenClApi& api, cl_context context, cl_device_id device)
 
 class OpenClFactory final : public DeviceFactory {
  public:
-  explicit OpenClFactory(OpenClOptions options) : options_(std::move(options)) {}
+  explicit OpenClFactory(std::string library) : library_(std::move(library)) {}
 
   std::string_view prefix() const override { return kPrefix; }
 
@@ -106,7 +106,7 @@ class OpenClFactory final : public DeviceFactory {
       if (candidate.info.name != name.substr(0, name.find('?'))) continue;
       if (candidate.problem) return *std::move(candidate.problem);
       candidate.info.name = name;
-      return OpenClDevice::open(api_, std::move(candidate), options.empty(), options_.warn);
+      return OpenClDevice::open(api_, std::move(candidate), options.empty());
     }
     return error(ErrorCode::kNotFound, "there are {} OpenCL devices, numbered from opencl:0 on",
                  found.size());
@@ -115,24 +115,23 @@ class OpenClFactory final : public DeviceFactory {
  private:
   Result<std::vector<OpenClCandidate>> find() {
     if (api_ == nullptr) {
-      DHPVM_ASSIGN(api_, OpenClApi::load(options_.library));
+      DHPVM_ASSIGN(api_, OpenClApi::load(library_));
     }
     return find_opencl_devices(*api_);
   }
 
-  const OpenClOptions options_;
+  const std::string library_;
   std::shared_ptr<const OpenClApi> api_;
 };
 
 }  // namespace
 
-std::unique_ptr<DeviceFactory> opencl_factory(OpenClOptions options) {
-  return std::make_unique<OpenClFactory>(std::move(options));
+std::unique_ptr<DeviceFactory> opencl_factory(std::string library) {
+  return std::make_unique<OpenClFactory>(std::move(library));
 }
 
 Result<std::unique_ptr<Device>> OpenClDevice::open(std::shared_ptr<const OpenClApi> api,
-                                                   OpenClCandidate candidate, bool share,
-                                                   std::function<void(const std::string&)> warn) {
+                                                   OpenClCandidate candidate, bool share) {
   const std::array<cl_context_properties, 3> properties = {
       CL_CONTEXT_PLATFORM, reinterpret_cast<cl_context_properties>(candidate.platform), 0};
   cl_int code = CL_SUCCESS;
@@ -143,17 +142,15 @@ Result<std::unique_ptr<Device>> OpenClDevice::open(std::shared_ptr<const OpenClA
   info.shares_host_memory =
       share && candidate.host_unified_memory && is_zero_copy(*api, context, candidate.device);
   if (info.shares_host_memory) info.copy_engines = 0;
-  return std::unique_ptr<Device>(
-      new OpenClDevice(std::move(api), std::move(candidate), context, std::move(warn)));
+  return std::unique_ptr<Device>(new OpenClDevice(std::move(api), std::move(candidate), context));
 }
 
 OpenClDevice::OpenClDevice(std::shared_ptr<const OpenClApi> api, OpenClCandidate candidate,
-                           cl_context context, std::function<void(const std::string&)> warn)
+                           cl_context context)
     : DeviceBase(candidate.info),
       api_(std::move(api)),
       candidate_(std::move(candidate)),
       context_(context, api_->ReleaseContext),
-      warn_(std::move(warn)),
       tracker_(*this),
       host_caller_(*api_, tracker_, clock_) {}
 
@@ -176,10 +173,6 @@ Result<std::unique_ptr<Queue>> OpenClDevice::create_queue(QueueOptions options) 
 
 Result<std::shared_ptr<Semaphore>> OpenClDevice::create_semaphore(std::uint64_t initial) {
   return std::shared_ptr<Semaphore>(std::make_shared<DriverSemaphore>(tracker_, timeline(), initial));
-}
-
-void OpenClDevice::warn_once(const std::string& message) {
-  if (!warned_.exchange(true) && warn_) warn_(message);
 }
 
 }  // namespace dhpvm::offload

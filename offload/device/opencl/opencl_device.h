@@ -2,8 +2,6 @@
 // Devices of OpenCL 1.2 and newer: "opencl:0", "opencl:1", .. over all platforms.
 #pragma once
 
-#include <atomic>
-#include <functional>
 #include <memory>
 #include <string>
 
@@ -16,19 +14,15 @@
 
 namespace dhpvm::offload {
 
-struct OpenClOptions {
-  std::string library = "libOpenCL.so.1";
-  std::function<void(const std::string&)> warn;  // takes what the user should know; from any thread
-};
-
-// The devices take an option: "opencl:0?copy" copies memory even where the device could work on the host's.
-std::unique_ptr<DeviceFactory> opencl_factory(OpenClOptions options = {});
+// The devices take an option: "opencl:0?copy" copies memory even where the device could work on the host's. `library` is
+// the ICD loader.
+std::unique_ptr<DeviceFactory> opencl_factory(std::string library = "libOpenCL.so.1");
 
 class OpenClDevice final : public DeviceBase {
  public:
   // `share` false: memory is copied even where the device could work on the host's.
   static Result<std::unique_ptr<Device>> open(std::shared_ptr<const OpenClApi> api, OpenClCandidate candidate,
-                                              bool share, std::function<void(const std::string&)> warn);
+                                              bool share);
 
   Result<std::shared_ptr<DeviceMemory>> allocate(std::size_t bytes) override;
   Result<std::shared_ptr<DeviceMemory>> import_host(std::span<std::byte> memory, HostMemory kind) override;
@@ -43,18 +37,13 @@ class OpenClDevice final : public DeviceBase {
   SubmissionTracker& tracker() { return tracker_; }
   HostCaller& host_caller() { return host_caller_; }
   DeviceClock& clock() { return clock_; }
-  // Tells the user, unless something was told before.
-  void warn_once(const std::string& message);
 
  private:
-  OpenClDevice(std::shared_ptr<const OpenClApi> api, OpenClCandidate candidate, cl_context context,
-               std::function<void(const std::string&)> warn);
+  OpenClDevice(std::shared_ptr<const OpenClApi> api, OpenClCandidate candidate, cl_context context);
 
   const std::shared_ptr<const OpenClApi> api_;
   const OpenClCandidate candidate_;
   const std::unique_ptr<_cl_context, decltype(OpenClApi::ReleaseContext)> context_;
-  const std::function<void(const std::string&)> warn_;
-  std::atomic<bool> warned_ = false;
   DeviceClock clock_;
   SubmissionTracker tracker_;
   HostCaller host_caller_;

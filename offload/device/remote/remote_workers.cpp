@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "offload/device/remote/remote_workers.h"
+
+#include <algorithm>
+#include <future>
+#include <thread>
+#include <utility>
+
+#include "base/error.h"
+#include "offload/device/remote/remote_device.h"
+
+namespace dhpvm::offload {
+namespace {
+
+constexpr std::string_view kPrefix = "remote";
+
+}  // namespace
+
+// Hears the first run of a bulk lane that a worker has dialled, which says to which link it belongs.
+class RemoteWorkers::Entrance final : public BulkHandler {
+ public:
+  explicit Entrance(std::shared_ptr<Gate> gate) : gate_(std::move(gate)) {}
+  void attach(std::weak_ptr<BulkLane> lane) { lane_ = std::move(lane); }
+
+  void on_bulk_open() override {}
+  void on_run(ConstBytes header, std::uint64_t bytes) override {
+    if (link_ != nullptr) return link_->on_run(header, bytes);
+    const auto lane = lane_.lock();
+    if (lane == nullptr) return;
+    if (bytes == 0 && gate_->workers != nullptr) {
+      const std::lock_guard lock(gate_->workers->mutex_);
+      for (const std::shared_ptr<RemoteLink>& link : gate_->workers->arrived_) {
+        if (link->accept_bulk(header, lane)) link_ = link;
+      }
+    }
+    if (link_ == nullptr)
+      lane->close(error(ErrorCode::kDeviceLost, "bulk data for a session that there is not"));
+  }
+  void on_bulk_closed(const Error& reason) override {
+    if (const auto link = std::exchange(link_, nullptr)) link->on_bulk_closed(reason);
+  }
+
+ private:
+  const std::shared_ptr<Gate> gate_;
+  std::weak_ptr<BulkLane> lane_;
+  std::shared_ptr<RemoteLink> link_;
+};
+
+Result<std::unique_ptr<RemoteWorkers>> RemoteWorkers::create(Fabric& fabric, RemoteWorkersOptions options) {
+  DHPVM_ASSIGN(std::unique_ptr<Transport> transport, fabric.create_transport({.provider = options.provider}));
+  std::unique_ptr<RemoteWorkers> made(new RemoteWorkers(fabric, *transport, std::move(options)));
+  made->own_transport_ = std::move(transport);
+  DHPVM_TRY(made->start());
+  return made;
+}
+
+Result<std::unique_ptr<RemoteWorkers>> RemoteWorkers::create(Fabric& fabric, Transport& transport,
+                                                             RemoteWorkersOptions options) {
+  std::unique_ptr<RemoteWorkers> made(new RemoteWorkers(fabric, transport, std::move(options)));
+  DHPVM_TRY(made->start());
+  return made;
+}
+
+RemoteWorkers::RemoteWorkers(Fabric& fabric, Transport& transport, RemoteWorkersOptions options)
+    : fabric_(fabric),
+      transport_(transport),
+      options_(std::move(options)),
+      gate_(std::make_shared<Gate>(Gate{this})) {}
+
+RemoteWorkers::~RemoteWorkers() {
+  listener_ = nullptr;
+  std::promise<void> closed;
+  transport_.post([&] {
+    gate_->workers = nullptr;
+    closed.set_value();
+  });
+  closed.get_future().wait();
+  for (const auto& [address, link] : dialled_) link->close();
+  for (const auto& link : arrived_) link->close();
+}
+
+Status RemoteWorkers::start() {
+  const Credentials& credentials = options_.credentials;
+  if (!credentials.key.empty() || !credentials.certificate_file.empty()) {
+    DHPVM_ASSIGN(identity_, fabric_.load_identity(credentials));
+  }
+  if (!options_.listen) return {};
+  if (identity_ == nullptr && !is_loopback(*options_.listen)) {
+    return error(ErrorCode::kInvalidArgument,
+                 "without a key, workers on this machine only may dial in, and {} can be reached from "
+                 "elsewhere: give a key "
+                 "file (--key-file; `dhpvm-run --make-key FILE` makes one), or listen at 127.0.0.1",
+                 options_.listen->to_string());
+  }
+  const AcceptFunction accept =
+      [gate = gate_](std::shared_ptr<Connection> connection) -> std::shared_ptr<ConnectionHandler> {
+    if (gate->workers == nullptr) return nullptr;
+    const Channel::MakeLane make_lane = [gate](const std::shared_ptr<Channel>& channel, LaneKind kind) {
+      return gate->workers == nullptr ? nullptr : gate->workers->make_lane(channel, kind);
+    };
+    return Channel::accept(gate->workers->transport_, std::move(connection),
+                           gate->workers->link_options().channel, make_lane, {});
+  };
+  DHPVM_ASSIGN(listener_, transport_.listen(*options_.listen, accept));
+  return {};
+}
+
+RemoteLinkOptions RemoteWorkers::link_options() const {
+  RemoteLinkOptions options;
+  options.channel.role = Role::kClient;
+  options.channel.identity = identity_;
+  options.channel.seal = options_.seal;
+  options.channel.handshake_deadline = options_.handshake_deadline;
+  options.silence_deadline = options_.silence_deadline;
+  options.name = options_.name;
+  options.release = options_.release;
+  return options;
+}
+
+Result<std::shared_ptr<RemoteLink>> RemoteWorkers::link(const Address& address) {
+  const std::string name = address.to_string();
+  std::shared_ptr<RemoteLink> lost;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& link : arrived_) {
+      if (link->address() == name && !link->failure()) return link;
+    }
+    const auto known = dialled_.find(name);
+    if (known != dialled_.end() && !known->second->failure()) return known->second;
+    if (known != dialled_.end()) {
+      lost = std::move(known->second);
+      dialled_.erase(known);
+    }
+  }
+  if (lost != nullptr) lost->close();
+  DHPVM_ASSIGN(std::shared_ptr<RemoteLink> made, dial(address));
+  const std::lock_guard lock(mutex_);
+  return dialled_[name] = std::move(made);
+}
+
+// The first of the host's addresses that answers.
+Result<std::shared_ptr<RemoteLink>> RemoteWorkers::dial(const Address& address) {
+  DHPVM_ASSIGN(const std::vector<Address> numeric, resolve(address));
+  Error problem(ErrorCode::kNotFound, "no address");
+  for (const Address& candidate : numeric) {
+    if (identity_ == nullptr && !is_loopback(candidate)) {
+      problem = error(ErrorCode::kInvalidArgument,
+                      "without a key, only workers on this machine are dialled, and {} is not on it: give "
+                      "both a key file "
+                      "(--key-file; `dhpvm-run --make-key FILE` makes one)",
+                      candidate.to_string());
+      continue;
+    }
+    auto link = std::make_shared<RemoteLink>(fabric_, transport_, address.to_string(), link_options());
+    transport_.post([link, candidate, host = address.host] { link->dial(candidate, host); });
+    Status status = link->wait_until_ready();
+    if (status.ok()) return link;
+    link->close();
+    problem = std::move(status).error();
+  }
+  return std::move(problem).with_context(
+      fmt::format("the worker {} cannot be used. It is started there with `dhpvm-run --worker --listen`",
+                  address.to_string()));
+}
+
+std::shared_ptr<Lane> RemoteWorkers::make_lane(const std::shared_ptr<Channel>& channel, LaneKind kind) {
+  if (kind == LaneKind::kBulk) {
+    auto entrance = std::make_shared<Entrance>(gate_);
+    auto lane = std::make_shared<BulkLane>(channel, entrance);
+    entrance->attach(lane);
+    return lane;
+  }
+  auto link = std::make_shared<RemoteLink>(fabric_, transport_, channel->peer(), link_options());
+  const std::lock_guard lock(mutex_);
+  arrived_.push_back(link);
+  return link->accept(channel);
+}
+
+std::vector<std::shared_ptr<RemoteLink>> RemoteWorkers::arrived() {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::shared_ptr<RemoteLink>> ready;
+  std::ranges::copy_if(arrived_, std::back_inserter(ready),
+                       [](const auto& link) { return link->is_ready(); });
+  return ready;
+}
+
+bool RemoteWorkers::wait_for_arrivals(std::size_t count, std::chrono::steady_clock::time_point deadline) {
+  // Arrivals are seconds apart: looking now and then is enough.
+  while (arrived().size() < count) {
+    if (std::chrono::steady_clock::now() >= deadline) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  return true;
+}
+
+std::optional<Address> RemoteWorkers::listening() const {
+  if (listener_ == nullptr) return {};
+  return listener_->address();
+}
+
+// ---- The factory ----------------------------------------------------------------------------------------------------
+
+namespace {
+
+class RemoteFactory final : public DeviceFactory {
+ public:
+  explicit RemoteFactory(std::shared_ptr<RemoteWorkers> workers) : workers_(std::move(workers)) {}
+
+  std::string_view prefix() const override { return kPrefix; }
+
+  std::vector<DeviceListing> list() override {
+    std::vector<DeviceListing> listings;
+    for (const Address& address : workers_->workers()) {
+      auto link = workers_->link(address);
+      if (link.ok()) {
+        list(**link, listings);
+      } else {
+        listings.push_back({fmt::format("{}/{}", kPrefix, address.to_string()), {}, false, link.error()});
+      }
+    }
+    for (const auto& link : workers_->arrived()) list(*link, listings);
+    return listings;
+  }
+
+  Result<std::unique_ptr<Device>> open(std::string_view name) override {
+    const std::string_view rest = name.substr(std::min(name.size(), kPrefix.size() + 1));
+    const std::size_t slash = std::min(rest.find('/'), rest.size());
+    if (rest.empty()) {
+      return error(ErrorCode::kNotFound, "'{}' names no worker: write remote/HOST:PORT/DEVICE", name);
+    }
+    DHPVM_ASSIGN(const Address address, Address::parse(rest.substr(0, slash)));
+    DHPVM_ASSIGN(std::shared_ptr<RemoteLink> link, workers_->link(address));
+    const std::string_view wanted = rest.substr(std::min(slash + 1, rest.size()));
+    const std::vector<wire::Device>& devices = link->welcome().devices;
+    std::string known;
+    for (std::size_t number = 0; number < devices.size(); ++number) {
+      if (wanted.empty() || devices[number].name == wanted) {
+        return std::unique_ptr<Device>(std::make_unique<RemoteDevice>(std::move(link), number));
+      }
+      known += (known.empty() ? "" : ", ") + devices[number].name;
+    }
+    return error(ErrorCode::kNotFound, "worker {} has no device '{}', but: {}", address.to_string(), wanted,
+                 known.empty() ? "none" : known);
+  }
+
+ private:
+  static void list(const RemoteLink& link, std::vector<DeviceListing>& listings) {
+    for (const wire::Device& device : link.welcome().devices) {
+      const bool is_gpu = device.name.starts_with("cuda") || device.name.starts_with("opencl");
+      listings.push_back({fmt::format("{}/{}/{}", kPrefix, link.address(), device.name),
+                          fmt::format("{} of {}", device.description, link.welcome().name),
+                          is_gpu,
+                          {}});
+    }
+  }
+
+  const std::shared_ptr<RemoteWorkers> workers_;
+};
+
+}  // namespace
+
+std::unique_ptr<DeviceFactory> remote_factory(std::shared_ptr<RemoteWorkers> workers) {
+  return std::make_unique<RemoteFactory>(std::move(workers));
+}
+
+}  // namespace dhpvm::offload

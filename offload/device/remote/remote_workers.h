@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// The workers of a program: those that it dials, and those that dial in.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "offload/device/device_registry.h"
+#include "offload/device/remote/remote_link.h"
+#include "offload/fabric/fabric.h"
+
+namespace dhpvm::offload {
+
+struct RemoteWorkersOptions {
+  std::vector<Address> workers;   // to be dialled
+  std::optional<Address> listen;  // where workers may dial in
+  // Neither key nor certificate: workers on this machine only.
+  Credentials credentials;
+  SealMode seal = SealMode::kFull;
+  std::string provider = "tcp";
+  std::chrono::milliseconds handshake_deadline{5000};
+  std::chrono::milliseconds silence_deadline{3000};
+  std::string name;     // of this program
+  std::string release;  // of DHPVM
+};
+
+// Thread-safe.
+class RemoteWorkers {
+ public:
+  // Fabric must outlive it. Begins to listen, if that is wanted; dials nobody yet.
+  static Result<std::unique_ptr<RemoteWorkers>> create(Fabric& fabric, RemoteWorkersOptions options);
+  // The same on a transport that is there already, which must outlive it.
+  static Result<std::unique_ptr<RemoteWorkers>> create(Fabric& fabric, Transport& transport,
+                                                       RemoteWorkersOptions options);
+  // Devices of the workers must be gone.
+  ~RemoteWorkers();
+  RemoteWorkers(const RemoteWorkers&) = delete;
+  RemoteWorkers& operator=(const RemoteWorkers&) = delete;
+
+  // The worker at an address, dialled if that has not been done. A worker that was lost is dialled again.
+  Result<std::shared_ptr<RemoteLink>> link(const Address& address);
+  // Those that have dialled in, and are ready.
+  std::vector<std::shared_ptr<RemoteLink>> arrived();
+  // Waits until so many have dialled in; false when there were fewer by `deadline`.
+  bool wait_for_arrivals(std::size_t count, std::chrono::steady_clock::time_point deadline);
+  // Where workers dial in, with the port that the system chose.
+  std::optional<Address> listening() const;
+  const std::vector<Address>& workers() const { return options_.workers; }
+
+ private:
+  class Entrance;
+  // What arriving connections know of this. Of the progress thread.
+  struct Gate {
+    RemoteWorkers* workers;
+  };
+
+  RemoteWorkers(Fabric& fabric, Transport& transport, RemoteWorkersOptions options);
+  Status start();
+  RemoteLinkOptions link_options() const;
+  Result<std::shared_ptr<RemoteLink>> dial(const Address& address);
+  std::shared_ptr<Lane> make_lane(const std::shared_ptr<Channel>& channel, LaneKind kind);
+
+  Fabric& fabric_;
+  std::unique_ptr<Transport> own_transport_;
+  Transport& transport_;
+  const RemoteWorkersOptions options_;
+  std::shared_ptr<Identity> identity_;
+  const std::shared_ptr<Gate> gate_;
+  std::unique_ptr<Listener> listener_;
+
+  std::mutex mutex_;
+  std::map<std::string, std::shared_ptr<RemoteLink>> dialled_;
+  std::vector<std::shared_ptr<RemoteLink>> arrived_;
+};
+
+// Opens "remote/HOST:PORT/DEVICE", and "remote/HOST:PORT" for the first device there.
+std::unique_ptr<DeviceFactory> remote_factory(std::shared_ptr<RemoteWorkers> workers);
+
+}  // namespace dhpvm::offload

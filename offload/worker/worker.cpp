@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "offload/worker/worker.h"
+
+#include <sys/random.h>
+
+#include <algorithm>
+#include <future>
+#include <utility>
+
+#include "base/error.h"
+#include "offload/fabric/bulk_lane.h"
+#include "offload/worker/session.h"
+
+namespace dhpvm::offload {
+namespace {
+
+Result<wire::Token> random_token() {
+  wire::Token token;
+  if (getrandom(token.data(), token.size(), 0) != static_cast<ssize_t>(token.size())) {
+    return error(ErrorCode::kIo, "the system has no random numbers for a session");
+  }
+  return token;
+}
+
+}  // namespace
+
+// Hears the first run of a bulk lane that a client has dialled, which says whose it is, and passes on what follows.
+class Worker::Entrance final : public BulkHandler {
+ public:
+  explicit Entrance(std::shared_ptr<Gate> gate) : gate_(std::move(gate)) {}
+  void attach(std::weak_ptr<BulkLane> lane) { lane_ = std::move(lane); }
+
+  void on_bulk_open() override {}
+  void on_run(ConstBytes header, std::uint64_t bytes) override {
+    if (session_ != nullptr) return session_->on_run(header, bytes);
+    const auto lane = lane_.lock();
+    std::shared_ptr<Session> session =
+        bytes == 0 && gate_->worker != nullptr ? gate_->worker->find(header) : nullptr;
+    if (lane == nullptr) return;
+    if (session == nullptr || !session->attach_bulk(lane)) {
+      return lane->close(error(ErrorCode::kMalformed, "bulk data for a session that there is not"));
+    }
+    session_ = std::move(session);
+    session_->become_ready();
+  }
+  void on_bulk_closed(const Error& reason) override {
+    if (const auto session = std::exchange(session_, nullptr)) session->on_bulk_closed(reason);
+  }
+
+ private:
+  const std::shared_ptr<Gate> gate_;
+  std::weak_ptr<BulkLane> lane_;
+  std::shared_ptr<Session> session_;
+};
+
+Worker::Worker(Fabric& fabric, Transport& transport, std::vector<std::shared_ptr<Device>> devices,
+               WorkerOptions options)
+    : fabric_(fabric),
+      transport_(transport),
+      devices_(std::move(devices)),
+      options_(std::move(options)),
+      gate_(std::make_shared<Gate>(Gate{this, 0})) {}
+
+Worker::~Worker() {
+  listeners_.clear();
+  run_on_progress_thread([this] { gate_->worker = nullptr; });
+  std::unique_lock lock(mutex_);
+  for (const auto& [key, session] : sessions_) {
+    transport_.post(
+        [session] { session->close(Error(ErrorCode::kDeviceLost, "the worker is shutting down")); });
+  }
+  changed_.wait(lock, [this] { return sessions_.empty(); });
+}
+
+void Worker::run_on_progress_thread(const std::function<void()>& function) {
+  std::promise<void> done;
+  transport_.post([&] {
+    function();
+    done.set_value();
+  });
+  done.get_future().wait();
+}
+
+ChannelOptions Worker::channel_options() const {
+  ChannelOptions options;
+  options.role = Role::kWorker;
+  options.identity = options_.identity;
+  options.seal = options_.seal;
+  options.handshake_deadline = options_.handshake_deadline;
+  return options;
+}
+
+Result<Address> Worker::listen(const Address& address) {
+  if (options_.identity == nullptr && !is_loopback(address)) {
+    return error(ErrorCode::kInvalidArgument,
+                 "without a key, a worker listens on this machine only, and {} can be reached from "
+                 "elsewhere: give it a key "
+                 "file (--key-file; `dhpvm-run --make-key FILE` makes one), or let it listen at 127.0.0.1",
+                 address.to_string());
+  }
+  DHPVM_ASSIGN(
+      std::unique_ptr<Listener> listener,
+      transport_.listen(
+          address,
+          [gate = gate_](std::shared_ptr<Connection> connection) -> std::shared_ptr<ConnectionHandler> {
+            return gate->worker == nullptr ? nullptr : gate->worker->accept(std::move(connection));
+          }));
+  const Address chosen = listener->address();
+  listeners_.push_back(std::move(listener));
+  return chosen;
+}
+
+std::shared_ptr<ConnectionHandler> Worker::accept(std::shared_ptr<Connection> connection) {
+  if (gate_->strangers >= options_.limits.strangers) return nullptr;
+  ++gate_->strangers;
+  const std::string peer = connection->peer();
+  Channel::MakeLane make_lane = [gate = gate_](const std::shared_ptr<Channel>& channel,
+                                               LaneKind kind) -> std::shared_ptr<Lane> {
+    if (gate->worker == nullptr) return nullptr;
+    if (kind == LaneKind::kFrames) {
+      const std::shared_ptr<Session> session = gate->worker->begin_session(channel, {});
+      if (session == nullptr) return nullptr;
+      --gate->strangers;
+      return session->frames();
+    }
+    --gate->strangers;
+    auto entrance = std::make_shared<Entrance>(gate);
+    auto lane = std::make_shared<BulkLane>(channel, entrance);
+    entrance->attach(lane);
+    return lane;
+  };
+  return Channel::accept(transport_, std::move(connection), channel_options(), std::move(make_lane),
+                         [gate = gate_, peer](const Error& reason) {
+                           --gate->strangers;
+                           if (gate->worker != nullptr) {
+                             gate->worker->log(fmt::format("refused {}: {}", peer, reason.to_string()));
+                           }
+                         });
+}
+
+std::shared_ptr<Session> Worker::begin_session(const std::shared_ptr<Channel>& channel, Ended ended) {
+  const auto token = random_token();
+  const std::lock_guard lock(mutex_);
+  if (!token.ok() || draining_ || sessions_.size() >= options_.limits.sessions) {
+    log(fmt::format("refused {}: {}", channel->peer(),
+                    draining_ ? "the worker is shutting down" : "there are as many sessions as are allowed"));
+    return nullptr;
+  }
+  auto session = std::make_shared<Session>(*this, next_session_++, *token, std::move(ended));
+  session->attach(std::make_shared<FrameLane>(channel, session, FrameLaneOptions{options_.silence_deadline}));
+  sessions_.emplace(session.get(), session);
+  return session;
+}
+
+std::shared_ptr<Session> Worker::find(ConstBytes token) {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [key, session] : sessions_) {
+    if (token.size() != session->token().size()) continue;
+    // Takes the same time wherever the first difference is.
+    unsigned difference = 0;
+    for (std::size_t i = 0; i < token.size(); ++i) {
+      difference |= std::to_integer<unsigned>(token[i] ^ session->token()[i]);
+    }
+    if (difference == 0) return session;
+  }
+  return nullptr;
+}
+
+Status Worker::dial(const Address& address, const std::string& host, Ended ended) {
+  if (options_.identity == nullptr && !is_loopback(address)) {
+    return error(ErrorCode::kInvalidArgument,
+                 "without a key, only clients on this machine can be dialled, and {} is elsewhere: give both "
+                 "a key file "
+                 "(--key-file; `dhpvm-run --make-key FILE` makes one)",
+                 address.to_string());
+  }
+  Channel::MakeLane make_lane = [gate = gate_, address, host, ended](const std::shared_ptr<Channel>& channel,
+                                                                     LaneKind) -> std::shared_ptr<Lane> {
+    if (gate->worker == nullptr) return nullptr;
+    const std::shared_ptr<Session> session = gate->worker->begin_session(channel, ended);
+    if (session == nullptr) return nullptr;
+    // Only then the client knows the token that opens the other lane.
+    session->when_welcome([gate, address, host, weak = std::weak_ptr(session)] {
+      const auto welcomed = weak.lock();
+      if (welcomed != nullptr && gate->worker != nullptr) gate->worker->dial_bulk(address, host, welcomed);
+    });
+    return session->frames();
+  };
+  Channel::dial(transport_, address, host, LaneKind::kFrames, channel_options(), std::move(make_lane),
+                std::move(ended));
+  return {};
+}
+
+void Worker::dial_bulk(const Address& address, const std::string& host,
+                       const std::shared_ptr<Session>& session) {
+  Channel::MakeLane make_lane = [session](const std::shared_ptr<Channel>& channel,
+                                          LaneKind) -> std::shared_ptr<Lane> {
+    auto lane = std::make_shared<BulkLane>(channel, session);
+    return session->attach_bulk(lane) ? lane : nullptr;
+  };
+  Channel::dial(transport_, address, host, LaneKind::kBulk, channel_options(), std::move(make_lane),
+                [session](const Error& reason) { session->close(reason); });
+}
+
+bool Worker::drain(std::chrono::steady_clock::time_point deadline) {
+  std::unique_lock lock(mutex_);
+  draining_ = true;
+  return changed_.wait_until(lock, deadline, [this] { return sessions_.empty(); });
+}
+
+unsigned Worker::sessions() {
+  const std::lock_guard lock(mutex_);
+  return static_cast<unsigned>(sessions_.size());
+}
+
+void Worker::remove(Session& session) {
+  // Notified under the lock: whoever waits may destroy the worker as soon as it has the lock.
+  const std::lock_guard lock(mutex_);
+  sessions_.erase(&session);
+  changed_.notify_all();
+}
+
+}  // namespace dhpvm::offload
