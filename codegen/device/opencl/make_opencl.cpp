@@ -75,7 +75,6 @@ Result<DeviceCode> make_opencl(const KernelRequest& request, const DeviceTarget&
   DHPVM_ASSIGN(DeviceModule made,
                make_device_module(request, {Buffers::kAndOffsets, target.wants_runs}, kTriple, kLayout));
   llvm::Module& module = *made.ir.module;
-  opencl::replace_wide_products(module);
   DHPVM_TRY(run_passes(module, nullptr, kPasses));
   define_report_trap(module);
   DHPVM_TRY(opencl::prepare_to_print(module));
