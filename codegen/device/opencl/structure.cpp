@@ -159,7 +159,7 @@ void Structure::write_statements(Block& block, const Context& context, Lines& ou
     if (!instruction.getType()->isVoidTy() && !instruction.use_empty()) {
       text = fmt::format("{} = {}", expressions_.name(instruction), text);
       if (is_declared_inside(instruction)) {
-        text = fmt::format("const {} {}", type_name(variable_type(instruction)), text);
+        text = fmt::format("{} {}", constant_type_name(variable_type(instruction)), text);
       }
     }
     add(out, context, text + ";");
@@ -258,7 +258,7 @@ void Structure::write_phis(Block& from, Block& to, const Context& context, Lines
   ++inside.depth;
   for (std::size_t n = 0; n < copies.size(); ++n) {
     add(out, inside,
-        fmt::format("const {} next{} = {};", type_name(copies[n].to->getType()), n,
+        fmt::format("{} next{} = {};", constant_type_name(copies[n].to->getType()), n,
                     expressions_.value(*copies[n].from)));
   }
   for (std::size_t n = 0; n < copies.size(); ++n) {
