@@ -47,8 +47,9 @@ Status set_lend(WorkerOptions& options, std::string_view list) {
       DHPVM_ASSIGN(const std::uint64_t sessions, parse_count(value));
       options.sessions = static_cast<unsigned>(std::min<std::uint64_t>(sessions, 1 << 16));
     } else {
-      return Error(ErrorCode::kInvalidArgument,
-                   "'" + item + "' is no limit of a worker: there are memory=4G, code=64M, time=1h and sessions=16");
+      return Error(
+          ErrorCode::kInvalidArgument,
+          "'" + item + "' is no limit of a worker: there are memory=4G, code=64M, time=1h and sessions=16");
     }
   }
   return {};
@@ -109,20 +110,25 @@ Status check_remote(const RemoteRequest& request, std::string_view device) {
   const int files = !security.certificate_file.empty() + !security.private_key_file.empty() +
                     !security.authority_file.empty();
   if (files != 0 && files != 3) {
-    return Error(ErrorCode::kInvalidArgument, "--certificate, --private-key and --authority go together: give all three");
+    return Error(ErrorCode::kInvalidArgument,
+                 "--certificate, --private-key and --authority go together: give all three");
   }
   if (files != 0 && !security.key_file.empty()) {
-    return Error(ErrorCode::kInvalidArgument, "--key-file and certificates exclude each other: give one of them");
+    return Error(ErrorCode::kInvalidArgument,
+                 "--key-file and certificates exclude each other: give one of them");
   }
   if (request.worker && request.listen.empty() && request.connect.empty()) {
     return Error(ErrorCode::kInvalidArgument,
-                 "--worker needs --listen=ADDRESS, where clients dial in, or --connect=HOST:PORT, a client to be dialled");
+                 "--worker needs --listen=ADDRESS, where clients dial in, or --connect=HOST:PORT, a client "
+                 "to be dialled");
   }
   if (!request.worker && request.listen.size() > 1) {
-    return Error(ErrorCode::kInvalidArgument, "a program listens for workers at one address only: give --listen once");
+    return Error(ErrorCode::kInvalidArgument,
+                 "a program listens for workers at one address only: give --listen once");
   }
   if (request.worker && device.starts_with("remote")) {
-    return Error(ErrorCode::kInvalidArgument, "a worker lends devices of its own machine: leave out --device=remote");
+    return Error(ErrorCode::kInvalidArgument,
+                 "a worker lends devices of its own machine: leave out --device=remote");
   }
   return {};
 }
@@ -161,7 +167,8 @@ Result<int> lend(EngineOptions engine, const RemoteRequest& request, std::string
   for (const std::string& address : worker.addresses()) log("listening at " + address);
   while (worker.is_needed()) {
     const timespec tick{0, 100'000'000};
-    const int signal = request.listen.empty() ? sigtimedwait(&signals, nullptr, &tick) : sigwaitinfo(&signals, nullptr);
+    const int signal =
+        request.listen.empty() ? sigtimedwait(&signals, nullptr, &tick) : sigwaitinfo(&signals, nullptr);
     if (signal == SIGINT) break;
     if (signal != SIGTERM) continue;
     log("draining: no new sessions, and " + std::to_string(kDrain.count()) + " s for those there are");

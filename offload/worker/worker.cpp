@@ -146,9 +146,10 @@ std::shared_ptr<Session> Worker::begin_session(const std::shared_ptr<Channel>& c
                     draining_ ? "the worker is shutting down" : "there are as many sessions as are allowed"));
     return nullptr;
   }
-  auto session = std::make_shared<Session>(*this, next_session_++, *token, [ended = std::move(ended)](const Error& reason) {
-    if (ended) ended(reason, true);
-  });
+  auto session = std::make_shared<Session>(*this, next_session_++, *token,
+                                           [ended = std::move(ended)](const Error& reason) {
+                                             if (ended) ended(reason, true);
+                                           });
   session->attach(std::make_shared<FrameLane>(channel, session, FrameLaneOptions{options_.silence_deadline}));
   sessions_.emplace(session.get(), session);
   return session;

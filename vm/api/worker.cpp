@@ -51,7 +51,8 @@ Result<std::vector<std::shared_ptr<offload::Device>>> open_devices(offload::Devi
 
 struct Worker::State {
   ~State();
-  void dial(const offload::Address& numeric, const std::string& host, std::chrono::steady_clock::time_point deadline);
+  void dial(const offload::Address& numeric, const std::string& host,
+            std::chrono::steady_clock::time_point deadline);
 
   std::shared_ptr<detail::EngineState> engine;
   std::unique_ptr<offload::Fabric> fabric;
@@ -121,8 +122,8 @@ Result<Worker> Worker::start(const Engine& engine, WorkerOptions options) {
   DHPVM_ASSIGN(std::vector<std::shared_ptr<offload::Device>> devices,
                open_devices(*state->engine->devices, options.devices));
   DHPVM_ASSIGN(state->transport, state->fabric->create_transport({.provider = options.provider}));
-  state->worker =
-      std::make_unique<offload::Worker>(*state->fabric, *state->transport, std::move(devices), std::move(made));
+  state->worker = std::make_unique<offload::Worker>(*state->fabric, *state->transport, std::move(devices),
+                                                    std::move(made));
   for (const std::string& text : options.listen) {
     DHPVM_ASSIGN(const offload::Address address, offload::Address::parse(text));
     DHPVM_ASSIGN(const std::vector<offload::Address> numeric, offload::resolve(address));

@@ -242,7 +242,8 @@ class RemoteFactory final : public DeviceFactory {
     std::string known;
     for (std::size_t number = 0; number < devices.size(); ++number) {
       if (wanted.empty() || devices[number].name == wanted) {
-        return std::unique_ptr<Device>(std::make_unique<RemoteDevice>(std::move(workers), std::move(link), number));
+        return std::unique_ptr<Device>(
+            std::make_unique<RemoteDevice>(std::move(workers), std::move(link), number));
       }
       known += (known.empty() ? "" : ", ") + devices[number].name;
     }
@@ -260,7 +261,9 @@ class RemoteFactory final : public DeviceFactory {
     for (const wire::Device& device : link.welcome().devices) {
       const bool is_gpu = device.name.starts_with("cuda") || device.name.starts_with("opencl");
       listings.push_back({fmt::format("{}/{}/{}", kPrefix, link.address(), device.name),
-                          fmt::format("{} of {}", device.description, link.welcome().name), is_gpu, {}});
+                          fmt::format("{} of {}", device.description, link.welcome().name),
+                          is_gpu,
+                          {}});
     }
   }
 
@@ -287,7 +290,8 @@ Result<std::shared_ptr<RemoteWorkers>> load_workers(const RemoteSetup& setup) {
       !loaded->workers->wait_for_arrivals(1, std::chrono::steady_clock::now() + setup.arrival) &&
       setup.options.workers.empty()) {
     return error(ErrorCode::kNotFound,
-                 "no worker has dialled in at {} for {} ms. One is started with `dhpvm-run --worker --connect HOST:PORT`",
+                 "no worker has dialled in at {} for {} ms. One is started with `dhpvm-run --worker "
+                 "--connect HOST:PORT`",
                  loaded->workers->listening()->to_string(), setup.arrival.count());
   }
   return std::shared_ptr<RemoteWorkers>(loaded, loaded->workers.get());
