@@ -39,7 +39,7 @@ constexpr Option kOptions[] = {
     {"What to measure", "--budget", 0, Value::kRequired, "SIZE",
      "memory that loops may use on the device (default 1G on CUDA devices, 64M elsewhere)"},
     {"What to measure", "--chunks", 0, Value::kRequired, "LIST",
-     "numbers of chunks to try (default 2,4,8,16,32,64,128,256)"},
+     "numbers of chunks to try (default 1,2,4,8,16,32,64,128,256)"},
     {"What to measure", "--runs", 0, Value::kRequired, "N",
      "times that each is run; the median counts (default 7, on a simulated device 1)"},
     {"What to measure", "--list", 0, Value::kNone, "",
@@ -95,7 +95,7 @@ Result<Plan> plan_of(const Arguments& arguments, const Engine& engine) {
   plan.settings.budget = std::uint64_t{plan.settings.device.starts_with("cuda") ? 1024u : 64u} << 20;
   plan.settings.runs = is_simulated ? 1 : 7;
   plan.sizes = {0.5, 2, 8};
-  plan.chunks = {2, 4, 8, 16, 32, 64, 128, 256};
+  plan.chunks = {1, 2, 4, 8, 16, 32, 64, 128, 256};
   for (const Arguments::Given& given : arguments.options) {
     const std::string_view name = given.option->name;
     if (name == "--kernel") {

@@ -73,7 +73,7 @@ constexpr Option kOptions[] = {
     {"Machine code", "--gdb", 0, Value::kNone, "", "name compiled functions for gdb"},
 
     {"Devices", "--device", 0, Value::kRequired, "NAMES",
-     "where parallel loops run: auto (default), host, a device, or several to choose from: host,cuda:0"},
+     "where parallel loops run: auto (default), host, a device,\nor several to choose from: host,cuda:0"},
     {"Devices", "--list-devices", 0, Value::kNone, "",
      "print what --device accepts, and do not run anything"},
     {"Devices", "--batch", 0, Value::kRequired, "N",

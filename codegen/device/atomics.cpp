@@ -27,6 +27,19 @@ bool is_one_unobserved_sum(const llvm::SmallVectorImpl<llvm::Instruction*>& upda
   });
 }
 
+// Whether nothing is done to memory that others see between a fence and the instruction.
+bool follows_fence(const llvm::Instruction& instruction) {
+  const auto is_private = [](const llvm::Instruction& other) {
+    const Value* const address = llvm::getLoadStorePointerOperand(&other);
+    if (address == nullptr) return !other.mayReadOrWriteMemory();
+    return address->getType()->getPointerAddressSpace() == kPrivateSpace;
+  };
+  const llvm::Instruction* before = instruction.getPrevNode();
+  while (before != nullptr && is_private(*before)) before = before->getPrevNode();
+  const auto* const call = llvm::dyn_cast_or_null<llvm::CallBase>(before);
+  return call != nullptr && builtin_of(*call) == Builtin::kFence;
+}
+
 }  // namespace
 
 void order_updates(llvm::Function& body) {
@@ -44,7 +57,7 @@ void order_updates(llvm::Function& body) {
   llvm::IRBuilder<> b(body.getContext());
   for (llvm::Instruction* const update : updates) {
     b.SetInsertPoint(update);
-    call_builtin(b, Builtin::kFence);
+    if (!follows_fence(*update)) call_builtin(b, Builtin::kFence);
     b.SetInsertPoint(update->getNextNode());
     call_builtin(b, Builtin::kFence);
   }

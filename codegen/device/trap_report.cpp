@@ -122,9 +122,16 @@ void define_report_trap(llvm::Module& module) {
   if (declared == nullptr) return;
   if (declared->use_empty()) {
     declared->eraseFromParent();
-  } else {
-    ReportTrap(*declared).emit();
+    return;
   }
+  // Operands that a site does not have.
+  for (llvm::User* const user : declared->users()) {
+    for (llvm::Use& argument : llvm::cast<llvm::CallBase>(user)->args()) {
+      if (llvm::isa<llvm::UndefValue>(argument))
+        argument.set(llvm::Constant::getNullValue(argument->getType()));
+    }
+  }
+  ReportTrap(*declared).emit();
 }
 
 }  // namespace dhpvm::codegen

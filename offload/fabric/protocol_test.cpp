@@ -122,7 +122,7 @@ TEST(Protocol, HostileLengthsAllocateNothing) {
   refused({17, 1, 0, 0, 1, 4}, "more than 3 entries");                           // dimensions
   refused({17, 1, 0, 0, 1, 0, 0xff, 0x07}, "1023 entries in the last 0 bytes");  // scalars
   refused({1, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x02}, "64 bits");
-  refused({4, 1, 0, 2, 0}, "neither 0 nor 1");
+  refused({4, 1, 0, 0, 2}, "neither 0 nor 1");
   std::vector<int> pings;
   for (std::size_t i = 0; i <= kMaxRecords; ++i) pings.insert(pings.end(), {1, 5});
   refused(pings, "more than 4096 records");

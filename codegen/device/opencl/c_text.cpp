@@ -39,6 +39,12 @@ std::string type_name(const llvm::Type* type) {
   return bits == 1 ? "bool" : std::string(integer_type(bits));
 }
 
+std::string constant_type_name(const llvm::Type* type) {
+  // In front of a pointer's type the word would belong to what it points to.
+  const std::string name = type_name(type);
+  return type->isPointerTy() ? name + " const" : "const " + name;
+}
+
 std::string_view memory_type(const llvm::Type* type) {
   return integer_type(type->isIntegerTy() ? type->getIntegerBitWidth()
                                           : static_cast<unsigned>(type->getPrimitiveSizeInBits()));

@@ -21,24 +21,16 @@ using llvm::Value;
 // Of instructions written into one expression: beyond that, nobody can read it.
 constexpr unsigned kLargestExpression = 10;
 
-// The position behind the bracket that closes the one at `open`.
-std::size_t behind_bracket(const std::string& text, std::size_t open) {
-  int depth = 0;
-  for (std::size_t n = open; n < text.size(); ++n) {
-    if (text[n] == '(' || text[n] == '[') ++depth;
-    if ((text[n] == ')' || text[n] == ']') && --depth == 0) return n + 1;
-  }
-  return text.size();
-}
-
-// A name, a number, a call, an element, or something in brackets.
+// Whether an operator can stand in front of or behind the text: binary operators in it, which have spaces around them, are in
+// brackets.
 bool is_atom(const std::string& text) {
-  if (text.front() == '(') return behind_bracket(text, 0) == text.size();
-  if (std::isdigit(static_cast<unsigned char>(text.front())) != 0) return text.find(' ') == std::string::npos;
-  std::size_t n = 0;
-  while (n < text.size() && (std::isalnum(static_cast<unsigned char>(text[n])) != 0 || text[n] == '_')) ++n;
-  while (n != 0 && n < text.size() && (text[n] == '(' || text[n] == '[')) n = behind_bracket(text, n);
-  return n == text.size();
+  int depth = 0;
+  for (const char c : text) {
+    if (c == '(' || c == '[') ++depth;
+    if (c == ')' || c == ']') --depth;
+    if (c == ' ' && depth == 0) return false;
+  }
+  return true;
 }
 
 std::string bracketed(std::string text) { return is_atom(text) ? text : fmt::format("({})", text); }

@@ -48,7 +48,8 @@ void Structure::place_blocks(llvm::Function& function) {
     }
     unsigned forward = 0;
     for (Block* const from : llvm::predecessors(block)) forward += order_[from] < order_[block] ? 1 : 0;
-    if (left == nullptr && forward < 2) continue;  // stands in the branch that leads there
+    // Stands in the branch that leads there.
+    if (forward < 2 && (left == nullptr || (always_returns(*block) && !only_returns(*block)))) continue;
     labelled_.insert(block);
     if (left != nullptr) {
       after_loop_[left->getHeader()].push_back(block);
@@ -58,11 +59,19 @@ void Structure::place_blocks(llvm::Function& function) {
   }
 }
 
+// A block without text, which is written as `return` wherever something jumps to it.
+bool Structure::only_returns(Block& block) const {
+  return llvm::isa<llvm::ReturnInst>(block.front()) && &block != entry_;
+}
+
+// Whether the function ends behind the block in any case.
+bool Structure::always_returns(Block& block) const {
+  return llvm::all_of(llvm::successors(&block), [&](Block* next) { return only_returns(*next); });
+}
+
 std::vector<Line> Structure::lines() {
   Lines out;
   write_node(*entry_, {}, out);
-  // The function ends anyway.
-  if (!out.empty() && out.back().text == "return;") out.pop_back();
   std::erase_if(out, [&](const Line& line) { return line.label != nullptr && !used_.contains(line.label); });
   return out;
 }
@@ -150,7 +159,7 @@ void Structure::write_statements(Block& block, const Context& context, Lines& ou
     if (!instruction.getType()->isVoidTy() && !instruction.use_empty()) {
       text = fmt::format("{} = {}", expressions_.name(instruction), text);
       if (is_declared_inside(instruction)) {
-        text = fmt::format("const {} {}", type_name(variable_type(instruction)), text);
+        text = fmt::format("{} {}", constant_type_name(variable_type(instruction)), text);
       }
     }
     add(out, context, text + ";");
@@ -161,7 +170,7 @@ void Structure::write_branch(Block& block, const Context& context, Lines& out) {
   const Instruction& end = *block.getTerminator();
   const auto* const branch = llvm::dyn_cast<llvm::BranchInst>(&end);
   if (branch == nullptr) {
-    add(out, context, "return;", true);
+    if (context.follow != nullptr) add(out, context, "return;", true);
     return;
   }
   if (branch->isUnconditional()) {
@@ -208,6 +217,8 @@ void Structure::write_jump(Block& from, Block& to, const Context& context, Lines
     add(out, context, "continue;", true);
   } else if (context.loop != nullptr && &to == context.after_loop) {
     add(out, context, "break;", true);
+  } else if (only_returns(to)) {
+    if (context.follow != nullptr) add(out, context, "return;", true);
   } else if (labelled_.contains(&to) || order_[&to] <= order_[&from]) {
     used_.insert(&to);
     add(out, context, fmt::format("goto {};", label(to)), true);
@@ -247,7 +258,7 @@ void Structure::write_phis(Block& from, Block& to, const Context& context, Lines
   ++inside.depth;
   for (std::size_t n = 0; n < copies.size(); ++n) {
     add(out, inside,
-        fmt::format("const {} next{} = {};", type_name(copies[n].to->getType()), n,
+        fmt::format("{} next{} = {};", constant_type_name(copies[n].to->getType()), n,
                     expressions_.value(*copies[n].from)));
   }
   for (std::size_t n = 0; n < copies.size(); ++n) {

@@ -56,6 +56,8 @@ class Structure {
   void write_jump(Block& from, Block& to, const Context& context, Lines& out);
   void write_phis(Block& from, Block& to, const Context& context, Lines& out);
   std::string label(Block& block) const;
+  bool only_returns(Block& block) const;
+  bool always_returns(Block& block) const;
   void add(Lines& out, const Context& context, std::string text, bool jumps = false) const;
 
   Expressions& expressions_;

@@ -415,7 +415,9 @@ TEST_F(Cuda, UsesEventsAgain) {
     const SemaphoreValue waits[] = {{done, i}};
     const SemaphoreValue signals[] = {{done, i + 1}};
     ASSERT_TRUE((i % 2 == 0 ? first : second).fill({memory, 0, 64}, {}, {waits, signals}).ok());
-    if (i % 50 == 0) ASSERT_TRUE(done->wait(i + 1).ok());
+    if (i % 50 == 0) {
+      ASSERT_TRUE(done->wait(i + 1).ok());
+    }
   }
   ASSERT_TRUE(done->wait(kOperations).ok());
   EXPECT_LT(counts().events_created, 200);

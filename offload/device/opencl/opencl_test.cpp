@@ -3,7 +3,10 @@
 // of drivers. Runs on every OpenCL device present.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
+#include <cctype>
+#include <cstdio>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -70,13 +73,12 @@ class OpenCl : public testing::TestWithParam<std::string> {
 
   std::unique_ptr<Device> device_;
 };
-INSTANTIATE_TEST_SUITE_P(Devices, OpenCl, testing::ValuesIn(device_names()), [](const auto& info) {
-  std::string name = info.param;
-  for (char& c : name) {
-    if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
-  }
+std::string test_name(const testing::TestParamInfo<std::string>& device) {
+  std::string name = device.param;
+  std::ranges::replace_if(name, [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0; }, '_');
   return name;
-});
+}
+INSTANTIATE_TEST_SUITE_P(Devices, OpenCl, testing::ValuesIn(device_names()), test_name);
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(OpenCl);
 
 TEST_P(OpenCl, WorksOnHostMemoryWhereItCan) {

@@ -1,0 +1,190 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Measures what batching does for loops on devices, with dhpvm-bench, and holds it against the bars.
+
+On the simulated device the settings are those of the bars: stages that take equally long, in 16 chunks and more. Every
+accelerator of the machine is measured as well, OpenCL on the processor included. Pages with plots go to --pages.
+"""
+
+import argparse
+import json
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from harness import PROGRAMS, Figure, VirtualMachine, fail, machine, print_figures, progress, take_turns
+
+BAR_EFFICIENCY, BAR_GAIN = 0.95, 2.5
+BAR_CHOICE = 1.05
+BAR_TRACE = 1.05
+BAR_ALLOCATION_NS = 300.0
+BAR_GPU_GAIN, BAR_GPU_TRANSFERS = 2.5, 1.1
+# A device whose upload, kernel and download of 4 bytes take equally long.
+BALANCED = "sim?h2d=12GB/s&d2h=12GB/s&rate=3e9/s"
+
+
+class Bench:
+    """dhpvm-bench, and a folder for what it writes."""
+
+    def __init__(self, binaries, folder):
+        self.tool, self.folder = binaries.resolve() / "dhpvm-bench", Path(folder)
+        if not self.tool.is_file():
+            fail(f"there is no {self.tool} (./dev build release)")
+
+    def batching(self, *options, show=False, page=None):
+        """The report of a run; its table goes to standard output if `show`."""
+        report = self.folder / "report.json"
+        command = [self.tool, "batching", *options, f"--json={report}"] + ([f"--html={page}"] if page else [])
+        done = subprocess.run(command, stdout=None if show else subprocess.DEVNULL, stdin=subprocess.DEVNULL, check=False)
+        if done.returncode > 1:
+            fail(f"{' '.join(map(str, command))} ended with exit code {done.returncode}")
+        return json.loads(report.read_text())
+
+    def accelerators(self):
+        """The devices that can be used, besides the host and the simulated one."""
+        listing = subprocess.run([self.tool, "--list"], stdout=subprocess.PIPE, text=True, check=True).stdout
+        lines = listing.partition("devices:\n")[2].splitlines()
+        names = [line.split()[0] for line in lines if line.strip() and "cannot be used" not in line]
+        return [name for name in names if re.match(r"(cuda|opencl)", name)]
+
+
+def measurements(report, mode):
+    for case in report["cases"]:
+        for measurement in case["measurements"]:
+            if measurement["mode"] == mode:
+                yield case, measurement
+
+
+def transfer_bytes(report):
+    return sum(m["uploaded_bytes"] + m["downloaded_bytes"] for case in report["cases"] for m in case["measurements"])
+
+
+def balanced_figures(report):
+    """The worst of all sizes, and of all numbers of chunks from 16 up."""
+    efficiencies, gains = [], []
+    for case in report["cases"]:
+        serial = next(m["seconds"] for m in case["measurements"] if m["mode"] == "serial pinned")
+        for m in case["measurements"]:
+            if m["mode"] in ("pipelined", "automatic") and m["chunks_per_loop"] >= 16:
+                efficiencies.append(m["overlap_efficiency"])
+                gains.append(serial / m["seconds"])
+    if not efficiencies:
+        fail("no run of the balanced loop had 16 chunks or more")
+    return [
+        Figure.of("sim, balanced, 16+ chunks: overlap efficiency", min(efficiencies), "", BAR_EFFICIENCY, True),
+        Figure.of("sim, balanced, 16+ chunks: against serial, same memory", min(gains), "x", BAR_GAIN, True),
+    ]
+
+
+def suite_figures(report):
+    summary, name = report["summary"], report["device"]["name"]
+    figures = [
+        Figure.of(f"{name}: results that differ from the host's", summary["wrong"], "", 0, False),
+        Figure.of(f"{name}: automatic against best of sweep, worst", summary["automatic_against_best_worst"], "x", BAR_CHOICE, False),
+        Figure.of(f"{name}: the same, geometric mean", summary["automatic_against_best_mean"], "x", None, False),
+        Figure.of(f"{name}: registrations in steady state", summary["registrations_after_warm_up"], "", 0, False),
+        Figure.of(f"{name}: overlapped against serial pageable, best", summary["best_gain_over_pageable"], "x",
+                  BAR_GPU_GAIN if name.startswith("cuda") else None, True),
+        Figure.of(f"{name}: the same, geometric mean", summary["mean_gain_over_pageable"], "x", None, True),
+    ]  # fmt: skip
+    if report["device"]["shares_host_memory"]:
+        figures.append(Figure.of(f"{name}: bytes copied", transfer_bytes(report), "B", 0, False))
+    if name.startswith("cuda"):
+        ratios = []
+        for _, m in measurements(report, "automatic"):
+            transfers = max(m["upload_seconds"], m["download_seconds"])
+            if transfers > m["kernel_seconds"]:
+                ratios.append(m["seconds"] / transfers)
+        if ratios:
+            figures.append(Figure.of(f"{name}: total against largest stage, transfer-bound, worst", max(ratios), "x", BAR_GPU_TRANSFERS, False))
+    return figures
+
+
+def copies_on_host(vm):
+    """Bytes that travel when loops run on the host's cores as on a device."""
+    program = vm.compile(PROGRAMS / "kernels" / "saxpy.dhp")
+    total = 0
+    for device in ("host", "host?inline"):
+        done = subprocess.run([vm.tool, "--jit-wait", f"--device={device}", "--stats=json", program, "1000000"],
+                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=True)  # fmt: skip
+        counters = json.loads(done.stderr.splitlines()[-1])
+        total += counters["device_upload_bytes"] + counters["device_download_bytes"]
+    return Figure.of("host: bytes copied", total, "B", 0, False)
+
+
+def cost_of_tracing(vm, device, runs=25):
+    """Wall time with --trace against without, of a program that launches hundreds of chunks."""
+    program = vm.compile(PROGRAMS / "kernels" / "saxpy.dhp")
+    command = [vm.tool, "--jit-wait", f"--device={device}", "--batch=65536"]
+    arguments = [program, "8000000", str(runs + 2)]
+    plain, traced = take_turns(
+        ([*command, *arguments], None, None),
+        ([*command, f"--trace={vm.folder / 'trace.json'}", *arguments], None, None),
+        warm_up=2, runs=runs,
+    )  # fmt: skip
+    # The quickest, because whatever else the machine does only adds to that.
+    ratio = min(traced.times) / min(plain.times)
+    return Figure.of(f"{device}: time with --trace against without", ratio, "x", BAR_TRACE, False)
+
+
+def buffer_figures(binaries):
+    """What the C++ benchmark of the buffer pool says, if it was built."""
+    tool = binaries.resolve() / "pool_bench"
+    if not tool.is_file():
+        return []
+    done = subprocess.run([tool, "--json"], stdout=subprocess.PIPE, text=True, check=True)
+    figures = []
+    for line in done.stdout.splitlines():
+        if line.startswith("{"):
+            entry = json.loads(line)
+            if "allocate" in entry["name"] and entry["unit"] == "ns":
+                figures.append(Figure.of(f"buffers: {entry['name']}", entry["value"], "ns", entry.get("bar"), False))
+    return figures
+
+
+def main(arguments):
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--bin", type=Path, required=True, help="the folder with dhpvm-bench and dhpvm-run")
+    parser.add_argument("--quick", action="store_true", help="arrays of a few megabytes, for a machine with little time")
+    parser.add_argument("--device", action="append", metavar="NAME", help="these accelerators, instead of all there are")
+    parser.add_argument("--budget", metavar="SIZE", help="memory that loops may use on a device")
+    parser.add_argument("--runs", type=int, default=9, help="repetitions where the clock is a real one (default 9)")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write all reports to FILE")
+    parser.add_argument("--pages", type=Path, metavar="FOLDER", help="write a page for each device into FOLDER")
+    options = parser.parse_args(arguments)
+    if options.pages:
+        options.pages.mkdir(parents=True, exist_ok=True)
+
+    size = [f"--budget={options.budget or ('8M' if options.quick else '64M')}"]
+    figures, reports = [], []
+    with tempfile.TemporaryDirectory(prefix="dhpvm-bench-") as folder:
+        vm, bench = VirtualMachine(options.bin, folder), Bench(options.bin, folder)
+        progress("balanced stages on sim")
+        # Large enough for the fixed costs of 64 chunks to be small against what they carry.
+        balanced = bench.batching(f"--device={BALANCED}", "--kernel=polynomial-1", "--sizes=0.5,2", "--chunks=16,32,64", "--budget=64M")
+        figures += balanced_figures(balanced)
+        for device in dict.fromkeys(["sim", *(bench.accelerators() if options.device is None else options.device)]):
+            progress("")
+            # A real device has memory of its own size, and a clock that needs repetitions.
+            chosen = size if device == "sim" or options.quick or options.budget else []
+            page = options.pages / f"batching-{re.sub('[^a-z0-9]', '-', device.lower())}.html" if options.pages else None
+            repeated = [] if device == "sim" else [f"--runs={options.runs}"]
+            reports.append(bench.batching(f"--device={device}", *chosen, *repeated, show=True, page=page))
+            print()
+            figures += suite_figures(reports[-1])
+            figures.append(cost_of_tracing(vm, device))
+        figures.append(copies_on_host(vm))
+        figures += buffer_figures(options.bin)
+    progress("")
+    print(machine())
+    print("Figures of sim are simulated: by the clock of a device that does not exist. That of tracing is of this machine.\n")
+    print_figures(figures)
+    if options.json:
+        options.json.write_text(json.dumps({"balanced": balanced, "reports": reports, "figures": [vars(f) for f in figures]}, indent=1) + "\n")
+    return 1 if any(report["summary"]["wrong"] for report in reports) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

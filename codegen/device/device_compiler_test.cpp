@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: Apache-2.0
+// What kernels become for devices. That the texts compute the right thing is for the tests of devices to see; whole texts
+// are compared in tests/kernels.
+#include "codegen/device/device_compiler.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "bytecode/assembler.h"
+#include "bytecode/verifier.h"
+
+namespace dhpvm::codegen {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+constexpr char kHead[] = R"(module 1.0
+string "main"
+string "body"
+type string str
+type resource resource
+type array [f32]: f32 rank 1
+type array [f64]: f64 rank 1
+type array [i64]: i64 rank 1
+)";
+
+// A module with one kernel, whose function has this signature and code.
+bytecode::Module module_of(const std::string& signature, const std::string& code,
+                           const std::string& hints = "") {
+  const std::string text = fmt::format("{}\nfunction \"body\"{}\n{}\nend\nkernel \"body\" dims 1 {}\n", kHead,
+                                       signature, code, hints);
+  Result<bytecode::Module> module = bytecode::assemble(text);
+  EXPECT_TRUE(module.ok()) << module.error().message();
+  const Status status = bytecode::verify(*module);
+  EXPECT_TRUE(status.ok()) << status.error().message();
+  return std::move(module).value();
+}
+
+bytecode::Module gather() {
+  return module_of("(i64, [f32], [f32], [i64]) registers 3 3",
+                   "load.i64 p2, r2, p0\nload.f32 p1, r1, p2\nstore.f32 r0, p0, p1\nreturn");
+}
+bytecode::Module multiply_add(const std::string& hints = "") {
+  return module_of(
+      "(i64, f32, [f32]) registers 4 1",
+      "load.f32 p2, r0, p0\nmul.f32 p3, p2, p1\nadd.f32 p2, p2, p3\nstore.f32 r0, p0, p2\nreturn", hints);
+}
+bytecode::Module sum() {
+  return module_of("(i64, f64, [f64]) -> f64 registers 3 1",
+                   "load.f64 p2, r0, p0\nadd.f64 p1, p1, p2\nreturn.p p1", "reduce add:f64");
+}
+bytecode::Module sine() {
+  return module_of("(i64, [f64]) registers 3 1",
+                   "load.f64 p1, r0, p0\nsin.f64 p1, p1\nstore.f64 r0, p0, p1\nreturn");
+}
+bytecode::Module add_atomically(const std::string& hints = "") {
+  return module_of("(i64, f32, [f32]) registers 3 1", "atomic.add.f32 p2, r0, p0, p1\nreturn", hints);
+}
+
+DeviceTarget opencl() { return {}; }
+DeviceTarget ptx(const std::string& processor = "sm_80") {
+  DeviceTarget target;
+  target.language = DeviceLanguage::kPtx;
+  target.processor = processor;
+  return target;
+}
+
+Result<DeviceCode> compile(const bytecode::Module& module, const DeviceTarget& target) {
+  DeviceCompiler compiler(nullptr, nullptr, 0);
+  return compiler.compile({.module = &module, .kernel = 0, .proven = {}}, target);
+}
+
+std::string refusal(const Result<DeviceCode>& code) {
+  if (code.ok()) return "not refused";
+  EXPECT_EQ(code.error().code(), ErrorCode::kUnsupported);
+  return std::string(code.error().message());
+}
+
+std::vector<ParameterKind> kinds(const DeviceCode& code) {
+  std::vector<ParameterKind> kinds;
+  for (const KernelParameter& parameter : code.parameters) kinds.push_back(parameter.kind);
+  return kinds;
+}
+
+// Sets a variable of the environment, or removes it, for as long as it lives.
+class Environment {
+ public:
+  Environment(const char* name, const char* value) : name_(name) {
+    if (const char* const before = std::getenv(name)) before_ = before;
+    ::setenv(name, value, 1);
+  }
+  ~Environment() { before_ ? ::setenv(name_, before_->c_str(), 1) : ::unsetenv(name_); }
+  Environment(const Environment&) = delete;
+  Environment& operator=(const Environment&) = delete;
+
+ private:
+  const char* name_;
+  std::optional<std::string> before_;
+};
+
+TEST(DeviceCode, TakesOnlyTheParametersThatItUses) {
+  using enum ParameterKind;
+  const bytecode::Module module = gather();
+  const DeviceCode with_buffers = compile(module, opencl()).value();
+  EXPECT_THAT(kinds(with_buffers),
+              ElementsAre(kLow, kHigh, kData, kDataOffset, kWritable, kData, kDataOffset, kReadable, kData,
+                          kDataOffset, kReadable, kReport, kReportOffset));
+  EXPECT_EQ(with_buffers.parameters[5].index, 1U);
+  EXPECT_EQ(with_buffers.sites.size(), 3U);
+  EXPECT_EQ(with_buffers.group, 0U);
+  EXPECT_FALSE(with_buffers.runs);
+  const DeviceCode with_addresses = compile(module, ptx()).value();
+  EXPECT_THAT(kinds(with_addresses),
+              ElementsAre(kLow, kHigh, kData, kWritable, kData, kReadable, kData, kReadable, kReport));
+}
+
+TEST(DeviceCode, LeavesOutWhatIsProven) {
+  using enum ParameterKind;
+  const bytecode::Module module = gather();
+  DeviceCompiler compiler(nullptr, nullptr, 0);
+  const KernelRequest request = {.module = &module, .kernel = 0, .proven = {{{0, 0}}, {{0, 1}}, {{0, 2}}}};
+  const DeviceCode code = compiler.compile(request, ptx()).value();
+  EXPECT_THAT(kinds(code), ElementsAre(kLow, kHigh, kData, kData, kData));
+  EXPECT_THAT(code.sites, IsEmpty());
+  EXPECT_THAT(code.text, Not(HasSubstr("report_trap")));
+}
+
+TEST(DeviceCode, CombinesReductionsInGroupsOrInRuns) {
+  const bytecode::Module module = sum();
+  const DeviceCode groups = compile(module, opencl()).value();
+  EXPECT_EQ(groups.group, kReductionGroup);
+  EXPECT_FALSE(groups.runs);
+  EXPECT_THAT(groups.text, HasSubstr("barrier("));
+  EXPECT_THAT(groups.text, HasSubstr("reqd_work_group_size(256, 1, 1)"));
+  DeviceTarget processor = opencl();
+  processor.wants_runs = true;
+  const DeviceCode runs = compile(module, processor).value();
+  EXPECT_EQ(runs.group, 0U);
+  EXPECT_TRUE(runs.runs);
+  EXPECT_THAT(runs.text, Not(HasSubstr("barrier(")));
+  EXPECT_THAT(compile(module, ptx()).value().text, HasSubstr(".reqntid 256, 1, 1"));
+}
+
+TEST(DeviceCode, RefusesWhatTheDeviceDoesNotHave) {
+  DeviceTarget target = opencl();
+  target.has_f64 = false;
+  EXPECT_THAT(refusal(compile(sum(), target)), HasSubstr("f64"));
+  EXPECT_TRUE(compile(multiply_add(), target).ok());
+
+  target = opencl();
+  target.has_atomics_64 = false;
+  const bytecode::Module wide =
+      module_of("(i64, i64, [i64]) registers 3 1", "atomic.add.i64 p2, r0, p0, p1\nreturn");
+  EXPECT_THAT(refusal(compile(wide, target)), HasSubstr("64 bits atomically"));
+  EXPECT_TRUE(compile(add_atomically(), target).ok());
+
+  target = opencl();
+  target.has_exact_f32 = false;
+  EXPECT_THAT(refusal(compile(multiply_add(), target)), HasSubstr("@fastmath"));
+  EXPECT_TRUE(compile(multiply_add("fastmath"), target).ok());
+  EXPECT_TRUE(compile(gather(), target).ok()) << "moves are exact";
+}
+
+TEST(DeviceCode, FusesNothingUnlessItMay) {
+  EXPECT_THAT(compile(multiply_add(), opencl()).value().text, HasSubstr("FP_CONTRACT OFF"));
+  EXPECT_THAT(compile(multiply_add("fastmath"), opencl()).value().text, HasSubstr("FP_CONTRACT ON"));
+  const std::string strict = compile(multiply_add(), ptx()).value().text;
+  EXPECT_THAT(strict, HasSubstr("mul.rn.f32"));
+  EXPECT_THAT(strict, HasSubstr("add.rn.f32"));
+  EXPECT_THAT(strict, Not(HasSubstr("fma")));
+  EXPECT_THAT(compile(multiply_add("fastmath"), ptx()).value().text, HasSubstr("fma.rn.f32"));
+}
+
+TEST(DeviceCode, AddsDenormalsAtomically) {
+  const std::string strict = compile(add_atomically(), ptx()).value().text;
+  EXPECT_THAT(strict, HasSubstr("atom.global.cas.b32"));
+  EXPECT_THAT(strict, Not(HasSubstr("atom.global.add.f32")));
+  EXPECT_THAT(compile(add_atomically("fastmath"), ptx()).value().text, HasSubstr("atom.global.add.f32"));
+}
+
+TEST(DeviceCode, OrdersUpdatesOnlyWhereThatShows) {
+  const auto kernel_of = [](const bytecode::Module& module) {
+    const std::string text = compile(module, opencl()).value().text;
+    return text.substr(text.find("kernel void"));
+  };
+  EXPECT_THAT(kernel_of(add_atomically()), Not(HasSubstr("mem_fence")));
+  const bytecode::Module observed =
+      module_of("(i64, i64, [i64], [i64]) registers 4 2",
+                "atomic.add.i64 p2, r0, p0, p1\natomic.add.i64 p3, r1, p0, p2\nreturn");
+  EXPECT_THAT(kernel_of(observed), HasSubstr("mem_fence"));
+}
+
+TEST(DeviceCode, KnowsTheProcessorsOfItsLanguage) {
+  for (const char* const processor : {"sm_75", "sm_80", "sm_89", "sm_90"}) {
+    const Result<DeviceCode> code = compile(gather(), ptx(processor));
+    ASSERT_TRUE(code.ok()) << processor;
+    EXPECT_THAT(code->text, HasSubstr(fmt::format(".target {}\n", processor)));
+  }
+  for (const char* const processor : {"sm_70", "sm_999", "gfx90a", ""}) {
+    EXPECT_THAT(refusal(compile(gather(), ptx(processor))), HasSubstr("sm_75 to sm_90")) << processor;
+  }
+}
+
+TEST(DeviceCode, SaysWhereItLookedForTheLibraryOfFunctions) {
+  const Environment nowhere("DHPVM_LIBDEVICE", "/nowhere/libdevice.10.bc");
+  EXPECT_THAT(refusal(compile(sine(), ptx())), HasSubstr("/nowhere/libdevice.10.bc"));
+  EXPECT_TRUE(compile(gather(), ptx()).ok()) << "needs none";
+  EXPECT_THAT(compile(sine(), opencl()).value().text, HasSubstr("sin("));
+}
+
+TEST(DeviceCode, TakesArraysThatChangePlaces) {
+  // What the two registers refer to is not known before the loop runs.
+  const bytecode::Module module = module_of("(i64, [i64], [i64]) registers 5 5", R"(
+    move.r r2, r0
+    move.r r3, r1
+    imm p1, 0
+    imm p2, 5
+  again:
+    load.i64 p3, r2, p0
+    store.i64 r2, p0, p1
+    move.r r4, r2
+    move.r r2, r3
+    move.r r3, r4
+    for.i64 p1, p2, again
+    return)");
+  EXPECT_TRUE(compile(module, opencl()).ok());
+  EXPECT_TRUE(compile(module, ptx()).ok());
+}
+
+TEST(DeviceCode, WritesLoopsWithSeveralEntries) {
+  const bytecode::Module module = module_of("(i64, [i64]) registers 4 1", R"(
+    imm p1, 0
+    and.imm.i64 p2, p0, 1
+    jump.eq.imm.i64 p2, 1, middle
+  top:
+    add.imm.i64 p1, p1, 3
+  middle:
+    add.imm.i64 p1, p1, 5
+    and.imm.i64 p2, p1, 7
+    jump.eq.imm.i64 p2, 7, done
+    jump.eq.imm.i64 p2, 3, again
+    loop middle
+  again:
+    loop top
+  done:
+    store.i64 r0, p0, p1
+    return)");
+  EXPECT_TRUE(compile(module, opencl()).ok());
+  EXPECT_TRUE(compile(module, ptx()).ok());
+}
+
+TEST(DeviceCompiler, FindsInTheCacheWhatItMadeBefore) {
+  const std::string folder = testing::TempDir() + "device_cache";
+  std::filesystem::remove_all(folder);
+  const bytecode::Module module = gather();
+  const KernelRequest request = {.module = &module, .kernel = 0, .proven = {}};
+  const auto cache = [&] {
+    return std::make_shared<CodeCache>(CodeCacheOptions{.directory = folder, .warn = {}});
+  };
+  DeviceCompiler first(cache(), nullptr, 0);
+  const DeviceCode made = first.compile(request, opencl()).value();
+  EXPECT_EQ(first.stats().compiled, 1U);
+
+  DeviceCompiler second(cache(), nullptr, 0);
+  const DeviceCode found = second.compile(request, opencl()).value();
+  EXPECT_EQ(second.stats().loaded_from_cache, 1U);
+  EXPECT_EQ(second.stats().compiled, 0U);
+  EXPECT_EQ(found.text, made.text);
+  EXPECT_EQ(found.entry, made.entry);
+  EXPECT_EQ(found.options, made.options);
+  EXPECT_EQ(found.parameters, made.parameters);
+  ASSERT_EQ(found.sites.size(), made.sites.size());
+  EXPECT_EQ(found.sites[1].kind, made.sites[1].kind);
+  EXPECT_EQ(found.sites[1].calls, made.sites[1].calls);
+
+  DeviceTarget other = opencl();
+  other.wants_runs = true;
+  EXPECT_TRUE(second.compile(request, other).value().runs);
+  EXPECT_EQ(second.stats().compiled, 1U) << "another device, another text";
+  std::filesystem::remove_all(folder);
+}
+
+}  // namespace
+}  // namespace dhpvm::codegen
