@@ -8,6 +8,7 @@
 #include "dhpvm/dhpvm.h"
 #include "open.h"
 #include "options.h"
+#include "remote.h"
 #include "statistics.h"
 
 namespace dhpvm::tools {
@@ -80,6 +81,29 @@ constexpr Option kOptions[] = {
     {"Devices", "--batching", 0, Value::kRequired, "MODE",
      "overlapped (default); serial: wait after every step; pageable: the same, and pin no memory"},
 
+    {kRemoteGroup, "--connect", 0, Value::kRequired, "LIST",
+     "use the devices of these workers: gpubox:7471,otherbox; with --worker: lend to these clients"},
+    {kRemoteGroup, "--listen", 0, Value::kRequired, "ADDRESS",
+     "use the devices of workers that dial in here; with --worker: lend to clients that do"},
+    {kRemoteGroup, "--worker", 0, Value::kNone, "",
+     "run no program, but lend this machine's devices (--device: these) to programs elsewhere"},
+    {kRemoteGroup, "--key-file", 0, Value::kRequired, "FILE",
+     "the secret that both sides have;\nwithout one, or certificates, only this machine is talked to"},
+    {kRemoteGroup, "--make-key", 0, Value::kRequired, "FILE", "make such a file, and do nothing else"},
+    {kRemoteGroup, "--certificate", 0, Value::kRequired, "FILE",
+     "instead of a key: the own certificate (PEM),"},
+    {kRemoteGroup, "--private-key", 0, Value::kRequired, "FILE", "its private key,"},
+    {kRemoteGroup, "--authority", 0, Value::kRequired, "FILE",
+     "and the authority whose certificates are accepted"},
+    {kRemoteGroup, "--seal", 0, Value::kRequired, "MODE",
+     "of the data of arrays: full (default): encrypted;\nintegrity: cannot be changed unnoticed; none"},
+    {kRemoteGroup, "--provider", 0, Value::kRequired, "NAME",
+     "of libfabric: tcp (default), or verbs for InfiniBand and RoCE"},
+    {kRemoteGroup, "--silence", 0, Value::kRequired, "TIME",
+     "take the other side for dead when it gives no sign of life for so long (default 3s)"},
+    {kRemoteGroup, "--lend", 0, Value::kRequired, "LIST",
+     "limits for each client of a worker: memory=4G,code=64M,time=1h; and sessions=16 of all"},
+
     {"Watching", "--stats", 0, Value::kOptional, "json",
      "afterwards, print counters of the run to standard error"},
     {"Watching", "--explain-offload", 0, Value::kNone, "",
@@ -109,6 +133,7 @@ struct Request {
   EngineOptions engine;
   IsolateOptions isolate;
   CompileOptions compile;
+  RemoteRequest remote;
   enum class Stats : std::uint8_t { kNone, kTable, kJson } stats = Stats::kNone;
 };
 
@@ -222,6 +247,8 @@ Result<Request> request_of(const Arguments& arguments) {
       DHPVM_ASSIGN(request.isolate.batch, parse_count(given.value));
     } else if (name == "--batching") {
       DHPVM_ASSIGN(request.isolate.batching, parse_batching(given.value));
+    } else if (given.option->group == kRemoteGroup) {
+      DHPVM_TRY(set_remote(request.remote, name, given.value));
     } else if (name == "--stats") {
       if (!given.value.empty() && given.value != "json") {
         return Error(ErrorCode::kInvalidArgument,
@@ -241,6 +268,12 @@ Result<Request> request_of(const Arguments& arguments) {
   request.isolate.jit_wait = arguments.has("--jit-wait");
   request.isolate.gc_verify = arguments.has("--gc-verify");
   const std::string* const device = arguments.last("--device");
+  request.remote.worker = arguments.has("--worker");
+  DHPVM_TRY(check_remote(request.remote, device == nullptr ? std::string_view() : *device));
+  if (!request.remote.worker && !(request.remote.connect.empty() && request.remote.listen.empty())) {
+    request.engine.remote = workers_of(request.remote);
+    if (device == nullptr) request.isolate.device = devices_of(request.remote);
+  }
   if (device != nullptr && *device != "host" && *device != "auto" && request.isolate.jit == Jit::kOff) {
     return Error(ErrorCode::kInvalidArgument,
                  "--device=" + *device + " needs native code: leave out --jit=off");
@@ -296,8 +329,8 @@ Result<int> run(const Arguments& arguments, const Request& request) {
 }
 
 // One line for each device: its name, and what it is or why it cannot be used.
-std::string device_table() {
-  const std::vector<DeviceEntry> devices = Engine().devices();
+std::string device_table(const EngineOptions& options) {
+  const std::vector<DeviceEntry> devices = Engine(options).devices();
   std::size_t width = 0;
   for (const DeviceEntry& device : devices) width = std::max(width, device.name.size());
   std::string text;
@@ -315,15 +348,23 @@ int main_of(std::span<const char* const> words) {
   std::string text;
   if (arguments->has("--help")) text = help_text(kUsage, kOptions, kClosing);
   if (arguments->has("--version")) text = "dhpvm-run " + std::string(library_version()) + "\n";
-  if (arguments->has("--list-devices")) text = device_table();
+  if (const std::string* const key = arguments->last("--make-key"); key != nullptr && text.empty()) {
+    const Status made = make_key_file(*key);
+    return made.ok() ? 0 : report(kTool, made.error());
+  }
+  const Result<Request> request = request_of(*arguments);
+  if (text.empty() && !request.ok()) return report_usage(kTool, request.error());
+  if (text.empty() && arguments->has("--list-devices")) text = device_table(request->engine);
   if (!text.empty()) {
     const Status printed = print(text);
     return printed.ok() ? 0 : report(kTool, printed.error());
   }
+  if (request->remote.worker) {
+    const Result<int> lent = lend(request->engine, request->remote, request->isolate.device);
+    return lent.ok() ? *lent : report(kTool, lent.error());
+  }
   if (arguments->operands.empty())
     return report_usage(kTool, Error(ErrorCode::kInvalidArgument, "no program given"));
-  const Result<Request> request = request_of(*arguments);
-  if (!request.ok()) return report_usage(kTool, request.error());
   const Result<int> outcome = run(*arguments, *request);
   return outcome.ok() ? *outcome : report(kTool, outcome.error());
 }

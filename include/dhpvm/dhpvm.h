@@ -9,6 +9,7 @@
 #include "dhpvm/limits.h"    // IWYU pragma: export
 #include "dhpvm/module.h"    // IWYU pragma: export
 #include "dhpvm/object.h"    // IWYU pragma: export
+#include "dhpvm/remote.h"    // IWYU pragma: export
 #include "dhpvm/result.h"    // IWYU pragma: export
 #include "dhpvm/stats.h"     // IWYU pragma: export
 #include "dhpvm/types.h"     // IWYU pragma: export

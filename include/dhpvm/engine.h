@@ -23,6 +23,7 @@
 #include "dhpvm/device.h"
 #include "dhpvm/export.h"
 #include "dhpvm/limits.h"
+#include "dhpvm/remote.h"
 #include "dhpvm/result.h"
 
 namespace dhpvm {
@@ -60,6 +61,9 @@ struct EngineOptions {
   Listing list_kernels = Listing::kNone;
   Listing list_functions = Listing::kNone;
   std::string list_processor = "sm_80";
+
+  // Workers whose devices programs may use.
+  RemoteOptions remote = {};
 
   // Collect events (runs, collections, compilations) for write_trace. Costs memory for as long as the engine lives.
   bool trace = false;

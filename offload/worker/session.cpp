@@ -332,7 +332,7 @@ void Session::end() {
         staging_.clear();
         modules_.clear();
         on_progress_thread([this] {
-          if (ended_callback_) ended_callback_(*ended_);
+          ended_callback_(*ended_);
           worker_.remove(*this);
         });
       });

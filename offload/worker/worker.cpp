@@ -146,7 +146,10 @@ std::shared_ptr<Session> Worker::begin_session(const std::shared_ptr<Channel>& c
                     draining_ ? "the worker is shutting down" : "there are as many sessions as are allowed"));
     return nullptr;
   }
-  auto session = std::make_shared<Session>(*this, next_session_++, *token, std::move(ended));
+  auto session = std::make_shared<Session>(*this, next_session_++, *token,
+                                           [ended = std::move(ended)](const Error& reason) {
+                                             if (ended) ended(reason, true);
+                                           });
   session->attach(std::make_shared<FrameLane>(channel, session, FrameLaneOptions{options_.silence_deadline}));
   sessions_.emplace(session.get(), session);
   return session;
@@ -187,7 +190,7 @@ Status Worker::dial(const Address& address, const std::string& host, Ended ended
     return session->frames();
   };
   Channel::dial(transport_, address, host, LaneKind::kFrames, channel_options(), std::move(make_lane),
-                std::move(ended));
+                [ended](const Error& reason) { ended(reason, false); });
   return {};
 }
 

@@ -68,10 +68,10 @@ class Worker {
 
   // At a numeric address. kInvalidArgument without an identity, if others than this machine could connect.
   Result<Address> listen(const Address& address);
-  // Offers this worker to a client that listens. `host` is its name, for its certificate. Until that has failed or the
-  // session has ended, `ended` is not called; then once, on the progress thread.
-  Status dial(const Address& address, const std::string& host,
-              std::function<void(const Error& reason)> ended);
+  // Offers this worker to a client that listens. `host` is its name, for its certificate. `ended` is called once, on the
+  // progress thread: when that has failed, or when the session that began has ended.
+  using Ended = std::function<void(const Error& reason, bool was_open)>;
+  Status dial(const Address& address, const std::string& host, Ended ended);
 
   // Takes no new sessions and submits nothing new; true when the last session has ended by `deadline`.
   bool drain(std::chrono::steady_clock::time_point deadline);
@@ -95,7 +95,6 @@ class Worker {
     Worker* worker;  // null when it is gone
     unsigned strangers = 0;
   };
-  using Ended = std::function<void(const Error& reason)>;
 
   ChannelOptions channel_options() const;
   std::shared_ptr<ConnectionHandler> accept(std::shared_ptr<Connection> connection);

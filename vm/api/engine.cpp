@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dhpvm/engine.h"
 
+#include <cerrno>
 #include <cstdio>
 #include <span>
 
@@ -8,7 +9,9 @@
 #include "base/file.h"
 #include "dhpvm/version.h"
 #include "offload/device/devices.h"
+#include "offload/device/remote/remote_workers.h"
 #include "stdlib/native/natives.h"
+#include "vm/api/security.h"
 #include "vm/api/signature.h"
 #include "vm/api/state.h"
 
@@ -38,6 +41,33 @@ codegen::GeneratorOptions generator_options(const detail::EngineState& engine) {
   return generator;
 }
 
+// An address that cannot be read is told when the devices are asked for.
+std::unique_ptr<offload::DeviceFactory> remote_devices(const RemoteOptions& options) {
+  const auto setup_of = [&]() -> Result<offload::RemoteSetup> {
+    offload::RemoteSetup setup;
+    for (const std::string& worker : options.workers) {
+      DHPVM_ASSIGN(offload::Address address, offload::Address::parse(worker));
+      setup.options.workers.push_back(std::move(address));
+    }
+    if (!options.listen.empty()) {
+      DHPVM_ASSIGN(setup.options.listen, offload::Address::parse(options.listen));
+    }
+    setup.options.credentials = credentials_of(options.security);
+    setup.options.seal = static_cast<offload::SealMode>(options.security.seal);
+    setup.options.provider = options.provider;
+    setup.options.silence_deadline = options.silence;
+    setup.options.name = program_invocation_short_name;
+    setup.options.release = DHPVM_VERSION;
+    setup.key_file = options.security.key_file;
+    setup.arrival = options.arrival;
+    return setup;
+  };
+  auto setup = setup_of();
+  if (setup.ok()) return offload::remote_factory(std::move(setup).value());
+  return offload::remote_factory(
+      [problem = setup.error()]() -> Result<std::shared_ptr<offload::RemoteWorkers>> { return problem; });
+}
+
 }  // namespace
 
 Engine::Engine(EngineOptions options) : state_(std::make_shared<detail::EngineState>()) {
@@ -48,6 +78,7 @@ Engine::Engine(EngineOptions options) : state_(std::make_shared<detail::EngineSt
   state_->alarm = std::make_shared<vm::Alarm>();
   state_->devices = std::make_shared<offload::DeviceRegistry>();
   offload::add_devices(*state_->devices, state_->thread_pool);
+  state_->devices->add(remote_devices(state_->options.remote));
   // Fails for a bad row of the table only, which a test would have found.
   (void)stdlib::register_natives(
       state_->natives, state_->options.system_access ? stdlib::Reach::kSystem : stdlib::Reach::kSelf);

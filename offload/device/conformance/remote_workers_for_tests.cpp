@@ -56,7 +56,8 @@ class Network {
   }
 
   Result<std::unique_ptr<Device>> open(std::string_view device) {
-    const auto factory = remote_factory(workers_);
+    const auto factory =
+        remote_factory([this]() -> Result<std::shared_ptr<RemoteWorkers>> { return workers_; });
     return factory->open("remote/" + address_.to_string() + "/" + std::string(device));
   }
 

@@ -38,8 +38,12 @@ codegen::KernelSite site_of(const wire::Site& site) {
 
 }  // namespace
 
-RemoteDevice::RemoteDevice(std::shared_ptr<RemoteLink> link, std::uint64_t number)
-    : DeviceBase(describe(*link, number)), link_(std::move(link)), number_(number) {}
+RemoteDevice::RemoteDevice(std::shared_ptr<const void> owner, std::shared_ptr<RemoteLink> link,
+                           std::uint64_t number)
+    : DeviceBase(describe(*link, number)),
+      owner_(std::move(owner)),
+      link_(std::move(link)),
+      number_(number) {}
 
 Result<std::shared_ptr<DeviceMemory>> RemoteDevice::allocate(std::size_t bytes) {
   DHPVM_TRY(take(bytes));

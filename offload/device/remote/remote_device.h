@@ -16,8 +16,8 @@ namespace dhpvm::offload {
 
 class RemoteDevice final : public DeviceBase {
  public:
-  // Device `number` of a worker that is ready.
-  RemoteDevice(std::shared_ptr<RemoteLink> link, std::uint64_t number);
+  // Device `number` of a worker that is ready. `owner` keeps what the link stands on.
+  RemoteDevice(std::shared_ptr<const void> owner, std::shared_ptr<RemoteLink> link, std::uint64_t number);
 
   Result<std::shared_ptr<DeviceMemory>> allocate(std::size_t bytes) override;
   // Needs no registration: the network copies from and into any memory.
@@ -29,6 +29,7 @@ class RemoteDevice final : public DeviceBase {
   RemoteLink& link() { return *link_; }
 
  private:
+  const std::shared_ptr<const void> owner_;  // goes last
   const std::shared_ptr<RemoteLink> link_;
   const std::uint64_t number_;
 };

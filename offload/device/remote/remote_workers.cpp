@@ -8,6 +8,8 @@
 
 #include "base/error.h"
 #include "offload/device/remote/remote_device.h"
+#include "offload/fabric/key_file.h"
+#include "offload/fabric/load_fabric.h"
 
 namespace dhpvm::offload {
 namespace {
@@ -204,21 +206,25 @@ namespace {
 
 class RemoteFactory final : public DeviceFactory {
  public:
-  explicit RemoteFactory(std::shared_ptr<RemoteWorkers> workers) : workers_(std::move(workers)) {}
+  // `lists`: whether there are workers to be found without their names.
+  RemoteFactory(OpenWorkers workers, bool lists) : open_workers_(std::move(workers)), lists_(lists) {}
 
   std::string_view prefix() const override { return kPrefix; }
 
   std::vector<DeviceListing> list() override {
     std::vector<DeviceListing> listings;
-    for (const Address& address : workers_->workers()) {
-      auto link = workers_->link(address);
+    if (!lists_) return listings;
+    auto workers = this->workers();
+    if (!workers.ok()) return {{std::string(kPrefix), {}, false, workers.error()}};
+    for (const Address& address : (*workers)->workers()) {
+      auto link = (*workers)->link(address);
       if (link.ok()) {
         list(**link, listings);
       } else {
         listings.push_back({fmt::format("{}/{}", kPrefix, address.to_string()), {}, false, link.error()});
       }
     }
-    for (const auto& link : workers_->arrived()) list(*link, listings);
+    for (const auto& link : (*workers)->arrived()) list(*link, listings);
     return listings;
   }
 
@@ -229,13 +235,15 @@ class RemoteFactory final : public DeviceFactory {
       return error(ErrorCode::kNotFound, "'{}' names no worker: write remote/HOST:PORT/DEVICE", name);
     }
     DHPVM_ASSIGN(const Address address, Address::parse(rest.substr(0, slash)));
-    DHPVM_ASSIGN(std::shared_ptr<RemoteLink> link, workers_->link(address));
+    DHPVM_ASSIGN(std::shared_ptr<RemoteWorkers> workers, this->workers());
+    DHPVM_ASSIGN(std::shared_ptr<RemoteLink> link, workers->link(address));
     const std::string_view wanted = rest.substr(std::min(slash + 1, rest.size()));
     const std::vector<wire::Device>& devices = link->welcome().devices;
     std::string known;
     for (std::size_t number = 0; number < devices.size(); ++number) {
       if (wanted.empty() || devices[number].name == wanted) {
-        return std::unique_ptr<Device>(std::make_unique<RemoteDevice>(std::move(link), number));
+        return std::unique_ptr<Device>(
+            std::make_unique<RemoteDevice>(std::move(workers), std::move(link), number));
       }
       known += (known.empty() ? "" : ", ") + devices[number].name;
     }
@@ -244,6 +252,11 @@ class RemoteFactory final : public DeviceFactory {
   }
 
  private:
+  Result<std::shared_ptr<RemoteWorkers>> workers() {
+    if (!opened_) opened_ = open_workers_();
+    return *opened_;
+  }
+
   static void list(const RemoteLink& link, std::vector<DeviceListing>& listings) {
     for (const wire::Device& device : link.welcome().devices) {
       const bool is_gpu = device.name.starts_with("cuda") || device.name.starts_with("opencl");
@@ -254,13 +267,45 @@ class RemoteFactory final : public DeviceFactory {
     }
   }
 
-  const std::shared_ptr<RemoteWorkers> workers_;
+  const OpenWorkers open_workers_;
+  const bool lists_;
+  std::optional<Result<std::shared_ptr<RemoteWorkers>>> opened_;
 };
+
+// The workers, and the library that they stand on.
+struct LoadedWorkers {
+  std::unique_ptr<Fabric> fabric;
+  std::unique_ptr<RemoteWorkers> workers;  // goes first
+};
+
+Result<std::shared_ptr<RemoteWorkers>> load_workers(const RemoteSetup& setup) {
+  RemoteWorkersOptions options = setup.options;
+  if (!setup.key_file.empty()) {
+    DHPVM_ASSIGN(options.credentials.key, read_key_file(setup.key_file));
+  }
+  const auto loaded = std::make_shared<LoadedWorkers>();
+  DHPVM_ASSIGN(loaded->fabric, load_fabric());
+  DHPVM_ASSIGN(loaded->workers, RemoteWorkers::create(*loaded->fabric, std::move(options)));
+  if (loaded->workers->listening() &&
+      !loaded->workers->wait_for_arrivals(1, std::chrono::steady_clock::now() + setup.arrival) &&
+      setup.options.workers.empty()) {
+    return error(ErrorCode::kNotFound,
+                 "no worker has dialled in at {} for {} ms. One is started with `dhpvm-run --worker "
+                 "--connect HOST:PORT`",
+                 loaded->workers->listening()->to_string(), setup.arrival.count());
+  }
+  return std::shared_ptr<RemoteWorkers>(loaded, loaded->workers.get());
+}
 
 }  // namespace
 
-std::unique_ptr<DeviceFactory> remote_factory(std::shared_ptr<RemoteWorkers> workers) {
-  return std::make_unique<RemoteFactory>(std::move(workers));
+std::unique_ptr<DeviceFactory> remote_factory(OpenWorkers workers) {
+  return std::make_unique<RemoteFactory>(std::move(workers), true);
+}
+
+std::unique_ptr<DeviceFactory> remote_factory(RemoteSetup setup) {
+  const bool lists = setup.options.listen || !setup.options.workers.empty();
+  return std::make_unique<RemoteFactory>([setup = std::move(setup)] { return load_workers(setup); }, lists);
 }
 
 }  // namespace dhpvm::offload

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -79,7 +79,19 @@ class RemoteWorkers {
   std::vector<std::shared_ptr<RemoteLink>> arrived_;
 };
 
-// Opens "remote/HOST:PORT/DEVICE", and "remote/HOST:PORT" for the first device there.
-std::unique_ptr<DeviceFactory> remote_factory(std::shared_ptr<RemoteWorkers> workers);
+// Opens "remote/HOST:PORT/DEVICE", and "remote/HOST:PORT" for the first device there. `workers` is called when they are
+// first asked for; an error is told again every time.
+using OpenWorkers = std::function<Result<std::shared_ptr<RemoteWorkers>>()>;
+std::unique_ptr<DeviceFactory> remote_factory(OpenWorkers workers);
+
+// What is needed to find workers, and loaded when somebody looks for them.
+struct RemoteSetup {
+  RemoteWorkersOptions options;
+  std::string key_file;  // instead of options.credentials.key
+  // How long to wait for the first worker that dials in.
+  std::chrono::milliseconds arrival{10'000};
+};
+// Registers the workers' devices. The library of fabric.h is loaded when they are first asked for.
+std::unique_ptr<DeviceFactory> remote_factory(RemoteSetup setup);
 
 }  // namespace dhpvm::offload

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "remote.h"
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <cstdio>
+#include <ctime>
+#include <mutex>
+
+#include "options.h"
+
+namespace dhpvm::tools {
+namespace {
+
+// How long sessions may go on after SIGTERM.
+constexpr std::chrono::seconds kDrain{30};
+
+Error unknown(std::string_view option, std::string_view value, std::string_view known) {
+  return Error(ErrorCode::kInvalidArgument,
+               std::string(option) + "=" + std::string(value) + " is not known; write " + std::string(known));
+}
+
+std::vector<std::string> split(std::string_view list) {
+  std::vector<std::string> items;
+  while (!list.empty()) {
+    const std::string_view item = list.substr(0, list.find(','));
+    if (!item.empty()) items.emplace_back(item);
+    list.remove_prefix(std::min(item.size() + 1, list.size()));
+  }
+  return items;
+}
+
+Status set_lend(WorkerOptions& options, std::string_view list) {
+  for (const std::string& item : split(list)) {
+    const std::size_t equals = std::min(item.find('='), item.size());
+    const std::string name = item.substr(0, equals);
+    const std::string value = item.substr(std::min(equals + 1, item.size()));
+    if (name == "memory") {
+      DHPVM_ASSIGN(options.memory_bytes, parse_size(value));
+    } else if (name == "code") {
+      DHPVM_ASSIGN(options.code_bytes, parse_size(value));
+    } else if (name == "time") {
+      DHPVM_ASSIGN(const std::chrono::nanoseconds time, parse_duration(value));
+      options.time = std::chrono::ceil<std::chrono::milliseconds>(time);
+    } else if (name == "sessions") {
+      DHPVM_ASSIGN(const std::uint64_t sessions, parse_count(value));
+      options.sessions = static_cast<unsigned>(std::min<std::uint64_t>(sessions, 1 << 16));
+    } else {
+      return Error(
+          ErrorCode::kInvalidArgument,
+          "'" + item + "' is no limit of a worker: there are memory=4G, code=64M, time=1h and sessions=16");
+    }
+  }
+  return {};
+}
+
+// One line for each, with the time: a worker runs for long, and nobody looks.
+void log(const std::string& line) {
+  std::array<char, 32> time{};
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  localtime_r(&now, &parts);
+  std::strftime(time.data(), time.size(), "%Y-%m-%d %H:%M:%S", &parts);
+  std::string text = line;
+  std::ranges::replace(text, '\n', ' ');
+  std::fprintf(stderr, "%s %s\n", time.data(), text.c_str());
+}
+
+}  // namespace
+
+Status set_remote(RemoteRequest& request, std::string_view name, std::string_view value) {
+  WorkerOptions& options = request.options;
+  if (name == "--connect") {
+    for (std::string& address : split(value)) request.connect.push_back(std::move(address));
+  } else if (name == "--listen") {
+    request.listen.emplace_back(value);
+  } else if (name == "--key-file") {
+    options.security.key_file = value;
+  } else if (name == "--certificate") {
+    options.security.certificate_file = value;
+  } else if (name == "--private-key") {
+    options.security.private_key_file = value;
+  } else if (name == "--authority") {
+    options.security.authority_file = value;
+  } else if (name == "--seal") {
+    if (value == "full") {
+      options.security.seal = Seal::kFull;
+    } else if (value == "integrity") {
+      options.security.seal = Seal::kIntegrity;
+    } else if (value == "none") {
+      options.security.seal = Seal::kNone;
+    } else {
+      return unknown(name, value, "full, integrity or none");
+    }
+  } else if (name == "--provider") {
+    options.provider = value;
+  } else if (name == "--silence") {
+    DHPVM_ASSIGN(const std::chrono::nanoseconds time, parse_duration(value));
+    options.silence = std::chrono::ceil<std::chrono::milliseconds>(time);
+    if (options.silence < std::chrono::milliseconds(10)) return unknown(name, value, "10ms or more");
+  } else if (name == "--lend") {
+    DHPVM_TRY(set_lend(options, value));
+  }
+  return {};
+}
+
+Status check_remote(const RemoteRequest& request, std::string_view device) {
+  const Security& security = request.options.security;
+  const int files = !security.certificate_file.empty() + !security.private_key_file.empty() +
+                    !security.authority_file.empty();
+  if (files != 0 && files != 3) {
+    return Error(ErrorCode::kInvalidArgument,
+                 "--certificate, --private-key and --authority go together: give all three");
+  }
+  if (files != 0 && !security.key_file.empty()) {
+    return Error(ErrorCode::kInvalidArgument,
+                 "--key-file and certificates exclude each other: give one of them");
+  }
+  if (request.worker && request.listen.empty() && request.connect.empty()) {
+    return Error(ErrorCode::kInvalidArgument,
+                 "--worker needs --listen=ADDRESS, where clients dial in, or --connect=HOST:PORT, a client "
+                 "to be dialled");
+  }
+  if (!request.worker && request.listen.size() > 1) {
+    return Error(ErrorCode::kInvalidArgument,
+                 "a program listens for workers at one address only: give --listen once");
+  }
+  if (request.worker && device.starts_with("remote")) {
+    return Error(ErrorCode::kInvalidArgument,
+                 "a worker lends devices of its own machine: leave out --device=remote");
+  }
+  return {};
+}
+
+RemoteOptions workers_of(const RemoteRequest& request) {
+  RemoteOptions options;
+  options.workers = request.connect;
+  if (!request.listen.empty()) options.listen = request.listen.front();
+  options.security = request.options.security;
+  options.provider = request.options.provider;
+  options.silence = request.options.silence;
+  return options;
+}
+
+std::string devices_of(const RemoteRequest& request) {
+  std::string names = "host";
+  for (const std::string& worker : request.connect) names += ",remote/" + worker;
+  if (!request.listen.empty()) names += ",remote";
+  return names;
+}
+
+Result<int> lend(EngineOptions engine, const RemoteRequest& request, std::string_view devices) {
+  // Before there are other threads, so that none of them takes the signals.
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGINT);
+  sigaddset(&signals, SIGTERM);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  std::signal(SIGPIPE, SIG_IGN);
+  WorkerOptions options = request.options;
+  options.listen = request.listen;
+  options.clients = request.connect;
+  if (devices != "auto") options.devices = split(devices);
+  options.log = log;
+  DHPVM_ASSIGN(Worker worker, Worker::start(Engine(std::move(engine)), std::move(options)));
+  for (const std::string& address : worker.addresses()) log("listening at " + address);
+  while (worker.is_needed()) {
+    const timespec tick{0, 100'000'000};
+    const int signal =
+        request.listen.empty() ? sigtimedwait(&signals, nullptr, &tick) : sigwaitinfo(&signals, nullptr);
+    if (signal == SIGINT) break;
+    if (signal != SIGTERM) continue;
+    log("draining: no new sessions, and " + std::to_string(kDrain.count()) + " s for those there are");
+    pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
+    if (!worker.drain(kDrain)) log("some sessions are cut short");
+    break;
+  }
+  log("ended");
+  return 0;
+}
+
+}  // namespace dhpvm::tools

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// The options of dhpvm-run about other machines, and what it does as a worker.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "dhpvm/dhpvm.h"
+
+namespace dhpvm::tools {
+
+inline constexpr std::string_view kRemoteGroup = "Devices of other machines";
+
+struct RemoteRequest {
+  bool worker = false;
+  std::vector<std::string> connect;
+  std::vector<std::string> listen;
+  // With limits, security, provider and silence as they were given.
+  WorkerOptions options;
+};
+
+// An option of kRemoteGroup that has a value. kInvalidArgument.
+Status set_remote(RemoteRequest& request, std::string_view name, std::string_view value);
+// That the options go together; `device` is that of --device, or empty.
+Status check_remote(const RemoteRequest& request, std::string_view device);
+
+// For a program: its engine's workers, and the devices for its loops if none were named.
+RemoteOptions workers_of(const RemoteRequest& request);
+std::string devices_of(const RemoteRequest& request);
+
+// Lends the devices of this machine until a signal, or until all clients that were dialled are gone. SIGTERM ends it
+// when all sessions have ended, a second one and SIGINT at once.
+Result<int> lend(EngineOptions engine, const RemoteRequest& request, std::string_view devices);
+
+}  // namespace dhpvm::tools

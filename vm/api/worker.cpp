@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "offload/worker/worker.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <future>
+#include <utility>
+
+#include "base/error.h"
+#include "dhpvm/engine.h"
+#include "dhpvm/remote.h"
+#include "dhpvm/version.h"
+#include "offload/fabric/key_file.h"
+#include "offload/fabric/load_fabric.h"
+#include "vm/api/security.h"
+#include "vm/api/state.h"
+
+namespace dhpvm {
+namespace {
+
+constexpr std::chrono::milliseconds kRetry{500};
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  if (gethostname(name.data(), name.size() - 1) != 0) return "a worker";
+  return name.data();
+}
+
+// Those named, or all that can be opened; the host's cores are always among these.
+Result<std::vector<std::shared_ptr<offload::Device>>> open_devices(offload::DeviceRegistry& registry,
+                                                                   const std::vector<std::string>& names) {
+  std::vector<std::shared_ptr<offload::Device>> devices;
+  if (!names.empty()) {
+    for (const std::string& name : names) {
+      DHPVM_ASSIGN(std::shared_ptr<offload::Device> device, registry.open(name));
+      devices.push_back(std::move(device));
+    }
+    return devices;
+  }
+  for (const offload::DeviceListing& listing : registry.list()) {
+    if (listing.problem || listing.name.starts_with("sim") || listing.name.starts_with("remote")) continue;
+    if (auto device = registry.open(listing.name); device.ok()) devices.push_back(std::move(device).value());
+  }
+  return devices;
+}
+
+}  // namespace
+
+struct Worker::State {
+  ~State();
+  void dial(const offload::Address& numeric, const std::string& host,
+            std::chrono::steady_clock::time_point deadline);
+
+  std::shared_ptr<detail::EngineState> engine;
+  std::unique_ptr<offload::Fabric> fabric;
+  std::unique_ptr<offload::Transport> transport;
+  std::unique_ptr<offload::Worker> worker;
+  std::vector<std::string> addresses;
+  std::atomic<unsigned> dialled = 0;  // clients that are being dialled, or served
+  // Of the progress thread: the worker is going, and what is still to be done for it is not.
+  const std::shared_ptr<bool> ending = std::make_shared<bool>(false);
+};
+
+Worker::State::~State() {
+  if (worker == nullptr) return;
+  std::promise<void> told;
+  transport->post([&] {
+    *ending = true;
+    told.set_value();
+  });
+  told.get_future().wait();
+  worker = nullptr;
+}
+
+// A client may be started after its workers: tries again until it has been there once.
+void Worker::State::dial(const offload::Address& numeric, const std::string& host,
+                         std::chrono::steady_clock::time_point deadline) {
+  const auto ended = [this, gone = ending, numeric, host, deadline](const Error& reason, bool was_open) {
+    if (*gone) return;
+    if (!was_open && std::chrono::steady_clock::now() < deadline) {
+      transport->post_at(std::chrono::steady_clock::now() + kRetry, [this, gone, numeric, host, deadline] {
+        if (!*gone) dial(numeric, host, deadline);
+      });
+      return;
+    }
+    worker->log(fmt::format("client {}: {}", numeric.to_string(), reason.message()));
+    --dialled;
+  };
+  if (Status status = worker->dial(numeric, host, ended); !status.ok()) {
+    worker->log(fmt::format("client {}: {}", numeric.to_string(), status.error().to_string()));
+    --dialled;
+  }
+}
+
+Status make_key_file(const std::string& path) { return offload::make_key_file(path); }
+
+Result<Worker> Worker::start(const Engine& engine, WorkerOptions options) {
+  auto state = std::make_unique<State>();
+  state->engine = engine.state();
+  offload::WorkerOptions made;
+  made.name = host_name();
+  made.release = DHPVM_VERSION;
+  made.seal = static_cast<offload::SealMode>(options.security.seal);
+  made.limits.sessions = options.sessions;
+  made.limits.memory_bytes = options.memory_bytes;
+  made.limits.module_bytes = options.code_bytes;
+  made.limits.time = options.time;
+  made.silence_deadline = options.silence;
+  made.log = options.log;
+  made.generator = [service = state->engine->compile_service] { return service->generator(); };
+  offload::Credentials credentials = credentials_of(options.security);
+  if (!options.security.key_file.empty()) {
+    DHPVM_ASSIGN(credentials.key, offload::read_key_file(options.security.key_file));
+  }
+  DHPVM_ASSIGN(state->fabric, offload::load_fabric());
+  if (!credentials.key.empty() || !credentials.certificate_file.empty()) {
+    DHPVM_ASSIGN(made.identity, state->fabric->load_identity(credentials));
+  }
+  DHPVM_ASSIGN(std::vector<std::shared_ptr<offload::Device>> devices,
+               open_devices(*state->engine->devices, options.devices));
+  DHPVM_ASSIGN(state->transport, state->fabric->create_transport({.provider = options.provider}));
+  state->worker = std::make_unique<offload::Worker>(*state->fabric, *state->transport, std::move(devices),
+                                                    std::move(made));
+  for (const std::string& text : options.listen) {
+    DHPVM_ASSIGN(const offload::Address address, offload::Address::parse(text));
+    DHPVM_ASSIGN(const std::vector<offload::Address> numeric, offload::resolve(address));
+    DHPVM_ASSIGN(const offload::Address chosen, state->worker->listen(numeric.front()));
+    state->addresses.push_back(chosen.to_string());
+  }
+  for (const std::string& text : options.clients) {
+    DHPVM_ASSIGN(const offload::Address address, offload::Address::parse(text));
+    DHPVM_ASSIGN(const std::vector<offload::Address> numeric, offload::resolve(address));
+    ++state->dialled;
+    state->dial(numeric.front(), address.host, std::chrono::steady_clock::now() + options.patience);
+  }
+  return Worker(std::move(state));
+}
+
+Worker::Worker(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Worker::~Worker() = default;
+Worker::Worker(Worker&& other) noexcept = default;
+Worker& Worker::operator=(Worker&& other) noexcept = default;
+
+std::vector<std::string> Worker::addresses() const { return state_->addresses; }
+
+bool Worker::is_needed() const { return !state_->addresses.empty() || state_->dialled.load() != 0; }
+
+bool Worker::drain(std::chrono::milliseconds patience) {
+  return state_->worker->drain(std::chrono::steady_clock::now() + patience);
+}
+
+}  // namespace dhpvm
