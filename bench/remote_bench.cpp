@@ -17,6 +17,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/error.h"
 #include "bench/remote/metered_transport.h"
 #include "bytecode/assembler.h"
 #include "bytecode/verifier.h"
@@ -37,6 +38,7 @@ using Bytes = std::vector<std::byte>;
 constexpr std::size_t kBulkBytes = 16 << 20;
 constexpr unsigned kBatch = 100;
 constexpr unsigned kWarmUp = 5;
+constexpr std::chrono::seconds kPatience{30};
 constexpr unsigned kInARow = 50;
 // Elements of the arrays of the kernel.
 constexpr std::uint64_t kElements = 64;
@@ -120,7 +122,7 @@ class Client {
     return insist(device_->import_host(bytes, HostMemory::kPinned));
   }
 
-  void launch(const std::shared_ptr<Kernel>& kernel) {
+  Status launch(const std::shared_ptr<Kernel>& kernel) {
     constexpr std::int64_t kCount = kElements;
     const ArrayArgument arrays[] = {
         {{arrays_[0], 0, arrays_[0]->size()}, 0, kCount, 0, kCount, {kCount, 1, 1}},
@@ -131,30 +133,25 @@ class Client {
     launch.space.high[0] = 1;
     launch.scalars = scalars;
     launch.arrays = arrays;
-    submit([&](const Order& order) { return queue_->launch(launch, order); });
+    return submit([&](const Order& order) { return queue_->launch(launch, order); });
   }
   void copy(const std::shared_ptr<DeviceMemory>& to, const std::shared_ptr<DeviceMemory>& from) {
-    submit([&](const Order& order) {
+    insist(submit([&](const Order& order) {
       return queue_->copy({to, 0, to->size()}, {from, 0, from->size()}, order);
-    });
+    }));
     finish();
   }
-  // An operation that never ends.
-  void hang() {
-    never_ = insist(device_->create_semaphore(0));
-    const SemaphoreValue wait{never_, 1};
-    const SemaphoreValue signal{semaphore_, ++value_};
-    insist(queue_->fill({arrays_[0], 0, 8}, std::byte{0}, {{&wait, 1}, {&signal, 1}}));
-    insist(queue_->flush());
+  Status wait() {
+    DHPVM_TRY(semaphore_->wait(value_));
+    return {};
   }
-  Result<bool> wait() { return semaphore_->wait(value_); }
   void finish() { insist(wait()); }
   const Meter& meter() const { return *meter_; }
 
  private:
-  void submit(const std::function<Status(const Order&)>& operation) {
+  Status submit(const std::function<Status(const Order&)>& operation) {
     const SemaphoreValue signal{semaphore_, ++value_};
-    insist(operation({{}, {&signal, 1}}));
+    return operation({{}, {&signal, 1}});
   }
 
   const std::shared_ptr<Meter> meter_ = std::make_shared<Meter>();
@@ -162,7 +159,6 @@ class Client {
   MeteredTransport transport_;
   std::unique_ptr<Device> device_;
   std::shared_ptr<DeviceMemory> arrays_[2];
-  std::shared_ptr<Semaphore> never_;
   std::shared_ptr<Semaphore> semaphore_;
   std::unique_ptr<Queue> queue_;
   std::uint64_t value_ = 0;
@@ -201,12 +197,12 @@ void measure_jobs(const Options& options, Client& client, const std::shared_ptr<
     // Many of a kind in a row, as a program has them, and then of another.
     for (unsigned n = 0; n < kInARow; ++n) {
       jobs.push_back(time_of([&] {
-        client.launch(kernel);
+        insist(client.launch(kernel));
         client.finish();
       }));
     }
     batches.push_back(time_of([&] {
-      for (unsigned n = 0; n < kBatch; ++n) client.launch(kernel);
+      for (unsigned n = 0; n < kBatch; ++n) insist(client.launch(kernel));
       client.finish();
     }));
     for (unsigned n = 0; n < kInARow; ++n)
@@ -222,7 +218,7 @@ void measure_jobs(const Options& options, Client& client, const std::shared_ptr<
   std::uint64_t least = ~std::uint64_t{0};
   for (unsigned n = 0; n < 10; ++n) {
     const std::uint64_t before = client.meter().sent;
-    client.launch(kernel);
+    insist(client.launch(kernel));
     client.finish();
     least = std::min(least, client.meter().sent - before);
   }
@@ -279,20 +275,27 @@ void measure_code(const Options& options, Client& client) {
   print(options, "the same kernel again", median(again), "ms");
 }
 
+// In the midst of its work.
 void measure_loss(const Options& options, Client& client) {
-  client.hang();
+  const auto kernel = client.load(kernel_image(0));
+  insist(client.launch(kernel));
+  client.finish();
   const int process = options.killed ? *options.killed : *options.stopped;
   const auto begin = Clock::now();
   if (kill(process, options.killed ? SIGKILL : SIGSTOP) != 0) {
     fmt::print(stderr, "remote_bench: cannot send a signal to process {}\n", process);
     std::_Exit(1);
   }
-  const Result<bool> outcome = client.wait();
-  const double time = microseconds(Clock::now() - begin) / 1e3;
-  if (outcome.ok()) {
-    fmt::print(stderr, "remote_bench: the operation has ended, although process {} is gone\n", process);
-    std::_Exit(1);
+  Status status;
+  while (status.ok()) {
+    if (Clock::now() - begin > kPatience) {
+      fmt::print(stderr, "remote_bench: jobs are still done, although process {} is gone\n", process);
+      std::_Exit(1);
+    }
+    status = client.launch(kernel);
+    if (status.ok()) status = client.wait();
   }
+  const double time = microseconds(Clock::now() - begin) / 1e3;
   print(options,
         options.killed ? "until a killed worker is known to be" : "until a stopped worker is given up", time,
         "ms");
