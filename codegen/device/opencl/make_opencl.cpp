@@ -20,11 +20,13 @@ constexpr char kLayout[] = "e-i64:64-n8:16:32:64-G1";
 
 // The device's own compiler optimises. What is done here takes memory and structures apart, and leaves loops as the
 // program has them.
+#define DHPVM_CLEAN "sroa<modify-cfg>,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg"
 constexpr char kPasses[] =
     "always-inline,globaldce,"
-    "function(instcombine<no-verify-fixpoint>,sroa<modify-cfg>,early-cse<memssa>,"
-    "instcombine<no-verify-fixpoint>,simplifycfg,jump-threading,gvn,"
+    "function(instcombine<no-verify-fixpoint>," DHPVM_CLEAN
+    ",gvn,"
     "instcombine<no-verify-fixpoint>,adce,simplifycfg)";
+#undef DHPVM_CLEAN
 
 // What of the device a kernel uses.
 struct Needs {
