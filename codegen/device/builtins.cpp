@@ -8,29 +8,38 @@ namespace {
 
 // By Builtin.
 constexpr std::array kNames = {"dhpvm.global.id", "dhpvm.global.size", "dhpvm.group.id", "dhpvm.group.count",
-                               "dhpvm.local.id",  "dhpvm.barrier",     "dhpvm.fence"};
+                               "dhpvm.local.id",  "dhpvm.mul.high",    "dhpvm.barrier",  "dhpvm.fence"};
 
-bool has_dimension(Builtin which) { return which < Builtin::kBarrier; }
-
-}  // namespace
-
-llvm::Value* call_builtin(llvm::IRBuilderBase& b, Builtin which, unsigned dimension) {
-  const bool number = has_dimension(which);
-  auto* const type = number ? llvm::FunctionType::get(b.getInt64Ty(), {b.getInt32Ty()}, false)
-                            : llvm::FunctionType::get(b.getVoidTy(), false);
+llvm::Function* declare(llvm::IRBuilderBase& b, Builtin which, llvm::FunctionType* type) {
   llvm::Module& module = *b.GetInsertBlock()->getModule();
   llvm::FunctionCallee callee = module.getOrInsertFunction(kNames[static_cast<unsigned>(which)], type);
   auto* const function = llvm::cast<llvm::Function>(callee.getCallee());
   function->setDoesNotThrow();
   function->setWillReturn();
-  if (number) {
+  if (!type->getReturnType()->isVoidTy()) {
     function->setDoesNotAccessMemory();
     function->setSpeculatable();
-    return b.CreateCall(callee, {b.getInt32(dimension)});
   }
   // What a barrier depends on must not depend on the work-item.
   if (which == Builtin::kBarrier) function->setConvergent();
-  return b.CreateCall(callee);
+  return function;
+}
+
+}  // namespace
+
+llvm::Value* call_builtin(llvm::IRBuilderBase& b, Builtin which, unsigned dimension) {
+  if (which >= Builtin::kBarrier) {
+    return b.CreateCall(declare(b, which, llvm::FunctionType::get(b.getVoidTy(), false)));
+  }
+  llvm::Function* const function =
+      declare(b, which, llvm::FunctionType::get(b.getInt64Ty(), {b.getInt32Ty()}, false));
+  return b.CreateCall(function, {b.getInt32(dimension)});
+}
+
+llvm::Value* call_mul_high(llvm::IRBuilderBase& b, llvm::Value* left, llvm::Value* right) {
+  llvm::Type* const type = b.getInt64Ty();
+  return b.CreateCall(declare(b, Builtin::kMulHigh, llvm::FunctionType::get(type, {type, type}, false)),
+                      {left, right});
 }
 
 std::optional<Builtin> builtin_of(const llvm::CallBase& call) {

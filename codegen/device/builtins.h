@@ -23,11 +23,13 @@ enum class Builtin : std::uint8_t {
   kGroupId,
   kGroupCount,
   kLocalId,
+  kMulHigh,  // i64 (i64, i64): the upper half of the product of two unsigned numbers
   kBarrier,  // void (): all work-items of the group get here before one goes on, and see each other's local memory
   kFence,  // void (): what this work-item did to global memory comes before what it does next, for all others
 };
 
 llvm::Value* call_builtin(llvm::IRBuilderBase& builder, Builtin which, unsigned dimension = 0);
+llvm::Value* call_mul_high(llvm::IRBuilderBase& builder, llvm::Value* left, llvm::Value* right);
 // The one that is called; nothing if it is another function.
 std::optional<Builtin> builtin_of(const llvm::CallBase& call);
 

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "codegen/device/atomics.h"
 #include "codegen/device/builtins.h"
+#include "codegen/device/wide_products.h"
 #include "codegen/host/diagnostics.h"
 #include "codegen/host/llvm_error.h"
 #include "codegen/spmd/locals.h"
@@ -51,6 +52,7 @@ Result<DeviceModule> make_device_module(const KernelRequest& request, const Devi
   constexpr KernelForm kForm = {.element_space = kGlobalSpace, .can_be_stopped = false};
   DHPVM_ASSIGN(KernelBody body, lower_kernel(*request.module, request.kernel, request.proven, module, kForm));
   drop_promises(*body.function);
+  replace_wide_products(*body.function);
   spmd::expand_local_copies(*body.function);
   spmd::merge_returns(*body.function);
   DHPVM_TRY(run_passes(module, nullptr, kFirstPasses));

@@ -14,7 +14,7 @@ kernel void dhpvm_kernel(ulong low0, ulong high0, global uchar* a0, ulong a0_off
     const double v5 = sin(v4) * exp(v4);
     *(global uint*)(a1 + (v3 * 4 + a1_offset)) = as_uint(pow((float)v5, 0x1.8p+0f));
     *(global uint*)(a2 + (v3 * 4 + a2_offset)) = (uint)int_of_double(v5);
-    *(global ulong*)(a3 + (v3 * 8 + a3_offset)) = mul_hi(*(global ulong*)(a3 + (v3 * 8 + a3_offset)), 0x9e3779b97f4a7c15ul);
+    *(global ulong*)(a3 + (v3 * 8 + a3_offset)) = mul_hi(*(global ulong*)(a3 + (v3 * 8 + a3_offset)), 0x9e3779b97f4a7c15ul) >> 3ul;
     *(global ulong*)(a0 + (v3 * 8 + a0_offset)) = as_ulong(fma(v5, v5, round(((v4 > 1.0) ? 1.0 : v4))));
     v2 = v2 + v1;
   }

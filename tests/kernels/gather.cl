@@ -33,8 +33,6 @@ void report_trap(global uchar* report, uint site, uint array, ulong index0, ulon
 }
 
 kernel void dhpvm_kernel(ulong low0, ulong high0, global uchar* a0, ulong a0_offset, global uchar* a1, ulong a1_offset, ulong a1_readable, global uchar* a2, ulong a2_offset, global uchar* report, ulong report_offset) {
-  bool v5;
-  uint v6;
   ulong v0, v1, v2, v3, v4;
   v0 = high0 - low0;
   v1 = (ulong)get_global_size(0u);
@@ -42,17 +40,11 @@ kernel void dhpvm_kernel(ulong low0, ulong high0, global uchar* a0, ulong a0_off
   while (v2 < v0) {
     v3 = v2 + low0;
     v4 = *(global ulong*)(a2 + (v3 * 8 + a2_offset));
-    v5 = v4 < a1_readable;
-    if (v5) {
-      *(global uint*)(a0 + (v3 * 4 + a0_offset)) = as_uint(as_float(*(global uint*)(a1 + (v4 * 4 + a1_offset))));
-      v6 = 0xffffffffu;
-    } else {
-      v6 = 0u;
-    }
-    if (!v5) {
-      report_trap(report + report_offset, v6, 1u, v3, 0ul, 0ul, v4, 0ul, 0ul);
+    if (v4 >= a1_readable) {
+      report_trap(report + report_offset, 0u, 1u, v3, 0ul, 0ul, v4, 0ul, 0ul);
       break;
     }
+    *(global uint*)(a0 + (v3 * 4 + a0_offset)) = as_uint(as_float(*(global uint*)(a1 + (v4 * 4 + a1_offset))));
     v2 = v2 + v1;
   }
 }

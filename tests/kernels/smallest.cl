@@ -3,8 +3,8 @@
 kernel __attribute__((reqd_work_group_size(256, 1, 1)))
 void dhpvm_kernel(ulong low0, ulong high0, ulong low1, ulong high1, global uchar* a0, ulong a0_offset, ulong a0_dim1, global uchar* partials, ulong partials_offset) {
   local ulong lanes0[256];
-  bool v11, v26;
-  ulong v0, v1, v2, v3, v4, v5, v8, v9, v10, v13, v14, v15, v16, v17, v19, v21, v23, v25, v27;
+  bool v11;
+  ulong v0, v1, v2, v3, v4, v5, v8, v9, v10, v13, v14, v15, v16, v17, v19, v21, v23, v25;
   v0 = high1 - low1;
   v1 = (ulong)get_local_id(0u);
   v2 = v1 >> 5ul;
@@ -66,13 +66,7 @@ void dhpvm_kernel(ulong low0, ulong high0, ulong low1, ulong high1, global uchar
       v25 = v23;
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    v26 = v3 == 0ul;
-    if (v26) {
-      v27 = (ulong)min((long)lanes0[v1 + 1], (long)v25);
-    } else {
-      v27 = v25;
-    }
-    if (v11 & v26) *(global ulong*)(partials + (v10 * 8 + partials_offset)) = v27;
+    if (!((v3 != 0ul) | !v11)) *(global ulong*)(partials + (v10 * 8 + partials_offset)) = (ulong)min((long)lanes0[v1 + 1], (long)v25);
     barrier(CLK_LOCAL_MEM_FENCE);
     v9 = v9 + v8;
   }

@@ -4,8 +4,8 @@
 kernel __attribute__((reqd_work_group_size(256, 1, 1)))
 void dhpvm_kernel(ulong low0, ulong high0, global uchar* a0, ulong a0_offset, global uchar* partials, ulong partials_offset) {
   local ulong lanes0[256];
-  bool v11, v25;
-  double v14, v16, v18, v20, v22, v24, v26;
+  bool v11;
+  double v14, v16, v18, v20, v22, v24;
   ulong v0, v1, v2, v3, v4, v5, v8, v9, v10, v13, v15;
   v0 = high0 - low0;
   v1 = (ulong)get_local_id(0u);
@@ -19,8 +19,10 @@ void dhpvm_kernel(ulong low0, ulong high0, global uchar* a0, ulong a0_offset, gl
   v9 = (((((ulong)get_group_id(2u) * v6) + (ulong)get_group_id(1u)) * v7) + (ulong)get_group_id(0u)) << 3ul;
   while (v9 <= v4) {
     v10 = v9 + v2;
-    v11 = v10 <= v4;
+    v11 = v10 > v4;
     if (v11) {
+      v14 = (-0.0);
+    } else {
       const ulong v12 = (v10 % v5) << 12ul;
       v13 = min((v12 + 4096ul), v0);
       v15 = v12 + v3;
@@ -30,8 +32,6 @@ void dhpvm_kernel(ulong low0, ulong high0, global uchar* a0, ulong a0_offset, gl
         v15 = v15 + 32ul;
       }
       v14 = v16;
-    } else {
-      v14 = (-0.0);
     }
     lanes0[v1] = as_ulong(v14);
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -67,13 +67,7 @@ void dhpvm_kernel(ulong low0, ulong high0, global uchar* a0, ulong a0_offset, gl
       v24 = v22;
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    v25 = v3 == 0ul;
-    if (v25) {
-      v26 = v24 + as_double(lanes0[v1 + 1]);
-    } else {
-      v26 = v24;
-    }
-    if (v11 & v25) *(global ulong*)(partials + (v10 * 8 + partials_offset)) = as_ulong(v26);
+    if (!((v3 != 0ul) | v11)) *(global ulong*)(partials + (v10 * 8 + partials_offset)) = as_ulong(v24 + as_double(lanes0[v1 + 1]));
     barrier(CLK_LOCAL_MEM_FENCE);
     v9 = v9 + v8;
   }

@@ -160,14 +160,16 @@ bool is_note(ID id) {
          id == llvm::Intrinsic::assume || id == llvm::Intrinsic::experimental_noalias_scope_decl;
 }
 
-std::string builtin_text(Builtin which, const std::string& dimension) {
+// `arguments`: the dimension, or the factors.
+std::string builtin_text(Builtin which, const std::string& arguments) {
   switch (which) {
     // size_t may have 32 bits.
-    case Builtin::kGlobalId: return fmt::format("(ulong)get_global_id({})", dimension);
-    case Builtin::kGlobalSize: return fmt::format("(ulong)get_global_size({})", dimension);
-    case Builtin::kGroupId: return fmt::format("(ulong)get_group_id({})", dimension);
-    case Builtin::kGroupCount: return fmt::format("(ulong)get_num_groups({})", dimension);
-    case Builtin::kLocalId: return fmt::format("(ulong)get_local_id({})", dimension);
+    case Builtin::kGlobalId: return fmt::format("(ulong)get_global_id({})", arguments);
+    case Builtin::kGlobalSize: return fmt::format("(ulong)get_global_size({})", arguments);
+    case Builtin::kGroupId: return fmt::format("(ulong)get_group_id({})", arguments);
+    case Builtin::kGroupCount: return fmt::format("(ulong)get_num_groups({})", arguments);
+    case Builtin::kLocalId: return fmt::format("(ulong)get_local_id({})", arguments);
+    case Builtin::kMulHigh: return fmt::format("mul_hi({})", arguments);
     case Builtin::kBarrier: return "barrier(CLK_LOCAL_MEM_FENCE)";
     case Builtin::kFence: break;
   }
@@ -179,7 +181,7 @@ std::string builtin_text(Builtin which, const std::string& dimension) {
 std::optional<std::string> call_text(const llvm::CallBase& call, std::span<const std::string> arguments,
                                      Helpers& helpers) {
   if (const auto which = builtin_of(call)) {
-    return builtin_text(*which, arguments.empty() ? std::string() : arguments[0]);
+    return builtin_text(*which, fmt::format("{}", fmt::join(arguments, ", ")));
   }
   const llvm::Function* const callee = call.getCalledFunction();
   if (callee == nullptr) return std::nullopt;
@@ -195,7 +197,6 @@ std::optional<std::string> call_text(const llvm::CallBase& call, std::span<const
     if (auto text = integer_intrinsic(call, id, arguments, helpers)) return text;
   }
   if (!callee->isDeclaration()) return fmt::format("{}({})", callee->getName().str(), list());
-  if (callee->getName() == "mul_hi") return fmt::format("mul_hi({})", list());
   // The same names for float and double.
   std::string name = spmd::math_function(call);
   if (name.empty()) return std::nullopt;

@@ -20,13 +20,11 @@ constexpr char kLayout[] = "e-i64:64-n8:16:32:64-G1";
 
 // The device's own compiler optimises. What is done here takes memory and structures apart, and leaves loops as the
 // program has them.
-#define DHPVM_CLEAN "sroa<modify-cfg>,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg"
 constexpr char kPasses[] =
     "always-inline,globaldce,"
-    "function(instcombine<no-verify-fixpoint>," DHPVM_CLEAN
-    ",gvn,"
+    "function(instcombine<no-verify-fixpoint>,sroa<modify-cfg>,early-cse<memssa>,"
+    "instcombine<no-verify-fixpoint>,simplifycfg,jump-threading,gvn,"
     "instcombine<no-verify-fixpoint>,adce,simplifycfg)";
-#undef DHPVM_CLEAN
 
 // What of the device a kernel uses.
 struct Needs {
@@ -77,7 +75,6 @@ Result<DeviceCode> make_opencl(const KernelRequest& request, const DeviceTarget&
   DHPVM_ASSIGN(DeviceModule made,
                make_device_module(request, {Buffers::kAndOffsets, target.wants_runs}, kTriple, kLayout));
   llvm::Module& module = *made.ir.module;
-  opencl::replace_wide_products(module);
   DHPVM_TRY(run_passes(module, nullptr, kPasses));
   define_report_trap(module);
   DHPVM_TRY(opencl::prepare_to_print(module));

@@ -9,8 +9,6 @@
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
-#include <llvm/IR/PatternMatch.h>
-#include <llvm/Transforms/Utils/Local.h>
 
 #include "codegen/device/atomics.h"
 #include "codegen/device/device_module.h"
@@ -19,17 +17,6 @@ namespace dhpvm::codegen::opencl {
 namespace {
 
 using llvm::Value;
-
-// The 64-bit value that was extended to 128 bits; null if it is none.
-Value* narrow_factor(Value* wide, llvm::IRBuilderBase& b) {
-  using namespace llvm::PatternMatch;
-  Value* narrow = nullptr;
-  if (match(wide, m_ZExt(m_Value(narrow))) && narrow->getType()->isIntegerTy(64)) return narrow;
-  if (const auto* const constant = llvm::dyn_cast<llvm::ConstantInt>(wide)) {
-    if (constant->getValue().isIntN(64)) return b.getInt(constant->getValue().trunc(64));
-  }
-  return nullptr;
-}
 
 // What cl_khr_int64_base_atomics and OpenCL 1.2 have.
 bool is_atomic_in_opencl(const llvm::AtomicRMWInst& update) {
@@ -75,31 +62,6 @@ bool has_irreducible_loops(llvm::Function& function) {
 }
 
 }  // namespace
-
-void replace_wide_products(llvm::Module& module) {
-  using namespace llvm::PatternMatch;
-  for (llvm::Function& function : module) {
-    for (llvm::Instruction& instruction : llvm::make_early_inc_range(llvm::instructions(function))) {
-      Value* left = nullptr;
-      Value* right = nullptr;
-      if (!match(&instruction, m_Trunc(m_LShr(m_Mul(m_Value(left), m_Value(right)), m_SpecificInt(64)))))
-        continue;
-      llvm::IRBuilder<> b(&instruction);
-      left = narrow_factor(left, b);
-      right = narrow_factor(right, b);
-      if (left == nullptr || right == nullptr || !instruction.getType()->isIntegerTy(64)) continue;
-      llvm::FunctionCallee callee =
-          module.getOrInsertFunction("mul_hi", b.getInt64Ty(), b.getInt64Ty(), b.getInt64Ty());
-      auto* const declared = llvm::cast<llvm::Function>(callee.getCallee());
-      declared->setDoesNotThrow();
-      declared->setWillReturn();
-      declared->setDoesNotAccessMemory();
-      declared->setSpeculatable();
-      instruction.replaceAllUsesWith(b.CreateCall(callee, {left, right}));
-      llvm::RecursivelyDeleteTriviallyDeadInstructions(&instruction);
-    }
-  }
-}
 
 Status prepare_to_print(llvm::Module& module) {
   bool irreducible = false;

@@ -8,10 +8,7 @@
 
 namespace dhpvm::codegen::opencl {
 
-// Before optimisation, which would hide what is replaced here: products of 128 bits.
-void replace_wide_products(llvm::Module& module);
-
-// After it: updates that OpenCL has no atomics for, arithmetic that tells of overflow, switches, loops with several
+// After optimisation: updates that OpenCL has no atomics for, arithmetic that tells of overflow, switches, loops with several
 // entries.
 Status prepare_to_print(llvm::Module& module);
 

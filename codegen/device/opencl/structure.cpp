@@ -238,7 +238,8 @@ void Structure::write_phis(Block& from, Block& to, const Context& context, Lines
   std::vector<Copy> copies;
   for (const PHINode& phi : to.phis()) {
     const Value* const value = phi.getIncomingValueForBlock(&from);
-    if (value == &phi || phi.use_empty() || llvm::isa<llvm::UndefValue>(value)) continue;
+    // What is undefined is written as 0: compilers take whatever leads to the use of an uninitialised variable for impossible.
+    if (value == &phi || phi.use_empty()) continue;
     copies.push_back({&phi, value, {}});
     expressions_.variables(*value, copies.back().reads);
   }

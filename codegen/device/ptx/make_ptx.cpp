@@ -26,7 +26,7 @@ constexpr unsigned kOldest = 75;  // older ones are not taken by the assembler o
 constexpr char kPasses[] =
     "always-inline,cgscc(inline),globaldce,"
     "function(instcombine<no-verify-fixpoint>,sroa<modify-cfg>,early-cse<memssa>,"
-    "instcombine<no-verify-fixpoint>,simplifycfg,"
+    "instcombine<no-verify-fixpoint>,simplifycfg,jump-threading,simplifycfg,"
     "loop-mssa(loop-rotate,licm),loop(indvars,loop-deletion,loop-unroll-full),"
     "gvn,instcombine<no-verify-fixpoint>,simplifycfg,loop-unroll<O2>,loop-mssa(licm),"
     "instcombine<no-verify-fixpoint>,adce,simplifycfg)";

@@ -33,7 +33,8 @@ constexpr ID kGroups[] = {llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_x,
 
 Value* replacement(Builtin which, llvm::CallBase& call) {
   llvm::IRBuilder<> b(&call);
-  const auto* const axis = call.arg_empty() ? nullptr : llvm::cast<llvm::ConstantInt>(call.getArgOperand(0));
+  const auto* const axis =
+      call.arg_empty() ? nullptr : llvm::dyn_cast<llvm::ConstantInt>(call.getArgOperand(0));
   const auto number = [&](const ID(&of)[3]) {
     return b.CreateZExt(b.CreateIntrinsic(of[axis->getZExtValue()], {}, {}), b.getInt64Ty());
   };
@@ -44,6 +45,9 @@ Value* replacement(Builtin which, llvm::CallBase& call) {
     case Builtin::kGroupId: return number(kGroup);
     case Builtin::kGroupCount: return number(kGroups);
     case Builtin::kLocalId: return number(kThread);
+    case Builtin::kMulHigh:
+      return b.CreateIntrinsic(llvm::Intrinsic::nvvm_mulhi_ull, {},
+                               {call.getArgOperand(0), call.getArgOperand(1)});
     case Builtin::kBarrier: return b.CreateIntrinsic(llvm::Intrinsic::nvvm_barrier0, {}, {});
     case Builtin::kFence: break;
   }
