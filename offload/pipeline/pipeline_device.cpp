@@ -13,6 +13,8 @@ namespace {
 
 // How often somebody who waits looks at the clock and for interrupts.
 constexpr auto kPollInterval = std::chrono::milliseconds(5);
+// Enough to keep any device busy; each costs some memory until it is done.
+constexpr std::uint64_t kLaunchesAhead = 1024;
 constexpr const char* kStageNames[] = {"upload", "compute", "download"};
 
 double in_seconds(std::chrono::nanoseconds time) { return std::chrono::duration<double>(time).count(); }
@@ -180,6 +182,20 @@ Result<std::uint64_t> PipelineDevice::host_call(std::function<void()> function, 
   return submit(Stage::kDownload, after, [&](Queue& queue, const Order& order) {
     return queue.host_call(std::move(function), order);
   });
+}
+
+Status PipelineDevice::keep_pace() {
+  if (failure_) return *failure_;
+  const Result<std::uint64_t> done = semaphores_[static_cast<unsigned>(Stage::kLaunch)]->value();
+  if (!done.ok()) {
+    failure_ = done.error();
+    return done.error();
+  }
+  const std::uint64_t submitted = submitted_[Stage::kLaunch];
+  if (submitted - *done <= kLaunchesAhead) return {};
+  Positions half;
+  half[Stage::kLaunch] = submitted - kLaunchesAhead / 2;
+  return wait(half);
 }
 
 Status PipelineDevice::wait(const Positions& positions) {

@@ -99,11 +99,15 @@ TEST_F(Devices, SeveralShareALoop) {
 
 TEST_F(Devices, WhatALostOneLeavesIsDoneElsewhere) {
   const Isolate interpreter = reference();
+  unsigned number = 1;
   for (const std::string_view function : kDeviceFunctions) {
     for (std::uint64_t operations = 0; operations < 100; operations += 1 + operations / 2) {
-      const std::string lost = "sim?lost=" + std::to_string(operations);
-      compare(interpreter, {lost, 3000}, function, 40'000);
-      if (operations % 2 == 0) compare(interpreter, {"sim," + lost, 3000}, function, 40'000);
+      // Each time another device: one that is lost stays lost.
+      const auto lost = [&] {
+        return "sim?lost=" + std::to_string(operations) + "&units=" + std::to_string(number++);
+      };
+      compare(interpreter, {lost(), 3000}, function, 40'000);
+      if (operations % 2 == 0) compare(interpreter, {"sim," + lost(), 3000}, function, 40'000);
     }
   }
 }

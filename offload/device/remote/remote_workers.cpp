@@ -114,6 +114,7 @@ RemoteLinkOptions RemoteWorkers::link_options() const {
   options.channel.seal = options_.seal;
   options.channel.handshake_deadline = options_.handshake_deadline;
   options.silence_deadline = options_.silence_deadline;
+  options.writes_back = options_.writes_back;
   options.name = options_.name;
   options.release = options_.release;
   return options;

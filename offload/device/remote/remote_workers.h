@@ -26,8 +26,9 @@ struct RemoteWorkersOptions {
   std::string provider = "tcp";
   std::chrono::milliseconds handshake_deadline{5000};
   std::chrono::milliseconds silence_deadline{3000};
-  std::string name;     // of this program
-  std::string release;  // of DHPVM
+  bool writes_back = true;  // as RemoteLinkOptions has it
+  std::string name;         // of this program
+  std::string release;      // of DHPVM
 };
 
 // Thread-safe.
