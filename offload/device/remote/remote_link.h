@@ -103,6 +103,7 @@ class RemoteLink final : public FrameHandler,
   void lose(const Error& reason);
   void finish();
   void become_ready();
+  bool was_ready();
   void ping();
 
   Status handle(wire::Welcome& record);

@@ -15,6 +15,8 @@ namespace dhpvm::offload {
 namespace {
 
 constexpr std::string_view kPrefix = "remote";
+// Connections that have not yet proven who they are.
+constexpr unsigned kStrangers = 16;
 
 }  // namespace
 
@@ -96,12 +98,18 @@ Status RemoteWorkers::start() {
   }
   const AcceptFunction accept =
       [gate = gate_](std::shared_ptr<Connection> connection) -> std::shared_ptr<ConnectionHandler> {
-    if (gate->workers == nullptr) return nullptr;
-    const Channel::MakeLane make_lane = [gate](const std::shared_ptr<Channel>& channel, LaneKind kind) {
-      return gate->workers == nullptr ? nullptr : gate->workers->make_lane(channel, kind);
+    if (gate->workers == nullptr || gate->strangers >= kStrangers) return nullptr;
+    ++gate->strangers;
+    const Channel::MakeLane make_lane = [gate](const std::shared_ptr<Channel>& channel,
+                                               LaneKind kind) -> std::shared_ptr<Lane> {
+      std::shared_ptr<Lane> lane =
+          gate->workers == nullptr ? nullptr : gate->workers->make_lane(channel, kind);
+      if (lane != nullptr) --gate->strangers;
+      return lane;
     };
     return Channel::accept(gate->workers->transport_, std::move(connection),
-                           gate->workers->link_options().channel, make_lane, {});
+                           gate->workers->link_options().channel, make_lane,
+                           [gate](const Error&) { --gate->strangers; });
   };
   DHPVM_ASSIGN(listener_, transport_.listen(*options_.listen, accept));
   return {};

@@ -59,6 +59,7 @@ class RemoteWorkers {
   // What arriving connections know of this. Of the progress thread.
   struct Gate {
     RemoteWorkers* workers;
+    unsigned strangers = 0;  // that have not yet proven who they are
   };
 
   RemoteWorkers(Fabric& fabric, Transport& transport, RemoteWorkersOptions options);
