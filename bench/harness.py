@@ -190,12 +190,12 @@ class Program:
                 stream.close()
 
 
-def take_turns(first, second, warm_up, runs):
-    """The results of two programs whose repetitions alternate; each is (command, environment, cpus). Both must be made to do
+def take_turns(*commands, warm_up, runs):
+    """The results of programs whose repetitions alternate; each is (command, environment, cpus). All must be made to do
     warm_up + runs repetitions; the times of the first ones are left out."""
     programs = []
     try:
-        for command, environment, cpus in (first, second):
+        for command, environment, cpus in commands:
             programs.append(Program(command, environment, cpus, paced=True))
             for _ in range(warm_up):
                 programs[-1].turn()
