@@ -28,8 +28,16 @@ Grid line(std::int64_t n) { return {static_cast<std::size_t>(n), 1, 1}; }
 Grid square(std::int64_t n) { return {static_cast<std::size_t>(n), static_cast<std::size_t>(n), 1}; }
 Grid cube(std::int64_t n) { return {static_cast<std::size_t>(n), static_cast<std::size_t>(n), static_cast<std::size_t>(n)}; }
 
-// Sums want as many groups as keep the device busy, and no more.
-std::size_t groups_for_sums(const Device& device) { return device.compute_units() * (device.is_cpu() ? 4 : 32); }
+// Sums want as many groups as keep the device busy, and no more. On a processor a group is one work-item, which goes through
+// its part from the beginning to the end; on a GPU work-items beside each other read neighbours.
+struct SumShape {
+  explicit SumShape(const Device& device)
+      : groups(device.compute_units() * (device.is_cpu() ? 4 : 32)), group{device.is_cpu() ? 1u : 256u, 1, 1} {}
+  Grid items() const { return {groups * group[0], 1, 1}; }
+
+  std::size_t groups;
+  Grid group;
+};
 
 template <typename T, typename Value>
 std::vector<T> filled(std::int64_t count, Value&& value) {
@@ -120,13 +128,13 @@ void black_scholes(const Device& device, Run& run) {
 
 void monte_carlo(const Device& device, Run& run) {
   const std::int64_t n = run.size();
-  const std::size_t groups = groups_for_sums(device);
-  const Buffer counts = device.upload(std::vector<std::int64_t>(groups));
+  const SumShape shape(device);
+  const Buffer counts = device.upload(std::vector<std::int64_t>(shape.groups));
   const Kernel kernel(device, "monte_carlo.cl", "monte_carlo", "");
   std::vector<double> result(1);
   while (run.next()) {
-    kernel.launch(line(groups * kGroup[0]), kGroup, n, counts, Local{kGroup[0] * sizeof(std::int64_t)});
-    const std::vector<std::int64_t> all = device.download<std::int64_t>(counts, groups);
+    kernel.launch(shape.items(), shape.group, n, counts, Local{shape.group[0] * sizeof(std::int64_t)});
+    const std::vector<std::int64_t> all = device.download<std::int64_t>(counts, shape.groups);
     result[0] = 4.0 * static_cast<double>(std::accumulate(all.begin(), all.end(), std::int64_t{0})) / static_cast<double>(n);
     run.done(result[0]);
   }
@@ -253,16 +261,15 @@ void dot(const Device& device, Run& run) {
   };
   const Buffer x = vector_of(0);
   const Buffer y = vector_of(n);
-  const std::size_t groups = groups_for_sums(device);
-  const Buffer partials = device.upload(std::vector<T>(groups));
-  constexpr Grid kSmall = {64, 1, 1};
+  const SumShape shape(device);
+  const Buffer partials = device.upload(std::vector<T>(shape.groups * kLanes));
   const Kernel kernel(device, "dot.cl", "dot_product",
-                      sizeof(T) == 4 ? "-DREAL=float -DVECTOR=float16" : "-DREAL=double -DVECTOR=double8");
+                      sizeof(T) == 4 ? "-DVECTOR=float16" : "-DVECTOR=double8");
   std::vector<T> result(1);
   while (run.next()) {
     for (int pass = 0; pass < 16; ++pass) {
-      kernel.launch(line(groups * kSmall[0]), kSmall, vectors, x, y, partials, Local{kSmall[0] * 64});
-      const std::vector<T> all = device.download<T>(partials, groups);
+      kernel.launch(shape.items(), shape.group, vectors, x, y, partials, Local{shape.group[0] * 64});
+      const std::vector<T> all = device.download<T>(partials, shape.groups * kLanes);
       result[0] = std::accumulate(all.begin(), all.end(), T{0});
     }
     run.done(static_cast<double>(result[0]));

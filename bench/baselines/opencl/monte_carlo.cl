@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts random points inside a circle, by Philox2x64-10 (Salmon et al., SC 2011). Each work-item takes every so many-th
-// point; a group adds up its counts in local memory, and the host those of the groups.
+// Counts random points inside a circle, by Philox2x64-10 (Salmon et al., SC 2011). Each group has a part of
+// the points, and adds up the counts of its work-items in local memory; the host adds up those of the groups.
 kernel void monte_carlo(long n, global long* restrict counts, local long* restrict sums) {
   long count = 0;
-  for (ulong i = get_global_id(0); i < n; i += get_global_size(0)) {
+  const long part = (n + get_num_groups(0) - 1) / get_num_groups(0);
+  const long begin = part * get_group_id(0);
+  const long end = min(begin + part, n);
+  for (long i = begin + get_local_id(0); i < end; i += get_local_size(0)) {
     ulong key = 1;
     ulong c0 = i;
     ulong c1 = 0;
