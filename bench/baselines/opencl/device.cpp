@@ -71,7 +71,8 @@ Buffer::Buffer(const Device& device, std::size_t bytes, const void* contents) : 
   cl_int code = CL_SUCCESS;
   memory_ = device.api_->CreateBuffer(device.context_, CL_MEM_READ_WRITE, bytes, nullptr, &code);
   check(code, "clCreateBuffer");
-  check(device.api_->EnqueueWriteBuffer(device.queue_, memory_, CL_TRUE, 0, bytes, contents, 0, nullptr, nullptr),
+  check(device.api_->EnqueueWriteBuffer(device.queue_, memory_, CL_TRUE, 0, bytes, contents, 0, nullptr,
+                                        nullptr),
         "clEnqueueWriteBuffer");
 }
 
@@ -80,17 +81,20 @@ Buffer::~Buffer() {
 }
 
 void Buffer::read(std::size_t offset, std::size_t bytes, void* to) const {
-  check(device_->api_->EnqueueReadBuffer(device_->queue_, memory_, CL_TRUE, offset, bytes, to, 0, nullptr, nullptr),
+  check(device_->api_->EnqueueReadBuffer(device_->queue_, memory_, CL_TRUE, offset, bytes, to, 0, nullptr,
+                                         nullptr),
         "clEnqueueReadBuffer");
 }
 
-Kernel::Kernel(const Device& device, const std::string& file, const std::string& name, const std::string& options)
+Kernel::Kernel(const Device& device, const std::string& file, const std::string& name,
+               const std::string& options)
     : device_(device) {
   const dhpvm::offload::OpenClApi& api = *device.api_;
   const std::string text = text_of(device.folder_ + "/" + file);
   const char* const source = text.c_str();
   cl_int code = CL_SUCCESS;
-  program_ = api.CreateProgramWithSource(device.context_, 1, const_cast<const char**>(&source), nullptr, &code);
+  program_ =
+      api.CreateProgramWithSource(device.context_, 1, const_cast<const char**>(&source), nullptr, &code);
   check(code, "clCreateProgramWithSource");
   const std::string all = device.options_ + " " + options;
   if (api.BuildProgram(program_, 1, &device.device_, all.c_str(), nullptr, nullptr) != CL_SUCCESS) {
@@ -114,8 +118,8 @@ void Kernel::set_bytes(cl_uint index, std::size_t bytes, const void* value) cons
 void Kernel::enqueue(const Grid& items, const Grid& group) const {
   Grid fitting = {};
   for (std::size_t axis = 0; axis < 3; ++axis) fitting[axis] = part_of(items[axis], group[axis]);
-  check(device_.api_->EnqueueNDRangeKernel(device_.queue_, kernel_, 3, nullptr, items.data(), fitting.data(), 0,
-                                           nullptr, nullptr),
+  check(device_.api_->EnqueueNDRangeKernel(device_.queue_, kernel_, 3, nullptr, items.data(), fitting.data(),
+                                           0, nullptr, nullptr),
         "clEnqueueNDRangeKernel");
 }
 

@@ -30,7 +30,9 @@ std::size_t part_of(std::size_t count, std::size_t most);
 class Buffer {
  public:
   Buffer(const Device& device, std::size_t bytes, const void* contents);
-  Buffer(Buffer&& other) noexcept : device_(other.device_), memory_(other.memory_) { other.memory_ = nullptr; }
+  Buffer(Buffer&& other) noexcept : device_(other.device_), memory_(other.memory_) {
+    other.memory_ = nullptr;
+  }
   Buffer& operator=(Buffer&&) = delete;
   ~Buffer();
 

@@ -26,13 +26,16 @@ constexpr Grid kGroup = {512, 1, 1};
 
 Grid line(std::int64_t n) { return {static_cast<std::size_t>(n), 1, 1}; }
 Grid square(std::int64_t n) { return {static_cast<std::size_t>(n), static_cast<std::size_t>(n), 1}; }
-Grid cube(std::int64_t n) { return {static_cast<std::size_t>(n), static_cast<std::size_t>(n), static_cast<std::size_t>(n)}; }
+Grid cube(std::int64_t n) {
+  return {static_cast<std::size_t>(n), static_cast<std::size_t>(n), static_cast<std::size_t>(n)};
+}
 
 // Sums want as many groups as keep the device busy, and no more. On a processor a group is one work-item, which goes through
 // its part from the beginning to the end; on a GPU work-items beside each other read neighbours.
 struct SumShape {
   explicit SumShape(const Device& device)
-      : groups(device.compute_units() * (device.is_cpu() ? 4 : 32)), group{device.is_cpu() ? 1u : 256u, 1, 1} {}
+      : groups(device.compute_units() * (device.is_cpu() ? 4 : 32)),
+        group{device.is_cpu() ? 1u : 256u, 1, 1} {}
   Grid items() const { return {groups * group[0], 1, 1}; }
 
   std::size_t groups;
@@ -63,7 +66,8 @@ void add_image(const Device& device, Run& run) {
   const std::int64_t bytes = n * n * 3;
   const std::int64_t vectors = (bytes + 15) / 16;
   const auto pixels = [&](std::int64_t from) {
-    auto values = filled<std::uint8_t>(bytes, [&](std::int64_t i) { return measure::noise(from + i) * 256.0; });
+    auto values =
+        filled<std::uint8_t>(bytes, [&](std::int64_t i) { return measure::noise(from + i) * 256.0; });
     values.resize(vectors * 16);
     return device.upload(values);
   };
@@ -99,7 +103,8 @@ void stencil3d(const Device& device, Run& run) {
 void convolution2d(const Device& device, Run& run) {
   const std::int64_t n = run.size();
   const Buffer picture = device.upload(filled<float>(n * n, measure::noise));
-  const Buffer weights = device.upload(filled<float>(25, [](std::int64_t i) { return measure::noise(-1 - i) - 0.5; }));
+  const Buffer weights =
+      device.upload(filled<float>(25, [](std::int64_t i) { return measure::noise(-1 - i) - 0.5; }));
   const Buffer out = device.upload(std::vector<float>(n * n));
   const Kernel kernel(device, "convolution2d.cl", "convolution2d", "");
   while (run.next()) {
@@ -111,10 +116,12 @@ void convolution2d(const Device& device, Run& run) {
 
 void black_scholes(const Device& device, Run& run) {
   const std::int64_t n = run.size();
-  const Buffer spot = device.upload(filled<float>(n, [](std::int64_t i) { return 5.0 + 25.0 * measure::noise(i); }));
-  const Buffer strike = device.upload(filled<float>(n, [&](std::int64_t i) { return 1.0 + 99.0 * measure::noise(n + i); }));
-  const Buffer years =
-      device.upload(filled<float>(n, [&](std::int64_t i) { return 0.25 + 9.75 * measure::noise(2 * n + i); }));
+  const Buffer spot =
+      device.upload(filled<float>(n, [](std::int64_t i) { return 5.0 + 25.0 * measure::noise(i); }));
+  const Buffer strike =
+      device.upload(filled<float>(n, [&](std::int64_t i) { return 1.0 + 99.0 * measure::noise(n + i); }));
+  const Buffer years = device.upload(
+      filled<float>(n, [&](std::int64_t i) { return 0.25 + 9.75 * measure::noise(2 * n + i); }));
   const Buffer call = device.upload(std::vector<float>(n));
   const Buffer put = device.upload(std::vector<float>(n));
   const Kernel kernel(device, "black_scholes.cl", "black_scholes", "");
@@ -135,7 +142,8 @@ void monte_carlo(const Device& device, Run& run) {
   while (run.next()) {
     kernel.launch(shape.items(), shape.group, n, counts, Local{shape.group[0] * sizeof(std::int64_t)});
     const std::vector<std::int64_t> all = device.download<std::int64_t>(counts, shape.groups);
-    result[0] = 4.0 * static_cast<double>(std::accumulate(all.begin(), all.end(), std::int64_t{0})) / static_cast<double>(n);
+    result[0] = 4.0 * static_cast<double>(std::accumulate(all.begin(), all.end(), std::int64_t{0})) /
+                static_cast<double>(n);
     run.done(result[0]);
   }
   measure::check(result);
@@ -145,11 +153,15 @@ void blur(const Device& device, Run& run) {
   const std::int64_t n = run.size();
   constexpr std::int32_t kRadius = 4;
   constexpr double kSigma = kRadius / 2.0;
-  const auto weight = [](std::int64_t i) { return std::exp(-0.5 * static_cast<double>(i * i) / (kSigma * kSigma)); };
+  const auto weight = [](std::int64_t i) {
+    return std::exp(-0.5 * static_cast<double>(i * i) / (kSigma * kSigma));
+  };
   double sum = weight(0);
   for (std::int64_t i = 1; i <= kRadius; ++i) sum += 2.0 * weight(i);
-  const Buffer weights = device.upload(filled<float>(kRadius + 1, [&](std::int64_t i) { return weight(i) / sum; }));
-  const Buffer picture = device.upload(filled<float>(n * n, [](std::int64_t i) { return 255.0 * measure::noise(i); }));
+  const Buffer weights =
+      device.upload(filled<float>(kRadius + 1, [&](std::int64_t i) { return weight(i) / sum; }));
+  const Buffer picture =
+      device.upload(filled<float>(n * n, [](std::int64_t i) { return 255.0 * measure::noise(i); }));
   const Buffer rows = device.upload(std::vector<float>(n * n));
   const Buffer out = device.upload(std::vector<float>(n * n));
   const Kernel along_rows(device, "blur.cl", "blur_rows", "");
@@ -164,13 +176,15 @@ void blur(const Device& device, Run& run) {
 
 void euler(const Device& device, Run& run) {
   constexpr std::int64_t kCount = 145;
-  const Buffer powers = device.upload(filled<std::int64_t>(kCount, [](std::int64_t i) { return i * i * i * i * i; }));
+  const Buffer powers =
+      device.upload(filled<std::int64_t>(kCount, [](std::int64_t i) { return i * i * i * i * i; }));
   const Buffer found = device.upload(std::vector<std::int64_t>(kCount * kCount));
   const Kernel kernel(device, "euler.cl", "euler", "");
   // Small groups: work-items differ in their work.
   constexpr Grid kSmall = {16, 1, 1};
   while (run.next()) {
-    kernel.launch({kCount - 1, static_cast<std::size_t>(run.size()), 1}, kSmall, kCount, powers, kCount - run.size(), found);
+    kernel.launch({kCount - 1, static_cast<std::size_t>(run.size()), 1}, kSmall, kCount, powers,
+                  kCount - run.size(), found);
     run.done(static_cast<double>(device.at<std::int64_t>(found, 144 * kCount + 27)));
   }
   measure::check(device.download<std::int64_t>(found, kCount * kCount));
@@ -237,7 +251,8 @@ void julia(const Device& device, Run& run) {
 void dft(const Device& device, Run& run) {
   const std::int64_t n = run.size();
   const Buffer re = device.upload(filled<double>(n, [](std::int64_t i) { return measure::noise(i) - 0.5; }));
-  const Buffer im = device.upload(filled<double>(n, [&](std::int64_t i) { return measure::noise(n + i) - 0.5; }));
+  const Buffer im =
+      device.upload(filled<double>(n, [&](std::int64_t i) { return measure::noise(n + i) - 0.5; }));
   const Buffer out_re = device.upload(std::vector<double>(n));
   const Buffer out_im = device.upload(std::vector<double>(n));
   const Kernel kernel(device, "dft.cl", "dft", "");
@@ -280,7 +295,8 @@ void dot(const Device& device, Run& run) {
 void kmeans(const Device& device, Run& run) {
   const std::int64_t n = run.size();
   const Buffer points = device.upload(filled<float>(n * 8, measure::noise));
-  const Buffer centres = device.upload(filled<float>(128, [](std::int64_t i) { return measure::noise(-1 - i); }));
+  const Buffer centres =
+      device.upload(filled<float>(128, [](std::int64_t i) { return measure::noise(-1 - i); }));
   const Buffer nearest = device.upload(std::vector<std::int32_t>(n));
   const Kernel kernel(device, "kmeans.cl", "kmeans", "-DCLUSTERS=16 -DDIMENSIONS=8");
   while (run.next()) {
@@ -292,7 +308,8 @@ void kmeans(const Device& device, Run& run) {
 
 void jacobi(const Device& device, Run& run) {
   const std::int64_t n = run.size();
-  const std::vector<double> places = filled<double>(n * n, [&](std::int64_t i) { return i < n ? 100.0 : 0.0; });
+  const std::vector<double> places =
+      filled<double>(n * n, [&](std::int64_t i) { return i < n ? 100.0 : 0.0; });
   const Buffer first = device.upload(places);
   const Buffer second = device.upload(places);
   const Buffer* now = &first;
@@ -312,7 +329,8 @@ void spmv(const Device& device, Run& run) {
   const std::int64_t n = run.size();
   // Rows of 16 to 48 numbers, at columns that are random, but not far from the diagonal.
   std::vector<std::int64_t> row(n + 1);
-  for (std::int64_t i = 0; i < n; ++i) row[i + 1] = row[i] + 16 + static_cast<std::int64_t>(measure::noise(i) * 33.0);
+  for (std::int64_t i = 0; i < n; ++i)
+    row[i + 1] = row[i] + 16 + static_cast<std::int64_t>(measure::noise(i) * 33.0);
   std::vector<std::int32_t> column(row[n]);
   for (std::int64_t i = 0; i < n; ++i) {
     for (std::int64_t k = row[i]; k < row[i + 1]; ++k) {
@@ -322,7 +340,8 @@ void spmv(const Device& device, Run& run) {
   }
   const Buffer rows = device.upload(row);
   const Buffer columns = device.upload(column);
-  const Buffer values = device.upload(filled<double>(row[n], [](std::int64_t k) { return measure::noise(-1 - k) - 0.5; }));
+  const Buffer values =
+      device.upload(filled<double>(row[n], [](std::int64_t k) { return measure::noise(-1 - k) - 0.5; }));
   const Buffer x = device.upload(filled<double>(n, [](std::int64_t i) { return measure::noise(i) - 0.5; }));
   const Buffer y = device.upload(std::vector<double>(n));
   const Kernel kernel(device, "spmv.cl", "spmv", "");
@@ -338,11 +357,25 @@ struct Loop {
   void (*function)(const Device&, Run&);
 };
 constexpr Loop kLoops[] = {
-    {"saxpy", saxpy},   {"add_image", add_image},       {"stencil3d", stencil3d},     {"convolution2d", convolution2d},
-    {"blur", blur},     {"black_scholes", black_scholes}, {"monte_carlo", monte_carlo}, {"euler", euler},
-    {"nbody", nbody},   {"sgemm", gemm<float>},         {"dgemm", gemm<double>},      {"mandelbrot", mandelbrot},
-    {"dft", dft},       {"julia", julia},               {"dot", dot<float>},          {"dot_f64", dot<double>},
-    {"kmeans", kmeans}, {"jacobi", jacobi},             {"spmv", spmv},
+    {"saxpy", saxpy},
+    {"add_image", add_image},
+    {"stencil3d", stencil3d},
+    {"convolution2d", convolution2d},
+    {"blur", blur},
+    {"black_scholes", black_scholes},
+    {"monte_carlo", monte_carlo},
+    {"euler", euler},
+    {"nbody", nbody},
+    {"sgemm", gemm<float>},
+    {"dgemm", gemm<double>},
+    {"mandelbrot", mandelbrot},
+    {"dft", dft},
+    {"julia", julia},
+    {"dot", dot<float>},
+    {"dot_f64", dot<double>},
+    {"kmeans", kmeans},
+    {"jacobi", jacobi},
+    {"spmv", spmv},
 };
 
 }  // namespace
@@ -356,7 +389,8 @@ int main(int argc, char** argv) {
     return 0;
   }
   std::fprintf(stderr, "usage: loops FOLDER DEVICE LOOP [SIZE [REPETITIONS [paced]]]; loops:");
-  for (const Loop& loop : kLoops) std::fprintf(stderr, " %.*s", static_cast<int>(loop.name.size()), loop.name.data());
+  for (const Loop& loop : kLoops)
+    std::fprintf(stderr, " %.*s", static_cast<int>(loop.name.size()), loop.name.data());
   std::fprintf(stderr, "\n");
   return 2;
 }
