@@ -220,10 +220,12 @@ Status PipelineDevice::wait(const Positions& positions) {
 bool PipelineDevice::reached(const Positions& positions) {
   for (unsigned stage = 0; stage < kStages; ++stage) {
     if (positions.at[stage] <= done_.at[stage]) continue;
-    const Result<std::uint64_t> value = semaphores_[stage]->value();
-    if (!value.ok()) return true;
-    done_.at[stage] = *value;
-    if (positions.at[stage] > *value) return false;
+    // Asking for one value is cheaper than asking for the highest: a driver's semaphore looks at one operation, not at all.
+    const Result<bool> reached =
+        semaphores_[stage]->wait(positions.at[stage], Semaphore::Clock::time_point{});
+    if (!reached.ok()) return true;
+    if (!*reached) return false;
+    done_.at[stage] = positions.at[stage];
   }
   return true;
 }
