@@ -40,11 +40,10 @@ void tell(const RemotePlan& plan, const std::string& what) {
   if (plan.progress) plan.progress(what);
 }
 
-Settings settings_for(const RemotePlan& plan, std::string device) {
+// For one turn of several.
+Settings settings_for(std::string device) {
   Settings settings;
   settings.device = std::move(device);
-  settings.runs = plan.runs;
-  settings.warm_up = 1;
   return settings;
 }
 
@@ -101,9 +100,7 @@ Result<Overlap> measure_overlap(const Engine& engine, const RemotePlan& plan, co
   Overlap overlap;
   overlap.device = device;
   overlap.bytes = plan.bytes;
-  const Settings settings = settings_for(plan, device);
-  Settings quick = settings;
-  quick.runs = 3;
+  const Settings quick = settings_for(device);
   // So much computation that it takes as long as the data, which is found by trying.
   std::int64_t operations = kFirstOperations;
   for (int n = 0; n < 2; ++n) {
@@ -117,19 +114,31 @@ Result<Overlap> measure_overlap(const Engine& engine, const RemotePlan& plan, co
         std::max(stages.upload, stages.download) / stages.kernel * static_cast<double>(operations);
     operations = std::clamp(static_cast<std::int64_t>(wanted) / 2 * 2, std::int64_t{2}, kMostOperations);
   }
-  tell(plan, fmt::format("{}: data and computation beside each other", device));
   const Kernel kernel = polynomial(operations);
-  DHPVM_ASSIGN(Workload workload, Workload::create(engine, kernel, plan.bytes, settings));
+  DHPVM_ASSIGN(Workload workload, Workload::create(engine, kernel, plan.bytes, quick));
   DHPVM_TRY(workload.run_on_host());
-  DHPVM_ASSIGN(const Measurement serial, workload.measure(Mode::kSerialPinned, 0));
-  DHPVM_ASSIGN(const Measurement overlapped, workload.measure(Mode::kAutomatic, 0));
+  std::vector<double> uploads, kernels, downloads, serial_times, times;
+  unsigned copy_engines = 0;
+  // The two modes take turns: what else the machines and the network do meets both alike.
+  for (std::uint64_t turn = 0; turn < plan.runs; ++turn) {
+    tell(plan,
+         fmt::format("{}: data and computation beside each other, {} of {}", device, turn + 1, plan.runs));
+    DHPVM_ASSIGN(const Measurement serial, workload.measure(Mode::kSerialPinned, 0));
+    uploads.push_back(serial.run.stages.upload);
+    kernels.push_back(serial.run.stages.kernel);
+    downloads.push_back(serial.run.stages.download);
+    serial_times.push_back(serial.run.seconds);
+    DHPVM_ASSIGN(const Measurement overlapped, workload.measure(Mode::kAutomatic, 0));
+    times.push_back(overlapped.run.seconds);
+    overlap.chunks = overlapped.run.chunks_per_loop();
+    copy_engines = overlapped.device.copy_engines;
+    if (overlap.difference.empty()) overlap.difference = serial.difference + overlapped.difference;
+  }
   overlap.operations = operations;
-  overlap.stages = serial.run.stages;
-  overlap.serial_seconds = serial.run.seconds;
-  overlap.seconds = overlapped.run.seconds;
-  overlap.chunks = overlapped.run.chunks_per_loop();
-  overlap.ideal = ideal_seconds(overlap.stages, overlap.chunks, overlapped.device.copy_engines);
-  overlap.difference = serial.difference.empty() ? overlapped.difference : serial.difference;
+  overlap.stages = {median(std::move(uploads)), median(std::move(kernels)), median(std::move(downloads))};
+  overlap.serial_seconds = median(std::move(serial_times));
+  overlap.seconds = median(std::move(times));
+  overlap.ideal = ideal_seconds(overlap.stages, overlap.chunks, copy_engines);
   return overlap;
 }
 
@@ -144,19 +153,27 @@ Result<Several> measure_several(const Engine& engine, const RemotePlan& plan) {
   for (const std::string& device : plan.devices) all += (all.empty() ? "" : ",") + device;
   const Kernel kernel = polynomial(2);
   const auto time_on = [&](const std::string& devices) -> Result<double> {
-    tell(plan, devices + ": a loop that moves data");
-    const Settings settings = settings_for(plan, devices);
+    const Settings settings = settings_for(devices);
     DHPVM_ASSIGN(Workload workload, Workload::create(engine, kernel, plan.bytes, settings));
     DHPVM_TRY(workload.run_on_host());
     DHPVM_ASSIGN(const Measurement measured, workload.measure(Mode::kAutomatic, 0));
     if (!measured.difference.empty()) several.difference = devices + ": " + measured.difference;
     return measured.run.seconds;
   };
-  for (const std::string& device : plan.devices) {
-    DHPVM_ASSIGN(const double seconds, time_on(device));
-    several.alone.push_back(seconds);
+  std::vector<std::vector<double>> alone(plan.devices.size());
+  std::vector<double> together;
+  for (std::uint64_t turn = 0; turn < plan.runs; ++turn) {
+    tell(plan,
+         fmt::format("a loop that moves data, on each device and on all, {} of {}", turn + 1, plan.runs));
+    for (std::size_t n = 0; n < plan.devices.size(); ++n) {
+      DHPVM_ASSIGN(const double seconds, time_on(plan.devices[n]));
+      alone[n].push_back(seconds);
+    }
+    DHPVM_ASSIGN(const double seconds, time_on(all));
+    together.push_back(seconds);
   }
-  DHPVM_ASSIGN(several.together, time_on(all));
+  for (std::vector<double>& times : alone) several.alone.push_back(median(std::move(times)));
+  several.together = median(std::move(together));
   return several;
 }
 
