@@ -294,7 +294,7 @@ Result<Request> request_of(const Arguments& arguments) {
   DHPVM_TRY(check_remote(request.remote, device == nullptr ? std::string_view() : *device));
   if (!request.remote.worker && !(request.remote.connect.empty() && request.remote.listen.empty())) {
     request.engine.remote = workers_of(request.remote);
-    if (device == nullptr) request.isolate.device = devices_of(request.remote);
+    if (device == nullptr) request.isolate.device = "host,remote";
   }
   if (device != nullptr && *device != "host" && *device != "auto" && request.isolate.jit == Jit::kOff) {
     return Error(ErrorCode::kInvalidArgument,
