@@ -38,6 +38,13 @@ offload::HostMemory memory_kind(Batching batching) {
                                                : offload::HostMemory::kPinned;
 }
 
+// What a device's failure began with: the rest tells what was under way.
+const std::string& first_cause(const Error& error) {
+  const Error* first = &error;
+  while (first->cause() != nullptr) first = first->cause();
+  return first->message();
+}
+
 bool is_host(std::string_view name) { return name == "host" || name == "cpu"; }
 bool is_remote(std::string_view name) { return name == "remote" || name.starts_with("remote/"); }
 
@@ -184,7 +191,11 @@ void DeviceLoops::drop_lost() {
     if (!opened->owner->gone()) return false;
     if (opened->device != nullptr) add_totals(dropped_, *opened->device);
     opened->kernels.clear();
-    // Copies of arrays go with it.
+    // Contents of arrays that nobody else has are fetched. If they are lost, whoever asks for them is told so by the device.
+    if (opened->device != nullptr && !opened->device->bring_copies_home().ok()) {
+      lost_.push_back(std::move(opened));
+      return true;
+    }
     opened->device.reset();
     registrations_->forget(*opened->owner);
     return true;
@@ -215,7 +226,7 @@ std::vector<DeviceLoops::Opened*> DeviceLoops::choose(const Execution& execution
     Opened& opened = open(names[0]);
     if (opened.device != nullptr && !opened.device->failure()) return {&opened};
     stay(execution, story, &opened,
-         opened.device == nullptr ? opened.problem : opened.device->failure()->message(),
+         opened.device == nullptr ? opened.problem : first_cause(*opened.device->failure()),
          options_.devices.names != "auto");
     return {};
   }
@@ -253,7 +264,7 @@ void DeviceLoops::consider(const Execution& execution, Story& story, const std::
   Opened& opened = open(name);
   if (opened.device == nullptr || opened.device->failure()) {
     return stay(execution, story, &opened,
-                opened.device == nullptr ? opened.problem : opened.device->failure()->message(), false);
+                opened.device == nullptr ? opened.problem : first_cause(*opened.device->failure()), false);
   }
   auto plan = plan_run(*opened.device, execution.loop);
   if (!plan.ok()) return stay(execution, story, &opened, plan.error().message(), false);
@@ -439,7 +450,7 @@ DeviceLoops::Outcome DeviceLoops::run(const Execution& execution) {
     }
     outcome.remaining = std::move(*failure->remaining);
     const bool told = tell_losses();
-    stay(execution, story, nullptr, fmt::format("{}: {}", devices, failure->error.message()),
+    stay(execution, story, nullptr, fmt::format("{}: {}", devices, first_cause(failure->error)),
          forced && !told);
     return outcome;
   }

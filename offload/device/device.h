@@ -37,7 +37,7 @@ struct DeviceInfo {
   bool shares_host_memory = false;
   bool is_gpu = false;
   bool is_simulated = false;
-  // It may stop answering while the program goes on: a device of another machine.
+  // It may stop answering while the program goes on, as a device of another machine: results are copied back at once.
   bool may_be_lost = false;
   // It belongs to another machine, which has a power supply of its own.
   bool is_remote = false;

@@ -23,6 +23,7 @@ MemorySpan part_of(const MemorySpan& span, const Interval& bytes) {
 Result<std::unique_ptr<DeviceRun>> DeviceRun::begin(PipelineDevice& device, const DeviceLoop& loop,
                                                     RunPlan plan, std::shared_ptr<Kernel> kernel,
                                                     Buffer* partials) {
+  DHPVM_TRY(device.keep_pace());
   device.release_held();
   auto run =
       std::unique_ptr<DeviceRun>(new DeviceRun(device, loop, std::move(plan), std::move(kernel), partials));
@@ -186,7 +187,8 @@ std::uint64_t DeviceRun::most_rows() const {
 }
 
 Status DeviceRun::submit(const IterationSpace& box) {
-  const ChunkNeeds needs = needs_of(loop_, box, descriptors());
+  const ChunkNeeds needs =
+      box.extent(0) == loop_.space.extent(0) ? plan_.needs : needs_of(loop_, box, descriptors());
   current_ = Chunk{};
   current_->box = box;
   Positions after;
@@ -312,7 +314,7 @@ Status DeviceRun::launch(const IterationSpace& box, const ChunkNeeds& needs, con
     const std::uint64_t registers = loop_.reductions.size() * sizeof(std::uint64_t);
     IterationSpace behind = box;
     behind.low[0] = box.high[0];
-    const Interval bytes{blocks_before(box) * registers, blocks_before(behind) * registers};
+    const Interval bytes{blocks_before(loop_, box) * registers, blocks_before(loop_, behind) * registers};
     const MemorySpan whole = partials_block_.memory == nullptr
                                  ? partials_host_
                                  : MemorySpan{partials_block_.memory, 0, partials_->size()};
@@ -331,14 +333,13 @@ Status DeviceRun::launch(const IterationSpace& box, const ChunkNeeds& needs, con
   return download_partials(partials);
 }
 
-// Blocks of reductions in the iterations before `box`.
-std::uint64_t DeviceRun::blocks_before(const IterationSpace& box) const {
+std::uint64_t DeviceRun::blocks_before(const DeviceLoop& loop, const IterationSpace& box) {
   constexpr std::uint64_t kBlock = bytecode::kReductionBlock;
-  const auto rows = static_cast<std::uint64_t>(box.low[0]) - static_cast<std::uint64_t>(loop_.space.low[0]);
-  if (loop_.space.dimensions == 1) return (rows + kBlock - 1) / kBlock;
-  const unsigned inner = loop_.space.inner();
-  const std::uint64_t blocks = (loop_.space.extent(inner) + kBlock - 1) / kBlock;
-  return rows * (loop_.space.dimensions == 3 ? loop_.space.extent(1) : 1) * blocks;
+  const auto rows = static_cast<std::uint64_t>(box.low[0]) - static_cast<std::uint64_t>(loop.space.low[0]);
+  if (loop.space.dimensions == 1) return (rows + kBlock - 1) / kBlock;
+  const unsigned inner = loop.space.inner();
+  const std::uint64_t blocks = (loop.space.extent(inner) + kBlock - 1) / kBlock;
+  return rows * (loop.space.dimensions == 3 ? loop.space.extent(1) : 1) * blocks;
 }
 
 void DeviceRun::note_launch(const ChunkNeeds& needs, std::uint64_t position) {
@@ -360,6 +361,8 @@ void DeviceRun::note_launch(const ChunkNeeds& needs, std::uint64_t position) {
 }
 
 Status DeviceRun::download_chunk(const ChunkNeeds& needs) {
+  // A chunk that has been done must not be known without its trap.
+  if (device_.info().may_be_lost) DHPVM_TRY(download_report());
   for (std::uint32_t n = 0; n < arrays_.size(); ++n) {
     const ArrayPlan& plan = plan_.arrays[n];
     const bool by_chunk = plan.same_as == n && plan.send_back && plan.by_chunk;
@@ -372,8 +375,9 @@ Status DeviceRun::send_back(std::uint32_t n, const Interval& bytes) {
   if (bytes.empty()) return {};
   RunArray& array = arrays_[n];
   MemorySpan to = part_of(array.host, bytes);
-  if (current_ && is_in_place(n)) {
-    if (device_.info().may_be_lost && array.staging == nullptr) {
+  // What is staged is put in place when the run has ended well.
+  if (current_ && is_in_place(n) && array.staging == nullptr) {
+    if (device_.info().may_be_lost) {
       if (current_->arrival == nullptr) current_->arrival = std::make_shared<Arrival>();
       DHPVM_ASSIGN(Buffer* const buffer, device_.pool().allocate(bytes.size(), BufferContents::kUndefined));
       current_->arrival->pieces.push_back({loop_.arrays[n].host.data + bytes.begin, buffer, bytes.size()});
@@ -439,6 +443,16 @@ Status DeviceRun::download_partials(const Interval& bytes) {
   return {};
 }
 
+Status DeviceRun::download_report() {
+  if (report_block_.memory == nullptr) return {};
+  Positions order;
+  order.include(Stage::kLaunch, last_[Stage::kLaunch]);
+  const MemorySpan from{report_block_.memory, 0, sizeof(codegen::KernelReport)};
+  DHPVM_ASSIGN(const std::uint64_t position, device_.download(report_host_, from, order));
+  last_.include(Stage::kDownload, position);
+  return {};
+}
+
 Status DeviceRun::finish(bool wait) {
   // What goes back only now counts as one more chunk, without iterations.
   current_ = Chunk{};
@@ -454,13 +468,7 @@ Status DeviceRun::finish(bool wait) {
   current_->until = last_;
   chunks_.push_back(std::move(*current_));
   current_.reset();
-  if (report_block_.memory != nullptr) {
-    Positions order;
-    order.include(Stage::kLaunch, last_[Stage::kLaunch]);
-    const MemorySpan from{report_block_.memory, 0, sizeof(codegen::KernelReport)};
-    DHPVM_ASSIGN(const std::uint64_t position, device_.download(report_host_, from, order));
-    last_.include(Stage::kDownload, position);
-  }
+  if (!device_.info().may_be_lost) DHPVM_TRY(download_report());
   for (std::uint32_t n = 0; n < arrays_.size(); ++n) {
     if (loop_.arrays[n].buffer != nullptr && plan_.arrays[n].placement != Placement::kUnused) {
       device_.hold(*loop_.arrays[n].buffer, last_);
@@ -512,10 +520,10 @@ std::optional<std::vector<IterationSpace>> DeviceRun::give_up() {
     RunArray& array = arrays_[n];
     const ArrayPlan& plan = plan_.arrays[n];
     if (plan.placement == Placement::kUnused) continue;
+    const bool in_place = is_in_place(n) && array.staging == nullptr;
     // In shared memory what has been computed is there already.
-    if (plan.placement == Placement::kShared && is_in_place(n) && !unfinished.empty()) intact = false;
-    in_place_sent =
-        in_place_sent || (is_in_place(n) && (plan.placement == Placement::kShared || plan.by_chunk));
+    if (plan.placement == Placement::kShared && in_place && !unfinished.empty()) intact = false;
+    in_place_sent = in_place_sent || (in_place && (plan.placement == Placement::kShared || plan.by_chunk));
     if (array.copies == nullptr) continue;
     // Results of earlier loops that were still on their way are lost too.
     Positions arriving;
@@ -527,6 +535,8 @@ std::optional<std::vector<IterationSpace>> DeviceRun::give_up() {
     intact = intact && (chunks_done_.empty() || !in_place_sent);
     std::ranges::copy_if(chunks_done_, std::back_inserter(unfinished),
                          [](const IterationSpace& box) { return !box.empty(); });
+  } else if (report_buffer_ != nullptr && !chunks_done_.empty()) {
+    std::memcpy(&report_, report_buffer_->data(), sizeof(report_));
   }
   if (!intact) return std::nullopt;
   for (std::uint32_t n = 0; n < arrays_.size(); ++n) {

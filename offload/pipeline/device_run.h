@@ -45,8 +45,11 @@ class DeviceRun {
   // are gone.
   std::optional<std::vector<IterationSpace>> give_up();
 
-  // What the kernel tells of traps; after a finish() that waited.
+  // What the kernel tells of traps; after a finish() that waited, and after give_up() of what has been done.
   const codegen::KernelReport& report() const { return report_; }
+
+  // Blocks of reductions in the iterations before `box`.
+  static std::uint64_t blocks_before(const DeviceLoop& loop, const IterationSpace& box);
 
  private:
   struct Slot {
@@ -82,7 +85,7 @@ class DeviceRun {
   Status download_chunk(const ChunkNeeds& needs);
   Status send_back(std::uint32_t n, const Interval& bytes);
   void note_launch(const ChunkNeeds& needs, std::uint64_t position);
-  std::uint64_t blocks_before(const IterationSpace& box) const;
+  Status download_report();
   Status download_partials(const Interval& bytes);
   Status take_over_arrivals();
   Status settle();

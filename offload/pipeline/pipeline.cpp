@@ -53,11 +53,12 @@ class Partials {
   }
   Buffer* buffer() const { return buffer_; }
 
-  void fold(std::span<std::uint64_t> accumulators) const {
+  void fold(std::span<std::uint64_t> accumulators) const { fold(accumulators, blocks_); }
+  void fold(std::span<std::uint64_t> accumulators, std::uint64_t blocks) const {
     const auto* const values =
         buffer_ == nullptr ? nullptr : reinterpret_cast<const std::uint64_t*>(buffer_->data());
     const std::size_t width = loop_.reductions.size();
-    for (std::uint64_t i = 0; i < blocks_ * width; ++i) {
+    for (std::uint64_t i = 0; i < blocks * width; ++i) {
       std::uint64_t& accumulator = accumulators[i % width];
       accumulator = bytecode::combine(loop_.reductions[i % width], accumulator, values[i]);
     }
@@ -161,12 +162,13 @@ class Execution {
 
   std::variant<PipelineOutcome, PipelineFailure> run(std::span<std::uint64_t> accumulators) {
     if (Status status = partials_.allocate(parts_[0].device->pool()); !status.ok())
-      return given_up(status.error());
+      return given_up(status.error(), accumulators);
     // A device that fails leaves its chunks to the others, which may have come to their end by then: one more round.
     std::vector<std::size_t> able(parts_.size());
     std::iota(able.begin(), able.end(), 0);
     while (rows_.left() != 0) {
-      if (able.empty()) return given_up(*error_);
+      if (able.empty() && trapped(outcome_.report)) break;
+      if (able.empty()) return given_up(*error_, accumulators);
       if (Status status = run_round(able); !status.ok())
         return PipelineFailure{std::move(status).error(), std::nullopt};
     }
@@ -184,7 +186,31 @@ class Execution {
     std::uint64_t iterations = 0;
   };
 
-  PipelineFailure given_up(Error error) { return {std::move(error), std::move(rows_).rest()}; }
+  // Leaves the rest to the host. The results of reductions depend on the order in which blocks are folded: what has been done
+  // is of use if it is the beginning of the loop.
+  PipelineFailure given_up(Error error, std::span<std::uint64_t> accumulators) {
+    std::vector<IterationSpace> rest = std::move(rows_).rest();
+    if (loop_.reductions.empty()) return {std::move(error), std::move(rest)};
+    std::ranges::sort(rest, {}, [](const IterationSpace& box) { return box.low[0]; });
+    IterationSpace end = rest.front();
+    for (const IterationSpace& box : rest) {
+      if (box.low[0] == end.low[0] || box.low[0] == end.high[0]) end.high[0] = box.high[0];
+    }
+    if (end.high[0] == loop_.space.high[0]) {
+      partials_.fold(accumulators, DeviceRun::blocks_before(loop_, end));
+      return {std::move(error), std::move(rest)};
+    }
+    if (changes_its_input()) return {std::move(error), std::nullopt};
+    return {std::move(error), std::vector<IterationSpace>{loop_.space}};
+  }
+
+  bool changes_its_input() const {
+    std::vector<codegen::KernelArray> arrays;
+    for (const LoopArray& array : loop_.arrays) arrays.push_back(array.host);
+    return std::ranges::any_of(needs_of(loop_, loop_.space, arrays).arrays, [](const ChunkNeeds::Part& part) {
+      return !part.reads.empty() && !part.writes.empty();
+    });
+  }
 
   // Runs what is left on all that are able; takes out those that fail. Fails when the arrays have been lost.
   Status run_round(std::vector<std::size_t>& able) {
@@ -256,11 +282,7 @@ class Execution {
     outcome_.shares[worker.part] += worker.iterations;
     if (worker.status.ok()) {
       outcome_.in_flight = parts_.size() == 1 && !worker.run->plan().synchronous;
-      const codegen::KernelReport& report = worker.run->report();
-      if (trapped(report) && (!trapped(outcome_.report) || comes_before(report.trap, outcome_.report.trap))) {
-        outcome_.report = report;
-        outcome_.trapped_on = static_cast<std::uint32_t>(worker.part);
-      }
+      note_trap(worker);
       return {};
     }
     // Somebody wants the loop to stop, and the device goes on.
@@ -269,8 +291,17 @@ class Execution {
     if (!unfinished) return worker.status;
     for (const IterationSpace& box : *unfinished) outcome_.shares[worker.part] -= *box.count();
     rows_.give_back(*unfinished);
+    note_trap(worker);
     note_failure(worker.status.error());
     return {};
+  }
+
+  void note_trap(const Worker& worker) {
+    const codegen::KernelReport& report = worker.run->report();
+    if (!trapped(report) || (trapped(outcome_.report) && !comes_before(report.trap, outcome_.report.trap)))
+      return;
+    outcome_.report = report;
+    outcome_.trapped_on = static_cast<std::uint32_t>(worker.part);
   }
 
   const std::span<const Part> parts_;

@@ -120,6 +120,8 @@ class PipelineDevice {
   // The last ones submitted.
   const Positions& submitted() const { return submitted_; }
 
+  // Between loops that nobody waits for: finds out when one of them has failed, and waits when too many are not yet done.
+  Status keep_pace();
   // Blocks until these have been done. Fails with the device's error, or with the poll's.
   Status wait(const Positions& positions);
   // Whether they have; an error counts as done.
@@ -140,6 +142,8 @@ class PipelineDevice {
   void release(DeviceBlock block);
   // While several devices work on a loop, each on a thread of its own, no copies are given up: that would concern others.
   void keep_copies(bool keep) { keeps_copies_ = keep; }
+  // Fetches what only this device has. An error: that has been lost.
+  Status bring_copies_home();
   // Copies on this device, for eviction: the one used last is the last.
   void add_copy(ArrayCopies& copies);
   void touch_copy(ArrayCopies& copies);

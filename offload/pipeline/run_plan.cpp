@@ -72,9 +72,9 @@ void RunPlan::share() {
   synchronous = true;
 }
 
-ChunkNeeds needs_of(const DeviceLoop& loop, const IterationSpace& space,
-                    std::span<const codegen::KernelArray> arrays) {
-  Ranges ranges(*loop.footprint, {space, loop.scalars, arrays});
+namespace {
+
+ChunkNeeds needs_of(const DeviceLoop& loop, Ranges& ranges, std::span<const codegen::KernelArray> arrays) {
   ChunkNeeds needs;
   needs.arrays.resize(arrays.size());
   for (std::uint32_t n = 0; n < arrays.size(); ++n) {
@@ -87,19 +87,27 @@ ChunkNeeds needs_of(const DeviceLoop& loop, const IterationSpace& space,
   return needs;
 }
 
+}  // namespace
+
+ChunkNeeds needs_of(const DeviceLoop& loop, const IterationSpace& space,
+                    std::span<const codegen::KernelArray> arrays) {
+  Ranges ranges(*loop.footprint, {space, loop.scalars, arrays});
+  return needs_of(loop, ranges, arrays);
+}
+
 Result<RunPlan> plan_run(PipelineDevice& device, const DeviceLoop& loop) {
   RunPlan plan;
   plan.arrays.resize(loop.arrays.size());
   std::vector<codegen::KernelArray> arrays;
   for (const LoopArray& array : loop.arrays) arrays.push_back(array.host);
   Ranges ranges(*loop.footprint, {loop.space, loop.scalars, arrays});
-  const ChunkNeeds needs = needs_of(loop, loop.space, arrays);
+  plan.needs = needs_of(loop, ranges, arrays);
   for (std::uint32_t n = 0; n < plan.arrays.size(); ++n) {
     ArrayPlan& array = plan.arrays[n];
-    array.reads = needs.arrays[n].reads;
-    array.writes = needs.arrays[n].writes;
+    array.reads = plan.needs.arrays[n].reads;
+    array.writes = plan.needs.arrays[n].writes;
     // A loop that traps leaves some of it as it was.
-    array.overwritten = needs.arrays[n].overwritten && !loop.can_trap;
+    array.overwritten = plan.needs.arrays[n].overwritten && !loop.can_trap;
     array.by_chunk = !array.writes.empty() && ranges.writes_are_disjoint(n);
   }
   DHPVM_TRY(find_aliases(loop, plan.arrays));

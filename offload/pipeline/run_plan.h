@@ -53,18 +53,6 @@ struct ArrayPlan {
   bool send_back = false;    // results go to the host while the loop runs
 };
 
-struct RunPlan {
-  std::vector<ArrayPlan> arrays;
-  std::uint64_t upload_bytes = 0;     // that have to go to the device
-  std::uint64_t download_bytes = 0;   // that are sent back while the loop runs
-  std::uint64_t row_slice_bytes = 0;  // of sliced arrays, for each iteration of the outermost dimension
-  std::uint64_t slice_budget = 0;     // device memory that slots may take; 0: nothing is sliced
-  bool synchronous = false;           // the loop's end must be waited for
-
-  // For one of several devices: all results are sent back.
-  void share();
-};
-
 // The bytes that a chunk reads and writes of an array, by array.
 struct ChunkNeeds {
   struct Part {
@@ -73,6 +61,19 @@ struct ChunkNeeds {
     bool overwritten = false;
   };
   std::vector<Part> arrays;
+};
+
+struct RunPlan {
+  std::vector<ArrayPlan> arrays;
+  ChunkNeeds needs;                   // of the whole loop
+  std::uint64_t upload_bytes = 0;     // that have to go to the device
+  std::uint64_t download_bytes = 0;   // that are sent back while the loop runs
+  std::uint64_t row_slice_bytes = 0;  // of sliced arrays, for each iteration of the outermost dimension
+  std::uint64_t slice_budget = 0;     // device memory that slots may take; 0: nothing is sliced
+  bool synchronous = false;           // the loop's end must be waited for
+
+  // For one of several devices: all results are sent back.
+  void share();
 };
 
 // What is known of `space`, the whole loop or a chunk of it. `footprint` must be complete.

@@ -23,7 +23,7 @@ DeviceInfo describe(const RemoteLink& link, std::uint64_t number) {
   info.copy_engines = 2;  // the network goes both ways at once
   info.is_gpu = device.is_gpu;
   info.is_simulated = device.is_simulated;
-  info.may_be_lost = true;
+  info.may_be_lost = link.writes_back();
   info.is_remote = true;
   return info;
 }
