@@ -232,6 +232,7 @@ class Client final : public Noted,
   }
   void take(const wire::CallHost&) {}
   void take(const wire::Observed&) {}
+  void take(const wire::Draining&) {}
 
   Site& site_;
   std::map<wire::Id, std::string> answers_;
