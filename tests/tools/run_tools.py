@@ -213,9 +213,6 @@ class Measuring(ToolTest):
         self.expect(2, "dhpvm-bench", "remote", "--connect=127.0.0.1:1", "--only=nothing", error="loops, overlap, several and products")
         self.expect(2, "dhpvm-bench", "remote", "--connect=127.0.0.1:1", "--data=1", error="at least 1M")
 
-    def test_a_worker_that_is_not_there(self):
-        self.expect(2, "dhpvm-bench", "remote", "--connect=127.0.0.1:1", "--only=loops", error="Connection refused")
-
 
 class Limits(ToolTest):
     def expect_trap(self, source, options, part):
