@@ -149,7 +149,7 @@ void DeviceLoops::consider(const Execution& execution, Story& story, const std::
     return stay(execution, story, &opened,
                 opened.device == nullptr ? opened.problem : opened.device->failure()->message(), false);
   }
-  auto plan = plan_run(*opened.device, execution.loop);
+  auto plan = plan_run(*opened.device, {&execution.loop, 1});
   if (!plan.ok()) return stay(execution, story, &opened, plan.error().message(), false);
   const offload::DeviceEstimate estimate = offload::estimate(*opened.device, execution.loop, *plan);
   candidates.push_back(

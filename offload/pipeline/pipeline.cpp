@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "bytecode/reduction.h"
 #include "offload/device/host_code.h"
-#include "offload/pipeline/chunk_size.h"
+#include "offload/pipeline/stage_load.h"
 
 namespace dhpvm::offload {
 namespace {
@@ -20,17 +20,6 @@ namespace {
 constexpr std::size_t kChunksInFlight = 64;
 // Where several devices share a loop, chunks are given out late, to whoever is quickest.
 constexpr std::size_t kSharedChunksInFlight = 2;
-// As long as nothing is known about a loop's speed, it is cut into this many: fair in most cases.
-constexpr std::uint64_t kChunksAtFirst = 16;
-
-// The next rows of `space` from `from` on.
-IterationSpace rows_of(const IterationSpace& space, std::uint64_t from, std::uint64_t rows) {
-  IterationSpace box = space;
-  box.low[0] = static_cast<std::int64_t>(static_cast<std::uint64_t>(space.low[0]) + from);
-  const std::uint64_t left = space.extent(0) - from;
-  box.high[0] = static_cast<std::int64_t>(static_cast<std::uint64_t>(box.low[0]) + std::min(rows, left));
-  return box;
-}
 
 // Partial results, one register for each block and reduction of the whole loop.
 class Partials {
@@ -71,41 +60,9 @@ class Partials {
 
 }  // namespace
 
-StageLoad load_of(const DeviceLoop& loop, const RunPlan& plan) {
-  StageLoad load;
-  load.rows = loop.space.extent(0);
-  load.iterations = static_cast<double>(*loop.space.count());
-  load.upload_bytes = static_cast<double>(plan.upload_bytes);
-  load.download_bytes = static_cast<double>(plan.download_bytes);
-  for (const ArrayPlan& array : plan.arrays) {
-    if (array.placement == Placement::kUnused || array.placement == Placement::kShared) continue;
-    load.uploads += array.reads.empty() && array.overwritten ? 0 : 1;
-    load.downloads += array.send_back && array.by_chunk ? 1 : 0;
-  }
-  return load;
-}
-
-StageModels models_of(PipelineDevice& device, const DeviceLoop& loop) {
-  StageModels models{device.model().upload(), device.model().download(), device.model().launch(loop.label)};
-  models.one_copy_engine = device.info().copy_engines < 2;
-  return models;
-}
-
-std::uint64_t rows_for(PipelineDevice& device, const DeviceLoop& loop, const RunPlan& plan) {
-  const std::uint64_t all = loop.space.extent(0);
-  std::uint64_t most = all;
-  if (plan.slice_budget != 0)
-    most = std::max<std::uint64_t>(plan.slice_budget / (3 * plan.row_slice_bytes + 1), 1);
-  // Without transfers there is nothing to overlap.
-  if (!device.overlaps() || (plan.upload_bytes == 0 && plan.download_bytes == 0)) return most;
-  const StageModels models = models_of(device, loop);
-  if (!models.launch.known()) return std::min(most, std::max<std::uint64_t>(all / kChunksAtFirst, 1));
-  return choose_rows(load_of(loop, plan), models, most);
-}
-
 bool can_be_split(const RunPlan& plan) {
   return std::ranges::all_of(plan.arrays,
-                             [](const ArrayPlan& array) { return array.writes.empty() || array.by_chunk; });
+                             [](const ArrayPlan& array) { return array.needs.writes.empty() || array.by_chunk; });
 }
 
 namespace {
@@ -184,6 +141,7 @@ class Execution {
     std::uint64_t iterations = 0;
   };
 
+  Loops loops() const { return {&loop_, 1}; }
   PipelineFailure given_up(Error error) { return {std::move(error), std::move(rows_).rest()}; }
 
   // Runs what is left on all that are able; takes out those that fail. Fails when the arrays have been lost.
@@ -210,21 +168,21 @@ class Execution {
 
   void begin(std::size_t part, std::vector<Worker>& workers) {
     PipelineDevice& device = *parts_[part].device;
-    Result<RunPlan> plan = plan_run(device, loop_);
+    Result<RunPlan> plan = plan_run(device, loops());
     if (!plan.ok()) return note_failure(std::move(plan).error());
     Worker worker;
     worker.part = part;
-    worker.rows = wanted_rows_ != 0 ? wanted_rows_ : rows_for(device, loop_, *plan);
+    worker.rows = wanted_rows_ != 0 ? wanted_rows_ : rows_for(device, loops(), *plan);
     // Whoever shares arrays with others sends back what it computes.
     if (parts_.size() > 1) plan->share();
     outcome_.upload_bytes += plan->upload_bytes;
     outcome_.download_bytes += plan->download_bytes;
     outcome_.sliced = outcome_.sliced || plan->slice_budget != 0;
-    auto run =
-        DeviceRun::begin(device, loop_, std::move(plan).value(), parts_[part].kernel, partials_.buffer());
+    worker.rows = std::min(worker.rows, most_rows(loops(), *plan));
+    auto run = DeviceRun::begin(device, loops(), std::move(plan).value(), {parts_[part].kernel},
+                                partials_.buffer());
     if (!run.ok()) return note_failure(std::move(run).error());
     worker.run = std::move(run).value();
-    worker.rows = std::min(worker.rows, worker.run->most_rows());
     outcome_.rows_per_chunk = std::max(outcome_.rows_per_chunk, std::min(worker.rows, loop_.space.extent(0)));
     workers.push_back(std::move(worker));
   }

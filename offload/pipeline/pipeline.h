@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "dhpvm/result.h"
-#include "offload/pipeline/chunk_size.h"
 #include "offload/pipeline/device_run.h"
 #include "offload/pipeline/pipeline_device.h"
 #include "offload/pipeline/run_plan.h"
@@ -59,11 +58,5 @@ std::variant<PipelineOutcome, PipelineFailure> run_on_devices(std::span<const Pa
 // Whether chunks of the loop may be computed at different places: no two write the same element. `plan` may be for any
 // device.
 bool can_be_split(const RunPlan& plan);
-
-// What a loop with this plan asks of the stages, and what is known of them.
-StageLoad load_of(const DeviceLoop& loop, const RunPlan& plan);
-StageModels models_of(PipelineDevice& device, const DeviceLoop& loop);
-// How many rows a chunk should have, by what is known about device and loop.
-std::uint64_t rows_for(PipelineDevice& device, const DeviceLoop& loop, const RunPlan& plan);
 
 }  // namespace dhpvm::offload

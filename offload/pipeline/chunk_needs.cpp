@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "offload/pipeline/chunk_needs.h"
+
+#include <algorithm>
+
+#include "offload/kernel/range.h"
+
+namespace dhpvm::offload {
+namespace {
+
+Interval in_bytes(const Elements& elements, std::uint32_t element_bytes) {
+  if (elements.end <= elements.begin) return {};
+  return {static_cast<std::uint64_t>(elements.begin) * element_bytes,
+          static_cast<std::uint64_t>(elements.end) * element_bytes};
+}
+
+}  // namespace
+
+IterationSpace rows_of(const IterationSpace& space, std::uint64_t from, std::uint64_t rows) {
+  IterationSpace box = space;
+  box.low[0] = static_cast<std::int64_t>(static_cast<std::uint64_t>(space.low[0]) + from);
+  const std::uint64_t left = space.extent(0) - from;
+  box.high[0] = static_cast<std::int64_t>(static_cast<std::uint64_t>(box.low[0]) + std::min(rows, left));
+  return box;
+}
+
+IterationSpace box_of(const DeviceLoop& loop, const IterationSpace& box) {
+  IterationSpace part = loop.space;
+  part.low[0] = box.low[0];
+  part.high[0] = box.high[0];
+  return part;
+}
+
+std::vector<ArrayNeeds> needs_of(Loops loops, const Captures& captures, std::uint32_t arrays,
+                                 const IterationSpace& box) {
+  std::vector<ArrayNeeds> needs(arrays);
+  std::vector<IntervalSet> made(arrays);  // by the loops so far, all of it
+  std::uint32_t first = 0;
+  for (const DeviceLoop& loop : loops) {
+    const auto count = static_cast<std::uint32_t>(loop.arrays.size());
+    const std::span described = std::span(captures.described).subspan(first, count);
+    Ranges ranges(*loop.footprint, {box_of(loop, box), loop.scalars, described});
+    // An array may have several names in a loop. What one of them overwrites, others may have read before.
+    std::vector<std::pair<std::uint32_t, Interval>> overwritten;
+    for (std::uint32_t n = 0; n < count; ++n) {
+      if (described[n].length <= 0) continue;
+      const std::uint32_t array = captures.array_of[first + n];
+      const std::uint32_t element_bytes = loop.arrays[n].element_bytes;
+      ArrayNeeds& need = needs[array];
+      const Interval reads = in_bytes(ranges.reads(n), element_bytes);
+      Interval writes;
+      if (described[n].writable > 0) writes = in_bytes(ranges.writes(n), element_bytes);
+      for (const Interval& piece : made[array].missing(reads)) {
+        need.needed.add(piece);
+        need.reads = hull(need.reads, piece);
+      }
+      // A loop that traps leaves some of it as it was.
+      if (!writes.empty() && !loop.can_trap && ranges.overwrites(n)) {
+        overwritten.emplace_back(array, writes);
+      } else {
+        for (const Interval& piece : made[array].missing(writes)) need.needed.add(piece);
+      }
+      need.writes = hull(need.writes, writes);
+      need.touched = hull(need.touched, hull(reads, writes));
+    }
+    for (const auto& [array, writes] : overwritten) made[array].add(writes);
+    first += count;
+  }
+  return needs;
+}
+
+}  // namespace dhpvm::offload
