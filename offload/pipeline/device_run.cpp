@@ -42,8 +42,6 @@ DeviceRun::DeviceRun(PipelineDevice& device, Loops loops, RunPlan plan,
       partials_(partials) {
   for (std::size_t n = 0; n < arguments_.size(); ++n) {
     const codegen::KernelArray& host = plan_.captures.described[n];
-    arguments_[n].readable = host.readable;
-    arguments_[n].writable = host.writable;
     arguments_[n].length = host.length;
     std::copy_n(host.dims, 3, arguments_[n].dims);
   }
@@ -103,6 +101,11 @@ Status DeviceRun::launch(std::size_t loop, const IterationSpace& box, const Posi
     const RunArray& array = arrays_[plan_.captures.array_of[first + n]];
     arguments[n].memory = array.memory;
     arguments[n].first = array.first;
+    // Of what the chunk does not touch nothing is there, but its sizes still count.
+    const codegen::KernelArray& host = plan_.captures.described[first + n];
+    const bool is_there = array.memory.memory != nullptr;
+    arguments[n].readable = is_there ? host.readable : 0;
+    arguments[n].writable = is_there ? host.writable : 0;
   }
   Launch launch;
   launch.kernel = kernels_[loop];
