@@ -330,7 +330,15 @@ DeviceLoops::Outcome DeviceLoops::run(const Execution& execution) {
   const std::uint64_t batch = options_.devices.batch_iterations != 0 ? options_.devices.batch_iterations
                                                                      : execution.kernel->record->batch_hint;
   if (batch != 0) rows = std::max<std::uint64_t>(batch / (*loop.space.count() / loop.space.extent(0)), 1);
-  auto result = offload::run_on_devices(parts, loop, rows, execution.accumulators);
+  const auto host = [&]() -> std::optional<offload::Part> {
+    Opened& opened = open("host");
+    if (opened.device == nullptr) return std::nullopt;
+    const Loaded& loaded = load(opened, execution);
+    if (loaded.kernel == nullptr) return std::nullopt;
+    kernels.push_back(&loaded);
+    return offload::Part{opened.device.get(), loaded.kernel};
+  };
+  auto result = offload::run_on_devices(parts, loop, rows, execution.accumulators, host);
   withhold(execution);
   if (auto* const failure = std::get_if<offload::PipelineFailure>(&result)) {
     if (!failure->remaining) {
@@ -345,6 +353,8 @@ DeviceLoops::Outcome DeviceLoops::run(const Execution& execution) {
     return outcome;
   }
   auto& done = std::get<offload::PipelineOutcome>(result);
+  for (const Error& failure : done.failures)
+    stay(execution, story, nullptr, fmt::format("in part: {}: {}", devices, failure.message()), forced);
   ++story.executions;
   chunks_ += done.chunks;
   story.device = std::move(devices);

@@ -54,8 +54,9 @@ struct Captures {
 
 // What a chunk does with an array, in bytes.
 struct ArrayNeeds {
-  IntervalSet needed;  // what must be there before: all that is read, or lies between elements that are written
-  Interval reads;      // of what was there before
+  IntervalSet
+      needed;      // what must be there before: all that is read, or lies between elements that are written
+  Interval reads;  // of what was there before
   Interval writes;
   Interval touched;  // all of it
 };

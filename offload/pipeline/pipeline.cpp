@@ -61,8 +61,8 @@ class Partials {
 }  // namespace
 
 bool can_be_split(const RunPlan& plan) {
-  return std::ranges::all_of(plan.arrays,
-                             [](const ArrayPlan& array) { return array.needs.writes.empty() || array.by_chunk; });
+  return std::ranges::all_of(
+      plan.arrays, [](const ArrayPlan& array) { return array.needs.writes.empty() || array.by_chunk; });
 }
 
 namespace {
@@ -99,8 +99,8 @@ class Rows {
     const std::lock_guard lock(mutex_);
     boxes_.insert(boxes_.end(), boxes.begin(), boxes.end());
   }
-  // Nobody touches it any more.
-  std::vector<IterationSpace> rest() && { return std::move(boxes_); }
+  // Pieces of so many rows cannot be divided.
+  std::uint64_t unit() const { return unit_; }
 
  private:
   const std::uint64_t unit_;
@@ -111,9 +111,14 @@ class Rows {
 // One execution of a loop on one device or several.
 class Execution {
  public:
-  Execution(std::span<const Part> parts, const DeviceLoop& loop, std::uint64_t rows)
-      : parts_(parts), loop_(loop), wanted_rows_(rows), rows_(loop), partials_(loop) {
-    outcome_.shares.resize(parts.size());
+  Execution(std::span<const Part> parts, const DeviceLoop& loop, std::uint64_t rows, const HostPart& host)
+      : parts_(parts.begin(), parts.end()),
+        loop_(loop),
+        wanted_rows_(rows),
+        host_(host),
+        rows_(loop),
+        partials_(loop) {
+    outcome_.shares.resize(parts.size() + 1);
   }
 
   std::variant<PipelineOutcome, PipelineFailure> run(std::span<std::uint64_t> accumulators) {
@@ -123,11 +128,15 @@ class Execution {
     std::vector<std::size_t> able(parts_.size());
     std::iota(able.begin(), able.end(), 0);
     while (rows_.left() != 0) {
-      if (able.empty()) return given_up(*error_);
+      // Untouched, the loop runs on the host like any other. What is left of it has to come together with what is done, in
+      // the order of the iterations.
+      if (able.empty() && !has_begun_) return given_up(*error_);
+      if (able.empty() && !take_host(able)) return PipelineFailure{*error_, std::nullopt};
       if (Status status = run_round(able); !status.ok())
         return PipelineFailure{std::move(status).error(), std::nullopt};
     }
     if (!trapped(outcome_.report)) partials_.fold(accumulators);
+    if (error_) outcome_.failures.push_back(std::move(*error_));
     return std::move(outcome_);
   }
 
@@ -137,12 +146,25 @@ class Execution {
     std::unique_ptr<DeviceRun> run;
     std::uint64_t rows = 0;  // of a chunk
     Status status;
+    std::optional<Error> exhausted;  // not even the smallest chunk has found room; what was submitted is done
     std::uint64_t chunks = 0;
     std::uint64_t iterations = 0;
   };
 
   Loops loops() const { return {&loop_, 1}; }
-  PipelineFailure given_up(Error error) { return {std::move(error), std::move(rows_).rest()}; }
+  PipelineFailure given_up(Error error) {
+    return {std::move(error), std::vector<IterationSpace>{loop_.space}};
+  }
+
+  // Once: false if there is no host, or it has been unable already.
+  bool take_host(std::vector<std::size_t>& able) {
+    if (parts_.size() == outcome_.shares.size()) return false;
+    std::optional<Part> host = host_();
+    if (!host) return false;
+    able.push_back(parts_.size());
+    parts_.push_back(std::move(*host));
+    return true;
+  }
 
   // Runs what is left on all that are able; takes out those that fail. Fails when the arrays have been lost.
   Status run_round(std::vector<std::size_t>& able) {
@@ -161,7 +183,7 @@ class Execution {
     for (Worker& worker : workers) parts_[worker.part].device->keep_copies(false);
     for (Worker& worker : workers) {
       DHPVM_TRY(end(worker));
-      if (worker.status.ok()) able.push_back(worker.part);
+      if (worker.status.ok() && !worker.exhausted) able.push_back(worker.part);
     }
     return {};
   }
@@ -179,8 +201,8 @@ class Execution {
     outcome_.download_bytes += plan->download_bytes;
     outcome_.sliced = outcome_.sliced || plan->slice_budget != 0;
     worker.rows = std::min(worker.rows, most_rows(loops(), *plan));
-    auto run = DeviceRun::begin(device, loops(), std::move(plan).value(), {parts_[part].kernel},
-                                partials_.buffer());
+    auto run =
+        DeviceRun::begin(device, loops(), std::move(plan).value(), {parts_[part].kernel}, partials_.buffer());
     if (!run.ok()) return note_failure(std::move(run).error());
     worker.run = std::move(run).value();
     outcome_.rows_per_chunk = std::max(outcome_.rows_per_chunk, std::min(worker.rows, loop_.space.extent(0)));
@@ -200,25 +222,41 @@ class Execution {
         if (shared) rows = std::min(rows, rows_.left() / (2 * parts_.size()) + 1);
         const std::optional<IterationSpace> box = rows_.take(rows);
         if (!box) return worker.run->finish(shared);
+        const Status submitted = worker.run->submit(*box);
+        if (lacks_room(worker, submitted)) {
+          rows_.give_back({*box});
+          worker.rows = box->extent(0) / 2;
+          if (box->extent(0) > rows_.unit()) continue;
+          worker.exhausted = submitted.error();
+          return worker.run->finish(true);
+        }
         worker.iterations += *box->count();
         ++worker.chunks;
-        DHPVM_TRY(worker.run->submit(*box));
+        DHPVM_TRY(submitted);
         DHPVM_TRY(worker.run->wait_for(shared ? kSharedChunksInFlight : kChunksInFlight));
       }
     };
     worker.status = submit_all();
   }
 
+  // Nothing of the chunk has begun then: slices may be larger in one place than in another.
+  bool lacks_room(const Worker& worker, const Status& status) const {
+    return !status.ok() && status.error().code() == ErrorCode::kDeviceExhausted &&
+           !parts_[worker.part].device->failure();
+  }
+
   Status end(Worker& worker) {
+    has_begun_ = has_begun_ || worker.chunks != 0;
     outcome_.chunks += worker.chunks;
     outcome_.shares[worker.part] += worker.iterations;
     if (worker.status.ok()) {
-      outcome_.in_flight = parts_.size() == 1 && !worker.run->plan().synchronous;
+      outcome_.in_flight = parts_.size() == 1 && !worker.run->plan().synchronous && !worker.exhausted;
       const codegen::KernelReport& report = worker.run->report();
       if (trapped(report) && (!trapped(outcome_.report) || comes_before(report.trap, outcome_.report.trap))) {
         outcome_.report = report;
         outcome_.trapped_on = static_cast<std::uint32_t>(worker.part);
       }
+      if (worker.exhausted) note_failure(std::move(*worker.exhausted));
       return {};
     }
     // Somebody wants the loop to stop, and the device goes on.
@@ -231,21 +269,24 @@ class Execution {
     return {};
   }
 
-  const std::span<const Part> parts_;
+  std::vector<Part> parts_;  // in the end the host
   const DeviceLoop& loop_;
   const std::uint64_t wanted_rows_;
+  const HostPart& host_;
   Rows rows_;
   Partials partials_;
   PipelineOutcome outcome_;
   std::optional<Error> error_;  // of the last device that failed
+  bool has_begun_ = false;
 };
 
 }  // namespace
 
 std::variant<PipelineOutcome, PipelineFailure> run_on_devices(std::span<const Part> parts,
                                                               const DeviceLoop& loop, std::uint64_t rows,
-                                                              std::span<std::uint64_t> accumulators) {
-  return Execution(parts, loop, rows).run(accumulators);
+                                                              std::span<std::uint64_t> accumulators,
+                                                              const HostPart& host) {
+  return Execution(parts, loop, rows, host).run(accumulators);
 }
 
 }  // namespace dhpvm::offload

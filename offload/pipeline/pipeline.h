@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -27,8 +28,8 @@ struct PipelineOutcome {
   std::uint64_t upload_bytes = 0;
   std::uint64_t download_bytes = 0;
   bool sliced = false;
-  std::uint32_t trapped_on = 0;       // the part whose report it is
-  std::vector<std::uint64_t> shares;  // iterations of each part
+  std::uint32_t trapped_on = 0;       // the part whose report it is; the number of parts: the host
+  std::vector<std::uint64_t> shares;  // iterations of each part, and of the host
   // Failures of devices whose work the others have done.
   std::vector<Error> failures;
 };
@@ -36,8 +37,8 @@ struct PipelineOutcome {
 // Why a loop could not be run, or was given up, on a device.
 struct PipelineFailure {
   Error error;
-  // What is left to be done on the host, which has all that it needs: the whole loop if nothing has been computed. Nothing:
-  // the arrays are neither what they were before the loop nor what they should be after it.
+  // What is left to be done on the host, which has all that it needs: the whole loop, for nothing has been computed.
+  // Nothing: the arrays are neither what they were before the loop nor what they should be after it.
   std::optional<std::vector<IterationSpace>> remaining;
 };
 
@@ -47,13 +48,17 @@ struct Part {
   std::shared_ptr<Kernel> kernel;
 };
 
+// The host's cores as a device; null: there is no such device. Asked for when it is needed.
+using HostPart = std::function<std::optional<Part>()>;
+
 // Runs `loop` on one device, or, if it can be split, on several at once, each taking the next chunk when it has room for
-// one; what a device cannot finish, the others do. `rows` of the outermost dimension make a chunk; 0: as many as
+// one; what a device cannot finish, the others do, and then the host. `rows` of the outermost dimension make a chunk; 0: as many as
 // measurements suggest. The initial values of the reductions are in `accumulators`, and the results after a loop that did
 // not trap.
 std::variant<PipelineOutcome, PipelineFailure> run_on_devices(std::span<const Part> parts,
                                                               const DeviceLoop& loop, std::uint64_t rows,
-                                                              std::span<std::uint64_t> accumulators);
+                                                              std::span<std::uint64_t> accumulators,
+                                                              const HostPart& host);
 
 // Whether chunks of the loop may be computed at different places: no two write the same element. `plan` may be for any
 // device.

@@ -144,8 +144,8 @@ Result<RunPlan> plan_run(PipelineDevice& device, Loops loops) {
       array.send_back = is_written;
     } else {
       array.dead = captured.buffer->is_closed();
-      array.send_back = is_written && !array.dead &&
-                        (may_be_lost || ArrayCopies::of(*captured.buffer).wanted_on_host());
+      array.send_back =
+          is_written && !array.dead && (may_be_lost || ArrayCopies::of(*captured.buffer).wanted_on_host());
     }
     if (!shared) resident += room_for(captured);
   }

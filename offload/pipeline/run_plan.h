@@ -21,8 +21,8 @@ enum class Placement : std::uint8_t {
 
 struct ArrayPlan {
   Placement placement = Placement::kUnused;
-  LoopArray array;   // as it was captured first
-  ArrayNeeds needs;  // of all iterations
+  LoopArray array;         // as it was captured first
+  ArrayNeeds needs;        // of all iterations
   bool by_chunk = false;   // each chunk writes a part of its own, known beforehand
   bool send_back = false;  // results go to the host while the loops run
   bool dead = false;       // nobody can look at it afterwards
