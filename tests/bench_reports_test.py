@@ -14,6 +14,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "bench"))
 import harness  # noqa: E402
 import run_jit  # noqa: E402
 import run_kernels  # noqa: E402
+import run_remote  # noqa: E402
 
 DIGEST = ["sample 1.0", "sample -3.0", "count 2", "bits 00ff", "sum -2.0", "magnitude 4.0"]
 # Writes its name into a file at each repetition, and the time that this is said to have taken: 1, 2, 3 ns and so on.
@@ -115,6 +116,25 @@ class FiguresTest(unittest.TestCase):
             harness.print_figures(list(run_kernels.figures_of(rows)))
         verdicts = [line.split()[-1] for line in output.getvalue().splitlines()[1:] if line]
         self.assertEqual(verdicts, ["pass", "pass", "MISSED", "pass", "MISSED"])
+
+
+class SamplesTest(unittest.TestCase):
+    @staticmethod
+    def samples(spinning, blocking):
+        samples = run_remote.Samples()
+        for value in (spinning, 100.0, 0.1):
+            samples.add(f'{{"name": "libfabric, spinning, 16 MiB", "value": {value}, "unit": "GB/s"}}')
+        samples.add(f'{{"name": "libfabric, blocking, 16 MiB", "value": {blocking}, "unit": "GB/s"}}')
+        return samples
+
+    def test_median(self):
+        figure = self.samples(3.0, 2.0).figure("label", "libfabric, spinning, 16 MiB", 3.5, True)
+        self.assertEqual((figure.value, figure.unit, figure.met), (3.0, "GB/s", False))
+
+    def test_bar_of_uploads(self):
+        self.assertAlmostEqual(run_remote.upload_bar(self.samples(3.0, 2.0)), 2.4)
+        self.assertAlmostEqual(run_remote.upload_bar(self.samples(1.0, 5.0)), 4.0)
+        self.assertAlmostEqual(run_remote.upload_bar(self.samples(8.0, 6.0)), 4.5)
 
 
 if __name__ == "__main__":

@@ -76,6 +76,10 @@ constexpr Option kOptions[] = {
      "where parallel loops run: auto (default), host, a device,\nor several to choose from: host,cuda:0"},
     {"Devices", "--list-devices", 0, Value::kNone, "",
      "print what --device accepts, and do not run anything"},
+    {"Devices", "--policy", 0, Value::kRequired, "NAME",
+     "of several places for a loop, which: fastest (default): earliest completion;\nremote: workers, to "
+     "spare "
+     "the battery, unless they take 4 times as long; remote:N: N times"},
     {"Devices", "--batch", 0, Value::kRequired, "N",
      "send N iterations to a device at a time (default: chosen by measurements)"},
     {"Devices", "--batching", 0, Value::kRequired, "MODE",
@@ -189,6 +193,22 @@ Result<Batching> parse_batching(std::string_view text) {
                "--batching=" + std::string(text) + " is not known; write overlapped, serial or pageable");
 }
 
+Status parse_policy(std::string_view text, IsolateOptions& options) {
+  constexpr std::string_view kRemote = "remote:";
+  if (text == "fastest") {
+    options.policy = Policy::kFastest;
+  } else if (text == "remote" || text.starts_with(kRemote)) {
+    options.policy = Policy::kRemote;
+    if (text != "remote") {
+      DHPVM_ASSIGN(options.policy_factor, parse_factor(text.substr(kRemote.size())));
+    }
+  } else {
+    return Error(ErrorCode::kInvalidArgument,
+                 "--policy=" + std::string(text) + " is not known; write fastest, remote or remote:8");
+  }
+  return {};
+}
+
 Result<Listing> parse_listing(std::string_view option, std::string_view text, std::string_view forms) {
   if (text == "llvm") return Listing::kLlvm;
   if (text == "asm") return Listing::kAssembly;
@@ -243,6 +263,8 @@ Result<Request> request_of(const Arguments& arguments) {
       DHPVM_ASSIGN(request.engine.list_functions, parse_listing(name, given.value, "llvm or asm"));
     } else if (name == "--device") {
       request.isolate.device = given.value;
+    } else if (name == "--policy") {
+      DHPVM_TRY(parse_policy(given.value, request.isolate));
     } else if (name == "--batch") {
       DHPVM_ASSIGN(request.isolate.batch, parse_count(given.value));
     } else if (name == "--batching") {

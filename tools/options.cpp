@@ -193,6 +193,16 @@ Result<std::uint64_t> parse_count(std::string_view text) {
   return number;
 }
 
+Result<double> parse_factor(std::string_view text) {
+  double number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, problem] = std::from_chars(text.data(), end, number);
+  if (problem != std::errc() || stop != end || !(number > 0) || number > 1e9) {
+    return invalid(quoted(text) + " is not a factor: write a number above 0, like 2.5");
+  }
+  return number;
+}
+
 int report(std::string_view tool, const Error& error) {
   std::string text;
   if (error.code() == ErrorCode::kCompile) {

@@ -61,6 +61,8 @@ Result<std::uint64_t> parse_size(std::string_view text);
 Result<std::chrono::nanoseconds> parse_duration(std::string_view text);
 // A number without a sign; underscores are ignored. kInvalidArgument.
 Result<std::uint64_t> parse_count(std::string_view text);
+// "2.5": more than 0. kInvalidArgument.
+Result<double> parse_factor(std::string_view text);
 
 // Prints an error as the tools do, and returns the exit code of its family: 2, 3 or 70.
 int report(std::string_view tool, const Error& error);

@@ -105,5 +105,12 @@ TEST(ParseCount, TakesWholeNumbers) {
     EXPECT_FALSE(parse_count(bad).ok()) << bad;
 }
 
+TEST(ParseFactor, TakesNumbersAboveZero) {
+  EXPECT_EQ(parse_factor("8").value_or(0), 8.0);
+  EXPECT_EQ(parse_factor("0.5").value_or(0), 0.5);
+  for (const char* bad : {"", "0", "-1", "x", "1x", "nan", "inf"})
+    EXPECT_FALSE(parse_factor(bad).ok()) << bad;
+}
+
 }  // namespace
 }  // namespace dhpvm::tools

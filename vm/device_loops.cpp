@@ -22,11 +22,6 @@ using offload::KernelFormat;
 
 // With "auto", devices are looked for when a loop is expected to take this long on the host: opening one takes as long.
 constexpr double kWorthOpening = 20e-3;
-// A loop that is over sooner is not split: the parts would have to be brought together again.
-constexpr double kWorthSplitting = 2e-3;
-constexpr std::uint64_t kRowsWorthSplitting = 64;
-// A device must be better by this factor: moving back and forth between places costs more than it shows.
-constexpr double kClearlyBetter = 0.8;
 
 std::vector<std::string> split(std::string_view list) {
   std::vector<std::string> names;
@@ -56,7 +51,8 @@ DeviceLoops::DeviceLoops(std::shared_ptr<const LinkedModule> linked, std::shared
       isolate_(isolate),
       registrations_(std::make_unique<offload::Registrations>(
           pool, offload::RegistrationOptions{options_.devices.warn, memory_kind(options_.devices.batching)})),
-      stories_(linked_->kernels().size()) {}
+      stories_(linked_->kernels().size()),
+      policy_(options_.devices.policy != nullptr ? options_.devices.policy : offload::fastest_completion()) {}
 
 DeviceLoops::~DeviceLoops() = default;
 
@@ -139,9 +135,12 @@ std::vector<DeviceLoops::Opened*> DeviceLoops::choose(const Execution& execution
 void DeviceLoops::consider(const Execution& execution, Story& story, const std::string& name,
                            std::vector<Candidate>& candidates) {
   if (is_host(name)) {
-    candidates.push_back({nullptr, execution.host_seconds, execution.host_seconds > 0, true,
-                          execution.host_seconds > 0 ? offload::seconds_text(execution.host_seconds)
-                                                     : std::string("not measured yet")});
+    const bool known = execution.host_seconds > 0;
+    candidates.push_back(
+        {nullptr,
+         {offload::Place::Kind::kHost, "the host", execution.host_seconds, execution.host_seconds, known,
+          true},
+         known ? offload::seconds_text(execution.host_seconds) : std::string("not measured yet")});
     return;
   }
   Opened& opened = open(name);
@@ -152,46 +151,36 @@ void DeviceLoops::consider(const Execution& execution, Story& story, const std::
   auto plan = plan_run(*opened.device, {&execution.loop, 1});
   if (!plan.ok()) return stay(execution, story, &opened, plan.error().message(), false);
   const offload::DeviceEstimate estimate = offload::estimate(*opened.device, execution.loop, *plan);
-  candidates.push_back(
-      {&opened, estimate.total_seconds, !estimate.is_guess, can_be_split(*plan), describe(estimate)});
+  const offload::DeviceInfo& info = opened.device->info();
+  const auto kind = info.is_remote ? offload::Place::Kind::kWorker : offload::Place::Kind::kDevice;
+  candidates.push_back({&opened,
+                        {kind, info.name, estimate.total_seconds, estimate.kernel_seconds, !estimate.is_guess,
+                         can_be_split(*plan)},
+                        describe(estimate)});
 }
 
 std::vector<DeviceLoops::Opened*> DeviceLoops::choose_among(const Execution& execution, Story& story,
                                                             const std::vector<Candidate>& candidates) {
   story.choice.clear();
-  const Candidate* best = nullptr;
-  bool all_known = true;
-  bool divisible = candidates.size() > 1 && execution.loop.space.extent(0) >= kRowsWorthSplitting;
-  double rate = 0;
+  std::vector<offload::Place> places;
   for (const Candidate& candidate : candidates) {
     story.choice += fmt::format("{}{}: {}", story.choice.empty() ? "" : "; ",
-                                candidate.opened == nullptr ? "host" : candidate.opened->device->info().name,
-                                candidate.text);
-    all_known = all_known && candidate.known;
-    divisible = divisible && candidate.divisible;
-    rate += 1 / std::max(candidate.seconds, 1e-9);
-    // Until the host has been measured, it runs the loop: that costs nothing but time.
-    const bool is_better =
-        best == nullptr || candidate.seconds < best->seconds * (best->opened == nullptr ? kClearlyBetter : 1);
-    if (is_better && !(best != nullptr && best->opened == nullptr && !best->known)) best = &candidate;
+                                candidate.opened == nullptr ? "host" : candidate.place.name, candidate.text);
+    places.push_back(candidate.place);
   }
-  if (best == nullptr) return {};
-  const bool worth_splitting =
-      all_known ? best->seconds > kWorthSplitting && 1 / rate < best->seconds * kClearlyBetter
-                : execution.host_seconds > kWorthSplitting;
-  if (divisible && worth_splitting) {
-    std::vector<Opened*> all;
-    for (const Candidate& candidate : candidates) {
-      Opened& opened = candidate.opened == nullptr ? open("host") : *candidate.opened;
-      if (opened.device != nullptr) all.push_back(&opened);
-    }
-    return all;
-  }
-  if (best->opened == nullptr) {
-    ++story.stays[best->known ? "the host is expected to be quicker" : "the host's speed is not known yet"];
+  const offload::PlacementChoice choice =
+      policy_->choose(places, execution.loop.space.extent(0), execution.host_seconds);
+  story.reason = choice.reason;
+  if (choice.places.size() == 1 && candidates[choice.places[0]].opened == nullptr) {
+    ++story.stays[choice.reason];
     return {};
   }
-  return {best->opened};
+  std::vector<Opened*> chosen;
+  for (const std::size_t n : choice.places) {
+    Opened& opened = candidates[n].opened == nullptr ? open("host") : *candidates[n].opened;
+    if (opened.device != nullptr) chosen.push_back(&opened);
+  }
+  return chosen;
 }
 
 void DeviceLoops::stay(const Execution& execution, Story& story, const Opened* opened, std::string reason,
@@ -387,7 +376,10 @@ std::string DeviceLoops::explain(std::uint32_t number) const {
   for (const auto& [reason, times] : story.stays) {
     text += fmt::format("  stayed on the host {} {}: {}\n", times, times == 1 ? "time" : "times", reason);
   }
-  if (!story.choice.empty()) text += fmt::format("  expected at last: {}\n", story.choice);
+  if (!story.choice.empty()) {
+    text += fmt::format("  policy {} decided at last: {}; expected: {}\n", policy_->name(), story.reason,
+                        story.choice);
+  }
   return text;
 }
 

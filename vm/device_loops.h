@@ -16,6 +16,7 @@
 #include "offload/device/device_registry.h"
 #include "offload/memory/registrations.h"
 #include "offload/pipeline/pipeline.h"
+#include "offload/placement/policy.h"
 #include "vm/compile_service.h"
 #include "vm/limits.h"
 #include "vm/linker.h"
@@ -85,6 +86,7 @@ class DeviceLoops {
     std::string device;
     offload::PipelineOutcome last;
     std::string choice;                          // the last comparison of costs
+    std::string reason;                          // what followed from it
     std::map<std::string, std::uint64_t> stays;  // reasons for staying on the host, and how often
   };
 
@@ -92,10 +94,8 @@ class DeviceLoops {
   // Where a loop could run; `opened` is null for the host's cores.
   struct Candidate {
     Opened* opened = nullptr;
-    double seconds = 0;
-    bool known = false;      // measured, not guessed
-    bool divisible = false;  // could do a part of it
-    std::string text;        // what is expected, for people
+    offload::Place place;
+    std::string text;  // what is expected, for people
   };
   std::vector<Opened*> choose(const Execution& execution, Story& story, bool& forced);
   void consider(const Execution& execution, Story& story, const std::string& name,
@@ -118,6 +118,7 @@ class DeviceLoops {
   std::vector<Story> stories_;  // by kernel
   std::uint64_t chunks_ = 0;
   std::set<std::string> warned_;
+  const std::shared_ptr<const offload::PlacementPolicy> policy_;
 };
 
 }  // namespace dhpvm::vm

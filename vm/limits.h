@@ -19,6 +19,7 @@ class Tracer;
 
 namespace dhpvm::offload {
 class DeviceRegistry;
+class PlacementPolicy;
 struct OperationRecord;
 }  // namespace dhpvm::offload
 
@@ -75,6 +76,8 @@ struct DeviceOptions {
   std::shared_ptr<offload::DeviceRegistry> registry;  // null: nowhere
   // "auto": a GPU where that is worth it; a device for all loops; or several, separated by commas, to choose from.
   std::string names = "auto";
+  // Which of several; null: the one that is expected to be done first.
+  std::shared_ptr<const offload::PlacementPolicy> policy;
   std::uint64_t batch_iterations = 0;  // of every chunk; 0: chosen by measurements
   // Told once for each reason why a loop does not run on the device that was asked for.
   std::function<void(const std::string&)> warn;

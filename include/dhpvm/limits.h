@@ -59,6 +59,12 @@ enum class Batching : std::uint8_t {
   kSerialPageable,  // likewise, and arrays are not in memory that is registered with the device
 };
 
+// Who decides where a loop runs, where there are several places.
+enum class Policy : std::uint8_t {
+  kFastest,  // earliest completion: where it is expected to be over first, or everywhere at once
+  kRemote,   // workers whenever there are some, to spare this machine's battery, unless that takes too long
+};
+
 struct IsolateOptions {
   Limits limits = {};
 
@@ -76,6 +82,9 @@ struct IsolateOptions {
   // A loop that cannot run on the device that was asked for runs on the host, and the reason is told once on the process's
   // standard error. Needs `jit`.
   std::string device = "auto";
+  Policy policy = Policy::kFastest;
+  // With kRemote: workers may take so many times as long as this machine is expected to. More than 0.
+  double policy_factor = 4;
   // How many iterations go to a device at a time; 0 leaves that to measurements.
   std::uint64_t batch = 0;
   Batching batching = Batching::kOverlapped;

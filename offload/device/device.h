@@ -37,6 +37,8 @@ struct DeviceInfo {
   bool is_simulated = false;
   // It may stop answering while the program goes on: a device of another machine.
   bool may_be_lost = false;
+  // It belongs to another machine, which has a power supply of its own.
+  bool is_remote = false;
 };
 
 // Counters since creation, and what is outstanding now.

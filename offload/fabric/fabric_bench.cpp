@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What messages and bulk data cost between two processes of this machine, through each layer of this folder.
-//   fabric_bench [--rounds=n]
-// The other side runs in a process of its own. Times are medians; a round trip is there and back.
+//   fabric_bench [--rounds=N] [--only=ROW] [--json]
+// The other side runs in a process of its own. Times are medians; a round trip is there and back. The first rows are
+// libfabric by hand. With --json a line for each figure.
 #include <fmt/format.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -16,12 +17,14 @@
 #include <cstring>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "offload/fabric/bulk_lane.h"
 #include "offload/fabric/frame_lane.h"
 #include "offload/fabric/key_file.h"
 #include "offload/fabric/load_fabric.h"
+#include "offload/fabric/raw_libfabric.h"
 
 namespace dhpvm::offload {
 namespace {
@@ -47,6 +50,46 @@ double microseconds(Clock::duration time) { return std::chrono::duration<double,
 double median(std::vector<double> values) {
   std::ranges::sort(values);
   return values[values.size() / 2];
+}
+
+struct Settings {
+  int rounds = 40;
+  std::string_view only;  // the row of that name; all if empty
+  bool json = false;
+  bool wants(std::string_view name) const { return only.empty() || name == only; }
+};
+
+double rate_of(double time) { return static_cast<double>(kBulkBytes) / 1e3 / time; }
+
+void print(const Settings& settings, const char* name, const std::vector<double>& trips,
+           const std::vector<double>& uploads) {
+  if (settings.json) {
+    fmt::print(
+        "{{\"name\": \"{0}: round trip\", \"value\": {1:.6g}, \"unit\": \"us\"}}\n"
+        "{{\"name\": \"{0}: upload of 16 MiB\", \"value\": {2:.6g}, \"unit\": \"GB/s\"}}\n",
+        name, median(trips), rate_of(median(uploads)));
+    return;
+  }
+  fmt::print("{:<28} round trip of 64 bytes {:6.1f} us   upload of 16 MiB {:5.2f} GB/s (best {:.2f})\n", name,
+             median(trips), rate_of(median(uploads)), rate_of(*std::ranges::min_element(uploads)));
+}
+
+void measure_raw(const Settings& settings, const char* name, RawWait wait) {
+  if (!settings.wants(name)) return;
+  const auto raw = insist(RawLibfabric::start(wait, kBulkBytes, BulkLane::kPieceBytes));
+  std::vector<double> trips;
+  std::vector<double> uploads;
+  for (int round = 0; round < 50 * settings.rounds; ++round) {
+    const auto begin = Clock::now();
+    insist(raw->round_trip());
+    trips.push_back(microseconds(Clock::now() - begin));
+  }
+  for (int round = 0; round < settings.rounds; ++round) {
+    const auto begin = Clock::now();
+    insist(raw->upload());
+    uploads.push_back(microseconds(Clock::now() - begin));
+  }
+  print(settings, name, trips, uploads);
 }
 
 // Either side. The one that answers sends back every frame, and a frame for every run that it has received.
@@ -127,7 +170,8 @@ ChannelOptions options(Fabric& fabric, Role role, bool with_key, SealMode seal) 
   for (;;) pause();
 }
 
-void measure(const char* name, bool with_key, SealMode seal, int rounds) {
+void measure(const Settings& settings, const char* name, bool with_key, SealMode seal) {
+  if (!settings.wants(name)) return;
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0) std::_Exit(1);
   const pid_t child = fork();
@@ -146,22 +190,21 @@ void measure(const char* name, bool with_key, SealMode seal, int rounds) {
   std::uint64_t events = 2;
   const Bytes frame(64);
   std::vector<double> trips;
-  for (int round = 0; round < 50 * rounds; ++round) {
+  for (int round = 0; round < 50 * settings.rounds; ++round) {
     const auto begin = Clock::now();
     side->frames_->send(frame);
     side->wait(++events);
     trips.push_back(microseconds(Clock::now() - begin));
   }
-  std::vector<double> rates;
+  std::vector<double> uploads;
   const Bytes memory(kBulkBytes, std::byte{3});
-  for (int round = 0; round < rounds; ++round) {
+  for (int round = 0; round < settings.rounds; ++round) {
     const auto begin = Clock::now();
     side->bulk_->send({}, memory, [](const Status&) {});
     side->wait(++events);
-    rates.push_back(static_cast<double>(kBulkBytes) / 1e3 / microseconds(Clock::now() - begin));
+    uploads.push_back(microseconds(Clock::now() - begin));
   }
-  fmt::print("{:<28} round trip of 64 bytes {:6.1f} us   upload of 16 MiB {:5.2f} GB/s (best {:.2f})\n", name,
-             median(trips), median(rates), *std::ranges::max_element(rates));
+  print(settings, name, trips, uploads);
   transport = nullptr;
   kill(child, SIGKILL);
   waitpid(child, nullptr, 0);
@@ -173,12 +216,19 @@ void measure(const char* name, bool with_key, SealMode seal, int rounds) {
 }  // namespace dhpvm::offload
 
 int main(int argc, char** argv) {
+  using dhpvm::offload::RawWait;
   using dhpvm::offload::SealMode;
-  int rounds = 40;
-  if (argc == 2 && std::strncmp(argv[1], "--rounds=", 9) == 0) rounds = std::max(1, std::atoi(argv[1] + 9));
-  dhpvm::offload::measure("no key", false, SealMode::kNone, rounds);
-  dhpvm::offload::measure("key, bulk in plaintext", true, SealMode::kNone, rounds);
-  dhpvm::offload::measure("key, integrity of bulk", true, SealMode::kIntegrity, rounds);
-  dhpvm::offload::measure("key, all sealed", true, SealMode::kFull, rounds);
+  dhpvm::offload::Settings settings;
+  for (int n = 1; n < argc; ++n) {
+    if (std::strncmp(argv[n], "--rounds=", 9) == 0) settings.rounds = std::max(1, std::atoi(argv[n] + 9));
+    if (std::strncmp(argv[n], "--only=", 7) == 0) settings.only = argv[n] + 7;
+    if (std::strcmp(argv[n], "--json") == 0) settings.json = true;
+  }
+  dhpvm::offload::measure_raw(settings, "libfabric, spinning", RawWait::kSpin);
+  dhpvm::offload::measure_raw(settings, "libfabric, blocking", RawWait::kBlock);
+  dhpvm::offload::measure(settings, "no key", false, SealMode::kNone);
+  dhpvm::offload::measure(settings, "key, bulk in plaintext", true, SealMode::kNone);
+  dhpvm::offload::measure(settings, "key, integrity of bulk", true, SealMode::kIntegrity);
+  dhpvm::offload::measure(settings, "key, all sealed", true, SealMode::kFull);
   return 0;
 }

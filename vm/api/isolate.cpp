@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/spelling.h"
 #include "offload/device/device.h"
+#include "offload/placement/policy.h"
 #include "vm/api/signature.h"
 #include "vm/api/state.h"
 
@@ -75,6 +76,9 @@ vm::IsolateOptions machine_options(const IsolateOptions& options, const detail::
   machine.tracer = engine.tracer.get();
   if (options.device != "host") machine.devices.registry = engine.devices;
   machine.devices.names = options.device;
+  if (options.policy == Policy::kRemote) {
+    machine.devices.policy = offload::prefer_remote(options.policy_factor);
+  }
   machine.devices.batch_iterations = options.batch;
   machine.devices.batching = static_cast<vm::Batching>(options.batching);
   if (options.device_observer) machine.devices.observer = observer_of(options.device_observer);
@@ -99,6 +103,13 @@ Status put_arguments(vm::Isolate& machine, gc::TypeId type, gc::Ref* window,
 
 Result<Isolate> Isolate::create(const Module& module, const IsolateOptions& options) {
   const std::shared_ptr<detail::ModuleState>& from = module.state();
+  if (options.policy == Policy::kRemote && !(options.policy_factor > 0)) {
+    return error(
+        ErrorCode::kInvalidArgument,
+        "IsolateOptions::policy_factor is {}: it says how many times as long workers may take, and must "
+        "be more than 0",
+        options.policy_factor);
+  }
   DHPVM_ASSIGN(const std::shared_ptr<const vm::LinkedModule> program, linked(*from));
   const EngineOptions& shared = from->engine->options;
   auto state = std::make_shared<detail::IsolateState>(

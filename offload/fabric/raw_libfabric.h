@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// A program by hand on libfabric, between two processes of this machine: what the layers of this folder are compared with.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+#include "dhpvm/result.h"
+
+namespace dhpvm::offload {
+
+// How a side waits for the network: by asking again and again, which is quickest and takes a core, or in the kernel. The
+// other process only asks for a moment, so that it does not take a core from whoever is measured next.
+enum class RawWait { kSpin, kBlock };
+
+// Both sides of a connection; the other one is a process that echoes short messages, and answers bulk data with one.
+class RawLibfabric {
+ public:
+  // Before other threads are started: it forks.
+  static Result<std::unique_ptr<RawLibfabric>> start(RawWait wait, std::size_t bulk_bytes,
+                                                     std::size_t piece_bytes);
+  ~RawLibfabric();
+  RawLibfabric(const RawLibfabric&) = delete;
+  RawLibfabric& operator=(const RawLibfabric&) = delete;
+
+  // 64 bytes there and back.
+  Status round_trip();
+  // All bytes there, in pieces, eight of them under way at a time; and an answer.
+  Status upload();
+
+ private:
+  struct Side;
+  RawLibfabric(int child, std::unique_ptr<Side> side);
+  const int child_;
+  const std::unique_ptr<Side> side_;
+};
+
+}  // namespace dhpvm::offload

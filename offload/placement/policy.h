@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// Policies: of the places that could run one execution of a loop, which one does, or which share it. What each place would
+// take is known from measurements (cost_model.h); a policy weighs it, and says why it has decided so.
+//
+// Another policy is another class here, and a value of dhpvm::Policy.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "dhpvm/result.h"
+
+namespace dhpvm::offload {
+
+// Somewhere a loop could run.
+struct Place {
+  enum class Kind : std::uint8_t {
+    kHost,    // this machine's cores
+    kDevice,  // another device of this machine
+    kWorker,  // a device of another machine, which costs this one the transfers alone
+  };
+  Kind kind = Kind::kHost;
+  std::string name;
+  // What the whole loop would take there, transfers included, and of that computing alone.
+  double seconds = 0;
+  double kernel_seconds = 0;
+  bool known = false;      // measured, not guessed: guesses are low, so that what was never tried is tried
+  bool divisible = false;  // could do a part of the loop
+};
+
+struct PlacementChoice {
+  // By index; several share the loop. None if there was no place.
+  std::vector<std::size_t> places;
+  // "the host is expected to be quicker": without figures, which are those of the places.
+  std::string reason;
+};
+
+// Thread-safe, and without memory of what it has decided before.
+class PlacementPolicy {
+ public:
+  virtual ~PlacementPolicy() = default;
+  // As `--policy` takes it.
+  virtual std::string name() const = 0;
+  // `rows` are the iterations of the outermost dimension, by which a loop is divided. `host_seconds` is what the host would
+  // take, whether it is one of the places or not; 0: not known.
+  virtual PlacementChoice choose(std::span<const Place> places, std::uint64_t rows,
+                                 double host_seconds) const = 0;
+};
+
+// Earliest completion: the place that is expected to be done first, or all of them together where sharing pays.
+std::unique_ptr<PlacementPolicy> fastest_completion();
+
+// Workers whenever there are some, so that this machine's battery is spared: unless they are expected to take more than
+// `factor` times as long as this machine would, or there are none; then as fastest_completion() decides. Until this machine
+// has run the loop, it is taken for as quick as a worker's kernel alone.
+std::unique_ptr<PlacementPolicy> prefer_remote(double factor);
+inline constexpr double kPreferRemoteFactor = 4;
+
+}  // namespace dhpvm::offload
