@@ -31,10 +31,24 @@ IterationSpace box_of(const DeviceLoop& loop, const IterationSpace& box) {
   return part;
 }
 
-std::vector<ArrayNeeds> needs_of(Loops loops, const Captures& captures, std::uint32_t arrays,
-                                 const IterationSpace& box) {
-  std::vector<ArrayNeeds> needs(arrays);
-  std::vector<IntervalSet> made(arrays);  // by the loops so far, all of it
+Captures captures_of(Loops loops) {
+  Captures captures;
+  for (const DeviceLoop& loop : loops) {
+    for (const LoopArray& array : loop.arrays) {
+      captures.described.push_back(array.host);
+      const auto known = std::ranges::find_if(captures.arrays, [&](const LoopArray& other) {
+        return array.bytes() != 0 && other.host.data == array.host.data;
+      });
+      captures.array_of.push_back(static_cast<std::uint32_t>(known - captures.arrays.begin()));
+      if (known == captures.arrays.end()) captures.arrays.push_back(array);
+    }
+  }
+  return captures;
+}
+
+std::vector<ArrayNeeds> needs_of(Loops loops, const Captures& captures, const IterationSpace& box) {
+  std::vector<ArrayNeeds> needs(captures.arrays.size());
+  std::vector<IntervalSet> made(captures.arrays.size());  // by the loops so far, all of it
   std::uint32_t first = 0;
   for (const DeviceLoop& loop : loops) {
     const auto count = static_cast<std::uint32_t>(loop.arrays.size());

@@ -48,9 +48,13 @@ IterationSpace box_of(const DeviceLoop& loop, const IterationSpace& box);
 
 // Captured arrays of all loops, numbered through: which of the distinct arrays each is.
 struct Captures {
-  std::vector<std::uint32_t> array_of;
+  std::vector<std::uint32_t> array_of;  // by capture
   std::vector<codegen::KernelArray> described;
+  std::vector<LoopArray> arrays;  // the distinct ones, as they were captured first
 };
+
+// An array under several names is one array.
+Captures captures_of(Loops loops);
 
 // What a chunk does with an array, in bytes.
 struct ArrayNeeds {
@@ -61,9 +65,7 @@ struct ArrayNeeds {
   Interval touched;  // all of it
 };
 
-// By distinct array, of which there are `arrays`. Footprints must be complete. What a loop overwrites need not be there for
-// those after it.
-std::vector<ArrayNeeds> needs_of(Loops loops, const Captures& captures, std::uint32_t arrays,
-                                 const IterationSpace& box);
+// By distinct array. What a loop overwrites need not be there for those after it.
+std::vector<ArrayNeeds> needs_of(Loops loops, const Captures& captures, const IterationSpace& box);
 
 }  // namespace dhpvm::offload

@@ -57,8 +57,12 @@ DeviceRun::~DeviceRun() {
     device_.hold(*buffer, last_);
     buffer->close();
   };
-  for (RunArray& array : arrays_) {
-    if (array.copies != nullptr) array.copies->unpin();
+  for (std::size_t n = 0; n < arrays_.size(); ++n) {
+    RunArray& array = arrays_[n];
+    if (array.copies != nullptr) {
+      array.copies->unpin();
+      device_.hold(*plan_.arrays[n].array.buffer, last_);
+    }
     give_back(array.own);
     for (Slot& slot : array.slots) give_back(slot.block);
     close(array.staging);
@@ -69,8 +73,7 @@ DeviceRun::~DeviceRun() {
 }
 
 Status DeviceRun::submit(const IterationSpace& box) {
-  const std::vector<ArrayNeeds> needs =
-      needs_of(loops_, plan_.captures, static_cast<std::uint32_t>(arrays_.size()), box);
+  const std::vector<ArrayNeeds> needs = needs_of(loops_, plan_.captures, box);
   current_ = Chunk{};
   current_->box = box;
   Positions after;
@@ -175,10 +178,6 @@ Status DeviceRun::finish(bool wait) {
     const MemorySpan from{report_block_.memory, 0, sizeof(codegen::KernelReport)};
     DHPVM_ASSIGN(const std::uint64_t position, device_.download(report_host_, from, order));
     last_.include(Stage::kDownload, position);
-  }
-  for (const ArrayPlan& array : plan_.arrays) {
-    if (array.array.buffer != nullptr && array.placement != Placement::kUnused)
-      device_.hold(*array.array.buffer, last_);
   }
   if (!wait && !plan_.synchronous) return {};
   DHPVM_TRY(wait_for(0));

@@ -162,8 +162,7 @@ std::optional<std::vector<IterationSpace>> DeviceRun::give_up() {
     array.copy = nullptr;
   }
   for (const IterationSpace& box : unfinished) {
-    const std::vector<ArrayNeeds> needs =
-        needs_of(loops_, plan_.captures, static_cast<std::uint32_t>(arrays_.size()), box);
+    const std::vector<ArrayNeeds> needs = needs_of(loops_, plan_.captures, box);
     for (std::uint32_t n = 0; n < arrays_.size(); ++n) {
       if (arrays_[n].copies != nullptr) arrays_[n].copies->restore_on_host(needs[n].writes);
     }

@@ -16,8 +16,6 @@
 namespace dhpvm::offload {
 namespace {
 
-// Chunks that are submitted ahead of the device: enough to keep it busy through every hiccup of the host.
-constexpr std::size_t kChunksInFlight = 64;
 // Where several devices share a loop, chunks are given out late, to whoever is quickest.
 constexpr std::size_t kSharedChunksInFlight = 2;
 
@@ -158,7 +156,7 @@ class Execution {
 
   // Once: false if there is no host, or it has been unable already.
   bool take_host(std::vector<std::size_t>& able) {
-    if (parts_.size() == outcome_.shares.size()) return false;
+    if (!host_ || parts_.size() == outcome_.shares.size()) return false;
     std::optional<Part> host = host_();
     if (!host) return false;
     able.push_back(parts_.size());

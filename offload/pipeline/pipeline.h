@@ -18,6 +18,9 @@
 
 namespace dhpvm::offload {
 
+// Chunks that are submitted ahead of the device: enough to keep it busy through every hiccup of the host.
+inline constexpr std::size_t kChunksInFlight = 64;
+
 // How a loop went, for statistics and explanations.
 struct PipelineOutcome {
   // The loop goes on while the program does: its arrays know. Otherwise it has ended.

@@ -22,21 +22,6 @@ bool overlap(const LoopArray& a, const LoopArray& b) {
   return a.host.data < b.host.data + b.bytes() && b.host.data < a.host.data + a.bytes();
 }
 
-// One array under two names is one array.
-void find_arrays(Loops loops, RunPlan& plan) {
-  for (const DeviceLoop& loop : loops) {
-    for (const LoopArray& array : loop.arrays) {
-      plan.captures.described.push_back(array.host);
-      const auto known = std::ranges::find_if(plan.arrays, [&](const ArrayPlan& other) {
-        return array.bytes() != 0 && other.array.host.data == array.host.data;
-      });
-      plan.captures.array_of.push_back(static_cast<std::uint32_t>(known - plan.arrays.begin()));
-      if (known != plan.arrays.end()) continue;
-      plan.arrays.emplace_back().array = array;
-    }
-  }
-}
-
 // Parts of one array under two names are more than can be kept apart.
 Status check_overlaps(const RunPlan& plan) {
   for (const ArrayPlan& a : plan.arrays) {
@@ -120,10 +105,13 @@ void RunPlan::share() {
 
 Result<RunPlan> plan_run(PipelineDevice& device, Loops loops) {
   RunPlan plan;
-  find_arrays(loops, plan);
-  const auto count = static_cast<std::uint32_t>(plan.arrays.size());
-  std::vector<ArrayNeeds> needs = needs_of(loops, plan.captures, count, loops[0].space);
-  for (std::uint32_t n = 0; n < count; ++n) plan.arrays[n].needs = std::move(needs[n]);
+  plan.captures = captures_of(loops);
+  plan.arrays.resize(plan.captures.arrays.size());
+  std::vector<ArrayNeeds> needs = needs_of(loops, plan.captures, loops[0].space);
+  for (std::size_t n = 0; n < plan.arrays.size(); ++n) {
+    plan.arrays[n].array = plan.captures.arrays[n];
+    plan.arrays[n].needs = std::move(needs[n]);
+  }
   DHPVM_TRY(check_overlaps(plan));
   follow_chunks(loops, plan);
 
