@@ -23,8 +23,9 @@ Status DeviceRun::send_back(std::uint32_t n, const Interval& bytes) {
   RunArray& array = arrays_[n];
   const ArrayPlan& plan = plan_.arrays[n];
   MemorySpan to = part_of(array.host, bytes);
-  if (current_ && plan.is_in_place()) {
-    if (device_.info().may_be_lost && array.staging == nullptr) {
+  // What is staged reaches its place at the very end.
+  if (current_ && plan.is_in_place() && array.staging == nullptr) {
+    if (device_.info().may_be_lost) {
       if (current_->arrival == nullptr) current_->arrival = std::make_shared<Arrival>();
       DHPVM_ASSIGN(Buffer* const buffer, device_.pool().allocate(bytes.size(), BufferContents::kUndefined));
       current_->arrival->pieces.push_back({plan.array.host.data + bytes.begin, buffer, bytes.size()});
@@ -142,7 +143,8 @@ std::optional<std::vector<IterationSpace>> DeviceRun::give_up() {
     // In shared memory what has been computed is there already.
     const bool shared = plan.placement == Placement::kShared;
     if (shared && plan.is_in_place() && !unfinished.empty()) intact = false;
-    in_place_sent = in_place_sent || (plan.is_in_place() && (shared || plan.by_chunk));
+    in_place_sent =
+        in_place_sent || (plan.is_in_place() && array.staging == nullptr && (shared || plan.by_chunk));
     if (array.copies == nullptr) continue;
     // Results of earlier loops that were still on their way are lost too.
     Positions arriving;
