@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 BENCH = Path(__file__).resolve().parent
@@ -116,6 +116,7 @@ class Result:
     threads: int | None
     seconds: float
     peak_mib: float
+    processor: list = field(default_factory=list)  # seconds of processor time of each turn, of all threads together
 
     def statistic(self, name):
         """A counter; none where this version does not have it. Times are in milliseconds if the name says so, whatever unit
@@ -132,7 +133,7 @@ class Program:
     def __init__(self, command, environment=None, cpus=None, paced=False):
         self.command = [str(word) for word in command] + (["paced"] if paced else [])
         self.errors = tempfile.TemporaryFile()
-        self.times, self.lines, self.threads = [], [], None
+        self.times, self.lines, self.threads, self.processor = [], [], None, []
         self.start = time.perf_counter()
         self.process = subprocess.Popen(
             self.command, stdin=subprocess.PIPE if paced else subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self.errors,
@@ -154,14 +155,26 @@ class Program:
             self.finish()
             fail(f"{' '.join(self.command)} ended before its time")
 
+    def processor_seconds(self):
+        """What its threads have used so far; 0 where the system does not tell."""
+        used = 0
+        for task in Path(f"/proc/{self.process.pid}/task").glob("*/schedstat"):
+            try:
+                used += int(task.read_text().split()[0])
+            except OSError:
+                pass  # a thread that has just ended
+        return used / 1e9
+
     def turn(self):
         """One repetition."""
+        before = self.processor_seconds()
         try:
             self.process.stdin.write(b"\n")
             self.process.stdin.flush()
         except BrokenPipeError:
             pass  # read() says what happened
         self.read(until_time=True)
+        self.processor.append(self.processor_seconds() - before)
 
     def finish(self):
         """Lets it end, and gives its result."""
@@ -178,7 +191,7 @@ class Program:
             fail(f"{' '.join(self.command)} ended with exit code {self.process.returncode}\n{errors.rstrip()}")
         counters = [line for line in errors.splitlines() if line.startswith("{")]
         return Result(self.times, self.lines, json.loads(counters[-1]) if counters else {}, self.threads, seconds,
-                      usage.ru_maxrss / 1024)  # fmt: skip
+                      usage.ru_maxrss / 1024, self.processor)  # fmt: skip
 
     def end(self):
         """Lets nothing of it remain, whatever state it is in."""
@@ -190,12 +203,12 @@ class Program:
                 stream.close()
 
 
-def take_turns(first, second, warm_up, runs):
-    """The results of two programs whose repetitions alternate; each is (command, environment, cpus). Both must be made to do
+def take_turns(*commands, warm_up, runs):
+    """The results of programs whose repetitions alternate; each is (command, environment, cpus). All must be made to do
     warm_up + runs repetitions; the times of the first ones are left out."""
     programs = []
     try:
-        for command, environment, cpus in (first, second):
+        for command, environment, cpus in commands:
             programs.append(Program(command, environment, cpus, paced=True))
             for _ in range(warm_up):
                 programs[-1].turn()
@@ -207,7 +220,7 @@ def take_turns(first, second, warm_up, runs):
         for program in programs:
             program.end()
     for result in results:
-        result.times = result.times[warm_up:]
+        result.times, result.processor = result.times[warm_up:], result.processor[warm_up:]
     return results
 
 

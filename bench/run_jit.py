@@ -77,7 +77,7 @@ def measure(vm, binaries, name, runs):
     cpp_cold = Program([cpp, size, 1]).finish()
     ours, theirs = take_turns(
         ([vm.tool, *vm.flags("on", cache), program, size, WARM_UP + runs], None, None),
-        ([cpp, size, WARM_UP + runs], None, None), WARM_UP, runs,
+        ([cpp, size, WARM_UP + runs], None, None), warm_up=WARM_UP, runs=runs,
     )  # fmt: skip
     again = Program([vm.tool, *vm.flags("on", cache), program, size, 1]).finish()
     interpreted = Program([vm.tool, *vm.flags("off"), program, size, 2]).finish()

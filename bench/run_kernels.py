@@ -142,7 +142,7 @@ class Bench:
         kernel = KERNELS[name]
         cache = self.vm.folder / f"cache-{name}"
         cold = Program(*self.ours(name, size, 1, "on", cache)).finish()
-        ours, theirs = take_turns(self.ours(name, size, WARM_UP + runs, "on", cache), self.theirs(name, size, WARM_UP + runs), WARM_UP, runs)
+        ours, theirs = take_turns(self.ours(name, size, WARM_UP + runs, "on", cache), self.theirs(name, size, WARM_UP + runs), warm_up=WARM_UP, runs=runs)
         if theirs.threads is None:
             fail("the baselines were built without OpenMP: install libomp-19-dev (for GCC: nothing more), then build again")
         if theirs.threads != self.threads:

@@ -7,6 +7,7 @@ from source, from bytecode, with a collection at every allocation, and so on. Al
 """
 
 import argparse
+import contextlib
 import difflib
 import os
 import re
@@ -15,6 +16,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -32,7 +34,7 @@ DIAGNOSTIC = re.compile(r"^(?P<file>.*?):(?P<line>\d+):\d+: error: (?P<text>.*)$
 @dataclass
 class Executor:
     """How a program is run. `compile` is a list of commands that come before; each step's words may use {source},
-    {work} (a folder of its own), {run}, {dhpvmc}."""
+    {work} (a folder of its own), {run}, {dhpvmc}, {worker} (where it listens)."""
 
     name: str
     meaning: str
@@ -41,6 +43,8 @@ class Executor:
     takes_slow: bool = True  # also programs marked `// slow`
     takes_errors: bool = True  # also programs that must not compile
     device: str | None = None  # what the machine must have
+    loops_only: bool = False  # programs without parallel loops would show nothing new
+    worker: list[str] | None = None  # runs beside the programs, with these options
 
 
 EXECUTORS = [
@@ -91,6 +95,14 @@ EXECUTORS = [
         ["{run}", "--jit-wait", "--device=cuda:0", "--batch=5000", "{source}"],
         takes_errors=False,
         device="cuda:0",
+    ),
+    Executor(
+        "device-remote",
+        "parallel loops on a worker in a process of its own, in small batches; programs without any are left out",
+        ["{run}", "--jit-wait", "--device=remote/{worker}/host", "--batch=1000", "{source}"],
+        takes_errors=False,
+        loops_only=True,
+        worker=["--device=host"],
     ),
     Executor(
         "gc-verify",
@@ -251,6 +263,8 @@ def applies(program, executor):
     """Whether this pair is a test at all, as opposed to one that is skipped for a reason."""
     if program.slow and not executor.takes_slow:
         return False
+    if executor.loops_only and "parallel for" not in program.path.read_text(encoding="utf-8"):
+        return False
     return executor.takes_errors or not program.errors
 
 
@@ -312,6 +326,30 @@ def with_devices(executors, bin_dir):
     return able
 
 
+@contextlib.contextmanager
+def worker_of(executors, runner):
+    """Runs the worker that these executors need, if one does: adds where it listens to the runner's words."""
+    options = next((executor.worker for executor in executors if executor.worker is not None), None)
+    if options is None:
+        yield
+        return
+    with tempfile.TemporaryDirectory(prefix="dhpvm-worker-") as folder:
+        log = Path(folder) / "log"
+        with open(log, "wb") as sink:
+            worker = subprocess.Popen([runner.words["run"], "--worker", "--listen=127.0.0.1:0", *options], stderr=sink)
+        try:
+            deadline = time.monotonic() + runner.timeout
+            while not (address := re.search(r"listening at (\S+)", log.read_text(encoding="utf-8"))):
+                if worker.poll() is not None or time.monotonic() > deadline:
+                    raise SystemExit(f"FAILED: the worker does not start:\n{log.read_text(encoding='utf-8')}")
+                time.sleep(0.01)
+            runner.words["worker"] = address[1]
+            yield
+        finally:
+            worker.kill()
+            worker.wait()
+
+
 def parse_arguments(arguments):
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("paths", nargs="*", type=Path, help="programs or folders (default: tests/programs)")
@@ -337,7 +375,9 @@ def main(arguments):
             return 1
     executors = [e for e in EXECUTORS if not options.executor or e.name in options.executor]
     executors = with_devices(executors, options.bin)
-    passed, failed, skipped = run_all(programs, executors, Runner(options.bin.resolve(), options.timeout), options.jobs)
+    runner = Runner(options.bin.resolve(), options.timeout)
+    with worker_of(executors, runner):
+        passed, failed, skipped = run_all(programs, executors, runner, options.jobs)
     failed += len(problems)
     print(f"{passed} passed, {failed} failed, {skipped} skipped")
     if failed:

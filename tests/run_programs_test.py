@@ -15,8 +15,10 @@ import run_programs
 # `//! compile-err TEXT` (the compiler fails with it), `//! echo-stdin`, `//! echo-args`, `//! lose-line-in-text`.
 FAKE_RUN = """#!/bin/sh
 flags=
+[ "$1" != --worker ] || { echo "12:00:00 listening at fake:1" >&2; exec sleep 60; }
 while [ "${1#--}" != "$1" ]; do flags="$flags $1"; shift; done
 source=$1; shift
+case "$flags" in *fake:1*) : >"$(dirname "$0")/used-the-worker";; esac
 case "$flags" in *--disasm*) grep -v lose-line-in-text "$source"; exit 0;; esac
 message=$(sed -n 's|^//! compile-err ||p' "$source")
 [ -z "$message" ] || { echo "$message" >&2; exit 2; }
@@ -76,6 +78,13 @@ class RunnerTest(unittest.TestCase):
         self.assert_fails("//! out 1\n// expect: 1\n// expect: 2\n", "-2")
         self.assert_fails("//! out 1\n//! out 2\n// expect: 1\n", "+2")
 
+    def test_a_worker_runs_beside_programs_with_loops(self):
+        output = self.assert_passes("//! out 1\n// expect: 1\nparallel for\n", "device-remote")
+        self.assertIn("1 passed", output)
+        self.assertTrue((self.folder / "used-the-worker").exists())
+        code, output = self.run_source("//! out 1\n// expect: 1\n", "device-remote")
+        self.assertEqual((code, output), (run_programs.EXIT_SKIPPED, "0 passed, 0 failed, 0 skipped\n"))
+
     def test_an_exit_code_that_was_not_expected_fails(self):
         self.assert_fails("//! out 1\n//! exit 70\n// expect: 1\n", "expected exit code 0, got 70")
         self.assert_passes("//! exit 7\n// expect exit: 7\n")
@@ -107,7 +116,8 @@ class RunnerTest(unittest.TestCase):
 
     def test_executors_are_compared_with_the_same_expectations(self):
         every = [executor.name for executor in run_programs.EXECUTORS if executor.device is None]
-        self.assertIn(f"{len(every)} passed, 0 failed, 0 skipped", self.assert_passes("//! out 1\n// expect: 1\n", *every))
+        output = self.assert_passes("//! out 1\n// expect: 1\n// parallel for\n", *every)
+        self.assertIn(f"{len(every)} passed, 0 failed, 0 skipped", output)
         self.assert_fails("//! out 1\n//! stress-out bad\n// expect: 1\n", "on gc-stress", "+bad", executors=("gc-stress",))
         self.assert_fails("//! lose-line-in-text\n// expect: line\n", "-line", executors=("roundtrip",))
 

@@ -105,6 +105,8 @@ constexpr Option kOptions[] = {
      "of libfabric: tcp (default), or verbs for InfiniBand and RoCE"},
     {kRemoteGroup, "--silence", 0, Value::kRequired, "TIME",
      "take the other side for dead when it gives no sign of life for so long (default 3s)"},
+    {kRemoteGroup, "--write-back", 0, Value::kRequired, "MODE",
+     "copy results back: eager (default), so that no worker has the only copy; lazy: when needed"},
     {kRemoteGroup, "--lend", 0, Value::kRequired, "LIST",
      "limits for each client of a worker: memory=4G,code=64M,time=1h; and sessions=16 of all"},
 
@@ -292,9 +294,11 @@ Result<Request> request_of(const Arguments& arguments) {
   const std::string* const device = arguments.last("--device");
   request.remote.worker = arguments.has("--worker");
   DHPVM_TRY(check_remote(request.remote, device == nullptr ? std::string_view() : *device));
-  if (!request.remote.worker && !(request.remote.connect.empty() && request.remote.listen.empty())) {
+  if (!request.remote.worker) {
+    // Also without any address here: --device may name workers.
     request.engine.remote = workers_of(request.remote);
-    if (device == nullptr) request.isolate.device = devices_of(request.remote);
+    const bool any = !request.remote.connect.empty() || !request.remote.listen.empty();
+    if (any && device == nullptr) request.isolate.device = devices_of(request.remote);
   }
   if (device != nullptr && *device != "host" && *device != "auto" && request.isolate.jit == Jit::kOff) {
     return Error(ErrorCode::kInvalidArgument,

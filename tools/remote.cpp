@@ -99,6 +99,9 @@ Status set_remote(RemoteRequest& request, std::string_view name, std::string_vie
     DHPVM_ASSIGN(const std::chrono::nanoseconds time, parse_duration(value));
     options.silence = std::chrono::ceil<std::chrono::milliseconds>(time);
     if (options.silence < std::chrono::milliseconds(10)) return unknown(name, value, "10ms or more");
+  } else if (name == "--write-back") {
+    if (value != "eager" && value != "lazy") return unknown(name, value, "eager or lazy");
+    request.write_back = value == "eager";
   } else if (name == "--lend") {
     DHPVM_TRY(set_lend(options, value));
   }
@@ -140,6 +143,7 @@ RemoteOptions workers_of(const RemoteRequest& request) {
   options.security = request.options.security;
   options.provider = request.options.provider;
   options.silence = request.options.silence;
+  options.write_back = request.write_back;
   return options;
 }
 

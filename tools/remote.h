@@ -16,6 +16,7 @@ struct RemoteRequest {
   bool worker = false;
   std::vector<std::string> connect;
   std::vector<std::string> listen;
+  bool write_back = true;
   // With limits, security, provider and silence as they were given.
   WorkerOptions options;
 };

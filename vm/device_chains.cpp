@@ -24,6 +24,10 @@ std::string others(const std::vector<std::string>& positions, std::size_t one) {
 bool DeviceLoops::may_be_put_off(std::span<const offload::Part> parts,
                                  const offload::DeviceLoop& loop) const {
   if (parts.size() != 1 || !parts[0].device->overlaps()) return false;
+  // Loops whose arrays fit are many, and short.
+  std::uint64_t bytes = 0;
+  for (const offload::LoopArray& array : loop.arrays) bytes += array.bytes();
+  if (bytes <= parts[0].device->budget() / 2) return false;
   const auto plan = plan_run(*parts[0].device, {&loop, 1});
   return plan.ok() && offload::may_be_put_off(*plan);
 }

@@ -38,6 +38,13 @@ offload::HostMemory memory_kind(Batching batching) {
                                                : offload::HostMemory::kPinned;
 }
 
+// What a device's failure began with: the rest tells what was under way.
+const std::string& first_cause(const Error& error) {
+  const Error* first = &error;
+  while (first->cause() != nullptr) first = first->cause();
+  return first->message();
+}
+
 bool is_host(std::string_view name) { return name == "host" || name == "cpu"; }
 
 }  // namespace
@@ -110,7 +117,7 @@ std::vector<DeviceLoops::Opened*> DeviceLoops::choose(const Execution& execution
     Opened& opened = open(names[0]);
     if (opened.device != nullptr && !opened.device->failure()) return {&opened};
     stay(execution, story, &opened,
-         opened.device == nullptr ? opened.problem : opened.device->failure()->message(),
+         opened.device == nullptr ? opened.problem : first_cause(*opened.device->failure()),
          options_.devices.names != "auto");
     return {};
   }
@@ -146,7 +153,7 @@ void DeviceLoops::consider(const Execution& execution, Story& story, const std::
   Opened& opened = open(name);
   if (opened.device == nullptr || opened.device->failure()) {
     return stay(execution, story, &opened,
-                opened.device == nullptr ? opened.problem : opened.device->failure()->message(), false);
+                opened.device == nullptr ? opened.problem : first_cause(*opened.device->failure()), false);
   }
   auto plan = plan_run(*opened.device, {&execution.loop, 1});
   if (!plan.ok()) return stay(execution, story, &opened, plan.error().message(), false);
@@ -362,12 +369,12 @@ DeviceLoops::Outcome DeviceLoops::run(const Execution& execution) {
   if (auto* const failure = std::get_if<offload::PipelineFailure>(&result)) {
     if (!failure->remaining) return failed(execution, std::move(failure->error), devices);
     outcome.remaining = std::move(*failure->remaining);
-    stay(execution, story, nullptr, fmt::format("{}: {}", devices, failure->error.message()), forced);
+    stay(execution, story, nullptr, fmt::format("{}: {}", devices, first_cause(failure->error)), forced);
     return outcome;
   }
   auto& done = std::get<offload::PipelineOutcome>(result);
   for (const Error& failure : done.failures)
-    stay(execution, story, nullptr, fmt::format("in part: {}: {}", devices, failure.message()), forced);
+    stay(execution, story, nullptr, fmt::format("in part: {}: {}", devices, first_cause(failure)), forced);
   ++story.executions;
   chunks_ += done.chunks;
   story.device = std::move(devices);

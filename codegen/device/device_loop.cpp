@@ -67,7 +67,16 @@ void LoopEmitter::counted(Value* first, Value* end, Value* step, llvm::function_
   b_.SetInsertPoint(body);
   inside(number);
   number->addIncoming(b_.CreateAdd(number, step, "", /*HasNUW=*/true), b_.GetInsertBlock());
-  b_.CreateBr(header);
+  llvm::BranchInst* const back = b_.CreateBr(header);
+  // Loops over lanes are there for the driver's compiler to make vectors of.
+  if (llvm::isa<llvm::ConstantInt>(first) && llvm::isa<llvm::ConstantInt>(end)) {
+    llvm::LLVMContext& context = b_.getContext();
+    llvm::MDNode* const whole =
+        llvm::MDNode::get(context, llvm::MDString::get(context, "llvm.loop.unroll.disable"));
+    llvm::MDNode* const loop = llvm::MDNode::getDistinct(context, {nullptr, whole});
+    loop->replaceOperandWith(0, loop);
+    back->setMetadata(llvm::LLVMContext::MD_loop, loop);
+  }
   b_.SetInsertPoint(after);
 }
 

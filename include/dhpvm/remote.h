@@ -50,6 +50,11 @@ struct RemoteOptions {
   std::string provider = "tcp";
   // A worker that gives no sign of life for that long is lost.
   std::chrono::milliseconds silence{3000};
+  // Whether the results of every loop are copied back as part of it. Then what a lost worker was doing is done again
+  // elsewhere, on the host at least, and the program goes on. Otherwise they stay with the worker until they are needed:
+  // loops that follow each other on the same arrays are quicker, and the program fails when a worker is lost that had the
+  // only copy of something.
+  bool write_back = true;
 };
 
 // Creates a file with 32 random bytes that only its owner may read. kIo where there is one already.

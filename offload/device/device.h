@@ -35,7 +35,7 @@ struct DeviceInfo {
   // Kernels work on imported host memory as it is, as fast as on any other: nothing need be copied.
   bool shares_host_memory = false;
   bool is_simulated = false;
-  // It may stop answering while the program goes on: a device of another machine.
+  // It may stop answering while the program goes on, as a device of another machine: results are copied back at once.
   bool may_be_lost = false;
   // It belongs to another machine, which has a power supply of its own.
   bool is_remote = false;

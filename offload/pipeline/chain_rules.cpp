@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "offload/pipeline/chain_rules.h"
 
-#include <algorithm>
 #include <optional>
 #include <vector>
 
 #include "base/error.h"
 #include "offload/kernel/range.h"
+#include "offload/pipeline/pipeline.h"
 #include "offload/pipeline/stage_load.h"
 
 namespace dhpvm::offload {
@@ -14,11 +14,6 @@ namespace {
 
 // Longer ones have so many arrays in a chunk that hardly anything is gained any more.
 constexpr std::size_t kMostLoops = 16;
-
-bool writes_by_chunk(const RunPlan& plan) {
-  return std::ranges::all_of(
-      plan.arrays, [](const ArrayPlan& array) { return array.needs.writes.empty() || array.by_chunk; });
-}
 
 // What is known of the accesses of all loops to an array that one of them changes.
 struct Movement {
@@ -29,7 +24,7 @@ struct Movement {
 }  // namespace
 
 bool may_be_put_off(const RunPlan& plan) {
-  return plan.can_wait && plan.slice_budget != 0 && writes_by_chunk(plan);
+  return plan.can_wait && plan.slice_budget != 0 && can_be_split(plan);
 }
 
 std::string why_apart(Loops loops, const RunPlan& plan, std::uint64_t bytes) {
@@ -49,7 +44,7 @@ std::string why_apart(Loops loops, const RunPlan& plan, std::uint64_t bytes) {
     Ranges ranges(*loop.footprint, {loop.space, loop.scalars, described});
     for (std::uint32_t n = 0; n < described.size(); ++n) {
       const std::uint32_t array = plan.captures.array_of[first + n];
-      if (plan.arrays[array].needs.writes.empty() || described[n].length <= 0) continue;
+      if (plan.needs[array].writes.empty() || described[n].length <= 0) continue;
       Movement& movement = movements[array];
       bool touches = false;
       for (const bool written : {false, true}) {

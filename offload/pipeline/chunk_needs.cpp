@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "offload/kernel/range.h"
-
 namespace dhpvm::offload {
 namespace {
 
@@ -46,41 +44,44 @@ Captures captures_of(Loops loops) {
   return captures;
 }
 
-std::vector<ArrayNeeds> needs_of(Loops loops, const Captures& captures, const IterationSpace& box) {
-  std::vector<ArrayNeeds> needs(captures.arrays.size());
-  std::vector<IntervalSet> made(captures.arrays.size());  // by the loops so far, all of it
-  std::uint32_t first = 0;
-  for (const DeviceLoop& loop : loops) {
-    const auto count = static_cast<std::uint32_t>(loop.arrays.size());
-    const std::span described = std::span(captures.described).subspan(first, count);
-    Ranges ranges(*loop.footprint, {box_of(loop, box), loop.scalars, described});
-    // An array may have several names in a loop. What one of them overwrites, others may have read before.
-    std::vector<std::pair<std::uint32_t, Interval>> overwritten;
-    for (std::uint32_t n = 0; n < count; ++n) {
-      if (described[n].length <= 0) continue;
-      const std::uint32_t array = captures.array_of[first + n];
-      const std::uint32_t element_bytes = loop.arrays[n].element_bytes;
-      ArrayNeeds& need = needs[array];
-      const Interval reads = in_bytes(ranges.reads(n), element_bytes);
-      Interval writes;
-      if (described[n].writable > 0) writes = in_bytes(ranges.writes(n), element_bytes);
-      for (const Interval& piece : made[array].missing(reads)) {
-        need.needed.add(piece);
-        need.reads = hull(need.reads, piece);
-      }
-      // A loop that traps leaves some of it as it was.
-      if (!writes.empty() && !loop.can_trap && ranges.overwrites(n)) {
-        overwritten.emplace_back(array, writes);
-      } else {
-        for (const Interval& piece : made[array].missing(writes)) need.needed.add(piece);
-      }
-      need.writes = hull(need.writes, writes);
-      need.touched = hull(need.touched, hull(reads, writes));
+void NeedsCollector::add(const DeviceLoop& loop, std::size_t first, Ranges& ranges) {
+  // An array may have several names in a loop. What one of them overwrites, others may have read before.
+  std::vector<std::pair<std::uint32_t, Interval>> overwritten;
+  for (std::uint32_t n = 0; n < loop.arrays.size(); ++n) {
+    const codegen::KernelArray& described = captures_.described[first + n];
+    if (described.length <= 0) continue;
+    const std::uint32_t array = captures_.array_of[first + n];
+    const std::uint32_t element_bytes = loop.arrays[n].element_bytes;
+    ArrayNeeds& need = needs_[array];
+    const Interval reads = in_bytes(ranges.reads(n), element_bytes);
+    Interval writes;
+    if (described.writable > 0) writes = in_bytes(ranges.writes(n), element_bytes);
+    for (const Interval& piece : made_[array].missing(reads)) {
+      need.needed.add(piece);
+      need.reads = hull(need.reads, piece);
     }
-    for (const auto& [array, writes] : overwritten) made[array].add(writes);
-    first += count;
+    // A loop that traps leaves some of it as it was.
+    if (!writes.empty() && !loop.can_trap && ranges.overwrites(n)) {
+      overwritten.emplace_back(array, writes);
+    } else {
+      for (const Interval& piece : made_[array].missing(writes)) need.needed.add(piece);
+    }
+    need.writes = hull(need.writes, writes);
+    need.touched = hull(need.touched, hull(reads, writes));
   }
-  return needs;
+  for (const auto& [array, writes] : overwritten) made_[array].add(writes);
+}
+
+std::vector<ArrayNeeds> needs_of(Loops loops, const Captures& captures, const IterationSpace& box) {
+  NeedsCollector collector(captures);
+  std::size_t first = 0;
+  for (const DeviceLoop& loop : loops) {
+    const std::span described = std::span(captures.described).subspan(first, loop.arrays.size());
+    Ranges ranges(*loop.footprint, {box_of(loop, box), loop.scalars, described});
+    collector.add(loop, first, ranges);
+    first += loop.arrays.size();
+  }
+  return std::move(collector).take();
 }
 
 }  // namespace dhpvm::offload

@@ -7,12 +7,14 @@
 
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "bytecode/module.h"
 #include "codegen/kernel_abi.h"
 #include "offload/kernel/footprint.h"
 #include "offload/kernel/iteration_space.h"
+#include "offload/kernel/range.h"
 #include "offload/memory/buffer.h"
 #include "offload/pipeline/interval_set.h"
 
@@ -65,7 +67,22 @@ struct ArrayNeeds {
   Interval touched;  // all of it
 };
 
-// By distinct array. What a loop overwrites need not be there for those after it.
+// Put together loop after loop. What a loop overwrites need not be there for those after it.
+class NeedsCollector {
+ public:
+  explicit NeedsCollector(const Captures& captures)
+      : captures_(captures), needs_(captures.arrays.size()), made_(captures.arrays.size()) {}
+
+  // `ranges` are those of the loop, or of the chunk's part of it; its captures begin with number `first`.
+  void add(const DeviceLoop& loop, std::size_t first, Ranges& ranges);
+  // By distinct array.
+  std::vector<ArrayNeeds> take() && { return std::move(needs_); }
+
+ private:
+  const Captures& captures_;
+  std::vector<ArrayNeeds> needs_;
+  std::vector<IntervalSet> made_;  // overwritten by the loops so far
+};
 std::vector<ArrayNeeds> needs_of(Loops loops, const Captures& captures, const IterationSpace& box);
 
 }  // namespace dhpvm::offload

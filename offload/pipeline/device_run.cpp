@@ -9,6 +9,7 @@ namespace dhpvm::offload {
 Result<std::unique_ptr<DeviceRun>> DeviceRun::begin(PipelineDevice& device, Loops loops, RunPlan plan,
                                                     std::vector<std::shared_ptr<Kernel>> kernels,
                                                     Buffer* partials) {
+  DHPVM_TRY(device.keep_pace());
   device.release_held();
   auto run =
       std::unique_ptr<DeviceRun>(new DeviceRun(device, loops, std::move(plan), std::move(kernels), partials));
@@ -73,7 +74,8 @@ DeviceRun::~DeviceRun() {
 }
 
 Status DeviceRun::submit(const IterationSpace& box) {
-  const std::vector<ArrayNeeds> needs = needs_of(loops_, plan_.captures, box);
+  const bool is_all = box.extent(0) == loops_[0].space.extent(0);
+  const std::vector<ArrayNeeds> needs = is_all ? plan_.needs : needs_of(loops_, plan_.captures, box);
   current_ = Chunk{};
   current_->box = box;
   Positions after;
@@ -166,19 +168,13 @@ Status DeviceRun::finish(bool wait) {
   for (std::uint32_t n = 0; n < arrays_.size(); ++n) {
     const ArrayPlan& plan = plan_.arrays[n];
     if (!plan.send_back || plan.by_chunk || plan.placement == Placement::kShared) continue;
-    DHPVM_TRY(send_back(n, plan.needs.writes));
+    DHPVM_TRY(send_back(n, plan_.needs[n].writes));
   }
   DHPVM_TRY(take_over_arrivals());
   current_->until = last_;
   chunks_.push_back(std::move(*current_));
   current_.reset();
-  if (report_block_.memory != nullptr) {
-    Positions order;
-    order.include(Stage::kLaunch, last_[Stage::kLaunch]);
-    const MemorySpan from{report_block_.memory, 0, sizeof(codegen::KernelReport)};
-    DHPVM_ASSIGN(const std::uint64_t position, device_.download(report_host_, from, order));
-    last_.include(Stage::kDownload, position);
-  }
+  if (!device_.info().may_be_lost) DHPVM_TRY(download_report());
   if (!wait && !plan_.synchronous) return {};
   DHPVM_TRY(wait_for(0));
   DHPVM_TRY(device_.wait(last_));

@@ -49,7 +49,7 @@ class DeviceRun {
   // are gone.
   std::optional<std::vector<IterationSpace>> give_up();
 
-  // What the kernel tells of traps; after a finish() that waited.
+  // What the kernel tells of traps; after a finish() that waited, and after give_up() of what has been done.
   const codegen::KernelReport& report() const { return report_; }
 
  private:
@@ -116,6 +116,7 @@ class DeviceRun {
   // device_run_results.cpp: what comes back, and what is left after a failure
   Status download_chunk(const std::vector<ArrayNeeds>& needs);
   Status send_back(std::uint32_t n, const Interval& bytes);
+  Status download_report();
   Status download_partials(const IterationSpace& box);
   Status take_over_arrivals();
   Status settle();

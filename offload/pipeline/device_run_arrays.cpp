@@ -38,7 +38,7 @@ Status DeviceRun::prepare(std::uint32_t n) {
   DHPVM_TRY(prepare_host_memory(n));
   if (array.copies != nullptr) {
     array.copy = &array.copies->on(device_);
-    if (!plan.needs.writes.empty()) array.copies->begin_writing();
+    if (!plan_.needs[n].writes.empty()) array.copies->begin_writing();
     array.host_was_current = array.copies->host_missing({0, array.host.bytes}).empty();
     DHPVM_TRY(prepare_copy(n));
   }
@@ -65,7 +65,7 @@ Status DeviceRun::prepare(std::uint32_t n) {
 Status DeviceRun::prepare_copy(std::uint32_t n) {
   const ArrayPlan& plan = plan_.arrays[n];
   RunArray& array = arrays_[n];
-  const IntervalSet& needed = plan.needs.needed;
+  const IntervalSet& needed = plan_.needs[n].needed;
   Interval lacking;
   for (const Interval& part : needed.intervals()) {
     if (plan.placement == Placement::kSliced) {

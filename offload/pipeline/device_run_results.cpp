@@ -10,6 +10,8 @@
 namespace dhpvm::offload {
 
 Status DeviceRun::download_chunk(const std::vector<ArrayNeeds>& needs) {
+  // A chunk that has been done must not be known without its trap.
+  if (device_.info().may_be_lost) DHPVM_TRY(download_report());
   for (std::uint32_t n = 0; n < arrays_.size(); ++n) {
     const ArrayPlan& plan = plan_.arrays[n];
     if (plan.send_back && plan.by_chunk && plan.placement != Placement::kShared)
@@ -23,8 +25,8 @@ Status DeviceRun::send_back(std::uint32_t n, const Interval& bytes) {
   RunArray& array = arrays_[n];
   const ArrayPlan& plan = plan_.arrays[n];
   MemorySpan to = part_of(array.host, bytes);
-  // What is staged reaches its place at the very end.
-  if (current_ && plan.is_in_place() && array.staging == nullptr) {
+  // What is staged is put in place when the run has ended well.
+  if (current_ && plan_.is_in_place(n) && array.staging == nullptr) {
     if (device_.info().may_be_lost) {
       if (current_->arrival == nullptr) current_->arrival = std::make_shared<Arrival>();
       DHPVM_ASSIGN(Buffer* const buffer, device_.pool().allocate(bytes.size(), BufferContents::kUndefined));
@@ -66,7 +68,7 @@ Status DeviceRun::take_over_arrivals() {
     piece.from->close();
   }
   for (std::uint32_t n = 0; n < arrays_.size(); ++n) {
-    if (arrays_[n].copy != nullptr && plan_.arrays[n].is_in_place())
+    if (arrays_[n].copy != nullptr && plan_.is_in_place(n))
       arrays_[n].copy->busy.include(Stage::kDownload, position);
   }
   return {};
@@ -104,11 +106,21 @@ Status DeviceRun::download_partials(const IterationSpace& box) {
   return {};
 }
 
+Status DeviceRun::download_report() {
+  if (report_block_.memory == nullptr) return {};
+  Positions order;
+  order.include(Stage::kLaunch, last_[Stage::kLaunch]);
+  const MemorySpan from{report_block_.memory, 0, sizeof(codegen::KernelReport)};
+  DHPVM_ASSIGN(const std::uint64_t position, device_.download(report_host_, from, order));
+  last_.include(Stage::kDownload, position);
+  return {};
+}
+
 // Whether a chunk that is done has left everything on the host that somebody can look at.
 bool DeviceRun::sends_all_back() const {
   for (std::uint32_t n = 0; n < arrays_.size(); ++n) {
     const ArrayPlan& plan = plan_.arrays[n];
-    if (plan.needs.writes.empty() || plan.placement == Placement::kShared || plan.dead) continue;
+    if (plan_.needs[n].writes.empty() || plan.placement == Placement::kShared || plan.dead) continue;
     if (!plan.send_back || !plan.by_chunk || arrays_[n].staging != nullptr) return false;
   }
   return true;
@@ -142,9 +154,9 @@ std::optional<std::vector<IterationSpace>> DeviceRun::give_up() {
     if (plan.placement == Placement::kUnused) continue;
     // In shared memory what has been computed is there already.
     const bool shared = plan.placement == Placement::kShared;
-    if (shared && plan.is_in_place() && !unfinished.empty()) intact = false;
-    in_place_sent =
-        in_place_sent || (plan.is_in_place() && array.staging == nullptr && (shared || plan.by_chunk));
+    const bool in_place = plan_.is_in_place(n) && array.staging == nullptr;
+    if (shared && in_place && !unfinished.empty()) intact = false;
+    in_place_sent = in_place_sent || (in_place && (shared || plan.by_chunk));
     if (array.copies == nullptr) continue;
     // Results of earlier loops that were still on their way are lost too.
     Positions arriving;
@@ -156,6 +168,8 @@ std::optional<std::vector<IterationSpace>> DeviceRun::give_up() {
     intact = intact && (chunks_done_.empty() || !in_place_sent);
     std::ranges::copy_if(chunks_done_, std::back_inserter(unfinished),
                          [](const IterationSpace& box) { return !box.empty(); });
+  } else if (report_buffer_ != nullptr && !chunks_done_.empty()) {
+    std::memcpy(&report_, report_buffer_->data(), sizeof(report_));
   }
   if (!intact) return std::nullopt;
   for (RunArray& array : arrays_) {

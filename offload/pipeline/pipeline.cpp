@@ -59,8 +59,10 @@ class Partials {
 }  // namespace
 
 bool can_be_split(const RunPlan& plan) {
-  return std::ranges::all_of(
-      plan.arrays, [](const ArrayPlan& array) { return array.needs.writes.empty() || array.by_chunk; });
+  for (std::size_t n = 0; n < plan.arrays.size(); ++n) {
+    if (!plan.needs[n].writes.empty() && !plan.arrays[n].by_chunk) return false;
+  }
+  return true;
 }
 
 namespace {
@@ -249,11 +251,7 @@ class Execution {
     outcome_.shares[worker.part] += worker.iterations;
     if (worker.status.ok()) {
       outcome_.in_flight = parts_.size() == 1 && !worker.run->plan().synchronous && !worker.exhausted;
-      const codegen::KernelReport& report = worker.run->report();
-      if (trapped(report) && (!trapped(outcome_.report) || comes_before(report.trap, outcome_.report.trap))) {
-        outcome_.report = report;
-        outcome_.trapped_on = static_cast<std::uint32_t>(worker.part);
-      }
+      note_trap(worker);
       if (worker.exhausted) note_failure(std::move(*worker.exhausted));
       return {};
     }
@@ -263,8 +261,17 @@ class Execution {
     if (!unfinished) return worker.status;
     for (const IterationSpace& box : *unfinished) outcome_.shares[worker.part] -= *box.count();
     rows_.give_back(*unfinished);
+    note_trap(worker);
     note_failure(worker.status.error());
     return {};
+  }
+
+  void note_trap(const Worker& worker) {
+    const codegen::KernelReport& report = worker.run->report();
+    if (!trapped(report) || (trapped(outcome_.report) && !comes_before(report.trap, outcome_.report.trap)))
+      return;
+    outcome_.report = report;
+    outcome_.trapped_on = static_cast<std::uint32_t>(worker.part);
   }
 
   std::vector<Part> parts_;  // in the end the host

@@ -13,6 +13,8 @@ namespace {
 
 // How often somebody who waits looks at the clock and for interrupts.
 constexpr auto kPollInterval = std::chrono::milliseconds(5);
+// Enough to keep any device busy; each costs some memory until it is done.
+constexpr std::uint64_t kLaunchesAhead = 1024;
 constexpr const char* kStageNames[] = {"upload", "compute", "download"};
 
 double in_seconds(std::chrono::nanoseconds time) { return std::chrono::duration<double>(time).count(); }
@@ -182,6 +184,20 @@ Result<std::uint64_t> PipelineDevice::host_call(std::function<void()> function, 
   });
 }
 
+Status PipelineDevice::keep_pace() {
+  if (failure_) return *failure_;
+  const Result<std::uint64_t> done = semaphores_[static_cast<unsigned>(Stage::kLaunch)]->value();
+  if (!done.ok()) {
+    failure_ = done.error();
+    return done.error();
+  }
+  const std::uint64_t submitted = submitted_[Stage::kLaunch];
+  if (submitted - *done <= kLaunchesAhead) return {};
+  Positions half;
+  half[Stage::kLaunch] = submitted - kLaunchesAhead / 2;
+  return wait(half);
+}
+
 Status PipelineDevice::wait(const Positions& positions) {
   for (unsigned stage = 0; stage < kStages; ++stage) {
     if (positions.at[stage] <= done_.at[stage]) continue;
@@ -204,10 +220,12 @@ Status PipelineDevice::wait(const Positions& positions) {
 bool PipelineDevice::reached(const Positions& positions) {
   for (unsigned stage = 0; stage < kStages; ++stage) {
     if (positions.at[stage] <= done_.at[stage]) continue;
-    const Result<std::uint64_t> value = semaphores_[stage]->value();
-    if (!value.ok()) return true;
-    done_.at[stage] = *value;
-    if (positions.at[stage] > *value) return false;
+    // Asking for one value is cheaper than asking for the highest: a driver's semaphore looks at one operation, not at all.
+    const Result<bool> reached =
+        semaphores_[stage]->wait(positions.at[stage], Semaphore::Clock::time_point{});
+    if (!reached.ok()) return true;
+    if (!*reached) return false;
+    done_.at[stage] = positions.at[stage];
   }
   return true;
 }

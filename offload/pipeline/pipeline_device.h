@@ -120,6 +120,8 @@ class PipelineDevice {
   // The last ones submitted.
   const Positions& submitted() const { return submitted_; }
 
+  // Between loops that nobody waits for: finds out when one of them has failed, and waits when too many are not yet done.
+  Status keep_pace();
   // Blocks until these have been done. Fails with the device's error, or with the poll's.
   Status wait(const Positions& positions);
   // Whether they have; an error counts as done.

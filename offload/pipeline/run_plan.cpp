@@ -24,10 +24,12 @@ bool overlap(const LoopArray& a, const LoopArray& b) {
 
 // Parts of one array under two names are more than can be kept apart.
 Status check_overlaps(const RunPlan& plan) {
-  for (const ArrayPlan& a : plan.arrays) {
-    for (const ArrayPlan& b : plan.arrays) {
-      if (&a == &b || a.array.bytes() == 0 || b.array.bytes() == 0) continue;
-      if (!a.needs.writes.empty() && overlap(a.array, b.array)) {
+  for (std::size_t n = 0; n < plan.arrays.size(); ++n) {
+    const LoopArray& written = plan.arrays[n].array;
+    if (plan.needs[n].writes.empty()) continue;
+    for (std::size_t other = 0; other < plan.arrays.size(); ++other) {
+      const LoopArray& array = plan.arrays[other].array;
+      if (other != n && written.bytes() != 0 && array.bytes() != 0 && overlap(written, array)) {
         return error(ErrorCode::kUnsupported,
                      "two of its arrays overlap in memory, and the loop writes at least one of them");
       }
@@ -36,56 +38,80 @@ Status check_overlaps(const RunPlan& plan) {
   return {};
 }
 
-// Which arrays each chunk writes a part of its own of, and which can be sliced.
-void follow_chunks(Loops loops, RunPlan& plan) {
-  for (ArrayPlan& array : plan.arrays) array.by_chunk = !array.needs.writes.empty();
-  std::uint32_t first = 0;
-  for (const DeviceLoop& loop : loops) {
-    const auto count = static_cast<std::uint32_t>(loop.arrays.size());
-    const std::span described = std::span(plan.captures.described).subspan(first, count);
-    const auto names = std::span(plan.captures.array_of).subspan(first, count);
-    Ranges ranges(*loop.footprint, {loop.space, loop.scalars, described});
-    std::vector<std::uint32_t> writers(plan.arrays.size());
-    for (std::uint32_t n = 0; n < count; ++n) {
-      const std::uint32_t index = plan.captures.array_of[first + n];
-      ArrayPlan& array = plan.arrays[index];
-      const ArrayUse& use = loop.footprint->arrays[n];
+// Which arrays a chunk of the loop writes a part of its own of, and which can be sliced.
+void follow_chunks(const DeviceLoop& loop, std::size_t first, Ranges& ranges, RunPlan& plan) {
+  const auto names = std::span(plan.captures.array_of).subspan(first, loop.arrays.size());
+  for (std::uint32_t n = 0; n < names.size(); ++n) {
+    ArrayPlan& array = plan.arrays[names[n]];
+    const ArrayUse& use = loop.footprint->arrays[n];
+    const auto writes = [&](std::uint32_t name) {
+      const Elements elements = ranges.writes(name);
+      return elements.begin < elements.end;
+    };
+    if (array.by_chunk && writes(n)) array.by_chunk = ranges.writes_are_disjoint(n);
+    bool is_twin = false;
+    for (std::uint32_t other = 0; other < names.size(); ++other) {
+      if (other == n || names[other] != names[n]) continue;
+      is_twin = true;
       // Of several names one may write.
-      array.by_chunk = array.by_chunk && ranges.writes_are_disjoint(n);
-      if (ranges.writes(n).end > ranges.writes(n).begin && ++writers[index] > 1) array.by_chunk = false;
-      if (std::ranges::count(names, index) > 1) {
-        array.whole_because = "captured twice";
-      } else if (use.kind != ArrayClass::kSliced && use.kind != ArrayClass::kUnused) {
-        array.whole_because = use.reason;
-      }
+      if (writes(n) && writes(other)) array.by_chunk = false;
     }
-    first += count;
+    if (is_twin) {
+      array.whole_because = "captured twice";
+    } else if (use.kind != ArrayClass::kSliced && use.kind != ArrayClass::kUnused) {
+      array.whole_because = use.reason;
+    }
   }
-  for (ArrayPlan& array : plan.arrays) {
-    if (array.whole_because.empty() && !array.needs.writes.empty() && !array.by_chunk)
+}
+
+// What the loops do with their arrays. Each loop's ranges are looked at once: that is most of what planning costs.
+void follow(Loops loops, RunPlan& plan) {
+  plan.captures = captures_of(loops);
+  for (const LoopArray& array : plan.captures.arrays) {
+    ArrayPlan& made = plan.arrays.emplace_back();
+    made.array = array;
+    made.by_chunk = true;
+  }
+  NeedsCollector collector(plan.captures);
+  std::size_t first = 0;
+  for (const DeviceLoop& loop : loops) {
+    const std::span described = std::span(plan.captures.described).subspan(first, loop.arrays.size());
+    Ranges ranges(*loop.footprint, {loop.space, loop.scalars, described});
+    collector.add(loop, first, ranges);
+    follow_chunks(loop, first, ranges, plan);
+    first += loop.arrays.size();
+  }
+  plan.needs = std::move(collector).take();
+  for (std::size_t n = 0; n < plan.arrays.size(); ++n) {
+    ArrayPlan& array = plan.arrays[n];
+    if (plan.needs[n].writes.empty()) {
+      array.by_chunk = false;
+    } else if (!array.by_chunk && array.whole_because.empty()) {
       array.whole_because = "written by more than one chunk";
+    }
   }
 }
 
 // Arrays go through in slices, the largest first, until the others fit. `resident` bytes are too much.
 Status slice(PipelineDevice& device, Loops loops, RunPlan& plan, std::uint64_t resident) {
-  std::vector<ArrayPlan*> order;
-  for (ArrayPlan& array : plan.arrays) {
-    if (array.placement == Placement::kResident) order.push_back(&array);
+  std::vector<std::uint32_t> order;
+  for (std::uint32_t n = 0; n < plan.arrays.size(); ++n) {
+    if (plan.arrays[n].placement == Placement::kResident) order.push_back(n);
   }
-  std::ranges::sort(order, std::greater{}, [](const ArrayPlan* array) { return array->array.bytes(); });
+  std::ranges::sort(order, std::greater{}, [&](std::uint32_t n) { return plan.arrays[n].array.bytes(); });
   const std::uint64_t rows = loops[0].space.extent(0);
   std::string refused;
-  for (ArrayPlan* const array : order) {
-    if (!array->whole_because.empty()) {
-      refused += fmt::format("; an array of {} bytes must be there as a whole: it is {}",
-                             array->array.bytes(), array->whole_because);
+  for (const std::uint32_t n : order) {
+    ArrayPlan& array = plan.arrays[n];
+    if (!array.whole_because.empty()) {
+      refused += fmt::format("; an array of {} bytes must be there as a whole: it is {}", array.array.bytes(),
+                             array.whole_because);
       continue;
     }
-    array->placement = Placement::kSliced;
-    array->send_back = !array->needs.writes.empty() && !array->dead;
-    resident -= room_for(array->array);
-    plan.row_slice_bytes += array->needs.touched.size() / rows + 1;
+    array.placement = Placement::kSliced;
+    array.send_back = !plan.needs[n].writes.empty() && !array.dead;
+    resident -= room_for(array.array);
+    plan.row_slice_bytes += plan.needs[n].touched.size() / rows + 1;
     if (resident <= device.budget() / 2) break;
   }
   if (resident > device.budget() / kSlotShare * (kSlotShare - 1) || plan.row_slice_bytes == 0) {
@@ -99,31 +125,26 @@ Status slice(PipelineDevice& device, Loops loops, RunPlan& plan, std::uint64_t r
 }  // namespace
 
 void RunPlan::share() {
-  for (ArrayPlan& array : arrays) array.send_back = array.send_back || !array.needs.writes.empty();
+  for (std::size_t n = 0; n < arrays.size(); ++n)
+    arrays[n].send_back = arrays[n].send_back || !needs[n].writes.empty();
   synchronous = true;
 }
 
 Result<RunPlan> plan_run(PipelineDevice& device, Loops loops) {
   RunPlan plan;
-  plan.captures = captures_of(loops);
-  plan.arrays.resize(plan.captures.arrays.size());
-  std::vector<ArrayNeeds> needs = needs_of(loops, plan.captures, loops[0].space);
-  for (std::size_t n = 0; n < plan.arrays.size(); ++n) {
-    plan.arrays[n].array = plan.captures.arrays[n];
-    plan.arrays[n].needs = std::move(needs[n]);
-  }
+  follow(loops, plan);
   DHPVM_TRY(check_overlaps(plan));
-  follow_chunks(loops, plan);
 
   for (const DeviceLoop& loop : loops)
     plan.can_wait = plan.can_wait && !loop.can_trap && loop.reductions.empty();
   const bool may_be_lost = device.info().may_be_lost;
   const bool shared = device.info().shares_host_memory;
   std::uint64_t resident = 0;
-  for (ArrayPlan& array : plan.arrays) {
-    if (array.needs.touched.empty()) continue;
+  for (std::size_t n = 0; n < plan.arrays.size(); ++n) {
+    ArrayPlan& array = plan.arrays[n];
+    if (plan.needs[n].touched.empty()) continue;
     const LoopArray& captured = array.array;
-    const bool is_written = !array.needs.writes.empty();
+    const bool is_written = !plan.needs[n].writes.empty();
     array.placement = shared ? Placement::kShared : Placement::kResident;
     if (captured.buffer == nullptr) {
       // Memory that is lent, or lies in the heap, has nobody to wait for it later. What is only read from there is copied
@@ -142,10 +163,11 @@ Result<RunPlan> plan_run(PipelineDevice& device, Loops loops) {
   plan.synchronous = !plan.can_wait || may_be_lost;
   if (shared) return plan;
   if (resident > device.budget()) DHPVM_TRY(slice(device, loops, plan, resident));
-  for (const ArrayPlan& array : plan.arrays) {
+  for (std::size_t n = 0; n < plan.arrays.size(); ++n) {
+    const ArrayPlan& array = plan.arrays[n];
     if (array.placement == Placement::kUnused) continue;
     const bool stays = array.placement == Placement::kResident && array.array.buffer != nullptr;
-    for (const Interval& needed : array.needs.needed.intervals()) {
+    for (const Interval& needed : plan.needs[n].needed.intervals()) {
       if (!stays) {
         plan.upload_bytes += needed.size();
         continue;
@@ -153,7 +175,7 @@ Result<RunPlan> plan_run(PipelineDevice& device, Loops loops) {
       ArrayCopies& copies = ArrayCopies::of(*array.array.buffer);
       for (const Interval& part : copies.missing(copies.on(device), needed)) plan.upload_bytes += part.size();
     }
-    if (array.send_back) plan.download_bytes += array.needs.writes.size();
+    if (array.send_back) plan.download_bytes += plan.needs[n].writes.size();
   }
   return plan;
 }

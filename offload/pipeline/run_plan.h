@@ -4,7 +4,7 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
+#include <string_view>
 #include <vector>
 
 #include "offload/pipeline/chunk_needs.h"
@@ -22,19 +22,17 @@ enum class Placement : std::uint8_t {
 struct ArrayPlan {
   Placement placement = Placement::kUnused;
   LoopArray array;         // as it was captured first
-  ArrayNeeds needs;        // of all iterations
   bool by_chunk = false;   // each chunk writes a part of its own, known beforehand
   bool send_back = false;  // results go to the host while the loops run
   bool dead = false;       // nobody can look at it afterwards
   // Why it cannot be sliced, for people; empty if it can.
-  std::string whole_because;
-  // Whether the loops change what they have found there.
-  bool is_in_place() const { return !needs.reads.empty() && !needs.writes.empty(); }
+  std::string_view whole_because;
 };
 
 struct RunPlan {
   Captures captures;
   std::vector<ArrayPlan> arrays;      // each once, under however many names it has been captured
+  std::vector<ArrayNeeds> needs;      // of all iterations, by array
   std::uint64_t upload_bytes = 0;     // that have to go to the device
   std::uint64_t download_bytes = 0;   // that are sent back while the loops run
   std::uint64_t row_slice_bytes = 0;  // of sliced arrays, for each index of the outermost dimension
@@ -43,6 +41,10 @@ struct RunPlan {
   bool can_wait = true;
   bool synchronous = false;  // the end must be waited for
 
+  // Whether the loops change what they have found in an array.
+  bool is_in_place(std::size_t array) const {
+    return !needs[array].reads.empty() && !needs[array].writes.empty();
+  }
   // For one of several devices: all results are sent back.
   void share();
 };

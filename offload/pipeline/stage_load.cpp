@@ -19,9 +19,10 @@ StageLoad load_of(Loops loops, const RunPlan& plan) {
   load.upload_bytes = static_cast<double>(plan.upload_bytes);
   load.download_bytes = static_cast<double>(plan.download_bytes);
   load.launches = static_cast<unsigned>(loops.size());
-  for (const ArrayPlan& array : plan.arrays) {
+  for (std::size_t n = 0; n < plan.arrays.size(); ++n) {
+    const ArrayPlan& array = plan.arrays[n];
     if (array.placement == Placement::kUnused || array.placement == Placement::kShared) continue;
-    load.uploads += array.needs.needed.empty() ? 0 : 1;
+    load.uploads += plan.needs[n].needed.empty() ? 0 : 1;
     load.downloads += array.send_back && array.by_chunk ? 1 : 0;
   }
   return load;

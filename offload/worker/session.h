@@ -49,6 +49,7 @@ class Session final : public FrameHandler, public BulkHandler, public std::enabl
   void on_closed(const Error& reason) override;
   // Both lanes are there.
   void become_ready();
+  bool is_ready() const { return is_ready_; }
   // Only of a bulk lane that this side has dialled.
   void on_bulk_open() override;
   void on_run(ConstBytes header, std::uint64_t bytes) override;

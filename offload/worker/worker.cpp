@@ -22,13 +22,49 @@ Result<wire::Token> random_token() {
   return token;
 }
 
+// Tells a client why it gets no session.
+class Refusal final : public FrameHandler {
+ public:
+  static std::shared_ptr<Lane> make(const std::shared_ptr<Channel>& channel, Error reason,
+                                    std::function<void()> ended) {
+    auto refusal = std::make_shared<Refusal>(std::move(reason), std::move(ended));
+    auto lane = std::make_shared<FrameLane>(channel, refusal, FrameLaneOptions{});
+    refusal->lane_ = lane;
+    return lane;
+  }
+  Refusal(Error reason, std::function<void()> ended) : reason_(std::move(reason)), ended_(std::move(ended)) {}
+  void on_open() override {
+    if (const auto lane = lane_.lock()) lane->close(reason_);
+  }
+  void on_frame(ConstBytes) override {}
+  void on_closed(const Error&) override { ended_(); }
+
+ private:
+  const Error reason_;
+  const std::function<void()> ended_;
+  std::weak_ptr<FrameLane> lane_;
+};
+
 }  // namespace
 
-// Hears the first run of a bulk lane that a client has dialled, which says whose it is, and passes on what follows.
-class Worker::Entrance final : public BulkHandler {
+// Hears the first run of a bulk lane that a client has dialled, which says whose it is, and passes on what follows. Until
+// then it is a stranger, and does not have forever.
+class Worker::Entrance final : public BulkHandler, public std::enable_shared_from_this<Entrance> {
  public:
   explicit Entrance(std::shared_ptr<Gate> gate) : gate_(std::move(gate)) {}
-  void attach(std::weak_ptr<BulkLane> lane) { lane_ = std::move(lane); }
+  ~Entrance() override { become_known(); }
+  void attach(const std::shared_ptr<BulkLane>& lane) {
+    lane_ = lane;
+    Worker& worker = *gate_->worker;
+    const auto deadline = worker.options_.handshake_deadline;
+    worker.transport_.post_at(Transport::Clock::now() + deadline, [weak = weak_from_this(), deadline] {
+      const auto entrance = weak.lock();
+      const auto late = entrance == nullptr ? nullptr : entrance->lane_.lock();
+      if (late == nullptr || entrance->session_ != nullptr) return;
+      late->drop(
+          error(ErrorCode::kDeviceLost, "it has not said for {} ms whose data it brings", deadline.count()));
+    });
+  }
 
   void on_bulk_open() override {}
   void on_run(ConstBytes header, std::uint64_t bytes) override {
@@ -41,14 +77,21 @@ class Worker::Entrance final : public BulkHandler {
       return lane->close(error(ErrorCode::kMalformed, "bulk data for a session that there is not"));
     }
     session_ = std::move(session);
+    become_known();
     session_->become_ready();
   }
   void on_bulk_closed(const Error& reason) override {
+    become_known();
     if (const auto session = std::exchange(session_, nullptr)) session->on_bulk_closed(reason);
   }
 
  private:
+  void become_known() {
+    if (std::exchange(is_stranger_, false)) --gate_->strangers;
+  }
+
   const std::shared_ptr<Gate> gate_;
+  bool is_stranger_ = true;
   std::weak_ptr<BulkLane> lane_;
   std::shared_ptr<Session> session_;
 };
@@ -118,12 +161,11 @@ std::shared_ptr<ConnectionHandler> Worker::accept(std::shared_ptr<Connection> co
                                                LaneKind kind) -> std::shared_ptr<Lane> {
     if (gate->worker == nullptr) return nullptr;
     if (kind == LaneKind::kFrames) {
-      const std::shared_ptr<Session> session = gate->worker->begin_session(channel, {});
-      if (session == nullptr) return nullptr;
+      auto session = gate->worker->begin_session(channel, {});
+      if (!session.ok()) return Refusal::make(channel, session.error(), [gate] { --gate->strangers; });
       --gate->strangers;
-      return session->frames();
+      return (*session)->frames();
     }
-    --gate->strangers;
     auto entrance = std::make_shared<Entrance>(gate);
     auto lane = std::make_shared<BulkLane>(channel, entrance);
     entrance->attach(lane);
@@ -138,13 +180,20 @@ std::shared_ptr<ConnectionHandler> Worker::accept(std::shared_ptr<Connection> co
                          });
 }
 
-std::shared_ptr<Session> Worker::begin_session(const std::shared_ptr<Channel>& channel, Ended ended) {
+Result<std::shared_ptr<Session>> Worker::begin_session(const std::shared_ptr<Channel>& channel, Ended ended) {
+  const auto refuse = [&](Error reason) {
+    log(fmt::format("refused {}: {}", channel->peer(), reason.message()));
+    return reason;
+  };
   const auto token = random_token();
+  if (!token.ok()) return refuse(token.error());
   const std::lock_guard lock(mutex_);
-  if (!token.ok() || draining_ || sessions_.size() >= options_.limits.sessions) {
-    log(fmt::format("refused {}: {}", channel->peer(),
-                    draining_ ? "the worker is shutting down" : "there are as many sessions as are allowed"));
-    return nullptr;
+  if (draining_) return refuse(error(ErrorCode::kDeviceLost, "the worker is shutting down: use another one"));
+  if (sessions_.size() >= options_.limits.sessions) {
+    return refuse(error(ErrorCode::kDeviceExhausted,
+                        "the worker has {} sessions, which is its limit: try again later, or start it with "
+                        "--lend=sessions=N",
+                        sessions_.size()));
   }
   auto session = std::make_shared<Session>(*this, next_session_++, *token,
                                            [ended = std::move(ended)](const Error& reason) {
@@ -152,6 +201,14 @@ std::shared_ptr<Session> Worker::begin_session(const std::shared_ptr<Channel>& c
                                            });
   session->attach(std::make_shared<FrameLane>(channel, session, FrameLaneOptions{options_.silence_deadline}));
   sessions_.emplace(session.get(), session);
+  transport_.post_at(
+      Transport::Clock::now() + options_.handshake_deadline,
+      [weak = std::weak_ptr(session), deadline = options_.handshake_deadline] {
+        const auto late = weak.lock();
+        if (late == nullptr || late->is_ready()) return;
+        late->close(error(ErrorCode::kDeviceLost, "the client has not opened its second connection for {} ms",
+                          deadline.count()));
+      });
   return session;
 }
 
@@ -180,8 +237,11 @@ Status Worker::dial(const Address& address, const std::string& host, Ended ended
   Channel::MakeLane make_lane = [gate = gate_, address, host, ended](const std::shared_ptr<Channel>& channel,
                                                                      LaneKind) -> std::shared_ptr<Lane> {
     if (gate->worker == nullptr) return nullptr;
-    const std::shared_ptr<Session> session = gate->worker->begin_session(channel, ended);
-    if (session == nullptr) return nullptr;
+    auto begun = gate->worker->begin_session(channel, ended);
+    if (!begun.ok()) {
+      return Refusal::make(channel, begun.error(), [ended, reason = begun.error()] { ended(reason, false); });
+    }
+    const std::shared_ptr<Session> session = std::move(begun).value();
     // Only then the client knows the token that opens the other lane.
     session->when_welcome([gate, address, host, weak = std::weak_ptr(session)] {
       const auto welcomed = weak.lock();

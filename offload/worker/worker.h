@@ -28,7 +28,7 @@ namespace dhpvm::offload {
 // What a worker lets its clients have.
 struct WorkerLimits {
   unsigned sessions = 16;
-  // Connections that have not yet proven who they are.
+  // Connections that have not yet proven who they are, or said what they are for.
   unsigned strangers = 16;
   // The following for each session. Operations that have been submitted and are not done.
   std::uint64_t operations = 4096;
@@ -98,8 +98,7 @@ class Worker {
 
   ChannelOptions channel_options() const;
   std::shared_ptr<ConnectionHandler> accept(std::shared_ptr<Connection> connection);
-  // Null when there can be none.
-  std::shared_ptr<Session> begin_session(const std::shared_ptr<Channel>& channel, Ended ended);
+  Result<std::shared_ptr<Session>> begin_session(const std::shared_ptr<Channel>& channel, Ended ended);
   std::shared_ptr<Session> find(ConstBytes token);
   void dial_bulk(const Address& address, const std::string& host, const std::shared_ptr<Session>& session);
   void run_on_progress_thread(const std::function<void()>& function);

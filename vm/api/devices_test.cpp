@@ -99,11 +99,15 @@ TEST_F(Devices, SeveralShareALoop) {
 
 TEST_F(Devices, WhatALostOneLeavesIsDoneElsewhere) {
   const Isolate interpreter = reference();
+  unsigned number = 1;
   for (const std::string_view function : kDeviceFunctions) {
     for (std::uint64_t operations = 0; operations < 100; operations += 1 + operations / 2) {
-      const std::string lost = "sim?lost=" + std::to_string(operations);
-      compare(interpreter, {lost, 3000}, function, 40'000);
-      if (operations % 2 == 0) compare(interpreter, {"sim," + lost, 3000}, function, 40'000);
+      // Each time another device: one that is lost stays lost.
+      const auto lost = [&] {
+        return "sim?lost=" + std::to_string(operations) + "&units=" + std::to_string(number++);
+      };
+      compare(interpreter, {lost(), 3000}, function, 40'000);
+      if (operations % 2 == 0) compare(interpreter, {"sim," + lost(), 3000}, function, 40'000);
     }
   }
 }
@@ -130,9 +134,13 @@ fn sum(n: i64) -> f64 {
     return need(need(isolate.function<double(std::int64_t)>("sum"))(n));
   };
   const double expected = sum("host");
+  unsigned number = 0;  // each time another device: one that is lost stays lost
   for (const int lost : {0, 5, 100, 200, 300, 400, 450}) {
     for (const std::string_view with : {"", "sim,", "host,"})
-      EXPECT_EQ(sum(std::string(with) + "sim?lost=" + std::to_string(lost)), expected) << with << lost;
+      EXPECT_EQ(
+          sum(std::string(with) + "sim?lost=" + std::to_string(lost) + "&units=" + std::to_string(++number)),
+          expected)
+          << with << lost;
   }
 }
 
@@ -234,6 +242,27 @@ TEST_F(Devices, TrapsAreTheSame) {
       }
     }
   }
+}
+
+TEST_F(Devices, ASmallLoopStaysOnTheHostWhichSaysWhy) {
+  const Module module = need(Module::compile(engine_, R"(
+fn saxpy(n: i64) -> f64 {
+    let x = [f32](n);
+    let y = [f32](n);
+    for i in 0..n { x[i] = i as f32; }
+    for round in 0..200 {
+        parallel for i in 0..n { y[i] += 0.5 * x[i]; }
+    }
+    return y[n - 1] as f64;
+})"));
+  const Isolate isolate = need(Isolate::create(module, {.jit_wait = true, .device = "host,sim"}));
+  const auto sum = need(isolate.function<double(std::int64_t)>("saxpy"))(1000);
+  ASSERT_TRUE(sum.ok());
+  EXPECT_EQ(*sum, 200 * 0.5 * 999);
+  const std::string story = isolate.explain_loops();
+  EXPECT_NE(story.find(": the host is expected to be quicker\n"), std::string::npos) << story;
+  EXPECT_NE(story.find("expected: host: "), std::string::npos) << story;
+  EXPECT_NE(story.find("; sim: "), std::string::npos) << story;
 }
 
 TEST_F(Devices, AnUnknownOneIsRefusedAtOnce) {

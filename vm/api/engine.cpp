@@ -56,6 +56,7 @@ std::unique_ptr<offload::DeviceFactory> remote_devices(const RemoteOptions& opti
     setup.options.seal = static_cast<offload::SealMode>(options.security.seal);
     setup.options.provider = options.provider;
     setup.options.silence_deadline = options.silence;
+    setup.options.writes_back = options.write_back;
     setup.options.name = program_invocation_short_name;
     setup.options.release = DHPVM_VERSION;
     setup.key_file = options.security.key_file;

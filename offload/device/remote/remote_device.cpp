@@ -22,7 +22,7 @@ DeviceInfo describe(const RemoteLink& link, std::uint64_t number) {
   info.compute_units = static_cast<std::uint32_t>(std::min<std::uint64_t>(device.compute_units, 1u << 20));
   info.copy_engines = 2;  // the network goes both ways at once
   info.is_simulated = device.is_simulated;
-  info.may_be_lost = true;
+  info.may_be_lost = link.writes_back();
   info.is_remote = true;
   return info;
 }

@@ -54,6 +54,13 @@ void RemoteLink::on_open() {
   std::vector<std::byte> frame;
   wire::write(frame, wire::Hello{options_.name, options_.release});
   frames_->send(frame);
+  // Greeting and the other lane take as long as a handshake at most, each.
+  const auto deadline = 2 * options_.channel.handshake_deadline;
+  transport_.post_at(Clock::now() + deadline, [weak = weak_from_this(), deadline] {
+    const auto link = weak.lock();
+    if (link == nullptr || link->was_ready()) return;
+    link->lose(error(ErrorCode::kDeviceLost, "it has not become ready for {} ms", deadline.count()));
+  });
 }
 
 Status RemoteLink::handle(wire::Welcome& record) {
@@ -112,6 +119,11 @@ Status RemoteLink::wait_until_ready() {
   changed_.wait(lock, [this] { return ready_ || lost_; });
   if (lost_) return *lost_;
   return {};
+}
+
+bool RemoteLink::was_ready() {
+  const std::lock_guard lock(mutex_);
+  return ready_;
 }
 
 bool RemoteLink::is_ready() {

@@ -24,6 +24,8 @@ namespace dhpvm::offload {
 struct RemoteLinkOptions {
   ChannelOptions channel;
   std::chrono::milliseconds silence_deadline{3000};
+  // Results of loops are copied back at once, so that a lost worker never takes the only copy.
+  bool writes_back = true;
   std::string name;     // of this program, for the worker's log
   std::string release;  // of DHPVM
 };
@@ -51,6 +53,7 @@ class RemoteLink final : public FrameHandler,
 
   Fabric& fabric() const { return fabric_; }
   const std::string& address() const { return address_; }
+  bool writes_back() const { return options_.writes_back; }
   // When it is ready.
   const wire::Welcome& welcome() const { return welcome_; }
   std::optional<Error> failure();
@@ -100,6 +103,7 @@ class RemoteLink final : public FrameHandler,
   void lose(const Error& reason);
   void finish();
   void become_ready();
+  bool was_ready();
   void ping();
 
   Status handle(wire::Welcome& record);

@@ -15,6 +15,8 @@ namespace dhpvm::offload {
 namespace {
 
 constexpr std::string_view kPrefix = "remote";
+// Connections that have not yet proven who they are.
+constexpr unsigned kStrangers = 16;
 
 }  // namespace
 
@@ -96,12 +98,18 @@ Status RemoteWorkers::start() {
   }
   const AcceptFunction accept =
       [gate = gate_](std::shared_ptr<Connection> connection) -> std::shared_ptr<ConnectionHandler> {
-    if (gate->workers == nullptr) return nullptr;
-    const Channel::MakeLane make_lane = [gate](const std::shared_ptr<Channel>& channel, LaneKind kind) {
-      return gate->workers == nullptr ? nullptr : gate->workers->make_lane(channel, kind);
+    if (gate->workers == nullptr || gate->strangers >= kStrangers) return nullptr;
+    ++gate->strangers;
+    const Channel::MakeLane make_lane = [gate](const std::shared_ptr<Channel>& channel,
+                                               LaneKind kind) -> std::shared_ptr<Lane> {
+      std::shared_ptr<Lane> lane =
+          gate->workers == nullptr ? nullptr : gate->workers->make_lane(channel, kind);
+      if (lane != nullptr) --gate->strangers;
+      return lane;
     };
     return Channel::accept(gate->workers->transport_, std::move(connection),
-                           gate->workers->link_options().channel, make_lane, {});
+                           gate->workers->link_options().channel, make_lane,
+                           [gate](const Error&) { --gate->strangers; });
   };
   DHPVM_ASSIGN(listener_, transport_.listen(*options_.listen, accept));
   return {};
@@ -114,6 +122,7 @@ RemoteLinkOptions RemoteWorkers::link_options() const {
   options.channel.seal = options_.seal;
   options.channel.handshake_deadline = options_.handshake_deadline;
   options.silence_deadline = options_.silence_deadline;
+  options.writes_back = options_.writes_back;
   options.name = options_.name;
   options.release = options_.release;
   return options;

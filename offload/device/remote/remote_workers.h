@@ -26,8 +26,9 @@ struct RemoteWorkersOptions {
   std::string provider = "tcp";
   std::chrono::milliseconds handshake_deadline{5000};
   std::chrono::milliseconds silence_deadline{3000};
-  std::string name;     // of this program
-  std::string release;  // of DHPVM
+  bool writes_back = true;  // as RemoteLinkOptions has it
+  std::string name;         // of this program
+  std::string release;      // of DHPVM
 };
 
 // Thread-safe.
@@ -58,6 +59,7 @@ class RemoteWorkers {
   // What arriving connections know of this. Of the progress thread.
   struct Gate {
     RemoteWorkers* workers;
+    unsigned strangers = 0;  // that have not yet proven who they are
   };
 
   RemoteWorkers(Fabric& fabric, Transport& transport, RemoteWorkersOptions options);

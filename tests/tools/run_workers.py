@@ -1,0 +1,511 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Tests workers from outside: separate processes, and what can happen to each.
+
+usage: run_workers.py --bin BIN_DIR [unittest arguments]
+"""
+
+import os
+import re
+import shutil
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+BIN = None
+PATIENCE = 60  # seconds; only a hang takes that long
+EXIT_USER = 2
+EXIT_TRAP = 3
+
+# Loops that each read what the one before has written.
+ROUNDS = """
+fn main() {
+    let x = [i64](SIZE);
+    parallel for i in 0..x.len { x[i] = i; }
+    var round = 0;
+    while round < ROUNDS {
+        parallel for i in 0..x.len { x[i] = x[i] * 3 + 1; }
+        round += 1;
+    }
+    var sum = 0;
+    parallel for i in 0..x.len reduce(+: sum) { sum += x[i] & 1023; }
+    print(f"{sum}");
+}
+"""
+
+# One loop that takes seconds, in a single chunk.
+ONE_LONG_LOOP = """
+fn main() {
+    let x = [i64](4096);
+    @batch(2048)
+    parallel for i in 0..x.len {
+        var value = i;
+        for k in 0..200_000 { value = (value ^ (value >> 7)) * 31 + k; }
+        x[i] = value & 65535;
+    }
+    var sum = 0;
+    for i in 0..x.len { sum += x[i]; }
+    print(f"{sum}");
+}
+"""
+
+# Most of the time goes into sending the array there, anew every time.
+TRANSFERS = """
+fn main() {
+    let x = [i64](4_000_000);
+    var sum = 0;
+    var round = 0;
+    while round < 60 {
+        for i in 0..64 { x[i * 50_000] = round; }
+        parallel for i in 0..x.len reduce(+: sum) { sum += x[i]; }
+        round += 1;
+    }
+    print(f"{sum}");
+}
+"""
+
+
+def long_to_compile():
+    """A loop of so many statements that compiling it takes a while."""
+    steps = "\n".join(f"        if value % {k + 3} == {k % 3} {{ value = value * {2 * k + 1} + y[(i + {k}) % y.len]; }}"
+                      for k in range(60))
+    return f"""
+fn main() {{
+    let x = [i64](2000);
+    let y = [i64](2000);
+    for i in 0..y.len {{ y[i] = i * 7; }}
+    parallel for i in 0..x.len {{
+        var value = i;
+{steps}
+        x[i] = value & 1023;
+    }}
+    var sum = 0;
+    for i in 0..x.len {{ sum += x[i]; }}
+    print(f"{{sum}}");
+}}
+"""
+
+
+def run(*words, **options):
+    return subprocess.run([str(BIN / "dhpvm-run"), *map(str, words)], capture_output=True, text=True, timeout=PATIENCE,
+                          **options)
+
+
+def wait_until(condition, what):
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        if time.monotonic() > deadline:
+            raise AssertionError(f"in {PATIENCE} s: {what}")
+        time.sleep(0.01)
+
+
+class Worker:
+    """A worker that lends the host's cores, and what it logs."""
+
+    def __init__(self, folder, *options, listen="127.0.0.1:0"):
+        self.path = Path(folder) / f"worker{time.monotonic_ns()}.log"
+        where = [f"--listen={listen}"] if listen else []
+        with open(self.path, "w", encoding="utf-8") as log:
+            self.process = subprocess.Popen([str(BIN / "dhpvm-run"), "--worker", "--device=host", *where, *options],
+                                            stdout=log, stderr=log)
+        self.address = self.wait_for(r"listening at (\S+)").group(1) if listen else None
+        self.device = f"--device=remote/{self.address}"
+
+    def log(self):
+        return self.path.read_text(encoding="utf-8")
+
+    def wait_for(self, pattern):
+        found = None
+
+        def look():
+            nonlocal found
+            found = re.search(pattern, self.log())
+            return found or self.process.poll() is not None
+
+        wait_until(look, f"no '{pattern}' in the worker's log:\n{self.log()}")
+        if not found:
+            raise AssertionError(f"the worker has ended without '{pattern}':\n{self.log()}")
+        return found
+
+    def end(self):
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGCONT)
+            self.process.kill()
+        self.process.wait()
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.folder = Path(scratch.name)
+
+    def write(self, text):
+        path = self.folder / f"program{time.monotonic_ns()}.dhp"
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    def rounds(self, count, size=300_000):
+        return self.write(ROUNDS.replace("ROUNDS", str(count)).replace("SIZE", str(size)))
+
+    def expected(self, program, *options):
+        done = run("--device=host", *options, program)
+        self.assertRegex(done.stdout, r"^\d+\n$", done.stderr)
+        return done.stdout
+
+    def worker(self, *options, **keywords):
+        worker = Worker(self.folder, *options, **keywords)
+        self.addCleanup(worker.end)
+        return worker
+
+    def key(self, name="key"):
+        path = self.folder / name
+        self.assertEqual(run(f"--make-key={path}").returncode, 0)
+        return path
+
+    def start(self, *words):
+        client = subprocess.Popen([str(BIN / "dhpvm-run"), *map(str, words)], stdout=subprocess.PIPE,
+                                  stderr=subprocess.PIPE, text=True)
+        self.addCleanup(client.communicate)
+        self.addCleanup(client.kill)
+        return client
+
+    def assert_done(self, done, expected):
+        self.assertEqual((done.returncode, done.stdout), (0, expected), done.stderr)
+
+    def assert_goes_on(self, client, expected):
+        """The program's result is right, and a line says that it was not computed where it should have been."""
+        out, errors = client.communicate(timeout=PATIENCE)
+        self.assertEqual((client.returncode, out), (0, expected), errors)
+        self.assertIn("runs on the host", errors)
+
+    def assert_serves(self, worker, *options):
+        program = self.rounds(1, 50_000)
+        self.assert_done(run(worker.device, *options, program), self.expected(program))
+
+
+class Using(Case):
+    def test_loops_run_there(self):
+        worker = self.worker()
+        program = self.rounds(3)
+        done = run(f"--device=remote/{worker.address}/host", "--explain-offload", program)
+        self.assert_done(done, self.expected(program))
+        self.assertIn(f"ran on remote/{worker.address}/host", done.stderr)
+        worker.wait_for(r"session 1: ended .* [1-9]\d* jobs")
+        listed = run(f"--connect={worker.address}", "--list-devices")
+        self.assertIn(f"remote/{worker.address}/host", listed.stdout)
+
+    def test_traps_name_their_line(self):
+        worker = self.worker()
+        program = self.write("fn main() {\n    let x = [i64](100_000);\n    let d = [i64](100_000);\n"
+                             "    parallel for i in 0..x.len {\n        x[i] = 7 / d[i];\n    }\n}\n")
+        here = run("--device=host", program)
+        there = run(worker.device, program)
+        self.assertEqual(there.returncode, EXIT_TRAP)
+        self.assertEqual(there.stderr, here.stderr)
+
+    def test_results_may_stay_there(self):
+        worker = self.worker()
+        program = self.rounds(20)
+        self.assert_done(run(worker.device, "--write-back=lazy", program), self.expected(program))
+
+    def test_several_workers(self):
+        workers = [self.worker() for _ in range(3)]
+        addresses = [worker.address for worker in workers]
+        listed = run("--connect=" + ",".join(addresses), "--list-devices").stdout
+        for address in addresses:
+            self.assertIn(f"remote/{address}/host", listed)
+        program = self.rounds(30, 1_000_000)
+        devices = ",".join(f"remote/{address}/host" for address in addresses)
+        self.assert_done(run("--connect=" + ",".join(addresses), f"--device={devices}", program),
+                         self.expected(program))
+        for worker in workers:
+            worker.wait_for(r"session 2: ended")
+        self.assertTrue(any(re.search(r"session 2: ended .* [1-9]\d* jobs", worker.log()) for worker in workers))
+        # Where loops run is for the program to find out.
+        self.assert_done(run("--connect=" + ",".join(addresses), program), self.expected(program))
+
+    def test_workers_may_dial_in(self):
+        key = self.key()
+        # A port that is free now: the system gave it to a worker that is gone.
+        free = self.worker()
+        free.end()
+        program = self.rounds(3)
+        workers = [self.worker(f"--connect={free.address}", f"--key-file={key}", listen=None) for _ in range(2)]
+        done = run(f"--listen={free.address}", "--device=remote", f"--key-file={key}", program)
+        self.assert_done(done, self.expected(program))
+        # One of them was enough for the program to go on; the other may still be trying.
+        wait_until(lambda: any(worker.process.poll() == 0 for worker in workers), "no worker has ended")
+
+    def test_ipv6(self):
+        try:
+            with socket.socket(socket.AF_INET6) as probe:
+                probe.bind(("::1", 0))
+        except OSError as problem:
+            self.skipTest(f"SKIP: this machine has no IPv6: {problem}")
+        worker = self.worker(listen="[::1]:0")
+        self.assertTrue(worker.address.startswith("[::1]:"))
+        program = self.rounds(2)
+        self.assert_done(run(worker.device, program), self.expected(program))
+        self.assert_done(run(f"--connect={worker.address}", worker.device, program), self.expected(program))
+
+    def test_options_that_do_not_go_together(self):
+        for words in (["--worker"], ["--certificate=a", "x.bc"], ["--worker", "--listen=nonsense:x"],
+                      ["--seal=tin", "x.bc"], ["--lend=gold=1", "--worker", "--listen=127.0.0.1:0"],
+                      ["--silence=1ms", "x.bc"], ["--listen=127.0.0.1:0", "--listen=127.0.0.1:1", "x.bc"],
+                      ["--write-back=never", "x.bc"]):
+            done = run(*words)
+            self.assertEqual(done.returncode, EXIT_USER, words)
+            self.assertTrue(done.stderr.startswith("dhpvm-run: "), words)
+
+
+class Security(Case):
+    def test_keys(self):
+        key = self.key()
+        other = self.key("other")
+        self.assertEqual(stat.S_IMODE(key.stat().st_mode), 0o600)
+        self.assertEqual(run(f"--make-key={key}").returncode, EXIT_USER)
+        worker = self.worker(f"--key-file={key}")
+        program = self.rounds(3)
+        expected = self.expected(program)
+        for seal in ("full", "integrity", "none"):
+            self.assert_done(run(worker.device, f"--key-file={key}", f"--seal={seal}", program), expected)
+        for options in ([], [f"--key-file={other}"]):
+            refused = run(worker.device, *options, program)
+            self.assertEqual((refused.returncode, refused.stdout), (EXIT_TRAP, ""))
+            self.assertIn("key", refused.stderr)
+        wait_until(lambda: len(re.findall(r"refused 127\.0\.0\.1.*key", worker.log())) == 2, "no refusals in the log")
+        self.assert_serves(worker, f"--key-file={key}")
+        os.chmod(key, 0o644)
+        self.assertIn("chmod 600", run(worker.device, f"--key-file={key}", program).stderr)
+        refused = run("--worker", "--listen=127.0.0.1:0", f"--key-file={key}")
+        self.assertEqual(refused.returncode, EXIT_USER)
+        self.assertIn("chmod 600", refused.stderr)
+
+    def test_a_key_at_the_client_only(self):
+        worker = self.worker()
+        refused = run(worker.device, f"--key-file={self.key()}", self.rounds(1))
+        self.assertEqual(refused.returncode, EXIT_TRAP)
+        self.assertIn("key", refused.stderr)
+        self.assert_serves(worker)
+
+    def test_without_a_key_only_this_machine_is_talked_to(self):
+        for role in (["--worker", "--listen=0.0.0.0:0"], ["--worker", "--listen=[::]:0"]):
+            refused = run(*role)
+            self.assertEqual(refused.returncode, EXIT_USER)
+            self.assertIn("--make-key", refused.stderr)
+        # 192.0.2.0/24 is nobody's: it would take long to find out by trying.
+        refused = run("--device=remote/192.0.2.1", self.rounds(1))
+        self.assertEqual(refused.returncode, EXIT_USER)
+        self.assertIn("--make-key", refused.stderr)
+
+    def certificates(self):
+        def openssl(*words):
+            subprocess.run(["openssl", *words], cwd=self.folder, check=True, capture_output=True, timeout=PATIENCE)
+
+        for authority in ("authority", "stranger"):
+            openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "1",
+                    "-keyout", f"{authority}.key", "-out", f"{authority}.pem", "-subj", f"/CN={authority}")
+        for name, authority in (("client", "authority"), ("worker", "authority"), ("intruder", "stranger")):
+            (self.folder / "names").write_text("subjectAltName=DNS:localhost,IP:127.0.0.1\n", encoding="utf-8")
+            openssl("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout",
+                    f"{name}.key", "-out", f"{name}.csr", "-subj", f"/CN={name}")
+            openssl("x509", "-req", "-in", f"{name}.csr", "-CA", f"{authority}.pem", "-CAkey", f"{authority}.key",
+                    "-CAcreateserial", "-days", "1", "-out", f"{name}.pem", "-extfile", "names")
+
+    def of(self, name, authority="authority"):
+        return [f"--certificate={self.folder / name}.pem", f"--private-key={self.folder / name}.key",
+                f"--authority={self.folder / authority}.pem"]
+
+    def test_certificates(self):
+        if shutil.which("openssl") is None:
+            self.skipTest("SKIP: there is no openssl to make certificates with")
+        self.certificates()
+        worker = self.worker(*self.of("worker"))
+        port = worker.address.rsplit(":", 1)[1]
+        program = self.rounds(2)
+        for address in (worker.address, f"localhost:{port}"):
+            self.assert_done(run(f"--device=remote/{address}", *self.of("client"), program), self.expected(program))
+        worker.wait_for(r"session 1: .* from client \(127\.0\.0\.1")
+        for options in (self.of("intruder", "stranger"), self.of("intruder"), []):
+            refused = run(worker.device, *options, program)
+            self.assertEqual((refused.returncode, refused.stdout), (EXIT_TRAP, ""), options)
+        wait_until(lambda: len(re.findall(r"refused 127\.0\.0\.1", worker.log())) == 3, "no refusals in the log")
+        self.assert_serves(worker, *self.of("client"))
+
+
+class Losing(Case):
+    """Whatever happens to one side, the other goes on, or says why it does not."""
+
+    def started(self, worker, program, *options, after=r"kernel '.*' ready"):
+        client = self.start(worker.device, *options, program)
+        worker.wait_for(after)
+        time.sleep(0.2)
+        self.assertIsNone(client.poll(), "the program is too short for this test")
+        return client
+
+    def test_worker_killed_between_loops(self):
+        worker = self.worker()
+        program = self.rounds(4000)
+        client = self.started(worker, program)
+        worker.process.kill()
+        self.assert_goes_on(client, self.expected(program))
+
+    def test_worker_killed_in_a_kernel(self):
+        worker = self.worker()
+        program = self.write(ONE_LONG_LOOP)
+        client = self.started(worker, program)
+        worker.process.kill()
+        self.assert_goes_on(client, self.expected(program))
+
+    def test_worker_killed_in_a_transfer(self):
+        for key in (None, self.key()):
+            options = [f"--key-file={key}"] if key else []
+            worker = self.worker(*options)
+            program = self.write(TRANSFERS)
+            client = self.started(worker, program, *options)
+            worker.process.kill()
+            self.assert_goes_on(client, self.expected(program))
+
+    def test_worker_killed_while_compiling(self):
+        worker = self.worker("--no-cache")
+        program = self.write(long_to_compile())
+        client = self.start(worker.device, "--no-cache", program)
+        worker.wait_for(r"session 1: ")
+        time.sleep(0.3)
+        worker.process.kill()
+        self.assert_goes_on(client, self.expected(program, "--jit=off"))
+        self.assertNotIn("ready", worker.log(), "the kernel is too short for this test")
+
+    def test_worker_stopped(self):
+        worker = self.worker()
+        program = self.rounds(4000)
+        client = self.started(worker, program, "--silence=500ms")
+        worker.process.send_signal(signal.SIGSTOP)
+        self.assert_goes_on(client, self.expected(program))
+        # And the worker, when it wakes up, finds that the client is gone, and serves others.
+        worker.process.send_signal(signal.SIGCONT)
+        worker.wait_for("session 1: ended")
+        self.assert_serves(worker)
+
+    def test_only_copy_lost(self):
+        worker = self.worker()
+        client = self.started(worker, self.rounds(10_000_000), "--write-back=lazy")
+        worker.process.kill()
+        out, errors = client.communicate(timeout=PATIENCE)
+        self.assertEqual((client.returncode, out), (EXIT_TRAP, ""), errors)
+        self.assertIn("device lost", errors)
+        self.assertIn(worker.address, errors)
+
+    def test_one_of_two_workers_killed(self):
+        workers = [self.worker(), self.worker()]
+        program = self.rounds(600, 2_000_000)
+        devices = ",".join(f"remote/{worker.address}" for worker in workers)
+        client = self.start(f"--device={devices}", "--explain-offload", program)
+        busy = None
+
+        def look():
+            nonlocal busy
+            busy = next((worker for worker in workers if "ready" in worker.log()), None)
+            return busy
+
+        wait_until(look, "no worker has got a loop")
+        time.sleep(0.5)
+        busy.process.kill()
+        out, errors = client.communicate(timeout=PATIENCE)
+        self.assertEqual((client.returncode, out), (0, self.expected(program)), errors)
+
+    def test_deadline_of_the_program(self):
+        worker = self.worker()
+        for program in (self.rounds(10_000_000), self.write(ONE_LONG_LOOP.replace("200_000", "800_000"))):
+            done = run(worker.device, "--deadline=700ms", program)
+            self.assertEqual(done.returncode, EXIT_TRAP, done.stderr)
+            self.assertIn("deadline", done.stderr)
+        self.assert_serves(worker)
+
+    def test_client_killed(self):
+        worker = self.worker("--lend=sessions=1")
+        for n, program in enumerate((self.rounds(10_000_000), self.write(TRANSFERS), self.write(ONE_LONG_LOOP)), 1):
+            client = self.start(worker.device, program)
+            worker.wait_for(rf"session {n}: kernel")
+            time.sleep(0.2)
+            client.kill()
+            client.communicate()
+            worker.wait_for(rf"session {n}: ended")
+        # The only session that is allowed is free again as soon as the last kernel is done.
+        program = self.rounds(1, 50_000)
+        wait_until(lambda: run(worker.device, program).returncode == 0, "the worker keeps the dead session")
+
+    def test_client_stopped(self):
+        worker = self.worker("--silence=500ms")
+        client = self.started(worker, self.rounds(10_000_000))
+        client.send_signal(signal.SIGSTOP)
+        worker.wait_for(r"session 1: ended.*no sign of life")
+        self.assert_serves(worker)
+        client.kill()
+
+    def test_memory_of_the_worker_used_up(self):
+        worker = self.worker("--lend=memory=1M")
+        program = self.write(TRANSFERS.replace("round < 60", "round < 2"))
+        # In slices that fit, or on the host, but never wrong.
+        self.assert_done(run(worker.device, program), self.expected(program))
+        program = self.rounds(3)
+        done = run(worker.device, "--explain-offload", program)
+        self.assert_done(done, self.expected(program))
+        self.assert_serves(worker)
+
+    def test_time_of_a_session_used_up(self):
+        worker = self.worker("--lend=time=300ms")
+        program = self.rounds(4000)
+        client = self.start(worker.device, program)
+        self.assert_goes_on(client, self.expected(program))
+        worker.wait_for("session 1: ended.*which is the limit")
+        self.assert_serves(worker)
+
+    def test_code_of_a_session_used_up(self):
+        worker = self.worker("--lend=code=100")
+        program = self.rounds(1)
+        client = self.start(worker.device, program)
+        self.assert_goes_on(client, self.expected(program))
+
+    def test_too_many_sessions(self):
+        worker = self.worker("--lend=sessions=1")
+        first = self.started(worker, self.rounds(10_000_000))
+        refused = run(worker.device, self.rounds(1))
+        self.assertEqual(refused.returncode, EXIT_TRAP)
+        self.assertIn("which is its limit", refused.stderr)
+        worker.wait_for("which is its limit")
+        self.assertIsNone(first.poll())
+
+    def test_draining(self):
+        worker = self.worker()
+        program = self.rounds(2500)
+        client = self.started(worker, program)
+        worker.process.send_signal(signal.SIGTERM)
+        worker.wait_for("draining")
+        refused = run(worker.device, self.rounds(1))
+        self.assertEqual(refused.returncode, EXIT_TRAP)
+        out, errors = client.communicate(timeout=PATIENCE)
+        self.assertEqual((client.returncode, out, errors), (0, self.expected(program), ""))
+        self.assertEqual(worker.process.wait(timeout=PATIENCE), 0)
+        # A second signal does not wait.
+        worker = self.worker()
+        client = self.started(worker, self.rounds(10_000_000))
+        worker.process.send_signal(signal.SIGTERM)
+        worker.wait_for("draining")
+        worker.process.send_signal(signal.SIGTERM)
+        worker.process.wait(timeout=PATIENCE)
+        client.kill()
+
+
+if __name__ == "__main__":
+    at = sys.argv.index("--bin")
+    BIN = Path(sys.argv[at + 1]).resolve()
+    del sys.argv[at:at + 2]
+    unittest.main()
