@@ -277,8 +277,7 @@ fn trap(n: i64) -> i64 {
 )dhp";
 
 inline constexpr std::array<std::string_view, 17> kDeviceFunctions = {
-    "saxpy",  "mixed",     "halo",  "rows",      "planes", "broadcast", "scatter", "transpose",
-    "reduce", "histogram", "turns", "ping_pong", "twins",  "churn",     "chain",   "philox",
-    "sizes"};
+    "saxpy",     "mixed", "halo",      "rows",  "planes", "broadcast", "scatter", "transpose", "reduce",
+    "histogram", "turns", "ping_pong", "twins", "churn",  "chain",     "philox",  "sizes"};
 
 }  // namespace dhpvm
