@@ -69,6 +69,7 @@ Status DeviceLoops::put_off(const Execution& execution, const offload::DeviceLoo
 }
 
 void DeviceLoops::chain_ended(const offload::ChainOutcome& outcome) {
+  const bool told = outcome.failure && tell_losses();
   std::vector<std::string> positions;
   for (const PutOff& loop : put_off_) positions.push_back(loop.position);
   for (std::size_t n = 0; n < put_off_.size(); ++n) {
@@ -84,7 +85,8 @@ void DeviceLoops::chain_ended(const offload::ChainOutcome& outcome) {
     if (!outcome.failure) continue;
     const std::string text = fmt::format("in part: {}: {}", story.device, outcome.failure->message());
     ++story.stays[text];
-    if (put_off_[n].forced) warn(positions[n], text);
+    if (put_off_[n].forced && !told)
+      warn_once(fmt::format("parallel for at {} runs on the host: {}", positions[n], text));
   }
   chunks_ += outcome.chunks;
   if (put_off_.size() > 1) chained_ += put_off_.size();

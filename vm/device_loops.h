@@ -79,15 +79,18 @@ class DeviceLoops {
   };
   struct Opened {
     std::string name;
+    std::shared_ptr<offload::Device> owner;
     std::unique_ptr<offload::PipelineDevice> device;
     std::string problem;                                                // why it cannot be used
     std::map<std::pair<std::uint32_t, std::uint32_t>, Loaded> kernels;  // by kernel and variant
+    bool told = false;                                                  // that it is gone
   };
   // For explain(), by kernel.
   struct Story {
     std::uint64_t executions = 0;  // on devices
     std::string device;
     offload::PipelineOutcome last;
+    std::string absent;                          // of what was wished for, the last time
     std::string choice;                          // the last comparison of costs
     std::string reason;                          // what followed from it
     std::map<std::string, std::uint64_t> stays;  // reasons for staying on the host, and how often
@@ -96,6 +99,11 @@ class DeviceLoops {
   };
 
   Opened& open(const std::string& name);
+  Result<std::unique_ptr<offload::PipelineDevice>> make_device(Opened& opened);
+  std::vector<std::string> expand(const std::vector<std::string>& names, std::string& absent);
+  bool tell_losses();
+  void drop_lost();
+  void warn_once(std::string message);
   // Where a loop could run; `opened` is null for the host's cores.
   struct Candidate {
     Opened* opened = nullptr;
@@ -112,7 +120,6 @@ class DeviceLoops {
   Result<Loaded> make(Opened& opened, const Execution& execution);
   void stay(const Execution& execution, Story& story, const Opened* opened, std::string reason, bool forced);
   void withhold(const Execution& execution);
-  void warn(std::string_view position, std::string_view text);
   static Outcome failed(const Execution& execution, Error error, std::string_view devices);
   std::optional<offload::Part> host_part(const Execution& execution, const Loaded*& loaded);
 
@@ -129,8 +136,10 @@ class DeviceLoops {
   Isolate& isolate_;
   std::unique_ptr<offload::Registrations> registrations_;  // before the devices that use them
   std::vector<std::unique_ptr<Opened>> opened_;
-  std::vector<Story> stories_;  // by kernel
+  std::vector<std::unique_ptr<Opened>> lost_;  // with the only copies of some arrays
+  std::vector<Story> stories_;                 // by kernel
   std::uint64_t chunks_ = 0;
+  DeviceTotals dropped_;  // what devices have done that are gone
   std::set<std::string> warned_;
   const std::shared_ptr<const offload::PlacementPolicy> policy_;
   struct PutOff {

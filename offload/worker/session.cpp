@@ -46,6 +46,11 @@ void Session::close(Error reason) {
   if (frames_ != nullptr) frames_->close(std::move(reason));
 }
 
+// Whoever has not been welcomed yet hears nothing before that.
+void Session::announce_end() {
+  if (!ended_ && greeted_) send(wire::Draining{});
+}
+
 void Session::on_frame(ConstBytes frame) {
   if (ended_) return;
   auto records = wire::read_from_client(frame);
@@ -108,7 +113,7 @@ Status Session::handle(wire::Hello& record) {
   for (const std::shared_ptr<Device>& device : worker_.devices()) {
     const DeviceInfo& info = device->info();
     welcome.devices.push_back({info.name, info.description, info.memory_bytes, info.largest_allocation,
-                               info.compute_units, info.is_simulated});
+                               info.compute_units, info.is_gpu, info.is_simulated});
   }
   send(welcome);
   if (const auto then = std::exchange(when_welcome_, nullptr)) then();

@@ -43,6 +43,8 @@ class Session final : public FrameHandler, public BulkHandler, public std::enabl
   // Called when the client is to be dialled for the bulk lane.
   void when_welcome(std::function<void()> function) { when_welcome_ = std::move(function); }
   void close(Error reason);
+  // Asks the client to leave.
+  void announce_end();
 
   void on_open() override {}
   void on_frame(ConstBytes frame) override;

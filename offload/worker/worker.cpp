@@ -268,6 +268,9 @@ void Worker::dial_bulk(const Address& address, const std::string& host,
 bool Worker::drain(std::chrono::steady_clock::time_point deadline) {
   std::unique_lock lock(mutex_);
   draining_ = true;
+  for (const auto& [key, session] : sessions_) {
+    transport_.post([session] { session->announce_end(); });
+  }
   return changed_.wait_until(lock, deadline, [this] { return sessions_.empty(); });
 }
 
