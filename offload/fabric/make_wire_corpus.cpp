@@ -143,6 +143,25 @@ Status write_wire(const std::string& folder) {
   append(piece, little_endian(1));
   append_message(bulk, piece);
   DHPVM_TRY(write_file(folder + "/bulk.bin", bulk));
+  // The same behind a handshake, where the fuzzer numbers or seals them.
+  for (const unsigned mode : {8u, 10u}) {
+    Bytes lane{static_cast<std::byte>(mode)};
+    append_message(lane, [&] {
+      Bytes first{std::byte{0}, std::byte{0}};
+      append(first, hello);
+      return first;
+    }());
+    append_message(lane, {std::byte{1}, std::byte{1}});
+    append_message(lane, {std::byte{2}, std::byte{0}, std::byte{1}, std::byte{'x'}});
+    DHPVM_TRY(write_file(folder + "/behind" + std::to_string(mode) + ".bin", lane));
+    Bytes data{static_cast<std::byte>(mode + 1)};
+    Bytes run = little_endian(5);
+    append(run, wire::write_run_header({7, 0}));
+    append_message(data, run);
+    append_message(data, Bytes(5, std::byte{1}));
+    append_message(data, little_endian(0));
+    DHPVM_TRY(write_file(folder + "/behind" + std::to_string(mode + 1) + ".bin", data));
+  }
   Preamble with_key;
   with_key.identity = IdentityKind::kKey;
   for (const unsigned mode : {6u, 7u}) {
