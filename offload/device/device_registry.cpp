@@ -59,6 +59,23 @@ Result<std::shared_ptr<Device>> DeviceRegistry::open(std::string_view name) {
   return is_one ? open_one(name) : open_first(name, listings);
 }
 
+DeviceStats DeviceRegistry::stats() {
+  const std::lock_guard lock(mutex_);
+  DeviceStats sum;
+  for (const auto& [name, device] : opened_) {
+    const DeviceStats one = device->stats();
+    sum.bytes_allocated += one.bytes_allocated;
+    sum.peak_bytes_allocated += one.peak_bytes_allocated;
+    sum.imports += one.imports;
+    sum.imports_made += one.imports_made;
+    sum.copies += one.copies;
+    sum.bytes_uploaded += one.bytes_uploaded;
+    sum.bytes_downloaded += one.bytes_downloaded;
+    sum.launches += one.launches;
+  }
+  return sum;
+}
+
 Result<std::shared_ptr<Device>> DeviceRegistry::open_one(std::string_view name) {
   if (const auto found = opened_.find(name); found != opened_.end()) return found->second;
   DeviceFactory* const factory = factory_of(name);

@@ -49,6 +49,9 @@ class DeviceRegistry {
   // none such, with the nearest name or the reasons why those that there are cannot be used.
   Result<std::shared_ptr<Device>> open(std::string_view name);
 
+  // Of all devices that have been opened, added up.
+  DeviceStats stats();
+
  private:
   // All with mutex_ held.
   std::vector<DeviceListing> list_all();
