@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loops on devices compute what they compute in the interpreter, whatever the sizes of arrays, chunks and device memory.
-#include <cstdlib>
 #include <random>
 
 #include "vm/api/device_programs.h"
@@ -298,10 +297,7 @@ fn corners(rows: i64) -> i64 {
   EXPECT_EQ(corners(Jit::kOn, "host"), expected);
 }
 
-// Half a minute of two cores.
 TEST_F(Devices, ALoopMayHaveTwoToThe33Iterations) {
-  if (std::getenv("DHPVM_LARGE_TESTS") == nullptr)
-    GTEST_SKIP() << "SKIP: takes half a minute; set DHPVM_LARGE_TESTS=1 to run it";
   const Module module = need(Module::compile(engine_, R"(
 fn odd(n: i64) -> i64 {
     var count = 0;
