@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a worker costs, measured at the queues of its device: jobs that do nothing, bulk data, code, and how soon it is known
 // that a worker is gone.
-//   remote_bench HOST:PORT/DEVICE [--key-file=FILE] [--seal=full|integrity|none] [--runs=N] [--json]
+//   remote_bench HOST:PORT/DEVICE [--key-file=FILE] [--seal=full|integrity|none] [--runs=N] [--only=jobs|bulk|code] [--json]
 //   remote_bench HOST:PORT/DEVICE --kill=PID | --stop=PID
 // The worker runs already; with --kill or --stop, that of process PID is ended or stopped, and nothing else measured. With
 // --json a line for each figure, otherwise a table. Times are medians.
@@ -68,6 +68,7 @@ struct Options {
   SealMode seal = SealMode::kFull;
   unsigned runs = 41;
   bool json = false;
+  std::string only;  // jobs, bulk or code; all if empty
   std::optional<int> killed;
   std::optional<int> stopped;
 };
@@ -315,6 +316,8 @@ std::optional<Options> read_options(int argc, char** argv) {
                                             : SealMode::kFull;
     } else if (name == "--runs") {
       options.runs = std::max(1u, static_cast<unsigned>(std::strtoul(value.c_str(), nullptr, 10)));
+    } else if (name == "--only") {
+      options.only = value;
     } else if (name == "--kill") {
       options.killed = std::atoi(value.c_str());
     } else if (name == "--stop") {
@@ -352,9 +355,10 @@ int run(int argc, char** argv) {
     return 0;
   }
   const auto kernel = client.load(kernel_image(0));
-  measure_jobs(*options, client, kernel, raw);
-  measure_bulk(*options, client, raw);
-  measure_code(*options, client);
+  const auto wants = [&](std::string_view what) { return options->only.empty() || options->only == what; };
+  if (wants("jobs")) measure_jobs(*options, client, kernel, raw);
+  if (wants("bulk")) measure_bulk(*options, client, raw);
+  if (wants("code")) measure_code(*options, client);
   return 0;
 }
 

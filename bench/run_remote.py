@@ -26,6 +26,9 @@ BAR_PLAIN, BAR_PLAIN_RATIO, BAR_SEALED = 4.5, 0.8, 2.0
 BAR_JOB_BYTES = 128
 BAR_KILLED_MS, BAR_STOPPED_MS = 100.0, 3000.0
 BAR_MEMORY_MIB = 40.0
+BAR_OVERLAP, BAR_SEVERAL = 0.9, 1.8
+SKIPPED = 77
+ALL = ["loopback", "loss", "memory", "links", "programs"]
 
 # PoCL-Remote (`pocld`, version 7.1 of 2026), loopback on a quiet machine of this kind: quoted, not measured again here.
 POCL = {
@@ -39,9 +42,9 @@ POCL = {
 class Worker:
     """A process of dhpvm-run --worker that listens at a port of its own choice."""
 
-    def __init__(self, binaries, *options):
+    def __init__(self, binaries, *options, host="127.0.0.1", before=()):
         self.log = tempfile.NamedTemporaryFile(prefix="dhpvm-worker-", suffix=".log")
-        command = [binaries / "dhpvm-run", "--worker", "--listen=127.0.0.1:0", *options]
+        command = [*before, binaries / "dhpvm-run", "--worker", f"--listen={host}:0", *options]
         self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=self.log)
         deadline = time.monotonic() + 30
         while not (found := re.search(r"listening at (\S+)", self.text())):
@@ -68,6 +71,39 @@ class Worker:
 
     def __exit__(self, *_):
         self.end()
+
+
+class Link:
+    """A network of its own that can be reached from this one by a link of a certain rate, in both directions. Lasts as long
+    as a process that does nothing but keep it."""
+
+    def __init__(self, number, rate):
+        self.keeper = subprocess.Popen(["unshare", "--net", "cat"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+        here, there, net = f"dhpvm{number}", f"dhpvm{number}w", f"10.77.{number}"
+        self.inside = ["nsenter", f"--net=/proc/{self.keeper.pid}/ns/net"]
+        self.address = f"{net}.2"
+        own = os.stat("/proc/self/ns/net").st_ino
+        while os.stat(f"/proc/{self.keeper.pid}/ns/net").st_ino == own:
+            time.sleep(0.005)
+        self.do("ip", "link", "add", here, "type", "veth", "peer", "name", there)
+        self.do("ip", "link", "set", there, "netns", str(self.keeper.pid))
+        for before, device, address in (([], here, f"{net}.1/24"), (self.inside, there, f"{net}.2/24")):
+            self.do(*before, "ip", "address", "add", address, "dev", device)
+            self.do(*before, "ip", "link", "set", device, "up")
+            self.do(*before, "tc", "qdisc", "add", "dev", device, "root", "tbf", "rate", rate, "burst", "256kb", "latency", "20ms")
+
+    @staticmethod
+    def do(*command):
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+        if done.returncode != 0:
+            raise OSError(f"{' '.join(command)}: {done.stdout.strip()}")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.keeper.stdin.close()
+        self.keeper.wait()
 
 
 @dataclass
@@ -99,15 +135,15 @@ def upload_bar(samples):
 class Report:
     def __init__(self, binaries, folder, options):
         self.binaries, self.folder, self.options = binaries.resolve(), Path(folder), options
-        self.figures, self.notes = [], []
-        for name in ("dhpvm-run", "remote_bench"):
+        self.figures, self.notes, self.products, self.wrong = [], [], [], False
+        for name in ("dhpvm-run", "dhpvm-bench", "remote_bench"):
             if not (self.binaries / name).is_file():
                 fail(f"there is no {self.binaries / name}: build with -DDHPVM_BENCH=ON, as `./dev build release` does")
         self.key = self.folder / "key"
         subprocess.run([self.binaries / "dhpvm-run", f"--make-key={self.key}"], check=True)
 
-    def worker(self, *options):
-        return Worker(self.binaries, *options)
+    def worker(self, *options, **place):
+        return Worker(self.binaries, *options, **place)
 
     def queues(self, worker, *options):
         """What remote_bench says of the host device of a worker."""
@@ -170,13 +206,78 @@ class Report:
         with self.worker() as worker:
             self.figures.append(Figure.of("the same, with all devices (vendors' libraries)", worker.resident_mib(), "MiB", None, False))
 
+    def programs_on(self, workers, *options):
+        """The report of dhpvm-bench remote."""
+        file = self.folder / "report.json"
+        command = [self.binaries / "dhpvm-bench", "remote", f"--connect={','.join(worker.address for worker in workers)}",
+                   f"--json={file}", *map(str, options)]  # fmt: skip
+        done = subprocess.run(command, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True, check=False)
+        if done.returncode > 1:
+            fail(f"{' '.join(map(str, command))} ended with exit code {done.returncode}")
+        if done.returncode == 1:
+            self.wrong = True
+        self.notes.append(done.stdout)
+        return json.loads(file.read_text())
+
+    def links(self):
+        """Beside the network of this machine, where names and rates are nobody else's business."""
+        results = self.folder / "links.json"
+        owner = ["unshare", "--net"] if os.geteuid() == 0 else ["unshare", "--user", "--map-root-user", "--net"]
+        command = [*owner, sys.executable, __file__, f"--bin={self.binaries}", f"--inside={results}", f"--runs={self.options.runs}"]
+        command += ["--quick"] if self.options.quick else []
+        progress("loops over links of 1 Gbit/s and 500 Mbit/s")
+        try:
+            done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+        except OSError as problem:
+            return self.notes.append(f"SKIP links of a certain rate: {problem}\n")
+        if done.returncode == SKIPPED or done.stdout.startswith("unshare:"):
+            return self.notes.append(f"SKIP links of a certain rate: {done.stdout}")
+        if done.returncode != 0:
+            fail(f"{' '.join(map(str, command))} ended with exit code {done.returncode}:\n{done.stdout}")
+        found = json.loads(results.read_text())
+        self.figures += [Figure(**figure) for figure in found["figures"]]
+        self.notes += found["notes"]
+        self.wrong = self.wrong or found["wrong"]
+
+    def inside(self):
+        """What links() starts in a network of its own."""
+        Link.do("ip", "link", "set", "lo", "up")
+        key, runs = f"--key-file={self.key}", f"--runs={min(self.options.runs, 7)}"
+        data = 4 if self.options.quick else 64
+        # One thread, so that the other core can see to the network.
+        def worker(link):
+            return self.worker("--device=host", "--threads=1", key, host=link.address, before=link.inside)
+
+        with Link(1, "1gbit") as link, worker(link) as one:
+            overlap = self.programs_on([one], key, runs, "--only=overlap", f"--data={data}M")["overlap"][0]
+        with Link(2, "500mbit") as first, Link(3, "500mbit") as second, worker(first) as one, worker(second) as two:
+            several = self.programs_on([one, two], key, runs, "--only=several", f"--data={data}M")["several"]
+        self.figures += [
+            Figure.of("1 Gbit/s, data and compute alike: of the pipelined ideal", overlap["overlap_efficiency"], "", BAR_OVERLAP, True),
+            Figure.of("the same, against one stage after the other", overlap["serial_seconds"] / overlap["seconds"], "x", None, True),
+            Figure.of("two workers at 500 Mbit/s each, against one", several["gain"], "x", BAR_SEVERAL, True),
+        ]  # fmt: skip
+
+    def programs(self):
+        progress("loops and products of matrices")
+        quick = ["--small"] if self.options.quick else []
+        with self.worker("--device=host", "--threads=1") as one, self.worker("--device=host") as all_cores:
+            report = self.programs_on([one, all_cores], "--only=loops,products", f"--runs={min(self.options.runs, 7)}", *quick)
+        loops = report["loops"][0]
+        self.figures.append(Figure.of("a program's loop of one iteration, waited for", loops["single_seconds"] * 1e6, "us", None, False))
+        self.figures.append(Figure.of("the same, a hundred before that", loops["batched_seconds"] * 1e6, "us", None, False))
+        self.products = report["products"]
+
     def print(self):
         progress("")
         print(machine())
         print(f"load average {', '.join(f'{load:.1f}' for load in os.getloadavg())}\n")
-        print_figures(self.figures)
+        if self.figures:
+            print_figures(self.figures)
         for note in self.notes:
             print(note)
+        if self.wrong:
+            print("WRONG: some results differ from those of this machine")
         print("PoCL-Remote, measured before on a machine of this kind: " + "; ".join(f"{what} {value}" for what, value in POCL.items()))
 
 
@@ -186,20 +287,31 @@ def main(arguments):
     parser.add_argument("--quick", action="store_true", help="see that everything works, and measure nothing worth reading")
     parser.add_argument("--turns", type=int, default=None, help="times that everything is measured (default 7)")
     parser.add_argument("--runs", type=int, default=None, help="repetitions in each turn (default 15)")
-    parser.add_argument("--only", choices=["loopback", "loss", "memory"], action="append", help="measure this alone; may be repeated")
+    parser.add_argument("--only", choices=ALL, action="append", help="measure this alone; may be repeated")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write all figures to FILE")
+    parser.add_argument("--inside", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     options.turns = options.turns or (1 if options.quick else 7)
     options.runs = options.runs or (2 if options.quick else 15)
 
     with tempfile.TemporaryDirectory(prefix="dhpvm-bench-") as folder:
         report = Report(options.bin, folder, options)
-        for name in options.only or ["loopback", "loss", "memory"]:
+        if options.inside:
+            try:
+                report.inside()
+            except OSError as problem:
+                print(problem)
+                return SKIPPED
+            options.inside.write_text(json.dumps({"figures": [vars(f) for f in report.figures], "notes": report.notes, "wrong": report.wrong}))
+            return 0
+        # Links want privileges that tests do not have.
+        for name in options.only or [name for name in ALL if name != "links" or not options.quick]:
             getattr(report, name)()
     report.print()
     if options.json:
-        options.json.write_text(json.dumps({"machine": machine(), "figures": [vars(f) for f in report.figures]}, indent=1) + "\n")
-    return 0
+        results = {"machine": machine(), "figures": [vars(f) for f in report.figures], "products": report.products}
+        options.json.write_text(json.dumps(results, indent=1) + "\n")
+    return 1 if report.wrong else 0
 
 
 if __name__ == "__main__":

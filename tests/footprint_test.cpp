@@ -260,6 +260,28 @@ TEST(Footprints, StepsThatGoDown) {
   EXPECT_TRUE(ranges.writes_are_disjoint(1));
 }
 
+TEST(Footprints, InclusiveRangesAndSteps) {
+  Loop loop(R"(import math; fn f(source: [f32, 2], weights: [f32], out: [f32, 2], radius: i64) {
+    parallel for y in 0..source.rows, x in 0..source.cols {
+        var sum = weights[0] * source[y, x];
+        for i in 1..=radius {
+            sum += weights[i] * (source[math.max(y - i, 0), x] + source[math.min(y + i, source.rows - 1), x]);
+        }
+        for i in 1..radius step 2 { sum += weights[i]; }
+        out[y, x] = sum;
+    }
+  })");
+  EXPECT_EQ(loop.unprovable(), 0) << loop.text();
+  loop.scalars = {4};
+  loop.arrays = {array_of({5}), array_of({100, 70}), array_of({100, 70})};
+  EXPECT_EQ(loop.unproven(loop.chunk({{0, 100}, {0, 70}})), 0) << loop.text();
+  Ranges ranges(loop.footprint, loop.chunk({{20, 30}, {0, 70}}));
+  EXPECT_EQ(ranges.reads(1), (Elements{true, 16 * 70, 34 * 70}));
+  EXPECT_EQ(ranges.writes(2), (Elements{true, 20 * 70, 30 * 70}));
+  loop.scalars = {5};
+  EXPECT_GT(loop.unproven(loop.chunk({{0, 100}, {0, 70}})), 0);
+}
+
 TEST(Footprints, NarrowIntegers) {
   Loop loop(R"(fn f(a: [f32], n: i32) {
     parallel for i in 0..(n as i64) {

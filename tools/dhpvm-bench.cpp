@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// dhpvm-bench: measures what batching does for loops on a device.
+// dhpvm-bench: measures what batching does for loops on a device, and what workers do.
 #include <unistd.h>
 
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 
+#include "bench/files.h"
 #include "bench/page.h"
+#include "bench/remote_command.h"
 #include "bench/report.h"
 #include "bench/suite.h"
 #include "options.h"
+#include "remote.h"
 
 namespace dhpvm::tools {
 namespace {
@@ -27,7 +29,14 @@ constexpr std::string_view kUsage =
     "memory, serial with pinned memory, overlapped in fixed numbers of chunks, and overlapped with chunks of "
     "a "
     "size that\n"
-    "the runtime chooses. Every result is compared with that of the host's cores.\n";
+    "the runtime chooses. Every result is compared with that of the host's cores.\n"
+    "\n"
+    "usage: dhpvm-bench remote --connect=HOST:PORT[,..] [options]\n"
+    "\n"
+    "Runs loops on the devices of workers: some that do nothing, some whose data and computation take "
+    "equally long,\n"
+    "some on all devices at once, and products of matrices beside the interpreter and native code of this "
+    "machine.\n";
 
 constexpr Option kOptions[] = {
     {"What to measure", "--device", 0, Value::kRequired, "NAME",
@@ -45,6 +54,15 @@ constexpr Option kOptions[] = {
     {"What to measure", "--list", 0, Value::kNone, "",
      "print the kernels and the devices, and do not run anything"},
 
+    {"What to measure of workers", "--only", 0, Value::kRequired, "LIST",
+     "of loops, overlap, several and products (default: all)"},
+    {"What to measure of workers", "--data", 0, Value::kRequired, "SIZE",
+     "arrays of loops that move data (default 64M)"},
+    {"What to measure of workers", "--small", 0, Value::kNone, "", "leave out the product of large matrices"},
+    {kRemoteGroup, "--connect", 0, Value::kRequired, "LIST", "the workers: gpubox:7471,otherbox"},
+    {kRemoteGroup, "--key-file", 0, Value::kRequired, "FILE", "the secret that they have as well"},
+    {kRemoteGroup, "--seal", 0, Value::kRequired, "MODE", "of data: full (default), integrity or none"},
+
     {"Results", "--json", 0, Value::kRequired, "FILE", "write all figures there"},
     {"Results", "--html", 0, Value::kRequired, "FILE", "write a page with plots there"},
 
@@ -58,17 +76,6 @@ constexpr std::string_view kClosing =
     "The exit code is 0 if all results agree, 1 if one differs, 2 if the command line is unusable.\n";
 
 Error invalid(std::string text) { return Error(ErrorCode::kInvalidArgument, std::move(text)); }
-
-// Calls take(item) for each item of a list with commas.
-template <typename Take>
-Status for_each_item(std::string_view list, Take&& take) {
-  while (!list.empty()) {
-    const std::string_view item = list.substr(0, list.find(','));
-    DHPVM_TRY(take(item));
-    list.remove_prefix(std::min(item.size() + 1, list.size()));
-  }
-  return {};
-}
 
 Result<double> parse_factor(std::string_view text) {
   double value = 0;
@@ -150,19 +157,6 @@ std::string listing(const Engine& engine) {
   return text;
 }
 
-// One line on a terminal that says what is being done; nothing in a pipe.
-void show_progress(const std::string& text) {
-  if (::isatty(STDERR_FILENO) != 0) std::fprintf(stderr, "\r\033[K%s", text.c_str());
-}
-
-Status write_file(const std::string& path, const std::string& text) {
-  std::ofstream file(path, std::ios::binary);
-  file << text;
-  file.close();
-  if (!file) return Error(ErrorCode::kIo, "cannot write " + path + ": check the folder and the space left");
-  return {};
-}
-
 // A folder for the files that kernels read, which is gone afterwards.
 class ScratchFolder {
  public:
@@ -222,6 +216,12 @@ int main_of(std::span<const char* const> words) {
     if (!count.ok()) return report_usage(kTool, count.error());
     options.threads = static_cast<unsigned>(std::min<std::uint64_t>(*count, 1024));
   }
+  if (arguments->operands == std::vector<std::string>{"remote"} && !arguments->has("--help")) {
+    const Result<int> outcome = run_remote(options, *arguments);
+    if (outcome.ok()) return *outcome;
+    return outcome.error().code() == ErrorCode::kInvalidArgument ? report_usage(kTool, outcome.error())
+                                                                 : report(kTool, outcome.error());
+  }
   const Engine engine(options);
   if (arguments->has("--list")) text = listing(engine);
   if (arguments->has("--help")) text = help_text(kUsage, kOptions, kClosing);
@@ -231,7 +231,7 @@ int main_of(std::span<const char* const> words) {
     return printed.ok() ? 0 : report(kTool, printed.error());
   }
   if (arguments->operands != std::vector<std::string>{"batching"})
-    return report_usage(kTool, invalid("say what to measure: dhpvm-bench batching"));
+    return report_usage(kTool, invalid("say what to measure: dhpvm-bench batching, or dhpvm-bench remote"));
   Result<Plan> plan = plan_of(*arguments, engine);
   if (!plan.ok()) return report_usage(kTool, plan.error());
   const Result<int> outcome = run(engine, std::move(*plan), *arguments);

@@ -300,7 +300,7 @@ Result<Request> request_of(const Arguments& arguments) {
     // Also without any address here: --device may name workers.
     request.engine.remote = workers_of(request.remote);
     const bool any = !request.remote.connect.empty() || !request.remote.listen.empty();
-    if (any && device == nullptr) request.isolate.device = devices_of(request.remote);
+    if (any && device == nullptr) request.isolate.device = "host,remote";
   }
   if (device != nullptr && *device != "host" && *device != "auto" && request.isolate.jit == Jit::kOff) {
     return Error(ErrorCode::kInvalidArgument,

@@ -147,13 +147,6 @@ RemoteOptions workers_of(const RemoteRequest& request) {
   return options;
 }
 
-std::string devices_of(const RemoteRequest& request) {
-  std::string names = "host";
-  for (const std::string& worker : request.connect) names += ",remote/" + worker;
-  if (!request.listen.empty()) names += ",remote";
-  return names;
-}
-
 Result<int> lend(EngineOptions engine, const RemoteRequest& request, std::string_view devices) {
   // Before there are other threads, so that none of them takes the signals.
   sigset_t signals;

@@ -26,9 +26,8 @@ Status set_remote(RemoteRequest& request, std::string_view name, std::string_vie
 // That the options go together; `device` is that of --device, or empty.
 Status check_remote(const RemoteRequest& request, std::string_view device);
 
-// For a program: its engine's workers, and the devices for its loops if none were named.
+// For a program: its engine's workers.
 RemoteOptions workers_of(const RemoteRequest& request);
-std::string devices_of(const RemoteRequest& request);
 
 // Lends the devices of this machine until a signal, or until all clients that were dialled are gone. SIGTERM ends it
 // when all sessions have ended, a second one and SIGINT at once.

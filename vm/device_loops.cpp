@@ -46,6 +46,27 @@ const std::string& first_cause(const Error& error) {
 }
 
 bool is_host(std::string_view name) { return name == "host" || name == "cpu"; }
+bool is_remote(std::string_view name) { return name == "remote" || name.starts_with("remote/"); }
+
+std::string one_line(const Error& error) {
+  std::string text = error.message();
+  for (const Error* cause = error.cause(); cause != nullptr; cause = cause->cause()) {
+    text += ": " + cause->message();
+  }
+  return text;
+}
+
+void add_totals(DeviceTotals& totals, offload::PipelineDevice& device) {
+  const auto add = [&](OperationTotal& sum, offload::Stage stage) {
+    const offload::StageTotal total = device.model().total(stage);
+    sum.operations += total.operations;
+    sum.units += total.units;
+    sum.time += total.time;
+  };
+  add(totals.uploads, offload::Stage::kUpload);
+  add(totals.launches, offload::Stage::kLaunch);
+  add(totals.downloads, offload::Stage::kDownload);
+}
 
 }  // namespace
 
@@ -67,12 +88,37 @@ bool DeviceLoops::may_offload(const bytecode::KernelRecord& record) const {
   return !is_host(options_.devices.names) && !is_host(record.device_hint);
 }
 
+// One that is missing of several is waited for by nobody: loops use it as soon as it is there.
 Status DeviceLoops::open_devices() {
   if (options_.devices.names == "auto") return {};
-  for (const std::string& name : split(options_.devices.names)) {
-    if (!is_host(name)) DHPVM_TRY(options_.devices.registry->open(name));
+  bool has_any = false;
+  std::vector<Error> problems;
+  for (const std::string& wish : split(options_.devices.names)) {
+    if (is_host(wish)) has_any = true;
+    if (is_host(wish)) continue;
+    offload::DevicePresence present = options_.devices.registry->present(wish);
+    for (const std::string& name : present.names) {
+      const auto device = options_.devices.registry->open(name);
+      has_any = has_any || device.ok();
+      if (!device.ok()) present.absent.push_back(device.error());
+    }
+    for (Error& problem : present.absent) {
+      // Anything else is a mistake, which does not go away by itself.
+      if (problem.code() != ErrorCode::kDeviceLost) return std::move(problem);
+      problems.push_back(std::move(problem));
+    }
+  }
+  if (!has_any && !problems.empty()) return std::move(problems.front());
+  for (const Error& problem : problems) {
+    warn_once(fmt::format("{}; loops run without it until it is there", one_line(problem)));
   }
   return {};
+}
+
+void DeviceLoops::warn_once(std::string message) {
+  if (!options_.devices.warn) return;
+  const auto [entry, is_new] = warned_.insert(std::move(message));
+  if (is_new) options_.devices.warn(*entry);
 }
 
 DeviceLoops::Opened& DeviceLoops::open(const std::string& name) {
@@ -81,26 +127,79 @@ DeviceLoops::Opened& DeviceLoops::open(const std::string& name) {
   }
   Opened& opened = *opened_.emplace_back(std::make_unique<Opened>());
   opened.name = name;
-  const auto make = [&]() -> Result<std::unique_ptr<offload::PipelineDevice>> {
-    DHPVM_ASSIGN(std::shared_ptr<offload::Device> device, options_.devices.registry->open(name));
-    offload::PipelineDeviceOptions options;
-    options.budget_bytes = options_.limits.device_bytes;
-    options.poll = [this] { return isolate_.poll(); };
-    options.tracer = options_.tracer;
-    options.overlap = options_.devices.batching == Batching::kOverlapped;
-    if (options_.devices.observer) {
-      options.observer = [observer = options_.devices.observer,
-                          name](const offload::OperationRecord& record) { observer(name, record); };
-    }
-    return offload::PipelineDevice::create(std::move(device), pool_, *registrations_, options);
-  };
-  auto made = make();
+  auto made = make_device(opened);
   if (made.ok()) {
     opened.device = std::move(made).value();
   } else {
     opened.problem = made.error().message();
   }
   return opened;
+}
+
+Result<std::unique_ptr<offload::PipelineDevice>> DeviceLoops::make_device(Opened& opened) {
+  DHPVM_ASSIGN(opened.owner, options_.devices.registry->open(opened.name));
+  offload::PipelineDeviceOptions options;
+  options.budget_bytes = options_.limits.device_bytes;
+  options.poll = [this] { return isolate_.poll(); };
+  options.tracer = options_.tracer;
+  options.overlap = options_.devices.batching == Batching::kOverlapped;
+  if (options_.devices.observer) {
+    options.observer = [observer = options_.devices.observer, name = opened.name](
+                           const offload::OperationRecord& record) { observer(name, record); };
+  }
+  return offload::PipelineDevice::create(opened.owner, pool_, *registrations_, options);
+}
+
+// The names of the devices that are there of those that are wished for, and why the others are not.
+std::vector<std::string> DeviceLoops::expand(const std::vector<std::string>& names, std::string& absent) {
+  std::vector<std::string> found;
+  for (const std::string& wish : names) {
+    if (is_host(wish)) {
+      found.push_back(wish);
+      continue;
+    }
+    offload::DevicePresence present = options_.devices.registry->present(wish);
+    for (std::string& name : present.names) {
+      if (std::ranges::find(found, name) == found.end()) found.push_back(std::move(name));
+    }
+    for (const Error& problem : present.absent) absent += (absent.empty() ? "" : "; ") + one_line(problem);
+  }
+  return found;
+}
+
+// Says once of each device that it is gone; whether there was anything to say.
+bool DeviceLoops::tell_losses() {
+  bool told = false;
+  for (const std::unique_ptr<Opened>& opened : opened_) {
+    if (opened->owner == nullptr || opened->told) continue;
+    const std::optional<Error> gone = opened->owner->gone();
+    if (!gone) continue;
+    opened->told = told = true;
+    if (options_.devices.warn) {
+      options_.devices.warn(
+          fmt::format("{} is gone, and its work is done elsewhere: {}", opened->name, one_line(*gone)));
+    }
+  }
+  return told;
+}
+
+// Whoever comes back gets a new device, because the old one's memory and kernels are no more.
+void DeviceLoops::drop_lost() {
+  tell_losses();
+  std::erase_if(opened_, [this](std::unique_ptr<Opened>& opened) {
+    if (opened->owner == nullptr) return is_remote(opened->name);
+    if (!opened->owner->gone()) return false;
+    if (opened->device != nullptr) add_totals(dropped_, *opened->device);
+    opened->kernels.clear();
+    // Contents of arrays that nobody else has are fetched. If they are lost, whoever asks for them is told so by the device.
+    if (opened->device != nullptr && !opened->device->bring_copies_home().ok()) {
+      lost_.push_back(std::move(opened));
+      return true;
+    }
+    opened->device.reset();
+    registrations_->forget(*opened->owner);
+    return true;
+  });
 }
 
 // The devices for an execution; none for the host's cores alone. `forced` if one was asked for by name.
@@ -112,8 +211,18 @@ std::vector<DeviceLoops::Opened*> DeviceLoops::choose(const Execution& execution
                                 ? options_.devices.names
                                 : record.device_hint;
   std::vector<std::string> names = split(wish);
-  forced = names.size() == 1 && wish != "auto";
+  const bool is_one_wish = names.size() == 1 && wish != "auto";
+  std::string absent;
+  if (wish != "auto") names = expand(names, absent);
+  if (wish != "auto") story.absent = absent;
+  if (is_one_wish && names.empty()) {
+    // It was there once, or the program would not have begun: everybody has been told.
+    stay(execution, story, nullptr, std::move(absent), false);
+    return {};
+  }
+  forced = is_one_wish && names.size() == 1;
   if (forced) {
+    story.choice.clear();
     Opened& opened = open(names[0]);
     if (opened.device != nullptr && !opened.device->failure()) return {&opened};
     stay(execution, story, &opened,
@@ -127,11 +236,13 @@ std::vector<DeviceLoops::Opened*> DeviceLoops::choose(const Execution& execution
                                                 : "it is too short for a device to be worth looking for"];
       return {};
     }
-    if (!offload::may_have_gpu()) {
+    names = {"host"};
+    if (offload::may_have_gpu()) names.emplace_back("gpu");
+    std::ranges::move(expand({"remote"}, absent), std::back_inserter(names));
+    if (names.size() == 1) {
       ++story.stays["this machine has no GPU"];
       return {};
     }
-    names = {"host", "gpu"};
   }
   std::vector<Candidate> candidates;
   for (const std::string& name : names) consider(execution, story, name, candidates);
@@ -197,9 +308,9 @@ void DeviceLoops::stay(const Execution& execution, Story& story, const Opened* o
                          ? std::move(reason)
                          : fmt::format("{}: {}", opened->name, reason);
   ++story.stays[text];
-  if (!forced || !options_.devices.warn) return;
-  std::string message = fmt::format("parallel for at {} runs on the host: {}", execution.position, text);
-  if (warned_.insert(message).second) options_.devices.warn(message);
+  if (forced) {
+    warn_once(fmt::format("parallel for at {} runs on the host: {}", execution.position, text));
+  }
 }
 
 DeviceLoops::Loaded& DeviceLoops::load(Opened& opened, const Execution& execution) {
@@ -306,6 +417,7 @@ DeviceLoops::Outcome DeviceLoops::run(const Execution& execution) {
   Outcome outcome;
   outcome.remaining = {execution.loop.space};
   bool forced = false;
+  drop_lost();
   std::vector<offload::Part> parts;
   std::vector<const Loaded*> kernels;
   std::string devices;
@@ -338,10 +450,13 @@ DeviceLoops::Outcome DeviceLoops::run(const Execution& execution) {
       return outcome;
     }
     outcome.remaining = std::move(*failure->remaining);
-    stay(execution, story, nullptr, fmt::format("{}: {}", devices, first_cause(failure->error)), forced);
+    const bool told = tell_losses();
+    stay(execution, story, nullptr, fmt::format("{}: {}", devices, first_cause(failure->error)),
+         forced && !told);
     return outcome;
   }
   auto& done = std::get<offload::PipelineOutcome>(result);
+  if (!done.failures.empty()) tell_losses();
   ++story.executions;
   chunks_ += done.chunks;
   story.device = std::move(devices);
@@ -374,6 +489,7 @@ std::string DeviceLoops::explain(std::uint32_t number) const {
   for (const auto& [reason, times] : story.stays) {
     text += fmt::format("  stayed on the host {} {}: {}\n", times, times == 1 ? "time" : "times", reason);
   }
+  if (!story.absent.empty()) text += fmt::format("  not there at last: {}\n", story.absent);
   if (!story.choice.empty()) {
     text += fmt::format("  policy {} decided at last: {}; expected: {}\n", policy_->name(), story.reason,
                         story.choice);
@@ -382,20 +498,12 @@ std::string DeviceLoops::explain(std::uint32_t number) const {
 }
 
 DeviceTotals DeviceLoops::totals() const {
-  DeviceTotals totals;
+  DeviceTotals totals = dropped_;
   for (const Story& story : stories_) totals.loops += story.executions;
   totals.chunks = chunks_;
   for (const std::unique_ptr<Opened>& opened : opened_) {
     if (opened->device == nullptr) continue;
-    const auto add = [&](OperationTotal& sum, offload::Stage stage) {
-      const offload::StageTotal total = opened->device->model().total(stage);
-      sum.operations += total.operations;
-      sum.units += total.units;
-      sum.time += total.time;
-    };
-    add(totals.uploads, offload::Stage::kUpload);
-    add(totals.launches, offload::Stage::kLaunch);
-    add(totals.downloads, offload::Stage::kDownload);
+    add_totals(totals, *opened->device);
     totals.bytes_in_use += opened->device->allocated_bytes();
   }
   const offload::RegistrationStats registrations = registrations_->stats();

@@ -76,21 +76,29 @@ class DeviceLoops {
   };
   struct Opened {
     std::string name;
+    std::shared_ptr<offload::Device> owner;
     std::unique_ptr<offload::PipelineDevice> device;
     std::string problem;                                                // why it cannot be used
     std::map<std::pair<std::uint32_t, std::uint32_t>, Loaded> kernels;  // by kernel and variant
+    bool told = false;                                                  // that it is gone
   };
   // For explain(), by kernel.
   struct Story {
     std::uint64_t executions = 0;  // on devices
     std::string device;
     offload::PipelineOutcome last;
+    std::string absent;                          // of what was wished for, the last time
     std::string choice;                          // the last comparison of costs
     std::string reason;                          // what followed from it
     std::map<std::string, std::uint64_t> stays;  // reasons for staying on the host, and how often
   };
 
   Opened& open(const std::string& name);
+  Result<std::unique_ptr<offload::PipelineDevice>> make_device(Opened& opened);
+  std::vector<std::string> expand(const std::vector<std::string>& names, std::string& absent);
+  bool tell_losses();
+  void drop_lost();
+  void warn_once(std::string message);
   // Where a loop could run; `opened` is null for the host's cores.
   struct Candidate {
     Opened* opened = nullptr;
@@ -115,8 +123,10 @@ class DeviceLoops {
   Isolate& isolate_;
   std::unique_ptr<offload::Registrations> registrations_;  // before the devices that use them
   std::vector<std::unique_ptr<Opened>> opened_;
-  std::vector<Story> stories_;  // by kernel
+  std::vector<std::unique_ptr<Opened>> lost_;  // with the only copies of some arrays
+  std::vector<Story> stories_;                 // by kernel
   std::uint64_t chunks_ = 0;
+  DeviceTotals dropped_;  // what devices have done that are gone
   std::set<std::string> warned_;
   const std::shared_ptr<const offload::PlacementPolicy> policy_;
 };

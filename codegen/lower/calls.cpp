@@ -26,7 +26,7 @@ std::vector<Lowering::Value*> FunctionLowering::call_function(const Instruction&
                                                               Value* r) {
   Value* const left = b_.CreateSub(left_, constant(unit_.facts[callee].stack_cost));
   guard(b_.CreateICmpSGE(left, constant(0)), i, TrapKind::kStackOverflow);
-  tick(i);
+  tick(i, nullptr);
   llvm::SmallVector<Value*> arguments = {state_, r, ticks(), left};
   std::uint32_t p_register = i.a;
   std::uint32_t r_register = i.b;
@@ -186,7 +186,7 @@ std::vector<Lowering::Value*> FunctionLowering::load_windows(const Windows& wind
 
 void FunctionLowering::lower_call_native(const Instruction& i) {
   Value* const r = mirror(i);
-  tick(i);
+  tick(i, nullptr);
   const bytecode::Signature& signature = module_.imports[i.c].signature;
   const Split in = split(signature.parameters);
   const Windows windows =

@@ -1,11 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Jumps, branches, back-edges.
-//
-// A counted loop runs in stretches: as many back-edges as there are ticks at hand are paid for before a
-// stretch begins, so that the loop itself has nothing but its own condition and LLVM can unroll and vectorise
-// it. Count and order of fuel, deadline and interrupts are as if every back-edge had been paid for by itself.
-#include <llvm/IR/Intrinsics.h>
-
 #include "codegen/lower/lowering.h"
 
 namespace dhpvm::codegen {
@@ -19,64 +13,9 @@ void Lowering::lower_branch(Value* condition) {
   b_.CreateCondBr(condition, edge_to(block.successors.back()), otherwise);
 }
 
-// Sets up a stretch of counted loop `number`; control comes here from outside the loop, and from its latch
-// when a stretch is over.
-void Lowering::begin_strip(std::size_t number) {
-  const CountedLoop& loop = flow_.counted_loops()[number];
-  const Strip& strip = strips_[number];
-  const SlotType type = loop.wide ? SlotType::kI64 : SlotType::kI32;
-  types_ = flow_.blocks()[loop.header].entry_types;
-  b_.SetInsertPoint(strip.begin);
-  Value* const counter = get(loop.counter, type);
-  Value* const bound = get(loop.bound, type);
-  // Back-edges until the bound: the body runs once in any case.
-  Value* const one = llvm::ConstantInt::get(llvm_type(type), 1);
-  Value* const distance = b_.CreateSub(b_.CreateSub(bound, counter), one);
-  Value* const remaining = b_.CreateSelect(b_.CreateICmpSLT(counter, bound),
-                                           b_.CreateZExt(distance, b_.getInt64Ty()), constant(0));
-  Value* const count = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, remaining, ticks_at_hand());
-  take_ticks(count);
-  b_.CreateStore(b_.CreateAdd(counter, b_.CreateTrunc(count, llvm_type(type))), strip.end);
-  b_.CreateBr(entries_[loop.header]);
-}
-
-void Lowering::lower_counted_latch(const Instruction& i, const CountedLoop& loop) {
-  const std::size_t number = static_cast<std::size_t>(&loop - flow_.counted_loops().data());
-  const SlotType type = loop.wide ? SlotType::kI64 : SlotType::kI32;
-  const Block& block = flow_.blocks()[block_];
-  Value* const counter = get(loop.counter, type);
-  Value* const one = llvm::ConstantInt::get(llvm_type(type), 1);
-  Value* const end = b_.CreateLoad(llvm_type(type), strips_[number].end);
-  BasicBlock* const again = new_block("again");
-  BasicBlock* const over = new_block("stretch.over");
-  b_.CreateCondBr(b_.CreateICmpSLT(counter, end), again, over);
-
-  b_.SetInsertPoint(again);
-  set(loop.counter, b_.CreateNSWAdd(counter, one));
-  b_.CreateBr(edge_to(loop.header));
-
-  b_.SetInsertPoint(over);
-  BasicBlock* const more = new_block("more");
-  BasicBlock* const done = new_block("done");
-  Value* const next = b_.CreateAdd(counter, one);
-  b_.CreateCondBr(b_.CreateICmpSLT(next, get(loop.bound, type)), more, done);
-
-  b_.SetInsertPoint(more);
-  tick(i);
-  set(loop.counter, next);
-  // The header is reached through a new stretch: edge_to would lead past it. It converts the registers all
-  // the same.
-  edge_to(loop.header);
-  b_.CreateBr(strips_[number].begin);
-
-  b_.SetInsertPoint(done);
-  set(loop.counter, next);
-  b_.CreateBr(edge_to(block.successors.front(), EdgeKind::kPaid));
-}
-
 void Lowering::lower_for(const Instruction& i) {
-  for (const CountedLoop& loop : flow_.counted_loops()) {
-    if (loop.latch == block_) return lower_counted_latch(i, loop);
+  if (const std::optional<std::size_t> loop = loop_of(block_); loop && flow_.loops()[*loop].counted) {
+    return lower_counted_latch(i, *loop);
   }
   const Block& block = flow_.blocks()[block_];
   const SlotType type = i.op == Op::kForI64 ? SlotType::kI64 : SlotType::kI32;
@@ -86,9 +25,8 @@ void Lowering::lower_for(const Instruction& i) {
   BasicBlock* const done = new_block("done");
   b_.CreateCondBr(again, taken, done);
   b_.SetInsertPoint(taken);
-  tick(i);
   set(i.a, next);
-  go_to(block.successors.back());
+  go_back(i, block.successors.back());
   b_.SetInsertPoint(done);
   set(i.a, next);
   go_to(block.successors.front());
@@ -116,10 +54,7 @@ bool Lowering::lower_control(const Instruction& i) {
   switch (i.op) {
     case Op::kNop: return true;
     case Op::kJump: go_to(flow_.blocks()[block_].successors.front()); return true;
-    case Op::kLoop:
-      tick(i);
-      go_to(flow_.blocks()[block_].successors.front());
-      return true;
+    case Op::kLoop: go_back(i, flow_.blocks()[block_].successors.front()); return true;
     case Op::kForI32:
     case Op::kForI64: lower_for(i); return true;
     case Op::kJumpIf: lower_branch(b_.CreateICmpNE(get_i32(i.a), b_.getInt32(0))); return true;

@@ -10,12 +10,12 @@ using bytecode::kNoIndex;
 using bytecode::Op;
 using bytecode::Rule;
 
-Flow::Flow(const bytecode::Module& module, const bytecode::Function& function, bool count_loops)
+Flow::Flow(const bytecode::Module& module, const bytecode::Function& function, LoopSearch loops)
     : module_(module), function_(function) {
   find_blocks();
   find_types();
   find_liveness();
-  if (count_loops) find_counted_loops();
+  if (loops != LoopSearch::kNone) find_loops(loops);
 }
 
 void Flow::find_blocks() {
@@ -90,16 +90,18 @@ void Flow::find_blocks() {
     block_of_[block.begin] = static_cast<std::uint32_t>(blocks_.size() - 1);
   }
   for (std::uint32_t number_of = 0; number_of < blocks_.size(); ++number_of) {
-    const Instruction last = [&] {
-      Instruction i = decode(module_, function_, blocks_[number_of].begin);
-      while (i.next() < blocks_[number_of].end) i = decode(module_, function_, i.next());
-      return i;
-    }();
+    const Instruction last = last_of(blocks_[number_of]);
     for (const std::uint32_t successor : blocks_[number_of].successors) {
       blocks_[successor].predecessors.push_back(number_of);
     }
     if (last.has(bytecode::kBackEdge)) blocks_[blocks_[number_of].successors.back()].is_loop_header = true;
   }
+}
+
+Instruction Flow::last_of(const Block& block) const {
+  Instruction i = decode(module_, function_, block.begin);
+  while (i.next() < block.end) i = decode(module_, function_, i.next());
+  return i;
 }
 
 void Flow::step_types(const Instruction& i, std::vector<SlotType>& types) const {
@@ -217,54 +219,6 @@ std::vector<std::uint32_t> Flow::live_after(const Block& block, std::uint32_t pc
     if (live[reg]) registers.push_back(reg);
   }
   return registers;
-}
-
-// Whether `loop` is what CountedLoop describes; fills in its blocks.
-bool Flow::make_counted(std::uint32_t latch, const Instruction& branch, CountedLoop& loop) const {
-  loop.header = blocks_[latch].successors.back();
-  loop.latch = latch;
-  loop.counter = branch.a;
-  loop.bound = branch.b;
-  loop.wide = branch.op == Op::kForI64;
-  // The natural loop: everything that reaches the latch without passing the header.
-  loop.contains.assign(blocks_.size(), false);
-  loop.contains[loop.header] = true;
-  std::vector<std::uint32_t> work = {latch};
-  while (!work.empty()) {
-    const std::uint32_t block = work.back();
-    work.pop_back();
-    if (loop.contains[block]) continue;
-    // Reached from outside without passing the header: not a loop with one entry.
-    if (block == 0) return false;
-    loop.contains[block] = true;
-    work.insert(work.end(), blocks_[block].predecessors.begin(), blocks_[block].predecessors.end());
-  }
-  for (std::uint32_t number = 0; number < blocks_.size(); ++number) {
-    if (!loop.contains[number]) continue;
-    const Block& block = blocks_[number];
-    if (number != loop.header && block.is_loop_header) return false;
-    for (std::uint32_t pc = block.begin; pc < block.end;) {
-      const Instruction i = decode(module_, function_, pc);
-      pc = i.next();
-      if (i.has(bytecode::kCall)) return false;
-      const bool is_latch = number == latch && pc == block.end;
-      if (i.has(bytecode::kBackEdge) && !is_latch) return false;
-      if (!is_latch && i.row->writes != 0 && (i.a == loop.counter || i.a == loop.bound)) return false;
-    }
-  }
-  return loop.counter != loop.bound;
-}
-
-void Flow::find_counted_loops() {
-  for (std::uint32_t number = 0; number < blocks_.size(); ++number) {
-    const Block& block = blocks_[number];
-    if (block.successors.empty() || !blocks_[block.successors.back()].is_loop_header) continue;
-    Instruction last = decode(module_, function_, block.begin);
-    while (last.next() < block.end) last = decode(module_, function_, last.next());
-    if (last.op != Op::kForI32 && last.op != Op::kForI64) continue;
-    CountedLoop loop;
-    if (make_counted(number, last, loop)) counted_loops_.push_back(std::move(loop));
-  }
 }
 
 }  // namespace dhpvm::codegen

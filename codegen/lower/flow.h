@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "bytecode/module.h"
@@ -23,31 +24,58 @@ struct Block {
   bool is_loop_header = false;        // a back-edge leads here
 };
 
-// An innermost loop that is closed by one `for` instruction, counts with a register that nothing else in it
-// writes up to a bound that does not change in it, and calls nothing.
-struct CountedLoop {
-  std::uint32_t header = 0;  // block numbers
-  std::uint32_t latch = 0;
+// An array whose register does not change in a loop, and what of its handle the loop looks at.
+struct InvariantArray {
+  std::uint32_t reg = 0;
+  bool read = false;
+  bool written = false;
+  bool length = false;
+  unsigned dimensions = 0;
+};
+
+// An element access, or the check of its indices, that every iteration of a counted loop makes, in an array whose register does
+// not change, with an index that grows by one from iteration to iteration.
+struct SteppedAccess {
+  std::uint32_t block = 0;  // number
+  std::uint32_t pc = 0;
+};
+
+// An innermost loop that calls nothing.
+struct InnerLoop {
+  std::uint32_t header = 0;    // block number
   std::vector<bool> contains;  // by block
-  std::uint16_t counter = 0;   // registers
+  // Closed by one `for` instruction, and counts with a register that nothing else in it writes up to a bound that does not
+  // change in it.
+  bool counted = false;
+  std::uint32_t latch = 0;
+  std::uint16_t counter = 0;  // registers
   std::uint16_t bound = 0;
   bool wide = false;  // 64 bits
+  // Nothing in it changes the handle of an array, not even by a collection.
+  bool keeps_handles = false;
+  std::vector<InvariantArray> arrays;  // if it keeps handles
+  std::vector<SteppedAccess> stepped;  // the same
 };
+
+// The loops that a Flow looks for.
+enum class LoopSearch : std::uint8_t { kNone, kCounted, kInner };
 
 class Flow {
  public:
-  // `count_loops`: whether to look for counted loops.
-  Flow(const bytecode::Module& module, const bytecode::Function& function, bool count_loops = true);
+  Flow(const bytecode::Module& module, const bytecode::Function& function, LoopSearch loops);
 
   // In an order in which, back-edges aside, predecessors come first. The first starts at word 0.
   const std::vector<Block>& blocks() const { return blocks_; }
-  const std::vector<CountedLoop>& counted_loops() const { return counted_loops_; }
+  const std::vector<InnerLoop>& loops() const { return loops_; }
   // The number of the block that starts at this word.
   std::uint32_t block_at(std::uint32_t pc) const { return block_of_[pc]; }
 
   // The reference registers that are read after the instruction at `pc` of `block` without having been
   // written by it or later; in increasing order.
   std::vector<std::uint32_t> live_after(const Block& block, std::uint32_t pc) const;
+
+  // The last instruction of `block` before `pc` that writes this primitive register, or nothing.
+  std::optional<Instruction> definition(std::uint32_t block, std::uint32_t pc, std::uint32_t reg) const;
 
   // Applies what the instruction does to the types of primitive registers.
   void step_types(const Instruction& instruction, std::vector<SlotType>& types) const;
@@ -56,15 +84,22 @@ class Flow {
   void find_blocks();
   void find_types();
   void find_liveness();
-  void find_counted_loops();
-  bool make_counted(std::uint32_t latch, const Instruction& instruction, CountedLoop& loop) const;
+  void find_loops(LoopSearch search);
+  Instruction last_of(const Block& block) const;
+  bool find_body(InnerLoop& loop) const;
+  bool is_counted(InnerLoop& loop) const;
+  void find_arrays(InnerLoop& loop) const;
+  void find_stepped(InnerLoop& loop) const;
+  std::vector<bool> blocks_of_all_iterations(const InnerLoop& loop) const;
+  template <typename Visit>
+  void for_each_instruction(const InnerLoop& loop, Visit&& visit) const;
   void step_liveness(const Instruction& instruction, std::vector<bool>& live) const;
 
   const bytecode::Module& module_;
   const bytecode::Function& function_;
   std::vector<Block> blocks_;
   std::vector<std::uint32_t> block_of_;  // by word
-  std::vector<CountedLoop> counted_loops_;
+  std::vector<InnerLoop> loops_;
 };
 
 }  // namespace dhpvm::codegen

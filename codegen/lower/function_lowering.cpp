@@ -19,7 +19,7 @@ constexpr unsigned kFixedParameters = 4;  // state, r, ticks, left
 
 FunctionLowering::FunctionLowering(Unit& unit, std::uint32_t index, llvm::IRBuilder<>& builder,
                                    llvm::Function& function, bool is_copy)
-    : Lowering(unit.bytecode, index, builder),
+    : Lowering(unit.bytecode, index, builder, LoopSearch::kInner),
       unit_(unit),
       function_(function),
       is_copy_(is_copy),
@@ -147,7 +147,7 @@ void FunctionLowering::lower_return(const Instruction& i) {
 // ---- Ticks and traps
 // ---------------------------------------------------------------------------------------------
 
-void FunctionLowering::tick(const Instruction& i) {
+void FunctionLowering::tick(const Instruction& i, BasicBlock* begin) {
   Value* const left = b_.CreateSub(ticks(), constant(1));
   b_.CreateStore(left, ticks_);
   BasicBlock* go_on = nullptr;
@@ -156,7 +156,7 @@ void FunctionLowering::tick(const Instruction& i) {
   Value* const refilled =
       b_.CreateCall(runtime_call(unit_.module, RuntimeCall::kTick), {state_, r_, left_, site(i)});
   b_.CreateStore(refilled, ticks_);
-  branch_cold(b_.CreateICmpSLT(refilled, constant(0)), trapped_, go_on);
+  branch_cold(b_.CreateICmpSLT(refilled, constant(0)), trapped_, begin == nullptr ? go_on : begin);
   b_.SetInsertPoint(go_on);
 }
 

@@ -77,7 +77,7 @@ class FunctionLowering final : public Lowering {
   void inaccessible(const Instruction& i, Value* array, Value* index, bool write,
                     llvm::BasicBlock* go_on) override;
   void leave_with_trap(const Instruction& i, TrapKind kind) override;
-  void tick(const Instruction& i) override;
+  void tick(const Instruction& i, llvm::BasicBlock* begin) override;
   Value* ticks_at_hand() override { return ticks(); }
   void take_ticks(Value* count) override { b_.CreateStore(b_.CreateSub(ticks(), count), ticks_); }
   void give_ticks(Value* count) override { b_.CreateStore(b_.CreateAdd(ticks(), count), ticks_); }

@@ -32,7 +32,8 @@ class KernelLowering final : public Lowering {
  public:
   KernelLowering(const bytecode::Module& module, std::uint32_t index, llvm::IRBuilder<>& builder,
                  BodyState& state, CallPath callers)
-      : Lowering(module, index, builder, state.form.can_be_stopped),
+      : Lowering(module, index, builder,
+                 state.form.can_be_stopped ? LoopSearch::kCounted : LoopSearch::kNone),
         state_(state),
         callers_(std::move(callers)) {
     state_.words += source_.code_size;
@@ -149,7 +150,7 @@ class KernelLowering final : public Lowering {
     b_.CreateRet(result);
   }
 
-  void tick(const Instruction&) override {
+  void tick(const Instruction&, BasicBlock*) override {
     if (!state_.form.can_be_stopped) return;
     llvm::LoadInst* const stop = b_.CreateLoad(b_.getInt32Ty(), state_.function->getArg(kStop));
     stop->setAtomic(llvm::AtomicOrdering::Monotonic);

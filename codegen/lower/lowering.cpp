@@ -9,16 +9,16 @@ using bytecode::kDecode;
 using llvm::BasicBlock;
 
 Lowering::Lowering(const bytecode::Module& module, std::uint32_t index, llvm::IRBuilder<>& builder,
-                   bool has_ticks)
+                   LoopSearch loops)
     : module_(module),
       index_(index),
       source_(module.functions[index]),
-      flow_(module, source_, has_ticks),
+      flow_(module, source_, loops),
       b_(builder),
       tbaa_(builder.getContext()),
       types_(source_.primitive_registers, SlotType::kUnset),
       reference_slots_(source_.reference_registers, nullptr),
-      strips_(flow_.counted_loops().size()) {}
+      strips_(flow_.loops().size()) {}
 
 // ---- Registers
 // -------------------------------------------------------------------------------------------------
@@ -84,16 +84,17 @@ void Lowering::set_bits(std::uint32_t reg, std::uint64_t bits) {
   types_[reg] = SlotType::kBits;
 }
 
-Lowering::Value* Lowering::get_reference(std::uint32_t reg) {
-  if (reference_slots_[reg] == nullptr) set_reference(reg, llvm::PoisonValue::get(b_.getPtrTy()));
-  return b_.CreateLoad(b_.getPtrTy(), reference_slots_[reg]);
-}
-
-void Lowering::set_reference(std::uint32_t reg, Value* value) {
+llvm::AllocaInst* Lowering::reference_slot(std::uint32_t reg) {
   llvm::AllocaInst*& slot = reference_slots_[reg];
   if (slot == nullptr) slot = entry_alloca(b_.getPtrTy(), "r" + llvm::Twine(reg));
-  b_.CreateStore(value, slot);
+  return slot;
 }
+
+Lowering::Value* Lowering::get_reference(std::uint32_t reg) {
+  return b_.CreateLoad(b_.getPtrTy(), reference_slot(reg));
+}
+
+void Lowering::set_reference(std::uint32_t reg, Value* value) { b_.CreateStore(value, reference_slot(reg)); }
 
 // ---- Blocks
 // ----------------------------------------------------------------------------------------------------
@@ -146,24 +147,24 @@ std::optional<std::uint32_t> Lowering::trap_reference(const Instruction& i) cons
 
 BasicBlock* Lowering::entry_from_outside(std::uint32_t block) const {
   for (std::size_t number = 0; number < strips_.size(); ++number) {
-    if (flow_.counted_loops()[number].header == block) return strips_[number].begin;
+    if (flow_.loops()[number].header == block) return strips_[number].begin;
   }
   return entries_[block];
 }
 
 void Lowering::go_to(std::uint32_t successor) { b_.CreateBr(edge_to(successor)); }
 
-std::optional<std::size_t> Lowering::counted_loop_here() const {
+std::optional<std::size_t> Lowering::loop_of(std::uint32_t block) const {
   for (std::size_t loop = 0; loop < strips_.size(); ++loop) {
-    if (flow_.counted_loops()[loop].contains[block_]) return loop;
+    if (flow_.loops()[loop].contains[block]) return loop;
   }
   return std::nullopt;
 }
 
 Lowering::Value* Lowering::back_edges_left() {
-  const std::optional<std::size_t> number = counted_loop_here();
-  if (!number) return nullptr;
-  const CountedLoop& loop = flow_.counted_loops()[*number];
+  const std::optional<std::size_t> number = loop_of(block_);
+  if (!number || !flow_.loops()[*number].counted) return nullptr;
+  const InnerLoop& loop = flow_.loops()[*number];
   const SlotType type = loop.wide ? SlotType::kI64 : SlotType::kI32;
   Value* const end = b_.CreateLoad(llvm_type(type), strips_[*number].end);
   return b_.CreateZExt(b_.CreateSub(end, get(loop.counter, type)), b_.getInt64Ty());
@@ -172,10 +173,13 @@ Lowering::Value* Lowering::back_edges_left() {
 // Registers are converted before the branch, into slots that no other successor looks at.
 BasicBlock* Lowering::edge_to(std::uint32_t successor, EdgeKind kind) {
   convert_registers(flow_.blocks()[successor].entry_types);
-  const std::optional<std::size_t> inside = counted_loop_here();
-  if (inside && flow_.counted_loops()[*inside].contains[successor]) return entries_[successor];
+  const std::optional<std::size_t> inside = loop_of(block_);
+  if (inside && flow_.loops()[*inside].contains[successor]) {
+    const bool again = successor == flow_.loops()[*inside].header;
+    return again && careful_ ? strips_[*inside].begin : entries_[successor];
+  }
   BasicBlock* const target = entry_from_outside(successor);
-  if (!inside || kind == EdgeKind::kPaid) return target;
+  if (!inside || !flow_.loops()[*inside].counted || kind == EdgeKind::kPaid) return target;
   // The back-edges that were paid for and not taken are given back.
   BasicBlock* const edge = new_block("leave");
   const llvm::IRBuilderBase::InsertPointGuard restore(b_);
@@ -197,15 +201,12 @@ void Lowering::convert_registers(const std::vector<SlotType>& wanted) {
 void Lowering::lower_body(std::uint32_t entry) {
   entries_.clear();
   for (const Block& block : flow_.blocks()) entries_.push_back(new_block("b" + llvm::Twine(block.begin)));
-  for (std::size_t number = 0; number < strips_.size(); ++number) {
-    strips_[number].begin = new_block("strip");
-    const bool wide = flow_.counted_loops()[number].wide;
-    strips_[number].end = entry_alloca(b_.getIntNTy(wide ? 64 : 32), "strip.end");
-  }
+  for (std::size_t number = 0; number < strips_.size(); ++number) make_strip(number);
   convert_registers(flow_.blocks()[entry].entry_types);
   b_.CreateBr(entry_from_outside(entry));
   for (std::size_t number = 0; number < strips_.size(); ++number) begin_strip(number);
   for (std::uint32_t number = 0; number < flow_.blocks().size(); ++number) lower_block(number);
+  for (std::size_t number = 0; number < strips_.size(); ++number) lower_carefully(number);
 }
 
 void Lowering::lower_block(std::uint32_t number) {
@@ -217,6 +218,7 @@ void Lowering::lower_block(std::uint32_t number) {
   std::uint32_t pc = block.begin;
   while (pc < block.end) {
     const Instruction i = decode(module_, source_, pc);
+    if (careful_) enter_carefully(pc);
     lower(i);
     lowered(i);
     pc = i.next();

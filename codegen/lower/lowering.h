@@ -27,9 +27,9 @@ enum class ArrayField : std::uint8_t { kData, kReadable, kWritable, kLength };
 
 class Lowering {
  public:
-  // `has_ticks`: whether loops have to tick at all.
-  Lowering(const bytecode::Module& module, std::uint32_t index, llvm::IRBuilder<>& builder,
-           bool has_ticks = true);
+  // `loops`: those that are made faster. kNone where loops do not tick; kInner where a check that fails may
+  // be tried again.
+  Lowering(const bytecode::Module& module, std::uint32_t index, llvm::IRBuilder<>& builder, LoopSearch loops);
   virtual ~Lowering() = default;
   Lowering(const Lowering&) = delete;
   Lowering& operator=(const Lowering&) = delete;
@@ -51,8 +51,9 @@ class Lowering {
                             llvm::BasicBlock* go_on) = 0;
   // Called with the builder in a cold block; must end it.
   virtual void leave_with_trap(const Instruction& i, TrapKind kind) = 0;
-  // An iteration of a loop that is not counted is about to begin: falls through, or leaves.
-  virtual void tick(const Instruction& i) = 0;
+  // An iteration of a loop that is not counted is about to begin: falls through, or leaves. After having done more
+  // than counting, it may also branch to `refilled`, if that is not null.
+  virtual void tick(const Instruction& i, llvm::BasicBlock* refilled) = 0;
   // For counted loops: how many back-edges may be taken until the next tick, at least 0; a value of type i64.
   virtual Value* ticks_at_hand() = 0;
   // Takes `count` of them away, or gives them back.
@@ -75,6 +76,9 @@ class Lowering {
   // Of the back-edges that the counted loop around the block being lowered has paid for, those that it has not taken
   // yet: a value of type i64, or null outside such loops.
   Value* back_edges_left();
+
+  // Whether the code being lowered is a copy for rare cases of what has been lowered before.
+  bool is_careful() const { return careful_; }
 
   // ---- Lowers the whole body. The builder stands where registers have got their initial values; `entry` is
   // the number of the block to go to first.
@@ -134,17 +138,29 @@ class Lowering {
   std::vector<llvm::AllocaInst*> locals_;
 
  private:
-  struct Strip {                        // of a counted loop being lowered
+  // What a loop keeps of the handle of an array that does not change; all 0 if the array is null.
+  struct KeptArray {
+    llvm::AllocaInst* data = nullptr;
+    llvm::AllocaInst* readable = nullptr;
+    llvm::AllocaInst* writable = nullptr;
+    llvm::AllocaInst* length = nullptr;  // -1 if the array is null
+    std::array<llvm::AllocaInst*, 3> dimensions = {};
+  };
+  struct Strip {                        // of an inner loop being lowered
     llvm::BasicBlock* begin = nullptr;  // sets up the next stretch of iterations
-    llvm::AllocaInst* end = nullptr;    // the counter's value in the last iteration of the stretch
+    llvm::AllocaInst* end =
+        nullptr;  // of a counted loop: the counter's value in the last iteration of the stretch
+    std::map<std::uint32_t, KeptArray> arrays;  // by register
+    std::map<std::uint32_t, llvm::BasicBlock*>
+        carefully;  // by word: the same instruction in the careful copy
   };
 
   void lower_block(std::uint32_t number);
   // Copies registers into the slots of other types where these are wanted.
   void convert_registers(const std::vector<SlotType>& wanted);
   void lower(const Instruction& i);
-  // The counted loop around the block being lowered: its number, or nothing.
-  std::optional<std::size_t> counted_loop_here() const;
+  // The inner loop around the block: its number, or nothing.
+  std::optional<std::size_t> loop_of(std::uint32_t block) const;
   // Branches to a block of the bytecode along an edge: converts registers, leaves counted loops.
   void go_to(std::uint32_t successor);
   // kPaid: out of a counted loop by its end, where every back-edge that was paid for has been taken.
@@ -162,14 +178,29 @@ class Lowering {
   bool lower_atomic(const Instruction& i);
   bool lower_local(const Instruction& i);
   void lower_for(const Instruction& i);
-  void lower_counted_latch(const Instruction& i, const CountedLoop& loop);
+  void lower_counted_latch(const Instruction& i, std::size_t loop);
+  void end_strip(const Instruction& i, std::size_t loop);
+  void go_back(const Instruction& i, std::uint32_t successor);
+  void make_strip(std::size_t loop);
   void begin_strip(std::size_t loop);
+  void keep_array(const InvariantArray& array, const KeptArray& kept);
+  Value* steps_in_range(std::size_t loop);
+  Value* at_strip(std::uint32_t block, std::uint32_t pc, std::uint32_t reg);
+  Value* element_at_strip(std::uint32_t block, const Instruction& i);
+  bool is_stepped(const Instruction& i) const;
+  void lower_carefully(std::size_t loop);
+  void enter_carefully(std::uint32_t pc);
+  // In a loop that has a careful copy: where to go on there with an instruction whose check failed. Otherwise null.
+  llvm::BasicBlock* careful_entry(const Instruction& i);
+  // The array's handle as the loop around the block being lowered keeps it, or null.
+  const KeptArray* kept_array(std::uint32_t reg);
   void divide(const Instruction& i, bool wide, bool is_signed, bool remainder);
   Value* element_address(const Instruction& i, std::uint32_t array, std::uint32_t index, bool write,
                          std::uint64_t size, std::uint64_t offset);
   Value* load_value(std::string_view kind, Value* address, Access access);
   void store_value(std::string_view kind, Value* address, std::uint32_t reg, Access access);
   llvm::AllocaInst* slot(std::uint32_t reg, SlotType type);
+  llvm::AllocaInst* reference_slot(std::uint32_t reg);
 
  protected:
   // Loads and stores of a kind named as in mnemonics ("u8", "f32"); functions use them for fields.
@@ -185,7 +216,8 @@ class Lowering {
   std::map<std::pair<std::uint32_t, SlotType>, llvm::AllocaInst*> slots_;
   std::vector<llvm::AllocaInst*> reference_slots_;
   std::vector<llvm::BasicBlock*> entries_;  // by block: where its code starts
-  std::vector<Strip> strips_;               // by counted loop
+  std::vector<Strip> strips_;               // by inner loop
+  bool careful_ = false;                    // a careful copy is being lowered
 };
 
 }  // namespace dhpvm::codegen

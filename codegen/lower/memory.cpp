@@ -53,16 +53,24 @@ Lowering::Value* Lowering::element_address(const Instruction& i, std::uint32_t a
                                            std::uint64_t offset) {
   Value* const array = get_reference(array_register);
   Value* const index = get_i64(index_register);
-  if (!is_proven(i)) {
-    check_array(i, array);
-    Value* const accessible = array_field(array, write ? ArrayField::kWritable : ArrayField::kReadable);
+  const KeptArray* const kept = kept_array(array_register);
+  if (!is_proven(i) && !is_stepped(i)) {
+    if (kept == nullptr) check_array(i, array);
+    Value* const accessible = kept != nullptr
+                                  ? b_.CreateLoad(b_.getInt64Ty(), write ? kept->writable : kept->readable)
+                                  : array_field(array, write ? ArrayField::kWritable : ArrayField::kReadable);
     BasicBlock* go_on = nullptr;
     BasicBlock* const cold = likely(b_.CreateICmpULT(index, accessible), go_on);
     b_.SetInsertPoint(cold);
-    inaccessible(i, array, index, write, go_on);
+    if (BasicBlock* const careful = careful_entry(i)) {
+      b_.CreateBr(careful);
+    } else {
+      inaccessible(i, array, index, write, go_on);
+    }
     b_.SetInsertPoint(go_on);
   }
-  Value* const data = array_field(array, ArrayField::kData);
+  Value* const data =
+      kept != nullptr ? b_.CreateLoad(b_.getPtrTy(), kept->data) : array_field(array, ArrayField::kData);
   if (size == 0) return data;
   // As elements of their own type: what analyses recognise as contiguous.
   if (offset == 0 && (size == 1 || size == 2 || size == 4 || size == 8)) {
@@ -105,6 +113,14 @@ bool Lowering::lower_memory(const Instruction& i) {
     }
     case Rule::kArrayLength: {
       Value* const array = get_reference(i.b);
+      if (const KeptArray* const kept = kept_array(i.b)) {
+        Value* const length = b_.CreateLoad(b_.getInt64Ty(), kept->length);
+        BasicBlock* const there = new_block("there");
+        branch_cold(b_.CreateICmpSLT(length, constant(0)), careful_entry(i), there);
+        b_.SetInsertPoint(there);
+        set(i.a, length);
+        return true;
+      }
       check_array(i, array);
       set(i.a, array_field(array, ArrayField::kLength));
       return true;
@@ -118,13 +134,15 @@ bool Lowering::lower_memory(const Instruction& i) {
     case Rule::kIndex: {
       Value* const array = get_reference(i.b);
       const bool third = i.op == Op::kIndex3;
-      check_array(i, array);
+      const KeptArray* const kept = kept_array(i.b);
+      if (kept == nullptr) check_array(i, array);
       Value* const indices[] = {get_i64(i.c), get_i64(i.x0()), third ? get_i64(i.x1()) : nullptr};
       Value* ok = nullptr;
       Value* linear = nullptr;
-      const bool proven = is_proven(i);
+      const bool proven = is_proven(i) || is_stepped(i);
       for (unsigned d = 0; d < (third ? 3u : 2u); ++d) {
-        Value* const size = array_dimension(array, d, false);
+        Value* const size = kept != nullptr ? b_.CreateLoad(b_.getInt64Ty(), kept->dimensions[d])
+                                            : array_dimension(array, d, false);
         if (!proven) {
           Value* const inside = b_.CreateICmpULT(indices[d], size);
           ok = ok == nullptr ? inside : b_.CreateAnd(ok, inside);
@@ -132,7 +150,11 @@ bool Lowering::lower_memory(const Instruction& i) {
         // Checked indices give an element's number, which is far below 2^63.
         linear = linear == nullptr ? indices[d] : b_.CreateNSWAdd(b_.CreateNSWMul(linear, size), indices[d]);
       }
-      if (ok != nullptr) {
+      if (kept != nullptr && ok != nullptr) {
+        BasicBlock* const inside = new_block("inside");
+        branch_cold(b_.CreateNot(ok), careful_entry(i), inside);
+        b_.SetInsertPoint(inside);
+      } else if (ok != nullptr) {
         guard(ok, i, TrapKind::kDimension);
       }
       set(i.a, linear);

@@ -93,7 +93,7 @@ void FunctionLowering::element_stored(const Instruction& i) {
 
 void FunctionLowering::barrier(Value* holder, llvm::function_ref<void()> log) {
   Mutation* const mutation = unit_.mutation;
-  if (mutation != nullptr && mutation->barriers++ == mutation->barrier) return;
+  if (mutation != nullptr && !is_careful() && mutation->barriers++ == mutation->barrier) return;
   Value* const flags = load(b_.getInt8Ty(), byte_offset(holder, unit_.layout.object.flags), {Access::kFlags});
   Value* const unlogged = b_.CreateAnd(flags, b_.getInt8(unit_.layout.object.unlogged));
   BasicBlock* go_on = nullptr;

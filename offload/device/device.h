@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -34,6 +35,7 @@ struct DeviceInfo {
   std::uint32_t copy_engines = 0;
   // Kernels work on imported host memory as it is, as fast as on any other: nothing need be copied.
   bool shares_host_memory = false;
+  bool is_gpu = false;
   bool is_simulated = false;
   // It may stop answering while the program goes on, as a device of another machine: results are copied back at once.
   bool may_be_lost = false;
@@ -167,6 +169,9 @@ class Device {
   virtual DeviceStats stats() const = 0;
   // Time as the device counts it, from an epoch of its own: a steady clock, or the clock of a simulation.
   virtual std::chrono::nanoseconds now() const = 0;
+  // Why it is not to be used any more, though what is in flight may still be finished: its machine is gone, or about to be.
+  // Who opens its name again gets another one, when it is back.
+  virtual std::optional<Error> gone() const { return std::nullopt; }
 };
 
 }  // namespace dhpvm::offload

@@ -76,8 +76,19 @@ DeviceStats DeviceRegistry::stats() {
   return sum;
 }
 
+DevicePresence DeviceRegistry::present(std::string_view name) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(opened_, [](const auto& entry) { return entry.second->gone().has_value(); });
+  DeviceFactory* const factory = factory_of(name);
+  if (factory == nullptr) return {{std::string(name)}, {}};  // open() says more
+  return factory->present(name);
+}
+
 Result<std::shared_ptr<Device>> DeviceRegistry::open_one(std::string_view name) {
-  if (const auto found = opened_.find(name); found != opened_.end()) return found->second;
+  if (const auto found = opened_.find(name); found != opened_.end()) {
+    if (!found->second->gone()) return found->second;
+    opened_.erase(found);
+  }
   DeviceFactory* const factory = factory_of(name);
   if (factory == nullptr) return unknown(name);
   Result<std::unique_ptr<Device>> device = factory->open(name);

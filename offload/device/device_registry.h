@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Opens devices by name: "host", "sim?launch=5us", "opencl:0", "cuda:0"; and by what is wanted of them: "cuda", "gpu",
-// "auto". Who can open which names is registered explicitly, one factory for each kind of device.
+// "auto"; "remote" for those of workers. Who can open which names is registered explicitly, one factory for each kind of device.
 #pragma once
 
 #include <map>
@@ -24,6 +24,12 @@ struct DeviceListing {
   std::optional<Error> problem;  // why it cannot be opened, in words that say what to do
 };
 
+// What a name stands for at the moment.
+struct DevicePresence {
+  std::vector<std::string> names;
+  std::vector<Error> absent;  // why there are not more
+};
+
 // Opens one kind of device. Its methods are called by one thread at a time.
 class DeviceFactory {
  public:
@@ -34,6 +40,8 @@ class DeviceFactory {
   virtual std::vector<DeviceListing> list() = 0;
   // `name` begins with the prefix. It need not be one that is listed: the device may take parameters.
   virtual Result<std::unique_ptr<Device>> open(std::string_view name) = 0;
+  // See DeviceRegistry::present().
+  virtual DevicePresence present(std::string_view name) { return {{std::string(name)}, {}}; }
 };
 
 // Thread-safe. Devices stay open until the registry and all who hold them are gone.
@@ -47,10 +55,15 @@ class DeviceRegistry {
   // The name of a device; the prefix of a factory, which is its first device that can be opened; "gpu", the first such
   // GPU of all; "auto", which is "gpu", or else "host". A name opens the same device every time. kNotFound when there is
   // none such, with the nearest name or the reasons why those that there are cannot be used.
+  // A device that is gone is let go of, and opened again.
   Result<std::shared_ptr<Device>> open(std::string_view name);
 
   // Of all devices that have been opened, added up.
   DeviceStats stats();
+
+  // The devices that `name` stands for just now: "remote" for those of all workers that are there. Most names stand for
+  // themselves. Quick after the first time, so that it can be asked before every loop.
+  DevicePresence present(std::string_view name);
 
  private:
   // All with mutex_ held.

@@ -66,11 +66,14 @@ Result<std::uint64_t> TimelineSemaphore::value() {
 
 Result<bool> TimelineSemaphore::await(std::uint64_t value, Clock::time_point deadline) {
   std::unique_lock lock(mutex_);
-  const auto decided = [&] { return value_ >= value || failure_.has_value(); };
-  if (deadline == Clock::time_point::max()) {
-    changed_.wait(lock, decided);
-  } else if (!changed_.wait_until(lock, deadline, decided)) {
-    return false;
+  while (value_ < value && !failure_) {
+    awaited_ = std::min(awaited_, value);
+    if (deadline == Clock::time_point::max()) {
+      changed_.wait(lock);
+    } else if (changed_.wait_until(lock, deadline) == std::cv_status::timeout && value_ < value &&
+               !failure_) {
+      return false;
+    }
   }
   if (value_ >= value) return true;
   return *failure_;
@@ -87,7 +90,7 @@ Status TimelineSemaphore::signal(std::uint64_t value) {
 void TimelineSemaphore::fail(Error error) {
   const std::lock_guard lock(mutex_);
   if (!failure_) failure_ = std::move(error);
-  changed_.notify_all();
+  wake();
 }
 
 Result<bool> TimelineSemaphore::has_reached(std::uint64_t value) {
@@ -99,6 +102,12 @@ Result<bool> TimelineSemaphore::has_reached(std::uint64_t value) {
 void TimelineSemaphore::reach(std::uint64_t value) {
   const std::lock_guard lock(mutex_);
   if (!failure_) value_ = std::max(value_, value);
+  if (value_ >= awaited_) wake();
+}
+
+// With the mutex held. Those who are to wait further say so again.
+void TimelineSemaphore::wake() {
+  awaited_ = kNobody;
   changed_.notify_all();
 }
 

@@ -55,13 +55,18 @@ class TimelineSemaphore : public Semaphore {
 
  private:
   friend class Timeline;
+  static constexpr std::uint64_t kNobody = ~std::uint64_t{0};
   bool has_failed();
+  void wake();
 
   Timeline& timeline_;
   std::uint64_t promised_;  // guarded by timeline_.mutex_
   std::mutex mutex_;        // guards what follows
   std::condition_variable changed_;
   std::uint64_t value_;
+  // The least value that anybody may be waiting for: whoever waits for the last of a hundred operations is not woken a
+  // hundred times.
+  std::uint64_t awaited_ = kNobody;
   std::optional<Error> failure_;
 };
 

@@ -42,10 +42,7 @@ void ProgressThread::run() {
     const bool polled = source_.poll();
     if (ran || polled) {
       idle_since = Clock::now();
-    } else if (Clock::now() - idle_since < spin_) {
-      // Whoever we wait for may need this core: it runs on the same machine in tests and on small workers.
-      std::this_thread::yield();
-    } else {
+    } else if (!spin_.again(idle_since)) {
       sleep();
       idle_since = Clock::now();
     }
@@ -82,12 +79,7 @@ void ProgressThread::sleep() {
                                 ? kLongestSleep
                                 : std::chrono::ceil<std::chrono::milliseconds>(next_ - begin);
     source_.wait(std::clamp(until_next, std::chrono::milliseconds(0), kLongestSleep));
-    // A sleep that a spin could have saved makes spins longer; one that it could not, shorter.
-    if (Clock::now() - begin < kLongestSpin) {
-      spin_ = std::min<std::chrono::nanoseconds>(kLongestSpin, spin_ * 2 + std::chrono::microseconds(5));
-    } else {
-      spin_ /= 2;
-    }
+    spin_.slept(Clock::now() - begin);
   }
   sleeping_.store(false);
 }

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The thread of a transport: runs what is posted to it, now or later, and looks after the connections.
 //
-// When there is nothing to do it spins for a moment before it sleeps, because being woken costs more than most messages
-// do: 25 us against 4 in a virtual machine. How long it spins follows from what that has been good for: a thread whose
-// sleeps turn out to be short spins up to kLongestSpin, one that is idle does not spin at all.
+// When there is nothing to do it asks again for a moment before it sleeps (base/adaptive_spin.h): being woken costs more
+// than most messages do.
 #pragma once
 
 #include <atomic>
@@ -14,6 +13,8 @@
 #include <queue>
 #include <thread>
 #include <vector>
+
+#include "base/adaptive_spin.h"
 
 namespace dhpvm::offload {
 
@@ -31,7 +32,6 @@ class EventSource {
 class ProgressThread {
  public:
   using Clock = std::chrono::steady_clock;
-  static constexpr std::chrono::microseconds kLongestSpin{50};
 
   explicit ProgressThread(EventSource& source) : source_(source) {}
   ~ProgressThread() { stop(); }
@@ -68,7 +68,7 @@ class ProgressThread {
   std::function<void()> last_;
   // Set before the thread looks for work the last time before it sleeps, so that whoever adds some sees it.
   std::atomic<bool> sleeping_ = false;
-  std::chrono::nanoseconds spin_{0};
+  AdaptiveSpin spin_;
 
   std::mutex mutex_;
   std::priority_queue<Entry> entries_;

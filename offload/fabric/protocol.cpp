@@ -167,6 +167,7 @@ void visit(Codec& codec, Is<Device> auto& value) {
   codec.number(value.memory_bytes);
   codec.number(value.largest_allocation);
   codec.number(value.compute_units);
+  codec.flag(value.is_gpu);
   codec.flag(value.is_simulated);
 }
 template <typename Codec>
@@ -299,7 +300,7 @@ void visit(Codec& codec, Is<Welcome> auto& value) {
   codec.text(value.name);
   codec.text(value.release);
   codec.bytes(value.token);
-  codec.list(value.devices, kMaxDevices, 6, [&](auto& device) { visit(codec, device); });
+  codec.list(value.devices, kMaxDevices, 7, [&](auto& device) { visit(codec, device); });
   codec.number(value.max_operations);
   codec.number(value.memory_quota);
   codec.number(value.module_quota);
@@ -341,6 +342,8 @@ void visit(Codec& codec, Is<Observed> auto& value) {
   codec.integer(value.begin_ns);
   codec.integer(value.end_ns);
 }
+template <typename Codec>
+void visit(Codec&, Is<Draining> auto&) {}
 
 // The number of a record on the wire is its place in the variant.
 template <typename Record>

@@ -80,6 +80,7 @@ struct Device {
   std::uint64_t memory_bytes = 0;
   std::uint64_t largest_allocation = 0;
   std::uint64_t compute_units = 0;
+  bool is_gpu = false;
   bool is_simulated = false;
 };
 
@@ -246,9 +247,11 @@ struct Observed {
   std::int64_t begin_ns = 0;
   std::int64_t end_ns = 0;
 };
+// The worker is about to end: the client should leave when that suits it, or will be sent away.
+struct Draining {};
 
-using FromWorker =
-    std::variant<Welcome, Ready, Pong, Reply, NeedModule, Progress, QueueFailed, CallHost, Observed>;
+using FromWorker = std::variant<Welcome, Ready, Pong, Reply, NeedModule, Progress, QueueFailed, CallHost,
+                                Observed, Draining>;
 
 // ---- Frames ---------------------------------------------------------------------------------------------------------
 

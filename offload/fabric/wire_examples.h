@@ -50,7 +50,8 @@ inline std::vector<FromWorker> worker_examples() {
   Welcome welcome;
   welcome.name = "gpubox";
   welcome.release = "0.1.0";
-  welcome.devices = {{"cuda:0", "a GPU", 1 << 30, 1 << 28, 132, false}, {"host", "cores", 1, 1, 2, true}};
+  welcome.devices = {{"cuda:0", "a GPU", 1 << 30, 1 << 28, 132, true, false},
+                     {"host", "cores", 1, 1, 2, false, true}};
   welcome.max_operations = 1024;
   Reply loaded{2, {}, {{0, 0, {{1, 2}, {3, 4}}}, {2, 1, {}}}};
   return {welcome,
@@ -61,7 +62,8 @@ inline std::vector<FromWorker> worker_examples() {
           Progress{2, 100},
           QueueFailed{2, example_failure()},
           CallHost{2},
-          Observed{17, -5, 1'000'000}};
+          Observed{17, -5, 1'000'000},
+          Draining{}};
 }
 
 }  // namespace dhpvm::offload::wire

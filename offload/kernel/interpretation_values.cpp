@@ -138,9 +138,11 @@ Value Interpretation::computed(State& state, Op op, Word word) {
     case Op::kRemU64: return seen_as_unsigned(AtomKind::kRemainder, wide(C()), 0);
     case Op::kMinI32: return narrow_value(atom(AtomKind::kMin, signed32(B()), signed32(C())));
     case Op::kMinI64: return wide_value(atom(AtomKind::kMin, wide(B()), wide(C())));
+    case Op::kMinU64: return seen_as_unsigned(AtomKind::kMin, wide(C()), 0);
     case Op::kMinU32: return narrow_value(atom(AtomKind::kMin, unsigned32(B()), unsigned32(C())));
     case Op::kMaxI32: return narrow_value(atom(AtomKind::kMax, signed32(B()), signed32(C())));
     case Op::kMaxI64: return wide_value(atom(AtomKind::kMax, wide(B()), wide(C())));
+    case Op::kMaxU64: return seen_as_unsigned(AtomKind::kMax, wide(C()), 0);
     case Op::kMaxU32: return narrow_value(atom(AtomKind::kMax, unsigned32(B()), unsigned32(C())));
     case Op::kAndImmI64:
       return immediate >= 0 ? wide_value(atom(AtomKind::kMask, wide(B()), kNothing, immediate)) : Value{};

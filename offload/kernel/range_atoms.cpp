@@ -72,14 +72,16 @@ Range Ranges::range_of_wrap(AtomId id, const Atom& atom) {
 Range Ranges::range_of_choice(AtomId id, const Atom& atom) {
   const bool is_min = atom.kind == AtomKind::kMin;
   const PolynomialId operands[2] = {atom.first, atom.second};
+  const Context context = atom.is_unsigned ? make_context(atom.facts) : nothing_known_;
   Range ranges[2];
   for (int i = 0; i < 2; ++i) {
+    ranges[i] = register_range(operands[i], context);
+    // As long as neither is negative, it is the same as with signs.
+    if (atom.is_unsigned && ranges[i].low < 0) return kRegister;
+  }
+  for (int i = 0; i < 2; ++i) {
     const Affine form = affine(operands[i]);
-    ranges[i] = range(form, nothing_known_);
-    if (!ranges[i].fits_register()) {
-      ranges[i] = kRegister;
-      continue;
-    }
+    if (!range(form, nothing_known_).fits_register()) continue;
     // A minimum is at most each operand, a maximum at least.
     const Affine self = atom_form(id);
     bounds_[id].nonnegative[i] = keep(is_min ? difference(form, self) : difference(self, form));

@@ -128,8 +128,8 @@ class KernelGenerator {
     const auto small = static_cast<std::uint16_t>(below(7) - 3);
     switch (below(9)) {
       case 0:
-        f_->emit(pick<Op>({Op::kAddI64, Op::kSubI64, Op::kMulI64, Op::kMinI64, Op::kMaxI64, Op::kAddI64,
-                           Op::kSubI64}),
+        f_->emit(pick<Op>({Op::kAddI64, Op::kSubI64, Op::kMulI64, Op::kMinI64, Op::kMaxI64, Op::kMinU64,
+                           Op::kMaxU64, Op::kAddI64, Op::kSubI64}),
                  reg, x, y);
         break;
       case 1:

@@ -65,7 +65,7 @@ struct Alternative {
 // A number that fits an i64.
 struct Atom {
   AtomKind kind = AtomKind::kOpaque;
-  bool is_unsigned = false;  // kDivide, kRemainder, kShift: of operands seen as unsigned
+  bool is_unsigned = false;  // kMin to kRemainder, kShift: of operands seen as unsigned
   std::uint32_t number = 0;
   std::uint32_t dimension = 0;
   PolynomialId first = kNothing;  // operands are compared and divided as registers, signed

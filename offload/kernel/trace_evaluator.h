@@ -255,6 +255,8 @@ class TraceEvaluator {
       case Op::kMinI32: out = put(std::min(ys32, zs32)); return true;
       case Op::kMinI64: out = put(std::min(ys, zs)); return true;
       case Op::kMinU32: out = put(std::min(y32, z32)); return true;
+      case Op::kMinU64: out = std::min(y, z); return true;
+      case Op::kMaxU64: out = std::max(y, z); return true;
       case Op::kMaxI32: out = put(std::max(ys32, zs32)); return true;
       case Op::kMaxI64: out = put(std::max(ys, zs)); return true;
       case Op::kMaxU32: out = put(std::max(y32, z32)); return true;

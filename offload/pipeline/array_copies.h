@@ -53,6 +53,7 @@ class ArrayCopies final : public BufferCopies {
   // A kernel has been launched that writes there, and its result goes straight to the host, or is there already: no copy
   // is current any more.
   void written_on_host(const Interval& bytes);
+  Interval whole() const { return {0, buffer_.size()}; }
   // What the host lacks of `bytes`.
   std::vector<Interval> host_missing(const Interval& bytes);
 
@@ -79,7 +80,6 @@ class ArrayCopies final : public BufferCopies {
 
  private:
   explicit ArrayCopies(Buffer& buffer);
-  Interval whole() const { return {0, buffer_.size()}; }
   Status fetch(const Interval& bytes, const DeviceCopy* except);
   static Positions writes_to_host(const DeviceCopy& copy);
 

@@ -2,9 +2,14 @@
 #include "offload/pipeline/chunk_size.h"
 
 #include <algorithm>
-#include <cmath>
+#include <vector>
 
 namespace dhpvm::offload {
+namespace {
+
+constexpr double kAsGood = 1.01;
+
+}  // namespace
 
 double predicted_seconds(const StageLoad& load, const StageModels& models, std::uint64_t chunks) {
   const double n = static_cast<double>(chunks);
@@ -24,22 +29,28 @@ std::uint64_t choose_rows(const StageLoad& load, const StageModels& models, std:
   const std::uint64_t rows = std::max<std::uint64_t>(load.rows, 1);
   most_rows = std::clamp<std::uint64_t>(most_rows, 1, rows);
   const auto chunks_of = [&](std::uint64_t length) { return (rows + length - 1) / length; };
-  std::uint64_t best = most_rows;
-  double best_seconds = predicted_seconds(load, models, chunks_of(best));
+  struct Choice {
+    std::uint64_t length;
+    double seconds;
+  };
+  std::vector<Choice> choices = {{most_rows, predicted_seconds(load, models, chunks_of(most_rows))}};
+  double best_seconds = choices.front().seconds;
   // The curve is flat around its minimum: steps of a fifth are fine enough.
   for (double n = static_cast<double>(chunks_of(most_rows)); n < static_cast<double>(rows);
        n = std::max(n * 1.2, n + 1)) {
     const std::uint64_t length = (rows + static_cast<std::uint64_t>(n) - 1) / static_cast<std::uint64_t>(n);
     if (length > most_rows) continue;
     const double seconds = predicted_seconds(load, models, chunks_of(length));
-    if (seconds < best_seconds) {
-      best = length;
-      best_seconds = seconds;
-    }
+    choices.push_back({length, seconds});
+    best_seconds = std::min(best_seconds, seconds);
     // With more chunks than this the fixed costs only grow.
     if (seconds > 4 * best_seconds) break;
   }
-  return best;
+  // Of those that are as good, the one with the fewest chunks. Measurements that scatter may say that operations cost nothing
+  // but their bytes, and then there is always something to be gained from even smaller ones: less and less of it.
+  const auto good = std::ranges::find_if(
+      choices, [&](const Choice& choice) { return choice.seconds <= best_seconds * kAsGood; });
+  return good->length;
 }
 
 }  // namespace dhpvm::offload

@@ -31,7 +31,7 @@ struct StageModels {
 //   T(n) = h + k + d + (n - 1) * max(h, k, d, s),    h = H/n etc., each with the fixed cost of its operations.
 double predicted_seconds(const StageLoad& load, const StageModels& models, std::uint64_t chunks);
 
-// The number of rows in a chunk for which that is least, at most `most_rows`.
+// The number of rows in a chunk for which that is least, or hardly more with fewer chunks; at most `most_rows`.
 std::uint64_t choose_rows(const StageLoad& load, const StageModels& models, std::uint64_t most_rows);
 
 }  // namespace dhpvm::offload

@@ -44,6 +44,14 @@ TEST(ChunkSize, IsTheBestOfAllWithinAFewPercent) {
   }
 }
 
+TEST(ChunkSize, StaysModestWhereOperationsSeemToCostNothing) {
+  const std::uint64_t rows = 100'000'000;
+  const StageLoad load = balanced(rows);
+  const std::uint64_t chunks = rows / choose_rows(load, models(0), rows);
+  EXPECT_GE(chunks, 50u);
+  EXPECT_LE(chunks, 500u);
+}
+
 TEST(ChunkSize, RespectsTheMemory) {
   EXPECT_LE(choose_rows(balanced(1'000'000), models(1), 1000), 1000u);
   EXPECT_EQ(choose_rows(balanced(1'000'000), models(1), 1'000'000), 1'000'000u);

@@ -118,6 +118,12 @@ Status DeviceRun::prepare(std::uint32_t n) {
     if (!plan.writes.empty()) array.copies->begin_writing();
     array.host_was_current = array.copies->host_missing({0, array.host.bytes}).empty();
     DHPVM_TRY(prepare_copy(n));
+    // A device that may be lost has nothing that nobody else has. With what the loop reads and changes on the host by now, it
+    // can be run again from there; what it overwrites need not be.
+    if (device_.info().may_be_lost) {
+      const Interval changed = plan.overwritten ? Interval{} : hull(plan.reads, plan.writes);
+      array.host_was_current = plan.writes.empty() || array.copies->host_missing(changed).empty();
+    }
   }
   switch (plan.placement) {
     case Placement::kUnused: break;

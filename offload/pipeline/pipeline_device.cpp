@@ -317,6 +317,13 @@ Result<bool> PipelineDevice::free_something() {
 
 void PipelineDevice::add_copy(ArrayCopies& copies) { copies_.push_back(&copies); }
 
+Status PipelineDevice::bring_copies_home() {
+  for (ArrayCopies* const copies : copies_) {
+    if (!copies->host_missing(copies->whole()).empty()) DHPVM_TRY(copies->bring_to_host());
+  }
+  return {};
+}
+
 void PipelineDevice::touch_copy(ArrayCopies& copies) {
   if (!copies_.empty() && copies_.back() == &copies) return;
   remove_copy(copies);

@@ -142,6 +142,8 @@ class PipelineDevice {
   void release(DeviceBlock block);
   // While several devices work on a loop, each on a thread of its own, no copies are given up: that would concern others.
   void keep_copies(bool keep) { keeps_copies_ = keep; }
+  // Fetches what only this device has. An error: that has been lost.
+  Status bring_copies_home();
   // Copies on this device, for eviction: the one used last is the last.
   void add_copy(ArrayCopies& copies);
   void touch_copy(ArrayCopies& copies);

@@ -73,7 +73,8 @@ class Worker {
   using Ended = std::function<void(const Error& reason, bool was_open)>;
   Status dial(const Address& address, const std::string& host, Ended ended);
 
-  // Takes no new sessions and submits nothing new; true when the last session has ended by `deadline`.
+  // Takes no new sessions, and asks the clients that are there to leave; true when the last session has ended by
+  // `deadline`.
   bool drain(std::chrono::steady_clock::time_point deadline);
   unsigned sessions();
 

@@ -108,12 +108,12 @@ def wait_until(condition, what):
 class Worker:
     """A worker that lends the host's cores, and what it logs."""
 
-    def __init__(self, folder, *options, listen="127.0.0.1:0"):
+    def __init__(self, folder, *options, listen="127.0.0.1:0", prefix=()):
         self.path = Path(folder) / f"worker{time.monotonic_ns()}.log"
         where = [f"--listen={listen}"] if listen else []
         with open(self.path, "w", encoding="utf-8") as log:
-            self.process = subprocess.Popen([str(BIN / "dhpvm-run"), "--worker", "--device=host", *where, *options],
-                                            stdout=log, stderr=log)
+            self.process = subprocess.Popen([*prefix, str(BIN / "dhpvm-run"), "--worker", "--device=host", *where,
+                                             *options], stdout=log, stderr=log)
         self.address = self.wait_for(r"listening at (\S+)").group(1) if listen else None
         self.device = f"--device=remote/{self.address}"
 
@@ -183,7 +183,7 @@ class Case(unittest.TestCase):
         """The program's result is right, and a line says that it was not computed where it should have been."""
         out, errors = client.communicate(timeout=PATIENCE)
         self.assertEqual((client.returncode, out), (0, expected), errors)
-        self.assertIn("runs on the host", errors)
+        self.assertRegex(errors, "runs on the host|is gone, and its work is done elsewhere")
 
     def assert_serves(self, worker, *options):
         program = self.rounds(1, 50_000)
@@ -492,7 +492,10 @@ class Losing(Case):
         refused = run(worker.device, self.rounds(1))
         self.assertEqual(refused.returncode, EXIT_TRAP)
         out, errors = client.communicate(timeout=PATIENCE)
-        self.assertEqual((client.returncode, out, errors), (0, self.expected(program), ""))
+        self.assertEqual((client.returncode, out), (0, self.expected(program)), errors)
+        # The client has left by itself, and said so once.
+        self.assertEqual(errors.count("is gone, and its work is done elsewhere"), 1, errors)
+        self.assertIn("is about to end", errors)
         self.assertEqual(worker.process.wait(timeout=PATIENCE), 0)
         # A second signal does not wait.
         worker = self.worker()
@@ -504,8 +507,14 @@ class Losing(Case):
         client.kill()
 
 
+def take_bin(arguments):
+    """Takes --bin and its value out of the arguments."""
+    at = arguments.index("--bin")
+    path = Path(arguments[at + 1]).resolve()
+    del arguments[at:at + 2]
+    return path
+
+
 if __name__ == "__main__":
-    at = sys.argv.index("--bin")
-    BIN = Path(sys.argv[at + 1]).resolve()
-    del sys.argv[at:at + 2]
+    BIN = take_bin(sys.argv)
     unittest.main()

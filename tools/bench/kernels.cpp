@@ -13,6 +13,7 @@ struct Program {
 
 constexpr Program kPrograms[] = {
 #include "batching_programs.inc"
+#include "remote_programs.inc"
 };
 
 // From those that only move data to those that only compute.

@@ -104,19 +104,23 @@ std::string_view name_of(Mode mode) {
   return {};
 }
 
-Result<Workload> Workload::create(const Engine& engine, const Kernel& kernel, std::uint64_t bytes,
-                                  const Settings& settings) {
-  DHPVM_ASSIGN(const std::string_view text, program_text(kernel.program));
+Result<Module> compile_program(const Engine& engine, std::string_view name) {
+  DHPVM_ASSIGN(const std::string_view text, program_text(name));
   CompileOptions options;
-  options.file_name = std::string(kernel.program) + ".dhp";
+  options.file_name = std::string(name) + ".dhp";
   options.import_paths = {"dhpvm-bench"};  // whose modules are all found by their names
   options.read = [](const std::string& path) -> Result<std::string> {
-    std::string_view name = std::string_view(path).substr(path.rfind('/') + 1);
-    if (name.ends_with(".dhp")) name.remove_suffix(4);
-    DHPVM_ASSIGN(const std::string_view found, program_text(name));
+    std::string_view imported = std::string_view(path).substr(path.rfind('/') + 1);
+    if (imported.ends_with(".dhp")) imported.remove_suffix(4);
+    DHPVM_ASSIGN(const std::string_view found, program_text(imported));
     return std::string(found);
   };
-  DHPVM_ASSIGN(Module module, Module::compile(engine, text, options));
+  return Module::compile(engine, text, options);
+}
+
+Result<Workload> Workload::create(const Engine& engine, const Kernel& kernel, std::uint64_t bytes,
+                                  const Settings& settings) {
+  DHPVM_ASSIGN(Module module, compile_program(engine, kernel.program));
   return Workload(std::move(module), kernel, bytes, settings);
 }
 

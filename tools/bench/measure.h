@@ -68,6 +68,9 @@ struct Settings {
   std::string folder;                   // for files
 };
 
+// The module of a program that is part of the tool.
+Result<Module> compile_program(const Engine& engine, std::string_view name);
+
 // One kernel with arrays of one size.
 class Workload {
  public:

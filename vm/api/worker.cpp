@@ -40,7 +40,12 @@ Result<std::vector<std::shared_ptr<offload::Device>>> open_devices(offload::Devi
     }
     return devices;
   }
-  for (const offload::DeviceListing& listing : registry.list()) {
+  std::vector<offload::DeviceListing> listings = registry.list();
+  // The first is what clients get who do not say which.
+  std::ranges::stable_sort(listings, {}, [](const offload::DeviceListing& listing) {
+    return listing.is_gpu ? 0 : listing.name == "host" ? 1 : 2;
+  });
+  for (const offload::DeviceListing& listing : listings) {
     if (listing.problem || listing.name.starts_with("sim") || listing.name.starts_with("remote")) continue;
     if (auto device = registry.open(listing.name); device.ok()) devices.push_back(std::move(device).value());
   }

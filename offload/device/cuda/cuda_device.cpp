@@ -54,6 +54,7 @@ Candidate describe(const cu::Api& api, int index) {
   }
   info.description =
       fmt::format("{} (compute capability {}.{})", name.data(), capability / 10, capability % 10);
+  info.is_gpu = true;
   info.format = KernelFormat::kPtx;
   info.target.language = codegen::DeviceLanguage::kPtx;
   info.memory_bytes = bytes;

@@ -35,6 +35,7 @@ void ThreadedQueue::submit(Operation operation) {
   {
     const std::lock_guard lock(mutex_);
     operations_.push_back(std::move(operation));
+    submitted_.fetch_add(1);
   }
   changed_.notify_one();
 }
@@ -42,7 +43,7 @@ void ThreadedQueue::submit(Operation operation) {
 void ThreadedQueue::work() {
   std::unique_lock lock(mutex_);
   while (true) {
-    changed_.wait(lock, [this] { return closing_ || !operations_.empty(); });
+    if (operations_.empty() && !closing_) sleep(lock);
     if (operations_.empty()) return;
     Operation operation = std::move(operations_.front());
     operations_.pop_front();
@@ -50,6 +51,21 @@ void ThreadedQueue::work() {
     carry_out(std::move(operation));
     lock.lock();
   }
+}
+
+// Until there is something to do. Short operations are done sooner than the next one is submitted: to be woken for each of
+// them would cost more than all of them take.
+void ThreadedQueue::sleep(std::unique_lock<std::mutex>& lock) {
+  const std::uint64_t seen = submitted_.load();
+  lock.unlock();
+  const auto idle_since = AdaptiveSpin::Clock::now();
+  while (submitted_.load() == seen && spin_.again(idle_since)) {
+  }
+  lock.lock();
+  if (!operations_.empty() || closing_) return;
+  const auto begin = AdaptiveSpin::Clock::now();
+  changed_.wait(lock, [this] { return closing_ || !operations_.empty(); });
+  spin_.slept(AdaptiveSpin::Clock::now() - begin);
 }
 
 }  // namespace dhpvm::offload

@@ -2,11 +2,14 @@
 // The two queues of the host: one does what it is given at once, the other has a thread for it.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
+#include <cstdint>
 #include <deque>
 #include <mutex>
 #include <thread>
 
+#include "base/adaptive_spin.h"
 #include "offload/device/checked_queue.h"
 #include "offload/device/host/host_device.h"
 
@@ -46,10 +49,13 @@ class ThreadedQueue final : public HostQueue {
 
  private:
   void work();
+  void sleep(std::unique_lock<std::mutex>& lock);
 
+  AdaptiveSpin spin_;  // of the thread
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<Operation> operations_;  // submitted, not begun
+  std::deque<Operation> operations_;          // submitted, not begun
+  std::atomic<std::uint64_t> submitted_ = 0;  // tells without the mutex that there are new ones
   bool closing_ = false;
   std::thread thread_;
 };

@@ -139,6 +139,7 @@ Result<std::unique_ptr<Device>> OpenClDevice::open(std::shared_ptr<const OpenClA
       api->CreateContext(properties.data(), 1, &candidate.device, nullptr, nullptr, &code);
   if (code != CL_SUCCESS) return opencl_error(code, "clCreateContext");
   DeviceInfo& info = candidate.info;
+  info.is_gpu = candidate.is_gpu;
   info.shares_host_memory =
       share && candidate.host_unified_memory && is_zero_copy(*api, context, candidate.device);
   if (info.shares_host_memory) info.copy_engines = 0;

@@ -21,6 +21,7 @@ DeviceInfo describe(const RemoteLink& link, std::uint64_t number) {
   info.largest_allocation = std::min(device.largest_allocation, info.memory_bytes);
   info.compute_units = static_cast<std::uint32_t>(std::min<std::uint64_t>(device.compute_units, 1u << 20));
   info.copy_engines = 2;  // the network goes both ways at once
+  info.is_gpu = device.is_gpu;
   info.is_simulated = device.is_simulated;
   info.may_be_lost = link.writes_back();
   info.is_remote = true;
@@ -42,10 +43,11 @@ codegen::KernelSite site_of(const wire::Site& site) {
 
 RemoteDevice::RemoteDevice(std::shared_ptr<const void> owner, std::shared_ptr<RemoteLink> link,
                            std::uint64_t number)
-    : DeviceBase(describe(*link, number)),
-      owner_(std::move(owner)),
-      link_(std::move(link)),
-      number_(number) {}
+    : DeviceBase(describe(*link, number)), owner_(std::move(owner)), link_(std::move(link)), number_(number) {
+  link_->hold();
+}
+
+RemoteDevice::~RemoteDevice() { link_->let_go(); }
 
 Result<std::shared_ptr<DeviceMemory>> RemoteDevice::allocate(std::size_t bytes) {
   DHPVM_TRY(take(bytes));

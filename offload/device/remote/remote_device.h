@@ -19,12 +19,18 @@ class RemoteDevice final : public DeviceBase {
   // Device `number` of a worker that is ready. `owner` keeps what the link stands on.
   RemoteDevice(std::shared_ptr<const void> owner, std::shared_ptr<RemoteLink> link, std::uint64_t number);
 
+  ~RemoteDevice() override;
+  RemoteDevice(const RemoteDevice&) = delete;
+  RemoteDevice& operator=(const RemoteDevice&) = delete;
+
   Result<std::shared_ptr<DeviceMemory>> allocate(std::size_t bytes) override;
   // Needs no registration: the network copies from and into any memory.
   Result<std::shared_ptr<DeviceMemory>> import_host(std::span<std::byte> memory, HostMemory kind) override;
   Result<std::shared_ptr<Kernel>> load(const KernelImage& image) override;
   Result<std::unique_ptr<Queue>> create_queue(QueueOptions options) override;
   Result<std::shared_ptr<Semaphore>> create_semaphore(std::uint64_t initial) override;
+
+  std::optional<Error> gone() const override { return link_->gone(); }
 
   RemoteLink& link() { return *link_; }
 

@@ -136,6 +136,39 @@ std::optional<Error> RemoteLink::failure() {
   return lost_;
 }
 
+std::optional<Error> RemoteLink::gone() {
+  const std::lock_guard lock(mutex_);
+  if (lost_ || !draining_) return lost_;
+  return error(ErrorCode::kDeviceLost, "worker {}: it is about to end", address_);
+}
+
+void RemoteLink::hold() {
+  const std::lock_guard lock(mutex_);
+  ++devices_;
+}
+
+void RemoteLink::let_go() {
+  const std::lock_guard lock(mutex_);
+  if (--devices_ == 0 && draining_) leave();
+}
+
+Status RemoteLink::handle(wire::Draining&) {
+  const std::lock_guard lock(mutex_);
+  draining_ = true;
+  if (devices_ == 0) leave();
+  return {};
+}
+
+// With the mutex held.
+void RemoteLink::leave() {
+  if (frames_ != nullptr) frames_->close(Error(ErrorCode::kDeviceLost, "the worker wants to end"));
+}
+
+void RemoteLink::wait_until_lost() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return lost_.has_value(); });
+}
+
 void RemoteLink::close() {
   std::promise<void> begun;
   transport_.post([&] {
@@ -148,6 +181,10 @@ void RemoteLink::close() {
     changed_.wait(lock, [this] { return ended_; });
   }
   operations_.stop();
+}
+
+void RemoteLink::drop(Error reason) {
+  on_progress_thread([this, reason = std::move(reason)] { lose(reason); });
 }
 
 // On the progress thread. The connection has ended, or is to end.

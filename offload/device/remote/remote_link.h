@@ -50,6 +50,8 @@ class RemoteLink final : public FrameHandler,
   bool is_ready();
   // Ends the connection, and waits until that is done. Not from the progress thread.
   void close();
+  // The same without waiting.
+  void drop(Error reason);
 
   Fabric& fabric() const { return fabric_; }
   const std::string& address() const { return address_; }
@@ -57,6 +59,13 @@ class RemoteLink final : public FrameHandler,
   // When it is ready.
   const wire::Welcome& welcome() const { return welcome_; }
   std::optional<Error> failure();
+  // Why no more work should be given to it: it has failed, or is about to end and has asked that its clients leave.
+  std::optional<Error> gone();
+  // Devices of it that are in use. A worker that is about to end is left with the last of them.
+  void hold();
+  void let_go();
+  // Blocks until the connection has failed or ended.
+  void wait_until_lost();
   RemoteOperations& operations() { return operations_; }
 
   wire::Id next_id();
@@ -103,6 +112,7 @@ class RemoteLink final : public FrameHandler,
   void lose(const Error& reason);
   void finish();
   void become_ready();
+  void leave();
   bool was_ready();
   void ping();
 
@@ -115,6 +125,7 @@ class RemoteLink final : public FrameHandler,
   Status handle(wire::QueueFailed& record) { return operations_.on_failure(record); }
   Status handle(wire::CallHost& record) { return operations_.on_call(record); }
   Status handle(wire::Observed& record) { return operations_.on_observed(record); }
+  Status handle(wire::Draining& record);
 
   Fabric& fabric_;
   Transport& transport_;
@@ -140,6 +151,8 @@ class RemoteLink final : public FrameHandler,
   bool ready_ = false;
   bool ended_ = false;  // and nothing touches anybody's memory any more
   std::optional<Error> lost_;
+  bool draining_ = false;
+  unsigned devices_ = 0;
   wire::Id next_id_ = 1;
   std::vector<std::byte> batch_;
   std::size_t batch_records_ = 0;

@@ -15,6 +15,8 @@ namespace dhpvm::offload {
 namespace {
 
 constexpr std::string_view kPrefix = "remote";
+// How long after it was lost, or did not answer, a worker is dialled again.
+constexpr std::chrono::seconds kRedial{1};
 // Connections that have not yet proven who they are.
 constexpr unsigned kStrangers = 16;
 
@@ -79,7 +81,16 @@ RemoteWorkers::~RemoteWorkers() {
     closed.set_value();
   });
   closed.get_future().wait();
-  for (const auto& [address, link] : dialled_) link->close();
+  {
+    const std::lock_guard lock(mutex_);
+    ending_ = true;
+    for (const auto& [name, worker] : dialled_) {
+      if (worker.attempt == nullptr) continue;
+      worker.attempt->drop(Error(ErrorCode::kDeviceLost, "the connection was closed"));
+    }
+    changed_.notify_all();
+  }
+  for (auto& [name, worker] : dialled_) worker.thread.join();
   for (const auto& link : arrived_) link->close();
 }
 
@@ -87,6 +98,10 @@ Status RemoteWorkers::start() {
   const Credentials& credentials = options_.credentials;
   if (!credentials.key.empty() || !credentials.certificate_file.empty()) {
     DHPVM_ASSIGN(identity_, fabric_.load_identity(credentials));
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    for (const Address& address : options_.workers) keep_dialled(address);
   }
   if (!options_.listen) return {};
   if (identity_ == nullptr && !is_loopback(*options_.listen)) {
@@ -128,32 +143,77 @@ RemoteLinkOptions RemoteWorkers::link_options() const {
   return options;
 }
 
+// With the mutex held.
+RemoteWorkers::Dialled& RemoteWorkers::keep_dialled(const Address& address) {
+  const auto [entry, is_new] = dialled_.try_emplace(address.to_string());
+  Dialled& worker = entry->second;
+  if (is_new) {
+    worker.address = address;
+    worker.thread = std::thread([this, &worker] { run(worker); });
+  }
+  return worker;
+}
+
 Result<std::shared_ptr<RemoteLink>> RemoteWorkers::link(const Address& address) {
   const std::string name = address.to_string();
-  std::shared_ptr<RemoteLink> lost;
-  {
-    const std::lock_guard lock(mutex_);
-    for (const auto& link : arrived_) {
-      if (link->address() == name && !link->failure()) return link;
-    }
-    const auto known = dialled_.find(name);
-    if (known != dialled_.end() && !known->second->failure()) return known->second;
-    if (known != dialled_.end()) {
-      lost = std::move(known->second);
-      dialled_.erase(known);
+  std::unique_lock lock(mutex_);
+  for (const auto& link : arrived_) {
+    if (link->address() == name && link->is_ready() && !link->gone()) return link;
+  }
+  const Dialled& worker = keep_dialled(address);
+  changed_.wait(lock, [&] { return worker.tried; });
+  if (worker.problem) return *worker.problem;
+  if (std::optional<Error> gone = worker.link->gone()) return std::move(*gone);
+  return worker.link;
+}
+
+RemoteWorkers::Present RemoteWorkers::present() {
+  Present present;
+  for (const Address& address : options_.workers) {
+    auto link = this->link(address);
+    if (link.ok()) {
+      present.links.push_back(std::move(link).value());
+    } else {
+      present.absent.push_back(std::move(link).error());
     }
   }
-  if (lost != nullptr) lost->close();
-  DHPVM_ASSIGN(std::shared_ptr<RemoteLink> made, dial(address));
-  const std::lock_guard lock(mutex_);
-  return dialled_[name] = std::move(made);
+  std::ranges::move(arrived(), std::back_inserter(present.links));
+  return present;
+}
+
+// The thread of a worker: dials it whenever it is not there.
+void RemoteWorkers::run(Dialled& worker) {
+  std::unique_lock lock(mutex_);
+  while (!ending_) {
+    lock.unlock();
+    Result<std::shared_ptr<RemoteLink>> made = dial(worker);
+    lock.lock();
+    worker.tried = true;
+    worker.problem.reset();
+    if (made.ok()) {
+      worker.link = *made;
+    } else {
+      worker.problem = made.error();
+    }
+    changed_.notify_all();
+    if (made.ok()) {
+      lock.unlock();
+      (*made)->wait_until_lost();
+      (*made)->close();
+      lock.lock();
+    }
+    changed_.wait_for(lock, kRedial, [this] { return ending_; });
+  }
 }
 
 // The first of the host's addresses that answers.
-Result<std::shared_ptr<RemoteLink>> RemoteWorkers::dial(const Address& address) {
-  DHPVM_ASSIGN(const std::vector<Address> numeric, resolve(address));
-  Error problem(ErrorCode::kNotFound, "no address");
-  for (const Address& candidate : numeric) {
+Result<std::shared_ptr<RemoteLink>> RemoteWorkers::dial(Dialled& worker) {
+  const Address& address = worker.address;
+  const auto numeric = resolve(address);
+  // Names come and go with their machines.
+  if (!numeric.ok()) return Error(ErrorCode::kDeviceLost, numeric.error().message());
+  Error problem(ErrorCode::kDeviceLost, "no address");
+  for (const Address& candidate : *numeric) {
     if (identity_ == nullptr && !is_loopback(candidate)) {
       problem = error(ErrorCode::kInvalidArgument,
                       "without a key, only workers on this machine are dialled, and {} is not on it: give "
@@ -163,6 +223,11 @@ Result<std::shared_ptr<RemoteLink>> RemoteWorkers::dial(const Address& address) 
       continue;
     }
     auto link = std::make_shared<RemoteLink>(fabric_, transport_, address.to_string(), link_options());
+    {
+      const std::lock_guard lock(mutex_);
+      if (ending_) return Error(ErrorCode::kDeviceLost, "the program ends");
+      worker.attempt = link;
+    }
     transport_.post([link, candidate, host = address.host] { link->dial(candidate, host); });
     Status status = link->wait_until_ready();
     if (status.ok()) return link;
@@ -188,10 +253,18 @@ std::shared_ptr<Lane> RemoteWorkers::make_lane(const std::shared_ptr<Channel>& c
 }
 
 std::vector<std::shared_ptr<RemoteLink>> RemoteWorkers::arrived() {
-  const std::lock_guard lock(mutex_);
   std::vector<std::shared_ptr<RemoteLink>> ready;
-  std::ranges::copy_if(arrived_, std::back_inserter(ready),
-                       [](const auto& link) { return link->is_ready(); });
+  std::vector<std::shared_ptr<RemoteLink>> lost;
+  {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(arrived_, [&](const auto& link) {
+      if (link->failure()) lost.push_back(link);
+      return link->failure().has_value();
+    });
+    std::ranges::copy_if(arrived_, std::back_inserter(ready),
+                         [](const auto& link) { return link->is_ready() && !link->gone(); });
+  }
+  for (const auto& link : lost) link->close();
   return ready;
 }
 
@@ -225,28 +298,41 @@ class RemoteFactory final : public DeviceFactory {
     if (!lists_) return listings;
     auto workers = this->workers();
     if (!workers.ok()) return {{std::string(kPrefix), {}, false, workers.error()}};
-    for (const Address& address : (*workers)->workers()) {
-      auto link = (*workers)->link(address);
-      if (link.ok()) {
-        list(**link, listings);
-      } else {
-        listings.push_back({fmt::format("{}/{}", kPrefix, address.to_string()), {}, false, link.error()});
-      }
+    const RemoteWorkers::Present present = present_of(**workers);
+    for (const auto& link : present.links) list(*link, listings);
+    for (const Error& absent : present.absent) {
+      listings.push_back({std::string(kPrefix), {}, false, absent});
     }
-    for (const auto& link : (*workers)->arrived()) list(*link, listings);
     return listings;
   }
 
-  Result<std::unique_ptr<Device>> open(std::string_view name) override {
-    const std::string_view rest = name.substr(std::min(name.size(), kPrefix.size() + 1));
-    const std::size_t slash = std::min(rest.find('/'), rest.size());
-    if (rest.empty()) {
-      return error(ErrorCode::kNotFound, "'{}' names no worker: write remote/HOST:PORT/DEVICE", name);
+  DevicePresence present(std::string_view name) override {
+    DevicePresence presence;
+    if (name == kPrefix && !lists_) return {{}, {nobody()}};
+    auto workers = this->workers();
+    if (!workers.ok()) return {{}, {workers.error()}};
+    const auto parts = parse(name);
+    if (name == kPrefix) {
+      RemoteWorkers::Present present = present_of(**workers);
+      for (const auto& link : present.links) add_devices(*link, presence.names);
+      presence.absent = std::move(present.absent);
+    } else if (!parts.ok()) {
+      presence.absent.push_back(parts.error());
+    } else if (auto link = (*workers)->link(parts->address); !link.ok()) {
+      presence.absent.push_back(std::move(link).error());
+    } else if (parts->device.empty()) {
+      add_devices(**link, presence.names);
+    } else {
+      presence.names.emplace_back(name);
     }
-    DHPVM_ASSIGN(const Address address, Address::parse(rest.substr(0, slash)));
+    return presence;
+  }
+
+  Result<std::unique_ptr<Device>> open(std::string_view name) override {
+    DHPVM_ASSIGN(const Parts parts, parse(name));
+    const auto& [address, wanted] = parts;
     DHPVM_ASSIGN(std::shared_ptr<RemoteWorkers> workers, this->workers());
     DHPVM_ASSIGN(std::shared_ptr<RemoteLink> link, workers->link(address));
-    const std::string_view wanted = rest.substr(std::min(slash + 1, rest.size()));
     const std::vector<wire::Device>& devices = link->welcome().devices;
     std::string known;
     for (std::size_t number = 0; number < devices.size(); ++number) {
@@ -266,12 +352,57 @@ class RemoteFactory final : public DeviceFactory {
     return *opened_;
   }
 
+  struct Parts {
+    Address address;
+    std::string device;
+  };
+  static Result<Parts> parse(std::string_view name) {
+    const std::string_view rest = name.substr(std::min(name.size(), kPrefix.size() + 1));
+    const std::size_t slash = std::min(rest.find('/'), rest.size());
+    if (rest.empty()) {
+      return error(ErrorCode::kNotFound, "'{}' names no worker: write remote/HOST:PORT/DEVICE", name);
+    }
+    DHPVM_ASSIGN(Address address, Address::parse(rest.substr(0, slash)));
+    return Parts{std::move(address), std::string(rest.substr(std::min(slash + 1, rest.size())))};
+  }
+
+  // With the reason why there is nobody at all.
+  static RemoteWorkers::Present present_of(RemoteWorkers& workers) {
+    RemoteWorkers::Present present = workers.present();
+    if (!present.links.empty() || !present.absent.empty()) return present;
+    const std::optional<Address> listening = workers.listening();
+    present.absent.push_back(
+        listening ? error(ErrorCode::kDeviceLost,
+                          "no worker has dialled in at {} yet. One is started with `dhpvm-run --worker "
+                          "--connect HOST:PORT`",
+                          listening->to_string())
+                  : nobody());
+    return present;
+  }
+
+  static Error nobody() {
+    return Error(ErrorCode::kNotFound,
+                 "there are no workers: name them with --connect, or let them dial in with --listen");
+  }
+
+  static std::string full_name(const RemoteLink& link, const wire::Device& device) {
+    return fmt::format("{}/{}/{}", kPrefix, link.address(), device.name);
+  }
+
+  static void add_devices(const RemoteLink& link, std::vector<std::string>& names) {
+    const std::vector<wire::Device>& devices = link.welcome().devices;
+    const std::size_t before = names.size();
+    for (const wire::Device& device : devices) {
+      if (device.is_gpu) names.push_back(full_name(link, device));
+    }
+    if (names.size() == before && !devices.empty()) names.push_back(full_name(link, devices[0]));
+  }
+
   static void list(const RemoteLink& link, std::vector<DeviceListing>& listings) {
     for (const wire::Device& device : link.welcome().devices) {
-      const bool is_gpu = device.name.starts_with("cuda") || device.name.starts_with("opencl");
-      listings.push_back({fmt::format("{}/{}/{}", kPrefix, link.address(), device.name),
+      listings.push_back({full_name(link, device),
                           fmt::format("{} of {}", device.description, link.welcome().name),
-                          is_gpu,
+                          device.is_gpu,
                           {}});
     }
   }
@@ -295,13 +426,9 @@ Result<std::shared_ptr<RemoteWorkers>> load_workers(const RemoteSetup& setup) {
   const auto loaded = std::make_shared<LoadedWorkers>();
   DHPVM_ASSIGN(loaded->fabric, load_fabric());
   DHPVM_ASSIGN(loaded->workers, RemoteWorkers::create(*loaded->fabric, std::move(options)));
-  if (loaded->workers->listening() &&
-      !loaded->workers->wait_for_arrivals(1, std::chrono::steady_clock::now() + setup.arrival) &&
-      setup.options.workers.empty()) {
-    return error(ErrorCode::kNotFound,
-                 "no worker has dialled in at {} for {} ms. One is started with `dhpvm-run --worker "
-                 "--connect HOST:PORT`",
-                 loaded->workers->listening()->to_string(), setup.arrival.count());
+  // Where all dial in, somebody has to be there before it is worth going on.
+  if (loaded->workers->listening() && setup.options.workers.empty()) {
+    loaded->workers->wait_for_arrivals(1, std::chrono::steady_clock::now() + setup.arrival);
   }
   return std::shared_ptr<RemoteWorkers>(loaded, loaded->workers.get());
 }

@@ -3,12 +3,14 @@
 #pragma once
 
 #include <chrono>
+#include <condition_variable>
 #include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "offload/device/device_registry.h"
@@ -34,7 +36,7 @@ struct RemoteWorkersOptions {
 // Thread-safe.
 class RemoteWorkers {
  public:
-  // Fabric must outlive it. Begins to listen, if that is wanted; dials nobody yet.
+  // Fabric must outlive it. Begins to listen, if that is wanted, and to dial.
   static Result<std::unique_ptr<RemoteWorkers>> create(Fabric& fabric, RemoteWorkersOptions options);
   // The same on a transport that is there already, which must outlive it.
   static Result<std::unique_ptr<RemoteWorkers>> create(Fabric& fabric, Transport& transport,
@@ -44,9 +46,16 @@ class RemoteWorkers {
   RemoteWorkers(const RemoteWorkers&) = delete;
   RemoteWorkers& operator=(const RemoteWorkers&) = delete;
 
-  // The worker at an address, dialled if that has not been done. A worker that was lost is dialled again.
+  // The worker at an address, or why it is not there. It is dialled from now on, and again whenever it is lost, every
+  // second. Waits for the first attempt only.
   Result<std::shared_ptr<RemoteLink>> link(const Address& address);
-  // Those that have dialled in, and are ready.
+  // All that are there: those that are dialled, and those that have dialled in.
+  struct Present {
+    std::vector<std::shared_ptr<RemoteLink>> links;
+    std::vector<Error> absent;  // why others are not
+  };
+  Present present();
+  // Those that have dialled in, and are there.
   std::vector<std::shared_ptr<RemoteLink>> arrived();
   // Waits until so many have dialled in; false when there were fewer by `deadline`.
   bool wait_for_arrivals(std::size_t count, std::chrono::steady_clock::time_point deadline);
@@ -62,10 +71,22 @@ class RemoteWorkers {
     unsigned strangers = 0;  // that have not yet proven who they are
   };
 
+  // A worker that is dialled, by a thread of its own: one that does not answer holds up nobody.
+  struct Dialled {
+    Address address;
+    std::thread thread;
+    bool tried = false;
+    std::shared_ptr<RemoteLink> attempt;  // the last one, to be broken off
+    std::shared_ptr<RemoteLink> link;     // the last one that was ready
+    std::optional<Error> problem;         // why the last attempt failed
+  };
+
   RemoteWorkers(Fabric& fabric, Transport& transport, RemoteWorkersOptions options);
   Status start();
   RemoteLinkOptions link_options() const;
-  Result<std::shared_ptr<RemoteLink>> dial(const Address& address);
+  Dialled& keep_dialled(const Address& address);
+  void run(Dialled& worker);
+  Result<std::shared_ptr<RemoteLink>> dial(Dialled& worker);
   std::shared_ptr<Lane> make_lane(const std::shared_ptr<Channel>& channel, LaneKind kind);
 
   Fabric& fabric_;
@@ -77,11 +98,14 @@ class RemoteWorkers {
   std::unique_ptr<Listener> listener_;
 
   std::mutex mutex_;
-  std::map<std::string, std::shared_ptr<RemoteLink>> dialled_;
+  std::condition_variable changed_;
+  bool ending_ = false;
+  std::map<std::string, Dialled> dialled_;
   std::vector<std::shared_ptr<RemoteLink>> arrived_;
 };
 
-// Opens "remote/HOST:PORT/DEVICE", and "remote/HOST:PORT" for the first device there. `workers` is called when they are
+// Opens "remote/HOST:PORT/DEVICE", and "remote/HOST:PORT" for the first device there. The latter, and "remote", stand for
+// all GPUs of the worker, or of all workers; of a worker without any, for its first device. `workers` is called when they are
 // first asked for; an error is told again every time.
 using OpenWorkers = std::function<Result<std::shared_ptr<RemoteWorkers>>()>;
 std::unique_ptr<DeviceFactory> remote_factory(OpenWorkers workers);
@@ -90,7 +114,7 @@ std::unique_ptr<DeviceFactory> remote_factory(OpenWorkers workers);
 struct RemoteSetup {
   RemoteWorkersOptions options;
   std::string key_file;  // instead of options.credentials.key
-  // How long to wait for the first worker that dials in.
+  // How long to wait for the first worker that dials in, if none is dialled.
   std::chrono::milliseconds arrival{10'000};
 };
 // Registers the workers' devices. The library of fabric.h is loaded when they are first asked for.

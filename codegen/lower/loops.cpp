@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+// Innermost loops of a function, and what is known of them.
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "codegen/lower/flow.h"
+
+namespace dhpvm::codegen {
+
+using bytecode::Op;
+using bytecode::Rule;
+
+template <typename Visit>
+void Flow::for_each_instruction(const InnerLoop& loop, Visit&& visit) const {
+  for (std::uint32_t number = 0; number < blocks_.size(); ++number) {
+    if (!loop.contains[number]) continue;
+    for (std::uint32_t pc = blocks_[number].begin; pc < blocks_[number].end;) {
+      const Instruction i = decode(module_, function_, pc);
+      pc = i.next();
+      visit(i, number);
+    }
+  }
+}
+
+// The natural loop of loop.header: everything that reaches a back-edge to it without passing it. False if it has another
+// entry, a loop inside, or calls something.
+bool Flow::find_body(InnerLoop& loop) const {
+  loop.contains.assign(blocks_.size(), false);
+  loop.contains[loop.header] = true;
+  std::vector<std::uint32_t> work;
+  for (const std::uint32_t block : blocks_[loop.header].predecessors) {
+    if (last_of(blocks_[block]).has(bytecode::kBackEdge)) work.push_back(block);
+  }
+  while (!work.empty()) {
+    const std::uint32_t block = work.back();
+    work.pop_back();
+    if (loop.contains[block]) continue;
+    // Reached from outside without passing the header.
+    if (block == 0) return false;
+    loop.contains[block] = true;
+    work.insert(work.end(), blocks_[block].predecessors.begin(), blocks_[block].predecessors.end());
+  }
+  bool ok = true;
+  for_each_instruction(loop, [&](const Instruction& i, std::uint32_t number) {
+    ok = ok && !i.has(bytecode::kCall) && (number == loop.header || !blocks_[number].is_loop_header);
+  });
+  return ok;
+}
+
+// Fills in what InnerLoop says of counted loops.
+bool Flow::is_counted(InnerLoop& loop) const {
+  unsigned back_edges = 0;
+  Instruction branch{};
+  for_each_instruction(loop, [&](const Instruction& i, std::uint32_t number) {
+    if (!i.has(bytecode::kBackEdge)) return;
+    ++back_edges;
+    branch = i;
+    loop.latch = number;
+  });
+  if (back_edges != 1 || (branch.op != Op::kForI32 && branch.op != Op::kForI64)) return false;
+  loop.counter = branch.a;
+  loop.bound = branch.b;
+  loop.wide = branch.op == Op::kForI64;
+  bool ok = loop.counter != loop.bound;
+  for_each_instruction(loop, [&](const Instruction& i, std::uint32_t) {
+    const bool writes = i.row->writes != 0 && (i.a == loop.counter || i.a == loop.bound);
+    ok = ok && (i.pc == branch.pc || !writes);
+  });
+  return ok;
+}
+
+void Flow::find_arrays(InnerLoop& loop) const {
+  loop.keeps_handles = true;
+  std::set<std::uint32_t> changed;
+  for_each_instruction(loop, [&](const Instruction& i, std::uint32_t) {
+    if (i.has(bytecode::kCollects) || i.row->rule == Rule::kArrayCopy || i.row->rule == Rule::kArrayClose) {
+      loop.keeps_handles = false;
+    }
+    for_each_reference_write(module_, i, [&](std::uint32_t reg) { changed.insert(reg); });
+  });
+  if (!loop.keeps_handles) return;
+  std::map<std::uint32_t, InvariantArray> arrays;
+  const auto array = [&](std::uint32_t reg) -> InvariantArray* {
+    if (changed.contains(reg)) return nullptr;
+    arrays[reg].reg = reg;
+    return &arrays[reg];
+  };
+  for_each_instruction(loop, [&](const Instruction& i, std::uint32_t) {
+    switch (i.row->rule) {
+      case Rule::kLoad:
+      case Rule::kLoadField:
+        if (InvariantArray* const a = array(i.b)) a->read = true;
+        break;
+      case Rule::kAtomic:
+        if (InvariantArray* const a = array(i.b)) a->written = true;
+        break;
+      case Rule::kStore:
+      case Rule::kStoreField:
+        if (InvariantArray* const a = array(i.a)) a->written = true;
+        break;
+      case Rule::kArrayLength:
+        if (InvariantArray* const a = array(i.b)) a->length = true;
+        break;
+      case Rule::kIndex:
+        if (InvariantArray* const a = array(i.b)) {
+          a->dimensions = std::max(a->dimensions, i.op == Op::kIndex3 ? 3u : 2u);
+        }
+        break;
+      default: break;
+    }
+  });
+  for (const auto& [reg, found] : arrays) loop.arrays.push_back(found);
+}
+
+std::optional<Instruction> Flow::definition(std::uint32_t block, std::uint32_t pc, std::uint32_t reg) const {
+  std::optional<Instruction> found;
+  for (std::uint32_t at = blocks_[block].begin; at < pc;) {
+    const Instruction i = decode(module_, function_, at);
+    if (i.row->writes != 0 && i.a == reg) found = i;
+    at = i.next();
+  }
+  return found;
+}
+
+// By block: whether the loop cannot get to its latch without it.
+std::vector<bool> Flow::blocks_of_all_iterations(const InnerLoop& loop) const {
+  std::vector<bool> result(blocks_.size(), false);
+  for (std::uint32_t left_out = 0; left_out < blocks_.size(); ++left_out) {
+    if (!loop.contains[left_out]) continue;
+    std::vector<bool> seen(blocks_.size(), false);
+    std::vector<std::uint32_t> work;
+    if (left_out != loop.header) work.push_back(loop.header);
+    while (!work.empty()) {
+      const std::uint32_t block = work.back();
+      work.pop_back();
+      if (seen[block] || block == left_out || !loop.contains[block]) continue;
+      seen[block] = true;
+      if (block == loop.latch) break;
+      work.insert(work.end(), blocks_[block].successors.begin(), blocks_[block].successors.end());
+    }
+    result[left_out] = !seen[loop.latch];
+  }
+  return result;
+}
+
+namespace {
+
+// Expressions of more than that many operations are not looked through.
+constexpr unsigned kMaximumDepth = 8;
+
+// How much a value grows from one iteration to the next, as far as that is 0 or 1.
+class Growth {
+ public:
+  Growth(const Flow& flow, const InnerLoop& loop, const std::set<std::uint32_t>& changed,
+         const std::set<std::uint32_t>& changed_references)
+      : flow_(flow), loop_(loop), changed_(changed), changed_references_(changed_references) {}
+
+  // Of register `reg` before the instruction at `pc`.
+  std::optional<unsigned> of(std::uint32_t block, std::uint32_t pc, std::uint32_t reg,
+                             unsigned depth = 0) const {
+    if (depth > kMaximumDepth) return std::nullopt;
+    const std::optional<Instruction> i = flow_.definition(block, pc, reg);
+    if (!i) {
+      if (reg == loop_.counter && loop_.wide) return 1;
+      return changed_.contains(reg) ? std::nullopt : std::optional<unsigned>(0);
+    }
+    const auto operand = [&](std::uint32_t of_reg) { return of(block, i->pc, of_reg, depth + 1); };
+    switch (i->op) {
+      case Op::kMoveP:
+      case Op::kAddImmI64: return operand(i->b);
+      case Op::kAddI64: return sum(operand(i->b), operand(i->c));
+      case Op::kSubI64: return operand(i->c) == 0u ? operand(i->b) : std::nullopt;
+      case Op::kMulI64:
+        return operand(i->b) == 0u && operand(i->c) == 0u ? std::optional<unsigned>(0) : std::nullopt;
+      case Op::kIndex2:
+      case Op::kIndex3: return of_index(block, *i, depth + 1);
+      default: return std::nullopt;
+    }
+  }
+
+  // Of the element's number that index2 or index3 makes.
+  std::optional<unsigned> of_index(std::uint32_t block, const Instruction& i, unsigned depth = 0) const {
+    const bool third = i.op == Op::kIndex3;
+    if (changed_references_.contains(i.b) || of(block, i.pc, i.c, depth) != 0u) return std::nullopt;
+    if (third && of(block, i.pc, i.x0(), depth) != 0u) return std::nullopt;
+    return of(block, i.pc, third ? i.x1() : i.x0(), depth);
+  }
+
+ private:
+  static std::optional<unsigned> sum(std::optional<unsigned> left, std::optional<unsigned> right) {
+    return left && right && *left + *right <= 1 ? std::optional<unsigned>(*left + *right) : std::nullopt;
+  }
+
+  const Flow& flow_;
+  const InnerLoop& loop_;
+  const std::set<std::uint32_t>& changed_;
+  const std::set<std::uint32_t>& changed_references_;
+};
+
+}  // namespace
+
+void Flow::find_stepped(InnerLoop& loop) const {
+  std::set<std::uint32_t> changed;
+  std::set<std::uint32_t> changed_references;
+  for_each_instruction(loop, [&](const Instruction& i, std::uint32_t) {
+    if (i.row->writes != 0) changed.insert(i.a);
+    for_each_reference_write(module_, i, [&](std::uint32_t reg) { changed_references.insert(reg); });
+  });
+  const std::vector<bool> always = blocks_of_all_iterations(loop);
+  const Growth growth(*this, loop, changed, changed_references);
+  for_each_instruction(loop, [&](const Instruction& i, std::uint32_t block) {
+    if (!always[block]) return;
+    std::optional<unsigned> by;
+    switch (i.row->rule) {
+      case Rule::kLoad:
+      case Rule::kLoadField:
+        if (!changed_references.contains(i.b)) by = growth.of(block, i.pc, i.c);
+        break;
+      case Rule::kStore:
+      case Rule::kStoreField:
+        if (!changed_references.contains(i.a)) by = growth.of(block, i.pc, i.b);
+        break;
+      case Rule::kIndex: by = growth.of_index(block, i); break;
+      default: break;
+    }
+    if (by == 1u) loop.stepped.push_back({block, i.pc});
+  });
+}
+
+void Flow::find_loops(LoopSearch search) {
+  for (std::uint32_t number = 0; number < blocks_.size(); ++number) {
+    if (!blocks_[number].is_loop_header) continue;
+    InnerLoop loop;
+    loop.header = number;
+    if (!find_body(loop)) continue;
+    loop.counted = is_counted(loop);
+    if (search == LoopSearch::kInner) find_arrays(loop);
+    if (loop.counted && loop.keeps_handles) find_stepped(loop);
+    if (loop.counted || !loop.arrays.empty()) loops_.push_back(std::move(loop));
+  }
+}
+
+}  // namespace dhpvm::codegen

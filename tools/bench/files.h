@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// What both kinds of measurements need of the command line and the terminal.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+#include "dhpvm/result.h"
+
+namespace dhpvm::tools {
+
+// Calls take(item) for each item of a list with commas.
+template <typename Take>
+Status for_each_item(std::string_view list, Take&& take) {
+  while (!list.empty()) {
+    const std::string_view item = list.substr(0, list.find(','));
+    DHPVM_TRY(take(item));
+    list.remove_prefix(std::min(item.size() + 1, list.size()));
+  }
+  return {};
+}
+
+// One line on a terminal that says what is being done; nothing in a pipe.
+void show_progress(const std::string& text);
+
+// kIo.
+Status write_file(const std::string& path, const std::string& text);
+
+}  // namespace dhpvm::tools

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// `dhpvm-bench remote`: its options, and what it does.
+#pragma once
+
+#include "dhpvm/dhpvm.h"
+#include "options.h"
+
+namespace dhpvm::tools {
+
+// Status of the command line; kInvalidArgument otherwise. The result is the exit code.
+Result<int> run_remote(const EngineOptions& base, const Arguments& arguments);
+
+}  // namespace dhpvm::tools

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+// Loops on workers that come and go while a program runs: results are those of the interpreter, whoever computes them.
+#include <chrono>
+#include <future>
+#include <optional>
+#include <thread>
+
+#include "vm/api/test_program.h"
+
+namespace dhpvm {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Only a hang takes that long.
+constexpr auto kPatience = 60s;
+
+constexpr std::string_view kProgram = R"(
+// Long enough on any machine that sharing it pays, with elements that are read and written.
+fn shared(n: i64, rounds: i64) -> i64 {
+    let x = [i64](n);
+    for i in 0..n { x[i] = i; }
+    for round in 0..rounds {
+        parallel for i in 0..n {
+            var v = x[i];
+            for k in 0..2000 { v = (v * 31 + k) % 1000003; }
+            x[i] = v;
+        }
+    }
+    var h = 7;
+    for i in 0..n { h = (h * 31 + x[i]) % 1000000007; }
+    return h;
+}
+fn small(n: i64) -> i64 {
+    let x = [i64](n);
+    parallel for i in 0..n { x[i] = i * 3; }
+    var h = 7;
+    for i in 0..n { h = (h * 31 + x[i]) % 1000000007; }
+    return h;
+}
+)";
+
+class Workers : public ::testing::Test {
+ protected:
+  static std::string cache() { return ::testing::TempDir() + "dhpvm-workers-test"; }
+  static Engine plain_engine() { return Engine({.threads = 2, .code_cache_directory = cache()}); }
+
+  static Worker start(const std::string& listen) {
+    WorkerOptions options;
+    options.devices = {"host"};
+    options.listen = {listen};
+    return need(Worker::start(plain_engine(), options));
+  }
+  static Worker start() { return start("127.0.0.1:0"); }
+  // An address that nobody listens at any more.
+  static std::string free_address() { return start().addresses()[0]; }
+
+  static Engine client(std::vector<std::string> workers) {
+    EngineOptions options{.threads = 2, .code_cache_directory = cache()};
+    options.remote.workers = std::move(workers);
+    return Engine(std::move(options));
+  }
+  static Isolate isolate(const Engine& engine, Policy policy = Policy::kRemote,
+                         std::string device = "host,remote") {
+    IsolateOptions options;
+    options.jit_wait = true;
+    options.device = std::move(device);
+    options.policy = policy;
+    options.policy_factor = 1e9;
+    return need(Isolate::create(need(Module::compile(engine, kProgram)), options));
+  }
+  static std::int64_t small(const Isolate& isolate) {
+    return need(need(isolate.function<std::int64_t(std::int64_t)>("small"))(50'000));
+  }
+  static std::int64_t shared(const Isolate& isolate, std::int64_t rounds) {
+    return need(need(isolate.function<std::int64_t(std::int64_t, std::int64_t)>("shared"))(40'000, rounds));
+  }
+  template <typename Predicate>
+  static bool eventually(Predicate&& predicate) {
+    const auto deadline = std::chrono::steady_clock::now() + kPatience;
+    while (!predicate()) {
+      if (std::chrono::steady_clock::now() > deadline) return false;
+      std::this_thread::sleep_for(20ms);
+    }
+    return true;
+  }
+  // Runs small loops until the one after which `predicate` holds; every one must be right.
+  template <typename Predicate>
+  bool loops_until(const Isolate& isolate, Predicate&& predicate) const {
+    return eventually([&] {
+      EXPECT_EQ(small(isolate), expected_small_);
+      return predicate();
+    });
+  }
+  static bool uses(const Isolate& isolate, const std::string& worker) {
+    for (const DeviceUse& device : isolate.devices()) {
+      if (device.name == "remote/" + worker + "/host") return true;
+    }
+    return false;
+  }
+
+  const Engine engine_ = plain_engine();
+  const std::int64_t expected_small_ = small(isolate(engine_, Policy::kFastest, "host"));
+};
+
+TEST_F(Workers, ShareALoopWithTheHost) {
+  const std::int64_t expected = shared(isolate(engine_, Policy::kFastest, "host"), 4);
+  const Worker one = start();
+  const Worker two = start();
+  const Engine engine = client({one.addresses()[0], two.addresses()[0]});
+  const Isolate all = isolate(engine, Policy::kFastest);
+  EXPECT_EQ(shared(all, 4), expected);
+  const std::string story = all.explain_loops();
+  EXPECT_NE(story.find("ran on host and remote/" + one.addresses()[0] + "/host and remote/" +
+                       two.addresses()[0] + "/host"),
+            std::string::npos)
+      << story;
+  EXPECT_NE(story.find("policy fastest decided at last: sharing it is expected to be quicker"),
+            std::string::npos)
+      << story;
+}
+
+TEST_F(Workers, WhatALostOneLeavesIsDoneByTheOthers) {
+  const std::int64_t expected = shared(isolate(engine_, Policy::kFastest, "host"), 12);
+  const Worker one = start();
+  std::optional<Worker> two = start();
+  const Engine engine = client({one.addresses()[0], two->addresses()[0]});
+  const Isolate all = isolate(engine, Policy::kFastest);
+  auto computed = std::async(std::launch::async, [&] { return shared(all, 12); });
+  std::this_thread::sleep_for(100ms);  // wherever it is by then
+  two.reset();
+  EXPECT_EQ(computed.get(), expected) << all.explain_loops();
+}
+
+TEST_F(Workers, AreUsedWhenTheyComeUp) {
+  const std::string address = free_address();
+  const Engine engine = client({address});
+  const Isolate isolate = this->isolate(engine);
+  EXPECT_EQ(small(isolate), expected_small_);
+  EXPECT_FALSE(uses(isolate, address));
+  EXPECT_NE(isolate.explain_loops().find("not there at last: the worker " + address), std::string::npos)
+      << isolate.explain_loops();
+  const Worker worker = start(address);
+  EXPECT_TRUE(loops_until(isolate, [&] { return uses(isolate, address); }));
+}
+
+TEST_F(Workers, AreUsedAgainWhenTheyComeBack) {
+  std::optional<Worker> worker = start();
+  const std::string address = worker->addresses()[0];
+  const Engine engine = client({address});
+  const Isolate isolate = this->isolate(engine);
+  for (int times = 0; times < 2; ++times) {
+    EXPECT_TRUE(loops_until(isolate, [&] { return uses(isolate, address); }));
+    worker.reset();
+    EXPECT_TRUE(loops_until(isolate, [&] { return !uses(isolate, address); }));
+    worker = start(address);
+  }
+  EXPECT_TRUE(loops_until(isolate, [&] { return uses(isolate, address); }));
+  // Of three devices, two are gone.
+  EXPECT_GT(2 * isolate.statistics().device_launches, isolate.statistics().device_chunks);
+}
+
+TEST_F(Workers, AreLeftWhenTheyWantToEnd) {
+  Worker leaving = start();
+  const Worker staying = start();
+  const Engine engine = client({leaving.addresses()[0], staying.addresses()[0]});
+  const Isolate isolate = this->isolate(engine);
+  EXPECT_TRUE(loops_until(isolate, [&] { return uses(isolate, leaving.addresses()[0]); }));
+  auto drained = std::async(std::launch::async, [&] { return leaving.drain(kPatience); });
+  EXPECT_TRUE(loops_until(isolate, [&] { return drained.wait_for(0s) == std::future_status::ready; }));
+  EXPECT_TRUE(drained.get());
+  EXPECT_FALSE(uses(isolate, leaving.addresses()[0]));
+  EXPECT_TRUE(uses(isolate, staying.addresses()[0]));
+}
+
+TEST_F(Workers, MayDialInWhileAProgramRuns) {
+  EngineOptions options{.threads = 2, .code_cache_directory = cache()};
+  options.remote.listen = free_address();
+  options.remote.arrival = 10ms;
+  const Engine engine(options);
+  const Isolate isolate = this->isolate(engine);
+  EXPECT_EQ(small(isolate), expected_small_);
+  EXPECT_TRUE(isolate.devices().empty());
+  WorkerOptions dialling;
+  dialling.devices = {"host"};
+  dialling.clients = {options.remote.listen};
+  {
+    const Worker worker = need(Worker::start(plain_engine(), dialling));
+    EXPECT_TRUE(loops_until(isolate, [&] { return isolate.devices().size() == 1; }));
+  }
+  EXPECT_TRUE(loops_until(isolate, [&] { return isolate.devices().empty(); }));
+  const Worker again = need(Worker::start(plain_engine(), dialling));
+  EXPECT_TRUE(loops_until(isolate, [&] { return isolate.devices().size() == 1; }));
+}
+
+TEST_F(Workers, ThatAreNotThereAreNoReasonToFailUnlessNothingElseIs) {
+  const Engine engine = client({free_address()});
+  const Module module = need(Module::compile(engine, kProgram));
+  EXPECT_TRUE(Isolate::create(module, {.device = "host,remote"}).ok());
+  const auto alone = Isolate::create(module, {.device = "remote"});
+  ASSERT_FALSE(alone.ok());
+  EXPECT_EQ(alone.error().code(), ErrorCode::kDeviceLost);
+  const auto mistake = Isolate::create(module, {.device = "host,remote/nonsense:x"});
+  ASSERT_FALSE(mistake.ok());
+  EXPECT_EQ(mistake.error().code(), ErrorCode::kInvalidArgument);
+}
+
+TEST_F(Workers, APolicyNeedsAFactor) {
+  const auto isolate = Isolate::create(need(Module::compile(engine_, kProgram)),
+                                       {.policy = Policy::kRemote, .policy_factor = 0});
+  ASSERT_FALSE(isolate.ok());
+  EXPECT_EQ(isolate.error().code(), ErrorCode::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace dhpvm
