@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// The counters of a run, for people and for programs.
+// The counters of a run, for people and for programs; `left` is what is there when the run is over.
 #pragma once
 
 #include <string>
 
+#include "dhpvm/device.h"
 #include "dhpvm/stats.h"
 
 namespace dhpvm::tools {
 
 // One aligned line per counter, with units that suit its size.
-std::string statistics_table(const Statistics& statistics);
+std::string statistics_table(const Statistics& statistics, const Leftovers& left);
 
 // One object in one line; times in nanoseconds, sizes in bytes.
-std::string statistics_json(const Statistics& statistics);
+std::string statistics_json(const Statistics& statistics, const Leftovers& left);
 
 }  // namespace dhpvm::tools
