@@ -1,0 +1,22 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#SBATCH --job-name=dhpvm
+#SBATCH --ntasks-per-node=1
+#
+# A program on the job's first node, with a worker on each node that dials in to it:
+#
+#   sbatch --nodes=4 slurm-job.sh --stats program.bc arguments...
+#
+# The key is made for this job alone, in a folder that all nodes see (DHPVM_SHARED; the home directory unless set).
+set -euo pipefail
+run=${DHPVM_RUN:-dhpvm-run}
+key=${DHPVM_SHARED:-$HOME}/.dhpvm-job-$SLURM_JOB_ID.key
+port=$((20000 + SLURM_JOB_ID % 20000))
+"$run" --make-key="$key"
+trap 'rm -f "$key"' EXIT
+# Without --kill-on-bad-exit: what a worker leaves that fails, the others do.
+srun --kill-on-bad-exit=0 "$run" --worker --connect="$(hostname):$port" --key-file="$key" &
+status=0
+"$run" --listen="0.0.0.0:$port" --key-file="$key" "$@" || status=$?
+wait || true # the workers' exit codes say nothing about the program
+exit "$status"
