@@ -35,17 +35,23 @@ void Tracer::slice(std::uint32_t track, std::string_view name, Clock::time_point
                    Arguments arguments) {
   const std::lock_guard lock(mutex_);
   events_.push_back({'X', track, std::string(name), microseconds(begin),
-                     microseconds(end) - microseconds(begin), std::move(arguments)});
+                     microseconds(end) - microseconds(begin), std::move(arguments), 0});
+}
+
+void Tracer::flow(FlowPoint point, std::uint32_t flow, std::uint32_t track, Clock::time_point at) {
+  constexpr char kPhases[] = {'s', 't', 'f'};
+  const std::lock_guard lock(mutex_);
+  events_.push_back({kPhases[static_cast<unsigned>(point)], track, "chunk", microseconds(at), 0, {}, flow});
 }
 
 void Tracer::instant(std::uint32_t track, std::string_view name, Arguments arguments) {
   const std::lock_guard lock(mutex_);
-  events_.push_back({'i', track, std::string(name), microseconds(Clock::now()), 0, std::move(arguments)});
+  events_.push_back({'i', track, std::string(name), microseconds(Clock::now()), 0, std::move(arguments), 0});
 }
 
 void Tracer::counter(std::string_view name, std::int64_t value) {
   const std::lock_guard lock(mutex_);
-  events_.push_back({'C', 0, std::string(name), microseconds(Clock::now()), 0, {{"value", value}}});
+  events_.push_back({'C', 0, std::string(name), microseconds(Clock::now()), 0, {{"value", value}}, 0});
 }
 
 std::string Tracer::to_json() const {
@@ -63,6 +69,8 @@ std::string Tracer::to_json() const {
     fmt::format_to(append, "{}{{\"ph\":\"{}\",\"pid\":1,\"tid\":{},\"name\":{},\"ts\":{:.3f}", separator,
                    event.phase, event.track, json_string(event.name), event.timestamp_us);
     if (event.phase == 'X') fmt::format_to(append, ",\"dur\":{:.3f}", event.duration_us);
+    // Ends belong to the slice that they are in, not to the next one.
+    if (event.flow != 0) fmt::format_to(append, ",\"cat\":\"flow\",\"id\":{},\"bp\":\"e\"", event.flow);
     if (event.phase == 'i') out += ",\"s\":\"t\"";
     if (!event.arguments.empty()) {
       const char* comma = "";

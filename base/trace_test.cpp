@@ -25,6 +25,27 @@ TEST(Tracer, WritesJsonThatAParserReads) {
   EXPECT_EQ(events[3]["ph"], "C");
 }
 
+TEST(Tracer, ArrowsLeadFromSliceToSlice) {
+  Tracer tracer;
+  const auto from = tracer.add_track("loops");
+  const auto to = tracer.add_track("queue");
+  const auto now = Tracer::Clock::now();
+  const std::uint32_t flow = tracer.next_flow();
+  EXPECT_NE(tracer.next_flow(), flow);
+  tracer.flow(Tracer::FlowPoint::kBegin, flow, from, now);
+  tracer.flow(Tracer::FlowPoint::kStep, flow, to, now);
+  tracer.flow(Tracer::FlowPoint::kEnd, flow, to, now);
+  const auto events = nlohmann::json::parse(tracer.to_json())["traceEvents"];
+  ASSERT_EQ(events.size(), 5u);
+  const char* const phases[] = {"s", "t", "f"};
+  for (unsigned n = 0; n < 3; ++n) {
+    EXPECT_EQ(events[2 + n]["ph"], phases[n]);
+    EXPECT_EQ(events[2 + n]["id"], flow);
+    EXPECT_EQ(events[2 + n]["tid"], n == 0 ? from : to);
+    EXPECT_EQ(events[2 + n]["bp"], "e");
+  }
+}
+
 TEST(Tracer, AnEmptyTraceIsStillADocument) { EXPECT_TRUE(nlohmann::json::accept(Tracer().to_json())); }
 
 }  // namespace

@@ -343,9 +343,9 @@ Result<int> run(const Arguments& arguments, const Request& request) {
 
   // Also, and above all, after a trap.
   if (request.stats == Request::Stats::kTable)
-    std::fputs(statistics_table(isolate.statistics()).c_str(), stderr);
+    std::fputs(statistics_table(isolate.statistics(), engine.workers()).c_str(), stderr);
   if (request.stats == Request::Stats::kJson)
-    std::fputs(statistics_json(isolate.statistics()).c_str(), stderr);
+    std::fputs(statistics_json(isolate.statistics(), engine.workers()).c_str(), stderr);
   if (arguments.has("--explain-offload")) std::fputs(isolate.explain_loops().c_str(), stderr);
   if (trace != nullptr) {
     Status written = engine.write_trace(*trace);

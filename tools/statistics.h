@@ -2,16 +2,18 @@
 // The counters of a run, for people and for programs.
 #pragma once
 
+#include <span>
 #include <string>
 
+#include "dhpvm/device.h"
 #include "dhpvm/stats.h"
 
 namespace dhpvm::tools {
 
-// One aligned line per counter, with units that suit its size.
-std::string statistics_table(const Statistics& statistics);
+// One aligned line per counter, with units that suit its size; then one per worker.
+std::string statistics_table(const Statistics& statistics, std::span<const WorkerUse> workers);
 
 // One object in one line; times in nanoseconds, sizes in bytes.
-std::string statistics_json(const Statistics& statistics);
+std::string statistics_json(const Statistics& statistics, std::span<const WorkerUse> workers);
 
 }  // namespace dhpvm::tools

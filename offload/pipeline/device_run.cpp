@@ -189,6 +189,7 @@ std::uint64_t DeviceRun::most_rows() const {
 Status DeviceRun::submit(const IterationSpace& box) {
   const ChunkNeeds needs =
       box.extent(0) == loop_.space.extent(0) ? plan_.needs : needs_of(loop_, box, descriptors());
+  device_.begin_chunk();
   current_ = Chunk{};
   current_->box = box;
   Positions after;

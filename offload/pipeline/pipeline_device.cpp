@@ -17,6 +17,10 @@ constexpr auto kPollInterval = std::chrono::milliseconds(5);
 constexpr std::uint64_t kLaunchesAhead = 1024;
 constexpr const char* kStageNames[] = {"upload", "compute", "download"};
 
+// Of a label, what is left for the loop's.
+constexpr unsigned kLabelBits = 32;
+constexpr std::uint64_t kLabelMask = (std::uint64_t{1} << kLabelBits) - 1;
+
 double in_seconds(std::chrono::nanoseconds time) { return std::chrono::duration<double>(time).count(); }
 
 }  // namespace
@@ -108,10 +112,10 @@ Status PipelineDevice::open_queues() {
       track = tracer->add_track(
           fmt::format("{} {}{}", info().name, queue.name, info().is_simulated ? " (simulated)" : ""));
     }
-    // The clock of the device as seen from the trace: both run from here on.
-    const Tracer::Clock::time_point epoch = Tracer::Clock::now() - device_->now();
     queue.observer = [model = model_, observer = options_.observer, tracer, track,
-                      epoch](const OperationRecord& record) {
+                      epoch = epoch()](const OperationRecord& labelled) {
+      OperationRecord record = labelled;
+      record.label = labelled.label & kLabelMask;
       model->record(record);
       if (observer) observer(record);
       if (tracer == nullptr) return;
@@ -120,11 +124,33 @@ Status PipelineDevice::open_queues() {
                     epoch + record.end,
                     {{"bytes", static_cast<std::int64_t>(record.bytes)},
                      {"iterations", static_cast<std::int64_t>(record.iterations)}});
+      const auto chunk = static_cast<std::uint32_t>(labelled.label >> kLabelBits);
+      if (chunk == 0) return;
+      const bool is_last = record.kind == OperationRecord::Kind::kDownload;
+      tracer->flow(is_last ? Tracer::FlowPoint::kEnd : Tracer::FlowPoint::kStep, chunk, track,
+                   epoch + record.begin);
     };
     DHPVM_ASSIGN(queues_[stage], device_->create_queue(std::move(queue)));
     DHPVM_ASSIGN(semaphores_[stage], device_->create_semaphore(0));
   }
   return {};
+}
+
+// The clock of the device as seen from the trace: both run from here on.
+Tracer::Clock::time_point PipelineDevice::epoch() const { return Tracer::Clock::now() - device_->now(); }
+
+void PipelineDevice::begin_chunk() {
+  if (options_.tracer == nullptr) return;
+  const std::uint32_t flow = options_.tracer->next_flow();
+  chunk_label_ = std::uint64_t{flow} << kLabelBits;
+  options_.tracer->flow(Tracer::FlowPoint::kBegin, flow, options_.loops_track, Tracer::Clock::now());
+}
+
+void PipelineDevice::trace_compilation(std::string_view name, std::chrono::nanoseconds begin,
+                                       std::chrono::nanoseconds end) {
+  if (options_.tracer == nullptr) return;
+  if (!compiler_track_) compiler_track_ = options_.tracer->add_track(info().name + " compiler");
+  options_.tracer->slice(*compiler_track_, name, epoch() + begin, epoch() + end);
 }
 
 PipelineDevice::~PipelineDevice() {
@@ -158,29 +184,30 @@ Result<std::uint64_t> PipelineDevice::submit(Stage stage, const Positions& after
 Result<std::uint64_t> PipelineDevice::upload(const MemorySpan& to, const MemorySpan& from,
                                              const Positions& after) {
   return submit(Stage::kUpload, after,
-                [&](Queue& queue, const Order& order) { return queue.copy(to, from, order); });
+                [&](Queue& queue, const Order& order) { return queue.copy(to, from, order, chunk_label_); });
 }
 
 Result<std::uint64_t> PipelineDevice::download(const MemorySpan& to, const MemorySpan& from,
                                                const Positions& after) {
   return submit(Stage::kDownload, after,
-                [&](Queue& queue, const Order& order) { return queue.copy(to, from, order); });
+                [&](Queue& queue, const Order& order) { return queue.copy(to, from, order, chunk_label_); });
 }
 
 Result<std::uint64_t> PipelineDevice::fill(const MemorySpan& to, std::byte value, const Positions& after) {
   return submit(Stage::kLaunch, after,
-                [&](Queue& queue, const Order& order) { return queue.fill(to, value, order); });
+                [&](Queue& queue, const Order& order) { return queue.fill(to, value, order, chunk_label_); });
 }
 
 Result<std::uint64_t> PipelineDevice::launch(const Launch& launch, const Positions& after,
                                              std::uint64_t label) {
-  return submit(Stage::kLaunch, after,
-                [&](Queue& queue, const Order& order) { return queue.launch(launch, order, label); });
+  return submit(Stage::kLaunch, after, [&](Queue& queue, const Order& order) {
+    return queue.launch(launch, order, chunk_label_ | (label & kLabelMask));
+  });
 }
 
 Result<std::uint64_t> PipelineDevice::host_call(std::function<void()> function, const Positions& after) {
   return submit(Stage::kDownload, after, [&](Queue& queue, const Order& order) {
-    return queue.host_call(std::move(function), order);
+    return queue.host_call(std::move(function), order, chunk_label_);
   });
 }
 
