@@ -103,11 +103,11 @@ std::string Verifier::fault_of_shape(const Object* object) const {
     if (array.readable > array.length || array.writable > array.length)
       return "an array with a bound above its length";
     // A closed array has forgotten where its elements were; those inside it take up their room until it dies.
-    const bool closed = array.data == nullptr && type.shape == Shape::kArray;
+    const bool closed = array.data == nullptr;
     const bool inside = array.data == reinterpret_cast<const std::byte*>(object) + type.size ||
                         (closed && actual > round_up(size, kGranule));
     if (inside) size += static_cast<std::size_t>(array.length) * type.element_size;
-    if (type.shape == Shape::kRefArray && !inside)
+    if (type.shape == Shape::kRefArray && !inside && !closed)
       return "an array of references with its elements elsewhere";
   }
   size = round_up(size, kGranule);
@@ -149,7 +149,8 @@ void Verifier::check_references(const Object* object) {
     for (std::uint32_t i = 0; i < type.references; ++i) check_slot(slots[i], 0);
   } else if (type.shape == Shape::kRefArray) {
     const auto& array = *reinterpret_cast<const Array*>(object);
-    for (std::int64_t index = 0; index < array.length; ++index) {
+    const std::int64_t length = array.data == nullptr ? 0 : array.length;
+    for (std::int64_t index = 0; index < length; ++index) {
       for (std::uint32_t i = 0; i < type.element_reference_count; ++i) {
         const std::size_t byte =
             static_cast<std::size_t>(index) * type.element_size + type.element_references[i];

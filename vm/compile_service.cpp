@@ -97,6 +97,14 @@ void CompileService::add(Job job) {
   changed_.notify_one();
 }
 
+void CompileService::run(const Job& job) {
+  const auto loaded = generator();
+  if (loaded.ok()) return job(**loaded);
+  // What was asked for in so many words does not happen. Where the library is just not there, nobody minds.
+  if (loaded.error().code() != ErrorCode::kInvalidArgument || has_warned_.exchange(true)) return;
+  if (options_.warn) options_.warn(loaded.error().message());
+}
+
 void CompileService::work() {
   for (;;) {
     Job job;
@@ -107,7 +115,7 @@ void CompileService::work() {
       job = std::move(jobs_.front());
       jobs_.pop_front();
     }
-    if (auto loaded = generator(); loaded.ok()) job(**loaded);
+    run(job);
   }
 }
 

@@ -3,6 +3,7 @@
 // isolates of an engine; thread-safe.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -37,9 +38,10 @@ class CompileService {
   // All zero before the library is loaded.
   codegen::GeneratorStats stats();
 
-  // Runs `job` on the background thread, after those that were added before. Not run when there is no
-  // generator.
   using Job = std::function<void(codegen::CodeGenerator&)>;
+  // Runs `job` now, or on the background thread after those that were added before. Not run when there is no
+  // generator.
+  void run(const Job& job);
   void add(Job job);
 
  private:
@@ -49,6 +51,7 @@ class CompileService {
   const std::string library_;
   std::mutex library_mutex_;
   std::optional<Error> failure_;
+  std::atomic<bool> has_warned_ = false;  // of options that are not understood
   std::unique_ptr<codegen::CodeGenerator> generator_;
 
   std::mutex mutex_;

@@ -171,8 +171,8 @@ void LoopTier::consider(const LinkedKernel& kernel, Entry& entry, Variant varian
   };
   if (!at_once) {
     service_->add(std::move(job));
-  } else if (auto generator = service_->generator(); generator.ok()) {
-    job(**generator);
+  } else {
+    service_->run(job);
   }
 }
 

@@ -121,7 +121,7 @@ void Tier::request(std::vector<std::uint32_t> functions, std::vector<Header> con
     mailbox->filled.store(true, std::memory_order_release);
   };
   if (options_.wait) {
-    if (auto generator = service_->generator(); generator.ok()) job(**generator);
+    service_->run(job);
     install();
   } else {
     service_->add(std::move(job));

@@ -22,6 +22,9 @@ Error broken(const char* what) {
   return error(ErrorCode::kDeviceLost, "the other side breaks the protocol: {}", what);
 }
 
+// With what keeping it costs.
+std::size_t size_of_waiting(const std::vector<std::byte>& frame) { return frame.size() + 64; }
+
 }  // namespace
 
 void FrameLane::opened() {
@@ -81,6 +84,7 @@ Status FrameLane::take_credits(unsigned count) {
   while (credits_ != 0 && !waiting_.empty()) {
     --credits_;
     send_now(Kind::kFrame, waiting_.front());
+    waiting_bytes_ -= size_of_waiting(waiting_.front());
     waiting_.pop_front();
   }
   return {};
@@ -89,7 +93,13 @@ Status FrameLane::take_credits(unsigned count) {
 void FrameLane::send(ConstBytes frame) {
   const std::lock_guard lock(mutex_);
   if (credits_ == 0) {
-    if (!closed_) waiting_.emplace_back(frame.begin(), frame.end());
+    if (closed_) return;
+    waiting_.emplace_back(frame.begin(), frame.end());
+    waiting_bytes_ += size_of_waiting(waiting_.back());
+    if (waiting_bytes_ > options_.most_waiting) {
+      closed_ = true;
+      channel_->drop(broken("it does not take what it is sent"));
+    }
     return;
   }
   --credits_;
@@ -173,6 +183,7 @@ void FrameLane::closed(const Error& reason) {
     const std::lock_guard lock(mutex_);
     closed_ = true;
     waiting_.clear();
+    waiting_bytes_ = 0;
   }
   if (const auto handler = std::exchange(handler_, nullptr)) handler->on_closed(reason);
 }

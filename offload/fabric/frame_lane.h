@@ -9,6 +9,7 @@
 #include <atomic>
 #include <chrono>
 #include <deque>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -30,6 +31,8 @@ class FrameHandler {
 struct FrameLaneOptions {
   // Without a sign of life for that long, the other side is taken for dead.
   std::chrono::milliseconds silence_deadline{3000};
+  // Of frames that wait because the other side does not take them: with more, it is sent away.
+  std::size_t most_waiting = std::numeric_limits<std::size_t>::max();
 };
 
 class FrameLane final : public Lane, public std::enable_shared_from_this<FrameLane> {
@@ -90,6 +93,7 @@ class FrameLane final : public Lane, public std::enable_shared_from_this<FrameLa
   std::uint32_t messages_sent_ = 0;
   Clock::time_point last_sent_;
   std::deque<std::vector<std::byte>> waiting_;
+  std::size_t waiting_bytes_ = 0;
   std::vector<std::byte> message_;  // being put together
 };
 

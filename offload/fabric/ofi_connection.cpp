@@ -5,7 +5,15 @@
 
 #include <utility>
 
+#include "base/error.h"
+
 namespace dhpvm::offload {
+namespace {
+
+// Messages that nobody's credits or window hold back are few: signs of life, and credits.
+constexpr std::size_t kMostWaiting = 4096;
+
+}  // namespace
 
 Status OfiConnection::open(fid_eq* events, fi_info& info) {
   fid_ep* endpoint = nullptr;
@@ -60,6 +68,9 @@ void OfiConnection::send_copy(ConstBytes message) {
     const ssize_t code = fi_inject(endpoint_.get(), message.data(), message.size(), FI_ADDR_UNSPEC);
     if (code == 0) return;
     if (code != -FI_EAGAIN) return fail(ofi_error("send", code));
+  }
+  if (waiting_sends_.size() > kMostWaiting) {
+    return fail(error(ErrorCode::kDeviceLost, "{} does not take what it is sent", peer_));
   }
   OfiOperation* const operation = make(OfiOperation::Kind::kCopy, 0);
   operation->copy.assign(message.begin(), message.end());

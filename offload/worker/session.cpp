@@ -132,27 +132,16 @@ Status Session::handle(wire::Allocate& record) {
   if (++requests_outstanding_ > kRequests) return broken("too many requests at once");
   const WorkerLimits& limits = worker_.options().limits;
   if (memories_.contains(record.memory)) return broken("a memory is allocated twice");
-  Status refused;
   if (memories_.size() >= limits.objects) {
-    refused = error(ErrorCode::kDeviceExhausted, "this session has {} memories, which is the limit",
-                    limits.objects);
-  } else if (record.bytes > limits.memory_bytes - memory_bytes_) {
-    refused = error(
-        ErrorCode::kDeviceExhausted,
-        "this session may have {} bytes of memory, has {}, and asks for {}: use smaller batches (@batch)",
-        limits.memory_bytes, memory_bytes_, record.bytes);
-  }
-  if (!refused.ok()) {
-    reply(record.request, std::move(refused));
+    reply(record.request, error(ErrorCode::kDeviceExhausted,
+                                "this session has {} memories, which is the limit", limits.objects));
     return {};
   }
-  memory_bytes_ += record.bytes;
   memories_[record.memory] = {nullptr, record.device};
   tasks_.post([this, device, record] {
-    auto memory = device->allocate(record.bytes);
+    auto memory = allocate(*device, record.bytes);
     on_progress_thread([this, record, memory = std::move(memory)] {
       const auto entry = memories_.find(record.memory);
-      if (!memory.ok()) memory_bytes_ -= record.bytes;
       if (entry != memories_.end() && memory.ok()) entry->second.memory = *memory;
       if (entry != memories_.end() && !memory.ok()) memories_.erase(entry);
       if (!ended_) reply(record.request, memory.ok() ? Status() : Status(memory.error()));
@@ -161,11 +150,29 @@ Status Session::handle(wire::Allocate& record) {
   return {};
 }
 
+// On the session's own thread. What is freed counts until the last operation that uses it has let go of it.
+Result<std::shared_ptr<DeviceMemory>> Session::allocate(Device& device, std::uint64_t bytes) {
+  const std::uint64_t most = worker_.options().limits.memory_bytes;
+  if (const std::uint64_t held = memory_bytes_->load(); held > most || bytes > most - held) {
+    return error(
+        ErrorCode::kDeviceExhausted,
+        "this session may have {} bytes of memory, has {}, and asks for {}: use smaller batches (@batch)",
+        most, held, bytes);
+  }
+  DHPVM_ASSIGN(std::shared_ptr<DeviceMemory> memory, device.allocate(bytes));
+  memory_bytes_->fetch_add(bytes);
+  DeviceMemory* const raw = memory.get();
+  return std::shared_ptr<DeviceMemory>(
+      raw, [memory = std::move(memory), total = memory_bytes_, bytes](DeviceMemory*) mutable {
+        memory.reset();
+        total->fetch_sub(bytes);
+      });
+}
+
 Status Session::handle(wire::Free& record) {
   const auto entry = memories_.find(record.memory);
   if (entry == memories_.end() || entry->second.memory == nullptr)
     return broken("it frees what there is not");
-  memory_bytes_ -= entry->second.memory->size();
   // Freeing may block; operations in flight keep the memory until they are done.
   tasks_.post([memory = std::move(entry->second.memory)]() mutable { memory.reset(); });
   memories_.erase(entry);

@@ -81,6 +81,7 @@ class Session final : public FrameHandler, public BulkHandler, public std::enabl
   Status handle(wire::FailSemaphore& record);
   Status handle(wire::UnloadKernel& record);
   Result<Device*> device(std::uint64_t number) const;
+  Result<std::shared_ptr<DeviceMemory>> allocate(Device& device, std::uint64_t bytes);
   void drop_queue(Stream& stream);
   void reply(wire::Id request, Status status);
   void log_jobs(const session::LoadedKernel& kernel) const;
@@ -158,7 +159,9 @@ class Session final : public FrameHandler, public BulkHandler, public std::enabl
   std::unordered_map<wire::Id, session::LoadedKernel> kernels_;
   std::map<wire::Id, std::shared_ptr<Stream>> streams_;
   std::map<wire::Digest, Module> modules_;
-  std::uint64_t memory_bytes_ = 0;
+  // Of memories that have not gone, whatever still has them.
+  const std::shared_ptr<std::atomic<std::uint64_t>> memory_bytes_ =
+      std::make_shared<std::atomic<std::uint64_t>>(0);
   std::uint64_t module_bytes_ = 0;
   std::uint64_t requests_outstanding_ = 0;
 

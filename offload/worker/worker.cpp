@@ -14,6 +14,9 @@
 namespace dhpvm::offload {
 namespace {
 
+// Answers that a client does not take. One that does never has more waiting than a few for each operation.
+constexpr std::size_t kMostWaiting = 4 << 20;
+
 Result<wire::Token> random_token() {
   wire::Token token;
   if (getrandom(token.data(), token.size(), 0) != static_cast<ssize_t>(token.size())) {
@@ -199,7 +202,8 @@ Result<std::shared_ptr<Session>> Worker::begin_session(const std::shared_ptr<Cha
                                            [ended = std::move(ended)](const Error& reason) {
                                              if (ended) ended(reason, true);
                                            });
-  session->attach(std::make_shared<FrameLane>(channel, session, FrameLaneOptions{options_.silence_deadline}));
+  session->attach(std::make_shared<FrameLane>(channel, session,
+                                              FrameLaneOptions{options_.silence_deadline, kMostWaiting}));
   sessions_.emplace(session.get(), session);
   transport_.post_at(
       Transport::Clock::now() + options_.handshake_deadline,

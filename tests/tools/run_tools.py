@@ -174,6 +174,20 @@ class CommandLine(ToolTest):
         self.expect(3, "dhpvm-run", "a.dhp", "--stats", "--", "-h", out="[--stats]\n[--]\n[-h]\n")
         self.expect(1, "dhpvm-run", "--", "a.dhp", "--version", out="[--version]\n")
 
+    def test_a_processor_that_is_unknown(self):
+        self.write("hello.dhp", HELLO)
+        done = self.run_tool("dhpvm-run", "--jit=eager", "--cpu=nonsense", "hello.dhp")
+        if b"could not be loaded" in done.stderr:
+            self.skipTest("SKIP: this build has no native code")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn(b"knows no processor 'nonsense'", done.stderr)
+        # Found out while the program runs: it goes on, and says so.
+        self.write("hot.dhp", "fn f(n: i64) -> i64 { var s = 0; for i in 0..n { s += i; } return s; }\n"
+                   "fn main() { var t = 0; for k in 0..300 { t += f(20_000) & 1; } print(t); }\n")
+        done = self.run_tool("dhpvm-run", "--jit=on", "--jit-wait", "--cpu=nonsense", "hot.dhp")
+        self.assertEqual((done.returncode, done.stdout), (0, b"0\n"))
+        self.assertEqual(done.stderr.count(b"knows no processor 'nonsense'"), 1)
+
     def test_a_program_whose_name_starts_with_a_dash(self):
         self.write("-a.dhp", HELLO)
         self.expect(0, "dhpvm-run", "--", "-a.dhp", out="hello\n")
