@@ -108,12 +108,12 @@ def wait_until(condition, what):
 class Worker:
     """A worker that lends the host's cores, and what it logs."""
 
-    def __init__(self, folder, *options, listen="127.0.0.1:0"):
+    def __init__(self, folder, *options, listen="127.0.0.1:0", prefix=()):
         self.path = Path(folder) / f"worker{time.monotonic_ns()}.log"
         where = [f"--listen={listen}"] if listen else []
         with open(self.path, "w", encoding="utf-8") as log:
-            self.process = subprocess.Popen([str(BIN / "dhpvm-run"), "--worker", "--device=host", *where, *options],
-                                            stdout=log, stderr=log)
+            self.process = subprocess.Popen([*prefix, str(BIN / "dhpvm-run"), "--worker", "--device=host", *where,
+                                             *options], stdout=log, stderr=log)
         self.address = self.wait_for(r"listening at (\S+)").group(1) if listen else None
         self.device = f"--device=remote/{self.address}"
 
@@ -507,8 +507,14 @@ class Losing(Case):
         client.kill()
 
 
+def take_bin(arguments):
+    """Takes --bin and its value out of the arguments."""
+    at = arguments.index("--bin")
+    path = Path(arguments[at + 1]).resolve()
+    del arguments[at:at + 2]
+    return path
+
+
 if __name__ == "__main__":
-    at = sys.argv.index("--bin")
-    BIN = Path(sys.argv[at + 1]).resolve()
-    del sys.argv[at:at + 2]
+    BIN = take_bin(sys.argv)
     unittest.main()
