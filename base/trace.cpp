@@ -3,7 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iterator>
+#include <map>
 
 namespace dhpvm {
 namespace {
@@ -23,6 +25,9 @@ std::string json_string(std::string_view text) {
   return out + '"';
 }
 
+// An argument that is more than shown: events with the same number are joined by arrows, from the earliest to the latest.
+constexpr std::string_view kFlow = "flow";
+
 }  // namespace
 
 std::uint32_t Tracer::add_track(std::string name) {
@@ -35,23 +40,17 @@ void Tracer::slice(std::uint32_t track, std::string_view name, Clock::time_point
                    Arguments arguments) {
   const std::lock_guard lock(mutex_);
   events_.push_back({'X', track, std::string(name), microseconds(begin),
-                     microseconds(end) - microseconds(begin), std::move(arguments), 0});
-}
-
-void Tracer::flow(FlowPoint point, std::uint32_t flow, std::uint32_t track, Clock::time_point at) {
-  constexpr char kPhases[] = {'s', 't', 'f'};
-  const std::lock_guard lock(mutex_);
-  events_.push_back({kPhases[static_cast<unsigned>(point)], track, "chunk", microseconds(at), 0, {}, flow});
+                     microseconds(end) - microseconds(begin), std::move(arguments)});
 }
 
 void Tracer::instant(std::uint32_t track, std::string_view name, Arguments arguments) {
   const std::lock_guard lock(mutex_);
-  events_.push_back({'i', track, std::string(name), microseconds(Clock::now()), 0, std::move(arguments), 0});
+  events_.push_back({'i', track, std::string(name), microseconds(Clock::now()), 0, std::move(arguments)});
 }
 
 void Tracer::counter(std::string_view name, std::int64_t value) {
   const std::lock_guard lock(mutex_);
-  events_.push_back({'C', 0, std::string(name), microseconds(Clock::now()), 0, {{"value", value}}, 0});
+  events_.push_back({'C', 0, std::string(name), microseconds(Clock::now()), 0, {{"value", value}}});
 }
 
 std::string Tracer::to_json() const {
@@ -65,12 +64,14 @@ std::string Tracer::to_json() const {
         separator, i, json_string(tracks_[i]));
     separator = ",\n";
   }
+  std::map<std::int64_t, std::vector<const Event*>> flows;
   for (const Event& event : events_) {
+    for (const auto& [key, value] : event.arguments) {
+      if (key == kFlow) flows[value].push_back(&event);
+    }
     fmt::format_to(append, "{}{{\"ph\":\"{}\",\"pid\":1,\"tid\":{},\"name\":{},\"ts\":{:.3f}", separator,
                    event.phase, event.track, json_string(event.name), event.timestamp_us);
     if (event.phase == 'X') fmt::format_to(append, ",\"dur\":{:.3f}", event.duration_us);
-    // Ends belong to the slice that they are in, not to the next one.
-    if (event.flow != 0) fmt::format_to(append, ",\"cat\":\"flow\",\"id\":{},\"bp\":\"e\"", event.flow);
     if (event.phase == 'i') out += ",\"s\":\"t\"";
     if (!event.arguments.empty()) {
       const char* comma = "";
@@ -83,6 +84,15 @@ std::string Tracer::to_json() const {
     }
     out += "}";
     separator = ",\n";
+  }
+  for (auto& [flow, events] : flows) {
+    std::ranges::stable_sort(events, {}, &Event::timestamp_us);
+    for (const Event* const event : events) {
+      fmt::format_to(append,
+                     ",\n{{\"ph\":\"{}\",\"pid\":1,\"tid\":{},\"cat\":\"flow\",\"name\":\"flow\",\"id\":{},"
+                     "\"ts\":{:.3f},\"bp\":\"e\"}}",
+                     event == events.front() ? 's' : 't', event->track, flow, event->timestamp_us);
+    }
   }
   return out + "\n]}\n";
 }

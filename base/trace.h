@@ -5,7 +5,6 @@
 // and written once at the end, so that tracing neither blocks nor reorders what it watches.
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <mutex>
@@ -33,11 +32,6 @@ class Tracer {
   // A slice on `track` from `begin` to `end`.
   void slice(std::uint32_t track, std::string_view name, Clock::time_point begin, Clock::time_point end,
              Arguments arguments = {});
-  // An arrow through the slices that are on `track` at time `at`, one after the other: from kBegin over any number of kStep to
-  // as many kEnd, all with the same `flow`, a number from next_flow().
-  enum class FlowPoint : std::uint8_t { kBegin, kStep, kEnd };
-  std::uint32_t next_flow() { return next_flow_.fetch_add(1, std::memory_order_relaxed) + 1; }
-  void flow(FlowPoint point, std::uint32_t flow, std::uint32_t track, Clock::time_point at);
   // A point in time.
   void instant(std::uint32_t track, std::string_view name, Arguments arguments = {});
   // The value of a counter now, drawn as a graph.
@@ -54,14 +48,12 @@ class Tracer {
     double timestamp_us;
     double duration_us;
     Arguments arguments;
-    std::uint32_t flow = 0;
   };
   double microseconds(Clock::time_point t) const {
     return std::chrono::duration<double, std::micro>(t - start_).count();
   }
 
   const Clock::time_point start_;
-  std::atomic<std::uint32_t> next_flow_ = 0;
   mutable std::mutex mutex_;
   std::vector<std::string> tracks_;
   std::vector<Event> events_;

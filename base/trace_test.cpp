@@ -25,25 +25,23 @@ TEST(Tracer, WritesJsonThatAParserReads) {
   EXPECT_EQ(events[3]["ph"], "C");
 }
 
-TEST(Tracer, ArrowsLeadFromSliceToSlice) {
+TEST(Tracer, ArrowsJoinEventsWithTheSameFlow) {
   Tracer tracer;
   const auto from = tracer.add_track("loops");
   const auto to = tracer.add_track("queue");
-  const auto now = Tracer::Clock::now();
-  const std::uint32_t flow = tracer.next_flow();
-  EXPECT_NE(tracer.next_flow(), flow);
-  tracer.flow(Tracer::FlowPoint::kBegin, flow, from, now);
-  tracer.flow(Tracer::FlowPoint::kStep, flow, to, now);
-  tracer.flow(Tracer::FlowPoint::kEnd, flow, to, now);
+  const auto now = Tracer::Clock::now() + std::chrono::seconds(1);
+  // Told late, and in no order.
+  tracer.slice(to, "second", now + std::chrono::milliseconds(1), now + std::chrono::milliseconds(2), {{"flow", 7}});
+  tracer.slice(to, "first", now, now + std::chrono::milliseconds(1), {{"flow", 7}});
+  tracer.instant(from, "begin", {{"flow", 7}});
   const auto events = nlohmann::json::parse(tracer.to_json())["traceEvents"];
-  ASSERT_EQ(events.size(), 5u);
-  const char* const phases[] = {"s", "t", "f"};
+  ASSERT_EQ(events.size(), 8u);
   for (unsigned n = 0; n < 3; ++n) {
-    EXPECT_EQ(events[2 + n]["ph"], phases[n]);
-    EXPECT_EQ(events[2 + n]["id"], flow);
-    EXPECT_EQ(events[2 + n]["tid"], n == 0 ? from : to);
-    EXPECT_EQ(events[2 + n]["bp"], "e");
+    EXPECT_EQ(events[5 + n]["ph"], n == 0 ? "s" : "t");
+    EXPECT_EQ(events[5 + n]["id"], 7);
+    EXPECT_EQ(events[5 + n]["tid"], n == 0 ? from : to);
   }
+  EXPECT_LT(events[6]["ts"], events[7]["ts"]);
 }
 
 TEST(Tracer, AnEmptyTraceIsStillADocument) { EXPECT_TRUE(nlohmann::json::accept(Tracer().to_json())); }

@@ -21,6 +21,11 @@ constexpr const char* kStageNames[] = {"upload", "compute", "download"};
 constexpr unsigned kLabelBits = 32;
 constexpr std::uint64_t kLabelMask = (std::uint64_t{1} << kLabelBits) - 1;
 
+// The number of a chunk among those of all devices in a trace, for its arrows: a device is known by its first track.
+std::int64_t flow_of(std::uint32_t track, std::uint64_t chunk) {
+  return static_cast<std::int64_t>(std::uint64_t{track} << kLabelBits | chunk);
+}
+
 double in_seconds(std::chrono::nanoseconds time) { return std::chrono::duration<double>(time).count(); }
 
 }  // namespace
@@ -111,8 +116,9 @@ Status PipelineDevice::open_queues() {
     if (tracer != nullptr) {
       track = tracer->add_track(
           fmt::format("{} {}{}", info().name, queue.name, info().is_simulated ? " (simulated)" : ""));
+      if (stage == 0) first_track_ = track;
     }
-    queue.observer = [model = model_, observer = options_.observer, tracer, track,
+    queue.observer = [model = model_, observer = options_.observer, tracer, track, first_track = first_track_,
                       epoch = epoch()](const OperationRecord& labelled) {
       OperationRecord record = labelled;
       record.label = labelled.label & kLabelMask;
@@ -120,15 +126,12 @@ Status PipelineDevice::open_queues() {
       if (observer) observer(record);
       if (tracer == nullptr) return;
       constexpr const char* kNames[] = {"upload", "download", "copy", "fill", "launch", "host call"};
+      Tracer::Arguments arguments{{"bytes", static_cast<std::int64_t>(record.bytes)},
+                                  {"iterations", static_cast<std::int64_t>(record.iterations)}};
+      const std::uint64_t chunk = labelled.label >> kLabelBits;
+      if (chunk != 0) arguments.emplace_back("flow", flow_of(first_track, chunk));
       tracer->slice(track, kNames[static_cast<unsigned>(record.kind)], epoch + record.begin,
-                    epoch + record.end,
-                    {{"bytes", static_cast<std::int64_t>(record.bytes)},
-                     {"iterations", static_cast<std::int64_t>(record.iterations)}});
-      const auto chunk = static_cast<std::uint32_t>(labelled.label >> kLabelBits);
-      if (chunk == 0) return;
-      const bool is_last = record.kind == OperationRecord::Kind::kDownload;
-      tracer->flow(is_last ? Tracer::FlowPoint::kEnd : Tracer::FlowPoint::kStep, chunk, track,
-                   epoch + record.begin);
+                    epoch + record.end, std::move(arguments));
     };
     DHPVM_ASSIGN(queues_[stage], device_->create_queue(std::move(queue)));
     DHPVM_ASSIGN(semaphores_[stage], device_->create_semaphore(0));
@@ -141,9 +144,9 @@ Tracer::Clock::time_point PipelineDevice::epoch() const { return Tracer::Clock::
 
 void PipelineDevice::begin_chunk() {
   if (options_.tracer == nullptr) return;
-  const std::uint32_t flow = options_.tracer->next_flow();
-  chunk_label_ = std::uint64_t{flow} << kLabelBits;
-  options_.tracer->flow(Tracer::FlowPoint::kBegin, flow, options_.loops_track, Tracer::Clock::now());
+  chunks_ = chunks_ % kLabelMask + 1;
+  chunk_label_ = chunks_ << kLabelBits;
+  options_.tracer->instant(options_.loops_track, "submit a chunk", {{"flow", flow_of(first_track_, chunks_)}});
 }
 
 void PipelineDevice::trace_compilation(std::string_view name, std::chrono::nanoseconds begin,

@@ -177,8 +177,10 @@ class PipelineDevice {
   std::uint64_t budget_ = 0;
   std::array<std::unique_ptr<Queue>, kStages> queues_;
   std::array<std::shared_ptr<Semaphore>, kStages> semaphores_;
-  std::uint64_t chunk_label_ =
-      0;  // the chunk's number in the trace, in the upper half of the labels of its operations
+  // For the trace: chunks so far, and the number of the last one, in the upper half of the labels of its operations.
+  std::uint64_t chunks_ = 0;
+  std::uint64_t chunk_label_ = 0;
+  std::uint32_t first_track_ = 0;
   std::optional<std::uint32_t> compiler_track_;
   Positions submitted_;
   Positions done_;  // known to be
