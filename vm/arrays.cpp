@@ -11,6 +11,7 @@
 #include "offload/memory/buffer_pool.h"
 #include "vm/context.h"
 #include "vm/isolate.h"
+#include "vm/loop_tier.h"
 
 namespace dhpvm::vm {
 namespace {
@@ -101,6 +102,8 @@ Result<gc::Array*> Isolate::new_off_heap_array(gc::TypeId type, std::int64_t len
   if (!buffer.ok()) {
     // Arrays that nothing refers to any more may hold the memory.
     heap_->collect(gc::CollectionKind::kFull, gc::CollectionReason::kExternal);
+    // And loops that have been put off, or are in flight, arrays that nobody else needs.
+    if (loops_ != nullptr) DHPVM_TRY(loops_->release_buffers());
     buffer = pool_->allocate(bytes);
     if (!buffer.ok()) return std::move(buffer).error();
   }

@@ -188,6 +188,14 @@ bool DeviceLoops::tell_losses() {
 // Whoever comes back gets a new device, because the old one's memory and kernels are no more.
 void DeviceLoops::drop_lost() {
   tell_losses();
+  const auto is_of_chain = [this](const std::unique_ptr<Opened>& opened) {
+    return chain_ != nullptr && opened->device.get() == &chain_->device() && opened->owner->gone();
+  };
+  if (std::ranges::any_of(opened_, is_of_chain)) {
+    // The host does what was put off. Should that fail, whoever asks for the results is told.
+    (void)chain_->settle();
+    chain_.reset();
+  }
   std::erase_if(opened_, [this](std::unique_ptr<Opened>& opened) {
     if (opened->owner == nullptr) return is_remote(opened->name);
     if (!opened->owner->gone()) return false;
@@ -268,7 +276,7 @@ void DeviceLoops::consider(const Execution& execution, Story& story, const std::
     return stay(execution, story, &opened,
                 opened.device == nullptr ? opened.problem : first_cause(*opened.device->failure()), false);
   }
-  auto plan = plan_run(*opened.device, execution.loop);
+  auto plan = plan_run(*opened.device, {&execution.loop, 1});
   if (!plan.ok()) return stay(execution, story, &opened, plan.error().message(), false);
   const offload::DeviceEstimate estimate = offload::estimate(*opened.device, execution.loop, *plan);
   const offload::DeviceInfo& info = opened.device->info();
@@ -417,6 +425,22 @@ void DeviceLoops::withhold(const Execution& execution) {
   }
 }
 
+DeviceLoops::Outcome DeviceLoops::failed(const Execution& execution, Error error, std::string_view devices) {
+  Outcome outcome;
+  outcome.failure =
+      std::move(error).with_context(fmt::format("parallel for at {} on {}", execution.position, devices));
+  return outcome;
+}
+
+// The host's cores as a device, for what other devices leave.
+std::optional<offload::Part> DeviceLoops::host_part(const Execution& execution, const Loaded*& loaded) {
+  Opened& opened = open("host");
+  if (opened.device == nullptr) return std::nullopt;
+  loaded = &load(opened, execution);
+  if (loaded->kernel == nullptr) return std::nullopt;
+  return offload::Part{opened.device.get(), loaded->kernel};
+}
+
 DeviceLoops::Outcome DeviceLoops::run(const Execution& execution) {
   Story& story = stories_[execution.number];
   Outcome outcome;
@@ -444,8 +468,26 @@ DeviceLoops::Outcome DeviceLoops::run(const Execution& execution) {
   const std::uint64_t batch = options_.devices.batch_iterations != 0 ? options_.devices.batch_iterations
                                                                      : execution.kernel->record->batch_hint;
   if (batch != 0) rows = std::max<std::uint64_t>(batch / (*loop.space.count() / loop.space.extent(0)), 1);
+  if (may_be_put_off(parts, loop)) {
+    story.device = devices;
+    if (Status status = put_off(execution, loop, parts[0], rows, forced); !status.ok())
+      return failed(execution, std::move(status).error(), devices);
+    withhold(execution);
+    outcome.remaining.clear();
+    outcome.iterations = *loop.space.count();
+    return outcome;
+  }
+  // What has been put off comes first.
+  if (Status status = chain_ == nullptr ? Status() : chain_->settle(); !status.ok())
+    return failed(execution, std::move(status).error(), devices);
+  const auto host = [&]() -> std::optional<offload::Part> {
+    const Loaded* loaded = nullptr;
+    auto part = host_part(execution, loaded);
+    if (part) kernels.push_back(loaded);
+    return part;
+  };
   const auto begin = Tracer::Clock::now();
-  auto result = offload::run_on_devices(parts, loop, rows, execution.accumulators);
+  auto result = offload::run_on_devices(parts, loop, rows, execution.accumulators, host);
   if (options_.tracer != nullptr) {
     options_.tracer->slice(track_, fmt::format("parallel for at {}", execution.position), begin,
                            Tracer::Clock::now(),
@@ -453,13 +495,7 @@ DeviceLoops::Outcome DeviceLoops::run(const Execution& execution) {
   }
   withhold(execution);
   if (auto* const failure = std::get_if<offload::PipelineFailure>(&result)) {
-    if (!failure->remaining) {
-      outcome.failure =
-          std::move(failure->error)
-              .with_context(fmt::format("parallel for at {} on {}", execution.position, devices));
-      outcome.remaining.clear();
-      return outcome;
-    }
+    if (!failure->remaining) return failed(execution, std::move(failure->error), devices);
     outcome.remaining = std::move(*failure->remaining);
     const bool told = tell_losses();
     stay(execution, story, nullptr, fmt::format("{}: {}", devices, first_cause(failure->error)),
@@ -467,7 +503,11 @@ DeviceLoops::Outcome DeviceLoops::run(const Execution& execution) {
     return outcome;
   }
   auto& done = std::get<offload::PipelineOutcome>(result);
-  if (!done.failures.empty()) tell_losses();
+  const bool told = !done.failures.empty() && tell_losses();
+  for (const Error& failure : done.failures) {
+    stay(execution, story, nullptr, fmt::format("in part: {}: {}", devices, first_cause(failure)),
+         forced && !told);
+  }
   ++story.executions;
   chunks_ += done.chunks;
   story.device = std::move(devices);
@@ -497,6 +537,14 @@ std::string DeviceLoops::explain(std::uint32_t number) const {
         story.last.rows_per_chunk, offload::bytes_text(story.last.upload_bytes),
         offload::bytes_text(story.last.download_bytes), story.last.sliced ? ", slice by slice" : "");
   }
+  if (!story.chained.empty()) {
+    text += fmt::format("  ran chunk by chunk together with {}, for all of which these figures are\n",
+                        story.chained);
+  }
+  if (!story.apart.empty()) text += fmt::format("  not together with the loop before it: {}\n", story.apart);
+  const auto is_this = [&](const PutOff& loop) { return loop.number == number; };
+  if (chain_ != nullptr && chain_->size() != 0 && std::ranges::any_of(put_off_, is_this))
+    text += "  was put off at last, and nobody has needed its results yet\n";
   for (const auto& [reason, times] : story.stays) {
     text += fmt::format("  stayed on the host {} {}: {}\n", times, times == 1 ? "time" : "times", reason);
   }
@@ -511,6 +559,7 @@ std::string DeviceLoops::explain(std::uint32_t number) const {
 DeviceTotals DeviceLoops::totals() const {
   DeviceTotals totals = dropped_;
   for (const Story& story : stories_) totals.loops += story.executions;
+  totals.chained = chained_;
   totals.chunks = chunks_;
   for (const std::unique_ptr<Opened>& opened : opened_) {
     if (opened->device == nullptr) continue;

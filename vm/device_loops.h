@@ -15,6 +15,7 @@
 #include "codegen/codegen.h"
 #include "offload/device/device_registry.h"
 #include "offload/memory/registrations.h"
+#include "offload/pipeline/loop_chain.h"
 #include "offload/pipeline/pipeline.h"
 #include "offload/placement/policy.h"
 #include "vm/compile_service.h"
@@ -59,6 +60,8 @@ class DeviceLoops {
     std::uint64_t iterations = 0;  // done, or in flight
   };
   Outcome run(const Execution& execution);
+  // Runs what has been put off, and waits until devices need no buffer any more that the program has let go of.
+  Status release_buffers();
 
   // Whether a loop with this hint may go to a device at all.
   bool may_offload(const bytecode::KernelRecord& record) const;
@@ -91,6 +94,8 @@ class DeviceLoops {
     std::string choice;                          // the last comparison of costs
     std::string reason;                          // what followed from it
     std::map<std::string, std::uint64_t> stays;  // reasons for staying on the host, and how often
+    std::string chained;                         // the loops with which it ran the last time
+    std::string apart;                           // why it did not run with those before it
   };
 
   Opened& open(const std::string& name);
@@ -115,6 +120,14 @@ class DeviceLoops {
   Result<Loaded> make(Opened& opened, const Execution& execution);
   void stay(const Execution& execution, Story& story, const Opened* opened, std::string reason, bool forced);
   void withhold(const Execution& execution);
+  static Outcome failed(const Execution& execution, Error error, std::string_view devices);
+  std::optional<offload::Part> host_part(const Execution& execution, const Loaded*& loaded);
+
+  // device_chains.cpp: loops that are put off, to be run together
+  bool may_be_put_off(std::span<const offload::Part> parts, const offload::DeviceLoop& loop) const;
+  Status put_off(const Execution& execution, const offload::DeviceLoop& loop, const offload::Part& part,
+                 std::uint64_t rows, bool forced);
+  void chain_ended(const offload::ChainOutcome& outcome);
 
   const std::shared_ptr<const LinkedModule> linked_;
   const IsolateOptions& options_;
@@ -130,6 +143,14 @@ class DeviceLoops {
   std::set<std::string> warned_;
   const std::uint32_t track_;  // of the tracer
   const std::shared_ptr<const offload::PlacementPolicy> policy_;
+  struct PutOff {
+    std::uint32_t number = 0;
+    std::string position;
+    bool forced = false;  // the device was asked for by name
+  };
+  std::vector<PutOff> put_off_;                // the loops of the chain, or of the last one
+  std::uint64_t chained_ = 0;                  // executions of loops that ran together with others
+  std::unique_ptr<offload::LoopChain> chain_;  // null: nothing was ever put off. After the devices
 };
 
 }  // namespace dhpvm::vm

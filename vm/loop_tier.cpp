@@ -95,6 +95,8 @@ LoopTier::~LoopTier() = default;
 
 void LoopTier::set_devices(std::unique_ptr<DeviceLoops> devices) { devices_ = std::move(devices); }
 
+Status LoopTier::release_buffers() { return devices_ == nullptr ? Status() : devices_->release_buffers(); }
+
 const offload::Footprint& LoopTier::footprint_of(const LinkedKernel& kernel, Entry& entry) {
   if (!entry.footprint) entry.footprint = offload::analyse(linked_->module(), *kernel.record);
   return *entry.footprint;

@@ -39,6 +39,8 @@ class LoopTier {
 
   // From now on loops may go to devices.
   void set_devices(std::unique_ptr<DeviceLoops> devices);
+  // Has devices let go of buffers that the program does not need any more. May collect nothing.
+  Status release_buffers();
   // Null if there are none.
   const DeviceLoops* devices() const { return devices_.get(); }
 

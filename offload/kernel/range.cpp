@@ -295,27 +295,40 @@ Elements Ranges::elements(std::uint32_t array, bool written) {
   return result;
 }
 
-bool Ranges::writes_are_disjoint(std::uint32_t array) {
-  if (!footprint_.complete) return false;
-  if (chunk_.space.extent(0) <= 1) return true;
-  Wide stride = 0;
-  Range offsets{1, 0};
+std::optional<RowSpan> Ranges::row_span(std::uint32_t array, bool written) {
+  if (!footprint_.complete) return std::nullopt;
+  RowSpan span;
   for (const Access& access : footprint_.accesses) {
-    if (!touches(access, array, true)) continue;
-    if (access.array != array) return false;
+    if (!touches(access, array, written)) continue;
+    if (access.array != array) return std::nullopt;
     const Context& context = context_of(access.facts);
     if (!context.is_reachable) continue;
-    // Iteration i writes within stride * i + offsets. The offsets may depend on i too: their range is over
-    // all of them.
+    // The offsets may depend on the row too: their range is over all of them.
     Affine position = affine(access.index[0]);
-    if (!range(position, context).fits_register()) return false;
+    if (!range(position, context).fits_register()) return std::nullopt;
     const Wide factor = position.coefficient_of(footprint_.outer_index);
-    if (factor == 0 || (stride != 0 && factor != stride)) return false;
-    stride = factor;
     position.add_term(footprint_.outer_index, -factor);
-    offsets = hull(offsets, range(position, context));
+    if (!span.include({factor, range(position, context)})) return std::nullopt;
   }
-  return stride == 0 || (stride < 0 ? -stride : stride) > offsets.high - offsets.low;
+  return span;
+}
+
+bool RowSpan::include(const RowSpan& other) {
+  if (other.offsets.empty()) return true;
+  if (!offsets.empty() && stride != other.stride) return false;
+  stride = other.stride;
+  offsets = hull(offsets, other.offsets);
+  return true;
+}
+
+bool RowSpan::is_disjoint() const {
+  return offsets.empty() || (stride < 0 ? -stride : stride) > offsets.high - offsets.low;
+}
+
+bool Ranges::writes_are_disjoint(std::uint32_t array) {
+  if (footprint_.complete && chunk_.space.extent(0) <= 1) return true;
+  const std::optional<RowSpan> span = row_span(array, true);
+  return span && span->is_disjoint();
 }
 
 bool Ranges::overwrites(std::uint32_t array) {

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -26,6 +27,17 @@ struct Elements {
   std::int64_t end = 0;
   bool empty() const { return known && begin >= end; }
   bool operator==(const Elements&) const = default;
+};
+
+// Elements that move with the outermost dimension: index i of it touches elements of stride * i + offsets.
+struct RowSpan {
+  Wide stride = 0;
+  Range offsets{1, 0};  // empty: touches nothing
+
+  // Becomes both; false, and unchanged, if they do not move together.
+  bool include(const RowSpan& other);
+  // That no two indices touch the same element.
+  bool is_disjoint() const;
 };
 
 // One execution of a loop, or a part of one. Arrays that overlap in memory are treated as different ones:
@@ -57,6 +69,9 @@ class Ranges {
   // chunks of it may be computed and copied back independently of each other. The chunk must be the whole
   // iteration space.
   bool writes_are_disjoint(std::uint32_t array);
+  // Where iterations of the outermost dimension read `array`, or where they write it; nothing if that cannot be said in
+  // this way. The chunk must be the whole iteration space.
+  std::optional<RowSpan> row_span(std::uint32_t array, bool written);
 
  private:
   // What is known at one place in the code beyond the ranges of the atoms.

@@ -52,6 +52,8 @@ class Buffer {
   // The handle gives up its reference: after this the caller must not touch the buffer. Exactly once, from
   // the handle's cleaner or an explicit close. Never waits for an operation of a device.
   void close();
+  // Whether the handle is gone; a hint, unless asked by the thread that closes.
+  bool is_closed() const { return closed_.load(std::memory_order_relaxed); }
 
   // An operation begins or ends to use the data. begin_use() needs a reference that is held already.
   void begin_use() { references_.fetch_add(1, std::memory_order_relaxed); }

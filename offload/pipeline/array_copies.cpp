@@ -57,6 +57,7 @@ Positions ArrayCopies::writes_to_host(const DeviceCopy& copy) {
 
 // Has what the host lacks of `bytes` sent to it, by whoever has it; downloads on `except` are for the caller to wait for.
 Status ArrayCopies::fetch(const Interval& bytes, const DeviceCopy* except) {
+  if (lost_) return *lost_;
   std::vector<Interval> lacking = host_valid_.missing(bytes);
   for (DeviceCopy& copy : copies_) {
     if (copy.block.memory == nullptr || lacking.empty()) continue;
@@ -93,12 +94,14 @@ Status ArrayCopies::bring_to_host() {
 }
 
 Status ArrayCopies::to_host_for_reading() {
+  if (pending_ != nullptr && pending_writes_) DHPVM_TRY(pending_->settle());
   wanted_on_host_ = true;
   sent_unread_ = false;
   return bring_to_host();
 }
 
 Status ArrayCopies::to_host_for_writing() {
+  if (pending_ != nullptr) DHPVM_TRY(pending_->settle());
   DHPVM_TRY(to_host_for_reading());
   const std::lock_guard lock(mutex_);
   for (DeviceCopy& copy : copies_) {
@@ -148,7 +151,7 @@ std::vector<Interval> ArrayCopies::host_missing(const Interval& bytes) {
 
 bool ArrayCopies::host_may_read() {
   const std::lock_guard lock(mutex_);
-  return !sent_unread_ && host_valid_.contains(whole()) &&
+  return !pending_writes_ && !lost_ && !sent_unread_ && host_valid_.contains(whole()) &&
          std::ranges::all_of(copies_, [](const DeviceCopy& copy) {
            return copy.device->reached(writes_to_host(copy)) && !copy.device->failure();
          });
@@ -156,9 +159,28 @@ bool ArrayCopies::host_may_read() {
 
 bool ArrayCopies::host_may_write() {
   const std::lock_guard lock(mutex_);
-  return host_may_read() && std::ranges::all_of(copies_, [](const DeviceCopy& copy) {
+  return pending_ == nullptr && host_may_read() && std::ranges::all_of(copies_, [](const DeviceCopy& copy) {
            return copy.valid.empty() && copy.device->reached(copy.busy);
          });
+}
+
+void ArrayCopies::put_off(PendingLoops& loops, bool writes) {
+  const std::lock_guard lock(mutex_);
+  pending_ = &loops;
+  pending_writes_ = pending_writes_ || writes;
+}
+
+void ArrayCopies::take_up() {
+  const std::lock_guard lock(mutex_);
+  pending_ = nullptr;
+  pending_writes_ = false;
+}
+
+void ArrayCopies::lose_if_written(const Error& error) {
+  const std::lock_guard lock(mutex_);
+  if (!pending_writes_) return;
+  lost_ = error;
+  while (!copies_.empty()) forget(*copies_.front().device);
 }
 
 void ArrayCopies::restore_on_host(const Interval& bytes) {

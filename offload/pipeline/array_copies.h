@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <list>
 #include <mutex>
+#include <optional>
 
 #include "offload/memory/buffer.h"
 #include "offload/pipeline/interval_set.h"
@@ -22,6 +23,14 @@ struct DeviceCopy {
   DeviceBlock block;
   IntervalSet valid;  // bytes
   Positions busy;     // operations on the copy, and on the host's memory from this device
+};
+
+// Loops that have been put off, and work on the buffer.
+class PendingLoops {
+ public:
+  virtual ~PendingLoops() = default;
+  // Runs them: they are in flight afterwards, or done.
+  virtual Status settle() = 0;
 };
 
 class ArrayCopies final : public BufferCopies {
@@ -67,6 +76,13 @@ class ArrayCopies final : public BufferCopies {
   // Drops the copy on `device`, current or not.
   void forget(PipelineDevice& device);
 
+  // From now on, whoever wants to read what the loops write, or to write what they touch, has them run first.
+  void put_off(PendingLoops& loops, bool writes);
+  // They are not put off any more.
+  void take_up();
+  // The loops that were to write the buffer have failed halfway: its contents are of no use to anybody.
+  void lose_if_written(const Error& error);
+
   // While a loop that needs the copies is being submitted, they are not given up.
   void pin() { ++pins_; }
   void unpin() { --pins_; }
@@ -87,6 +103,9 @@ class ArrayCopies final : public BufferCopies {
   std::recursive_mutex mutex_;
   IntervalSet host_valid_;
   std::list<DeviceCopy> copies_;  // addresses stay
+  PendingLoops* pending_ = nullptr;
+  bool pending_writes_ = false;
+  std::optional<Error> lost_;
   unsigned pins_ = 0;
   bool wanted_on_host_ = true;
   bool sent_unread_ = false;  // downloaded, and nobody has looked yet

@@ -20,7 +20,7 @@ double predicted_seconds(const StageLoad& load, const StageModels& models, std::
                                                     models.download.per_unit() * load.download_bytes / n
                                               : 0;
   const double kernel = models.launch.seconds(load.iterations / n);
-  const double submit = (load.uploads + load.downloads + 1) * models.submit_seconds;
+  const double submit = (load.uploads + load.launches + load.downloads) * models.submit_seconds;
   const double copies = models.one_copy_engine ? up + down : std::max(up, down);
   return submit + up + kernel + down + (n - 1) * std::max({copies, kernel, submit});
 }

@@ -15,13 +15,15 @@ struct StageLoad {
   double upload_bytes = 0;
   double download_bytes = 0;
   unsigned uploads = 0;  // operations for each chunk
+  unsigned launches = 1;
   unsigned downloads = 0;
 };
 
 struct StageModels {
   LinkModel upload;
   LinkModel download;
-  LinkModel launch;              // by iterations
+  LinkModel launch;              // all launches of a chunk, by iterations
+  bool launches_known = false;   // measured
   double submit_seconds = 2e-6;  // of the host, for each operation
   bool one_copy_engine = false;  // uploads and downloads take turns
 };

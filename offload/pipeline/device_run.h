@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // A loop, or a part of it, on one device: chunk after chunk is uploaded, computed and downloaded, without waiting for any.
+// Or several loops: each chunk passes all of them between its upload and its download.
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "dhpvm/result.h"
@@ -18,20 +22,20 @@ namespace dhpvm::offload {
 // Used by one thread.
 class DeviceRun {
  public:
-  // Prepares the arrays. `kernel` is the loop's, loaded on the device; `partials` has room for the partial results of the
-  // whole loop, and stays until the run is finished. Nothing has been computed when this fails.
-  static Result<std::unique_ptr<DeviceRun>> begin(PipelineDevice& device, const DeviceLoop& loop,
-                                                  RunPlan plan, std::shared_ptr<Kernel> kernel,
+  // Prepares the arrays. `kernels` are those of the loops, loaded on the device; `partials` has room for the partial results
+  // of the whole loop, and stays until the run is finished. Only a loop that runs by itself has reductions, or can trap.
+  // Nothing has been computed when this fails.
+  static Result<std::unique_ptr<DeviceRun>> begin(PipelineDevice& device, Loops loops, RunPlan plan,
+                                                  std::vector<std::shared_ptr<Kernel>> kernels,
                                                   Buffer* partials);
   ~DeviceRun();
   DeviceRun(const DeviceRun&) = delete;
   DeviceRun& operator=(const DeviceRun&) = delete;
 
   const RunPlan& plan() const { return plan_; }
-  // At most so many rows make a chunk that fits the slots.
-  std::uint64_t most_rows() const;
 
-  // Submits a chunk: whole iterations of the outermost dimension, with reductions cut as Chunking cuts.
+  // Submits a chunk: whole iterations of the outermost dimension, with reductions cut as Chunking cuts. When it fails and
+  // the device has not, somebody wants the waiting to end: the chunk may be submitted again.
   Status submit(const IterationSpace& box);
   // Chunks that have been submitted, and are not known to be done.
   std::size_t in_flight() const { return chunks_.size(); }
@@ -47,9 +51,6 @@ class DeviceRun {
 
   // What the kernel tells of traps; after a finish() that waited, and after give_up() of what has been done.
   const codegen::KernelReport& report() const { return report_; }
-
-  // Blocks of reductions in the iterations before `box`.
-  static std::uint64_t blocks_before(const DeviceLoop& loop, const IterationSpace& box);
 
  private:
   struct Slot {
@@ -69,51 +70,11 @@ class DeviceRun {
     DeviceBlock own;
     IntervalSet own_valid;
     std::vector<Slot> slots;
+    // Where the current chunk finds it, and element 0 from there, in bytes.
+    MemorySpan memory;
+    std::int64_t first = 0;
   };
-
-  DeviceRun(PipelineDevice& device, const DeviceLoop& loop, RunPlan plan, std::shared_ptr<Kernel> kernel,
-            Buffer* partials);
-  Status prepare(std::uint32_t n);
-  Status prepare_host_memory(std::uint32_t n);
-  Status prepare_copy(std::uint32_t n);
-  Status prepare_outputs();
-  Status upload_chunk(const ChunkNeeds& needs, Positions& after);
-  Status upload_slice(std::uint32_t n, const ChunkNeeds::Part& part, Positions& after);
-  Status upload_resident(std::uint32_t n, const ChunkNeeds::Part& part, Positions& after);
-  Status end_stage();
-  Status launch(const IterationSpace& box, const ChunkNeeds& needs, const Positions& after);
-  Status download_chunk(const ChunkNeeds& needs);
-  Status send_back(std::uint32_t n, const Interval& bytes);
-  void note_launch(const ChunkNeeds& needs, std::uint64_t position);
-  Status download_report();
-  Status download_partials(const Interval& bytes);
-  Status take_over_arrivals();
-  Status settle();
-  bool sends_all_back() const;
-  bool is_in_place(std::uint32_t n) const;
-  Slot& slot(std::uint32_t n) { return arrays_[n].slots[chunk_ % arrays_[n].slots.size()]; }
-  std::span<const codegen::KernelArray> descriptors() const { return descriptors_; }
-
-  PipelineDevice& device_;
-  const DeviceLoop loop_;
-  const RunPlan plan_;
-  const std::shared_ptr<Kernel> kernel_;
-  std::vector<RunArray> arrays_;
-  std::vector<codegen::KernelArray> descriptors_;
-  std::vector<ArrayArgument> arguments_;
-  std::uint64_t row_iterations_ = 1;
-  // Reductions.
-  Buffer* const partials_;
-  MemorySpan partials_host_;
-  DeviceBlock partials_block_;
-  // Traps.
-  Buffer* report_buffer_ = nullptr;
-  MemorySpan report_host_;
-  DeviceBlock report_block_;
-  codegen::KernelReport report_;
-
-  std::uint64_t chunk_ = 0;  // number of the next one
-  // Results for arrays that the loop also reads, from a device that may be lost: they are put in place all at once, so
+  // Results for arrays that the loops also read, from a device that may be lost: they are put in place all at once, so
   // that the chunk either has been done or can be done again.
   struct Arrival {
     struct Piece {
@@ -130,8 +91,56 @@ class DeviceRun {
     IterationSpace box;
     Positions until;
     std::shared_ptr<Arrival> arrival;  // null: whatever is sent back goes to its place directly
-    bool in_place_sent = false;        // directly, of an array that the loop also reads
+    bool in_place_sent = false;        // directly, of an array that the loops also read
   };
+
+  DeviceRun(PipelineDevice& device, Loops loops, RunPlan plan, std::vector<std::shared_ptr<Kernel>> kernels,
+            Buffer* partials);
+  Status end_stage();
+  Status launch(std::size_t loop, const IterationSpace& box, const Positions& after);
+  void note_launches(const std::vector<ArrayNeeds>& needs);
+  static MemorySpan part_of(const MemorySpan& span, const Interval& bytes) {
+    return {span.memory, span.offset + bytes.begin, bytes.size()};
+  }
+  Slot& slot(std::uint32_t n) { return arrays_[n].slots[chunk_ % arrays_[n].slots.size()]; }
+
+  // device_run_arrays.cpp: what the device needs
+  Status prepare(std::uint32_t n);
+  Status prepare_host_memory(std::uint32_t n);
+  Status prepare_copy(std::uint32_t n);
+  Status prepare_outputs();
+  Status upload_chunk(const std::vector<ArrayNeeds>& needs, Positions& after);
+  Status upload_slice(std::uint32_t n, const ArrayNeeds& needs, Positions& after);
+  Status upload_resident(std::uint32_t n, const ArrayNeeds& needs, Positions& after);
+
+  // device_run_results.cpp: what comes back, and what is left after a failure
+  Status download_chunk(const std::vector<ArrayNeeds>& needs);
+  Status send_back(std::uint32_t n, const Interval& bytes);
+  Status download_report();
+  Status download_partials(const IterationSpace& box);
+  Status take_over_arrivals();
+  Status settle();
+  bool sends_all_back() const;
+  std::pair<MemorySpan, MemorySpan> partials_of(const IterationSpace& box) const;
+  std::uint64_t blocks_before(const IterationSpace& box) const;
+
+  PipelineDevice& device_;
+  const std::vector<DeviceLoop> loops_;
+  const RunPlan plan_;
+  const std::vector<std::shared_ptr<Kernel>> kernels_;
+  std::vector<RunArray> arrays_;          // as in the plan
+  std::vector<ArrayArgument> arguments_;  // by capture
+  // Reductions.
+  Buffer* const partials_;
+  MemorySpan partials_host_;
+  DeviceBlock partials_block_;
+  // Traps.
+  Buffer* report_buffer_ = nullptr;
+  MemorySpan report_host_;
+  DeviceBlock report_block_;
+  codegen::KernelReport report_;
+
+  std::uint64_t chunk_ = 0;                  // number of the next one
   std::optional<Chunk> current_;             // being submitted
   std::deque<Chunk> chunks_;                 // in flight
   std::vector<IterationSpace> chunks_done_;  // known to be

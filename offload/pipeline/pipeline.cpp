@@ -13,28 +13,15 @@
 #include "base/error.h"
 #include "bytecode/reduction.h"
 #include "offload/device/host_code.h"
-#include "offload/pipeline/chunk_size.h"
+#include "offload/pipeline/stage_load.h"
 
 namespace dhpvm::offload {
 namespace {
 
-// Chunks that are submitted ahead of the device: enough to keep it busy through every hiccup of the host.
-constexpr std::size_t kChunksInFlight = 64;
 // Where several devices share a loop, chunks are given out late, to whoever is quickest.
 constexpr std::size_t kSharedChunksInFlight = 2;
 // What a device takes next is at least this part of what it has done already.
 constexpr std::uint64_t kLeastShare = 64;
-// As long as nothing is known about a loop's speed, it is cut into this many: fair in most cases.
-constexpr std::uint64_t kChunksAtFirst = 16;
-
-// The next rows of `space` from `from` on.
-IterationSpace rows_of(const IterationSpace& space, std::uint64_t from, std::uint64_t rows) {
-  IterationSpace box = space;
-  box.low[0] = static_cast<std::int64_t>(static_cast<std::uint64_t>(space.low[0]) + from);
-  const std::uint64_t left = space.extent(0) - from;
-  box.high[0] = static_cast<std::int64_t>(static_cast<std::uint64_t>(box.low[0]) + std::min(rows, left));
-  return box;
-}
 
 // Partial results, one register for each block and reduction of the whole loop.
 class Partials {
@@ -57,12 +44,11 @@ class Partials {
   }
   Buffer* buffer() const { return buffer_; }
 
-  void fold(std::span<std::uint64_t> accumulators) const { fold(accumulators, blocks_); }
-  void fold(std::span<std::uint64_t> accumulators, std::uint64_t blocks) const {
+  void fold(std::span<std::uint64_t> accumulators) const {
     const auto* const values =
         buffer_ == nullptr ? nullptr : reinterpret_cast<const std::uint64_t*>(buffer_->data());
     const std::size_t width = loop_.reductions.size();
-    for (std::uint64_t i = 0; i < blocks * width; ++i) {
+    for (std::uint64_t i = 0; i < blocks_ * width; ++i) {
       std::uint64_t& accumulator = accumulators[i % width];
       accumulator = bytecode::combine(loop_.reductions[i % width], accumulator, values[i]);
     }
@@ -76,41 +62,11 @@ class Partials {
 
 }  // namespace
 
-StageLoad load_of(const DeviceLoop& loop, const RunPlan& plan) {
-  StageLoad load;
-  load.rows = loop.space.extent(0);
-  load.iterations = static_cast<double>(*loop.space.count());
-  load.upload_bytes = static_cast<double>(plan.upload_bytes);
-  load.download_bytes = static_cast<double>(plan.download_bytes);
-  for (const ArrayPlan& array : plan.arrays) {
-    if (array.placement == Placement::kUnused || array.placement == Placement::kShared) continue;
-    load.uploads += array.reads.empty() && array.overwritten ? 0 : 1;
-    load.downloads += array.send_back && array.by_chunk ? 1 : 0;
-  }
-  return load;
-}
-
-StageModels models_of(PipelineDevice& device, const DeviceLoop& loop) {
-  StageModels models{device.model().upload(), device.model().download(), device.model().launch(loop.label)};
-  models.one_copy_engine = device.info().copy_engines < 2;
-  return models;
-}
-
-std::uint64_t rows_for(PipelineDevice& device, const DeviceLoop& loop, const RunPlan& plan) {
-  const std::uint64_t all = loop.space.extent(0);
-  std::uint64_t most = all;
-  if (plan.slice_budget != 0)
-    most = std::max<std::uint64_t>(plan.slice_budget / (3 * plan.row_slice_bytes + 1), 1);
-  // Without transfers there is nothing to overlap.
-  if (!device.overlaps() || (plan.upload_bytes == 0 && plan.download_bytes == 0)) return most;
-  const StageModels models = models_of(device, loop);
-  if (!models.launch.known()) return std::min(most, std::max<std::uint64_t>(all / kChunksAtFirst, 1));
-  return choose_rows(load_of(loop, plan), models, most);
-}
-
 bool can_be_split(const RunPlan& plan) {
-  return std::ranges::all_of(plan.arrays,
-                             [](const ArrayPlan& array) { return array.writes.empty() || array.by_chunk; });
+  for (std::size_t n = 0; n < plan.arrays.size(); ++n) {
+    if (!plan.needs[n].writes.empty() && !plan.arrays[n].by_chunk) return false;
+  }
+  return true;
 }
 
 namespace {
@@ -147,8 +103,8 @@ class Rows {
     const std::lock_guard lock(mutex_);
     boxes_.insert(boxes_.end(), boxes.begin(), boxes.end());
   }
-  // Nobody touches it any more.
-  std::vector<IterationSpace> rest() && { return std::move(boxes_); }
+  // Pieces of so many rows cannot be divided.
+  std::uint64_t unit() const { return unit_; }
 
  private:
   const std::uint64_t unit_;
@@ -159,24 +115,33 @@ class Rows {
 // One execution of a loop on one device or several.
 class Execution {
  public:
-  Execution(std::span<const Part> parts, const DeviceLoop& loop, std::uint64_t rows)
-      : parts_(parts), loop_(loop), wanted_rows_(rows), rows_(loop), partials_(loop), done_(parts.size()) {
-    outcome_.shares.resize(parts.size());
+  Execution(std::span<const Part> parts, const DeviceLoop& loop, std::uint64_t rows, const HostPart& host)
+      : parts_(parts.begin(), parts.end()),
+        loop_(loop),
+        wanted_rows_(rows),
+        host_(host),
+        rows_(loop),
+        partials_(loop),
+        done_(parts.size() + 1) {
+    outcome_.shares.resize(parts.size() + 1);
   }
 
   std::variant<PipelineOutcome, PipelineFailure> run(std::span<std::uint64_t> accumulators) {
     if (Status status = partials_.allocate(parts_[0].device->pool()); !status.ok())
-      return given_up(status.error(), accumulators);
+      return given_up(status.error());
     // A device that fails leaves its chunks to the others, which may have come to their end by then: one more round.
     std::vector<std::size_t> able(parts_.size());
     std::iota(able.begin(), able.end(), 0);
     while (rows_.left() != 0) {
-      if (able.empty() && trapped(outcome_.report)) break;
-      if (able.empty()) return given_up(*error_, accumulators);
+      // Untouched, the loop runs on the host like any other. What is left of it has to come together with what is done, in
+      // the order of the iterations.
+      if (able.empty() && !has_begun_) return given_up(*error_);
+      if (able.empty() && !take_host(able)) return PipelineFailure{*error_, std::nullopt};
       if (Status status = run_round(able); !status.ok())
         return PipelineFailure{std::move(status).error(), std::nullopt};
     }
     if (!trapped(outcome_.report)) partials_.fold(accumulators);
+    if (error_) outcome_.failures.push_back(std::move(*error_));
     return std::move(outcome_);
   }
 
@@ -186,34 +151,24 @@ class Execution {
     std::unique_ptr<DeviceRun> run;
     std::uint64_t rows = 0;  // of a chunk
     Status status;
+    std::optional<Error> exhausted;  // not even the smallest chunk has found room; what was submitted is done
     std::uint64_t chunks = 0;
     std::uint64_t iterations = 0;
   };
 
-  // Leaves the rest to the host. The results of reductions depend on the order in which blocks are folded: what has been done
-  // is of use if it is the beginning of the loop.
-  PipelineFailure given_up(Error error, std::span<std::uint64_t> accumulators) {
-    std::vector<IterationSpace> rest = std::move(rows_).rest();
-    if (loop_.reductions.empty()) return {std::move(error), std::move(rest)};
-    std::ranges::sort(rest, {}, [](const IterationSpace& box) { return box.low[0]; });
-    IterationSpace end = rest.front();
-    for (const IterationSpace& box : rest) {
-      if (box.low[0] == end.low[0] || box.low[0] == end.high[0]) end.high[0] = box.high[0];
-    }
-    if (end.high[0] == loop_.space.high[0]) {
-      partials_.fold(accumulators, DeviceRun::blocks_before(loop_, end));
-      return {std::move(error), std::move(rest)};
-    }
-    if (changes_its_input()) return {std::move(error), std::nullopt};
+  Loops loops() const { return {&loop_, 1}; }
+  PipelineFailure given_up(Error error) {
     return {std::move(error), std::vector<IterationSpace>{loop_.space}};
   }
 
-  bool changes_its_input() const {
-    std::vector<codegen::KernelArray> arrays;
-    for (const LoopArray& array : loop_.arrays) arrays.push_back(array.host);
-    return std::ranges::any_of(needs_of(loop_, loop_.space, arrays).arrays, [](const ChunkNeeds::Part& part) {
-      return !part.reads.empty() && !part.writes.empty();
-    });
+  // Once: false if there is no host, or it has been unable already.
+  bool take_host(std::vector<std::size_t>& able) {
+    if (!host_ || parts_.size() == outcome_.shares.size()) return false;
+    std::optional<Part> host = host_();
+    if (!host) return false;
+    able.push_back(parts_.size());
+    parts_.push_back(std::move(*host));
+    return true;
   }
 
   // Runs what is left on all that are able; takes out those that fail. Fails when the arrays have been lost.
@@ -233,28 +188,28 @@ class Execution {
     for (Worker& worker : workers) parts_[worker.part].device->keep_copies(false);
     for (Worker& worker : workers) {
       DHPVM_TRY(end(worker));
-      if (worker.status.ok()) able.push_back(worker.part);
+      if (worker.status.ok() && !worker.exhausted) able.push_back(worker.part);
     }
     return {};
   }
 
   void begin(std::size_t part, std::vector<Worker>& workers) {
     PipelineDevice& device = *parts_[part].device;
-    Result<RunPlan> plan = plan_run(device, loop_);
+    Result<RunPlan> plan = plan_run(device, loops());
     if (!plan.ok()) return note_failure(std::move(plan).error());
     Worker worker;
     worker.part = part;
-    worker.rows = wanted_rows_ != 0 ? wanted_rows_ : rows_for(device, loop_, *plan);
+    worker.rows = wanted_rows_ != 0 ? wanted_rows_ : rows_for(device, loops(), *plan);
     // Whoever shares arrays with others sends back what it computes.
     if (parts_.size() > 1) plan->share();
     outcome_.upload_bytes += plan->upload_bytes;
     outcome_.download_bytes += plan->download_bytes;
     outcome_.sliced = outcome_.sliced || plan->slice_budget != 0;
+    worker.rows = std::min(worker.rows, most_rows(loops(), *plan));
     auto run =
-        DeviceRun::begin(device, loop_, std::move(plan).value(), parts_[part].kernel, partials_.buffer());
+        DeviceRun::begin(device, loops(), std::move(plan).value(), {parts_[part].kernel}, partials_.buffer());
     if (!run.ok()) return note_failure(std::move(run).error());
     worker.run = std::move(run).value();
-    worker.rows = std::min(worker.rows, worker.run->most_rows());
     outcome_.rows_per_chunk = std::max(outcome_.rows_per_chunk, std::min(worker.rows, loop_.space.extent(0)));
     workers.push_back(std::move(worker));
   }
@@ -283,9 +238,17 @@ class Execution {
       for (;;) {
         const std::optional<IterationSpace> box = rows_.take(shared ? fair_rows(worker) : worker.rows);
         if (!box) return worker.run->finish(shared);
+        const Status submitted = worker.run->submit(*box);
+        if (lacks_room(worker, submitted)) {
+          rows_.give_back({*box});
+          worker.rows = box->extent(0) / 2;
+          if (box->extent(0) > rows_.unit()) continue;
+          worker.exhausted = submitted.error();
+          return worker.run->finish(true);
+        }
         worker.iterations += *box->count();
         ++worker.chunks;
-        DHPVM_TRY(worker.run->submit(*box));
+        DHPVM_TRY(submitted);
         DHPVM_TRY(worker.run->wait_for(shared ? kSharedChunksInFlight : kChunksInFlight));
         flying.push_back(box->extent(0));
         for (; flying.size() > worker.run->in_flight(); flying.pop_front()) {
@@ -296,12 +259,20 @@ class Execution {
     worker.status = submit_all();
   }
 
+  // Nothing of the chunk has begun then: slices may be larger in one place than in another.
+  bool lacks_room(const Worker& worker, const Status& status) const {
+    return !status.ok() && status.error().code() == ErrorCode::kDeviceExhausted &&
+           !parts_[worker.part].device->failure();
+  }
+
   Status end(Worker& worker) {
+    has_begun_ = has_begun_ || worker.chunks != 0;
     outcome_.chunks += worker.chunks;
     outcome_.shares[worker.part] += worker.iterations;
     if (worker.status.ok()) {
-      outcome_.in_flight = parts_.size() == 1 && !worker.run->plan().synchronous;
+      outcome_.in_flight = parts_.size() == 1 && !worker.run->plan().synchronous && !worker.exhausted;
       note_trap(worker);
+      if (worker.exhausted) note_failure(std::move(*worker.exhausted));
       return {};
     }
     // Somebody wants the loop to stop, and the device goes on.
@@ -323,22 +294,25 @@ class Execution {
     outcome_.trapped_on = static_cast<std::uint32_t>(worker.part);
   }
 
-  const std::span<const Part> parts_;
+  std::vector<Part> parts_;  // in the end the host
   const DeviceLoop& loop_;
   const std::uint64_t wanted_rows_;
+  const HostPart& host_;
   Rows rows_;
   Partials partials_;
   std::vector<std::atomic<std::uint64_t>> done_;  // rows, by part
   PipelineOutcome outcome_;
   std::optional<Error> error_;  // of the last device that failed
+  bool has_begun_ = false;
 };
 
 }  // namespace
 
 std::variant<PipelineOutcome, PipelineFailure> run_on_devices(std::span<const Part> parts,
                                                               const DeviceLoop& loop, std::uint64_t rows,
-                                                              std::span<std::uint64_t> accumulators) {
-  return Execution(parts, loop, rows).run(accumulators);
+                                                              std::span<std::uint64_t> accumulators,
+                                                              const HostPart& host) {
+  return Execution(parts, loop, rows, host).run(accumulators);
 }
 
 }  // namespace dhpvm::offload

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -11,12 +12,14 @@
 #include <vector>
 
 #include "dhpvm/result.h"
-#include "offload/pipeline/chunk_size.h"
 #include "offload/pipeline/device_run.h"
 #include "offload/pipeline/pipeline_device.h"
 #include "offload/pipeline/run_plan.h"
 
 namespace dhpvm::offload {
+
+// Chunks that are submitted ahead of the device: enough to keep it busy through every hiccup of the host.
+inline constexpr std::size_t kChunksInFlight = 64;
 
 // How a loop went, for statistics and explanations.
 struct PipelineOutcome {
@@ -28,8 +31,8 @@ struct PipelineOutcome {
   std::uint64_t upload_bytes = 0;
   std::uint64_t download_bytes = 0;
   bool sliced = false;
-  std::uint32_t trapped_on = 0;       // the part whose report it is
-  std::vector<std::uint64_t> shares;  // iterations of each part
+  std::uint32_t trapped_on = 0;       // the part whose report it is; the number of parts: the host
+  std::vector<std::uint64_t> shares;  // iterations of each part, and of the host
   // Failures of devices whose work the others have done.
   std::vector<Error> failures;
 };
@@ -37,8 +40,8 @@ struct PipelineOutcome {
 // Why a loop could not be run, or was given up, on a device.
 struct PipelineFailure {
   Error error;
-  // What is left to be done on the host, which has all that it needs: the whole loop if nothing has been computed. Nothing:
-  // the arrays are neither what they were before the loop nor what they should be after it.
+  // What is left to be done on the host, which has all that it needs: the whole loop, for nothing has been computed.
+  // Nothing: the arrays are neither what they were before the loop nor what they should be after it.
   std::optional<std::vector<IterationSpace>> remaining;
 };
 
@@ -48,22 +51,20 @@ struct Part {
   std::shared_ptr<Kernel> kernel;
 };
 
+// The host's cores as a device; null: there is no such device. Asked for when it is needed.
+using HostPart = std::function<std::optional<Part>()>;
+
 // Runs `loop` on one device, or, if it can be split, on several at once, each taking the next chunk when it has room for
-// one; what a device cannot finish, the others do. `rows` of the outermost dimension make a chunk; 0: as many as
+// one; what a device cannot finish, the others do, and then the host. `rows` of the outermost dimension make a chunk; 0: as many as
 // measurements suggest. The initial values of the reductions are in `accumulators`, and the results after a loop that did
 // not trap.
 std::variant<PipelineOutcome, PipelineFailure> run_on_devices(std::span<const Part> parts,
                                                               const DeviceLoop& loop, std::uint64_t rows,
-                                                              std::span<std::uint64_t> accumulators);
+                                                              std::span<std::uint64_t> accumulators,
+                                                              const HostPart& host);
 
 // Whether chunks of the loop may be computed at different places: no two write the same element. `plan` may be for any
 // device.
 bool can_be_split(const RunPlan& plan);
-
-// What a loop with this plan asks of the stages, and what is known of them.
-StageLoad load_of(const DeviceLoop& loop, const RunPlan& plan);
-StageModels models_of(PipelineDevice& device, const DeviceLoop& loop);
-// How many rows a chunk should have, by what is known about device and loop.
-std::uint64_t rows_for(PipelineDevice& device, const DeviceLoop& loop, const RunPlan& plan);
 
 }  // namespace dhpvm::offload

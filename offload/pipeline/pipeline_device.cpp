@@ -293,7 +293,10 @@ Result<DeviceBlock> PipelineDevice::acquire(std::uint64_t bytes) {
         allocated_bytes_ += wanted;
         return DeviceBlock{std::move(memory).value(), wanted, {}};
       }
-      if (memory.error().code() != ErrorCode::kDeviceExhausted) return std::move(memory).error();
+      if (memory.error().code() != ErrorCode::kDeviceExhausted) {
+        failure_ = memory.error();
+        return std::move(memory).error();
+      }
       refused = std::move(memory).error();
     }
     DHPVM_ASSIGN(const bool freed, free_something());

@@ -9,12 +9,12 @@
 namespace dhpvm::offload {
 
 DeviceEstimate estimate(PipelineDevice& device, const DeviceLoop& loop, const RunPlan& plan) {
-  const StageLoad load = load_of(loop, plan);
-  StageModels models = models_of(device, loop);
+  const StageLoad load = load_of({&loop, 1}, plan);
+  StageModels models = models_of(device, {&loop, 1});
   DeviceEstimate result;
   result.upload_bytes = plan.upload_bytes;
   result.download_bytes = plan.download_bytes;
-  result.is_guess = !models.launch.known();
+  result.is_guess = !models.launches_known;
   // What is not known is assumed to be quick, or it would never be tried.
   if (result.is_guess) models.launch = LinkModel(5e-6, 0);
   const double up = load.upload_bytes > 0
@@ -25,7 +25,7 @@ DeviceEstimate estimate(PipelineDevice& device, const DeviceLoop& loop, const Ru
                                               : 0;
   result.transfer_seconds = models.one_copy_engine ? up + down : std::max(up, down);
   result.kernel_seconds = models.launch.seconds(load.iterations);
-  const std::uint64_t rows = rows_for(device, loop, plan);
+  const std::uint64_t rows = rows_for(device, {&loop, 1}, plan);
   result.total_seconds = predicted_seconds(load, models, (load.rows + rows - 1) / rows);
   return result;
 }

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "offload/pipeline/pipeline.h"
+#include "offload/pipeline/stage_load.h"
 
 namespace dhpvm::offload {
 

@@ -206,6 +206,14 @@ class CommandLine(ToolTest):
             self.expect(2, "dhpvm-run", text, "x.bc", error=part)
 
 
+class Measuring(ToolTest):
+    def test_wrong_command_lines(self):
+        self.expect(2, "dhpvm-bench", error="say what to measure: dhpvm-bench batching, or dhpvm-bench remote")
+        self.expect(2, "dhpvm-bench", "remote", error="--connect=HOST:PORT")
+        self.expect(2, "dhpvm-bench", "remote", "--connect=127.0.0.1:1", "--only=nothing", error="loops, overlap, several and products")
+        self.expect(2, "dhpvm-bench", "remote", "--connect=127.0.0.1:1", "--data=1", error="at least 1M")
+
+
 class Limits(ToolTest):
     def expect_trap(self, source, options, part):
         self.write("p.dhp", source)

@@ -255,6 +255,10 @@ class Using(Case):
         self.assert_done(run(worker.device, program), self.expected(program))
         self.assert_done(run(f"--connect={worker.address}", worker.device, program), self.expected(program))
 
+    def test_a_worker_that_is_not_there(self):
+        listed = run("--connect=127.0.0.1:1", "--list-devices")
+        self.assertRegex(listed.stdout, "(?m)^remote .*Connection refused")
+
     def test_options_that_do_not_go_together(self):
         for words in (["--worker"], ["--certificate=a", "x.bc"], ["--worker", "--listen=nonsense:x"],
                       ["--seal=tin", "x.bc"], ["--lend=gold=1", "--worker", "--listen=127.0.0.1:0"],

@@ -72,7 +72,7 @@ Result<std::vector<DeviceEntry>> devices_of(const Engine& engine, const Request&
   std::vector<DeviceEntry> found;
   std::string problems;
   for (DeviceEntry& device : engine.devices()) {
-    if (!device.name.starts_with("remote/")) continue;
+    if (device.name != "remote" && !device.name.starts_with("remote/")) continue;
     if (!device.problem.empty()) {
       problems += device.name + ": " + device.problem + "\n";
     } else if (request.devices.empty() ||

@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <memory>
+#include <mutex>
 #include <utility>
 
 #include "bench/outputs.h"
@@ -181,10 +181,33 @@ Result<Several> measure_several(const Engine& engine, const RemotePlan& plan) {
 
 namespace {
 
-// Time of operations of a device, in nanoseconds, from whatever thread it is told.
-struct Spent {
-  std::atomic<std::int64_t> compute = 0;
-  std::atomic<std::int64_t> movement = 0;
+// Takes down what a device does, from whatever thread it is told.
+class Recorder {
+ public:
+  void add(const DeviceOperation& operation) {
+    if (operation.kind == DeviceOperation::Kind::kOther) return;
+    const std::lock_guard lock(mutex_);
+    operations_.push_back({operation.kind == DeviceOperation::Kind::kLaunch, operation.begin, operation.end});
+  }
+  // Seconds of what has begun in a window of the device's clock: of launches, or of copies.
+  double spent(bool computing, std::chrono::nanoseconds begin, std::chrono::nanoseconds end) {
+    const std::lock_guard lock(mutex_);
+    std::chrono::nanoseconds sum{0};
+    for (const Done& done : operations_) {
+      if (done.computes == computing && done.begin >= begin && done.begin <= end)
+        sum += done.end - done.begin;
+    }
+    return std::chrono::duration<double>(sum).count();
+  }
+
+ private:
+  struct Done {
+    bool computes;
+    std::chrono::nanoseconds begin;
+    std::chrono::nanoseconds end;
+  };
+  std::mutex mutex_;
+  std::vector<Done> operations_;
 };
 
 struct Executor {
@@ -197,18 +220,15 @@ Result<Product> measure_product(const Engine& engine, const RemotePlan& plan, co
                                 const std::array<std::int64_t, 3>& shape, std::vector<Output>& expected) {
   tell(plan, fmt::format("{} x {}: {}", shape[0], shape[1], executor.name));
   DHPVM_ASSIGN(const Module module, compile_program(engine, "product"));
-  const auto spent = std::make_shared<Spent>();
+  const auto recorder = std::make_shared<Recorder>();
   IsolateOptions options;
   options.jit = executor.interpreted ? Jit::kOff : Jit::kOn;
   options.jit_wait = true;
   options.device = executor.device;
-  options.device_observer = [spent](const DeviceOperation& operation) {
-    if (operation.kind == DeviceOperation::Kind::kOther) return;
-    const bool computes = operation.kind == DeviceOperation::Kind::kLaunch;
-    (computes ? spent->compute : spent->movement) += (operation.end - operation.begin).count();
-  };
+  options.device_observer = [recorder](const DeviceOperation& operation) { recorder->add(operation); };
   Product product{executor.name, shape, 0, 0, 0, true};
   std::vector<double> times;
+  std::vector<std::pair<std::chrono::nanoseconds, std::chrono::nanoseconds>> windows;
   {
     DHPVM_ASSIGN(const Isolate isolate, Isolate::create(module, options));
     DHPVM_ASSIGN(const auto prepare,
@@ -217,18 +237,21 @@ Result<Product> measure_product(const Engine& engine, const RemotePlan& plan, co
     DHPVM_ASSIGN(const auto run, isolate.function<void(Object)>("run"));
     DHPVM_ASSIGN(const auto finish, isolate.function<double(Object)>("finish"));
     DHPVM_ASSIGN(const Object work, prepare(shape[0], shape[1], shape[2]));
-    std::uint64_t warm_up = executor.interpreted ? 0 : kWarmUp;
+    const auto clock = [&] {
+      const std::vector<DeviceUse> devices = isolate.devices();
+      return devices.empty() ? std::chrono::nanoseconds(0) : devices[0].clock;
+    };
+    const std::uint64_t warm_up = executor.interpreted ? 0 : kWarmUp;
     for (std::uint64_t n = 0; n < warm_up + plan.runs; ++n) {
       DHPVM_TRY(touch(work));
-      if (n == warm_up) {
-        spent->compute = 0;
-        spent->movement = 0;
-      }
       const auto begin = Clock::now();
+      const std::chrono::nanoseconds device_begin = clock();
       DHPVM_TRY(run(work));
       DHPVM_TRY(finish(work));
-      if (n >= warm_up) times.push_back(seconds_since(begin));
-      if (executor.interpreted && seconds_since(begin) > kPatience) break;
+      if (n < warm_up) continue;
+      times.push_back(seconds_since(begin));
+      windows.emplace_back(device_begin, clock());
+      if (executor.interpreted && times.back() > kPatience) break;
     }
     if (expected.empty()) {
       DHPVM_ASSIGN(expected, outputs_of(isolate, work));
@@ -242,11 +265,17 @@ Result<Product> measure_product(const Engine& engine, const RemotePlan& plan, co
     }
   }
   // The isolate is gone: all of its operations have been told of.
-  const auto runs = static_cast<double>(times.size());
   product.total = median(std::move(times));
-  const bool is_local = executor.device == "host";
-  product.compute = is_local ? product.total : static_cast<double>(spent->compute) / 1e9 / runs;
-  product.movement = is_local ? 0 : static_cast<double>(spent->movement) / 1e9 / runs;
+  product.compute = product.total;
+  if (executor.device == "host") return product;
+  std::vector<double> compute;
+  std::vector<double> movement;
+  for (const auto& [begin, end] : windows) {
+    compute.push_back(recorder->spent(true, begin, end));
+    movement.push_back(recorder->spent(false, begin, end));
+  }
+  product.compute = median(std::move(compute));
+  product.movement = median(std::move(movement));
   return product;
 }
 

@@ -252,6 +252,18 @@ fn philox(n: i64) -> i64 {
     }
     return hash64(15, out);
 }
+// Of one array the loops want the sizes alone, and of another only some chunks need anything.
+fn sizes(n: i64) -> i64 {
+    let a = [f32](n + 3);
+    let m = [i32, 2](n, 3);
+    let few = ramp(n);
+    let b = [i64](n);
+    parallel for i in 0..n { b[i] = a.len * 3 + m.rows - i; }
+    parallel for i in 0..n { if i < n / 5 { b[i] = b[i] + (few[i] as i64); } }
+    var h = 17;
+    for i in 0..n { h = mix(h, b[i]); }
+    return h;
+}
 // Traps at its first bad element.
 fn trap(n: i64) -> i64 {
     let a = ramp(n);
@@ -264,8 +276,8 @@ fn trap(n: i64) -> i64 {
 }
 )dhp";
 
-inline constexpr std::array<std::string_view, 16> kDeviceFunctions = {
-    "saxpy",  "mixed",     "halo",  "rows",      "planes", "broadcast", "scatter", "transpose",
-    "reduce", "histogram", "turns", "ping_pong", "twins",  "churn",     "chain",   "philox"};
+inline constexpr std::array<std::string_view, 17> kDeviceFunctions = {
+    "saxpy",     "mixed", "halo",      "rows",  "planes", "broadcast", "scatter", "transpose", "reduce",
+    "histogram", "turns", "ping_pong", "twins", "churn",  "chain",     "philox",  "sizes"};
 
 }  // namespace dhpvm

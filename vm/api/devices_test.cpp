@@ -112,6 +112,38 @@ TEST_F(Devices, WhatALostOneLeavesIsDoneElsewhere) {
   }
 }
 
+TEST_F(Devices, WhatIsReducedSurvivesTheLoss) {
+  const Module module = need(Module::compile(engine_, R"(
+fn sum(n: i64) -> f64 {
+    let a = [f64](n);
+    let b = [f32](n);
+    for i in 0..n { a[i] = ((i * 7919) % 1000) as f64 * 0.37; }
+    var sum = 0.25;
+    parallel for i in 0..n reduce(+: sum) { b[i] = a[i] as f32; sum += a[i]; }
+    for i in 0..n { sum += b[i] as f64; }
+    return sum;
+})"));
+  // So many chunks that some are known to be done before the device is lost.
+  const std::int64_t n = 500'000;
+  IsolateOptions options;
+  options.jit_wait = true;
+  options.batch = 4096;
+  const auto sum = [&](std::string_view device) {
+    options.device = device;
+    const Isolate isolate = need(Isolate::create(module, options));
+    return need(need(isolate.function<double(std::int64_t)>("sum"))(n));
+  };
+  const double expected = sum("host");
+  unsigned number = 0;  // each time another device: one that is lost stays lost
+  for (const int lost : {0, 5, 100, 200, 300, 400, 450}) {
+    for (const std::string_view with : {"", "sim,", "host,"})
+      EXPECT_EQ(
+          sum(std::string(with) + "sim?lost=" + std::to_string(lost) + "&units=" + std::to_string(++number)),
+          expected)
+          << with << lost;
+  }
+}
+
 TEST_F(Devices, SerialBatchingChangesNothing) {
   const Isolate interpreter = reference();
   for (const std::string_view function : kDeviceFunctions) {

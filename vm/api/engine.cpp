@@ -108,8 +108,10 @@ Status Engine::define_function(std::string_view name, const detail::HostSignatur
 std::vector<DeviceEntry> Engine::devices() const {
   std::vector<DeviceEntry> entries;
   for (const offload::DeviceListing& device : state_->devices->list()) {
-    entries.push_back(
-        {device.name, device.description, device.problem ? device.problem->message() : std::string()});
+    std::string problem;
+    const Error* part = device.problem ? &*device.problem : nullptr;
+    for (; part != nullptr; part = part->cause()) problem += (problem.empty() ? "" : ": ") + part->message();
+    entries.push_back({device.name, device.description, std::move(problem)});
   }
   return entries;
 }

@@ -228,6 +228,7 @@ Statistics Isolate::statistics() const {
     return static_cast<std::uint64_t>(time.count());
   };
   result.device_loops = devices.loops;
+  result.device_chained = devices.chained;
   result.device_chunks = devices.chunks;
   result.device_uploads = devices.uploads.operations;
   result.device_upload_bytes = devices.uploads.units;
