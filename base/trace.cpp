@@ -3,7 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iterator>
+#include <map>
 
 namespace dhpvm {
 namespace {
@@ -22,6 +24,9 @@ std::string json_string(std::string_view text) {
   }
   return out + '"';
 }
+
+// An argument that is more than shown: events with the same number are joined by arrows, from the earliest to the latest.
+constexpr std::string_view kFlow = "flow";
 
 }  // namespace
 
@@ -59,7 +64,11 @@ std::string Tracer::to_json() const {
         separator, i, json_string(tracks_[i]));
     separator = ",\n";
   }
+  std::map<std::int64_t, std::vector<const Event*>> flows;
   for (const Event& event : events_) {
+    for (const auto& [key, value] : event.arguments) {
+      if (key == kFlow) flows[value].push_back(&event);
+    }
     fmt::format_to(append, "{}{{\"ph\":\"{}\",\"pid\":1,\"tid\":{},\"name\":{},\"ts\":{:.3f}", separator,
                    event.phase, event.track, json_string(event.name), event.timestamp_us);
     if (event.phase == 'X') fmt::format_to(append, ",\"dur\":{:.3f}", event.duration_us);
@@ -75,6 +84,15 @@ std::string Tracer::to_json() const {
     }
     out += "}";
     separator = ",\n";
+  }
+  for (auto& [flow, events] : flows) {
+    std::ranges::stable_sort(events, {}, &Event::timestamp_us);
+    for (const Event* const event : events) {
+      fmt::format_to(append,
+                     ",\n{{\"ph\":\"{}\",\"pid\":1,\"tid\":{},\"cat\":\"flow\",\"name\":\"flow\",\"id\":{},"
+                     "\"ts\":{:.3f},\"bp\":\"e\"}}",
+                     event == events.front() ? 's' : 't', event->track, flow, event->timestamp_us);
+    }
   }
   return out + "\n]}\n";
 }

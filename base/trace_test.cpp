@@ -25,6 +25,25 @@ TEST(Tracer, WritesJsonThatAParserReads) {
   EXPECT_EQ(events[3]["ph"], "C");
 }
 
+TEST(Tracer, ArrowsJoinEventsWithTheSameFlow) {
+  Tracer tracer;
+  const auto from = tracer.add_track("loops");
+  const auto to = tracer.add_track("queue");
+  const auto now = Tracer::Clock::now() + std::chrono::seconds(1);
+  // Told late, and in no order.
+  tracer.slice(to, "second", now + std::chrono::milliseconds(1), now + std::chrono::milliseconds(2), {{"flow", 7}});
+  tracer.slice(to, "first", now, now + std::chrono::milliseconds(1), {{"flow", 7}});
+  tracer.instant(from, "begin", {{"flow", 7}});
+  const auto events = nlohmann::json::parse(tracer.to_json())["traceEvents"];
+  ASSERT_EQ(events.size(), 8u);
+  for (unsigned n = 0; n < 3; ++n) {
+    EXPECT_EQ(events[5 + n]["ph"], n == 0 ? "s" : "t");
+    EXPECT_EQ(events[5 + n]["id"], 7);
+    EXPECT_EQ(events[5 + n]["tid"], n == 0 ? from : to);
+  }
+  EXPECT_LT(events[6]["ts"], events[7]["ts"]);
+}
+
 TEST(Tracer, AnEmptyTraceIsStillADocument) { EXPECT_TRUE(nlohmann::json::accept(Tracer().to_json())); }
 
 }  // namespace

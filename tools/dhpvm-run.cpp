@@ -354,9 +354,9 @@ Result<int> run(const Arguments& arguments, const Request& request) {
 
   // Also, and above all, after a trap.
   if (statistics && request.stats == Request::Stats::kTable)
-    std::fputs(statistics_table(*statistics, left).c_str(), stderr);
+    std::fputs(statistics_table(*statistics, left, engine.workers()).c_str(), stderr);
   if (statistics && request.stats == Request::Stats::kJson)
-    std::fputs(statistics_json(*statistics, left).c_str(), stderr);
+    std::fputs(statistics_json(*statistics, left, engine.workers()).c_str(), stderr);
   std::fputs(story.c_str(), stderr);
   if (!left.none() && outcome.ok()) {
     return Error(

@@ -15,6 +15,22 @@ std::string scaled(double value, double base, std::array<const char*, 4> units) 
   return text;
 }
 
+// States and names come from other machines in part.
+std::string json_string(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    char escaped[8];
+    if (c == '"' || c == '\\') out += '\\';
+    if (static_cast<unsigned char>(c) >= 0x20) {
+      out += c;
+      continue;
+    }
+    std::snprintf(escaped, sizeof escaped, "\\u%04x", static_cast<unsigned>(static_cast<unsigned char>(c)));
+    out += escaped;
+  }
+  return out + "\"";
+}
+
 std::string amount(std::string_view unit, std::uint64_t value) {
   if (unit == "bytes") return scaled(static_cast<double>(value), 1024, {"B", "KiB", "MiB", "GiB"});
   if (unit == "ns") return scaled(static_cast<double>(value), 1000, {"ns", "us", "ms", "s"});
@@ -32,27 +48,48 @@ void for_each(const Statistics& statistics, const Leftovers& left, Visitor&& vis
 
 }  // namespace
 
-std::string statistics_table(const Statistics& statistics, const Leftovers& left) {
+std::string statistics_table(const Statistics& statistics, const Leftovers& left,
+                             std::span<const WorkerUse> workers) {
   std::string text;
-  for_each(statistics, left,
-           [&](std::string_view name, std::string_view unit, std::string_view meaning, std::uint64_t value) {
-             char line[160];
-             std::snprintf(line, sizeof line, "%-21.*s %14s  %.*s\n", static_cast<int>(name.size()),
-                           name.data(), amount(unit, value).c_str(), static_cast<int>(meaning.size()),
-                           meaning.data());
-             text += line;
-           });
+  for_each(statistics, left, [&](std::string_view name, std::string_view unit, std::string_view meaning,
+                                 std::uint64_t value) {
+    char line[160];
+    std::snprintf(line, sizeof line, "%-21.*s %14s  %.*s\n", static_cast<int>(name.size()), name.data(),
+                  amount(unit, value).c_str(), static_cast<int>(meaning.size()), meaning.data());
+    text += line;
+  });
+  for (const WorkerUse& worker : workers) {
+    text += worker.name + (worker.host.empty() ? "" : " (" + worker.host + ")") + ": " + worker.state + "; " +
+            std::to_string(worker.jobs) + " jobs, " + amount("bytes", worker.bytes_sent) + " sent, " +
+            amount("bytes", worker.bytes_received) + " received";
+    if (worker.round_trip.count() != 0) {
+      text += ", round trip " + amount("ns", static_cast<std::uint64_t>(worker.round_trip.count()));
+    }
+    text += worker.seal.empty() ? "\n" : ", seal: " + worker.seal + "\n";
+  }
   return text;
 }
 
-std::string statistics_json(const Statistics& statistics, const Leftovers& left) {
+std::string statistics_json(const Statistics& statistics, const Leftovers& left,
+                             std::span<const WorkerUse> workers) {
   std::string text = "{";
   for_each(statistics, left,
-           [&](std::string_view name, std::string_view, std::string_view, std::uint64_t value) {
-             if (text.size() > 1) text += ", ";
-             text += "\"" + std::string(name) + "\": " + std::to_string(value);
-           });
-  return text + "}\n";
+                     [&](std::string_view name, std::string_view, std::string_view, std::uint64_t value) {
+                       if (text.size() > 1) text += ", ";
+                       text += "\"" + std::string(name) + "\": " + std::to_string(value);
+                     });
+  text += ", \"workers\": [";
+  const char* separator = "";
+  for (const WorkerUse& worker : workers) {
+    text += std::string(separator) + "{\"name\": " + json_string(worker.name) +
+            ", \"host\": " + json_string(worker.host) + ", \"state\": " + json_string(worker.state) +
+            ", \"seal\": " + json_string(worker.seal) + ", \"jobs\": " + std::to_string(worker.jobs) +
+            ", \"bytes_sent\": " + std::to_string(worker.bytes_sent) +
+            ", \"bytes_received\": " + std::to_string(worker.bytes_received) +
+            ", \"round_trip\": " + std::to_string(worker.round_trip.count()) + "}";
+    separator = ", ";
+  }
+  return text + "]}\n";
 }
 
 }  // namespace dhpvm::tools

@@ -2,6 +2,7 @@
 // The counters of a run, for people and for programs; `left` is what is there when the run is over.
 #pragma once
 
+#include <span>
 #include <string>
 
 #include "dhpvm/device.h"
@@ -9,10 +10,12 @@
 
 namespace dhpvm::tools {
 
-// One aligned line per counter, with units that suit its size.
-std::string statistics_table(const Statistics& statistics, const Leftovers& left);
+// One aligned line per counter, with units that suit its size; then one per worker.
+std::string statistics_table(const Statistics& statistics, const Leftovers& left,
+                             std::span<const WorkerUse> workers);
 
 // One object in one line; times in nanoseconds, sizes in bytes.
-std::string statistics_json(const Statistics& statistics, const Leftovers& left);
+std::string statistics_json(const Statistics& statistics, const Leftovers& left,
+                             std::span<const WorkerUse> workers);
 
 }  // namespace dhpvm::tools

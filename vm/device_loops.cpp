@@ -80,6 +80,7 @@ DeviceLoops::DeviceLoops(std::shared_ptr<const LinkedModule> linked, std::shared
       registrations_(std::make_unique<offload::Registrations>(
           pool, offload::RegistrationOptions{options_.devices.warn, memory_kind(options_.devices.batching)})),
       stories_(linked_->kernels().size()),
+      track_(options_.tracer == nullptr ? 0 : options_.tracer->add_track("loops on devices")),
       policy_(options_.devices.policy != nullptr ? options_.devices.policy : offload::fastest_completion()) {}
 
 DeviceLoops::~DeviceLoops() = default;
@@ -142,6 +143,7 @@ Result<std::unique_ptr<offload::PipelineDevice>> DeviceLoops::make_device(Opened
   options.budget_bytes = options_.limits.device_bytes;
   options.poll = [this] { return isolate_.poll(); };
   options.tracer = options_.tracer;
+  options.loops_track = track_;
   options.overlap = options_.devices.batching == Batching::kOverlapped;
   if (options_.devices.observer) {
     options.observer = [observer = options_.devices.observer, name = opened.name](
@@ -403,6 +405,10 @@ Result<DeviceLoops::Loaded> DeviceLoops::make(Opened& opened, const Execution& e
   }
   Loaded loaded;
   DHPVM_ASSIGN(loaded.kernel, device.load(image));
+  if (const auto compilation = loaded.kernel->compilation()) {
+    opened.device->trace_compilation(fmt::format("compile {}", execution.position), compilation->begin,
+                                     compilation->end);
+  }
   const std::vector<codegen::KernelSite>* const sites = loaded.kernel->sites();
   loaded.sites = sites != nullptr ? *sites : image.sites;
   if (image.format == KernelFormat::kBytecode) DHPVM_TRY(translate(loaded.sites, functions));
@@ -481,7 +487,13 @@ DeviceLoops::Outcome DeviceLoops::run(const Execution& execution) {
     if (part) kernels.push_back(loaded);
     return part;
   };
+  const auto begin = Tracer::Clock::now();
   auto result = offload::run_on_devices(parts, loop, rows, execution.accumulators, host);
+  if (options_.tracer != nullptr) {
+    options_.tracer->slice(track_, fmt::format("parallel for at {}", execution.position), begin,
+                           Tracer::Clock::now(),
+                           {{"iterations", static_cast<std::int64_t>(*loop.space.count())}});
+  }
   withhold(execution);
   if (auto* const failure = std::get_if<offload::PipelineFailure>(&result)) {
     if (!failure->remaining) return failed(execution, std::move(failure->error), devices);

@@ -141,6 +141,7 @@ class DeviceLoops {
   std::uint64_t chunks_ = 0;
   DeviceTotals dropped_;  // what devices have done that are gone
   std::set<std::string> warned_;
+  const std::uint32_t track_;  // of the tracer
   const std::shared_ptr<const offload::PlacementPolicy> policy_;
   struct PutOff {
     std::uint32_t number = 0;

@@ -42,6 +42,19 @@ struct Leftovers {
   bool none() const { return buffer_bytes == 0 && device_bytes == 0 && registrations == 0; }
 };
 
+// Another machine whose devices an engine uses, and what has been done there so far, over all connections.
+struct WorkerUse {
+  std::string name;   // "remote/gpubox:7471"
+  std::string host;   // as it calls itself; empty if it was never there
+  std::string state;  // "ready", or why it is not
+  std::string seal;   // what is done to the data of arrays: "none", "integrity", "full"; "no key" without one
+  std::uint64_t jobs = 0;        // kernels launched
+  std::uint64_t bytes_sent = 0;  // data of arrays
+  std::uint64_t bytes_received = 0;
+  // The shortest one of late; 0 where it is not known.
+  std::chrono::nanoseconds round_trip{0};
+};
+
 // Something that a device has done.
 struct DeviceOperation {
   enum class Kind : std::uint8_t { kUpload, kLaunch, kDownload, kOther };

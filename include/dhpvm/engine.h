@@ -103,6 +103,9 @@ class DHPVM_API Engine {
   // For tests, and for whoever runs programs for long.
   Leftovers leftovers() const;
 
+  // The workers that programs of the engine have used, or asked for, so far.
+  std::vector<WorkerUse> workers() const;
+
   // For the library's own use.
   const std::shared_ptr<detail::EngineState>& state() const { return state_; }
 

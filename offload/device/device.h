@@ -82,6 +82,12 @@ class Kernel {
   virtual ~Kernel() = default;
   // Of kBytecode, where it can trap, as the device that has compiled it says. Null: as the image says.
   virtual const std::vector<codegen::KernelSite>* sites() const { return nullptr; }
+  // Of kBytecode, when the device has compiled it, by its clock.
+  struct Compilation {
+    std::chrono::nanoseconds begin{0};
+    std::chrono::nanoseconds end{0};
+  };
+  virtual std::optional<Compilation> compilation() const { return std::nullopt; }
 };
 
 // Where a kernel that was loaded from `image` can trap, by KernelTrap::site.

@@ -84,6 +84,14 @@ DevicePresence DeviceRegistry::present(std::string_view name) {
   return factory->present(name);
 }
 
+std::vector<PeerStatus> DeviceRegistry::peers() {
+  const std::lock_guard lock(mutex_);
+  std::vector<PeerStatus> all;
+  for (const std::unique_ptr<DeviceFactory>& factory : factories_)
+    std::ranges::move(factory->peers(), std::back_inserter(all));
+  return all;
+}
+
 Result<std::shared_ptr<Device>> DeviceRegistry::open_one(std::string_view name) {
   if (const auto found = opened_.find(name); found != opened_.end()) {
     if (!found->second->gone()) return found->second;

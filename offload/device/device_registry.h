@@ -3,6 +3,8 @@
 // "auto"; "remote" for those of workers. Who can open which names is registered explicitly, one factory for each kind of device.
 #pragma once
 
+#include <chrono>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -30,6 +32,18 @@ struct DevicePresence {
   std::vector<Error> absent;  // why there are not more
 };
 
+// Another machine whose devices are used, and what has been done with them so far.
+struct PeerStatus {
+  std::string name;   // "remote/gpubox:7471"
+  std::string host;   // as it calls itself; empty if it was never there
+  std::string state;  // "ready", or why it is not
+  std::string seal;   // of its data: "none", "integrity", "full"; "no key"
+  std::uint64_t jobs = 0;
+  std::uint64_t bytes_sent = 0;
+  std::uint64_t bytes_received = 0;
+  std::chrono::nanoseconds round_trip{0};  // 0: not known
+};
+
 // Opens one kind of device. Its methods are called by one thread at a time.
 class DeviceFactory {
  public:
@@ -42,6 +56,8 @@ class DeviceFactory {
   virtual Result<std::unique_ptr<Device>> open(std::string_view name) = 0;
   // See DeviceRegistry::present().
   virtual DevicePresence present(std::string_view name) { return {{std::string(name)}, {}}; }
+  // The machines that have been asked for so far, those that are gone included.
+  virtual std::vector<PeerStatus> peers() { return {}; }
 };
 
 // Thread-safe. Devices stay open until the registry and all who hold them are gone.
@@ -64,6 +80,8 @@ class DeviceRegistry {
   // The devices that `name` stands for just now: "remote" for those of all workers that are there. Most names stand for
   // themselves. Quick after the first time, so that it can be asked before every loop.
   DevicePresence present(std::string_view name);
+
+  std::vector<PeerStatus> peers();
 
  private:
   // All with mutex_ held.

@@ -317,6 +317,8 @@ void visit(Codec& codec, Is<Reply> auto& value) {
   codec.number(value.request);
   codec.optional(value.failure, [&](auto& failure) { visit(codec, failure); });
   codec.list(value.sites, kMaxSites, 3, [&](auto& site) { visit(codec, site); });
+  codec.integer(value.begin_ns);
+  codec.integer(value.end_ns);
 }
 template <typename Codec>
 void visit(Codec& codec, Is<NeedModule> auto& value) {

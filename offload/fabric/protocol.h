@@ -224,6 +224,9 @@ struct Reply {
   Id request = 0;
   std::optional<Failure> failure;
   std::vector<Site> sites;  // LoadKernel: by KernelTrap::site
+  // LoadKernel: when it has been compiled, by the worker's clock.
+  std::int64_t begin_ns = 0;
+  std::int64_t end_ns = 0;
 };
 struct NeedModule {
   Digest digest{};

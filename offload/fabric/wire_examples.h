@@ -53,11 +53,11 @@ inline std::vector<FromWorker> worker_examples() {
   welcome.devices = {{"cuda:0", "a GPU", 1 << 30, 1 << 28, 132, true, false},
                      {"host", "cores", 1, 1, 2, false, true}};
   welcome.max_operations = 1024;
-  Reply loaded{2, {}, {{0, 0, {{1, 2}, {3, 4}}}, {2, 1, {}}}};
+  Reply loaded{2, {}, {{0, 0, {{1, 2}, {3, 4}}}, {2, 1, {}}}, 1'000, -5};
   return {welcome,
           Ready{},
           Pong{3, 123'456'789},
-          Reply{1, example_failure(), {}},
+          Reply{1, example_failure(), {}, 0, 0},
           loaded,
           NeedModule{},
           Progress{2, 100},

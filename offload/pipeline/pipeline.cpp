@@ -2,6 +2,8 @@
 #include "offload/pipeline/pipeline.h"
 
 #include <algorithm>
+#include <atomic>
+#include <deque>
 #include <mutex>
 #include <numeric>
 #include <thread>
@@ -18,6 +20,8 @@ namespace {
 
 // Where several devices share a loop, chunks are given out late, to whoever is quickest.
 constexpr std::size_t kSharedChunksInFlight = 2;
+// What a device takes next is at least this part of what it has done already.
+constexpr std::uint64_t kLeastShare = 64;
 
 // Partial results, one register for each block and reduction of the whole loop.
 class Partials {
@@ -117,7 +121,8 @@ class Execution {
         wanted_rows_(rows),
         host_(host),
         rows_(loop),
-        partials_(loop) {
+        partials_(loop),
+        done_(parts.size() + 1) {
     outcome_.shares.resize(parts.size() + 1);
   }
 
@@ -214,13 +219,24 @@ class Execution {
     error_ = std::move(error);
   }
 
+  // How many rows a device that shares the loop takes next. As all have begun together, what each has done tells their rates:
+  // half of what a device should still get by its own makes chunks smaller towards the end, so that all come to it at the
+  // same time; but not so small that they cost more than they bring.
+  std::uint64_t fair_rows(const Worker& worker) {
+    const std::uint64_t mine = done_[worker.part].load(std::memory_order_relaxed);
+    std::uint64_t all = 0;
+    for (const std::atomic<std::uint64_t>& rows : done_) all += rows.load(std::memory_order_relaxed);
+    const double share = mine == 0 ? 1 / static_cast<double>(parts_.size())
+                                   : static_cast<double>(mine) / static_cast<double>(all);
+    const auto fair = static_cast<std::uint64_t>(static_cast<double>(rows_.left()) * share / 2) + 1;
+    return std::min(worker.rows, std::max(fair, mine / kLeastShare));
+  }
+
   void work(Worker& worker, bool shared) {
+    std::deque<std::uint64_t> flying;  // rows of the chunks that are not known to be done
     const auto submit_all = [&]() -> Status {
       for (;;) {
-        // Towards the end chunks get smaller, so that all come to it at the same time.
-        std::uint64_t rows = worker.rows;
-        if (shared) rows = std::min(rows, rows_.left() / (2 * parts_.size()) + 1);
-        const std::optional<IterationSpace> box = rows_.take(rows);
+        const std::optional<IterationSpace> box = rows_.take(shared ? fair_rows(worker) : worker.rows);
         if (!box) return worker.run->finish(shared);
         const Status submitted = worker.run->submit(*box);
         if (lacks_room(worker, submitted)) {
@@ -234,6 +250,10 @@ class Execution {
         ++worker.chunks;
         DHPVM_TRY(submitted);
         DHPVM_TRY(worker.run->wait_for(shared ? kSharedChunksInFlight : kChunksInFlight));
+        flying.push_back(box->extent(0));
+        for (; flying.size() > worker.run->in_flight(); flying.pop_front()) {
+          done_[worker.part].fetch_add(flying.front(), std::memory_order_relaxed);
+        }
       }
     };
     worker.status = submit_all();
@@ -280,6 +300,7 @@ class Execution {
   const HostPart& host_;
   Rows rows_;
   Partials partials_;
+  std::vector<std::atomic<std::uint64_t>> done_;  // rows, by part
   PipelineOutcome outcome_;
   std::optional<Error> error_;  // of the last device that failed
   bool has_begun_ = false;

@@ -17,6 +17,15 @@ constexpr auto kPollInterval = std::chrono::milliseconds(5);
 constexpr std::uint64_t kLaunchesAhead = 1024;
 constexpr const char* kStageNames[] = {"upload", "compute", "download"};
 
+// Of a label, what is left for the loop's.
+constexpr unsigned kLabelBits = 32;
+constexpr std::uint64_t kLabelMask = (std::uint64_t{1} << kLabelBits) - 1;
+
+// The number of a chunk among those of all devices in a trace, for its arrows: a device is known by its first track.
+std::int64_t flow_of(std::uint32_t track, std::uint64_t chunk) {
+  return static_cast<std::int64_t>(std::uint64_t{track} << kLabelBits | chunk);
+}
+
 double in_seconds(std::chrono::nanoseconds time) { return std::chrono::duration<double>(time).count(); }
 
 }  // namespace
@@ -107,24 +116,44 @@ Status PipelineDevice::open_queues() {
     if (tracer != nullptr) {
       track = tracer->add_track(
           fmt::format("{} {}{}", info().name, queue.name, info().is_simulated ? " (simulated)" : ""));
+      if (stage == 0) first_track_ = track;
     }
-    // The clock of the device as seen from the trace: both run from here on.
-    const Tracer::Clock::time_point epoch = Tracer::Clock::now() - device_->now();
-    queue.observer = [model = model_, observer = options_.observer, tracer, track,
-                      epoch](const OperationRecord& record) {
+    queue.observer = [model = model_, observer = options_.observer, tracer, track, first_track = first_track_,
+                      epoch = epoch()](const OperationRecord& labelled) {
+      OperationRecord record = labelled;
+      record.label = labelled.label & kLabelMask;
       model->record(record);
       if (observer) observer(record);
       if (tracer == nullptr) return;
       constexpr const char* kNames[] = {"upload", "download", "copy", "fill", "launch", "host call"};
+      Tracer::Arguments arguments{{"bytes", static_cast<std::int64_t>(record.bytes)},
+                                  {"iterations", static_cast<std::int64_t>(record.iterations)}};
+      const std::uint64_t chunk = labelled.label >> kLabelBits;
+      if (chunk != 0) arguments.emplace_back("flow", flow_of(first_track, chunk));
       tracer->slice(track, kNames[static_cast<unsigned>(record.kind)], epoch + record.begin,
-                    epoch + record.end,
-                    {{"bytes", static_cast<std::int64_t>(record.bytes)},
-                     {"iterations", static_cast<std::int64_t>(record.iterations)}});
+                    epoch + record.end, std::move(arguments));
     };
     DHPVM_ASSIGN(queues_[stage], device_->create_queue(std::move(queue)));
     DHPVM_ASSIGN(semaphores_[stage], device_->create_semaphore(0));
   }
   return {};
+}
+
+// The clock of the device as seen from the trace: both run from here on.
+Tracer::Clock::time_point PipelineDevice::epoch() const { return Tracer::Clock::now() - device_->now(); }
+
+void PipelineDevice::begin_chunk() {
+  if (options_.tracer == nullptr) return;
+  chunks_ = chunks_ % kLabelMask + 1;
+  chunk_label_ = chunks_ << kLabelBits;
+  options_.tracer->instant(options_.loops_track, "submit a chunk", {{"flow", flow_of(first_track_, chunks_)}});
+}
+
+void PipelineDevice::trace_compilation(std::string_view name, std::chrono::nanoseconds begin,
+                                       std::chrono::nanoseconds end) {
+  if (options_.tracer == nullptr) return;
+  if (!compiler_track_) compiler_track_ = options_.tracer->add_track(info().name + " compiler");
+  options_.tracer->slice(*compiler_track_, name, epoch() + begin, epoch() + end);
 }
 
 PipelineDevice::~PipelineDevice() {
@@ -158,29 +187,30 @@ Result<std::uint64_t> PipelineDevice::submit(Stage stage, const Positions& after
 Result<std::uint64_t> PipelineDevice::upload(const MemorySpan& to, const MemorySpan& from,
                                              const Positions& after) {
   return submit(Stage::kUpload, after,
-                [&](Queue& queue, const Order& order) { return queue.copy(to, from, order); });
+                [&](Queue& queue, const Order& order) { return queue.copy(to, from, order, chunk_label_); });
 }
 
 Result<std::uint64_t> PipelineDevice::download(const MemorySpan& to, const MemorySpan& from,
                                                const Positions& after) {
   return submit(Stage::kDownload, after,
-                [&](Queue& queue, const Order& order) { return queue.copy(to, from, order); });
+                [&](Queue& queue, const Order& order) { return queue.copy(to, from, order, chunk_label_); });
 }
 
 Result<std::uint64_t> PipelineDevice::fill(const MemorySpan& to, std::byte value, const Positions& after) {
   return submit(Stage::kLaunch, after,
-                [&](Queue& queue, const Order& order) { return queue.fill(to, value, order); });
+                [&](Queue& queue, const Order& order) { return queue.fill(to, value, order, chunk_label_); });
 }
 
 Result<std::uint64_t> PipelineDevice::launch(const Launch& launch, const Positions& after,
                                              std::uint64_t label) {
-  return submit(Stage::kLaunch, after,
-                [&](Queue& queue, const Order& order) { return queue.launch(launch, order, label); });
+  return submit(Stage::kLaunch, after, [&](Queue& queue, const Order& order) {
+    return queue.launch(launch, order, chunk_label_ | (label & kLabelMask));
+  });
 }
 
 Result<std::uint64_t> PipelineDevice::host_call(std::function<void()> function, const Positions& after) {
   return submit(Stage::kDownload, after, [&](Queue& queue, const Order& order) {
-    return queue.host_call(std::move(function), order);
+    return queue.host_call(std::move(function), order, chunk_label_);
   });
 }
 

@@ -15,6 +15,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/trace.h"
@@ -83,6 +84,8 @@ struct PipelineDeviceOptions {
   // Asked while somebody waits for the device: an error ends the waiting and is passed on.
   std::function<Status()> poll;
   Tracer* tracer = nullptr;
+  std::uint32_t loops_track =
+      0;  // of the tracer: where loops are shown, from which arrows lead to what is done for them
   // Told of every operation some time after it is done, from any thread. May be empty.
   std::function<void(const OperationRecord&)> observer;
   // Whether stages and chunks overlap. If not, each stage of a chunk is waited for before the next is submitted, which is
@@ -117,6 +120,10 @@ class PipelineDevice {
   Result<std::uint64_t> launch(const Launch& launch, const Positions& after, std::uint64_t label);
   // On the download queue.
   Result<std::uint64_t> host_call(std::function<void()> function, const Positions& after);
+  // What is submitted from now on belongs together: a trace shows it with arrows, from the loop that submits it.
+  void begin_chunk();
+  // Shows in the trace when the device has compiled something, by its clock.
+  void trace_compilation(std::string_view name, std::chrono::nanoseconds begin, std::chrono::nanoseconds end);
   // The last ones submitted.
   const Positions& submitted() const { return submitted_; }
 
@@ -156,6 +163,7 @@ class PipelineDevice {
   PipelineDevice(std::shared_ptr<Device> device, BufferPool& pool, Registrations& registrations,
                  const PipelineDeviceOptions& options);
   Status open_queues();
+  Tracer::Clock::time_point epoch() const;
   template <typename Submit>
   Result<std::uint64_t> submit(Stage stage, const Positions& after, Submit&& submit);
   std::optional<DeviceBlock> take_kept(std::uint64_t bytes);
@@ -169,6 +177,11 @@ class PipelineDevice {
   std::uint64_t budget_ = 0;
   std::array<std::unique_ptr<Queue>, kStages> queues_;
   std::array<std::shared_ptr<Semaphore>, kStages> semaphores_;
+  // For the trace: chunks so far, and the number of the last one, in the upper half of the labels of its operations.
+  std::uint64_t chunks_ = 0;
+  std::uint64_t chunk_label_ = 0;
+  std::uint32_t first_track_ = 0;
+  std::optional<std::uint32_t> compiler_track_;
   Positions submitted_;
   Positions done_;  // known to be
   std::optional<Error> failure_;

@@ -78,7 +78,8 @@ void Session::send(const wire::FromWorker& record) {
 }
 
 void Session::reply(wire::Id request, Status status) {
-  wire::Reply answer{request, {}, {}};
+  wire::Reply answer;
+  answer.request = request;
   if (!status.ok()) answer.failure = wire::Failure::from(status.error());
   --requests_outstanding_;
   send(answer);
@@ -291,9 +292,16 @@ Status Session::handle(wire::UnloadKernel& record) {
   const auto entry = kernels_.find(record.kernel);
   if (entry == kernels_.end() || entry->second.kernel == nullptr)
     return broken("it unloads a kernel that there is not");
+  log_jobs(entry->second);
   tasks_.post([kernel = std::move(entry->second.kernel)]() mutable { kernel.reset(); });
   kernels_.erase(entry);
   return {};
+}
+
+void Session::log_jobs(const session::LoadedKernel& kernel) const {
+  if (kernel.jobs == 0) return;
+  worker_.log(fmt::format("session {}: kernel '{}' was launched {} {}", number_, kernel.name, kernel.jobs,
+                          kernel.jobs == 1 ? "time" : "times"));
 }
 
 // ---- The end --------------------------------------------------------------------------------------------------------
@@ -320,6 +328,7 @@ void Session::begin_end(const Error& reason) {
 }
 
 void Session::end() {
+  for (const auto& [id, kernel] : kernels_) log_jobs(kernel);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count();
   worker_.log(fmt::format("session {}: ended after {:.1f} s, {} jobs, {} bytes in, {} bytes out: {}", number_,
                           seconds, jobs_, bytes_in_, bytes_out_.load(), ended_->message()));

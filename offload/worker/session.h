@@ -84,6 +84,7 @@ class Session final : public FrameHandler, public BulkHandler, public std::enabl
   Result<std::shared_ptr<DeviceMemory>> allocate(Device& device, std::uint64_t bytes);
   void drop_queue(Stream& stream);
   void reply(wire::Id request, Status status);
+  void log_jobs(const session::LoadedKernel& kernel) const;
   void send(const wire::FromWorker& record);
   void on_progress_thread(std::function<void()> function);
 

@@ -130,6 +130,7 @@ void Session::compile(const wire::LoadKernel& record, const std::shared_ptr<cons
       }
       session::LoadedKernel loaded;
       loaded.device = record.device;
+      loaded.name = record.name;
       DHPVM_ASSIGN(loaded.guard, LaunchGuard::create(module, number, std::move(proven)));
       DHPVM_ASSIGN(codegen::CodeGenerator* const generator, worker_.options().generator());
       codegen::KernelRequest request;
@@ -148,16 +149,19 @@ void Session::compile(const wire::LoadKernel& record, const std::shared_ptr<cons
       return loaded;
     };
     auto made = make();
-    const double milliseconds =
-        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
-    on_progress_thread([this, record, sites = std::move(sites), made = std::move(made), milliseconds] {
+    const auto end = std::chrono::steady_clock::now();
+    on_progress_thread([this, record, sites = std::move(sites), made = std::move(made), begin, end] {
       if (ended_) return;
-      wire::Reply answer{record.request, {}, {}};
+      wire::Reply answer;
+      answer.request = record.request;
+      answer.begin_ns = std::chrono::nanoseconds(begin.time_since_epoch()).count();
+      answer.end_ns = std::chrono::nanoseconds(end.time_since_epoch()).count();
       if (made.ok()) {
         kernels_[record.kernel] = *made;
         for (const codegen::KernelSite& site : sites) answer.sites.push_back(describe(site));
         worker_.log(fmt::format("session {}: kernel '{}' ready for {} after {:.1f} ms", number_, record.name,
-                                worker_.devices()[record.device]->info().name, milliseconds));
+                                worker_.devices()[record.device]->info().name,
+                                std::chrono::duration<double, std::milli>(end - begin).count()));
       } else {
         kernels_.erase(record.kernel);
         answer.failure = wire::Failure::from(made.error());

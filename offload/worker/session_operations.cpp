@@ -154,6 +154,7 @@ Status Session::handle(wire::Launch& record) {
   }
   arrival.pending->what = std::move(launch);
   ++jobs_;
+  ++kernel->second.jobs;
   take(std::move(arrival));
   return {};
 }

@@ -117,6 +117,8 @@ struct LoadedKernel {
   std::uint64_t device = 0;
   std::shared_ptr<Kernel> kernel;
   std::shared_ptr<const LaunchGuard> guard;
+  std::string name;
+  std::uint64_t jobs = 0;  // launches
 };
 struct Module {
   std::shared_ptr<const bytecode::Module> module;  // null until it has been verified

@@ -121,6 +121,16 @@ Leftovers Engine::leftovers() const {
   return {state_->left_buffer_bytes, devices.bytes_allocated, devices.imports};
 }
 
+std::vector<WorkerUse> Engine::workers() const {
+  std::vector<WorkerUse> workers;
+  for (offload::PeerStatus& peer : state_->devices->peers()) {
+    workers.push_back({std::move(peer.name), std::move(peer.host), std::move(peer.state),
+                       std::move(peer.seal), peer.jobs, peer.bytes_sent, peer.bytes_received,
+                       peer.round_trip});
+  }
+  return workers;
+}
+
 Status Engine::write_trace(const std::string& path) const {
   if (state_->tracer == nullptr) {
     return Error(ErrorCode::kInvalidArgument,

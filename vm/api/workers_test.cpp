@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loops on workers that come and go while a program runs: results are those of the interpreter, whoever computes them.
+#include <algorithm>
 #include <chrono>
+#include <fstream>
 #include <future>
+#include <map>
 #include <optional>
 #include <thread>
+
+#include <nlohmann/json.hpp>
 
 #include "vm/api/test_program.h"
 
@@ -191,6 +196,95 @@ TEST_F(Workers, MayDialInWhileAProgramRuns) {
   EXPECT_TRUE(loops_until(isolate, [&] { return isolate.devices().empty(); }));
   const Worker again = need(Worker::start(plain_engine(), dialling));
   EXPECT_TRUE(loops_until(isolate, [&] { return isolate.devices().size() == 1; }));
+}
+
+TEST_F(Workers, AreCountedForGood) {
+  std::optional<Worker> worker = start();
+  const std::string address = worker->addresses()[0];
+  const Engine engine = client({address});
+  EXPECT_TRUE(engine.workers().empty()) << "nobody has asked for it";
+  const Isolate isolate = this->isolate(engine);
+  EXPECT_TRUE(loops_until(isolate, [&] { return uses(isolate, address); }));
+  const WorkerUse before = engine.workers().at(0);
+  EXPECT_EQ(before.name, "remote/" + address);
+  EXPECT_EQ(before.state, "ready");
+  EXPECT_EQ(before.seal, "no key");
+  EXPECT_NE(before.host, "");
+  EXPECT_GE(before.jobs, 1u);
+  EXPECT_EQ(before.bytes_sent, 0u);
+  EXPECT_GE(before.bytes_received, 50'000u * 8);
+  EXPECT_GT(before.round_trip.count(), 0);
+  worker.reset();
+  EXPECT_TRUE(eventually([&] { return engine.workers().at(0).state.find("shutting down") != std::string::npos ||
+                                      engine.workers().at(0).state.find("refused") != std::string::npos; }))
+      << engine.workers().at(0).state;
+  EXPECT_TRUE(eventually([&] { return engine.workers().at(0).jobs == before.jobs; }));
+  worker = start(address);
+  EXPECT_TRUE(loops_until(isolate, [&] { return engine.workers().at(0).jobs > before.jobs; }));
+  EXPECT_EQ(engine.workers().size(), 1u);
+}
+
+// A trace shows what happened at the worker as it would show a local device: rows of its own, in the client's time, with
+// arrows from the loops.
+TEST_F(Workers, AreSeenInTheTrace) {
+  const Worker worker = start();
+  const std::string device = "remote/" + worker.addresses()[0] + "/host";
+  EngineOptions options{.threads = 2, .code_cache_directory = cache()};
+  options.remote.workers = worker.addresses();
+  options.trace = true;
+  const Engine engine(options);
+  {
+    const Isolate isolate = this->isolate(engine, Policy::kRemote, "remote");
+    EXPECT_EQ(shared(isolate, 3), shared(this->isolate(engine_, Policy::kFastest, "host"), 3));
+  }
+  const std::string path = ::testing::TempDir() + "dhpvm-workers-trace.json";
+  ASSERT_TRUE(engine.write_trace(path).ok());
+  std::ifstream file(path);
+  const auto events = nlohmann::json::parse(file)["traceEvents"];
+  std::map<std::string, int> tracks;
+  for (const auto& event : events) {
+    if (event["ph"] == "M") tracks[event["args"]["name"]] = event["tid"];
+  }
+  struct Slice {
+    double begin, end;
+  };
+  std::map<int, std::vector<Slice>> slices;
+  for (const auto& event : events) {
+    if (event["ph"] != "X") continue;
+    const double begin = event["ts"];
+    slices[event["tid"]].push_back({begin, begin + event["dur"].get<double>()});
+  }
+  for (const char* const row : {" upload", " compute", " download", " compiler"}) {
+    ASSERT_TRUE(tracks.contains(device + row)) << row;
+    EXPECT_FALSE(slices[tracks[device + row]].empty()) << row;
+  }
+  const int loops = tracks["loops on devices"];
+  ASSERT_EQ(slices[loops].size(), 3u);
+  // Chunks are computed while their loop runs, by the client's clock: loops on workers end before the program goes on.
+  // Both clocks are the same one here, so that they are off by the estimate alone.
+  constexpr double kOff = 20'000;  // us: only a gross mistake is that large
+  for (const Slice& slice : slices[tracks[device + " compute"]]) {
+    EXPECT_TRUE(std::ranges::any_of(slices[loops], [&](const Slice& loop) {
+      return loop.begin - kOff <= slice.begin && slice.end <= loop.end + kOff;
+    }));
+  }
+  const Slice compilation = slices[tracks[device + " compiler"]][0];
+  EXPECT_LE(compilation.end, slices[loops][0].begin + kOff);
+  std::map<int, std::string> flows;
+  for (const auto& event : events) {
+    const std::string phase = event["ph"];
+    if (phase != "s" && phase != "t") continue;
+    flows[event["id"]] += phase;
+    const double at = event["ts"];
+    EXPECT_TRUE(std::ranges::any_of(slices[event["tid"]], [&](const Slice& slice) {
+      return slice.begin <= at + 0.002 && at <= slice.end + 0.002;  // written with three digits
+    })) << event;
+  }
+  EXPECT_GE(flows.size(), 3u);
+  for (const auto& [id, phases] : flows) {
+    EXPECT_EQ(std::ranges::count(phases, 's'), 1) << phases;
+    EXPECT_GE(std::ranges::count(phases, 't'), 2) << phases;
+  }
 }
 
 TEST_F(Workers, ThatAreNotThereAreNoReasonToFailUnlessNothingElseIs) {

@@ -91,7 +91,17 @@ Result<std::shared_ptr<Kernel>> RemoteDevice::load(const KernelImage& image) {
   known.bytecode = nullptr;
   known.sites.clear();
   for (const wire::Site& site : reply.sites) known.sites.push_back(site_of(site));
-  return std::shared_ptr<Kernel>(std::make_shared<RemoteKernel>(*this, link_, load.kernel, known));
+  const Kernel::Compilation compilation{local_time(reply.begin_ns), local_time(reply.end_ns)};
+  return std::shared_ptr<Kernel>(
+      std::make_shared<RemoteKernel>(*this, link_, load.kernel, known, compilation));
+}
+
+// Whatever a worker says, there is a time: it wraps.
+std::chrono::nanoseconds RemoteDevice::local_time(std::int64_t worker_ns) const {
+  const std::chrono::nanoseconds shift =
+      link_->clock_shift() + (now() - std::chrono::steady_clock::now().time_since_epoch());
+  return std::chrono::nanoseconds(static_cast<std::int64_t>(static_cast<std::uint64_t>(worker_ns) +
+                                                            static_cast<std::uint64_t>(shift.count())));
 }
 
 Result<std::unique_ptr<Queue>> RemoteDevice::create_queue(QueueOptions options) {
@@ -198,10 +208,9 @@ void RemoteQueue::tell() {
 
 // From the worker's clock to this machine's, and to the device's here.
 void RemoteQueue::set_times(OperationRecord& record, const wire::Observed& observed) const {
-  const std::chrono::nanoseconds shift =
-      link_.clock_shift() + (device().now() - std::chrono::steady_clock::now().time_since_epoch());
-  record.begin = std::chrono::nanoseconds(observed.begin_ns) + shift;
-  record.end = std::chrono::nanoseconds(observed.end_ns) + shift;
+  const auto& device = static_cast<const RemoteDevice&>(this->device());
+  record.begin = device.local_time(observed.begin_ns);
+  record.end = device.local_time(observed.end_ns);
 }
 
 }  // namespace dhpvm::offload

@@ -33,6 +33,8 @@ class RemoteDevice final : public DeviceBase {
   std::optional<Error> gone() const override { return link_->gone(); }
 
   RemoteLink& link() { return *link_; }
+  // What the worker's clock has shown, on this device's.
+  std::chrono::nanoseconds local_time(std::int64_t worker_ns) const;
 
  private:
   const std::shared_ptr<const void> owner_;  // goes last

@@ -10,8 +10,11 @@
 namespace dhpvm::offload {
 namespace {
 
-// Times that the clock is asked for; the quickest answer counts.
+// Times that the clock is asked for in a row; the quickest answer counts.
 constexpr std::uint64_t kPings = 8;
+// How long that holds while the link is in use, and by how much clocks may drift apart meanwhile: more than quartz does.
+constexpr std::chrono::seconds kClockHolds{1};
+constexpr std::int64_t kDrift = 20'000;  // one part of so many
 
 Error broken(const char* what) {
   return error(ErrorCode::kDeviceLost, "the worker breaks the protocol: {}", what);
@@ -289,10 +292,12 @@ void RemoteLink::send_now(const wire::FromClient& record) {
 }
 
 void RemoteLink::send_run(const wire::RunHeader& header, ConstBytes data, BulkLane::Done done) {
+  bytes_sent_ += data.size();
   bulk_->send(wire::write_run_header(header), data, std::move(done));
 }
 
 void RemoteLink::receive_run(MutableBytes memory, BulkLane::Done done) {
+  bytes_received_ += memory.size();
   bulk_->receive(memory, std::move(done));
 }
 
@@ -376,15 +381,36 @@ Status RemoteLink::handle(wire::Pong& record) {
   if (record.number + 1 != pings_) return broken("an answer to no question");
   const Clock::time_point now = Clock::now();
   const Clock::duration trip = now - pinged_;
-  if (trip < best_trip_) {
-    best_trip_ = trip;
-    // The worker has looked at its clock half-way, as well as can be told.
-    const std::chrono::nanoseconds here = (pinged_ + trip / 2).time_since_epoch();
+  {
     const std::lock_guard lock(mutex_);
-    shift_ = here - std::chrono::nanoseconds(static_cast<std::int64_t>(record.clock_ns));
+    // An earlier answer that was quicker is better still, unless the clocks may have drifted further apart since.
+    if (best_trip_ == Clock::duration::max() ||
+        trip / 2 < best_trip_ / 2 + (now - shift_measured_) / kDrift) {
+      best_trip_ = trip;
+      shift_measured_ = now;
+      // The worker has looked at its clock half-way, as well as can be told.
+      const auto here = static_cast<std::uint64_t>((pinged_ + trip / 2).time_since_epoch().count());
+      shift_ = std::chrono::nanoseconds(static_cast<std::int64_t>(here - record.clock_ns));
+    }
   }
-  if (pings_ < kPings) ping();
+  if (pings_ % kPings != 0) ping();
   return {};
+}
+
+// Somebody wants to know when things happen there.
+Status RemoteLink::handle(wire::Observed& record) {
+  if (pings_ % kPings == 0 && Clock::now() - pinged_ > kClockHolds) ping();
+  return operations_.on_observed(record);
+}
+
+RemoteLink::Traffic RemoteLink::traffic() {
+  Traffic traffic{jobs_, bytes_sent_, bytes_received_};
+  const std::lock_guard lock(mutex_);
+  if (best_trip_ != Clock::duration::max()) traffic.round_trip = best_trip_;
+  if (frames_ == nullptr) return traffic;
+  traffic.seal = frames_->channel().seal_mode();
+  traffic.is_authenticated = frames_->channel().outgoing() != nullptr;
+  return traffic;
 }
 
 std::chrono::nanoseconds RemoteLink::clock_shift() {

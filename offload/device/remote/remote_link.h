@@ -2,6 +2,7 @@
 // The connection to a worker: opening it, asking and telling, and what is left when it ends.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -48,6 +49,8 @@ class RemoteLink final : public FrameHandler,
   // Blocks until the worker is ready, or tells why it never will be.
   Status wait_until_ready();
   bool is_ready();
+  // That it has been, whatever has happened since.
+  bool was_ready();
   // Ends the connection, and waits until that is done. Not from the progress thread.
   void close();
   // The same without waiting.
@@ -83,8 +86,20 @@ class RemoteLink final : public FrameHandler,
   void send_run(const wire::RunHeader& header, ConstBytes data, BulkLane::Done done);
   void receive_run(MutableBytes memory, BulkLane::Done done);
   void on_progress_thread(std::function<void()> function);
-  // By how much this machine's steady clock is ahead of the worker's.
+  // By how much this machine's steady clock is ahead of the worker's. Off by half the shortest round trip at most, and by what
+  // the clocks drift apart in the second until it is measured again while the link is in use.
   std::chrono::nanoseconds clock_shift();
+  void count_job() { ++jobs_; }
+  // What it has done so far.
+  struct Traffic {
+    std::uint64_t jobs = 0;        // kernels launched
+    std::uint64_t bytes_sent = 0;  // of arrays
+    std::uint64_t bytes_received = 0;
+    std::chrono::nanoseconds round_trip{0};  // the shortest one of late; 0: not known
+    SealMode seal = SealMode::kNone;
+    bool is_authenticated = false;
+  };
+  Traffic traffic();
 
   void on_open() override;
   void on_frame(ConstBytes frame) override;
@@ -113,7 +128,6 @@ class RemoteLink final : public FrameHandler,
   void finish();
   void become_ready();
   void leave();
-  bool was_ready();
   void ping();
 
   Status handle(wire::Welcome& record);
@@ -124,7 +138,7 @@ class RemoteLink final : public FrameHandler,
   Status handle(wire::Progress& record) { return operations_.on_progress(record); }
   Status handle(wire::QueueFailed& record) { return operations_.on_failure(record); }
   Status handle(wire::CallHost& record) { return operations_.on_call(record); }
-  Status handle(wire::Observed& record) { return operations_.on_observed(record); }
+  Status handle(wire::Observed& record);
   Status handle(wire::Draining& record);
 
   Fabric& fabric_;
@@ -142,7 +156,6 @@ class RemoteLink final : public FrameHandler,
   bool bulk_open_ = false;
   std::uint64_t pings_ = 0;
   Clock::time_point pinged_;
-  Clock::duration best_trip_ = Clock::duration::max();
 
   std::mutex mutex_;
   std::condition_variable changed_;
@@ -160,6 +173,11 @@ class RemoteLink final : public FrameHandler,
   std::int64_t in_flight_ = 0;  // operations; below 0 when some have been given up before they were sent
   std::map<wire::Id, Request*> requests_;
   std::chrono::nanoseconds shift_{0};
+  Clock::duration best_trip_ = Clock::duration::max();  // that which shift_ was measured with
+  Clock::time_point shift_measured_;
+  std::atomic<std::uint64_t> jobs_ = 0;
+  std::atomic<std::uint64_t> bytes_sent_ = 0;
+  std::atomic<std::uint64_t> bytes_received_ = 0;
 };
 
 }  // namespace dhpvm::offload

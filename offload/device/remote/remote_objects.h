@@ -30,16 +30,22 @@ class RemoteKernel final : public OwnedKernel {
  public:
   // `image` has the sites that the worker has found.
   RemoteKernel(const DeviceBase& owner, std::shared_ptr<RemoteLink> link, wire::Id id,
-               const KernelImage& image)
-      : OwnedKernel(owner, image), link_(std::move(link)), id_(id), sites_(image.sites) {}
+               const KernelImage& image, Compilation compilation)
+      : OwnedKernel(owner, image),
+        link_(std::move(link)),
+        id_(id),
+        sites_(image.sites),
+        compilation_(compilation) {}
   ~RemoteKernel() override { link_->post(wire::UnloadKernel{id_}); }
   const std::vector<codegen::KernelSite>* sites() const override { return &sites_; }
+  std::optional<Compilation> compilation() const override { return compilation_; }
   wire::Id id() const { return id_; }
 
  private:
   const std::shared_ptr<RemoteLink> link_;
   const wire::Id id_;
   const std::vector<codegen::KernelSite> sites_;
+  const Compilation compilation_;
 };
 
 // Kept twice: here for the host, by the ends of operations; and by the worker, for what waits there.

@@ -109,6 +109,7 @@ wire::FromClient RemoteOperations::record_of(const RemoteStream& stream, RemoteO
   }
   const Kind kind = local.record.kind;
   if (kind == Kind::kLaunch) {
+    link_.count_job();
     wire::Launch launch = launch_of(local);
     launch.order = std::move(order);
     return launch;

@@ -20,6 +20,31 @@ constexpr std::chrono::seconds kRedial{1};
 // Connections that have not yet proven who they are.
 constexpr unsigned kStrangers = 16;
 
+std::string one_line(const Error& error) {
+  std::string text = error.message();
+  for (const Error* cause = error.cause(); cause != nullptr; cause = cause->cause()) {
+    text += ": " + cause->message();
+  }
+  return text;
+}
+
+// With what was done over earlier connections.
+PeerStatus status_of(RemoteLink& link, const PeerStatus& past) {
+  constexpr std::string_view kSeals[] = {"none", "integrity", "full"};
+  const RemoteLink::Traffic traffic = link.traffic();
+  const std::optional<Error> gone = link.gone();
+  PeerStatus status = past;
+  status.name = fmt::format("{}/{}", kPrefix, link.address());
+  status.host = link.welcome().name;
+  status.state = gone ? one_line(*gone) : "ready";
+  status.seal = traffic.is_authenticated ? kSeals[static_cast<unsigned>(traffic.seal)] : "no key";
+  status.jobs += traffic.jobs;
+  status.bytes_sent += traffic.bytes_sent;
+  status.bytes_received += traffic.bytes_received;
+  status.round_trip = traffic.round_trip;
+  return status;
+}
+
 }  // namespace
 
 // Hears the first run of a bulk lane that a worker has dialled, which says to which link it belongs.
@@ -181,6 +206,23 @@ RemoteWorkers::Present RemoteWorkers::present() {
   return present;
 }
 
+std::vector<PeerStatus> RemoteWorkers::status() {
+  std::vector<PeerStatus> all;
+  const std::lock_guard lock(mutex_);
+  for (const auto& [name, worker] : dialled_) {
+    const bool is_there = worker.link != nullptr && !worker.link->failure();
+    PeerStatus status = is_there ? status_of(*worker.link, worker.past) : worker.past;
+    status.name = fmt::format("{}/{}", kPrefix, name);
+    if (!is_there && worker.problem) status.state = one_line(*worker.problem);
+    all.push_back(std::move(status));
+  }
+  for (const auto& link : arrived_) {
+    if (link->is_ready()) all.push_back(status_of(*link, {}));
+  }
+  all.insert(all.end(), departed_.begin(), departed_.end());
+  return all;
+}
+
 // The thread of a worker: dials it whenever it is not there.
 void RemoteWorkers::run(Dialled& worker) {
   std::unique_lock lock(mutex_);
@@ -201,6 +243,7 @@ void RemoteWorkers::run(Dialled& worker) {
       (*made)->wait_until_lost();
       (*made)->close();
       lock.lock();
+      worker.past = status_of(**made, worker.past);
     }
     changed_.wait_for(lock, kRedial, [this] { return ending_; });
   }
@@ -259,6 +302,7 @@ std::vector<std::shared_ptr<RemoteLink>> RemoteWorkers::arrived() {
     const std::lock_guard lock(mutex_);
     std::erase_if(arrived_, [&](const auto& link) {
       if (link->failure()) lost.push_back(link);
+      if (link->failure() && link->was_ready()) departed_.push_back(status_of(*link, {}));
       return link->failure().has_value();
     });
     std::ranges::copy_if(arrived_, std::back_inserter(ready),
@@ -326,6 +370,10 @@ class RemoteFactory final : public DeviceFactory {
       presence.names.emplace_back(name);
     }
     return presence;
+  }
+
+  std::vector<PeerStatus> peers() override {
+    return opened_ && opened_->ok() ? (**opened_)->status() : std::vector<PeerStatus>();
   }
 
   Result<std::unique_ptr<Device>> open(std::string_view name) override {

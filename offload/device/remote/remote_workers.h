@@ -55,6 +55,8 @@ class RemoteWorkers {
     std::vector<Error> absent;  // why others are not
   };
   Present present();
+  // Every worker that has been there, or should be.
+  std::vector<PeerStatus> status();
   // Those that have dialled in, and are there.
   std::vector<std::shared_ptr<RemoteLink>> arrived();
   // Waits until so many have dialled in; false when there were fewer by `deadline`.
@@ -79,6 +81,7 @@ class RemoteWorkers {
     std::shared_ptr<RemoteLink> attempt;  // the last one, to be broken off
     std::shared_ptr<RemoteLink> link;     // the last one that was ready
     std::optional<Error> problem;         // why the last attempt failed
+    PeerStatus past;                      // what was done over connections that have ended
   };
 
   RemoteWorkers(Fabric& fabric, Transport& transport, RemoteWorkersOptions options);
@@ -102,6 +105,7 @@ class RemoteWorkers {
   bool ending_ = false;
   std::map<std::string, Dialled> dialled_;
   std::vector<std::shared_ptr<RemoteLink>> arrived_;
+  std::vector<PeerStatus> departed_;  // of those that had dialled in
 };
 
 // Opens "remote/HOST:PORT/DEVICE", and "remote/HOST:PORT" for the first device there. The latter, and "remote", stand for
