@@ -39,8 +39,9 @@ Status DeviceRun::prepare(std::uint32_t n) {
   if (array.copies != nullptr) {
     array.copy = &array.copies->on(device_);
     if (!plan_.needs[n].writes.empty()) array.copies->begin_writing();
-    array.host_was_current = array.copies->host_missing({0, array.host.bytes}).empty();
     DHPVM_TRY(prepare_copy(n));
+    // What other devices had alone has come by now.
+    array.host_was_current = array.copies->host_missing({0, array.host.bytes}).empty();
   }
   switch (plan.placement) {
     case Placement::kUnused: break;
