@@ -51,13 +51,14 @@ void for_each(const Statistics& statistics, const Leftovers& left, Visitor&& vis
 std::string statistics_table(const Statistics& statistics, const Leftovers& left,
                              std::span<const WorkerUse> workers) {
   std::string text;
-  for_each(statistics, left, [&](std::string_view name, std::string_view unit, std::string_view meaning,
-                                 std::uint64_t value) {
-    char line[160];
-    std::snprintf(line, sizeof line, "%-21.*s %14s  %.*s\n", static_cast<int>(name.size()), name.data(),
-                  amount(unit, value).c_str(), static_cast<int>(meaning.size()), meaning.data());
-    text += line;
-  });
+  for_each(statistics, left,
+           [&](std::string_view name, std::string_view unit, std::string_view meaning, std::uint64_t value) {
+             char line[160];
+             std::snprintf(line, sizeof line, "%-21.*s %14s  %.*s\n", static_cast<int>(name.size()),
+                           name.data(), amount(unit, value).c_str(), static_cast<int>(meaning.size()),
+                           meaning.data());
+             text += line;
+           });
   for (const WorkerUse& worker : workers) {
     text += worker.name + (worker.host.empty() ? "" : " (" + worker.host + ")") + ": " + worker.state + "; " +
             std::to_string(worker.jobs) + " jobs, " + amount("bytes", worker.bytes_sent) + " sent, " +
@@ -71,13 +72,13 @@ std::string statistics_table(const Statistics& statistics, const Leftovers& left
 }
 
 std::string statistics_json(const Statistics& statistics, const Leftovers& left,
-                             std::span<const WorkerUse> workers) {
+                            std::span<const WorkerUse> workers) {
   std::string text = "{";
   for_each(statistics, left,
-                     [&](std::string_view name, std::string_view, std::string_view, std::uint64_t value) {
-                       if (text.size() > 1) text += ", ";
-                       text += "\"" + std::string(name) + "\": " + std::to_string(value);
-                     });
+           [&](std::string_view name, std::string_view, std::string_view, std::uint64_t value) {
+             if (text.size() > 1) text += ", ";
+             text += "\"" + std::string(name) + "\": " + std::to_string(value);
+           });
   text += ", \"workers\": [";
   const char* separator = "";
   for (const WorkerUse& worker : workers) {

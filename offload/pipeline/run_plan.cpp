@@ -46,8 +46,8 @@ void follow_chunks(const DeviceLoop& loop, std::size_t first, Ranges& ranges, Ru
     ArrayPlan& array = plan.arrays[names[n]];
     const ArrayUse& use = loop.footprint->arrays[n];
     const auto writes = [&](std::uint32_t name) {
-      const Elements elements = ranges.writes(name);
-      return elements.begin < elements.end;
+      const ArrayUse& its_use = loop.footprint->arrays[name];
+      return !loop.footprint->complete || its_use.is_written || its_use.is_updated;
     };
     if (array.by_chunk && writes(n)) array.by_chunk = ranges.writes_are_disjoint(n);
     bool is_twin = false;
