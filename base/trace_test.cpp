@@ -31,7 +31,8 @@ TEST(Tracer, ArrowsJoinEventsWithTheSameFlow) {
   const auto to = tracer.add_track("queue");
   const auto now = Tracer::Clock::now() + std::chrono::seconds(1);
   // Told late, and in no order.
-  tracer.slice(to, "second", now + std::chrono::milliseconds(1), now + std::chrono::milliseconds(2), {{"flow", 7}});
+  tracer.slice(to, "second", now + std::chrono::milliseconds(1), now + std::chrono::milliseconds(2),
+               {{"flow", 7}});
   tracer.slice(to, "first", now, now + std::chrono::milliseconds(1), {{"flow", 7}});
   tracer.instant(from, "begin", {{"flow", 7}});
   const auto events = nlohmann::json::parse(tracer.to_json())["traceEvents"];

@@ -146,7 +146,8 @@ void PipelineDevice::begin_chunk() {
   if (options_.tracer == nullptr) return;
   chunks_ = chunks_ % kLabelMask + 1;
   chunk_label_ = chunks_ << kLabelBits;
-  options_.tracer->instant(options_.loops_track, "submit a chunk", {{"flow", flow_of(first_track_, chunks_)}});
+  options_.tracer->instant(options_.loops_track, "submit a chunk",
+                           {{"flow", flow_of(first_track_, chunks_)}});
 }
 
 void PipelineDevice::trace_compilation(std::string_view name, std::chrono::nanoseconds begin,

@@ -215,9 +215,10 @@ TEST_F(Workers, AreCountedForGood) {
   EXPECT_GE(before.bytes_received, 50'000u * 8);
   EXPECT_GT(before.round_trip.count(), 0);
   worker.reset();
-  EXPECT_TRUE(eventually([&] { return engine.workers().at(0).state.find("shutting down") != std::string::npos ||
-                                      engine.workers().at(0).state.find("refused") != std::string::npos; }))
-      << engine.workers().at(0).state;
+  EXPECT_TRUE(eventually([&] {
+    return engine.workers().at(0).state.find("shutting down") != std::string::npos ||
+           engine.workers().at(0).state.find("refused") != std::string::npos;
+  })) << engine.workers().at(0).state;
   EXPECT_TRUE(eventually([&] { return engine.workers().at(0).jobs == before.jobs; }));
   worker = start(address);
   EXPECT_TRUE(loops_until(isolate, [&] { return engine.workers().at(0).jobs > before.jobs; }));
