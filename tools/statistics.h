@@ -16,6 +16,6 @@ std::string statistics_table(const Statistics& statistics, const Leftovers& left
 
 // One object in one line; times in nanoseconds, sizes in bytes.
 std::string statistics_json(const Statistics& statistics, const Leftovers& left,
-                             std::span<const WorkerUse> workers);
+                            std::span<const WorkerUse> workers);
 
 }  // namespace dhpvm::tools
