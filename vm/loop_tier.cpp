@@ -2,10 +2,13 @@
 #include "vm/loop_tier.h"
 
 #include <algorithm>
+#include <chrono>
 #include <optional>
+#include <thread>
 #include <utility>
 
 #include "base/error.h"
+#include "bytecode/decode.h"
 #include "offload/memory/buffer.h"
 #include "vm/device_loops.h"
 #include "vm/isolate.h"
@@ -21,10 +24,27 @@ using codegen::KernelSite;
 using codegen::KernelStatus;
 using offload::IterationSpace;
 
-// A loop is worth a compilation after this many iterations in all: some 50 us in the interpreter.
+// A loop is worth a compilation after this many iterations in all, or after so long in the interpreter.
 constexpr std::uint64_t kWorthCompiling = 512;
-// What the interpreter does between two looks at whether the kernel has been compiled.
+constexpr std::chrono::microseconds kLongEnough{50};
+// Between two looks at whether the kernel has been compiled, the interpreter does at most so many iterations, and fewer if they
+// take longer than this.
 constexpr std::uint64_t kBoxIterations = 1024;
+constexpr std::chrono::microseconds kBoxTime{200};
+// How long a reduction whose blocks may take for ever waits for its compiled kernel before it interprets another one.
+constexpr std::chrono::milliseconds kBlockPatience{50};
+
+// Whether the time of an iteration depends on more than the length of the kernel's code.
+bool may_take_long(const bytecode::Module& module, const bytecode::KernelRecord& kernel) {
+  const bytecode::Function& function = module.functions[kernel.function];
+  for (std::uint32_t pc = 0; pc < function.code_size;) {
+    const bytecode::DecodeRow& row =
+        bytecode::kDecode[bytecode::op_of(module.code[function.code_offset + pc])];
+    if ((row.flags & (bytecode::kBackEdge | bytecode::kCall)) != 0) return true;
+    pc += row.words;
+  }
+  return false;
+}
 
 IterationSpace space_of(const LinkedKernel& kernel, const std::uint64_t* window) {
   IterationSpace space;
@@ -154,7 +174,8 @@ void LoopTier::consider(const LinkedKernel& kernel, Entry& entry, Variant varian
   entry.iterations += iterations;
   const bool at_once = options_.mode == JitMode::kEager || options_.wait;
   std::shared_ptr<Slot>& slot = entry.slots[variant];
-  if (slot != nullptr || (!at_once && entry.iterations < kWorthCompiling)) return;
+  const bool is_worth_it = entry.iterations >= kWorthCompiling || entry.interpreted >= kLongEnough;
+  if (slot != nullptr || (!at_once && !is_worth_it)) return;
   slot = std::make_shared<Slot>();
   const auto index = static_cast<std::uint32_t>(&kernel - linked_->kernels().data());
   std::set<codegen::CallPath> proven = proven_paths(kernel, entry, variant);
@@ -258,19 +279,41 @@ bool LoopTier::run_on_cores(Context& context, const LinkedKernel& kernel, Entry&
                             std::vector<std::uint64_t>& window, const gc::Ref* r) {
   if (!fetch_arrays(context, kernel, entry, r)) return false;
   const std::uint64_t count = *space.count();
-  consider(kernel, entry, variant, count);
-  const Slot* const slot = entry.slots[variant].get();
   const std::uint64_t unit = kernel.accumulators == 0 ? 1 : bytecode::kReductionBlock;
+  const bool in_long_blocks = unit != 1 && may_take_long(linked_->module(), *kernel.record);
+  consider(kernel, entry, variant, in_long_blocks ? std::max(count, kWorthCompiling) : count);
+  std::uint64_t iterations = 1;
   for (offload::RemainingSpace remaining(space); !remaining.empty();) {
+    const Slot* const slot = entry.slots[variant].get();
+    if (slot != nullptr && in_long_blocks && !wait_for(context, *slot)) return false;
     if (slot != nullptr && slot->done.load(std::memory_order_acquire) && slot->kernel != nullptr) {
       const IterationSpace rest = remaining.take(count, unit);
       const std::uint64_t before = context.parallel_iterations;
       if (!run_native(context, kernel, *slot->kernel, entry.profile, rest, arrays, window, r)) return false;
       entry.native_iterations += context.parallel_iterations - before;
-    } else {
-      if (!interpret_box(context, kernel, remaining.take(kBoxIterations, unit), window, r)) return false;
-      --context.parallel_loops;
+      continue;
     }
+    const auto begin = std::chrono::steady_clock::now();
+    if (!interpret_box(context, kernel, remaining.take(iterations, unit), window, r)) return false;
+    --context.parallel_loops;
+    const auto spent = std::chrono::steady_clock::now() - begin;
+    if (spent > kBoxTime) {
+      iterations = std::max<std::uint64_t>(iterations / 2, 1);
+    } else if (spent < kBoxTime / 4) {
+      iterations = std::min(iterations * 4, kBoxIterations);
+    }
+    entry.interpreted += spent;
+    consider(kernel, entry, variant, 0);
+  }
+  return true;
+}
+
+// Gives the background thread some time to compile. False if the program has trapped meanwhile.
+bool LoopTier::wait_for(Context& context, const Slot& slot) {
+  const auto deadline = std::chrono::steady_clock::now() + kBlockPatience;
+  while (!slot.done.load(std::memory_order_acquire) && std::chrono::steady_clock::now() < deadline) {
+    if (!look_at_clock(context)) return false;
+    std::this_thread::sleep_for(kBoxTime);
   }
   return true;
 }

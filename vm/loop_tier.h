@@ -6,6 +6,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -69,6 +70,7 @@ class LoopTier {
   enum Variant : std::uint8_t { kProven, kChecked };
   struct Entry {
     std::optional<offload::Footprint> footprint;  // made on first need
+    std::chrono::nanoseconds interpreted{0};      // the time spent so
     // Accesses of the footprint that kProven leaves unchecked, ascending; chosen in the first execution.
     std::optional<std::vector<std::uint32_t>> proven;
     std::shared_ptr<Slot> slots[2];  // by variant; null: not asked for
@@ -82,6 +84,7 @@ class LoopTier {
     bool fuel_was_limited = false;
   };
 
+  bool wait_for(Context& context, const Slot& slot);
   bool interpret_box(Context& context, const LinkedKernel& kernel, const offload::IterationSpace& box,
                      std::vector<std::uint64_t>& window, const gc::Ref* r);
   std::optional<std::vector<offload::IterationSpace>> offload(Context& context, const LinkedKernel& kernel,

@@ -188,6 +188,16 @@ class CommandLine(ToolTest):
         self.assertEqual((done.returncode, done.stdout), (0, b"0\n"))
         self.assertEqual(done.stderr.count(b"knows no processor 'nonsense'"), 1)
 
+    def test_few_long_iterations_are_compiled(self):
+        self.write("long.dhp", "fn main() {\n    let x = [i64](64);\n    parallel for i in 0..x.len {\n"
+                   "        for k in 0..300_000 { x[i] = x[i] * 3 + k; }\n    }\n    print(x[7]);\n}\n")
+        expected = self.run_tool("dhpvm-run", "--jit=off", "long.dhp").stdout
+        done = self.run_tool("dhpvm-run", "--explain-offload", "--no-cache", "long.dhp")
+        self.assertEqual(done.stdout, expected)
+        if b"could not be loaded" in done.stderr:
+            self.skipTest("SKIP: this build has no native code")
+        self.assertRegex(done.stderr, rb"ran on the host: [1-9]\d* of 64 iterations compiled")
+
     def test_a_program_whose_name_starts_with_a_dash(self):
         self.write("-a.dhp", HELLO)
         self.expect(0, "dhpvm-run", "--", "-a.dhp", out="hello\n")

@@ -39,14 +39,14 @@ fn main() {
 }
 """
 
-# One loop that takes seconds, in a single chunk.
+# One loop, in two chunks; see Losing.long_loop.
 ONE_LONG_LOOP = """
 fn main() {
     let x = [i64](4096);
     @batch(2048)
     parallel for i in 0..x.len {
         var value = i;
-        for k in 0..200_000 { value = (value ^ (value >> 7)) * 31 + k; }
+        for k in 0..STEPS { value = (value ^ (value >> 7)) * 31 + k; }
         x[i] = value & 65535;
     }
     var sum = 0;
@@ -354,6 +354,19 @@ class Losing(Case):
         self.assertIsNone(client.poll(), "the program is too short for this test")
         return client
 
+    def long_loop(self, seconds):
+        """A loop that takes about so long, on whatever machine this is, and however busy it is."""
+        def program(steps):
+            return self.write(ONE_LONG_LOOP.replace("STEPS", str(steps)))
+
+        steps, spent = 25_000, 0.0
+        while spent < 1:
+            steps *= 3
+            begin = time.monotonic()
+            run("--device=host", program(steps))
+            spent = time.monotonic() - begin
+        return program(int(steps * seconds / spent) + steps)
+
     def test_worker_killed_between_loops(self):
         worker = self.worker()
         program = self.rounds(4000)
@@ -363,7 +376,7 @@ class Losing(Case):
 
     def test_worker_killed_in_a_kernel(self):
         worker = self.worker()
-        program = self.write(ONE_LONG_LOOP)
+        program = self.long_loop(3)
         client = self.started(worker, program)
         worker.process.kill()
         self.assert_goes_on(client, self.expected(program))
@@ -427,7 +440,7 @@ class Losing(Case):
 
     def test_deadline_of_the_program(self):
         worker = self.worker()
-        for program in (self.rounds(10_000_000), self.write(ONE_LONG_LOOP.replace("200_000", "800_000"))):
+        for program in (self.rounds(10_000_000), self.long_loop(5)):
             done = run(worker.device, "--deadline=700ms", program)
             self.assertEqual(done.returncode, EXIT_TRAP, done.stderr)
             self.assertIn("deadline", done.stderr)
@@ -435,7 +448,7 @@ class Losing(Case):
 
     def test_client_killed(self):
         worker = self.worker("--lend=sessions=1")
-        for n, program in enumerate((self.rounds(10_000_000), self.write(TRANSFERS), self.write(ONE_LONG_LOOP)), 1):
+        for n, program in enumerate((self.rounds(10_000_000), self.write(TRANSFERS), self.long_loop(3)), 1):
             client = self.start(worker.device, program)
             worker.wait_for(rf"session {n}: kernel")
             time.sleep(0.2)
