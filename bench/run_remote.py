@@ -7,6 +7,7 @@ message, and the worker without a key with the one with a key, run by run.
 """
 
 import argparse
+import functools
 import json
 import os
 import re
@@ -28,7 +29,7 @@ BAR_KILLED_MS, BAR_STOPPED_MS = 100.0, 3000.0
 BAR_MEMORY_MIB = 40.0
 BAR_OVERLAP, BAR_SEVERAL = 0.9, 1.8
 SKIPPED = 77
-ALL = ["loopback", "loss", "memory", "links", "programs"]
+ALL = ["loopback", "loss", "links", "programs"]
 
 # PoCL-Remote (`pocld`, version 7.1 of 2026), loopback on a quiet machine of this kind: quoted, not measured again here.
 POCL = {
@@ -45,19 +46,25 @@ class Worker:
     def __init__(self, binaries, *options, host="127.0.0.1", before=()):
         self.log = tempfile.NamedTemporaryFile(prefix="dhpvm-worker-", suffix=".log")
         command = [*before, binaries / "dhpvm-run", "--worker", f"--listen={host}:0", *options]
-        self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=self.log)
-        deadline = time.monotonic() + 30
+        self.command = [*map(str, command)]
+        self.process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=self.log)
+
+    @functools.cached_property
+    def address(self):
+        """Where it listens, as soon as it does: several workers start beside each other."""
+        deadline = time.monotonic() + 60
         while not (found := re.search(r"listening at (\S+)", self.text())):
             if self.process.poll() is not None or time.monotonic() > deadline:
                 self.end()
-                fail(f"{' '.join(map(str, command))} does not listen:\n{self.text()}")
+                fail(f"{' '.join(self.command)} does not listen:\n{self.text()}")
             time.sleep(0.01)
-        self.address = found.group(1)
+        return found.group(1)
 
     def text(self):
         return Path(self.log.name).read_text(errors="replace")
 
     def resident_mib(self):
+        """Of a worker that listens, and nothing else yet."""
         status = Path(f"/proc/{self.process.pid}/status").read_text()
         return int(re.search(r"VmRSS:\s+(\d+)", status).group(1)) / 1024
 
@@ -196,10 +203,11 @@ class Report:
         ]  # fmt: skip
 
     def loss(self):
-        killed, stopped = Samples(), Samples()
+        killed, stopped, idle = Samples(), Samples(), []
         for turn in range(self.options.turns):
-            progress(f"a worker is killed, turn {turn + 1}")
             with self.worker("--device=host") as worker:
+                progress(f"a worker is killed, turn {turn + 1}: {worker.address}")
+                idle.append(worker.resident_mib())
                 killed.add(self.queues(worker, f"--kill={worker.process.pid}"))
         for _ in range(0 if self.options.quick else 3):
             progress("a worker is stopped")
@@ -209,14 +217,12 @@ class Report:
         self.figures.append(killed.figure("killed worker, until that is known", "until a killed worker is known to be", BAR_KILLED_MS))
         if stopped.values:
             self.figures.append(stopped.figure("stopped worker, until it is given up", "until a stopped worker is given up", BAR_STOPPED_MS))
-
-    def memory(self):
-        with self.worker("--device=host") as worker:
-            self.figures.append(Figure.of("idle worker that lends its cores, resident", worker.resident_mib(), "MiB", BAR_MEMORY_MIB, False))
-        if self.options.quick:
-            return
-        with self.worker() as worker:
-            self.figures.append(Figure.of("the same, with all devices (vendors' libraries)", worker.resident_mib(), "MiB", None, False))
+        memory = statistics.median(idle)
+        self.figures.append(Figure.of("idle worker that lends its cores, resident", memory, "MiB", BAR_MEMORY_MIB, False))
+        if not self.options.quick:
+            with self.worker() as worker:
+                progress(f"a worker with all devices: {worker.address}")
+                self.figures.append(Figure.of("the same, with all devices (vendors' libraries)", worker.resident_mib(), "MiB", None, False))
 
     def programs_on(self, workers, *options):
         """The report of dhpvm-bench remote."""
@@ -272,9 +278,13 @@ class Report:
 
     def programs(self):
         progress("loops and products of matrices")
-        quick = ["--small"] if self.options.quick else []
-        with self.worker("--device=host", "--threads=1") as one, self.worker("--device=host") as all_cores:
-            report = self.programs_on([one, all_cores], "--only=loops,products", f"--runs={min(self.options.runs, 7)}", *quick)
+        options = ["--only=loops,products", f"--runs={min(self.options.runs, 7)}"]
+        with self.worker("--device=host", "--threads=1") as one:
+            if self.options.quick:
+                report = self.programs_on([one], *options, "--small")
+            else:
+                with self.worker("--device=host") as all_cores:
+                    report = self.programs_on([one, all_cores], *options)
         loops = report["loops"][0]
         self.figures.append(Figure.of("a program's loop of one iteration, waited for", loops["single_seconds"] * 1e6, "us", None, False))
         self.figures.append(Figure.of("the same, a hundred before that", loops["batched_seconds"] * 1e6, "us", None, False))

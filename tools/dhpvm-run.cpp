@@ -4,6 +4,8 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <optional>
+#include <string>
 
 #include "dhpvm/dhpvm.h"
 #include "open.h"
@@ -335,18 +337,33 @@ Result<int> run(const Arguments& arguments, const Request& request) {
   }
   if (arguments.has("--verify-only")) return 0;
 
-  DHPVM_ASSIGN(Isolate isolate, Isolate::create(module, request.isolate));
-  running = &isolate;
-  catch_signals();
-  Result<int> outcome = isolate.run_main(std::span(arguments.operands).subspan(1));
-  running = nullptr;
+  std::optional<Statistics> statistics;  // of a program that was started
+  std::string story;
+  const auto run_isolate = [&]() -> Result<int> {
+    DHPVM_ASSIGN(Isolate isolate, Isolate::create(module, request.isolate));
+    running = &isolate;
+    catch_signals();
+    Result<int> outcome = isolate.run_main(std::span(arguments.operands).subspan(1));
+    running = nullptr;
+    statistics = isolate.statistics();
+    if (arguments.has("--explain-offload")) story = isolate.explain_loops();
+    return outcome;
+  };
+  Result<int> outcome = run_isolate();
+  const Leftovers left = engine.leftovers();
 
   // Also, and above all, after a trap.
-  if (request.stats == Request::Stats::kTable)
-    std::fputs(statistics_table(isolate.statistics(), engine.workers()).c_str(), stderr);
-  if (request.stats == Request::Stats::kJson)
-    std::fputs(statistics_json(isolate.statistics(), engine.workers()).c_str(), stderr);
-  if (arguments.has("--explain-offload")) std::fputs(isolate.explain_loops().c_str(), stderr);
+  if (statistics && request.stats == Request::Stats::kTable)
+    std::fputs(statistics_table(*statistics, left, engine.workers()).c_str(), stderr);
+  if (statistics && request.stats == Request::Stats::kJson)
+    std::fputs(statistics_json(*statistics, left, engine.workers()).c_str(), stderr);
+  std::fputs(story.c_str(), stderr);
+  if (!left.none() && outcome.ok()) {
+    return Error(
+        ErrorCode::kInternal,
+        "memory is still held after the program has ended, which is an error of dhpvm-run: report it with "
+        "the output of --stats");
+  }
   if (trace != nullptr) {
     Status written = engine.write_trace(*trace);
     if (!written.ok() && outcome.ok()) return std::move(written).error();

@@ -37,17 +37,28 @@ std::string amount(std::string_view unit, std::uint64_t value) {
   return std::to_string(value);
 }
 
+// Calls visit(name, unit, meaning, value) for all that is reported.
+template <typename Visitor>
+void for_each(const Statistics& statistics, const Leftovers& left, Visitor&& visit) {
+  for_each_statistic(statistics, visit);
+  visit("left_buffer_bytes", "bytes", "of arrays outside the heap, at the end", left.buffer_bytes);
+  visit("left_device_bytes", "bytes", "on devices, at the end", left.device_bytes);
+  visit("left_registrations", "count", "pieces of memory known to devices at the end", left.registrations);
+}
+
 }  // namespace
 
-std::string statistics_table(const Statistics& statistics, std::span<const WorkerUse> workers) {
+std::string statistics_table(const Statistics& statistics, const Leftovers& left,
+                             std::span<const WorkerUse> workers) {
   std::string text;
-  for_each_statistic(statistics, [&](std::string_view name, std::string_view unit, std::string_view meaning,
-                                     std::uint64_t value) {
-    char line[160];
-    std::snprintf(line, sizeof line, "%-21.*s %14s  %.*s\n", static_cast<int>(name.size()), name.data(),
-                  amount(unit, value).c_str(), static_cast<int>(meaning.size()), meaning.data());
-    text += line;
-  });
+  for_each(statistics, left,
+           [&](std::string_view name, std::string_view unit, std::string_view meaning, std::uint64_t value) {
+             char line[160];
+             std::snprintf(line, sizeof line, "%-21.*s %14s  %.*s\n", static_cast<int>(name.size()),
+                           name.data(), amount(unit, value).c_str(), static_cast<int>(meaning.size()),
+                           meaning.data());
+             text += line;
+           });
   for (const WorkerUse& worker : workers) {
     text += worker.name + (worker.host.empty() ? "" : " (" + worker.host + ")") + ": " + worker.state + "; " +
             std::to_string(worker.jobs) + " jobs, " + amount("bytes", worker.bytes_sent) + " sent, " +
@@ -60,13 +71,14 @@ std::string statistics_table(const Statistics& statistics, std::span<const Worke
   return text;
 }
 
-std::string statistics_json(const Statistics& statistics, std::span<const WorkerUse> workers) {
+std::string statistics_json(const Statistics& statistics, const Leftovers& left,
+                            std::span<const WorkerUse> workers) {
   std::string text = "{";
-  for_each_statistic(statistics,
-                     [&](std::string_view name, std::string_view, std::string_view, std::uint64_t value) {
-                       if (text.size() > 1) text += ", ";
-                       text += "\"" + std::string(name) + "\": " + std::to_string(value);
-                     });
+  for_each(statistics, left,
+           [&](std::string_view name, std::string_view, std::string_view, std::uint64_t value) {
+             if (text.size() > 1) text += ", ";
+             text += "\"" + std::string(name) + "\": " + std::to_string(value);
+           });
   text += ", \"workers\": [";
   const char* separator = "";
   for (const WorkerUse& worker : workers) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The counters of a run, for people and for programs.
+// The counters of a run, for people and for programs; `left` is what is there when the run is over.
 #pragma once
 
 #include <span>
@@ -11,9 +11,11 @@
 namespace dhpvm::tools {
 
 // One aligned line per counter, with units that suit its size; then one per worker.
-std::string statistics_table(const Statistics& statistics, std::span<const WorkerUse> workers);
+std::string statistics_table(const Statistics& statistics, const Leftovers& left,
+                             std::span<const WorkerUse> workers);
 
 // One object in one line; times in nanoseconds, sizes in bytes.
-std::string statistics_json(const Statistics& statistics, std::span<const WorkerUse> workers);
+std::string statistics_json(const Statistics& statistics, const Leftovers& left,
+                             std::span<const WorkerUse> workers);
 
 }  // namespace dhpvm::tools

@@ -281,10 +281,11 @@ void DeviceLoops::consider(const Execution& execution, Story& story, const std::
   const offload::DeviceEstimate estimate = offload::estimate(*opened.device, execution.loop, *plan);
   const offload::DeviceInfo& info = opened.device->info();
   const auto kind = info.is_remote ? offload::Place::Kind::kWorker : offload::Place::Kind::kDevice;
-  candidates.push_back({&opened,
-                        {kind, info.name, estimate.total_seconds, estimate.kernel_seconds, !estimate.is_guess,
-                         can_be_split(*plan)},
-                        describe(estimate)});
+  const bool divisible = can_be_split(*plan);
+  candidates.push_back(
+      {&opened,
+       {kind, info.name, estimate.total_seconds, estimate.kernel_seconds, !estimate.is_guess, divisible},
+       describe(estimate) + (divisible ? "" : ", only as a whole: its chunks may write the same elements")});
 }
 
 std::vector<DeviceLoops::Opened*> DeviceLoops::choose_among(const Execution& execution, Story& story,

@@ -69,7 +69,8 @@ void mutate(Module& module, Random& random) {
   if (starts.empty()) return;
   const std::uint32_t at = starts[random() % starts.size()];
   Word& word = module.code[at];
-  const unsigned words = info(static_cast<Op>(op_of(word))).words();
+  // An earlier change may have made the last word one of two.
+  const unsigned words = at + 1 < module.code.size() ? info(static_cast<Op>(op_of(word))).words() : 1;
   switch (random() % 8) {
     case 0:
     case 1: word = with_opcode(word, random); break;
@@ -77,6 +78,7 @@ void mutate(Module& module, Random& random) {
       // Another instruction of the module, of the same length.
       const std::uint32_t from = starts[random() % starts.size()];
       if (info(static_cast<Op>(op_of(module.code[from]))).words() != words) break;
+      if (from + words > module.code.size()) break;
       std::copy_n(module.code.begin() + from, words, module.code.begin() + at);
       break;
     }

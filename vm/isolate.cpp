@@ -21,7 +21,15 @@ constexpr std::size_t kPage = 4096;
 Isolate::Isolate(std::shared_ptr<const LinkedModule> linked, const IsolateOptions& options)
     : linked_(std::move(linked)), options_(options), context_(std::make_unique<Context>()) {}
 
-Isolate::~Isolate() = default;
+Isolate::~Isolate() {
+  // Devices first, which wait for what is in flight; then the heap, whose cleaners close its buffers.
+  loops_.reset();
+  tier_.reset();
+  heap_.reset();
+  if (pool_ == nullptr || options_.left_buffer_bytes == nullptr) return;
+  const offload::BufferPoolStats left = pool_->stats();
+  *options_.left_buffer_bytes += left.owned_bytes + left.quarantined_bytes;
+}
 
 Result<std::unique_ptr<Isolate>> Isolate::create(std::shared_ptr<const LinkedModule> linked,
                                                  const IsolateOptions& options) {

@@ -2,6 +2,7 @@
 // What an isolate may use, and what it reports about itself.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -101,6 +102,9 @@ struct IsolateOptions {
   bool gc_verify = false;         // check the heap around every collection
   std::size_t nursery_bytes = 0;  // 0: adaptive
   Tracer* tracer = nullptr;       // not owned; null is off; must outlive the isolate
+  // What is added to when the isolate has ended: the bytes of buffers that something still holds, which nothing should. Not
+  // owned, may be null; must outlive the isolate.
+  std::atomic<std::uint64_t>* left_buffer_bytes = nullptr;
 };
 
 // All operations of one kind on devices: copies with their bytes, launches with their iterations, and the time that they

@@ -32,6 +32,16 @@ struct DeviceUse {
   std::chrono::nanoseconds clock{0};
 };
 
+// What is held of memory although nobody should: 0 of each when no isolate of the engine is left, on whatever way their
+// programs ended. Anything else is an error of the library.
+struct Leftovers {
+  std::uint64_t buffer_bytes = 0;   // of arrays outside the heap, of isolates that have ended
+  std::uint64_t device_bytes = 0;   // allocated on devices, also by isolates that are there
+  std::uint64_t registrations = 0;  // pieces of memory that devices know, likewise
+
+  bool none() const { return buffer_bytes == 0 && device_bytes == 0 && registrations == 0; }
+};
+
 // Another machine whose devices an engine uses, and what has been done there so far, over all connections.
 struct WorkerUse {
   std::string name;   // "remote/gpubox:7471"

@@ -100,6 +100,9 @@ class DHPVM_API Engine {
   // The devices of this machine. Loads the vendors' libraries that are installed, which takes some time.
   std::vector<DeviceEntry> devices() const;
 
+  // For tests, and for whoever runs programs for long.
+  Leftovers leftovers() const;
+
   // The workers that programs of the engine have used, or asked for, so far.
   std::vector<WorkerUse> workers() const;
 

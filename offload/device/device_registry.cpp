@@ -59,6 +59,23 @@ Result<std::shared_ptr<Device>> DeviceRegistry::open(std::string_view name) {
   return is_one ? open_one(name) : open_first(name, listings);
 }
 
+DeviceStats DeviceRegistry::stats() {
+  const std::lock_guard lock(mutex_);
+  DeviceStats sum;
+  for (const auto& [name, device] : opened_) {
+    const DeviceStats one = device->stats();
+    sum.bytes_allocated += one.bytes_allocated;
+    sum.peak_bytes_allocated += one.peak_bytes_allocated;
+    sum.imports += one.imports;
+    sum.imports_made += one.imports_made;
+    sum.copies += one.copies;
+    sum.bytes_uploaded += one.bytes_uploaded;
+    sum.bytes_downloaded += one.bytes_downloaded;
+    sum.launches += one.launches;
+  }
+  return sum;
+}
+
 DevicePresence DeviceRegistry::present(std::string_view name) {
   const std::lock_guard lock(mutex_);
   std::erase_if(opened_, [](const auto& entry) { return entry.second->gone().has_value(); });

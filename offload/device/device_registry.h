@@ -74,6 +74,9 @@ class DeviceRegistry {
   // A device that is gone is let go of, and opened again.
   Result<std::shared_ptr<Device>> open(std::string_view name);
 
+  // Of all devices that have been opened, added up.
+  DeviceStats stats();
+
   // The devices that `name` stands for just now: "remote" for those of all workers that are there. Most names stand for
   // themselves. Quick after the first time, so that it can be asked before every loop.
   DevicePresence present(std::string_view name);

@@ -28,7 +28,11 @@ std::size_t size_of_waiting(const std::vector<std::byte>& frame) { return frame.
 }  // namespace
 
 void FrameLane::opened() {
-  last_received_ = last_sent_ = Clock::now();
+  last_received_ = Clock::now();
+  {
+    const std::lock_guard lock(mutex_);
+    last_sent_ = last_received_;
+  }
   slot_bytes_ = kHeaderBytes + kLargestFrame + trailer_bytes();
   memory_.resize((kCredits + kReserved) * slot_bytes_);
   for (unsigned slot = 0; slot < kCredits + kReserved; ++slot) receive(slot);

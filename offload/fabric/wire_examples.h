@@ -55,6 +55,7 @@ inline std::vector<FromWorker> worker_examples() {
   welcome.max_operations = 1024;
   Reply loaded{2, {}, {{0, 0, {{1, 2}, {3, 4}}}, {2, 1, {}}}, 1'000, -5};
   return {welcome,
+          Ready{},
           Pong{3, 123'456'789},
           Reply{1, example_failure(), {}, 0, 0},
           loaded,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bytes from the network. Preambles, frames of either side, headers of bulk data: whatever they are, reading them ends with
 // a result; what is accepted is written as it was meant, and read again the same. And whole connections, on either side,
-// with a key and without: whatever messages come, each side answers or closes.
+// with a key and without: whatever messages come, each side answers or closes. Also behind a handshake that has gone well, with
+// messages that are sealed or numbered as they should be.
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -64,7 +65,7 @@ class QuietTransport final : public Transport {
 class QuietConnection final : public Connection {
  public:
   void send(std::span<const ConstBytes>, std::uint64_t) override {}
-  void send_copy(ConstBytes) override {}
+  void send_copy(ConstBytes message) override { sent_.emplace_back(message.begin(), message.end()); }
   void receive(std::span<const MutableBytes> parts, std::uint64_t tag) override {
     receives_.push_back({{parts.begin(), parts.end()}, tag});
   }
@@ -87,6 +88,7 @@ class QuietConnection final : public Connection {
     handler.on_received(tag, size);
     return true;
   }
+  std::deque<std::vector<std::byte>> sent_;
 
  private:
   struct Receive {
@@ -121,6 +123,16 @@ class Listening final : public FrameHandler, public BulkHandler {
   std::vector<std::byte> memory_ = std::vector<std::byte>(1 << 20);
 };
 
+// The next of the messages that stand between lengths of two bytes.
+ConstBytes next_message(ConstBytes& bytes) {
+  const std::size_t wanted = std::to_integer<std::size_t>(bytes[0]) | std::to_integer<std::size_t>(bytes[1])
+                                                                          << 8;
+  bytes = bytes.subspan(2);
+  const ConstBytes message = bytes.first(std::min(wanted, bytes.size()));
+  bytes = bytes.subspan(message.size());
+  return message;
+}
+
 // Messages are what stands between two lengths of two bytes.
 void test_channel(ConstBytes bytes, bool dials, std::shared_ptr<Identity> identity) {
   QuietTransport transport;
@@ -144,17 +156,85 @@ void test_channel(ConstBytes bytes, bool dials, std::shared_ptr<Identity> identi
     channel = Channel::accept(transport, transport.connection_, options, make_lane, {});
   }
   while (bytes.size() >= 2) {
-    const std::size_t wanted = std::to_integer<std::size_t>(bytes[0]) | std::to_integer<std::size_t>(bytes[1])
-                                                                            << 8;
-    bytes = bytes.subspan(2);
-    const ConstBytes message = bytes.first(std::min(wanted, bytes.size()));
-    bytes = bytes.subspan(message.size());
+    const ConstBytes message = next_message(bytes);
     if (!transport.connection_->deliver(*channel, message)) break;
     transport.run();
   }
   channel->on_closed(Error(ErrorCode::kDeviceLost, "the end of the input"));
   transport.run();
   handler->bulk_ = nullptr;
+}
+
+struct Side {
+  QuietTransport transport;
+  std::shared_ptr<Listening> handler = std::make_shared<Listening>();
+  std::shared_ptr<Channel> channel;
+  bool is_open = false;
+
+  Channel::MakeLane make_lane() {
+    return [this](const std::shared_ptr<Channel>& made, LaneKind kind) -> std::shared_ptr<Lane> {
+      is_open = true;
+      if (kind == LaneKind::kFrames) return std::make_shared<FrameLane>(made, handler, FrameLaneOptions{});
+      return handler->bulk_ = std::make_shared<BulkLane>(made, handler);
+    };
+  }
+  // Hands over what it has sent; false if there is nothing.
+  bool pass_on_to(Side& other) {
+    transport.run();
+    std::deque<std::vector<std::byte>>& sent = transport.connection_->sent_;
+    if (sent.empty()) return false;
+    const std::vector<std::byte> message = std::move(sent.front());
+    sent.pop_front();
+    insist(other.transport.connection_->deliver(*other.channel, message), "a handshake is not taken");
+    return true;
+  }
+  void end() {
+    channel->on_closed(Error(ErrorCode::kDeviceLost, "the end of the input"));
+    transport.run();
+    handler->bulk_ = nullptr;
+  }
+};
+
+// What a client may say that knows the key.
+void test_behind_handshake(ConstBytes bytes, LaneKind kind, const std::shared_ptr<Identity>& identity) {
+  Side client;
+  Side worker;
+  ChannelOptions options;
+  options.identity = identity;
+  worker.transport.connection_ = std::make_shared<QuietConnection>();
+  options.role = Role::kWorker;
+  worker.channel =
+      Channel::accept(worker.transport, worker.transport.connection_, options, worker.make_lane(), {});
+  options.role = Role::kClient;
+  client.channel =
+      Channel::dial(client.transport, {"127.0.0.1", 1}, "localhost", kind, options, client.make_lane(), {});
+  client.transport.run();
+  client.channel->on_connected();
+  while (!client.is_open || !worker.is_open) {
+    const bool any = client.pass_on_to(worker);
+    insist(worker.pass_on_to(client) || any, "a handshake does not come to its end");
+  }
+  const std::size_t header = kind == LaneKind::kFrames ? 2 : 0;
+  const std::size_t counter_bytes = kind == LaneKind::kFrames ? 4 : 8;
+  for (std::uint64_t number = 0; bytes.size() >= 2; ++number) {
+    const ConstBytes content = next_message(bytes);
+    if (content.size() < header) continue;
+    std::vector<std::byte> message(content.begin(), content.end());
+    if (Seal* const seal = client.channel->outgoing()) {
+      Tag tag;
+      const MutableBytes sealed = MutableBytes(message).subspan(header);
+      insist(seal->seal(content.first(header), content.subspan(header), sealed, tag).ok(),
+             "nothing is sealed");
+      message.insert(message.end(), tag.begin(), tag.end());
+    } else {
+      for (unsigned i = 0; i < counter_bytes; ++i)
+        message.push_back(static_cast<std::byte>(number >> (8 * i)));
+    }
+    if (!worker.transport.connection_->deliver(*worker.channel, message)) break;
+    worker.transport.run();
+  }
+  client.end();
+  worker.end();
 }
 
 std::shared_ptr<Identity> key_identity() {
@@ -166,7 +246,7 @@ std::shared_ptr<Identity> key_identity() {
 int test_one(ConstBytes bytes) {
   if (bytes.empty()) return 0;
   const ConstBytes rest = bytes.subspan(1);
-  switch (std::to_integer<unsigned>(bytes[0]) % 8) {
+  switch (std::to_integer<unsigned>(bytes[0]) % 12) {
     case 0: check_frame(wire::read_from_client(rest), wire::read_from_client); break;
     case 1: check_frame(wire::read_from_worker(rest), wire::read_from_worker); break;
     case 2:
@@ -184,6 +264,10 @@ int test_one(ConstBytes bytes) {
     case 5: test_channel(rest, true, nullptr); break;
     case 6: test_channel(rest, false, key_identity()); break;
     case 7: test_channel(rest, true, key_identity()); break;
+    case 8: test_behind_handshake(rest, LaneKind::kFrames, nullptr); break;
+    case 9: test_behind_handshake(rest, LaneKind::kBulk, nullptr); break;
+    case 10: test_behind_handshake(rest, LaneKind::kFrames, key_identity()); break;
+    case 11: test_behind_handshake(rest, LaneKind::kBulk, key_identity()); break;
   }
   return 0;
 }

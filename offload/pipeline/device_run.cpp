@@ -75,7 +75,9 @@ DeviceRun::~DeviceRun() {
 
 Status DeviceRun::submit(const IterationSpace& box) {
   const bool is_all = box.extent(0) == loops_[0].space.extent(0);
-  const std::vector<ArrayNeeds> needs = is_all ? plan_.needs : needs_of(loops_, plan_.captures, box);
+  std::vector<ArrayNeeds> of_chunk;
+  if (!is_all) of_chunk = needs_of(loops_, plan_.captures, box);
+  const std::vector<ArrayNeeds>& needs = is_all ? plan_.needs : of_chunk;
   device_.begin_chunk();
   current_ = Chunk{};
   current_->box = box;

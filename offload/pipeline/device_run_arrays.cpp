@@ -39,8 +39,16 @@ Status DeviceRun::prepare(std::uint32_t n) {
   if (array.copies != nullptr) {
     array.copy = &array.copies->on(device_);
     if (!plan_.needs[n].writes.empty()) array.copies->begin_writing();
-    array.host_was_current = array.copies->host_missing({0, array.host.bytes}).empty();
     DHPVM_TRY(prepare_copy(n));
+    // What other devices had alone has come by now. A device that may be lost has nothing that nobody else has: with what the
+    // loop reads on the host, it can be run again from there.
+    array.host_was_current = device_.info().may_be_lost
+                                 ? plan_.needs[n].writes.empty() ||
+                                       std::ranges::all_of(plan_.needs[n].needed.intervals(),
+                                                           [&](const Interval& part) {
+                                                             return array.copies->host_missing(part).empty();
+                                                           })
+                                 : array.copies->host_missing({0, array.host.bytes}).empty();
   }
   switch (plan.placement) {
     case Placement::kUnused: break;

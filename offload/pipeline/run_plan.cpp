@@ -2,6 +2,7 @@
 #include "offload/pipeline/run_plan.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/error.h"
 #include "offload/kernel/range.h"
@@ -45,8 +46,8 @@ void follow_chunks(const DeviceLoop& loop, std::size_t first, Ranges& ranges, Ru
     ArrayPlan& array = plan.arrays[names[n]];
     const ArrayUse& use = loop.footprint->arrays[n];
     const auto writes = [&](std::uint32_t name) {
-      const Elements elements = ranges.writes(name);
-      return elements.begin < elements.end;
+      const ArrayUse& its_use = loop.footprint->arrays[name];
+      return !loop.footprint->complete || its_use.is_written || its_use.is_updated;
     };
     if (array.by_chunk && writes(n)) array.by_chunk = ranges.writes_are_disjoint(n);
     bool is_twin = false;
@@ -98,7 +99,17 @@ Status slice(PipelineDevice& device, Loops loops, RunPlan& plan, std::uint64_t r
   for (std::uint32_t n = 0; n < plan.arrays.size(); ++n) {
     if (plan.arrays[n].placement == Placement::kResident) order.push_back(n);
   }
-  std::ranges::sort(order, std::greater{}, [&](std::uint32_t n) { return plan.arrays[n].array.bytes(); });
+  // Of those that are equally large, the ones of which the device has least.
+  const auto absent = [&](const ArrayPlan& array) {
+    if (array.array.buffer == nullptr) return array.array.bytes();
+    ArrayCopies& copies = ArrayCopies::of(*array.array.buffer);
+    std::uint64_t bytes = 0;
+    for (const Interval& part : copies.missing(copies.on(device), copies.whole())) bytes += part.size();
+    return bytes;
+  };
+  std::ranges::sort(order, std::greater{}, [&](std::uint32_t n) {
+    return std::pair(plan.arrays[n].array.bytes(), absent(plan.arrays[n]));
+  });
   const std::uint64_t rows = loops[0].space.extent(0);
   std::string refused;
   for (const std::uint32_t n : order) {

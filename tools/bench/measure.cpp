@@ -7,6 +7,8 @@
 #include <chrono>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <utility>
 
 #include "bench/outputs.h"
 
@@ -165,64 +167,119 @@ Status Workload::run_on_host() {
   return {};
 }
 
-Result<Measurement> Workload::measure(Mode mode, std::uint64_t chunks) const {
-  Measurement result;
-  result.mode = mode;
-  result.chunks_wanted = chunks;
-  const auto recorder = std::make_shared<Recorder>();
-  std::vector<Run> runs;
-  std::vector<Window> windows;
-  {
-    IsolateOptions options = options_for(bytes_);
-    options.device = device_name();
-    options.limits.device_bytes = settings_->budget;
+// A program on the device in one mode, for as many runs as are wanted.
+class Workload::Session {
+ public:
+  static Result<std::unique_ptr<Session>> create(const Workload& workload, Mode mode, std::uint64_t chunks) {
+    const Settings& settings = *workload.settings_;
+    auto recorder = std::make_shared<Recorder>();
+    IsolateOptions options = options_for(workload.bytes_);
+    options.device = workload.device_name();
+    options.limits.device_bytes = settings.budget;
     options.batching = mode == Mode::kSerialPageable ? Batching::kSerialPageable
                        : mode == Mode::kSerialPinned ? Batching::kSerial
                                                      : Batching::kOverlapped;
-    if (mode == Mode::kPipelined) options.batch = (iterations_ + chunks - 1) / chunks;
+    if (mode == Mode::kPipelined) options.batch = (workload.iterations_ + chunks - 1) / chunks;
     options.device_observer = [recorder](const DeviceOperation& operation) { (*recorder)(operation); };
-    DHPVM_ASSIGN(const Isolate isolate, Isolate::create(module_, options));
-    DHPVM_ASSIGN(const Object work, prepare(isolate));
-    DHPVM_ASSIGN(const Steps steps, Steps::find(isolate));
-    const auto clock = [&] {
-      const std::vector<DeviceUse> devices = isolate.devices();
-      return devices.empty() ? std::chrono::nanoseconds(0) : devices[0].clock;
-    };
-    const std::uint64_t warm_up =
-        mode == Mode::kAutomatic ? settings_->automatic_warm_up : settings_->warm_up;
-    for (std::uint64_t n = 0; n < warm_up + settings_->runs; ++n) {
-      DHPVM_TRY(steps.touch(work));
-      const Statistics before = isolate.statistics();
-      const auto wall = Clock::now();
-      const std::chrono::nanoseconds begin = clock();
-      DHPVM_TRY(steps.execute(work));
-      const std::chrono::nanoseconds end = clock();
-      if (n < warm_up) continue;
-      const Statistics after = isolate.statistics();
-      Run& run = runs.emplace_back();
-      run.wall_seconds = in_seconds(Clock::now() - wall);
-      run.seconds = in_seconds(end - begin);
-      run.loops = after.device_loops - before.device_loops;
-      run.chunks = after.device_chunks - before.device_chunks;
-      run.registrations = after.device_registrations - before.device_registrations;
-      result.seconds.push_back(run.seconds);
-      windows.push_back({begin, end});
-    }
-    DHPVM_ASSIGN(result.difference, difference(isolate, work, expected_, kernel_->tolerance));
-    std::vector<DeviceUse> devices = isolate.devices();
-    if (devices.empty() || runs[0].loops == 0) {
-      return Error(ErrorCode::kUnsupported, "no loop of '" + std::string(kernel_->name) + "' ran on " +
-                                                settings_->device + ":\n" + isolate.explain_loops());
-    }
-    result.device = std::move(devices[0]);
+    DHPVM_ASSIGN(Isolate isolate, Isolate::create(workload.module_, options));
+    DHPVM_ASSIGN(Object work, workload.prepare(isolate));
+    DHPVM_ASSIGN(Steps steps, Steps::find(isolate));
+    std::unique_ptr<Session> session(new Session(
+        workload, std::move(recorder), Parts{std::move(isolate), std::move(work), std::move(steps)}));
+    session->result_.mode = mode;
+    session->result_.chunks_wanted = chunks;
+    const std::uint64_t warm_up = mode == Mode::kAutomatic ? settings.automatic_warm_up : settings.warm_up;
+    for (std::uint64_t n = 0; n < warm_up; ++n) DHPVM_TRY(session->execute());
+    return session;
   }
-  // The isolate is gone: all of its operations have been recorded.
-  const std::vector<DeviceOperation> operations = recorder->take();
-  for (std::size_t n = 0; n < runs.size(); ++n) add_operations(runs[n], windows[n], operations);
-  std::ranges::nth_element(runs, runs.begin() + static_cast<std::ptrdiff_t>(runs.size() / 2), {},
-                           &Run::seconds);
-  result.run = std::move(runs[runs.size() / 2]);
-  return result;
+
+  // A run that counts.
+  Status run() {
+    const Isolate& isolate = parts_->isolate;
+    const Statistics before = isolate.statistics();
+    Run& run = runs_.emplace_back();
+    DHPVM_TRY(execute());
+    const Statistics after = isolate.statistics();
+    run.wall_seconds = wall_seconds_;
+    run.seconds = in_seconds(window_.end - window_.begin);
+    run.loops = after.device_loops - before.device_loops;
+    run.chunks = after.device_chunks - before.device_chunks;
+    run.registrations = after.device_registrations - before.device_registrations;
+    result_.seconds.push_back(run.seconds);
+    windows_.push_back(window_);
+    return {};
+  }
+
+  // After the last one.
+  Result<Measurement> finish() {
+    DHPVM_ASSIGN(result_.difference, difference(parts_->isolate, parts_->work, workload_.expected_,
+                                                workload_.kernel_->tolerance));
+    std::vector<DeviceUse> devices = parts_->isolate.devices();
+    if (devices.empty() || runs_[0].loops == 0) {
+      return Error(ErrorCode::kUnsupported, "no loop of '" + std::string(workload_.kernel_->name) +
+                                                "' ran on " + workload_.settings_->device + ":\n" +
+                                                parts_->isolate.explain_loops());
+    }
+    result_.device = std::move(devices[0]);
+    // When the isolate is gone, all of its operations have been recorded.
+    parts_.reset();
+    const std::vector<DeviceOperation> operations = recorder_->take();
+    for (std::size_t n = 0; n < runs_.size(); ++n) add_operations(runs_[n], windows_[n], operations);
+    std::ranges::nth_element(runs_, runs_.begin() + static_cast<std::ptrdiff_t>(runs_.size() / 2), {},
+                             &Run::seconds);
+    result_.run = std::move(runs_[runs_.size() / 2]);
+    return std::move(result_);
+  }
+
+ private:
+  struct Parts {
+    Isolate isolate;
+    Object work;
+    Steps steps;
+  };
+  Session(const Workload& workload, std::shared_ptr<Recorder> recorder, Parts parts)
+      : workload_(workload), recorder_(std::move(recorder)), parts_(std::move(parts)) {}
+
+  std::chrono::nanoseconds clock() const {
+    const std::vector<DeviceUse> devices = parts_->isolate.devices();
+    return devices.empty() ? std::chrono::nanoseconds(0) : devices[0].clock;
+  }
+  Status execute() {
+    DHPVM_TRY(parts_->steps.touch(parts_->work));
+    const auto wall = Clock::now();
+    window_.begin = clock();
+    DHPVM_TRY(parts_->steps.execute(parts_->work));
+    window_.end = clock();
+    wall_seconds_ = in_seconds(Clock::now() - wall);
+    return {};
+  }
+
+  const Workload& workload_;
+  std::shared_ptr<Recorder> recorder_;
+  std::optional<Parts> parts_;
+  Measurement result_;
+  std::vector<Run> runs_;
+  std::vector<Window> windows_;
+  Window window_;  // of the last run
+  double wall_seconds_ = 0;
+};
+
+Result<Measurement> Workload::measure(Mode mode, std::uint64_t chunks) const {
+  DHPVM_ASSIGN(const std::unique_ptr<Session> session, Session::create(*this, mode, chunks));
+  for (std::uint64_t n = 0; n < settings_->runs; ++n) DHPVM_TRY(session->run());
+  return session->finish();
+}
+
+Result<std::pair<Measurement, Measurement>> Workload::measure_in_turns(std::uint64_t chunks) const {
+  DHPVM_ASSIGN(const std::unique_ptr<Session> fixed, Session::create(*this, Mode::kPipelined, chunks));
+  DHPVM_ASSIGN(const std::unique_ptr<Session> automatic, Session::create(*this, Mode::kAutomatic, 0));
+  for (std::uint64_t n = 0; n < settings_->runs; ++n) {
+    DHPVM_TRY(fixed->run());
+    DHPVM_TRY(automatic->run());
+  }
+  DHPVM_ASSIGN(Measurement first, fixed->finish());
+  DHPVM_ASSIGN(Measurement second, automatic->finish());
+  return std::pair(std::move(first), std::move(second));
 }
 
 }  // namespace dhpvm::tools

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "bench/kernels.h"
@@ -81,8 +82,13 @@ class Workload {
   double host_seconds() const { return host_seconds_; }
 
   Result<Measurement> measure(Mode mode, std::uint64_t chunks) const;
+  // A fixed number of chunks and the automatic choice, a run of one after a run of the other: whatever else the machine does
+  // meets both alike.
+  Result<std::pair<Measurement, Measurement>> measure_in_turns(std::uint64_t chunks) const;
 
  private:
+  class Session;
+
   Workload(Module module, const Kernel& kernel, std::uint64_t bytes, const Settings& settings)
       : module_(std::move(module)), kernel_(&kernel), bytes_(bytes), settings_(&settings) {}
   Result<Object> prepare(const Isolate& isolate) const;

@@ -25,10 +25,15 @@ struct Case {
   std::uint64_t bytes = 0;
   double host_seconds = 0;
   std::vector<Measurement> measurements;  // in the order of Mode; kPipelined with ascending numbers of chunks
+  // The best of the sweep once more, in turns with the automatic choice; 0 on a simulated device, whose clock nothing
+  // disturbs.
+  double best_in_turns = 0;
 
   const Measurement* find(Mode mode) const;
   // The quickest of those with a fixed number of chunks; null if there is none.
   const Measurement* best() const;
+  // The time of the automatic choice against the best.
+  double choice() const;
   bool verified() const;
 };
 

@@ -23,6 +23,14 @@ class Devices : public ::testing::Test {
 
   static std::string source() { return std::string(kDevicePrograms); }
 
+  // Whatever has happened, nothing is left when the isolates are gone.
+  void TearDown() override {
+    const Leftovers left = engine_.leftovers();
+    EXPECT_EQ(left.buffer_bytes, 0u);
+    EXPECT_EQ(left.device_bytes, 0u);
+    EXPECT_EQ(left.registrations, 0u);
+  }
+
   Isolate reference() const { return need(Isolate::create(module_, {.jit = Jit::kOff})); }
   Isolate isolate(const Setting& setting) const {
     IsolateOptions options;
@@ -263,6 +271,97 @@ fn saxpy(n: i64) -> f64 {
   EXPECT_NE(story.find(": the host is expected to be quicker\n"), std::string::npos) << story;
   EXPECT_NE(story.find("expected: host: "), std::string::npos) << story;
   EXPECT_NE(story.find("; sim: "), std::string::npos) << story;
+}
+
+TEST_F(Devices, WhatIsHeldIsCountedUntilTheIsolateEnds) {
+  {
+    const Isolate device = isolate({"sim"});
+    ASSERT_TRUE(run(device, "twins", 100'000).ok());
+    EXPECT_GE(engine_.leftovers().device_bytes, 400'000u);
+    EXPECT_GE(engine_.leftovers().registrations, 1u);
+  }
+  EXPECT_TRUE(engine_.leftovers().none());
+}
+
+TEST_F(Devices, AHundredThousandChunks) {
+  const Isolate interpreter = reference();
+  const auto expected = run(interpreter, "twins", 100'000);
+  for (const std::string_view name : {"sim", "host"}) {
+    const Isolate device = isolate({std::string(name) + (name == "host" ? "?inline" : ""), 1});
+    const auto computed = run(device, "twins", 100'000);
+    ASSERT_TRUE(computed.ok()) << computed.error().to_string();
+    EXPECT_EQ(*computed, *expected) << name;
+    EXPECT_EQ(device.statistics().device_chunks, 100'000u) << name;
+  }
+}
+
+// Elements far behind 2^32 are reached, by slices: the memory of the rest is never touched.
+TEST_F(Devices, AnArrayMayHaveTwoToThe33Elements) {
+  const Module module = need(Module::compile(engine_, R"(
+fn corners(rows: i64) -> i64 {
+    let cols = (1 << 33) / rows;
+    let a = [u8, 2](rows, cols);
+    for r in 0..rows { a[r, cols - 1] = (r * 7) as u8; }
+    parallel for r in 0..rows, c in cols - 50..cols { a[r, c] = a[r, c] + ((r + c) % 251) as u8; }
+    parallel for r in 0..rows, c in cols - 50..cols { a[r, c] = a[r, c] * 3u8 + 1u8; }
+    var sum = a.len;
+    for r in 0..rows { for c in cols - 60..cols { sum = sum * 31 + a[r, c] as i64; } }
+    return sum;
+})"));
+  const auto corners = [&](Jit jit, std::string device) {
+    IsolateOptions options;
+    options.jit = jit;
+    options.jit_wait = true;
+    options.device = std::move(device);
+    options.limits.off_heap_bytes = std::uint64_t{16} << 30;
+    options.limits.device_bytes = std::uint64_t{1} << 30;
+    const Isolate isolate = need(Isolate::create(module, options));
+    const auto sum = need(isolate.function<std::int64_t(std::int64_t)>("corners"))(16);
+    EXPECT_TRUE(sum.ok()) << sum.error().to_string();
+    if (options.device == "sim") {
+      EXPECT_EQ(isolate.statistics().device_loops, 2u) << isolate.explain_loops();
+      EXPECT_LT(isolate.statistics().device_upload_bytes, 1'000'000u);
+    }
+    return sum.ok() ? *sum : 0;
+  };
+  const std::int64_t expected = corners(Jit::kOff, "host");
+  EXPECT_EQ(corners(Jit::kOn, "sim"), expected);
+  EXPECT_EQ(corners(Jit::kOn, "host"), expected);
+}
+
+TEST_F(Devices, ALoopMayHaveTwoToThe33Iterations) {
+  const Module module = need(Module::compile(engine_, R"(
+fn odd(n: i64) -> i64 {
+    var count = 0;
+    parallel for i in 0..n reduce(+: count) { count += i & 1; }
+    return count;
+})"));
+  IsolateOptions options;
+  options.jit_wait = true;
+  options.device = "sim";
+  const Isolate isolate = need(Isolate::create(module, options));
+  constexpr std::int64_t kIterations = std::int64_t{1} << 33;
+  const auto count = need(isolate.function<std::int64_t(std::int64_t)>("odd"))(kIterations);
+  ASSERT_TRUE(count.ok()) << count.error().to_string();
+  EXPECT_EQ(*count, kIterations / 2);
+  EXPECT_EQ(isolate.statistics().device_loops, 1u);
+}
+
+TEST_F(Devices, AtomicUpdatesAreNotShared) {
+  const Isolate interpreter = reference();
+  for (const std::string_view devices : {"host,sim", "sim,sim?launch=1us"}) {
+    const Isolate device = isolate({std::string(devices), 5000});
+    for (int round = 0; round < 3; ++round) {
+      const auto expected = run(interpreter, "histogram", 300'000);
+      const auto computed = run(device, "histogram", 300'000);
+      ASSERT_TRUE(computed.ok()) << computed.error().to_string();
+      EXPECT_EQ(*computed, *expected);
+    }
+    const std::string story = device.explain_loops();
+    EXPECT_NE(story.find("only as a whole: its chunks may write the same elements"), std::string::npos)
+        << story;
+    EXPECT_EQ(story.find(" and sim"), std::string::npos) << story;
+  }
 }
 
 TEST_F(Devices, AnUnknownOneIsRefusedAtOnce) {

@@ -116,6 +116,11 @@ std::vector<DeviceEntry> Engine::devices() const {
   return entries;
 }
 
+Leftovers Engine::leftovers() const {
+  const offload::DeviceStats devices = state_->devices->stats();
+  return {state_->left_buffer_bytes, devices.bytes_allocated, devices.imports};
+}
+
 std::vector<WorkerUse> Engine::workers() const {
   std::vector<WorkerUse> workers;
   for (offload::PeerStatus& peer : state_->devices->peers()) {

@@ -56,7 +56,7 @@ std::function<void(const std::string&, const offload::OperationRecord&)> observe
   };
 }
 
-vm::IsolateOptions machine_options(const IsolateOptions& options, const detail::EngineState& engine) {
+vm::IsolateOptions machine_options(const IsolateOptions& options, detail::EngineState& engine) {
   vm::IsolateOptions machine;
   machine.jit.mode = static_cast<vm::JitMode>(options.jit);
   machine.jit.threshold_samples = options.jit_threshold;
@@ -74,6 +74,7 @@ vm::IsolateOptions machine_options(const IsolateOptions& options, const detail::
   machine.gc_stress = options.gc_stress;
   machine.gc_verify = options.gc_verify;
   machine.tracer = engine.tracer.get();
+  machine.left_buffer_bytes = &engine.left_buffer_bytes;
   if (options.device != "host") machine.devices.registry = engine.devices;
   machine.devices.names = options.device;
   if (options.policy == Policy::kRemote) {

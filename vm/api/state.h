@@ -2,6 +2,7 @@
 // What stands behind the handles of the public API.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <memory>
 #include <mutex>
@@ -32,6 +33,7 @@ struct EngineState {
   std::shared_ptr<ThreadPool> thread_pool;
   std::shared_ptr<vm::Alarm> alarm;
   std::shared_ptr<offload::DeviceRegistry> devices;
+  std::atomic<std::uint64_t> left_buffer_bytes{0};  // by isolates that have ended
 };
 
 struct ModuleState {
