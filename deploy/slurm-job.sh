@@ -16,7 +16,10 @@ port=$((20000 + SLURM_JOB_ID % 20000))
 trap 'rm -f "$key"' EXIT
 # Without --kill-on-bad-exit: what a worker leaves that fails, the others do.
 srun --kill-on-bad-exit=0 "$run" --worker --connect="$(hostname):$port" --key-file="$key" &
+workers=$!
 status=0
 "$run" --listen="0.0.0.0:$port" --key-file="$key" "$@" || status=$?
+# Workers end with the program. One that has never reached it would go on trying for a minute.
+kill "$workers" 2>/dev/null || true
 wait || true # the workers' exit codes say nothing about the program
 exit "$status"

@@ -47,13 +47,16 @@ while words[0].startswith("-"):
         forward = words[1].split(":")
     words = words[2:]
 command = " ".join(words[1:]).replace(f"127.0.0.1:{forward[1]}", f"127.0.0.1:{forward[3]}")
-os.execvp("sh", ["sh", "-c", command])
+os.execvp("sh", ["sh", "-c", "exec " + command])
 """
 
 # Runs the command once for each node, all here.
 SRUN = """#!/bin/sh
 while [ "${1#--}" != "$1" ]; do shift; done
-for node in 1 2; do "$@" & done
+workers=
+trap 'kill $workers' TERM
+for node in 1 2; do "$@" & workers="$workers $!"; done
+wait
 wait
 """
 
