@@ -25,10 +25,10 @@ PATIENCE = 60  # seconds; only a hang takes that long
 PROGRAM = """
 fn main() {
     let x = [i64](40_000);
-    for round in 0..20 {
+    for round in 0..8 {
         parallel for i in 0..x.len {
             var v = x[i] + i;
-            for k in 0..500 { v = (v * 31 + k) % 1000003; }
+            for k in 0..200 { v = (v * 31 + k) % 1000003; }
             x[i] = v;
         }
     }
