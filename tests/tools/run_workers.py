@@ -61,7 +61,7 @@ fn main() {
     let x = [i64](4_000_000);
     var sum = 0;
     var round = 0;
-    while round < 60 {
+    while round < 200 {
         for i in 0..64 { x[i * 50_000] = round; }
         parallel for i in 0..x.len reduce(+: sum) { sum += x[i]; }
         round += 1;
@@ -469,7 +469,7 @@ class Losing(Case):
 
     def test_memory_of_the_worker_used_up(self):
         worker = self.worker("--lend=memory=1M")
-        program = self.write(TRANSFERS.replace("round < 60", "round < 2"))
+        program = self.write(TRANSFERS.replace("round < 200", "round < 2"))
         # In slices that fit, or on the host, but never wrong.
         self.assert_done(run(worker.device, program), self.expected(program))
         program = self.rounds(3)
