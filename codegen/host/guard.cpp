@@ -6,6 +6,7 @@
 #include <csetjmp>
 #include <cstdio>
 #include <new>
+#include <utility>
 
 #include "base/error.h"
 
@@ -48,12 +49,12 @@ bool install_handlers() {
 }
 
 // LLVM's malloc goes to the handler; its `new` throws, through frames that have nothing to run, up to here.
-Status run(llvm::function_ref<Status()> work, Landing& landing) {
+Status run(llvm::function_ref<Status()> work, Landing& landing, Status& lack) {
   try {
     return work();
   } catch (const std::bad_alloc&) {
     landing.out_of_memory = true;
-    return error(ErrorCode::kOutOfMemory, "no memory is left for compiling");
+    return std::move(lack);
   }
 }
 
@@ -62,20 +63,20 @@ Status run(llvm::function_ref<Status()> work, Landing& landing) {
 Status guarded(llvm::function_ref<Status()> work, bool* abandoned) {
   static const bool installed = install_handlers();
   static_cast<void>(installed);
+  // Made while there is memory for it: afterwards there may be none, and whoever makes an error then throws.
+  Status lack = error(ErrorCode::kOutOfMemory, "no memory is left for compiling");
   Landing landing;
   landing.outer = innermost;
   innermost = &landing;
   if (setjmp(landing.jump) == 0) {
-    Status status = run(work, landing);
+    Status status = run(work, landing, lack);
     innermost = landing.outer;
     if (landing.out_of_memory) *abandoned = true;
     return status;
   }
   innermost = landing.outer;
   *abandoned = true;
-  if (landing.out_of_memory) {
-    return error(ErrorCode::kOutOfMemory, "no memory is left for compiling ({})", landing.reason);
-  }
+  if (landing.out_of_memory) return lack;
   return error(ErrorCode::kInternal, "LLVM cannot compile this: {}", landing.reason);
 }
 

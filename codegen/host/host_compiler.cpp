@@ -74,7 +74,7 @@ Result<Compiled> HostCompiler::compile(CompileRequest request) {
   const auto begin = Tracer::Clock::now();
   std::size_t size = 0;
   const auto load = [&]() -> Result<LoadedCode> {
-    if (!made.ok()) return made.error();
+    if (!made.ok()) return std::move(made).error();
     size = made->file->getBufferSize();
     if (request.key != nullptr && options_.cache != nullptr) {
       options_.cache->store(*request.key, bytes_of(*made->file), request.metadata);
