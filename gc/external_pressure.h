@@ -18,7 +18,7 @@ class ExternalPressure {
   using Clock = std::chrono::steady_clock;
 
   // `budget`: the program's off-heap limit in bytes; 0 if unknown.
-  explicit ExternalPressure(std::size_t budget) : budget_(budget) {}
+  explicit ExternalPressure(std::size_t budget);
 
   void add(std::size_t bytes) {
     live_ += bytes;
@@ -28,8 +28,10 @@ class ExternalPressure {
   std::size_t live() const { return live_; }
 
   // The collection that is due now, if any. Collections that this asked for are kept to 5 % of the time (10
-  // % if the last one freed much): a program whose buffers are all in use gains nothing from collecting
-  // again and again.
+  // % if the last one freed much), and each that frees little doubles what the next minor one waits for: a
+  // program whose buffers are all in use gains nothing from collecting again and again. One that drops its
+  // buffers gains much from collecting early, because it gets memory back that is still in the caches, where
+  // new memory would have to be cleared page by page.
   std::optional<CollectionKind> due(Clock::time_point now) const;
 
   // After each collection, whatever its reason.
@@ -37,10 +39,15 @@ class ExternalPressure {
                  Clock::time_point begin, Clock::time_point end);
 
  private:
+  // What the limit of young bytes starts from, and what it grows to.
+  std::size_t least_young() const;
+  std::size_t most_young() const;
+
   std::size_t budget_;
   std::size_t live_ = 0;
   std::size_t young_ = 0;  // added since the last collection
   std::size_t live_after_full_ = 0;
+  std::size_t young_limit_;
   Clock::time_point not_before_{};
 };
 

@@ -12,13 +12,38 @@ constexpr ExternalPressure::Clock::time_point kStart{1000s};
 
 TEST(ExternalPressure, YoungBytesCallForAMinorCollection) {
   ExternalPressure pressure(0);
-  pressure.add(64 * kMiB);
+  pressure.add(16 * kMiB);
   EXPECT_EQ(pressure.due(kStart), std::nullopt);
   pressure.add(1);
   EXPECT_EQ(pressure.due(kStart), CollectionKind::kMinor);
   pressure.collected(CollectionKind::kMinor, CollectionReason::kNursery, pressure.live(), kStart,
                      kStart + 1ms);
   EXPECT_EQ(pressure.due(kStart + 1ms), std::nullopt);
+}
+
+TEST(ExternalPressure, CollectionsInVainBecomeRare) {
+  ExternalPressure pressure(0);
+  const auto after_in_vain = [&] {
+    pressure.collected(CollectionKind::kMinor, CollectionReason::kNursery, pressure.live(), kStart, kStart);
+  };
+  std::size_t expected = 16 * kMiB;
+  for (int i = 0; i < 4; ++i) {
+    pressure.remove(pressure.live());
+    pressure.add(expected);
+    EXPECT_EQ(pressure.due(kStart), std::nullopt) << expected;
+    pressure.add(1);
+    EXPECT_NE(pressure.due(kStart), std::nullopt) << expected;
+    after_in_vain();
+    expected = std::min(2 * expected, 64 * kMiB);
+  }
+  // One that frees half of what was new brings the early ones back.
+  pressure.remove(pressure.live());
+  pressure.add(40 * kMiB);
+  const std::size_t before = pressure.live();
+  pressure.remove(20 * kMiB);
+  pressure.collected(CollectionKind::kMinor, CollectionReason::kNursery, before, kStart, kStart);
+  pressure.add(16 * kMiB + 1);
+  EXPECT_EQ(pressure.due(kStart), CollectionKind::kMinor);
 }
 
 TEST(ExternalPressure, GrowthCallsForAFullCollection) {
