@@ -178,16 +178,10 @@ Object* Heap::allocate_large(TypeId type, std::size_t size, std::size_t card_byt
   });
 }
 
-String* Heap::allocate_string(TypeId type, std::size_t size) {
+String* Heap::allocate_string_slow(TypeId type, std::size_t size) {
   if (size > UINT32_MAX) return nullptr;
   const std::size_t bytes = round_up(sizeof(String) + size, kGranule);
-  Object* object = nullptr;
-  if (std::byte* memory = bytes <= kMediumThreshold ? area_.take(bytes) : nullptr) {
-    object = initialize(memory, type, bytes);
-  } else {
-    object = allocate_sized(type, bytes, 0, Contents::kUndefined);
-  }
-  auto* string = reinterpret_cast<String*>(object);
+  auto* string = reinterpret_cast<String*>(allocate_sized(type, bytes, 0, Contents::kUndefined));
   if (string == nullptr) return nullptr;
   string->size = static_cast<std::uint32_t>(size);
   string->hash = 0;

@@ -58,7 +58,21 @@ class Heap {
   }
 
   // A string of `size` bytes. Its bytes are undefined: the caller fills them before anybody sees them.
-  String* allocate_string(TypeId type, std::size_t size);
+  String* allocate_string(TypeId type, std::size_t size) {
+    if (String* string = allocate_short_string(type, size)) [[likely]]
+      return string;
+    return allocate_string_slow(type, size);
+  }
+  // The same if there is room in open memory; never collects. Null says nothing but that there is none.
+  String* allocate_short_string(TypeId type, std::size_t size) {
+    if (size > kMediumThreshold - sizeof(String)) return nullptr;
+    const std::size_t bytes = round_up(sizeof(String) + size, kGranule);
+    std::byte* memory = area_.take(bytes);
+    if (memory == nullptr && (memory = take_from_next_hole(bytes)) == nullptr) return nullptr;
+    auto* const string = reinterpret_cast<String*>(initialize(memory, type, bytes));
+    string->size = static_cast<std::uint32_t>(size);  // its hash is zero, as new memory is
+    return string;
+  }
 
   // An array with `length` (not negative) elements behind its handle; `info.size` is the size of the handle,
   // 48 or 80. All elements are accessible. The caller fills in the dimensions of a MultiArray.
@@ -147,11 +161,16 @@ class Heap {
     return reinterpret_cast<Object*>(memory);
   }
 
+  String* allocate_string_slow(TypeId type, std::size_t size);
   Object* allocate_sized(TypeId type, std::size_t size, std::size_t card_bytes, Contents contents);
   Object* allocate_large(TypeId type, std::size_t size, std::size_t card_bytes, Contents contents);
   template <typename Take>
   Object* allocate_or_collect(Take&& take);
   std::byte* take_small(std::size_t size, Shortage& shortage);
+  // For a small object that does not fit into the current hole: null if no other one is open.
+  std::byte* take_from_next_hole(std::size_t size) {
+    return attention_ ? nullptr : bump_.take_open(area_, size);
+  }
   void safepoint();
   // Sends the next allocation, inlined or not, to safepoint().
   void demand_attention() {

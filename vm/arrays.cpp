@@ -75,7 +75,12 @@ Result<gc::String*> Isolate::new_string_of(std::size_t size) {
 }
 
 Result<gc::String*> Isolate::new_string(std::string_view text) {
-  DHPVM_ASSIGN(gc::String* const string, new_string_of(text.size()));
+  gc::String* string = heap_->allocate_short_string(bytecode::kStringType, text.size());
+  if (string != nullptr) {
+    context_->bulk_bytes += text.size();
+  } else {
+    DHPVM_ASSIGN(string, new_string_of(text.size()));
+  }
   std::ranges::copy(text, string->bytes());
   return string;
 }

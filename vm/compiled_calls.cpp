@@ -174,6 +174,7 @@ void* string_constant(void* state, void* r, std::int64_t left, std::uint64_t sit
 
 void* string_concat(void* state, void* r, std::int64_t left, std::uint64_t site, std::uint32_t count) {
   Context& context = context_of(state);
+  if (gc::Ref made = concat_short_strings(context, std::span(references(r), count))) return made;
   const Anchor anchor(context, site, left, context.primitives, references(r) + count);
   return concat_strings(context, std::span(references(r), count));
 }

@@ -23,7 +23,6 @@ using bytecode::Op;
 using bytecode::Word;
 
 // Moving this many bytes takes a fraction of a millisecond: how precisely deadlines are honoured.
-constexpr std::uint64_t kBulkBytes = std::uint64_t{8} << 20;
 // A native function takes longer than a tick: one counts as moving this much.
 constexpr std::uint64_t kNativeBytes = kBulkBytes / 64;
 
@@ -47,6 +46,14 @@ Error as_trap(Error failure) {
   const bool io = failure.code() == ErrorCode::kIo || failure.code() == ErrorCode::kNotFound;
   Error trap(io ? ErrorCode::kIoTrap : ErrorCode::kHostException, failure.message());
   return std::move(trap).with_frames(failure.frames());
+}
+
+void copy_texts(char* to, std::span<const gc::Ref> parts) {
+  for (const gc::Ref part : parts) {
+    const std::string_view text = reinterpret_cast<const gc::String*>(part)->view();
+    std::memcpy(to, text.data(), text.size());
+    to += text.size();
+  }
 }
 
 }  // namespace
@@ -203,13 +210,22 @@ gc::Ref concat_strings(Context& context, std::span<const gc::Ref> parts) {
     raise(context, std::move(made).error());
     return nullptr;
   }
-  char* end = (*made)->bytes();
-  for (const gc::Ref part : parts) {
-    const std::string_view text = reinterpret_cast<const gc::String*>(part)->view();
-    std::memcpy(end, text.data(), text.size());
-    end += text.size();
-  }
+  copy_texts((*made)->bytes(), parts);
   return poll_after_bulk(context, 0) ? reinterpret_cast<gc::Ref>(*made) : nullptr;
+}
+
+gc::Ref concat_short_strings(Context& context, std::span<const gc::Ref> parts) {
+  std::size_t size = 0;
+  for (const gc::Ref part : parts) {
+    if (part == nullptr) return nullptr;
+    size += reinterpret_cast<const gc::String*>(part)->size;
+  }
+  if (context.bulk_bytes + size >= kBulkBytes) return nullptr;
+  gc::String* const made = context.heap->allocate_short_string(bytecode::kStringType, size);
+  if (made == nullptr) return nullptr;
+  context.bulk_bytes += size;
+  copy_texts(made->bytes(), parts);
+  return reinterpret_cast<gc::Ref>(made);
 }
 
 bool strings_equal(gc::Ref left, gc::Ref right) {

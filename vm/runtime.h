@@ -19,6 +19,7 @@ bool look_at_clock(Context& context);
 // After an instruction that moved `bytes` bytes at once, or may have collected: the same, without fuel, when
 // many bytes have gathered (new arrays and strings count themselves) or the collector has run.
 bool poll_after_bulk(Context& context, std::uint64_t bytes);
+constexpr std::uint64_t kBulkBytes = std::uint64_t{8} << 20;
 
 // With the argument windows at `p` and `r`.
 bool call_import(Context& context, const LinkedImport& import, std::uint64_t* p, gc::Ref* r);
@@ -43,6 +44,9 @@ gc::Ref new_array(Context& context, gc::TypeId type, std::span<const std::int64_
 gc::Ref new_object(Context& context, gc::TypeId type);
 gc::Ref new_weak(Context& context, gc::TypeId type, gc::Ref target);
 gc::Ref concat_strings(Context& context, std::span<const gc::Ref> parts);
+// The same for short strings where nothing else is to be done: it neither traps nor collects nor looks at the clock, and so
+// works without saved registers. Null says nothing: ask the other.
+gc::Ref concat_short_strings(Context& context, std::span<const gc::Ref> parts);
 
 bool make_string_constant(Context& context, std::uint32_t index);
 // Comparing it takes more than a few hundred ticks.

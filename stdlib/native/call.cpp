@@ -6,13 +6,6 @@
 
 namespace dhpvm::stdlib {
 
-Status return_text(vm::NativeCall& call, std::string_view value) {
-  // `value` may be the text of an argument: it stays where it is until the window is written to.
-  DHPVM_ASSIGN(gc::String* const string, call.isolate.new_string(value));
-  call.r[0] = reinterpret_cast<gc::Ref>(string);
-  return {};
-}
-
 Status return_bytes(vm::NativeCall& call, std::string_view value) {
   const auto type = call.isolate.linked().find_array_type({bytecode::Kind::kU8});
   if (!type)

@@ -38,8 +38,13 @@ inline void return_integer(vm::NativeCall& call, unsigned index, std::int64_t va
 inline void return_number(vm::NativeCall& call, unsigned index, double value) {
   call.p[index] = std::bit_cast<std::uint64_t>(value);
 }
-// A new str as the first reference result.
-Status return_text(vm::NativeCall& call, std::string_view value);
+// A new str as the first reference result. `value` may be the text of an argument: it stays where it is until the window
+// is written to.
+inline Status return_text(vm::NativeCall& call, std::string_view value) {
+  DHPVM_ASSIGN(gc::String* const string, call.isolate.new_string(value));
+  call.r[0] = reinterpret_cast<gc::Ref>(string);
+  return {};
+}
 // A new [u8].
 Status return_bytes(vm::NativeCall& call, std::string_view value);
 inline Status return_null(vm::NativeCall& call) {
