@@ -22,6 +22,8 @@ add_library(dhpvm_flags INTERFACE)
 target_include_directories(dhpvm_flags INTERFACE "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/include")
 target_compile_options(dhpvm_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion
                        -fno-strict-aliasing -ffp-contract=off)
+# The cache of compiled code tells builds of the code generator apart by it; not every linker writes one unasked.
+target_link_options(dhpvm_flags INTERFACE "LINKER:--build-id=sha1")
 if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   # libstdc++ 12's own stable_sort calls a function that it marks deprecated.
   target_compile_options(dhpvm_flags INTERFACE -Wno-deprecated-declarations)

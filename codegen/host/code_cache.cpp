@@ -19,6 +19,7 @@
 
 #include "base/crc32c.h"
 #include "base/error.h"
+#include "codegen/host/build_id.h"
 
 namespace dhpvm::codegen {
 namespace {
@@ -113,6 +114,7 @@ bool write_exactly(int fd, std::span<const std::byte> bytes) {
 CacheKey cache_key(std::initializer_list<std::string_view> parts) {
   llvm::SHA256 hash;
   hash.update(llvm::StringRef("dhpvm code cache, version " + std::to_string(kVersion)));
+  hash.update(llvm::StringRef(build_id()));
   for (const std::string_view part : parts) {
     const std::string length = "/" + std::to_string(part.size()) + ":";
     hash.update(llvm::StringRef(length));

@@ -12,6 +12,7 @@
 #include <fstream>
 #include <random>
 
+#include "codegen/host/build_id.h"
 #include "codegen/host/ir_for_tests.h"
 
 namespace dhpvm::codegen {
@@ -60,6 +61,12 @@ TEST_F(CodeCacheTest, KeysDependOnEveryPart) {
   EXPECT_NE(cache_key({"ab", "c"}), cache_key({"a", "bc"}));
   EXPECT_NE(cache_key({"a"}), cache_key({"a", ""}));
   EXPECT_NE(cache_key({}), cache_key({""}));
+}
+
+TEST_F(CodeCacheTest, KeysDependOnTheBuild) {
+  // Linkers write 8 bytes at least, and everything here is linked with them: without, an upgrade would run old code.
+  EXPECT_GE(build_id().size(), 8u);
+  EXPECT_EQ(build_id(), build_id());
 }
 
 TEST_F(CodeCacheTest, ReturnsWhatWasStored) {

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// What tells this build of the code generator from every other one.
+#pragma once
+
+#include <string>
+
+namespace dhpvm::codegen {
+
+// The build ID that the linker gave to the library or program that holds this function, as raw bytes: a hash of its
+// contents. Empty if it was linked without one. Thread-safe.
+std::string build_id();
+
+}  // namespace dhpvm::codegen
