@@ -251,18 +251,12 @@ Status PipelineDevice::wait(const Positions& positions) {
 bool PipelineDevice::reached(const Positions& positions) {
   for (unsigned stage = 0; stage < kStages; ++stage) {
     if (positions.at[stage] <= done_.at[stage]) continue;
-    // A driver's semaphore looks at one operation to answer this, and at all in flight to tell how far it is. That is worth
-    // knowing when there is news, and whenever the device may be lost: what is known to be done by then stays done.
-    if (!info().may_be_lost) {
-      const Result<bool> reached =
-          semaphores_[stage]->wait(positions.at[stage], Semaphore::Clock::time_point{});
-      if (!reached.ok()) return true;
-      if (!*reached) return false;
-    }
-    const Result<std::uint64_t> value = semaphores_[stage]->value();
-    if (!value.ok()) return true;
-    done_.at[stage] = *value;
-    if (positions.at[stage] > *value) return false;
+    // Asking for one value is cheaper than asking for the highest: a driver's semaphore looks at one operation, not at all.
+    const Result<bool> reached =
+        semaphores_[stage]->wait(positions.at[stage], Semaphore::Clock::time_point{});
+    if (!reached.ok()) return true;
+    if (!*reached) return false;
+    done_.at[stage] = positions.at[stage];
   }
   return true;
 }
