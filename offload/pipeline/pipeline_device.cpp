@@ -11,8 +11,8 @@
 namespace dhpvm::offload {
 namespace {
 
-// How often somebody who waits looks at the clock and for interrupts.
-constexpr auto kPollInterval = std::chrono::milliseconds(5);
+// How often somebody who waits looks at the clock and for interrupts: deadlines are honoured as precisely.
+constexpr auto kPollInterval = std::chrono::milliseconds(1);
 // Enough to keep any device busy; each costs some memory until it is done.
 constexpr std::uint64_t kLaunchesAhead = 1024;
 constexpr const char* kStageNames[] = {"upload", "compute", "download"};
@@ -234,6 +234,8 @@ Status PipelineDevice::wait(const Positions& positions) {
     if (positions.at[stage] <= done_.at[stage]) continue;
     DHPVM_TRY(queues_[stage]->flush());
     for (bool reached = false; !reached;) {
+      // Also where nothing is waited for in the end: some devices do their work while it is given to them.
+      if (options_.poll) DHPVM_TRY(options_.poll());
       Result<bool> result =
           semaphores_[stage]->wait(positions.at[stage], Semaphore::Clock::now() + kPollInterval);
       if (!result.ok()) {
@@ -241,7 +243,6 @@ Status PipelineDevice::wait(const Positions& positions) {
         return std::move(result).error();
       }
       reached = *result;
-      if (!reached && options_.poll) DHPVM_TRY(options_.poll());
     }
     done_.at[stage] = positions.at[stage];
   }
