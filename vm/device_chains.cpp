@@ -83,7 +83,7 @@ void DeviceLoops::chain_ended(const offload::ChainOutcome& outcome) {
     story.last.sliced = true;
     story.chained = others(positions, n);
     if (!outcome.failure) continue;
-    const std::string text = fmt::format("in part: {}: {}", story.device, outcome.failure->message());
+    const std::string text = fmt::format("in part: {}: {}", story.device, first_cause(*outcome.failure));
     ++story.stays[text];
     if (put_off_[n].forced && !told)
       warn_once(fmt::format("parallel for at {} runs on the host: {}", positions[n], text));

@@ -38,13 +38,6 @@ offload::HostMemory memory_kind(Batching batching) {
                                                : offload::HostMemory::kPinned;
 }
 
-// What a device's failure began with: the rest tells what was under way.
-const std::string& first_cause(const Error& error) {
-  const Error* first = &error;
-  while (first->cause() != nullptr) first = first->cause();
-  return first->message();
-}
-
 bool is_host(std::string_view name) { return name == "host" || name == "cpu"; }
 bool is_remote(std::string_view name) { return name == "remote" || name.starts_with("remote/"); }
 
@@ -69,6 +62,12 @@ void add_totals(DeviceTotals& totals, offload::PipelineDevice& device) {
 }
 
 }  // namespace
+
+const std::string& first_cause(const Error& error) {
+  const Error* first = &error;
+  while (first->cause() != nullptr) first = first->cause();
+  return first->message();
+}
 
 DeviceLoops::DeviceLoops(std::shared_ptr<const LinkedModule> linked, std::shared_ptr<CompileService> service,
                          offload::BufferPool& pool, Isolate& isolate)

@@ -26,6 +26,9 @@ namespace dhpvm::vm {
 
 struct Context;
 
+// What a device's failure began with: the rest tells what was under way.
+const std::string& first_cause(const Error& error);
+
 class DeviceLoops {
  public:
   DeviceLoops(std::shared_ptr<const LinkedModule> linked, std::shared_ptr<CompileService> service,

@@ -101,7 +101,14 @@ Status LoopChain::settle() {
   if (status.ok()) {
     if (on_end) on_end(outcome_);
   } else {
-    for_each_buffer([&](ArrayCopies& copies) { copies.lose_if_written(status.error()); });
+    // What has stopped this call will have passed when somebody asks for the results.
+    const Error reason = is_interruption(status)
+                             ? Error(*outcome_.failure)
+                                   .with_context(
+                                       "what parallel loops compute is lost, because the host was stopped "
+                                       "while it did what the device had left")
+                             : status.error();
+    for_each_buffer([&](ArrayCopies& copies) { copies.lose_if_written(reason); });
   }
   end();
   return status;

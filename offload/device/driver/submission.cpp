@@ -25,6 +25,12 @@ SubmissionPointer DriverSemaphore::raiser(std::uint64_t value) const {
   return point == pending_.end() ? nullptr : point->submission;
 }
 
+void DriverSemaphore::add(Point point) {
+  if (queue_ == nullptr) queue_ = point.submission->queue;
+  has_several_queues_ = has_several_queues_ || queue_ != point.submission->queue;
+  pending_.push_back(std::move(point));
+}
+
 Result<std::uint64_t> DriverSemaphore::value() {
   SubmissionTracker::Lock lock(tracker_.mutex_);
   // Later points may be reached before earlier ones, but not if they belong to the same queue.
@@ -33,6 +39,8 @@ Result<std::uint64_t> DriverSemaphore::value() {
     const SubmissionPointer submission = pending_[i].submission;
     if (!submission->settled && std::ranges::find(busy, submission->queue.get()) == busy.end()) {
       if (tracker_.settle(submission, lock) != nullptr) {
+        // A thousand may be in flight, and this is asked before each loop.
+        if (!has_several_queues_) break;
         busy.push_back(submission->queue.get());
       } else if (submission->concluded) {
         i = 0;  // this point is gone, and so are all below it
@@ -111,7 +119,7 @@ void SubmissionTracker::plan(Submission& submission) {
 void SubmissionTracker::publish(const SubmissionPointer& submission) {
   Lock lock(mutex_);
   for (const SemaphoreValue& signal : submission->operation.signals)
-    own(signal).pending_.push_back({signal.value, submission});
+    own(signal).add({signal.value, submission});
   QueueLedger& queue = *submission->queue;
   queue.in_flight.push_back(submission);
   changed_.notify_all();

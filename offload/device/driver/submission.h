@@ -72,11 +72,17 @@ class DriverSemaphore final : public TimelineSemaphore {
     SubmissionPointer submission;
   };
 
-  // What raises it to at least `value`, if that has been submitted and not been concluded. With the tracker's mutex.
+  // What raises it to at least `value`, if that has been submitted and not been concluded. With the tracker's mutex, as the
+  // next.
   SubmissionPointer raiser(std::uint64_t value) const;
+  void add(Point point);
 
   SubmissionTracker& tracker_;
-  std::deque<Point> pending_;  // by value; guarded by the tracker's mutex
+  // Guarded by the tracker's mutex, like what follows.
+  std::deque<Point> pending_;  // by value
+  // Whose submissions raise it: mostly those of one queue, which end in order.
+  std::shared_ptr<const QueueLedger> queue_;
+  bool has_several_queues_ = false;
 };
 
 // Thread-safe.
