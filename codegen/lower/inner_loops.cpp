@@ -28,7 +28,10 @@ void Lowering::make_strip(std::size_t number) {
   const InnerLoop& loop = flow_.loops()[number];
   Strip& strip = strips_[number];
   strip.begin = new_block("strip");
-  if (loop.counted) strip.end = entry_alloca(b_.getIntNTy(loop.wide ? 64 : 32), "strip.end");
+  if (loop.counted) {
+    strip.end = entry_alloca(b_.getIntNTy(loop.wide ? 64 : 32), "strip.end");
+    if (has_even_strips()) strip.next = entry_alloca(b_.getIntNTy(loop.wide ? 64 : 32), "strip.next");
+  }
   for (const InvariantArray& array : loop.arrays) {
     KeptArray& kept = strip.arrays[array.reg];
     if (array.read || array.written) kept.data = entry_alloca(b_.getPtrTy(), "data");
@@ -60,10 +63,15 @@ void Lowering::begin_strip(std::size_t number) {
     Value* const distance = b_.CreateSub(b_.CreateSub(bound, counter), one);
     Value* const remaining = b_.CreateSelect(b_.CreateICmpSLT(counter, bound),
                                              b_.CreateZExt(distance, b_.getInt64Ty()), constant(0));
-    Value* count = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, remaining, ticks_at_hand());
-    if (steps != nullptr) count = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, count, steps);
+    Value* most = ticks_at_hand();
+    if (steps != nullptr) most = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, most, steps);
+    Value* const count = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, remaining, most);
     take_ticks(count);
     b_.CreateStore(b_.CreateAdd(counter, b_.CreateTrunc(count, llvm_type(type))), strip.end);
+    if (strip.next != nullptr) {
+      Value* const full = b_.CreateAdd(counter, b_.CreateTrunc(most, llvm_type(type)));
+      b_.CreateStore(b_.CreateAdd(full, one), strip.next);
+    }
   }
   b_.CreateBr(entries_[loop.header]);
 }
@@ -201,7 +209,10 @@ void Lowering::end_strip(const Instruction& i, std::size_t number) {
   b_.CreateCondBr(b_.CreateICmpSLT(next, get(loop.bound, type)), more, done);
 
   b_.SetInsertPoint(more);
-  set(loop.counter, next);
+  // Where vector lanes count together they leave a stretch apart. That those with a next stretch have gone all the way of
+  // this one is what keeps their counters a fixed distance from each other, and their accesses contiguous.
+  llvm::AllocaInst* const expected = strips_[number].next;
+  set(loop.counter, expected != nullptr ? b_.CreateLoad(llvm_type(type), expected) : next);
   // The header is reached through a new stretch: edge_to would lead past it. It converts the registers all
   // the same.
   edge_to(loop.header);
@@ -232,6 +243,7 @@ void Lowering::lower_counted_latch(const Instruction& i, std::size_t number) {
   b_.CreateBr(edge_to(loop.header));
 
   b_.SetInsertPoint(over);
+  set(loop.counter, end);  // which it has reached
   end_strip(i, number);
 }
 

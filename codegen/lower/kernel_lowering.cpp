@@ -163,6 +163,7 @@ class KernelLowering final : public Lowering {
     b_.SetInsertPoint(go_on);
   }
   Value* ticks_at_hand() override { return constant(kPollInterval); }
+  bool has_even_strips() const override { return true; }
   void take_ticks(Value*) override {}
   void give_ticks(Value*) override {}
 

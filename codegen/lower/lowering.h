@@ -56,6 +56,8 @@ class Lowering {
   virtual void tick(const Instruction& i, llvm::BasicBlock* refilled) = 0;
   // For counted loops: how many back-edges may be taken until the next tick, at least 0; a value of type i64.
   virtual Value* ticks_at_hand() = 0;
+  // Whether that is always the same, so that all stretches of a loop but its last are of one length.
+  virtual bool has_even_strips() const { return false; }
   // Takes `count` of them away, or gives them back.
   virtual void take_ticks(Value* count) = 0;
   virtual void give_ticks(Value* count) = 0;
@@ -150,6 +152,7 @@ class Lowering {
     llvm::BasicBlock* begin = nullptr;  // sets up the next stretch of iterations
     llvm::AllocaInst* end =
         nullptr;  // of a counted loop: the counter's value in the last iteration of the stretch
+    llvm::AllocaInst* next = nullptr;  // with even strips: its value where the next one begins
     std::map<std::uint32_t, KeptArray> arrays;  // by register
     std::map<std::uint32_t, llvm::BasicBlock*>
         carefully;  // by word: the same instruction in the careful copy
