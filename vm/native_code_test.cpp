@@ -2,6 +2,7 @@
 // Compiled functions and the machine around them: fuel, the end of the machine's stack, deadlines, natives, threads.
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <chrono>
 #include <string_view>
 #include <thread>
@@ -186,6 +187,54 @@ TEST(NativeCode, IsolatesOnTwoThreads) {
   std::thread second(work);
   first.join();
   second.join();
+}
+
+// Every iteration adds up what begins at its own index.
+constexpr std::string_view kTriangle = R"(
+type array F: f64
+function sums(i64) -> f64 registers 5 4 exported
+  new.array r0, p0, F
+  new.array r1, p0, F
+  imm p1, 0
+  const p2, 1.0
+Again:
+  store.f64 r0, p1, p2
+  for.i64 p1, p0, Again
+  imm p1, 0
+  move.p p2, p0
+  move.p p3, p0
+  move.r r2, r0
+  move.r r3, r1
+  parallel.for p1, r2, #0
+  imm p1, 3
+  load.f64 p0, r1, p1
+  return.p p0
+end
+function triangle(i64, i64, F, F) registers 5 2
+  imm p2, 0
+  move.p p3, p0
+Again:
+  load.f64 p4, r0, p3
+  add.f64 p2, p2, p4
+  for.i64 p3, p1, Again
+  store.f64 r1, p0, p2
+  return
+end
+kernel triangle dims 1
+)";
+
+TEST(NativeCode, NeighbouringIterationsThatCountTogetherReadTogether) {
+  std::string listed;
+  codegen::GeneratorOptions generator;
+  generator.cache = false;
+  generator.list_kernels = codegen::Listing::kLlvm;
+  generator.list = [&](std::string_view text) { listed += text; };
+  IsolateOptions options = eager();
+  options.compile_service = std::make_shared<CompileService>(generator, DHPVM_CODEGEN_LIBRARY);
+  EXPECT_EQ(std::bit_cast<double>(Program(kTriangle, options).run("sums", {5000})), 4997.0);
+  options.compile_service.reset();  // whose thread writes the listing
+  EXPECT_NE(listed.find("masked.load"), std::string::npos) << listed;
+  EXPECT_EQ(listed.find("masked.gather"), std::string::npos) << listed;
 }
 
 #else
