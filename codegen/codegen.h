@@ -107,6 +107,8 @@ struct KernelRequest {
   std::uint32_t kernel = 0;                  // index in the module
   // Instructions that are known not to fail whenever this code is run: their checks are left out.
   std::set<CallPath> proven;
+  // The host's code does one iteration at a time: for loops of so few and long iterations that each is work for a thread.
+  bool one_at_a_time = false;
 };
 
 // Thread-safe.

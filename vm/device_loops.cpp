@@ -10,6 +10,7 @@
 #include "bytecode/writer.h"
 #include "offload/device/device_base.h"
 #include "offload/device/gpu_presence.h"
+#include "offload/device/kernel_compiler.h"
 #include "offload/pipeline/array_copies.h"
 #include "offload/placement/cost_model.h"
 #include "vm/isolate.h"
@@ -378,29 +379,14 @@ Result<DeviceLoops::Loaded> DeviceLoops::make(Opened& opened, const Execution& e
   request.module = &linked_->module();
   request.kernel = execution.number;
   request.proven = execution.proven;
-  DHPVM_ASSIGN(codegen::CodeGenerator* const generator, service_->generator());
-  switch (image.format) {
-    case KernelFormat::kHostCode: {
-      DHPVM_ASSIGN(std::shared_ptr<codegen::CompiledKernel> compiled, generator->compile(request));
-      image.host_code = compiled->code();
-      image.sites = compiled->sites();
-      image.owner = std::move(compiled);
-      break;
-    }
-    case KernelFormat::kOpenClC:
-    case KernelFormat::kPtx: {
-      DHPVM_ASSIGN(image.device_code, generator->compile(request, device.info().target));
-      image.sites = image.device_code.sites;
-      break;
-    }
-    case KernelFormat::kBytecode: {
-      bytecode::ExtractedKernel extracted = bytecode::extract_kernel(linked_->module(), execution.number);
-      image.bytecode =
-          std::make_shared<const std::vector<std::byte>>(bytecode::write_module(extracted.module));
-      image.proven.assign(execution.proven_accesses.begin(), execution.proven_accesses.end());
-      functions = std::move(extracted.functions);
-      break;
-    }
+  if (image.format == KernelFormat::kBytecode) {
+    bytecode::ExtractedKernel extracted = bytecode::extract_kernel(linked_->module(), execution.number);
+    image.bytecode = std::make_shared<const std::vector<std::byte>>(bytecode::write_module(extracted.module));
+    image.proven.assign(execution.proven_accesses.begin(), execution.proven_accesses.end());
+    functions = std::move(extracted.functions);
+  } else {
+    DHPVM_ASSIGN(codegen::CodeGenerator* const generator, service_->generator());
+    DHPVM_ASSIGN(image, compile_kernel(*generator, request, device.info(), std::move(image)));
   }
   Loaded loaded;
   DHPVM_ASSIGN(loaded.kernel, device.load(image));

@@ -31,6 +31,8 @@ constexpr std::chrono::microseconds kLongEnough{50};
 // take longer than this.
 constexpr std::uint64_t kBoxIterations = 1024;
 constexpr std::chrono::microseconds kBoxTime{200};
+// In seconds, of compiled code: an iteration this long is worth waking a thread for.
+constexpr double kLongIteration = 20e-6;
 // How long a reduction whose blocks may take for ever waits for its compiled kernel before it interprets another one.
 constexpr std::chrono::milliseconds kBlockPatience{50};
 
@@ -97,6 +99,15 @@ std::set<codegen::CallPath> paths_of(const bytecode::Module& module, const bytec
     paths.insert(std::move(path));
   }
   return paths;
+}
+
+// Iterations that take long in the interpreter take long in any case, so that no time need be spent on trying how long.
+// In seconds; 0 where they are short.
+double guess_speed(std::chrono::nanoseconds interpreted, std::uint64_t iterations) {
+  constexpr double kMostGained = 64;
+  const double seconds = std::chrono::duration<double>(interpreted).count();
+  const double guess = seconds / static_cast<double>(iterations) / kMostGained;
+  return guess > kLongIteration ? guess : 0;
 }
 
 }  // namespace
@@ -169,18 +180,32 @@ std::set<codegen::CallPath> LoopTier::proven_paths(const LinkedKernel& kernel, c
   return paths_of(linked_->module(), *kernel.record, *entry.footprint, *entry.proven);
 }
 
+// Whether a loop of so many iterations has too few of them to fill the lanes of several threads, while each takes so long
+// that it is worth a thread's while. Reductions are not shared in parts so small.
+bool LoopTier::goes_one_by_one(const LinkedKernel& kernel, const Entry& entry,
+                               std::uint64_t iterations) const {
+  // The lanes of a vector take about as long as so many iterations in a row.
+  constexpr std::uint64_t kLanesWorth = 4;
+  if (kernel.accumulators != 0 || pool_->size() < 2 || iterations > kLanesWorth * pool_->size()) return false;
+  const double measured = entry.profile.seconds_per_iteration;
+  return (measured > 0 ? measured : entry.guess) > kLongIteration;
+}
+
 // Has the kernel compiled if that is worth it.
-void LoopTier::consider(const LinkedKernel& kernel, Entry& entry, Variant variant, std::uint64_t iterations) {
+void LoopTier::consider(const LinkedKernel& kernel, Entry& entry, Variant variant, bool one_by_one,
+                        std::uint64_t iterations) {
   entry.iterations += iterations;
   const bool at_once = options_.mode == JitMode::kEager || options_.wait;
-  std::shared_ptr<Slot>& slot = entry.slots[variant];
+  std::shared_ptr<Slot>& slot = entry.slots[variant][one_by_one ? 1 : 0];
   const bool is_worth_it = entry.iterations >= kWorthCompiling || entry.interpreted >= kLongEnough;
   if (slot != nullptr || (!at_once && !is_worth_it)) return;
   slot = std::make_shared<Slot>();
   const auto index = static_cast<std::uint32_t>(&kernel - linked_->kernels().data());
   std::set<codegen::CallPath> proven = proven_paths(kernel, entry, variant);
-  auto job = [slot, linked = linked_, index, proven = std::move(proven)](codegen::CodeGenerator& generator) {
+  auto job = [slot, linked = linked_, index, one_by_one,
+              proven = std::move(proven)](codegen::CodeGenerator& generator) {
     codegen::KernelRequest request;
+    request.one_at_a_time = one_by_one;
     request.module = &linked->module();
     request.kernel = index;
     request.proven = proven;
@@ -281,20 +306,24 @@ bool LoopTier::run_on_cores(Context& context, const LinkedKernel& kernel, Entry&
   const std::uint64_t count = *space.count();
   const std::uint64_t unit = kernel.accumulators == 0 ? 1 : bytecode::kReductionBlock;
   const bool in_long_blocks = unit != 1 && may_take_long(linked_->module(), *kernel.record);
-  consider(kernel, entry, variant, in_long_blocks ? std::max(count, kWorthCompiling) : count);
+  bool one_by_one = goes_one_by_one(kernel, entry, count);
+  consider(kernel, entry, variant, one_by_one, in_long_blocks ? std::max(count, kWorthCompiling) : count);
   std::uint64_t iterations = 1;
   for (offload::RemainingSpace remaining(space); !remaining.empty();) {
-    const Slot* const slot = entry.slots[variant].get();
+    const Slot* const slot = entry.slots[variant][one_by_one ? 1 : 0].get();
     if (slot != nullptr && in_long_blocks && !wait_for(context, *slot)) return false;
     if (slot != nullptr && slot->done.load(std::memory_order_acquire) && slot->kernel != nullptr) {
       const IterationSpace rest = remaining.take(count, unit);
       const std::uint64_t before = context.parallel_iterations;
+      if (entry.profile.seconds_per_iteration == 0) entry.profile.seconds_per_iteration = entry.guess;
       if (!run_native(context, kernel, *slot->kernel, entry.profile, rest, arrays, window, r)) return false;
       entry.native_iterations += context.parallel_iterations - before;
+      entry.last = slot;
       continue;
     }
     const auto begin = std::chrono::steady_clock::now();
-    if (!interpret_box(context, kernel, remaining.take(iterations, unit), window, r)) return false;
+    const IterationSpace box = remaining.take(iterations, unit);
+    if (!interpret_box(context, kernel, box, window, r)) return false;
     --context.parallel_loops;
     const auto spent = std::chrono::steady_clock::now() - begin;
     if (spent > kBoxTime) {
@@ -303,7 +332,10 @@ bool LoopTier::run_on_cores(Context& context, const LinkedKernel& kernel, Entry&
       iterations = std::min(iterations * 4, kBoxIterations);
     }
     entry.interpreted += spent;
-    consider(kernel, entry, variant, 0);
+    entry.interpreted_iterations += *box.count();
+    entry.guess = guess_speed(entry.interpreted, entry.interpreted_iterations);
+    one_by_one = goes_one_by_one(kernel, entry, count);
+    consider(kernel, entry, variant, one_by_one, 0);
   }
   return true;
 }
@@ -341,6 +373,7 @@ bool LoopTier::run_native(Context& context, const LinkedKernel& kernel,
   loop.arrays = arrays.data();
   loop.space = box;
   loop.reductions = kernel.record->reductions;
+  loop.width = compiled.width();
   loop.accumulators = std::span(window).last(kernel.accumulators);
   loop.stop = &stop_;
   // An interrupt that came before this is still to be seen there; one that comes later sets the flag again.
@@ -447,24 +480,27 @@ std::string LoopTier::explain(const LinkedKernel& kernel, const Entry& entry) co
     text += devices_->explain(static_cast<std::uint32_t>(&kernel - linked_->kernels().data()));
     if (entry.iterations == 0) return text;  // nothing of it has run here
   }
-  const Slot* slot = nullptr;
-  for (const std::shared_ptr<Slot>& known : entry.slots) {
-    if (known != nullptr && known->done.load(std::memory_order_acquire)) slot = known.get();
-  }
-  if (entry.native_iterations == 0) {
-    const bool failed = slot != nullptr && slot->kernel == nullptr;
+  if (entry.last == nullptr) {
+    bool asked_for = false;
+    std::string failure;
+    for (const auto& slots : entry.slots) {
+      for (const std::shared_ptr<Slot>& slot : slots) {
+        if (slot == nullptr) continue;
+        asked_for = true;
+        if (slot->done.load(std::memory_order_acquire) && slot->kernel == nullptr) failure = slot->failure;
+      }
+    }
     text +=
         fmt::format("  interpreted, {}\n",
-                    failed                   ? "because it could not be compiled: " + slot->failure
+                    !failure.empty()         ? "because it could not be compiled: " + failure
                     : entry.fuel_was_limited ? "because fuel is limited, which is counted exactly only there"
-                    : entry.slots[0] == nullptr && entry.slots[1] == nullptr
-                        ? "because it has too few iterations to be worth compiling"
-                        : "because it was over before it had been compiled");
+                    : !asked_for             ? "because it has too few iterations to be worth compiling"
+                                             : "because it was over before it had been compiled");
     return text;
   }
   text += fmt::format("  ran on the host: {} of {} iterations compiled, the rest interpreted meanwhile\n",
                       entry.native_iterations, entry.iterations);
-  const codegen::CompiledKernel& compiled = *slot->kernel;
+  const codegen::CompiledKernel& compiled = *entry.last->kernel;
   if (compiled.width() == 1) {
     text += fmt::format("  one iteration at a time, because {}\n", compiled.scalar_reason());
   } else {

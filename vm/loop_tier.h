@@ -71,9 +71,13 @@ class LoopTier {
   struct Entry {
     std::optional<offload::Footprint> footprint;  // made on first need
     std::chrono::nanoseconds interpreted{0};      // the time spent so
+    std::uint64_t interpreted_iterations = 0;
+    double guess = 0;  // what the profile says while nothing has been measured
     // Accesses of the footprint that kProven leaves unchecked, ascending; chosen in the first execution.
     std::optional<std::vector<std::uint32_t>> proven;
-    std::shared_ptr<Slot> slots[2];  // by variant; null: not asked for
+    std::shared_ptr<Slot> slots[2]
+                               [2];  // by variant, and whether one iteration at a time; null: not asked for
+    const Slot* last = nullptr;      // the one that ran last
     std::uint64_t iterations = 0;
     offload::LoopProfile profile;
     // For explain().
@@ -109,7 +113,9 @@ class LoopTier {
   std::string explain(const LinkedKernel& kernel, const Entry& entry) const;
   std::set<codegen::CallPath> proven_paths(const LinkedKernel& kernel, const Entry& entry,
                                            Variant variant) const;
-  void consider(const LinkedKernel& kernel, Entry& entry, Variant variant, std::uint64_t iterations);
+  void consider(const LinkedKernel& kernel, Entry& entry, Variant variant, bool one_by_one,
+                std::uint64_t iterations);
+  bool goes_one_by_one(const LinkedKernel& kernel, const Entry& entry, std::uint64_t iterations) const;
 
   std::shared_ptr<const LinkedModule> linked_;
   const JitOptions options_;

@@ -95,7 +95,12 @@ Result<KernelDescription> make_kernel(const KernelRequest& request, const Target
   DHPVM_ASSIGN(KernelBody body, lower_kernel(*request.module, request.kernel, request.proven, module));
   const bytecode::KernelRecord& record = request.module->kernels[request.kernel];
   KernelDescription description;
-  DHPVM_ASSIGN(const WideBody wide, widen(record, body, target, symbols, description.scalar_reason));
+  WideBody wide{.full = body.function};
+  if (request.one_at_a_time) {
+    description.scalar_reason = "there are few of them and each takes long, so that threads share them one by one";
+  } else {
+    DHPVM_ASSIGN(wide, widen(record, body, target, symbols, description.scalar_reason));
+  }
   make_kernel_loop(record, body, wide, kKernelSymbol, module);
   inline_into_loop(wide.full);
   inline_into_loop(wide.tail);

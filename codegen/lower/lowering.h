@@ -152,7 +152,7 @@ class Lowering {
     llvm::BasicBlock* begin = nullptr;  // sets up the next stretch of iterations
     llvm::AllocaInst* end =
         nullptr;  // of a counted loop: the counter's value in the last iteration of the stretch
-    llvm::AllocaInst* next = nullptr;  // with even strips: its value where the next one begins
+    llvm::AllocaInst* next = nullptr;           // with even strips: its value where the next one begins
     std::map<std::uint32_t, KeptArray> arrays;  // by register
     std::map<std::uint32_t, llvm::BasicBlock*>
         carefully;  // by word: the same instruction in the careful copy

@@ -65,6 +65,7 @@ HostKernel::HostKernel(const DeviceBase& owner, const KernelImage& image)
     : OwnedKernel(owner, image),
       reductions_(image.reductions),
       code_(image.host_code),
+      width_(image.host_width),
       code_owner_(image.owner) {}
 
 Result<std::shared_ptr<Kernel>> HostKernel::load(const DeviceBase& owner, const KernelImage& image) {
@@ -86,6 +87,7 @@ Status HostKernel::run(ThreadPool& pool, const Operation& operation) {
   loop.arrays = arrays.data();
   loop.space = operation.space;
   loop.reductions = reductions_;
+  loop.width = width_;
   if (!reductions_.empty()) loop.partials = reinterpret_cast<std::uint64_t*>(address(operation.partials));
   LoopProfile profile;
   {

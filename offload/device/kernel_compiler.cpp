@@ -29,6 +29,7 @@ Result<KernelImage> compile_kernel(codegen::CodeGenerator& generator, const code
     case KernelFormat::kHostCode: {
       DHPVM_ASSIGN(std::shared_ptr<codegen::CompiledKernel> compiled, generator.compile(request));
       image.host_code = compiled->code();
+      image.host_width = compiled->width();
       image.sites = compiled->sites();
       image.owner = std::move(compiled);
       return image;

@@ -32,6 +32,7 @@ struct KernelImage {
   std::vector<codegen::KernelSite> sites;  // where it can trap; empty: it cannot
   // kHostCode: `owner` keeps the code in memory.
   codegen::KernelCode host_code = nullptr;
+  unsigned host_width = 1;  // iterations that it does at once
   std::shared_ptr<const void> owner;
   // kOpenClC, kPtx.
   codegen::DeviceCode device_code;

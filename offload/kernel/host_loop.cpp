@@ -21,9 +21,8 @@ constexpr double kChunkSeconds = 250e-6;  // hides what a chunk costs (0.2 us), 
 constexpr double kLeastChunkSeconds = 10e-6;
 constexpr double kSerialSeconds = 20e-6;  // a loop this short ends before another core has begun
 constexpr std::uint64_t kChunksPerThread = 8;
-// An unknown kernel is tried on this many iterations, then on this many times more, until that took
+// An unknown kernel is tried on as many iterations as it does at once, then on this many times more, until that took
 // kSerialSeconds.
-constexpr std::uint64_t kFirstTrial = 16;
 constexpr std::uint64_t kTrialGrowth = 8;
 // A loop that is taken for short is measured again after this part of it: the cost of an iteration often
 // depends on the data.
@@ -31,7 +30,8 @@ constexpr std::uint64_t kConfirmedPart = 8;
 // What one round holds in memory, at most: a byte per chunk, and a partial value per block and reduction.
 constexpr std::uint64_t kRoundChunks = 1 << 16;
 constexpr std::uint64_t kRoundBlocks = 1 << 15;
-// Cuts lie at multiples of this many iterations where reductions do not ask for more: a cache line of bytes.
+// Cuts lie at multiples of this many iterations where reductions do not ask for more: a cache line of bytes. Iterations that
+// take long do not notice when a line is shared, and loops of few of them must be cut all the same.
 constexpr std::uint64_t kCutUnit = 64;
 
 constexpr std::uint64_t kNoChunk = std::numeric_limits<std::uint64_t>::max();
@@ -164,7 +164,8 @@ class Scheduler {
   Scheduler(const ThreadPool& pool, const HostLoop& loop, const LoopProfile& profile,
             std::uint64_t iterations)
       : threads_(pool.size()),
-        unit_(loop.reductions.empty() ? kCutUnit : kReductionBlock),
+        reduces_(!loop.reductions.empty()),
+        width_(loop.width),
         left_(iterations),
         seconds_per_iteration_(profile.seconds_per_iteration) {
     const std::uint64_t row = loop.space.extent(loop.space.inner());
@@ -174,7 +175,13 @@ class Scheduler {
   }
 
   // Reductions are handed over in whole blocks; a trial may be smaller than a cut elsewhere.
-  std::uint64_t unit() const { return !known_ && unit_ != kReductionBlock ? 1 : unit_; }
+  std::uint64_t unit() const {
+    if (reduces_) return kReductionBlock;
+    if (!known_) return 1;
+    std::uint64_t unit = kCutUnit;
+    while (unit > width_ && static_cast<double>(unit) * seconds_per_iteration_ > kChunkSeconds) unit /= 2;
+    return unit;
+  }
   std::uint64_t round_iterations() const {
     if (!known_) return trial_;
     if (!confirmed_ && !worth_sharing() && threads_ > 1) return std::max(left_ / kConfirmedPart, kCutUnit);
@@ -212,13 +219,14 @@ class Scheduler {
 
  private:
   const std::uint64_t threads_;
-  const std::uint64_t unit_;
+  const bool reduces_;
+  const std::uint64_t width_;
   std::uint64_t most_;
   std::uint64_t left_;
   double seconds_per_iteration_;
   bool known_ = seconds_per_iteration_ > 0;
   bool confirmed_ = false;  // measured in this execution
-  std::uint64_t trial_ = kFirstTrial;
+  std::uint64_t trial_ = width_;
 };
 
 }  // namespace

@@ -39,6 +39,8 @@ struct HostLoop {
   // Not null: where the partial results go, one per reduction for each of reduction_blocks(space), in iteration order.
   // They are not folded then, and there are no accumulators.
   std::uint64_t* partials = nullptr;
+  // How many iterations the code does at once: less are no work for a thread of their own. A power of two.
+  unsigned width = 1;
 };
 constexpr std::uint32_t kLoopDecided = 0x80000000;
 

@@ -333,6 +333,24 @@ TEST_P(HostLoops, TheProfileLearns) {
   EXPECT_GE(profile.seconds_per_iteration, 2e-6);
 }
 
+TEST_P(HostLoops, FewLongIterationsAreShared) {
+  const std::uint64_t nanoseconds = 300'000;
+  for (const double known : {0.0, 3e-4}) {
+    LoopProfile profile{known};
+    HostLoop loop{busy, &nanoseconds, nullptr, {1, {0}, {6}}, {}, {}, nullptr};
+    const Result<LoopOutcome> outcome = run_on_host(pool, loop, profile);
+    ASSERT_TRUE(outcome.ok());
+    EXPECT_EQ(outcome->parallel, GetParam() > 1);
+    EXPECT_EQ(outcome->chunks, GetParam() > 1 ? 6u : known == 0 ? 2u : 1u);
+    // What the code does at once is not torn apart.
+    loop.space.high[0] = 48;
+    loop.width = 16;
+    const Result<LoopOutcome> wide = run_on_host(pool, loop, profile);
+    ASSERT_TRUE(wide.ok());
+    EXPECT_EQ(wide->chunks, GetParam() > 1 ? 3u : 1u);
+  }
+}
+
 TEST_P(HostLoops, ShortLoopsStayOnTheirThread) {
   const std::uint64_t nanoseconds = 1;
   const HostLoop loop{busy, &nanoseconds, nullptr, {1, {0}, {10}}, {}, {}, nullptr};
