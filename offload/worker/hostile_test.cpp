@@ -78,6 +78,12 @@ class Site : public Noted {
     address_ = *worker_->listen({"127.0.0.1", 0});
   }
 
+  // A kernel as clients send it.
+  auto image(const char* kernel) {
+    DeviceInfo bytecode;
+    bytecode.format = KernelFormat::kBytecode;
+    return kernels_.image(bytecode, kernel);
+  }
   bool wait_log(const std::string& text) {
     return wait([&] { return log_.find(text) != log_.npos; });
   }
@@ -414,9 +420,7 @@ TEST(Hostile, Sessions) {
 TEST(Hostile, CodeThatIsNotWhatItShouldBe) {
   Site site;
   const auto neighbour = Client::open(site);
-  DeviceInfo bytecode;
-  bytecode.format = KernelFormat::kBytecode;
-  const auto image = site.kernels_.image(bytecode, "saxpy");
+  const auto image = site.image("saxpy");
   if (!image.ok()) GTEST_SKIP() << "SKIP: " << image.error().to_string();
   const Bytes& code = *(*image)->bytecode;
   const auto client = Client::open(site);
@@ -453,9 +457,7 @@ TEST(Hostile, CodeThatIsNotWhatItShouldBe) {
 TEST(Hostile, LaunchesOutsideTheirMemory) {
   Site site;
   const auto neighbour = Client::open(site);
-  DeviceInfo bytecode;
-  bytecode.format = KernelFormat::kBytecode;
-  const auto image = site.kernels_.image(bytecode, "saxpy");
+  const auto image = site.image("saxpy");
   if (!image.ok()) GTEST_SKIP() << "SKIP: " << image.error().to_string();
   const Bytes& code = *(*image)->bytecode;
   const wire::Digest digest = site.fabric_->sha256(code);
