@@ -4,10 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <condition_variable>
 #include <deque>
 #include <map>
-#include <mutex>
 #include <set>
 
 #include "codegen/kernel_abi.h"
@@ -18,6 +16,7 @@
 #include "offload/fabric/key_file.h"
 #include "offload/fabric/load_fabric.h"
 #include "offload/fabric/loopback.h"
+#include "offload/fabric/noted.h"
 #include "offload/worker/worker.h"
 
 namespace dhpvm::offload {
@@ -28,30 +27,7 @@ using ::testing::HasSubstr;
 using Bytes = std::vector<std::byte>;
 using Records = std::vector<wire::FromClient>;
 
-constexpr auto kPatience = 20s;
 constexpr std::uint64_t kHost = 0;  // device 0; device 1 is a simulated one
-
-// Waits for what other threads note.
-class Noted {
- public:
-  template <typename Predicate>
-  bool wait(Predicate predicate) {
-    std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, kPatience, predicate);
-  }
-
- protected:
-  template <typename Change>
-  void note(Change change) {
-    const std::lock_guard lock(mutex_);
-    change();
-    changed_.notify_all();
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-};
 
 // A worker on a network of its own, and what it logs.
 class Site : public Noted {
