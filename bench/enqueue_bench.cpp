@@ -13,10 +13,10 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "bench/figures.h"
 #include "dhpvm/dhpvm.h"
 #include "offload/device/opencl/opencl_device.h"
 #include "offload/device/sim/sim_device.h"
@@ -30,30 +30,10 @@ constexpr int kRepeats = 15;
 constexpr int kOperations = 500;
 constexpr std::size_t kBytes = 4096;
 
-template <typename T>
-T need(Result<T> result) {
-  if (!result.ok()) {
-    fmt::print(stderr, "{}\n", result.error().to_string());
-    std::exit(1);
-  }
-  if constexpr (!std::is_void_v<T>) return std::move(result).value();
-}
-
-void need(const Status& status) {
-  if (status.ok()) return;
-  fmt::print(stderr, "{}\n", status.error().to_string());
-  std::exit(1);
-}
-
 double processor_seconds() {
   timespec time{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
-}
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
 }
 
 // A loop over two arrays with a scalar, which does next to nothing.
@@ -79,8 +59,8 @@ KernelImage image() {
 // The calls of the driver that a program by hand would make.
 class Raw {
  public:
-  Raw() : api_(need(OpenClApi::load())) {
-    const std::vector<OpenClCandidate> found = need(find_opencl_devices(*api_));
+  Raw() : api_(insist(OpenClApi::load())) {
+    const std::vector<OpenClCandidate> found = insist(find_opencl_devices(*api_));
     device_ = found.front().device;
     cl_int code = CL_SUCCESS;
     context_ = api_->CreateContext(nullptr, 1, &device_, nullptr, nullptr, &code);
@@ -92,7 +72,7 @@ class Raw {
     program_ = api_->CreateProgramWithSource(context_, 1, &text, nullptr, &code);
     api_->BuildProgram(program_, 1, &device_, "-cl-std=CL1.2", nullptr, nullptr);
     kernel_ = api_->CreateKernel(program_, "add", &code);
-    if (kernel_ == nullptr) need(Status(opencl_error(code, "clCreateKernel")));
+    if (kernel_ == nullptr) insist(Status(opencl_error(code, "clCreateKernel")));
   }
   ~Raw() {
     api_->ReleaseKernel(kernel_);
@@ -134,11 +114,11 @@ class Raw {
 
 class Ours {
  public:
-  Ours() : device_(need(opencl_factory()->open("opencl:0"))) {
-    for (std::shared_ptr<DeviceMemory>& memory : memory_) memory = need(device_->allocate(kBytes));
-    kernel_ = need(device_->load(image()));
-    done_ = need(device_->create_semaphore(0));
-    queue_ = need(device_->create_queue({}));
+  Ours() : device_(insist(opencl_factory()->open("opencl:0"))) {
+    for (std::shared_ptr<DeviceMemory>& memory : memory_) memory = insist(device_->allocate(kBytes));
+    kernel_ = insist(device_->load(image()));
+    done_ = insist(device_->create_semaphore(0));
+    queue_ = insist(device_->create_queue({}));
   }
 
   // Each operation signals a value, as those of a pipeline do.
@@ -152,13 +132,13 @@ class Ours {
     launch.scalars = scalars;
     launch.arrays = arrays;
     const SemaphoreValue signals[] = {{done_, ++value_}};
-    need(queue_->launch(launch, {{}, signals}));
+    insist(queue_->launch(launch, {{}, signals}));
   }
   void copy() {
     const SemaphoreValue signals[] = {{done_, ++value_}};
-    need(queue_->copy({memory_[1], 0, kBytes}, {memory_[0], 0, kBytes}, {{}, signals}));
+    insist(queue_->copy({memory_[1], 0, kBytes}, {memory_[0], 0, kBytes}, {{}, signals}));
   }
-  void finish() { need(done_->wait(value_)); }
+  void finish() { insist(done_->wait(value_)); }
 
  private:
   std::unique_ptr<Device> device_;
@@ -172,17 +152,18 @@ class Ours {
 // Chunks on the simulated device by hand: what is computed comes between two copies.
 class RawChunks {
  public:
-  RawChunks() : device_(need(sim_factory(std::make_shared<ThreadPool>(1))->open("sim"))), host_(kChunkBytes) {
+  RawChunks()
+      : device_(insist(sim_factory(std::make_shared<ThreadPool>(1))->open("sim"))), host_(kChunkBytes) {
     KernelImage image;
     image.host_code = [](const codegen::KernelCall*, codegen::KernelChunk*) {
       return codegen::KernelStatus::kDone;
     };
-    kernel_ = need(device_->load(image));
-    pinned_ = {need(device_->import_host(host_, HostMemory::kPinned)), 0, kChunkBytes};
-    for (MemorySpan& memory : memory_) memory = {need(device_->allocate(kChunkBytes)), 0, kChunkBytes};
+    kernel_ = insist(device_->load(image));
+    pinned_ = {insist(device_->import_host(host_, HostMemory::kPinned)), 0, kChunkBytes};
+    for (MemorySpan& memory : memory_) memory = {insist(device_->allocate(kChunkBytes)), 0, kChunkBytes};
     for (std::size_t n = 0; n < queues_.size(); ++n) {
-      queues_[n] = need(device_->create_queue({}));
-      done_[n] = need(device_->create_semaphore(0));
+      queues_[n] = insist(device_->create_queue({}));
+      done_[n] = insist(device_->create_semaphore(0));
     }
   }
 
@@ -192,11 +173,11 @@ class RawChunks {
     Launch launch;
     launch.kernel = kernel_;
     launch.space.high[0] = 1;
-    need(queues_[0]->copy(memory_[0], pinned_, {{}, std::span(&ends[0], 1)}));
-    need(queues_[1]->launch(launch, {std::span(&ends[0], 1), std::span(&ends[1], 1)}));
-    need(queues_[2]->copy(pinned_, memory_[1], {std::span(&ends[1], 1), std::span(&ends[2], 1)}));
+    insist(queues_[0]->copy(memory_[0], pinned_, {{}, std::span(&ends[0], 1)}));
+    insist(queues_[1]->launch(launch, {std::span(&ends[0], 1), std::span(&ends[1], 1)}));
+    insist(queues_[2]->copy(pinned_, memory_[1], {std::span(&ends[1], 1), std::span(&ends[2], 1)}));
   }
-  void finish() { need(done_[2]->wait(value_)); }
+  void finish() { insist(done_[2]->wait(value_)); }
 
   static constexpr std::size_t kChunkBytes = 4096;
 
@@ -217,16 +198,16 @@ class Loops {
   // Arrays of `elements`; `batch` of them in a chunk, 0: all.
   Loops(std::string device, std::int64_t elements, std::uint64_t batch)
       : isolate_(make(std::move(device), batch)),
-        work_(need(need(isolate_.function<Object(std::int64_t)>("prepare"))(elements))),
-        touch_(need(isolate_.function<void(Object)>("touch"))),
-        add_(need(isolate_.function<void(Object, std::int64_t)>("add"))),
-        last_(need(isolate_.function<double(Object)>("last"))) {}
+        work_(insist(insist(isolate_.function<Object(std::int64_t)>("prepare"))(elements))),
+        touch_(insist(isolate_.function<void(Object)>("touch"))),
+        add_(insist(isolate_.function<void(Object, std::int64_t)>("add"))),
+        last_(insist(isolate_.function<double(Object)>("last"))) {}
 
-  void add(std::int64_t times) { need(add_(work_, times)); }
+  void add(std::int64_t times) { insist(add_(work_, times)); }
   // Waits for the results, and makes the next loop need its arrays anew where they are copied.
   void finish() {
-    need(last_(work_));
-    need(touch_(work_));
+    insist(last_(work_));
+    insist(touch_(work_));
   }
   Statistics statistics() const { return isolate_.statistics(); }
 
@@ -248,7 +229,7 @@ fn last(work: Work) -> f64 { return work.y[work.y.len - 1] as f64; }
     options.jit_wait = true;
     options.device = std::move(device);
     options.batch = batch;
-    return need(Isolate::create(need(Module::compile(engine, kProgram)), options));
+    return insist(Isolate::create(insist(Module::compile(engine, kProgram)), options));
   }
 
   Isolate isolate_;

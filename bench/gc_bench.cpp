@@ -16,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "bench/figures.h"
 #include "gc/heap.h"
 
 namespace dhpvm::gc {
@@ -103,11 +104,6 @@ double processor_seconds() {
   timespec time{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
-}
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
 }
 
 class Report {

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "bench/figures.h"
 #include "offload/memory/buffer_pool.h"
 
 namespace dhpvm::offload {
@@ -30,11 +31,6 @@ double processor_seconds() {
   timespec time{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
-}
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
 }
 
 void row(bool json, std::string_view name, double value, std::string_view unit, double bar) {

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "bench/figures.h"
 #include "bench/remote/metered_transport.h"
 #include "bytecode/assembler.h"
 #include "bytecode/verifier.h"
@@ -43,25 +44,6 @@ constexpr std::chrono::seconds kPatience{30};
 constexpr unsigned kInARow = 50;
 // Elements of the arrays of the kernel.
 constexpr std::uint64_t kElements = 64;
-
-void insist(const Status& status) {
-  if (status.ok()) return;
-  fmt::print(stderr, "remote_bench: {}\n", status.error().to_string());
-  std::fflush(stdout);
-  std::_Exit(1);
-}
-template <typename T>
-T insist(Result<T> result) {
-  if (!result.ok()) insist(Status(std::move(result).error()));
-  return std::move(result).value();
-}
-
-double microseconds(Clock::duration time) { return std::chrono::duration<double, std::micro>(time).count(); }
-
-double median(std::vector<double> values) {
-  std::ranges::nth_element(values, values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2));
-  return values[values.size() / 2];
-}
 
 struct Options {
   std::string device;

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "bench/figures.h"
 #include "bytecode/builder.h"
 #include "bytecode/reader.h"
 #include "bytecode/verifier.h"
@@ -163,11 +164,6 @@ double processor_seconds() {
   timespec now{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
 }
 
 int run_tool(int argc, char** argv) {

@@ -13,7 +13,7 @@ std::uint32_t limit(std::size_t count) {
 }
 
 bool is_known_trap(std::uint16_t code) {
-  return code <= static_cast<std::uint16_t>(ErrorCode::kInternal) &&
+  return code <= static_cast<std::uint16_t>(kLastErrorCode) &&
          family_of(static_cast<ErrorCode>(code)) == ErrorFamily::kTrap;
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/one_line.h"
 #include "bytecode/decode.h"
 #include "bytecode/extract.h"
 #include "bytecode/writer.h"
@@ -41,14 +42,6 @@ offload::HostMemory memory_kind(Batching batching) {
 
 bool is_host(std::string_view name) { return name == "host" || name == "cpu"; }
 bool is_remote(std::string_view name) { return name == "remote" || name.starts_with("remote/"); }
-
-std::string one_line(const Error& error) {
-  std::string text = error.message();
-  for (const Error* cause = error.cause(); cause != nullptr; cause = cause->cause()) {
-    text += ": " + cause->message();
-  }
-  return text;
-}
 
 void add_totals(DeviceTotals& totals, offload::PipelineDevice& device) {
   const auto add = [&](OperationTotal& sum, offload::Stage stage) {

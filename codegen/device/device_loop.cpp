@@ -116,7 +116,8 @@ llvm::BasicBlock* LoopEmitter::leaving() {
 }
 
 LoopEmitter::Values LoopEmitter::call_body(const Values& accumulators, BasicBlock* trapped) {
-  llvm::SmallVector<Value*> arguments = {arrays_, llvm::PoisonValue::get(b_.getPtrTy())};
+  Value* const unused = llvm::PoisonValue::get(b_.getPtrTy());
+  llvm::SmallVector<Value*> arguments = {arrays_, /*stop*/ unused, /*traps*/ unused};
   for (unsigned d = 0; d <= inner_; ++d) arguments.push_back(index_[d]);
   for (std::size_t n = 0; n < body_.scalars.size(); ++n) arguments.push_back(parameters_.scalar(b_, n));
   arguments.append(accumulators.begin(), accumulators.end());

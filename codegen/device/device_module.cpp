@@ -49,7 +49,8 @@ Result<DeviceModule> make_device_module(const KernelRequest& request, const Devi
   module.setTargetTriple(triple);
   module.setDataLayout(data_layout);
   const bytecode::KernelRecord& record = request.module->kernels[request.kernel];
-  constexpr KernelForm kForm = {.element_space = kGlobalSpace, .can_be_stopped = false};
+  constexpr KernelForm kForm = {
+      .element_space = kGlobalSpace, .can_be_stopped = false, .reports_traps = false};
   DHPVM_ASSIGN(KernelBody body, lower_kernel(*request.module, request.kernel, request.proven, module, kForm));
   drop_promises(*body.function);
   replace_wide_products(*body.function);

@@ -5,6 +5,8 @@
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/MDBuilder.h>
 
+#include <limits>
+
 #include "codegen/kernel/reduce.h"
 #include "codegen/kernel_abi.h"
 
@@ -16,6 +18,11 @@ using bytecode::kReductionLanes;
 using bytecode::Reduction;
 using llvm::BasicBlock;
 using llvm::Value;
+
+constexpr std::uint64_t kTrap = offsetof(KernelChunk, trap);
+constexpr std::uint64_t kTrapIndex = offsetof(KernelTrap, index);
+// The innermost index while no iteration has trapped: none has this one, because bounds are exclusive.
+constexpr std::uint64_t kNoTrap = std::numeric_limits<std::int64_t>::max();
 
 class KernelLoop {
  public:
@@ -31,9 +38,13 @@ class KernelLoop {
   }
 
   void emit() {
+    inner_ = record_.dimensions - 1u;
     b_.SetInsertPoint(block("entry"));
     load_call();
-    inner_ = record_.dimensions - 1u;
+    if (body_.trap != nullptr) {
+      define_trap();
+      b_.CreateStore(i64(kNoTrap), trap_field(kTrapIndex + 8 * inner_));
+    }
     emit_dimension(0);
     b_.CreateRet(b_.getInt32(static_cast<std::uint32_t>(KernelStatus::kDone)));
   }
@@ -41,6 +52,8 @@ class KernelLoop {
  private:
   BasicBlock* block(const char* name) { return BasicBlock::Create(b_.getContext(), name, function_); }
   Value* i64(std::uint64_t value) { return b_.getInt64(value); }
+  // In the chunk, where what is known of a trap is written.
+  Value* trap_field(std::uint64_t offset) { return field(function_->getArg(1), kTrap + offset); }
   Value* field(Value* base, std::uint64_t offset) {
     return b_.CreateInBoundsGEP(b_.getInt8Ty(), base, i64(offset));
   }
@@ -138,59 +151,50 @@ class KernelLoop {
   // Does the iterations from `first` on, all lanes or `active` of them; leaves the function if one traps. Returns the
   // new accumulators.
   std::vector<Value*> call(Value* first, Value* active, const std::vector<Value*>& accumulators) {
-    llvm::SmallVector<Value*> arguments = {arrays_, stop_};
+    llvm::SmallVector<Value*> arguments = {arrays_, stop_, field(function_->getArg(1), kTrap)};
     for (unsigned d = 0; d < inner_; ++d) arguments.push_back(index_[d]);
     arguments.push_back(first);
     arguments.append(scalars_.begin(), scalars_.end());
     arguments.append(accumulators.begin(), accumulators.end());
     if (active != nullptr) arguments.push_back(active);
     llvm::CallInst* const result = b_.CreateCall(active == nullptr ? wide_.full : wide_.tail, arguments);
-    leave_if_trapped(result, first, active);
+    if (body_.trap != nullptr) leave_if_trapped();
     std::vector<Value*> values;
-    for (unsigned n = 0; n < accumulators.size(); ++n) {
-      values.push_back(b_.CreateExtractValue(result, kAccumulators + n));
-    }
+    for (unsigned n = 0; n < accumulators.size(); ++n) values.push_back(b_.CreateExtractValue(result, n));
     return values;
   }
 
-  // What lanes that are not active return means nothing.
-  void leave_if_trapped(Value* result, Value* first, Value* active) {
-    Value* const sites = b_.CreateExtractValue(result, kSite);
-    const bool wide = sites->getType()->isVectorTy();
-    Value* failed = b_.CreateICmpNE(sites, llvm::Constant::getNullValue(sites->getType()));
-    if (wide && active != nullptr) failed = b_.CreateAnd(failed, lanes_below(active));
-    Value* mask = failed;
-    if (wide) mask = b_.CreateBitCast(failed, b_.getIntNTy(wide_.width));
-    Value* const any = wide ? b_.CreateICmpNE(mask, llvm::ConstantInt::get(mask->getType(), 0)) : mask;
+  // Keeps, of the iterations that trap before the chunk is left, the first.
+  void define_trap() {
+    const llvm::IRBuilderBase::InsertPointGuard restore(b_);
+    llvm::Function& trap = *body_.trap;
+    b_.SetInsertPoint(BasicBlock::Create(b_.getContext(), "entry", &trap));
+    BasicBlock* const first = BasicBlock::Create(b_.getContext(), "first", &trap);
+    BasicBlock* const done = BasicBlock::Create(b_.getContext(), "done", &trap);
+    const auto place = [&](std::uint64_t offset) { return field(trap.getArg(0), offset); };
+    Value* const kept = b_.CreateLoad(b_.getInt64Ty(), place(kTrapIndex + 8 * inner_));
+    b_.CreateCondBr(b_.CreateICmpSLT(trap.getArg(1), kept), first, done);
+    b_.SetInsertPoint(first);
+    b_.CreateStore(trap.getArg(1), place(kTrapIndex + 8 * inner_));
+    b_.CreateStore(trap.getArg(2), place(offsetof(KernelTrap, site)));
+    b_.CreateStore(trap.getArg(3), place(offsetof(KernelTrap, array)));
+    for (unsigned n = 0; n < 3; ++n)
+      b_.CreateStore(trap.getArg(4 + n), place(offsetof(KernelTrap, operands) + 8 * n));
+    b_.CreateBr(done);
+    b_.SetInsertPoint(done);
+    b_.CreateRetVoid();
+  }
+
+  void leave_if_trapped() {
     BasicBlock* const trapped = block("trapped");
     BasicBlock* const go_on = block("go.on");
     llvm::MDBuilder metadata(b_.getContext());
-    b_.CreateCondBr(any, trapped, go_on, metadata.createBranchWeights(1, 1 << 20));
-
+    Value* const innermost = b_.CreateLoad(b_.getInt64Ty(), trap_field(kTrapIndex + 8 * inner_));
+    b_.CreateCondBr(b_.CreateICmpNE(innermost, i64(kNoTrap)), trapped, go_on,
+                    metadata.createBranchWeights(1, 1 << 20));
     b_.SetInsertPoint(trapped);
-    // The first lane is the first iteration.
-    Value* lane = b_.getInt32(0);
-    if (wide) {
-      Value* const count = b_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, mask, b_.getTrue());
-      lane = b_.CreateZExtOrTrunc(count, b_.getInt32Ty());
-    }
-    const auto part = [&](unsigned position) {
-      Value* const value = b_.CreateExtractValue(result, position);
-      return value->getType()->isVectorTy() ? b_.CreateExtractElement(value, lane) : value;
-    };
-    Value* const chunk = function_->getArg(1);
-    constexpr std::uint64_t kTrap = offsetof(KernelChunk, trap);
-    Value* const site = part(kSite);
-    b_.CreateStore(b_.CreateSub(site, b_.getInt32(1)), field(chunk, kTrap + offsetof(KernelTrap, site)));
-    b_.CreateStore(part(kTrapArray), field(chunk, kTrap + offsetof(KernelTrap, array)));
-    for (unsigned n = 0; n < 3; ++n) {
-      b_.CreateStore(part(kOperands + n), field(chunk, kTrap + offsetof(KernelTrap, operands) + 8 * n));
-    }
-    for (unsigned d = 0; d < inner_; ++d) {
-      b_.CreateStore(index_[d], field(chunk, kTrap + offsetof(KernelTrap, index) + 8 * d));
-    }
-    Value* const index = b_.CreateAdd(first, b_.CreateZExt(lane, b_.getInt64Ty()));
-    b_.CreateStore(index, field(chunk, kTrap + offsetof(KernelTrap, index) + 8 * inner_));
+    for (unsigned d = 0; d < inner_; ++d) b_.CreateStore(index_[d], trap_field(kTrapIndex + 8 * d));
+    Value* const site = b_.CreateLoad(b_.getInt32Ty(), trap_field(offsetof(KernelTrap, site)));
     Value* const stopped = b_.CreateICmpEQ(site, b_.getInt32(kStopSite));
     b_.CreateRet(b_.CreateSelect(stopped, b_.getInt32(static_cast<std::uint32_t>(KernelStatus::kStopped)),
                                  b_.getInt32(static_cast<std::uint32_t>(KernelStatus::kTrapped))));
@@ -304,7 +308,7 @@ class KernelLoop {
   const WideBody& wide_;
   llvm::IRBuilder<> b_;
   llvm::Function* function_ = nullptr;
-  unsigned inner_ = 0;
+  unsigned inner_ = 0;  // the innermost dimension
   Value* arrays_ = nullptr;
   Value* stop_ = nullptr;
   llvm::SmallVector<Value*> scalars_;

@@ -59,6 +59,12 @@ Result<WideBody> widen(const bytecode::KernelRecord& record, const KernelBody& b
     DHPVM_TRY(spmd::prepare(*body.function));
     options.width = std::min(spmd::choose_width(*body.function, options.args, options.vector_bits),
                              bytecode::kReductionLanes);
+    if (options.width == 1) {
+      return error(
+          ErrorCode::kUnsupported,
+          "there is so much code in an iteration that compiling it for several lanes would take too long; "
+          "several smaller loops can be vectorised");
+    }
     DHPVM_ASSIGN(llvm::Function* const full, vectorize(*body.function, options));
     if (mostly_gathers(*full)) {
       full->eraseFromParent();
@@ -93,6 +99,8 @@ void inline_into_loop(llvm::Function* function) {
 Result<KernelDescription> make_kernel(const KernelRequest& request, const Target& target,
                                       SymbolTable& symbols, llvm::Module& module) {
   DHPVM_ASSIGN(KernelBody body, lower_kernel(*request.module, request.kernel, request.proven, module));
+  // Of iterations that trap together, the others would not be kept.
+  if (body.trap != nullptr) body.trap->addFnAttr(spmd::kOnceForFirstLane);
   const bytecode::KernelRecord& record = request.module->kernels[request.kernel];
   KernelDescription description;
   WideBody wide{.full = body.function};

@@ -17,25 +17,34 @@ std::int64_t immediate(const Instruction& i) { return static_cast<std::int16_t>(
 
 }  // namespace
 
-// The divisor is not 0. The processor traps for the most negative value / -1, so that -1 is treated apart.
+// The divisor is not 0. The processor traps for the most negative value / -1, so that -1 is treated apart. A divisor that the
+// program states is neither, mostly; then nothing is checked, and the instruction cannot trap.
 void Lowering::divide(const Instruction& i, bool wide, bool is_signed, bool remainder) {
   const SlotType type = wide ? SlotType::kI64 : SlotType::kI32;
   Value* const left = get(i.b, type);
-  Value* const right = get(i.c, type);
+  const auto divided_by = [&](Value* divisor) {
+    if (is_signed) return remainder ? b_.CreateSRem(left, divisor) : b_.CreateSDiv(left, divisor);
+    return remainder ? b_.CreateURem(left, divisor) : b_.CreateUDiv(left, divisor);
+  };
   llvm::Type* const llvm_int = llvm_type(type);
+  if (const std::optional<std::uint64_t> stated = stated_.bits(i.c)) {
+    auto* const divisor = llvm::cast<llvm::ConstantInt>(
+        wide ? b_.getInt64(*stated) : b_.getInt32(static_cast<std::uint32_t>(*stated)));
+    if (!divisor->isZero() && !(is_signed && divisor->isMinusOne())) {
+      set(i.a, divided_by(divisor));
+      return;
+    }
+  }
+  Value* const right = get(i.c, type);
   guard(b_.CreateICmpNE(right, llvm::ConstantInt::get(llvm_int, 0)), i, TrapKind::kDivisionByZero);
   if (!is_signed) {
-    set(i.a, remainder ? b_.CreateURem(left, right) : b_.CreateUDiv(left, right));
+    set(i.a, divided_by(right));
     return;
   }
   Value* const is_minus_one = b_.CreateICmpEQ(right, llvm::ConstantInt::getSigned(llvm_int, -1));
-  Value* const divisor = b_.CreateSelect(is_minus_one, llvm::ConstantInt::get(llvm_int, 1), right);
-  if (remainder) {
-    // Any value modulo 1 is 0, as it is modulo -1.
-    set(i.a, b_.CreateSRem(left, divisor));
-  } else {
-    set(i.a, b_.CreateSelect(is_minus_one, b_.CreateNeg(left), b_.CreateSDiv(left, divisor)));
-  }
+  Value* const result = divided_by(b_.CreateSelect(is_minus_one, llvm::ConstantInt::get(llvm_int, 1), right));
+  // Any value modulo 1 is 0, as it is modulo -1.
+  set(i.a, remainder ? result : b_.CreateSelect(is_minus_one, b_.CreateNeg(left), result));
 }
 
 bool Lowering::lower_integer(const Instruction& i) {

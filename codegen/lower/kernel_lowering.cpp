@@ -20,9 +20,11 @@ constexpr std::uint64_t kPollInterval = 1 << 14;
 // What the functions inlined into one body share.
 struct BodyState {
   llvm::Function* function;
-  llvm::StructType* result;
+  llvm::Function* trap;      // null if the result tells of traps
+  llvm::StructType* result;  // null if there is nothing to return
   const std::set<CallPath>& proven;
   const KernelForm& form;
+  unsigned innermost_index;  // which parameter of the function
   std::vector<KernelSite> sites;
   std::uint32_t words = 0;
   bool too_large = false;
@@ -132,9 +134,6 @@ class KernelLowering final : public Lowering {
     site.calls.push_back({index_, i.pc});
     site.calls.insert(site.calls.end(), callers_.begin(), callers_.end());
     state_.sites.push_back(std::move(site));
-    Value* result = llvm::PoisonValue::get(state_.result);
-    result =
-        b_.CreateInsertValue(result, b_.getInt32(static_cast<std::uint32_t>(state_.sites.size())), kSite);
     Value* array = b_.getInt32(0);
     if (const auto reference = trap_reference(i)) {
       Value* const distance =
@@ -142,12 +141,30 @@ class KernelLowering final : public Lowering {
                        b_.CreatePtrToInt(state_.function->getArg(kArrays), b_.getInt64Ty()));
       array = b_.CreateTrunc(b_.CreateUDiv(distance, constant(sizeof(KernelArray))), b_.getInt32Ty());
     }
-    result = b_.CreateInsertValue(result, array, kTrapArray);
     const std::array<Value*, 3> operands = trap_operands(i);
+    const auto number = static_cast<std::uint32_t>(state_.sites.size());
+    if (state_.trap != nullptr) {
+      report(b_.getInt32(number - 1), array, operands);
+      return;
+    }
+    Value* result = llvm::PoisonValue::get(state_.result);
+    result = b_.CreateInsertValue(result, b_.getInt32(number), kSite);
+    result = b_.CreateInsertValue(result, array, kTrapArray);
     for (unsigned n = 0; n < operands.size(); ++n) {
       result = b_.CreateInsertValue(result, operands[n], kOperands + n);
     }
     b_.CreateRet(result);
+  }
+
+  void report(Value* site, Value* array, const std::array<Value*, 3>& operands) {
+    Value* const traps = state_.function->getArg(kTraps);
+    Value* const index = state_.function->getArg(state_.innermost_index);
+    b_.CreateCall(state_.trap, {traps, index, site, array, operands[0], operands[1], operands[2]});
+    if (state_.result == nullptr) {
+      b_.CreateRetVoid();
+    } else {
+      b_.CreateRet(llvm::PoisonValue::get(state_.result));
+    }
   }
 
   void tick(const Instruction&, BasicBlock*) override {
@@ -159,7 +176,7 @@ class KernelLowering final : public Lowering {
     BasicBlock* const go_on = new_block("ok");
     branch_cold(b_.CreateICmpNE(stop, b_.getInt32(0)), stopped, go_on);
     b_.SetInsertPoint(stopped);
-    b_.CreateRet(b_.CreateInsertValue(llvm::PoisonValue::get(state_.result), b_.getInt32(kStopSite), kSite));
+    report(b_.getInt32(kStopSite), b_.getInt32(0), {constant(0), constant(0), constant(0)});
     b_.SetInsertPoint(go_on);
   }
   Value* ticks_at_hand() override { return constant(kPollInterval); }
@@ -181,10 +198,16 @@ class KernelLowering final : public Lowering {
       b_.CreateBr(return_);
       return;
     }
-    Value* result = b_.CreateInsertValue(llvm::PoisonValue::get(state_.result), b_.getInt32(0), kSite);
+    if (state_.result == nullptr) {
+      b_.CreateRetVoid();
+      return;
+    }
+    Value* result = llvm::PoisonValue::get(state_.result);
+    if (state_.trap == nullptr) result = b_.CreateInsertValue(result, b_.getInt32(0), kSite);
+    const unsigned first = state_.trap == nullptr ? kAccumulators : 0U;
     for (std::uint32_t n = 0; n < accumulators_; ++n) {
       Value* const value = get(i.op == Op::kReturnP ? i.a : n, slot_type(types[n].kind));
-      result = b_.CreateInsertValue(result, value, kAccumulators + n);
+      result = b_.CreateInsertValue(result, value, first + n);
     }
     b_.CreateRet(result);
   }
@@ -231,6 +254,29 @@ class KernelLowering final : public Lowering {
 
 }  // namespace
 
+namespace {
+
+// Called for few iterations or none, it stays out of the way of everything else: it writes to what its first argument
+// points to, and reads nothing else.
+llvm::Function* declare_trap(llvm::Module& module) {
+  llvm::LLVMContext& context = module.getContext();
+  llvm::Type* const pointer = llvm::PointerType::get(context, 0);
+  llvm::Type* const i32 = llvm::Type::getInt32Ty(context);
+  llvm::Type* const i64 = llvm::Type::getInt64Ty(context);
+  auto* const type =
+      llvm::FunctionType::get(llvm::Type::getVoidTy(context), {pointer, i64, i32, i32, i64, i64, i64}, false);
+  auto* const trap = llvm::Function::Create(type, llvm::GlobalValue::InternalLinkage, "trap", module);
+  trap->addParamAttr(0, llvm::Attribute::NoCapture);
+  trap->setOnlyAccessesArgMemory();
+  trap->setDoesNotThrow();
+  trap->setWillReturn();
+  trap->addFnAttr(llvm::Attribute::Cold);
+  trap->addFnAttr(llvm::Attribute::NoInline);
+  return trap;
+}
+
+}  // namespace
+
 Result<KernelBody> lower_kernel(const bytecode::Module& bytecode, std::uint32_t kernel,
                                 const std::set<CallPath>& proven, llvm::Module& module,
                                 const KernelForm& form) {
@@ -247,7 +293,7 @@ Result<KernelBody> lower_kernel(const bytecode::Module& bytecode, std::uint32_t 
     }
   };
   KernelBody body;
-  std::vector<llvm::Type*> parameters = {b.getPtrTy(), b.getPtrTy()};
+  std::vector<llvm::Type*> parameters = {b.getPtrTy(), b.getPtrTy(), b.getPtrTy()};
   std::uint32_t position = 0;
   const Split in = split(signature.parameters);
   for (const bytecode::ValueType& parameter : signature.parameters) {
@@ -258,15 +304,19 @@ Result<KernelBody> lower_kernel(const bytecode::Module& bytecode, std::uint32_t 
     }
     ++position;
   }
-  std::vector<llvm::Type*> results = {b.getInt32Ty(), b.getInt32Ty(), b.getInt64Ty(), b.getInt64Ty(),
-                                      b.getInt64Ty()};
+  std::vector<llvm::Type*> results;
+  if (!form.reports_traps)
+    results = {b.getInt32Ty(), b.getInt32Ty(), b.getInt64Ty(), b.getInt64Ty(), b.getInt64Ty()};
   for (const bytecode::Reduction& reduction : record.reductions)
     body.accumulators.push_back(type_of(reduction.kind));
   results.insert(results.end(), body.accumulators.begin(), body.accumulators.end());
-  llvm::StructType* const result = llvm::StructType::get(context, results);
-  body.function = llvm::Function::Create(llvm::FunctionType::get(result, parameters, false),
+  llvm::StructType* const result = results.empty() ? nullptr : llvm::StructType::get(context, results);
+  llvm::Type* const returned = result == nullptr ? b.getVoidTy() : result;
+  body.function = llvm::Function::Create(llvm::FunctionType::get(returned, parameters, false),
                                          llvm::GlobalValue::InternalLinkage, "body", module);
   body.function->setDoesNotThrow();
+  if (form.reports_traps) body.trap = declare_trap(module);
+  body.function->addParamAttr(kTraps, llvm::Attribute::NoAlias);
   const std::uint64_t descriptors = std::max<std::uint64_t>(1, in.references) * sizeof(KernelArray);
   llvm::AttrBuilder attributes(context);
   attributes.addDereferenceableAttr(descriptors).addAttribute(llvm::Attribute::NoAlias);
@@ -283,13 +333,18 @@ Result<KernelBody> lower_kernel(const bytecode::Module& bytecode, std::uint32_t 
     flags.setNoSignedZeros();
     b.setFastMathFlags(flags);
   }
-  BodyState state{body.function, result, proven, form, {}, 0, false};
+  BodyState state{body.function, body.trap, result, proven, form, kIndices + record.dimensions - 1U, {}, 0,
+                  false};
   KernelLowering(bytecode, record.function, b, state, {}).run_body(record);
   if (state.too_large) {
     return error(
         ErrorCode::kUnsupported,
         "the loop and the functions that it calls are more than {} words of code when they are put together",
         kMaximumWords);
+  }
+  if (body.trap != nullptr && body.trap->use_empty()) {
+    body.trap->eraseFromParent();
+    body.trap = nullptr;
   }
   body.sites = std::move(state.sites);
   return body;

@@ -16,6 +16,7 @@ Lowering::Lowering(const bytecode::Module& module, std::uint32_t index, llvm::IR
       flow_(module, source_, loops),
       b_(builder),
       tbaa_(builder.getContext()),
+      stated_(module, source_),
       types_(source_.primitive_registers, SlotType::kUnset),
       reference_slots_(source_.reference_registers, nullptr),
       strips_(flow_.loops().size()) {}
@@ -213,6 +214,7 @@ void Lowering::lower_block(std::uint32_t number) {
   const Block& block = flow_.blocks()[number];
   block_ = number;
   types_ = block.entry_types;
+  stated_.begin_block();
   b_.SetInsertPoint(entries_[number]);
   block_begins();
   std::uint32_t pc = block.begin;
@@ -220,6 +222,7 @@ void Lowering::lower_block(std::uint32_t number) {
     const Instruction i = decode(module_, source_, pc);
     if (careful_) enter_carefully(pc);
     lower(i);
+    stated_.step(i);
     lowered(i);
     pc = i.next();
   }

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "codegen/lower/flow.h"
+#include "codegen/lower/stated_values.h"
 #include "codegen/lower/tbaa.h"
 #include "codegen/runtime_table.h"
 
@@ -215,6 +216,7 @@ class Lowering {
   }
 
  private:
+  StatedValues stated_;
   std::vector<SlotType> types_;  // of the primitive registers, at the instruction being lowered
   std::map<std::pair<std::uint32_t, SlotType>, llvm::AllocaInst*> slots_;
   std::vector<llvm::AllocaInst*> reference_slots_;

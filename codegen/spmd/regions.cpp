@@ -176,11 +176,16 @@ Level* Regions::build(llvm::Function& function, const llvm::LoopInfo& loops, llv
   return levels_.back().get();
 }
 
+bool is_cold(const llvm::Instruction& instruction) {
+  const auto* const call = llvm::dyn_cast<llvm::CallInst>(&instruction);
+  return call != nullptr && call->hasFnAttr(llvm::Attribute::Cold);
+}
+
 bool only_returns(const llvm::BasicBlock* block) {
   for (unsigned steps = 0; steps < 4; ++steps) {
     unsigned operations = 0;
     for (const llvm::Instruction& instruction : block->instructionsWithoutDebug()) {
-      if (instruction.mayReadOrWriteMemory()) return false;
+      if (instruction.mayReadOrWriteMemory() && !is_cold(instruction)) return false;
       operations += llvm::isa<llvm::PHINode, llvm::InsertValueInst>(instruction) ? 0 : 1;
     }
     if (llvm::isa<llvm::ReturnInst>(block->getTerminator())) return true;

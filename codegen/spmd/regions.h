@@ -48,8 +48,11 @@ struct Level {
   bool dominates(unsigned above, unsigned below) const;
 };
 
-// Whether from `block` on there is nothing but a return, with values that are there already: that is how
-// traps leave, which happens to few lanes or none.
+// A call of something that is declared cold: few lanes come to it, or none.
+bool is_cold(const llvm::Instruction& instruction);
+
+// Whether from `block` on there is nothing but a return, with values that are there already, and perhaps a cold call:
+// that is how traps leave, which happens to few lanes or none.
 bool only_returns(const llvm::BasicBlock* block);
 
 class Regions {

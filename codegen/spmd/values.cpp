@@ -76,7 +76,14 @@ llvm::Value* Values::vector(const llvm::Value* value) {
 }
 
 llvm::Value* Values::lane(const llvm::Value* value, llvm::Value* number, llvm::IRBuilder<>& builder) {
-  if (shape(value).is_uniform()) return scalar(value);
+  const Shape shape = this->shape(value);
+  if (shape.is_uniform()) return scalar(value);
+  if (shape.is_affine() && value->getType()->isIntegerTy()) {
+    llvm::Type* type = value->getType();
+    llvm::Value* distance = builder.CreateMul(builder.CreateZExtOrTrunc(number, type),
+                                              llvm::ConstantInt::getSigned(type, shape.stride()));
+    return builder.CreateAdd(scalar(value), distance);
+  }
   return builder.CreateExtractElement(vector(value), number);
 }
 

@@ -27,6 +27,9 @@ enum class ArgShape : std::uint8_t {
   kVarying,    // anything; becomes <width x T>
 };
 
+// An attribute of functions that give nothing back: of lanes that call one at the same time, only the first does.
+constexpr const char* kOnceForFirstLane = "once-for-first-lane";
+
 struct SpmdOptions {
   unsigned width = 8;  // lanes: a power of two from 2 to 64
   std::vector<ArgShape> args;
@@ -51,7 +54,8 @@ Result<llvm::Function*> vectorize(llvm::Function& scalar, const SpmdOptions& opt
 // The number of lanes that suits the prepared function `scalar` on vectors of `vector_bits`: as many vectors
 // of its main element type as fit into registers, up to four, so that there is independent work while one
 // waits; up to two for bodies with mathematical functions or with loops that the lanes leave at different
-// times.
+// times; one for large bodies. 1 for a body so large that compiling its vector form would take longer than that could
+// save.
 unsigned choose_width(const llvm::Function& scalar, const std::vector<ArgShape>& args, unsigned vector_bits);
 
 // Brings a function that does one iteration into the form that vectorize wants: memory in registers, few

@@ -2,6 +2,10 @@
 #include "codegen/spmd/vectorize.h"
 
 #include <gtest/gtest.h>
+#include <llvm/AsmParser/Parser.h>
+#include <llvm/IR/Instructions.h>
+#include <llvm/IR/Module.h>
+#include <llvm/Support/SourceMgr.h>
 
 #include <bit>
 #include <cmath>
@@ -224,6 +228,124 @@ TEST(Vectorize, TrapsLeaveEarly) {
       store i32 %q, ptr %pa
       %r = insertvalue {i32, i32} {i32 0, i32 poison}, i32 %q, 1
       ret {i32, i32} %r
+    })");
+}
+
+// A body with `count` checked accesses, each of a position of its own under a condition of its own.
+std::string checked_body(unsigned count) {
+  std::string text = R"(
+    declare void @note(ptr, i64, i32) "once-for-first-lane" cold nounwind willreturn memory(argmem: readwrite)
+    define void @body(i64 %i, ptr %a, ptr %b, ptr %c, i64 %n) {
+      %pb = getelementptr i64, ptr %b, i64 %i
+      %x = load i64, ptr %pb
+      br label %next0
+)";
+  const auto add = [&](const std::string& line) { text += line + "\n"; };
+  for (unsigned at = 0; at < count; ++at) {
+    const std::string n = std::to_string(at);
+    const std::string value = at == 0 ? "%x" : "%s" + std::to_string(at - 1);
+    add("next" + n + ":");
+    add("%want" + n + " = icmp sgt i64 %x, " + n);
+    add("br i1 %want" + n + ", label %check" + n + ", label %next" + std::to_string(at + 1) + ".in" + n);
+    add("check" + n + ":");
+    add("%p" + n + " = add i64 %x, " + n);
+    add("%inside" + n + " = icmp ult i64 %p" + n + ", %n");
+    add("br i1 %inside" + n + ", label %load" + n + ", label %trap" + n);
+    add("trap" + n + ":");
+    add("call void @note(ptr %c, i64 %i, i32 " + n + ")");
+    add("ret void");
+    add("load" + n + ":");
+    add("%q" + n + " = getelementptr i64, ptr %a, i64 %p" + n);
+    add("%v" + n + " = load i64, ptr %q" + n);
+    add("%t" + n + " = add i64 " + value + ", %v" + n);
+    add("br label %next" + std::to_string(at + 1) + ".in" + n);
+    add("next" + std::to_string(at + 1) + ".in" + n + ":");
+    add("%s" + n + " = phi i64 [" + value + ", %next" + n + "], [%t" + n + ", %load" + n + "]");
+    add("br label %next" + std::to_string(at + 1));
+  }
+  const std::string last = std::to_string(count - 1);
+  add("next" + std::to_string(count) + ":");
+  add("store i64 %s" + last + ", ptr %pb");
+  add("ret void }");
+  return text;
+}
+
+// The vector form of that body: how many instructions it has, and how many vectors live at most from one block to
+// another, for each check.
+struct Size {
+  std::size_t instructions = 0;
+  std::size_t crossing = 0;
+};
+
+Size size_of_vector_form(unsigned checks) {
+  llvm::LLVMContext context;
+  llvm::SMDiagnostic problem;
+  const auto module =
+      llvm::parseAssembly(llvm::MemoryBufferRef(checked_body(checks), "body"), problem, context);
+  Size size;
+  if (module == nullptr) {
+    ADD_FAILURE() << problem.getMessage().str();
+    return size;
+  }
+  llvm::Function& body = *module->getFunction("body");
+  EXPECT_TRUE(prepare(body).ok());
+  SpmdOptions options;
+  options.args = {ArgShape::kLaneIndex, ArgShape::kUniform, ArgShape::kUniform, ArgShape::kUniform,
+                  ArgShape::kUniform};
+  const auto made = vectorize(body, options);
+  if (!made.ok()) {
+    ADD_FAILURE() << made.error().to_string();
+    return size;
+  }
+  for (llvm::BasicBlock& block : **made) {
+    size.instructions += block.size();
+    for (llvm::PHINode& phi : block.phis()) size.crossing += phi.getType()->getScalarType()->isIntegerTy(64);
+  }
+  return size;
+}
+
+TEST(Vectorize, GrowsByTheSameForEachCheck) {
+  const Size few = size_of_vector_form(10);
+  const Size more = size_of_vector_form(20);
+  const Size many = size_of_vector_form(160);
+  const std::size_t step = more.instructions - few.instructions;
+  EXPECT_EQ(many.instructions - few.instructions, 15 * step);
+  // The sum, and nothing of the traps, which would have to be carried on to the return.
+  EXPECT_EQ(many.crossing - few.crossing, 150U);
+}
+
+// Traps are noted in the order of the lanes, of those that trap at one place only the first.
+TEST(Vectorize, OnceForTheFirstLane) {
+  expect_same(R"(
+    define void @note(ptr %c, i64 %i) "once-for-first-lane" cold noinline nounwind {
+      %p = getelementptr i8, ptr %c, i64 128
+      %first = load i64, ptr %p
+      %lower = icmp slt i64 %i, %first
+      br i1 %lower, label %store, label %done
+    store:
+      store i64 %i, ptr %p
+      br label %done
+    done:
+      ret void
+    }
+    define void @body(i64 %i, ptr %a, ptr %b, ptr %c, i64 %n) {
+      %pb = getelementptr i32, ptr %b, i64 %i
+      %x = load i32, ptr %pb
+      %bad = icmp ugt i32 %x, 60
+      br i1 %bad, label %trap, label %go
+    trap:
+      call void @note(ptr %c, i64 %i)
+      ret void
+    go:
+      %odd = trunc i32 %x to i1
+      br i1 %odd, label %trap2, label %fine
+    trap2:
+      call void @note(ptr %c, i64 %i)
+      ret void
+    fine:
+      %pa = getelementptr i32, ptr %a, i64 %i
+      store i32 %x, ptr %pa
+      ret void
     })");
 }
 

@@ -74,6 +74,8 @@ class Widener {
   Status mathematical(llvm::CallInst& call, const std::string& name);
   llvm::Value* call_pieces(llvm::CallInst& call, const std::string& symbol, unsigned piece);
   Status intrinsic(llvm::CallInst& call, llvm::Intrinsic::ID id);
+  void call_for_first_lane(llvm::CallInst& call);
+  llvm::Instruction* copy_for_lane(const llvm::Instruction& instruction, llvm::Value* lane);
   // Runs a scalar copy of `instruction` for each active lane, in order.
   Status lane_by_lane(llvm::Instruction& instruction);
 

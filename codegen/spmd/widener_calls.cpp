@@ -49,6 +49,10 @@ Status Widener::call(llvm::CallInst& call) {
   if (id != llvm::Intrinsic::not_intrinsic && !call.mayReadOrWriteMemory() && !call.mayHaveSideEffects()) {
     return uniform ? emit_scalar(call) : intrinsic(call, id);
   }
+  if (call.hasFnAttr(kOnceForFirstLane) && call.getType()->isVoidTy()) {
+    call_for_first_lane(call);
+    return {};
+  }
   return unsupported(call, "a call of something that has no vector form");
 }
 
@@ -89,6 +93,24 @@ Status Widener::mathematical(llvm::CallInst& call, const std::string& name) {
   if (function.symbol.empty()) return lane_by_lane(call);
   values_.set_vector(&call, call_pieces(call, function.symbol, function.lanes));
   return {};
+}
+
+void Widener::call_for_first_lane(llvm::CallInst& call) {
+  // needs_lanes has seen to it that there is one.
+  llvm::Value* bits = builder_.CreateBitCast(mask_, builder_.getIntNTy(width_));
+  llvm::Value* lane = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, bits, builder_.getTrue());
+  lane = builder_.CreateZExtOrTrunc(lane, builder_.getInt32Ty());
+  builder_.Insert(copy_for_lane(call, lane));
+}
+
+// `instruction` with the operands that it has in that lane.
+llvm::Instruction* Widener::copy_for_lane(const llvm::Instruction& instruction, llvm::Value* lane) {
+  llvm::Instruction* copy = copy_of(instruction);
+  for (llvm::Use& operand : copy->operands()) {
+    if (!llvm::isa<llvm::Argument, llvm::Instruction>(operand)) continue;
+    operand = values_.lane(operand, lane, builder_);
+  }
+  return copy;
 }
 
 // Cuts the arguments into vectors of `piece` lanes, calls `symbol` for each, and joins the results. Where
@@ -148,11 +170,7 @@ Status Widener::lane_by_lane(llvm::Instruction& instruction) {
   llvm::Value* lane = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, bits, builder_.getTrue());
   lane = builder_.CreateZExtOrTrunc(lane, builder_.getInt32Ty());
 
-  llvm::Instruction* copy = copy_of(instruction);
-  for (llvm::Use& operand : copy->operands()) {
-    if (!llvm::isa<llvm::Argument, llvm::Instruction>(operand)) continue;
-    operand = values_.lane(operand, lane, builder_);
-  }
+  llvm::Instruction* copy = copy_for_lane(instruction, lane);
   builder_.Insert(copy);
   llvm::Value* updated = nullptr;
   if (results != nullptr) {

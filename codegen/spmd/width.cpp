@@ -9,9 +9,15 @@
 #include "codegen/spmd/divergence.h"
 #include "codegen/spmd/math.h"
 #include "codegen/spmd/vectorize.h"
+#include "codegen/spmd/widener.h"
 
 namespace dhpvm::codegen::spmd {
 namespace {
+
+// In units of cost_of: bodies that are done one vector at a time, and those that are not vectorised at all. Compiling the
+// latter would take seconds, in which the loop is interpreted.
+constexpr unsigned kLarge = 600;
+constexpr unsigned kTooLarge = 8000;
 
 using Live = llvm::SmallPtrSet<const llvm::Value*, 16>;
 
@@ -103,6 +109,15 @@ unsigned pressure(const llvm::Function& scalar, const Divergence& divergence) {
   return most / 8;
 }
 
+// How much there is to do for each native vector, in units of cost_of.
+unsigned size_of(const llvm::Function& scalar, const Divergence& divergence) {
+  unsigned size = 0;
+  for (const llvm::BasicBlock& block : scalar) {
+    for (const llvm::Instruction& instruction : block) size += cost_of(instruction, divergence);
+  }
+  return size;
+}
+
 // Whether a node sends lanes different ways for another reason than a trap.
 bool splits_often(const Level& level, unsigned node, const Divergence& divergence) {
   if (!divergence.splits(level, node)) return false;
@@ -147,6 +162,8 @@ unsigned choose_width(const llvm::Function& function, const std::vector<ArgShape
   const llvm::LoopInfo loops(dominators);
   const Regions regions(scalar, loops);
   const Divergence divergence(scalar, regions, args);
+  const unsigned size = size_of(function, divergence);
+  if (size > kTooLarge) return 1;
   const unsigned native = vector_bits / main_bits(function, divergence, loops);
   // A quarter of the registers stays free for constants, masks and what is loaded on the way.
   const unsigned registers = vector_bits == 512 ? 32 : 16;
@@ -155,7 +172,9 @@ unsigned choose_width(const llvm::Function& function, const std::vector<ArgShape
   // Lanes that leave a loop late make the others wait, and around a call all vector registers are saved: both
   // get worse with more lanes. Two vectors still pay, because each waits for its own results most of the
   // time.
-  const unsigned most = (calls_or_diverges(function, divergence, regions) ? 2 : 4) * native;
+  // And so does code, of which a large body has enough: what another vector would fill its waits with, it has as well.
+  const unsigned most =
+      size > kLarge ? native : (calls_or_diverges(function, divergence, regions) ? 2 : 4) * native;
   unsigned width = native;
   while (width < most && width < 64 && 2 * width * bytes <= room) width *= 2;
   return std::clamp(width, 2U, 64U);

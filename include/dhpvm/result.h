@@ -19,7 +19,8 @@ namespace dhpvm {
 // The three families decide the exit code of `dhpvm-run`: user errors 2, traps 3, internal bugs 70.
 enum class ErrorFamily : std::uint8_t { kUser, kTrap, kInternal };
 
-// X(name, text, family, meaning). One row per code; the text is what `to_string` prints.
+// X(name, text, family, meaning). One row per code; the text is what `to_string` prints. The number of a row stands in modules,
+// and in what workers say: new ones come last.
 #define DHPVM_ERROR_CODES(X)                                                                                 \
   X(kInvalidArgument, "invalid argument", kUser, "an argument of a call or of the command line is unusable") \
   X(kNotFound, "not found", kUser, "a file, function, import or device does not exist")                      \
@@ -49,13 +50,16 @@ enum class ErrorFamily : std::uint8_t { kUser, kTrap, kInternal };
   X(kDeviceFailed, "device failed", kTrap, "a device refused an operation or could not finish it")           \
   X(kDeviceLost, "device lost", kTrap, "a device or worker has stopped answering")                           \
   X(kIoTrap, "input/output failed", kTrap, "a stdlib operation on a file failed")                            \
-  X(kInternal, "internal error", kInternal, "a bug of DHPVM; please report it")
+  X(kInternal, "internal error", kInternal, "a bug of DHPVM; please report it")                              \
+  X(kProtocol, "protocol error", kUser, "what the other side of a connection says makes no sense")
 
 enum class ErrorCode : std::uint8_t {
 #define X(name, text, family, meaning) name,
   DHPVM_ERROR_CODES(X)
 #undef X
 };
+
+inline constexpr ErrorCode kLastErrorCode = ErrorCode::kProtocol;
 
 // The text of the code's row above, such as "index out of range". Never fails.
 constexpr std::string_view to_string(ErrorCode code) {

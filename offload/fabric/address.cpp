@@ -55,7 +55,9 @@ Result<std::vector<Address>> resolve(const Address& address) {
   addrinfo* list = nullptr;
   const int failure = getaddrinfo(address.host.c_str(), nullptr, &hints, &list);
   if (failure != 0) {
-    return error(ErrorCode::kNotFound, "the host '{}' is not known: {}", address.host, gai_strerror(failure));
+    return error(ErrorCode::kNotFound,
+                 "the host '{}' is not known: {}. Check how it is spelled, or give its address", address.host,
+                 gai_strerror(failure));
   }
   const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> owner(list, freeaddrinfo);
   std::vector<Address> found;

@@ -75,7 +75,7 @@ Status AesGcm::open(ConstBytes readable, MutableBytes data, const Tag& tag) {
                   EVP_DecryptFinal_ex(context_.get(), end, &size) == 1;
   if (!ok) {
     return error(
-        ErrorCode::kDeviceLost,
+        ErrorCode::kProtocol,
         "a message was changed, repeated or left out on its way: somebody interferes with the network");
   }
   return {};

@@ -21,7 +21,7 @@ std::uint64_t read_number(ConstBytes bytes) {
 }
 
 Error broken(const char* what) {
-  return error(ErrorCode::kDeviceLost, "the other side breaks the protocol of bulk data: {}", what);
+  return error(ErrorCode::kProtocol, "the other side breaks the protocol of bulk data: {}", what);
 }
 
 }  // namespace

@@ -43,13 +43,13 @@ Result<Preamble> Preamble::read(ConstBytes message) {
   if (message.size() < kBytes ||
       !std::equal(kMagic.begin(), kMagic.end(), message.begin(),
                   [](char letter, std::byte byte) { return static_cast<std::byte>(letter) == byte; })) {
-    return error(ErrorCode::kDeviceLost, "the other side does not speak the protocol of DHPVM");
+    return error(ErrorCode::kProtocol, "the other side does not speak the protocol of DHPVM");
   }
   Preamble preamble;
   preamble.version = static_cast<std::uint16_t>(at(4) | at(5) << 8);
   if (preamble.version != kProtocolVersion) return preamble;
   if (at(6) > 2 || at(7) > 2 || at(8) > 1 || at(9) > 1 || at(10) != 0 || at(11) != 0) {
-    return error(ErrorCode::kDeviceLost, "the other side's first message is malformed");
+    return error(ErrorCode::kProtocol, "the other side's first message is malformed");
   }
   preamble.identity = static_cast<IdentityKind>(at(6));
   preamble.seal = static_cast<SealMode>(at(7));
@@ -168,8 +168,7 @@ Status Channel::handle(ConstBytes message) {
     theirs_ = *theirs;
     message = message.subspan(Preamble::kBytes);
     if (own_.identity == IdentityKind::kNone) {
-      if (!message.empty())
-        return error(ErrorCode::kDeviceLost, "the other side's first message is malformed");
+      if (!message.empty()) return error(ErrorCode::kProtocol, "the other side's first message is malformed");
       return open();
     }
     if (message.empty()) return {};
@@ -199,7 +198,7 @@ Status Channel::meet(const Preamble& theirs) {
                  own_.role == Role::kClient ? "it is a program that looks for workers, and no worker"
                                             : "it is a worker itself, and no program that looks for workers");
   }
-  if (theirs.lane != own_.lane) return error(ErrorCode::kDeviceLost, "it offers another kind of connection");
+  if (theirs.lane != own_.lane) return error(ErrorCode::kProtocol, "it offers another kind of connection");
   seal_mode_ = own_.identity == IdentityKind::kNone ? SealMode::kNone : std::max(own_.seal, theirs.seal);
   return {};
 }

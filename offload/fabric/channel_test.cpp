@@ -9,7 +9,6 @@
 #include <openssl/x509v3.h>
 
 #include <atomic>
-#include <condition_variable>
 #include <filesystem>
 #include <mutex>
 
@@ -18,6 +17,7 @@
 #include "offload/fabric/key_file.h"
 #include "offload/fabric/load_fabric.h"
 #include "offload/fabric/loopback.h"
+#include "offload/fabric/noted.h"
 
 namespace dhpvm::offload {
 namespace {
@@ -26,8 +26,6 @@ using namespace std::chrono_literals;
 using ::testing::HasSubstr;
 using Bytes = std::vector<std::byte>;
 
-constexpr auto kPatience = 20s;
-
 Bytes numbers(std::size_t count, unsigned seed = 1) {
   Bytes bytes(count);
   for (std::size_t i = 0; i < count; ++i) bytes[i] = static_cast<std::byte>((i * 31 + i / 251 + seed) & 0xff);
@@ -35,7 +33,10 @@ Bytes numbers(std::size_t count, unsigned seed = 1) {
 }
 
 // One end: makes the lane that is asked for, and keeps what it tells.
-class End final : public FrameHandler, public BulkHandler, public std::enable_shared_from_this<End> {
+class End final : public FrameHandler,
+                  public BulkHandler,
+                  public Noted,
+                  public std::enable_shared_from_this<End> {
  public:
   void on_open() override {
     note([&] { open_ = true; });
@@ -80,11 +81,6 @@ class End final : public FrameHandler, public BulkHandler, public std::enable_sh
     return [self = shared_from_this()](const Error& reason) { self->on_closed(reason); };
   }
 
-  template <typename Predicate>
-  bool wait(Predicate predicate) {
-    std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, kPatience, predicate);
-  }
   bool wait_open() {
     return wait([&] { return open_ || ended_; }) && open_;
   }
@@ -105,18 +101,6 @@ class End final : public FrameHandler, public BulkHandler, public std::enable_sh
   std::deque<Bytes> frames_;
   std::deque<Run> runs_;
   std::optional<Error> ended_;
-
- private:
-  template <typename Change>
-  void note(Change change) {
-    {
-      const std::lock_guard lock(mutex_);
-      change();
-    }
-    changed_.notify_all();
-  }
-  std::mutex mutex_;
-  std::condition_variable changed_;
 };
 
 // A client and a worker, on the loopback transport or on libfabric's.
@@ -370,21 +354,18 @@ TEST(Channel, TwoOfTheSameRole) {
 }
 
 // Plays a part by hand against a channel, on a connection of its own.
-class Stranger final : public ConnectionHandler {
+class Stranger final : public ConnectionHandler, public Noted {
  public:
   explicit Stranger(std::vector<Bytes> says) : says_(std::move(says)) {}
   void on_connected() override {
     for (const Bytes& message : says_) connection_->send_copy(message);
   }
   void on_received(std::uint64_t, std::size_t bytes) override {
-    const std::lock_guard lock(mutex_);
-    heard_.emplace_back(memory_.begin(), memory_.begin() + static_cast<std::ptrdiff_t>(bytes));
+    note([&] { heard_.emplace_back(memory_.begin(), memory_.begin() + static_cast<std::ptrdiff_t>(bytes)); });
   }
   void on_sent(std::uint64_t) override {}
   void on_closed(const Error&) override {
-    const std::lock_guard lock(mutex_);
-    closed_ = true;
-    changed_.notify_all();
+    note([&] { closed_ = true; });
   }
   static std::shared_ptr<Stranger> dial(Pair& pair, std::vector<Bytes> says) {
     auto stranger = std::make_shared<Stranger>(std::move(says));
@@ -396,16 +377,13 @@ class Stranger final : public ConnectionHandler {
     return stranger;
   }
   bool wait_end() {
-    std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, kPatience, [&] { return closed_; });
+    return wait([&] { return closed_; });
   }
   std::vector<Bytes> heard_;
 
  private:
   std::vector<Bytes> says_;
   std::shared_ptr<Connection> connection_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
   Bytes memory_ = Bytes(8192);
   bool closed_ = false;
 };

@@ -19,7 +19,7 @@ std::uint32_t read_counter(ConstBytes bytes) {
 }
 
 Error broken(const char* what) {
-  return error(ErrorCode::kDeviceLost, "the other side breaks the protocol: {}", what);
+  return error(ErrorCode::kProtocol, "the other side breaks the protocol: {}", what);
 }
 
 // With what keeping it costs.
@@ -149,18 +149,19 @@ void FrameLane::say_goodbye(const Error& reason) {
 }
 
 void FrameLane::hear_goodbye(ConstBytes content) {
-  constexpr auto kLast = static_cast<unsigned>(ErrorCode::kInternal);
-  if (content.empty() || content.size() > 1 + kLargestGoodbye ||
-      std::to_integer<unsigned>(content[0]) > kLast) {
+  if (content.empty() || content.size() > 1 + kLargestGoodbye)
     return channel_->drop(broken("a malformed farewell"));
-  }
+  // A later release may have others.
+  const auto number = std::to_integer<unsigned>(content[0]);
+  const ErrorCode code = number <= static_cast<unsigned>(kLastErrorCode) ? static_cast<ErrorCode>(number)
+                                                                         : ErrorCode::kDeviceLost;
   std::string text;
   // Printed on terminals and into logs: no control characters from elsewhere.
   for (const std::byte byte : content.subspan(1)) {
     const auto letter = static_cast<char>(byte);
     if (static_cast<unsigned char>(letter) >= ' ') text += letter;
   }
-  channel_->drop(Error(static_cast<ErrorCode>(content[0]), fmt::format("{} says: {}", peer(), text)));
+  channel_->drop(Error(code, fmt::format("{} says: {}", peer(), text)));
 }
 
 // Looks after both sides' signs of life, four times as often as one is needed.

@@ -34,8 +34,9 @@ class Descriptor {
 };
 
 Error cannot(const char* what, const std::string& path) {
-  return error(errno == ENOENT ? ErrorCode::kNotFound : ErrorCode::kIo, "cannot {} the key file {}: {}", what,
-               path, std::strerror(errno));
+  return error(errno == ENOENT ? ErrorCode::kNotFound : ErrorCode::kIo, "cannot {} the key file {}: {}{}",
+               what, path, std::strerror(errno),
+               errno == EACCES ? ". It has to belong to the user who runs this" : "");
 }
 
 std::optional<unsigned> hex_digit(char c) {
@@ -113,9 +114,16 @@ Status make_key_file(const std::string& path) {
 
 Result<std::vector<std::byte>> read_key_file(const std::string& path) {
   const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (*file < 0 && errno == ENOENT) {
+    return error(ErrorCode::kNotFound,
+                 "there is no key file {}: copy the one that the other side has, or make one for both with "
+                 "`dhpvm-run --make-key {}`",
+                 path, path);
+  }
   if (*file < 0) return cannot("open", path);
   struct stat facts{};
   if (fstat(*file, &facts) != 0) return cannot("look at", path);
+  if (!S_ISREG(facts.st_mode)) return error(ErrorCode::kInvalidArgument, "{} is no file", path);
   if ((facts.st_mode & 077) != 0) {
     return error(ErrorCode::kInvalidArgument,
                  "the key file {} can be read or written by others than its owner (mode {:04o}), so that it "

@@ -36,6 +36,23 @@ Address address_of(const void* socket_address, std::size_t length) {
   return address;
 }
 
+Error cannot_listen(const Address& address, int code) {
+  if (code == -FI_EADDRINUSE) {
+    return error(ErrorCode::kIo,
+                 "cannot listen at {}: another program does; choose another port, or 0 for one that is free",
+                 address.to_string());
+  }
+  return ofi_error(fmt::format("listen at {}", address.to_string()).c_str(), code);
+}
+
+// What becomes of connections, in other words than the system's.
+const char* reason_of(int code) {
+  if (code == FI_ECONNREFUSED) return "Connection refused: nobody listens there";
+  // The first words of the other side are none of the provider's.
+  if (code == FI_ENOPROTOOPT) return "what listens there is no worker or program of DHPVM";
+  return fi_strerror(code);
+}
+
 }  // namespace
 
 class OfiTransport::ListenerOf final : public Listener {
@@ -192,12 +209,12 @@ Result<std::unique_ptr<Listener>> OfiTransport::listen(const Address& address, A
   fid_pep* endpoint = nullptr;
   if (const int code = fi_passive_ep(listening->fabric->fabric.get(), info.get(), &endpoint, listening.get());
       code != 0) {
-    return ofi_error(fmt::format("listen at {}", address.to_string()).c_str(), code);
+    return cannot_listen(address, code);
   }
   listening->endpoint.reset(endpoint);
   int code = fi_pep_bind(endpoint, &listening->fabric->events->fid, 0);
   if (code == 0) code = fi_listen(endpoint);
-  if (code != 0) return ofi_error(fmt::format("listen at {}", address.to_string()).c_str(), code);
+  if (code != 0) return cannot_listen(address, code);
   sockaddr_storage bound{};
   std::size_t length = sizeof(bound);
   Address chosen = address;
@@ -308,8 +325,8 @@ void OfiTransport::fail_event(fid_eq* events) {
   if (fi_eq_readerr(events, &entry, 0) < 0 || entry.fid == nullptr) return;
   if (entry.fid->fclass != FI_CLASS_EP) return;  // a request that ended before it was accepted
   auto& connection = *static_cast<OfiConnection*>(entry.fid->context);
-  connection.close(error(ErrorCode::kDeviceLost, "could not connect to {}: {}", connection.peer(),
-                         fi_strerror(entry.err)));
+  connection.close(
+      error(ErrorCode::kDeviceLost, "could not connect to {}: {}", connection.peer(), reason_of(entry.err)));
 }
 
 void OfiTransport::request(const Listening& listening, const Info& info) {

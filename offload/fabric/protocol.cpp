@@ -380,7 +380,7 @@ Result<std::vector<Record>> read_records(ConstBytes frame) {
     std::visit([&](auto& value) { visit(reader, value); }, record);
   }
   if (!in.ok()) {
-    return error(ErrorCode::kMalformed, "the other side breaks the protocol: byte {} of a frame of {}: {}",
+    return error(ErrorCode::kProtocol, "the other side breaks the protocol: byte {} of a frame of {}: {}",
                  in.failed_at(), frame.size(), in.failure());
   }
   return records;
@@ -398,8 +398,8 @@ Failure Failure::from(const Error& error) {
 
 Error Failure::to_error() const {
   const auto code_of = [](std::uint64_t code) {
-    return code <= static_cast<std::uint64_t>(ErrorCode::kInternal) ? static_cast<ErrorCode>(code)
-                                                                    : ErrorCode::kDeviceFailed;
+    return code <= static_cast<std::uint64_t>(kLastErrorCode) ? static_cast<ErrorCode>(code)
+                                                              : ErrorCode::kDeviceFailed;
   };
   const auto printable = [](std::string text) {
     std::erase_if(text, [](char c) { return static_cast<unsigned char>(c) < ' ' && c != '\n'; });
@@ -433,7 +433,7 @@ Result<RunHeader> read_run_header(ConstBytes header) {
   read.operation = in.varint64();
   read.offset = in.varint64();
   if (!in.ok() || in.remaining() != 0) {
-    return error(ErrorCode::kMalformed,
+    return error(ErrorCode::kProtocol,
                  "the other side breaks the protocol: bulk data for nothing that is known");
   }
   return read;

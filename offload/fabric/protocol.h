@@ -262,7 +262,7 @@ using FromWorker = std::variant<Welcome, Ready, Pong, Reply, NeedModule, Progres
 void write(std::vector<std::byte>& frame, const FromClient& record);
 void write(std::vector<std::byte>& frame, const FromWorker& record);
 
-// All records of a frame, or kMalformed with what is wrong. Allocates in proportion to the frame.
+// All records of a frame, or kProtocol with what is wrong. Allocates in proportion to the frame.
 Result<std::vector<FromClient>> read_from_client(ConstBytes frame);
 Result<std::vector<FromWorker>> read_from_worker(ConstBytes frame);
 

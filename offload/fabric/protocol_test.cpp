@@ -102,7 +102,7 @@ TEST(Protocol, FramesThatAreCutOffAreRefused) {
     for (std::size_t size = 1; size < frame.size(); ++size) {
       const auto read = read_from_client(ConstBytes(frame).first(size));
       ASSERT_FALSE(read.ok()) << "record " << record.index() << " cut to " << size;
-      EXPECT_EQ(read.error().code(), ErrorCode::kMalformed);
+      EXPECT_EQ(read.error().code(), ErrorCode::kProtocol);
     }
   }
 }

@@ -8,7 +8,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <condition_variable>
 #include <csignal>
 #include <deque>
 #include <mutex>
@@ -18,6 +17,7 @@
 
 #include "offload/fabric/load_fabric.h"
 #include "offload/fabric/loopback.h"
+#include "offload/fabric/noted.h"
 
 namespace dhpvm::offload {
 namespace {
@@ -25,8 +25,6 @@ namespace {
 using namespace std::chrono_literals;
 using Bytes = std::vector<std::byte>;
 using Clock = std::chrono::steady_clock;
-
-constexpr auto kPatience = 20s;
 
 Bytes text(std::string_view letters) {
   const ConstBytes bytes = std::as_bytes(std::span(letters));
@@ -40,14 +38,15 @@ Bytes numbers(std::size_t count, unsigned seed = 1) {
 }
 
 // Keeps what a connection tells, and offers `slots` receives of `size` bytes.
-class Recorder final : public ConnectionHandler {
+class Recorder final : public ConnectionHandler, public Noted {
  public:
   explicit Recorder(std::size_t slots = 4, std::size_t size = 4096) : memory_(slots, Bytes(size)) {}
 
   void attach(std::shared_ptr<Connection> connection) {
-    const std::lock_guard lock(mutex_);
-    connection_ = std::move(connection);
-    for (std::size_t i = 0; i < memory_.size(); ++i) give(i);
+    note([&] {
+      connection_ = std::move(connection);
+      for (std::size_t i = 0; i < memory_.size(); ++i) give(i);
+    });
   }
   void on_connected() override {
     note([&] { connected_ = true; });
@@ -74,11 +73,6 @@ class Recorder final : public ConnectionHandler {
     });
   }
 
-  template <typename Predicate>
-  bool wait(Predicate predicate, std::chrono::milliseconds patience = kPatience) {
-    std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, patience, predicate);
-  }
   bool wait_for_messages(std::size_t count) {
     return wait([&] { return messages_.size() >= count; });
   }
@@ -90,8 +84,9 @@ class Recorder final : public ConnectionHandler {
   }
 
   std::shared_ptr<Connection> connection() {
-    const std::lock_guard lock(mutex_);
-    return connection_;
+    std::shared_ptr<Connection> connection;
+    note([&] { connection = connection_; });
+    return connection;
   }
   // Only when nothing happens any more.
   std::deque<Bytes> messages_;
@@ -105,17 +100,7 @@ class Recorder final : public ConnectionHandler {
     const MutableBytes part = memory_[slot];
     connection_->receive({&part, 1}, slot);
   }
-  template <typename Change>
-  void note(Change change) {
-    {
-      const std::lock_guard lock(mutex_);
-      change();
-    }
-    changed_.notify_all();
-  }
 
-  std::mutex mutex_;
-  std::condition_variable changed_;
   std::vector<Bytes> memory_;
   std::shared_ptr<Connection> connection_;
 };

@@ -89,12 +89,13 @@ Status LoopChain::settle() {
   if (links_.empty()) return {};
   Status status = run_ == nullptr ? begin() : Status();
   if (status.ok()) status = submit_all();
-  if (is_interruption(status)) return status;
+  // What a device says that has failed is its own affair, and not about this call.
+  if (is_interruption(status) && !device_.failure()) return status;
   if (!status.ok()) {
     outcome_.failure = status.error();
     std::vector<IterationSpace> boxes;
     status = leave_device(boxes);
-    if (is_interruption(status)) return status;
+    if (is_interruption(status) && !device_.failure()) return status;
     run_.reset();
     if (status.ok()) status = do_on_host(boxes);
   }

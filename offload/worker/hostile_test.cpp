@@ -4,10 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <condition_variable>
 #include <deque>
 #include <map>
-#include <mutex>
 #include <set>
 
 #include "codegen/kernel_abi.h"
@@ -18,6 +16,7 @@
 #include "offload/fabric/key_file.h"
 #include "offload/fabric/load_fabric.h"
 #include "offload/fabric/loopback.h"
+#include "offload/fabric/noted.h"
 #include "offload/worker/worker.h"
 
 namespace dhpvm::offload {
@@ -28,30 +27,7 @@ using ::testing::HasSubstr;
 using Bytes = std::vector<std::byte>;
 using Records = std::vector<wire::FromClient>;
 
-constexpr auto kPatience = 20s;
 constexpr std::uint64_t kHost = 0;  // device 0; device 1 is a simulated one
-
-// Waits for what other threads note.
-class Noted {
- public:
-  template <typename Predicate>
-  bool wait(Predicate predicate) {
-    std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, kPatience, predicate);
-  }
-
- protected:
-  template <typename Change>
-  void note(Change change) {
-    const std::lock_guard lock(mutex_);
-    change();
-    changed_.notify_all();
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-};
 
 // A worker on a network of its own, and what it logs.
 class Site : public Noted {
@@ -78,6 +54,12 @@ class Site : public Noted {
     address_ = *worker_->listen({"127.0.0.1", 0});
   }
 
+  // A kernel as clients send it.
+  auto image(const char* kernel) {
+    DeviceInfo bytecode;
+    bytecode.format = KernelFormat::kBytecode;
+    return kernels_.image(bytecode, kernel);
+  }
   bool wait_log(const std::string& text) {
     return wait([&] { return log_.find(text) != log_.npos; });
   }
@@ -414,9 +396,7 @@ TEST(Hostile, Sessions) {
 TEST(Hostile, CodeThatIsNotWhatItShouldBe) {
   Site site;
   const auto neighbour = Client::open(site);
-  DeviceInfo bytecode;
-  bytecode.format = KernelFormat::kBytecode;
-  const auto image = site.kernels_.image(bytecode, "saxpy");
+  const auto image = site.image("saxpy");
   if (!image.ok()) GTEST_SKIP() << "SKIP: " << image.error().to_string();
   const Bytes& code = *(*image)->bytecode;
   const auto client = Client::open(site);
@@ -453,9 +433,7 @@ TEST(Hostile, CodeThatIsNotWhatItShouldBe) {
 TEST(Hostile, LaunchesOutsideTheirMemory) {
   Site site;
   const auto neighbour = Client::open(site);
-  DeviceInfo bytecode;
-  bytecode.format = KernelFormat::kBytecode;
-  const auto image = site.kernels_.image(bytecode, "saxpy");
+  const auto image = site.image("saxpy");
   if (!image.ok()) GTEST_SKIP() << "SKIP: " << image.error().to_string();
   const Bytes& code = *(*image)->bytecode;
   const wire::Digest digest = site.fabric_->sha256(code);

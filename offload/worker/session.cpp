@@ -14,7 +14,7 @@ namespace {
 constexpr std::uint64_t kRequests = 64;
 
 Error broken(const char* what) {
-  return error(ErrorCode::kMalformed, "the client breaks the protocol: {}", what);
+  return error(ErrorCode::kProtocol, "the client breaks the protocol: {}", what);
 }
 
 }  // namespace

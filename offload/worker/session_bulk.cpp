@@ -15,7 +15,7 @@ using session::Wait;
 namespace {
 
 Error broken(const char* what) {
-  return error(ErrorCode::kMalformed, "the client breaks the protocol: {}", what);
+  return error(ErrorCode::kProtocol, "the client breaks the protocol: {}", what);
 }
 
 }  // namespace

@@ -4,25 +4,21 @@
 //
 // An input is a sequence of steps: a byte that tells what, two bytes of length, and as many bytes. 0: a frame, of records;
 // 1: a run of bulk data, whose header they are, with one byte of data for each two of the length; 2: waits for an answer.
-#include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
-#include <mutex>
 
 #include "base/error.h"
 #include "offload/device/host/host_device.h"
 #include "offload/device/sim/sim_device.h"
 #include "offload/fabric/bulk_lane.h"
 #include "offload/fabric/loopback.h"
+#include "offload/fabric/noted.h"
 #include "offload/worker/worker.h"
 
 namespace dhpvm::offload {
 namespace {
 
 using namespace std::chrono_literals;
-
-// Only a hang takes that long.
-constexpr auto kPatience = 30s;
 
 void insist(bool condition, const char* what) {
   if (condition) return;
@@ -46,7 +42,10 @@ class SmallFabric final : public Fabric {
   }
 };
 
-class Client final : public FrameHandler, public BulkHandler, public std::enable_shared_from_this<Client> {
+class Client final : public FrameHandler,
+                     public BulkHandler,
+                     public Noted,
+                     public std::enable_shared_from_this<Client> {
  public:
   void open(Transport& transport, const Address& address) {
     const auto failed = [self = shared_from_this()](const Error& reason) { self->on_closed(reason); };
@@ -122,20 +121,6 @@ class Client final : public FrameHandler, public BulkHandler, public std::enable
   void on_bulk_closed(const Error&) override {}
 
  private:
-  template <typename Change>
-  void note(Change change) {
-    const std::lock_guard lock(mutex_);
-    change();
-    changed_.notify_all();
-  }
-  template <typename Predicate>
-  bool wait(Predicate predicate) {
-    std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, kPatience, predicate);
-  }
-
-  std::mutex mutex_;
-  std::condition_variable changed_;
   std::shared_ptr<FrameLane> frames_;
   std::shared_ptr<BulkLane> bulk_;
   std::optional<wire::Welcome> welcome_;
@@ -193,7 +178,7 @@ class Site {
     }
     client->await_answer();
     client->close();
-    const auto deadline = std::chrono::steady_clock::now() + kPatience;
+    const auto deadline = std::chrono::steady_clock::now() + Noted::kPatience;
     while (worker_->sessions() != 0) {
       insist(std::chrono::steady_clock::now() < deadline, "the session does not end");
       std::this_thread::sleep_for(20us);

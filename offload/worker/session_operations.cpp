@@ -26,7 +26,7 @@ constexpr std::uint64_t kMarkEvery = 16;
 constexpr std::chrono::milliseconds kWatchEvery{10};
 
 Error broken(const char* what) {
-  return error(ErrorCode::kMalformed, "the client breaks the protocol: {}", what);
+  return error(ErrorCode::kProtocol, "the client breaks the protocol: {}", what);
 }
 
 MemorySpan part_of(const MemorySpan& span, std::uint64_t offset, std::uint64_t bytes) {

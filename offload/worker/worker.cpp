@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/one_line.h"
 #include "offload/fabric/bulk_lane.h"
 #include "offload/worker/session.h"
 
@@ -77,7 +78,7 @@ class Worker::Entrance final : public BulkHandler, public std::enable_shared_fro
         bytes == 0 && gate_->worker != nullptr ? gate_->worker->find(header) : nullptr;
     if (lane == nullptr) return;
     if (session == nullptr || !session->attach_bulk(lane)) {
-      return lane->close(error(ErrorCode::kMalformed, "bulk data for a session that there is not"));
+      return lane->close(error(ErrorCode::kProtocol, "bulk data for a session that there is not"));
     }
     session_ = std::move(session);
     become_known();
@@ -178,7 +179,7 @@ std::shared_ptr<ConnectionHandler> Worker::accept(std::shared_ptr<Connection> co
                          [gate = gate_, peer](const Error& reason) {
                            --gate->strangers;
                            if (gate->worker != nullptr) {
-                             gate->worker->log(fmt::format("refused {}: {}", peer, reason.to_string()));
+                             gate->worker->log(fmt::format("refused {}: {}", peer, one_line(reason)));
                            }
                          });
 }

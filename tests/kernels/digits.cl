@@ -25,15 +25,15 @@ kernel void dhpvm_kernel(ulong low0, ulong high0, global uchar* a0, ulong a0_off
       v6 = v4;
       for (;;) {
         if ((long)v6 < 1l) goto block9;
-        v7 = v6 % 10ul;
-        v8 = v6 / 10ul;
-        if (array0[v7] == 0u) break;
-        v6 = v8;
+        v7 = v6 / 10ul;
+        v8 = v6 % 10ul;
+        if (array0[v8] == 0u) break;
+        v6 = v7;
       }
-      array0[v7] = 1u;
+      array0[v8] = 1u;
       const uint v9 = v5 + 1u;
       if (v9 == 10u) break;
-      v4 = v8;
+      v4 = v7;
       v5 = v9;
     }
     v10 = 10u;

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/one_line.h"
 #include "dhpvm/engine.h"
 #include "dhpvm/remote.h"
 #include "dhpvm/version.h"
@@ -57,7 +58,7 @@ Result<std::vector<std::shared_ptr<offload::Device>>> open_devices(offload::Devi
 struct Worker::State {
   ~State();
   void dial(const offload::Address& numeric, const std::string& host,
-            std::chrono::steady_clock::time_point deadline);
+            std::chrono::steady_clock::time_point deadline, const std::string& told = {});
 
   std::shared_ptr<detail::EngineState> engine;
   std::unique_ptr<offload::Fabric> fabric;
@@ -82,16 +83,21 @@ Worker::State::~State() {
 
 // A client may be started after its workers: tries again until it has been there once.
 void Worker::State::dial(const offload::Address& numeric, const std::string& host,
-                         std::chrono::steady_clock::time_point deadline) {
-  const auto ended = [this, gone = ending, numeric, host, deadline](const Error& reason, bool was_open) {
+                         std::chrono::steady_clock::time_point deadline, const std::string& told) {
+  const auto ended = [this, gone = ending, numeric, host, deadline, told](const Error& reason,
+                                                                          bool was_open) {
     if (*gone) return;
+    const std::string text = one_line(reason);
     if (!was_open && std::chrono::steady_clock::now() < deadline) {
-      transport->post_at(std::chrono::steady_clock::now() + kRetry, [this, gone, numeric, host, deadline] {
-        if (!*gone) dial(numeric, host, deadline);
-      });
+      // Once, and not for each attempt.
+      if (text != told) worker->log(fmt::format("client {}: {}; dialling again", numeric.to_string(), text));
+      transport->post_at(std::chrono::steady_clock::now() + kRetry,
+                         [this, gone, numeric, host, deadline, text] {
+                           if (!*gone) dial(numeric, host, deadline, text);
+                         });
       return;
     }
-    worker->log(fmt::format("client {}: {}", numeric.to_string(), reason.message()));
+    worker->log(fmt::format("client {}: {}", numeric.to_string(), text));
     --dialled;
   };
   if (Status status = worker->dial(numeric, host, ended); !status.ok()) {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/one_line.h"
 
 namespace dhpvm::offload {
 namespace {
@@ -17,7 +18,7 @@ constexpr std::chrono::seconds kClockHolds{1};
 constexpr std::int64_t kDrift = 20'000;  // one part of so many
 
 Error broken(const char* what) {
-  return error(ErrorCode::kDeviceLost, "the worker breaks the protocol: {}", what);
+  return error(ErrorCode::kProtocol, "the worker breaks the protocol: {}", what);
 }
 
 }  // namespace
@@ -196,7 +197,11 @@ void RemoteLink::lose(const Error& reason) {
   std::shared_ptr<BulkLane> bulk;
   {
     const std::lock_guard lock(mutex_);
-    if (!lost_) lost_ = error(reason.code(), "worker {}: {}", address_, reason.to_string());
+    // The worker chooses its words, and its code: of that, a program only has to know that its device is gone. Before it had
+    // one, other reasons than that nobody is there are mistakes that it can be told of.
+    const ErrorCode code =
+        ready_ || reason.code() == ErrorCode::kProtocol ? ErrorCode::kDeviceLost : reason.code();
+    if (!lost_) lost_ = error(code, "worker {}: {}", address_, one_line(reason));
     frames = frames_;
     bulk = bulk_;
     changed_.notify_all();

@@ -17,7 +17,7 @@ using Kind = OperationRecord::Kind;
 constexpr std::size_t kDiscardBytes = BulkLane::kPieceBytes;
 
 Error broken(const char* what) {
-  return error(ErrorCode::kDeviceLost, "the worker breaks the protocol: {}", what);
+  return error(ErrorCode::kProtocol, "the worker breaks the protocol: {}", what);
 }
 
 bool is_imported(const MemorySpan& span) {

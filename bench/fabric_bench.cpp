@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What messages and bulk data cost between two processes of this machine, through each layer of this folder.
+// What messages and bulk data cost between two processes of this machine, through each layer of
+// offload/fabric.
 //   fabric_bench [--rounds=N] [--only=ROW] [--json]
 // The other side runs in a process of its own. Times are medians; a round trip is there and back. The first rows are
 // libfabric by hand. With --json a line for each figure.
@@ -20,6 +21,7 @@
 #include <string_view>
 #include <vector>
 
+#include "bench/figures.h"
 #include "offload/fabric/bulk_lane.h"
 #include "offload/fabric/frame_lane.h"
 #include "offload/fabric/key_file.h"
@@ -33,24 +35,6 @@ using Bytes = std::vector<std::byte>;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kBulkBytes = 16 << 20;
-
-void insist(const Status& status) {
-  if (status.ok()) return;
-  std::fprintf(stderr, "fabric_bench: %s\n", status.error().to_string().c_str());
-  std::_Exit(1);
-}
-template <typename T>
-T insist(Result<T> result) {
-  if (!result.ok()) insist(Status(std::move(result).error()));
-  return std::move(result).value();
-}
-
-double microseconds(Clock::duration time) { return std::chrono::duration<double, std::micro>(time).count(); }
-
-double median(std::vector<double> values) {
-  std::ranges::sort(values);
-  return values[values.size() / 2];
-}
 
 struct Settings {
   int rounds = 40;
