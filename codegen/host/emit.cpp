@@ -22,20 +22,27 @@ namespace {
 // of six took.
 //
 // For functions the search for integers that could live in the mask registers of AVX-512. They have no masks, and it
-// takes the square of the time: 2.5 of 4.1 s for a function of 200 small loops. And late tail duplication: it gives each
-// of hundreds of places that trap a way to return of its own, which block placement then compares with each other to
-// merge them again, 17 s long for 800 of them. What pays of it, block placement does by itself.
+// takes the square of the time: 2.5 of 4.1 s for a function of 200 small loops.
+//
+// For large functions late tail duplication as well: it gives each of hundreds of places that trap a way to return of its
+// own, which block placement then compares with each other to merge them again, 17 s long for 800 of them.
 class Gate : public llvm::OptPassGate {
  public:
-  explicit Gate(Pipeline pipeline) : is_kernel_(pipeline == Pipeline::kKernels) {}
+  Gate(const llvm::Module& module, Pipeline pipeline) : is_kernel_(pipeline == Pipeline::kKernels) {
+    std::size_t blocks = 0;
+    for (const llvm::Function& function : module) blocks += function.size();
+    is_large_ = blocks > kManyBlocks;
+  }
   bool isEnabled() const override { return true; }
   bool shouldRunPass(const llvm::StringRef pass, llvm::StringRef /*where*/) override {
     if (is_kernel_) return pass != "Loop Strength Reduction";
-    return pass != "X86 Domain Reassignment Pass" && pass != "Tail Duplication";
+    return pass != "X86 Domain Reassignment Pass" && !(is_large_ && pass == "Tail Duplication");
   }
 
  private:
+  static constexpr std::size_t kManyBlocks = 600;
   const bool is_kernel_;
+  bool is_large_;
 };
 
 Status emit(llvm::Module& module, llvm::TargetMachine& machine, Pipeline pipeline, llvm::CodeGenFileType kind,
@@ -43,7 +50,7 @@ Status emit(llvm::Module& module, llvm::TargetMachine& machine, Pipeline pipelin
   llvm::LLVMContext& context = module.getContext();
   const Diagnostics diagnostics(context);
   llvm::OptPassGate& gate_before = context.getOptPassGate();
-  Gate gate(pipeline);
+  Gate gate(module, pipeline);
   context.setOptPassGate(gate);
   llvm::legacy::PassManager passes;
   const bool impossible =
