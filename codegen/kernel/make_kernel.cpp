@@ -105,7 +105,8 @@ Result<KernelDescription> make_kernel(const KernelRequest& request, const Target
   KernelDescription description;
   WideBody wide{.full = body.function};
   if (request.one_at_a_time) {
-    description.scalar_reason = "there are few of them and each takes long, so that threads share them one by one";
+    description.scalar_reason =
+        "there are few of them and each takes long, so that threads share them one by one";
   } else {
     DHPVM_ASSIGN(wide, widen(record, body, target, symbols, description.scalar_reason));
   }
