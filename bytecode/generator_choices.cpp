@@ -60,7 +60,7 @@ std::vector<Computation> computations(bool approximate_math) {
     const OpInfo& row = info(op);
     const DecodeRow& decode = kDecode[i];
     if (decode.rule != Rule::kPlain || row.a != Operand::kPd || decode.ref_reads != 0) continue;
-    if (!approximate_math && row.semantics.find("ULP") != std::string_view::npos) continue;
+    if (!approximate_math && is_approximate(op)) continue;
     const std::string_view name = row.mnemonic;
     Pool type;
     if (!pool_of_suffix(last_part(name), type)) continue;  // constants and moves, handled apart

@@ -26,6 +26,9 @@ constexpr std::uint16_t kOpCount = 0
 #undef DHPVM_OP
     ;
 
+// The functions of `math` that are not exact: their last bits depend on the library that computes them.
+constexpr bool is_approximate(Op op) { return op >= Op::kExpF32 && op <= Op::kHypotF64; }
+
 // What an operand position holds; see the head of isa.def.
 enum class Operand : std::uint8_t {
   kNone,

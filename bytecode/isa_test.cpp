@@ -37,6 +37,13 @@ TEST(Isa, RowsAreWellFormed) {
   }
 }
 
+TEST(Isa, WhatIsApproximateHasABoundInItsRow) {
+  for (std::uint16_t op = 0; op < kOpCount; ++op) {
+    const bool has_bound = info(static_cast<Op>(op)).semantics.find("ULP") != std::string_view::npos;
+    EXPECT_EQ(is_approximate(static_cast<Op>(op)), has_bound) << info(static_cast<Op>(op)).mnemonic;
+  }
+}
+
 TEST(Isa, WordsKeepTheirFields) {
   const Word word = encode(Op::kAddI64, 1, 0xffff, 3);
   EXPECT_EQ(op_of(word), static_cast<std::uint16_t>(Op::kAddI64));

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "bytecode/decode.h"
+#include "offload/device/kernel_compiler.h"
 #include "offload/memory/buffer.h"
 #include "vm/device_loops.h"
 #include "vm/isolate.h"
@@ -76,29 +77,24 @@ codegen::KernelArray describe(const Context& context, gc::Ref reference) {
   return described;
 }
 
-// Accesses as the code generator knows them.
-std::set<codegen::CallPath> paths_of(const bytecode::Module& module, const bytecode::KernelRecord& record,
-                                     const offload::Footprint& footprint,
-                                     std::span<const std::uint32_t> accesses) {
-  // The function of each chain; a chain's caller comes before it.
-  std::vector<std::uint32_t> functions = {record.function};
-  for (std::size_t chain = 1; chain < footprint.chains.size(); ++chain) {
-    functions.push_back(bytecode::c_of(module.code[footprint.chains[chain].call_pc]));
-  }
-  std::set<codegen::CallPath> paths;
-  for (const std::uint32_t index : accesses) {
-    const offload::Access& access = footprint.accesses[index];
-    codegen::CallPath path;
-    std::uint32_t pc = access.pc;
-    for (std::uint32_t chain = access.chain; chain != offload::kNothing;
-         chain = footprint.chains[chain].caller) {
-      const std::uint32_t function = functions[chain];
-      path.push_back({function, pc - module.functions[function].code_offset});
-      pc = footprint.chains[chain].call_pc;
+// Whether an iteration has the same bits as a lane and by itself.
+bool has_exact_bits(const bytecode::Module& module, const bytecode::KernelRecord& kernel) {
+  if (kernel.fast_math) return false;
+  std::vector<std::uint32_t> functions = {kernel.function};
+  for (std::size_t next = 0; next < functions.size(); ++next) {
+    const bytecode::Function& function = module.functions[functions[next]];
+    for (std::uint32_t pc = 0; pc < function.code_size;) {
+      const bytecode::Word word = module.code[function.code_offset + pc];
+      const auto op = static_cast<bytecode::Op>(bytecode::op_of(word));
+      if (bytecode::is_approximate(op)) return false;
+      const std::uint32_t callee = bytecode::c_of(word);
+      if (op == bytecode::Op::kCall && std::ranges::find(functions, callee) == functions.end()) {
+        functions.push_back(callee);
+      }
+      pc += bytecode::kDecode[bytecode::op_of(word)].words;
     }
-    paths.insert(std::move(path));
   }
-  return paths;
+  return true;
 }
 
 // Iterations that take long in the interpreter take long in any case, so that no time need be spent on trying how long.
@@ -177,18 +173,19 @@ LoopTier::Variant LoopTier::choose(const LinkedKernel& kernel, Entry& entry,
 std::set<codegen::CallPath> LoopTier::proven_paths(const LinkedKernel& kernel, const Entry& entry,
                                                    Variant variant) const {
   if (variant != kProven) return {};
-  return paths_of(linked_->module(), *kernel.record, *entry.footprint, *entry.proven);
+  return offload::paths_of(linked_->module(), *kernel.record, *entry.footprint, *entry.proven);
 }
 
 // Whether a loop of so many iterations has too few of them to fill the lanes of several threads, while each takes so long
-// that it is worth a thread's while. Reductions are not shared in parts so small.
-bool LoopTier::goes_one_by_one(const LinkedKernel& kernel, const Entry& entry,
-                               std::uint64_t iterations) const {
+// that it is worth a thread's while. Reductions are not shared in parts so small, and results must not depend on it.
+bool LoopTier::goes_one_by_one(const LinkedKernel& kernel, Entry& entry, std::uint64_t iterations) const {
   // The lanes of a vector take about as long as so many iterations in a row.
   constexpr std::uint64_t kLanesWorth = 4;
   if (kernel.accumulators != 0 || pool_->size() < 2 || iterations > kLanesWorth * pool_->size()) return false;
   const double measured = entry.profile.seconds_per_iteration;
-  return (measured > 0 ? measured : entry.guess) > kLongIteration;
+  if ((measured > 0 ? measured : entry.guess) <= kLongIteration) return false;
+  if (!entry.has_exact_bits) entry.has_exact_bits = has_exact_bits(linked_->module(), *kernel.record);
+  return *entry.has_exact_bits;
 }
 
 // Has the kernel compiled if that is worth it.

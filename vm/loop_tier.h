@@ -80,6 +80,7 @@ class LoopTier {
     const Slot* last = nullptr;      // the one that ran last
     std::uint64_t iterations = 0;
     offload::LoopProfile profile;
+    std::optional<bool> has_exact_bits;  // found out on first need
     // For explain().
     std::uint64_t executions = 0;
     std::uint64_t native_iterations = 0;
@@ -115,7 +116,7 @@ class LoopTier {
                                            Variant variant) const;
   void consider(const LinkedKernel& kernel, Entry& entry, Variant variant, bool one_by_one,
                 std::uint64_t iterations);
-  bool goes_one_by_one(const LinkedKernel& kernel, const Entry& entry, std::uint64_t iterations) const;
+  bool goes_one_by_one(const LinkedKernel& kernel, Entry& entry, std::uint64_t iterations) const;
 
   std::shared_ptr<const LinkedModule> linked_;
   const JitOptions options_;

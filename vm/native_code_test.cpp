@@ -237,6 +237,74 @@ TEST(NativeCode, NeighbouringIterationsThatCountTogetherReadTogether) {
   EXPECT_EQ(listed.find("masked.gather"), std::string::npos) << listed;
 }
 
+// Eight iterations, each a chain of a million steps that nothing shortens; `sines` ends with a sine.
+constexpr std::string_view kFew = R"(
+type array A: i64
+type array F: f64
+function chains(i64) -> i64 registers 5 3 exported
+  imm p1, 8
+  new.array r0, p1, A
+  imm p1, 0
+  imm p2, 8
+  move.p p3, p0
+  move.r r1, r0
+  parallel.for p1, r1, #0
+  imm p1, 7
+  load.i64 p0, r0, p1
+  return.p p0
+end
+function sines(i64) -> f64 registers 5 3 exported
+  imm p1, 8
+  new.array r0, p1, F
+  imm p1, 0
+  imm p2, 8
+  move.p p3, p0
+  move.r r1, r0
+  parallel.for p1, r1, #1
+  imm p1, 7
+  load.f64 p0, r0, p1
+  return.p p0
+end
+function chain(i64, i64, A) registers 5 1
+  move.p p2, p0
+  imm p3, 0
+Again:
+  mul.i64 p2, p2, p2
+  add.imm.i64 p2, p2, 12345
+  for.i64 p3, p1, Again
+  store.i64 r0, p0, p2
+  return
+end
+function sine(i64, i64, F) registers 5 1
+  move.p p2, p0
+  imm p3, 0
+Again:
+  mul.i64 p2, p2, p2
+  add.imm.i64 p2, p2, 12345
+  for.i64 p3, p1, Again
+  i64.to.f64 p2, p2
+  sin.f64 p2, p2
+  store.f64 r0, p0, p2
+  return
+end
+kernel chain dims 1
+kernel sine dims 1
+)";
+
+TEST(NativeCode, ThreadsShareFewLongIterationsOneByOneUnlessBitsDependOnIt) {
+  constexpr std::string_view kOneByOne = "share them one by one";
+  for (const std::string_view function : {"chains", "sines"}) {
+    Program interpreted(kFew);
+    Program compiled(kFew, eager());
+    const std::uint64_t first = compiled.run(function, {1'000'000});
+    EXPECT_EQ(compiled.run(function, {1'000'000}), first);
+    EXPECT_EQ(compiled.run(function, {1'000'000}), first);
+    const bool exact = function == "chains";
+    if (exact) EXPECT_EQ(interpreted.run(function, {1'000'000}), first);
+    EXPECT_EQ(compiled->explain_loops().find(kOneByOne) != std::string::npos, exact);
+  }
+}
+
 #else
 
 TEST(NativeCode, NeedsTheGenerator) {
