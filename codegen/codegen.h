@@ -138,7 +138,7 @@ class CodeGenerator {
 // were built from the same sources.
 inline constexpr char kLibraryName[] = "libdhpvm_codegen.so";
 inline constexpr char kCreateSymbol[] = "dhpvm_create_code_generator";
-inline constexpr std::uint32_t kInterfaceVersion = 3;
+inline constexpr std::uint32_t kInterfaceVersion = 4;
 using CreateCodeGenerator = void (*)(std::uint32_t version, const GeneratorOptions& options,
                                      Result<std::unique_ptr<CodeGenerator>>& result);
 

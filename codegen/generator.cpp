@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <chrono>
 #include <mutex>
+#include <set>
+#include <tuple>
 
 #include "base/error.h"
 #include "codegen/codegen.h"
@@ -86,7 +88,10 @@ class HostGenerator final : public CodeGenerator {
   }
 
   Result<DeviceCode> compile(const KernelRequest& request, const DeviceTarget& target) override {
-    return devices_.compile(request, target);
+    Result<DeviceCode> code = devices_.compile(request, target);
+    const Listing language = target.language == DeviceLanguage::kPtx ? Listing::kPtx : Listing::kOpenClC;
+    if (code.ok() && options_.list_kernels == language) list_once(request, code->text);
+    return code;
   }
 
   Result<std::unique_ptr<CompiledFunctions>> compile(const FunctionRequest& request) override {
@@ -148,8 +153,17 @@ class HostGenerator final : public CodeGenerator {
       default: return false;
     }
     const Result<DeviceCode> code = devices_.compile(request, target, /*use_cache=*/false);
-    if (options_.list) options_.list(code.ok() ? code->text : "// " + code.error().message());
+    list_once(request, code.ok() ? code->text : "// " + code.error().message());
     return true;
+  }
+
+  // Where host and device both compile a loop, the same text comes twice.
+  void list_once(const KernelRequest& request, const std::string& text) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (!listed_.emplace(request.module, request.kernel, text).second) return;
+    }
+    if (options_.list) options_.list(text);
   }
 
   // Everything that compiled functions depend on apart from the target: the whole module, because inlining, layouts
@@ -193,7 +207,8 @@ class HostGenerator final : public CodeGenerator {
   const std::uint32_t track_;  // of the tracer
   DeviceCompiler devices_;
   mutable std::mutex mutex_;
-  std::vector<std::uint64_t> times_;  // of all compilations
+  std::vector<std::uint64_t> times_;                                      // of all compilations
+  std::set<std::tuple<const void*, std::uint32_t, std::string>> listed_;  // for devices: module, kernel, text
 };
 
 Result<std::unique_ptr<CodeGenerator>> create(std::uint32_t version, const GeneratorOptions& options) {

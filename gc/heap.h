@@ -68,7 +68,8 @@ class Heap {
     if (size > kMediumThreshold - sizeof(String)) return nullptr;
     const std::size_t bytes = round_up(sizeof(String) + size, kGranule);
     std::byte* memory = area_.take(bytes);
-    if (memory == nullptr && (memory = take_from_next_hole(bytes)) == nullptr) return nullptr;
+    if (memory == nullptr) memory = take_from_next_hole(bytes);
+    if (memory == nullptr) return nullptr;
     auto* const string = reinterpret_cast<String*>(initialize(memory, type, bytes));
     string->size = static_cast<std::uint32_t>(size);  // its hash is zero, as new memory is
     return string;

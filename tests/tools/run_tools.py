@@ -198,6 +198,16 @@ class CommandLine(ToolTest):
         self.assertEqual(done.stdout, expected)
         self.assertRegex(done.stderr, rb"ran on the host: [1-9]\d* of 64 iterations compiled")
 
+    def test_code_for_devices_is_printed_where_it_is_used(self):
+        if b"opencl:0 " not in self.run_tool("dhpvm-run", "--list-devices").stdout:
+            self.skipTest("SKIP: there is no OpenCL device")
+        self.write("loop.dhp", "fn main() {\n    let x = [i64](100);\n"
+                   "    parallel for i in 0..x.len { x[i] = i * 31; }\n    print(x[7]);\n}\n")
+        for device in ("opencl:0", "host,opencl:0"):
+            done = self.run_tool("dhpvm-run", "--jit-wait", f"--device={device}", "--print-kernel=opencl", "loop.dhp")
+            self.assertEqual((done.returncode, done.stdout), (0, b"217\n"))
+            self.assertEqual(done.stderr.count(b"kernel void"), 1, done.stderr)
+
     def test_a_program_whose_name_starts_with_a_dash(self):
         self.write("-a.dhp", HELLO)
         self.expect(0, "dhpvm-run", "--", "-a.dhp", out="hello\n")
