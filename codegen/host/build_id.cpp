@@ -28,7 +28,7 @@ std::string id_in(const char* notes, std::size_t size) {
     const std::size_t next = description + padded(note.n_descsz);
     if (next > size) break;
     const std::string_view owner(notes + name, note.n_namesz);
-    if (note.n_type == NT_GNU_BUILD_ID && owner == std::string_view("GNU", 4)) {
+    if (note.n_type == NT_GNU_BUILD_ID && owner == std::string_view(ELF_NOTE_GNU, sizeof ELF_NOTE_GNU)) {
       return {notes + description, note.n_descsz};
     }
     notes += next;
