@@ -198,12 +198,12 @@ TEST_F(ChainFailures, TheHostMayTouchAnyArrayBefore) {
         const Object array = need(call<Object>(*one, name, work));
         if (writes) {
           const Elements elements = need(array.elements<std::int32_t>());
-          for (std::int32_t& element : elements) element = element * 3 + 1;
+          for (std::int32_t& element : elements) element ^= 0x5a5a;
         } else {
           const ConstElements elements = need(array.elements<const std::int32_t>());
-          std::int64_t hash = 0;
-          for (const std::int32_t element : elements) hash = hash * 31 + element;
-          results.push_back(hash);
+          std::uint64_t hash = 0;
+          for (const std::int32_t element : elements) hash = hash * 31 + static_cast<std::uint32_t>(element);
+          results.push_back(static_cast<std::int64_t>(hash));
         }
         ASSERT_TRUE(call<void>(*one, "start", work, std::int64_t{2}).ok());
         results.push_back(need(call<std::int64_t>(*one, "hash", work)));
