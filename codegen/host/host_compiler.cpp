@@ -143,9 +143,10 @@ Status HostCompiler::make_object(CompileRequest& request, llvm::TargetMachine& m
 }
 
 CacheKey HostCompiler::key_of(Pipeline pipeline, std::string_view content) const {
+  constexpr std::string_view kLibrary = "LLVM " LLVM_VERSION_STRING;
   const bool traceable = options_.linker.debugger || options_.linker.profiler;
   return cache_key({content, target_.description(), pipeline == Pipeline::kKernels ? "kernels" : "functions",
-                    traceable ? "traceable" : "", "LLVM " LLVM_VERSION_STRING});
+                    traceable ? "traceable" : "", kLibrary});
 }
 
 SymbolTable& HostCompiler::symbols() { return linker_->symbols(); }
