@@ -179,7 +179,11 @@ class Scheduler {
     if (reduces_) return kReductionBlock;
     if (!known_) return 1;
     std::uint64_t unit = kCutUnit;
-    while (unit > width_ && static_cast<double>(unit) * seconds_per_iteration_ > kChunkSeconds) unit /= 2;
+    const auto too_coarse = [&] { return left_ / unit < threads_ * kChunksPerThread; };
+    const auto takes_long = [&] {
+      return static_cast<double>(unit) * seconds_per_iteration_ > kChunkSeconds;
+    };
+    while (unit > width_ && too_coarse() && takes_long()) unit /= 2;
     return unit;
   }
   std::uint64_t round_iterations() const {
