@@ -252,10 +252,6 @@ class KernelLowering final : public Lowering {
   std::vector<llvm::AllocaInst*> results_;
 };
 
-}  // namespace
-
-namespace {
-
 // Called for few iterations or none, it stays out of the way of everything else: it writes to what its first argument
 // points to, and reads nothing else.
 llvm::Function* declare_trap(llvm::Module& module) {

@@ -17,7 +17,6 @@
 namespace dhpvm::offload {
 namespace {
 
-using bytecode::get;
 using bytecode::Kind;
 using bytecode::put;
 using bytecode::Reduction;
@@ -26,7 +25,6 @@ using codegen::KernelArray;
 using codegen::KernelCall;
 using codegen::KernelChunk;
 using codegen::KernelStatus;
-using codegen::KernelTrap;
 using Index = std::array<std::int64_t, 3>;
 
 // Calls f(index) for each iteration, until it returns a status other than kDone.

@@ -103,7 +103,7 @@ class ChainFailures : public ::testing::Test {
     return need(Isolate::create(module_, options));
   }
   template <typename R, typename... A>
-  static Result<R> call(const Isolate& isolate, std::string_view function, A... arguments) {
+  static Result<R> call(const Isolate& isolate, std::string_view function, const A&... arguments) {
     return need(isolate.function<R(A...)>(function))(arguments...);
   }
   static Result<std::int64_t> run(const Isolate& isolate) {
