@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the code generator makes of a kernel for a device: text that the device's driver compiles, and how to call it.
 //
-// Such a kernel is launched over any number of work-items: each takes the iterations of its chunk that are its own, as
-// DeviceCode::runs says. With reductions and without runs, kReductionGroup work-items form a group, and each run of
-// bytecode::kReductionLanes of them works off one block of bytecode::kReductionBlock iterations at a time.
+// Each work-item of a launch takes the iterations of its chunk that are its own, as DeviceCode::dealing says.
 #pragma once
 
 #include <cstdint>
@@ -25,9 +23,24 @@ struct DeviceTarget {
   bool has_atomics_64 = true;
   // f32 as IEEE 754 has it: denormals are kept, quotients and roots correctly rounded when DeviceCode::options ask for it.
   bool has_exact_f32 = true;
-  // OpenCL C for a processor, which works off the items of a group one after the other: runs of iterations are wanted, as
-  // DeviceCode::runs says. Items that step over each other's iterations are slower by a factor of 5 to 500 there.
-  bool wants_runs = false;
+  // OpenCL C for a processor, which works off the items of a group one after the other, or makes vectors of neighbours.
+  // Items that step over each other's iterations are slower by a factor of 5 to 500 there.
+  bool is_processor = false;
+};
+
+// How the iterations of a chunk are dealt out among the work-items of a launch. Axis 0 of the grid is the innermost
+// dimension.
+enum class Dealing : std::uint8_t {
+  // In each dimension in steps of the number of work-items along its axis, so that neighbours do neighbouring iterations; any
+  // number of work-items does the whole chunk. With reductions, kReductionGroup work-items form a group, and each run of
+  // bytecode::kReductionLanes of them works off one block of bytecode::kReductionBlock iterations at a time.
+  kStrides,
+  // For processors, with reductions: the blocks of the chunk, numbered in iteration order, in one run of neighbours for each
+  // work-item along axis 0, any number of them. A work-item works off a block alone.
+  kRuns,
+  // For processors, without reductions: one iteration for each work-item, as far behind the low bounds as its global numbers
+  // say. A loop around it would keep the driver's compiler from making vectors of neighbours.
+  kSingly,
 };
 
 // One argument of the kernel, in order. All but kData, kPartials and kReport are 64-bit integers; scalars are registers,
@@ -58,18 +71,17 @@ struct KernelParameter {
 // Work-items of a group of a kernel with reductions.
 inline constexpr std::uint32_t kReductionGroup = 256;
 
+inline constexpr char kMayOverlap[] = " -DRESTRICT=";
+
 struct DeviceCode {
   std::string text;     // OpenCL C, or PTX
   std::string entry;    // the kernel in it
-  std::string options;  // OpenCL C: what the driver's compiler is to be told
+  // OpenCL C: what the driver's compiler is to be told. For launches whose arrays overlap, kMayOverlap besides.
+  std::string options;
   std::vector<KernelParameter> parameters;
   std::vector<KernelSite> sites;  // where it can trap; by KernelTrap::site
   std::uint32_t group = 0;        // the size that groups must have; 0: any
-  // How each dimension is dealt out among the work-items along its axis of the grid (axis 0 is the innermost dimension).
-  // False: in steps of their number, so that neighbours do neighbouring iterations. True: one run of neighbouring iterations
-  // each, ceil(extent / number) long and in order; with reductions the blocks of the chunk, numbered in iteration order, are
-  // dealt out so along axis 0, one work-item working off a block alone, with `group` 0.
-  bool runs = false;
+  Dealing dealing = Dealing::kStrides;
 };
 
 }  // namespace dhpvm::codegen

@@ -16,9 +16,9 @@ namespace dhpvm::codegen {
 namespace {
 
 std::string text_of(const DeviceTarget& target) {
-  return fmt::format("{} {} f64={} atomics64={} exact={} runs={}",
+  return fmt::format("{} {} f64={} atomics64={} exact={} processor={}",
                      target.language == DeviceLanguage::kPtx ? "PTX" : "OpenCL C", target.processor,
-                     target.has_f64, target.has_atomics_64, target.has_exact_f32, target.wants_runs);
+                     target.has_f64, target.has_atomics_64, target.has_exact_f32, target.is_processor);
 }
 
 std::vector<std::byte> encode(const DeviceCode& code) {
@@ -26,7 +26,7 @@ std::vector<std::byte> encode(const DeviceCode& code) {
   writer.text(code.entry);
   writer.text(code.options);
   writer.number(code.group);
-  writer.number(code.runs ? 1 : 0);
+  writer.number(static_cast<std::uint64_t>(code.dealing));
   writer.number(code.parameters.size());
   for (const KernelParameter& parameter : code.parameters) {
     writer.number(static_cast<std::uint64_t>(parameter.kind));
@@ -43,7 +43,7 @@ std::optional<DeviceCode> decode(const CachedCode& cached) {
   code.entry = reader.text();
   code.options = reader.text();
   code.group = static_cast<std::uint32_t>(reader.number());
-  code.runs = reader.number() != 0;
+  code.dealing = static_cast<Dealing>(reader.number());
   code.parameters.resize(reader.count());
   for (KernelParameter& parameter : code.parameters) {
     parameter.kind = static_cast<ParameterKind>(reader.number());

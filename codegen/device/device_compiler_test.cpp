@@ -16,6 +16,7 @@
 namespace dhpvm::codegen {
 namespace {
 
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -115,7 +116,7 @@ TEST(DeviceCode, TakesOnlyTheParametersThatItUses) {
   EXPECT_EQ(with_buffers.parameters[5].index, 1U);
   EXPECT_EQ(with_buffers.sites.size(), 3U);
   EXPECT_EQ(with_buffers.group, 0U);
-  EXPECT_FALSE(with_buffers.runs);
+  EXPECT_EQ(with_buffers.dealing, Dealing::kStrides);
   const DeviceCode with_addresses = compile(module, ptx()).value();
   EXPECT_THAT(kinds(with_addresses),
               ElementsAre(kLow, kHigh, kData, kWritable, kData, kReadable, kData, kReadable, kReport));
@@ -157,16 +158,26 @@ TEST(DeviceCode, CombinesReductionsInGroupsOrInRuns) {
   const bytecode::Module module = sum();
   const DeviceCode groups = compile(module, opencl()).value();
   EXPECT_EQ(groups.group, kReductionGroup);
-  EXPECT_FALSE(groups.runs);
+  EXPECT_EQ(groups.dealing, Dealing::kStrides);
   EXPECT_THAT(groups.text, HasSubstr("barrier("));
   EXPECT_THAT(groups.text, HasSubstr("reqd_work_group_size(256, 1, 1)"));
   DeviceTarget processor = opencl();
-  processor.wants_runs = true;
+  processor.is_processor = true;
   const DeviceCode runs = compile(module, processor).value();
   EXPECT_EQ(runs.group, 0U);
-  EXPECT_TRUE(runs.runs);
+  EXPECT_EQ(runs.dealing, Dealing::kRuns);
   EXPECT_THAT(runs.text, Not(HasSubstr("barrier(")));
   EXPECT_THAT(compile(module, ptx()).value().text, HasSubstr(".reqntid 256, 1, 1"));
+}
+
+TEST(DeviceCode, GivesEachWorkItemOfAProcessorOneIteration) {
+  using enum ParameterKind;
+  DeviceTarget processor = opencl();
+  processor.is_processor = true;
+  const DeviceCode code = compile(gather(), processor).value();
+  EXPECT_EQ(code.dealing, Dealing::kSingly);
+  EXPECT_THAT(code.text, Not(HasSubstr("while")));
+  EXPECT_THAT(kinds(code), Not(Contains(kHigh))) << "there are no work-items behind the end";
 }
 
 TEST(DeviceCode, RefusesWhatTheDeviceDoesNotHave) {
@@ -302,8 +313,8 @@ TEST(DeviceCompiler, FindsInTheCacheWhatItMadeBefore) {
   EXPECT_EQ(found.sites[1].calls, made.sites[1].calls);
 
   DeviceTarget other = opencl();
-  other.wants_runs = true;
-  EXPECT_TRUE(second.compile(request, other).value().runs);
+  other.is_processor = true;
+  EXPECT_EQ(second.compile(request, other).value().dealing, Dealing::kSingly);
   EXPECT_EQ(second.stats().compiled, 1U) << "another device, another text";
   std::filesystem::remove_all(folder);
 }

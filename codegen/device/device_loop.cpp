@@ -38,12 +38,16 @@ DeviceEntry LoopEmitter::emit() {
     // Below 2^63, so that steps from there do not overflow.
     extent_[d] = b_.CreateSub(parameters_.high(d), low_[d]);
   }
-  if (record_.reductions.empty()) {
-    emit_dimension(0);
-  } else if (form_.runs) {
-    emit_run_blocks();
-  } else {
-    emit_group_blocks();
+  switch (form_.dealing) {
+    case Dealing::kSingly: emit_single(); break;
+    case Dealing::kRuns: emit_run_blocks(); break;
+    case Dealing::kStrides:
+      if (record_.reductions.empty()) {
+        emit_dimension(0);
+      } else {
+        emit_group_blocks();
+      }
+      break;
   }
   b_.CreateRetVoid();
   return {function_, parameters_.list()};
@@ -80,24 +84,20 @@ void LoopEmitter::counted(Value* first, Value* end, Value* step, llvm::function_
   b_.SetInsertPoint(after);
 }
 
-std::pair<llvm::Value*, llvm::Value*> LoopEmitter::run_of(Value* extent, Value* id, Value* count) {
-  // Rounded up; neither this nor the product passes 2^63 by more than `count`.
-  Value* const length = b_.CreateUDiv(b_.CreateAdd(extent, b_.CreateSub(count, i64(1))), count);
-  Value* const begin = b_.CreateMul(id, length);
-  Value* const end = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, b_.CreateAdd(begin, length), extent);
-  return {begin, end};
-}
+// ---- Without reductions: one iteration, or a loop over each dimension.
 
-// ---- Without reductions: a loop over each dimension.
+void LoopEmitter::emit_single() {
+  for (unsigned d = 0; d <= inner_; ++d) {
+    index_[d] = b_.CreateAdd(low_[d], call_builtin(b_, Builtin::kGlobalId, inner_ - d), "i");
+  }
+  call_body({}, leaving());
+}
 
 void LoopEmitter::emit_dimension(unsigned d) {
   const unsigned axis = inner_ - d;
   Value* const id = call_builtin(b_, Builtin::kGlobalId, axis);
   Value* const count = call_builtin(b_, Builtin::kGlobalSize, axis);
-  Value* first = id;
-  Value* end = extent_[d];
-  if (form_.runs) std::tie(first, end) = run_of(extent_[d], id, count);
-  counted(first, end, form_.runs ? i64(1) : count, [&](Value* offset) {
+  counted(id, extent_[d], count, [&](Value* offset) {
     index_[d] = b_.CreateAdd(low_[d], offset, "i");
     if (d < inner_) {
       emit_dimension(d + 1);

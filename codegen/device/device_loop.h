@@ -26,7 +26,7 @@ enum class Buffers : std::uint8_t {
 
 struct DeviceForm {
   Buffers buffers = Buffers::kAddresses;
-  bool runs = false;  // as in DeviceCode
+  Dealing dealing = Dealing::kStrides;
 };
 
 // Emits `name`, which calls the body; the body must be inlined into it.

@@ -25,6 +25,11 @@ namespace {
 constexpr char kFirstPasses[] =
     "function(sroa<modify-cfg>,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg)";
 
+Dealing dealing_of(const bytecode::KernelRecord& record, bool is_processor) {
+  if (!is_processor) return Dealing::kStrides;
+  return record.reductions.empty() ? Dealing::kSingly : Dealing::kRuns;
+}
+
 // What the lowering promises LLVM about the host's arrays and does not hold here.
 void drop_promises(llvm::Function& body) {
   for (llvm::Instruction& instruction : llvm::instructions(body)) {
@@ -40,7 +45,7 @@ void drop_promises(llvm::Function& body) {
 
 }  // namespace
 
-Result<DeviceModule> make_device_module(const KernelRequest& request, const DeviceForm& form,
+Result<DeviceModule> make_device_module(const KernelRequest& request, Buffers buffers, bool is_processor,
                                         const std::string& triple, const std::string& data_layout) {
   DeviceModule made;
   made.ir.context = std::make_unique<llvm::LLVMContext>();
@@ -59,10 +64,11 @@ Result<DeviceModule> make_device_module(const KernelRequest& request, const Devi
   DHPVM_TRY(run_passes(module, nullptr, kFirstPasses));
   order_updates(*body.function);
   body.function->addFnAttr(llvm::Attribute::AlwaysInline);
-  made.entry = make_device_loop(*request.module, record, body, form, kDeviceEntry, module);
+  made.dealing = dealing_of(record, is_processor);
+  made.entry = make_device_loop(*request.module, record, body, {buffers, made.dealing}, kDeviceEntry, module);
   made.sites = std::move(body.sites);
   made.fast_math = record.fast_math;
-  made.group = record.reductions.empty() || form.runs ? 0 : kReductionGroup;
+  made.group = !record.reductions.empty() && made.dealing == Dealing::kStrides ? kReductionGroup : 0;
   std::string problems;
   llvm::raw_string_ostream stream(problems);
   if (llvm::verifyModule(module, &stream)) {

@@ -26,11 +26,12 @@ struct DeviceModule {
   DeviceEntry entry;
   std::vector<KernelSite> sites;
   bool fast_math = false;
-  std::uint32_t group = 0;  // as in DeviceCode
+  std::uint32_t group = 0;  // as in DeviceCode, like `dealing`
+  Dealing dealing = Dealing::kStrides;
 };
 
 // kUnsupported as lower_kernel.
-Result<DeviceModule> make_device_module(const KernelRequest& request, const DeviceForm& form,
+Result<DeviceModule> make_device_module(const KernelRequest& request, Buffers buffers, bool is_processor,
                                         const std::string& triple, const std::string& data_layout);
 
 // Runs passes, in LLVM's notation, over the module, for `machine` if there is one. Functions of the C library are taken

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts of device_loop.h: loops over the dimensions (device_loop.cpp), and the two ways of dealing out the blocks of
+// The parts of device_loop.h: single iterations and loops over the dimensions (device_loop.cpp), and the two ways of dealing out the blocks of
 // reductions (group_reductions.cpp, run_reductions.cpp).
 #pragma once
 
@@ -30,10 +30,9 @@ class LoopEmitter {
   llvm::AllocaInst* entry_alloca(llvm::Type* type, const char* name);
   // A loop from `first` in steps of `step` while the number is below `end`; nothing overflows. All are unsigned.
   void counted(Value* first, Value* end, Value* step, llvm::function_ref<void(Value*)> inside);
-  // The part of `extent` that is the share of number `id` of `count`, as begin and end. The begin may lie behind the end.
-  std::pair<Value*, Value*> run_of(Value* extent, Value* id, Value* count);
 
   // ---- device_loop.cpp
+  void emit_single();
   void emit_dimension(unsigned dimension);
   // Does the iteration index_. Goes on in a new block, and to `trapped` after a trap has been reported. Returns the new
   // accumulators.
@@ -61,6 +60,8 @@ class LoopEmitter {
   Value* product(Builtin count);
 
   // ---- run_reductions.cpp
+  // The part of `extent` that is the share of number `id` of `count`, as begin and end. The begin may lie behind the end.
+  std::pair<Value*, Value*> run_of(Value* extent, Value* id, Value* count);
   void emit_run_blocks();
   void emit_run_block(Value* number, Value* blocks_of_row, const std::vector<llvm::AllocaInst*>& lanes);
   Value* lane_of(llvm::AllocaInst* lanes, Value* lane);

@@ -7,6 +7,14 @@ namespace dhpvm::codegen {
 
 using bytecode::kReductionLanes;
 
+std::pair<llvm::Value*, llvm::Value*> LoopEmitter::run_of(Value* extent, Value* id, Value* count) {
+  // Rounded up; neither this nor the product passes 2^63 by more than `count`.
+  Value* const length = b_.CreateUDiv(b_.CreateAdd(extent, b_.CreateSub(count, i64(1))), count);
+  Value* const begin = b_.CreateMul(id, length);
+  Value* const end = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, b_.CreateAdd(begin, length), extent);
+  return {begin, end};
+}
+
 void LoopEmitter::emit_run_blocks() {
   std::vector<llvm::AllocaInst*> lanes;
   for (llvm::Type* const type : body_.accumulators) {

@@ -62,7 +62,7 @@ const Instruction* Expressions::only_user(const Instruction& instruction) const 
 
 bool Expressions::can_be_inline(const Instruction& instruction) const {
   if (instruction.getType()->isVoidTy() || isa<llvm::PHINode>(instruction) ||
-      isa<llvm::AllocaInst>(instruction)) {
+      isa<llvm::AllocaInst>(instruction) || is_base(instruction)) {
     return false;
   }
   if (instruction.isAtomic() || instruction.isVolatile() || instruction.mayWriteToMemory()) return false;
@@ -94,7 +94,7 @@ void Expressions::choose_inline(const llvm::Function& function) {
       weights[&instruction] = weight;
       // Addresses have no variables at all: they are part of the access. So what they are made of has variables if there
       // are several accesses.
-      const bool is_address = isa<llvm::GetElementPtrInst>(instruction);
+      const bool is_address = isa<llvm::GetElementPtrInst>(instruction) && !is_base(instruction);
       if (is_address || (weight <= kLargestExpression && can_be_inline(instruction)))
         inline_.insert(&instruction);
     }
@@ -170,7 +170,7 @@ std::string Expressions::unknown(const Instruction& instruction) {
 
 std::string Expressions::operand(const Value& value) {
   const bool is_array = isa<llvm::AllocaInst>(value) || isa<llvm::GlobalVariable>(value);
-  if (is_array || isa<llvm::GEPOperator>(value)) return bracketed(pointer(value));
+  if (is_array || (isa<llvm::GEPOperator>(value) && !is_base(value))) return bracketed(pointer(value));
   if (const auto found = names_.find(&value); found != names_.end()) return found->second;
   if (const auto* const constant = dyn_cast<llvm::Constant>(&value)) return constant_text(*constant);
   return bracketed(expression(llvm::cast<Instruction>(value)));
@@ -449,7 +449,10 @@ std::string Expressions::expression(const Instruction& instruction) {
     case Instruction::Select:
       return fmt::format("{} ? {} : {}", operand(*instruction.getOperand(0)),
                          operand(*instruction.getOperand(1)), operand(*instruction.getOperand(2)));
-    case Instruction::GetElementPtr: return pointer(instruction);
+    case Instruction::GetElementPtr:
+      return is_base(instruction) ? fmt::format("{} + {}", operand(*instruction.getOperand(0)),
+                                                operand(*instruction.getOperand(1)))
+                                  : pointer(instruction);
     case Instruction::ExtractValue: {
       // Of what an atomic exchange returns: the old value, and whether it was the expected one.
       const auto& extract = llvm::cast<llvm::ExtractValueInst>(instruction);
@@ -464,10 +467,19 @@ std::string Expressions::expression(const Instruction& instruction) {
 
 // ---- Memory
 
+// Element 0 of an array, or the first of some places: a kernel's argument and how far behind it that is. It has a variable, so
+// that compilers see a pointer and indices in front of every access, not a sum that they add to the pointer.
+bool Expressions::is_base(const Value& value) const {
+  const auto* const step = dyn_cast<llvm::GetElementPtrInst>(&value);
+  return step != nullptr && isa<llvm::Argument>(step->getPointerOperand()) && step->getNumIndices() == 1 &&
+         isa<llvm::Argument>(step->getOperand(1));
+}
+
 Expressions::Place Expressions::place_of(const Value& address) const {
   Place place;
   place.base = &address;
   while (const auto* const step = dyn_cast<llvm::GEPOperator>(place.base)) {
+    if (is_base(*place.base)) break;
     llvm::MapVector<Value*, llvm::APInt> terms;
     llvm::APInt constant(64, 0);
     // Types of the fixed sizes that these kernels have can always be taken apart.
@@ -506,7 +518,6 @@ std::string Expressions::pointer(const Value& address) {
                              name(*place.base))
                : operand(*place.base);
   const std::string distance = sum(place, 1);
-  // One addition: in between, the address may lie outside of the buffer.
   if (distance.empty()) return base;
   return fmt::format("{} + {}", bracketed(base),
                      is_atom(distance) ? distance : fmt::format("({})", distance));

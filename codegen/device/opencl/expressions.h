@@ -61,6 +61,7 @@ class Expressions {
     llvm::SmallVector<std::pair<const llvm::Value*, std::int64_t>> terms;  // i64 values and their factors
     std::int64_t constant = 0;
   };
+  bool is_base(const llvm::Value& value) const;
   Place place_of(const llvm::Value& address) const;
   std::string sum(const Place& place, std::int64_t unit);
   std::string pointer(const llvm::Value& address);

@@ -23,7 +23,7 @@ constexpr char kLayout[] = "e-i64:64-n8:16:32:64-G1";
 constexpr char kPasses[] =
     "always-inline,globaldce,"
     "function(instcombine<no-verify-fixpoint>,sroa<modify-cfg>,early-cse<memssa>,"
-    "instcombine<no-verify-fixpoint>,simplifycfg,jump-threading,loop(loop-unroll-full),gvn,"
+    "instcombine<no-verify-fixpoint>,simplifycfg,jump-threading,loop(indvars,loop-unroll-full),gvn,"
     "instcombine<no-verify-fixpoint>,adce,simplifycfg)";
 
 // What of the device a kernel uses.
@@ -69,16 +69,29 @@ Status check(const Needs& needs, const DeviceTarget& target, bool fast_math) {
   return {};
 }
 
+// Arrays of a launch hardly ever overlap, which only the launch knows: the text can be compiled for both, so that what is done
+// here must hold for both.
+void mark_arrays(DeviceEntry& entry) {
+  const auto is_array = [](const KernelParameter& parameter) {
+    return parameter.kind == ParameterKind::kData;
+  };
+  if (std::ranges::count_if(entry.parameters, is_array) < 2) return;
+  for (unsigned n = 0; n < entry.parameters.size(); ++n) {
+    if (is_array(entry.parameters[n])) entry.function->addParamAttr(n, llvm::Attribute::NoAlias);
+  }
+}
+
 }  // namespace
 
 Result<DeviceCode> make_opencl(const KernelRequest& request, const DeviceTarget& target) {
   DHPVM_ASSIGN(DeviceModule made,
-               make_device_module(request, {Buffers::kAndOffsets, target.wants_runs}, kTriple, kLayout));
+               make_device_module(request, Buffers::kAndOffsets, target.is_processor, kTriple, kLayout));
   llvm::Module& module = *made.ir.module;
   DHPVM_TRY(run_passes(module, nullptr, kPasses));
   define_report_trap(module);
   DHPVM_TRY(opencl::prepare_to_print(module));
   drop_unused_parameters(made.entry);
+  mark_arrays(made.entry);
   Needs needs;
   for (const llvm::Function& function : module) {
     for (const llvm::Instruction& instruction : llvm::instructions(function)) look_at(instruction, needs);
@@ -98,7 +111,7 @@ Result<DeviceCode> make_opencl(const KernelRequest& request, const DeviceTarget&
   code.parameters = std::move(made.entry.parameters);
   code.sites = std::move(made.sites);
   code.group = made.group;
-  code.runs = target.wants_runs;
+  code.dealing = made.dealing;
   return code;
 }
 

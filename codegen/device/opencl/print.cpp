@@ -59,8 +59,8 @@ Result<std::string> function_text(llvm::Function& function, const PrintOptions& 
   Structure structure(function, expressions);
   std::string parameters;
   for (const llvm::Argument& argument : function.args()) {
-    parameters += fmt::format("{}{} {}", parameters.empty() ? "" : ", ", type_name(argument.getType()),
-                              expressions.name(argument));
+    parameters += fmt::format("{}{}{} {}", parameters.empty() ? "" : ", ", type_name(argument.getType()),
+                              argument.hasNoAliasAttr() ? " RESTRICT" : "", expressions.name(argument));
   }
   const bool is_kernel = &function == options.kernel;
   std::string text = is_kernel ? "kernel " : "";
@@ -93,6 +93,9 @@ Result<std::string> print(llvm::Module& module, const PrintOptions& options) {
   if (options.uses_f64) text += "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n";
   if (options.uses_atomics_64) text += "#pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable\n";
   text += fmt::format("#pragma OPENCL FP_CONTRACT {}\n\n", options.may_contract ? "ON" : "OFF");
+  // Built with -DRESTRICT=, the kernel takes arrays that overlap.
+  if (llvm::any_of(options.kernel->args(), [](const auto& argument) { return argument.hasNoAliasAttr(); }))
+    text += "#ifndef RESTRICT\n#define RESTRICT restrict\n#endif\n\n";
   for (const auto& [name, definition] : helpers) text += definition;
   if (!helpers.empty()) text += "\n";
   return text + functions + kernel;

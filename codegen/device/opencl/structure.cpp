@@ -48,8 +48,10 @@ void Structure::place_blocks(llvm::Function& function) {
     }
     unsigned forward = 0;
     for (Block* const from : llvm::predecessors(block)) forward += order_[from] < order_[block] ? 1 : 0;
-    // Stands in the branch that leads there.
-    if (forward < 2 && (left == nullptr || (always_returns(*block) && !only_returns(*block)))) continue;
+    // Stands in the branch that leads there. What comes behind a loop in any case does not: processors' compilers make
+    // vectors of work-items only around loops that `return` does not leave.
+    const bool ends_here = always_returns(*block) && !only_returns(*block);
+    if (forward < 2 && (left == nullptr || (ends_here && left->getUniqueExitBlock() != block))) continue;
     labelled_.insert(block);
     if (left != nullptr) {
       after_loop_[left->getHeader()].push_back(block);

@@ -78,7 +78,8 @@ Result<DeviceCode> make_ptx(const KernelRequest& request, const DeviceTarget& ta
   const bool fast_math = request.module->kernels[request.kernel].fast_math;
   DHPVM_ASSIGN(const std::unique_ptr<llvm::TargetMachine> machine, new_machine(target.processor, fast_math));
   const std::string layout = machine->createDataLayout().getStringRepresentation();
-  DHPVM_ASSIGN(DeviceModule made, make_device_module(request, {Buffers::kAddresses, false}, kTriple, layout));
+  DHPVM_ASSIGN(DeviceModule made,
+               make_device_module(request, Buffers::kAddresses, /*is_processor=*/false, kTriple, layout));
   llvm::Module& module = *made.ir.module;
   ptx::replace_builtins(module);
   ptx::expand_inexact_updates(module, fast_math);

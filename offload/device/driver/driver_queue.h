@@ -22,7 +22,7 @@ class DriverKernel : public OwnedKernel {
   const std::vector<codegen::KernelParameter>& parameters() const { return parameters_; }
   // The size that groups must have; 0: any.
   std::uint32_t group() const { return needs_.group; }
-  bool takes_runs() const { return needs_.runs; }
+  codegen::Dealing dealing() const { return needs_.dealing; }
   LaunchGrid grid_for(const IterationSpace& space, const GridLimits& limits) const {
     return plan_grid(space, needs_, limits);
   }

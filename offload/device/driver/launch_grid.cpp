@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "bytecode/module.h"
 
@@ -20,17 +21,6 @@ std::uint64_t quotient_up(std::uint64_t value, std::uint64_t divisor) {
 // Not 0, nor more than `most`.
 std::uint32_t limited(std::uint64_t value, std::uint64_t most) {
   return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(value, 1, std::max<std::uint64_t>(most, 1)));
-}
-
-// Single work-items with runs: cuts the outermost dimension first, which leaves the longest runs in memory.
-LaunchGrid cut_outermost(const IterationSpace& space, std::uint64_t items) {
-  LaunchGrid grid;
-  for (unsigned d = 0; d < space.dimensions; ++d) {
-    const unsigned axis = space.inner() - d;
-    grid.groups[axis] = limited(space.extent(d), axis == 0 ? items : std::min(items, kMostAlongOuterAxes));
-    items = items / grid.groups[axis];
-  }
-  return grid;
 }
 
 // Neighbours do neighbouring iterations: as many of a group along the innermost dimension as it has, which makes one access
@@ -52,17 +42,70 @@ LaunchGrid cover(const IterationSpace& space, const GridLimits& limits) {
   return grid;
 }
 
+// What is left of a row is cut into groups of these widths, from the first that it has, and then into single work-items: a
+// loop of a few vectors, and one vector.
+constexpr std::uint64_t kWidthsOfRests[] = {64, 8, 1};
+
+std::uint64_t count(const LaunchPiece& piece) { return piece.items[0] * piece.items[1] * piece.items[2]; }
+
+// Starting its rows one by one costs less than one more launch.
+bool is_small(const LaunchPiece& piece) { return count(piece) <= 2048; }
+
 }  // namespace
 
 LaunchGrid plan_grid(const IterationSpace& space, const GridNeeds& needs, const GridLimits& limits) {
-  if (needs.reductions) {
-    LaunchGrid grid;
-    const std::uint64_t per_group = needs.runs ? 1 : std::max(needs.group / bytecode::kReductionLanes, 1U);
-    grid.group[0] = limits.group;
-    grid.groups[0] = limited(quotient_up(reduction_blocks(space), per_group), limits.groups);
-    return grid;
+  if (!needs.reductions) return cover(space, limits);
+  const bool alone = needs.dealing == codegen::Dealing::kRuns;
+  const std::uint64_t per_group = alone ? 1 : std::max(needs.group / bytecode::kReductionLanes, 1U);
+  LaunchGrid grid;
+  grid.group[0] = limits.group;
+  grid.groups[0] = limited(quotient_up(reduction_blocks(space), per_group), limits.groups);
+  return grid;
+}
+
+std::vector<LaunchPiece> PiecePlanner::plan(const IterationSpace& space, const GridLimits& limits) {
+  LaunchPiece whole;
+  for (unsigned axis = 0; axis < space.dimensions; ++axis)
+    whole.items[axis] = space.extent(space.inner() - axis);
+  // Few iterations may be long ones: every thread of the device has its share before groups grow.
+  const std::uint64_t share =
+      std::clamp<std::uint64_t>(count(whole) / limits.groups, 1, std::max(limits.group, 1U));
+  cut(whole, 0, space.dimensions, static_cast<std::uint32_t>(std::bit_floor(share)));
+  return std::exchange(pieces_, {});
+}
+
+// Cuts `piece`, which has its groups along all axes below `axis`, into pieces with groups of up to `room` times that.
+void PiecePlanner::cut(LaunchPiece piece, unsigned axis, unsigned axes, std::uint32_t room) {
+  if (axis == axes || room == 1 || (axis != 0 && is_small(piece))) {
+    pieces_.push_back(piece);
+    return;
   }
-  return needs.runs ? cut_outermost(space, limits.groups) : cover(space, limits);
+  const std::uint64_t extent = piece.items[axis];
+  for (std::uint64_t left = extent; left != 0;) {
+    piece.first[axis] = extent - left;
+    piece.items[axis] = left;
+    std::uint64_t width = *std::ranges::find_if(kWidthsOfRests, [&](auto rest) { return rest <= left; });
+    if (left >= room) {
+      width = room;
+    } else if (axis == 0 && !is_small(piece) && is_own_width(left)) {
+      width = left;
+    } else if (left == extent) {
+      width = std::bit_floor(left);
+    }
+    piece.group[axis] = static_cast<std::uint32_t>(width);
+    piece.items[axis] -= left % width;
+    cut(piece, axis + 1, axes, static_cast<std::uint32_t>(std::bit_floor(room / width)));
+    left %= width;
+  }
+}
+
+bool PiecePlanner::is_own_width(std::uint64_t width) {
+  constexpr std::size_t kMostOwnWidths = 4;
+  if (std::has_single_bit(width)) return true;
+  if (std::ranges::find(own_widths_, width) != own_widths_.end()) return true;
+  if (own_widths_.size() == kMostOwnWidths) return false;
+  own_widths_.push_back(width);
+  return true;
 }
 
 }  // namespace dhpvm::offload

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many work-items a launch gets, and in which groups. codegen/device_code.h says what kernels do with them; any number
-// of them does the whole chunk.
+// How many work-items a launch gets, and in which groups. codegen/device_code.h says what kernels do with them.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <vector>
 
+#include "codegen/device_code.h"
 #include "offload/kernel/iteration_space.h"
 
 namespace dhpvm::offload {
@@ -21,17 +22,39 @@ struct LaunchGrid {
 struct GridLimits {
   std::uint32_t group =
       1;  // work-items of a group: exactly, if the kernel wants groups of a size, else at most
-  std::uint32_t groups = 1;  // of a launch, at most
+  std::uint32_t groups = 1;  // of a launch, at most; kSingly: as many at least, where the space has them
 };
 
 // How a kernel deals out its iterations.
 struct GridNeeds {
   bool reductions = false;  // it has some
-  std::uint32_t group = 0;  // as in DeviceCode, like `runs`
-  bool runs = false;
+  std::uint32_t group = 0;  // as in DeviceCode, like `dealing`
+  codegen::Dealing dealing = codegen::Dealing::kStrides;
 };
 
-// `space` is one that may be launched.
+// For kStrides and kRuns. `space` is one that may be launched, here and below.
 LaunchGrid plan_grid(const IterationSpace& space, const GridNeeds& needs, const GridLimits& limits);
+
+// A box of a space whose groups are all whole.
+struct LaunchPiece {
+  std::array<std::uint64_t, 3> first = {0, 0, 0};  // by axis, distance from the space's low bounds
+  std::array<std::uint64_t, 3> items = {1, 1, 1};
+  std::array<std::uint32_t, 3> group = {1, 1, 1};  // divides `items`
+  bool operator==(const LaunchPiece&) const = default;
+};
+
+// For kSingly: pieces that cover the space with one work-item for each iteration. Drivers compile a kernel anew for each width
+// of a group, so that all are powers of two, whatever extents a program comes up with, but for a few that suit the rows.
+class PiecePlanner {
+ public:
+  std::vector<LaunchPiece> plan(const IterationSpace& space, const GridLimits& limits);
+
+ private:
+  void cut(LaunchPiece piece, unsigned axis, unsigned axes, std::uint32_t room);
+  bool is_own_width(std::uint64_t width);
+
+  std::vector<std::uint64_t> own_widths_;
+  std::vector<LaunchPiece> pieces_;
+};
 
 }  // namespace dhpvm::offload

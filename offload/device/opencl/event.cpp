@@ -8,10 +8,13 @@
 namespace dhpvm::offload {
 
 OpenClEvent::OpenClEvent(std::shared_ptr<CommandQueue> queue, cl_event event, DeviceClock::Nanoseconds before,
-                         DeviceClock::Nanoseconds after)
-    : queue_(std::move(queue)), event_(event), before_(before), after_(after) {}
+                         DeviceClock::Nanoseconds after, cl_event first)
+    : queue_(std::move(queue)), event_(event), first_(first), before_(before), after_(after) {}
 
-OpenClEvent::~OpenClEvent() { api().ReleaseEvent(event_); }
+OpenClEvent::~OpenClEvent() {
+  if (first_ != nullptr) api().ReleaseEvent(first_);
+  api().ReleaseEvent(event_);
+}
 
 Result<bool> OpenClEvent::ended() {
   queue_->flush();
@@ -38,14 +41,15 @@ void OpenClEvent::wait(Semaphore::Clock::time_point deadline) {
 }
 
 bool OpenClEvent::measure(OperationRecord& record) {
-  const auto read = [this](cl_profiling_info name, cl_ulong& value) {
-    return api().GetEventProfilingInfo(event_, name, sizeof(value), &value, nullptr) == CL_SUCCESS;
+  const auto read = [this](cl_event event, cl_profiling_info name, cl_ulong& value) {
+    return api().GetEventProfilingInfo(event, name, sizeof(value), &value, nullptr) == CL_SUCCESS;
   };
+  cl_event const first = first_ != nullptr ? first_ : event_;
   cl_ulong queued = 0;
   cl_ulong begin = 0;
   cl_ulong end = 0;
-  if (!read(CL_PROFILING_COMMAND_QUEUED, queued) || !read(CL_PROFILING_COMMAND_START, begin) ||
-      !read(CL_PROFILING_COMMAND_END, end))
+  if (!read(first, CL_PROFILING_COMMAND_QUEUED, queued) || !read(first, CL_PROFILING_COMMAND_START, begin) ||
+      !read(event_, CL_PROFILING_COMMAND_END, end))
     return false;
   DeviceClock& clock = queue_->device.clock();
   clock.compare(before_, after_, queued);

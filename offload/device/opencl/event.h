@@ -28,10 +28,10 @@ struct CommandQueue {
 // Of a command, or set by the host.
 class OpenClEvent : public DriverEvent {
  public:
-  // Takes over `event`. The command was enqueued from `before` to `after` on the device's clock, if its queue has an
-  // observer.
+  // Takes over the events: the command's and, if it is the last of several that are one operation, the first one's. They
+  // were enqueued from `before` to `after` on the device's clock, if their queue has an observer.
   OpenClEvent(std::shared_ptr<CommandQueue> queue, cl_event event, DeviceClock::Nanoseconds before = {},
-              DeviceClock::Nanoseconds after = {});
+              DeviceClock::Nanoseconds after = {}, cl_event first = nullptr);
   ~OpenClEvent() override;
   OpenClEvent(const OpenClEvent&) = delete;
   OpenClEvent& operator=(const OpenClEvent&) = delete;
@@ -48,6 +48,7 @@ class OpenClEvent : public DriverEvent {
 
   const std::shared_ptr<CommandQueue> queue_;
   cl_event const event_;
+  cl_event const first_;
   const DeviceClock::Nanoseconds before_;
   const DeviceClock::Nanoseconds after_;
 };

@@ -102,7 +102,7 @@ OpenClCandidate describe(const OpenClApi& api, cl_platform_id platform, cl_devic
   constexpr cl_device_fp_config kExact = CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT | CL_FP_DENORM;
   info.target.has_exact_f32 =
       (property<cl_device_fp_config>(api, device, CL_DEVICE_SINGLE_FP_CONFIG) & kExact) == kExact;
-  info.target.wants_runs = found.is_cpu;
+  info.target.is_processor = found.is_cpu;
   info.memory_bytes = property<cl_ulong>(api, device, CL_DEVICE_GLOBAL_MEM_SIZE);
   info.largest_allocation = property<cl_ulong>(api, device, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
   info.compute_units = std::max(property<cl_uint>(api, device, CL_DEVICE_MAX_COMPUTE_UNITS), cl_uint{1});

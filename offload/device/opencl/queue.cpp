@@ -66,12 +66,16 @@ DriverQueue::Enqueued OpenClQueue::submit(const char* call, const Waits& waits, 
   const DeviceClock& clock = queue_->device.clock();
   const Nanoseconds before = observed() ? clock.now() : Nanoseconds(0);
   cl_event event = nullptr;
-  const cl_int code =
-      enqueue(static_cast<cl_uint>(events.size()), events.empty() ? nullptr : events.data(), &event);
-  if (code != CL_SUCCESS) return opencl_error(code, call);
+  cl_event first = nullptr;
+  const cl_int code = enqueue(static_cast<cl_uint>(events.size()), events.empty() ? nullptr : events.data(),
+                              &event, observed() ? &first : nullptr);
+  if (code != CL_SUCCESS) {
+    if (first != nullptr) queue_->device.api().ReleaseEvent(first);
+    return opencl_error(code, call);
+  }
   const Nanoseconds after = observed() ? clock.now() : Nanoseconds(0);
   queue_->unflushed = true;
-  return std::unique_ptr<DriverEvent>(std::make_unique<OpenClEvent>(queue_, event, before, after));
+  return std::unique_ptr<DriverEvent>(std::make_unique<OpenClEvent>(queue_, event, before, after, first));
 }
 
 DriverQueue::Enqueued OpenClQueue::enqueue_copy(const Operation& copy, const Waits& waits) {
@@ -83,20 +87,23 @@ DriverQueue::Enqueued OpenClQueue::enqueue_copy(const Operation& copy, const Wai
   std::byte* const target_address = to.memory->host() + to.offset;
   const std::byte* const source_address = from.memory->host() + from.offset;
   if (target != nullptr && source != nullptr)
-    return submit("clEnqueueCopyBuffer", waits, [&](cl_uint count, const cl_event* events, cl_event* event) {
-      return api.EnqueueCopyBuffer(queue_->handle, source, target, from.offset, to.offset, to.bytes, count,
-                                   events, event);
-    });
+    return submit("clEnqueueCopyBuffer", waits,
+                  [&](cl_uint count, const cl_event* events, cl_event* event, cl_event* /*first*/) {
+                    return api.EnqueueCopyBuffer(queue_->handle, source, target, from.offset, to.offset,
+                                                 to.bytes, count, events, event);
+                  });
   if (target != nullptr)
-    return submit("clEnqueueWriteBuffer", waits, [&](cl_uint count, const cl_event* events, cl_event* event) {
-      return api.EnqueueWriteBuffer(queue_->handle, target, CL_FALSE, to.offset, to.bytes, source_address,
-                                    count, events, event);
-    });
+    return submit("clEnqueueWriteBuffer", waits,
+                  [&](cl_uint count, const cl_event* events, cl_event* event, cl_event* /*first*/) {
+                    return api.EnqueueWriteBuffer(queue_->handle, target, CL_FALSE, to.offset, to.bytes,
+                                                  source_address, count, events, event);
+                  });
   if (source != nullptr)
-    return submit("clEnqueueReadBuffer", waits, [&](cl_uint count, const cl_event* events, cl_event* event) {
-      return api.EnqueueReadBuffer(queue_->handle, source, CL_FALSE, from.offset, from.bytes, target_address,
-                                   count, events, event);
-    });
+    return submit("clEnqueueReadBuffer", waits,
+                  [&](cl_uint count, const cl_event* events, cl_event* event, cl_event* /*first*/) {
+                    return api.EnqueueReadBuffer(queue_->handle, source, CL_FALSE, from.offset, from.bytes,
+                                                 target_address, count, events, event);
+                  });
   // The device knows neither.
   return enqueue_host_call([=, bytes = to.bytes] { std::memcpy(target_address, source_address, bytes); },
                            copy, waits);
@@ -112,23 +119,25 @@ DriverQueue::Enqueued OpenClQueue::enqueue_fill(const Operation& fill, const Wai
                              fill, waits);
   std::array<std::byte, 128> pattern;
   pattern.fill(value);
-  return submit("clEnqueueFillBuffer", waits, [&](cl_uint count, const cl_event* events, cl_event* event) {
-    return queue_->device.api().EnqueueFillBuffer(queue_->handle, target, pattern.data(),
-                                                  pattern_size(to.offset, to.bytes), to.offset, to.bytes,
-                                                  count, events, event);
-  });
+  return submit("clEnqueueFillBuffer", waits,
+                [&](cl_uint count, const cl_event* events, cl_event* event, cl_event* /*first*/) {
+                  return queue_->device.api().EnqueueFillBuffer(queue_->handle, target, pattern.data(),
+                                                                pattern_size(to.offset, to.bytes), to.offset,
+                                                                to.bytes, count, events, event);
+                });
 }
 
 DriverQueue::Enqueued OpenClQueue::enqueue_launch(const Operation& launch, const Waits& waits) {
   auto& kernel = static_cast<OpenClKernel&>(*launch.kernel);
-  return submit("clEnqueueNDRangeKernel", waits, [&](cl_uint count, const cl_event* events, cl_event* event) {
-    return kernel.enqueue(queue_->handle, launch, {events, count}, event);
-  });
+  return submit("clEnqueueNDRangeKernel", waits,
+                [&](cl_uint count, const cl_event* events, cl_event* event, cl_event* first) {
+                  return kernel.enqueue(queue_->handle, launch, {events, count}, event, first);
+                });
 }
 
 DriverQueue::Enqueued OpenClQueue::enqueue_nothing(const Waits& waits) {
   return submit("clEnqueueMarkerWithWaitList", waits,
-                [&](cl_uint count, const cl_event* events, cl_event* event) {
+                [&](cl_uint count, const cl_event* events, cl_event* event, cl_event* /*first*/) {
                   return queue_->device.api().EnqueueMarkerWithWaitList(queue_->handle, count, events, event);
                 });
 }
