@@ -74,8 +74,8 @@ inline constexpr std::uint32_t kReductionGroup = 256;
 inline constexpr char kMayOverlap[] = " -DRESTRICT=";
 
 struct DeviceCode {
-  std::string text;     // OpenCL C, or PTX
-  std::string entry;    // the kernel in it
+  std::string text;   // OpenCL C, or PTX
+  std::string entry;  // the kernel in it
   // OpenCL C: what the driver's compiler is to be told. For launches whose arrays overlap, kMayOverlap besides.
   std::string options;
   std::vector<KernelParameter> parameters;

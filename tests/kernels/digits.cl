@@ -1,14 +1,21 @@
 #pragma OPENCL FP_CONTRACT OFF
 
-kernel void dhpvm_kernel(ulong low0, ulong high0, global uchar* a0, ulong a0_offset, global uchar* a1, ulong a1_offset) {
+#ifndef RESTRICT
+#define RESTRICT restrict
+#endif
+
+kernel void dhpvm_kernel(ulong low0, ulong high0, global uchar* RESTRICT a0, ulong a0_offset, global uchar* RESTRICT a1, ulong a1_offset) {
   uint array0[10];
-  uint v5, v10;
-  ulong v0, v1, v2, v3, v4, v6, v7, v8;
-  v0 = high0 - low0;
-  v1 = (ulong)get_global_size(0u);
-  v2 = (ulong)get_global_id(0u);
-  while (v2 < v0) {
-    v3 = v2 + low0;
+  global uchar *v0, *v1;
+  uint v7, v12;
+  ulong v2, v3, v4, v5, v6, v8, v9, v10;
+  v0 = a0 + a0_offset;
+  v1 = a1 + a1_offset;
+  v2 = high0 - low0;
+  v3 = (ulong)get_global_size(0u);
+  v4 = (ulong)get_global_id(0u);
+  while (v4 < v2) {
+    v5 = v4 + low0;
     array0[0] = 0u;
     array0[1] = 0u;
     array0[2] = 0u;
@@ -19,30 +26,30 @@ kernel void dhpvm_kernel(ulong low0, ulong high0, global uchar* a0, ulong a0_off
     array0[7] = 0u;
     array0[8] = 0u;
     array0[9] = 0u;
-    v4 = *(global ulong*)(a0 + (v3 * 8 + a0_offset));
-    v5 = 0u;
+    v6 = *(global ulong*)(v0 + (v5 * 8));
+    v7 = 0u;
     for (;;) {
-      v6 = v4;
+      v8 = v6;
       for (;;) {
-        if ((long)v6 < 1l) goto block9;
-        v7 = v6 / 10ul;
-        v8 = v6 % 10ul;
-        if (array0[v8] == 0u) break;
-        v6 = v7;
+        if ((long)v8 < 1l) goto block9;
+        v9 = v8 / 10ul;
+        v10 = v8 % 10ul;
+        if (array0[v10] == 0u) break;
+        v8 = v9;
       }
-      array0[v8] = 1u;
-      const uint v9 = v5 + 1u;
-      if (v9 == 10u) break;
-      v4 = v7;
-      v5 = v9;
+      array0[v10] = 1u;
+      const uint v11 = v7 + 1u;
+      if (v11 == 10u) break;
+      v6 = v9;
+      v7 = v11;
     }
-    v10 = 10u;
+    v12 = 10u;
     goto block10;
     block9:;
-    v10 = v5;
+    v12 = v7;
     block10:;
-    *(global uint*)(a1 + (v3 * 4 + a1_offset)) = v10;
-    v2 = v2 + v1;
+    *(global uint*)(v1 + (v5 * 4)) = v12;
+    v4 = v4 + v3;
   }
 }
 

@@ -1,22 +1,31 @@
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #pragma OPENCL FP_CONTRACT OFF
 
+#ifndef RESTRICT
+#define RESTRICT restrict
+#endif
+
 int int_of_double(double x) { return x != x ? 0 : x <= -0x1p31 ? INT_MIN : x >= 0x1p31 ? INT_MAX : (int)x; }
 
-kernel void dhpvm_kernel(ulong low0, ulong high0, global uchar* a0, ulong a0_offset, global uchar* a1, ulong a1_offset, global uchar* a2, ulong a2_offset, global uchar* a3, ulong a3_offset) {
-  ulong v0, v1, v2;
-  v0 = high0 - low0;
-  v1 = (ulong)get_global_size(0u);
-  v2 = (ulong)get_global_id(0u);
-  while (v2 < v0) {
-    const ulong v3 = v2 + low0;
-    const double v4 = as_double(*(global ulong*)(a0 + (v3 * 8 + a0_offset)));
-    const double v5 = sin(v4) * exp(v4);
-    *(global uint*)(a1 + (v3 * 4 + a1_offset)) = as_uint(pow((float)v5, 0x1.8p+0f));
-    *(global uint*)(a2 + (v3 * 4 + a2_offset)) = (uint)int_of_double(v5);
-    *(global ulong*)(a3 + (v3 * 8 + a3_offset)) = mul_hi(*(global ulong*)(a3 + (v3 * 8 + a3_offset)), 0x9e3779b97f4a7c15ul) >> 3ul;
-    *(global ulong*)(a0 + (v3 * 8 + a0_offset)) = as_ulong(fma(v5, v5, round(((v4 > 1.0) ? 1.0 : v4))));
-    v2 = v2 + v1;
+kernel void dhpvm_kernel(ulong low0, ulong high0, global uchar* RESTRICT a0, ulong a0_offset, global uchar* RESTRICT a1, ulong a1_offset, global uchar* RESTRICT a2, ulong a2_offset, global uchar* RESTRICT a3, ulong a3_offset) {
+  global uchar *v0, *v1, *v2, *v3;
+  ulong v4, v5, v6;
+  v0 = a0 + a0_offset;
+  v1 = a1 + a1_offset;
+  v2 = a2 + a2_offset;
+  v3 = a3 + a3_offset;
+  v4 = high0 - low0;
+  v5 = (ulong)get_global_size(0u);
+  v6 = (ulong)get_global_id(0u);
+  while (v6 < v4) {
+    const ulong v7 = v6 + low0;
+    const double v8 = as_double(*(global ulong*)(v0 + (v7 * 8)));
+    const double v9 = sin(v8) * exp(v8);
+    *(global uint*)(v1 + (v7 * 4)) = as_uint(pow((float)v9, 0x1.8p+0f));
+    *(global uint*)(v2 + (v7 * 4)) = (uint)int_of_double(v9);
+    *(global ulong*)(v3 + (v7 * 8)) = mul_hi(*(global ulong*)(v3 + (v7 * 8)), 0x9e3779b97f4a7c15ul) >> 3ul;
+    *(global ulong*)(v0 + (v7 * 8)) = as_ulong(fma(v9, v9, round(((v8 > 1.0) ? 1.0 : v8))));
+    v6 = v6 + v5;
   }
 }
 

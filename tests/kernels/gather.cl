@@ -1,5 +1,9 @@
 #pragma OPENCL FP_CONTRACT OFF
 
+#ifndef RESTRICT
+#define RESTRICT restrict
+#endif
+
 void report_trap(global uchar* report, uint site, uint array, ulong index0, ulong index1, ulong index2, ulong operand0, ulong operand1, ulong operand2) {
   bool v7;
   for (;;) {
@@ -32,20 +36,25 @@ void report_trap(global uchar* report, uint site, uint array, ulong index0, ulon
   }
 }
 
-kernel void dhpvm_kernel(ulong low0, ulong high0, global uchar* a0, ulong a0_offset, global uchar* a1, ulong a1_offset, ulong a1_readable, global uchar* a2, ulong a2_offset, global uchar* report, ulong report_offset) {
-  ulong v0, v1, v2, v3, v4;
-  v0 = high0 - low0;
-  v1 = (ulong)get_global_size(0u);
-  v2 = (ulong)get_global_id(0u);
-  while (v2 < v0) {
-    v3 = v2 + low0;
-    v4 = *(global ulong*)(a2 + (v3 * 8 + a2_offset));
-    if (v4 >= a1_readable) {
-      report_trap(report + report_offset, 0u, 1u, v3, 0ul, 0ul, v4, 0ul, 0ul);
+kernel void dhpvm_kernel(ulong low0, ulong high0, global uchar* RESTRICT a0, ulong a0_offset, global uchar* RESTRICT a1, ulong a1_offset, ulong a1_readable, global uchar* RESTRICT a2, ulong a2_offset, global uchar* report, ulong report_offset) {
+  global uchar *v0, *v1, *v2;
+  ulong v3, v4, v5, v6, v7;
+  v0 = a0 + a0_offset;
+  v1 = a1 + a1_offset;
+  v2 = a2 + a2_offset;
+  v3 = high0 - low0;
+  v4 = (ulong)get_global_size(0u);
+  v5 = (ulong)get_global_id(0u);
+  while (v5 < v3) {
+    v6 = v5 + low0;
+    v7 = *(global ulong*)(v2 + (v6 * 8));
+    if (v7 >= a1_readable) {
+      global uchar* const v8 = report + report_offset;
+      report_trap(v8, 0u, 1u, v6, 0ul, 0ul, v7, 0ul, 0ul);
       break;
     }
-    *(global uint*)(a0 + (v3 * 4 + a0_offset)) = as_uint(as_float(*(global uint*)(a1 + (v4 * 4 + a1_offset))));
-    v2 = v2 + v1;
+    *(global uint*)(v0 + (v6 * 4)) = as_uint(as_float(*(global uint*)(v1 + (v7 * 4))));
+    v5 = v5 + v4;
   }
 }
 

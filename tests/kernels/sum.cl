@@ -4,72 +4,80 @@
 kernel __attribute__((reqd_work_group_size(256, 1, 1)))
 void dhpvm_kernel(ulong low0, ulong high0, global uchar* a0, ulong a0_offset, global uchar* partials, ulong partials_offset) {
   local ulong lanes0[256];
-  bool v11;
-  double v14, v16, v18, v20, v22, v24;
-  ulong v0, v1, v2, v3, v4, v5, v8, v9, v10, v13, v15;
-  v0 = high0 - low0;
-  v1 = (ulong)get_local_id(0u);
-  v2 = v1 >> 5ul;
-  v3 = v1 & 31ul;
-  v4 = (v0 - 1ul) >> 12ul;
-  v5 = v4 + 1ul;
-  const ulong v6 = (ulong)get_num_groups(1u);
-  const ulong v7 = (ulong)get_num_groups(0u);
-  v8 = (((ulong)get_num_groups(2u) * v6) * v7) << 3ul;
-  v9 = (((((ulong)get_group_id(2u) * v6) + (ulong)get_group_id(1u)) * v7) + (ulong)get_group_id(0u)) << 3ul;
-  while (v9 <= v4) {
-    v10 = v9 + v2;
-    v11 = v10 > v4;
-    if (v11) {
-      v14 = (-0.0);
+  bool v10, v11, v12, v13, v14, v18;
+  double v21, v23, v25, v27, v29, v31;
+  global uchar *v0, *v15;
+  ulong v1, v2, v3, v4, v5, v6, v9, v16, v17, v20, v22;
+  v0 = a0 + a0_offset;
+  v1 = high0 - low0;
+  v2 = (ulong)get_local_id(0u);
+  v3 = v2 >> 5ul;
+  v4 = v2 & 31ul;
+  v5 = (v1 - 1ul) >> 12ul;
+  v6 = v5 + 1ul;
+  const ulong v7 = (ulong)get_num_groups(1u);
+  const ulong v8 = (ulong)get_num_groups(0u);
+  v9 = (((ulong)get_num_groups(2u) * v7) * v8) << 3ul;
+  v10 = v4 < 16ul;
+  v11 = v4 < 8ul;
+  v12 = v4 < 4ul;
+  v13 = v4 < 2ul;
+  v14 = v4 == 0ul;
+  v15 = partials + partials_offset;
+  v16 = (((((ulong)get_group_id(2u) * v7) + (ulong)get_group_id(1u)) * v8) + (ulong)get_group_id(0u)) << 3ul;
+  while (v16 <= v5) {
+    v17 = v16 + v3;
+    v18 = v17 > v5;
+    if (v18) {
+      v21 = (-0.0);
     } else {
-      const ulong v12 = (v10 % v5) << 12ul;
-      v13 = min((v12 + 4096ul), v0);
-      v15 = v12 + v3;
-      v16 = (-0.0);
-      while (v15 < v13) {
-        v16 = as_double(*(global ulong*)(a0 + (low0 * 8 + v15 * 8 + a0_offset))) + v16;
-        v15 = v15 + 32ul;
+      const ulong v19 = (v17 % v6) << 12ul;
+      v20 = min((v19 + 4096ul), v1);
+      v22 = v19 + v4;
+      v23 = (-0.0);
+      while (v22 < v20) {
+        v23 = as_double(*(global ulong*)(v0 + (v22 * 8 + low0 * 8))) + v23;
+        v22 = v22 + 32ul;
       }
-      v14 = v16;
+      v21 = v23;
     }
-    lanes0[v1] = as_ulong(v14);
+    lanes0[v2] = as_ulong(v21);
     barrier(CLK_LOCAL_MEM_FENCE);
-    if (v3 < 16ul) {
-      const double v17 = v14 + as_double(lanes0[v1 + 16]);
-      lanes0[v1] = as_ulong(v17);
-      v18 = v17;
+    if (v10) {
+      const double v24 = v21 + as_double(lanes0[v2 + 16]);
+      lanes0[v2] = as_ulong(v24);
+      v25 = v24;
     } else {
-      v18 = v14;
+      v25 = v21;
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    if (v3 < 8ul) {
-      const double v19 = v18 + as_double(lanes0[v1 + 8]);
-      lanes0[v1] = as_ulong(v19);
-      v20 = v19;
+    if (v11) {
+      const double v26 = v25 + as_double(lanes0[v2 + 8]);
+      lanes0[v2] = as_ulong(v26);
+      v27 = v26;
     } else {
-      v20 = v18;
+      v27 = v25;
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    if (v3 < 4ul) {
-      const double v21 = v20 + as_double(lanes0[v1 + 4]);
-      lanes0[v1] = as_ulong(v21);
-      v22 = v21;
+    if (v12) {
+      const double v28 = v27 + as_double(lanes0[v2 + 4]);
+      lanes0[v2] = as_ulong(v28);
+      v29 = v28;
     } else {
-      v22 = v20;
+      v29 = v27;
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    if (v3 < 2ul) {
-      const double v23 = v22 + as_double(lanes0[v1 + 2]);
-      lanes0[v1] = as_ulong(v23);
-      v24 = v23;
+    if (v13) {
+      const double v30 = v29 + as_double(lanes0[v2 + 2]);
+      lanes0[v2] = as_ulong(v30);
+      v31 = v30;
     } else {
-      v24 = v22;
+      v31 = v29;
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    if (!((v3 != 0ul) | v11)) *(global ulong*)(partials + (v10 * 8 + partials_offset)) = as_ulong(v24 + as_double(lanes0[v1 + 1]));
+    if (!(!v14 | v18)) *(global ulong*)(v15 + (v17 * 8)) = as_ulong(v31 + as_double(lanes0[v2 + 1]));
     barrier(CLK_LOCAL_MEM_FENCE);
-    v9 = v9 + v8;
+    v16 = v16 + v9;
   }
 }
 
