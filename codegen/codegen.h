@@ -102,11 +102,21 @@ struct KernelSite {
   CallPath calls;
 };
 
+// The size of a captured array along one of its dimensions.
+struct KnownDimension {
+  std::uint32_t array = 0;  // among the captured ones
+  std::uint32_t dimension = 0;
+  std::int64_t value = 0;
+  bool operator==(const KnownDimension&) const = default;
+};
+
 struct KernelRequest {
   const bytecode::Module* module = nullptr;  // verified; must outlive the call
   std::uint32_t kernel = 0;                  // index in the module
   // Instructions that are known not to fail whenever this code is run: their checks are left out.
   std::set<CallPath> proven;
+  // Sizes that arrays have whenever this code is run.
+  std::vector<KnownDimension> dimensions = {};
   // The host's code does one iteration at a time: for loops of so few and long iterations that each is work for a thread.
   bool one_at_a_time = false;
 };
@@ -138,7 +148,7 @@ class CodeGenerator {
 // were built from the same sources.
 inline constexpr char kLibraryName[] = "libdhpvm_codegen.so";
 inline constexpr char kCreateSymbol[] = "dhpvm_create_code_generator";
-inline constexpr std::uint32_t kInterfaceVersion = 4;
+inline constexpr std::uint32_t kInterfaceVersion = 5;
 using CreateCodeGenerator = void (*)(std::uint32_t version, const GeneratorOptions& options,
                                      Result<std::unique_ptr<CodeGenerator>>& result);
 

@@ -372,6 +372,7 @@ Result<DeviceLoops::Loaded> DeviceLoops::make(Opened& opened, const Execution& e
   request.module = &linked_->module();
   request.kernel = execution.number;
   request.proven = execution.proven;
+  request.dimensions = execution.dimensions;
   if (image.format == KernelFormat::kBytecode) {
     bytecode::ExtractedKernel extracted = bytecode::extract_kernel(linked_->module(), execution.number);
     image.bytecode = std::make_shared<const std::vector<std::byte>>(bytecode::write_module(extracted.module));

@@ -47,6 +47,8 @@ class DeviceLoops {
     const gc::Ref* arrays = nullptr;  // the captured ones
     // Accesses that cannot fail in this execution: as the code generator knows them, and by number in the footprint.
     std::set<codegen::CallPath> proven;
+    std::vector<codegen::KnownDimension>
+        dimensions;  // sizes of captured arrays that the kernel is compiled for
     std::span<const std::uint32_t> proven_accesses;
     std::uint32_t variant = 0;              // kernels with other proven accesses have another one
     std::span<std::uint64_t> accumulators;  // initial values, then results

@@ -97,6 +97,36 @@ bool has_exact_bits(const bytecode::Module& module, const bytecode::KernelRecord
   return true;
 }
 
+// Sizes that loops inside of an iteration have, so small that these are best written out: along any dimension but the first,
+// which is how many there are of something.
+std::vector<codegen::KnownDimension> small_dimensions(const bytecode::Module& module,
+                                                      const bytecode::KernelRecord& kernel,
+                                                      std::span<const codegen::KernelArray> arrays) {
+  constexpr std::int64_t kSmall = 16;
+  std::vector<codegen::KnownDimension> known;
+  std::uint32_t array = 0;
+  for (const bytecode::ValueType& parameter : module.functions[kernel.function].signature.parameters) {
+    if (!parameter.is_ref()) continue;
+    const std::uint32_t rank = module.types[parameter.type].rank;
+    for (std::uint32_t d = 1; d < rank && arrays[array].length >= 0; ++d) {
+      const std::int64_t size = arrays[array].dims[d];
+      if (size >= 1 && size <= kSmall) known.push_back({array, d, size});
+    }
+    ++array;
+  }
+  return known;
+}
+
+// "array 1 has 8 along dimension 2, ...": numbers as the rest of explain() has them.
+std::string sizes_text(const std::vector<codegen::KnownDimension>& dimensions) {
+  std::string text;
+  for (const codegen::KnownDimension& known : dimensions) {
+    text += fmt::format("{}array {} has {} along dimension {}", text.empty() ? "" : ", ", known.array + 1,
+                        known.value, known.dimension + 1);
+  }
+  return text;
+}
+
 // Iterations that take long in the interpreter take long in any case, so that no time need be spent on trying how long.
 // In seconds; 0 where they are short.
 double guess_speed(std::chrono::nanoseconds interpreted, std::uint64_t iterations) {
@@ -160,19 +190,23 @@ LoopTier::Variant LoopTier::choose(const LinkedKernel& kernel, Entry& entry,
       const offload::Access& access = footprint.accesses[index];
       if (access.provable && ranges.cannot_fail(access)) entry.proven->push_back(index);
     }
-    return entry.proven->empty() ? kChecked : kProven;
+    entry.dimensions = small_dimensions(linked_->module(), *kernel.record, execution.arrays);
   }
   if (entry.proven->empty()) return kChecked;
   offload::Ranges ranges(footprint, execution);
   const auto fails = std::ranges::find_if(
       *entry.proven, [&](std::uint32_t index) { return !ranges.cannot_fail(footprint.accesses[index]); });
   entry.unproven = fails == entry.proven->end() ? offload::kNothing : *fails;
-  return fails == entry.proven->end() ? kProven : kChecked;
+  if (fails != entry.proven->end()) return kChecked;
+  const bool fits = std::ranges::all_of(entry.dimensions, [&](const codegen::KnownDimension& known) {
+    return execution.arrays[known.array].dims[known.dimension] == known.value;
+  });
+  return fits && !entry.dimensions.empty() ? kSized : kProven;
 }
 
 std::set<codegen::CallPath> LoopTier::proven_paths(const LinkedKernel& kernel, const Entry& entry,
                                                    Variant variant) const {
-  if (variant != kProven) return {};
+  if (variant == kChecked) return {};
   return offload::paths_of(linked_->module(), *kernel.record, *entry.footprint, *entry.proven);
 }
 
@@ -199,13 +233,16 @@ void LoopTier::consider(const LinkedKernel& kernel, Entry& entry, Variant varian
   slot = std::make_shared<Slot>();
   const auto index = static_cast<std::uint32_t>(&kernel - linked_->kernels().data());
   std::set<codegen::CallPath> proven = proven_paths(kernel, entry, variant);
-  auto job = [slot, linked = linked_, index, one_by_one,
-              proven = std::move(proven)](codegen::CodeGenerator& generator) {
+  std::vector<codegen::KnownDimension> dimensions;
+  if (variant == kSized) dimensions = entry.dimensions;
+  auto job = [slot, linked = linked_, index, one_by_one, proven = std::move(proven),
+              dimensions = std::move(dimensions)](codegen::CodeGenerator& generator) {
     codegen::KernelRequest request;
     request.one_at_a_time = one_by_one;
     request.module = &linked->module();
     request.kernel = index;
     request.proven = proven;
+    request.dimensions = dimensions;
     auto compiled = generator.compile(request);
     if (compiled.ok()) {
       slot->kernel = std::move(compiled).value();
@@ -268,7 +305,8 @@ std::optional<std::vector<IterationSpace>> LoopTier::offload(
   execution.number = static_cast<std::uint32_t>(&kernel - linked_->kernels().data());
   execution.variant = variant;
   execution.proven = proven_paths(kernel, entry, variant);
-  if (variant == kProven) execution.proven_accesses = *entry.proven;
+  if (variant != kChecked) execution.proven_accesses = *entry.proven;
+  if (variant == kSized) execution.dimensions = entry.dimensions;
   execution.arrays = r;
   execution.accumulators = std::span(window).last(kernel.accumulators);
   execution.host_seconds =
@@ -502,6 +540,9 @@ std::string LoopTier::explain(const LinkedKernel& kernel, const Entry& entry) co
     text += fmt::format("  one iteration at a time, because {}\n", compiled.scalar_reason());
   } else {
     text += fmt::format("  {} iterations at a time\n", compiled.width());
+  }
+  if (std::ranges::any_of(entry.slots[kSized], [&](const auto& slot) { return slot.get() == entry.last; })) {
+    text += fmt::format("  compiled for the small sizes of its arrays: {}\n", sizes_text(entry.dimensions));
   }
   const offload::Footprint& footprint = *entry.footprint;
   if (!footprint.complete) {

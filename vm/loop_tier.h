@@ -65,9 +65,10 @@ class LoopTier {
     std::string failure;
     std::atomic<bool> done{false};
   };
-  // A kernel is compiled once without the checks that its footprint proves to be needless, and, should an execution
-  // not fulfil what that rests on, once with all of them.
-  enum Variant : std::uint8_t { kProven, kChecked };
+  // A kernel is compiled once without the checks that its footprint proves to be needless and for the small sizes that arrays
+  // have, and, should an execution not fulfil what that rests on, once for any sizes, and once with all checks.
+  enum Variant : std::uint8_t { kSized, kProven, kChecked };
+  static constexpr std::size_t kVariants = 3;
   struct Entry {
     std::optional<offload::Footprint> footprint;  // made on first need
     std::chrono::nanoseconds interpreted{0};      // the time spent so
@@ -75,7 +76,9 @@ class LoopTier {
     double guess = 0;  // what the profile says while nothing has been measured
     // Accesses of the footprint that kProven leaves unchecked, ascending; chosen in the first execution.
     std::optional<std::vector<std::uint32_t>> proven;
-    std::shared_ptr<Slot> slots[2]
+    // What kSized is compiled for; chosen in the first execution.
+    std::vector<codegen::KnownDimension> dimensions;
+    std::shared_ptr<Slot> slots[kVariants]
                                [2];  // by variant, and whether one iteration at a time; null: not asked for
     const Slot* last = nullptr;      // the one that ran last
     std::uint64_t iterations = 0;

@@ -30,6 +30,7 @@ type resource resource
 type array [f32]: f32 rank 1
 type array [f64]: f64 rank 1
 type array [i64]: i64 rank 1
+type array [f32, 2]: f32 rank 2
 )";
 
 // A module with one kernel, whose function has this signature and code.
@@ -286,6 +287,38 @@ TEST(DeviceCode, WritesLoopsWithSeveralEntries) {
     return)");
   EXPECT_TRUE(compile(module, opencl()).ok());
   EXPECT_TRUE(compile(module, ptx()).ok());
+}
+
+TEST(DeviceCode, HasTheSizesThatItIsCompiledFor) {
+  using enum ParameterKind;
+  constexpr KernelParameter kWidth = {kDimension, 1, 1};
+  // Adds up the row of the second array.
+  const bytecode::Module module = module_of("(i64, [f32], [f32, 2]) registers 6 2", R"(
+    imm p1, 0
+    array.dim p2, r1, 1
+    imm p3, 0
+    jump.le.i64 p2, p1, done
+  next:
+    index2 p4, r1, p0, p1
+    load.f32 p5, r1, p4
+    add.f32 p3, p3, p5
+    add.imm.i64 p1, p1, 1
+    jump.le.i64 p2, p1, done
+    loop next
+  done:
+    store.f32 r0, p0, p3
+    return)");
+  KernelRequest request = {.module = &module, .kernel = 0, .proven = {}};
+  DeviceCompiler compiler(nullptr, nullptr, 0);
+  const DeviceCode any = compiler.compile(request, opencl()).value();
+  EXPECT_THAT(any.parameters, Contains(kWidth));
+  EXPECT_THAT(any.text, HasSubstr("for (;;)"));
+  request.dimensions = {{.array = 1, .dimension = 1, .value = 4}};
+  const DeviceCode narrow = compiler.compile(request, opencl()).value();
+  EXPECT_THAT(narrow.parameters, Not(Contains(kWidth)));
+  EXPECT_THAT(narrow.text, Not(HasSubstr("for (;;)"))) << "four elements are written out";
+  request.dimensions = {{.array = 0, .dimension = 1, .value = 4}};
+  EXPECT_EQ(compiler.compile(request, opencl()).value().parameters, any.parameters) << "of another array";
 }
 
 TEST(DeviceCompiler, FindsInTheCacheWhatItMadeBefore) {

@@ -15,6 +15,7 @@
 #include "codegen/device/wide_products.h"
 #include "codegen/host/diagnostics.h"
 #include "codegen/host/llvm_error.h"
+#include "codegen/lower/known_dimensions.h"
 #include "codegen/spmd/locals.h"
 #include "codegen/spmd/returns.h"
 
@@ -57,6 +58,7 @@ Result<DeviceModule> make_device_module(const KernelRequest& request, Buffers bu
   constexpr KernelForm kForm = {
       .element_space = kGlobalSpace, .can_be_stopped = false, .reports_traps = false};
   DHPVM_ASSIGN(KernelBody body, lower_kernel(*request.module, request.kernel, request.proven, module, kForm));
+  put_dimensions(*body.function, request.dimensions);
   drop_promises(*body.function);
   replace_wide_products(*body.function);
   spmd::expand_local_copies(*body.function);

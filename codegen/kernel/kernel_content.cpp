@@ -60,6 +60,12 @@ std::string kernel_content(const KernelRequest& request) {
       pc = i.next();
     }
   }
+  writer.number(request.dimensions.size());
+  for (const KnownDimension& known : request.dimensions) {
+    writer.number(known.array);
+    writer.number(known.dimension);
+    writer.number(static_cast<std::uint64_t>(known.value));
+  }
   for (const CallPath& path : request.proven) {
     writer.number(path.size());
     for (const CodePosition& position : path) {

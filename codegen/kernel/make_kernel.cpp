@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "codegen/kernel/kernel_loop.h"
+#include "codegen/lower/known_dimensions.h"
 #include "codegen/spmd/vectorize.h"
 
 namespace dhpvm::codegen {
@@ -99,6 +100,7 @@ void inline_into_loop(llvm::Function* function) {
 Result<KernelDescription> make_kernel(const KernelRequest& request, const Target& target,
                                       SymbolTable& symbols, llvm::Module& module) {
   DHPVM_ASSIGN(KernelBody body, lower_kernel(*request.module, request.kernel, request.proven, module));
+  put_dimensions(*body.function, request.dimensions);
   // Of iterations that trap together, the others would not be kept.
   if (body.trap != nullptr) body.trap->addFnAttr(spmd::kOnceForFirstLane);
   const bytecode::KernelRecord& record = request.module->kernels[request.kernel];

@@ -7,6 +7,7 @@
 #include <llvm/Transforms/Scalar/LICM.h>
 #include <llvm/Transforms/Scalar/LoopPassManager.h>
 #include <llvm/Transforms/Scalar/LoopRotation.h>
+#include <llvm/Transforms/Scalar/LoopUnrollPass.h>
 #include <llvm/Transforms/Scalar/SROA.h>
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
@@ -26,15 +27,18 @@ namespace dhpvm::codegen::spmd {
 namespace {
 
 void simplify(llvm::Function& function, llvm::FunctionAnalysisManager& analyses) {
-  llvm::LoopPassManager loop_passes;
-  loop_passes.addPass(llvm::LoopRotatePass());
-  loop_passes.addPass(llvm::LICMPass(llvm::LICMOptions()));
+  llvm::LoopPassManager shape;
+  shape.addPass(llvm::LoopRotatePass());
+  // Written out, short loops let what they load be moved out of the loops around them.
+  shape.addPass(llvm::LoopFullUnrollPass());
   llvm::FunctionPassManager passes;
   passes.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
   passes.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
   passes.addPass(llvm::SimplifyCFGPass());
   passes.addPass(llvm::InstCombinePass());
-  passes.addPass(llvm::createFunctionToLoopPassAdaptor(std::move(loop_passes), /*UseMemorySSA=*/true));
+  passes.addPass(llvm::createFunctionToLoopPassAdaptor(std::move(shape)));
+  passes.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(llvm::LICMOptions()),
+                                                       /*UseMemorySSA=*/true));
   passes.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
   passes.addPass(llvm::SimplifyCFGPass());
   passes.addPass(llvm::LowerSwitchPass());
