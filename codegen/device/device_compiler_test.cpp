@@ -312,11 +312,12 @@ TEST(DeviceCode, HasTheSizesThatItIsCompiledFor) {
   DeviceCompiler compiler(nullptr, nullptr, 0);
   const DeviceCode any = compiler.compile(request, opencl()).value();
   EXPECT_THAT(any.parameters, Contains(kWidth));
-  EXPECT_THAT(any.text, HasSubstr("for (;;)"));
+  const auto kernel_of = [](const std::string& text) { return text.substr(text.find("kernel void")); };
+  EXPECT_THAT(kernel_of(any.text), HasSubstr("for (;;)"));
   request.dimensions = {{.array = 1, .dimension = 1, .value = 4}};
   const DeviceCode narrow = compiler.compile(request, opencl()).value();
   EXPECT_THAT(narrow.parameters, Not(Contains(kWidth)));
-  EXPECT_THAT(narrow.text, Not(HasSubstr("for (;;)"))) << "four elements are written out";
+  EXPECT_THAT(kernel_of(narrow.text), Not(HasSubstr("for (;;)"))) << "four elements are written out";
   request.dimensions = {{.array = 0, .dimension = 1, .value = 4}};
   EXPECT_EQ(compiler.compile(request, opencl()).value().parameters, any.parameters) << "of another array";
 }
