@@ -407,6 +407,49 @@ TEST(Walks, NotThroughTables) {
       store float %y, ptr %p)"));
 }
 
+// By numbers that are not constants: small ones, which doubles hold, those at the end of that, and large ones.
+TEST(Vectorize, Divisions) {
+  for (const char* type : {"i8", "i16", "i32", "i64"}) {
+    for (const char* operation : {"sdiv", "udiv", "srem", "urem"}) {
+      for (const char* scale :
+           {"1", "45035996273705", "45035996273706", "9223372036854775807", "-92233720368547758"}) {
+        SCOPED_TRACE(std::string(operation) + " " + type + " of numbers up to 100 times " + scale);
+        const bool is_wide = std::string_view(type) == "i64";
+        const std::string narrow = is_wide ? "add i64 0, " : "trunc i64 ";
+        const std::string to = is_wide ? "" : std::string(" to ") + type;
+        const std::string widen = is_wide ? "add i64 0, %q" : std::string("zext ") + type + " %q to i64";
+        expect_same(R"(
+          define i64 @body(i64 %i, ptr %a, ptr %b, ptr %c, i64 %n) {
+            %pa = getelementptr i32, ptr %a, i64 %i
+            %a32 = load i32, ptr %pa
+            %a64 = zext i32 %a32 to i64
+            %large = mul i64 %a64, )" +
+                    std::string(scale) + R"(
+            %pb = getelementptr i32, ptr %b, i64 %i
+            %b32 = load i32, ptr %pb
+            %b64 = zext i32 %b32 to i64
+            %around = sub i64 %b64, 50
+            %is0 = icmp eq i64 %around, 0
+            br i1 %is0, label %none, label %some
+          none:
+            ret i64 -1
+          some:
+            %x = )" +
+                    narrow + "%large" + to + R"(
+            %y = )" +
+                    narrow + "%around" + to + R"(
+            %q = )" +
+                    operation + " " + type + R"( %x, %y
+            %r = )" +
+                    widen + R"(
+            ret i64 %r
+          })");
+        if (testing::Test::HasFailure()) return;
+      }
+    }
+  }
+}
+
 TEST(Vectorize, TrapsLeaveEarly) {
   expect_same(R"(
     define {i32, i32} @body(i64 %i, ptr %a, ptr %b, ptr %c, i64 %n) {
