@@ -78,7 +78,8 @@ class HostGenerator final : public CodeGenerator {
     const std::vector<std::byte> metadata = encode_description(description);
     CompileRequest compilation;
     compilation.ir = std::move(ir);
-    compilation.pipeline = Pipeline::kKernels;
+    // Without lanes, it is LLVM that may find vectors, in its inner loops.
+    compilation.pipeline = description.width > 1 ? Pipeline::kKernels : Pipeline::kFunctions;
     compilation.key = &key;
     compilation.metadata = metadata;
     DHPVM_ASSIGN(LoadedCode code, compile(std::move(compilation), listing));
