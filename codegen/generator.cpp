@@ -211,7 +211,7 @@ class HostGenerator final : public CodeGenerator {
   const std::uint32_t track_;  // of the tracer
   DeviceCompiler devices_;
   mutable std::mutex mutex_;
-  std::vector<std::uint64_t> kernel_times_;                               // of all compilations
+  std::vector<std::uint64_t> kernel_times_;  // of all compilations
   std::vector<std::uint64_t> function_times_;
   std::set<std::tuple<const void*, std::uint32_t, std::string>> listed_;  // for devices: module, kernel, text
 };
