@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // dhpvm-run: runs a program from bytecode or source.
 #include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <optional>
 #include <string>
@@ -327,9 +329,8 @@ void catch_signals() {
   for (const int signal : {SIGINT, SIGTERM}) ::sigaction(signal, &action, nullptr);
 }
 
-Result<int> run(const Arguments& arguments, const Request& request) {
+Result<int> run(const Engine& engine, const Arguments& arguments, const Request& request) {
   const std::string* const trace = arguments.last("--trace");
-  const Engine engine(request.engine);
   DHPVM_ASSIGN(const Module module, open_program(engine, arguments.operands[0], request.compile));
   if (arguments.has("--disasm")) {
     DHPVM_TRY(print(module.disassemble()));
@@ -371,6 +372,17 @@ Result<int> run(const Arguments& arguments, const Request& request) {
   return outcome;
 }
 
+// Ends the process if a compilation is under way that would take longer than a program that has ended should linger: it has
+// come too late to be of use, and cannot be stopped. What it is to print, or tell workers, is waited for.
+void leave_early(const Engine& engine, const Arguments& arguments, std::chrono::nanoseconds elapsed,
+                 int code) {
+  constexpr std::chrono::nanoseconds kPatience = std::chrono::milliseconds(50);
+  if (arguments.has("--print-kernel") || !engine.workers().empty()) return;
+  if (engine.settle(std::max(kPatience, elapsed / 10))) return;
+  std::fflush(nullptr);
+  std::_Exit(code);
+}
+
 // One line for each device: its name, and what it is or why it cannot be used.
 std::string device_table(const EngineOptions& options) {
   const std::vector<DeviceEntry> devices = Engine(options).devices();
@@ -408,8 +420,12 @@ int main_of(std::span<const char* const> words) {
   }
   if (arguments->operands.empty())
     return report_usage(kTool, Error(ErrorCode::kInvalidArgument, "no program given"));
-  const Result<int> outcome = run(*arguments, *request);
-  return outcome.ok() ? *outcome : report(kTool, outcome.error());
+  const auto begin = std::chrono::steady_clock::now();
+  const Engine engine(request->engine);
+  const Result<int> outcome = run(engine, *arguments, *request);
+  const int code = outcome.ok() ? *outcome : report(kTool, outcome.error());
+  leave_early(engine, *arguments, std::chrono::steady_clock::now() - begin, code);
+  return code;
 }
 
 }  // namespace

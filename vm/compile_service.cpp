@@ -87,6 +87,12 @@ codegen::GeneratorStats CompileService::stats() {
   return generator_ == nullptr ? codegen::GeneratorStats{} : generator_->stats();
 }
 
+bool CompileService::settle(std::chrono::steady_clock::time_point deadline) {
+  std::unique_lock lock(mutex_);
+  jobs_.clear();
+  return changed_.wait_until(lock, deadline, [this] { return !is_busy_; });
+}
+
 void CompileService::add(Job job) {
   {
     const std::lock_guard lock(mutex_);
@@ -94,7 +100,7 @@ void CompileService::add(Job job) {
     jobs_.push_back(std::move(job));
     if (!thread_.joinable()) thread_ = std::thread([this] { work(); });
   }
-  changed_.notify_one();
+  changed_.notify_all();
 }
 
 void CompileService::run(const Job& job) {
@@ -106,16 +112,19 @@ void CompileService::run(const Job& job) {
 }
 
 void CompileService::work() {
+  std::unique_lock lock(mutex_);
   for (;;) {
-    Job job;
-    {
-      std::unique_lock lock(mutex_);
-      changed_.wait(lock, [this] { return stop_ || !jobs_.empty(); });
-      if (stop_) return;
-      job = std::move(jobs_.front());
-      jobs_.pop_front();
-    }
+    changed_.wait(lock, [this] { return stop_ || !jobs_.empty(); });
+    if (stop_) return;
+    Job job = std::move(jobs_.front());
+    jobs_.pop_front();
+    is_busy_ = true;
+    lock.unlock();
     run(job);
+    job = nullptr;
+    lock.lock();
+    is_busy_ = false;
+    changed_.notify_all();
   }
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -38,6 +39,9 @@ class CompileService {
   // All zero before the library is loaded.
   codegen::GeneratorStats stats();
 
+  // Drops the jobs that have not begun, and waits until `deadline` for the one that has. False if that still runs.
+  bool settle(std::chrono::steady_clock::time_point deadline);
+
   using Job = std::function<void(codegen::CodeGenerator&)>;
   // Runs `job` now, or on the background thread after those that were added before. Not run when there is no
   // generator.
@@ -58,6 +62,7 @@ class CompileService {
   std::condition_variable changed_;
   std::deque<Job> jobs_;
   bool stop_ = false;
+  bool is_busy_ = false;  // with a job that was added
   std::thread thread_;  // started by the first job
 };
 

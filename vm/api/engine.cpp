@@ -121,6 +121,10 @@ Leftovers Engine::leftovers() const {
   return {state_->left_buffer_bytes, devices.bytes_allocated, devices.imports};
 }
 
+bool Engine::settle(std::chrono::nanoseconds patience) const {
+  return state_->compile_service->settle(std::chrono::steady_clock::now() + patience);
+}
+
 std::vector<WorkerUse> Engine::workers() const {
   std::vector<WorkerUse> workers;
   for (offload::PeerStatus& peer : state_->devices->peers()) {

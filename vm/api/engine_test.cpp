@@ -261,5 +261,9 @@ TEST(Engine, WritesATraceWhenAskedTo) {
 
 TEST(Engine, KnowsItsVersion) { EXPECT_EQ(library_version(), DHPVM_VERSION); }
 
+TEST(Engine, SettlesAtOnceWhileNothingIsCompiled) {
+  EXPECT_TRUE(Engine().settle(std::chrono::nanoseconds(0)));
+}
+
 }  // namespace
 }  // namespace dhpvm
