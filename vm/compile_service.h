@@ -63,7 +63,7 @@ class CompileService {
   std::deque<Job> jobs_;
   bool stop_ = false;
   bool is_busy_ = false;  // with a job that was added
-  std::thread thread_;  // started by the first job
+  std::thread thread_;    // started by the first job
 };
 
 }  // namespace dhpvm::vm
