@@ -107,8 +107,9 @@ struct KernelRequest {
   std::uint32_t kernel = 0;                  // index in the module
   // Instructions that are known not to fail whenever this code is run: their checks are left out.
   std::set<CallPath> proven;
-  // The host's code does one iteration at a time: for loops of so few and long iterations that each is work for a thread.
-  bool one_at_a_time = false;
+  // The host's code does at most so many iterations at once, a power of two: for loops of so few and long iterations that each,
+  // or each lane of a reduction, is work for a thread. 0: as many as suit it.
+  unsigned most_lanes = 0;
 };
 
 // Thread-safe.
@@ -138,7 +139,7 @@ class CodeGenerator {
 // were built from the same sources.
 inline constexpr char kLibraryName[] = "libdhpvm_codegen.so";
 inline constexpr char kCreateSymbol[] = "dhpvm_create_code_generator";
-inline constexpr std::uint32_t kInterfaceVersion = 4;
+inline constexpr std::uint32_t kInterfaceVersion = 5;
 using CreateCodeGenerator = void (*)(std::uint32_t version, const GeneratorOptions& options,
                                      Result<std::unique_ptr<CodeGenerator>>& result);
 
