@@ -224,6 +224,17 @@ def take_turns(*commands, warm_up, runs):
     return results
 
 
+def real_time():
+    """What goes before a command so that nothing but real-time processes keeps it from the cores; nothing where the system
+    does not permit that."""
+    command = ["chrt", "--rr", "1"]
+    try:
+        permitted = subprocess.run([*command, "true"], stderr=subprocess.DEVNULL, check=False).returncode == 0
+    except FileNotFoundError:
+        permitted = False
+    return command if permitted else []
+
+
 # ---- Our programs ---------------------------------------------------------------------------------------------------
 
 

@@ -19,7 +19,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from harness import (BENCH, PROGRAMS, Figure, Program, VirtualMachine, baseline, fail, geometric_mean, machine, markdown,
-                     print_figures, progress, start_up, take_turns)  # fmt: skip
+                     print_figures, progress, real_time, start_up, take_turns)  # fmt: skip
 
 # The argument of each program: 50 to 300 ms of C++; and one for quick checks.
 SIZES = {
@@ -177,12 +177,12 @@ def print_trees(rows, note):
 # ---- Pauses and start-up --------------------------------------------------------------------------------------------
 
 
-def pauses(vm, jit):
+def pauses(vm, jit, priority):
     """Median milliseconds of the longest pause in functions and in parallel loops. The cache is off: everything is compiled."""
     program = vm.compile(PROGRAMS / "pause.dhp")
     longest = {"functions_longest_ns": [], "loops_longest_ns": []}
     for _ in range(PAUSE_RUNS):
-        result = Program([vm.tool, *vm.flags(jit, False), program]).finish()
+        result = Program([*priority, vm.tool, *vm.flags(jit, False), program]).finish()
         for line in result.lines:
             key, _, value = line.partition(" ")
             if key in longest:
@@ -191,12 +191,18 @@ def pauses(vm, jit):
 
 
 def pause_figures(vm):
+    """With real-time priority where that is permitted: whatever else wants a core costs the program a whole turn of the
+    scheduler, 4 ms long under Linux, whether or not anything is compiled. Locks and page faults cost what they cost."""
     progress("pauses")
-    interpreted = pauses(vm, "off")
-    native = pauses(vm, "on") if vm.has_native_code else {}
+    priority = real_time()
+    interpreted = pauses(vm, "off", priority)
+    native = pauses(vm, "on", priority) if vm.has_native_code else {}
+    shared = pauses(vm, "on", []) if native and priority else {}
     for key, what in (("functions_longest_ns", "functions"), ("loops_longest_ns", "parallel loops")):
         if native:
             yield Figure.of(f"longest pause while {what} are compiled", native[key], "ms", BAR_PAUSE_MS, False)
+        if shared:
+            yield Figure.of("the same without real-time priority", shared[key], "ms", None, False)
         yield Figure.of(f"longest pause while {what} are interpreted", interpreted[key], "ms", None, False)
 
 

@@ -70,8 +70,8 @@ struct FunctionRequest {
   std::vector<std::uint32_t>
       stack_costs;                       // by function of the module: what a call takes from the stack limit
   std::vector<std::uint32_t> functions;  // indices in the module
-  // Loop headers at which running functions are to be continued: function and word offset inside it.
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> continuations;
+  // Those of them that are to be continued while they run, at any of their loop headers.
+  std::vector<std::uint32_t> continued;
 };
 
 // Machine code in memory; freed with this object, when no thread is in it any more.
@@ -81,6 +81,7 @@ class CompiledFunctions {
   // For the table of bodies that compiled code calls through, and for the interpreter; null if not requested.
   virtual const void* body(std::uint32_t function) const = 0;
   virtual EnterFunction enter(std::uint32_t function) const = 0;
+  // At the loop header `pc`, a word offset inside the function; null if that was not requested to be continued.
   virtual EnterFunction continuation(std::uint32_t function, std::uint32_t pc) const = 0;
 };
 
@@ -139,7 +140,7 @@ class CodeGenerator {
 // were built from the same sources.
 inline constexpr char kLibraryName[] = "libdhpvm_codegen.so";
 inline constexpr char kCreateSymbol[] = "dhpvm_create_code_generator";
-inline constexpr std::uint32_t kInterfaceVersion = 5;
+inline constexpr std::uint32_t kInterfaceVersion = 6;
 using CreateCodeGenerator = void (*)(std::uint32_t version, const GeneratorOptions& options,
                                      Result<std::unique_ptr<CodeGenerator>>& result);
 

@@ -113,7 +113,7 @@ class HostGenerator final : public CodeGenerator {
     Unit unit(*request.module, request.layout, facts, *ir.module, options_.mutation);
     for (const std::uint32_t function : request.functions) unit.declare(function);
     for (const std::uint32_t function : request.functions) lower_function(unit, function);
-    for (const auto& [function, pc] : request.continuations) lower_continuation(unit, function, pc);
+    for (const std::uint32_t function : request.continued) lower_continuations(unit, function);
     CompileRequest compilation;
     compilation.ir = std::move(ir);
     compilation.pipeline = Pipeline::kFunctions;
@@ -178,10 +178,7 @@ class HostGenerator final : public CodeGenerator {
     for (const std::uint32_t cost : request.stack_costs) add_number(cost);
     add_number(request.functions.size());
     for (const std::uint32_t function : request.functions) add_number(function);
-    for (const auto& [function, pc] : request.continuations) {
-      add_number(function);
-      add_number(pc);
-    }
+    for (const std::uint32_t function : request.continued) add_number(function);
     return content;
   }
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compiled functions and the machine around them: fuel, the end of the machine's stack, deadlines, natives, threads.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <bit>
 #include <chrono>
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -393,6 +395,65 @@ TEST(NativeCode, ADeadlineEndsSharedLanes) {
   EXPECT_EQ(program.trap("sum", {64, 1ull << 40, kNowhere}).code(), ErrorCode::kDeadline);
   program->set_deadline({});
   EXPECT_EQ(program.run("sum", {64, 200'000, kNowhere}), sum);
+}
+
+// Four loops, three of them in each other, with a call between; registers hold other types from loop to loop.
+constexpr std::string_view kLoops = R"(
+function loops(i64) -> i64 registers 8 0 exported
+  imm p1, 0
+  imm p2, 0
+Outer:
+  imm p3, 0
+Middle:
+  imm p4, 0
+  const p5, 0.5
+Inner:
+  i64.to.f64 p6, p4
+  add.f64 p5, p5, p6
+  for.i64 p4, p0, Inner
+  f64.to.i64 p5, p5
+  move.p p6, p5
+  call p6, r0, mixed
+  add.i64 p1, p1, p6
+  for.i64 p3, p0, Middle
+  xor.i64 p1, p1, p2
+  for.i64 p2, p0, Outer
+  imm p2, 0
+  move.p p5, p1
+Last:
+  mul.i64 p5, p5, p5
+  add.i64 p5, p5, p2
+  for.i64 p2, p0, Last
+  return.p p5
+end
+function mixed(i64) -> i64 registers 2 0
+  imm p1, 77
+  mul.i64 p0, p0, p1
+  add.imm.i64 p0, p0, 5
+  return.p p0
+end
+)";
+
+TEST(NativeCode, IsCompiledOnceWhereverItIsFoundRunning) {
+  Program interpreted(kLoops);
+  const std::uint64_t expected = interpreted.run("loops", {20});
+  const std::string cache = testing::TempDir() + fmt::format("dhpvm-loops-{}", ::getpid());
+  for (std::uint32_t interval = 1; interval <= 100; ++interval) {
+    codegen::GeneratorOptions generator;
+    generator.cache_directory = cache;
+    IsolateOptions options = eager();
+    options.compile_service = std::make_shared<CompileService>(generator, DHPVM_CODEGEN_LIBRARY);
+    options.jit.mode = JitMode::kOn;
+    options.jit.threshold_samples = 1;
+    options.jit.sample_interval = interval;
+    options.jit.wait = true;
+    Program program(kLoops, options);
+    EXPECT_EQ(program.run("loops", {20}), expected) << interval;
+    EXPECT_EQ(program->stats().fuel_used, interpreted->stats().fuel_used) << interval;
+    EXPECT_EQ(options.compile_service->stats().compiles, interval == 1 ? 1u : 0u) << interval;
+    EXPECT_EQ(options.compile_service->stats().cache_hits, interval == 1 ? 0u : 1u) << interval;
+  }
+  std::filesystem::remove_all(cache);
 }
 
 #else

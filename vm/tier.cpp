@@ -103,21 +103,23 @@ std::vector<std::uint32_t> Tier::with_callees(std::uint32_t function) const {
   return found;
 }
 
-void Tier::request(std::vector<std::uint32_t> functions, std::vector<Header> continuations) {
-  for (const std::uint32_t function : functions) {
-    if (states_[function] == State::kInterpreted) states_[function] = State::kRequested;
-  }
-  for (const Header& header : continuations) continuations_[header] = nullptr;
+// Compiles `function`, which is entered at its next call, or continued if it is found in one of its loops. Which one plays no role
+// for what is compiled, nor does whether it is in any: samples fall here or there from run to run, and the cache must have it.
+void Tier::request(std::uint32_t function) {
+  continued_[function] = nullptr;
   codegen::FunctionRequest request = new_request();
-  request.functions = std::move(functions);
-  request.continuations = std::move(continuations);
+  request.functions = with_callees(function);
+  request.continued = {function};
+  for (const std::uint32_t together : request.functions) {
+    if (states_[together] == State::kInterpreted) states_[together] = State::kRequested;
+  }
   // The job keeps the module alive, and nothing of the isolate.
   auto job = [request = std::move(request), mailbox = mailbox_, linked = linked_,
               identity = identity_](codegen::CodeGenerator& generator) {
     auto code = generator.compile(request);
     const std::lock_guard lock(mailbox->mutex);
     mailbox->finished.push_back(
-        {request.functions, request.continuations, code.ok() ? std::move(code).value() : nullptr});
+        {request.functions, request.continued, code.ok() ? std::move(code).value() : nullptr});
     mailbox->filled.store(true, std::memory_order_release);
   };
   if (options_.wait) {
@@ -144,9 +146,7 @@ void Tier::install() {
       states_[function] = State::kCompiled;
       functions_[function].code = &kEnterNativeCode;
     }
-    for (const Header& header : result.continuations) {
-      continuations_[header] = result.code->continuation(header.first, header.second);
-    }
+    for (const std::uint32_t function : result.continued) continued_[function] = result.code.get();
     code_.push_back(std::move(result.code));
   }
 }
@@ -157,17 +157,13 @@ codegen::EnterFunction Tier::sample(const LinkedFunction& function, const Word* 
   const Word* const code = linked_->functions()[index].code;
   const std::optional<std::uint32_t> offset = header_of(code, pc);
   const bool hot = ++samples_[index] >= options_.threshold_samples;
-  if (!offset) {
-    if (hot && states_[index] == State::kInterpreted) request(with_callees(index), {});
-    return nullptr;
-  }
-  const Header header = {index, *offset};
-  if (hot && !continuations_.contains(header)) {
-    // The loop that runs is continued in compiled code; the function itself is compiled for its next call.
-    request(with_callees(index), {header});
-  }
-  const auto found = continuations_.find(header);
-  return found == continuations_.end() ? nullptr : found->second;
+  // What was compiled as the callee of another function is not continued by that, and runs in the interpreter until it returns.
+  const bool is_stuck = offset && !continued_.contains(index);
+  if (hot && (is_stuck || states_[index] == State::kInterpreted)) request(index);
+  if (!offset) return nullptr;
+  const auto found = continued_.find(index);
+  return found == continued_.end() || found->second == nullptr ? nullptr
+                                                               : found->second->continuation(index, *offset);
 }
 
 }  // namespace dhpvm::vm

@@ -45,10 +45,9 @@ class Tier {
   codegen::EnterFunction sample(const LinkedFunction& function, const bytecode::Word* pc);
 
  private:
-  using Header = std::pair<std::uint32_t, std::uint32_t>;  // function, word offset of a loop header
   struct Finished {
     std::vector<std::uint32_t> functions;
-    std::vector<Header> continuations;
+    std::vector<std::uint32_t> continued;
     std::unique_ptr<codegen::CompiledFunctions> code;  // null: it failed, and is not tried again
   };
   // Where the background thread leaves its results, which may be after the isolate's end.
@@ -59,7 +58,7 @@ class Tier {
   };
 
   codegen::FunctionRequest new_request();
-  void request(std::vector<std::uint32_t> functions, std::vector<Header> continuations);
+  void request(std::uint32_t function);
   std::vector<std::uint32_t> with_callees(std::uint32_t function) const;
   void install();
 
@@ -75,9 +74,8 @@ class Tier {
   std::vector<codegen::EnterFunction> enters_;
   std::vector<State> states_;
   std::vector<std::uint32_t> samples_;
-  std::map<Header, codegen::EnterFunction> continuations_;  // null: requested
-  std::map<Header, std::uint32_t> loop_samples_;
-  std::vector<std::unique_ptr<codegen::CompiledFunctions>> code_;  // kept until the isolate ends
+  std::map<std::uint32_t, const codegen::CompiledFunctions*> continued_;  // null: requested
+  std::vector<std::unique_ptr<codegen::CompiledFunctions>> code_;         // kept until the isolate ends
 };
 
 // The virtual machine as compiled code sees it.

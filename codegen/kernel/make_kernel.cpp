@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "codegen/kernel/kernel_loop.h"
 #include "codegen/spmd/vectorize.h"
+#include "codegen/spmd/walks.h"
 
 namespace dhpvm::codegen {
 namespace {
@@ -56,7 +57,11 @@ Result<WideBody> widen(const bytecode::KernelRecord& record, const KernelBody& b
   options.vector_bits = target.vector_bits();
   options.has_symbol = [&](std::string_view name) { return symbols.find(name) != nullptr; };
   const auto make = [&]() -> Status {
-    DHPVM_TRY(spmd::prepare(*body.function));
+    DHPVM_TRY(spmd::prepare(*body.function, options.args));
+    if (spmd::walks_rows(*body.function, options.args)) {
+      return error(ErrorCode::kUnsupported,
+                   "each iteration goes through rows of its own, which is vectorised along the row");
+    }
     options.width = std::min(spmd::choose_width(*body.function, options.args, options.vector_bits), most);
     if (options.width == 1) {
       return error(

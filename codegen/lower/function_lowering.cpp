@@ -60,40 +60,6 @@ void FunctionLowering::run_body() {
   lower_body();
 }
 
-void FunctionLowering::run_continuation(std::uint32_t pc) {
-  state_ = function_.getArg(0);
-  window_p_ = function_.getArg(1);
-  r_ = function_.getArg(2);
-  b_.CreateStore(function_.getArg(3), ticks_);
-  left_ = function_.getArg(4);
-  const std::uint32_t entry = flow_.block_at(pc);
-  const std::vector<SlotType>& types = flow_.blocks()[entry].entry_types;
-  for (std::uint32_t reg = 0; reg < types.size(); ++reg) {
-    if (types[reg] == SlotType::kUnset) continue;
-    Value* const address = b_.CreateConstInBoundsGEP1_32(b_.getInt64Ty(), window_p_, reg);
-    set(reg, from_bits(load(b_.getInt64Ty(), address, {Access::kWindow}), types[reg]));
-  }
-  set_types(types);
-  for (std::uint32_t reg = 0; reg < source_.reference_registers; ++reg) {
-    set_reference(reg, load(b_.getPtrTy(), reference_place(r_, reg), {Access::kMirror}));
-  }
-  make_locals();
-  std::uint64_t offset = 0;
-  for (std::size_t local = 0; local < locals_.size(); ++local) {
-    const std::uint64_t bytes =
-        std::uint64_t{source_.locals[local].count} * bytecode::size_of(source_.locals[local].kind);
-    b_.CreateMemCpy(locals_[local], llvm::MaybeAlign(16), byte_offset(function_.getArg(5), offset),
-                    llvm::MaybeAlign(8), bytes);
-    offset += (bytes + 7) / 8 * 8;
-  }
-  {
-    const llvm::IRBuilderBase::InsertPointGuard restore(b_);
-    b_.SetInsertPoint(trapped_);
-    b_.CreateRet(b_.getInt64(static_cast<std::uint64_t>(-1)));
-  }
-  lower_body(entry);
-}
-
 // Whether the machine's stack has room for one more compiled function.
 FunctionLowering::Value* FunctionLowering::stack_has_room() {
   llvm::LLVMContext& context = b_.getContext();

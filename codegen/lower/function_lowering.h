@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lowers one whole function, as the program calls it or as continued from the interpreter at a loop header.
+// Lowers one whole function, as the program calls it or as continued from the interpreter at a loop header
+// (continuation.cpp).
 //
 // A compiled body is  {i64 ticks, results..} body(state, r, ticks, left, parameters..)  where `r` is the
 // first free place on the reference stack, `ticks` what is left of the batch of fuel (negative in the result:
@@ -11,6 +12,7 @@
 #include <set>
 
 #include "codegen/codegen.h"
+#include "codegen/lower/loop_tree.h"
 #include "codegen/lower/lowering.h"
 #include "codegen/lower/mirror.h"
 #include "codegen/lower/runtime_calls.h"
@@ -57,8 +59,8 @@ class Unit {
 
 // Emits the body of `function`, and `enter.N`, an EnterFunction that calls it.
 void lower_function(Unit& unit, std::uint32_t function);
-// Emits `continue.N.PC`, an EnterFunction that goes on at the loop header `pc`.
-void lower_continuation(Unit& unit, std::uint32_t function, std::uint32_t pc);
+// Emits `continue.N.PC` for each loop header of `function`, an EnterFunction that goes on at the word `PC`.
+void lower_continuations(Unit& unit, std::uint32_t function);
 
 class FunctionLowering final : public Lowering {
  public:
@@ -67,7 +69,8 @@ class FunctionLowering final : public Lowering {
                    bool is_copy = false);
 
   void run_body();
-  void run_continuation(std::uint32_t pc);
+  // For an EnterFunction with one more parameter: the number of the block, a loop header, to go on with.
+  void run_continuation();
 
  private:
   // Lowering's.
@@ -85,7 +88,8 @@ class FunctionLowering final : public Lowering {
   void element_stored(const Instruction& i) override;
   void lower_return(const Instruction& i) override;
   void lower_special(const Instruction& i) override;
-  void block_begins() override { fresh_.clear(); }
+  void block_begins() override;
+  void enter_body() override;
   void lowered(const Instruction& i) override;
   // Other threads get at elements only while this one waits for a parallel loop.
   bool needs_atomics() const override { return false; }
@@ -107,6 +111,11 @@ class FunctionLowering final : public Lowering {
   Value* mirror(const Instruction& i);
   Value* reference_place(Value* r, std::uint32_t index);
   void null_check(const Instruction& i, Value* reference);
+
+  // continuation.cpp
+  llvm::BasicBlock* way_into(std::uint32_t header);
+  void branch_to_loops(Value* wanted, const std::vector<std::uint32_t>& headers, std::uint32_t outer,
+                       llvm::BasicBlock* otherwise);
 
   // calls.cpp
   void lower_call(const Instruction& i);
@@ -144,7 +153,10 @@ class FunctionLowering final : public Lowering {
   Value* state_ = nullptr;
   Value* r_ = nullptr;
   Value* left_ = nullptr;
-  Value* window_p_ = nullptr;  // of a continuation: where the results go
+  // Of a continuation: where the results go, its loops, and the header to go on with until that is reached.
+  Value* window_p_ = nullptr;
+  std::optional<LoopTree> loops_;
+  llvm::AllocaInst* wanted_ = nullptr;
   llvm::AllocaInst* ticks_ = nullptr;
   llvm::BasicBlock* trapped_ = nullptr;
   // Registers that hold objects made in this block with no collection since: they need no write barrier.

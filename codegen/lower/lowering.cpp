@@ -199,12 +199,16 @@ void Lowering::convert_registers(const std::vector<SlotType>& wanted) {
   }
 }
 
-void Lowering::lower_body(std::uint32_t entry) {
+void Lowering::enter_body() {
+  convert_registers(flow_.blocks().front().entry_types);
+  b_.CreateBr(entry_from_outside(0));
+}
+
+void Lowering::lower_body() {
   entries_.clear();
   for (const Block& block : flow_.blocks()) entries_.push_back(new_block("b" + llvm::Twine(block.begin)));
   for (std::size_t number = 0; number < strips_.size(); ++number) make_strip(number);
-  convert_registers(flow_.blocks()[entry].entry_types);
-  b_.CreateBr(entry_from_outside(entry));
+  enter_body();
   for (std::size_t number = 0; number < strips_.size(); ++number) begin_strip(number);
   for (std::uint32_t number = 0; number < flow_.blocks().size(); ++number) lower_block(number);
   for (std::size_t number = 0; number < strips_.size(); ++number) lower_carefully(number);

@@ -83,9 +83,13 @@ class Lowering {
   // Whether the code being lowered is a copy for rare cases of what has been lowered before.
   bool is_careful() const { return careful_; }
 
-  // ---- Lowers the whole body. The builder stands where registers have got their initial values; `entry` is
-  // the number of the block to go to first.
-  void lower_body(std::uint32_t entry = 0);
+  // ---- Lowers the whole body. The builder stands where registers have got their initial values.
+  void lower_body();
+  // Branches to where the body begins: its first block.
+  virtual void enter_body();
+  // Where control that comes from outside enters the block: at counted loops, their first stretch is set up
+  // there.
+  llvm::BasicBlock* entry_from_outside(std::uint32_t block) const;
 
   // Ends the block with the branch that the current instruction, a conditional one, takes if `condition`.
   void lower_branch(Value* condition);
@@ -170,9 +174,6 @@ class Lowering {
   // kPaid: out of a counted loop by its end, where every back-edge that was paid for has been taken.
   enum class EdgeKind : std::uint8_t { kUsual, kPaid };
   llvm::BasicBlock* edge_to(std::uint32_t successor, EdgeKind kind = EdgeKind::kUsual);
-  // Where control that comes from outside enters the block: at counted loops, their first stretch is set up
-  // there.
-  llvm::BasicBlock* entry_from_outside(std::uint32_t block) const;
 
   bool lower_integer(const Instruction& i);
   bool lower_float(const Instruction& i);

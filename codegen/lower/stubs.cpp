@@ -137,14 +137,17 @@ llvm::Function* Unit::callee(std::uint32_t function) {
 
 namespace {
 
-llvm::Function* make_entry(Unit& unit, const std::string& name) {
+// An EnterFunction, or a function with more parameters than that.
+llvm::Function* make_entry(Unit& unit, const std::string& name,
+                           llvm::GlobalValue::LinkageTypes linkage = llvm::GlobalValue::ExternalLinkage,
+                           llvm::ArrayRef<llvm::Type*> more = {}) {
   llvm::LLVMContext& context = unit.module.getContext();
   llvm::Type* const pointer = llvm::PointerType::getUnqual(context);
   llvm::Type* const i64 = llvm::Type::getInt64Ty(context);
-  llvm::FunctionType* const type =
-      llvm::FunctionType::get(i64, {pointer, pointer, pointer, i64, i64, pointer}, false);
+  llvm::SmallVector<llvm::Type*> parameters = {pointer, pointer, pointer, i64, i64, pointer};
+  parameters.append(more.begin(), more.end());
   llvm::Function* const function =
-      llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, name, unit.module);
+      llvm::Function::Create(llvm::FunctionType::get(i64, parameters, false), linkage, name, unit.module);
   function->setDoesNotThrow();
   function->addParamAttr(0, llvm::Attribute::NoAlias);
   return function;
@@ -181,11 +184,26 @@ void lower_function(Unit& unit, std::uint32_t function) {
   b.CreateRet(ticks);
 }
 
-void lower_continuation(Unit& unit, std::uint32_t function, std::uint32_t pc) {
-  llvm::Function* const entry =
-      make_entry(unit, Unit::symbol("continue", function) + "." + std::to_string(pc));
-  llvm::IRBuilder<> builder(unit.module.getContext());
-  FunctionLowering(unit, function, builder, *entry).run_continuation(pc);
+void lower_continuations(Unit& unit, std::uint32_t function) {
+  const Flow flow(unit.bytecode, unit.bytecode.functions[function], LoopSearch::kNone);
+  const std::vector<std::uint32_t> headers = LoopTree(flow.blocks()).headers();
+  if (headers.empty()) return;
+  llvm::LLVMContext& context = unit.module.getContext();
+  const std::string name = Unit::symbol("continue", function);
+  llvm::Function* const code =
+      make_entry(unit, name, llvm::GlobalValue::InternalLinkage, {llvm::Type::getInt32Ty(context)});
+  llvm::IRBuilder<> builder(context);
+  FunctionLowering(unit, function, builder, *code).run_continuation();
+  // All entries share one copy.
+  if (headers.size() > 1) code->addFnAttr(llvm::Attribute::NoInline);
+  for (const std::uint32_t header : headers) {
+    llvm::Function* const entry = make_entry(unit, name + "." + std::to_string(flow.blocks()[header].begin));
+    llvm::IRBuilder<> b(BasicBlock::Create(context, "entry", entry));
+    llvm::SmallVector<Value*> arguments;
+    for (llvm::Argument& argument : entry->args()) arguments.push_back(&argument);
+    arguments.push_back(b.getInt32(header));
+    b.CreateRet(b.CreateCall(code, arguments));
+  }
 }
 
 }  // namespace dhpvm::codegen

@@ -58,6 +58,7 @@ class Lineariser {
   Status uniform_branch(const Level& level, unsigned node, llvm::BranchInst& branch);
   Status split(const Level& level, unsigned node, llvm::BranchInst& branch);
   Status split_rarely(const Level& level, unsigned node, llvm::BranchInst& branch, unsigned rare_side);
+  bool is_seldom_taken(const llvm::BranchInst& branch, unsigned side) const;
   llvm::Value* none_take(const Level& level, unsigned node, llvm::BranchInst& branch, unsigned side);
   Status split_exit(const Level& level, unsigned node, llvm::BranchInst& branch, unsigned exit_side);
   Result<llvm::BasicBlock*> connect(const Level& level, unsigned node, llvm::ArrayRef<unsigned> targets,

@@ -84,7 +84,8 @@ Status Lineariser::split(const Level& level, unsigned node, llvm::BranchInst& br
   if (targets[1] == kNoNode) return split_exit(level, node, branch, 1);
   for (unsigned side = 0; side < 2; ++side) {
     // What is rare comes first in the order, unless it reaches as much as the rest.
-    if (only_returns(branch.getSuccessor(side)) && targets[side] < targets[1 - side]) {
+    const bool is_rare = only_returns(branch.getSuccessor(side)) || is_seldom_taken(branch, side);
+    if (is_rare && targets[side] < targets[1 - side]) {
       return split_rarely(level, node, branch, side);
     }
   }
@@ -96,6 +97,18 @@ Status Lineariser::split(const Level& level, unsigned node, llvm::BranchInst& br
   DHPVM_ASSIGN(llvm::BasicBlock * next, connect(level, node, targets));
   builder_.CreateBr(next);
   return {};
+}
+
+// Whether few vectors have a lane that takes the branch to `side`: as its weights say; or an index, one more in each lane, is
+// equal to something that the lanes share. That is how the edge of a grid is told from its inside.
+bool Lineariser::is_seldom_taken(const llvm::BranchInst& branch, unsigned side) const {
+  if (rare_side(&branch) != side) return false;
+  if (branch.hasMetadata(llvm::LLVMContext::MD_prof)) return true;
+  const auto* compare = llvm::cast<llvm::ICmpInst>(branch.getCondition());
+  const Shape left = divergence_.shape(compare->getOperand(0));
+  const Shape right = divergence_.shape(compare->getOperand(1));
+  const Shape index = Shape::affine(1);
+  return (left == index && right.is_uniform()) || (left.is_uniform() && right == index);
 }
 
 // i1: true only if no active lane takes the branch to `side`.

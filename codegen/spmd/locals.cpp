@@ -106,38 +106,4 @@ void expand_local_copies(llvm::Function& function) {
   }
 }
 
-void split_mixed_loads(llvm::Function& function) {
-  llvm::SmallVector<llvm::LoadInst*, 4> mixed;
-  for (llvm::Instruction& instruction : llvm::instructions(function)) {
-    auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction);
-    if (load == nullptr || !load->isSimple()) continue;
-    const auto* phi = llvm::dyn_cast<llvm::PHINode>(load->getPointerOperand());
-    // Nothing may have written between the edge and the load.
-    if (phi == nullptr || phi->getParent() != load->getParent() || !phi->hasOneUse()) continue;
-    bool comes_first = true;
-    for (const llvm::Instruction* at = load->getPrevNode(); at != nullptr; at = at->getPrevNode()) {
-      comes_first &= !at->mayWriteToMemory() && llvm::isGuaranteedToTransferExecutionToSuccessor(at);
-    }
-    const bool any_private = llvm::any_of(
-        phi->incoming_values(), [](const llvm::Value* address) { return private_base(address) != nullptr; });
-    if (comes_first && any_private && private_base(phi) == nullptr) mixed.push_back(load);
-  }
-  for (llvm::LoadInst* load : mixed) {
-    auto* addresses = llvm::cast<llvm::PHINode>(load->getPointerOperand());
-    llvm::PHINode* values = llvm::PHINode::Create(load->getType(), addresses->getNumIncomingValues(), "",
-                                                  addresses->getIterator());
-    for (unsigned i = 0; i < addresses->getNumIncomingValues(); ++i) {
-      llvm::BasicBlock* from = addresses->getIncomingBlock(i);
-      llvm::Instruction* copy = load->clone();
-      copy->setOperand(0, addresses->getIncomingValue(i));
-      copy->insertBefore(from->getTerminator());
-      values->addIncoming(copy, from);
-    }
-    values->takeName(load);
-    load->replaceAllUsesWith(values);
-    load->eraseFromParent();
-    addresses->eraseFromParent();
-  }
-}
-
 }  // namespace dhpvm::codegen::spmd

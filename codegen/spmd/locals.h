@@ -13,8 +13,4 @@ namespace dhpvm::codegen::spmd {
 // where blocks of bytes are no blocks any more.
 void expand_local_copies(llvm::Function& function);
 
-// Moves each load whose address is a phi of addresses in a local array and of others into the predecessors,
-// which must have one successor each. Instcombine makes such loads of what was a phi of loads.
-void split_mixed_loads(llvm::Function& function);
-
 }  // namespace dhpvm::codegen::spmd

@@ -18,6 +18,7 @@
 #include <llvm/Transforms/Utils/LowerSwitch.h>
 
 #include "base/error.h"
+#include "codegen/spmd/chosen_loads.h"
 #include "codegen/spmd/locals.h"
 #include "codegen/spmd/returns.h"
 #include "codegen/spmd/vectorize.h"
@@ -43,7 +44,7 @@ void simplify(llvm::Function& function, llvm::FunctionAnalysisManager& analyses)
 
 }  // namespace
 
-Status prepare(llvm::Function& scalar) {
+Status prepare(llvm::Function& scalar, const std::vector<ArgShape>& args) {
   llvm::LoopAnalysisManager loop_analyses;
   llvm::FunctionAnalysisManager analyses;
   llvm::CGSCCAnalysisManager call_graph_analyses;
@@ -74,8 +75,8 @@ Status prepare(llvm::Function& scalar) {
     llvm::simplifyLoop(loop, &dominators, &loops, nullptr, nullptr, nullptr, /*PreserveLCSSA=*/false);
   }
   llvm::SplitAllCriticalEdges(scalar, llvm::CriticalEdgeSplittingOptions(&dominators, &loops));
-  split_mixed_loads(scalar);
   for (llvm::Loop* loop : loops) llvm::formLCSSARecursively(*loop, dominators, &loops, nullptr);
+  split_chosen_loads(scalar, args);
   return {};
 }
 

@@ -4,6 +4,7 @@
 #include <llvm/IR/CFG.h>
 #include <llvm/IR/Function.h>
 #include <llvm/IR/Instructions.h>
+#include <llvm/IR/ProfDataUtils.h>
 
 #include <algorithm>
 #include <functional>
@@ -160,7 +161,10 @@ Level* Regions::build(llvm::Function& function, const llvm::LoopInfo& loops, llv
     }
     llvm::BasicBlock* block = level->nodes[node].block;
     if (llvm::succ_empty(block)) level->nodes[node].leaves = true;
-    for (llvm::BasicBlock* to : llvm::successors(block)) {
+    llvm::SmallVector<llvm::BasicBlock*, 2> ways(llvm::successors(block));
+    // Of two ways that reach as much, the last one comes first in the order, as what is rare should.
+    if (rare_side(block->getTerminator()) == 0U) std::swap(ways[0], ways[1]);
+    for (llvm::BasicBlock* to : ways) {
       connect(node, to);
       if (loop != nullptr && !loop->contains(to)) level->exits.push_back({block, to});
     }
@@ -174,6 +178,17 @@ Level* Regions::build(llvm::Function& function, const llvm::LoopInfo& loops, llv
   }
   levels_.push_back(std::move(level));
   return levels_.back().get();
+}
+
+std::optional<unsigned> rare_side(const llvm::Instruction* terminator) {
+  const auto* branch = llvm::dyn_cast<llvm::BranchInst>(terminator);
+  if (branch == nullptr || branch->isUnconditional()) return std::nullopt;
+  std::uint64_t weights[2] = {0, 0};
+  if (llvm::extractBranchWeights(*branch, weights[0], weights[1]) && weights[0] != weights[1])
+    return weights[0] < weights[1] ? 0 : 1;
+  const auto* compare = llvm::dyn_cast<llvm::ICmpInst>(branch->getCondition());
+  if (compare == nullptr || !compare->isEquality()) return std::nullopt;
+  return compare->getPredicate() == llvm::CmpInst::ICMP_EQ ? 0 : 1;
 }
 
 bool is_cold(const llvm::Instruction& instruction) {

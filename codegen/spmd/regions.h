@@ -14,6 +14,7 @@
 #include <llvm/Analysis/LoopInfo.h>
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace dhpvm::codegen::spmd {
@@ -47,6 +48,9 @@ struct Level {
 
   bool dominates(unsigned above, unsigned below) const;
 };
+
+// The successor that a branch is said to take seldom by its weights; without any, where it goes when two integers are equal.
+std::optional<unsigned> rare_side(const llvm::Instruction* terminator);
 
 // A call of something that is declared cold: few lanes come to it, or none.
 bool is_cold(const llvm::Instruction& instruction);

@@ -279,7 +279,7 @@ Compiled compile(HostCompiler& compiler, const Kernel& kernel, Form form, unsign
   llvm::Function* tail = nullptr;
   llvm::Function* step = body;
   if (form == Form::kLanes) {
-    if (const Status status = spmd::prepare(*body); !status.ok()) give_up(status.error());
+    if (const Status status = spmd::prepare(*body, options.args); !status.ok()) give_up(status.error());
     options.width = width != 0 ? width : spmd::choose_width(*body, options.args, options.vector_bits);
     SymbolTable symbols;
     options.has_symbol = [&](std::string_view name) { return symbols.find(name) != nullptr; };

@@ -130,7 +130,6 @@ Result<TestKernel> TestKernel::create(const std::string& text, unsigned width, u
   llvm::ValueToValueMapTy values;
   llvm::Function* reference = llvm::CloneFunction(body, values);
   body->setLinkage(llvm::GlobalValue::InternalLinkage);
-  DHPVM_TRY(prepare(*body));
 
   SpmdOptions options;
   options.width = width;
@@ -138,6 +137,7 @@ Result<TestKernel> TestKernel::create(const std::string& text, unsigned width, u
   options.args = {ArgShape::kLaneIndex, ArgShape::kUniform, ArgShape::kUniform, ArgShape::kUniform,
                   ArgShape::kUniform};
   options.args.resize(body->arg_size(), ArgShape::kVarying);
+  DHPVM_TRY(prepare(*body, options.args));
   auto symbols = std::make_shared<SymbolTable>();
   options.has_symbol = [symbols](std::string_view name) { return symbols->find(name) != nullptr; };
   DHPVM_ASSIGN(llvm::Function * full, vectorize(*body, options));

@@ -60,7 +60,7 @@ unsigned choose_width(const llvm::Function& scalar, const std::vector<ArgShape>&
 
 // Brings a function that does one iteration into the form that vectorize wants: memory in registers, few
 // instructions, loops with one entry, one back edge and exits of their own, no switches, no critical edges,
-// one return. kUnsupported when its control flow is irreducible.
-Status prepare(llvm::Function& scalar);
+// one return, and each load from addresses that the lanes share. kUnsupported when its control flow is irreducible.
+Status prepare(llvm::Function& scalar, const std::vector<ArgShape>& args);
 
 }  // namespace dhpvm::codegen::spmd

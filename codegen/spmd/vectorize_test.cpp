@@ -13,6 +13,7 @@
 #include <random>
 
 #include "codegen/spmd/test_kernel.h"
+#include "codegen/spmd/walks.h"
 
 namespace dhpvm::codegen::spmd {
 namespace {
@@ -208,6 +209,247 @@ TEST(Vectorize, DivergentIfElse) {
     })");
 }
 
+// At the edges of a row, the neighbour that is not there is replaced by another: two loads that instcombine makes one.
+TEST(Vectorize, LoadsChosenByControlFlowStayVectors) {
+  const std::string text = R"(
+    define i32 @body(i64 %i, ptr %a, ptr %b, ptr %c, i64 %n) {
+      %first = icmp eq i64 %i, 0
+      br i1 %first, label %here, label %before
+    here:
+      %p0 = getelementptr i32, ptr %a, i64 %i
+      %v0 = load i32, ptr %p0
+      br label %left
+    before:
+      %i1 = sub i64 %i, 1
+      %p1 = getelementptr i32, ptr %a, i64 %i1
+      %v1 = load i32, ptr %p1
+      br label %left
+    left:
+      %l = phi i32 [ %v0, %here ], [ %v1, %before ]
+      %end = sub i64 %n, 1
+      %last = icmp ne i64 %i, %end
+      br i1 %last, label %after, label %edge
+    after:
+      %i2 = add i64 %i, 1
+      %p2 = getelementptr i32, ptr %a, i64 %i2
+      %v2 = load i32, ptr %p2
+      br label %right
+    edge:
+      %v3 = load i32, ptr %b
+      br label %right
+    right:
+      %r = phi i32 [ %v2, %after ], [ %v3, %edge ]
+      %pb = getelementptr i32, ptr %b, i64 %i
+      %x = load i32, ptr %pb
+      %o = and i32 %x, 1
+      %odd = icmp ne i32 %o, 0
+      br i1 %odd, label %one, label %other
+    one:
+      %p4 = getelementptr i32, ptr %a, i64 %i
+      %v4 = load i32, ptr %p4
+      br label %join
+    other:
+      %p5 = getelementptr i32, ptr %c, i64 %i
+      %v5 = load i32, ptr %p5
+      br label %join
+    join:
+      %s = phi i32 [ %v4, %one ], [ %v5, %other ]
+      %h = shl i32 %l, 8
+      %d = sub i32 %h, %r
+      %e = xor i32 %d, %s
+      ret i32 %e
+    })";
+  expect_same(text);
+  expect_same(text, {.n = 6});
+  auto kernel = TestKernel::create(text, 8);
+  ASSERT_TRUE(kernel.ok()) << kernel.error().to_string();
+  EXPECT_EQ(kernel->vector_text().find("gather"), std::string::npos) << kernel->vector_text();
+}
+
+// Indices that are held inside a row, and a choice of which the loads have nothing in common but the index.
+TEST(Vectorize, LoadsFromClampedIndicesStayVectors) {
+  const std::string text = R"(
+    declare i64 @llvm.smax.i64(i64, i64)
+    declare i64 @llvm.smin.i64(i64, i64)
+    define i32 @body(i64 %i, ptr %a, ptr %b, ptr %c, i64 %n) {
+      %end = sub i64 %n, 1
+      %i1 = sub i64 %i, 3
+      %low = call i64 @llvm.smax.i64(i64 %i1, i64 0)
+      %both = call i64 @llvm.smin.i64(i64 %low, i64 %end)
+      %p1 = getelementptr i32, ptr %a, i64 %both
+      %v1 = load i32, ptr %p1
+      %i2 = add i64 %i, 2
+      %high = call i64 @llvm.smin.i64(i64 %i2, i64 %end)
+      %further = add i64 %high, 4
+      %p2 = getelementptr i32, ptr %b, i64 %further
+      %v2 = load i32, ptr %p2
+      %pc = getelementptr i32, ptr %c, i64 %i
+      %x = load i32, ptr %pc
+      %o = and i32 %x, 1
+      %odd = icmp ne i32 %o, 0
+      %from = select i1 %odd, ptr %a, ptr %b
+      %p3 = getelementptr i32, ptr %from, i64 %i
+      %v3 = load i32, ptr %p3
+      %h = shl i32 %v1, 8
+      %d = sub i32 %h, %v2
+      %e = xor i32 %d, %v3
+      ret i32 %e
+    })";
+  expect_same(text);
+  expect_same(text, {.n = 6});
+  expect_same(text, {.n = 1});
+  auto kernel = TestKernel::create(text, 8);
+  ASSERT_TRUE(kernel.ok()) << kernel.error().to_string();
+  EXPECT_EQ(kernel->vector_text().find("gather"), std::string::npos) << kernel->vector_text();
+}
+
+// What a loop loads behind its end, where the way does not run as often as the load: left as it is.
+TEST(Vectorize, LoadsChosenByALoopStayWhereTheyAre) {
+  expect_same(R"(
+    define i32 @body(i64 %i, ptr %a, ptr %b, ptr %c, i64 %n) {
+    entry:
+      %start = getelementptr i32, ptr %a, i64 %i
+      %pb = getelementptr i32, ptr %b, i64 %i
+      %x = load i32, ptr %pb
+      %m = and i32 %x, 7
+      br label %loop
+    loop:
+      %k = phi i32 [ 0, %entry ], [ %next, %loop ]
+      %p = phi ptr [ %start, %entry ], [ %q, %loop ]
+      %sum = phi i32 [ 0, %entry ], [ %more, %loop ]
+      %v = load i32, ptr %p
+      %more = add i32 %sum, %v
+      %q = getelementptr i32, ptr %p, i64 3
+      %next = add i32 %k, 1
+      %again = icmp ult i32 %next, %m
+      br i1 %again, label %loop, label %done
+    done:
+      %after = load i32, ptr %q
+      %r = sub i32 %more, %after
+      ret i32 %r
+    })");
+}
+
+// Rows of `text`, a loop over %j from 0 to %n with the row of iteration %i at %row.
+bool walks(const std::string& turn, std::string_view carried = "") {
+  const std::string text = R"(
+    declare float @expf(float)
+    define i32 @body(i64 %i, ptr %a, ptr %b, ptr %c, i64 %n) {
+    entry:
+      %begin = mul i64 %i, %n
+      %row = getelementptr float, ptr %a, i64 %begin
+      br label %loop
+    loop:
+      %j = phi i64 [ 0, %entry ], [ %next, %loop ]
+      )" + std::string(carried) +
+                           R"(
+      %p = getelementptr float, ptr %row, i64 %j
+      %x = load float, ptr %p
+      )" + turn + R"(
+      %next = add i64 %j, 1
+      %again = icmp slt i64 %next, %n
+      br i1 %again, label %loop, label %done
+    done:
+      ret i32 0
+    })";
+  llvm::LLVMContext context;
+  llvm::SMDiagnostic problem;
+  const auto module = llvm::parseAssembly(llvm::MemoryBufferRef(text, "rows"), problem, context);
+  EXPECT_NE(module, nullptr) << problem.getMessage().str();
+  if (module == nullptr) return false;
+  llvm::Function& body = *module->getFunction("body");
+  const std::vector<ArgShape> args = {ArgShape::kLaneIndex, ArgShape::kUniform, ArgShape::kUniform,
+                                      ArgShape::kUniform, ArgShape::kUniform};
+  EXPECT_TRUE(prepare(body, args).ok());
+  return walks_rows(body, args);
+}
+
+TEST(Walks, RowsThatAreScaled) {
+  EXPECT_TRUE(walks(R"(
+      %y = fmul float %x, 2.0
+      store float %y, ptr %p)"));
+}
+
+TEST(Walks, NotWhereElementsWaitForEachOther) {
+  EXPECT_FALSE(walks(R"(
+      %y = fadd float %sum, %x
+      store float %y, ptr %p)",
+                     "%sum = phi float [ 0.0, %entry ], [ %y, %loop ]"));
+}
+
+TEST(Walks, CountsAlongTheRow) {
+  EXPECT_TRUE(walks(R"(
+      %bits = bitcast float %x to i32
+      %more = add i32 %sum, %bits
+      store i32 %more, ptr %p)",
+                    "%sum = phi i32 [ 0, %entry ], [ %more, %loop ]"));
+}
+
+TEST(Walks, NotWhereLanesShareLines) {
+  EXPECT_FALSE(walks(R"(
+      %at = mul i64 %j, %n
+      %to = add i64 %at, %i
+      %q = getelementptr float, ptr %b, i64 %to
+      store float %x, ptr %q)"));
+}
+
+TEST(Walks, NotWithFunctions) {
+  EXPECT_FALSE(walks(R"(
+      %y = call float @expf(float %x)
+      store float %y, ptr %p)"));
+}
+
+TEST(Walks, NotThroughTables) {
+  EXPECT_FALSE(walks(R"(
+      %k = fptosi float %x to i64
+      %q = getelementptr float, ptr %b, i64 %k
+      %y = load float, ptr %q
+      store float %y, ptr %p)"));
+}
+
+// By numbers that are not constants: small ones, which doubles hold, those at the end of that, and large ones.
+TEST(Vectorize, Divisions) {
+  for (const char* type : {"i8", "i16", "i32", "i64"}) {
+    for (const char* operation : {"sdiv", "udiv", "srem", "urem"}) {
+      for (const char* scale :
+           {"1", "45035996273705", "45035996273706", "9223372036854775807", "-92233720368547758"}) {
+        SCOPED_TRACE(std::string(operation) + " " + type + " of numbers up to 100 times " + scale);
+        const bool is_wide = std::string_view(type) == "i64";
+        const std::string narrow = is_wide ? "add i64 0, " : "trunc i64 ";
+        const std::string to = is_wide ? "" : std::string(" to ") + type;
+        const std::string widen = is_wide ? "add i64 0, %q" : std::string("zext ") + type + " %q to i64";
+        expect_same(R"(
+          define i64 @body(i64 %i, ptr %a, ptr %b, ptr %c, i64 %n) {
+            %pa = getelementptr i32, ptr %a, i64 %i
+            %a32 = load i32, ptr %pa
+            %a64 = zext i32 %a32 to i64
+            %large = mul i64 %a64, )" +
+                    std::string(scale) + R"(
+            %pb = getelementptr i32, ptr %b, i64 %i
+            %b32 = load i32, ptr %pb
+            %b64 = zext i32 %b32 to i64
+            %around = sub i64 %b64, 50
+            %is0 = icmp eq i64 %around, 0
+            br i1 %is0, label %none, label %some
+          none:
+            ret i64 -1
+          some:
+            %x = )" +
+                    narrow + "%large" + to + R"(
+            %y = )" +
+                    narrow + "%around" + to + R"(
+            %q = )" +
+                    operation + " " + type + R"( %x, %y
+            %r = )" +
+                    widen + R"(
+            ret i64 %r
+          })");
+        if (testing::Test::HasFailure()) return;
+      }
+    }
+  }
+}
+
 TEST(Vectorize, TrapsLeaveEarly) {
   expect_same(R"(
     define {i32, i32} @body(i64 %i, ptr %a, ptr %b, ptr %c, i64 %n) {
@@ -288,10 +530,10 @@ Size size_of_vector_form(unsigned checks) {
     return size;
   }
   llvm::Function& body = *module->getFunction("body");
-  EXPECT_TRUE(prepare(body).ok());
   SpmdOptions options;
   options.args = {ArgShape::kLaneIndex, ArgShape::kUniform, ArgShape::kUniform, ArgShape::kUniform,
                   ArgShape::kUniform};
+  EXPECT_TRUE(prepare(body, options.args).ok());
   const auto made = vectorize(body, options);
   if (!made.ok()) {
     ADD_FAILURE() << made.error().to_string();

@@ -269,11 +269,12 @@ Status Widener::emit_vector(llvm::Instruction& instruction) {
 llvm::Value* Widener::binary(const llvm::BinaryOperator& instruction) {
   llvm::Value* left = values_.vector(instruction.getOperand(0));
   llvm::Value* right = values_.vector(instruction.getOperand(1));
-  if (is_division(instruction) && !is_safe_divisor(instruction.getOperand(1))) {
+  if (!is_division(instruction)) return builder_.CreateBinOp(instruction.getOpcode(), left, right);
+  if (!is_safe_divisor(instruction.getOperand(1))) {
     // Lanes that are off must not divide by zero: that would be the end of all of them.
     right = blend(mask_, right, llvm::ConstantInt::get(right->getType(), 1));
   }
-  return builder_.CreateBinOp(instruction.getOpcode(), left, right);
+  return divide(instruction, left, right);
 }
 
 llvm::Value* Widener::select(const llvm::SelectInst& instruction) {

@@ -54,6 +54,10 @@ class Widener {
   llvm::Value* select(const llvm::SelectInst& instruction);
   llvm::Value* pointer(const llvm::GetElementPtrInst& gep);
 
+  // Division of integers (widener_division.cpp).
+  llvm::Value* divide(const llvm::BinaryOperator& instruction, llvm::Value* left, llvm::Value* right);
+  llvm::Value* all_are_small(const llvm::Value* scalar, llvm::Value* vector, bool is_signed);
+
   // Memory (widener_memory.cpp).
   Status load(const llvm::LoadInst& load);
   llvm::Value* load_steps(const llvm::LoadInst& load, llvm::Type* type, unsigned bytes, unsigned step);

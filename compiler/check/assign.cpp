@@ -39,7 +39,7 @@ bool BodyChecker::check_assignable(const Variable& variable, Range range) {
     case VariableKind::kLoop:
       error(range, "'{}' cannot be assigned: it is the variable of a loop", variable.name)
           .note(variable.range, "'{}' is declared here", variable.name)
-          .help("use a `while` loop with a variable of your own");
+          .help("to change an element, assign `a[i]`; to count otherwise, use a `while` loop");
       return false;
     case VariableKind::kThis: error(range, "`this` cannot be assigned"); return false;
     case VariableKind::kReduction:

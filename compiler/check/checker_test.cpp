@@ -134,6 +134,29 @@ TEST(Checker, SuggestsNames) {
   refuse("import math; fn f() -> f64 => sqrt(2.0);", {"no function 'sqrt' here", "write `math.sqrt`"});
 }
 
+// What most programs of newcomers lack: an import.
+TEST(Checker, SuggestsModules) {
+  refuse_body("print(math.sqrt(2.0));",
+              {"no variable 'math' here", "add `import math;` at the top of the file"});
+  refuse_body("print(min(1, 2));",
+              {"no function 'min' here", "write `math.min`, with `import math;` at the top of the file"});
+  refuse_body("let b = Builder();",
+              {"no function 'Builder' here", "add `import str;` at the top of the file"});
+  refuse_body("let m: Map<str, i64>? = null;",
+              {"no type 'Map' here", "add `import map;` at the top of the file"});
+  refuse_body("let v: Vec<i64>? = null;", {"no type 'Vec' here", "add `import list;`", "write `List`"});
+}
+
+TEST(Checker, SuggestsWhatArraysCan) {
+  refuse_body("let a = [1]; print(a.length);", {"'[i64]' has no field 'length'", "write `.len`"});
+  refuse_body("let a = [1]; a.push(2);",
+              {"'[i64]' has no method 'push'", "a `List<i64>` of module `list` grows"});
+  refuse_body("let a = [i64, 2](3, 3); a[1][2] = 5;",
+              {"takes 2 indices, not 1", "in one pair of brackets: `a[i, j]`"});
+  refuse("struct P { x: i64; } fn f(a: [P]) { for p in a { p.x = 1; } }",
+         {"'p' cannot be assigned", "to change an element, assign `a[i]`"});
+}
+
 TEST(Checker, CallsMatchParameters) {
   const std::string add = "fn add(a: i64, b: i64 = 1) -> i64 { return a + b; }\n";
   accept(add + "fn f() -> i64 => add(1) + add(1, 2) + add(b: 2, a: 1);");
@@ -345,6 +368,10 @@ TEST(Parallel, FieldPathsAreReadOnce) {
   std::vector<std::string> names;
   for (const auto& capture : loop.captures) names.push_back(capture.inner->name);
   EXPECT_EQ(names, (std::vector<std::string>{"a", "c.data", "c.scale"}));
+  refuse(
+      "class Bag { n: i64; fn to_array() -> [i64] => [n]; fn get() -> i64 => n; } "
+      "fn f(b: Bag, a: [i64]) { parallel for i in 0..2 { a[i] = b.get(); } }",
+      {"cannot use 'b', a 'Bag'", "`let array = b.to_array();`"});
   refuse("class Cfg { x: f64; } fn f(c: Cfg, a: [f64]) { parallel for i in 0..a.len { c.x = a[i]; } }",
          {"cannot use 'c', a 'Cfg'"});
   refuse(

@@ -312,8 +312,12 @@ hir::Expr* BodyChecker::index_of(E array, const ast::Expr& expr) {
   const Type* type = array->type;
   const auto count_fits = [&](std::size_t wanted) {
     if (operands.size() == wanted) return true;
-    error(expr.range, "a '{}' takes {} ind{}, not {}", type->name, wanted, wanted == 1 ? "ex" : "ices",
-          operands.size());
+    Diagnostic& diagnostic = error(expr.range, "a '{}' takes {} ind{}, not {}", type->name, wanted,
+                                   wanted == 1 ? "ex" : "ices", operands.size());
+    if (wanted > 1) {
+      diagnostic.help("write all of them in one pair of brackets: `{}`",
+                      wanted == 2 ? "a[i, j]" : "a[i, j, k]");
+    }
     return false;
   };
   switch (type->kind) {

@@ -6,6 +6,7 @@
 #include "base/spelling.h"
 #include "compiler/check/body.h"
 #include "compiler/check/fold.h"
+#include "compiler/text/habits.h"
 
 namespace dhpvm::compiler {
 
@@ -214,8 +215,16 @@ void BodyChecker::report_missing_member(const Type* type, const ast::Name& name,
   std::vector<std::string_view> all = called ? methods : fields;
   const auto& rest = called ? fields : methods;
   all.insert(all.end(), rest.begin(), rest.end());
-  if (std::string_view near = nearest_name(name.text, all); !near.empty()) {
+  std::string_view near = member_for_foreign(name.text);
+  if (nominal != nullptr || std::find(all.begin(), all.end(), near) == all.end())
+    near = nearest_name(name.text, all);
+  if (!near.empty()) {
     diagnostic.help("write `.{}`", near);
+  } else if (type->is(TypeKind::kArray)) {
+    diagnostic.help(
+        "arrays keep their size, a `List<{}>` of module `list` grows; functions on arrays are in module "
+        "`array`",
+        type->element->name);
   } else if (type->is(TypeKind::kStr)) {
     diagnostic.help("functions on text are in module `str`: `import str;`, `str.find(s, what)`");
   } else if (nominal != nullptr) {

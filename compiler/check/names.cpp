@@ -264,6 +264,16 @@ void BodyChecker::report_unknown(std::string_view name, Range range, bool called
     }
   }
   std::string_view near = value_for_foreign(name);
+  const std::string_view module = near.empty() ? library_module_of(name) : std::string_view();
+  if (!module.empty() && !context_.module->imports.contains(module)) {
+    // Types need no qualifier, and begin with a capital letter.
+    if (module == name || (name[0] >= 'A' && name[0] <= 'Z')) {
+      diagnostic.help("add `import {};` at the top of the file", module);
+    } else {
+      diagnostic.help("write `{}.{}`, with `import {};` at the top of the file", module, name, module);
+    }
+    return;
+  }
   if (near.empty()) near = nearest_name(name, views);
   if (!near.empty()) diagnostic.help("write `{}`", near);
 }

@@ -68,6 +68,8 @@ Variable* BodyChecker::capture_in_kernel(Frame& kernel, std::string_view name, E
     if (type->is(TypeKind::kFixedArray)) {
       diagnostic.help("use an array: `[{}]({})`, or declare it in the loop", type->element->name,
                       type->count);
+    } else if (type->is(TypeKind::kClass) && analysis_.nominal(type)->symbol->methods.contains("to_array")) {
+      diagnostic.help("take what it holds before the loop: `let array = {}.to_array();`", name);
     } else if (type->is(TypeKind::kClass) || type->is(TypeKind::kInterface)) {
       diagnostic.help("name the fields it needs, such as `{}.field`: they are read once before the loop",
                       name);

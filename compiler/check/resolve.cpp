@@ -68,6 +68,12 @@ NominalSymbol* Analysis::find_type(std::string_view qualifier, std::string_view 
     Diagnostic& diagnostic = error(range, "no type '{}' here", name);
     const std::vector<std::string> names = names_of_types(context);
     std::string_view near = type_for_foreign(name);
+    const std::string_view library = library_module_of(near.empty() ? name : near);
+    if (!library.empty() && !context.module->imports.contains(library)) {
+      diagnostic.help("add `import {};` at the top of the file", library);
+      if (!near.empty()) diagnostic.help("write `{}`", near);
+      return nullptr;
+    }
     if (near.empty()) near = nearest_name(name, std::vector<std::string_view>(names.begin(), names.end()));
     if (!near.empty()) diagnostic.help("write `{}`", near);
   }

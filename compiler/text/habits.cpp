@@ -32,6 +32,23 @@ constexpr Translation kValues[] = {
     {"raise", "trap"},   {"int", "i64"},     {"float", "f64"},
 };
 
+constexpr Translation kMembers[] = {
+    {"length", "len"}, {"size", "len"},    {"count", "len"},  {"Length", "len"},
+    {"Count", "len"},  {"height", "rows"}, {"width", "cols"}, {"clone", "copy"},
+};
+
+constexpr Translation kLibrary[] = {
+    {"array", "array"},   {"atomic", "atomic"}, {"csv", "csv"},     {"image", "image"},  {"io", "io"},
+    {"list", "list"},     {"map", "map"},       {"math", "math"},   {"os", "os"},        {"random", "random"},
+    {"time", "time"},     {"List", "list"},     {"Map", "map"},     {"Set", "map"},      {"Builder", "str"},
+    {"Random", "random"}, {"Table", "csv"},     {"Image", "image"}, {"File", "io"},      {"sqrt", "math"},
+    {"sin", "math"},      {"cos", "math"},      {"tan", "math"},    {"atan2", "math"},   {"exp", "math"},
+    {"log", "math"},      {"pow", "math"},      {"abs", "math"},    {"min", "math"},     {"max", "math"},
+    {"clamp", "math"},    {"floor", "math"},    {"ceil", "math"},   {"round", "math"},   {"pi", "math"},
+    {"sort", "array"},    {"reverse", "array"}, {"sum", "array"},   {"read_line", "io"}, {"exit", "os"},
+    {"sleep", "time"},
+};
+
 constexpr std::string_view kPrimitives[] = {"bool", "i8",  "i16", "i32", "i64", "u8",
                                             "u16",  "u32", "u64", "f32", "f64", "str"};
 
@@ -64,6 +81,8 @@ bool holds(const std::string_view (&table)[N], std::string_view word) {
 
 std::string_view type_for_foreign(std::string_view name) { return translate(kTypes, name); }
 std::string_view value_for_foreign(std::string_view name) { return translate(kValues, name); }
+std::string_view member_for_foreign(std::string_view name) { return translate(kMembers, name); }
+std::string_view library_module_of(std::string_view name) { return translate(kLibrary, name); }
 bool is_primitive_type_name(std::string_view name) { return holds(kPrimitives, name); }
 bool is_function_word(std::string_view name) { return holds(kFunctionWords, name); }
 std::string_view variable_word(std::string_view name) { return translate(kVariableWords, name); }

@@ -14,6 +14,13 @@ std::string_view type_for_foreign(std::string_view name);
 // "self" -> "this".
 std::string_view value_for_foreign(std::string_view name);
 
+// What a field or method of arrays and text of another language is called here: "length" -> "len".
+std::string_view member_for_foreign(std::string_view name);
+
+// The module of the standard library that has a type or function, or is called, `name`: "List" -> "list",
+// "sqrt" -> "math", "math" -> "math". Of functions, those that are built in elsewhere. Empty when unknown.
+std::string_view library_module_of(std::string_view name);
+
 // The names that can never be shadowed by a type declaration: i8 .. f64, bool, str.
 bool is_primitive_type_name(std::string_view name);
 

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// A function that is continued where the interpreter has got to: at any of its loop headers, with one copy of the code.
+//
+// A branch into the middle of a loop would make something of it that no pass takes for a loop. So loops are entered by their
+// headers only, and what is to go on in a loop further inside is led there by the headers on the way: each of these looks whether
+// a loop inside is wanted. It is one comparison, which is never taken after the first time.
+#include <set>
+#include <utility>
+
+#include "codegen/lower/function_lowering.h"
+
+namespace dhpvm::codegen {
+
+using bytecode::kNoIndex;
+using llvm::BasicBlock;
+
+namespace {
+
+constexpr std::uint32_t kArrived = kNoIndex;  // no block has this number
+
+}  // namespace
+
+void FunctionLowering::run_continuation() {
+  state_ = function_.getArg(0);
+  window_p_ = function_.getArg(1);
+  r_ = function_.getArg(2);
+  b_.CreateStore(function_.getArg(3), ticks_);
+  left_ = function_.getArg(4);
+  loops_.emplace(flow_.blocks());
+  // Registers as all the headers want them; those that one of them does not look at may hold anything there.
+  std::set<std::pair<std::uint32_t, SlotType>> registers;
+  for (const std::uint32_t header : loops_->headers()) {
+    const std::vector<SlotType>& types = flow_.blocks()[header].entry_types;
+    for (std::uint32_t reg = 0; reg < types.size(); ++reg) {
+      if (types[reg] != SlotType::kUnset) registers.emplace(reg, types[reg]);
+    }
+  }
+  for (const auto& [reg, type] : registers) {
+    Value* const address = b_.CreateConstInBoundsGEP1_32(b_.getInt64Ty(), window_p_, reg);
+    set(reg, from_bits(load(b_.getInt64Ty(), address, {Access::kWindow}), type));
+  }
+  for (std::uint32_t reg = 0; reg < source_.reference_registers; ++reg) {
+    set_reference(reg, load(b_.getPtrTy(), reference_place(r_, reg), {Access::kMirror}));
+  }
+  make_locals();
+  std::uint64_t offset = 0;
+  for (std::size_t local = 0; local < locals_.size(); ++local) {
+    const std::uint64_t bytes =
+        std::uint64_t{source_.locals[local].count} * bytecode::size_of(source_.locals[local].kind);
+    b_.CreateMemCpy(locals_[local], llvm::MaybeAlign(16), byte_offset(function_.getArg(5), offset),
+                    llvm::MaybeAlign(8), bytes);
+    offset += (bytes + 7) / 8 * 8;
+  }
+  wanted_ = entry_alloca(b_.getInt32Ty(), "wanted");
+  b_.CreateStore(function_.getArg(6), wanted_);
+  {
+    const llvm::IRBuilderBase::InsertPointGuard restore(b_);
+    b_.SetInsertPoint(trapped_);
+    b_.CreateRet(b_.getInt64(static_cast<std::uint64_t>(-1)));
+  }
+  lower_body();
+}
+
+void FunctionLowering::enter_body() {
+  if (!loops_) return Lowering::enter_body();
+  BasicBlock* const nowhere = new_block("nowhere");
+  branch_to_loops(function_.getArg(6), loops_->headers(), kNoIndex, nowhere);
+  b_.SetInsertPoint(nowhere);
+  b_.CreateUnreachable();
+}
+
+void FunctionLowering::block_begins() {
+  fresh_.clear();
+  if (!loops_ || is_careful() || !flow_.blocks()[block_].is_loop_header) return;
+  const std::vector<std::uint32_t> inside = loops_->inside(block_);
+  if (inside.empty()) return;
+  BasicBlock* const here = new_block("here");
+  branch_to_loops(b_.CreateLoad(b_.getInt32Ty(), wanted_), inside, block_, here);
+  b_.SetInsertPoint(here);
+  b_.CreateStore(b_.getInt32(kArrived), wanted_);
+}
+
+// Where the loop is entered, by what wants it or a loop inside it.
+BasicBlock* FunctionLowering::way_into(std::uint32_t header) {
+  BasicBlock* const entry = entry_from_outside(header);
+  if (!loops_->inside(header).empty()) return entry;
+  BasicBlock* const way = new_block("way");
+  const llvm::IRBuilderBase::InsertPointGuard restore(b_);
+  b_.SetInsertPoint(way);
+  b_.CreateStore(b_.getInt32(kArrived), wanted_);
+  b_.CreateBr(entry);
+  return way;
+}
+
+// Branches into the loop in `outer` in which the wanted one of `headers` lies, or `otherwise`.
+void FunctionLowering::branch_to_loops(Value* wanted, const std::vector<std::uint32_t>& headers,
+                                       std::uint32_t outer, BasicBlock* otherwise) {
+  llvm::SwitchInst* const branch = b_.CreateSwitch(wanted, otherwise, static_cast<unsigned>(headers.size()));
+  std::map<std::uint32_t, BasicBlock*> ways;
+  std::vector<std::uint32_t> weights = {1 << 20};
+  for (const std::uint32_t header : headers) {
+    const std::uint32_t next = loops_->step(outer, header);
+    const auto [way, is_new] = ways.try_emplace(next);
+    if (is_new) way->second = way_into(next);
+    branch->addCase(b_.getInt32(header), way->second);
+    weights.push_back(1);
+  }
+  if (outer == kNoIndex) return;
+  branch->setMetadata(llvm::LLVMContext::MD_prof,
+                      llvm::MDBuilder(b_.getContext()).createBranchWeights(weights));
+}
+
+}  // namespace dhpvm::codegen

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "codegen/spmd/walks.h"
+
+#include <llvm/Analysis/AssumptionCache.h>
+#include <llvm/Analysis/LoopInfo.h>
+#include <llvm/Analysis/ScalarEvolution.h>
+#include <llvm/Analysis/ScalarEvolutionExpressions.h>
+#include <llvm/Analysis/TargetLibraryInfo.h>
+#include <llvm/IR/Dominators.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/IntrinsicInst.h>
+#include <llvm/IR/Module.h>
+
+#include "codegen/spmd/divergence.h"
+#include "codegen/spmd/math.h"
+#include "codegen/spmd/transfer.h"
+
+namespace dhpvm::codegen::spmd {
+namespace {
+
+// Lanes whose elements are closer share cache lines, so that what one of them fetches serves the others. And steps that
+// are as long make each element a line of its own, in rows or not.
+constexpr std::uint64_t kLine = 64;
+// Loops of fewer turns are unrolled, and their elements are fetched together.
+constexpr unsigned kShortLoop = 8;
+// So many operations outside of inner loops may come with one lane alone.
+constexpr unsigned kFewOperations = 8;
+
+enum class Access : std::uint8_t { kTogether, kRow, kScattered };
+
+class Walks {
+ public:
+  Walks(llvm::Function& function, const std::vector<ArgShape>& args)
+      : function_(function),
+        dominators_(function),
+        loops_(dominators_),
+        regions_(function, loops_),
+        divergence_(function, regions_, args),
+        library_names_(llvm::Triple(function.getParent()->getTargetTriple())),
+        library_(library_names_, &function),
+        assumptions_(function),
+        evolution_(function, library_, assumptions_, dominators_, loops_) {}
+
+  bool everywhere();
+
+ private:
+  bool walks(const llvm::Loop& loop);
+  bool may_follow_itself(const llvm::PHINode& phi, const llvm::Loop& loop);
+  Access access_of(llvm::Value* address, const llvm::Loop& loop);
+
+  llvm::Function& function_;
+  llvm::DominatorTree dominators_;
+  llvm::LoopInfo loops_;
+  Regions regions_;
+  Divergence divergence_;
+  llvm::TargetLibraryInfoImpl library_names_;
+  llvm::TargetLibraryInfo library_;
+  llvm::AssumptionCache assumptions_;
+  llvm::ScalarEvolution evolution_;
+};
+
+bool Walks::everywhere() {
+  bool any = false;
+  for (const llvm::Loop* loop : loops_.getLoopsInPreorder()) {
+    if (!loop->isInnermost()) continue;
+    if (!walks(*loop)) return false;
+    any = true;
+  }
+  if (!any) return false;
+  unsigned operations = 0;
+  for (const llvm::Instruction& instruction : llvm::instructions(function_)) {
+    const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
+    if (call != nullptr && !math_function(*call).empty()) return false;
+    const llvm::Loop* loop = loops_.getLoopFor(instruction.getParent());
+    const bool is_outside = loop == nullptr || !loop->isInnermost();
+    const bool computes = instruction.isBinaryOp() && instruction.getType()->isFloatingPointTy();
+    operations += computes && is_outside && divergence_.shape(&instruction).is_varying() ? 1 : 0;
+  }
+  return operations <= kFewOperations;
+}
+
+bool Walks::walks(const llvm::Loop& loop) {
+  const unsigned turns = evolution_.getSmallConstantTripCount(&loop);
+  if (turns != 0 && turns <= kShortLoop) return false;
+  for (const llvm::PHINode& phi : loop.getHeader()->phis()) {
+    if (!may_follow_itself(phi, loop)) return false;
+  }
+  bool any_row = false;
+  for (llvm::BasicBlock* block : loop.blocks()) {
+    for (llvm::Instruction& instruction : *block) {
+      if (llvm::isa<llvm::CallBase>(instruction) && !llvm::isa<llvm::IntrinsicInst>(instruction))
+        return false;
+      llvm::Value* address = llvm::getLoadStorePointerOperand(&instruction);
+      if (address == nullptr) {
+        if (instruction.mayReadOrWriteMemory()) return false;
+        continue;
+      }
+      if (instruction.isAtomic() || instruction.isVolatile()) return false;
+      if (divergence_.shape(address).is_uniform() && private_base(address) == nullptr) continue;
+      if (access_of(address, loop) != Access::kRow) return false;
+      any_row = true;
+    }
+  }
+  return any_row;
+}
+
+// Whether what the next turn needs of this one costs no time: a counter, or one operation on integers.
+bool Walks::may_follow_itself(const llvm::PHINode& phi, const llvm::Loop& loop) {
+  auto& value = const_cast<llvm::PHINode&>(phi);
+  if (evolution_.isSCEVable(phi.getType())) {
+    const auto* counter = llvm::dyn_cast<llvm::SCEVAddRecExpr>(evolution_.getSCEV(&value));
+    if (counter != nullptr && counter->getLoop() == &loop) return true;
+  }
+  const auto* next = llvm::dyn_cast<llvm::Instruction>(phi.getIncomingValueForBlock(loop.getLoopLatch()));
+  if (next == nullptr || !phi.getType()->isIntegerTy()) return false;
+  if (llvm::none_of(next->operands(), [&](const llvm::Value* operand) { return operand == &phi; }))
+    return false;
+  switch (next->getOpcode()) {
+    case llvm::Instruction::Add:
+    case llvm::Instruction::Sub:
+    case llvm::Instruction::And:
+    case llvm::Instruction::Or:
+    case llvm::Instruction::Xor: return true;
+    default: return llvm::isa<llvm::MinMaxIntrinsic>(next);
+  }
+}
+
+// What accessing `address` in turn after turn of the loop is like, for one lane of several.
+Access Walks::access_of(llvm::Value* address, const llvm::Loop& loop) {
+  if (private_base(address) != nullptr) return Access::kScattered;
+  const Shape shape = divergence_.shape(address);
+  if (shape.is_affine() && static_cast<std::uint64_t>(std::abs(shape.stride())) < kLine)
+    return Access::kTogether;
+  const auto* moving = llvm::dyn_cast<llvm::SCEVAddRecExpr>(evolution_.getSCEV(address));
+  if (moving == nullptr || moving->getLoop() != &loop) return Access::kScattered;
+  const auto* step = llvm::dyn_cast<llvm::SCEVConstant>(moving->getStepRecurrence(evolution_));
+  return step != nullptr && step->getAPInt().abs().ult(kLine) ? Access::kRow : Access::kScattered;
+}
+
+}  // namespace
+
+bool walks_rows(const llvm::Function& scalar, const std::vector<ArgShape>& args) {
+  // The analyses take functions that they could change, and change nothing.
+  return Walks(const_cast<llvm::Function&>(scalar), args).everywhere();
+}
+
+}  // namespace dhpvm::codegen::spmd
