@@ -58,6 +58,7 @@ struct GeneratorStats {
   std::uint64_t compiles = 0;  // not counting what came from the cache
   std::uint64_t cache_hits = 0;
   std::uint64_t compile_median_ns = 0;  // from bytecode to code that can be called
+  std::uint64_t kernel_compile_median_ns = 0;
 };
 
 // Functions to be compiled together: they may be inlined into each other, and call each other directly.

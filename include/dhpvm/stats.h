@@ -45,6 +45,7 @@ namespace dhpvm {
   X(cleaners_run, count, "files and other resources that the collector released")  \
   X(compiles, count, "units of code compiled by the engine, for all its isolates") \
   X(compile_median, ns, "the median time of compiling one")                        \
+  X(loop_compile_median, ns, "the same, of parallel loops alone")                  \
   X(cache_hits, count, "units of code found in the cache on disk instead")
 
 struct Statistics {

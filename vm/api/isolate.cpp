@@ -253,6 +253,7 @@ Statistics Isolate::statistics() const {
   const codegen::GeneratorStats code = state_->module->engine->compile_service->stats();
   result.compiles = code.compiles;
   result.compile_median = code.compile_median_ns;
+  result.loop_compile_median = code.kernel_compile_median_ns;
   result.cache_hits = code.cache_hits;
   return result;
 }
