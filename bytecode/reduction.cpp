@@ -76,4 +76,13 @@ std::uint64_t combine(const Reduction& reduction, std::uint64_t left, std::uint6
                    [&]<typename T>(T) { return put(apply<T>(reduction.op, get<T>(left), get<T>(right))); });
 }
 
+std::uint64_t combine_lanes(const Reduction& reduction, std::span<std::uint64_t, kReductionLanes> lanes) {
+  for (std::uint32_t distance = kReductionLanes / 2; distance > 0; distance /= 2) {
+    for (std::uint32_t lane = 0; lane < distance; ++lane) {
+      lanes[lane] = combine(reduction, lanes[lane], lanes[lane + distance]);
+    }
+  }
+  return lanes[0];
+}
+
 }  // namespace dhpvm::bytecode

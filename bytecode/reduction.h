@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "bytecode/module.h"
 
@@ -15,5 +16,8 @@ std::uint64_t identity(const Reduction& reduction);
 
 // left op right, rounded and wrapped to the kind; min and max choose like the instructions min.* and max.*.
 std::uint64_t combine(const Reduction& reduction, std::uint64_t left, std::uint64_t right);
+
+// The value of a block: its lanes combined pairwise. Overwrites them.
+std::uint64_t combine_lanes(const Reduction& reduction, std::span<std::uint64_t, kReductionLanes> lanes);
 
 }  // namespace dhpvm::bytecode

@@ -119,8 +119,9 @@ struct KernelRequest {
   std::set<CallPath> proven;
   // Sizes that arrays have whenever this code is run.
   std::vector<KnownDimension> dimensions = {};
-  // The host's code does one iteration at a time: for loops of so few and long iterations that each is work for a thread.
-  bool one_at_a_time = false;
+  // The host's code does at most so many iterations at once, a power of two: for loops of so few and long iterations that each,
+  // or each lane of a reduction, is work for a thread. 0: as many as suit it.
+  unsigned most_lanes = 0;
 };
 
 // Thread-safe.
@@ -150,7 +151,7 @@ class CodeGenerator {
 // were built from the same sources.
 inline constexpr char kLibraryName[] = "libdhpvm_codegen.so";
 inline constexpr char kCreateSymbol[] = "dhpvm_create_code_generator";
-inline constexpr std::uint32_t kInterfaceVersion = 6;
+inline constexpr std::uint32_t kInterfaceVersion = 7;
 using CreateCodeGenerator = void (*)(std::uint32_t version, const GeneratorOptions& options,
                                      Result<std::unique_ptr<CodeGenerator>>& result);
 

@@ -33,14 +33,18 @@ struct KernelTrap {
   std::uint64_t operands[3] = {};  // what the message needs, by the instruction: indices, or the dividend
 };
 
-// A box of the iteration space, and what comes out of it. With reductions, low and high of the innermost
-// dimension are those of the loop or lie a multiple of bytecode::kReductionBlock behind its low bound.
+// A box of the iteration space, and what comes out of it. With reductions and without `lanes`, low and high of the
+// innermost dimension are those of the loop or lie a multiple of bytecode::kReductionBlock behind its low bound.
 struct KernelChunk {
   std::int64_t low[3] = {};
   std::int64_t high[3] = {};  // exclusive, above low
   // One value per reduction for each block of the innermost dimension, in iteration order; unused without
   // reductions.
   std::uint64_t* partials = nullptr;
+  // Not null: the chunk is a part of one block, which may begin anywhere in it, and what its lanes have so far stands here:
+  // bytecode::kReductionLanes registers for each reduction, one reduction after the other. Iteration low + j goes on with
+  // lane j mod kReductionLanes of these. They are not combined, and there are no partials.
+  std::uint64_t* lanes = nullptr;
   KernelTrap trap;
 };
 

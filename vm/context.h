@@ -59,7 +59,8 @@ struct Loop {
   const bytecode::Word* resume_pc;  // where to go on behind the loop
   std::uint64_t* window;            // its argument window of primitives
   std::uint32_t block_position;     // iterations done in the current block of the reductions
-  std::byte* local_end;             // Context::local_end
+  bool leaves_block_open;  // at the end of a row: the loop is a part of a block that goes on elsewhere
+  std::byte* local_end;    // Context::local_end
   std::vector<std::uint64_t> accumulators;
   std::vector<std::uint64_t> lanes;  // by lane, then by reduction
   Tracer::Clock::time_point begin;

@@ -64,7 +64,8 @@ bool advance(Loop& loop) {
   if (!loop.simple && loop.begun) {
     // The kernel's results, its new accumulators, stand in its first registers.
     std::copy_n(loop.p, loop.accumulators.size(), current_lane(loop));
-    if (++loop.block_position == kReductionBlock || row_ends) finish_block(loop);
+    ++loop.block_position;
+    if (!loop.leaves_block_open && (loop.block_position == kReductionBlock || row_ends)) finish_block(loop);
   }
   loop.begun = true;
   loop.index[inner] = next;
@@ -153,6 +154,7 @@ bool begin(Context& context, const LinkedKernel& kernel, std::uint64_t* window_p
   loop.restore = kernel.overwrites_scalars || function.local_bytes != 0;
   loop.resume_pc = resume;
   loop.begun = false;
+  loop.leaves_block_open = false;
   loop.active = true;
   if (context.tracer != nullptr) loop.begin = Tracer::Clock::now();
   if (context.races != nullptr) context.races->clear();
@@ -192,6 +194,30 @@ bool interpret_loop(Context& context, const LinkedKernel& kernel, std::uint64_t*
   if (!begin(context, kernel, p, r, &kExitCode)) return false;
   interpret(context);
   if (context.trap) return false;
+  context.pc = pc;
+  return true;
+}
+
+bool interpret_part(Context& context, const LinkedKernel& kernel, std::uint64_t* p, const gc::Ref* r,
+                    offload::OpenBlock& open, bool ends_block) {
+  const bytecode::Word* const pc = context.pc;
+  if (!begin(context, kernel, p, r, &kExitCode)) return false;
+  Loop& loop = context.loop;
+  const std::size_t count = loop.accumulators.size();
+  const auto for_each_lane = [&](auto&& each) {
+    for (std::size_t i = 0; i < count; ++i) {
+      for (std::size_t lane = 0; lane < kReductionLanes; ++lane)
+        each(loop.lanes[lane * count + i], open.lanes[i * kReductionLanes + lane]);
+    }
+  };
+  if (open.done == 0) open.begin(reductions_of(loop));
+  for_each_lane([](std::uint64_t& here, const std::uint64_t& there) { here = there; });
+  loop.block_position = static_cast<std::uint32_t>(open.done);
+  loop.leaves_block_open = !ends_block;
+  interpret(context);
+  if (context.trap) return false;
+  open.done = loop.block_position;
+  for_each_lane([](const std::uint64_t& here, std::uint64_t& there) { there = here; });
   context.pc = pc;
   return true;
 }

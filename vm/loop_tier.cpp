@@ -2,7 +2,9 @@
 #include "vm/loop_tier.h"
 
 #include <algorithm>
+#include <bit>
 #include <chrono>
+#include <limits>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -34,20 +36,6 @@ constexpr std::uint64_t kBoxIterations = 1024;
 constexpr std::chrono::microseconds kBoxTime{200};
 // In seconds, of compiled code: an iteration this long is worth waking a thread for.
 constexpr double kLongIteration = 20e-6;
-// How long a reduction whose blocks may take for ever waits for its compiled kernel before it interprets another one.
-constexpr std::chrono::milliseconds kBlockPatience{50};
-
-// Whether the time of an iteration depends on more than the length of the kernel's code.
-bool may_take_long(const bytecode::Module& module, const bytecode::KernelRecord& kernel) {
-  const bytecode::Function& function = module.functions[kernel.function];
-  for (std::uint32_t pc = 0; pc < function.code_size;) {
-    const bytecode::DecodeRow& row =
-        bytecode::kDecode[bytecode::op_of(module.code[function.code_offset + pc])];
-    if ((row.flags & (bytecode::kBackEdge | bytecode::kCall)) != 0) return true;
-    pc += row.words;
-  }
-  return false;
-}
 
 IterationSpace space_of(const LinkedKernel& kernel, const std::uint64_t* window) {
   IterationSpace space;
@@ -210,35 +198,60 @@ std::set<codegen::CallPath> LoopTier::proven_paths(const LinkedKernel& kernel, c
   return offload::paths_of(linked_->module(), *kernel.record, *entry.footprint, *entry.proven);
 }
 
-// Whether a loop of so many iterations has too few of them to fill the lanes of several threads, while each takes so long
-// that it is worth a thread's while. Reductions are not shared in parts so small, and results must not depend on it.
-bool LoopTier::goes_one_by_one(const LinkedKernel& kernel, Entry& entry, std::uint64_t iterations) const {
+// How many lanes the code should have at most: as many as suit it, unless what can be done at the same time, iterations or the
+// lanes of reductions, is then too little for all threads, while each iteration takes so long that it is worth a thread's
+// while. Results must not depend on it.
+unsigned LoopTier::lanes_for(const LinkedKernel& kernel, Entry& entry, const IterationSpace& space) const {
   // The lanes of a vector take about as long as so many iterations in a row.
   constexpr std::uint64_t kLanesWorth = 4;
-  if (kernel.accumulators != 0 || pool_->size() < 2 || iterations > kLanesWorth * pool_->size()) return false;
+  const std::uint64_t threads = pool_->size();
+  std::uint64_t parts = *space.count();
+  if (kernel.accumulators != 0) {
+    parts = offload::reduction_blocks(space) *
+            std::min<std::uint64_t>(space.extent(space.inner()), bytecode::kReductionLanes);
+  }
+  // Lanes that a thread has besides may take no time at all, but never does another round of them.
+  const std::uint64_t share = parts / threads + (parts % threads != 0 ? 1 : 0);
+  const bool suffices =
+      kernel.accumulators == 0 ? share > kLanesWorth : share > bytecode::kReductionLanes / 2;
+  if (threads < 2 || suffices) return kAnyLanes;
   const double measured = entry.profile.seconds_per_iteration;
-  if ((measured > 0 ? measured : entry.guess) <= kLongIteration) return false;
+  if ((measured > 0 ? measured : entry.guess) <= kLongIteration) return kAnyLanes;
   if (!entry.has_exact_bits) entry.has_exact_bits = has_exact_bits(linked_->module(), *kernel.record);
-  return *entry.has_exact_bits;
+  if (!*entry.has_exact_bits) return kAnyLanes;
+  return share <= kLanesWorth ? 1 : static_cast<unsigned>(std::bit_ceil(share));
+}
+
+// The code for so many lanes, or for any number of them until that has been compiled; null if there is neither.
+const LoopTier::Slot* LoopTier::compiled(const Entry& entry, Variant variant, unsigned most_lanes) {
+  for (const unsigned lanes : {most_lanes, kAnyLanes}) {
+    const auto slot = entry.slots[variant].find(lanes);
+    if (slot == entry.slots[variant].end()) continue;
+    if (slot->second->done.load(std::memory_order_acquire) && slot->second->kernel != nullptr)
+      return slot->second.get();
+  }
+  return nullptr;
 }
 
 // Has the kernel compiled if that is worth it.
-void LoopTier::consider(const LinkedKernel& kernel, Entry& entry, Variant variant, bool one_by_one,
+void LoopTier::consider(const LinkedKernel& kernel, Entry& entry, Variant variant, unsigned most_lanes,
                         std::uint64_t iterations) {
   entry.iterations += iterations;
   const bool at_once = options_.mode == JitMode::kEager || options_.wait;
-  std::shared_ptr<Slot>& slot = entry.slots[variant][one_by_one ? 1 : 0];
   const bool is_worth_it = entry.iterations >= kWorthCompiling || entry.interpreted >= kLongEnough;
-  if (slot != nullptr || (!at_once && !is_worth_it)) return;
-  slot = std::make_shared<Slot>();
+  if (entry.slots[variant].contains(most_lanes) || (!at_once && !is_worth_it)) return;
+  const Slot* const any = compiled(entry, variant, kAnyLanes);
+  if (any != nullptr && any->kernel->width() <= most_lanes) return;
+  const auto slot = std::make_shared<Slot>();
+  entry.slots[variant].emplace(most_lanes, slot);
   const auto index = static_cast<std::uint32_t>(&kernel - linked_->kernels().data());
   std::set<codegen::CallPath> proven = proven_paths(kernel, entry, variant);
   std::vector<codegen::KnownDimension> dimensions;
   if (variant == kSized) dimensions = entry.dimensions;
-  auto job = [slot, linked = linked_, index, one_by_one, proven = std::move(proven),
+  auto job = [slot, linked = linked_, index, most_lanes, proven = std::move(proven),
               dimensions = std::move(dimensions)](codegen::CodeGenerator& generator) {
     codegen::KernelRequest request;
-    request.one_at_a_time = one_by_one;
+    request.most_lanes = most_lanes;
     request.module = &linked->module();
     request.kernel = index;
     request.proven = proven;
@@ -268,7 +281,7 @@ bool LoopTier::run(Context& context, const LinkedKernel& kernel, std::uint64_t* 
   entry.fuel_was_limited = context.fuel_limited;
   // The count of fuel is exact only in the interpreter, and a loop of 2^63 iterations ends nowhere.
   if (context.fuel_limited || !count) {
-    if (!interpret_box(context, kernel, space, window, r)) return false;
+    if (!interpret_box(context, kernel, space, window, r, nullptr, true)) return false;
   } else if (*count != 0) {
     ++context.parallel_loops;
     std::vector<codegen::KernelArray> arrays;
@@ -339,26 +352,31 @@ bool LoopTier::run_on_cores(Context& context, const LinkedKernel& kernel, Entry&
                             std::vector<std::uint64_t>& window, const gc::Ref* r) {
   if (!fetch_arrays(context, kernel, entry, r)) return false;
   const std::uint64_t count = *space.count();
-  const std::uint64_t unit = kernel.accumulators == 0 ? 1 : bytecode::kReductionBlock;
-  const bool in_long_blocks = unit != 1 && may_take_long(linked_->module(), *kernel.record);
-  bool one_by_one = goes_one_by_one(kernel, entry, count);
-  consider(kernel, entry, variant, one_by_one, in_long_blocks ? std::max(count, kWorthCompiling) : count);
+  unsigned lanes = lanes_for(kernel, entry, space);
+  consider(kernel, entry, variant, lanes, count);
+  offload::OpenBlock open;  // of reductions
   std::uint64_t iterations = 1;
   for (offload::RemainingSpace remaining(space); !remaining.empty();) {
-    const Slot* const slot = entry.slots[variant][one_by_one ? 1 : 0].get();
-    if (slot != nullptr && in_long_blocks && !wait_for(context, *slot)) return false;
-    if (slot != nullptr && slot->done.load(std::memory_order_acquire) && slot->kernel != nullptr) {
-      const IterationSpace rest = remaining.take(count, unit);
+    if (const Slot* const slot = compiled(entry, variant, lanes); slot != nullptr) {
+      const IterationSpace rest = remaining.take(count, 1);
       const std::uint64_t before = context.parallel_iterations;
       if (entry.profile.seconds_per_iteration == 0) entry.profile.seconds_per_iteration = entry.guess;
-      if (!run_native(context, kernel, *slot->kernel, entry.profile, rest, arrays, window, r)) return false;
+      if (!run_native(context, kernel, *slot->kernel, entry.profile, rest, open, arrays, window, r))
+        return false;
+      open.done = 0;
       entry.native_iterations += context.parallel_iterations - before;
       entry.last = slot;
       continue;
     }
     const auto begin = std::chrono::steady_clock::now();
-    const IterationSpace box = remaining.take(iterations, unit);
-    if (!interpret_box(context, kernel, box, window, r)) return false;
+    // Either whole blocks of reductions, or a part of one.
+    const std::uint64_t left =
+        kernel.accumulators == 0 ? std::numeric_limits<std::uint64_t>::max() : open.left(remaining.front());
+    const bool is_part = kernel.accumulators != 0 && (open.done != 0 || iterations < left);
+    const std::uint64_t unit = kernel.accumulators == 0 || is_part ? 1 : bytecode::kReductionBlock;
+    const IterationSpace box = remaining.take(is_part ? std::min(iterations, left) : iterations, unit);
+    if (!interpret_box(context, kernel, box, window, r, is_part ? &open : nullptr, iterations >= left))
+      return false;
     --context.parallel_loops;
     const auto spent = std::chrono::steady_clock::now() - begin;
     if (spent > kBoxTime) {
@@ -369,39 +387,34 @@ bool LoopTier::run_on_cores(Context& context, const LinkedKernel& kernel, Entry&
     entry.interpreted += spent;
     entry.interpreted_iterations += *box.count();
     entry.guess = guess_speed(entry.interpreted, entry.interpreted_iterations);
-    one_by_one = goes_one_by_one(kernel, entry, count);
-    consider(kernel, entry, variant, one_by_one, 0);
+    lanes = lanes_for(kernel, entry, space);
+    consider(kernel, entry, variant, lanes, 0);
   }
   return true;
 }
 
-// Gives the background thread some time to compile. False if the program has trapped meanwhile.
-bool LoopTier::wait_for(Context& context, const Slot& slot) {
-  const auto deadline = std::chrono::steady_clock::now() + kBlockPatience;
-  while (!slot.done.load(std::memory_order_acquire) && std::chrono::steady_clock::now() < deadline) {
-    if (!look_at_clock(context)) return false;
-    std::this_thread::sleep_for(kBoxTime);
-  }
-  return true;
-}
-
-// The accumulators in the window are the initial values, and then the results.
+// The accumulators in the window are the initial values, and then the results. `open`: of whose block the box is a part, or
+// null.
 bool LoopTier::interpret_box(Context& context, const LinkedKernel& kernel, const IterationSpace& box,
-                             std::vector<std::uint64_t>& window, const gc::Ref* r) {
+                             std::vector<std::uint64_t>& window, const gc::Ref* r, offload::OpenBlock* open,
+                             bool ends_block) {
   std::vector<std::uint64_t> own = window;
   for (unsigned d = 0; d < kernel.dimensions; ++d) {
     own[2 * d] = put(box.low[d]);
     own[2 * d + 1] = put(box.high[d]);
   }
-  if (!interpret_loop(context, kernel, own.data(), r)) return false;
+  const bool done = open == nullptr ? interpret_loop(context, kernel, own.data(), r)
+                                    : interpret_part(context, kernel, own.data(), r, *open, ends_block);
+  if (!done) return false;
   std::copy_n(own.begin(), kernel.accumulators, window.end() - kernel.accumulators);
   return true;
 }
 
 bool LoopTier::run_native(Context& context, const LinkedKernel& kernel,
                           const codegen::CompiledKernel& compiled, offload::LoopProfile& profile,
-                          const IterationSpace& box, std::span<const codegen::KernelArray> arrays,
-                          std::vector<std::uint64_t>& window, const gc::Ref* r) {
+                          const IterationSpace& box, const offload::OpenBlock& open,
+                          std::span<const codegen::KernelArray> arrays, std::vector<std::uint64_t>& window,
+                          const gc::Ref* r) {
   offload::HostLoop loop;
   loop.code = compiled.code();
   loop.scalars = window.data() + 2 * kernel.dimensions;
@@ -410,6 +423,7 @@ bool LoopTier::run_native(Context& context, const LinkedKernel& kernel,
   loop.reductions = kernel.record->reductions;
   loop.width = compiled.width();
   loop.accumulators = std::span(window).last(kernel.accumulators);
+  if (open.done != 0) loop.open = &open;
   loop.stop = &stop_;
   // An interrupt that came before this is still to be seen there; one that comes later sets the flag again.
   stop_.store(0);
@@ -519,8 +533,7 @@ std::string LoopTier::explain(const LinkedKernel& kernel, const Entry& entry) co
     bool asked_for = false;
     std::string failure;
     for (const auto& slots : entry.slots) {
-      for (const std::shared_ptr<Slot>& slot : slots) {
-        if (slot == nullptr) continue;
+      for (const auto& [lanes, slot] : slots) {
         asked_for = true;
         if (slot->done.load(std::memory_order_acquire) && slot->kernel == nullptr) failure = slot->failure;
       }
@@ -541,7 +554,8 @@ std::string LoopTier::explain(const LinkedKernel& kernel, const Entry& entry) co
   } else {
     text += fmt::format("  {} iterations at a time\n", compiled.width());
   }
-  if (std::ranges::any_of(entry.slots[kSized], [&](const auto& slot) { return slot.get() == entry.last; })) {
+  if (std::ranges::any_of(entry.slots[kSized],
+                          [&](const auto& slot) { return slot.second.get() == entry.last; })) {
     text += fmt::format("  compiled for the small sizes of its arrays: {}\n", sizes_text(entry.dimensions));
   }
   const offload::Footprint& footprint = *entry.footprint;

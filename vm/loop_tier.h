@@ -8,6 +8,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -20,6 +21,7 @@
 #include "codegen/codegen.h"
 #include "offload/kernel/footprint.h"
 #include "offload/kernel/host_loop.h"
+#include "offload/kernel/open_block.h"
 #include "offload/kernel/range.h"
 #include "vm/alarm.h"
 #include "vm/compile_service.h"
@@ -69,6 +71,8 @@ class LoopTier {
   // have, and, should an execution not fulfil what that rests on, once for any sizes, and once with all checks.
   enum Variant : std::uint8_t { kSized, kProven, kChecked };
   static constexpr std::size_t kVariants = 3;
+  // What codegen::KernelRequest::most_lanes may be, where threads have so much to share at once.
+  static constexpr unsigned kAnyLanes = 0;
   struct Entry {
     std::optional<offload::Footprint> footprint;  // made on first need
     std::chrono::nanoseconds interpreted{0};      // the time spent so
@@ -78,9 +82,9 @@ class LoopTier {
     std::optional<std::vector<std::uint32_t>> proven;
     // What kSized is compiled for; chosen in the first execution.
     std::vector<codegen::KnownDimension> dimensions;
-    std::shared_ptr<Slot> slots[kVariants]
-                               [2];  // by variant, and whether one iteration at a time; null: not asked for
-    const Slot* last = nullptr;      // the one that ran last
+    std::map<unsigned, std::shared_ptr<Slot>>
+        slots[kVariants];        // by variant, and how many lanes it has at most
+    const Slot* last = nullptr;  // the one that ran last
     std::uint64_t iterations = 0;
     offload::LoopProfile profile;
     std::optional<bool> has_exact_bits;  // found out on first need
@@ -92,9 +96,9 @@ class LoopTier {
     bool fuel_was_limited = false;
   };
 
-  bool wait_for(Context& context, const Slot& slot);
   bool interpret_box(Context& context, const LinkedKernel& kernel, const offload::IterationSpace& box,
-                     std::vector<std::uint64_t>& window, const gc::Ref* r);
+                     std::vector<std::uint64_t>& window, const gc::Ref* r, offload::OpenBlock* open,
+                     bool ends_block);
   std::optional<std::vector<offload::IterationSpace>> offload(Context& context, const LinkedKernel& kernel,
                                                               Entry& entry, Variant variant,
                                                               const offload::IterationSpace& space,
@@ -106,8 +110,8 @@ class LoopTier {
                     std::vector<std::uint64_t>& window, const gc::Ref* r);
   bool run_native(Context& context, const LinkedKernel& kernel, const codegen::CompiledKernel& compiled,
                   offload::LoopProfile& profile, const offload::IterationSpace& box,
-                  std::span<const codegen::KernelArray> arrays, std::vector<std::uint64_t>& window,
-                  const gc::Ref* r);
+                  const offload::OpenBlock& open, std::span<const codegen::KernelArray> arrays,
+                  std::vector<std::uint64_t>& window, const gc::Ref* r);
   const offload::Footprint& footprint_of(const LinkedKernel& kernel, Entry& entry);
   bool fetch_arrays(Context& context, const LinkedKernel& kernel, Entry& entry, const gc::Ref* r);
   Variant choose(const LinkedKernel& kernel, Entry& entry, const offload::Chunk& execution);
@@ -117,9 +121,10 @@ class LoopTier {
   std::string explain(const LinkedKernel& kernel, const Entry& entry) const;
   std::set<codegen::CallPath> proven_paths(const LinkedKernel& kernel, const Entry& entry,
                                            Variant variant) const;
-  void consider(const LinkedKernel& kernel, Entry& entry, Variant variant, bool one_by_one,
+  void consider(const LinkedKernel& kernel, Entry& entry, Variant variant, unsigned most_lanes,
                 std::uint64_t iterations);
-  bool goes_one_by_one(const LinkedKernel& kernel, Entry& entry, std::uint64_t iterations) const;
+  unsigned lanes_for(const LinkedKernel& kernel, Entry& entry, const offload::IterationSpace& space) const;
+  static const Slot* compiled(const Entry& entry, Variant variant, unsigned most_lanes);
 
   std::shared_ptr<const LinkedModule> linked_;
   const JitOptions options_;

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 
 #include "base/thread_pool.h"
 #include "vm/alarm.h"
@@ -284,6 +285,116 @@ TEST(NativeCode, ThreadsShareFewLongIterationsOneByOneUnlessBitsDependOnIt) {
     EXPECT_EQ(one_by_one, text == exact);
     if (text == exact) EXPECT_EQ(Program(text).run("run", {1'000'000}), first);
   }
+}
+
+// As many iterations and steps as the arguments say; the largest value, its sum as a float, and, if the third argument is
+// not negative, a division by zero in the iterations from there on.
+constexpr std::string_view kLongReduction = R"(
+function largest(i64, i64, i64) -> i64 registers 9 0 exported
+  imm p3, 0
+  move.p p4, p0
+  move.p p5, p1
+  move.p p6, p2
+  imm p7, -5
+  const p8, 0.25
+  parallel.for p3, r0, #0
+  return.p p3
+end
+function sum(i64, i64, i64) -> f64 registers 9 0 exported
+  imm p3, 0
+  move.p p4, p0
+  move.p p5, p1
+  move.p p6, p2
+  imm p7, -5
+  const p8, 0.25
+  parallel.for p3, r0, #0
+  return.p p4
+end
+function chain(i64, i64, i64, i64, f64) -> i64, f64 registers 9 0
+  add.imm.i64 p5, p0, 3
+  imm p6, 0
+Again:
+  mul.i64 p5, p5, p5
+  add.imm.i64 p5, p5, 12345
+  for.i64 p6, p1, Again
+  jump.lt.i64 p0, p2, Fine
+  imm p6, 0
+  line "r.dhp" 3:7
+  div.i64 p6, p5, p6
+Fine:
+  imm p7, 10000
+  rem.i64 p6, p5, p7
+  max.i64 p0, p3, p6
+  i64.to.f64 p7, p6
+  const p8, 0.1
+  mul.f64 p7, p7, p8
+  add.f64 p1, p4, p7
+  return
+end
+kernel chain dims 1 reduce max:i64 reduce add:f64
+)";
+constexpr std::uint64_t kNowhere = 1'000'000;
+
+TEST(NativeCode, ThreadsShareTheLanesOfAReduction) {
+  for (const std::uint64_t iterations : {3, 45}) {
+    constexpr std::uint64_t kSteps = 100'000;
+    Program interpreted(kLongReduction);
+    const std::uint64_t largest = interpreted.run("largest", {iterations, kSteps, kNowhere});
+    const std::uint64_t sum = interpreted.run("sum", {iterations, kSteps, kNowhere});
+    for (const unsigned threads : {2u, 9u}) {
+      for (const JitMode mode : {JitMode::kEager, JitMode::kOn}) {
+        IsolateOptions options = eager();
+        options.jit.mode = mode;
+        options.thread_pool = std::make_shared<ThreadPool>(threads);
+        Program compiled(kLongReduction, options);
+        for (unsigned time = 0; time < 3; ++time) {
+          EXPECT_EQ(compiled.run("largest", {iterations, kSteps, kNowhere}), largest) << threads;
+          EXPECT_EQ(compiled.run("sum", {iterations, kSteps, kNowhere}), sum) << threads;
+        }
+      }
+    }
+  }
+}
+
+TEST(NativeCode, ReductionsOfFewLongIterationsTakeNoMoreLanesThanThreadsNeed) {
+  constexpr std::uint64_t kSteps = 3'000'000;  // so many that a lane takes long on any machine
+  for (const auto& [threads, what] : {std::pair{9u, "share them one by one"}, std::pair{2u, "at a time"}}) {
+    IsolateOptions options = eager();
+    options.thread_pool = std::make_shared<ThreadPool>(threads);
+    Program compiled(kLongReduction, options);
+    const std::uint64_t first = compiled.run("largest", {32, kSteps, kNowhere});
+    EXPECT_EQ(compiled.run("largest", {32, kSteps, kNowhere}), first);
+    const std::string text = compiled->explain_loops();
+    EXPECT_NE(text.find(what), std::string::npos) << text;
+    EXPECT_EQ(text.find("32 iterations at a time"), std::string::npos) << text;
+  }
+}
+
+TEST(NativeCode, TheFirstIterationThatTrapsInSharedLanesIsReported) {
+  for (const std::uint64_t first : {0, 1, 37, 63}) {
+    constexpr std::uint64_t kSteps = 200'000;
+    Program interpreted(kLongReduction);
+    const std::string expected = interpreted.trap("sum", {64, kSteps, first}).to_string();
+    for (const unsigned threads : {1u, 2u, 9u}) {
+      IsolateOptions options = eager();
+      options.thread_pool = std::make_shared<ThreadPool>(threads);
+      Program compiled(kLongReduction, options);
+      for (unsigned time = 0; time < 2; ++time) {
+        EXPECT_EQ(compiled.trap("sum", {64, kSteps, first}).to_string(), expected);
+        compiled.run("sum", {64, kSteps, kNowhere});
+      }
+    }
+  }
+}
+
+TEST(NativeCode, ADeadlineEndsSharedLanes) {
+  IsolateOptions options = eager();
+  Program program(kLongReduction, options);
+  const std::uint64_t sum = program.run("sum", {64, 200'000, kNowhere});
+  program->set_deadline(std::chrono::milliseconds(20));
+  EXPECT_EQ(program.trap("sum", {64, 1ull << 40, kNowhere}).code(), ErrorCode::kDeadline);
+  program->set_deadline({});
+  EXPECT_EQ(program.run("sum", {64, 200'000, kNowhere}), sum);
 }
 
 // Four loops, three of them in each other, with a call between; registers hold other types from loop to loop.

@@ -10,6 +10,10 @@
 
 #include "vm/context.h"
 
+namespace dhpvm::offload {
+struct OpenBlock;
+}
+
 namespace dhpvm::vm {
 
 // At a safepoint without ticks: looks at interrupt, deadline and fuel, and gives out the next batch of ticks.
@@ -30,6 +34,10 @@ bool begin_loop(Context& context);
 bool run_loop(Context& context, const LinkedKernel& kernel, std::uint64_t* p, gc::Ref* r);
 // In the interpreter alone.
 bool interpret_loop(Context& context, const LinkedKernel& kernel, std::uint64_t* p, const gc::Ref* r);
+// A loop with reductions that goes on with `open`, inside its block. If that does not end with the loop, the accumulators
+// stay as they are.
+bool interpret_part(Context& context, const LinkedKernel& kernel, std::uint64_t* p, const gc::Ref* r,
+                    offload::OpenBlock& open, bool ends_block);
 // After an iteration: leaves the registers at the next one, or behind the loop after the last.
 bool next_iteration(Context& context);
 

@@ -29,7 +29,7 @@ std::string kernel_content(const KernelRequest& request) {
   CacheWriter writer;
   writer.number(record.dimensions);
   writer.number(record.fast_math ? 1 : 0);
-  writer.number(request.one_at_a_time ? 1 : 0);
+  writer.number(request.most_lanes);
   writer.number(record.reductions.size());
   for (const bytecode::Reduction& reduction : record.reductions) {
     writer.number(static_cast<std::uint64_t>(reduction.op));

@@ -94,6 +94,7 @@ class KernelLoop {
     if (record_.reductions.empty()) return;
     partials_ = entry_alloca(b_.getPtrTy());
     b_.CreateStore(b_.CreateLoad(b_.getPtrTy(), field(chunk, offsetof(KernelChunk, partials))), partials_);
+    lanes_ = b_.CreateLoad(b_.getPtrTy(), field(chunk, offsetof(KernelChunk, lanes)));
   }
 
   // A loop from `low` in steps of `step` while the index is below `high`; neither overflows.
@@ -219,8 +220,62 @@ class KernelLoop {
           b_.CreateStore(identity_of(n), place(memory[n], n, i64(group)));
         }
       }
+      of_parts([&] { load_lanes(memory, groups); }, [] {});
       emit_block(begin, end, memory, groups);
-      finish_block(memory, groups);
+      of_parts([&] { store_lanes(memory, groups); }, [&] { finish_block(memory, groups); });
+    });
+  }
+
+  // What is done where the chunk is a part of a block, and what otherwise.
+  template <typename Part, typename Whole>
+  void of_parts(Part&& part, Whole&& whole) {
+    BasicBlock* const in_part = block("part");
+    BasicBlock* const in_whole = block("whole");
+    BasicBlock* const after = block("after");
+    b_.CreateCondBr(b_.CreateIsNull(lanes_), in_whole, in_part);
+    b_.SetInsertPoint(in_part);
+    part();
+    b_.CreateBr(after);
+    b_.SetInsertPoint(in_whole);
+    whole();
+    b_.CreateBr(after);
+    b_.SetInsertPoint(after);
+  }
+
+  // Calls each(n, group, address) for each reduction and `width` lanes, `address` being where their registers stand.
+  template <typename Each>
+  void for_lanes(const std::vector<llvm::AllocaInst*>& memory, unsigned groups, Each&& each) {
+    for (std::size_t n = 0; n < memory.size(); ++n) {
+      Value* const first = field(lanes_, 8 * kReductionLanes * n);
+      const auto each_group = [&](Value* group) {
+        each(n, group, b_.CreateInBoundsGEP(vector_of(b_.getInt64Ty()), first, group));
+      };
+      // Accumulators with a place known beforehand stay in registers.
+      if (groups == 1) {
+        each_group(i64(0));
+      } else {
+        counted(i64(0), i64(groups), i64(1), "lanes", each_group);
+      }
+    }
+  }
+  llvm::Type* bits_of(std::size_t n) {
+    return vector_of(b_.getIntNTy(static_cast<unsigned>(body_.accumulators[n]->getPrimitiveSizeInBits())));
+  }
+  void load_lanes(const std::vector<llvm::AllocaInst*>& memory, unsigned groups) {
+    for_lanes(memory, groups, [&](std::size_t n, Value* group, Value* address) {
+      Value* const registers =
+          b_.CreateAlignedLoad(vector_of(b_.getInt64Ty()), address, llvm::Align(alignof(std::uint64_t)));
+      Value* const values =
+          b_.CreateBitCast(b_.CreateTrunc(registers, bits_of(n)), vector_of(body_.accumulators[n]));
+      b_.CreateStore(values, place(memory[n], n, group));
+    });
+  }
+  void store_lanes(const std::vector<llvm::AllocaInst*>& memory, unsigned groups) {
+    for_lanes(memory, groups, [&](std::size_t n, Value* group, Value* address) {
+      Value* const values = b_.CreateLoad(vector_of(body_.accumulators[n]), place(memory[n], n, group));
+      Value* const registers =
+          b_.CreateZExt(b_.CreateBitCast(values, bits_of(n)), vector_of(b_.getInt64Ty()));
+      b_.CreateAlignedStore(registers, address, llvm::Align(alignof(std::uint64_t)));
     });
   }
 
@@ -316,6 +371,7 @@ class KernelLoop {
   Value* high_[3] = {};
   Value* index_[3] = {};
   llvm::AllocaInst* partials_ = nullptr;  // where the next block's values go
+  Value* lanes_ = nullptr;                // KernelChunk::lanes, with reductions
 };
 
 }  // namespace

@@ -48,9 +48,9 @@ bool mostly_gathers(llvm::Function& body) {
   return gathers > 1 && operations <= 2 * gathers;
 }
 
-// The body for several iterations; the scalar one, and the reason, if there is none.
-Result<WideBody> widen(const bytecode::KernelRecord& record, const KernelBody& body, const Target& target,
-                       SymbolTable& symbols, std::string& scalar_reason) {
+// The body for several iterations, at most `most`; the scalar one, and the reason, if there is none.
+Result<WideBody> widen(const bytecode::KernelRecord& record, const KernelBody& body, unsigned most,
+                       const Target& target, SymbolTable& symbols, std::string& scalar_reason) {
   WideBody wide;
   wide.full = body.function;
   spmd::SpmdOptions options;
@@ -63,8 +63,7 @@ Result<WideBody> widen(const bytecode::KernelRecord& record, const KernelBody& b
       return error(ErrorCode::kUnsupported,
                    "each iteration goes through rows of its own, which is vectorised along the row");
     }
-    options.width = std::min(spmd::choose_width(*body.function, options.args, options.vector_bits),
-                             bytecode::kReductionLanes);
+    options.width = std::min(spmd::choose_width(*body.function, options.args, options.vector_bits), most);
     if (options.width == 1) {
       return error(
           ErrorCode::kUnsupported,
@@ -111,11 +110,12 @@ Result<KernelDescription> make_kernel(const KernelRequest& request, const Target
   const bytecode::KernelRecord& record = request.module->kernels[request.kernel];
   KernelDescription description;
   WideBody wide{.full = body.function};
-  if (request.one_at_a_time) {
+  if (request.most_lanes == 1) {
     description.scalar_reason =
         "there are few of them and each takes long, so that threads share them one by one";
   } else {
-    DHPVM_ASSIGN(wide, widen(record, body, target, symbols, description.scalar_reason));
+    const unsigned most = request.most_lanes == 0 ? bytecode::kReductionLanes : request.most_lanes;
+    DHPVM_ASSIGN(wide, widen(record, body, most, target, symbols, description.scalar_reason));
   }
   make_kernel_loop(record, body, wide, kKernelSymbol, module);
   inline_into_loop(wide.full);

@@ -17,6 +17,8 @@
 
 namespace dhpvm::offload {
 
+struct OpenBlock;
+
 // What is known about a loop from earlier executions. The caller keeps one per loop (and may keep one per
 // size class) and passes it again next time; one execution at a time uses it.
 struct LoopProfile {
@@ -32,26 +34,26 @@ struct HostLoop {
   std::span<const bytecode::Reduction> reductions;
   // One per reduction: the initial values, and after a loop that was not cut short the final ones.
   std::span<std::uint64_t> accumulators;
-  // Whoever wants the loop to end early stores a value other than 0 and kLoopDecided. May be null. The loop
-  // itself stores kLoopDecided for a moment when it has trapped and only waits for iterations that no longer
-  // matter.
+  // Whoever wants the loop to end early stores a value other than 0 and LoopEnd::kDecided. May be null. The loop
+  // itself stores that for a moment when it has trapped and only waits for iterations that no longer matter.
   std::atomic<std::uint32_t>* stop = nullptr;
   // Not null: where the partial results go, one per reduction for each of reduction_blocks(space), in iteration order.
   // They are not folded then, and there are no accumulators.
   std::uint64_t* partials = nullptr;
   // How many iterations the code does at once: less are no work for a thread of their own. A power of two.
   unsigned width = 1;
+  // Not null: the space begins inside this block, of which the rest has been done, and lies in one row.
+  const OpenBlock* open = nullptr;
 };
-constexpr std::uint32_t kLoopDecided = 0x80000000;
 
 struct LoopOutcome {
   // kTrapped: `trap` is the first one in iteration order, and all iterations before it have been done; of
   // those behind it some may have been. kStopped: any iterations may have been done.
   codegen::KernelStatus status = codegen::KernelStatus::kDone;
   codegen::KernelTrap trap;
-  std::uint64_t iterations = 0;  // in chunks that ran to their end
-  std::uint64_t chunks = 0;
-  bool parallel = false;  // more than the calling thread was asked
+  std::uint64_t iterations = 0;  // in calls of the code that ran to their end
+  std::uint64_t chunks = 0;      // or other parts
+  bool parallel = false;         // more than the calling thread was asked
 };
 
 // Fails with kUnsupported, before anything has run, when the space has 2^63 iterations or more. Thread-safe

@@ -13,6 +13,7 @@
 
 #include "bytecode/reduction.h"
 #include "bytecode/registers.h"
+#include "offload/kernel/open_block.h"
 
 namespace dhpvm::offload {
 namespace {
@@ -158,8 +159,24 @@ void reduce_row(const Index& row, unsigned inner, std::int64_t low, std::int64_t
   }
 }
 
+// A part of a block.
+void reduce_part(unsigned inner, KernelChunk& chunk) {
+  Index index;
+  std::ranges::copy(chunk.low, index.begin());
+  for (std::uint64_t lane = 0; index[inner] < chunk.high[inner]; ++index[inner], ++lane) {
+    for (unsigned r = 0; r < 2; ++r) {
+      std::uint64_t& value = chunk.lanes[r * bytecode::kReductionLanes + lane % bytecode::kReductionLanes];
+      value = combine(kSumAndLargest[r], value, contribution(index)[r]);
+    }
+  }
+}
+
 KernelStatus reduce(const KernelCall* call, KernelChunk* chunk) {
   const auto inner = static_cast<unsigned>(call->scalars[0]);
+  if (chunk->lanes != nullptr) {
+    reduce_part(inner, *chunk);
+    return KernelStatus::kDone;
+  }
   KernelChunk rows = *chunk;
   rows.high[inner] = rows.low[inner];
   std::uint64_t* partials = chunk->partials;
@@ -200,12 +217,15 @@ TEST_P(HostLoops, ReductionsHaveTheSameBitsHoweverTheLoopIsCut) {
     const std::array<std::uint64_t, 2> initial{put(0.25f), put(std::int64_t{-3})};
     const auto expected = expected_reduction(space, initial);
     for (const double speed : kSpeeds) {
-      std::array<std::uint64_t, 2> accumulators = initial;
-      const std::uint64_t inner = space.inner();
-      const LoopOutcome outcome =
-          run({reduce, &inner, nullptr, space, kSumAndLargest, accumulators, nullptr}, speed);
-      EXPECT_EQ(outcome.status, KernelStatus::kDone);
-      EXPECT_EQ(accumulators, expected) << space.high[space.inner()] << " at " << speed;
+      for (const unsigned width : {1u, 8u, 32u}) {
+        std::array<std::uint64_t, 2> accumulators = initial;
+        const std::uint64_t inner = space.inner();
+        const LoopOutcome outcome = run(
+            {reduce, &inner, nullptr, space, kSumAndLargest, accumulators, nullptr, nullptr, width}, speed);
+        EXPECT_EQ(outcome.status, KernelStatus::kDone);
+        EXPECT_EQ(outcome.iterations, *space.count());
+        EXPECT_EQ(accumulators, expected) << space.high[space.inner()] << " at " << speed << " by " << width;
+      }
     }
   }
 }
@@ -220,7 +240,7 @@ TEST_P(HostLoops, PartialResultsAreLeftWhereTheyAreWanted) {
       std::vector<std::uint64_t> partials(2 * reduction_blocks(space) + 1, kUntouched);
       const std::uint64_t inner = space.inner();
       const LoopOutcome outcome =
-          run({reduce, &inner, nullptr, space, kSumAndLargest, {}, nullptr, partials.data()}, speed);
+          run({reduce, &inner, nullptr, space, kSumAndLargest, {}, nullptr, partials.data(), 8}, speed);
       EXPECT_EQ(outcome.status, KernelStatus::kDone);
       EXPECT_EQ(partials.back(), kUntouched);
       std::array<std::uint64_t, 2> folded = initial;
@@ -228,6 +248,68 @@ TEST_P(HostLoops, PartialResultsAreLeftWhereTheyAreWanted) {
         folded[i % 2] = combine(kSumAndLargest[i % 2], folded[i % 2], partials[i]);
       EXPECT_EQ(folded, expected_reduction(space, initial)) << space.high[space.inner()] << " at " << speed;
     }
+  }
+}
+
+TEST_P(HostLoops, AReductionGoesOnWhereABlockWasLeft) {
+  const std::array<std::uint64_t, 2> initial{put(0.25f), put(std::int64_t{-3})};
+  const std::uint64_t inner = 1;
+  for (const std::int64_t extent : {2, 45, 4096, 20'000, 400'000}) {
+    const IterationSpace space{2, {7, -30}, {8, extent - 30}};
+    const auto expected = expected_reduction(space, initial);
+    for (const std::int64_t done : {1, 31, 32, 77, 4095}) {
+      if (done >= extent) continue;
+      OpenBlock open;
+      open.begin(kSumAndLargest);
+      open.done = static_cast<std::uint64_t>(done);
+      KernelChunk begun;
+      std::ranges::copy(space.low, begun.low);
+      begun.high[1] = begun.low[1] + done;
+      begun.lanes = open.lanes.data();
+      reduce_part(1, begun);
+      IterationSpace rest = space;
+      rest.low[1] += done;
+      for (const double speed : kSpeeds) {
+        for (const unsigned width : {1u, 8u, 32u}) {
+          std::array<std::uint64_t, 2> accumulators = initial;
+          HostLoop loop{reduce, &inner, nullptr, rest, kSumAndLargest, accumulators, nullptr};
+          loop.width = width;
+          loop.open = &open;
+          EXPECT_EQ(run(loop, speed).iterations, *rest.count());
+          EXPECT_EQ(accumulators, expected) << done << " of " << extent << " at " << speed << " by " << width;
+        }
+      }
+    }
+  }
+}
+
+// What the threads do of one block: `width` neighbouring lanes at once.
+KernelStatus long_sum(const KernelCall* call, KernelChunk* chunk) {
+  EXPECT_NE(chunk->lanes, nullptr);
+  for (std::int64_t i = chunk->low[0]; i < chunk->high[0]; ++i) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::nanoseconds(call->scalars[0]);
+    while (std::chrono::steady_clock::now() < end) {
+    }
+    chunk->lanes[i - chunk->low[0]] += static_cast<std::uint64_t>(i);
+  }
+  return KernelStatus::kDone;
+}
+
+TEST_P(HostLoops, FewLongIterationsOfAReductionAreShared) {
+  if (GetParam() == 1) return;
+  const std::uint64_t nanoseconds = 100'000;
+  const Reduction sum{ReductionOp::kAdd, Kind::kI64};
+  for (const double known : {0.0, 1e-4}) {
+    LoopProfile profile{known};
+    std::uint64_t total = 1000;
+    HostLoop loop{long_sum, &nanoseconds, nullptr, {1, {0}, {40}}, {&sum, 1}, {&total, 1}, nullptr};
+    loop.width = 8;
+    const Result<LoopOutcome> outcome = run_on_host(pool, loop, profile);
+    ASSERT_TRUE(outcome.ok());
+    EXPECT_TRUE(outcome->parallel);
+    EXPECT_EQ(outcome->chunks, known == 0 ? 5u : 4u);  // four groups of lanes, and the trial
+    EXPECT_EQ(total, 1000u + 780u);
+    EXPECT_GE(profile.seconds_per_iteration, 0.9e-4);
   }
 }
 
@@ -282,6 +364,78 @@ TEST_P(HostLoops, ATrapEndsALaterIterationThatNeverWould) {
   EXPECT_EQ(stop.load(), 0u);
 }
 
+// Traps in the same iterations as trap_at, in reductions; what is done is counted in the second array.
+KernelStatus trap_in_lanes(const KernelCall* call, KernelChunk* chunk) {
+  KernelChunk row = *chunk;
+  const KernelStatus status = trap_at(call, &row);
+  chunk->trap = row.trap;
+  return status;
+}
+
+TEST_P(HostLoops, TheFirstTrapOfSharedLanesIsReported) {
+  const Reduction sum{ReductionOp::kAdd, Kind::kI64};
+  const std::vector<std::int64_t> cases[] = {
+      {4100, 37, 70, 5000}, {4100, 8190, 4101}, {999, 36, 35, 34}, {0, 1}, {8191}};
+  for (std::vector<std::int64_t> traps : cases) {
+    for (const unsigned width : {1u, 4u, 16u}) {
+      for (const std::uint64_t begun : {0u, 5u}) {
+        const std::int64_t first = std::ranges::min(traps);
+        if (first < static_cast<std::int64_t>(begun)) continue;
+        OpenBlock open;
+        open.begin({&sum, 1});
+        open.done = begun;
+        std::vector<int> done(8192);
+        std::fill_n(done.begin(), begun, 1);
+        const KernelArray arrays[] = {array_of(traps), array_of(done)};
+        std::uint64_t total = 0;
+        HostLoop loop{trap_in_lanes, nullptr,     arrays, {1, {static_cast<std::int64_t>(begun)}, {8192}},
+                      {&sum, 1},     {&total, 1}, nullptr};
+        loop.width = width;
+        if (begun != 0) loop.open = &open;
+        const LoopOutcome outcome = run(loop, 1e-4);
+        ASSERT_EQ(outcome.status, KernelStatus::kTrapped);
+        EXPECT_EQ(outcome.trap.index[0], first);
+        EXPECT_EQ(std::count(done.begin(), done.begin() + first, 1), first);
+        EXPECT_EQ(total, 0u);
+      }
+    }
+  }
+}
+
+// Iteration 10 traps, those from 11 on never end, and those before it take their time.
+KernelStatus trap_among_lanes(const KernelCall* call, KernelChunk* chunk) {
+  for (std::int64_t i = chunk->low[0]; i < chunk->high[0]; ++i) {
+    if (i < 10) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      reinterpret_cast<std::atomic<int>*>(call->arrays[0].data)->fetch_add(1);
+      continue;
+    }
+    chunk->trap.index[0] = i;
+    if (i == 10) return KernelStatus::kTrapped;
+    while (call->stop->load() == 0) std::this_thread::yield();
+    return KernelStatus::kStopped;
+  }
+  return KernelStatus::kDone;
+}
+
+TEST_P(HostLoops, ATrapEndsALaneBehindItThatNeverWould) {
+  if (GetParam() == 1) return;  // goes in order
+  const Reduction sum{ReductionOp::kAdd, Kind::kI64};
+  for (const unsigned width : {1u, 2u, 4u}) {
+    std::vector<int> before(1);
+    const KernelArray array = array_of(before);
+    std::uint64_t total = 0;
+    std::atomic<std::uint32_t> stop{0};
+    HostLoop loop{trap_among_lanes, nullptr, &array, {1, {0}, {64}}, {&sum, 1}, {&total, 1}, &stop};
+    loop.width = width;
+    const LoopOutcome outcome = run(loop, 1);
+    ASSERT_EQ(outcome.status, KernelStatus::kTrapped);
+    EXPECT_EQ(outcome.trap.index[0], 10);
+    EXPECT_EQ(before[0], 10);
+    EXPECT_EQ(stop.load(), 0u);
+  }
+}
+
 // ---- Stopping
 
 KernelStatus wait_for_stop(const KernelCall* call, KernelChunk*) {
@@ -301,6 +455,24 @@ TEST_P(HostLoops, TheStopFlagEndsALoop) {
     stopper.join();
     EXPECT_EQ(outcome.status, KernelStatus::kStopped);
     EXPECT_EQ(outcome.iterations, 0u);
+    EXPECT_EQ(stop.load(), 1u);
+  }
+}
+
+TEST_P(HostLoops, TheStopFlagEndsSharedLanes) {
+  const Reduction sum{ReductionOp::kAdd, Kind::kI64};
+  for (const double speed : {0.0, 1.0}) {
+    std::uint64_t total = 5;
+    std::atomic<std::uint32_t> stop{0};
+    std::thread stopper([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      stop.store(1);
+    });
+    const LoopOutcome outcome =
+        run({wait_for_stop, nullptr, nullptr, {1, {0}, {1000}}, {&sum, 1}, {&total, 1}, &stop}, speed);
+    stopper.join();
+    EXPECT_EQ(outcome.status, KernelStatus::kStopped);
+    EXPECT_EQ(total, 5u);
     EXPECT_EQ(stop.load(), 1u);
   }
 }

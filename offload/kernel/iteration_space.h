@@ -60,6 +60,8 @@ class RemainingSpace {
   explicit RemainingSpace(const IterationSpace& space) : boxes_{space}, count_(space.empty() ? 0 : 1) {}
 
   bool empty() const { return count_ == 0; }
+  // The box that the next pieces come from. Not when empty().
+  const IterationSpace& front() const { return boxes_[count_ - 1]; }
   // The first iterations, as a box of at most `iterations` under the rules of Chunking, and removes them. Not
   // when empty().
   IterationSpace take(std::uint64_t iterations, std::uint64_t unit);

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// How iterations that several threads work on came to their end: to the last one, to the first trap, or to where they were
+// told to stop. Thread-safe.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <limits>
+#include <mutex>
+
+#include "codegen/kernel_abi.h"
+
+namespace dhpvm::offload {
+
+// Positions are numbers that ascend with the order of iterations.
+class LoopEnd {
+ public:
+  static constexpr std::uint64_t kNowhere = std::numeric_limits<std::uint64_t>::max();
+
+  explicit LoopEnd(std::atomic<std::uint32_t>& stop) : stop_(stop) {}
+
+  bool asked_to_stop() const { return stop_.load() != 0; }
+
+  // Everything before `position` that the calling thread had to do has been done.
+  void stop_at(std::uint64_t position) {
+    std::uint64_t now = stopped_.load();
+    while (position < now && !stopped_.compare_exchange_weak(now, position)) {
+    }
+  }
+  void trap_at(std::uint64_t position, const codegen::KernelTrap& trap) {
+    const std::lock_guard lock(mutex_);
+    if (position >= trapped_.load()) return;
+    trap_ = trap;
+    trapped_.store(position);
+  }
+  // kNowhere while nothing has trapped.
+  std::uint64_t trapped_at() const { return trapped_.load(); }
+
+  // When all before the first trap has been done, what runs behind it may as well end: it might run for ever, which an
+  // executor that goes in order would never notice.
+  void decide() {
+    std::uint32_t nobody = 0;
+    stop_.compare_exchange_strong(nobody, kDecided);
+  }
+  // When nothing runs any more. A request from outside stays.
+  void settle() {
+    std::uint32_t decided = kDecided;
+    stop_.compare_exchange_strong(decided, 0);
+  }
+
+  // A trap counts only if everything before it has been done: otherwise there might have been another.
+  codegen::KernelStatus status() const {
+    const std::uint64_t trapped = trapped_.load();
+    const std::uint64_t stopped = stopped_.load();
+    if (trapped < stopped) return codegen::KernelStatus::kTrapped;
+    return stopped == kNowhere ? codegen::KernelStatus::kDone : codegen::KernelStatus::kStopped;
+  }
+  const codegen::KernelTrap& trap() const { return trap_; }
+
+  // What decide() stores.
+  static constexpr std::uint32_t kDecided = 0x80000000;
+
+ private:
+  std::atomic<std::uint32_t>& stop_;
+  std::atomic<std::uint64_t> trapped_{kNowhere};
+  std::atomic<std::uint64_t> stopped_{kNowhere};
+  std::mutex mutex_;
+  codegen::KernelTrap trap_;  // at trapped_
+};
+
+}  // namespace dhpvm::offload
