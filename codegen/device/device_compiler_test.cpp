@@ -219,12 +219,15 @@ TEST(DeviceCode, AddsDenormalsAtomically) {
 }
 
 TEST(DeviceCode, OrdersUpdatesOnlyWhereThatShows) {
+  const auto kernel_of = [](const bytecode::Module& module) {
     const std::string text = compile(module, opencl()).value().text;
     return text.substr(text.find("kernel void"));
   };
+  EXPECT_THAT(kernel_of(add_atomically()), Not(HasSubstr("mem_fence")));
   const bytecode::Module observed =
       module_of("(i64, i64, [i64], [i64]) registers 4 2",
                 "atomic.add.i64 p2, r0, p0, p1\natomic.add.i64 p3, r1, p0, p2\nreturn");
+  EXPECT_THAT(kernel_of(observed), HasSubstr("mem_fence"));
 }
 
 TEST(DeviceCode, KnowsTheProcessorsOfItsLanguage) {
