@@ -34,6 +34,8 @@ constexpr std::chrono::microseconds kLongEnough{50};
 // take longer than this.
 constexpr std::uint64_t kBoxIterations = 1024;
 constexpr std::chrono::microseconds kBoxTime{200};
+// An iteration that takes so long in the interpreter is not begun while the kernel may be ready in as much time.
+constexpr std::chrono::milliseconds kLongInterpretation{5};
 // In seconds, of compiled code: an iteration this long is worth waking a thread for.
 constexpr double kLongIteration = 20e-6;
 
@@ -389,6 +391,20 @@ bool LoopTier::run_on_cores(Context& context, const LinkedKernel& kernel, Entry&
     entry.guess = guess_speed(entry.interpreted, entry.interpreted_iterations);
     lanes = lanes_for(kernel, entry, space);
     consider(kernel, entry, variant, lanes, 0);
+    if (spent > kLongInterpretation * *box.count() && !remaining.empty()) {
+      const auto slot = entry.slots[variant].find(lanes);
+      if (slot != entry.slots[variant].end() && !wait_for(context, *slot->second, spent)) return false;
+    }
+  }
+  return true;
+}
+
+// Gives the background thread some time to compile. False if the program has trapped meanwhile.
+bool LoopTier::wait_for(Context& context, const Slot& slot, std::chrono::nanoseconds patience) {
+  const auto deadline = std::chrono::steady_clock::now() + patience;
+  while (!slot.done.load(std::memory_order_acquire) && std::chrono::steady_clock::now() < deadline) {
+    if (!look_at_clock(context)) return false;
+    std::this_thread::sleep_for(kBoxTime);
   }
   return true;
 }

@@ -105,6 +105,7 @@ class LoopTier {
                                                               std::span<const codegen::KernelArray> arrays,
                                                               std::vector<std::uint64_t>& window,
                                                               const gc::Ref* r);
+  bool wait_for(Context& context, const Slot& slot, std::chrono::nanoseconds patience);
   bool run_on_cores(Context& context, const LinkedKernel& kernel, Entry& entry, Variant variant,
                     const offload::IterationSpace& space, std::span<const codegen::KernelArray> arrays,
                     std::vector<std::uint64_t>& window, const gc::Ref* r);
