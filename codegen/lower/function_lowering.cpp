@@ -8,7 +8,6 @@ namespace dhpvm::codegen {
 
 using bytecode::kNoIndex;
 using bytecode::Op;
-using bytecode::Rule;
 using llvm::BasicBlock;
 
 namespace {

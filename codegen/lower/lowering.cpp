@@ -5,7 +5,6 @@
 
 namespace dhpvm::codegen {
 
-using bytecode::kDecode;
 using llvm::BasicBlock;
 
 Lowering::Lowering(const bytecode::Module& module, std::uint32_t index, llvm::IRBuilder<>& builder,
