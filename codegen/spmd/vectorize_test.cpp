@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/spmd/vectorize.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <llvm/AsmParser/Parser.h>
 #include <llvm/IR/Instructions.h>
@@ -916,11 +917,14 @@ TEST(Vectorize, MathematicalFunctions) {
   for (const char* name : {"sin", "cos", "exp", "log", "tanh", "cbrt", "erf", "atan", "log1p"}) {
     for (const bool is_float : {false, true}) {
       const std::string type = is_float ? "float" : "double";
-      const std::string function = std::string(name) + (is_float ? "f" : "");
-      const std::string text = "declare " + type + " @" + function + "(" + type + ")\n" + "define " + type +
-                               " @body(i64 %i, ptr %a, ptr %b, ptr %c, i64 %n) {\n" + "%p = getelementptr " +
-                               type + ", ptr %b, i64 %i\n %x = load " + type + ", ptr %p\n" + "%y = call " +
-                               type + " @" + function + "(" + type + " %x)\n ret " + type + " %y }";
+      const std::string text = fmt::format(R"(declare {0} @{1}({0})
+define {0} @body(i64 %i, ptr %a, ptr %b, ptr %c, i64 %n) {{
+  %p = getelementptr {0}, ptr %b, i64 %i
+  %x = load {0}, ptr %p
+  %y = call {0} @{1}({0} %x)
+  ret {0} %y
+}})",
+                                           type, std::string(name) + (is_float ? "f" : ""));
       // Pieces of each width that the library has, and one that is only half filled.
       for (const auto& [width, vector_bits] :
            {std::pair(4U, 128U), std::pair(2U, 512U), std::pair(16U, 256U), std::pair(32U, 512U)}) {
@@ -935,7 +939,7 @@ TEST(Vectorize, MathematicalFunctions) {
         for (unsigned lane = 0; lane < width; ++lane) {
           const auto distance = static_cast<std::int64_t>(expected.results[lane]) -
                                 static_cast<std::int64_t>(full.results[lane]);
-          EXPECT_LE(std::abs(distance), 4) << function << ", lane " << lane << " of " << width;
+          EXPECT_LE(std::abs(distance), 4) << name << ", lane " << lane << " of " << width;
           if (lane < width - 1) {
             EXPECT_EQ(full.results[lane], tail.results[lane]);
           }
