@@ -71,12 +71,13 @@ struct KernelParameter {
 // Work-items of a group of a kernel with reductions.
 inline constexpr std::uint32_t kReductionGroup = 256;
 
+// OpenCL C: what is added to DeviceCode::options for launches in which arrays are, even in part, the same memory.
 inline constexpr char kMayOverlap[] = " -DRESTRICT=";
 
 struct DeviceCode {
   std::string text;   // OpenCL C, or PTX
   std::string entry;  // the kernel in it
-  // OpenCL C: what the driver's compiler is to be told. For launches whose arrays overlap, kMayOverlap besides.
+  // OpenCL C: what the driver's compiler is to be told. With these, the text takes arrays for distinct.
   std::string options;
   std::vector<KernelParameter> parameters;
   std::vector<KernelSite> sites;  // where it can trap; by KernelTrap::site

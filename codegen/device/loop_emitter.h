@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts of device_loop.h: single iterations and loops over the dimensions (device_loop.cpp), and the two ways of dealing out the blocks of
-// reductions (group_reductions.cpp, run_reductions.cpp).
+// The parts of device_loop.h: single iterations and loops over the dimensions (device_loop.cpp), and the two ways of dealing
+// out the blocks of reductions (group_reductions.cpp, run_reductions.cpp).
 #pragma once
 
 #include <llvm/ADT/STLFunctionalExtras.h>
