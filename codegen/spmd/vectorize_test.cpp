@@ -147,6 +147,49 @@ TEST(Vectorize, StepsOfSeveralElements) {
   EXPECT_EQ(kernel->vector_text().find("gather"), std::string::npos) << kernel->vector_text();
 }
 
+// One after the other, with gaps, in any order, under a mask, with reads in between, and twice the same.
+TEST(Vectorize, StoresToFields) {
+  const std::string text = R"(
+    define i32 @body(i64 %i, ptr %a, ptr %b, ptr %c, i64 %n) {
+    entry:
+      %p0 = getelementptr [4 x i32], ptr %a, i64 %i
+      %p1 = getelementptr i8, ptr %p0, i64 4
+      %p2 = getelementptr i8, ptr %p0, i64 8
+      %p3 = getelementptr i8, ptr %p0, i64 12
+      %q0 = getelementptr [3 x i16], ptr %c, i64 %i, i64 0
+      %q2 = getelementptr [3 x i16], ptr %c, i64 %i, i64 2
+      %s = getelementptr i32, ptr %b, i64 %i
+      %x = load i32, ptr %s
+      %y = mul i32 %x, 3
+      %f = sitofp i32 %x to float
+      %h = trunc i32 %y to i16
+      store i32 %x, ptr %p2
+      store float %f, ptr %p0
+      store i32 7, ptr %p3
+      store i32 %y, ptr %p1
+      store i16 %h, ptr %q2
+      store i16 5, ptr %q0
+      %odd = trunc i32 %x to i1
+      br i1 %odd, label %then, label %end
+    then:
+      store i32 %y, ptr %p0
+      %old = load i32, ptr %p1
+      store i32 %old, ptr %p3
+      store i32 1, ptr %p1
+      %new = load i32, ptr %p1
+      %sum = add i32 %old, %new
+      store i32 %sum, ptr %p1
+      br label %end
+    end:
+      %r = load i32, ptr %p3
+      ret i32 %r
+    })";
+  expect_same(text);
+  auto kernel = TestKernel::create(text, 8);
+  ASSERT_TRUE(kernel.ok());
+  EXPECT_EQ(kernel->vector_text().find("scatter"), std::string::npos) << kernel->vector_text();
+}
+
 // The index is out of range in the first lane, and below zero: an unsigned comparison that wraps between
 // lanes.
 TEST(Vectorize, ChecksThatWrapBetweenTheLanes) {
