@@ -77,7 +77,7 @@ class ThreadPool {
   std::condition_variable wake_;      // a job was published, or the pool stops
   std::condition_variable finished_;  // a worker has left a job
   std::atomic<std::uint32_t> epoch_{
-      0};  // counts the published jobs; read without the mutex by those that spin
+      0};                              // counts the published jobs; read without the mutex by those that spin
   std::atomic<unsigned> spinning_{0};  // written under the mutex
   // Short loops that came while the workers slept, each within a spin's time of the one before. Threads that get into each
   // other's way here lose nothing but a chance to wake the workers.

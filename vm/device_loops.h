@@ -98,15 +98,15 @@ class DeviceLoops {
     std::uint64_t executions = 0;  // on devices
     std::string device;
     offload::PipelineOutcome last;
-    std::string absent;                          // of what was wished for, the last time
-    std::string choice;                          // the last comparison of costs
-    std::string reason;                          // what followed from it
+    std::string absent;  // of what was wished for, the last time
+    std::string choice;  // the last comparison of costs
+    std::string reason;  // what followed from it
     // Reasons for staying on the host, and how often.
     std::map<std::string, std::uint64_t> stays;
     std::uint64_t unmeasured = 0;  // how often because it was not known how long the host would take
     std::uint64_t too_short = 0;   // how often because that is not long
-    std::string chained;                         // the loops with which it ran the last time
-    std::string apart;                           // why it did not run with those before it
+    std::string chained;           // the loops with which it ran the last time
+    std::string apart;             // why it did not run with those before it
   };
 
   const std::string& wish_for(const bytecode::KernelRecord& record) const;

@@ -77,7 +77,8 @@ void StoreGroups::look_at(const llvm::BasicBlock& block, const Divergence& diver
   for (const llvm::Instruction& instruction : block) {
     if (!instruction.mayReadOrWriteMemory() && llvm::isGuaranteedToTransferExecutionToSuccessor(&instruction))
       continue;
-    if (const auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction); load != nullptr && load->isSimple()) {
+    if (const auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction);
+        load != nullptr && load->isSimple()) {
       if (open.empty() || load->hasMetadata(llvm::LLVMContext::MD_invariant_load)) continue;
       const auto field = field_of(*load, load->getType(), divergence);
       if (field && field->bytes != 0 && open.is_apart(*field)) continue;
@@ -87,7 +88,8 @@ void StoreGroups::look_at(const llvm::BasicBlock& block, const Divergence& diver
     if (store != nullptr && store->isSimple())
       field = field_of(*store, store->getValueOperand()->getType(), divergence);
     const bool leaves_gaps = field && field->bytes != 0 && field->stride % field->bytes == 0 &&
-                             field->stride / field->bytes >= 2 && field->stride / field->bytes <= kLargestStep;
+                             field->stride / field->bytes >= 2 &&
+                             field->stride / field->bytes <= kLargestStep;
     if (!leaves_gaps || open.empty() || !open.is_apart(*field) || !open.takes(*field)) close(open);
     if (!leaves_gaps) continue;
     if (open.empty()) open.first = *field;

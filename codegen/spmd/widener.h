@@ -77,6 +77,7 @@ class Widener {
 
   // Calls (widener_calls.cpp).
   Status call(llvm::CallInst& call);
+  void answer(const llvm::CallInst& question);
   Status mathematical(llvm::CallInst& call, const std::string& name);
   llvm::Value* call_pieces(llvm::CallInst& call, const std::string& symbol, unsigned piece);
   Status intrinsic(llvm::CallInst& call, llvm::Intrinsic::ID id);

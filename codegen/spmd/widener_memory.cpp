@@ -132,7 +132,8 @@ Status Widener::store(const llvm::StoreInst& store) {
 
 // Element `lane * step + n` from the first one on is what field n is in that lane; those of gaps keep what they are.
 void Widener::store_fields(const StoreGroup& group) {
-  const llvm::StoreInst& first_field = **std::ranges::find_if(group.fields, [](auto* f) { return f != nullptr; });
+  const llvm::StoreInst& first_field =
+      **std::ranges::find_if(group.fields, [](auto* f) { return f != nullptr; });
   llvm::Value* const first = values_.scalar(first_field.getPointerOperand());
   // Fields may be numbers of different kinds.
   llvm::Type* const type = llvm::FixedVectorType::get(builder_.getIntNTy(group.bytes * 8), width_);
@@ -158,8 +159,8 @@ void Widener::store_fields(const StoreGroup& group) {
     }
     llvm::Value* mask = llvm::ConstantVector::get(fields);
     if (!is_full(mask_)) mask = builder_.CreateAnd(mask, builder_.CreateShuffleVector(mask_, lanes));
-    llvm::Value* const to =
-        builder_.CreateGEP(builder_.getInt8Ty(), first, builder_.getInt64(std::uint64_t{part} * width_ * group.bytes));
+    llvm::Value* const to = builder_.CreateGEP(builder_.getInt8Ty(), first,
+                                               builder_.getInt64(std::uint64_t{part} * width_ * group.bytes));
     const llvm::Align align(llvm::MinAlign(first_field.getAlign().value(), group.bytes));
     llvm::Instruction* const made =
         is_full(mask) ? static_cast<llvm::Instruction*>(builder_.CreateAlignedStore(elements, to, align))

@@ -15,14 +15,14 @@ namespace dhpvm::offload {
 
 class LoopSchedule {
  public:
-  LoopSchedule(ThreadPool& pool, const HostLoop& loop, const LoopProfile& profile,
-               std::uint64_t iterations)
+  LoopSchedule(ThreadPool& pool, const HostLoop& loop, const LoopProfile& profile, std::uint64_t iterations)
       : threads_(pool.size()),
         reduces_(!loop.reductions.empty()),
         width_(loop.width),
         left_(iterations),
         seconds_per_iteration_(profile.seconds_per_iteration) {
-    if (const double seconds = expected_seconds(); known_ && seconds > kReadySeconds && seconds <= kSerialSeconds)
+    if (const double seconds = expected_seconds();
+        known_ && seconds > kReadySeconds && seconds <= kSerialSeconds)
       ready_ = pool.ready_for_short_loop();
     const std::uint64_t row = loop.space.extent(loop.space.inner());
     most_ = loop.reductions.empty() || loop.partials != nullptr
@@ -98,8 +98,9 @@ class LoopSchedule {
   // Of a step of shared lanes; and, for each thread, what taking the next one costs: one thread at a time does.
   static constexpr double kLeastStepSeconds = 10e-6;
   static constexpr double kTakeSeconds = 0.5e-6;
-  static constexpr double kSerialSeconds = 20e-6;  // a loop this short ends before a thread that sleeps has begun
-  static constexpr double kReadySeconds = 5e-6;    // the same for a thread that waits for it
+  static constexpr double kSerialSeconds =
+      20e-6;  // a loop this short ends before a thread that sleeps has begun
+  static constexpr double kReadySeconds = 5e-6;  // the same for a thread that waits for it
   static constexpr std::uint64_t kChunksPerThread = 8;
   // An unknown kernel is tried on as many iterations as it does at once, then on this many times more, until that took
   // kSerialSeconds.
