@@ -31,7 +31,8 @@ bool EventCallbacks::order(cl_event event) {
     ++state_->owed;
   }
   // Not under the mutex: it may call back at once.
-  if (api_.SetEventCallback(event, CL_COMPLETE, &EventCallbacks::on_end, state_.get()) == CL_SUCCESS) return true;
+  if (api_.SetEventCallback(event, CL_COMPLETE, &EventCallbacks::on_end, state_.get()) == CL_SUCCESS)
+    return true;
   const std::lock_guard lock(state_->mutex);
   --state_->owed;
   return false;
