@@ -134,7 +134,7 @@ void Structure::write_block(Block& block, const Context& context, Lines& out) {
 }
 
 bool Structure::is_declared_inside(const Instruction& instruction) const {
-  if (llvm::isa<PHINode>(instruction)) return false;
+  if (llvm::isa<PHINode>(instruction) || expressions_.is_computed_with_sine(instruction)) return false;
   // What is written in other places counts there.
   llvm::SmallVector<const Instruction*> work = {&instruction};
   while (!work.empty()) {
@@ -153,7 +153,8 @@ bool Structure::is_declared_inside(const Instruction& instruction) const {
 void Structure::write_statements(Block& block, const Context& context, Lines& out) {
   for (const Instruction& instruction : block) {
     if (llvm::isa<PHINode>(instruction) || llvm::isa<llvm::AllocaInst>(instruction) ||
-        instruction.isTerminator() || expressions_.is_inline(instruction)) {
+        instruction.isTerminator() || expressions_.is_inline(instruction) ||
+        expressions_.is_computed_with_sine(instruction)) {
       continue;
     }
     std::string text = expressions_.expression(instruction);
