@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <map>
 
 namespace dhpvm {
 namespace {
@@ -25,8 +24,21 @@ std::string json_string(std::string_view text) {
   return out + '"';
 }
 
-// An argument that is more than shown: events with the same number are joined by arrows, from the earliest to the latest.
+// An argument that is more than shown.
 constexpr std::string_view kFlow = "flow";
+
+// Small enough to come from memory that has been used before: 64 KiB.
+constexpr std::size_t kPieceWords = 8192;
+// Before the values: phase and number of values, track and kind, begin, duration.
+constexpr std::size_t kFixedWords = 4;
+
+constexpr std::uint64_t pack(std::uint64_t high, std::uint32_t low) { return high << 32 | low; }
+constexpr std::uint32_t high(std::uint64_t word) { return static_cast<std::uint32_t>(word >> 32); }
+constexpr std::uint32_t low(std::uint64_t word) { return static_cast<std::uint32_t>(word); }
+
+double microseconds(std::uint64_t nanoseconds) {
+  return static_cast<double>(static_cast<std::int64_t>(nanoseconds)) / 1000;
+}
 
 }  // namespace
 
@@ -36,24 +48,93 @@ std::uint32_t Tracer::add_track(std::string name) {
   return static_cast<std::uint32_t>(tracks_.size() - 1);
 }
 
+Tracer::Kind Tracer::kind(std::string_view name, std::span<const std::string_view> arguments) {
+  const std::lock_guard lock(mutex_);
+  const auto [found, is_new] = kinds_.try_emplace(
+      Names{std::string(name), {arguments.begin(), arguments.end()}}, static_cast<Kind>(names_.size()));
+  if (is_new) names_.push_back(&found->first);
+  return found->second;
+}
+
+void Tracer::slice(std::uint32_t track, Kind kind, Clock::time_point begin, Clock::time_point end,
+                   std::initializer_list<std::int64_t> values) {
+  record(Phase::kSlice, track, kind, begin, end, {values.begin(), values.size()});
+}
+
+void Tracer::instant(std::uint32_t track, Kind kind, std::initializer_list<std::int64_t> values) {
+  const Clock::time_point now = Clock::now();
+  record(Phase::kInstant, track, kind, now, now, {values.begin(), values.size()});
+}
+
 void Tracer::slice(std::uint32_t track, std::string_view name, Clock::time_point begin, Clock::time_point end,
                    Arguments arguments) {
-  const std::lock_guard lock(mutex_);
-  events_.push_back({'X', track, std::string(name), microseconds(begin),
-                     microseconds(end) - microseconds(begin), std::move(arguments)});
+  record(Phase::kSlice, track, name, begin, end, arguments);
 }
 
 void Tracer::instant(std::uint32_t track, std::string_view name, Arguments arguments) {
-  const std::lock_guard lock(mutex_);
-  events_.push_back({'i', track, std::string(name), microseconds(Clock::now()), 0, std::move(arguments)});
+  const Clock::time_point now = Clock::now();
+  record(Phase::kInstant, track, name, now, now, arguments);
 }
 
 void Tracer::counter(std::string_view name, std::int64_t value) {
-  const std::lock_guard lock(mutex_);
-  events_.push_back({'C', 0, std::string(name), microseconds(Clock::now()), 0, {{"value", value}}});
+  const Clock::time_point now = Clock::now();
+  record(Phase::kCounter, 0, name, now, now, {{"value", value}});
+}
+
+void Tracer::record(Phase phase, std::uint32_t track, std::string_view name, Clock::time_point begin,
+                    Clock::time_point end, Arguments arguments) {
+  std::vector<std::string_view> names;
+  std::vector<std::int64_t> values;
+  for (const auto& [key, value] : arguments) {
+    names.push_back(key);
+    values.push_back(value);
+  }
+  record(phase, track, kind(name, names), begin, end, values);
+}
+
+void Tracer::record(Phase phase, std::uint32_t track, Kind kind, Clock::time_point begin,
+                    Clock::time_point end, std::span<const std::int64_t> values) {
+  const std::size_t words = kFixedWords + values.size();
+  Log& log = logs_[track % kLogs];
+  const std::lock_guard lock(log.mutex);
+  if (log.pieces.empty() || log.pieces.back().size - log.pieces.back().used < words) {
+    const std::size_t size = std::max(kPieceWords, words);
+    log.pieces.push_back({std::make_unique_for_overwrite<std::uint64_t[]>(size), size, 0});
+  }
+  Piece& piece = log.pieces.back();
+  std::uint64_t* const to = piece.words.get() + piece.used;
+  to[0] = pack(values.size(), static_cast<std::uint32_t>(phase));
+  to[1] = pack(track, static_cast<std::uint32_t>(kind));
+  to[2] = static_cast<std::uint64_t>(std::chrono::nanoseconds(begin - start_).count());
+  to[3] = static_cast<std::uint64_t>(std::chrono::nanoseconds(end - begin).count());
+  std::ranges::copy(values, to + kFixedWords);
+  piece.used += words;
+}
+
+std::vector<Tracer::Event> Tracer::events() const {
+  std::vector<Event> all;
+  for (Log& log : logs_) {
+    const std::lock_guard lock(log.mutex);
+    for (const Piece& piece : log.pieces) {
+      for (std::size_t at = 0; at < piece.used;) {
+        const std::uint64_t* const from = piece.words.get() + at;
+        const std::size_t values = high(from[0]);
+        all.push_back({static_cast<Phase>(low(from[0])),
+                       high(from[1]),
+                       low(from[1]),
+                       microseconds(from[2]),
+                       microseconds(from[3]),
+                       {from + kFixedWords, from + kFixedWords + values}});
+        at += kFixedWords + values;
+      }
+    }
+  }
+  return all;
 }
 
 std::string Tracer::to_json() const {
+  // Before the names, so that all of theirs are known.
+  const std::vector<Event> all = events();
   const std::lock_guard lock(mutex_);
   std::string out = "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[";
   const auto append = std::back_inserter(out);
@@ -65,24 +146,21 @@ std::string Tracer::to_json() const {
     separator = ",\n";
   }
   std::map<std::int64_t, std::vector<const Event*>> flows;
-  for (const Event& event : events_) {
-    for (const auto& [key, value] : event.arguments) {
-      if (key == kFlow) flows[value].push_back(&event);
-    }
+  for (const Event& event : all) {
+    const Names& names = *names_[event.kind];
+    constexpr const char* kPhases[] = {"X", "i", "C"};
     fmt::format_to(append, "{}{{\"ph\":\"{}\",\"pid\":1,\"tid\":{},\"name\":{},\"ts\":{:.3f}", separator,
-                   event.phase, event.track, json_string(event.name), event.timestamp_us);
-    if (event.phase == 'X') fmt::format_to(append, ",\"dur\":{:.3f}", event.duration_us);
-    if (event.phase == 'i') out += ",\"s\":\"t\"";
-    if (!event.arguments.empty()) {
-      const char* comma = "";
-      out += ",\"args\":{";
-      for (const auto& [key, value] : event.arguments) {
-        fmt::format_to(append, "{}{}:{}", comma, json_string(key), value);
-        comma = ",";
-      }
-      out += "}";
+                   kPhases[static_cast<unsigned>(event.phase)], event.track, json_string(names.name),
+                   event.timestamp_us);
+    if (event.phase == Phase::kSlice) fmt::format_to(append, ",\"dur\":{:.3f}", event.duration_us);
+    if (event.phase == Phase::kInstant) out += ",\"s\":\"t\"";
+    const std::size_t count = std::min(names.arguments.size(), event.values.size());
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::string& key = names.arguments[i];
+      if (key == kFlow) flows[event.values[i]].push_back(&event);
+      fmt::format_to(append, "{}{}:{}", i == 0 ? ",\"args\":{" : ",", json_string(key), event.values[i]);
     }
-    out += "}";
+    out += count == 0 ? "}" : "}}";
     separator = ",\n";
   }
   for (auto& [flow, events] : flows) {

@@ -1,15 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // Trace events for `--trace=out.json`: the Chrome trace-event format, readable by Perfetto.
 //
-// A Tracer is handed down by pointer; null means "off" and costs one test. Events are collected in memory
-// and written once at the end, so that tracing neither blocks nor reorders what it watches.
+// A Tracer is handed down by pointer; null means "off" and costs one test. Events are collected in memory as a few numbers
+// each, and become text once, at the end, so that tracing neither blocks nor reorders what it watches.
 #pragma once
 
+#include <array>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <initializer_list>
+#include <map>
+#include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -21,18 +28,27 @@ namespace dhpvm {
 class Tracer {
  public:
   using Clock = std::chrono::steady_clock;
-  // Shown under an event when it is selected.
-  using Arguments = std::vector<std::pair<std::string, std::int64_t>>;
+  // Shown under an event when it is selected. Events with the same value of `flow` are joined by arrows, from the earliest
+  // to the latest.
+  using Arguments = std::initializer_list<std::pair<std::string_view, std::int64_t>>;
+  // What events have in common, so that each need not say it again: their name, and those of their arguments.
+  enum class Kind : std::uint32_t {};
 
   Tracer() : start_(Clock::now()) {}
 
   // A row of the picture, such as "interpreter", "gc", "cuda:0 upload". Returns its id.
   std::uint32_t add_track(std::string name);
+  // The same one for the same names.
+  Kind kind(std::string_view name, std::span<const std::string_view> arguments = {});
 
-  // A slice on `track` from `begin` to `end`.
+  // A slice on `track` from `begin` to `end`, with the values of the kind's arguments.
+  void slice(std::uint32_t track, Kind kind, Clock::time_point begin, Clock::time_point end,
+             std::initializer_list<std::int64_t> values = {});
+  // A point in time: now.
+  void instant(std::uint32_t track, Kind kind, std::initializer_list<std::int64_t> values = {});
+  // The same for what happens seldom enough to be named each time.
   void slice(std::uint32_t track, std::string_view name, Clock::time_point begin, Clock::time_point end,
              Arguments arguments = {});
-  // A point in time.
   void instant(std::uint32_t track, std::string_view name, Arguments arguments = {});
   // The value of a counter now, drawn as a graph.
   void counter(std::string_view name, std::int64_t value);
@@ -41,22 +57,50 @@ class Tracer {
   std::string to_json() const;
 
  private:
-  struct Event {
-    char phase;
-    std::uint32_t track;
+  enum class Phase : std::uint8_t { kSlice, kInstant, kCounter };
+  // Events, one after the other: a few words each, and their values. Pieces stay where they are: memory that is cleared first,
+  // or copied as it grows, is touched twice.
+  struct Piece {
+    std::unique_ptr<std::uint64_t[]> words;
+    std::size_t size;
+    std::size_t used;
+  };
+  struct alignas(64) Log {
+    std::mutex mutex;
+    std::vector<Piece> pieces;
+  };
+  struct Names {
     std::string name;
+    std::vector<std::string> arguments;
+    bool operator<(const Names& other) const {
+      return std::tie(name, arguments) < std::tie(other.name, other.arguments);
+    }
+  };
+  struct Event {
+    Phase phase;
+    std::uint32_t track;
+    std::uint32_t kind;
     double timestamp_us;
     double duration_us;
-    Arguments arguments;
+    std::vector<std::int64_t> values;
   };
-  double microseconds(Clock::time_point t) const {
-    return std::chrono::duration<double, std::micro>(t - start_).count();
-  }
+
+  void record(Phase phase, std::uint32_t track, Kind kind, Clock::time_point begin, Clock::time_point end,
+              std::span<const std::int64_t> values);
+  void record(Phase phase, std::uint32_t track, std::string_view name, Clock::time_point begin,
+              Clock::time_point end, Arguments arguments);
+  // Those of a track in the order in which they were told.
+  std::vector<Event> events() const;
+
+  // Tracks share these: each is mostly one thread's, so that threads seldom wait for each other.
+  static constexpr std::size_t kLogs = 16;
 
   const Clock::time_point start_;
-  mutable std::mutex mutex_;
+  mutable std::mutex mutex_;  // for tracks and kinds
   std::vector<std::string> tracks_;
-  std::vector<Event> events_;
+  std::map<Names, Kind> kinds_;
+  std::vector<const Names*> names_;  // by kind
+  mutable std::array<Log, kLogs> logs_;
 };
 
 }  // namespace dhpvm

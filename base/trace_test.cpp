@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <thread>
+#include <vector>
 
 namespace dhpvm {
 namespace {
@@ -43,6 +45,49 @@ TEST(Tracer, ArrowsJoinEventsWithTheSameFlow) {
     EXPECT_EQ(events[5 + n]["tid"], n == 0 ? from : to);
   }
   EXPECT_LT(events[6]["ts"], events[7]["ts"]);
+}
+
+TEST(Tracer, KindsNameManyEventsOnce) {
+  Tracer tracer;
+  constexpr std::string_view kArguments[] = {"bytes", "flow"};
+  const Tracer::Kind kind = tracer.kind("upload", kArguments);
+  EXPECT_EQ(tracer.kind("upload", kArguments), kind);
+  EXPECT_NE(tracer.kind("upload"), kind);
+  EXPECT_NE(tracer.kind("download", kArguments), kind);
+  const auto track = tracer.add_track("queue");
+  // More than one piece of a log holds.
+  constexpr int kEvents = 5000;
+  const auto now = Tracer::Clock::now();
+  for (int i = 0; i < kEvents; ++i) {
+    tracer.slice(track, kind, now, now + std::chrono::nanoseconds(1500 + i), {-i, 0});
+  }
+  const auto events = nlohmann::json::parse(tracer.to_json())["traceEvents"];
+  ASSERT_EQ(events.size(), 1u + 2 * kEvents);
+  for (int i = 0; i < kEvents; ++i) {
+    const auto& event = events[static_cast<std::size_t>(1 + i)];
+    EXPECT_EQ(event["name"], "upload");
+    EXPECT_EQ(event["args"]["bytes"], -i);
+    EXPECT_NEAR(event["dur"].get<double>(), 1.5 + i / 1000.0, 1e-6);
+  }
+}
+
+TEST(Tracer, ThreadsTellOfManyTracksAtOnce) {
+  Tracer tracer;
+  constexpr unsigned kThreads = 4, kEvents = 3000;
+  const auto shared = tracer.add_track("shared");
+  std::vector<std::thread> threads;
+  for (unsigned t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&tracer, shared, t] {
+      const auto own = tracer.add_track("own");
+      for (unsigned i = 0; i < kEvents; ++i) {
+        tracer.instant(shared, "both", {{"thread", t}});
+        tracer.instant(own, tracer.kind("own"));
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  const auto events = nlohmann::json::parse(tracer.to_json())["traceEvents"];
+  EXPECT_EQ(events.size(), kThreads + 1 + 2 * kThreads * kEvents);
 }
 
 TEST(Tracer, AnEmptyTraceIsStillADocument) { EXPECT_TRUE(nlohmann::json::accept(Tracer().to_json())); }

@@ -177,7 +177,7 @@ TEST(DeviceCode, GivesEachWorkItemOfAProcessorOneIteration) {
   processor.is_processor = true;
   const DeviceCode code = compile(gather(), processor).value();
   EXPECT_EQ(code.dealing, Dealing::kSingly);
-  EXPECT_THAT(code.text, Not(HasSubstr("while")));
+  EXPECT_THAT(code.text, Not(HasSubstr("while (v")));
   EXPECT_THAT(kinds(code), Not(Contains(kHigh))) << "there are no work-items behind the end";
 }
 
@@ -246,6 +246,60 @@ TEST(DeviceCode, SaysWhereItLookedForTheLibraryOfFunctions) {
   EXPECT_THAT(refusal(compile(sine(), ptx())), HasSubstr("/nowhere/libdevice.10.bc"));
   EXPECT_TRUE(compile(gather(), ptx()).ok()) << "needs none";
   EXPECT_THAT(compile(sine(), opencl()).value().text, HasSubstr("sin("));
+}
+
+TEST(DeviceCode, ComputesSineAndCosineTogether) {
+  const auto text_of = [](const char* functions) {
+    const bytecode::Module module = module_of(
+        "(i64, [f64]) registers 4 1",
+        fmt::format("load.f64 p1, r0, p0\n{}\nadd.f64 p2, p2, p3\nstore.f64 r0, p0, p2\nreturn", functions));
+    return compile(module, opencl()).value().text;
+  };
+  for (const char* const both : {"sin.f64 p2, p1\ncos.f64 p3, p1", "cos.f64 p2, p1\nsin.f64 p3, p1"}) {
+    const std::string text = text_of(both);
+    EXPECT_THAT(text, HasSubstr(" = sincos(")) << both;
+    EXPECT_THAT(text, Not(HasSubstr(" sin("))) << both;
+    EXPECT_THAT(text, Not(HasSubstr(" cos("))) << both;
+  }
+  EXPECT_THAT(text_of("sin.f64 p2, p1\nadd.f64 p1, p1, p1\ncos.f64 p3, p1"), Not(HasSubstr("sincos")))
+      << "of different numbers";
+}
+
+// Whether an array of i64 is stored to in a loop that looks for the largest number in an array of f32, and stores where that
+// is whenever it finds a larger one. `before` and `behind` are instructions of the loop's body.
+bool stores_in_loop(const std::string& before, const std::string& behind) {
+  const std::string code = fmt::format(R"(
+    imm p2, 0
+    imm p3, 0
+  next:
+    load.f32 p4, r0, p2
+    {}
+    jump.le.f32 p4, p3, over
+    move.p p3, p4
+    store.i64 r1, p0, p2
+  over:
+    {}
+    for.i64 p2, p1, next
+    return)",
+                                       before, behind);
+  const bytecode::Module module = module_of("(i64, i64, [f32], [i64]) registers 6 2", code);
+  std::set<CallPath> proven;
+  for (std::uint32_t at = 0; at < 10; ++at) proven.insert({{0, at}});
+  DeviceCompiler compiler(nullptr, nullptr, 0);
+  const std::string text =
+      compiler.compile({.module = &module, .kernel = 0, .proven = proven}, opencl()).value().text;
+  const std::size_t end = text.rfind("} while (more);");
+  EXPECT_NE(end, std::string::npos) << text;
+  const std::size_t store = text.rfind("*(global ulong*)");
+  EXPECT_NE(store, std::string::npos) << text;
+  return store < end;
+}
+
+TEST(DeviceCode, StoresOnceBehindALoop) {
+  EXPECT_FALSE(stores_in_loop("", ""));
+  EXPECT_TRUE(stores_in_loop("load.i64 p5, r1, p2\nadd.i64 p2, p2, p5", ""))
+      << "which reads the place, perhaps";
+  EXPECT_TRUE(stores_in_loop("", "atomic.add.f32 p5, r0, p0, p3")) << "others look at it in between, perhaps";
 }
 
 TEST(DeviceCode, TakesArraysThatChangePlaces) {

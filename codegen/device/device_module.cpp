@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "codegen/device/atomics.h"
 #include "codegen/device/builtins.h"
+#include "codegen/device/sink_stores.h"
 #include "codegen/device/wide_products.h"
 #include "codegen/host/diagnostics.h"
 #include "codegen/host/llvm_error.h"
@@ -89,6 +90,12 @@ Status run_passes(llvm::Module& module, llvm::TargetMachine* machine, const char
   library.disableAllFunctions();
   functions.registerPass([&] { return llvm::TargetLibraryAnalysis(library); });
   llvm::PassBuilder builder(machine);
+  builder.registerPipelineParsingCallback([](llvm::StringRef name, llvm::FunctionPassManager& passes,
+                                             llvm::ArrayRef<llvm::PassBuilder::PipelineElement>) {
+    if (name != SinkStoresPass::kName) return false;
+    passes.addPass(SinkStoresPass());
+    return true;
+  });
   builder.registerModuleAnalyses(modules);
   builder.registerCGSCCAnalyses(call_graph);
   builder.registerFunctionAnalyses(functions);

@@ -2,7 +2,10 @@
 #include "offload/pipeline/pipeline_device.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
+#include <span>
+#include <string_view>
 #include <utility>
 
 #include "base/error.h"
@@ -25,6 +28,23 @@ constexpr std::uint64_t kLabelMask = (std::uint64_t{1} << kLabelBits) - 1;
 std::int64_t flow_of(std::uint32_t track, std::uint64_t chunk) {
   return static_cast<std::int64_t>(std::uint64_t{track} << kLabelBits | chunk);
 }
+
+// How a trace shows operations, by OperationRecord::Kind: those that belong to a chunk have an arrow.
+struct EventKinds {
+  EventKinds() = default;
+  explicit EventKinds(Tracer& tracer) {
+    constexpr std::string_view kNames[kCount] = {"upload", "download", "copy", "fill", "launch", "host call"};
+    constexpr std::string_view kArguments[] = {"bytes", "iterations", "flow"};
+    for (unsigned i = 0; i < kCount; ++i) {
+      of_chunks[i] = tracer.kind(kNames[i], kArguments);
+      others[i] = tracer.kind(kNames[i], std::span(kArguments).first(2));
+    }
+  }
+
+  static constexpr unsigned kCount = 6;
+  std::array<Tracer::Kind, kCount> of_chunks = {};
+  std::array<Tracer::Kind, kCount> others = {};
+};
 
 double in_seconds(std::chrono::nanoseconds time) { return std::chrono::duration<double>(time).count(); }
 
@@ -108,6 +128,12 @@ PipelineDevice::PipelineDevice(std::shared_ptr<Device> device, BufferPool& pool,
 }
 
 Status PipelineDevice::open_queues() {
+  EventKinds kinds;
+  if (options_.tracer != nullptr) {
+    kinds = EventKinds(*options_.tracer);
+    constexpr std::string_view kFlow[] = {"flow"};
+    submit_kind_ = options_.tracer->kind("submit a chunk", kFlow);
+  }
   for (unsigned stage = 0; stage < kStages; ++stage) {
     QueueOptions queue;
     queue.name = kStageNames[stage];
@@ -119,19 +145,23 @@ Status PipelineDevice::open_queues() {
       if (stage == 0) first_track_ = track;
     }
     queue.observer = [model = model_, observer = options_.observer, tracer, track, first_track = first_track_,
-                      epoch = epoch()](const OperationRecord& labelled) {
+                      kinds, epoch = epoch()](const OperationRecord& labelled) {
       OperationRecord record = labelled;
       record.label = labelled.label & kLabelMask;
       model->record(record);
       if (observer) observer(record);
       if (tracer == nullptr) return;
-      constexpr const char* kNames[] = {"upload", "download", "copy", "fill", "launch", "host call"};
-      Tracer::Arguments arguments{{"bytes", static_cast<std::int64_t>(record.bytes)},
-                                  {"iterations", static_cast<std::int64_t>(record.iterations)}};
+      const auto kind = static_cast<unsigned>(record.kind);
+      const auto bytes = static_cast<std::int64_t>(record.bytes);
+      const auto iterations = static_cast<std::int64_t>(record.iterations);
       const std::uint64_t chunk = labelled.label >> kLabelBits;
-      if (chunk != 0) arguments.emplace_back("flow", flow_of(first_track, chunk));
-      tracer->slice(track, kNames[static_cast<unsigned>(record.kind)], epoch + record.begin,
-                    epoch + record.end, std::move(arguments));
+      if (chunk != 0) {
+        tracer->slice(track, kinds.of_chunks[kind], epoch + record.begin, epoch + record.end,
+                      {bytes, iterations, flow_of(first_track, chunk)});
+      } else {
+        tracer->slice(track, kinds.others[kind], epoch + record.begin, epoch + record.end,
+                      {bytes, iterations});
+      }
     };
     DHPVM_ASSIGN(queues_[stage], device_->create_queue(std::move(queue)));
     DHPVM_ASSIGN(semaphores_[stage], device_->create_semaphore(0));
@@ -146,8 +176,7 @@ void PipelineDevice::begin_chunk() {
   if (options_.tracer == nullptr) return;
   chunks_ = chunks_ % kLabelMask + 1;
   chunk_label_ = chunks_ << kLabelBits;
-  options_.tracer->instant(options_.loops_track, "submit a chunk",
-                           {{"flow", flow_of(first_track_, chunks_)}});
+  options_.tracer->instant(options_.loops_track, submit_kind_, {flow_of(first_track_, chunks_)});
 }
 
 void PipelineDevice::trace_compilation(std::string_view name, std::chrono::nanoseconds begin,

@@ -181,6 +181,7 @@ class PipelineDevice {
   std::uint64_t chunks_ = 0;
   std::uint64_t chunk_label_ = 0;
   std::uint32_t first_track_ = 0;
+  Tracer::Kind submit_kind_ = {};
   std::optional<std::uint32_t> compiler_track_;
   Positions submitted_;
   Positions done_;  // known to be

@@ -178,6 +178,16 @@ std::string builtin_text(Builtin which, const std::string& arguments) {
 
 }  // namespace
 
+bool is_sine(const llvm::CallBase& call) {
+  const std::string name = spmd::math_function(call);
+  return name == "sin" || name == "sinf";
+}
+
+bool is_cosine(const llvm::CallBase& call) {
+  const std::string name = spmd::math_function(call);
+  return name == "cos" || name == "cosf";
+}
+
 std::optional<std::string> call_text(const llvm::CallBase& call, std::span<const std::string> arguments,
                                      Helpers& helpers) {
   if (const auto which = builtin_of(call)) {

@@ -19,4 +19,8 @@ using Helpers = std::map<std::string, std::string>;
 std::optional<std::string> call_text(const llvm::CallBase& call, std::span<const std::string> arguments,
                                      Helpers& helpers);
 
+// Of an f32 or f64.
+bool is_sine(const llvm::CallBase& call);
+bool is_cosine(const llvm::CallBase& call);
+
 }  // namespace dhpvm::codegen::opencl

@@ -50,8 +50,24 @@ ArrayText array_text(const llvm::Type* type, const llvm::DataLayout& layout) {
 
 Expressions::Expressions(const llvm::Function& function, Helpers& helpers)
     : layout_(function.getParent()->getDataLayout()), helpers_(helpers) {
+  pair_sines(function);
   choose_inline(function);
   choose_names(function);
+}
+
+void Expressions::pair_sines(const llvm::Function& function) {
+  for (const llvm::BasicBlock& block : function) {
+    llvm::DenseMap<const Value*, const llvm::CallInst*> sines;  // by their argument
+    for (const Instruction& instruction : block) {
+      const auto* const call = dyn_cast<llvm::CallInst>(&instruction);
+      if (call == nullptr || call->arg_size() != 1) continue;
+      const Value* const argument = call->getArgOperand(0);
+      if (is_sine(*call)) sines[argument] = call;
+      if (!is_cosine(*call)) continue;
+      const llvm::CallInst* const sine = sines.lookup(argument);
+      if (sine != nullptr && sines_.try_emplace(sine, call).second) cosines_.insert(call);
+    }
+  }
 }
 
 // ---- What stands where
@@ -66,6 +82,7 @@ bool Expressions::can_be_inline(const Instruction& instruction) const {
     return false;
   }
   if (instruction.isAtomic() || instruction.isVolatile() || instruction.mayWriteToMemory()) return false;
+  if (sines_.contains(&instruction) || cosines_.contains(&instruction)) return false;
   const Instruction* const user = only_user(instruction);
   if (user == nullptr) return false;
   // A phi's operand is used at the end of its predecessor.
@@ -383,6 +400,8 @@ std::string Expressions::call(const llvm::CallInst& instruction) {
     if (argument->getType()->isMetadataTy()) return "";
     arguments.push_back(argument->getType()->isPointerTy() ? pointer(*argument) : operand(*argument));
   }
+  if (const Instruction* const cosine = sines_.lookup(&instruction))
+    return fmt::format("sincos({}, &{})", arguments.front(), name(*cosine));
   if (const auto text = call_text(instruction, arguments, helpers_)) return *text;
   return unknown(instruction);
 }

@@ -20,6 +20,10 @@ class Expressions {
 
   // Whether the instruction is written where it is used. Otherwise it has a variable, if it has a value at all.
   bool is_inline(const llvm::Instruction& instruction) const { return inline_.contains(&instruction); }
+  // A cosine whose variable gets its value along with that of the sine, which stands before it.
+  bool is_computed_with_sine(const llvm::Instruction& instruction) const {
+    return cosines_.contains(&instruction);
+  }
   // The variable, alloca or argument.
   const std::string& name(const llvm::Value& value) const { return names_.find(&value)->second; }
 
@@ -39,6 +43,7 @@ class Expressions {
   const std::string& problem() const { return problem_; }
 
  private:
+  void pair_sines(const llvm::Function& function);
   void choose_names(const llvm::Function& function);
   void choose_inline(const llvm::Function& function);
   bool can_be_inline(const llvm::Instruction& instruction) const;
@@ -75,6 +80,8 @@ class Expressions {
   Helpers& helpers_;
   llvm::DenseMap<const llvm::Value*, std::string> names_;
   llvm::SmallPtrSet<const llvm::Value*, 32> inline_;
+  llvm::DenseMap<const llvm::Value*, const llvm::Instruction*> sines_;  // with the cosine of the same number
+  llvm::SmallPtrSet<const llvm::Value*, 4> cosines_;                    // those of them
   std::string problem_;
 };
 

@@ -12,6 +12,7 @@
 
 #include "codegen/device/atomics.h"
 #include "codegen/device/device_module.h"
+#include "codegen/device/opencl/calls.h"
 
 namespace dhpvm::codegen::opencl {
 namespace {
@@ -54,6 +55,19 @@ void expand_overflow(llvm::WithOverflowInst& arithmetic) {
   if (arithmetic.use_empty()) arithmetic.eraseFromParent();
 }
 
+// Functions for sine and cosine at once take little longer than for one of them. What they compute is printed where the sine
+// stands: it moves up to a cosine of the same number in its block.
+void move_sines(llvm::BasicBlock& block) {
+  llvm::DenseMap<Value*, llvm::CallInst*> cosines;  // by their argument, the first of each
+  for (llvm::Instruction& instruction : llvm::make_early_inc_range(block)) {
+    auto* const call = llvm::dyn_cast<llvm::CallInst>(&instruction);
+    if (call == nullptr || call->arg_size() != 1) continue;
+    if (is_cosine(*call)) cosines.try_emplace(call->getArgOperand(0), call);
+    if (!is_sine(*call)) continue;
+    if (llvm::CallInst* const cosine = cosines.lookup(call->getArgOperand(0))) call->moveBefore(cosine);
+  }
+}
+
 bool has_irreducible_loops(llvm::Function& function) {
   const llvm::DominatorTree dominators(function);
   const llvm::LoopInfo loops(dominators);
@@ -78,6 +92,7 @@ Status prepare_to_print(llvm::Module& module) {
       if (!is_atomic_in_opencl(*update)) expand_update(*update);
     }
     for (llvm::WithOverflowInst* const with : arithmetic) expand_overflow(*with);
+    for (llvm::BasicBlock& block : function) move_sines(block);
     irreducible = irreducible || has_irreducible_loops(function);
   }
   DHPVM_TRY(run_passes(module, nullptr, "function(lower-switch)"));

@@ -11,6 +11,12 @@
 #include "codegen/device/opencl/c_text.h"
 
 namespace dhpvm::codegen::opencl {
+namespace {
+
+// The variable of conditions that stand at the end of loops.
+constexpr char kMore[] = "more";
+
+}  // namespace
 
 using llvm::Instruction;
 using llvm::PHINode;
@@ -81,7 +87,7 @@ std::vector<Line> Structure::lines() {
 std::string Structure::label(Block& block) const { return fmt::format("block{}", order_.lookup(&block)); }
 
 void Structure::add(Lines& out, const Context& context, std::string text, bool jumps) const {
-  out.push_back({context.depth, std::move(text), nullptr, jumps, {}});
+  out.push_back({context.depth, std::move(text), nullptr, jumps, {}, false});
 }
 
 // A block, what it dominates, and if it is the header of a loop, that loop and what comes behind it.
@@ -98,23 +104,48 @@ void Structure::write_node(Block& block, const Context& context, Lines& out) {
   inside.loop = &block;
   inside.after_loop = behind.empty() ? context.follow : behind.front();
   // Inner loops cannot `continue` this one, but jump to its beginning, where it starts anew with the same variables.
-  out.push_back({context.depth, label(block) + ":;", &block, false, {}});
+  out.push_back({context.depth, label(block) + ":;", &block, false, {}, false});
   Lines body;
   write_block(block, inside, body);
+  std::string end = "}";
   if (!body.empty() && !body.front().otherwise.empty()) {
     add(out, context, fmt::format("while ({}) {{", body.front().otherwise));
     body.erase(body.begin());
+  } else if (move_test_to_end(body, inside)) {
+    uses_more_ = true;
+    add(out, context, "do {");
+    end = fmt::format("}} while ({});", kMore);
   } else {
     add(out, context, "for (;;) {");
   }
   std::ranges::move(body, std::back_inserter(out));
-  add(out, context, "}");
+  add(out, context, std::move(end));
   for (std::size_t n = 0; n < behind.size(); ++n) {
     Context next = context;
     if (n + 1 < behind.size()) next.follow = behind[n + 1];
-    out.push_back({context.depth, label(*behind[n]) + ":;", behind[n], false, {}});
+    out.push_back({context.depth, label(*behind[n]) + ":;", behind[n], false, {}, false});
     write_node(*behind[n], next, out);
   }
+}
+
+// Where nothing but assignments follows the last `if (..) break;`, that becomes the condition at the loop's end, remembered in a
+// variable until then. Compilers take it that a loop ends only if it has a condition, and have more freedom with it then: on a
+// processor, a blur of nine weights takes a fifth less time that way.
+bool Structure::move_test_to_end(Lines& body, const Context& inside) const {
+  const auto continues = [](const Line& line) { return line.text.ends_with("continue;"); };
+  if (std::ranges::any_of(body, continues)) return false;
+  const auto is_test = [&](const Line& line) {
+    return line.depth == inside.depth && !line.otherwise.empty();
+  };
+  const auto last = std::ranges::find_if(body.rbegin(), body.rend(), is_test);
+  if (last == body.rend()) return false;
+  const bool only_assignments = std::all_of(body.rbegin(), last, [](const Line& line) {
+    return !line.jumps && line.label == nullptr && line.is_copy;
+  });
+  if (!only_assignments) return false;
+  last->text = fmt::format("{} = {};", kMore, last->otherwise);
+  last->otherwise.clear();
+  return true;
 }
 
 // A block, and what it dominates.
@@ -128,13 +159,13 @@ void Structure::write_block(Block& block, const Context& context, Lines& out) {
   for (std::size_t n = 0; n < behind.size(); ++n) {
     Context next = context;
     if (n + 1 < behind.size()) next.follow = behind[n + 1];
-    out.push_back({context.depth, label(*behind[n]) + ":;", behind[n], false, {}});
+    out.push_back({context.depth, label(*behind[n]) + ":;", behind[n], false, {}, false});
     write_node(*behind[n], next, out);
   }
 }
 
 bool Structure::is_declared_inside(const Instruction& instruction) const {
-  if (llvm::isa<PHINode>(instruction)) return false;
+  if (llvm::isa<PHINode>(instruction) || expressions_.is_computed_with_sine(instruction)) return false;
   // What is written in other places counts there.
   llvm::SmallVector<const Instruction*> work = {&instruction};
   while (!work.empty()) {
@@ -153,7 +184,8 @@ bool Structure::is_declared_inside(const Instruction& instruction) const {
 void Structure::write_statements(Block& block, const Context& context, Lines& out) {
   for (const Instruction& instruction : block) {
     if (llvm::isa<PHINode>(instruction) || llvm::isa<llvm::AllocaInst>(instruction) ||
-        instruction.isTerminator() || expressions_.is_inline(instruction)) {
+        instruction.isTerminator() || expressions_.is_inline(instruction) ||
+        expressions_.is_computed_with_sine(instruction)) {
       continue;
     }
     std::string text = expressions_.expression(instruction);
@@ -237,6 +269,7 @@ void Structure::write_phis(Block& from, Block& to, const Context& context, Lines
     const Value* from;
     llvm::SmallPtrSet<const Value*, 8> reads;
   };
+  const std::size_t first = out.size();
   std::vector<Copy> copies;
   for (const PHINode& phi : to.phis()) {
     const Value* const value = phi.getIncomingValueForBlock(&from);
@@ -255,7 +288,10 @@ void Structure::write_phis(Block& from, Block& to, const Context& context, Lines
     add(out, context, fmt::format("{} = {};", expressions_.name(*free->to), expressions_.value(*free->from)));
     copies.erase(free);
   }
-  if (copies.empty()) return;
+  const auto mark = [&] {
+    for (std::size_t n = first; n < out.size(); ++n) out[n].is_copy = true;
+  };
+  if (copies.empty()) return mark();
   add(out, context, "{");
   Context inside = context;
   ++inside.depth;
@@ -268,6 +304,7 @@ void Structure::write_phis(Block& from, Block& to, const Context& context, Lines
     add(out, inside, fmt::format("{} = next{};", expressions_.name(*copies[n].to), n));
   }
   add(out, context, "}");
+  mark();
 }
 
 }  // namespace dhpvm::codegen::opencl

@@ -46,6 +46,12 @@ LaunchGrid cover(const IterationSpace& space, const GridLimits& limits) {
 // loop of a few vectors, and one vector.
 constexpr std::uint64_t kWidthsOfRests[] = {64, 8, 1};
 
+// Work-items beyond whole vectors are done one by one, which is little of such a group.
+constexpr std::uint32_t kLeastOwnWidth = 128;
+
+// What is left of a row is worth a width of its own if it is at least this part of it.
+constexpr std::uint64_t kLeastRest = 64;
+
 std::uint64_t count(const LaunchPiece& piece) { return piece.items[0] * piece.items[1] * piece.items[2]; }
 
 // Starting its rows one by one costs less than one more launch.
@@ -70,7 +76,7 @@ std::vector<LaunchPiece> PiecePlanner::plan(const IterationSpace& space, const G
   // Few iterations may be long ones: every thread of the device has its share before groups grow.
   const std::uint64_t share =
       std::clamp<std::uint64_t>(count(whole) / limits.groups, 1, std::max(limits.group, 1U));
-  cut(whole, 0, space.dimensions, static_cast<std::uint32_t>(std::bit_floor(share)));
+  cut(whole, 0, space.dimensions, width_of_rows(whole, static_cast<std::uint32_t>(share)));
   return std::exchange(pieces_, {});
 }
 
@@ -97,6 +103,19 @@ void PiecePlanner::cut(LaunchPiece piece, unsigned axis, unsigned axes, std::uin
     cut(piece, axis + 1, axes, static_cast<std::uint32_t>(std::bit_floor(room / width)));
     left %= width;
   }
+}
+
+// `most`, or less: the widest group of which rows have a whole number, if that is not much less. One launch for all is better
+// than one for what wide groups leave of the rows and some for the rest, and all threads end at the same time.
+std::uint32_t PiecePlanner::width_of_rows(const LaunchPiece& whole, std::uint32_t most) {
+  const std::uint32_t usual = std::bit_floor(most);
+  const std::uint64_t row = whole.items[0];
+  const std::uint64_t rest = row % usual;
+  if (row <= most || most < kLeastOwnWidth || rest < row / kLeastRest) return usual;
+  for (std::uint32_t width = most; width > most / 2; --width) {
+    if (row % width == 0) return is_own_width(width) ? width : usual;
+  }
+  return usual;
 }
 
 bool PiecePlanner::is_own_width(std::uint64_t width) {

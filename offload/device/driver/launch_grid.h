@@ -51,6 +51,7 @@ class PiecePlanner {
 
  private:
   void cut(LaunchPiece piece, unsigned axis, unsigned axes, std::uint32_t room);
+  std::uint32_t width_of_rows(const LaunchPiece& whole, std::uint32_t most);
   bool is_own_width(std::uint64_t width);
 
   std::vector<std::uint64_t> own_widths_;

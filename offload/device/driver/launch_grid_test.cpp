@@ -92,6 +92,28 @@ TEST(LaunchPieces, HaveOnlyAFewWidths) {
   EXPECT_THAT(widths(512 + 50), ElementsAre(256, 50)) << "this is one of them";
 }
 
+TEST(LaunchPieces, AreOneWhereAWidthDividesTheRows) {
+  const GridLimits limits = {512, 8};
+  EXPECT_EQ(pieces_of(space(998, 998), limits), (Pieces{{{}, {998, 998, 1}, {499, 1, 1}}}));
+  EXPECT_EQ(pieces_of(line(4000), limits), (Pieces{{{}, {4000, 1, 1}, {500, 1, 1}}}))
+      << "no more than each thread's share";
+  EXPECT_EQ(pieces_of(space(997, 997), limits),
+            (Pieces{{{}, {512, 997, 1}, {512, 1, 1}}, {{512, 0, 0}, {485, 997, 1}, {485, 1, 1}}}))
+      << "nothing divides them";
+  EXPECT_EQ(pieces_of(line(512 * 1000 + 10), limits).front(), (LaunchPiece{{}, {512'000, 1, 1}, {512, 1, 1}}))
+      << "hardly anything is left";
+}
+
+TEST(LaunchPieces, TakeWidthsOfTheirOwnOnlyAFewTimes) {
+  PiecePlanner planner;
+  const auto width = [&](std::int64_t columns) {
+    return planner.plan(space(1000, columns), {256, 1}).front().group[0];
+  };
+  for (const std::uint32_t own : {251u, 241u, 239u, 233u}) EXPECT_EQ(width(3 * own), own);
+  EXPECT_EQ(width(3 * 229), 256U);
+  EXPECT_EQ(width(5 * 251), 251U) << "this is one of them";
+}
+
 TEST(LaunchPieces, LeaveEveryThreadItsShare) {
   EXPECT_EQ(pieces_of(line(8), kSingly), (Pieces{{{}, {8, 1, 1}, {1, 1, 1}}}));
   EXPECT_EQ(pieces_of(line(32), kSingly), (Pieces{{{}, {32, 1, 1}, {4, 1, 1}}}));

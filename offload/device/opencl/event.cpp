@@ -1,11 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "offload/device/opencl/event.h"
 
+#include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "base/error.h"
 
 namespace dhpvm::offload {
+namespace {
+
+// Of a wait for a callback, whose event is looked at then.
+constexpr std::chrono::milliseconds kLookAnyway(5);
+
+}  // namespace
 
 OpenClEvent::OpenClEvent(std::shared_ptr<CommandQueue> queue, cl_event event, DeviceClock::Nanoseconds before,
                          DeviceClock::Nanoseconds after, cl_event first)
@@ -32,12 +40,22 @@ Result<bool> OpenClEvent::ended() {
 
 void OpenClEvent::wait(Semaphore::Clock::time_point deadline) {
   queue_->flush();
-  // There is no wait with a deadline. A callback would do, but not every driver calls back when a command fails.
-  if (deadline != Semaphore::Clock::time_point::max()) {
-    poll(*this, deadline);
-  } else {
+  if (deadline == Semaphore::Clock::time_point::max()) {
     api().WaitForEvents(1, &event_);
+    return;
   }
+  // There is no wait with a deadline.
+  EventCallbacks& callbacks = queue_->device.callbacks();
+  const std::uint64_t calls = callbacks.calls();
+  std::call_once(ordered_, [&] { calls_back_ = callbacks.order(event_); });
+  if (!calls_back_) {
+    poll(*this, deadline);
+    return;
+  }
+  const Result<bool> ended_before = ended();
+  if (!ended_before.ok() || *ended_before) return;
+  // Not every driver calls back when a command fails: that is seen a little later.
+  callbacks.wait(calls, std::min(deadline, Semaphore::Clock::now() + kLookAnyway));
 }
 
 bool OpenClEvent::measure(OperationRecord& record) {

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
 
 #include "offload/device/driver/driver_event.h"
 #include "offload/device/opencl/opencl_device.h"
@@ -51,6 +52,8 @@ class OpenClEvent : public DriverEvent {
   cl_event const first_;
   const DeviceClock::Nanoseconds before_;
   const DeviceClock::Nanoseconds after_;
+  std::once_flag ordered_;
+  bool calls_back_ = false;  // the driver will when the command has ended, unless it forgets
 };
 
 // Of the barrier behind a call of the host, whose times are known without the driver.

@@ -13,65 +13,44 @@ namespace {
 
 // PoCL does not call back when a command has failed (its issue 1430): markers are looked at this often regardless.
 constexpr std::chrono::milliseconds kLookAnyway(5);
-// How long the end waits for callbacks that may never come.
-constexpr std::chrono::milliseconds kPatience(200);
 
 }  // namespace
 
 HostCaller::HostCaller(const OpenClApi& api, SubmissionTracker& tracker, const DeviceClock& clock)
-    : api_(api), tracker_(tracker), clock_(clock) {}
+    : api_(api), tracker_(tracker), clock_(clock), callbacks_(api) {}
 
 HostCaller::~HostCaller() {
   {
-    const std::lock_guard lock(wakeup_->mutex);
+    const std::lock_guard lock(callbacks_.state().mutex);
     stopping_ = true;
-    wakeup_->changed.notify_all();
+    callbacks_.state().changed.notify_all();
   }
   if (thread_.joinable()) thread_.join();
-  std::unique_lock lock(wakeup_->mutex);
-  const bool paid =
-      wakeup_->changed.wait_for(lock, kPatience, [this] { return wakeup_->callbacks_owed == 0; });
-  lock.unlock();
-  // A callback may still come: better these bytes are lost than that it finds something else in their place.
-  if (!paid) static_cast<void>(wakeup_.release());
-}
-
-void HostCaller::on_marker(cl_event /*marker*/, cl_int /*status*/, void* wakeup) {
-  auto& self = *static_cast<Wakeup*>(wakeup);
-  const std::lock_guard lock(self.mutex);
-  self.woken = true;
-  --self.callbacks_owed;
-  self.changed.notify_all();
 }
 
 void HostCaller::add(HostCall call) {
-  {
-    const std::lock_guard lock(wakeup_->mutex);
-    ++wakeup_->callbacks_owed;
-  }
-  // Not under the mutex: it may call back at once.
-  const cl_int code = api_.SetEventCallback(static_cast<const OpenClEvent&>(*call.marker).handle(),
-                                            CL_COMPLETE, &HostCaller::on_marker, wakeup_.get());
-  const std::lock_guard lock(wakeup_->mutex);
-  if (code != CL_SUCCESS) --wakeup_->callbacks_owed;
+  // If it refuses, the thread asks.
+  static_cast<void>(callbacks_.order(static_cast<const OpenClEvent&>(*call.marker).handle()));
+  const std::lock_guard lock(callbacks_.state().mutex);
   added_.push_back(std::move(call));
   if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
-  wakeup_->woken = true;
-  wakeup_->changed.notify_all();
+  callbacks_.state().changed.notify_all();
 }
 
 void HostCaller::run() {
+  EventCallbacks::State& state = callbacks_.state();
   std::vector<HostCall> waiting;
-  std::unique_lock lock(wakeup_->mutex);
+  std::uint64_t calls = 0;
+  std::unique_lock lock(state.mutex);
   while (true) {
-    const auto woken = [this] { return wakeup_->woken || stopping_; };
+    const auto woken = [&] { return state.calls != calls || !added_.empty() || stopping_; };
     if (waiting.empty()) {
-      wakeup_->changed.wait(lock, woken);
+      state.changed.wait(lock, woken);
     } else {
-      wakeup_->changed.wait_for(lock, kLookAnyway, woken);
+      state.changed.wait_for(lock, kLookAnyway, woken);
     }
     if (stopping_) return;
-    wakeup_->woken = false;
+    calls = state.calls;
     std::ranges::move(added_, std::back_inserter(waiting));
     added_.clear();
     lock.unlock();

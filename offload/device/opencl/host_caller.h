@@ -6,17 +6,16 @@
 // call back, and not all of them do so when a marker has failed.
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "offload/device/driver/submission.h"
 #include "offload/device/opencl/api.h"
+#include "offload/device/opencl/callbacks.h"
 #include "offload/device/opencl/clock.h"
 
 namespace dhpvm::offload {
@@ -53,15 +52,6 @@ class HostCaller {
   void add(HostCall call);
 
  private:
-  // Lives until the driver has made every callback that it owes.
-  struct Wakeup {
-    std::mutex mutex;
-    std::condition_variable changed;
-    bool woken = false;
-    std::size_t callbacks_owed = 0;
-  };
-  static void CL_CALLBACK on_marker(cl_event marker, cl_int status, void* wakeup);
-
   enum class Turn : std::uint8_t { kNotYet, kCall, kSkip };
 
   void run();
@@ -71,8 +61,8 @@ class HostCaller {
   const OpenClApi& api_;
   SubmissionTracker& tracker_;
   const DeviceClock& clock_;
-  std::unique_ptr<Wakeup> wakeup_ = std::make_unique<Wakeup>();
-  // Guarded by the mutex of wakeup_.
+  EventCallbacks callbacks_;
+  // Guarded by the mutex of callbacks_.
   std::vector<HostCall> added_;
   bool stopping_ = false;
   std::thread thread_;  // started by the first call

@@ -152,6 +152,7 @@ OpenClDevice::OpenClDevice(std::shared_ptr<const OpenClApi> api, OpenClCandidate
       api_(std::move(api)),
       candidate_(std::move(candidate)),
       context_(context, api_->ReleaseContext),
+      callbacks_(*api_),
       tracker_(*this),
       host_caller_(*api_, tracker_, clock_) {}
 

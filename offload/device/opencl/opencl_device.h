@@ -8,6 +8,7 @@
 #include "offload/device/device_base.h"
 #include "offload/device/device_registry.h"
 #include "offload/device/driver/submission.h"
+#include "offload/device/opencl/callbacks.h"
 #include "offload/device/opencl/clock.h"
 #include "offload/device/opencl/host_caller.h"
 #include "offload/device/opencl/platform.h"
@@ -35,6 +36,7 @@ class OpenClDevice final : public DeviceBase {
   const OpenClCandidate& candidate() const { return candidate_; }
   cl_context context() const { return context_.get(); }
   SubmissionTracker& tracker() { return tracker_; }
+  EventCallbacks& callbacks() { return callbacks_; }
   HostCaller& host_caller() { return host_caller_; }
   DeviceClock& clock() { return clock_; }
 
@@ -45,6 +47,7 @@ class OpenClDevice final : public DeviceBase {
   const OpenClCandidate candidate_;
   const std::unique_ptr<_cl_context, decltype(OpenClApi::ReleaseContext)> context_;
   DeviceClock clock_;
+  EventCallbacks callbacks_;
   SubmissionTracker tracker_;
   HostCaller host_caller_;
 };

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "offload/device/opencl/opencl_device.h"
@@ -246,6 +247,23 @@ TEST_P(OpenCl, WaitsUntilADeadline) {
   const Result<bool> late = done->wait(1, Clock::now() + std::chrono::minutes(1));
   ASSERT_TRUE(late.ok());
   EXPECT_TRUE(*late);
+}
+
+TEST_P(OpenCl, HearsWhenAnEventHasEnded) {
+  auto& device = static_cast<OpenClDevice&>(*device_);
+  EventCallbacks callbacks(device.api());
+  cl_int code = CL_SUCCESS;
+  cl_event const event = device.api().CreateUserEvent(device.context(), &code);
+  ASSERT_EQ(code, CL_SUCCESS);
+  ASSERT_TRUE(callbacks.order(event));
+  callbacks.wait(0, Clock::now() + std::chrono::milliseconds(2));
+  EXPECT_EQ(callbacks.calls(), 0U) << "nothing has ended";
+  std::thread ends([&] { device.api().SetUserEventStatus(event, CL_COMPLETE); });
+  callbacks.wait(0, Clock::time_point::max());
+  EXPECT_EQ(callbacks.calls(), 1U);
+  callbacks.wait(0, Clock::time_point::max());  // it has been called already
+  ends.join();
+  device.api().ReleaseEvent(event);
 }
 
 TEST(OpenClFactory, SaysWhatToInstall) {
