@@ -82,7 +82,7 @@ Widener::Widener(const llvm::Function& scalar, llvm::Function& result, const Div
     : result_(result),
       divergence_(divergence),
       options_(options),
-      store_groups_(scalar, divergence),
+      field_groups_(scalar, divergence),
       values_(values),
       builder_(builder),
       width_(options.width) {}

@@ -7,7 +7,7 @@
 #include <llvm/IR/IntrinsicInst.h>
 
 #include "codegen/spmd/divergence.h"
-#include "codegen/spmd/store_groups.h"
+#include "codegen/spmd/field_groups.h"
 #include "codegen/spmd/values.h"
 #include "codegen/spmd/vectorize.h"
 #include "dhpvm/result.h"
@@ -61,9 +61,7 @@ class Widener {
 
   // Memory (widener_memory.cpp).
   Status load(const llvm::LoadInst& load);
-  llvm::Value* load_steps(const llvm::LoadInst& load, llvm::Type* type, unsigned bytes, unsigned step);
   Status store(const llvm::StoreInst& store);
-  void store_fields(const StoreGroup& group);
   Status store_to_one_place(const llvm::StoreInst& store);
   Status load_private(const llvm::LoadInst& load, const llvm::AllocaInst& alloca);
   Status store_private(const llvm::StoreInst& store, const llvm::AllocaInst& alloca);
@@ -74,6 +72,15 @@ class Widener {
   llvm::Value* private_address(const llvm::Value* pointer, const llvm::AllocaInst& alloca, bool& contiguous,
                                unsigned element_bytes);
   llvm::Value* reverse(llvm::Value* vector);
+
+  // Fields of structures (widener_fields.cpp).
+  bool moves_together(const FieldGroup& group) const;
+  void load_fields(const FieldGroup& group);
+  void store_fields(const FieldGroup& group);
+  llvm::Type* elements_of(const FieldGroup& group);
+  llvm::Value* part_of(const FieldGroup& group, unsigned part);
+  template <typename IsWanted>
+  llvm::Value* mask_of(const FieldGroup& group, unsigned part, IsWanted&& is_wanted);
 
   // Calls (widener_calls.cpp).
   Status call(llvm::CallInst& call);
@@ -89,7 +96,7 @@ class Widener {
   llvm::Function& result_;
   const Divergence& divergence_;
   const SpmdOptions& options_;
-  const StoreGroups store_groups_;
+  const FieldGroups field_groups_;
   Values& values_;
   llvm::IRBuilder<>& builder_;
   const unsigned width_;

@@ -6,8 +6,6 @@
 #include <llvm/IR/DataLayout.h>
 #include <llvm/IR/GetElementPtrTypeIterator.h>
 
-#include <algorithm>
-
 #include "codegen/spmd/transfer.h"
 #include "codegen/spmd/widener.h"
 
@@ -37,6 +35,10 @@ Status Widener::load(const llvm::LoadInst& load) {
   if (shape.is_uniform()) return emit_scalar(const_cast<llvm::LoadInst&>(load));
   if (!load.isSimple()) return lane_by_lane(const_cast<llvm::LoadInst&>(load));
 
+  if (const FieldGroup* group = field_groups_.find(load); group != nullptr && moves_together(*group)) {
+    if (group->place == &load) load_fields(*group);
+    return {};
+  }
   const unsigned bytes = element_bytes_of(load.getType(), load.getDataLayout());
   if (bytes == 0) return unsupported(load, "a load of this type has no vector form");
   llvm::Type* type = widen(load.getType(), width_);
@@ -57,9 +59,6 @@ Status Widener::load(const llvm::LoadInst& load) {
                  ? static_cast<llvm::Instruction*>(builder_.CreateAlignedLoad(type, first, align))
                  : builder_.CreateMaskedLoad(type, first, align, mask, llvm::PoisonValue::get(type));
     result = backward ? reverse(access) : access;
-  } else if (const std::int64_t step = shape.stride() / bytes;
-             step >= 2 && step <= kLargestStep && shape.stride() % bytes == 0 && is_full(mask_)) {
-    result = load_steps(load, type, bytes, static_cast<unsigned>(step));
   } else {
     result = access = builder_.CreateMaskedGather(type, values_.vector(address), align, mask_);
   }
@@ -68,40 +67,14 @@ Status Widener::load(const llvm::LoadInst& load) {
   return {};
 }
 
-// Each lane reads `step` elements behind the one before: all elements from the first lane's to the last
-// lane's are loaded, and the lanes pick theirs. A gather takes several times as long.
-llvm::Value* Widener::load_steps(const llvm::LoadInst& load, llvm::Type* type, unsigned bytes,
-                                 unsigned step) {
-  llvm::Value* first = values_.scalar(load.getPointerOperand());
-  const unsigned last = (width_ - 1) * step;
-  llvm::SmallVector<llvm::Value*, kLargestStep> parts;
-  unsigned begin = 0;
-  for (unsigned part = 0; part < step; ++part) {
-    // The last part ends with the last lane's element: what follows need not be memory.
-    begin = part + 1 < step ? part * width_ : last + 1 - width_;
-    llvm::Value* from = builder_.CreateGEP(builder_.getInt8Ty(), first, builder_.getInt64(begin * bytes));
-    llvm::LoadInst* made =
-        builder_.CreateAlignedLoad(type, from, llvm::Align(llvm::MinAlign(load.getAlign().value(), bytes)));
-    copy_metadata(*made, load);
-    parts.push_back(made);
-  }
-  llvm::SmallVector<int, 64> picks;
-  for (unsigned lane = 0; lane < width_; ++lane) {
-    const unsigned at = lane * step;
-    const bool in_last = at >= (step - 1) * width_;
-    picks.push_back(static_cast<int>(in_last ? (step - 1) * width_ + at - begin : at));
-  }
-  return builder_.CreateShuffleVector(llvm::concatenateVectors(builder_, parts), picks);
-}
-
 Status Widener::store(const llvm::StoreInst& store) {
   const llvm::Value* address = store.getPointerOperand();
   if (const llvm::AllocaInst* alloca = private_base(address)) return store_private(store, *alloca);
   const Shape shape = values_.shape(address);
   if (shape.is_uniform()) return store_to_one_place(store);
   if (!store.isSimple()) return lane_by_lane(const_cast<llvm::StoreInst&>(store));
-  if (const StoreGroup* group = store_groups_.find(store); group != nullptr) {
-    if (group->last == &store) store_fields(*group);
+  if (const FieldGroup* group = field_groups_.find(store); group != nullptr) {
+    if (group->place == &store) store_fields(*group);
     return {};
   }
 
@@ -128,46 +101,6 @@ Status Widener::store(const llvm::StoreInst& store) {
   }
   copy_metadata(*access, store);
   return {};
-}
-
-// Element `lane * step + n` from the first one on is what field n is in that lane; those of gaps keep what they are.
-void Widener::store_fields(const StoreGroup& group) {
-  const llvm::StoreInst& first_field =
-      **std::ranges::find_if(group.fields, [](auto* f) { return f != nullptr; });
-  llvm::Value* const first = values_.scalar(first_field.getPointerOperand());
-  // Fields may be numbers of different kinds.
-  llvm::Type* const type = llvm::FixedVectorType::get(builder_.getIntNTy(group.bytes * 8), width_);
-  const auto position = [&](unsigned part, unsigned lane) { return part * width_ + lane; };
-  for (unsigned part = 0; part < group.step; ++part) {
-    llvm::Value* elements = llvm::PoisonValue::get(type);
-    llvm::SmallVector<llvm::Constant*, 64> fields(width_, builder_.getFalse());
-    llvm::SmallVector<int, 64> lanes;
-    for (unsigned lane = 0; lane < width_; ++lane)
-      lanes.push_back(static_cast<int>(position(part, lane) / group.step));
-    const llvm::StoreInst* stored = nullptr;
-    for (unsigned n = 0; n < group.step; ++n) {
-      if (group.fields[n] == nullptr) continue;
-      stored = group.fields[n];
-      llvm::Value* const field = builder_.CreateBitCast(values_.vector(stored->getValueOperand()), type);
-      llvm::SmallVector<int, 64> picks;
-      for (unsigned lane = 0; lane < width_; ++lane) {
-        const bool is_its = position(part, lane) % group.step == n;
-        if (is_its) fields[lane] = builder_.getTrue();
-        picks.push_back(is_its ? static_cast<int>(width_) + lanes[lane] : static_cast<int>(lane));
-      }
-      elements = builder_.CreateShuffleVector(elements, field, picks);
-    }
-    llvm::Value* mask = llvm::ConstantVector::get(fields);
-    if (!is_full(mask_)) mask = builder_.CreateAnd(mask, builder_.CreateShuffleVector(mask_, lanes));
-    llvm::Value* const to = builder_.CreateGEP(builder_.getInt8Ty(), first,
-                                               builder_.getInt64(std::uint64_t{part} * width_ * group.bytes));
-    const llvm::Align align(llvm::MinAlign(first_field.getAlign().value(), group.bytes));
-    llvm::Instruction* const made =
-        is_full(mask) ? static_cast<llvm::Instruction*>(builder_.CreateAlignedStore(elements, to, align))
-                      : builder_.CreateMaskedStore(elements, to, align, mask);
-    // What is said of the memory holds for all fields of a structure, unless it says which kind of number is there.
-    made->copyMetadata(*stored, {llvm::LLVMContext::MD_alias_scope, llvm::LLVMContext::MD_noalias});
-  }
 }
 
 // All lanes store to the same place, one after the other: what the last one stores stays.

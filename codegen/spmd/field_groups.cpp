@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "codegen/spmd/field_groups.h"
+
+#include <llvm/Analysis/ValueTracking.h>
+#include <llvm/IR/DataLayout.h>
+#include <llvm/IR/PatternMatch.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "codegen/spmd/transfer.h"
+
+namespace dhpvm::codegen::spmd {
+namespace {
+
+// Up to this distance between two lanes, in elements, all that lies between them is moved as well.
+constexpr std::int64_t kLargestStep = 8;
+
+// What an access touches of each lane's structure.
+struct Field {
+  // Where the structure is: `index` times `scale` bytes behind `base`; the index may be null.
+  const llvm::Value* base;
+  const llvm::Value* index;
+  std::uint64_t scale;
+  std::int64_t offset;  // from there, in bytes
+  std::int64_t stride;  // from lane to lane
+  unsigned bytes;
+
+  bool has_gaps() const {
+    return stride % bytes == 0 && stride / bytes >= 2 && stride / bytes <= kLargestStep;
+  }
+  bool is_in_structure_of(const Field& other) const {
+    return base == other.base && index == other.index && scale == other.scale && stride == other.stride;
+  }
+  // Lanes do not touch each other's.
+  bool overlaps(const Field& other) const {
+    return offset < other.offset + other.bytes && other.offset < offset + bytes;
+  }
+};
+
+// Takes apart what `a[3 * i + 2]` and `p[i].z` have become.
+void find_structure(const llvm::Value* address, const llvm::DataLayout& layout, Field& field) {
+  using namespace llvm::PatternMatch;
+  llvm::APInt offset(layout.getIndexTypeSizeInBits(address->getType()), 0);
+  const auto strip = [&](const llvm::Value* pointer) {
+    return pointer->stripAndAccumulateConstantOffsets(layout, offset, /*AllowNonInbounds=*/true);
+  };
+  field.base = strip(address);
+  field.index = nullptr;
+  field.scale = 0;
+  const auto* gep = llvm::dyn_cast<llvm::GEPOperator>(field.base);
+  if (gep != nullptr && gep->getNumIndices() == 1 && gep->getOperand(1)->getType()->isIntegerTy(64)) {
+    const llvm::TypeSize size = layout.getTypeAllocSize(gep->getSourceElementType());
+    const llvm::Value* index = gep->getOperand(1);
+    const llvm::APInt* constant = nullptr;
+    const llvm::Value* rest = nullptr;
+    if (!size.isScalable()) {
+      field.scale = size.getFixedValue();
+      if (match(index, m_AddLike(m_Value(rest), m_APInt(constant)))) {
+        offset += constant->sextOrTrunc(offset.getBitWidth()) * field.scale;
+        index = rest;
+      }
+      field.index = index;
+      field.base = strip(gep->getPointerOperand());
+    }
+  }
+  field.offset = offset.getSExtValue();
+}
+
+// Nothing for what is not the same kind of access in all lanes.
+std::optional<Field> field_of(const llvm::Instruction& access, const Divergence& divergence) {
+  const auto* load = llvm::dyn_cast<llvm::LoadInst>(&access);
+  const auto* store = llvm::dyn_cast<llvm::StoreInst>(&access);
+  if ((load == nullptr || !load->isSimple()) && (store == nullptr || !store->isSimple())) return std::nullopt;
+  const llvm::Value* address = llvm::getLoadStorePointerOperand(&access);
+  const Shape shape = divergence.shape(address);
+  const llvm::DataLayout& layout = access.getDataLayout();
+  const unsigned bytes =
+      element_bytes_of(llvm::getLoadStoreType(const_cast<llvm::Instruction*>(&access)), layout);
+  if (!shape.is_affine() || bytes == 0 || private_base(address) != nullptr) return std::nullopt;
+  Field field{};
+  find_structure(address, layout, field);
+  field.stride = shape.stride();
+  field.bytes = bytes;
+  return field;
+}
+
+bool is_of_no_concern(const llvm::Instruction& instruction) {
+  return !instruction.mayReadOrWriteMemory() &&
+         llvm::isGuaranteedToTransferExecutionToSuccessor(&instruction);
+}
+
+}  // namespace
+
+unsigned element_bytes_of(llvm::Type* type, const llvm::DataLayout& layout) {
+  if (!llvm::VectorType::isValidElementType(type)) return 0;
+  const std::uint64_t bits = layout.getTypeSizeInBits(type).getFixedValue();
+  const bool packed = bits % 8 == 0 && bits == layout.getTypeAllocSizeInBits(type).getFixedValue();
+  return packed ? static_cast<unsigned>(bits / 8) : 0;
+}
+
+// A group that more accesses may come to.
+struct FieldGroups::Open {
+  std::vector<std::pair<Field, const llvm::Instruction*>> accesses;  // in the order of the code
+  std::vector<Field> written;  // of the same structures, since the first of the loads
+
+  bool empty() const { return accesses.empty(); }
+  const Field& first() const { return accesses.front().first; }
+  bool is_apart(const Field& field) const {
+    return field.is_in_structure_of(first()) &&
+           std::ranges::none_of(accesses, [&](const auto& access) { return access.first.overlaps(field); });
+  }
+  // Whether `field`, which is_apart, can be one of the group.
+  bool takes(const Field& field) const {
+    if (field.bytes != first().bytes || (field.offset - first().offset) % first().bytes != 0) return false;
+    std::int64_t low = field.offset, high = field.offset;
+    for (const auto& access : accesses) {
+      low = std::min(low, access.first.offset);
+      high = std::max(high, access.first.offset);
+    }
+    return high - low < first().stride;
+  }
+};
+
+FieldGroups::FieldGroups(const llvm::Function& function, const Divergence& divergence) {
+  for (const llvm::BasicBlock& block : function) {
+    find_loads(block, divergence);
+    find_stores(block, divergence);
+  }
+}
+
+const FieldGroup* FieldGroups::find(const llvm::Instruction& access) const {
+  const auto found = members_.find(&access);
+  return found == members_.end() ? nullptr : &groups_[found->second];
+}
+
+// What comes between the first load of a group and its last must not write what is loaded later.
+void FieldGroups::find_loads(const llvm::BasicBlock& block, const Divergence& divergence) {
+  std::vector<Open> all;
+  const auto close_if = [&](auto&& condition) {
+    std::erase_if(all, [&](Open& open) {
+      if (!condition(open)) return false;
+      close(open);
+      return true;
+    });
+  };
+  for (const llvm::Instruction& instruction : block) {
+    if (is_of_no_concern(instruction)) continue;
+    const auto field = field_of(instruction, divergence);
+    if (!llvm::isa<llvm::LoadInst>(instruction)) {
+      const bool changes =
+          instruction.mayWriteToMemory() || !llvm::isGuaranteedToTransferExecutionToSuccessor(&instruction);
+      close_if(
+          [&](const Open& open) { return changes && !(field && field->is_in_structure_of(open.first())); });
+      if (changes) {
+        for (Open& open : all) open.written.push_back(*field);
+      }
+      continue;
+    }
+    if (!field || !field->has_gaps()) continue;
+    const auto own = std::ranges::find_if(
+        all, [&](const Open& open) { return field->is_in_structure_of(open.first()) && open.takes(*field); });
+    const bool joins = own != all.end() && own->is_apart(*field) &&
+                       std::ranges::none_of(own->written, [&](const Field& w) { return w.overlaps(*field); });
+    if (joins) {
+      own->accesses.emplace_back(*field, &instruction);
+      continue;
+    }
+    if (own != all.end()) {
+      close(*own);
+      all.erase(own);
+    }
+    all.emplace_back().accesses.emplace_back(*field, &instruction);
+  }
+  close_if([](const Open&) { return true; });
+}
+
+// What comes between the first store of a group and its last must not see, or be seen by, any of them.
+void FieldGroups::find_stores(const llvm::BasicBlock& block, const Divergence& divergence) {
+  Open open;
+  for (const llvm::Instruction& instruction : block) {
+    if (is_of_no_concern(instruction) || instruction.hasMetadata(llvm::LLVMContext::MD_invariant_load))
+      continue;
+    const auto field = field_of(instruction, divergence);
+    const bool is_apart = field && !open.empty() && open.is_apart(*field);
+    if (llvm::isa<llvm::LoadInst>(instruction)) {
+      if (!is_apart) close(open);
+      continue;
+    }
+    const bool is_field = field && field->has_gaps();
+    if (!is_field || !is_apart || !open.takes(*field)) close(open);
+    if (is_field) open.accesses.emplace_back(*field, &instruction);
+  }
+  close(open);
+}
+
+void FieldGroups::close(Open& open) {
+  if (open.empty()) return;
+  // One field in four pays for the others.
+  constexpr std::int64_t kElementsPerField = 4;
+  const std::int64_t step = open.first().stride / open.first().bytes;
+  if (step > kElementsPerField * static_cast<std::int64_t>(open.accesses.size())) {
+    open.accesses.clear();
+    return;
+  }
+  FieldGroup group;
+  group.bytes = open.first().bytes;
+  group.step = static_cast<unsigned>(step);
+  group.fields.resize(group.step);
+  group.accesses = static_cast<unsigned>(open.accesses.size());
+  std::int64_t low = open.first().offset;
+  for (const auto& [field, access] : open.accesses) low = std::min(low, field.offset);
+  for (const auto& [field, access] : open.accesses) {
+    group.fields[static_cast<std::size_t>((field.offset - low) / group.bytes)] = access;
+    members_[access] = groups_.size();
+  }
+  group.place = llvm::isa<llvm::LoadInst>(open.accesses.front().second) ? open.accesses.front().second
+                                                                        : open.accesses.back().second;
+  groups_.push_back(std::move(group));
+  open.accesses.clear();
+}
+
+}  // namespace dhpvm::codegen::spmd

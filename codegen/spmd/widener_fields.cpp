@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+// Loads and stores of fields (field_groups.h): vectors of what lies behind each other in memory, and between them and one
+// vector for each field, networks of shuffles.
+#include <llvm/IR/DataLayout.h>
+
+#include <algorithm>
+
+#include "codegen/spmd/widener.h"
+
+namespace dhpvm::codegen::spmd {
+namespace {
+
+using Vectors = llvm::SmallVector<llvm::Value*, 8>;
+
+unsigned width_of(llvm::Value* vector) {
+  return llvm::cast<llvm::FixedVectorType>(vector->getType())->getNumElements();
+}
+
+Vectors every_second(const Vectors& vectors, unsigned from) {
+  Vectors half;
+  for (std::size_t n = from; n < vectors.size(); n += 2) half.push_back(vectors[n]);
+  return half;
+}
+
+// From one vector for each field to the elements in the order of memory: lane 0's fields, lane 1's, and so on.
+Vectors interleave(llvm::IRBuilder<>& builder, const Vectors& fields) {
+  const auto step = static_cast<unsigned>(fields.size());
+  if (step == 1) return fields;
+  const unsigned width = width_of(fields[0]);
+  Vectors parts;
+  if (step % 2 == 0) {
+    const Vectors even = interleave(builder, every_second(fields, 0));
+    const Vectors odd = interleave(builder, every_second(fields, 1));
+    for (unsigned part = 0; part < step; ++part) {
+      llvm::SmallVector<int, 64> zip;
+      for (unsigned lane = 0; lane < width; ++lane)
+        zip.push_back(static_cast<int>((part % 2 * width + lane) / 2 + (lane % 2) * width));
+      parts.push_back(builder.CreateShuffleVector(even[part / 2], odd[part / 2], zip));
+    }
+    return parts;
+  }
+  for (unsigned part = 0; part < step; ++part) {
+    llvm::Value* elements = llvm::PoisonValue::get(fields[0]->getType());
+    for (unsigned n = 0; n < step; ++n) {
+      llvm::SmallVector<int, 64> picks;
+      for (unsigned lane = 0; lane < width; ++lane) {
+        const unsigned at = part * width + lane;
+        picks.push_back(static_cast<int>(at % step == n ? width + at / step : lane));
+      }
+      elements = builder.CreateShuffleVector(elements, fields[n], picks);
+    }
+    parts.push_back(elements);
+  }
+  return parts;
+}
+
+// The other way round.
+Vectors take_apart(llvm::IRBuilder<>& builder, const Vectors& parts) {
+  const auto step = static_cast<unsigned>(parts.size());
+  if (step == 1) return parts;
+  const unsigned width = width_of(parts[0]);
+  Vectors fields;
+  if (step % 2 == 0) {
+    Vectors halves[2];
+    for (unsigned part = 0; part < step; part += 2) {
+      for (unsigned odd = 0; odd < 2; ++odd) {
+        llvm::SmallVector<int, 64> unzip;
+        for (unsigned lane = 0; lane < width; ++lane) unzip.push_back(static_cast<int>(2 * lane + odd));
+        halves[odd].push_back(builder.CreateShuffleVector(parts[part], parts[part + 1], unzip));
+      }
+    }
+    const Vectors even = take_apart(builder, halves[0]);
+    const Vectors odd = take_apart(builder, halves[1]);
+    for (unsigned n = 0; n < step; ++n) fields.push_back((n % 2 == 0 ? even : odd)[n / 2]);
+    return fields;
+  }
+  for (unsigned n = 0; n < step; ++n) {
+    llvm::Value* field = llvm::PoisonValue::get(parts[0]->getType());
+    for (unsigned part = 0; part < step; ++part) {
+      llvm::SmallVector<int, 64> picks;
+      for (unsigned lane = 0; lane < width; ++lane) {
+        const unsigned at = lane * step + n;
+        picks.push_back(static_cast<int>(at / width == part ? width + at % width : lane));
+      }
+      field = builder.CreateShuffleVector(field, parts[part], picks);
+    }
+    fields.push_back(field);
+  }
+  return fields;
+}
+
+llvm::Align alignment_of(const FieldGroup& group) {
+  const llvm::Align align = llvm::getLoadStoreAlignment(const_cast<llvm::Instruction*>(group.place));
+  return llvm::Align(llvm::MinAlign(align.value(), group.bytes));
+}
+
+// What is said of the memory holds for all fields of a structure, unless it says which kind of number is there.
+void copy_metadata(llvm::Instruction& to, const llvm::Instruction& from) {
+  to.copyMetadata(from, {llvm::LLVMContext::MD_alias_scope, llvm::LLVMContext::MD_noalias});
+}
+
+}  // namespace
+
+// Fields may be numbers of different kinds.
+llvm::Type* Widener::elements_of(const FieldGroup& group) {
+  return llvm::FixedVectorType::get(builder_.getIntNTy(group.bytes * 8), width_);
+}
+
+llvm::Value* Widener::part_of(const FieldGroup& group, unsigned part) {
+  // The addresses of the other fields may not have been computed yet.
+  llvm::Value* const address = values_.scalar(llvm::getLoadStorePointerOperand(group.place));
+  const std::int64_t own = std::ranges::find(group.fields, group.place) - group.fields.begin();
+  const std::int64_t offset = (std::int64_t{part} * width_ - own) * group.bytes;
+  return builder_.CreateGEP(builder_.getInt8Ty(), address,
+                            builder_.getInt64(static_cast<std::uint64_t>(offset)));
+}
+
+// Of the elements in a part, those for which is_wanted(field) holds in lanes that are active.
+template <typename IsWanted>
+llvm::Value* Widener::mask_of(const FieldGroup& group, unsigned part, IsWanted&& is_wanted) {
+  llvm::SmallVector<llvm::Constant*, 64> wanted;
+  llvm::SmallVector<int, 64> lanes;
+  for (unsigned lane = 0; lane < width_; ++lane) {
+    const unsigned at = part * width_ + lane;
+    lanes.push_back(static_cast<int>(at / group.step));
+    wanted.push_back(builder_.getInt1(is_wanted(at)));
+  }
+  llvm::Value* const mask = llvm::ConstantVector::get(wanted);
+  if (is_full(mask_)) return mask;
+  return builder_.CreateAnd(mask, builder_.CreateShuffleVector(mask_, lanes));
+}
+
+// Under a mask, a gather fetches nothing in vain; it takes several fields for the masks to be worth their while.
+bool Widener::moves_together(const FieldGroup& group) const { return is_full(mask_) || group.accesses > 1; }
+
+// All elements from the first lane's to the last one's: what follows need not be memory.
+void Widener::load_fields(const FieldGroup& group) {
+  const llvm::Align align = alignment_of(group);
+  unsigned fields = 0;
+  for (unsigned n = 0; n < group.step; ++n) {
+    if (group.fields[n] != nullptr) fields = n + 1;
+  }
+  const unsigned end = (width_ - 1) * group.step + fields;
+  llvm::Type* const type = elements_of(group);
+  Vectors parts;
+  for (unsigned part = 0; part < group.step; ++part) {
+    const unsigned begin = part * width_;
+    llvm::Value* const from = part_of(group, part);
+    llvm::Instruction* made = nullptr;
+    if (is_full(mask_) && begin + width_ > end) {
+      // Masks are no help to processors that have none for elements of this size.
+      const unsigned back = begin + width_ - end;
+      llvm::Value* const earlier = builder_.CreateGEP(
+          builder_.getInt8Ty(), from,
+          builder_.getInt64(static_cast<std::uint64_t>(-std::int64_t{back} * group.bytes)));
+      made = builder_.CreateAlignedLoad(type, earlier, align);
+      copy_metadata(*made, *group.place);
+      llvm::SmallVector<int, 64> picks;
+      for (unsigned lane = 0; lane < width_; ++lane)
+        picks.push_back(lane + back < width_ ? static_cast<int>(lane + back) : llvm::PoisonMaskElem);
+      parts.push_back(builder_.CreateShuffleVector(made, picks));
+      continue;
+    }
+    llvm::Value* const mask = mask_of(group, part, [&](unsigned at) { return at < end; });
+    made = is_full(mask) ? static_cast<llvm::Instruction*>(builder_.CreateAlignedLoad(type, from, align))
+                         : builder_.CreateMaskedLoad(type, from, align, mask, llvm::PoisonValue::get(type));
+    copy_metadata(*made, *group.place);
+    parts.push_back(made);
+  }
+  const Vectors found = take_apart(builder_, parts);
+  for (unsigned n = 0; n < group.step; ++n) {
+    if (group.fields[n] == nullptr) continue;
+    llvm::Type* const wanted = widen(group.fields[n]->getType(), width_);
+    values_.set_vector(group.fields[n], builder_.CreateBitCast(found[n], wanted));
+  }
+}
+
+void Widener::store_fields(const FieldGroup& group) {
+  const llvm::Align align = alignment_of(group);
+  llvm::Type* const type = elements_of(group);
+  Vectors fields;
+  for (const llvm::Instruction* store : group.fields) {
+    fields.push_back(store == nullptr ? llvm::PoisonValue::get(type)
+                                      : builder_.CreateBitCast(values_.vector(store->getOperand(0)), type));
+  }
+  const Vectors parts = interleave(builder_, fields);
+  for (unsigned part = 0; part < group.step; ++part) {
+    llvm::Value* const mask =
+        mask_of(group, part, [&](unsigned at) { return group.fields[at % group.step] != nullptr; });
+    llvm::Value* const to = part_of(group, part);
+    llvm::Instruction* const made =
+        is_full(mask) ? static_cast<llvm::Instruction*>(builder_.CreateAlignedStore(parts[part], to, align))
+                      : builder_.CreateMaskedStore(parts[part], to, align, mask);
+    copy_metadata(*made, *group.place);
+  }
+}
+
+}  // namespace dhpvm::codegen::spmd
