@@ -12,8 +12,11 @@ namespace dhpvm {
 namespace {
 
 // About what waking a sleeping thread costs: spinning then never costs more than twice the best choice.
-// meter.
 constexpr std::chrono::microseconds kSpin{50};
+
+// Waking costs the caller some microseconds, and the workers spin for nothing if no further loop comes: worth it where so
+// many loops have come in close succession that more can be expected.
+constexpr std::uint32_t kStreak = 8;
 
 void pause() {
 #if defined(__x86_64__) || defined(__i386__)
@@ -105,6 +108,18 @@ bool ThreadPool::spin_until(Predicate predicate) const {
     }
   } while (std::chrono::steady_clock::now() < deadline);
   return predicate();
+}
+
+bool ThreadPool::ready_for_short_loop() {
+  if (!spins_ || size_ == 1) return false;
+  if (spinning_.load(std::memory_order_relaxed) > 0) return true;
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  const std::chrono::steady_clock::duration last(last_short_.load(std::memory_order_relaxed));
+  last_short_.store(now.count(), std::memory_order_relaxed);
+  const std::uint32_t streak = now - last < kSpin ? streak_.load(std::memory_order_relaxed) + 1 : 0;
+  const bool wakes = streak >= kStreak;
+  streak_.store(wakes ? 0 : streak, std::memory_order_relaxed);
+  return wakes;
 }
 
 void ThreadPool::run(std::uint32_t count, Call call, const void* context) {

@@ -10,6 +10,7 @@
 #include <pthread.h>
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <memory>
@@ -31,6 +32,10 @@ class ThreadPool {
   ThreadPool& operator=(const ThreadPool&) = delete;
 
   unsigned size() const { return size_; }
+
+  // Whether a loop of a few microseconds is worth sharing: whether workers spin, and so are there at once. Also now and then
+  // while they sleep, if the question keeps coming: they are late for this loop, but in time for the next ones.
+  bool ready_for_short_loop();
 
   // Calls body(chunk) once for every chunk in [0, count), on any of the threads, and returns when all calls
   // have. Alone, a thread takes the chunks in ascending order. `body` may itself run loops on this pool; it
@@ -72,11 +77,15 @@ class ThreadPool {
   std::condition_variable wake_;      // a job was published, or the pool stops
   std::condition_variable finished_;  // a worker has left a job
   std::atomic<std::uint32_t> epoch_{
-      0};  // counts the published jobs; read without the mutex by those that spin
+      0};                              // counts the published jobs; read without the mutex by those that spin
+  std::atomic<unsigned> spinning_{0};  // written under the mutex
+  // Short loops that came while the workers slept, each within a spin's time of the one before. Threads that get into each
+  // other's way here lose nothing but a chance to wake the workers.
+  std::atomic<std::uint32_t> streak_{0};
+  std::atomic<std::chrono::steady_clock::rep> last_short_{0};
   // What follows is guarded by mutex_.
   std::vector<Worker> workers_;
   std::vector<Job*> jobs_;
-  unsigned spinning_ = 0;
   unsigned sleeping_ = 0;
   unsigned waiting_callers_ = 0;
   bool started_ = false;

@@ -82,6 +82,20 @@ bool DeviceLoops::may_offload(const bytecode::KernelRecord& record) const {
   return !is_host(options_.devices.names) && !is_host(record.device_hint);
 }
 
+// The command line goes before what the program says, which goes before what seems best.
+const std::string& DeviceLoops::wish_for(const bytecode::KernelRecord& record) const {
+  return options_.devices.names != "auto" || record.device_hint.empty() ? options_.devices.names
+                                                                        : record.device_hint;
+}
+
+bool DeviceLoops::is_too_short(const bytecode::KernelRecord& record, std::uint32_t number,
+                               double host_seconds) {
+  if (!opened_.empty() || host_seconds >= kWorthOpening || wish_for(record) != "auto") return false;
+  Story& story = stories_[number];
+  ++(host_seconds == 0 ? story.unmeasured : story.too_short);
+  return true;
+}
+
 // One that is missing of several is waited for by nobody: loops use it as soon as it is there.
 Status DeviceLoops::open_devices() {
   if (options_.devices.names == "auto") return {};
@@ -209,10 +223,7 @@ void DeviceLoops::drop_lost() {
 std::vector<DeviceLoops::Opened*> DeviceLoops::choose(const Execution& execution, Story& story,
                                                       bool& forced) {
   const bytecode::KernelRecord& record = *execution.kernel->record;
-  // The command line goes before what the program says, which goes before what seems best.
-  const std::string& wish = options_.devices.names != "auto" || record.device_hint.empty()
-                                ? options_.devices.names
-                                : record.device_hint;
+  const std::string& wish = wish_for(record);
   std::vector<std::string> names = split(wish);
   const bool is_one_wish = names.size() == 1 && wish != "auto";
   std::string absent;
@@ -234,11 +245,6 @@ std::vector<DeviceLoops::Opened*> DeviceLoops::choose(const Execution& execution
     return {};
   }
   if (wish == "auto") {
-    if (execution.host_seconds < kWorthOpening && opened_.empty()) {
-      ++story.stays[execution.host_seconds == 0 ? "it has not run for long enough to be measured"
-                                                : "it is too short for a device to be worth looking for"];
-      return {};
-    }
     names = {"host"};
     if (offload::may_have_gpu()) names.emplace_back("gpu");
     std::ranges::move(expand({"remote"}, absent), std::back_inserter(names));
@@ -525,9 +531,13 @@ std::string DeviceLoops::explain(std::uint32_t number) const {
   const auto is_this = [&](const PutOff& loop) { return loop.number == number; };
   if (chain_ != nullptr && chain_->size() != 0 && std::ranges::any_of(put_off_, is_this))
     text += "  was put off at last, and nobody has needed its results yet\n";
-  for (const auto& [reason, times] : story.stays) {
+  const auto tell_stays = [&](std::uint64_t times, std::string_view reason) {
+    if (times == 0) return;
     text += fmt::format("  stayed on the host {} {}: {}\n", times, times == 1 ? "time" : "times", reason);
-  }
+  };
+  tell_stays(story.unmeasured, "it has not run for long enough to be measured");
+  tell_stays(story.too_short, "it is too short for a device to be worth looking for");
+  for (const auto& [reason, times] : story.stays) tell_stays(times, reason);
   if (!story.absent.empty()) text += fmt::format("  not there at last: {}\n", story.absent);
   if (!story.choice.empty()) {
     text += fmt::format("  policy {} decided at last: {}; expected: {}\n", policy_->name(), story.reason,

@@ -70,6 +70,9 @@ class DeviceLoops {
 
   // Whether a loop with this hint may go to a device at all.
   bool may_offload(const bytecode::KernelRecord& record) const;
+  // Whether kernel `number` stays on the host without further questions: no device is open, and the loop, which would take
+  // the host so many seconds (0: not known), is no reason to open one. Notes that for explain().
+  bool is_too_short(const bytecode::KernelRecord& record, std::uint32_t number, double host_seconds);
   // What became of kernel `number`, a line or more; empty if no device was considered.
   std::string explain(std::uint32_t number) const;
   DeviceTotals totals() const;
@@ -95,14 +98,18 @@ class DeviceLoops {
     std::uint64_t executions = 0;  // on devices
     std::string device;
     offload::PipelineOutcome last;
-    std::string absent;                          // of what was wished for, the last time
-    std::string choice;                          // the last comparison of costs
-    std::string reason;                          // what followed from it
-    std::map<std::string, std::uint64_t> stays;  // reasons for staying on the host, and how often
-    std::string chained;                         // the loops with which it ran the last time
-    std::string apart;                           // why it did not run with those before it
+    std::string absent;  // of what was wished for, the last time
+    std::string choice;  // the last comparison of costs
+    std::string reason;  // what followed from it
+    // Reasons for staying on the host, and how often.
+    std::map<std::string, std::uint64_t> stays;
+    std::uint64_t unmeasured = 0;  // how often because it was not known how long the host would take
+    std::uint64_t too_short = 0;   // how often because that is not long
+    std::string chained;           // the loops with which it ran the last time
+    std::string apart;             // why it did not run with those before it
   };
 
+  const std::string& wish_for(const bytecode::KernelRecord& record) const;
   Opened& open(const std::string& name);
   Result<std::unique_ptr<offload::PipelineDevice>> make_device(Opened& opened);
   std::vector<std::string> expand(const std::vector<std::string>& names, std::string& absent);

@@ -121,6 +121,7 @@ Status LinkedModule::bind_imports(const NativeRegistry& natives) {
     natives_.push_back(entry->function);
     LinkedImport& linked = imports_.emplace_back();
     linked.function = &natives_.back();  // reserved above: never moves
+    linked.fast_path = entry->fast_path;
     linked.source = &import;
     const auto& parameters = import.signature.parameters;
     const auto& results = import.signature.results;

@@ -47,6 +47,7 @@ static_assert(sizeof(LinkedFunction) == 64);
 // A native function bound to an import.
 struct LinkedImport {
   const NativeFunction* function;  // owned by the LinkedModule
+  NativeFastPath fast_path;        // may be null
   const bytecode::Import* source;
   std::vector<std::uint16_t> not_null;  // the references among the arguments that must not be null
   std::uint16_t primitives;             // the sizes of the argument windows, results included

@@ -304,7 +304,11 @@ bool LoopTier::run(Context& context, const LinkedKernel& kernel, std::uint64_t* 
 std::optional<std::vector<IterationSpace>> LoopTier::offload(
     Context& context, const LinkedKernel& kernel, Entry& entry, Variant variant, const IterationSpace& space,
     std::span<const codegen::KernelArray> arrays, std::vector<std::uint64_t>& window, const gc::Ref* r) {
-  if (devices_ == nullptr || !devices_->may_offload(*kernel.record))
+  const auto number = static_cast<std::uint32_t>(&kernel - linked_->kernels().data());
+  const double host_seconds =
+      entry.profile.seconds_per_iteration * static_cast<double>(*space.count()) / pool_->size();
+  if (devices_ == nullptr || !devices_->may_offload(*kernel.record) ||
+      devices_->is_too_short(*kernel.record, number, host_seconds))
     return std::vector<IterationSpace>{space};
   std::vector<offload::LoopArray> captured;
   for (std::size_t n = 0; n < kernel.arrays; ++n) {
@@ -317,15 +321,14 @@ std::optional<std::vector<IterationSpace>> LoopTier::offload(
   }
   DeviceLoops::Execution execution;
   execution.kernel = &kernel;
-  execution.number = static_cast<std::uint32_t>(&kernel - linked_->kernels().data());
+  execution.number = number;
   execution.variant = variant;
   execution.proven = proven_paths(kernel, entry, variant);
   if (variant != kChecked) execution.proven_accesses = *entry.proven;
   if (variant == kSized) execution.dimensions = entry.dimensions;
   execution.arrays = r;
   execution.accumulators = std::span(window).last(kernel.accumulators);
-  execution.host_seconds =
-      entry.profile.seconds_per_iteration * static_cast<double>(*space.count()) / pool_->size();
+  execution.host_seconds = host_seconds;
   const std::string position = position_of(kernel);
   execution.position = position;
   execution.loop.footprint = &*entry.footprint;

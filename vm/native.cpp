@@ -152,7 +152,8 @@ void append_type(std::string& text, const bytecode::Module& module, bytecode::Va
 
 }  // namespace
 
-Status NativeRegistry::define(std::string name, std::string_view signature, NativeFunction function) {
+Status NativeRegistry::define(std::string name, std::string_view signature, NativeFunction function,
+                              NativeFastPath fast_path) {
   std::optional<Entry> entry = SignatureParser(signature).parse();
   if (!entry) {
     return error(
@@ -161,6 +162,7 @@ Status NativeRegistry::define(std::string name, std::string_view signature, Nati
         signature, name);
   }
   entry->function = std::move(function);
+  entry->fast_path = fast_path;
   entries_.insert_or_assign(std::move(name), std::move(*entry));
   return {};
 }

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/short_bytes.h"
 #include "vm/isolate.h"
 #include "vm/trap.h"
 #include "vm/values.h"
@@ -51,7 +52,7 @@ Error as_trap(Error failure) {
 void copy_texts(char* to, std::span<const gc::Ref> parts) {
   for (const gc::Ref part : parts) {
     const std::string_view text = reinterpret_cast<const gc::String*>(part)->view();
-    std::memcpy(to, text.data(), text.size());
+    copy_short(to, text.data(), text.size());
     to += text.size();
   }
 }
@@ -231,8 +232,9 @@ gc::Ref concat_short_strings(Context& context, std::span<const gc::Ref> parts) {
 bool strings_equal(gc::Ref left, gc::Ref right) {
   if (left == right) return true;
   if (left == nullptr || right == nullptr) return false;
-  return reinterpret_cast<const gc::String*>(left)->view() ==
-         reinterpret_cast<const gc::String*>(right)->view();
+  const std::string_view a = reinterpret_cast<const gc::String*>(left)->view();
+  const std::string_view b = reinterpret_cast<const gc::String*>(right)->view();
+  return a.size() == b.size() && equal_short(a.data(), b.data(), a.size());
 }
 
 std::int32_t compare_strings(gc::Ref left, gc::Ref right) {

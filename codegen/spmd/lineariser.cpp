@@ -26,7 +26,7 @@ Lineariser::Lineariser(llvm::Function& scalar, llvm::Function& result, const Reg
       width_(options.width),
       builder_(result.getContext()),
       values_(divergence, options.width),
-      widener_(result, divergence, options, values_, builder_) {}
+      widener_(scalar, result, divergence, options, values_, builder_) {}
 
 Status Lineariser::run() {
   make_entry();

@@ -10,15 +10,11 @@
 #include <llvm/Transforms/Scalar/LoopUnrollPass.h>
 #include <llvm/Transforms/Scalar/SROA.h>
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
-#include <llvm/Transforms/Utils/BasicBlockUtils.h>
-#include <llvm/Transforms/Utils/BreakCriticalEdges.h>
-#include <llvm/Transforms/Utils/LCSSA.h>
 #include <llvm/Transforms/Utils/Local.h>
-#include <llvm/Transforms/Utils/LoopSimplify.h>
-#include <llvm/Transforms/Utils/LoopUtils.h>
 #include <llvm/Transforms/Utils/LowerSwitch.h>
 
 #include "base/error.h"
+#include "codegen/spmd/canonical_form.h"
 #include "codegen/spmd/chosen_loads.h"
 #include "codegen/spmd/locals.h"
 #include "codegen/spmd/returns.h"
@@ -65,21 +61,16 @@ Status prepare(llvm::Function& scalar, const std::vector<ArgShape>& args) {
   merge_returns(scalar);
   simplify(scalar, analyses);
   llvm::removeUnreachableBlocks(scalar);
-  merge_returns(scalar);
 
-  llvm::DominatorTree dominators(scalar);
-  llvm::LoopInfo loops(dominators);
+  const llvm::DominatorTree dominators(scalar);
+  const llvm::LoopInfo loops(dominators);
   const llvm::ReversePostOrderTraversal<llvm::Function*> order(&scalar);
   if (llvm::containsIrreducibleCFG<llvm::BasicBlock*>(order, loops)) {
     return error(ErrorCode::kUnsupported,
                  "cannot be vectorised: {} has a loop that is entered in several places",
                  std::string_view(scalar.getName()));
   }
-  for (llvm::Loop* loop : loops) {
-    llvm::simplifyLoop(loop, &dominators, &loops, nullptr, nullptr, nullptr, /*PreserveLCSSA=*/false);
-  }
-  llvm::SplitAllCriticalEdges(scalar, llvm::CriticalEdgeSplittingOptions(&dominators, &loops));
-  for (llvm::Loop* loop : loops) llvm::formLCSSARecursively(*loop, dominators, &loops, nullptr);
+  bring_into_form(scalar);
   split_chosen_loads(scalar, args);
   return {};
 }

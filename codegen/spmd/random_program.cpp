@@ -163,7 +163,11 @@ class Generator {
       case 1:
       case 2: line("store i32 {}, ptr %v{}", integer(), below(kIntegers)); break;
       case 3: line("store float {}, ptr %f{}", real(), below(kFloats)); break;
-      case 4: line("store i32 {}, ptr {}", integer(), own()); break;
+      case 4:
+        for (unsigned stores = 1 + below(4); stores > 0; --stores) {
+          line("store i32 {}, ptr {}", integer(), own());
+        }
+        break;
       case 5:
         line("store i32 {}, ptr {}", integer(),
              value("getelementptr [8 x i32], ptr %local, i64 0, i64 {}", index(8)));

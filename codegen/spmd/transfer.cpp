@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/spmd/transfer.h"
 
+#include "codegen/spmd/flat_indices.h"
+
 #include <llvm/ADT/MapVector.h>
 #include <llvm/ADT/STLExtras.h>
 #include <llvm/ADT/SmallPtrSet.h>
@@ -140,7 +142,7 @@ Shape transfer(const llvm::Instruction& instruction, ShapeLookup shape_of) {
     const bool is_private = private_base(load->getPointerOperand()) != nullptr;
     return all_uniform && !is_private ? Shape::uniform() : Shape::varying();
   }
-  if (all_uniform) return Shape::uniform();
+  if (all_uniform || asks_about_lanes(instruction)) return Shape::uniform();
   const auto operand_shape = [&](unsigned index) { return shape_of(instruction.getOperand(index)); };
   if (const auto* gep = llvm::dyn_cast<llvm::GEPOperator>(&instruction)) return transfer_gep(*gep, shape_of);
   if (const auto* select = llvm::dyn_cast<llvm::SelectInst>(&instruction)) {

@@ -9,6 +9,7 @@
 #include <llvm/Support/raw_ostream.h>
 
 #include "base/error.h"
+#include "codegen/spmd/flat_indices.h"
 #include "codegen/spmd/lineariser.h"
 #include "codegen/spmd/transfer.h"
 
@@ -121,10 +122,7 @@ Result<llvm::Function*> declare(llvm::Function& scalar, const SpmdOptions& optio
   return made;
 }
 
-}  // namespace
-
-Result<llvm::Function*> vectorize(llvm::Function& scalar, const SpmdOptions& options) {
-  DHPVM_TRY(check_options(scalar, options));
+Result<llvm::Function*> vectorize_as_it_is(llvm::Function& scalar, const SpmdOptions& options) {
   llvm::DominatorTree dominators(scalar);
   const llvm::LoopInfo loops(dominators);
   DHPVM_TRY(check_form(scalar, loops, dominators));
@@ -146,6 +144,18 @@ Result<llvm::Function*> vectorize(llvm::Function& scalar, const SpmdOptions& opt
     made->eraseFromParent();
     return std::move(status).error();
   }
+  return made;
+}
+
+}  // namespace
+
+Result<llvm::Function*> vectorize(llvm::Function& scalar, const SpmdOptions& options) {
+  DHPVM_TRY(check_options(scalar, options));
+  // What is left at the end of a row need not be fast, and would be compiled twice as well.
+  llvm::Function* const split = options.tail ? nullptr : split_flat_indices(scalar, options.args);
+  if (split == nullptr) return vectorize_as_it_is(scalar, options);
+  Result<llvm::Function*> made = vectorize_as_it_is(*split, options);
+  split->eraseFromParent();
   return made;
 }
 

@@ -77,11 +77,12 @@ Error unsupported(const llvm::Instruction& instruction, std::string_view why) {
                std::string_view(text).substr(text.find_first_not_of(' ')));
 }
 
-Widener::Widener(llvm::Function& result, const Divergence& divergence, const SpmdOptions& options,
-                 Values& values, llvm::IRBuilder<>& builder)
+Widener::Widener(const llvm::Function& scalar, llvm::Function& result, const Divergence& divergence,
+                 const SpmdOptions& options, Values& values, llvm::IRBuilder<>& builder)
     : result_(result),
       divergence_(divergence),
       options_(options),
+      store_groups_(scalar, divergence),
       values_(values),
       builder_(builder),
       width_(options.width) {}

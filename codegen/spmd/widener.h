@@ -7,6 +7,7 @@
 #include <llvm/IR/IntrinsicInst.h>
 
 #include "codegen/spmd/divergence.h"
+#include "codegen/spmd/store_groups.h"
 #include "codegen/spmd/values.h"
 #include "codegen/spmd/vectorize.h"
 #include "dhpvm/result.h"
@@ -22,8 +23,8 @@ unsigned cost_of(const llvm::Instruction& instruction, const Divergence& diverge
 
 class Widener {
  public:
-  Widener(llvm::Function& result, const Divergence& divergence, const SpmdOptions& options, Values& values,
-          llvm::IRBuilder<>& builder);
+  Widener(const llvm::Function& scalar, llvm::Function& result, const Divergence& divergence,
+          const SpmdOptions& options, Values& values, llvm::IRBuilder<>& builder);
 
   // `entry` dominates everything; `root` is the mask of the lanes that are active in the function.
   void set_entry(llvm::BasicBlock* entry, llvm::Value* root);
@@ -62,6 +63,7 @@ class Widener {
   Status load(const llvm::LoadInst& load);
   llvm::Value* load_steps(const llvm::LoadInst& load, llvm::Type* type, unsigned bytes, unsigned step);
   Status store(const llvm::StoreInst& store);
+  void store_fields(const StoreGroup& group);
   Status store_to_one_place(const llvm::StoreInst& store);
   Status load_private(const llvm::LoadInst& load, const llvm::AllocaInst& alloca);
   Status store_private(const llvm::StoreInst& store, const llvm::AllocaInst& alloca);
@@ -75,6 +77,7 @@ class Widener {
 
   // Calls (widener_calls.cpp).
   Status call(llvm::CallInst& call);
+  void answer(const llvm::CallInst& question);
   Status mathematical(llvm::CallInst& call, const std::string& name);
   llvm::Value* call_pieces(llvm::CallInst& call, const std::string& symbol, unsigned piece);
   Status intrinsic(llvm::CallInst& call, llvm::Intrinsic::ID id);
@@ -86,6 +89,7 @@ class Widener {
   llvm::Function& result_;
   const Divergence& divergence_;
   const SpmdOptions& options_;
+  const StoreGroups store_groups_;
   Values& values_;
   llvm::IRBuilder<>& builder_;
   const unsigned width_;

@@ -5,6 +5,7 @@
 #include <llvm/IR/Module.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
 
+#include "codegen/spmd/flat_indices.h"
 #include "codegen/spmd/math.h"
 #include "codegen/spmd/widener.h"
 
@@ -49,11 +50,25 @@ Status Widener::call(llvm::CallInst& call) {
   if (id != llvm::Intrinsic::not_intrinsic && !call.mayReadOrWriteMemory() && !call.mayHaveSideEffects()) {
     return uniform ? emit_scalar(call) : intrinsic(call, id);
   }
+  if (asks_about_lanes(call)) {
+    answer(call);
+    return {};
+  }
   if (call.hasFnAttr(kOnceForFirstLane) && call.getType()->isVoidTy()) {
     call_for_first_lane(call);
     return {};
   }
   return unsupported(call, "a call of something that has no vector form");
+}
+
+void Widener::answer(const llvm::CallInst& question) {
+  const llvm::Value* value = question.getArgOperand(0);
+  llvm::Value* result = values_.scalar(value);
+  if (question.getCalledFunction()->getName().starts_with(kInLastLane)) {
+    const auto distance = static_cast<std::uint64_t>(values_.shape(value).stride()) * (width_ - 1);
+    result = builder_.CreateAdd(result, llvm::ConstantInt::get(result->getType(), distance));
+  }
+  values_.set_scalar(&question, result);
 }
 
 Status Widener::intrinsic(llvm::CallInst& call, llvm::Intrinsic::ID id) {

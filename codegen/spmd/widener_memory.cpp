@@ -6,28 +6,19 @@
 #include <llvm/IR/DataLayout.h>
 #include <llvm/IR/GetElementPtrTypeIterator.h>
 
+#include <algorithm>
+
 #include "codegen/spmd/transfer.h"
 #include "codegen/spmd/widener.h"
 
 namespace dhpvm::codegen::spmd {
 namespace {
 
-// Up to this distance, in elements, a gather is done by loading everything.
-constexpr unsigned kLargestStep = 4;
-
 // What stays true of an access that stands for those of all lanes.
 void copy_metadata(llvm::Instruction& to, const llvm::Instruction& from) {
   to.copyMetadata(
       from, {llvm::LLVMContext::MD_tbaa, llvm::LLVMContext::MD_alias_scope, llvm::LLVMContext::MD_noalias,
              llvm::LLVMContext::MD_invariant_load, llvm::LLVMContext::MD_nontemporal});
-}
-
-// The size of a value of `type` where an array of them is the same as a vector of them; 0 elsewhere.
-unsigned element_bytes_of(llvm::Type* type, const llvm::DataLayout& layout) {
-  if (!llvm::VectorType::isValidElementType(type)) return 0;
-  const std::uint64_t bits = layout.getTypeSizeInBits(type).getFixedValue();
-  const bool packed = bits % 8 == 0 && bits == layout.getTypeAllocSizeInBits(type).getFixedValue();
-  return packed ? static_cast<unsigned>(bits / 8) : 0;
 }
 
 }  // namespace
@@ -109,6 +100,10 @@ Status Widener::store(const llvm::StoreInst& store) {
   const Shape shape = values_.shape(address);
   if (shape.is_uniform()) return store_to_one_place(store);
   if (!store.isSimple()) return lane_by_lane(const_cast<llvm::StoreInst&>(store));
+  if (const StoreGroup* group = store_groups_.find(store); group != nullptr) {
+    if (group->last == &store) store_fields(*group);
+    return {};
+  }
 
   const unsigned bytes = element_bytes_of(store.getValueOperand()->getType(), store.getDataLayout());
   if (bytes == 0) return unsupported(store, "a store of this type has no vector form");
@@ -133,6 +128,46 @@ Status Widener::store(const llvm::StoreInst& store) {
   }
   copy_metadata(*access, store);
   return {};
+}
+
+// Element `lane * step + n` from the first one on is what field n is in that lane; those of gaps keep what they are.
+void Widener::store_fields(const StoreGroup& group) {
+  const llvm::StoreInst& first_field =
+      **std::ranges::find_if(group.fields, [](auto* f) { return f != nullptr; });
+  llvm::Value* const first = values_.scalar(first_field.getPointerOperand());
+  // Fields may be numbers of different kinds.
+  llvm::Type* const type = llvm::FixedVectorType::get(builder_.getIntNTy(group.bytes * 8), width_);
+  const auto position = [&](unsigned part, unsigned lane) { return part * width_ + lane; };
+  for (unsigned part = 0; part < group.step; ++part) {
+    llvm::Value* elements = llvm::PoisonValue::get(type);
+    llvm::SmallVector<llvm::Constant*, 64> fields(width_, builder_.getFalse());
+    llvm::SmallVector<int, 64> lanes;
+    for (unsigned lane = 0; lane < width_; ++lane)
+      lanes.push_back(static_cast<int>(position(part, lane) / group.step));
+    const llvm::StoreInst* stored = nullptr;
+    for (unsigned n = 0; n < group.step; ++n) {
+      if (group.fields[n] == nullptr) continue;
+      stored = group.fields[n];
+      llvm::Value* const field = builder_.CreateBitCast(values_.vector(stored->getValueOperand()), type);
+      llvm::SmallVector<int, 64> picks;
+      for (unsigned lane = 0; lane < width_; ++lane) {
+        const bool is_its = position(part, lane) % group.step == n;
+        if (is_its) fields[lane] = builder_.getTrue();
+        picks.push_back(is_its ? static_cast<int>(width_) + lanes[lane] : static_cast<int>(lane));
+      }
+      elements = builder_.CreateShuffleVector(elements, field, picks);
+    }
+    llvm::Value* mask = llvm::ConstantVector::get(fields);
+    if (!is_full(mask_)) mask = builder_.CreateAnd(mask, builder_.CreateShuffleVector(mask_, lanes));
+    llvm::Value* const to = builder_.CreateGEP(builder_.getInt8Ty(), first,
+                                               builder_.getInt64(std::uint64_t{part} * width_ * group.bytes));
+    const llvm::Align align(llvm::MinAlign(first_field.getAlign().value(), group.bytes));
+    llvm::Instruction* const made =
+        is_full(mask) ? static_cast<llvm::Instruction*>(builder_.CreateAlignedStore(elements, to, align))
+                      : builder_.CreateMaskedStore(elements, to, align, mask);
+    // What is said of the memory holds for all fields of a structure, unless it says which kind of number is there.
+    made->copyMetadata(*stored, {llvm::LLVMContext::MD_alias_scope, llvm::LLVMContext::MD_noalias});
+  }
 }
 
 // All lanes store to the same place, one after the other: what the last one stores stays.

@@ -79,7 +79,7 @@ void Affine::add(const Affine& other, Wide factor) {
   is_unbounded = is_unbounded || other.is_unbounded;
   if (is_unbounded) return;
   add_constant(saturating_multiply(other.constant, factor));
-  rest = rest + other.rest * Range{factor, factor};
+  if (other.rest != Range{0, 0}) rest = rest + other.rest * Range{factor, factor};
   for (std::uint32_t i = 0; i < other.count; ++i)
     add_term(other.terms[i].atom, saturating_multiply(other.terms[i].coefficient, factor));
 }

@@ -48,6 +48,21 @@ struct Affine {
     AtomId atom;
     Wide coefficient;
   };
+  Affine() = default;
+  // Forms are copied often, and mostly have one or two terms.
+  Affine(const Affine& other)
+      : count(other.count), is_unbounded(other.is_unbounded), constant(other.constant), rest(other.rest) {
+    std::copy_n(other.terms.begin(), count, terms.begin());
+  }
+  Affine& operator=(const Affine& other) {
+    std::copy_n(other.terms.begin(), other.count, terms.begin());
+    count = other.count;
+    is_unbounded = other.is_unbounded;
+    constant = other.constant;
+    rest = other.rest;
+    return *this;
+  }
+
   std::array<Term, kMostTerms> terms;  // ascending by atom, the first `count`
   std::uint32_t count = 0;
   bool is_unbounded = false;

@@ -15,13 +15,15 @@ namespace dhpvm::offload {
 
 class LoopSchedule {
  public:
-  LoopSchedule(const ThreadPool& pool, const HostLoop& loop, const LoopProfile& profile,
-               std::uint64_t iterations)
+  LoopSchedule(ThreadPool& pool, const HostLoop& loop, const LoopProfile& profile, std::uint64_t iterations)
       : threads_(pool.size()),
         reduces_(!loop.reductions.empty()),
         width_(loop.width),
         left_(iterations),
         seconds_per_iteration_(profile.seconds_per_iteration) {
+    if (const double seconds = expected_seconds();
+        known_ && seconds > kReadySeconds && seconds <= kSerialSeconds)
+      ready_ = pool.ready_for_short_loop();
     const std::uint64_t row = loop.space.extent(loop.space.inner());
     most_ = loop.reductions.empty() || loop.partials != nullptr
                 ? std::numeric_limits<std::int64_t>::max()
@@ -35,7 +37,7 @@ class LoopSchedule {
     std::uint64_t unit = kCutUnit;
     const auto too_coarse = [&] { return left_ / unit < threads_ * kChunksPerThread; };
     const auto takes_long = [&] {
-      return static_cast<double>(unit) * seconds_per_iteration_ > kChunkSeconds;
+      return static_cast<double>(unit) * seconds_per_iteration_ > kLeastChunkSeconds;
     };
     while (unit > width_ && too_coarse() && takes_long()) unit /= 2;
     return unit;
@@ -50,7 +52,7 @@ class LoopSchedule {
     return known_ ? std::numeric_limits<std::uint64_t>::max() : trial_;
   }
   bool worth_sharing() const {
-    return known_ && threads_ > 1 && static_cast<double>(left_) * seconds_per_iteration_ > kSerialSeconds;
+    return known_ && threads_ > 1 && expected_seconds() > (ready_ ? kReadySeconds : kSerialSeconds);
   }
   // Whether threads share the `lanes` of each of so many blocks, a kernel's width of them each: where the blocks are too few
   // to balance, and what the code does at once takes long enough for a call of its own (0.3 us, and some of it one thread
@@ -58,7 +60,7 @@ class LoopSchedule {
   bool shares_lanes(std::uint64_t blocks, std::uint64_t lanes) const {
     return worth_sharing() && lanes > width_ &&
            blocks<threads_ * kChunksPerThread&& static_cast<double>(width_) * seconds_per_iteration_>
-               std::max(kLeastChunkSeconds, static_cast<double>(threads_) * kTakeSeconds);
+               std::max(kLeastStepSeconds, static_cast<double>(threads_) * kTakeSeconds);
   }
   // For a round of `iterations` that the pool works on.
   std::uint64_t chunk_iterations(std::uint64_t iterations) const {
@@ -67,8 +69,8 @@ class LoopSchedule {
       return wanted < static_cast<double>(iterations) ? static_cast<std::uint64_t>(wanted) : iterations;
     };
     const std::uint64_t even = iterations / (threads_ * kChunksPerThread);
-    const std::uint64_t wanted =
-        std::max(std::min(lasting(kChunkSeconds), even), lasting(kLeastChunkSeconds));
+    const std::uint64_t least = std::min(lasting(kLeastChunkSeconds), (iterations + threads_ - 1) / threads_);
+    const std::uint64_t wanted = std::max(std::min(lasting(kChunkSeconds), even), least);
     return std::max({wanted, iterations / kRoundChunks, std::uint64_t{1}});
   }
 
@@ -87,12 +89,18 @@ class LoopSchedule {
   }
 
  private:
+  // Of what is left.
+  double expected_seconds() const { return static_cast<double>(left_) * seconds_per_iteration_; }
+
   static constexpr double kChunkSeconds =
       250e-6;  // hides what a chunk costs (0.2 us), and still balances short loops
-  static constexpr double kLeastChunkSeconds = 10e-6;
-  // Of a step of shared lanes, for each thread: one thread at a time takes its next one.
+  static constexpr double kLeastChunkSeconds = 4e-6;
+  // Of a step of shared lanes; and, for each thread, what taking the next one costs: one thread at a time does.
+  static constexpr double kLeastStepSeconds = 10e-6;
   static constexpr double kTakeSeconds = 0.5e-6;
-  static constexpr double kSerialSeconds = 20e-6;  // a loop this short ends before another core has begun
+  static constexpr double kSerialSeconds =
+      20e-6;  // a loop this short ends before a thread that sleeps has begun
+  static constexpr double kReadySeconds = 5e-6;  // the same for a thread that waits for it
   static constexpr std::uint64_t kChunksPerThread = 8;
   // An unknown kernel is tried on as many iterations as it does at once, then on this many times more, until that took
   // kSerialSeconds.
@@ -115,6 +123,7 @@ class LoopSchedule {
   double seconds_per_iteration_;
   bool known_ = seconds_per_iteration_ > 0;
   bool confirmed_ = false;  // measured in this execution
+  bool ready_ = false;      // threads wait for it
   std::uint64_t trial_ = width_;
 };
 

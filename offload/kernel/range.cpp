@@ -31,7 +31,7 @@ Affine Ranges::affine(PolynomialId id) const {
   for (const Monomial& monomial : polynomial.terms) {
     Wide coefficient = monomial.coefficient;
     AtomId variable = kNothing;
-    Range product = {1, 1};
+    Range product = {1, 1};  // of the variables, if there are several
     unsigned variables = 0;
     for (const AtomId atom : monomial.atoms) {
       const Range& range = ranges_[atom];
@@ -39,9 +39,9 @@ Affine Ranges::affine(PolynomialId id) const {
         coefficient = saturating_multiply(coefficient, range.low);
         continue;
       }
+      product = variables == 0 ? range : product * range;
       variable = atom;
       ++variables;
-      product = product * range;
     }
     if (variables == 0) {
       form.add_constant(coefficient);
@@ -245,20 +245,27 @@ Range Ranges::index(const Access& access, std::uint32_t which) {
 
 bool Ranges::cannot_fail(const Access& access) {
   if (!footprint_.complete) return false;
-  if (!context_of(access.facts).is_reachable) return true;
+  const auto is_reached = [&] { return context_of(access.facts).is_reachable; };
   const auto inside = [&](std::uint32_t which, std::int64_t size) {
+    // Mostly the ranges of the atoms are enough, and neither the facts nor the atoms' bounds by each other have to be
+    // looked at, which takes ten times as long.
+    const Affine form = affine(access.index[which]);
+    const Wide last = Wide{size} - 1;
+    if (!form.is_unbounded && greatest_by_atoms(form, nothing_known_) <= last &&
+        greatest_by_atoms(negated(form), nothing_known_) <= 0)
+      return true;
     const Range range = index(access, which);
-    return range.empty() || range.within(0, Wide{size} - 1);
+    return range.empty() || range.within(0, last);
   };
   if (access.kind == AccessKind::kLocalRead || access.kind == AccessKind::kLocalWrite)
     return inside(0, access.local_size);
-  if (access.array == kNothing) return false;
+  if (access.array == kNothing) return !is_reached();
   const codegen::KernelArray& array = chunk_.arrays[access.array];
   switch (access.kind) {
     case AccessKind::kRead: return inside(0, array.readable);
     case AccessKind::kWrite: return inside(0, array.writable);
     case AccessKind::kAtomic: return inside(0, std::min(array.readable, array.writable));
-    case AccessKind::kLength: return array.data != nullptr || array.length > 0;
+    case AccessKind::kLength: return array.data != nullptr || array.length > 0 || !is_reached();
     default: break;
   }
   for (std::uint32_t d = 0; d < access.indices; ++d) {

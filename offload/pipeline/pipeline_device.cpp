@@ -14,8 +14,9 @@
 namespace dhpvm::offload {
 namespace {
 
-// How often somebody who waits looks at the clock and for interrupts: deadlines are honoured as precisely.
-constexpr auto kPollInterval = std::chrono::milliseconds(1);
+// How often somebody who waits looks at the clock and for interrupts: deadlines are honoured as precisely. Whoever looks more often
+// takes some time from devices that compute on this processor.
+constexpr auto kPollInterval = std::chrono::milliseconds(4);
 // Enough to keep any device busy; each costs some memory until it is done.
 constexpr std::uint64_t kLaunchesAhead = 1024;
 constexpr const char* kStageNames[] = {"upload", "compute", "download"};

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "base/short_bytes.h"
 #include "gc/object.h"
 #include "stdlib/native/state.h"
 #include "vm/isolate.h"
@@ -45,12 +46,23 @@ inline Status return_text(vm::NativeCall& call, std::string_view value) {
   call.r[0] = reinterpret_cast<gc::Ref>(string);
   return {};
 }
+// The same in a fast path: false if there is no open memory for the text.
+inline bool return_short_text(vm::NativeCall& call, std::string_view value) {
+  gc::String* const string = call.isolate.heap().allocate_short_string(bytecode::kStringType, value.size());
+  if (string == nullptr) return false;
+  copy_short(string->bytes(), value.data(), value.size());
+  call.r[0] = reinterpret_cast<gc::Ref>(string);
+  return true;
+}
 // A new [u8].
 Status return_bytes(vm::NativeCall& call, std::string_view value);
 inline Status return_null(vm::NativeCall& call) {
   call.r[0] = nullptr;
   return {};
 }
+
+// What a fast path looks at or makes: more than most texts have, little enough to be quick.
+constexpr std::size_t kShortText = 256;
 
 // The most bytes of a str: its size has 32 bits.
 constexpr std::size_t kMaxTextSize = 0xffffffffu;

@@ -14,9 +14,15 @@ std::span<const NativeRow> natives() {
 #define DHPVM_NATIVE(name, reach, signature, function, meaning) \
   {name, Reach::reach, signature, function, meaning},
 #include "stdlib/native/natives.def"
-#undef DHPVM_NATIVE
   };
   return kRows;
+}
+
+vm::NativeFastPath fast_path(std::string_view name) {
+#define DHPVM_FAST_PATH(row, function) \
+  if (name == (row)) return function;
+#include "stdlib/native/natives.def"
+  return nullptr;
 }
 
 std::string without_parameter_names(std::string_view signature) {
@@ -43,7 +49,8 @@ Status register_natives(vm::NativeRegistry& registry, Reach allowed) {
         return call.isolate.out_of_memory("a native function ran out of memory");
       }
     };
-    DHPVM_TRY(registry.define(std::string(row.name), without_parameter_names(row.signature), guarded));
+    DHPVM_TRY(registry.define(std::string(row.name), without_parameter_names(row.signature), guarded,
+                              fast_path(row.name)));
   }
   return {};
 }

@@ -13,8 +13,8 @@
 namespace dhpvm::stdlib {
 
 #define DHPVM_NATIVE(name, reach, signature, function, meaning) Status function(vm::NativeCall& call);
+#define DHPVM_FAST_PATH(name, function) bool function(vm::NativeCall& call);
 #include "stdlib/native/natives.def"
-#undef DHPVM_NATIVE
 
 enum class Reach : std::uint8_t { kSelf, kSystem };
 
@@ -28,6 +28,9 @@ struct NativeRow {
 
 // All rows of natives.def.
 std::span<const NativeRow> natives();
+
+// That of the function with this name, or null.
+vm::NativeFastPath fast_path(std::string_view name);
 
 // Defines those of the reach allowed. The isolates that run them must carry a NativeState as their host data.
 Status register_natives(vm::NativeRegistry& registry, Reach allowed);

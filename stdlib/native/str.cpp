@@ -23,6 +23,15 @@ void return_string(vm::NativeCall& call, gc::String* string) {
   call.r[0] = reinterpret_cast<gc::Ref>(string);
 }
 
+// FNV-1a with a final mix, so that the low bits, which hash tables use, depend on every byte.
+std::uint64_t hash_of(std::string_view text) {
+  std::uint64_t hash = 0xcbf29ce484222325u;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  hash ^= hash >> 32;
+  hash *= 0x9e3779b97f4a7c15u;
+  return hash ^ (hash >> 29);
+}
+
 // A template, so that the loop holds the mapping itself and becomes vector code.
 template <typename Map>
 Status map_bytes(vm::NativeCall& call, Map map) {
@@ -45,6 +54,15 @@ Status str_slice(vm::NativeCall& call) {
   return return_text(call, all.substr(static_cast<std::size_t>(from), static_cast<std::size_t>(to - from)));
 }
 
+bool str_slice_fast(vm::NativeCall& call) {
+  if (call.r[0] == nullptr) return false;
+  const std::string_view all = text(call, 0);
+  const std::uint64_t from = call.p[0], to = call.p[1];
+  if (from > to || to > all.size() || to - from > kShortText) return false;
+  if (to - from == all.size()) return true;
+  return return_short_text(call, all.substr(from, to - from));
+}
+
 Status str_find(vm::NativeCall& call) {
   const std::string_view all = text(call, 0);
   const std::int64_t from = integer(call, 0);
@@ -52,6 +70,19 @@ Status str_find(vm::NativeCall& call) {
   const std::size_t at = all.find(text(call, 1), static_cast<std::size_t>(from));
   return_integer(call, 0, at == all.npos ? -1 : static_cast<std::int64_t>(at));
   return {};
+}
+
+bool str_find_fast(vm::NativeCall& call) {
+  if (call.r[0] == nullptr || call.r[1] == nullptr) return false;
+  const std::string_view all = text(call, 0), what = text(call, 1);
+  const std::uint64_t from = call.p[0];
+  if (from > all.size() || what.size() > kShortText) return false;
+  const std::string_view near = all.substr(from, kShortText);
+  const std::size_t at = near.find(what);
+  const bool to_the_end = near.size() == all.size() - from;
+  if (at == near.npos && !to_the_end) return false;
+  return_integer(call, 0, at == near.npos ? -1 : static_cast<std::int64_t>(from + at));
+  return true;
 }
 
 Status str_find_last(vm::NativeCall& call) {
@@ -133,14 +164,14 @@ Status str_join(vm::NativeCall& call) {
 }
 
 Status str_hash(vm::NativeCall& call) {
-  // FNV-1a with a final mix, so that the low bits, which hash tables use, depend on every byte.
-  std::uint64_t hash = 0xcbf29ce484222325u;
-  for (const char c : text(call, 0)) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-  hash ^= hash >> 32;
-  hash *= 0x9e3779b97f4a7c15u;
-  hash ^= hash >> 29;
-  call.p[0] = hash;
+  call.p[0] = hash_of(text(call, 0));
   return {};
+}
+
+bool str_hash_fast(vm::NativeCall& call) {
+  if (call.r[0] == nullptr || text(call, 0).size() > kShortText) return false;
+  call.p[0] = hash_of(text(call, 0));
+  return true;
 }
 
 Status str_is_utf8(vm::NativeCall& call) {

@@ -11,11 +11,13 @@
 namespace dhpvm::stdlib {
 namespace {
 
+using Digits = char[24];
+
+// Those of an integer, in `buffer`.
 template <typename Integer>
-Status from_integer(vm::NativeCall& call) {
-  char buffer[24];
-  const auto end = std::to_chars(buffer, buffer + sizeof buffer, static_cast<Integer>(call.p[0])).ptr;
-  return return_text(call, {buffer, static_cast<std::size_t>(end - buffer)});
+std::string_view decimal(Integer value, Digits& buffer) {
+  const auto end = std::to_chars(buffer, buffer + sizeof buffer, value).ptr;
+  return {buffer, static_cast<std::size_t>(end - buffer)};
 }
 
 Status return_formatted(vm::NativeCall& call, Result<std::string> formatted) {
@@ -43,12 +45,31 @@ Result<std::string_view> cell(const vm::NativeCall& call) {
 
 }  // namespace
 
-Status str_from_i64(vm::NativeCall& call) { return from_integer<std::int64_t>(call); }
-Status str_from_u64(vm::NativeCall& call) { return from_integer<std::uint64_t>(call); }
+Status str_from_i64(vm::NativeCall& call) {
+  Digits buffer;
+  return return_text(call, decimal(integer(call, 0), buffer));
+}
+bool str_from_i64_fast(vm::NativeCall& call) {
+  Digits buffer;
+  return return_short_text(call, decimal(integer(call, 0), buffer));
+}
+
+Status str_from_u64(vm::NativeCall& call) {
+  Digits buffer;
+  return return_text(call, decimal(call.p[0], buffer));
+}
+bool str_from_u64_fast(vm::NativeCall& call) {
+  Digits buffer;
+  return return_short_text(call, decimal(call.p[0], buffer));
+}
 
 Status str_from_f64(vm::NativeCall& call) {
   char buffer[kShortestSize];
   return return_text(call, shortest(number(call, 0), buffer));
+}
+bool str_from_f64_fast(vm::NativeCall& call) {
+  char buffer[kShortestSize];
+  return return_short_text(call, shortest(number(call, 0), buffer));
 }
 
 Status str_from_f32(vm::NativeCall& call) {

@@ -6,7 +6,8 @@
 
 void report_trap(global uchar* report, uint site, uint array, ulong index0, ulong index1, ulong index2, ulong operand0, ulong operand1, ulong operand2) {
   bool v7;
-  for (;;) {
+  bool more;
+  do {
     const uint v0 = atomic_cmpxchg((volatile global uint*)report, 0u, 1u);
     if (v0 == 0u) {
       mem_fence(CLK_GLOBAL_MEM_FENCE);
@@ -32,8 +33,8 @@ void report_trap(global uchar* report, uint site, uint array, ulong index0, ulon
     } else {
       v7 = false;
     }
-    if (v7) break;
-  }
+    more = !v7;
+  } while (more);
 }
 
 kernel void dhpvm_kernel(ulong low0, ulong high0, global uchar* RESTRICT a0, ulong a0_offset, global uchar* RESTRICT a1, ulong a1_offset, ulong a1_readable, global uchar* RESTRICT a2, ulong a2_offset, global uchar* report, ulong report_offset) {

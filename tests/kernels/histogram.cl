@@ -9,6 +9,7 @@ kernel void dhpvm_kernel(ulong low0, ulong high0, global uchar* RESTRICT a0, ulo
   float v11;
   global uchar *v0, *v1, *v2, *v3, *v4;
   ulong v5, v6, v7, v8, v9;
+  bool more;
   v0 = a0 + a0_offset;
   v1 = a1 + a1_offset;
   v2 = a2 + a2_offset;
@@ -24,11 +25,11 @@ kernel void dhpvm_kernel(ulong low0, ulong high0, global uchar* RESTRICT a0, ulo
     atomic_add((volatile global uint*)(v1 + (v9 * 4)), 1u);
     mem_fence(CLK_GLOBAL_MEM_FENCE);
     v11 = as_float(*(global uint*)(v2 + (v9 * 4)));
-    for (;;) {
+    do {
       const uint v12 = atomic_cmpxchg((volatile global uint*)(v2 + (v9 * 4)), as_uint(v11), as_uint(v11 + 0x1p-1f));
-      if (v12 == as_uint(v11)) break;
+      more = !(v12 == as_uint(v11));
       v11 = as_float(v12);
-    }
+    } while (more);
     mem_fence(CLK_GLOBAL_MEM_FENCE);
     const ulong v13 = atom_add((volatile global ulong*)v4, 1ul);
     mem_fence(CLK_GLOBAL_MEM_FENCE);

@@ -22,11 +22,10 @@ constexpr char kLayout[] = "e-i64:64-n8:16:32:64-G1";
 // program has them.
 constexpr char kPasses[] =
     "always-inline,globaldce,"
-    "function(instcombine<no-verify-fixpoint>,sroa<modify-cfg>,early-cse<memssa>,"
-    "instcombine<no-verify-fixpoint>,simplifycfg,loop-mssa(licm),dhpvm-sink-stores,simplifycfg,jump-"
-    "threading,loop(indvars,loop-unroll-full),loop-mssa("
-    "licm),gvn,"
-    "instcombine<no-verify-fixpoint>,adce,simplifycfg)";
+    "function(instcombine<no-verify-fixpoint>,sroa<modify-cfg>,early-cse<memssa>,instcombine<no-verify-"
+    "fixpoint>,"
+    "simplifycfg,loop-mssa(licm),dhpvm-sink-stores,simplifycfg,jump-threading,"
+    "loop(indvars,loop-unroll-full),loop-mssa(licm),gvn,instcombine<no-verify-fixpoint>,adce,simplifycfg)";
 
 // What of the device a kernel uses.
 struct Needs {

@@ -51,6 +51,7 @@ std::string declarations(const llvm::Function& function, const Expressions& expr
     list += fmt::format("{}{}{}", list.empty() ? "" : ", ", star, expressions.name(instruction));
   }
   for (const auto& [type, names] : variables) text += fmt::format("  {} {};\n", type, names);
+  text += structure.declaration();
   return text;
 }
 

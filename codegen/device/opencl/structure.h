@@ -13,6 +13,7 @@
 #include <llvm/IR/Function.h>
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "codegen/device/opencl/expressions.h"
@@ -25,6 +26,8 @@ struct Line {
   const llvm::BasicBlock* label = nullptr;  // the line is its label
   bool jumps = false;                       // control never comes to the line behind it
   std::string otherwise;                    // of `if (..) break;`: the opposite condition
+  bool has_constant = false;                // `otherwise` compares with one
+  bool is_copy = false;                     // gives a phi's variable its value
 };
 
 class Structure {
@@ -36,6 +39,8 @@ class Structure {
   std::vector<Line> lines();
   // Whether a variable is declared where it gets its value. The others must be declared at the beginning.
   bool is_declared_inside(const llvm::Instruction& instruction) const;
+  // What else must be declared there, once the statements have been written: a line, or nothing.
+  std::string_view declaration() const { return uses_more_ ? "  bool more;\n" : ""; }
 
  private:
   using Lines = std::vector<Line>;
@@ -50,6 +55,7 @@ class Structure {
 
   void place_blocks(llvm::Function& function);
   void write_node(Block& block, const Context& context, Lines& out);
+  bool move_test_to_end(Lines& body, const Context& inside) const;
   void write_block(Block& block, const Context& context, Lines& out);
   void write_statements(Block& block, const Context& context, Lines& out);
   void write_branch(Block& block, const Context& context, Lines& out);
@@ -70,6 +76,7 @@ class Structure {
   llvm::DenseMap<Block*, std::vector<Block*>> after_loop_;  // by header: blocks with a label behind the loop
   llvm::SmallPtrSet<Block*, 16> labelled_;
   llvm::SmallPtrSet<Block*, 16> used_;  // labels that something jumps to
+  bool uses_more_ = false;
 };
 
 // The C type of the variable that holds what the instruction computes.

@@ -10,7 +10,7 @@ namespace dhpvm::offload {
 void poll(DriverEvent& event, Semaphore::Clock::time_point deadline) {
   using Clock = Semaphore::Clock;
   constexpr Clock::duration kShortest = std::chrono::microseconds(20);
-  constexpr Clock::duration kLongest = std::chrono::milliseconds(1);
+  constexpr Clock::duration kLongest = std::chrono::microseconds(125);
   const Clock::time_point begin = Clock::now();
   while (true) {
     const Result<bool> ended = event.ended();

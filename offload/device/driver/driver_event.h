@@ -20,8 +20,8 @@ class DriverEvent {
   virtual bool measure(OperationRecord& record) = 0;
 };
 
-// DriverEvent::wait for drivers that can only be asked: sleeps for an eighth of the time waited so far, between 20 us and
-// 1 ms, so that it neither keeps a core busy nor is late by more than that.
+// DriverEvent::wait for drivers that can only be asked: sleeps for an eighth of the time waited so far, between 20 and
+// 125 us, so that it neither keeps a core busy nor is late by more than that.
 void poll(DriverEvent& event, Semaphore::Clock::time_point deadline);
 
 }  // namespace dhpvm::offload

@@ -49,9 +49,6 @@ constexpr std::uint64_t kWidthsOfRests[] = {64, 8, 1};
 // Work-items beyond whole vectors are done one by one, which is little of such a group.
 constexpr std::uint32_t kLeastOwnWidth = 128;
 
-// What is left of a row is worth a width of its own if it is at least this part of it.
-constexpr std::uint64_t kLeastRest = 64;
-
 std::uint64_t count(const LaunchPiece& piece) { return piece.items[0] * piece.items[1] * piece.items[2]; }
 
 // Starting its rows one by one costs less than one more launch.
@@ -110,12 +107,20 @@ void PiecePlanner::cut(LaunchPiece piece, unsigned axis, unsigned axes, std::uin
 std::uint32_t PiecePlanner::width_of_rows(const LaunchPiece& whole, std::uint32_t most) {
   const std::uint32_t usual = std::bit_floor(most);
   const std::uint64_t row = whole.items[0];
-  const std::uint64_t rest = row % usual;
-  if (row <= most || most < kLeastOwnWidth || rest < row / kLeastRest) return usual;
+  if (row <= most || row % usual == 0 || most < kLeastOwnWidth || !comes_again(row)) return usual;
   for (std::uint32_t width = most; width > most / 2; --width) {
     if (row % width == 0) return is_own_width(width) ? width : usual;
   }
   return usual;
+}
+
+// Whether more rows of this length are to be expected: a width is not compiled for each of many lengths.
+bool PiecePlanner::comes_again(std::uint64_t row) {
+  constexpr std::size_t kMostRows = 16;
+  const bool is_first = rows_.empty();
+  if (std::ranges::find(rows_, row) != rows_.end()) return true;
+  if (rows_.size() < kMostRows) rows_.push_back(row);
+  return is_first;
 }
 
 bool PiecePlanner::is_own_width(std::uint64_t width) {

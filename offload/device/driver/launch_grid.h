@@ -52,9 +52,11 @@ class PiecePlanner {
  private:
   void cut(LaunchPiece piece, unsigned axis, unsigned axes, std::uint32_t room);
   std::uint32_t width_of_rows(const LaunchPiece& whole, std::uint32_t most);
+  bool comes_again(std::uint64_t row);
   bool is_own_width(std::uint64_t width);
 
   std::vector<std::uint64_t> own_widths_;
+  std::vector<std::uint64_t> rows_;  // lengths of some that there were
   std::vector<LaunchPiece> pieces_;
 };
 

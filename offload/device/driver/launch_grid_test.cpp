@@ -100,17 +100,22 @@ TEST(LaunchPieces, AreOneWhereAWidthDividesTheRows) {
   EXPECT_EQ(pieces_of(space(997, 997), limits),
             (Pieces{{{}, {512, 997, 1}, {512, 1, 1}}, {{512, 0, 0}, {485, 997, 1}, {485, 1, 1}}}))
       << "nothing divides them";
-  EXPECT_EQ(pieces_of(line(512 * 1000 + 10), limits).front(), (LaunchPiece{{}, {512'000, 1, 1}, {512, 1, 1}}))
-      << "hardly anything is left";
+  EXPECT_EQ(pieces_of(line(512 * 1000), limits), (Pieces{{{}, {512'000, 1, 1}, {512, 1, 1}}}));
 }
 
 TEST(LaunchPieces, TakeWidthsOfTheirOwnOnlyAFewTimes) {
   PiecePlanner planner;
-  const auto width = [&](std::int64_t columns) {
-    return planner.plan(space(1000, columns), {256, 1}).front().group[0];
+  const auto width = [&](std::int64_t length) {
+    return planner.plan(line(length), {256, 1}).front().group[0];
   };
-  for (const std::uint32_t own : {251u, 241u, 239u, 233u}) EXPECT_EQ(width(3 * own), own);
+  EXPECT_EQ(width(3 * 251), 251U) << "the first";
+  for (const std::uint32_t own : {241u, 239u, 233u}) {
+    EXPECT_EQ(width(3 * own), 256U) << "perhaps the only time";
+    EXPECT_EQ(width(3 * own), own);
+  }
   EXPECT_EQ(width(3 * 229), 256U);
+  EXPECT_EQ(width(3 * 229), 256U);
+  EXPECT_EQ(width(5 * 251), 256U);
   EXPECT_EQ(width(5 * 251), 251U) << "this is one of them";
 }
 

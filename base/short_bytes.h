@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copies and comparisons of texts, which are short: where a call of the C library, and its choice among
+// ways for long ones, costs more than the bytes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+namespace dhpvm {
+
+namespace detail {
+
+template <typename Word>
+Word word_at(const char* bytes) {
+  Word word;
+  std::memcpy(&word, bytes, sizeof word);
+  return word;
+}
+
+// Two words that overlap in the middle cover any size between one word and two.
+template <typename Word>
+void copy_ends(char* to, const char* from, std::size_t size) {
+  const Word first = word_at<Word>(from);
+  const Word last = word_at<Word>(from + size - sizeof(Word));
+  std::memcpy(to, &first, sizeof first);
+  std::memcpy(to + size - sizeof(Word), &last, sizeof last);
+}
+template <typename Word>
+bool equal_ends(const char* left, const char* right, std::size_t size) {
+  const std::size_t last = size - sizeof(Word);
+  return ((word_at<Word>(left) ^ word_at<Word>(right)) |
+          (word_at<Word>(left + last) ^ word_at<Word>(right + last))) == 0;
+}
+
+}  // namespace detail
+
+// memcpy.
+inline void copy_short(char* to, const char* from, std::size_t size) {
+  if (size > 16) {
+    std::memcpy(to, from, size);
+  } else if (size >= 8) {
+    detail::copy_ends<std::uint64_t>(to, from, size);
+  } else if (size >= 4) {
+    detail::copy_ends<std::uint32_t>(to, from, size);
+  } else if (size != 0) {
+    to[0] = from[0];
+    to[size / 2] = from[size / 2];
+    to[size - 1] = from[size - 1];
+  }
+}
+
+// Whether memcmp is 0.
+inline bool equal_short(const char* left, const char* right, std::size_t size) {
+  if (size > 16) return std::memcmp(left, right, size) == 0;
+  if (size >= 8) return detail::equal_ends<std::uint64_t>(left, right, size);
+  if (size >= 4) return detail::equal_ends<std::uint32_t>(left, right, size);
+  if (size == 0) return true;
+  return left[0] == right[0] && left[size / 2] == right[size / 2] && left[size - 1] == right[size - 1];
+}
+
+}  // namespace dhpvm

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// The control flow that vectorize wants.
+#pragma once
+
+namespace llvm {
+class Function;
+}
+
+namespace dhpvm::codegen::spmd {
+
+// One return, no unreachable blocks, no critical edges, loops in simple and loop-closed form. The control flow must be
+// reducible.
+void bring_into_form(llvm::Function& function);
+
+}  // namespace dhpvm::codegen::spmd
