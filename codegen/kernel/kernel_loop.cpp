@@ -136,6 +136,10 @@ class KernelLoop {
     Value* const low = low_[inner_];
     Value* const high = high_[inner_];
     Value* const extent = b_.CreateSub(high, low);  // the chunk is below 2^63 iterations
+    if (wide_.full == nullptr) {
+      under_masks(low, extent, [&](Value* index, Value* active) { call(index, active, {}); });
+      return;
+    }
     Value* const whole = b_.CreateAnd(extent, i64(~(width - 1)));
     Value* const full_end = b_.CreateAdd(low, whole);
     counted(low, full_end, i64(width), "full", [&](Value* index) { call(index, nullptr, {}); });
@@ -147,6 +151,17 @@ class KernelLoop {
     call(full_end, b_.CreateSub(high, full_end), {});
     b_.CreateBr(done);
     b_.SetInsertPoint(done);
+  }
+
+  // Calls each(index, active) for all lanes of `extent` iterations from `low` on. Counts from 0, because the index of lanes
+  // beyond the last iteration might not be a number.
+  template <typename Each>
+  void under_masks(Value* low, Value* extent, Each&& each) {
+    const std::uint64_t width = wide_.width;
+    counted(i64(0), extent, i64(width), "lanes", [&](Value* done) {
+      Value* const left = b_.CreateSub(extent, done);
+      each(b_.CreateAdd(low, done), b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, left, i64(width)));
+    });
   }
 
   // Does the iterations from `first` on, all lanes or `active` of them; leaves the function if one traps. Returns the
@@ -211,8 +226,11 @@ class KernelLoop {
     for (llvm::Type* const type : body_.accumulators) {
       memory.push_back(entry_alloca(llvm::ArrayType::get(vector_of(type), groups)));
     }
-    counted(low_[inner_], high_[inner_], i64(kReductionBlock), "block", [&](Value* begin) {
-      Value* const left = b_.CreateSub(high_[inner_], begin);
+    Value* const extent = b_.CreateSub(high_[inner_], low_[inner_]);
+    // From 0, because the index behind the last block might not be a number.
+    counted(i64(0), extent, i64(kReductionBlock), "block", [&](Value* done) {
+      Value* const begin = b_.CreateAdd(low_[inner_], done);
+      Value* const left = b_.CreateSub(extent, done);
       Value* const size = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, left, i64(kReductionBlock));
       Value* const end = b_.CreateAdd(begin, size);
       for (std::size_t n = 0; n < memory.size(); ++n) {
@@ -308,7 +326,12 @@ class KernelLoop {
         b_.CreateStore(updated[n], place(memory[n], n, group));
       }
     };
-    Value* const whole = b_.CreateAnd(b_.CreateSub(end, begin), i64(~(width - 1)));
+    Value* const extent = b_.CreateSub(end, begin);
+    if (wide_.full == nullptr) {
+      under_masks(begin, extent, step);
+      return;
+    }
+    Value* const whole = b_.CreateAnd(extent, i64(~(width - 1)));
     Value* const full_end = b_.CreateAdd(begin, whole);
     counted(begin, full_end, i64(width), "full", [&](Value* index) { step(index, nullptr); });
     if (width == 1) return;

@@ -12,7 +12,7 @@ namespace dhpvm::codegen {
 
 // The body for `width` consecutive iterations of the innermost dimension: that index is the first one; accumulators
 // and results are vectors (scalars if width is 1). `tail` has an additional last parameter (i64): how many leading
-// lanes are active; it is null if width is 1.
+// lanes are active; it is null if width is 1. `full` is null where `tail` serves for all iterations.
 struct WideBody {
   unsigned width = 1;  // divides bytecode::kReductionLanes
   llvm::Function* full = nullptr;

@@ -48,6 +48,42 @@ bool mostly_gathers(llvm::Function& body) {
   return gathers > 1 && operations <= 2 * gathers;
 }
 
+bool accesses_under_a_mask(const llvm::Instruction& instruction) {
+  const auto* const call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction);
+  if (call == nullptr) return false;
+  switch (call->getIntrinsicID()) {
+    case llvm::Intrinsic::masked_load:
+    case llvm::Intrinsic::masked_store:
+    case llvm::Intrinsic::masked_gather:
+    case llvm::Intrinsic::masked_scatter: return true;
+    default: return false;
+  }
+}
+
+// Whether the body for leading lanes is as fast as the one for all lanes would be, which then need not be compiled: masks cost
+// something where memory is accessed, and little of the time must go there. Loops that every call enters count for many.
+bool masks_cost_nothing(llvm::Function& tail) {
+  constexpr unsigned kRounds = 32;
+  constexpr unsigned kInstructionsForAnAccess = 64;
+  llvm::DominatorTree dominators(tail);
+  const llvm::LoopInfo loops(dominators);
+  // Vectorised functions have one.
+  const auto end = std::ranges::find_if(
+      tail, [](const llvm::BasicBlock& block) { return llvm::isa<llvm::ReturnInst>(block.getTerminator()); });
+  std::size_t instructions = 0;
+  std::size_t accesses = 0;
+  for (const llvm::BasicBlock& block : tail) {
+    const llvm::Loop* loop = loops.getLoopFor(&block);
+    const auto under_masks = static_cast<std::size_t>(std::ranges::count_if(block, accesses_under_a_mask));
+    if (loop != nullptr && under_masks != 0) return false;
+    accesses += under_masks;
+    while (loop != nullptr && loop->getParentLoop() != nullptr) loop = loop->getParentLoop();
+    const bool is_entered = loop != nullptr && dominators.dominates(loop->getHeader(), &*end);
+    instructions += block.size() * (is_entered ? kRounds : 1);
+  }
+  return instructions >= kInstructionsForAnAccess * (accesses + 1);
+}
+
 // The body for several iterations, at most `most`; the scalar one, and the reason, if there is none.
 Result<WideBody> widen(const bytecode::KernelRecord& record, const KernelBody& body, unsigned most,
                        const Target& target, SymbolTable& symbols, std::string& scalar_reason) {
@@ -70,17 +106,20 @@ Result<WideBody> widen(const bytecode::KernelRecord& record, const KernelBody& b
           "there is so much code in an iteration that compiling it for several lanes would take too long; "
           "several smaller loops can be vectorised");
     }
-    DHPVM_ASSIGN(llvm::Function* const full, vectorize(*body.function, options));
-    if (mostly_gathers(*full)) {
-      full->eraseFromParent();
+    options.tail = true;
+    DHPVM_ASSIGN(llvm::Function* const tail, vectorize(*body.function, options));
+    if (mostly_gathers(*tail)) {
+      tail->eraseFromParent();
       return error(ErrorCode::kUnsupported,
                    "its inner loop mostly fetches elements from all over memory, which several "
                    "lanes do not do faster than one");
     }
-    options.tail = true;
-    DHPVM_ASSIGN(wide.tail, vectorize(*body.function, options));
-    wide.full = full;
-    wide.width = options.width;
+    llvm::Function* full = nullptr;
+    if (!masks_cost_nothing(*tail)) {
+      options.tail = false;
+      DHPVM_ASSIGN(full, vectorize(*body.function, options));
+    }
+    wide = {.width = options.width, .full = full, .tail = tail};
     return {};
   };
   if (Status status = make(); !status.ok()) {
@@ -118,6 +157,8 @@ Result<KernelDescription> make_kernel(const KernelRequest& request, const Target
     DHPVM_ASSIGN(wide, widen(record, body, most, target, symbols, description.scalar_reason));
   }
   make_kernel_loop(record, body, wide, kKernelSymbol, module);
+  // Of no use any more.
+  if (wide.width > 1) body.function->eraseFromParent();
   inline_into_loop(wide.full);
   inline_into_loop(wide.tail);
   description.width = wide.width;

@@ -9,7 +9,6 @@ kernel void dhpvm_kernel(ulong low0, ulong high0, global uchar* RESTRICT a0, ulo
   global uchar *v0, *v1;
   uint v7, v12;
   ulong v2, v3, v4, v5, v6, v8, v9, v10;
-  bool more;
   v0 = a0 + a0_offset;
   v1 = a1 + a1_offset;
   v2 = high0 - low0;
@@ -29,21 +28,21 @@ kernel void dhpvm_kernel(ulong low0, ulong high0, global uchar* RESTRICT a0, ulo
     array0[9] = 0u;
     v6 = *(global ulong*)(v0 + (v5 * 8));
     v7 = 0u;
-    do {
+    for (;;) {
       v8 = v6;
-      do {
+      for (;;) {
         if ((long)v8 < 1l) goto block9;
         v9 = v8 / 10ul;
         v10 = v8 % 10ul;
-        more = array0[v10] != 0u;
+        if (array0[v10] == 0u) break;
         v8 = v9;
-      } while (more);
+      }
       array0[v10] = 1u;
       const uint v11 = v7 + 1u;
-      more = v11 != 10u;
+      if (v11 == 10u) break;
       v6 = v9;
       v7 = v11;
-    } while (more);
+    }
     v12 = 10u;
     goto block10;
     block9:;

@@ -26,6 +26,7 @@ struct Line {
   const llvm::BasicBlock* label = nullptr;  // the line is its label
   bool jumps = false;                       // control never comes to the line behind it
   std::string otherwise;                    // of `if (..) break;`: the opposite condition
+  bool has_constant = false;                // `otherwise` compares with one
   bool is_copy = false;                     // gives a phi's variable its value
 };
 
