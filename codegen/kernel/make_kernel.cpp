@@ -108,16 +108,17 @@ Result<WideBody> widen(const bytecode::KernelRecord& record, const KernelBody& b
     }
     options.tail = true;
     DHPVM_ASSIGN(llvm::Function* const tail, vectorize(*body.function, options));
-    if (mostly_gathers(*tail)) {
-      tail->eraseFromParent();
-      return error(ErrorCode::kUnsupported,
-                   "its inner loop mostly fetches elements from all over memory, which several "
-                   "lanes do not do faster than one");
-    }
     llvm::Function* full = nullptr;
     if (!masks_cost_nothing(*tail)) {
       options.tail = false;
       DHPVM_ASSIGN(full, vectorize(*body.function, options));
+    }
+    if (full != nullptr && mostly_gathers(*full)) {
+      full->eraseFromParent();
+      tail->eraseFromParent();
+      return error(ErrorCode::kUnsupported,
+                   "its inner loop mostly fetches elements from all over memory, which several "
+                   "lanes do not do faster than one");
     }
     wide = {.width = options.width, .full = full, .tail = tail};
     return {};

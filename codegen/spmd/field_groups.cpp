@@ -40,7 +40,7 @@ struct Field {
 
 // Takes apart what `a[3 * i + 2]` and `p[i].z` have become.
 void find_structure(const llvm::Value* address, const llvm::DataLayout& layout, Field& field) {
-  using namespace llvm::PatternMatch;
+  namespace pattern = llvm::PatternMatch;
   llvm::APInt offset(layout.getIndexTypeSizeInBits(address->getType()), 0);
   const auto strip = [&](const llvm::Value* pointer) {
     return pointer->stripAndAccumulateConstantOffsets(layout, offset, /*AllowNonInbounds=*/true);
@@ -56,7 +56,7 @@ void find_structure(const llvm::Value* address, const llvm::DataLayout& layout, 
     const llvm::Value* rest = nullptr;
     if (!size.isScalable()) {
       field.scale = size.getFixedValue();
-      if (match(index, m_AddLike(m_Value(rest), m_APInt(constant)))) {
+      if (pattern::match(index, pattern::m_AddLike(pattern::m_Value(rest), pattern::m_APInt(constant)))) {
         offset += constant->sextOrTrunc(offset.getBitWidth()) * field.scale;
         index = rest;
       }

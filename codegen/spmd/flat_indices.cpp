@@ -9,7 +9,6 @@
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/MDBuilder.h>
 #include <llvm/IR/Module.h>
-#include <llvm/IR/PatternMatch.h>
 #include <llvm/Transforms/Utils/Cloning.h>
 #include <llvm/Transforms/Utils/Local.h>
 
@@ -35,15 +34,18 @@ bool is_quotient(const BinaryOperator& division) {
 }
 // By what `division` divides if that is more than 0: the processor does not divide by -1, which is done apart.
 Value* length_of(const BinaryOperator& division) {
-  using namespace llvm::PatternMatch;
   Value* const divisor = division.getOperand(1);
-  llvm::ICmpInst::Predicate predicate{};
-  Value* length = nullptr;
-  if (match(divisor,
-            m_Select(m_ICmp(predicate, m_Value(length), m_AllOnes()), m_One(), m_Deferred(length))) &&
-      predicate == llvm::ICmpInst::ICMP_EQ)
-    return length;
-  return divisor;
+  const auto* select = llvm::dyn_cast<llvm::SelectInst>(divisor);
+  const auto* compare = select == nullptr ? nullptr : llvm::dyn_cast<llvm::ICmpInst>(select->getCondition());
+  if (compare == nullptr || compare->getPredicate() != llvm::ICmpInst::ICMP_EQ) return divisor;
+  const auto is = [](const Value* value, std::int64_t number) {
+    const auto* constant = llvm::dyn_cast<llvm::ConstantInt>(value);
+    return constant != nullptr && constant->getValue().getSExtValue() == number;
+  };
+  Value* const length = compare->getOperand(0);
+  const bool is_apart =
+      is(compare->getOperand(1), -1) && is(select->getTrueValue(), 1) && select->getFalseValue() == length;
+  return is_apart ? length : divisor;
 }
 
 // Whether `value` can be computed at the beginning of the function, in whatever lanes, and costs little.
