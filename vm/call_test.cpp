@@ -172,6 +172,38 @@ TEST_F(Natives, AreProtectedFromNull) {
   EXPECT_EQ(program.run("call_maybe"), 1u);
 }
 
+TEST(FastPaths, GoBeforeTheFunction) {
+  NativeRegistry natives;
+  const auto function = [](NativeCall& call) -> Status {
+    call.p[0] = reinterpret_cast<gc::String*>(call.r[0])->size;
+    return {};
+  };
+  // For all but short texts, and for none, the function is called.
+  const auto fast_path = [](NativeCall& call) {
+    if (call.r[0] == nullptr || reinterpret_cast<gc::String*>(call.r[0])->size > 3) return false;
+    call.p[0] = 1000;
+    return true;
+  };
+  ASSERT_TRUE(natives.define("size", "(str) -> i64", function, fast_path).ok());
+  Program program(R"(
+import size(str) -> i64
+function size_of(str) -> i64 registers 1 1 exported
+  call.native p0, r0, size
+  return
+end
+)",
+                  {}, natives);
+  const auto size_of = [&](std::string_view text) {
+    Invocation call(program.isolate(), program.find("size_of"));
+    call.r()[0] = reinterpret_cast<gc::Ref>(*program->new_string(text));
+    EXPECT_TRUE(call.run().ok());
+    return call.p()[0];
+  };
+  EXPECT_EQ(size_of("abc"), 1000u);
+  EXPECT_EQ(size_of("abcd"), 4u);
+  EXPECT_EQ(program.trap("size_of").code(), ErrorCode::kNullReference);
+}
+
 TEST_F(Natives, ErrorsBecomeTraps) {
   const auto trap = [&](ErrorCode code) {
     return program.trap("call_fail", {static_cast<std::uint64_t>(code)});

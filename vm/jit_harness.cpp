@@ -231,6 +231,12 @@ Status mix(NativeCall& call) {
   call.p[0] = call.p[0] * 31 + text.size;
   return {};
 }
+// For half of the cases that do not fail.
+bool mix_at_once(NativeCall& call) {
+  if (call.r[0] == nullptr || call.p[0] % 61 == 7 || call.p[0] % 2 == 0) return false;
+  call.p[0] = call.p[0] * 31 + reinterpret_cast<const gc::String*>(call.r[0])->size;
+  return true;
+}
 
 // Calls back into the program, not too deep.
 Status call_back(NativeCall& call, const std::shared_ptr<int>& depth) {
@@ -248,7 +254,7 @@ Status call_back(NativeCall& call, const std::shared_ptr<int>& depth) {
 NativeRegistry make_natives() {
   NativeRegistry natives;
   const auto depth = std::make_shared<int>(0);
-  static_cast<void>(natives.define("host.mix", "(i64, str) -> i64", mix));
+  static_cast<void>(natives.define("host.mix", "(i64, str) -> i64", mix, mix_at_once));
   static_cast<void>(natives.define("host.call", "(i64) -> i64",
                                    [depth](NativeCall& call) { return call_back(call, depth); }));
   static_cast<void>(natives.define("host.collect", "()", [](NativeCall& call) {
