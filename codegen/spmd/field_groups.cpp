@@ -147,7 +147,8 @@ void FieldGroups::find_loads(const llvm::BasicBlock& block, const Divergence& di
   for (const llvm::Instruction& instruction : block) {
     if (is_of_no_concern(instruction)) continue;
     const auto field = field_of(instruction, divergence);
-    if (!llvm::isa<llvm::LoadInst>(instruction)) {
+    const auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction);
+    if (load == nullptr || !load->isSimple()) {
       const bool changes =
           instruction.mayWriteToMemory() || !llvm::isGuaranteedToTransferExecutionToSuccessor(&instruction);
       close_if(

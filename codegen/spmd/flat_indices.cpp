@@ -175,6 +175,9 @@ class Splitter {
     Value*& made = early_[value];
     if (made != nullptr) return made;
     llvm::Instruction* const copy = instruction->clone();
+    // What is said of the result may be true only where the original stands.
+    copy->dropPoisonGeneratingAnnotations();
+    copy->dropUBImplyingAttrsAndMetadata();
     for (llvm::Use& operand : copy->operands()) operand = early(operand);
     builder_.Insert(copy);
     return early_[value] = copy;
