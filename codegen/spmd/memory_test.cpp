@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// What lanes read and write at a distance from each other: steps, fields of structures, rows of flat indices.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <string_view>
+
+#include "codegen/spmd/expect_same.h"
+
+namespace dhpvm::codegen::spmd {
+namespace {
+
+TEST(Vectorize, StepsOfSeveralElements) {
+  const std::string text = R"(
+    define i32 @body(i64 %i, ptr %a, ptr %b, ptr %c, i64 %n) {
+      %i2 = shl i64 %i, 1
+      %p2 = getelementptr i32, ptr %b, i64 %i2
+      %x = load i32, ptr %p2
+      %i3 = mul i64 %i, 3
+      %i31 = add i64 %i3, 1
+      %p3 = getelementptr i32, ptr %b, i64 %i31
+      %y = load i32, ptr %p3
+      %p4 = getelementptr [4 x i16], ptr %c, i64 %i, i64 2
+      %z16 = load i16, ptr %p4
+      %z = zext i16 %z16 to i32
+      %p8 = getelementptr i8, ptr %c, i64 %i
+      %w8 = load i8, ptr %p8
+      %w = sext i8 %w8 to i32
+      %s1 = add i32 %x, %y
+      %s2 = mul i32 %z, 3
+      %s3 = add i32 %s1, %s2
+      %s = sub i32 %s3, %w
+      ret i32 %s
+    })";
+  expect_same(text);
+  auto kernel = TestKernel::create(text, 8);
+  ASSERT_TRUE(kernel.ok());
+  EXPECT_EQ(kernel->vector_text().find("gather"), std::string::npos) << kernel->vector_text();
+}
+
+std::size_t occurrences(const std::string& text, std::string_view what) {
+  std::size_t count = 0;
+  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++count;
+  return count;
+}
+
+// An index taken apart by the length of a row, as the language does it: with cases for 0 and -1.
+std::string flat_index(const char* length) {
+  return fmt::format(R"(
+    define i32 @body(i64 %i, ptr %a, ptr %b, ptr %c, i64 %n) {{
+    entry:
+      %length = {}
+      %zero = icmp eq i64 %length, 0
+      br i1 %zero, label %cold, label %ok
+    cold:
+      ret i32 -1
+    ok:
+      %minus = icmp eq i64 %length, -1
+      %safe = select i1 %minus, i64 1, i64 %length
+      %x = srem i64 %i, %safe
+      %quotient = sdiv i64 %i, %safe
+      %negated = sub i64 0, %i
+      %y = select i1 %minus, i64 %negated, i64 %quotient
+      %row = mul i64 %y, %length
+      %at = add i64 %row, %x
+      %p = getelementptr i32, ptr %b, i64 %at
+      %v = load i32, ptr %p
+      %q = getelementptr i32, ptr %c, i64 %x
+      %w = load i32, ptr %q
+      %inside = icmp sgt i64 %x, 1
+      br i1 %inside, label %then, label %end
+    then:
+      %z = trunc i64 %y to i32
+      %s = getelementptr i32, ptr %a, i64 %i
+      store i32 %z, ptr %s
+      br label %end
+    end:
+      %sum = add i32 %v, %w
+      ret i32 %sum
+    }})",
+                     length);
+}
+
+TEST(Vectorize, FlatIndices) {
+  const std::string text = flat_index("add i64 %n, 0");
+  for (const std::int64_t n : {1, 2, 5, 37, 64, 100, 1000}) expect_same(text, {.n = n});
+  expect_same(flat_index("sub i64 %n, 37"));  // nothing
+  expect_same(flat_index("sub i64 36, %n"));  // the processor does not divide by that
+  expect_same(flat_index("sub i64 -20, %n"));
+  expect_same(flat_index("add i64 100, 0"));
+  auto kernel = TestKernel::create(text, 8);
+  ASSERT_TRUE(kernel.ok());
+  // Those of the body for lanes in several rows.
+  EXPECT_EQ(occurrences(kernel->vector_text(), "@llvm.masked.gather"), 2U) << kernel->vector_text();
+}
+
+// One after the other, with gaps, in any order, under a mask, with reads in between, and twice the same.
+TEST(Vectorize, StoresToFields) {
+  const std::string text = R"(
+    define i32 @body(i64 %i, ptr %a, ptr %b, ptr %c, i64 %n) {
+    entry:
+      %p0 = getelementptr [4 x i32], ptr %a, i64 %i
+      %p1 = getelementptr i8, ptr %p0, i64 4
+      %p2 = getelementptr i8, ptr %p0, i64 8
+      %p3 = getelementptr i8, ptr %p0, i64 12
+      %q0 = getelementptr [3 x i16], ptr %c, i64 %i, i64 0
+      %q2 = getelementptr [3 x i16], ptr %c, i64 %i, i64 2
+      %s = getelementptr i32, ptr %b, i64 %i
+      %x = load i32, ptr %s
+      %y = mul i32 %x, 3
+      %f = sitofp i32 %x to float
+      %h = trunc i32 %y to i16
+      store i32 %x, ptr %p2
+      store float %f, ptr %p0
+      store i32 7, ptr %p3
+      store i32 %y, ptr %p1
+      store i16 %h, ptr %q2
+      store i16 5, ptr %q0
+      %odd = trunc i32 %x to i1
+      br i1 %odd, label %then, label %end
+    then:
+      store i32 %y, ptr %p0
+      %old = load i32, ptr %p1
+      store i32 %old, ptr %p3
+      store i32 1, ptr %p1
+      %new = load i32, ptr %p1
+      %sum = add i32 %old, %new
+      store i32 %sum, ptr %p1
+      br label %end
+    end:
+      %r = load i32, ptr %p3
+      ret i32 %r
+    })";
+  expect_same(text);
+  auto kernel = TestKernel::create(text, 8);
+  ASSERT_TRUE(kernel.ok());
+  EXPECT_EQ(kernel->vector_text().find("scatter"), std::string::npos) << kernel->vector_text();
+}
+
+}  // namespace
+}  // namespace dhpvm::codegen::spmd
