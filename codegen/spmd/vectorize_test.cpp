@@ -16,6 +16,17 @@
 namespace dhpvm::codegen::spmd {
 namespace {
 
+// `text` with every `<name>` replaced.
+std::string filled(std::string text, const std::vector<std::pair<std::string, std::string>>& values) {
+  for (const auto& [name, value] : values) {
+    const std::string place = "<" + name + ">";
+    for (auto at = text.find(place); at != std::string::npos; at = text.find(place, at + value.size())) {
+      text.replace(at, place.size(), value);
+    }
+  }
+  return text;
+}
+
 TEST(Vectorize, StraightLine) {
   const std::string text = R"(
     define float @body(i64 %i, ptr %a, ptr %b, ptr %c, i64 %n) {
@@ -250,16 +261,13 @@ TEST(Vectorize, Divisions) {
            {"1", "45035996273705", "45035996273706", "9223372036854775807", "-92233720368547758"}) {
         SCOPED_TRACE(std::string(operation) + " " + type + " of numbers up to 100 times " + scale);
         const bool is_wide = std::string_view(type) == "i64";
-        const std::string narrow = is_wide ? "add i64 0, " : "trunc i64 ";
-        const std::string to = is_wide ? "" : std::string(" to ") + type;
-        const std::string widen = is_wide ? "add i64 0, %q" : std::string("zext ") + type + " %q to i64";
-        expect_same(R"(
+        expect_same(
+            filled(R"(
           define i64 @body(i64 %i, ptr %a, ptr %b, ptr %c, i64 %n) {
             %pa = getelementptr i32, ptr %a, i64 %i
             %a32 = load i32, ptr %pa
             %a64 = zext i32 %a32 to i64
-            %large = mul i64 %a64, )" +
-                    std::string(scale) + R"(
+            %large = mul i64 %a64, <scale>
             %pb = getelementptr i32, ptr %b, i64 %i
             %b32 = load i32, ptr %pb
             %b64 = zext i32 %b32 to i64
@@ -269,16 +277,18 @@ TEST(Vectorize, Divisions) {
           none:
             ret i64 -1
           some:
-            %x = )" +
-                    narrow + "%large" + to + R"(
-            %y = )" +
-                    narrow + "%around" + to + R"(
-            %q = )" +
-                    operation + " " + type + R"( %x, %y
-            %r = )" +
-                    widen + R"(
+            %x = <narrow> %large<to>
+            %y = <narrow> %around<to>
+            %q = <operation> <type> %x, %y
+            %r = <widen>
             ret i64 %r
-          })");
+          })",
+                   {{"scale", scale},
+                    {"narrow", is_wide ? "add i64 0," : "trunc i64"},
+                    {"to", is_wide ? "" : std::string(" to ") + type},
+                    {"operation", operation},
+                    {"type", type},
+                    {"widen", is_wide ? "add i64 0, %q" : std::string("zext ") + type + " %q to i64"}}));
         if (testing::Test::HasFailure()) return;
       }
     }
@@ -317,33 +327,37 @@ std::string checked_body(unsigned count) {
       %x = load i64, ptr %pb
       br label %next0
 )";
-  const auto add = [&](const std::string& line) { text += line + "\n"; };
   for (unsigned at = 0; at < count; ++at) {
-    const std::string n = std::to_string(at);
-    const std::string value = at == 0 ? "%x" : "%s" + std::to_string(at - 1);
-    add("next" + n + ":");
-    add("%want" + n + " = icmp sgt i64 %x, " + n);
-    add("br i1 %want" + n + ", label %check" + n + ", label %next" + std::to_string(at + 1) + ".in" + n);
-    add("check" + n + ":");
-    add("%p" + n + " = add i64 %x, " + n);
-    add("%inside" + n + " = icmp ult i64 %p" + n + ", %n");
-    add("br i1 %inside" + n + ", label %load" + n + ", label %trap" + n);
-    add("trap" + n + ":");
-    add("call void @note(ptr %c, i64 %i, i32 " + n + ")");
-    add("ret void");
-    add("load" + n + ":");
-    add("%q" + n + " = getelementptr i64, ptr %a, i64 %p" + n);
-    add("%v" + n + " = load i64, ptr %q" + n);
-    add("%t" + n + " = add i64 " + value + ", %v" + n);
-    add("br label %next" + std::to_string(at + 1) + ".in" + n);
-    add("next" + std::to_string(at + 1) + ".in" + n + ":");
-    add("%s" + n + " = phi i64 [" + value + ", %next" + n + "], [%t" + n + ", %load" + n + "]");
-    add("br label %next" + std::to_string(at + 1));
+    text += filled(R"(
+    next<n>:
+      %want<n> = icmp sgt i64 %x, <n>
+      br i1 %want<n>, label %check<n>, label %next<m>.in<n>
+    check<n>:
+      %p<n> = add i64 %x, <n>
+      %inside<n> = icmp ult i64 %p<n>, %n
+      br i1 %inside<n>, label %load<n>, label %trap<n>
+    trap<n>:
+      call void @note(ptr %c, i64 %i, i32 <n>)
+      ret void
+    load<n>:
+      %q<n> = getelementptr i64, ptr %a, i64 %p<n>
+      %v<n> = load i64, ptr %q<n>
+      %t<n> = add i64 <value>, %v<n>
+      br label %next<m>.in<n>
+    next<m>.in<n>:
+      %s<n> = phi i64 [<value>, %next<n>], [%t<n>, %load<n>]
+      br label %next<m>
+)",
+                   {{"n", std::to_string(at)},
+                    {"m", std::to_string(at + 1)},
+                    {"value", at == 0 ? "%x" : "%s" + std::to_string(at - 1)}});
   }
-  const std::string last = std::to_string(count - 1);
-  add("next" + std::to_string(count) + ":");
-  add("store i64 %s" + last + ", ptr %pb");
-  add("ret void }");
+  text += filled(R"(
+    next<count>:
+      store i64 %s<last>, ptr %pb
+      ret void
+    })",
+                 {{"count", std::to_string(count)}, {"last", std::to_string(count - 1)}});
   return text;
 }
 
