@@ -100,6 +100,33 @@ TEST(Vectorize, FlatIndices) {
   EXPECT_EQ(occurrences(kernel->vector_text(), "@llvm.masked.gather"), 2U) << kernel->vector_text();
 }
 
+// From the first lane to the last one, indices that step far go around: they are elsewhere in between.
+TEST(Vectorize, FlatIndicesThatGoAround) {
+  const auto text = [](unsigned bits, std::uint64_t factor) {
+    return fmt::format(R"(
+    define i32 @body(i64 %i, ptr %a, ptr %b, ptr %c, i64 %n) {{
+      %j = trunc i64 %i to i{0}
+      %k = mul i{0} %j, {1}
+      %length = trunc i64 %n to i{0}
+      %x = srem i{0} %k, %length
+      %y = sdiv i{0} %k, %length
+      %x8 = trunc i{0} %x to i8
+      %at = zext i8 %x8 to i64
+      %p = getelementptr i32, ptr %b, i64 %at
+      %v = load i32, ptr %p
+      %z = trunc i{0} %y to i16
+      %w = sext i16 %z to i32
+      %sum = add i32 %v, %w
+      ret i32 %sum
+    }})",
+                       bits, factor);
+  };
+  for (const std::uint64_t lanes : {4U, 8U, 16U, 32U}) {
+    expect_same(text(32, (std::uint64_t{1} << 32) / (lanes - 1) + 1), {.n = 1000});
+    expect_same(text(48, (std::uint64_t{1} << 48) / (lanes - 1) + 1), {.n = 1000});
+  }
+}
+
 // All elements of an array are in use, and behind it is nothing.
 TEST(Vectorize, FieldsAtTheEndOfMemory) {
   const std::string text = R"(
