@@ -184,8 +184,12 @@ class Splitter {
     if (instruction == nullptr || instruction->getParent() == entry_) return value;
     Value*& made = early_[value];
     if (made != nullptr) return made;
-    llvm::Instruction* const copy = instruction->clone();
     // What is said of the result may be true only where the original stands.
+    const auto* const joined = llvm::dyn_cast<llvm::PossiblyDisjointInst>(instruction);
+    llvm::Instruction* const copy =
+        joined != nullptr && joined->isDisjoint()
+            ? BinaryOperator::CreateAdd(joined->getOperand(0), joined->getOperand(1))
+            : instruction->clone();
     copy->dropPoisonGeneratingAnnotations();
     copy->dropUBImplyingAttrsAndMetadata();
     for (llvm::Use& operand : copy->operands()) operand = early(operand);

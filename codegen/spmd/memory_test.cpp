@@ -100,6 +100,29 @@ TEST(Vectorize, FlatIndices) {
   EXPECT_EQ(occurrences(kernel->vector_text(), "@llvm.masked.gather"), 2U) << kernel->vector_text();
 }
 
+TEST(Vectorize, FlatIndicesOfJoinedBits) {
+  expect_same(R"(
+    define i32 @body(i64 %i, ptr %a, ptr %b, ptr %c, i64 %n) {
+    entry:
+      %odd = trunc i64 %i to i1
+      br i1 %odd, label %then, label %end
+    then:
+      %twice = shl i64 %i, 1
+      %k = or disjoint i64 %twice, 1
+      %x = srem i64 %k, %n
+      %y = sdiv i64 %k, %n
+      %p = getelementptr i32, ptr %b, i64 %x
+      %v = load i32, ptr %p
+      %z = trunc i64 %y to i32
+      %sum = add i32 %v, %z
+      br label %end
+    end:
+      %r = phi i32 [ %sum, %then ], [ 7, %entry ]
+      ret i32 %r
+    })",
+              {.n = 100});
+}
+
 // From the first lane to the last one, indices that step far go around: they are elsewhere in between.
 TEST(Vectorize, FlatIndicesThatGoAround) {
   const auto text = [](unsigned bits, std::uint64_t factor) {
