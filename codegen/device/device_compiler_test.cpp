@@ -302,6 +302,23 @@ TEST(DeviceCode, StoresOnceBehindALoop) {
   EXPECT_TRUE(stores_in_loop("", "atomic.add.f32 p5, r0, p0, p3")) << "others look at it in between, perhaps";
 }
 
+// A question whose answer makes no difference any more, once it is known that there is no further round.
+TEST(DeviceCode, WritesNothingThatIsOfNoUse) {
+  const bytecode::Module module = module_of("(i64, [i64], [i64]) registers 5 2", R"(
+    imm p1, 0
+    imm p4, 3
+  next:
+    jump.eq.imm.i64 p1, 1, over
+    load.i64 p2, r0, p0
+    add.imm.i64 p3, p2, 5
+    store.i64 r1, p0, p3
+    jump.eq.imm.i64 p2, 0, over
+    for.i64 p1, p4, next
+  over:
+    return)");
+  EXPECT_THAT(compile(module, opencl()).value().text, Not(HasSubstr(" == 0ul;")));
+}
+
 TEST(DeviceCode, TakesArraysThatChangePlaces) {
   // What the two registers refer to is not known before the loop runs.
   const bytecode::Module module = module_of("(i64, [i64], [i64]) registers 5 5", R"(
