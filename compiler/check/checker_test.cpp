@@ -100,7 +100,7 @@ TEST(Checker, LiteralsAdaptToTheirContext) {
   accept_body(
       "let a = 0xffff_ffff_ffff_ffffu64; let b: i64? = 5; let c = [1, 2.5, 3]; let d: [f32] = [1, 2];");
   accept("fn f(x: f32, b: u8) -> bool => x > 1 && b == 'a' && 2 * x < 7;");
-  refuse_body("let a: u8 = 256;", {"256 does not fit in 'u8'"});
+  refuse_body("let a: u8 = 256;", {"256 does not fit in 'u8'", "use a larger type"});
   refuse_body("let a: i8 = -129;", {"-129 does not fit in 'i8'"});
   refuse_body("let a = 9223372036854775808;", {"does not fit in 'i64'", "9223372036854775808u64"});
   refuse_body("let a: i64 = 1.5;", {"'i64' expected, found 'f64'", "1.5 as i64"});
