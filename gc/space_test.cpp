@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // How much memory the heap occupies for what it holds. All of this is deterministic: no
 // timing decides anything.
+#include <sys/mman.h>
+#include <sys/resource.h>
+
+#include <fstream>
 #include <random>
 
 #include "gc/test_types.h"
@@ -10,6 +14,25 @@ namespace {
 
 constexpr std::size_t kMiB = std::size_t{1} << 20;
 using HeapSpace = HeapTest;
+
+// Under `ulimit -v` a heap gets less than it asks for, and leaves room for everything else.
+TEST_F(HeapSpace, LeavesAddressSpaceToOthers) {
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_AS, &before), 0);
+  std::size_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  rlimit limit = before;
+  limit.rlim_cur = pages * 4096 + 300 * kMiB;
+  ASSERT_EQ(setrlimit(RLIMIT_AS, &limit), 0);
+  {
+    const auto heap = Heap::create({.reservation_bytes = 1024 * kMiB}, kTypes, roots_);
+    void* const other = mmap(nullptr, 100 * kMiB, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    EXPECT_EQ(setrlimit(RLIMIT_AS, &before), 0);
+    EXPECT_TRUE(heap.ok());
+    EXPECT_NE(other, MAP_FAILED);
+    if (other != MAP_FAILED) munmap(other, 100 * kMiB);
+  }
+}
 
 // Blocks of medium objects that are nearly empty serve small objects, and the other way round.
 TEST_F(HeapSpace, SizeClassesShareBlocksThatAreMostlyEmpty) {
