@@ -97,8 +97,8 @@ class BumpAllocator {
   std::array<MediumArea, kSizeClasses - 1> mediums_;
 
   std::size_t opened_ = 0;
-  std::uint64_t total_opened_ = 0;  // since creation, up to the last retire()
-  std::uint64_t wasted_ = 0;        // since creation: opened, but left behind unused
+  std::uint64_t total_opened_ = 0;   // since creation, up to the last retire()
+  std::uint64_t wasted_ = 0;         // since creation: opened, but left behind unused
   std::uint64_t wasted_before_ = 0;  // of it, up to the last retire()
 };
 

@@ -55,7 +55,8 @@ Result<std::unique_ptr<Heap>> Heap::create(const HeapOptions& options, std::span
   DHPVM_TRY(heap->blocks_.reserve(reservation, options.verify));
   // Where address space is scarce, the stack must not take what the blocks have left to others.
   std::size_t stack = options.mark_stack_bytes;
-  if (heap->blocks_.reserved_bytes() < reservation) stack = std::min(stack, heap->blocks_.reserved_bytes() / 8);
+  if (heap->blocks_.reserved_bytes() < reservation)
+    stack = std::min(stack, heap->blocks_.reserved_bytes() / 8);
   if (!heap->marker_.reserve_stack(stack)) {
     return error(ErrorCode::kOutOfMemory,
                  "the system grants no address space for the mark stack; raise `ulimit -v`");

@@ -347,10 +347,11 @@ void remark_lost_option(const Module& module, std::span<const std::string> argum
   const auto takes_none = [](const std::string& function) { return function.starts_with("main()"); };
   if (std::ranges::none_of(exports, takes_none)) return;
   const std::string name = lost->substr(0, lost->find('='));
-  std::fprintf(stderr,
-               "dhpvm-run: %s has no effect behind the program, whose main takes no arguments: write it before "
-               "the program\n",
-               name.c_str());
+  std::fprintf(
+      stderr,
+      "dhpvm-run: %s has no effect behind the program, whose main takes no arguments: write it before "
+      "the program\n",
+      name.c_str());
 }
 
 Result<int> run(const Engine& engine, const Arguments& arguments, const Request& request) {
