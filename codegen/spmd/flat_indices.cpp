@@ -26,6 +26,8 @@ using llvm::Value;
 constexpr unsigned kLargestBody = 400;
 // More ways to take an index apart than programs have.
 constexpr std::size_t kMostDivisors = 4;
+// There are no more lanes than these.
+constexpr std::uint64_t kMostLanes = 64;
 // Lanes are seldom in one row of so few elements.
 constexpr std::uint64_t kShortestRow = 64;
 
@@ -61,6 +63,14 @@ bool can_be_early(const Value* value, unsigned depth = 6) {
                       [&](const Value* operand) { return can_be_early(operand, depth - 1); });
 }
 
+// Whether an index of this type and shape goes up from lane to lane, but where it wraps, which it does once at most. One that
+// steps further may be back in a row at last, and elsewhere in between.
+bool goes_up(const llvm::Type& type, Shape shape) {
+  if (!shape.is_affine() || shape.stride() <= 0) return false;
+  const std::uint64_t largest = ~std::uint64_t{0} >> (65 - type.getIntegerBitWidth());
+  return static_cast<std::uint64_t>(shape.stride()) <= largest / kMostLanes;
+}
+
 // Whether some address depends on `division`: only that makes it worth asking.
 bool leads_to_address(const llvm::Instruction& division) {
   llvm::SmallVector<const llvm::Instruction*, 16> work{&division};
@@ -93,8 +103,8 @@ llvm::SmallVector<BinaryOperator*, 8> find_divisions(llvm::Function& function,
     auto& division = llvm::cast<BinaryOperator>(instruction);
     Value* const index = division.getOperand(0);
     Value* const length = length_of(division);
-    const Shape shape = divergence.shape(index);
-    if (!shape.is_affine() || shape.stride() <= 0 || !divergence.shape(length).is_uniform()) continue;
+    if (!goes_up(*index->getType(), divergence.shape(index)) || !divergence.shape(length).is_uniform())
+      continue;
     const auto* constant = llvm::dyn_cast<llvm::ConstantInt>(length);
     if (constant != nullptr && constant->getValue().slt(kShortestRow)) continue;
     if (can_be_early(index) && can_be_early(length) && leads_to_address(division)) found.push_back(&division);
@@ -174,8 +184,12 @@ class Splitter {
     if (instruction == nullptr || instruction->getParent() == entry_) return value;
     Value*& made = early_[value];
     if (made != nullptr) return made;
-    llvm::Instruction* const copy = instruction->clone();
     // What is said of the result may be true only where the original stands.
+    const auto* const joined = llvm::dyn_cast<llvm::PossiblyDisjointInst>(instruction);
+    llvm::Instruction* const copy =
+        joined != nullptr && joined->isDisjoint()
+            ? BinaryOperator::CreateAdd(joined->getOperand(0), joined->getOperand(1))
+            : instruction->clone();
     copy->dropPoisonGeneratingAnnotations();
     copy->dropUBImplyingAttrsAndMetadata();
     for (llvm::Use& operand : copy->operands()) operand = early(operand);

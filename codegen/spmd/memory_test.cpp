@@ -2,7 +2,12 @@
 // What lanes read and write at a distance from each other: steps, fields of structures, rows of flat indices.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
 #include <string>
 #include <string_view>
 
@@ -93,6 +98,98 @@ TEST(Vectorize, FlatIndices) {
   ASSERT_TRUE(kernel.ok());
   // Those of the body for lanes in several rows.
   EXPECT_EQ(occurrences(kernel->vector_text(), "@llvm.masked.gather"), 2U) << kernel->vector_text();
+}
+
+TEST(Vectorize, FlatIndicesOfJoinedBits) {
+  expect_same(R"(
+    define i32 @body(i64 %i, ptr %a, ptr %b, ptr %c, i64 %n) {
+    entry:
+      %odd = trunc i64 %i to i1
+      br i1 %odd, label %then, label %end
+    then:
+      %twice = shl i64 %i, 1
+      %k = or disjoint i64 %twice, 1
+      %x = srem i64 %k, %n
+      %y = sdiv i64 %k, %n
+      %p = getelementptr i32, ptr %b, i64 %x
+      %v = load i32, ptr %p
+      %z = trunc i64 %y to i32
+      %sum = add i32 %v, %z
+      br label %end
+    end:
+      %r = phi i32 [ %sum, %then ], [ 7, %entry ]
+      ret i32 %r
+    })",
+              {.n = 100});
+}
+
+// From the first lane to the last one, indices that step far go around: they are elsewhere in between.
+TEST(Vectorize, FlatIndicesThatGoAround) {
+  const auto text = [](unsigned bits, std::uint64_t factor) {
+    return fmt::format(R"(
+    define i32 @body(i64 %i, ptr %a, ptr %b, ptr %c, i64 %n) {{
+      %j = trunc i64 %i to i{0}
+      %k = mul i{0} %j, {1}
+      %length = trunc i64 %n to i{0}
+      %x = srem i{0} %k, %length
+      %y = sdiv i{0} %k, %length
+      %x8 = trunc i{0} %x to i8
+      %at = zext i8 %x8 to i64
+      %p = getelementptr i32, ptr %b, i64 %at
+      %v = load i32, ptr %p
+      %z = trunc i{0} %y to i16
+      %w = sext i16 %z to i32
+      %sum = add i32 %v, %w
+      ret i32 %sum
+    }})",
+                       bits, factor);
+  };
+  for (const std::uint64_t lanes : {4U, 8U, 16U, 32U}) {
+    expect_same(text(32, (std::uint64_t{1} << 32) / (lanes - 1) + 1), {.n = 1000});
+    expect_same(text(48, (std::uint64_t{1} << 48) / (lanes - 1) + 1), {.n = 1000});
+  }
+}
+
+// All elements of an array are in use, and behind it is nothing.
+TEST(Vectorize, FieldsAtTheEndOfMemory) {
+  const std::string text = R"(
+    define i32 @body(i64 %i, ptr %a, ptr %b, ptr %c, i64 %n) {
+    entry:
+      %end = inttoptr i64 %n to ptr
+      %p = getelementptr [3 x i32], ptr %end, i64 %i
+      %q = getelementptr i8, ptr %p, i64 4
+      %inside = icmp slt i64 %i, 0
+      br i1 %inside, label %then, label %else
+    then:
+      %x = load i32, ptr %p
+      %y = load i32, ptr %q
+      %s = add i32 %x, %y
+      br label %else
+    else:
+      %r = phi i32 [ %s, %then ], [ 7, %entry ]
+      ret i32 %r
+    })";
+  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  void* const memory = ::mmap(nullptr, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(memory, MAP_FAILED);
+  ASSERT_EQ(::mprotect(static_cast<std::byte*>(memory) + page, page, PROT_NONE), 0);
+  // The last structure is all there but for what comes behind its two fields.
+  const auto end = reinterpret_cast<std::int64_t>(memory) + static_cast<std::int64_t>(page) + 4;
+  std::memset(memory, 1, page);
+  for (const unsigned width : {4U, 8U, 16U}) {
+    auto kernel = TestKernel::create(text, width);
+    ASSERT_TRUE(kernel.ok()) << kernel.error().to_string();
+    for (unsigned active = 1; active <= width; ++active) {
+      TestData data = new_data(Fill::kIntegers, 1);
+      kernel->run_tail(data, -std::int64_t{active}, end, active);
+      for (unsigned lane = 0; lane < active; ++lane) EXPECT_EQ(data.results[lane], 0x02020202U);
+      data = new_data(Fill::kIntegers, 1);
+      kernel->run_full(data, -std::int64_t{active}, end);
+      for (unsigned lane = 0; lane < width; ++lane)
+        EXPECT_EQ(data.results[lane], lane < active ? 0x02020202U : 7U);
+    }
+  }
+  ::munmap(memory, 2 * page);
 }
 
 // One after the other, with gaps, in any order, under a mask, with reads in between, and twice the same.

@@ -79,8 +79,7 @@ class Widener {
   void store_fields(const FieldGroup& group);
   llvm::Type* elements_of(const FieldGroup& group);
   llvm::Value* part_of(const FieldGroup& group, unsigned part);
-  template <typename IsWanted>
-  llvm::Value* mask_of(const FieldGroup& group, unsigned part, IsWanted&& is_wanted);
+  llvm::Value* mask_of(const FieldGroup& group, unsigned part);
 
   // Calls (widener_calls.cpp).
   Status call(llvm::CallInst& call);

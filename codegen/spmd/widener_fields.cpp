@@ -115,15 +115,14 @@ llvm::Value* Widener::part_of(const FieldGroup& group, unsigned part) {
                             builder_.getInt64(static_cast<std::uint64_t>(offset)));
 }
 
-// Of the elements in a part, those for which is_wanted(field) holds in lanes that are active.
-template <typename IsWanted>
-llvm::Value* Widener::mask_of(const FieldGroup& group, unsigned part, IsWanted&& is_wanted) {
+// Of the elements in a part, those that are fields of lanes that are active.
+llvm::Value* Widener::mask_of(const FieldGroup& group, unsigned part) {
   llvm::SmallVector<llvm::Constant*, 64> wanted;
   llvm::SmallVector<int, 64> lanes;
   for (unsigned lane = 0; lane < width_; ++lane) {
     const unsigned at = part * width_ + lane;
     lanes.push_back(static_cast<int>(at / group.step));
-    wanted.push_back(builder_.getInt1(is_wanted(at)));
+    wanted.push_back(builder_.getInt1(group.fields[at % group.step] != nullptr));
   }
   llvm::Value* const mask = llvm::ConstantVector::get(wanted);
   if (is_full(mask_)) return mask;
@@ -133,7 +132,8 @@ llvm::Value* Widener::mask_of(const FieldGroup& group, unsigned part, IsWanted&&
 // Under a mask, a gather fetches nothing in vain; it takes several fields for the masks to be worth their while.
 bool Widener::moves_together(const FieldGroup& group) const { return is_full(mask_) || group.accesses > 1; }
 
-// All elements from the first lane's to the last one's: what follows need not be memory.
+// With all lanes active, all elements from the first lane's to the last one's; what follows need not be memory. Under a
+// mask, only the fields: any active lane may be the last one that has memory.
 void Widener::load_fields(const FieldGroup& group) {
   const llvm::Align align = alignment_of(group);
   unsigned fields = 0;
@@ -161,9 +161,12 @@ void Widener::load_fields(const FieldGroup& group) {
       parts.push_back(builder_.CreateShuffleVector(made, picks));
       continue;
     }
-    llvm::Value* const mask = mask_of(group, part, [&](unsigned at) { return at < end; });
-    made = is_full(mask) ? static_cast<llvm::Instruction*>(builder_.CreateAlignedLoad(type, from, align))
-                         : builder_.CreateMaskedLoad(type, from, align, mask, llvm::PoisonValue::get(type));
+    if (is_full(mask_)) {
+      made = builder_.CreateAlignedLoad(type, from, align);
+    } else {
+      llvm::Value* const mask = mask_of(group, part);
+      made = builder_.CreateMaskedLoad(type, from, align, mask, llvm::PoisonValue::get(type));
+    }
     copy_metadata(*made, *group.place);
     parts.push_back(made);
   }
@@ -185,8 +188,7 @@ void Widener::store_fields(const FieldGroup& group) {
   }
   const Vectors parts = interleave(builder_, fields);
   for (unsigned part = 0; part < group.step; ++part) {
-    llvm::Value* const mask =
-        mask_of(group, part, [&](unsigned at) { return group.fields[at % group.step] != nullptr; });
+    llvm::Value* const mask = mask_of(group, part);
     llvm::Value* const to = part_of(group, part);
     llvm::Instruction* const made =
         is_full(mask) ? static_cast<llvm::Instruction*>(builder_.CreateAlignedStore(parts[part], to, align))

@@ -240,7 +240,7 @@ Footprint analyse(const bytecode::Module& module, const bytecode::KernelRecord& 
   }
   if (!footprint.complete) {
     for (ArrayUse& use : footprint.arrays)
-      use = {ArrayClass::kScattered, true, true, true, footprint.incomplete_reason};
+      use = {ArrayClass::kScattered, true, true, true, use.fields, footprint.incomplete_reason};
     return footprint;
   }
   footprint.outer_index = 0;  // the first atom of all

@@ -39,6 +39,7 @@ struct Access {
   // The captured array; for kLocalRead and kLocalWrite the local one; kNothing when it may be any of several.
   std::uint32_t array = kNothing;
   std::uint32_t local_size = 0;  // elements of the local array
+  std::uint32_t field = 0;       // of an element that is a structure: where in it, in bytes
   std::uint32_t indices = 1;     // how many: 2 and 3 for index2 and index3, 0 for kLength
   std::array<PolynomialId, 3> index = {kNothing, kNothing, kNothing};
   FactId facts = kNothing;  // known where the instruction stands
@@ -69,6 +70,7 @@ struct ArrayUse {
   bool is_read = false;
   bool is_written = false;
   bool is_updated = false;  // atomically
+  std::size_t fields = 1;   // of an element
   // Why it is of this class, with source lines: "read at positions that depend on data (line 12)".
   std::string reason;
 };

@@ -201,5 +201,37 @@ kernel body dims 1
   EXPECT_FALSE(footprint.accesses[1].provable);
 }
 
+// What a device computes is copied back in whole elements: fields that it does not write must be there.
+TEST(Footprint, ElementsAreOverwrittenWithAllTheirFields) {
+  const auto overwrites = [](const std::string& stores) {
+    Result<bytecode::Module> module = bytecode::assemble(R"(module 1.0
+type string str
+type resource resource
+type struct Pair
+  field a: f32
+  field b: u8
+type array [Pair]: Pair
+function body(i64, [Pair], i64) registers 2 1
+)" + stores + R"(
+  return
+end
+kernel body dims 1
+)");
+    EXPECT_TRUE(module.ok()) << module.error().to_string();
+    EXPECT_TRUE(bytecode::verify(*module).ok());
+    const Footprint footprint = analyse(*module, module->kernels[0]);
+    const codegen::KernelArray array = hundred();
+    const std::uint64_t scalar = 5;
+    return Ranges(footprint, {{1, {0}, {10}}, {&scalar, 1}, {&array, 1}}).overwrites(0);
+  };
+  const std::string a = "  store.field.f32 r0, p0, p1, 0:8\n";
+  const std::string b = "  store.field.u8 r0, p0, p1, 4:8\n";
+  EXPECT_FALSE(overwrites(a));
+  EXPECT_FALSE(overwrites(b));
+  EXPECT_FALSE(overwrites(b + b));
+  EXPECT_TRUE(overwrites(a + b));
+  EXPECT_FALSE(overwrites("  jump.le.imm.i64 p0, 3, Other\n" + a + "Other:\n" + b));
+}
+
 }  // namespace
 }  // namespace dhpvm::offload

@@ -20,6 +20,12 @@ constexpr unsigned kMostCalls = 32;  // nested
 
 Op operation(Word word) { return static_cast<Op>(bytecode::op_of(word)); }
 
+// Of the elements of an array.
+std::size_t fields_of(const bytecode::Module& module, const bytecode::ValueType& array) {
+  const bytecode::ValueType& element = module.types[array.type].element;
+  return element.is_ref() ? module.types[element.type].fields.size() : 1;
+}
+
 }  // namespace
 
 Value wide_value(PolynomialId polynomial) { return {ValueKind::kWide, true, polynomial}; }
@@ -32,7 +38,9 @@ void Interpretation::run() {
   footprint_.dimensions = kernel_.dimensions;
   footprint_.scalars =
       primitives - kernel_.dimensions - static_cast<std::uint32_t>(kernel_.reductions.size());
-  footprint_.arrays.resize(arrays);
+  for (const bytecode::ValueType& parameter : function.signature.parameters) {
+    if (parameter.is_ref()) footprint_.arrays.emplace_back().fields = fields_of(module_, parameter);
+  }
   footprint_.chains = {CallChain{}};
   State state;
   for (std::uint32_t i = 0; i < footprint_.dimensions + footprint_.scalars; ++i) {

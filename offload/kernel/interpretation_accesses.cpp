@@ -87,6 +87,8 @@ void Interpretation::access(Frame& frame, State& state, std::uint32_t pc) {
     access.array = state.r[stores ? a : b];
     Value& index = state.p[stores ? b : c];
     access.index[0] = wide(index);
+    if (row.rule == Rule::kStoreField || row.rule == Rule::kLoadField)
+      access.field = bytecode::element_offset_of(x);
     if (index.index_check != kNothing && footprint_.accesses[index.index_check].array == access.array &&
         access.array != kNothing)
       access.checked_by = index.index_check;

@@ -2,6 +2,7 @@
 #include "offload/kernel/range.h"
 
 #include <algorithm>
+#include <set>
 
 namespace dhpvm::offload {
 namespace {
@@ -342,11 +343,13 @@ bool Ranges::overwrites(std::uint32_t array) {
   const Elements written = writes(array);
   if (!footprint_.complete || !written.known) return false;
   // One access that every iteration does, at positions that follow each other without gaps, is enough if it comes to all
-  // elements that any of them may write.
-  return std::ranges::any_of(footprint_.accesses, [&](const Access& access) {
-    return access.kind == AccessKind::kWrite && access.array == array && access.always &&
-           fills(access, written);
-  });
+  // elements that any of them may write; for structures, one for each field.
+  std::set<std::uint32_t> fields;
+  for (const Access& access : footprint_.accesses) {
+    if (access.kind == AccessKind::kWrite && access.array == array && access.always && fills(access, written))
+      fields.insert(access.field);
+  }
+  return !fields.empty() && fields.size() == footprint_.arrays[array].fields;
 }
 
 bool Ranges::fills(const Access& access, const Elements& elements) const {

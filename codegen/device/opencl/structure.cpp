@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 #include <llvm/ADT/PostOrderIterator.h>
+#include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/CFG.h>
 
 #include <algorithm>
@@ -135,11 +136,33 @@ void Structure::write_node(Block& block, const Context& context, Lines& out) {
   }
 }
 
+// Whether text behind the loop reads the variable.
+bool Structure::is_read_behind(const Instruction& variable, Block& header) const {
+  return llvm::any_of(variable.users(), [&](const llvm::User* user) {
+    const auto& reader = *llvm::cast<Instruction>(user);
+    return !loops_.getLoopFor(&header)->contains(&reader) ||
+           (expressions_.is_inline(reader) && is_read_behind(reader, header));
+  });
+}
+
+// Whether no harm is done by computing what is written for `value` where it is of no use.
+bool Structure::can_be_in_vain(const Value& value) const {
+  const auto* const instruction = llvm::dyn_cast<Instruction>(&value);
+  if (instruction == nullptr || !expressions_.is_inline(*instruction)) return true;
+  return llvm::isSafeToSpeculativelyExecute(instruction) &&
+         llvm::all_of(instruction->operands(),
+                      [&](const Value* operand) { return can_be_in_vain(*operand); });
+}
+
 // Where nothing but assignments follows the last `if (..) break;`, that becomes the condition at the loop's end, remembered in a
 // variable until then. PoCL unrolls loops without a condition and leaves the others as they are: a blur of nine weights takes
 // a fifth less time that way. A loop of a constant number of rounds must be unrolled, since it can only make vectors of
 // work-items where no loop is left.
 bool Structure::move_test_to_end(Lines& body, const Context& inside) const {
+  // The assignments are then done in the last round as well.
+  if (llvm::any_of(inside.loop->phis(),
+                   [&](const PHINode& phi) { return is_read_behind(phi, *inside.loop); }))
+    return false;
   const auto continues = [](const Line& line) { return line.text.ends_with("continue;"); };
   if (std::ranges::any_of(body, continues)) return false;
   const auto is_test = [&](const Line& line) {
@@ -289,6 +312,10 @@ void Structure::write_phis(Block& from, Block& to, const Context& context, Lines
     copies.push_back({&phi, value, {}});
     expressions_.variables(*value, copies.back().reads);
   }
+  // What belongs to the block of a test is computed in any case.
+  const bool is_harmless =
+      from.getSingleSuccessor() == nullptr ||
+      std::ranges::all_of(copies, [&](const Copy& copy) { return can_be_in_vain(*copy.from); });
   const auto is_read_by_others = [&](const Copy& copy) {
     return std::ranges::any_of(
         copies, [&](const Copy& other) { return other.to != copy.to && other.reads.contains(copy.to); });
@@ -300,7 +327,7 @@ void Structure::write_phis(Block& from, Block& to, const Context& context, Lines
     copies.erase(free);
   }
   const auto mark = [&] {
-    for (std::size_t n = first; n < out.size(); ++n) out[n].is_copy = true;
+    for (std::size_t n = first; n < out.size(); ++n) out[n].is_copy = is_harmless;
   };
   if (copies.empty()) return mark();
   add(out, context, "{");

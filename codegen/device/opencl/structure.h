@@ -27,7 +27,7 @@ struct Line {
   bool jumps = false;                       // control never comes to the line behind it
   std::string otherwise;                    // of `if (..) break;`: the opposite condition
   bool has_constant = false;                // `otherwise` compares with one
-  bool is_copy = false;                     // gives a phi's variable its value
+  bool is_copy = false;                     // gives a phi's variable its value, which may be computed in vain
 };
 
 class Structure {
@@ -56,6 +56,8 @@ class Structure {
   void place_blocks(llvm::Function& function);
   void write_node(Block& block, const Context& context, Lines& out);
   bool move_test_to_end(Lines& body, const Context& inside) const;
+  bool is_read_behind(const llvm::Instruction& variable, Block& header) const;
+  bool can_be_in_vain(const llvm::Value& value) const;
   void write_block(Block& block, const Context& context, Lines& out);
   void write_statements(Block& block, const Context& context, Lines& out);
   void write_branch(Block& block, const Context& context, Lines& out);
