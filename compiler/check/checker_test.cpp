@@ -109,6 +109,7 @@ TEST(Checker, LiteralsAdaptToTheirContext) {
 TEST(Checker, OperatorsDemandEqualTypes) {
   refuse("fn f(a: i64, b: f64) -> f64 => a + b;", {"'+' cannot combine 'i64' and 'f64'", "as f64"});
   refuse("fn f(a: i64, b: i32) -> bool => a < b;", {"'<' cannot compare 'i64' and 'i32'", "as i64"});
+  refuse("fn f(a: str) -> bool => a[0] == \"x\";", {"'==' cannot compare 'u8' and 'str'", "single quotes"});
   refuse("fn f(a: str, b: i64) -> str => a + b;", {"'+' cannot combine", "str(...)"});
   refuse("fn f(a: f64) -> f64 => a & a;", {"'&' cannot combine"});
   refuse("fn f(a: i64?) -> i64 => a + 1;", {"'+' cannot combine", "??"});
