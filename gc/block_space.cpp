@@ -35,16 +35,24 @@ constexpr int kScribble = 0xDB;
 
 Status BlockSpace::reserve(std::size_t bytes, bool scribble) {
   scribble_ = scribble;
+  bool refused = false;
   for (bytes = round_up(std::max(bytes, kMinimumReservation), kHugePage); bytes >= kMinimumReservation;
        bytes = round_up(bytes / 2, kBlockSize)) {
     memory_ = Reservation(bytes, kHugePage);
     mark_memory_ = Reservation(bytes / kGranule, kHugePage);
     info_memory_ = Reservation(round_up(bytes / kBlockSize * sizeof(Info), 4096), 4096);
     if (memory_.data() != nullptr && mark_memory_.data() != nullptr && info_memory_.data() != nullptr) {
+      // What the system grants at last may be nearly all that it has left, and large objects, stacks, threads
+      // and compiled code need address space as well: half of it is theirs.
+      if (std::exchange(refused, false) && bytes > kMinimumReservation) {
+        memory_ = Reservation();
+        continue;
+      }
       memory_.prefer_huge_pages(kSmallPages);
       mark_memory_.prefer_huge_pages(kHugePage);
       return {};
     }
+    refused = true;
     if (bytes == kMinimumReservation) break;
   }
   return error(ErrorCode::kOutOfMemory, "the system grants no address space for a heap; raise `ulimit -v`");

@@ -109,7 +109,7 @@ std::byte* BumpAllocator::take_from_empty(AllocationArea& main, std::size_t size
 }
 
 void BumpAllocator::retire(AllocationArea& main) {
-  wasted_ = total_opened_ + opened_ - allocated_bytes(main);
+  wasted_ = wasted_before_ = total_opened_ + opened_ - allocated_bytes(main);
   total_opened_ += opened_;
   opened_ = 0;
   next_hole_ = hole_count_ = 0;

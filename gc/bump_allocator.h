@@ -61,6 +61,8 @@ class BumpAllocator {
 
   // Bytes of the holes opened since the last retire().
   std::size_t opened_bytes() const { return opened_; }
+  // The same without the holes that were left behind because they were too small.
+  std::size_t consumed_bytes() const { return opened_ - static_cast<std::size_t>(wasted_ - wasted_before_); }
   // Bytes handed out since creation.
   std::uint64_t allocated_bytes(const AllocationArea& main) const;
   // Whether the address lies in open but unused memory: no object can be there.
@@ -95,8 +97,9 @@ class BumpAllocator {
   std::array<MediumArea, kSizeClasses - 1> mediums_;
 
   std::size_t opened_ = 0;
-  std::uint64_t total_opened_ = 0;  // since creation, up to the last retire()
-  std::uint64_t wasted_ = 0;        // since creation: opened, but left behind unused
+  std::uint64_t total_opened_ = 0;   // since creation, up to the last retire()
+  std::uint64_t wasted_ = 0;         // since creation: opened, but left behind unused
+  std::uint64_t wasted_before_ = 0;  // of it, up to the last retire()
 };
 
 }  // namespace dhpvm::gc

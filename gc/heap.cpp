@@ -53,7 +53,11 @@ Result<std::unique_ptr<Heap>> Heap::create(const HeapOptions& options, std::span
   std::size_t reservation = options.reservation_bytes;
   if (options.limit_bytes != 0) reservation = std::min(reservation, options.limit_bytes);
   DHPVM_TRY(heap->blocks_.reserve(reservation, options.verify));
-  if (!heap->marker_.reserve_stack(options.mark_stack_bytes)) {
+  // Where address space is scarce, the stack must not take what the blocks have left to others.
+  std::size_t stack = options.mark_stack_bytes;
+  if (heap->blocks_.reserved_bytes() < reservation)
+    stack = std::min(stack, heap->blocks_.reserved_bytes() / 8);
+  if (!heap->marker_.reserve_stack(stack)) {
     return error(ErrorCode::kOutOfMemory,
                  "the system grants no address space for the mark stack; raise `ulimit -v`");
   }

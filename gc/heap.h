@@ -186,7 +186,7 @@ class Heap {
   void adapt(CollectionKind kind, std::size_t live_before);
   void set_thresholds();
   void allow_footprint(std::size_t bytes);
-  bool nursery_used_up() const { return bump_.opened_bytes() + large_allocated_ >= nursery_bytes_; }
+  bool nursery_used_up() const { return bump_.consumed_bytes() + large_allocated_ >= nursery_bytes_; }
   bool grown_too_far() const { return live_bytes() - large_allocated_ + nursery_bytes_ > live_threshold_; }
   bool worth_a_minor() const;
   bool nearly_full() const;

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // How much memory the heap occupies for what it holds. All of this is deterministic: no
 // timing decides anything.
+#include <sys/mman.h>
+#include <sys/resource.h>
+
+#include <fstream>
 #include <random>
 
 #include "gc/test_types.h"
@@ -10,6 +14,25 @@ namespace {
 
 constexpr std::size_t kMiB = std::size_t{1} << 20;
 using HeapSpace = HeapTest;
+
+// Under `ulimit -v` a heap gets less than it asks for, and leaves room for everything else.
+TEST_F(HeapSpace, LeavesAddressSpaceToOthers) {
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_AS, &before), 0);
+  std::size_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  rlimit limit = before;
+  limit.rlim_cur = pages * 4096 + 300 * kMiB;
+  ASSERT_EQ(setrlimit(RLIMIT_AS, &limit), 0);
+  {
+    const auto heap = Heap::create({.reservation_bytes = 1024 * kMiB}, kTypes, roots_);
+    void* const other = mmap(nullptr, 100 * kMiB, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    EXPECT_EQ(setrlimit(RLIMIT_AS, &before), 0);
+    EXPECT_TRUE(heap.ok());
+    EXPECT_NE(other, MAP_FAILED);
+    if (other != MAP_FAILED) munmap(other, 100 * kMiB);
+  }
+}
 
 // Blocks of medium objects that are nearly empty serve small objects, and the other way round.
 TEST_F(HeapSpace, SizeClassesShareBlocksThatAreMostlyEmpty) {
@@ -63,6 +86,19 @@ TEST_F(HeapSpace, HolesOfAnySizeAreUsedAgain) {
   for (std::size_t i = 0; i < roots_.slots.size(); i += 2) roots_.slots[i] = ref(make<Box>(kBox));
   full();
   EXPECT_LE(heap_->stats().block_bytes, before + kBlockSize);
+}
+
+// Lists that grow leave small holes between what stays. An object that fits into none of them passes over all of
+// them: that must not count as if they had been used, or a collection would follow every few of such objects.
+TEST_F(HeapSpace, HolesPassedOverDoNotCallForCollections) {
+  make_heap({.nursery_bytes = kMiB});
+  for (int i = 0; i < 100'000; ++i) {
+    heap_->allocate_string(kText, 60);  // dead at once
+    roots_.slots.push_back(ref(heap_->allocate_string(kText, 120)));
+  }
+  const HeapStats stats = heap_->stats();
+  EXPECT_LE(stats.minor_collections, 2 * stats.bytes_allocated / kMiB);
+  expect_sound();
 }
 
 TEST_F(HeapSpace, ASteadyProgramDoesNotGrow) {

@@ -297,6 +297,11 @@ Result<Request> request_of(const Arguments& arguments) {
   request.isolate.gc_verify = arguments.has("--gc-verify");
   const std::string* const device = arguments.last("--device");
   request.remote.worker = arguments.has("--worker");
+  if (request.remote.worker && !arguments.operands.empty()) {
+    return Error(ErrorCode::kInvalidArgument,
+                 "--worker runs no program, but lends devices to those elsewhere: leave out '" +
+                     arguments.operands[0] + "' and what stands behind it");
+  }
   DHPVM_TRY(check_remote(request.remote, device == nullptr ? std::string_view() : *device));
   if (!request.remote.worker) {
     // Also without any address here: --device may name workers.
@@ -329,6 +334,26 @@ void catch_signals() {
   for (const int signal : {SIGINT, SIGTERM}) ::sigaction(signal, &action, nullptr);
 }
 
+// Options behind the program are its own. One of ours there, before a program that looks at none, is a slip that
+// would show only in what does not happen.
+void remark_lost_option(const Module& module, std::span<const std::string> arguments) {
+  const auto is_ours = [](const std::string& argument) {
+    const std::string_view name = std::string_view(argument).substr(0, argument.find('='));
+    return std::ranges::any_of(kOptions, [&](const Option& option) { return option.name == name; });
+  };
+  const auto lost = std::ranges::find_if(arguments, is_ours);
+  if (lost == arguments.end()) return;
+  const std::vector<std::string> exports = module.exports();
+  const auto takes_none = [](const std::string& function) { return function.starts_with("main()"); };
+  if (std::ranges::none_of(exports, takes_none)) return;
+  const std::string name = lost->substr(0, lost->find('='));
+  std::fprintf(
+      stderr,
+      "dhpvm-run: %s has no effect behind the program, whose main takes no arguments: write it before "
+      "the program\n",
+      name.c_str());
+}
+
 Result<int> run(const Engine& engine, const Arguments& arguments, const Request& request) {
   const std::string* const trace = arguments.last("--trace");
   DHPVM_ASSIGN(const Module module, open_program(engine, arguments.operands[0], request.compile));
@@ -337,6 +362,7 @@ Result<int> run(const Engine& engine, const Arguments& arguments, const Request&
     return 0;
   }
   if (arguments.has("--verify-only")) return 0;
+  remark_lost_option(module, std::span(arguments.operands).subspan(1));
 
   std::optional<Statistics> statistics;  // of a program that was started
   std::string story;

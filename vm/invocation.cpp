@@ -76,7 +76,7 @@ Status Invocation::run() {
   // as much as the rest of an empty call.
   if (context.depth == 0 && context.interrupted->load(std::memory_order_relaxed) &&
       context.interrupted->exchange(false, std::memory_order_relaxed)) {
-    return Error(ErrorCode::kInterrupted, "another thread asked the program to stop");
+    return Error(ErrorCode::kInterrupted, "the program was asked to stop");
   }
   const bytecode::Word* const outer_pc = context.pc;
   const LinkedFunction& function = *frame_->function;

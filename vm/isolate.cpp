@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "offload/device/device_base.h"
 #include "offload/memory/buffer_pool.h"
 #include "vm/context.h"
 #include "vm/device_loops.h"
@@ -163,11 +164,11 @@ IsolateStats Isolate::stats() const {
 Error Isolate::out_of_memory(std::string_view what) const {
   const std::size_t limit = options_.limits.heap_bytes;
   if (limit == 0) return error(ErrorCode::kOutOfMemory, "the system has no memory for {}", what);
-  return error(ErrorCode::kOutOfMemory,
-               "no room for {} within the heap limit of {:.1f} MiB; raise the limit if this is intended. "
-               "Most memory is "
-               "taken by:\n{}",
-               what, static_cast<double>(limit) / (1 << 20), heap_->census());
+  return error(
+      ErrorCode::kOutOfMemory,
+      "no room for {} within the heap limit of {}; raise the limit if this is intended. Most memory is "
+      "taken by:\n{}",
+      what, offload::bytes_text(limit), heap_->census());
 }
 
 }  // namespace dhpvm::vm

@@ -31,7 +31,7 @@ constexpr std::uint64_t kNativeBytes = kBulkBytes / 64;
 Status stop_reason(Context& context) {
   if (context.interrupted->load(std::memory_order_relaxed)) {
     context.interrupted->store(false, std::memory_order_relaxed);
-    return Error(ErrorCode::kInterrupted, "another thread asked the program to stop");
+    return Error(ErrorCode::kInterrupted, "the program was asked to stop");
   }
   if (context.deadline && std::chrono::steady_clock::now() >= *context.deadline) {
     const auto limit = context.isolate->options().limits.deadline;

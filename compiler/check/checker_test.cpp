@@ -100,7 +100,7 @@ TEST(Checker, LiteralsAdaptToTheirContext) {
   accept_body(
       "let a = 0xffff_ffff_ffff_ffffu64; let b: i64? = 5; let c = [1, 2.5, 3]; let d: [f32] = [1, 2];");
   accept("fn f(x: f32, b: u8) -> bool => x > 1 && b == 'a' && 2 * x < 7;");
-  refuse_body("let a: u8 = 256;", {"256 does not fit in 'u8'"});
+  refuse_body("let a: u8 = 256;", {"256 does not fit in 'u8'", "use a larger type"});
   refuse_body("let a: i8 = -129;", {"-129 does not fit in 'i8'"});
   refuse_body("let a = 9223372036854775808;", {"does not fit in 'i64'", "9223372036854775808u64"});
   refuse_body("let a: i64 = 1.5;", {"'i64' expected, found 'f64'", "1.5 as i64"});
@@ -109,6 +109,7 @@ TEST(Checker, LiteralsAdaptToTheirContext) {
 TEST(Checker, OperatorsDemandEqualTypes) {
   refuse("fn f(a: i64, b: f64) -> f64 => a + b;", {"'+' cannot combine 'i64' and 'f64'", "as f64"});
   refuse("fn f(a: i64, b: i32) -> bool => a < b;", {"'<' cannot compare 'i64' and 'i32'", "as i64"});
+  refuse("fn f(a: str) -> bool => a[0] == \"x\";", {"'==' cannot compare 'u8' and 'str'", "single quotes"});
   refuse("fn f(a: str, b: i64) -> str => a + b;", {"'+' cannot combine", "str(...)"});
   refuse("fn f(a: f64) -> f64 => a & a;", {"'&' cannot combine"});
   refuse("fn f(a: i64?) -> i64 => a + 1;", {"'+' cannot combine", "??"});

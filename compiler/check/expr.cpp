@@ -77,7 +77,7 @@ hir::Expr* BodyChecker::int_literal(const ast::Expr& expr, bool negative, const 
         error(expr.range, "{}{} does not fit in '{}'", negative ? "-" : "", expr.integer, type->name);
     if (type->is_unsigned_integer() && negative) {
       diagnostic.help("'{}' has no negative values", type->name);
-    } else if (!type->is(TypeKind::kU64) && !negative) {
+    } else if (type->is(TypeKind::kI64) && !negative) {
       diagnostic.help("write `{}u64`, or use a larger type", expr.integer);
     } else {
       diagnostic.help("use a larger type");

@@ -230,6 +230,9 @@ hir::Expr* BodyChecker::comparison(Binary op, const ast::Expr& expr, Condition* 
         const Type* target = wider(left->type, right->type);
         diagnostic.help("convert the {} side: `... as {}`", target == left->type ? "right" : "left",
                         target->name);
+      } else if ((left->type->is(TypeKind::kU8) && right->type->is(TypeKind::kStr)) ||
+                 (left->type->is(TypeKind::kStr) && right->type->is(TypeKind::kU8))) {
+        diagnostic.help("a byte of text is written in single quotes: `'a'`");
       }
       return wrong(expr.range);
     }

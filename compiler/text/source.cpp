@@ -5,25 +5,37 @@
 #include <utility>
 
 namespace dhpvm::compiler {
+namespace {
+
+// Continuation bytes of UTF-8 belong to the code point before them.
+bool is_continuation(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) == 0x80; }
+
+}  // namespace
 
 SourceFile::SourceFile(std::string name, std::string text) : name_(std::move(name)), text_(std::move(text)) {
   line_starts_.push_back(0);
+  std::uint32_t continuations = 0;
   for (std::size_t i = 0; i < text_.size(); ++i) {
+    if (i % kBlock == 0) block_continuations_.push_back(continuations);
+    if (is_continuation(text_[i])) ++continuations;
     if (text_[i] == '\n') line_starts_.push_back(static_cast<std::uint32_t>(i + 1));
   }
+  block_continuations_.push_back(continuations);  // for offsets at the end
 }
 
 LineColumn SourceFile::position(std::uint32_t offset) const {
   offset = std::min(offset, static_cast<std::uint32_t>(text_.size()));
   const auto after = std::upper_bound(line_starts_.begin(), line_starts_.end(), offset);
   const auto line = static_cast<std::uint32_t>(after - line_starts_.begin());
-  std::uint32_t column = 1;
-  for (std::uint32_t i = line_starts_[line - 1]; i < offset; ++i) {
-    // Continuation bytes belong to the code point before them.
-    const bool continuation = (static_cast<unsigned char>(text_[i]) & 0xC0) == 0x80;
-    if (!continuation) ++column;
-  }
-  return {line, column};
+  const std::uint32_t start = line_starts_[line - 1];
+  return {line, 1 + (offset - start) - (continuations(offset) - continuations(start))};
+}
+
+std::uint32_t SourceFile::continuations(std::uint32_t offset) const {
+  const std::uint32_t block = offset / kBlock;
+  std::uint32_t count = block_continuations_[block];
+  for (std::uint32_t i = block * kBlock; i < offset; ++i) count += is_continuation(text_[i]) ? 1 : 0;
+  return count;
 }
 
 std::uint32_t SourceFile::line_start(std::uint32_t number) const {

@@ -46,9 +46,16 @@ class SourceFile {
   std::uint32_t line_start(std::uint32_t number) const;
 
  private:
+  // How many of the bytes before `offset` continue a code point.
+  std::uint32_t continuations(std::uint32_t offset) const;
+
   std::string name_;
   std::string text_;
   std::vector<std::uint32_t> line_starts_;
+  // continuations() of every kBlock-th offset: every expression asks for its column, and in a file whose one
+  // line is a long table, counting from the start of the line would take most of the compilation.
+  static constexpr std::uint32_t kBlock = 64;
+  std::vector<std::uint32_t> block_continuations_;
 };
 
 class SourceManager {

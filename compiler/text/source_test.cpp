@@ -29,6 +29,28 @@ TEST(SourceTest, CountsCodePoints) {
   EXPECT_EQ(file.position(8).column, 6u);
 }
 
+// Columns are counted from marks inside a line, not from its start.
+TEST(SourceTest, CountsCodePointsOfLongLines) {
+  std::string text = "x\n";
+  for (int i = 0; i < 100; ++i) text += i % 3 == 0 ? "é" : i % 3 == 1 ? "a" : "€";
+  text += "\nend";
+  const SourceFile file("a.dhp", text);
+  std::uint32_t line = 1;
+  std::uint32_t column = 1;
+  for (std::uint32_t offset = 0; offset <= text.size(); ++offset) {
+    const bool continues = offset < text.size() && (static_cast<unsigned char>(text[offset]) & 0xC0) == 0x80;
+    // Inside a code point, the place is behind it.
+    EXPECT_EQ(file.position(offset).line, line) << offset;
+    EXPECT_EQ(file.position(offset).column, column) << offset;
+    if (offset == text.size()) break;
+    if (!continues) ++column;
+    if (text[offset] == '\n') {
+      ++line;
+      column = 1;
+    }
+  }
+}
+
 TEST(SourceTest, LeavesOutCarriageReturns) {
   const SourceFile file("a.dhp", "one\r\ntwo\r\n");
   EXPECT_EQ(file.line(1), "one");

@@ -108,7 +108,15 @@ class ExitCodes(ToolTest):
 
     def test_a_program_without_main(self):
         self.write("library.dhp", "fn f() -> i64 => 1;\n")
-        self.expect(2, "dhpvm-run", "library.dhp", error="main")
+        self.expect(2, "dhpvm-run", "library.dhp", error="fn main() { ... }")
+
+    def test_options_behind_a_program_that_looks_at_none(self):
+        self.write("none.dhp", HELLO)
+        self.expect(0, "dhpvm-run", "none.dhp", "--jit=off", out="hello\n", error="--jit has no effect behind the program")
+        self.expect(0, "dhpvm-run", "none.dhp", "--mine", "x", out="hello\n")
+        self.write("some.dhp", ARGUMENTS)
+        self.expect(1, "dhpvm-run", "some.dhp", "--jit=off", out="[--jit=off]\n")
+        self.expect(2, "dhpvm-run", "--worker", "none.dhp", "--listen=127.0.0.1:0", error="leave out 'none.dhp'")
 
     def test_host_functions_are_missing(self):
         self.write("host.dhp", "extern fn log(text: str);\nfn main() { log(\"x\"); }\n")

@@ -150,7 +150,8 @@ Result<std::shared_ptr<const detail::Target>> Isolate::find(std::string_view nam
 Result<int> Isolate::run_main(std::span<const std::string> arguments) {
   const bytecode::Module& module = state_->machine->module();
   if (module.entry == bytecode::kNoIndex)
-    return Error(ErrorCode::kNotFound, "the program has no function main");
+    return Error(ErrorCode::kNotFound,
+                 "the program has no function main, in which it would begin: fn main() { ... }");
   const bytecode::Signature& signature = module.functions[module.entry].signature;
 
   state_->exit_code.reset();

@@ -108,8 +108,7 @@ class OpenClFactory final : public DeviceFactory {
       candidate.info.name = name;
       return OpenClDevice::open(api_, std::move(candidate), options.empty());
     }
-    return error(ErrorCode::kNotFound, "there are {} OpenCL devices, numbered from opencl:0 on",
-                 found.size());
+    return error(ErrorCode::kNotFound, "OpenCL devices found: {}, numbered from opencl:0 on", found.size());
   }
 
  private:
