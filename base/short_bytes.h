@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <string_view>
 
 namespace dhpvm {
 
@@ -50,8 +51,12 @@ inline void copy_short(char* to, const char* from, std::size_t size) {
   }
 }
 
-// Whether memcmp is 0.
-inline bool equal_short(const char* left, const char* right, std::size_t size) {
+// left == right.
+inline bool equal_short(std::string_view a, std::string_view b) {
+  if (a.size() != b.size()) return false;
+  const std::size_t size = a.size();
+  const char* const left = a.data();
+  const char* const right = b.data();
   if (size > 16) return std::memcmp(left, right, size) == 0;
   if (size >= 8) return detail::equal_ends<std::uint64_t>(left, right, size);
   if (size >= 4) return detail::equal_ends<std::uint32_t>(left, right, size);

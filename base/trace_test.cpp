@@ -64,7 +64,7 @@ TEST(Tracer, KindsNameManyEventsOnce) {
   const auto events = nlohmann::json::parse(tracer.to_json())["traceEvents"];
   ASSERT_EQ(events.size(), 1u + 2 * kEvents);
   for (int i = 0; i < kEvents; ++i) {
-    const auto& event = events[static_cast<std::size_t>(1 + i)];
+    const auto& event = events[std::size_t{1} + static_cast<std::size_t>(i)];
     EXPECT_EQ(event["name"], "upload");
     EXPECT_EQ(event["args"]["bytes"], -i);
     EXPECT_NEAR(event["dur"].get<double>(), 1.5 + i / 1000.0, 1e-6);

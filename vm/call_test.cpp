@@ -96,7 +96,7 @@ TEST(Calls, OnlyExportsAreFound) {
 }
 
 struct Natives : testing::Test {
-  static NativeRegistry registry(std::string target) {
+  static NativeRegistry registry(const std::string& target) {
     NativeRegistry natives;
     const auto define = [&](const char* name, const char* signature, NativeFunction function) {
       EXPECT_TRUE(natives.define(name, signature, std::move(function)).ok());

@@ -19,7 +19,6 @@
 namespace dhpvm::vm {
 namespace {
 
-using offload::IterationSpace;
 using offload::KernelFormat;
 
 // With "auto", devices are looked for when a loop is expected to take this long on the host: opening one takes as long.

@@ -178,7 +178,7 @@ class Arguments {
         gc::Root<gc::Object> child(isolate_.heap());
         gc::Ref made_child = nullptr;
         make_child(made_child, child, field.type.type, depth - 1);
-        std::memcpy(address, &made_child, sizeof(gc::Ref));
+        *reinterpret_cast<gc::Ref*>(address) = made_child;
         isolate_.heap().write_barrier(object);
       }
     }

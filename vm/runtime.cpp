@@ -234,7 +234,7 @@ bool strings_equal(gc::Ref left, gc::Ref right) {
   if (left == nullptr || right == nullptr) return false;
   const std::string_view a = reinterpret_cast<const gc::String*>(left)->view();
   const std::string_view b = reinterpret_cast<const gc::String*>(right)->view();
-  return a.size() == b.size() && equal_short(a.data(), b.data(), a.size());
+  return equal_short(a, b);
 }
 
 std::int32_t compare_strings(gc::Ref left, gc::Ref right) {
