@@ -179,6 +179,7 @@ void BodyChecker::parallel_for(const ast::Stmt& stmt, Body& out) {
     index_types.push_back(fine ? bounds.low->type : error_type());
     if (fine && dimension.inclusive) {
       // The index of a narrower type is computed from a wide one: its maximum plus one must not wrap.
+      bounds.may_wrap = bounds.high->type == i64 || bounds.high->type->is(TypeKind::kU64);
       for (E* bound : {&bounds.low, &bounds.high}) {
         if ((*bound)->type != i64) *bound = make(ExprKind::kConvert, i64, dimension.high->range, {*bound});
       }

@@ -157,6 +157,9 @@ struct ParallelLoop {
     Local* local = nullptr;  // i64, or another integer type converted from it
     Expr* low = nullptr;     // of local's type
     Expr* high = nullptr;    // half open
+    // `high` is one more than what the program says, in 64 bits: lowering checks that there is such a number
+    // (kTrap "a parallel loop cannot include the largest index").
+    bool may_wrap = false;
   };
   // What the body reads of the outside: `inner` is used in the body only, `value` is evaluated once before
   // the loop. Primitives, structs of primitives, arrays.

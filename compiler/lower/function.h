@@ -236,6 +236,7 @@ class FunctionLowering {
   bool is_jump(const std::vector<Stmt*>& body) const;
   void use_statement(const Stmt& s);
   void trap_statement(const Stmt& s);
+  void trap(const char* message, const hir::Position& at);
   void leave_loop(bool is_continue);
   void close_down_to(std::size_t depth);
 
@@ -256,6 +257,7 @@ class FunctionLowering {
   // ---- parallel.cpp
   void parallel_for(const Stmt& s);
   std::uint32_t outline(const hir::ParallelLoop& loop);
+  void check_wrapped(Register high, const hir::Position& at);
 
   void fail(Error error) { module_.fail(std::move(error)); }
 

@@ -175,10 +175,7 @@ void FunctionLowering::check_step(const Expr& step, Register at) {
   } else {
     code_.branch(wide ? Op::kJGtImmI64 : Op::kJGtImmI32, at, 0, positive);
   }
-  At position(*this, step.position);
-  const Register message = registers_.reference();
-  code_.load_string(message, module_.builder().string("step must be positive"));
-  code_.emit(Op::kTrapMessage, message);
+  trap("step must be positive", step.position);
   code_.bind(positive);
 }
 

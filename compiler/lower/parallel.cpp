@@ -1,11 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // `parallel for`: the body becomes a function of its own, described by a kernel record; see
 // bytecode/module.h for what goes where.
+#include <limits>
+
 #include "compiler/lower/function.h"
 
 namespace dhpvm::compiler {
 
 namespace bc = bytecode;
+
+namespace {
+
+// The largest index plus one.
+constexpr std::int64_t kWrapped = std::numeric_limits<std::int64_t>::min();
+
+}  // namespace
 
 std::uint32_t FunctionLowering::outline(const hir::ParallelLoop& loop) {
   TypeLowering& types = module_.types();
@@ -44,10 +53,13 @@ void FunctionLowering::parallel_for(const Stmt& s) {
     const Register at = registers_.primitive();
     into(e, at);
     convert_in_place(e.type, at);
+    return at;
   };
   for (const auto& dimension : loop.dimensions) {
     bound_argument(*dimension.low);
-    bound_argument(*dimension.high);
+    const Register high = bound_argument(*dimension.high);
+    if (dimension.may_wrap && constant_of(*dimension.high).value_or(kWrapped) == kWrapped)
+      check_wrapped(high, dimension.high->position);
   }
   for (const auto& capture : loop.captures) argument(*capture.value);
   for (const auto& reduction : loop.reductions) {
@@ -60,6 +72,15 @@ void FunctionLowering::parallel_for(const Stmt& s) {
     store(place_of(*reduction.outer), {&result, 1});
     ++result;
   }
+}
+
+// Of an inclusive range, whose last index plus one is in `high`.
+void FunctionLowering::check_wrapped(Register high, const hir::Position& at) {
+  Scope scope(*this);
+  const LabelId fine = code_.new_label();
+  code_.branch(Op::kJNeI64, high, constant(kWrapped), fine);
+  trap("a parallel loop cannot include the largest index", at);
+  code_.bind(fine);
 }
 
 void FunctionLowering::lower_kernel(const hir::ParallelLoop& loop) {

@@ -188,6 +188,13 @@ void FunctionLowering::leave_loop(bool is_continue) {
   code_.jump(is_continue ? loop.continue_label : loop.break_label);
 }
 
+void FunctionLowering::trap(const char* message, const hir::Position& at) {
+  At position(*this, at);
+  const Register text = registers_.reference();
+  code_.load_string(text, module_.builder().string(message));
+  code_.emit(Op::kTrapMessage, text);
+}
+
 void FunctionLowering::trap_statement(const Stmt& s) {
   Scope scope(*this);
   code_.emit(Op::kTrapMessage, scalar(*s.value));

@@ -66,7 +66,10 @@ bool str_slice_fast(vm::NativeCall& call) {
 Status str_find(vm::NativeCall& call) {
   const std::string_view all = text(call, 0);
   const std::int64_t from = integer(call, 0);
-  DHPVM_TRY(check_part(from, static_cast<std::int64_t>(all.size()), static_cast<std::int64_t>(all.size())));
+  if (from < 0 || from > static_cast<std::int64_t>(all.size())) {
+    return error(ErrorCode::kIndexOutOfRange,
+                 "the search begins at {}, which is not inside the {} bytes of the text", from, all.size());
+  }
   const std::size_t at = all.find(text(call, 1), static_cast<std::size_t>(from));
   return_integer(call, 0, at == all.npos ? -1 : static_cast<std::int64_t>(at));
   return {};
