@@ -122,11 +122,16 @@ void ArrayCopies::uploaded(DeviceCopy& copy, const Interval& bytes) {
   copy.valid.add(bytes);
 }
 
-void ArrayCopies::written(DeviceCopy& copy, const Interval& bytes) {
+void ArrayCopies::outdate_others(const DeviceCopy& copy, const Interval& bytes) {
   const std::lock_guard lock(mutex_);
   for (DeviceCopy& other : copies_) {
     if (&other != &copy) other.valid.remove(bytes);
   }
+}
+
+void ArrayCopies::written(DeviceCopy& copy, const Interval& bytes) {
+  const std::lock_guard lock(mutex_);
+  outdate_others(copy, bytes);
   copy.valid.add(bytes);
   host_valid_.remove(bytes);
 }

@@ -57,6 +57,8 @@ class ArrayCopies final : public BufferCopies {
   void uploaded(DeviceCopy& copy, const Interval& bytes);
   // A kernel has been launched that writes there, in the copy: no other is current any more.
   void written(DeviceCopy& copy, const Interval& bytes);
+  // What others have of it is not current.
+  void outdate_others(const DeviceCopy& copy, const Interval& bytes);
   // A download of it has been submitted to the host.
   void downloaded(const Interval& bytes);
   // A kernel has been launched that writes there, and its result goes straight to the host, or is there already: no copy

@@ -156,6 +156,13 @@ void DeviceRun::note_launches(const std::vector<ArrayNeeds>& needs) {
   }
 }
 
+void DeviceRun::outdate_others() {
+  for (const RunArray& array : arrays_) {
+    if (array.copies == nullptr) continue;
+    for (const Interval& part : array.staged.intervals()) array.copies->outdate_others(*array.copy, part);
+  }
+}
+
 Status DeviceRun::wait_for(std::size_t count) {
   while (chunks_.size() > count) {
     DHPVM_TRY(device_.wait(chunks_.front().until));

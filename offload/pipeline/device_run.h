@@ -49,6 +49,9 @@ class DeviceRun {
   // are gone.
   std::optional<std::vector<IterationSpace>> give_up();
 
+  // What the run has written is current nowhere else, whatever other devices that shared the loop have uploaded meanwhile:
+  // what they read may lie around it. For when all of them have come to their end.
+  void outdate_others();
   // What the kernel tells of traps; after a finish() that waited, and after give_up() of what has been done.
   const codegen::KernelReport& report() const { return report_; }
 

@@ -185,7 +185,10 @@ class Execution {
     }
     work(workers[0], shared);
     for (std::thread& thread : threads) thread.join();
-    for (Worker& worker : workers) parts_[worker.part].device->keep_copies(false);
+    for (Worker& worker : workers) {
+      parts_[worker.part].device->keep_copies(false);
+      if (shared) worker.run->outdate_others();
+    }
     for (Worker& worker : workers) {
       DHPVM_TRY(end(worker));
       if (worker.status.ok() && !worker.exhausted) able.push_back(worker.part);

@@ -292,6 +292,23 @@ fn astride(n: i64) -> i64 {
     for i in 0..a.len { h = mix(h, a[i]); }
     return h;
 }
+// Red and black cells in turn: what a chunk reads lies among what its neighbours write.
+fn checkers(n: i64) -> i64 {
+    let rows = n / 100 + 2;
+    let a = [i64, 2](rows, 100);
+    for i in 0..rows { for j in 0..100 { a[i, j] = i * 7 + j * 13; } }
+    for turn in 0..4 {
+        parallel for i in 1..rows - 1, j in 1..49 {
+            let c = 2 * j + (i + turn) % 2;
+            var x = a[i, c];
+            for k in 0..20 { x = x * 3 + a[i - 1, c] + a[i + 1, c] + a[i, c - 1] - a[i, c + 1]; }
+            a[i, c] = x;
+        }
+    }
+    var h = 20;
+    for i in 0..rows { for j in 0..100 { h = mix(h, a[i, j]); } }
+    return h;
+}
 // Traps at its first bad element.
 fn trap(n: i64) -> i64 {
     let a = ramp(n);
@@ -304,9 +321,9 @@ fn trap(n: i64) -> i64 {
 }
 )dhp";
 
-inline constexpr std::array<std::string_view, 19> kDeviceFunctions = {
+inline constexpr std::array<std::string_view, 20> kDeviceFunctions = {
     "saxpy",     "mixed",  "halo",      "rows",  "planes",    "broadcast", "scatter",
     "transpose", "reduce", "histogram", "turns", "ping_pong", "twins",     "churn",
-    "chain",     "philox", "sizes",     "gaps",  "astride"};
+    "chain",     "philox", "sizes",     "gaps",  "astride",   "checkers"};
 
 }  // namespace dhpvm
