@@ -171,7 +171,8 @@ Status DeviceRun::finish(bool wait) {
   for (std::uint32_t n = 0; n < arrays_.size(); ++n) {
     const ArrayPlan& plan = plan_.arrays[n];
     if (!plan.send_back || plan.by_chunk || plan.placement == Placement::kShared) continue;
-    DHPVM_TRY(send_back(n, plan_.needs[n].writes));
+    // Between what two chunks have written there may be elements that were never uploaded.
+    for (const Interval& part : arrays_[n].staged.intervals()) DHPVM_TRY(send_back(n, part));
   }
   DHPVM_TRY(take_over_arrivals());
   current_->until = last_;

@@ -264,6 +264,19 @@ fn sizes(n: i64) -> i64 {
     for i in 0..n { h = mix(h, b[i]); }
     return h;
 }
+// Chunks cannot tell what is theirs of an array, and leave elements between them alone.
+fn gaps(n: i64) -> i64 {
+    let m = [f64, 2](n / 4 + 2, 48);
+    let counts = [i64](2 * n + 1);
+    for i in 0..m.rows { for j in 0..m.cols { m[i, j] = (i - j) as f64; } }
+    for i in 0..counts.len { counts[i] = i; }
+    parallel for i in 0..n { m[i / 4, i % 4] += 0.5; }
+    parallel for i in 0..n { atomic.add(counts[i / 4 * 8 + 1], i); }
+    var h = 18;
+    for i in 0..m.rows { for j in 0..m.cols { h = mix(h, math.bits(m[i, j]) as i64); } }
+    for i in 0..counts.len { h = mix(h, counts[i]); }
+    return h;
+}
 // Traps at its first bad element.
 fn trap(n: i64) -> i64 {
     let a = ramp(n);
@@ -276,8 +289,8 @@ fn trap(n: i64) -> i64 {
 }
 )dhp";
 
-inline constexpr std::array<std::string_view, 17> kDeviceFunctions = {
+inline constexpr std::array<std::string_view, 18> kDeviceFunctions = {
     "saxpy",     "mixed", "halo",      "rows",  "planes", "broadcast", "scatter", "transpose", "reduce",
-    "histogram", "turns", "ping_pong", "twins", "churn",  "chain",     "philox",  "sizes"};
+    "histogram", "turns", "ping_pong", "twins", "churn",  "chain",     "philox",  "sizes",     "gaps"};
 
 }  // namespace dhpvm
