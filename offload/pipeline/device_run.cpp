@@ -143,6 +143,8 @@ void DeviceRun::note_launches(const std::vector<ArrayNeeds>& needs) {
     const Interval& writes = needs[n].writes;
     array.staged.add(writes);
     if (placement == Placement::kSliced) slot(n).busy.include(Stage::kLaunch, position);
+    // Later chunks must not upload what was there before.
+    if (array.copies == nullptr && placement == Placement::kResident) array.own_valid.add(writes);
     if (array.copy == nullptr || placement == Placement::kUnused) continue;
     array.copy->busy.include(Stage::kLaunch, position);
     if (writes.empty()) continue;
