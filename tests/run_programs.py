@@ -59,8 +59,8 @@ EXECUTORS = [
     Executor("jit", "all functions compiled before the start", ["{run}", "--jit=eager", "{source}"]),
     Executor(
         "jit-gc-stress",
-        "the same, with a collection at every allocation",
-        ["{run}", "--jit=eager", "--gc-stress=1", "{source}"],
+        "the same, with a collection at every allocation, and the heap checked after each",
+        ["{run}", "--jit=eager", "--gc-stress=1", "--gc-verify", "{source}"],
         takes_slow=False,
         takes_errors=False,
     ),

@@ -200,7 +200,7 @@ FunctionLowering::Value* FunctionLowering::array_field(Value* array, ArrayField 
       return load(b_.getInt64Ty(), byte_offset(array, layout.array_readable), {Access::kHandle, 1});
     case ArrayField::kWritable:
       return load(b_.getInt64Ty(), byte_offset(array, layout.array_writable), {Access::kHandle, 2});
-    default: return load(b_.getInt64Ty(), byte_offset(array, layout.array_length), {Access::kConstant, 1});
+    default: return load(b_.getInt64Ty(), byte_offset(array, layout.array_length), {Access::kImmutable, 0});
   }
 }
 
@@ -210,19 +210,19 @@ FunctionLowering::Value* FunctionLowering::array_dimension(Value* array, unsigne
   const ObjectLayout& layout = unit_.layout.object;
   const auto stored = [&] {
     return load(b_.getInt64Ty(), byte_offset(array, layout.array_dims + 8 * dimension),
-                {Access::kConstant, 2});
+                {Access::kImmutable, 1});
   };
   if (dimension != 0 || !may_be_vector) return stored();
   Value* const types = state_field(unit_.layout.state.types, true);
   Value* const type = b_.CreateZExt(type_of(array), b_.getInt64Ty());
   Value* const row =
       b_.CreateInBoundsGEP(llvm::ArrayType::get(b_.getInt8Ty(), layout.type_stride), types, type);
-  Value* const size = load(b_.getInt32Ty(), byte_offset(row, layout.type_size), {Access::kConstant, 3});
+  Value* const size = load(b_.getInt32Ty(), byte_offset(row, layout.type_size), {Access::kConstant, 1});
   Value* const is_vector = b_.CreateICmpEQ(size, b_.getInt32(layout.vector_handle_size));
   // The place of the outermost size in a matrix, of the length in a vector: a load from either.
   Value* const offset =
       b_.CreateSelect(is_vector, constant(layout.array_length), constant(layout.array_dims));
-  return load(b_.getInt64Ty(), b_.CreateInBoundsGEP(b_.getInt8Ty(), array, offset), {Access::kConstant, 2});
+  return load(b_.getInt64Ty(), b_.CreateInBoundsGEP(b_.getInt8Ty(), array, offset), {Access::kImmutable, 1});
 }
 
 void FunctionLowering::check_array(const Instruction& i, Value* array) { null_check(i, array); }

@@ -250,6 +250,7 @@ Lowering::Value* Lowering::byte_offset(Value* base, std::uint64_t offset) {
 llvm::LoadInst* Lowering::load(llvm::Type* type, Value* address, Access access) {
   llvm::LoadInst* const load = b_.CreateLoad(type, address);
   load->setMetadata(llvm::LLVMContext::MD_tbaa, tbaa_.tag(access));
+  // Not of what is immutable: LLVM would load it later, behind a collection, when the object may be gone.
   if (access.family == Access::kConstant) {
     load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(b_.getContext(), {}));
   }

@@ -205,7 +205,7 @@ bool FunctionLowering::lower_string(const Instruction& i) {
       Value* const string = get_reference(i.b);
       null_check(i, string);
       Value* const size32 =
-          load(b_.getInt32Ty(), byte_offset(string, unit_.layout.object.string_size), {Access::kConstant, 4});
+          load(b_.getInt32Ty(), byte_offset(string, unit_.layout.object.string_size), {Access::kImmutable, 2});
       Value* const size = b_.CreateZExt(size32, b_.getInt64Ty());
       if (i.op == Op::kStringLength) {
         set(i.a, size);
@@ -215,7 +215,7 @@ bool FunctionLowering::lower_string(const Instruction& i) {
       guard(b_.CreateICmpULT(index, size), i, TrapKind::kStringIndex);
       Value* const bytes = byte_offset(string, unit_.layout.object.string_bytes);
       Value* const address = b_.CreateInBoundsGEP(b_.getInt8Ty(), bytes, index);
-      set(i.a, b_.CreateZExt(load(b_.getInt8Ty(), address, {Access::kConstant, 5}), b_.getInt32Ty()));
+      set(i.a, b_.CreateZExt(load(b_.getInt8Ty(), address, {Access::kImmutable, 3}), b_.getInt32Ty()));
       return true;
     }
     case Rule::kStringConcat: {

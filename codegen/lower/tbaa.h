@@ -18,7 +18,8 @@ struct Access {
     kHeader,     // type and size of objects
     kFlags,      // the flag byte of objects
     kHandle,     // data, readable and writable of arrays
-    kConstant,   // what never changes while the object lives: lengths, bytes of strings
+    kConstant,   // what never changes, and is there as long as the code runs
+    kImmutable,  // what never changes while the object lives: lengths, bytes of strings
     kElement,    // elements of arrays, by kind
     kField,      // fields of objects, by offset
     kMirror,     // the reference stack
