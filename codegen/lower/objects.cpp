@@ -204,8 +204,8 @@ bool FunctionLowering::lower_string(const Instruction& i) {
     case Rule::kString: {
       Value* const string = get_reference(i.b);
       null_check(i, string);
-      Value* const size32 =
-          load(b_.getInt32Ty(), byte_offset(string, unit_.layout.object.string_size), {Access::kImmutable, 2});
+      Value* const size32 = load(b_.getInt32Ty(), byte_offset(string, unit_.layout.object.string_size),
+                                 {Access::kImmutable, 2});
       Value* const size = b_.CreateZExt(size32, b_.getInt64Ty());
       if (i.op == Op::kStringLength) {
         set(i.a, size);
