@@ -2,6 +2,7 @@
 // Shapes of code that no compiler of ours writes, and the analysis has to get right or refuse all the same.
 #include "offload/kernel/footprint.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "bytecode/assembler.h"
@@ -163,10 +164,9 @@ TEST(Footprint, AKernelThatIsTooLargeIsRefusedInTime) {
   // Every level calls the one below it twice: 2^20 accesses.
   std::string functions = "function f0(i64, [f32]) registers 2 1\n  load.f32 p1, r0, p0\n  return\nend\n";
   for (int level = 1; level <= 20; ++level) {
-    const std::string call =
-        "  move.p p1, p0\n  move.r r1, r0\n  call p1, r1, f" + std::to_string(level - 1) + "\n";
-    functions += "function f" + std::to_string(level) + "(i64, [f32]) registers 3 3\n" + call + call +
-                 "  return\nend\n";
+    const std::string call = fmt::format("  move.p p1, p0\n  move.r r1, r0\n  call p1, r1, f{}\n", level - 1);
+    functions +=
+        fmt::format("function f{}(i64, [f32]) registers 3 3\n{}{}  return\nend\n", level, call, call);
   }
   functions +=
       "function body(i64, i64, i64, [f32]) registers 5 3\n  move.p p3, p0\n  move.r r1, r0\n  call p3, r1, "

@@ -26,7 +26,7 @@ constexpr std::uint64_t kLeastShare = 64;
 // Partial results, one register for each block and reduction of the whole loop.
 class Partials {
  public:
-  Partials(const DeviceLoop& loop) : loop_(loop) {}
+  explicit Partials(const DeviceLoop& loop) : loop_(loop) {}
   ~Partials() {
     if (buffer_ != nullptr) buffer_->close();
   }
@@ -78,7 +78,7 @@ bool trapped(const codegen::KernelReport& report) {
 // What is still to be done, handed out piece by piece to the threads of the devices.
 class Rows {
  public:
-  Rows(const DeviceLoop& loop)
+  explicit Rows(const DeviceLoop& loop)
       : unit_(loop.space.dimensions == 1 && !loop.reductions.empty() ? bytecode::kReductionBlock : 1),
         boxes_{loop.space} {}
 
