@@ -3,6 +3,7 @@
 // functions: str.slice as str_slice.
 #pragma once
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -25,10 +26,11 @@ inline std::string native_program() {
       signature.pop_back();
     }
     std::string name(row.name);
-    imports += "import " + name + signature + "\n";
+    imports += fmt::format("import {}{}\n", name, signature);
     std::replace(name.begin(), name.end(), '.', '_');
-    functions += "function " + name + signature + " registers 8 8 exported\n  call.native p0, r0, " +
-                 std::string(row.name) + "\n  return\nend\n";
+    functions +=
+        fmt::format("function {}{} registers 8 8 exported\n  call.native p0, r0, {}\n  return\nend\n", name,
+                    signature, row.name);
   }
   return "module 1.0\ntype string str\ntype resource resource\ntype array [u8]: u8\ntype array [i32]: i32\n"
          "type array [str]: str\n" +
@@ -42,7 +44,7 @@ struct Natives : testing::Test {
 
   // Calls the native `name` and insists on a value.
   template <typename R, typename... A>
-  R call(const char* name, A... arguments) {
+  R call(const char* name, const A&... arguments) {
     auto result = need(isolate.function<R(A...)>(name))(arguments...);
     if constexpr (std::is_void_v<R>) {
       EXPECT_TRUE(result.ok()) << name << ": " << result.error().to_string();
@@ -52,7 +54,7 @@ struct Natives : testing::Test {
   }
   // Calls it and insists on a trap.
   template <typename R, typename... A>
-  Error trap(const char* name, A... arguments) {
+  Error trap(const char* name, const A&... arguments) {
     const auto result = need(isolate.function<R(A...)>(name))(arguments...);
     if (!result.ok()) return result.error();
     ADD_FAILURE() << name << " did not trap";
