@@ -10,14 +10,14 @@
 
 namespace dhpvm {
 
-namespace detail {
-
 template <typename Word>
 Word word_at(const char* bytes) {
   Word word;
   std::memcpy(&word, bytes, sizeof word);
   return word;
 }
+
+namespace detail {
 
 // Two words that overlap in the middle cover any size between one word and two.
 template <typename Word>

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/short_bytes.h"
 #include "stdlib/native/call.h"
 #include "stdlib/native/natives.h"
 #include "stdlib/native/utf8.h"
@@ -23,13 +24,6 @@ void return_string(vm::NativeCall& call, gc::String* string) {
   call.r[0] = reinterpret_cast<gc::Ref>(string);
 }
 
-template <typename Word>
-std::uint64_t load(const char* from) {
-  Word word;
-  std::memcpy(&word, from, sizeof word);
-  return word;
-}
-
 // Takes eight bytes at a time: a product for each byte would wait for the one before it. Each step maps the words
 // one to one, so that texts of one length that differ in a single word never collide before the final mix, which is
 // one to one itself and lets the low bits depend on every byte.
@@ -42,13 +36,13 @@ std::uint64_t hash_of(std::string_view text) {
   };
   const char* at = text.data();
   std::size_t left = text.size();
-  for (; left > 8; left -= 8, at += 8) take(load<std::uint64_t>(at));
+  for (; left > 8; left -= 8, at += 8) take(word_at<std::uint64_t>(at));
   // The last one to eight bytes, some of them twice: the length has been taken, so that no two texts look alike.
   if (left >= 4) {
-    take(load<std::uint32_t>(at) | load<std::uint32_t>(at + left - 4) << 32);
+    take(word_at<std::uint32_t>(at) | std::uint64_t{word_at<std::uint32_t>(at + left - 4)} << 32);
   } else if (left > 0) {
-    take(load<std::uint8_t>(at) | load<std::uint8_t>(at + left / 2) << 8 |
-         load<std::uint8_t>(at + left - 1) << 16);
+    const auto byte = [&](std::size_t n) { return std::uint64_t{static_cast<unsigned char>(at[n])}; };
+    take(byte(0) | byte(left / 2) << 8 | byte(left - 1) << 16);
   }
   hash *= kFactor;
   return hash ^ (hash >> 29);
