@@ -18,8 +18,8 @@
 
 #include "bench/figures.h"
 #include "dhpvm/dhpvm.h"
-#include "offload/device/opencl/opencl_device.h"
-#include "offload/device/sim/sim_device.h"
+#include "offload/devices/sim/sim_device.h"
+#include "offload/drivers/opencl/opencl_device.h"
 
 namespace dhpvm::offload {
 namespace {

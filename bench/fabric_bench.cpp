@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What messages and bulk data cost between two processes of this machine, through each layer of
-// offload/fabric.
+// offload/remote/fabric.
 //   fabric_bench [--rounds=N] [--only=ROW] [--json]
 // The other side runs in a process of its own. Times are medians; a round trip is there and back. The first rows are
 // libfabric by hand. With --json a line for each figure.
@@ -22,11 +22,11 @@
 #include <vector>
 
 #include "bench/figures.h"
-#include "offload/fabric/bulk_lane.h"
-#include "offload/fabric/frame_lane.h"
-#include "offload/fabric/key_file.h"
-#include "offload/fabric/load_fabric.h"
-#include "offload/fabric/raw_libfabric.h"
+#include "offload/remote/fabric/bulk_lane.h"
+#include "offload/remote/fabric/frame_lane.h"
+#include "offload/remote/fabric/key_file.h"
+#include "offload/remote/fabric/load_fabric.h"
+#include "offload/remote/fabric/raw_libfabric.h"
 
 namespace dhpvm::offload {
 namespace {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "bench/figures.h"
-#include "offload/memory/buffer_pool.h"
+#include "offload/schedule/memory/buffer_pool.h"
 
 namespace dhpvm::offload {
 namespace {

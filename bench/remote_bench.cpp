@@ -24,12 +24,12 @@
 #include "bytecode/assembler.h"
 #include "bytecode/verifier.h"
 #include "bytecode/writer.h"
-#include "offload/device/kernel_compiler.h"
-#include "offload/device/remote/remote_workers.h"
-#include "offload/fabric/bulk_lane.h"
-#include "offload/fabric/key_file.h"
-#include "offload/fabric/load_fabric.h"
-#include "offload/fabric/raw_libfabric.h"
+#include "offload/devices/kernel_compiler.h"
+#include "offload/remote/client/remote_workers.h"
+#include "offload/remote/fabric/bulk_lane.h"
+#include "offload/remote/fabric/key_file.h"
+#include "offload/remote/fabric/load_fabric.h"
+#include "offload/remote/fabric/raw_libfabric.h"
 
 namespace dhpvm::offload {
 namespace {

@@ -22,7 +22,12 @@ ROOMS = {
     "gc": {"base"},
     "codegen": {"bytecode", "base"},
     "offload": {"codegen", "bytecode", "base"},
-    "offload/fabric": {"bytecode", "base"},
+    "offload/loops": {"codegen", "bytecode", "base"},
+    "offload/devices": {"offload/loops", "codegen", "bytecode", "base"},
+    "offload/drivers": {"offload/devices", "offload/loops", "codegen", "bytecode", "base"},
+    "offload/remote": {"offload/devices", "offload/loops", "codegen", "bytecode", "base"},
+    "offload/remote/fabric": {"bytecode", "base"},
+    "offload/schedule": {"offload/devices", "offload/loops", "codegen", "bytecode", "base"},
     "compiler": {"bytecode", "base"},
     "compiler/text": {"base"},
     "compiler/parse": {"compiler/text", "base"},
@@ -41,10 +46,10 @@ PUBLIC_API_USERS = {"vm/api", "tools"}
 # Headers of vendors, and the one folder that includes them.
 VENDORS = [
     (re.compile(r"llvm(-c)?/"), "codegen"),
-    (re.compile(r"CL/"), "offload/device/opencl"),
-    (re.compile(r"(cuda|cuda_runtime|cuda_runtime_api|nvrtc|nvPTXCompiler)\.h$"), "offload/device/cuda"),
-    (re.compile(r"rdma/"), "offload/fabric"),
-    (re.compile(r"openssl/"), "offload/fabric"),
+    (re.compile(r"CL/"), "offload/drivers/opencl"),
+    (re.compile(r"(cuda|cuda_runtime|cuda_runtime_api|nvrtc|nvPTXCompiler)\.h$"), "offload/drivers/cuda"),
+    (re.compile(r"rdma/"), "offload/remote/fabric"),
+    (re.compile(r"openssl/"), "offload/remote/fabric"),
 ]
 
 # Folders whose files are not the project's sources.

@@ -11,8 +11,8 @@
 #include "bytecode/disassembler.h"
 #include "bytecode/verifier.h"
 #include "compiler/compiler.h"
-#include "offload/kernel/footprint.h"
-#include "offload/kernel/range.h"
+#include "offload/loops/footprint.h"
+#include "offload/loops/range.h"
 #include "stdlib/modules.h"
 
 namespace dhpvm::offload {

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "base/error.h"
-#include "offload/memory/buffer.h"
-#include "offload/memory/buffer_pool.h"
+#include "offload/schedule/memory/buffer.h"
+#include "offload/schedule/memory/buffer_pool.h"
 #include "vm/context.h"
 #include "vm/isolate.h"
 #include "vm/loop_tier.h"

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "offload/pipeline/chain_rules.h"
+#include "offload/schedule/pipeline/chain_rules.h"
 #include "vm/device_loops.h"
 
 namespace dhpvm::vm {

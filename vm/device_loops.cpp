@@ -9,11 +9,11 @@
 #include "bytecode/decode.h"
 #include "bytecode/extract.h"
 #include "bytecode/writer.h"
-#include "offload/device/device_base.h"
-#include "offload/device/gpu_presence.h"
-#include "offload/device/kernel_compiler.h"
-#include "offload/pipeline/array_copies.h"
-#include "offload/placement/cost_model.h"
+#include "offload/devices/device_base.h"
+#include "offload/devices/kernel_compiler.h"
+#include "offload/drivers/gpu_presence.h"
+#include "offload/schedule/pipeline/array_copies.h"
+#include "offload/schedule/placement/cost_model.h"
 #include "vm/isolate.h"
 
 namespace dhpvm::vm {

@@ -13,11 +13,11 @@
 #include <vector>
 
 #include "codegen/codegen.h"
-#include "offload/device/device_registry.h"
-#include "offload/memory/registrations.h"
-#include "offload/pipeline/loop_chain.h"
-#include "offload/pipeline/pipeline.h"
-#include "offload/placement/policy.h"
+#include "offload/devices/device_registry.h"
+#include "offload/schedule/memory/registrations.h"
+#include "offload/schedule/pipeline/loop_chain.h"
+#include "offload/schedule/pipeline/pipeline.h"
+#include "offload/schedule/placement/policy.h"
 #include "vm/compile_service.h"
 #include "vm/limits.h"
 #include "vm/linker.h"

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "base/error.h"
-#include "offload/device/device_base.h"
-#include "offload/memory/buffer_pool.h"
+#include "offload/devices/device_base.h"
+#include "offload/schedule/memory/buffer_pool.h"
 #include "vm/context.h"
 #include "vm/device_loops.h"
 #include "vm/loop_tier.h"

@@ -11,8 +11,8 @@
 
 #include "base/error.h"
 #include "bytecode/decode.h"
-#include "offload/device/kernel_compiler.h"
-#include "offload/memory/buffer.h"
+#include "offload/devices/kernel_compiler.h"
+#include "offload/schedule/memory/buffer.h"
 #include "vm/device_loops.h"
 #include "vm/isolate.h"
 #include "vm/operands.h"

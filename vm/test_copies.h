@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "gc/object.h"
-#include "offload/memory/buffer.h"
+#include "offload/schedule/memory/buffer.h"
 #include "vm/isolate.h"
 
 namespace dhpvm::vm {

@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "offload/fabric/transport.h"
+#include "offload/remote/fabric/transport.h"
 
 namespace dhpvm::offload {
 

@@ -5,8 +5,8 @@
 
 #include "base/error.h"
 #include "base/spelling.h"
-#include "offload/device/device.h"
-#include "offload/placement/policy.h"
+#include "offload/devices/device.h"
+#include "offload/schedule/placement/policy.h"
 #include "vm/api/signature.h"
 #include "vm/api/state.h"
 

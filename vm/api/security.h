@@ -3,7 +3,7 @@
 #pragma once
 
 #include "dhpvm/remote.h"
-#include "offload/fabric/security.h"
+#include "offload/remote/fabric/security.h"
 
 namespace dhpvm {
 

@@ -14,7 +14,7 @@
 #include "dhpvm/engine.h"
 #include "dhpvm/isolate.h"
 #include "gc/roots.h"
-#include "offload/device/device_registry.h"
+#include "offload/devices/device_registry.h"
 #include "stdlib/native/state.h"
 #include "vm/alarm.h"
 #include "vm/compile_service.h"

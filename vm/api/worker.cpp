@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "offload/worker/worker.h"
+#include "offload/remote/worker/worker.h"
 
 #include <unistd.h>
 
@@ -14,8 +14,8 @@
 #include "dhpvm/engine.h"
 #include "dhpvm/remote.h"
 #include "dhpvm/version.h"
-#include "offload/fabric/key_file.h"
-#include "offload/fabric/load_fabric.h"
+#include "offload/remote/fabric/key_file.h"
+#include "offload/remote/fabric/load_fabric.h"
 #include "vm/api/security.h"
 #include "vm/api/state.h"
 

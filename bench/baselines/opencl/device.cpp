@@ -8,7 +8,7 @@
 #include <sstream>
 #include <utility>
 
-#include "offload/device/opencl/platform.h"
+#include "offload/drivers/opencl/platform.h"
 
 namespace opencl {
 namespace {

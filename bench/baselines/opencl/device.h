@@ -10,7 +10,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "offload/device/opencl/api.h"
+#include "offload/drivers/opencl/api.h"
 
 namespace opencl {
 

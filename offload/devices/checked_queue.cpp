@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "offload/devices/checked_queue.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/error.h"
+
+namespace dhpvm::offload {
+namespace {
+
+using Kind = OperationRecord::Kind;
+
+// Of spans that have been checked.
+bool overlap(const MemorySpan& a, const MemorySpan& b) {
+  if (a.memory != b.memory || a.bytes == 0 || b.bytes == 0) return false;
+  return a.offset < b.offset ? b.offset - a.offset < a.bytes : a.offset - b.offset < b.bytes;
+}
+
+TimelineSemaphore& semaphore_of(const SemaphoreValue& entry) {
+  return static_cast<TimelineSemaphore&>(*entry.semaphore);
+}
+
+bool is_imported(const MemorySpan& span) {
+  return static_cast<const OwnedMemory&>(*span.memory).is_imported();
+}
+
+// Host memory is on either side of the link, or on both: then nothing crosses it.
+Kind direction(const MemorySpan& to, const MemorySpan& from) {
+  if (is_imported(from) == is_imported(to)) return Kind::kDeviceCopy;
+  return is_imported(from) ? Kind::kUpload : Kind::kDownload;
+}
+
+// Structures and registers that kernels write as such.
+bool is_aligned(const MemorySpan& span) {
+  return span.offset % alignof(std::uint64_t) == 0 &&
+         reinterpret_cast<std::uintptr_t>(span.memory->host()) % alignof(std::uint64_t) == 0;
+}
+
+}  // namespace
+
+Status CheckedQueue::copy(const MemorySpan& to, const MemorySpan& from, const Order& order,
+                          std::uint64_t label) {
+  DHPVM_TRY(check(to, "the destination of a copy"));
+  DHPVM_TRY(check(from, "the source of a copy"));
+  if (to.bytes != from.bytes)
+    return error(ErrorCode::kInvalidArgument,
+                 "a copy goes from {} bytes to {}: both spans must be of the same size", from.bytes,
+                 to.bytes);
+  if (overlap(to, from))
+    return error(ErrorCode::kInvalidArgument,
+                 "source and destination of a copy of {} bytes overlap: copy by way of other memory",
+                 to.bytes);
+  Operation operation;
+  operation.record.kind = direction(to, from);
+  operation.record.bytes = to.bytes;
+  operation.to = to;
+  operation.from = from;
+  return accept(std::move(operation), order, label);
+}
+
+Status CheckedQueue::fill(const MemorySpan& to, std::byte value, const Order& order, std::uint64_t label) {
+  DHPVM_TRY(check(to, "what is to be filled"));
+  Operation operation;
+  operation.record.kind = Kind::kFill;
+  operation.record.bytes = to.bytes;
+  operation.to = to;
+  operation.value = value;
+  return accept(std::move(operation), order, label);
+}
+
+Status CheckedQueue::launch(const Launch& launch, const Order& order, std::uint64_t label) {
+  DHPVM_TRY(check_launch(launch));
+  Operation operation;
+  operation.record.kind = Kind::kLaunch;
+  operation.record.iterations = *launch.space.count();
+  operation.kernel = launch.kernel;
+  operation.space = launch.space;
+  operation.scalars.assign(launch.scalars.begin(), launch.scalars.end());
+  operation.arrays.assign(launch.arrays.begin(), launch.arrays.end());
+  operation.partials = launch.partials;
+  operation.report = launch.report;
+  return accept(std::move(operation), order, label);
+}
+
+Status CheckedQueue::host_call(std::function<void()> function, const Order& order, std::uint64_t label) {
+  if (!function)
+    return error(ErrorCode::kInvalidArgument, "a host call has no function: pass one that can be called");
+  Operation operation;
+  operation.record.kind = Kind::kHostCall;
+  operation.function = std::move(function);
+  return accept(std::move(operation), order, label);
+}
+
+Status CheckedQueue::accept(Operation operation, const Order& order, std::uint64_t label) {
+  Status status = admit(operation);
+  if (status.ok()) status = device_.timeline().submit(order);
+  if (!status.ok()) return std::move(status).error().with_context("while " + describe(operation));
+  operation.record.label = label;
+  operation.waits.assign(order.waits.begin(), order.waits.end());
+  operation.signals.assign(order.signals.begin(), order.signals.end());
+  submit(std::move(operation));
+  return {};
+}
+
+Status CheckedQueue::admit(const Operation& operation) const {
+  if (operation.record.kind != Kind::kLaunch || device_.info().shares_host_memory) return {};
+  const auto is_host = [](const MemorySpan& span) { return span.memory != nullptr && is_imported(span); };
+  const auto array = std::ranges::find_if(operation.arrays, is_host, &ArrayArgument::memory);
+  if (array == operation.arrays.end() && !is_host(operation.partials) && !is_host(operation.report))
+    return {};
+  const std::string what = array == operation.arrays.end()
+                               ? "partial results or report of the launch are"
+                               : fmt::format("array {} of the launch is", array - operation.arrays.begin());
+  return error(ErrorCode::kInvalidArgument,
+               "{} in memory of the host, which device '{}' does not share: use memory of "
+               "the device, and copy",
+               what, device_.info().name);
+}
+
+Status CheckedQueue::check(const MemorySpan& span, const char* what) const {
+  const auto* const memory = dynamic_cast<const OwnedMemory*>(span.memory.get());
+  if (memory == nullptr || &memory->owner() != &device_)
+    return error(ErrorCode::kInvalidArgument,
+                 "{} is {}: use memory that allocate() or import_host() of device '{}' has made", what,
+                 span.memory == nullptr ? "no memory" : "memory of another device", device_.info().name);
+  if (span.offset > memory->size() || span.bytes > memory->size() - span.offset)
+    return error(ErrorCode::kInvalidArgument,
+                 "{}: {} bytes from offset {} do not lie inside their memory, which has {} bytes", what,
+                 span.bytes, span.offset, memory->size());
+  return {};
+}
+
+Status CheckedQueue::check_array(const ArrayArgument& array, std::size_t index) const {
+  // An array that is closed, or no array at all: the kernel sees that from the lengths, and touches nothing.
+  if (array.memory.memory == nullptr && array.readable <= 0 && array.writable <= 0) return {};
+  return check(array.memory, fmt::format("array {} of a launch", index).c_str());
+}
+
+Status CheckedQueue::check_launch(const Launch& launch) const {
+  const auto* const kernel = dynamic_cast<const OwnedKernel*>(launch.kernel.get());
+  if (kernel == nullptr || &kernel->owner() != &device_)
+    return error(ErrorCode::kInvalidArgument,
+                 "the kernel of a launch is {}: use one that load() of device '{}' has made",
+                 kernel == nullptr ? "none" : "one of another device", device_.info().name);
+  const KernelShape& shape = kernel->shape();
+  if (launch.space.dimensions != shape.dimensions || launch.scalars.size() != shape.scalars ||
+      launch.arrays.size() != shape.arrays)
+    return error(
+        ErrorCode::kInvalidArgument,
+        "kernel '{}' takes {} dimensions, {} scalars and {} arrays, but is launched with {}, {} and {}",
+        shape.name, shape.dimensions, shape.scalars, shape.arrays, launch.space.dimensions,
+        launch.scalars.size(), launch.arrays.size());
+  if (launch.space.empty() || !launch.space.count())
+    return error(ErrorCode::kInvalidArgument,
+                 "kernel '{}' is launched over {} iterations: leave out empty launches, and cut large ones",
+                 shape.name, launch.space.empty() ? "no" : "2^63 or more");
+  for (std::size_t n = 0; n < launch.arrays.size(); ++n) DHPVM_TRY(check_array(launch.arrays[n], n));
+  if (shape.reductions > 0) {
+    DHPVM_TRY(check(launch.partials, "the partial results of a launch"));
+    const std::uint64_t bytes = reduction_blocks(launch.space) * shape.reductions * sizeof(std::uint64_t);
+    if (launch.partials.bytes < bytes || !is_aligned(launch.partials))
+      return error(
+          ErrorCode::kInvalidArgument,
+          "the partial results of kernel '{}' take {} bytes here, aligned to 8; there are {} at offset {}",
+          shape.name, bytes, launch.partials.bytes, launch.partials.offset);
+  }
+  if (shape.can_trap) {
+    DHPVM_TRY(check(launch.report, "the report of a launch"));
+    if (launch.report.bytes < sizeof(codegen::KernelReport) || !is_aligned(launch.report))
+      return error(
+          ErrorCode::kInvalidArgument,
+          "kernel '{}' can trap, and reports that in {} bytes, aligned to 8; there are {} at offset {}",
+          shape.name, sizeof(codegen::KernelReport), launch.report.bytes, launch.report.offset);
+  }
+  return {};
+}
+
+Status CheckedQueue::await(const Operation& operation) const {
+  if (failure_) return *failure_;
+  for (const SemaphoreValue& wait : operation.waits) {
+    // With no deadline there are but two ways out.
+    DHPVM_TRY(semaphore_of(wait).await(wait.value));
+  }
+  return {};
+}
+
+void CheckedQueue::finish(Operation operation, Status status) {
+  if (!status.ok()) {
+    if (!failure_) failure_ = std::move(status).error();
+    for (const SemaphoreValue& signal : operation.signals) semaphore_of(signal).fail(*failure_);
+    return;
+  }
+  device_.count(operation.record);
+  // Whoever waits for this operation may expect its memory back.
+  operation.to = operation.from = operation.partials = operation.report = {};
+  operation.arrays.clear();
+  operation.kernel.reset();
+  operation.function = nullptr;
+  for (const SemaphoreValue& signal : operation.signals) semaphore_of(signal).reach(signal.value);
+  if (options_.observer) options_.observer(operation.record);
+}
+
+std::string CheckedQueue::describe(const Operation& operation) const {
+  const std::string bytes = bytes_text(operation.record.bytes);
+  std::string what;
+  switch (operation.record.kind) {
+    case Kind::kUpload: what = fmt::format("copying {} to", bytes); break;
+    case Kind::kDownload: what = fmt::format("copying {} from", bytes); break;
+    case Kind::kDeviceCopy: what = fmt::format("copying {} on", bytes); break;
+    case Kind::kFill: what = fmt::format("filling {} on", bytes); break;
+    case Kind::kLaunch:
+      what = fmt::format("running kernel '{}' on",
+                         static_cast<const OwnedKernel&>(*operation.kernel).shape().name);
+      break;
+    case Kind::kHostCall: what = "calling the host from"; break;
+  }
+  return fmt::format("{} device '{}' (queue '{}')", what, device_.info().name, options_.name);
+}
+
+}  // namespace dhpvm::offload

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// A queue that checks what it is given, so that the device behind it sees operations that make sense only, each as one
+// object that holds everything it needs.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "offload/devices/device_base.h"
+
+namespace dhpvm::offload {
+
+// An operation that has been checked. It keeps memories, kernel and semaphores alive.
+struct Operation {
+  OperationRecord record;  // without times at first
+  // kUpload, kDownload, kDeviceCopy; kFill has no `from`.
+  MemorySpan to;
+  MemorySpan from;
+  std::byte value{};  // kFill
+  // kLaunch: as in Launch.
+  std::shared_ptr<Kernel> kernel;
+  IterationSpace space;
+  std::vector<std::uint64_t> scalars;
+  std::vector<ArrayArgument> arrays;
+  MemorySpan partials;
+  MemorySpan report;
+  std::function<void()> function;  // kHostCall
+  std::vector<SemaphoreValue> waits;
+  std::vector<SemaphoreValue> signals;
+};
+
+class CheckedQueue : public Queue {
+ public:
+  CheckedQueue(DeviceBase& device, QueueOptions options) : device_(device), options_(std::move(options)) {}
+
+  Status copy(const MemorySpan& to, const MemorySpan& from, const Order& order, std::uint64_t label) final;
+  Status fill(const MemorySpan& to, std::byte value, const Order& order, std::uint64_t label) final;
+  Status launch(const Launch& launch, const Order& order, std::uint64_t label) final;
+  Status host_call(std::function<void()> function, const Order& order, std::uint64_t label) final;
+
+ protected:
+  // Why this device cannot do an operation that makes sense otherwise; told to the caller, before anything is promised.
+  // Unless the device knows better: launches on memory of a host that it does not share.
+  virtual Status admit(const Operation& operation) const;
+  // Called once for every operation, after its signals have been promised: each of them must be reached or fail, by
+  // finish(). What goes wrong from here on is no longer told to the caller, but to those who wait.
+  virtual void submit(Operation operation) = 0;
+
+  // For devices whose operations are done by threads of the host. Both are called for the operations of a queue in their
+  // order, by one thread at a time.
+  //
+  // Waits until the operation may begin. The error that keeps it from that, if there is one: that of a semaphore or
+  // of an earlier operation of the queue.
+  Status await(const Operation& operation) const;
+  // Counts the operation, lets go of its memory, signals, and tells the observer; or makes it and all later operations
+  // fail. The times of its record have been filled in.
+  void finish(Operation operation, Status status);
+
+  DeviceBase& device() const { return device_; }
+  const QueueOptions& options() const { return options_; }
+  // "copying 4096 bytes to device 'sim' in queue 'upload'": for messages.
+  std::string describe(const Operation& operation) const;
+
+ private:
+  Status accept(Operation operation, const Order& order, std::uint64_t label);
+  Status check(const MemorySpan& span, const char* what) const;
+  Status check_array(const ArrayArgument& array, std::size_t index) const;
+  Status check_launch(const Launch& launch) const;
+
+  DeviceBase& device_;
+  const QueueOptions options_;
+  std::optional<Error> failure_;
+};
+
+}  // namespace dhpvm::offload

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs one `parallel for` on the cores of the host: cuts its iteration space into chunks that are worth a
+// thread's while, has a compiled kernel work them off on the thread pool, and brings together what comes out
+// of them. What a loop computes, and which trap it reports, does not depend on the number of threads or the
+// size of the chunks.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <span>
+
+#include "base/thread_pool.h"
+#include "bytecode/module.h"
+#include "codegen/kernel_abi.h"
+#include "dhpvm/result.h"
+#include "offload/loops/iteration_space.h"
+
+namespace dhpvm::offload {
+
+struct OpenBlock;
+
+// What is known about a loop from earlier executions. The caller keeps one per loop (and may keep one per
+// size class) and passes it again next time; one execution at a time uses it.
+struct LoopProfile {
+  double seconds_per_iteration = 0;  // on one core; 0 before the first measurement
+};
+
+// One execution of a loop.
+struct HostLoop {
+  codegen::KernelCode code = nullptr;
+  const std::uint64_t* scalars = nullptr;
+  const codegen::KernelArray* arrays = nullptr;
+  IterationSpace space;
+  std::span<const bytecode::Reduction> reductions;
+  // One per reduction: the initial values, and after a loop that was not cut short the final ones.
+  std::span<std::uint64_t> accumulators;
+  // Whoever wants the loop to end early stores a value other than 0 and LoopEnd::kDecided. May be null. The loop
+  // itself stores that for a moment when it has trapped and only waits for iterations that no longer matter.
+  std::atomic<std::uint32_t>* stop = nullptr;
+  // Not null: where the partial results go, one per reduction for each of reduction_blocks(space), in iteration order.
+  // They are not folded then, and there are no accumulators.
+  std::uint64_t* partials = nullptr;
+  // How many iterations the code does at once: less are no work for a thread of their own. A power of two.
+  unsigned width = 1;
+  // Not null: the space begins inside this block, of which the rest has been done, and lies in one row.
+  const OpenBlock* open = nullptr;
+};
+
+struct LoopOutcome {
+  // kTrapped: `trap` is the first one in iteration order, and all iterations before it have been done; of
+  // those behind it some may have been. kStopped: any iterations may have been done.
+  codegen::KernelStatus status = codegen::KernelStatus::kDone;
+  codegen::KernelTrap trap;
+  std::uint64_t iterations = 0;  // in calls of the code that ran to their end
+  std::uint64_t chunks = 0;      // or other parts
+  bool parallel = false;         // more than the calling thread was asked
+};
+
+// Fails with kUnsupported, before anything has run, when the space has 2^63 iterations or more. Thread-safe
+// for different loops.
+Result<LoopOutcome> run_on_host(ThreadPool& pool, const HostLoop& loop, LoopProfile& profile);
+
+}  // namespace dhpvm::offload

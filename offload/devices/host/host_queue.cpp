@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "offload/devices/host/host_queue.h"
+
+#include <utility>
+
+#include "offload/devices/host_code.h"
+
+namespace dhpvm::offload {
+
+void HostQueue::carry_out(Operation operation) {
+  Status status = await(operation);
+  operation.record.begin = device().now();
+  if (status.ok()) {
+    status = do_on_host(pool_, operation);
+    if (!status.ok()) status = std::move(status).error().with_context("while " + describe(operation));
+  }
+  operation.record.end = device().now();
+  finish(std::move(operation), std::move(status));
+}
+
+ThreadedQueue::ThreadedQueue(HostDevice& device, QueueOptions options)
+    : HostQueue(device, std::move(options)), thread_([this] { work(); }) {}
+
+// What the operations wait for has been submitted, so that they come to an end by themselves.
+ThreadedQueue::~ThreadedQueue() {
+  {
+    const std::lock_guard lock(mutex_);
+    closing_ = true;
+  }
+  changed_.notify_one();
+  thread_.join();
+}
+
+void ThreadedQueue::submit(Operation operation) {
+  {
+    const std::lock_guard lock(mutex_);
+    operations_.push_back(std::move(operation));
+    submitted_.fetch_add(1);
+  }
+  changed_.notify_one();
+}
+
+void ThreadedQueue::work() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    if (operations_.empty() && !closing_) sleep(lock);
+    if (operations_.empty()) return;
+    Operation operation = std::move(operations_.front());
+    operations_.pop_front();
+    lock.unlock();
+    carry_out(std::move(operation));
+    lock.lock();
+  }
+}
+
+// Until there is something to do. Short operations are done sooner than the next one is submitted: to be woken for each of
+// them would cost more than all of them take.
+void ThreadedQueue::sleep(std::unique_lock<std::mutex>& lock) {
+  const std::uint64_t seen = submitted_.load();
+  lock.unlock();
+  const auto idle_since = AdaptiveSpin::Clock::now();
+  while (submitted_.load() == seen && spin_.again(idle_since)) {
+  }
+  lock.lock();
+  if (!operations_.empty() || closing_) return;
+  const auto begin = AdaptiveSpin::Clock::now();
+  changed_.wait(lock, [this] { return closing_ || !operations_.empty(); });
+  spin_.slept(AdaptiveSpin::Clock::now() - begin);
+}
+
+}  // namespace dhpvm::offload

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// The two queues of the host: one does what it is given at once, the other has a thread for it.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <thread>
+
+#include "base/adaptive_spin.h"
+#include "offload/devices/checked_queue.h"
+#include "offload/devices/host/host_device.h"
+
+namespace dhpvm::offload {
+
+class HostQueue : public CheckedQueue {
+ public:
+  HostQueue(HostDevice& device, QueueOptions options)
+      : CheckedQueue(device, std::move(options)), pool_(device.pool()) {}
+  Status flush() override { return {}; }
+
+ protected:
+  // Waits, does it, signals.
+  void carry_out(Operation operation);
+
+ private:
+  ThreadPool& pool_;
+};
+
+class InlineQueue final : public HostQueue {
+ public:
+  using HostQueue::HostQueue;
+
+ protected:
+  void submit(Operation operation) override { carry_out(std::move(operation)); }
+};
+
+class ThreadedQueue final : public HostQueue {
+ public:
+  ThreadedQueue(HostDevice& device, QueueOptions options);
+  ~ThreadedQueue() override;
+  ThreadedQueue(const ThreadedQueue&) = delete;
+  ThreadedQueue& operator=(const ThreadedQueue&) = delete;
+
+ protected:
+  void submit(Operation operation) override;
+
+ private:
+  void work();
+  void sleep(std::unique_lock<std::mutex>& lock);
+
+  AdaptiveSpin spin_;  // of the thread
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Operation> operations_;          // submitted, not begun
+  std::atomic<std::uint64_t> submitted_ = 0;  // tells without the mutex that there are new ones
+  bool closing_ = false;
+  std::thread thread_;
+};
+
+}  // namespace dhpvm::offload

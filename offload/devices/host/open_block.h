@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// A block of a reduction that is done in parts: what becomes of its lanes in between. The interpreter may begin a block that
+// a compiled kernel goes on with.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "bytecode/reduction.h"
+#include "offload/loops/iteration_space.h"
+
+namespace dhpvm::offload {
+
+struct OpenBlock {
+  // How many of its iterations have been done; 0: no block has been begun.
+  std::uint64_t done = 0;
+  // What they have brought: bytecode::kReductionLanes registers for each reduction, one reduction after the other. Empty until
+  // a block has been begun.
+  std::vector<std::uint64_t> lanes;
+
+  // Iterations that the block has left in `front`, which begins with the first of them.
+  std::uint64_t left(const IterationSpace& front) const {
+    return std::min(bytecode::kReductionBlock - done, front.extent(front.inner()));
+  }
+
+  // `rest`, which begins behind what is done, from the beginning of the block on.
+  IterationSpace with_done(IterationSpace rest) const {
+    rest.low[rest.inner()] -= static_cast<std::int64_t>(done);
+    return rest;
+  }
+
+  void begin(std::span<const bytecode::Reduction> reductions) {
+    done = 0;
+    lanes.clear();
+    for (const bytecode::Reduction& reduction : reductions)
+      lanes.insert(lanes.end(), bytecode::kReductionLanes, identity(reduction));
+  }
+};
+
+}  // namespace dhpvm::offload

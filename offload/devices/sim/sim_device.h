@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// A simulated accelerator: copies and kernels really happen, on the host and at once; how long they would take on a device
+// of the given rates is kept on a virtual clock. Overlap, chunk sizes and failures can be tried on any machine, and come
+// out the same every time.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "base/thread_pool.h"
+#include "offload/devices/device_base.h"
+#include "offload/devices/device_registry.h"
+#include "offload/devices/sim/sim_options.h"
+#include "offload/devices/sim/virtual_clock.h"
+
+namespace dhpvm::offload {
+
+// An operation begins when the operation before it in its queue, what it waits for, and its engine are done, and not before
+// the host has submitted it. A copy takes SimOptions::copy and its bytes at their rate, a launch SimOptions::launch and its
+// iterations at theirs, a host call nothing. Submitting takes the host no time, except that it waits for copies of pageable
+// memory, as drivers do that stage them.
+class SimDevice final : public DeviceBase {
+ public:
+  SimDevice(std::string name, const SimOptions& options, std::shared_ptr<ThreadPool> pool);
+
+  Result<std::shared_ptr<DeviceMemory>> allocate(std::size_t bytes) override;
+  Result<std::shared_ptr<DeviceMemory>> import_host(std::span<std::byte> memory, HostMemory kind) override;
+  Result<std::shared_ptr<Kernel>> load(const KernelImage& image) override;
+  Result<std::unique_ptr<Queue>> create_queue(QueueOptions options) override;
+  Result<std::shared_ptr<Semaphore>> create_semaphore(std::uint64_t initial) override;
+  std::chrono::nanoseconds now() const override { return clock_.now(); }
+
+  VirtualClock& clock() { return clock_; }
+  ThreadPool& pool() { return *pool_; }
+  Engine engine_of(OperationRecord::Kind kind) const;
+  // Of an operation that took the host `measured`; `pageable` for copies of memory that is not pinned.
+  VirtualTime duration_of(const OperationRecord& record, bool pageable, VirtualTime measured) const;
+  // Counts an operation that is about to be done; the failure that SimOptions have for it, if so.
+  Status admit(const OperationRecord& record);
+
+ private:
+  Status check_present() const;
+  Error lost() const;
+
+  const SimOptions options_;
+  const std::shared_ptr<ThreadPool> pool_;
+  VirtualClock clock_;
+  mutable std::mutex mutex_;
+  std::uint64_t operations_ = 0;  // guarded by mutex_, as are the next two
+  std::uint64_t launches_ = 0;
+  std::uint64_t allocations_ = 0;
+};
+
+// Opens "sim", and "sim?" with options.
+std::unique_ptr<DeviceFactory> sim_factory(std::shared_ptr<ThreadPool> pool);
+
+}  // namespace dhpvm::offload

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// Timeline semaphores whose state the host keeps, and the rule that keeps queues from waiting for each other in a
+// circle: what an operation waits for has been submitted before it.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+
+#include "dhpvm/result.h"
+#include "offload/devices/semaphore.h"
+
+namespace dhpvm::offload {
+
+class TimelineSemaphore;
+
+// What the semaphores of one device have in common. Thread-safe; must outlive them.
+class Timeline {
+ public:
+  // Checks the order of an operation that is being submitted, and takes down what it promises to signal: from then on
+  // others may wait for that. kInvalidArgument, and nothing is promised, when a semaphore belongs to another device, a
+  // wait is for a value that nobody has promised, or a signal is not above what has been.
+  Status submit(const Order& order);
+
+ private:
+  friend class TimelineSemaphore;
+  // The semaphore as this class of this device, or null.
+  TimelineSemaphore* own(const SemaphoreValue& entry) const;
+
+  std::mutex mutex_;  // guards promised_ of all semaphores; taken before their own mutexes
+};
+
+// What the device calls stands below Semaphore's functions. Devices that know more of time derive from this.
+class TimelineSemaphore : public Semaphore {
+ public:
+  TimelineSemaphore(Timeline& timeline, std::uint64_t initial)
+      : timeline_(timeline), promised_(initial), value_(initial) {}
+
+  Result<std::uint64_t> value() override;
+  Result<bool> wait(std::uint64_t value, Clock::time_point deadline) override {
+    return await(value, deadline);
+  }
+  Status signal(std::uint64_t value) override;
+  void fail(Error error) override;
+
+  // Without blocking: whether the value has been reached; the error if it never will be.
+  Result<bool> has_reached(std::uint64_t value);
+  // An operation has been done that promised this value. Does nothing once the semaphore has failed.
+  void reach(std::uint64_t value);
+  // What wait() does, for operations that wait: no waiting of the host's, if that makes a difference.
+  Result<bool> await(std::uint64_t value, Clock::time_point deadline = Clock::time_point::max());
+  const Timeline& timeline() const { return timeline_; }
+
+ private:
+  friend class Timeline;
+  static constexpr std::uint64_t kNobody = ~std::uint64_t{0};
+  bool has_failed();
+  void wake();
+
+  Timeline& timeline_;
+  std::uint64_t promised_;  // guarded by timeline_.mutex_
+  std::mutex mutex_;        // guards what follows
+  std::condition_variable changed_;
+  std::uint64_t value_;
+  // The least value that anybody may be waiting for: whoever waits for the last of a hundred operations is not woken a
+  // hundred times.
+  std::uint64_t awaited_ = kNobody;
+  std::optional<Error> failure_;
+};
+
+}  // namespace dhpvm::offload

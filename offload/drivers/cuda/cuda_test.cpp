@@ -1,0 +1,458 @@
+// SPDX-License-Identifier: Apache-2.0
+// CUDA devices over the fake driver: what they ask of a driver, and what becomes of its errors. The conformance tests run
+// over it as well; what a real GPU computes is seen by those alone.
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "offload/drivers/cuda/cuda_device.h"
+#include "offload/drivers/cuda/fake/fake_cuda.h"
+
+namespace dhpvm::offload {
+namespace {
+
+using codegen::ParameterKind;
+using Clock = Semaphore::Clock;
+
+// scale(low, high, factor, data): data[i] *= factor, over 64-bit integers.
+KernelImage scale() {
+  KernelImage image;
+  image.format = KernelFormat::kPtx;
+  image.name = "scale.dhp:3";
+  image.scalars = 1;
+  image.arrays = 1;
+  image.device_code.entry = "scale";
+  image.device_code.parameters = {{ParameterKind::kLow, 0, 0},
+                                  {ParameterKind::kHigh, 0, 0},
+                                  {ParameterKind::kScalar, 0, 0},
+                                  {ParameterKind::kData, 0, 0}};
+  image.device_code.text =
+      ".version 6.4\n.target sm_75\n.address_size 64\n"
+      ".visible .entry scale(\n.param .u64 p0,\n.param .u64 p1,\n.param .u64 p2,\n.param .u64 p3\n)\n{ ret; "
+      "}\n";
+  return image;
+}
+
+// What the device would do.
+int run_scale(const FakeCudaLaunch* launch, void* /*data*/) {
+  const auto low = static_cast<std::int64_t>(launch->arguments[0]);
+  const auto high = static_cast<std::int64_t>(launch->arguments[1]);
+  auto* const data = reinterpret_cast<std::uint64_t*>(launch->arguments[3]);
+  for (std::int64_t i = low; i < high; ++i) data[i] *= launch->arguments[2];
+  return 0;
+}
+
+class Cuda : public testing::Test {
+ protected:
+  static constexpr std::size_t kCount = 1000;
+  static constexpr std::size_t kBytes = kCount * sizeof(std::uint64_t);
+
+  void SetUp() override {
+    library_ = dlopen(DHPVM_FAKE_CUDA, RTLD_NOW | RTLD_LOCAL);
+    ASSERT_NE(library_, nullptr) << dlerror();
+    configure({});
+  }
+  void TearDown() override {
+    queues_.clear();
+    device_.reset();
+    const FakeCudaCounts now = counts();
+    EXPECT_EQ(now.contexts, 0);
+    EXPECT_EQ(now.streams, 0);
+    EXPECT_EQ(now.events, 0);
+    EXPECT_EQ(now.modules, 0);
+    EXPECT_EQ(now.allocations, 0);
+    EXPECT_EQ(now.registrations, 0);
+    EXPECT_EQ(now.misuses, 0);
+    dlclose(library_);
+  }
+
+  template <typename F>
+  F hook(const char* name) {
+    return reinterpret_cast<F>(dlsym(library_, name));
+  }
+  void configure(const FakeCudaConfig& config) {
+    hook<FakeCudaConfigure>(kFakeCudaConfigure)(&config);
+    hook<FakeCudaOnLaunch>(kFakeCudaOnLaunch)(&run_scale, nullptr);
+  }
+  void fail(const char* symbol, cu::Code code, int skip = 0) {
+    hook<FakeCudaFail>(kFakeCudaFail)(symbol, code, skip);
+  }
+  FakeCudaCounts counts() {
+    FakeCudaCounts result;
+    hook<FakeCudaCountsOf>(kFakeCudaCounts)(&result);
+    return result;
+  }
+
+  std::unique_ptr<DeviceFactory> factory() { return cuda_factory(DHPVM_FAKE_CUDA); }
+  Device& device() {
+    if (device_ == nullptr) {
+      Result<std::unique_ptr<Device>> opened = factory()->open("cuda:0");
+      EXPECT_TRUE(opened.ok()) << opened.error().to_string();
+      device_ = std::move(opened).value();
+    }
+    return *device_;
+  }
+  Queue& queue(QueueOptions options = {}) {
+    queues_.push_back(std::move(device().create_queue(std::move(options))).value());
+    return *queues_.back();
+  }
+  std::shared_ptr<Semaphore> semaphore() { return std::move(device().create_semaphore(0)).value(); }
+
+  // A loop as it is run: import, upload in two pieces on one queue, kernels on another, download on a third. The error, if
+  // there is one anywhere.
+  Status run_loop(std::vector<std::uint64_t>& values, HostMemory kind = HostMemory::kPinned) {
+    DHPVM_ASSIGN(std::unique_ptr<Device> opened, factory()->open("cuda:0"));
+    DHPVM_ASSIGN(const auto host, opened->import_host(std::as_writable_bytes(std::span(values)), kind));
+    DHPVM_ASSIGN(const auto memory, opened->allocate(kBytes));
+    DHPVM_ASSIGN(const auto kernel, opened->load(scale()));
+    DHPVM_ASSIGN(const auto uploaded, opened->create_semaphore(0));
+    DHPVM_ASSIGN(const auto computed, opened->create_semaphore(0));
+    DHPVM_ASSIGN(const auto downloaded, opened->create_semaphore(0));
+    DHPVM_ASSIGN(const auto upload, opened->create_queue({"upload", {}}));
+    DHPVM_ASSIGN(const auto compute, opened->create_queue({"compute", [](const OperationRecord&) {}}));
+    DHPVM_ASSIGN(const auto download, opened->create_queue({"download", {}}));
+    const std::uint64_t factor[] = {3};
+    for (std::uint64_t chunk = 0; chunk < 2; ++chunk) {
+      const std::size_t offset = chunk * kBytes / 2;
+      const MemorySpan there = {memory, offset, kBytes / 2};
+      const MemorySpan here = {host, offset, kBytes / 2};
+      const SemaphoreValue up[] = {{uploaded, chunk + 1}};
+      const SemaphoreValue done[] = {{computed, chunk + 1}};
+      const SemaphoreValue down[] = {{downloaded, chunk + 1}};
+      DHPVM_TRY(upload->copy(there, here, {{}, up}));
+      const ArrayArgument arrays[] = {
+          {there, -static_cast<std::int64_t>(offset), kCount, kCount, kCount, {}}};
+      Launch launch;
+      launch.kernel = kernel;
+      launch.space.low[0] = static_cast<std::int64_t>(chunk * kCount / 2);
+      launch.space.high[0] = static_cast<std::int64_t>((chunk + 1) * kCount / 2);
+      launch.scalars = factor;
+      launch.arrays = arrays;
+      DHPVM_TRY(compute->launch(launch, {up, done}));
+      DHPVM_TRY(download->copy(here, there, {done, down}));
+    }
+    const Result<bool> reached = downloaded->wait(2);
+    if (!reached.ok()) return reached.error();
+    return {};
+  }
+
+  std::unique_ptr<Device> device_;
+  std::vector<std::unique_ptr<Queue>> queues_;
+
+ private:
+  void* library_ = nullptr;
+};
+
+TEST_F(Cuda, RunsALoop) {
+  std::vector<std::uint64_t> values(kCount, 7);
+  const Status status = run_loop(values);
+  ASSERT_TRUE(status.ok()) << status.error().to_string();
+  for (const std::uint64_t value : values) ASSERT_EQ(value, 21U);
+  EXPECT_EQ(counts().launches, 2);
+}
+
+// Whatever call fails: an error that names it or the right result, nothing left behind, and no call that makes no sense.
+TEST_F(Cuda, SurvivesTheFailureOfAnyCall) {
+  constexpr const char* kSymbols[] = {
+#define X(member, symbol, parameters) #symbol,
+      DHPVM_CUDA_FUNCTIONS(X)
+#undef X
+  };
+  int failures = 0;
+  for (const std::string symbol : kSymbols) {
+    // They only fail when the context does, which the next call tells.
+    if (symbol == "cuCtxPushCurrent_v2" || symbol == "cuCtxPopCurrent_v2") continue;
+    for (int test = 0; test < 12; ++test) {
+      const int skip = test / 2;
+      configure({});
+      fail(symbol.c_str(), cu::CUDA_ERROR_OUT_OF_MEMORY, skip);
+      std::vector<std::uint64_t> values(kCount, 7);
+      const Status status = run_loop(values, test % 2 == 0 ? HostMemory::kPinned : HostMemory::kPageable);
+      if (status.ok()) {
+        for (const std::uint64_t value : values) ASSERT_EQ(value, 21U) << symbol << " " << skip;
+      } else {
+        ++failures;
+        EXPECT_NE(status.error().to_string().find("CUDA_ERROR_OUT_OF_MEMORY"), std::string::npos)
+            << symbol << ": " << status.error().to_string();
+      }
+      const FakeCudaCounts now = counts();
+      EXPECT_EQ(now.contexts + now.streams + now.events + now.modules + now.allocations + now.registrations,
+                0)
+          << symbol << " " << skip;
+      EXPECT_EQ(now.misuses, 0) << symbol << " " << skip;
+    }
+  }
+  EXPECT_GT(failures, 20);
+}
+
+TEST_F(Cuda, IsLostWhenAKernelFails) {
+  hook<FakeCudaOnLaunch>(kFakeCudaOnLaunch)(
+      [](const FakeCudaLaunch*, void*) { return static_cast<int>(cu::CUDA_ERROR_ILLEGAL_ADDRESS); }, nullptr);
+  std::vector<std::uint64_t> values(kCount, 7);
+  const Status status = run_loop(values);
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().code(), ErrorCode::kDeviceLost);
+  EXPECT_NE(status.error().to_string().find("CUDA_ERROR_ILLEGAL_ADDRESS"), std::string::npos);
+}
+
+TEST_F(Cuda, TakesNothingMoreWhenItIsLost) {
+  Queue& work = queue();
+  const auto memory = std::move(device().allocate(kBytes)).value();
+  const auto done = semaphore();
+  fail("cuMemsetD8Async", cu::CUDA_ERROR_ECC_UNCORRECTABLE);
+  const SemaphoreValue first[] = {{done, 1}};
+  EXPECT_TRUE(work.fill({memory, 0, kBytes}, {}, {{}, first}).ok());
+  const SemaphoreValue second[] = {{done, 2}};
+  EXPECT_TRUE(work.fill({memory, 0, kBytes}, {}, {{}, second}).ok());
+  const Result<bool> reached = done->wait(2);
+  ASSERT_FALSE(reached.ok());
+  EXPECT_EQ(reached.error().code(), ErrorCode::kDeviceLost);
+}
+
+TEST_F(Cuda, RegistersHostMemoryOnce) {
+  std::vector<std::byte> bytes(1 << 16);
+  {
+    const auto first = device().import_host(bytes, HostMemory::kPinned);
+    const auto second = device().import_host(std::span(bytes).first(4096), HostMemory::kPinned);
+    const auto third = device().import_host(bytes, HostMemory::kPageable);
+    ASSERT_TRUE(first.ok() && second.ok() && third.ok());
+    EXPECT_EQ(counts().registrations, 1);
+  }
+  EXPECT_EQ(counts().registrations, 0);
+}
+
+TEST_F(Cuda, SaysThatMemoryCannotBeLocked) {
+  fail("cuMemHostRegister_v2", cu::CUDA_ERROR_NOT_SUPPORTED);
+  std::vector<std::byte> bytes(1 << 16);
+  const auto host = device().import_host(bytes, HostMemory::kPinned);
+  ASSERT_FALSE(host.ok());
+  EXPECT_NE(host.error().message().find("cuMemHostRegister"), std::string::npos);
+  EXPECT_EQ(device().stats().imports, 0U);
+  EXPECT_TRUE(device().import_host(bytes, HostMemory::kPageable).ok());
+}
+
+TEST_F(Cuda, KeepsFreedMemory) {
+  for (int i = 0; i < 10; ++i) ASSERT_TRUE(device().allocate(100'000).ok());
+  EXPECT_EQ(counts().allocations_made, 1);
+  EXPECT_EQ(device().stats().bytes_allocated, 0U);
+}
+
+TEST_F(Cuda, FreesWhatItKeepsWhenMemoryRunsOut) {
+  FakeCudaConfig config;
+  config.memory_bytes = std::size_t{64} << 20;
+  configure(config);
+  ASSERT_TRUE(device().allocate(std::size_t{14} << 20).ok());
+  {
+    const auto most = device().allocate(std::size_t{60} << 20);
+    ASSERT_TRUE(most.ok()) << most.error().to_string();
+    const auto more = device().allocate(std::size_t{6} << 20);
+    ASSERT_FALSE(more.ok());
+    EXPECT_EQ(more.error().code(), ErrorCode::kDeviceExhausted);
+  }
+}
+
+TEST_F(Cuda, SaysHowMuchIsFreeWhenOthersHaveTheRest) {
+  fail("cuMemAlloc_v2", cu::CUDA_ERROR_OUT_OF_MEMORY);
+  fail("cuMemAlloc_v2", cu::CUDA_ERROR_OUT_OF_MEMORY);
+  const auto memory = device().allocate(1 << 20);
+  ASSERT_FALSE(memory.ok());
+  EXPECT_EQ(memory.error().code(), ErrorCode::kDeviceExhausted);
+  EXPECT_NE(memory.error().message().find("1 GiB of its 1 GiB free"), std::string::npos)
+      << memory.error().message();
+}
+
+TEST_F(Cuda, ShowsTheAssemblersLog) {
+  KernelImage image = scale();
+  image.device_code.text = "nonsense";
+  const auto kernel = device().load(image);
+  ASSERT_FALSE(kernel.ok());
+  EXPECT_EQ(kernel.error().code(), ErrorCode::kCompile);
+  EXPECT_NE(kernel.error().message().find("missing .version"), std::string::npos) << kernel.error().message();
+}
+
+TEST_F(Cuda, TellsToUpdateADriverThatIsTooOld) {
+  fail("cuModuleLoadDataEx", cu::CUDA_ERROR_UNSUPPORTED_PTX_VERSION);
+  const auto kernel = device().load(scale());
+  ASSERT_FALSE(kernel.ok());
+  EXPECT_NE(kernel.error().message().find("update it"), std::string::npos) << kernel.error().message();
+}
+
+TEST_F(Cuda, RefusesKernelsThatDoNotFit) {
+  KernelImage image = scale();
+  image.device_code.entry = "other";
+  EXPECT_EQ(device().load(image).error().code(), ErrorCode::kCompile);
+  image = scale();
+  image.device_code.group = 2048;
+  EXPECT_EQ(device().load(image).error().code(), ErrorCode::kUnsupported);
+  image.format = KernelFormat::kOpenClC;
+  EXPECT_EQ(device().load(image).error().code(), ErrorCode::kUnsupported);
+}
+
+TEST_F(Cuda, ListsWhatCannotBeUsedWithTheReason) {
+  struct Case {
+    FakeCudaConfig config;
+    const char* reason;
+  };
+  const Case cases[] = {
+      {{.capability_major = 7, .capability_minor = 0}, "7.5 (Turing) is the oldest"},
+      {{.compute_mode = cu::kComputeModeProhibited}, "nvidia-smi"},
+      {{.devices = 0}, "CUDA_VISIBLE_DEVICES"},
+      {{.init_code = cu::CUDA_ERROR_NO_DEVICE}, "CUDA_VISIBLE_DEVICES"},
+      {{.init_code = cu::CUDA_ERROR_SYSTEM_DRIVER_MISMATCH}, "reboot"},
+  };
+  for (const Case& test : cases) {
+    configure(test.config);
+    const std::vector<DeviceListing> listings = factory()->list();
+    ASSERT_EQ(listings.size(), 1U) << test.reason;
+    ASSERT_TRUE(listings[0].problem) << test.reason;
+    EXPECT_NE(listings[0].problem->message().find(test.reason), std::string::npos)
+        << listings[0].problem->message();
+    EXPECT_FALSE(factory()->open("cuda:0").ok());
+  }
+  const std::vector<DeviceListing> none = cuda_factory("libThereIsNone.so.1")->list();
+  ASSERT_EQ(none.size(), 1U);
+  EXPECT_NE(none[0].problem->message().find("driver is not installed"), std::string::npos);
+}
+
+TEST_F(Cuda, TakesTheNewestCodeThatTheDeviceRuns) {
+  const struct {
+    int major;
+    int minor;
+    const char* processor;
+  } cases[] = {{7, 5, "sm_75"}, {8, 0, "sm_80"}, {8, 8, "sm_87"},
+               {8, 9, "sm_89"}, {9, 0, "sm_90"}, {12, 0, "sm_90"}};
+  for (const auto& test : cases) {
+    configure({.capability_major = test.major, .capability_minor = test.minor});
+    device_.reset();
+    EXPECT_EQ(device().info().target.processor, test.processor);
+    EXPECT_EQ(device().info().copy_engines, 2U);
+  }
+}
+
+// Pieces of a staging buffer, in an order that must hold although the host's memory changes in between.
+TEST_F(Cuda, CopiesPageableMemoryInOrder) {
+  constexpr std::size_t kLarge = (std::size_t{9} << 20) + 5;
+  std::vector<std::byte> bytes(kLarge);
+  std::vector<std::byte> result(kLarge);
+  const auto host = std::move(device().import_host(bytes, HostMemory::kPageable)).value();
+  const auto target = std::move(device().import_host(result, HostMemory::kPageable)).value();
+  const auto memory = std::move(device().allocate(kLarge)).value();
+  Queue& work = queue();
+  const auto done = semaphore();
+  std::atomic<bool> open = false;
+  ASSERT_TRUE(work.host_call([&open] { open.wait(false); }, {}).ok());
+  ASSERT_TRUE(work.host_call(
+                      [&bytes] {
+                        for (std::size_t i = 0; i < kLarge; ++i) bytes[i] = static_cast<std::byte>(i % 251);
+                      },
+                      {})
+                  .ok());
+  ASSERT_TRUE(work.copy({memory, 0, kLarge}, {host, 0, kLarge}, {}).ok());
+  ASSERT_TRUE(work.fill({host, 0, kLarge}, std::byte{255}, {}).ok());
+  const SemaphoreValue signals[] = {{done, 1}};
+  ASSERT_TRUE(work.copy({target, 1, kLarge - 1}, {memory, 1, kLarge - 1}, {{}, signals}).ok());
+  // Nothing of this has waited for anything.
+  open = true;
+  open.notify_all();
+  ASSERT_TRUE(done->wait(1).ok());
+  for (std::size_t i = 1; i < kLarge; ++i) ASSERT_EQ(result[i], static_cast<std::byte>(i % 251)) << i;
+}
+
+// The fake driver counts it as a misuse when a function that it calls calls it.
+TEST_F(Cuda, CallsTheHostBetweenOperations) {
+  std::vector<std::byte> bytes(64);
+  const auto host = std::move(device().import_host(bytes, HostMemory::kPinned)).value();
+  const auto memory = std::move(device().allocate(64)).value();
+  Queue& work = queue();
+  const auto done = semaphore();
+  std::byte seen{};
+  ASSERT_TRUE(work.fill({memory, 0, 64}, std::byte{9}, {}).ok());
+  ASSERT_TRUE(work.copy({host, 0, 64}, {memory, 0, 64}, {}).ok());
+  ASSERT_TRUE(work.host_call([&] { seen = bytes[63]; }, {}).ok());
+  const SemaphoreValue signals[] = {{done, 1}};
+  ASSERT_TRUE(work.fill({memory, 0, 64}, std::byte{1}, {{}, signals}).ok());
+  ASSERT_TRUE(done->wait(1).ok());
+  EXPECT_EQ(seen, std::byte{9});
+}
+
+TEST_F(Cuda, DoesNotCallTheHostAfterAFailure) {
+  const auto gate = semaphore();
+  const auto done = semaphore();
+  Queue& first = queue();
+  Queue& second = queue();
+  std::atomic<bool> open = false;
+  std::atomic<bool> called = false;
+  const SemaphoreValue opens[] = {{gate, 1}};
+  ASSERT_TRUE(first.host_call([&open] { open.wait(false); }, {{}, opens}).ok());
+  // The one that must not be called stands behind the one that waits.
+  const auto memory = std::move(device().allocate(64)).value();
+  ASSERT_TRUE(second.fill({memory, 0, 64}, {}, {opens, {}}).ok());
+  const SemaphoreValue signals[] = {{done, 1}};
+  ASSERT_TRUE(second.host_call([&called] { called = true; }, {{}, signals}).ok());
+  gate->fail(Error(ErrorCode::kInterrupted, "made to fail"));
+  open = true;
+  open.notify_all();
+  const Result<bool> result = done->wait(1);
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.error().message(), "made to fail");
+  EXPECT_FALSE(called);
+}
+
+TEST_F(Cuda, UsesEventsAgain) {
+  constexpr std::uint64_t kOperations = 5000;
+  const auto memory = std::move(device().allocate(64)).value();
+  Queue& first = queue();
+  Queue& second = queue();
+  const auto done = semaphore();
+  for (std::uint64_t i = 0; i < kOperations; ++i) {
+    const SemaphoreValue waits[] = {{done, i}};
+    const SemaphoreValue signals[] = {{done, i + 1}};
+    ASSERT_TRUE((i % 2 == 0 ? first : second).fill({memory, 0, 64}, {}, {waits, signals}).ok());
+    if (i % 50 == 0) {
+      ASSERT_TRUE(done->wait(i + 1).ok());
+    }
+  }
+  ASSERT_TRUE(done->wait(kOperations).ok());
+  EXPECT_LT(counts().events_created, 200);
+}
+
+TEST_F(Cuda, WaitsUntilADeadline) {
+  std::atomic<bool> open = false;
+  const auto done = semaphore();
+  const SemaphoreValue signals[] = {{done, 1}};
+  ASSERT_TRUE(queue().host_call([&open] { open.wait(false); }, {{}, signals}).ok());
+  const Result<bool> early = done->wait(1, Clock::now() + std::chrono::milliseconds(5));
+  ASSERT_TRUE(early.ok());
+  EXPECT_FALSE(*early);
+  open = true;
+  open.notify_all();
+  const Result<bool> late = done->wait(1, Clock::now() + std::chrono::minutes(1));
+  ASSERT_TRUE(late.ok());
+  EXPECT_TRUE(*late);
+}
+
+TEST_F(Cuda, RefusesHostMemoryInAKernel) {
+  std::vector<std::byte> bytes(kBytes);
+  const auto host = std::move(device().import_host(bytes, HostMemory::kPinned)).value();
+  const auto kernel = std::move(device().load(scale())).value();
+  const std::uint64_t factor[] = {3};
+  const ArrayArgument arrays[] = {{{host, 0, kBytes}, 0, kCount, kCount, kCount, {}}};
+  Launch launch;
+  launch.kernel = kernel;
+  launch.space.high[0] = 1;
+  launch.scalars = factor;
+  launch.arrays = arrays;
+  const Status status = queue().launch(launch, {});
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().code(), ErrorCode::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace dhpvm::offload

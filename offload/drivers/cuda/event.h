@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// Events of CUDA: kept for reuse, because creating one costs more than an operation; and the ends of operations.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "offload/drivers/cuda/driver_api.h"
+#include "offload/drivers/driver_event.h"
+
+namespace dhpvm::offload {
+
+class CudaDevice;
+
+// Thread-safe. The device's context must be current.
+class CudaEventPool {
+ public:
+  explicit CudaEventPool(const cu::Api& api) : api_(api) {}
+  ~CudaEventPool();
+  CudaEventPool(const CudaEventPool&) = delete;
+  CudaEventPool& operator=(const CudaEventPool&) = delete;
+
+  // `timed` events tell when they happened, which costs the device something.
+  Result<cu::Event> take(bool timed);
+  void give_back(cu::Event event, bool timed);
+
+ private:
+  const cu::Api& api_;
+  std::mutex mutex_;
+  std::array<std::vector<cu::Event>, 2> free_;  // by `timed`
+};
+
+// A moment that is known on the device's clock, and that later events can be measured from.
+class CudaMoment {
+ public:
+  // Takes over `event`, which is timed.
+  CudaMoment(const cu::Api& api, CudaEventPool& events, cu::Event event, std::chrono::nanoseconds when)
+      : api_(api), events_(events), event_(event), when_(when) {}
+  ~CudaMoment() { events_.give_back(event_, true); }
+  CudaMoment(const CudaMoment&) = delete;
+  CudaMoment& operator=(const CudaMoment&) = delete;
+
+  std::chrono::nanoseconds when() const { return when_; }
+  // When `event` happened. False if the driver does not tell. The context must be current.
+  bool locate(cu::Event event, std::chrono::nanoseconds& when) const;
+
+ private:
+  const cu::Api& api_;
+  CudaEventPool& events_;
+  cu::Event const event_;
+  const std::chrono::nanoseconds when_;
+};
+
+// The driver measures the time between two events, in milliseconds as a float: exact to a microsecond only over seconds.
+// So there is a new moment to measure from every second. Thread-safe; the device's context must be current.
+class CudaClock {
+ public:
+  CudaClock(const Device& device, const cu::Api& api, CudaEventPool& events)
+      : device_(device), api_(api), events_(events) {}
+  ~CudaClock();
+  CudaClock(const CudaClock&) = delete;
+  CudaClock& operator=(const CudaClock&) = delete;
+
+  Result<std::shared_ptr<const CudaMoment>> latest();
+
+ private:
+  Result<std::shared_ptr<const CudaMoment>> measure();
+
+  const Device& device_;
+  const cu::Api& api_;
+  CudaEventPool& events_;
+  std::mutex mutex_;
+  cu::Stream stream_ = nullptr;  // has nothing else to do, so that events happen at once
+  std::shared_ptr<const CudaMoment> latest_;
+};
+
+class CudaEvent final : public DriverEvent {
+ public:
+  // Takes over the events. With `since`, the operation lies between `begin` and `end`; without, `begin` is null.
+  CudaEvent(CudaDevice& device, cu::Event begin, cu::Event end, std::shared_ptr<const CudaMoment> since)
+      : device_(device), begin_(begin), end_(end), since_(std::move(since)) {}
+  ~CudaEvent() override;
+  CudaEvent(const CudaEvent&) = delete;
+  CudaEvent& operator=(const CudaEvent&) = delete;
+
+  cu::Event end() const { return end_; }
+
+  Result<bool> ended() override;
+  void wait(Semaphore::Clock::time_point deadline) override;
+  bool measure(OperationRecord& record) override;
+
+ private:
+  CudaDevice& device_;
+  cu::Event const begin_;
+  cu::Event const end_;
+  const std::shared_ptr<const CudaMoment> since_;
+};
+
+}  // namespace dhpvm::offload

@@ -1,0 +1,498 @@
+// SPDX-License-Identifier: Apache-2.0
+// A driver for NVIDIA GPUs that there are not: as a shared library in place of libcuda.so.1, it does on the host what the
+// device would do, and is stricter than the real one: it wants a current context, finds addresses that are not the
+// device's, and allows no call from a function that it calls on the host. Kernels are a function of the test's.
+#include <cstring>
+#include <new>
+#include <utility>
+
+#include "offload/drivers/cuda/fake/fake_state.h"
+
+#define FAKE extern "C" __attribute__((visibility("default")))
+
+namespace dhpvm::offload::cu::fake {
+namespace {
+
+// With the mutex. What a call of `symbol` has to answer before it looks at its arguments.
+Code begin_call(const char* symbol, bool needs_context) {
+  State& all = state();
+  if (in_host_function()) {
+    ++all.counts.misuses;
+    return CUDA_ERROR_NOT_PERMITTED;
+  }
+  if (!all.initialised) return CUDA_ERROR_NOT_INITIALIZED;
+  for (auto fault = all.faults.begin(); fault != all.faults.end(); ++fault) {
+    if (fault->symbol != symbol || fault->skip-- > 0) continue;
+    const Code code = fault->code;
+    all.faults.erase(fault);
+    return code;
+  }
+  if (!needs_context) return CUDA_SUCCESS;
+  if (current().empty()) {
+    ++all.counts.misuses;
+    return CUDA_ERROR_INVALID_CONTEXT;
+  }
+  return current().back()->lost;
+}
+
+Code misuse(Code code) {
+  ++state().counts.misuses;
+  return code;
+}
+
+// Whether a call that gives something back does nothing at all. Otherwise it does so even if the device is lost, for which
+// the real driver needs the end of the context.
+bool is_void(Code code) {
+  return code == CUDA_ERROR_NOT_PERMITTED || code == CUDA_ERROR_NOT_INITIALIZED ||
+         code == CUDA_ERROR_INVALID_CONTEXT;
+}
+
+#define FAKE_RELEASE(symbol)                     \
+  State& all = state();                          \
+  std::unique_lock lock(all.mutex);              \
+  const Code answer = begin_call(#symbol, true); \
+  if (is_void(answer)) return answer
+
+#define FAKE_CALL(symbol, needs_context) \
+  State& all = state();                  \
+  std::unique_lock lock(all.mutex);      \
+  if (const Code code = begin_call(#symbol, needs_context); code != CUDA_SUCCESS) return code
+
+void* pointer(Address address) { return reinterpret_cast<void*>(address); }
+
+}  // namespace
+}  // namespace dhpvm::offload::cu::fake
+
+using namespace dhpvm::offload::cu;        // NOLINT: it defines what these declare
+using namespace dhpvm::offload::cu::fake;  // NOLINT
+
+FAKE Code cuGetErrorName(Code code, const char** name) {
+  switch (code) {
+#define X(text, number) \
+  case CUDA_##text: *name = "CUDA_" #text; return CUDA_SUCCESS;
+    DHPVM_CUDA_CODES(X)
+#undef X
+  }
+  return CUDA_ERROR_INVALID_VALUE;
+}
+
+FAKE Code cuGetErrorString(Code code, const char** text) {
+  const char* name = nullptr;
+  *text = "as the test wanted";
+  return cuGetErrorName(code, &name);
+}
+
+FAKE Code cuInit(unsigned flags) {
+  State& all = state();
+  const std::lock_guard lock(all.mutex);
+  if (flags != 0) return misuse(CUDA_ERROR_INVALID_VALUE);
+  all.initialised = all.config.init_code == 0;
+  return static_cast<Code>(all.config.init_code);
+}
+
+FAKE Code cuDriverGetVersion(int* version) {
+  *version = 12040;
+  return CUDA_SUCCESS;
+}
+
+FAKE Code cuDeviceGetCount(int* count) {
+  FAKE_CALL(cuDeviceGetCount, false);
+  *count = all.config.devices;
+  return CUDA_SUCCESS;
+}
+
+FAKE Code cuDeviceGet(Ordinal* device, int index) {
+  FAKE_CALL(cuDeviceGet, false);
+  if (index < 0 || index >= all.config.devices) return misuse(CUDA_ERROR_INVALID_DEVICE);
+  *device = index;
+  return CUDA_SUCCESS;
+}
+
+FAKE Code cuDeviceGetName(char* name, int size, Ordinal /*device*/) {
+  FAKE_CALL(cuDeviceGetName, false);
+  std::strncpy(name, "Fake GPU", static_cast<std::size_t>(size) - 1);
+  return CUDA_SUCCESS;
+}
+
+FAKE Code cuDeviceTotalMem_v2(std::size_t* bytes, Ordinal /*device*/) {
+  FAKE_CALL(cuDeviceTotalMem_v2, false);
+  *bytes = all.config.memory_bytes;
+  return CUDA_SUCCESS;
+}
+
+FAKE Code cuDeviceGetAttribute(int* value, Attribute attribute, Ordinal /*device*/) {
+  FAKE_CALL(cuDeviceGetAttribute, false);
+  switch (attribute) {
+    case MULTIPROCESSOR_COUNT: *value = 4; return CUDA_SUCCESS;
+    case COMPUTE_MODE: *value = all.config.compute_mode; return CUDA_SUCCESS;
+    case ASYNC_ENGINE_COUNT: *value = 3; return CUDA_SUCCESS;
+    case UNIFIED_ADDRESSING: *value = 1; return CUDA_SUCCESS;
+    case COMPUTE_CAPABILITY_MAJOR: *value = all.config.capability_major; return CUDA_SUCCESS;
+    case COMPUTE_CAPABILITY_MINOR: *value = all.config.capability_minor; return CUDA_SUCCESS;
+  }
+  return misuse(CUDA_ERROR_INVALID_VALUE);
+}
+
+FAKE Code cuDevicePrimaryCtxRetain(Context* context, Ordinal device) {
+  FAKE_CALL(cuDevicePrimaryCtxRetain, false);
+  std::unique_ptr<CUctx_st>& found = all.contexts[device];
+  if (found == nullptr) found = std::make_unique<CUctx_st>(CUctx_st{device, 0, CUDA_SUCCESS});
+  ++found->retained;
+  ++all.counts.contexts;
+  *context = found.get();
+  return CUDA_SUCCESS;
+}
+
+FAKE Code cuDevicePrimaryCtxRelease_v2(Ordinal device) {
+  State& all = state();
+  const std::lock_guard lock(all.mutex);
+  const Code answer = begin_call("cuDevicePrimaryCtxRelease_v2", false);
+  const auto found = all.contexts.find(device);
+  if (is_void(answer) || found == all.contexts.end()) return misuse(CUDA_ERROR_INVALID_CONTEXT);
+  --all.counts.contexts;
+  if (--found->second->retained == 0) all.contexts.erase(found);
+  return answer;
+}
+
+FAKE Code cuCtxPushCurrent_v2(Context context) {
+  FAKE_CALL(cuCtxPushCurrent_v2, false);
+  current().push_back(context);
+  return CUDA_SUCCESS;
+}
+
+FAKE Code cuCtxPopCurrent_v2(Context* context) {
+  FAKE_CALL(cuCtxPopCurrent_v2, false);
+  if (current().empty()) return misuse(CUDA_ERROR_INVALID_CONTEXT);
+  *context = current().back();
+  current().pop_back();
+  return CUDA_SUCCESS;
+}
+
+FAKE Code cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
+  FAKE_CALL(cuMemGetInfo_v2, true);
+  *free = all.config.memory_bytes - all.allocated;
+  *total = all.config.memory_bytes;
+  return CUDA_SUCCESS;
+}
+
+FAKE Code cuMemAlloc_v2(Address* address, std::size_t bytes) {
+  FAKE_CALL(cuMemAlloc_v2, true);
+  if (bytes == 0) return misuse(CUDA_ERROR_INVALID_VALUE);
+  if (bytes > all.config.memory_bytes - all.allocated) return CUDA_ERROR_OUT_OF_MEMORY;
+  void* const memory = ::operator new(bytes, std::align_val_t(512), std::nothrow);
+  if (memory == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
+  *address = reinterpret_cast<Address>(memory);
+  all.allocations[*address] = bytes;
+  all.allocated += bytes;
+  ++all.counts.allocations;
+  ++all.counts.allocations_made;
+  return CUDA_SUCCESS;
+}
+
+FAKE Code cuMemFree_v2(Address address) {
+  FAKE_RELEASE(cuMemFree_v2);
+  const auto found = all.allocations.find(address);
+  if (found == all.allocations.end()) return misuse(CUDA_ERROR_INVALID_VALUE);
+  all.allocated -= found->second;
+  all.allocations.erase(found);
+  --all.counts.allocations;
+  ::operator delete(pointer(address), std::align_val_t(512));
+  return answer;
+}
+
+FAKE Code cuMemHostAlloc(void** memory, std::size_t bytes, unsigned flags) {
+  FAKE_CALL(cuMemHostAlloc, true);
+  if (bytes == 0 || flags != kHostAllocPortable) return misuse(CUDA_ERROR_INVALID_VALUE);
+  *memory = ::operator new(bytes, std::align_val_t(4096), std::nothrow);
+  if (*memory == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
+  all.registrations[reinterpret_cast<std::uintptr_t>(*memory)] = bytes;
+  ++all.counts.registrations;
+  return CUDA_SUCCESS;
+}
+
+FAKE Code cuMemFreeHost(void* memory) {
+  FAKE_RELEASE(cuMemFreeHost);
+  if (all.registrations.erase(reinterpret_cast<std::uintptr_t>(memory)) == 0)
+    return misuse(CUDA_ERROR_INVALID_VALUE);
+  --all.counts.registrations;
+  ::operator delete(memory, std::align_val_t(4096));
+  return answer;
+}
+
+FAKE Code cuMemHostRegister_v2(void* memory, std::size_t bytes, unsigned flags) {
+  FAKE_CALL(cuMemHostRegister_v2, true);
+  if (bytes == 0 || flags != kHostRegisterPortable) return misuse(CUDA_ERROR_INVALID_VALUE);
+  const auto begin = reinterpret_cast<std::uintptr_t>(memory);
+  for (const auto& [other, size] : all.registrations) {
+    if (begin < other + size && other < begin + bytes) return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
+  }
+  all.registrations[begin] = bytes;
+  ++all.counts.registrations;
+  return CUDA_SUCCESS;
+}
+
+FAKE Code cuMemHostUnregister(void* memory) {
+  FAKE_RELEASE(cuMemHostUnregister);
+  if (all.registrations.erase(reinterpret_cast<std::uintptr_t>(memory)) == 0)
+    return misuse(CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
+  --all.counts.registrations;
+  return answer;
+}
+
+FAKE Code cuMemcpyHtoDAsync_v2(Address to, const void* from, std::size_t bytes, Stream stream) {
+  FAKE_CALL(cuMemcpyHtoDAsync_v2, true);
+  // The real driver takes host memory that is not registered, but stages it at once, whatever it waits for.
+  if (!is_allocated(to, bytes) || !is_registered(from, bytes)) return misuse(CUDA_ERROR_INVALID_VALUE);
+  push(*stream, [=] { std::memcpy(pointer(to), from, bytes); });
+  return CUDA_SUCCESS;
+}
+
+FAKE Code cuMemcpyDtoHAsync_v2(void* to, Address from, std::size_t bytes, Stream stream) {
+  FAKE_CALL(cuMemcpyDtoHAsync_v2, true);
+  if (!is_allocated(from, bytes) || !is_registered(to, bytes)) return misuse(CUDA_ERROR_INVALID_VALUE);
+  push(*stream, [=] { std::memcpy(to, pointer(from), bytes); });
+  return CUDA_SUCCESS;
+}
+
+FAKE Code cuMemcpyDtoDAsync_v2(Address to, Address from, std::size_t bytes, Stream stream) {
+  FAKE_CALL(cuMemcpyDtoDAsync_v2, true);
+  if (!is_allocated(to, bytes) || !is_allocated(from, bytes)) return misuse(CUDA_ERROR_INVALID_VALUE);
+  push(*stream, [=] { std::memcpy(pointer(to), pointer(from), bytes); });
+  return CUDA_SUCCESS;
+}
+
+FAKE Code cuMemsetD8Async(Address to, unsigned char value, std::size_t bytes, Stream stream) {
+  FAKE_CALL(cuMemsetD8Async, true);
+  if (!is_allocated(to, bytes)) return misuse(CUDA_ERROR_INVALID_VALUE);
+  push(*stream, [=] { std::memset(pointer(to), value, bytes); });
+  return CUDA_SUCCESS;
+}
+
+FAKE Code cuModuleLoadDataEx(Module* module, const void* image, unsigned count, JitOption* options,
+                             void** values) {
+  FAKE_CALL(cuModuleLoadDataEx, true);
+  const std::string ptx = static_cast<const char*>(image);
+  if (ptx.find(".version") == std::string::npos) {
+    char* log = nullptr;
+    std::size_t size = 0;
+    for (unsigned i = 0; i < count; ++i) {
+      if (options[i] == JIT_ERROR_LOG_BUFFER) log = static_cast<char*>(values[i]);
+      if (options[i] == JIT_ERROR_LOG_BUFFER_SIZE_BYTES) size = reinterpret_cast<std::size_t>(values[i]);
+    }
+    if (log != nullptr && size != 0) std::strncpy(log, "ptxas fatal: missing .version directive", size - 1);
+    return CUDA_ERROR_INVALID_PTX;
+  }
+  *module = new CUmod_st{ptx, {}};
+  ++all.counts.modules;
+  return CUDA_SUCCESS;
+}
+
+FAKE Code cuModuleGetFunction(Function* function, Module module, const char* name) {
+  FAKE_CALL(cuModuleGetFunction, true);
+  const int parameters = parameters_of(module->ptx, name);
+  if (parameters < 0) return CUDA_ERROR_NOT_FOUND;
+  module->functions.push_back(
+      std::make_unique<CUfunc_st>(CUfunc_st{name, static_cast<unsigned>(parameters)}));
+  *function = module->functions.back().get();
+  return CUDA_SUCCESS;
+}
+
+FAKE Code cuModuleUnload(Module module) {
+  FAKE_RELEASE(cuModuleUnload);
+  --all.counts.modules;
+  delete module;
+  return answer;
+}
+
+FAKE Code cuFuncGetAttribute(int* value, FunctionAttribute attribute, Function /*function*/) {
+  FAKE_CALL(cuFuncGetAttribute, true);
+  if (attribute != MAX_THREADS_PER_BLOCK) return misuse(CUDA_ERROR_INVALID_VALUE);
+  *value = 1024;
+  return CUDA_SUCCESS;
+}
+
+FAKE Code cuOccupancyMaxPotentialBlockSize(int* grid, int* block, Function /*function*/,
+                                           SharedMemoryOfBlock /*shared_of_block*/, std::size_t /*shared*/,
+                                           int most) {
+  FAKE_CALL(cuOccupancyMaxPotentialBlockSize, true);
+  *block = most == 0 ? 1024 : most;
+  *grid = 16;
+  return CUDA_SUCCESS;
+}
+
+FAKE Code cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, Function /*function*/, int /*block*/,
+                                                      std::size_t /*shared*/) {
+  FAKE_CALL(cuOccupancyMaxActiveBlocksPerMultiprocessor, true);
+  *blocks = 2;
+  return CUDA_SUCCESS;
+}
+
+FAKE Code cuLaunchKernel(Function function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                         unsigned block_x, unsigned block_y, unsigned block_z, unsigned /*shared*/,
+                         Stream stream, void** parameters, void** extra) {
+  FAKE_CALL(cuLaunchKernel, true);
+  if (grid_x == 0 || grid_y == 0 || grid_z == 0 || grid_y > 65535 || grid_z > 65535 || block_x == 0 ||
+      block_y == 0 || block_z == 0 || block_z > 64 || block_x * block_y * block_z > 1024 || extra != nullptr)
+    return misuse(CUDA_ERROR_INVALID_VALUE);
+  std::vector<std::uint64_t> arguments(function->parameters);
+  for (unsigned i = 0; i < function->parameters; ++i)
+    std::memcpy(&arguments[i], parameters[i], sizeof(arguments[i]));
+  ++all.counts.launches;
+  FakeCudaKernel const kernel = all.kernel;
+  void* const data = all.kernel_data;
+  push(*stream, [=, entry = function->entry, arguments = std::move(arguments)] {
+    if (kernel == nullptr) return;
+    const FakeCudaLaunch launch = {entry.c_str(), grid_x, block_x, arguments.data(),
+                                   static_cast<unsigned>(arguments.size())};
+    const int code = kernel(&launch, data);
+    if (code == 0) return;
+    const std::lock_guard inner(state().mutex);
+    stream->context->lost = static_cast<Code>(code);
+    state().changed.notify_all();
+  });
+  return CUDA_SUCCESS;
+}
+
+FAKE Code cuLaunchHostFunc(Stream stream, HostFunction function, void* data) {
+  FAKE_CALL(cuLaunchHostFunc, true);
+  push(*stream, [=] {
+    in_host_function() = true;
+    function(data);
+    in_host_function() = false;
+  });
+  return CUDA_SUCCESS;
+}
+
+FAKE Code cuStreamCreate(Stream* stream, unsigned flags) {
+  FAKE_CALL(cuStreamCreate, true);
+  if (flags != kStreamNonBlocking) return misuse(CUDA_ERROR_INVALID_VALUE);
+  *stream = new CUstream_st;
+  (*stream)->context = current().back();
+  (*stream)->thread = std::thread([created = *stream] { run_stream(*created); });
+  ++all.counts.streams;
+  return CUDA_SUCCESS;
+}
+
+FAKE Code cuStreamDestroy_v2(Stream stream) {
+  FAKE_RELEASE(cuStreamDestroy_v2);
+  stream->closing = true;
+  all.changed.notify_all();
+  lock.unlock();
+  stream->thread.join();
+  lock.lock();
+  --all.counts.streams;
+  delete stream;
+  return answer;
+}
+
+FAKE Code cuStreamWaitEvent(Stream stream, Event event, unsigned flags) {
+  FAKE_CALL(cuStreamWaitEvent, true);
+  if (flags != 0) return misuse(CUDA_ERROR_INVALID_VALUE);
+  if (event->latest == nullptr) return CUDA_SUCCESS;
+  push(*stream, [record = event->latest, stream] {
+    std::unique_lock inner(state().mutex);
+    state().changed.wait(inner, [&] { return record->done || stream->context->lost != CUDA_SUCCESS; });
+  });
+  return CUDA_SUCCESS;
+}
+
+FAKE Code cuStreamSynchronize(Stream stream) {
+  FAKE_CALL(cuStreamSynchronize, true);
+  wait_until_idle(*stream, lock);
+  return stream->context->lost;
+}
+
+FAKE Code cuEventCreate(Event* event, unsigned flags) {
+  FAKE_CALL(cuEventCreate, true);
+  if ((flags & ~(kEventBlockingSync | kEventDisableTiming)) != 0) return misuse(CUDA_ERROR_INVALID_VALUE);
+  *event = new CUevent_st{(flags & kEventDisableTiming) == 0, nullptr};
+  ++all.counts.events;
+  ++all.counts.events_created;
+  return CUDA_SUCCESS;
+}
+
+FAKE Code cuEventDestroy_v2(Event event) {
+  FAKE_RELEASE(cuEventDestroy_v2);
+  --all.counts.events;
+  delete event;
+  return answer;
+}
+
+FAKE Code cuEventRecord(Event event, Stream stream) {
+  FAKE_CALL(cuEventRecord, true);
+  event->latest = std::make_shared<Record>();
+  push(*stream, [record = event->latest] {
+    const std::lock_guard inner(state().mutex);
+    record->when = std::chrono::steady_clock::now();
+    record->done = true;
+    state().changed.notify_all();
+  });
+  return CUDA_SUCCESS;
+}
+
+FAKE Code cuEventQuery(Event event) {
+  FAKE_CALL(cuEventQuery, true);
+  return event->latest == nullptr || event->latest->done ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+}
+
+FAKE Code cuEventSynchronize(Event event) {
+  FAKE_CALL(cuEventSynchronize, true);
+  CUctx_st& context = *current().back();
+  const std::shared_ptr<Record> record = event->latest;
+  if (record != nullptr) all.changed.wait(lock, [&] { return record->done || context.lost != CUDA_SUCCESS; });
+  return context.lost;
+}
+
+FAKE Code cuEventElapsedTime(float* milliseconds, Event begin, Event end) {
+  FAKE_CALL(cuEventElapsedTime, true);
+  if (!begin->timed || !end->timed || begin->latest == nullptr || end->latest == nullptr)
+    return misuse(CUDA_ERROR_INVALID_HANDLE);
+  if (!begin->latest->done || !end->latest->done) return CUDA_ERROR_NOT_READY;
+  *milliseconds = std::chrono::duration<float, std::milli>(end->latest->when - begin->latest->when).count();
+  return CUDA_SUCCESS;
+}
+
+// Every function is declared as driver_api.h says.
+#define X(member, symbol, parameters) static_assert(std::is_same_v<decltype(&symbol), decltype(Api::member)>);
+DHPVM_CUDA_FUNCTIONS(X)
+#undef X
+
+FAKE void fake_cuda_configure(const FakeCudaConfig* config) {
+  State& all = state();
+  const std::lock_guard lock(all.mutex);
+  all.config = *config;
+  const FakeCudaCounts before = std::exchange(all.counts, {});
+  // What exists goes on existing.
+  all.counts.contexts = before.contexts;
+  all.counts.streams = before.streams;
+  all.counts.events = before.events;
+  all.counts.modules = before.modules;
+  all.counts.allocations = before.allocations;
+  all.counts.registrations = before.registrations;
+  all.kernel = nullptr;
+  all.faults.clear();
+}
+
+FAKE void fake_cuda_on_launch(FakeCudaKernel kernel, void* data) {
+  State& all = state();
+  const std::lock_guard lock(all.mutex);
+  all.kernel = kernel;
+  all.kernel_data = data;
+}
+
+FAKE void fake_cuda_fail(const char* symbol, int code, int skip) {
+  State& all = state();
+  const std::lock_guard lock(all.mutex);
+  all.faults.push_back({symbol, static_cast<Code>(code), skip});
+}
+
+FAKE void fake_cuda_counts(FakeCudaCounts* counts) {
+  State& all = state();
+  const std::lock_guard lock(all.mutex);
+  *counts = all.counts;
+}
+
+static_assert(std::is_same_v<decltype(&fake_cuda_configure), FakeCudaConfigure>);
+static_assert(std::is_same_v<decltype(&fake_cuda_on_launch), FakeCudaOnLaunch>);
+static_assert(std::is_same_v<decltype(&fake_cuda_fail), FakeCudaFail>);
+static_assert(std::is_same_v<decltype(&fake_cuda_counts), FakeCudaCountsOf>);

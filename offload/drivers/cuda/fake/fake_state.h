@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the fake driver knows. Streams are threads; memory of the device is memory of the host.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "offload/drivers/cuda/driver_api.h"
+#include "offload/drivers/cuda/fake/fake_cuda.h"
+
+namespace dhpvm::offload::cu::fake {
+
+struct Device;
+
+// One cuEventRecord.
+struct Record {
+  bool done = false;
+  std::chrono::steady_clock::time_point when;
+};
+
+}  // namespace dhpvm::offload::cu::fake
+
+// The objects behind the driver's handles.
+struct CUctx_st {
+  dhpvm::offload::cu::Ordinal device = 0;
+  int retained = 0;
+  dhpvm::offload::cu::Code lost = dhpvm::offload::cu::CUDA_SUCCESS;  // what every call answers from then on
+};
+struct CUmod_st {
+  std::string ptx;
+  std::vector<std::unique_ptr<CUfunc_st>> functions;
+};
+struct CUfunc_st {
+  std::string entry;
+  unsigned parameters = 0;
+};
+struct CUevent_st {
+  bool timed = false;
+  std::shared_ptr<dhpvm::offload::cu::fake::Record> latest;  // null: never recorded
+};
+struct CUstream_st {
+  CUctx_st* context = nullptr;
+  std::deque<std::function<void()>> work;  // each called without the mutex
+  bool busy = false;
+  bool closing = false;
+  std::thread thread;
+};
+
+namespace dhpvm::offload::cu::fake {
+
+struct Fault {
+  std::string symbol;
+  Code code;
+  int skip;
+};
+
+// Guarded by its mutex.
+struct State {
+  std::mutex mutex;
+  std::condition_variable changed;
+  FakeCudaConfig config;
+  FakeCudaCounts counts;
+  FakeCudaKernel kernel = nullptr;
+  void* kernel_data = nullptr;
+  std::vector<Fault> faults;
+  bool initialised = false;
+  std::map<Ordinal, std::unique_ptr<CUctx_st>> contexts;
+  std::map<Address, std::size_t> allocations;
+  std::size_t allocated = 0;
+  std::map<std::uintptr_t, std::size_t> registrations;
+};
+
+State& state();
+// The contexts pushed by this thread, the current one last; and whether the driver is calling the host on it.
+std::vector<CUctx_st*>& current();
+bool& in_host_function();
+
+// With the mutex. Whether all of the bytes lie in one allocation, or in one registration.
+bool is_allocated(Address address, std::size_t bytes);
+bool is_registered(const void* memory, std::size_t bytes);
+
+// With the mutex held by `lock`.
+void run_stream(CUstream_st& stream);
+void push(CUstream_st& stream, std::function<void()> work);
+void wait_until_idle(CUstream_st& stream, std::unique_lock<std::mutex>& lock);
+
+// How many parameters of 64 bits the PTX gives `entry`; -1 when it has no such entry.
+int parameters_of(const std::string& ptx, const std::string& entry);
+
+}  // namespace dhpvm::offload::cu::fake

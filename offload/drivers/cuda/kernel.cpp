@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "offload/drivers/cuda/kernel.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "offload/drivers/cuda/memory.h"
+
+namespace dhpvm::offload {
+namespace {
+
+// Large enough to hide latencies, small enough that threads that are done early wait for few others.
+constexpr int kBlockSize = 256;
+// Blocks for each that the device can run at a time: so that those whose iterations take longer find others to run beside
+// them, while what it costs to start a block is spread over many iterations.
+constexpr unsigned kWaves = 8;
+constexpr std::size_t kLogSize = std::size_t{16} << 10;
+
+const char* remedy_of(cu::Code code) {
+  switch (code) {
+    case cu::CUDA_ERROR_UNSUPPORTED_PTX_VERSION:
+      return "the driver is too old for this code: update it to 520 (CUDA 11.8) or newer";
+    case cu::CUDA_ERROR_JIT_COMPILER_NOT_FOUND:
+      return "the driver's compiler is missing: install its libnvidia-ptxjitcompiler.so.1 (Debian: "
+             "libnvidia-ptxjitcompiler1)";
+    case cu::CUDA_ERROR_JIT_COMPILATION_DISABLED:
+      return "compiling is switched off: unset CUDA_DISABLE_JIT and CUDA_DISABLE_PTX_JIT";
+    default: return "it does not say why";
+  }
+}
+
+}  // namespace
+
+CudaKernel::~CudaKernel() {
+  const CudaCurrent current(device_);
+  if (module_ != nullptr) device_.api().ModuleUnload(module_);
+}
+
+Result<std::shared_ptr<Kernel>> CudaKernel::load(CudaDevice& device, const KernelImage& image) {
+  if (image.format != KernelFormat::kPtx)
+    return error(ErrorCode::kUnsupported, "device '{}' takes kernels as PTX; '{}' comes in another form",
+                 device.info().name, image.name);
+  std::shared_ptr<CudaKernel> kernel(new CudaKernel(device, image));
+  const CudaCurrent current(device);
+  DHPVM_TRY(kernel->assemble(image));
+  DHPVM_TRY(kernel->choose_blocks(image));
+  return std::shared_ptr<Kernel>(kernel);
+}
+
+Status CudaKernel::assemble(const KernelImage& image) {
+  const cu::Api& api = device_.api();
+  std::string log(kLogSize, '\0');
+  // The driver reads some options from the pointer itself.
+  std::array<cu::JitOption, 2> options = {cu::JIT_ERROR_LOG_BUFFER, cu::JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+  std::array<void*, 2> values = {log.data(), reinterpret_cast<void*>(static_cast<std::uintptr_t>(kLogSize))};
+  cu::Code code = api.ModuleLoadDataEx(&module_, image.device_code.text.c_str(), options.size(),
+                                       options.data(), values.data());
+  if (code != cu::CUDA_SUCCESS) {
+    Error failed = api.error_of(code, "cuModuleLoadDataEx");
+    if (failed.code() != ErrorCode::kDeviceFailed) return failed;
+    log.erase(std::min(log.find('\0'), log.size()));
+    return error(ErrorCode::kCompile, "the driver of device '{}' refuses kernel '{}' ({}):\n{}",
+                 device_.info().name, image.name, api.name_of(code), log.empty() ? remedy_of(code) : log);
+  }
+  code = api.ModuleGetFunction(&function_, module_, image.device_code.entry.c_str());
+  if (code != cu::CUDA_SUCCESS) {
+    Error failed = api.error_of(code, "cuModuleGetFunction");
+    if (failed.code() != ErrorCode::kDeviceFailed) return failed;
+    return error(ErrorCode::kCompile, "kernel '{}' has no entry '{}' ({})", image.name,
+                 image.device_code.entry, api.name_of(code));
+  }
+  return {};
+}
+
+Status CudaKernel::choose_blocks(const KernelImage& image) {
+  const cu::Api& api = device_.api();
+  int largest = 0;
+  cu::Code code = api.FuncGetAttribute(&largest, cu::MAX_THREADS_PER_BLOCK, function_);
+  if (code != cu::CUDA_SUCCESS) return api.error_of(code, "cuFuncGetAttribute");
+  int size = static_cast<int>(group());
+  if (size > largest)
+    return error(ErrorCode::kUnsupported,
+                 "kernel '{}' needs blocks of {} threads, device '{}' can run {} of it", image.name, size,
+                 device_.info().name, largest);
+  if (size == 0) {
+    int grid = 0;
+    code = api.OccupancyMaxPotentialBlockSize(&grid, &size, function_, nullptr, 0, kBlockSize);
+    // What the driver finds need not be a power of two.
+    size = static_cast<int>(std::bit_floor(static_cast<unsigned>(std::max(size, 1))));
+    if (code != cu::CUDA_SUCCESS) return api.error_of(code, "cuOccupancyMaxPotentialBlockSize");
+  }
+  int resident = 0;
+  code = api.OccupancyMaxActiveBlocksPerMultiprocessor(&resident, function_, size, 0);
+  if (code != cu::CUDA_SUCCESS) return api.error_of(code, "cuOccupancyMaxActiveBlocksPerMultiprocessor");
+  limits_.group = static_cast<std::uint32_t>(std::max(size, 1));
+  limits_.groups = static_cast<std::uint32_t>(std::max(resident, 1)) * device_.info().compute_units * kWaves;
+  return {};
+}
+
+cu::Code CudaKernel::enqueue(cu::Stream stream, const Operation& launch) const {
+  // All parameters have 64 bits. The driver copies them before it returns.
+  std::vector<std::uint64_t> values;
+  values.reserve(parameters().size());
+  for (const codegen::KernelParameter& parameter : parameters()) {
+    const MemorySpan* const span = span_of(parameter, launch);
+    if (span == nullptr) {
+      values.push_back(value_of(parameter, launch));
+    } else if (span->memory == nullptr) {
+      values.push_back(0);
+    } else {
+      std::uint64_t address = static_cast<const CudaMemory&>(*span->memory).address() + span->offset;
+      // Of arrays it is the address of element 0, which need not exist.
+      if (parameter.kind == codegen::ParameterKind::kData)
+        address += static_cast<std::uint64_t>(launch.arrays[parameter.index].first);
+      values.push_back(address);
+    }
+  }
+  std::vector<void*> pointers;
+  pointers.reserve(values.size());
+  for (std::uint64_t& value : values) pointers.push_back(&value);
+  const LaunchGrid grid = grid_for(launch.space, limits_);
+  return device_.api().LaunchKernel(function_, grid.groups[0], grid.groups[1], grid.groups[2], grid.group[0],
+                                    grid.group[1], grid.group[2], 0, stream, pointers.data(), nullptr);
+}
+
+}  // namespace dhpvm::offload

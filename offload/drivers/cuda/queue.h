@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Queues of CUDA devices: one stream each.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "offload/drivers/cuda/cuda_device.h"
+#include "offload/drivers/driver_queue.h"
+
+namespace dhpvm::offload {
+
+class CudaQueue final : public DriverQueue {
+ public:
+  static Result<std::unique_ptr<Queue>> create(CudaDevice& device, QueueOptions options);
+  ~CudaQueue() override;
+
+  // Streams begin by themselves.
+  Status flush() override { return {}; }
+
+ protected:
+  Enqueued enqueue_copy(const Operation& copy, const Waits& waits) override;
+  Enqueued enqueue_fill(const Operation& fill, const Waits& waits) override;
+  Enqueued enqueue_launch(const Operation& launch, const Waits& waits) override;
+  Enqueued enqueue_host_call(std::function<void()> function, const Operation& operation,
+                             const Waits& waits) override;
+  Enqueued enqueue_nothing(const Waits& waits) override;
+  bool is_usable(const DeviceMemory& memory) const override;
+
+ private:
+  CudaQueue(CudaDevice& device, cu::Stream stream, QueueOptions options)
+      : DriverQueue(device, device.tracker(), std::move(options)), device_(device), stream_(stream) {}
+  // Waits for `waits`, calls enqueue(), which answers with the driver's code, and marks the end. `call` is its name.
+  template <typename Enqueue>
+  Enqueued submit(const char* call, const Waits& waits, Enqueue&& enqueue);
+
+  // Copies between the device and host memory that its engines cannot reach.
+  cu::Code copy_staged(const Operation& copy);
+
+  CudaDevice& device_;
+  cu::Stream const stream_;
+  std::byte* staging_ = nullptr;  // pinned; allocated when it is first needed
+};
+
+}  // namespace dhpvm::offload

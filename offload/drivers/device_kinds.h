@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// The devices that programs may run on.
+#pragma once
+
+#include <memory>
+
+#include "base/thread_pool.h"
+#include "offload/devices/device_registry.h"
+
+namespace dhpvm::offload {
+
+// Registers every kind of device of this build. Kernels for the host's cores run on `pool`. The null device is not among
+// them: what computes nothing must not be taken for what computes.
+void add_devices(DeviceRegistry& registry, const std::shared_ptr<ThreadPool>& pool);
+
+}  // namespace dhpvm::offload

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// A driver's handle of one operation: an event that happens once.
+#pragma once
+
+#include "dhpvm/result.h"
+#include "offload/devices/device.h"
+
+namespace dhpvm::offload {
+
+// Thread-safe.
+class DriverEvent {
+ public:
+  virtual ~DriverEvent() = default;
+  // Whether the operation has ended; the error if it has failed. Does not block.
+  virtual Result<bool> ended() = 0;
+  // Blocks until the operation has ended, or until `deadline`. It may return early.
+  virtual void wait(Semaphore::Clock::time_point deadline) = 0;
+  // Writes the times into `record`; asked only when the operation has succeeded and its queue has an observer. False
+  // when the driver does not tell.
+  virtual bool measure(OperationRecord& record) = 0;
+};
+
+// DriverEvent::wait for drivers that can only be asked: sleeps for an eighth of the time waited so far, between 20 and
+// 125 us, so that it neither keeps a core busy nor is late by more than that.
+void poll(DriverEvent& event, Semaphore::Clock::time_point deadline);
+
+}  // namespace dhpvm::offload

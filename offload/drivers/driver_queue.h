@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the queues and kernels of all drivers have in common. How an operation is given to the driver is for the vendor's
+// classes to say.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "codegen/device_code.h"
+#include "offload/devices/checked_queue.h"
+#include "offload/drivers/launch_grid.h"
+#include "offload/drivers/submission.h"
+
+namespace dhpvm::offload {
+
+// A kernel that a driver has compiled, and how it wants to be called.
+class DriverKernel : public OwnedKernel {
+ public:
+  DriverKernel(const DeviceBase& owner, const KernelImage& image);
+
+  const std::vector<codegen::KernelParameter>& parameters() const { return parameters_; }
+  // The size that groups must have; 0: any.
+  std::uint32_t group() const { return needs_.group; }
+  codegen::Dealing dealing() const { return needs_.dealing; }
+  LaunchGrid grid_for(const IterationSpace& space, const GridLimits& limits) const {
+    return plan_grid(space, needs_, limits);
+  }
+
+ private:
+  const std::vector<codegen::KernelParameter> parameters_;
+  const GridNeeds needs_;
+};
+
+// The value of a parameter that is no place in memory.
+std::uint64_t value_of(const codegen::KernelParameter& parameter, const Operation& launch);
+// Where the place is that a parameter names; null if it is none.
+const MemorySpan* span_of(const codegen::KernelParameter& parameter, const Operation& launch);
+
+class DriverQueue : public CheckedQueue {
+ protected:
+  // What must have ended before an operation begins: submissions of other queues, each with an event.
+  using Waits = std::vector<SubmissionPointer>;
+  using Enqueued = Result<std::unique_ptr<DriverEvent>>;
+
+  DriverQueue(DeviceBase& device, SubmissionTracker& tracker, QueueOptions options);
+
+  // For the vendor's destructor: blocks until all is done.
+  void drain() { tracker_.drain(*ledger_); }
+  // The last submission, if that is in flight.
+  SubmissionPointer latest() { return tracker_.latest(*ledger_); }
+  bool observed() const { return ledger_->observer != nullptr; }
+
+  // Of at least one byte.
+  virtual Enqueued enqueue_copy(const Operation& copy, const Waits& waits) = 0;
+  virtual Enqueued enqueue_fill(const Operation& fill, const Waits& waits) = 0;
+  virtual Enqueued enqueue_launch(const Operation& launch, const Waits& waits) = 0;
+  // The function is not called when something that the operation waits for, or an operation before it in this queue,
+  // fails.
+  virtual Enqueued enqueue_host_call(std::function<void()> function, const Operation& operation,
+                                     const Waits& waits) = 0;
+  // Ends when `waits` and all before it have ended.
+  virtual Enqueued enqueue_nothing(const Waits& waits) = 0;
+  // Whether kernels of this device can work on the memory.
+  virtual bool is_usable(const DeviceMemory& memory) const = 0;
+
+  Status admit(const Operation& operation) const final;
+  void submit(Operation operation) final;
+
+ private:
+  Enqueued enqueue(const Operation& operation, const Waits& waits);
+
+  SubmissionTracker& tracker_;
+  const std::shared_ptr<QueueLedger> ledger_;
+};
+
+}  // namespace dhpvm::offload

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "offload/drivers/launch_grid.h"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "bytecode/module.h"
+
+namespace dhpvm::offload {
+namespace {
+
+// What all drivers take: groups along the axes 1 and 2, and work-items of a group along axis 2.
+constexpr std::uint64_t kMostAlongOuterAxes = 65535;
+constexpr std::uint64_t kThickestGroup = 64;
+
+std::uint64_t quotient_up(std::uint64_t value, std::uint64_t divisor) {
+  return value / divisor + (value % divisor != 0 ? 1 : 0);
+}
+
+// Not 0, nor more than `most`.
+std::uint32_t limited(std::uint64_t value, std::uint64_t most) {
+  return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(value, 1, std::max<std::uint64_t>(most, 1)));
+}
+
+// Neighbours do neighbouring iterations: as many of a group along the innermost dimension as it has, which makes one access
+// to memory of theirs; what is left of the group goes outwards.
+LaunchGrid cover(const IterationSpace& space, const GridLimits& limits) {
+  LaunchGrid grid;
+  std::uint64_t group = limits.group;
+  std::uint64_t groups = limits.groups;
+  for (unsigned axis = 0; axis < space.dimensions; ++axis) {
+    const std::uint64_t extent = space.extent(space.inner() - axis);
+    // Powers of two divide what devices run together.
+    if (axis == 2) group = std::min(group, kThickestGroup);
+    grid.group[axis] = limited(std::bit_ceil(std::min(extent, group)), group);
+    grid.groups[axis] = limited(quotient_up(extent, grid.group[axis]),
+                                axis == 0 ? groups : std::min(groups, kMostAlongOuterAxes));
+    group /= grid.group[axis];
+    groups /= grid.groups[axis];
+  }
+  return grid;
+}
+
+// What is left of a row is cut into groups of these widths, from the first that it has, and then into single work-items: a
+// loop of a few vectors, and one vector.
+constexpr std::uint64_t kWidthsOfRests[] = {64, 8, 1};
+
+// Work-items beyond whole vectors are done one by one, which is little of such a group.
+constexpr std::uint32_t kLeastOwnWidth = 128;
+
+std::uint64_t count(const LaunchPiece& piece) { return piece.items[0] * piece.items[1] * piece.items[2]; }
+
+// Starting its rows one by one costs less than one more launch.
+bool is_small(const LaunchPiece& piece) { return count(piece) <= 2048; }
+
+}  // namespace
+
+LaunchGrid plan_grid(const IterationSpace& space, const GridNeeds& needs, const GridLimits& limits) {
+  if (!needs.reductions) return cover(space, limits);
+  const bool alone = needs.dealing == codegen::Dealing::kRuns;
+  const std::uint64_t per_group = alone ? 1 : std::max(needs.group / bytecode::kReductionLanes, 1U);
+  LaunchGrid grid;
+  grid.group[0] = limits.group;
+  grid.groups[0] = limited(quotient_up(reduction_blocks(space), per_group), limits.groups);
+  return grid;
+}
+
+std::vector<LaunchPiece> PiecePlanner::plan(const IterationSpace& space, const GridLimits& limits) {
+  LaunchPiece whole;
+  for (unsigned axis = 0; axis < space.dimensions; ++axis)
+    whole.items[axis] = space.extent(space.inner() - axis);
+  // Few iterations may be long ones: every thread of the device has its share before groups grow.
+  const std::uint64_t share =
+      std::clamp<std::uint64_t>(count(whole) / limits.groups, 1, std::max(limits.group, 1U));
+  cut(whole, 0, space.dimensions, width_of_rows(whole, static_cast<std::uint32_t>(share)));
+  return std::exchange(pieces_, {});
+}
+
+// Cuts `piece`, which has its groups along all axes below `axis`, into pieces with groups of up to `room` times that.
+void PiecePlanner::cut(LaunchPiece piece, unsigned axis, unsigned axes, std::uint32_t room) {
+  if (axis == axes || room == 1 || (axis != 0 && is_small(piece))) {
+    pieces_.push_back(piece);
+    return;
+  }
+  const std::uint64_t extent = piece.items[axis];
+  for (std::uint64_t left = extent; left != 0;) {
+    piece.first[axis] = extent - left;
+    piece.items[axis] = left;
+    std::uint64_t width = *std::ranges::find_if(kWidthsOfRests, [&](auto rest) { return rest <= left; });
+    if (left >= room) {
+      width = room;
+    } else if (axis == 0 && !is_small(piece) && is_own_width(left)) {
+      width = left;
+    } else if (left == extent) {
+      width = std::bit_floor(left);
+    }
+    piece.group[axis] = static_cast<std::uint32_t>(width);
+    piece.items[axis] -= left % width;
+    cut(piece, axis + 1, axes, static_cast<std::uint32_t>(std::bit_floor(room / width)));
+    left %= width;
+  }
+}
+
+// `most`, or less: the widest group of which rows have a whole number, if that is not much less. One launch for all is better
+// than one for what wide groups leave of the rows and some for the rest, and all threads end at the same time.
+std::uint32_t PiecePlanner::width_of_rows(const LaunchPiece& whole, std::uint32_t most) {
+  const std::uint32_t usual = std::bit_floor(most);
+  const std::uint64_t row = whole.items[0];
+  if (row <= most || row % usual == 0 || most < kLeastOwnWidth || !comes_again(row)) return usual;
+  for (std::uint32_t width = most; width > most / 2; --width) {
+    if (row % width == 0) return is_own_width(width) ? width : usual;
+  }
+  return usual;
+}
+
+// Whether more rows of this length are to be expected: a width is not compiled for each of many lengths.
+bool PiecePlanner::comes_again(std::uint64_t row) {
+  constexpr std::size_t kMostRows = 16;
+  const bool is_first = rows_.empty();
+  if (std::ranges::find(rows_, row) != rows_.end()) return true;
+  if (rows_.size() < kMostRows) rows_.push_back(row);
+  return is_first;
+}
+
+bool PiecePlanner::is_own_width(std::uint64_t width) {
+  constexpr std::size_t kMostOwnWidths = 4;
+  if (std::has_single_bit(width)) return true;
+  if (std::ranges::find(own_widths_, width) != own_widths_.end()) return true;
+  if (own_widths_.size() == kMostOwnWidths) return false;
+  own_widths_.push_back(width);
+  return true;
+}
+
+}  // namespace dhpvm::offload

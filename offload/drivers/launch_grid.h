@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// How many work-items a launch gets, and in which groups. codegen/device_code.h says what kernels do with them.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "codegen/device_code.h"
+#include "offload/loops/iteration_space.h"
+
+namespace dhpvm::offload {
+
+struct LaunchGrid {
+  // By axis: 0 is the innermost dimension.
+  std::array<std::uint32_t, 3> group = {1, 1, 1};  // work-items of a group
+  std::array<std::uint32_t, 3> groups = {1, 1, 1};
+  bool operator==(const LaunchGrid&) const = default;
+};
+
+// What is good for a device and a kernel.
+struct GridLimits {
+  std::uint32_t group =
+      1;  // work-items of a group: exactly, if the kernel wants groups of a size, else at most
+  std::uint32_t groups = 1;  // of a launch, at most; kSingly: as many at least, where the space has them
+};
+
+// How a kernel deals out its iterations.
+struct GridNeeds {
+  bool reductions = false;  // it has some
+  std::uint32_t group = 0;  // as in DeviceCode, like `dealing`
+  codegen::Dealing dealing = codegen::Dealing::kStrides;
+};
+
+// For kStrides and kRuns. `space` is one that may be launched, here and below.
+LaunchGrid plan_grid(const IterationSpace& space, const GridNeeds& needs, const GridLimits& limits);
+
+// A box of a space whose groups are all whole.
+struct LaunchPiece {
+  std::array<std::uint64_t, 3> first = {0, 0, 0};  // by axis, distance from the space's low bounds
+  std::array<std::uint64_t, 3> items = {1, 1, 1};
+  std::array<std::uint32_t, 3> group = {1, 1, 1};  // divides `items`
+  bool operator==(const LaunchPiece&) const = default;
+};
+
+// For kSingly: pieces that cover the space with one work-item for each iteration. Drivers compile a kernel anew for each width
+// of a group, so that all are powers of two, whatever extents a program comes up with, but for a few that suit the rows.
+class PiecePlanner {
+ public:
+  std::vector<LaunchPiece> plan(const IterationSpace& space, const GridLimits& limits);
+
+ private:
+  void cut(LaunchPiece piece, unsigned axis, unsigned axes, std::uint32_t room);
+  std::uint32_t width_of_rows(const LaunchPiece& whole, std::uint32_t most);
+  bool comes_again(std::uint64_t row);
+  bool is_own_width(std::uint64_t width);
+
+  std::vector<std::uint64_t> own_widths_;
+  std::vector<std::uint64_t> rows_;  // lengths of some that there were
+  std::vector<LaunchPiece> pieces_;
+};
+
+}  // namespace dhpvm::offload

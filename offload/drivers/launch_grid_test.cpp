@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "offload/drivers/launch_grid.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "bytecode/module.h"
+#include "codegen/device_code.h"
+
+namespace dhpvm::offload {
+namespace {
+
+using codegen::Dealing;
+
+IterationSpace space(std::int64_t rows, std::int64_t columns) {
+  return {2, {-5, 3}, {rows - 5, columns + 3}};
+}
+IterationSpace line(std::int64_t length) { return {1, {7}, {7 + length}}; }
+
+constexpr GridLimits kGpu = {256, 1000};
+constexpr GridLimits kProcessor = {1, 8};
+constexpr GridLimits kSingly = {64, 8};
+
+TEST(LaunchGrid, CoversALine) {
+  constexpr GridNeeds kNeeds;
+  EXPECT_EQ(plan_grid(line(1), kNeeds, kGpu), (LaunchGrid{{1, 1, 1}, {1, 1, 1}}));
+  EXPECT_EQ(plan_grid(line(100), kNeeds, kGpu), (LaunchGrid{{128, 1, 1}, {1, 1, 1}}));
+  EXPECT_EQ(plan_grid(line(1000), kNeeds, kGpu), (LaunchGrid{{256, 1, 1}, {4, 1, 1}}));
+  EXPECT_EQ(plan_grid(line(std::int64_t{1} << 40), kNeeds, kGpu), (LaunchGrid{{256, 1, 1}, {1000, 1, 1}}));
+}
+
+TEST(LaunchGrid, CoversAPlane) {
+  constexpr GridNeeds kNeeds;
+  EXPECT_EQ(plan_grid(space(500, 60), kNeeds, kGpu), (LaunchGrid{{64, 4, 1}, {1, 125, 1}}));
+  EXPECT_EQ(plan_grid(space(500, 6000), kNeeds, kGpu), (LaunchGrid{{256, 1, 1}, {24, 41, 1}}));
+  EXPECT_EQ(plan_grid(space(1 << 20, 1), kNeeds, {256, 1 << 20}), (LaunchGrid{{1, 256, 1}, {1, 4096, 1}}));
+  EXPECT_EQ(plan_grid(space(std::int64_t{1} << 30, 1), kNeeds, {256, 1 << 20}),
+            (LaunchGrid{{1, 256, 1}, {1, 65535, 1}}));
+}
+
+TEST(LaunchGrid, KeepsGroupsThin) {
+  const IterationSpace deep = {3, {0, 0, 0}, {1000, 2, 1}};
+  EXPECT_EQ(plan_grid(deep, {}, kGpu), (LaunchGrid{{1, 2, 64}, {1, 1, 16}}));
+}
+
+TEST(LaunchGrid, GivesEachRunOfLanesABlock) {
+  GridNeeds needs = {.reductions = true, .group = codegen::kReductionGroup, .dealing = Dealing::kStrides};
+  const std::int64_t block = bytecode::kReductionBlock;
+  EXPECT_EQ(plan_grid(line(block), needs, kGpu), (LaunchGrid{{256, 1, 1}, {1, 1, 1}}));
+  EXPECT_EQ(plan_grid(line(8 * block + 1), needs, kGpu), (LaunchGrid{{256, 1, 1}, {2, 1, 1}}));
+  EXPECT_EQ(plan_grid(space(20, block + 1), needs, kGpu), (LaunchGrid{{256, 1, 1}, {5, 1, 1}}));
+  needs = {.reductions = true, .group = 0, .dealing = Dealing::kRuns};
+  EXPECT_EQ(plan_grid(line(5 * block), needs, kProcessor), (LaunchGrid{{1, 1, 1}, {5, 1, 1}}));
+  EXPECT_EQ(plan_grid(line(50 * block), needs, kProcessor), (LaunchGrid{{1, 1, 1}, {8, 1, 1}}));
+}
+
+using Pieces = std::vector<LaunchPiece>;
+
+Pieces pieces_of(const IterationSpace& space, const GridLimits& limits) {
+  return PiecePlanner().plan(space, limits);
+}
+
+TEST(LaunchPieces, AreGroupsAndWhatIsLeftOfThem) {
+  EXPECT_EQ(pieces_of(line(1), kSingly), (Pieces{{}}));
+  EXPECT_EQ(pieces_of(line(6400), kSingly), (Pieces{{{}, {6400, 1, 1}, {64, 1, 1}}}));
+  EXPECT_EQ(pieces_of(line(1003), kSingly), (Pieces{{{}, {960, 1, 1}, {64, 1, 1}},
+                                                    {{960, 0, 0}, {40, 1, 1}, {8, 1, 1}},
+                                                    {{1000, 0, 0}, {3, 1, 1}, {1, 1, 1}}}));
+  EXPECT_EQ(pieces_of(space(130, 9), {64, 1}),
+            (Pieces{{{}, {8, 130, 1}, {8, 1, 1}}, {{8, 0, 0}, {1, 130, 1}, {1, 1, 1}}}))
+      << "rows are few";
+  EXPECT_EQ(pieces_of(space(1000, 8), {64, 1}), (Pieces{{{}, {8, 1000, 1}, {8, 8, 1}}}));
+  EXPECT_EQ(pieces_of(space(1000, 3), {64, 1}),
+            (Pieces{{{}, {3, 992, 1}, {3, 16, 1}}, {{0, 992, 0}, {3, 8, 1}, {3, 8, 1}}}));
+}
+
+TEST(LaunchPieces, HaveOnlyAFewWidths) {
+  PiecePlanner planner;
+  const auto widths = [&](std::int64_t columns) {
+    std::vector<std::uint32_t> found;
+    for (const LaunchPiece& piece : planner.plan(space(1024 * 256, columns), {256, 1}))
+      found.push_back(piece.group[0]);
+    return found;
+  };
+  using testing::ElementsAre;
+  for (const std::uint32_t rest : {5u, 50u, 23u, 162u})
+    EXPECT_THAT(widths(512 + rest), ElementsAre(256, rest)) << rest;
+  EXPECT_THAT(widths(512 + 24), ElementsAre(256, 8));
+  EXPECT_THAT(widths(512 + 155), ElementsAre(256, 64, 8, 1));
+  EXPECT_THAT(widths(512 + 50), ElementsAre(256, 50)) << "this is one of them";
+}
+
+TEST(LaunchPieces, AreOneWhereAWidthDividesTheRows) {
+  const GridLimits limits = {512, 8};
+  EXPECT_EQ(pieces_of(space(998, 998), limits), (Pieces{{{}, {998, 998, 1}, {499, 1, 1}}}));
+  EXPECT_EQ(pieces_of(line(4000), limits), (Pieces{{{}, {4000, 1, 1}, {500, 1, 1}}}))
+      << "no more than each thread's share";
+  EXPECT_EQ(pieces_of(space(997, 997), limits),
+            (Pieces{{{}, {512, 997, 1}, {512, 1, 1}}, {{512, 0, 0}, {485, 997, 1}, {485, 1, 1}}}))
+      << "nothing divides them";
+  EXPECT_EQ(pieces_of(line(512 * 1000), limits), (Pieces{{{}, {512'000, 1, 1}, {512, 1, 1}}}));
+}
+
+TEST(LaunchPieces, TakeWidthsOfTheirOwnOnlyAFewTimes) {
+  PiecePlanner planner;
+  const auto width = [&](std::int64_t length) {
+    return planner.plan(line(length), {256, 1}).front().group[0];
+  };
+  EXPECT_EQ(width(3 * 251), 251U) << "the first";
+  for (const std::uint32_t own : {241u, 239u, 233u}) {
+    EXPECT_EQ(width(3 * own), 256U) << "perhaps the only time";
+    EXPECT_EQ(width(3 * own), own);
+  }
+  EXPECT_EQ(width(3 * 229), 256U);
+  EXPECT_EQ(width(3 * 229), 256U);
+  EXPECT_EQ(width(5 * 251), 256U);
+  EXPECT_EQ(width(5 * 251), 251U) << "this is one of them";
+}
+
+TEST(LaunchPieces, LeaveEveryThreadItsShare) {
+  EXPECT_EQ(pieces_of(line(8), kSingly), (Pieces{{{}, {8, 1, 1}, {1, 1, 1}}}));
+  EXPECT_EQ(pieces_of(line(32), kSingly), (Pieces{{{}, {32, 1, 1}, {4, 1, 1}}}));
+}
+
+TEST(LaunchPieces, CoverEachIterationOnce) {
+  constexpr std::uint64_t kExtents[] = {1, 2, 7, 8, 63, 65, 100};
+  for (const std::uint64_t x : kExtents) {
+    for (const std::uint64_t y : kExtents) {
+      for (const std::uint64_t z : kExtents) {
+        const IterationSpace box = {3,
+                                    {1, -2, 3},
+                                    {static_cast<std::int64_t>(z) + 1, static_cast<std::int64_t>(y) - 2,
+                                     static_cast<std::int64_t>(x) + 3}};
+        std::vector<unsigned char> times(x * y * z);
+        for (const LaunchPiece& piece : pieces_of(box, kSingly)) {
+          for (unsigned axis = 0; axis < 3; ++axis) ASSERT_EQ(piece.items[axis] % piece.group[axis], 0U);
+          for (std::uint64_t k = 0; k < piece.items[2]; ++k) {
+            for (std::uint64_t j = 0; j < piece.items[1]; ++j) {
+              for (std::uint64_t i = 0; i < piece.items[0]; ++i)
+                ++times[((piece.first[2] + k) * y + piece.first[1] + j) * x + piece.first[0] + i];
+            }
+          }
+        }
+        ASSERT_EQ(std::ranges::count(times, 1), static_cast<std::ptrdiff_t>(x * y * z))
+            << x << " " << y << " " << z;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace dhpvm::offload

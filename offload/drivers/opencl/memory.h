@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory of OpenCL devices.
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "offload/drivers/opencl/opencl_device.h"
+
+namespace dhpvm::offload {
+
+class OpenClMemory final : public OwnedMemory {
+ public:
+  static Result<std::shared_ptr<DeviceMemory>> allocate(OpenClDevice& device, std::size_t bytes);
+  static Result<std::shared_ptr<DeviceMemory>> import(OpenClDevice& device, std::span<std::byte> memory,
+                                                      HostMemory kind);
+  ~OpenClMemory() override;
+
+  // Null for host memory that is only read and written by address.
+  cl_mem buffer() const { return buffer_; }
+
+ private:
+  struct FreePages {
+    void operator()(std::byte* pages) const;
+  };
+  using Pages = std::unique_ptr<std::byte, FreePages>;
+
+  OpenClMemory(OpenClDevice& device, Kind kind, std::size_t size, std::byte* host);
+  // Has the driver lock the host's pages, if it is one that does so. What it answers.
+  cl_int pin(std::span<std::byte> memory);
+  void unpin();
+
+  OpenClDevice& device_;
+  Pages pages_;              // of allocations of devices that share the host's memory
+  cl_mem buffer_ = nullptr;  // what kernels and commands are given
+  cl_mem pinned_ = nullptr;  // what keeps the host's pages locked, mapped all its life
+  void* mapped_ = nullptr;
+};
+
+}  // namespace dhpvm::offload

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which OpenCL devices there are, and what they can do.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "offload/devices/device.h"
+#include "offload/drivers/opencl/api.h"
+
+namespace dhpvm::offload {
+
+struct OpenClCandidate {
+  cl_platform_id platform = nullptr;
+  cl_device_id device = nullptr;
+  DeviceInfo info;  // but for shares_host_memory, which only an open device can tell
+  bool is_gpu = false;
+  bool is_cpu = false;
+  bool host_unified_memory = false;
+  std::optional<Error> problem;  // why the device cannot be used
+};
+
+// All devices of all platforms; the number of each is its index. kNotFound when no driver is installed.
+Result<std::vector<OpenClCandidate>> find_opencl_devices(const OpenClApi& api);
+
+}  // namespace dhpvm::offload

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operations that a driver has been given and that end some time: what they wait for, signal and keep alive.
+//
+// Drivers know events, which happen once and carry at best a number; the interface of devices knows semaphores, which
+// count and fail with an Error that reaches every dependent. The tracker turns one into the other. It has no thread: it
+// looks at events when somebody wants to know (a semaphore's value, the end of a queue) and when a queue has gathered
+// many operations. A submission is settled when its end is known, and whether it has failed; it is concluded when what
+// it used has been let go, and its semaphores have been raised or have failed.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "offload/devices/checked_queue.h"
+#include "offload/devices/device_base.h"
+#include "offload/devices/timeline.h"
+#include "offload/drivers/driver_event.h"
+
+namespace dhpvm::offload {
+
+class SubmissionTracker;
+struct QueueLedger;
+
+struct Submission {
+  std::shared_ptr<QueueLedger> queue;
+  Operation operation;
+  // What raises the semaphores of operation.waits; null where that has happened already.
+  std::vector<std::shared_ptr<Submission>> after;
+  std::unique_ptr<DriverEvent> event;  // null when the driver has never been given it, because of `failure`
+  // The rest is guarded by the tracker's mutex.
+  std::shared_ptr<const Error> failure;
+  bool settled = false;
+  bool concluded = false;
+};
+using SubmissionPointer = std::shared_ptr<Submission>;
+
+// The submissions of one queue. The first two members are constant, the rest is guarded by the tracker's mutex.
+struct QueueLedger {
+  std::function<std::string(const Operation&)> describe;
+  std::function<void(const OperationRecord&)> observer;
+  std::deque<SubmissionPointer> in_flight;  // not settled, oldest first
+  std::size_t ending = 0;                   // settled, but not concluded
+  std::shared_ptr<const Error> failure;     // the first
+  // When the last recorded operation ended: touched by whoever concludes.
+  std::chrono::nanoseconds recorded{0};
+};
+
+// A semaphore that submissions raise.
+class DriverSemaphore final : public TimelineSemaphore {
+ public:
+  DriverSemaphore(SubmissionTracker& tracker, Timeline& timeline, std::uint64_t initial)
+      : TimelineSemaphore(timeline, initial), tracker_(tracker) {}
+
+  Result<std::uint64_t> value() override;
+  Result<bool> wait(std::uint64_t value, Clock::time_point deadline) override;
+  Status signal(std::uint64_t value) override;
+  void fail(Error error) override;
+
+ private:
+  friend class SubmissionTracker;
+  struct Point {
+    std::uint64_t value;
+    SubmissionPointer submission;
+  };
+
+  // What raises it to at least `value`, if that has been submitted and not been concluded. With the tracker's mutex, as the
+  // next.
+  SubmissionPointer raiser(std::uint64_t value) const;
+  void add(Point point);
+
+  SubmissionTracker& tracker_;
+  // Guarded by the tracker's mutex, like what follows.
+  std::deque<Point> pending_;  // by value
+  // Whose submissions raise it: mostly those of one queue, which end in order.
+  std::shared_ptr<const QueueLedger> queue_;
+  bool has_several_queues_ = false;
+};
+
+// Thread-safe.
+class SubmissionTracker {
+ public:
+  explicit SubmissionTracker(DeviceBase& device) : device_(device) {}
+
+  // Before the driver is given an operation: finds what it has to wait for, or why it cannot be done any more.
+  void plan(Submission& submission);
+  // After that.
+  void publish(const SubmissionPointer& submission);
+  // The latest submission of the queue, if that is in flight.
+  SubmissionPointer latest(const QueueLedger& queue);
+  // Blocks until every submission of the queue is concluded.
+  void drain(QueueLedger& queue);
+  // Whether an operation that waits for `waits`, and stands behind `previous` in its queue, will fail because the host has
+  // made a semaphore fail. Calls nothing of the driver.
+  bool is_doomed(const std::vector<SemaphoreValue>& waits, const SubmissionPointer& previous);
+  // Whether the submission succeeded; nothing if that is not known yet. Does not block.
+  std::optional<bool> outcome(const SubmissionPointer& submission);
+
+ private:
+  friend class DriverSemaphore;
+  using Lock = std::unique_lock<std::mutex>;
+
+  // All with mutex_ held; those that take the lock drop it in between.
+  //
+  // Settles `target` and what it depends on, as far as that has ended. Returns what has to end next, or null when
+  // `target` is settled.
+  SubmissionPointer settle(const SubmissionPointer& target, Lock& lock);
+  SubmissionPointer settle_all(const SubmissionPointer& target);
+  void decide(const SubmissionPointer& submission);
+  void conclude_ended(Lock& lock);
+  // Blocks until the submission is concluded, or until `deadline`.
+  void await(const SubmissionPointer& submission, Semaphore::Clock::time_point deadline, Lock& lock);
+  void tidy(QueueLedger& queue, Lock& lock);
+
+  DeviceBase& device_;
+  std::mutex mutex_;
+  std::condition_variable
+      changed_;  // something was submitted or concluded, or a semaphore changed by the host
+  std::deque<SubmissionPointer> ended_;       // settled and not concluded, in that order
+  bool concluding_ = false;                   // a thread is at it
+  std::atomic<bool> failed_by_host_ = false;  // any semaphore, ever
+};
+
+}  // namespace dhpvm::offload

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+// Footprints with numbers put in: for one execution of a loop, or one chunk of it, the range of every index,
+// which accesses cannot fail, and which elements of each array are needed and changed.
+//
+// All arithmetic is exact (128 bits, and whatever does not fit is "anything"); where bytecode might wrap, the
+// range is that of the register. Ranges are therefore always true; they may be wider than what the kernel
+// does.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "codegen/kernel_abi.h"
+#include "offload/loops/affine.h"
+#include "offload/loops/footprint.h"
+#include "offload/loops/iteration_space.h"
+
+namespace dhpvm::offload {
+
+// Elements of an array, half open. Not known: anything the array has.
+struct Elements {
+  bool known = true;
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+  bool empty() const { return known && begin >= end; }
+  bool operator==(const Elements&) const = default;
+};
+
+// Elements that move with the outermost dimension: index i of it touches elements of stride * i + offsets.
+struct RowSpan {
+  Wide stride = 0;
+  Range offsets{1, 0};  // empty: touches nothing
+
+  // Becomes both; false, and unchanged, if they do not move together.
+  bool include(const RowSpan& other);
+  // That no two indices touch the same element.
+  bool is_disjoint() const;
+};
+
+// One execution of a loop, or a part of one. Arrays that overlap in memory are treated as different ones:
+// whoever moves data about must see to that.
+struct Chunk {
+  IterationSpace space;                          // not empty
+  std::span<const std::uint64_t> scalars;        // the captured ones, as registers
+  std::span<const codegen::KernelArray> arrays;  // the captured ones
+};
+
+// Cheap enough to be made once per execution of a loop: some microseconds for an ordinary kernel.
+class Ranges {
+ public:
+  // Keeps references to all of them. With `only_promises`, values of 32 bits and more that depend on data
+  // count as unbounded, which shows what could be proven at all.
+  Ranges(const Footprint& footprint, const Chunk& chunk, bool only_promises = false);
+
+  // Index `which` of an access; empty when the access is never reached.
+  Range index(const Access& access, std::uint32_t which = 0);
+  // That no execution of this access in the chunk fails.
+  bool cannot_fail(const Access& access);
+  // Elements that the chunk reads, updates atomically included, and that it writes, likewise.
+  Elements reads(std::uint32_t array) { return elements(array, false); }
+  Elements writes(std::uint32_t array) { return elements(array, true); }
+  // That the chunk writes every element of writes(array), so that what was there before does not matter. For a chunk that
+  // traps this need not be so.
+  bool overwrites(std::uint32_t array);
+  // That no two iterations of the outermost dimension write (or update) the same element of `array`, so that
+  // chunks of it may be computed and copied back independently of each other. The chunk must be the whole
+  // iteration space.
+  bool writes_are_disjoint(std::uint32_t array);
+  // Where iterations of the outermost dimension read `array`, or where they write it; nothing if that cannot be said in
+  // this way. The chunk must be the whole iteration space.
+  std::optional<RowSpan> row_span(std::uint32_t array, bool written);
+
+ private:
+  // What is known at one place in the code beyond the ranges of the atoms.
+  struct Context {
+    FactId facts = kNothing;
+    bool is_reachable = true;
+    std::vector<std::pair<AtomId, Range>> narrowed;
+    std::vector<Affine> nonnegative;
+  };
+  // Indices into forms_, or -1.
+  struct Bounds {
+    std::int32_t equal = -1;                 // the atom is this, under all circumstances
+    std::int32_t nonnegative[2] = {-1, -1};  // bounds of the atom in terms of earlier ones
+  };
+
+  // range_atoms.cpp: the atoms, in order
+  void evaluate(AtomId id);
+  Range range_of_wrap(AtomId id, const Atom& atom);
+  Range range_of_choice(AtomId id, const Atom& atom);
+  Range range_of_quotient(AtomId id, const Atom& atom);
+  Range range_of_shift(AtomId id, const Atom& atom);
+  void bound_quotient(AtomId id, const Atom& atom, const Context& context, Wide divisor);
+  Range range_of_remainder(AtomId id, const Atom& atom);
+  Range range_of_join(AtomId id, const Atom& atom);
+  Range range_of_induction(AtomId id, const Atom& atom);
+  Range induction(AtomId id, const Atom& atom, const Range& first, const Range& step, bool ascends);
+  void bound_induction(AtomId id, const Atom& atom, const Context& entry, bool ascends);
+  bool steps(AtomId id, const Atom& atom, Range& step) const;
+  bool follow_counter(AtomId id, const Atom& atom, const Range& step);
+  std::int32_t keep(const Affine& form);
+
+  // range.cpp: forms and what is known of them
+  Affine affine(PolynomialId polynomial) const;
+  bool uses_from(const Affine& form, AtomId id) const { return form.count > 0 && form.last().atom >= id; }
+  Range atom_range(AtomId atom, const Context& context) const;
+  // Empty where the facts contradict each other, in code that is not reached.
+  Range range(const Affine& form, const Context& context) const;
+  Range range(PolynomialId polynomial, const Context& context) const {
+    return range(affine(polynomial), context);
+  }
+  Range register_range(PolynomialId polynomial, const Context& context) const;
+  Wide greatest(const Affine& form, const Context& context, int& budget) const;
+  Wide greatest_by_atoms(const Affine& form, const Context& context) const;
+
+  const Context& context_of(FactId facts);
+  Context make_context(FactId facts) const;
+  void learn(Context& context, const Comparison& comparison) const;
+  void learn_nonnegative(Context& context, const Affine& form) const;
+  void learn_quotients(Context& context, const Affine& form) const;
+  void propagate(Context& context) const;
+  void narrow(Context& context, AtomId atom, const Range& range) const;
+
+  bool touches(const Access& access, std::uint32_t array, bool written) const;
+  Elements elements(std::uint32_t array, bool written);
+  bool fills(const Access& access, const Elements& elements) const;
+
+  const Footprint& footprint_;
+  const Symbols& symbols_;
+  const Chunk chunk_;
+  const bool only_promises_;
+  std::vector<Range> ranges_;   // by atom; all registers until an atom has been evaluated
+  std::vector<Bounds> bounds_;  // by atom
+  std::vector<Affine> forms_;
+  const Context nothing_known_;
+  Context last_;  // of the place that was asked for last
+  bool has_last_ = false;
+};
+
+// The first provable access that may fail in `chunk`, as an index into Footprint::accesses, or kNothing. If
+// there is none for a whole iteration space, the variant of the kernel that leaves out the checks of all
+// provable accesses may run.
+std::uint32_t first_unproven(const Footprint& footprint, const Chunk& chunk);
+inline bool holds(const Footprint& footprint, const Chunk& chunk) {
+  return footprint.complete && first_unproven(footprint, chunk) == kNothing;
+}
+
+}  // namespace dhpvm::offload

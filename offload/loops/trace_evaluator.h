@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0
+// For tests: runs one iteration of a kernel and reports every access that it makes. What the footprint
+// analysis does not follow (elements of arrays, floating-point numbers, bit counting) has random values here:
+// what it says must be true whatever they are.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <functional>
+#include <random>
+#include <span>
+#include <vector>
+
+#include "bytecode/decode.h"
+#include "bytecode/registers.h"
+#include "codegen/kernel_abi.h"
+#include "offload/loops/footprint.h"
+#include "offload/loops/liveness.h"
+
+namespace dhpvm::offload::testing {
+
+using bytecode::get;
+using bytecode::Op;
+using bytecode::put;
+using bytecode::Rule;
+using bytecode::Word;
+
+class TraceEvaluator {
+ public:
+  struct Event {
+    std::uint32_t chain;
+    std::uint32_t pc;
+    std::array<std::int64_t, 3> index;
+  };
+  using Report = std::function<void(const Event&)>;
+
+  TraceEvaluator(const bytecode::Module& module, const Footprint& footprint,
+                 std::span<const codegen::KernelArray> arrays, std::mt19937_64& random, Report report)
+      : module_(module),
+        footprint_(footprint),
+        arrays_(arrays),
+        random_(random),
+        report_(std::move(report)) {}
+
+  // Returns early, with false, when the iteration traps, or goes on for too long.
+  bool run(const bytecode::KernelRecord& kernel, std::span<const std::int64_t> index,
+           std::span<const std::uint64_t> scalars) {
+    std::vector<std::uint64_t> p;
+    for (const std::int64_t i : index) p.push_back(static_cast<std::uint64_t>(i));
+    p.insert(p.end(), scalars.begin(), scalars.end());
+    for (std::size_t i = 0; i < kernel.reductions.size(); ++i) p.push_back(any());
+    std::vector<std::uint32_t> r;
+    for (std::uint32_t i = 0; i < arrays_.size(); ++i) r.push_back(i);
+    steps_ = 20'000;
+    return call(kernel.function, 0, p, r);
+  }
+
+ private:
+  std::uint64_t any() {
+    const std::uint64_t bits = random_();
+    if (bits % 4 == 0) return random_();
+    return static_cast<std::uint64_t>(static_cast<std::int64_t>(bits >> 8) % 20 - 4);
+  }
+
+  // False when it trapped. `p` and `r` hold the arguments, then the results.
+  bool call(std::uint32_t id, std::uint32_t chain, std::vector<std::uint64_t>& p,
+            std::vector<std::uint32_t>& r) {
+    const bytecode::Function& function = module_.functions[id];
+    p.resize(function.primitive_registers);
+    r.resize(function.reference_registers);
+    const Word* const code = module_.code.data() + function.code_offset;
+    for (std::uint32_t pc = 0;;) {
+      if (--steps_ < 0) return false;
+      const Word word = code[pc];
+      const auto& row = bytecode::kDecode[bytecode::op_of(word)];
+      const Op op = static_cast<Op>(bytecode::op_of(word));
+      const Word x = row.words == 2 ? code[pc + 1] : 0;
+      const std::uint16_t a = bytecode::a_of(word);
+      const std::uint16_t b = bytecode::b_of(word);
+      const std::uint16_t c = bytecode::c_of(word);
+      const std::uint32_t target = branch_target(word, pc);
+      const auto report = [&](std::uint64_t i, std::uint64_t j = 0, std::uint64_t k = 0) {
+        report_({chain,
+                 function.code_offset + pc,
+                 {static_cast<std::int64_t>(i), static_cast<std::int64_t>(j), static_cast<std::int64_t>(k)}});
+      };
+      switch (row.rule) {
+        case Rule::kReturnP: p[0] = p[a]; return true;
+        case Rule::kReturn:
+        case Rule::kReturnR: return true;
+        case Rule::kTrap: return false;
+        case Rule::kCall: {
+          const std::uint32_t inside = footprint_.callee(chain, function.code_offset + pc);
+          std::vector<std::uint64_t> arguments(p.begin() + a, p.end());
+          std::vector<std::uint32_t> references(r.begin() + b, r.end());
+          arguments.resize(count_primitives(module_.functions[c].signature.parameters));
+          if (!call(c, inside, arguments, references)) return false;
+          const std::uint32_t results = count_primitives(module_.functions[c].signature.results);
+          std::copy_n(arguments.begin(), results, p.begin() + a);
+          break;
+        }
+        case Rule::kMoveR: r[a] = r[b]; break;
+        case Rule::kArrayLength:
+          report(0);
+          p[a] = put(arrays_[r[b]].length);
+          break;
+        case Rule::kArrayDim:
+          report(0);
+          p[a] = put(arrays_[r[b]].dims[c]);
+          break;
+        case Rule::kIndex: {
+          const auto& dims = arrays_[r[b]].dims;
+          const bool three = row.x == bytecode::Operand::kPP;
+          const std::uint64_t j = p[bytecode::x0_of(x)];
+          const std::uint64_t k = three ? p[bytecode::x1_of(x)] : 0;
+          report(p[c], j, k);
+          std::uint64_t at = p[c] * static_cast<std::uint64_t>(dims[1]) + j;
+          if (three) at = at * static_cast<std::uint64_t>(dims[2]) + k;
+          p[a] = at;
+          break;
+        }
+        case Rule::kStore:
+        case Rule::kStoreField: report(p[b]); break;
+        case Rule::kLoad:
+        case Rule::kLoadField:
+        case Rule::kAtomic:
+          report(p[c]);
+          p[a] = loaded(op);
+          break;
+        case Rule::kLocal:
+          if (op == Op::kLocalZero) break;
+          report(p[row.writes != 0 ? c : b]);
+          if (row.writes != 0) p[a] = loaded(op);
+          break;
+        default:
+          if (op == Op::kConst) {
+            p[a] = x;
+          } else if (target != bytecode::kNoIndex) {
+            if (taken(op, word, p)) {
+              pc = target;
+              continue;
+            }
+          } else if (row.writes != 0 && !compute(op, word, p)) {
+            return false;
+          }
+      }
+      pc += row.words;
+    }
+  }
+
+  std::uint64_t loaded(Op op) {
+    const std::string_view name = bytecode::info(op).mnemonic;
+    const std::string_view kind = name.substr(name.rfind('.') + 1);
+    const std::uint64_t value = any();
+    if (kind == "i8") return put(static_cast<std::int8_t>(value));
+    if (kind == "u8") return put(static_cast<std::uint8_t>(value));
+    if (kind == "i16") return put(static_cast<std::int16_t>(value));
+    if (kind == "u16") return put(static_cast<std::uint16_t>(value));
+    if (kind == "i32" || kind == "u32") return put(static_cast<std::uint32_t>(value));
+    return value;
+  }
+
+  // Of "lt.i32" and the like; random for floating-point numbers.
+  bool compare(std::string_view relation, std::string_view type, std::uint64_t x, std::uint64_t y) {
+    const auto by = [&]<typename T>(T l, T h) {
+      if (relation == "eq") return l == h;
+      if (relation == "ne") return l != h;
+      if (relation == "lt") return l < h;
+      if (relation == "le") return l <= h;
+      return relation == "gt" ? l > h : l >= h;
+    };
+    if (type == "i32") return by(get<std::int32_t>(x), get<std::int32_t>(y));
+    if (type == "i64") return by(get<std::int64_t>(x), get<std::int64_t>(y));
+    if (type == "u32") return by(get<std::uint32_t>(x), get<std::uint32_t>(y));
+    if (type == "u64") return by(x, y);
+    return random_() % 2 == 0;
+  }
+
+  bool taken(Op op, Word word, std::vector<std::uint64_t>& p) {
+    const std::uint16_t a = bytecode::a_of(word);
+    const std::uint16_t b = bytecode::b_of(word);
+    switch (op) {
+      case Op::kJump:
+      case Op::kLoop: return true;
+      case Op::kJumpIf: return get<std::int32_t>(p[a]) != 0;
+      case Op::kJumpIfNot: return get<std::int32_t>(p[a]) == 0;
+      case Op::kForI32:
+        p[a] = put(get<std::uint32_t>(p[a]) + 1);
+        return get<std::int32_t>(p[a]) < get<std::int32_t>(p[b]);
+      case Op::kForI64: ++p[a]; return get<std::int64_t>(p[a]) < get<std::int64_t>(p[b]);
+      default: break;
+    }
+    std::string_view name = bytecode::info(op).mnemonic.substr(5);
+    const bool immediate = name.find(".imm.") != std::string_view::npos;
+    return compare(name.substr(0, 2), name.substr(name.rfind('.') + 1), p[a],
+                   immediate ? static_cast<std::uint64_t>(static_cast<std::int16_t>(b)) : p[b]);
+  }
+
+  // P[a] of an instruction on primitive registers; false when it traps.
+  bool compute(Op op, Word word, std::vector<std::uint64_t>& p) {
+    const std::uint16_t b = bytecode::b_of(word);
+    const std::uint16_t c = bytecode::c_of(word);
+    const auto imm = static_cast<std::uint64_t>(static_cast<std::int16_t>(c));
+    const std::uint64_t y = b < p.size() ? p[b] : 0;
+    const std::uint64_t z = c < p.size() ? p[c] : 0;
+    const auto y32 = static_cast<std::uint32_t>(y);
+    const auto z32 = static_cast<std::uint32_t>(z);
+    const auto ys = static_cast<std::int64_t>(y);
+    const auto zs = static_cast<std::int64_t>(z);
+    const auto ys32 = static_cast<std::int32_t>(y);
+    const auto zs32 = static_cast<std::int32_t>(z);
+    std::uint64_t& out = p[bytecode::a_of(word)];
+    switch (op) {
+      case Op::kMoveP: out = y; return true;
+      case Op::kImm: out = put(static_cast<std::int64_t>(bytecode::bc_of(word))); return true;
+      case Op::kAddI32: out = put(y32 + z32); return true;
+      case Op::kAddI64: out = y + z; return true;
+      case Op::kSubI32: out = put(y32 - z32); return true;
+      case Op::kSubI64: out = y - z; return true;
+      case Op::kMulI32: out = put(y32 * z32); return true;
+      case Op::kMulI64: out = y * z; return true;
+      case Op::kAddImmI32: out = put(y32 + static_cast<std::uint32_t>(imm)); return true;
+      case Op::kAddImmI64: out = y + imm; return true;
+      case Op::kMulImmI32: out = put(y32 * static_cast<std::uint32_t>(imm)); return true;
+      case Op::kMulImmI64: out = y * imm; return true;
+      case Op::kNegI32: out = put(0 - y32); return true;
+      case Op::kNegI64: out = 0 - y; return true;
+      case Op::kNotI32: out = put(~y32); return true;
+      case Op::kNotI64: out = ~y; return true;
+      case Op::kNotBool: out = ys32 == 0 ? 1 : 0; return true;
+      case Op::kDivI32:
+        if (zs32 != 0) out = zs32 == -1 ? put(0 - y32) : put(ys32 / zs32);
+        return zs32 != 0;
+      case Op::kDivI64:
+        if (zs != 0) out = zs == -1 ? 0 - y : put(ys / zs);
+        return zs != 0;
+      case Op::kRemI32:
+        if (zs32 != 0) out = zs32 == -1 ? 0 : put(ys32 % zs32);
+        return zs32 != 0;
+      case Op::kRemI64:
+        if (zs != 0) out = zs == -1 ? 0 : put(ys % zs);
+        return zs != 0;
+      case Op::kDivU32:
+        if (z32 != 0) out = put(y32 / z32);
+        return z32 != 0;
+      case Op::kDivU64:
+        if (z != 0) out = y / z;
+        return z != 0;
+      case Op::kRemU32:
+        if (z32 != 0) out = put(y32 % z32);
+        return z32 != 0;
+      case Op::kRemU64:
+        if (z != 0) out = y % z;
+        return z != 0;
+      case Op::kMinI32: out = put(std::min(ys32, zs32)); return true;
+      case Op::kMinI64: out = put(std::min(ys, zs)); return true;
+      case Op::kMinU32: out = put(std::min(y32, z32)); return true;
+      case Op::kMinU64: out = std::min(y, z); return true;
+      case Op::kMaxU64: out = std::max(y, z); return true;
+      case Op::kMaxI32: out = put(std::max(ys32, zs32)); return true;
+      case Op::kMaxI64: out = put(std::max(ys, zs)); return true;
+      case Op::kMaxU32: out = put(std::max(y32, z32)); return true;
+      case Op::kAndImmI64: out = y & imm; return true;
+      case Op::kAndI64: out = y & z; return true;
+      case Op::kShlImmI32: out = put(y32 << (imm & 31)); return true;
+      case Op::kShlImmI64: out = y << (imm & 63); return true;
+      case Op::kShrImmI32: out = put(ys32 >> (imm & 31)); return true;
+      case Op::kShrImmI64: out = put(ys >> (imm & 63)); return true;
+      case Op::kShrImmU32: out = put(y32 >> (imm & 31)); return true;
+      case Op::kShrImmU64: out = y >> (imm & 63); return true;
+      case Op::kShlI32: out = put(y32 << (z & 31)); return true;
+      case Op::kShlI64: out = y << (z & 63); return true;
+      case Op::kShrI32: out = put(ys32 >> (z & 31)); return true;
+      case Op::kShrI64: out = put(ys >> (z & 63)); return true;
+      case Op::kSignExtend8: out = put(static_cast<std::int8_t>(y)); return true;
+      case Op::kZeroExtend8: out = put(static_cast<std::uint8_t>(y)); return true;
+      case Op::kSignExtend16: out = put(static_cast<std::int16_t>(y)); return true;
+      case Op::kZeroExtend16: out = put(static_cast<std::uint16_t>(y)); return true;
+      case Op::kI32ToI64: out = put(static_cast<std::int64_t>(ys32)); return true;
+      case Op::kU32ToU64: out = y32; return true;
+      case Op::kI64ToI32: out = y32; return true;
+      default: break;
+    }
+    const std::string_view name = bytecode::info(op).mnemonic;
+    const std::string_view head = name.substr(0, 3);
+    if (head == "eq." || head == "ne." || head == "lt." || head == "le.")
+      out = compare(name.substr(0, 2), name.substr(3), y, z) ? 1 : 0;
+    else
+      out = any();
+    return true;
+  }
+
+  const bytecode::Module& module_;
+  const Footprint& footprint_;
+  std::span<const codegen::KernelArray> arrays_;
+  std::mt19937_64& random_;
+  Report report_;
+  int steps_ = 0;
+};
+
+}  // namespace dhpvm::offload::testing

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// A device of a worker on another machine, as a device here. Operations of its queues travel as frames, what they copy as
+// bulk data, kernels as bytecode, once.
+#pragma once
+
+#include <chrono>
+#include <deque>
+#include <memory>
+#include <string>
+
+#include "offload/devices/device_base.h"
+#include "offload/remote/client/remote_link.h"
+#include "offload/remote/client/remote_objects.h"
+
+namespace dhpvm::offload {
+
+class RemoteDevice final : public DeviceBase {
+ public:
+  // Device `number` of a worker that is ready. `owner` keeps what the link stands on.
+  RemoteDevice(std::shared_ptr<const void> owner, std::shared_ptr<RemoteLink> link, std::uint64_t number);
+
+  ~RemoteDevice() override;
+  RemoteDevice(const RemoteDevice&) = delete;
+  RemoteDevice& operator=(const RemoteDevice&) = delete;
+
+  Result<std::shared_ptr<DeviceMemory>> allocate(std::size_t bytes) override;
+  // Needs no registration: the network copies from and into any memory.
+  Result<std::shared_ptr<DeviceMemory>> import_host(std::span<std::byte> memory, HostMemory kind) override;
+  Result<std::shared_ptr<Kernel>> load(const KernelImage& image) override;
+  Result<std::unique_ptr<Queue>> create_queue(QueueOptions options) override;
+  Result<std::shared_ptr<Semaphore>> create_semaphore(std::uint64_t initial) override;
+
+  std::optional<Error> gone() const override { return link_->gone(); }
+
+  RemoteLink& link() { return *link_; }
+  // What the worker's clock has shown, on this device's.
+  std::chrono::nanoseconds local_time(std::int64_t worker_ns) const;
+
+ private:
+  const std::shared_ptr<const void> owner_;  // goes last
+  const std::shared_ptr<RemoteLink> link_;
+  const std::uint64_t number_;
+};
+
+class RemoteQueue final : public CheckedQueue {
+ public:
+  static Result<std::unique_ptr<Queue>> create(RemoteDevice& device, std::uint64_t number,
+                                               QueueOptions options);
+  ~RemoteQueue() override;
+  RemoteQueue(const RemoteQueue&) = delete;
+  RemoteQueue& operator=(const RemoteQueue&) = delete;
+
+  Status flush() override;
+
+ protected:
+  Status admit(const Operation& operation) const override;
+  void submit(Operation operation) override;
+
+ private:
+  using Observer = std::function<void(const OperationRecord&)>;
+
+  RemoteQueue(RemoteDevice& device, QueueOptions options, Observer observer, wire::Id id);
+  void finish_remote(RemoteOperation& operation, Status status);
+  void observe(const wire::Observed& observed);
+  void set_times(OperationRecord& record, const wire::Observed& observed) const;
+  void tell();
+
+  RemoteLink& link_;
+  // The observer is told when the worker has said how long an operation has taken, which may be after its end.
+  const Observer observer_;
+  const std::shared_ptr<RemoteStream> stream_;
+  // Of the progress thread: operations that have ended, in their order, from the first one on of which the worker has not
+  // said that.
+  struct Ended {
+    OperationRecord record;
+    std::uint64_t number;
+    bool observed;
+  };
+  std::deque<Ended> ended_;
+  std::chrono::nanoseconds last_end_{0};  // of what the observer has been told
+};
+
+}  // namespace dhpvm::offload

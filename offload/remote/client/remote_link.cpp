@@ -1,0 +1,426 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "offload/remote/client/remote_link.h"
+
+#include <algorithm>
+#include <future>
+#include <utility>
+
+#include "base/error.h"
+#include "base/one_line.h"
+
+namespace dhpvm::offload {
+namespace {
+
+// Times that the clock is asked for in a row; the quickest answer counts.
+constexpr std::uint64_t kPings = 8;
+// How long that holds while the link is in use, and by how much clocks may drift apart meanwhile: more than quartz does.
+constexpr std::chrono::seconds kClockHolds{1};
+constexpr std::int64_t kDrift = 20'000;  // one part of so many
+
+Error broken(const char* what) {
+  return error(ErrorCode::kProtocol, "the worker breaks the protocol: {}", what);
+}
+
+}  // namespace
+
+RemoteLink::RemoteLink(Fabric& fabric, Transport& transport, std::string address, RemoteLinkOptions options)
+    : fabric_(fabric),
+      transport_(transport),
+      address_(std::move(address)),
+      options_(std::move(options)),
+      operations_(*this) {}
+
+RemoteLink::~RemoteLink() = default;
+
+// ---- Opening and closing --------------------------------------------------------------------------------------------
+
+void RemoteLink::dial(const Address& address, const std::string& host) {
+  dialled_ = {address, host};
+  Channel::dial(
+      transport_, address, host, LaneKind::kFrames, options_.channel,
+      [self = shared_from_this()](const std::shared_ptr<Channel>& channel, LaneKind) {
+        return self->accept(channel);
+      },
+      [self = shared_from_this()](const Error& reason) { self->lose(reason); });
+}
+
+std::shared_ptr<Lane> RemoteLink::accept(const std::shared_ptr<Channel>& channel) {
+  auto lane =
+      std::make_shared<FrameLane>(channel, shared_from_this(), FrameLaneOptions{options_.silence_deadline});
+  const std::lock_guard lock(mutex_);
+  if (lost_) return nullptr;
+  frames_ = lane;
+  frames_open_ = true;
+  return lane;
+}
+
+void RemoteLink::on_open() {
+  std::vector<std::byte> frame;
+  wire::write(frame, wire::Hello{options_.name, options_.release});
+  frames_->send(frame);
+  // Greeting and the other lane take as long as a handshake at most, each.
+  const auto deadline = 2 * options_.channel.handshake_deadline;
+  transport_.post_at(Clock::now() + deadline, [weak = weak_from_this(), deadline] {
+    const auto link = weak.lock();
+    if (link == nullptr || link->was_ready()) return;
+    link->lose(error(ErrorCode::kDeviceLost, "it has not become ready for {} ms", deadline.count()));
+  });
+}
+
+Status RemoteLink::handle(wire::Welcome& record) {
+  if (welcomed_) return broken("it welcomes twice");
+  welcomed_ = true;
+  welcome_ = std::move(record);
+  if (!dialled_) return {};  // it dials the other lane as well
+  Channel::dial(
+      transport_, dialled_->first, dialled_->second, LaneKind::kBulk, options_.channel,
+      [self = shared_from_this()](const std::shared_ptr<Channel>& channel,
+                                  LaneKind) -> std::shared_ptr<Lane> {
+        auto lane = std::make_shared<BulkLane>(channel, self);
+        const std::lock_guard lock(self->mutex_);
+        if (self->lost_) return nullptr;
+        self->bulk_ = lane;
+        self->bulk_open_ = true;
+        return lane;
+      },
+      [self = shared_from_this()](const Error& reason) { self->lose(reason); });
+  return {};
+}
+
+void RemoteLink::on_bulk_open() {
+  if (dialled_) bulk_->send(welcome_.token, {}, [](const Status&) {});
+}
+
+bool RemoteLink::accept_bulk(ConstBytes token, const std::shared_ptr<BulkLane>& lane) {
+  if (!welcomed_ || !std::ranges::equal(token, welcome_.token)) return false;
+  {
+    const std::lock_guard lock(mutex_);
+    if (lost_ || bulk_ != nullptr) return false;
+    bulk_ = lane;
+    bulk_open_ = true;
+  }
+  become_ready();
+  return true;
+}
+
+Status RemoteLink::handle(wire::Ready&) {
+  if (!welcomed_ || ready_sent_) return broken("it is ready at the wrong time");
+  ready_sent_ = true;
+  become_ready();
+  return {};
+}
+
+void RemoteLink::become_ready() {
+  if (!ready_sent_ || !bulk_open_) return;
+  ping();
+  const std::lock_guard lock(mutex_);
+  ready_ = true;
+  changed_.notify_all();
+}
+
+Status RemoteLink::wait_until_ready() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return ready_ || lost_; });
+  if (lost_) return *lost_;
+  return {};
+}
+
+bool RemoteLink::was_ready() {
+  const std::lock_guard lock(mutex_);
+  return ready_;
+}
+
+bool RemoteLink::is_ready() {
+  const std::lock_guard lock(mutex_);
+  return ready_ && !lost_;
+}
+
+std::optional<Error> RemoteLink::failure() {
+  const std::lock_guard lock(mutex_);
+  return lost_;
+}
+
+std::optional<Error> RemoteLink::gone() {
+  const std::lock_guard lock(mutex_);
+  if (lost_ || !draining_) return lost_;
+  return error(ErrorCode::kDeviceLost, "worker {}: it is about to end", address_);
+}
+
+void RemoteLink::hold() {
+  const std::lock_guard lock(mutex_);
+  ++devices_;
+}
+
+void RemoteLink::let_go() {
+  const std::lock_guard lock(mutex_);
+  if (--devices_ == 0 && draining_) leave();
+}
+
+Status RemoteLink::handle(wire::Draining&) {
+  const std::lock_guard lock(mutex_);
+  draining_ = true;
+  if (devices_ == 0) leave();
+  return {};
+}
+
+// With the mutex held.
+void RemoteLink::leave() {
+  if (frames_ != nullptr) frames_->close(Error(ErrorCode::kDeviceLost, "the worker wants to end"));
+}
+
+void RemoteLink::wait_until_lost() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return lost_.has_value(); });
+}
+
+void RemoteLink::close() {
+  std::promise<void> begun;
+  transport_.post([&] {
+    lose(Error(ErrorCode::kDeviceLost, "the connection was closed"));
+    begun.set_value();
+  });
+  begun.get_future().wait();
+  {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return ended_; });
+  }
+  operations_.stop();
+}
+
+void RemoteLink::drop(Error reason) {
+  on_progress_thread([this, reason = std::move(reason)] { lose(reason); });
+}
+
+// On the progress thread. The connection has ended, or is to end.
+void RemoteLink::lose(const Error& reason) {
+  std::shared_ptr<FrameLane> frames;
+  std::shared_ptr<BulkLane> bulk;
+  {
+    const std::lock_guard lock(mutex_);
+    // The worker chooses its words, and its code: of that, a program only has to know that its device is gone. Before it had
+    // one, other reasons than that nobody is there are mistakes that it can be told of.
+    const ErrorCode code =
+        ready_ || reason.code() == ErrorCode::kProtocol ? ErrorCode::kDeviceLost : reason.code();
+    if (!lost_) lost_ = error(code, "worker {}: {}", address_, one_line(reason));
+    frames = frames_;
+    bulk = bulk_;
+    changed_.notify_all();
+  }
+  if (frames_open_) frames->channel().drop(reason);
+  if (bulk_open_) bulk->drop(reason);
+  finish();
+}
+
+void RemoteLink::on_closed(const Error& reason) {
+  frames_open_ = false;
+  lose(reason);
+}
+
+void RemoteLink::on_bulk_closed(const Error& reason) {
+  bulk_open_ = false;
+  lose(reason);
+}
+
+// When both lanes are gone, nobody touches the memory of operations any more.
+void RemoteLink::finish() {
+  std::optional<Error> reason;
+  {
+    const std::lock_guard lock(mutex_);
+    if (frames_open_ || bulk_open_ || ended_) return;
+    reason = lost_;
+  }
+  operations_.on_lost(*reason);
+  const std::lock_guard lock(mutex_);
+  ended_ = true;
+  changed_.notify_all();
+}
+
+// ---- Telling --------------------------------------------------------------------------------------------------------
+
+wire::Id RemoteLink::next_id() {
+  const std::lock_guard lock(mutex_);
+  return next_id_++;
+}
+
+void RemoteLink::post(const wire::FromClient& record, bool is_operation) {
+  Waiting waiting{{}, is_operation};
+  wire::write(waiting.record, record);
+  const std::lock_guard lock(mutex_);
+  if (lost_) return;
+  waiting_.push_back(std::move(waiting));
+  release();
+}
+
+// With the mutex held. Records keep their order.
+void RemoteLink::release() {
+  while (!waiting_.empty()) {
+    const Waiting& first = waiting_.front();
+    if (first.is_operation && in_flight_ >= static_cast<std::int64_t>(welcome_.max_operations)) break;
+    if (first.is_operation) ++in_flight_;
+    add(first.record);
+    waiting_.pop_front();
+  }
+}
+
+void RemoteLink::add(ConstBytes record) {
+  if (batch_.size() + record.size() > FrameLane::kLargestFrame || batch_records_ == wire::kMaxRecords)
+    send_batch();
+  batch_.insert(batch_.end(), record.begin(), record.end());
+  ++batch_records_;
+}
+
+void RemoteLink::send_batch() {
+  if (batch_.empty() || frames_ == nullptr) return;
+  frames_->send(batch_);
+  batch_.clear();
+  batch_records_ = 0;
+}
+
+void RemoteLink::flush() {
+  const std::lock_guard lock(mutex_);
+  send_batch();
+}
+
+void RemoteLink::operations_done(std::uint64_t count) {
+  const std::lock_guard lock(mutex_);
+  in_flight_ -= static_cast<std::int64_t>(count);
+  if (waiting_.empty()) return;
+  release();
+  send_batch();
+}
+
+void RemoteLink::send_now(const wire::FromClient& record) {
+  std::vector<std::byte> frame;
+  wire::write(frame, record);
+  const std::lock_guard lock(mutex_);
+  if (!lost_ && frames_ != nullptr) frames_->send(frame);
+}
+
+void RemoteLink::send_run(const wire::RunHeader& header, ConstBytes data, BulkLane::Done done) {
+  bytes_sent_ += data.size();
+  bulk_->send(wire::write_run_header(header), data, std::move(done));
+}
+
+void RemoteLink::receive_run(MutableBytes memory, BulkLane::Done done) {
+  bytes_received_ += memory.size();
+  bulk_->receive(memory, std::move(done));
+}
+
+void RemoteLink::on_progress_thread(std::function<void()> function) {
+  transport_.post([self = shared_from_this(), function = std::move(function)] { function(); });
+}
+
+Result<wire::Reply> RemoteLink::ask(const wire::FromClient& record, wire::Id id, ConstBytes code) {
+  Request request;
+  request.code = code;
+  if (!code.empty()) request.digest = std::get<wire::LoadKernel>(record).digest;
+  {
+    const std::lock_guard lock(mutex_);
+    requests_[id] = &request;
+  }
+  post(record, false);
+  flush();
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return request.reply || ended_; });
+  requests_.erase(id);
+  if (!request.reply) return *lost_;
+  if (request.reply->failure) {
+    return request.reply->failure->to_error().with_context(fmt::format("on worker {}", address_));
+  }
+  return std::move(*request.reply);
+}
+
+// ---- Hearing --------------------------------------------------------------------------------------------------------
+
+void RemoteLink::on_frame(ConstBytes frame) {
+  auto records = wire::read_from_worker(frame);
+  Status status;
+  if (!records.ok()) {
+    status = std::move(records).error();
+  } else {
+    for (wire::FromWorker& record : *records) {
+      status = std::visit([this](auto& value) { return handle(value); }, record);
+      if (!status.ok()) break;
+    }
+  }
+  if (!status.ok()) frames_->close(std::move(status).error());
+}
+
+void RemoteLink::on_run(ConstBytes header, std::uint64_t bytes) {
+  auto read = wire::read_run_header(header);
+  Status status = read.ok() ? operations_.on_run(*read, bytes) : Status(std::move(read).error());
+  if (!status.ok()) frames_->close(std::move(status).error());
+}
+
+Status RemoteLink::handle(wire::Reply& record) {
+  const std::lock_guard lock(mutex_);
+  const auto request = requests_.find(record.request);
+  if (request == requests_.end()) return broken("an answer that nobody waits for");
+  request->second->reply = std::move(record);
+  changed_.notify_all();
+  return {};
+}
+
+Status RemoteLink::handle(wire::NeedModule& record) {
+  const std::lock_guard lock(mutex_);
+  const auto request = std::ranges::find_if(requests_, [&](const auto& entry) {
+    return !entry.second->code.empty() && entry.second->digest == record.digest;
+  });
+  if (request == requests_.end()) return broken("it wants code that nobody has announced");
+  for (ConstBytes rest = request->second->code; !rest.empty();) {
+    const ConstBytes part = rest.first(std::min(rest.size(), wire::kMaxModulePart));
+    std::vector<std::byte> frame;
+    wire::write(frame, wire::ModulePart{record.digest, {part.begin(), part.end()}});
+    frames_->send(frame);
+    rest = rest.subspan(part.size());
+  }
+  return {};
+}
+
+void RemoteLink::ping() {
+  pinged_ = Clock::now();
+  send_now(wire::Ping{pings_++});
+}
+
+Status RemoteLink::handle(wire::Pong& record) {
+  if (record.number + 1 != pings_) return broken("an answer to no question");
+  const Clock::time_point now = Clock::now();
+  const Clock::duration trip = now - pinged_;
+  {
+    const std::lock_guard lock(mutex_);
+    // An earlier answer that was quicker is better still, unless the clocks may have drifted further apart since.
+    if (best_trip_ == Clock::duration::max() ||
+        trip / 2 < best_trip_ / 2 + (now - shift_measured_) / kDrift) {
+      best_trip_ = trip;
+      shift_measured_ = now;
+      // The worker has looked at its clock half-way, as well as can be told.
+      const auto here = static_cast<std::uint64_t>((pinged_ + trip / 2).time_since_epoch().count());
+      shift_ = std::chrono::nanoseconds(static_cast<std::int64_t>(here - record.clock_ns));
+    }
+  }
+  if (pings_ % kPings != 0) ping();
+  return {};
+}
+
+// Somebody wants to know when things happen there.
+Status RemoteLink::handle(wire::Observed& record) {
+  if (pings_ % kPings == 0 && Clock::now() - pinged_ > kClockHolds) ping();
+  return operations_.on_observed(record);
+}
+
+RemoteLink::Traffic RemoteLink::traffic() {
+  Traffic traffic{jobs_, bytes_sent_, bytes_received_};
+  const std::lock_guard lock(mutex_);
+  if (best_trip_ != Clock::duration::max()) traffic.round_trip = best_trip_;
+  if (frames_ == nullptr) return traffic;
+  traffic.seal = frames_->channel().seal_mode();
+  traffic.is_authenticated = frames_->channel().outgoing() != nullptr;
+  return traffic;
+}
+
+std::chrono::nanoseconds RemoteLink::clock_shift() {
+  const std::lock_guard lock(mutex_);
+  return shift_;
+}
+
+}  // namespace dhpvm::offload

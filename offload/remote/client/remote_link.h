@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+// The connection to a worker: opening it, asking and telling, and what is left when it ends.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "offload/remote/client/remote_operations.h"
+#include "offload/remote/fabric/bulk_lane.h"
+#include "offload/remote/fabric/fabric.h"
+#include "offload/remote/fabric/frame_lane.h"
+#include "offload/remote/fabric/protocol.h"
+
+namespace dhpvm::offload {
+
+struct RemoteLinkOptions {
+  ChannelOptions channel;
+  std::chrono::milliseconds silence_deadline{3000};
+  // Results of loops are copied back at once, so that a lost worker never takes the only copy.
+  bool writes_back = true;
+  std::string name;     // of this program, for the worker's log
+  std::string release;  // of DHPVM
+};
+
+// Thread-safe. Devices of the worker hold references; close() ends it.
+class RemoteLink final : public FrameHandler,
+                         public BulkHandler,
+                         public std::enable_shared_from_this<RemoteLink> {
+ public:
+  // Fabric and transport must outlive the link. `address` is what people call the worker.
+  RemoteLink(Fabric& fabric, Transport& transport, std::string address, RemoteLinkOptions options);
+  ~RemoteLink() override;
+
+  // Dials a worker at a numeric address. `host` is its name, for its certificate.
+  void dial(const Address& address, const std::string& host);
+  // For a worker that has dialled, on the progress thread: the link's lane; later the bulk lane whose first run has the
+  // token. False when that is another session's.
+  std::shared_ptr<Lane> accept(const std::shared_ptr<Channel>& channel);
+  bool accept_bulk(ConstBytes token, const std::shared_ptr<BulkLane>& lane);
+  // Blocks until the worker is ready, or tells why it never will be.
+  Status wait_until_ready();
+  bool is_ready();
+  // That it has been, whatever has happened since.
+  bool was_ready();
+  // Ends the connection, and waits until that is done. Not from the progress thread.
+  void close();
+  // The same without waiting.
+  void drop(Error reason);
+
+  Fabric& fabric() const { return fabric_; }
+  const std::string& address() const { return address_; }
+  bool writes_back() const { return options_.writes_back; }
+  // When it is ready.
+  const wire::Welcome& welcome() const { return welcome_; }
+  std::optional<Error> failure();
+  // Why no more work should be given to it: it has failed, or is about to end and has asked that its clients leave.
+  std::optional<Error> gone();
+  // Devices of it that are in use. A worker that is about to end is left with the last of them.
+  void hold();
+  void let_go();
+  // Blocks until the connection has failed or ended.
+  void wait_until_lost();
+  RemoteOperations& operations() { return operations_; }
+
+  wire::Id next_id();
+  // Sends a record with the next frame that leaves.
+  void post(const wire::FromClient& record) { post(record, false); }
+  void flush();
+  // Sends a record that has `request` in it at once, and waits for the answer. `code` is sent if that is asked for.
+  Result<wire::Reply> ask(const wire::FromClient& record, wire::Id request, ConstBytes code = {});
+
+  // For RemoteOperations. A record of an operation waits while the worker has as many as it takes.
+  void post_operation(const wire::FromClient& record) { post(record, true); }
+  void operations_done(std::uint64_t count);
+  // Before all that waits.
+  void send_now(const wire::FromClient& record);
+  void send_run(const wire::RunHeader& header, ConstBytes data, BulkLane::Done done);
+  void receive_run(MutableBytes memory, BulkLane::Done done);
+  void on_progress_thread(std::function<void()> function);
+  // By how much this machine's steady clock is ahead of the worker's. Off by half the shortest round trip at most, and by what
+  // the clocks drift apart in the second until it is measured again while the link is in use.
+  std::chrono::nanoseconds clock_shift();
+  void count_job() { ++jobs_; }
+  // What it has done so far.
+  struct Traffic {
+    std::uint64_t jobs = 0;        // kernels launched
+    std::uint64_t bytes_sent = 0;  // of arrays
+    std::uint64_t bytes_received = 0;
+    std::chrono::nanoseconds round_trip{0};  // the shortest one of late; 0: not known
+    SealMode seal = SealMode::kNone;
+    bool is_authenticated = false;
+  };
+  Traffic traffic();
+
+  void on_open() override;
+  void on_frame(ConstBytes frame) override;
+  void on_closed(const Error& reason) override;
+  void on_bulk_open() override;
+  void on_run(ConstBytes header, std::uint64_t bytes) override;
+  void on_bulk_closed(const Error& reason) override;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  struct Waiting {
+    std::vector<std::byte> record;
+    bool is_operation;
+  };
+  struct Request {
+    wire::Digest digest{};
+    ConstBytes code;
+    std::optional<wire::Reply> reply;
+  };
+
+  void post(const wire::FromClient& record, bool is_operation);
+  void release();
+  void add(ConstBytes record);
+  void send_batch();
+  void lose(const Error& reason);
+  void finish();
+  void become_ready();
+  void leave();
+  void ping();
+
+  Status handle(wire::Welcome& record);
+  Status handle(wire::Ready& record);
+  Status handle(wire::Pong& record);
+  Status handle(wire::Reply& record);
+  Status handle(wire::NeedModule& record);
+  Status handle(wire::Progress& record) { return operations_.on_progress(record); }
+  Status handle(wire::QueueFailed& record) { return operations_.on_failure(record); }
+  Status handle(wire::CallHost& record) { return operations_.on_call(record); }
+  Status handle(wire::Observed& record);
+  Status handle(wire::Draining& record);
+
+  Fabric& fabric_;
+  Transport& transport_;
+  const std::string address_;
+  const RemoteLinkOptions options_;
+  wire::Welcome welcome_;
+  RemoteOperations operations_;
+
+  // Of the progress thread.
+  std::optional<std::pair<Address, std::string>> dialled_;
+  bool welcomed_ = false;
+  bool ready_sent_ = false;  // by the worker
+  bool frames_open_ = false;
+  bool bulk_open_ = false;
+  std::uint64_t pings_ = 0;
+  Clock::time_point pinged_;
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::shared_ptr<FrameLane> frames_;
+  std::shared_ptr<BulkLane> bulk_;
+  bool ready_ = false;
+  bool ended_ = false;  // and nothing touches anybody's memory any more
+  std::optional<Error> lost_;
+  bool draining_ = false;
+  unsigned devices_ = 0;
+  wire::Id next_id_ = 1;
+  std::vector<std::byte> batch_;
+  std::size_t batch_records_ = 0;
+  std::deque<Waiting> waiting_;
+  std::int64_t in_flight_ = 0;  // operations; below 0 when some have been given up before they were sent
+  std::map<wire::Id, Request*> requests_;
+  std::chrono::nanoseconds shift_{0};
+  Clock::duration best_trip_ = Clock::duration::max();  // that which shift_ was measured with
+  Clock::time_point shift_measured_;
+  std::atomic<std::uint64_t> jobs_ = 0;
+  std::atomic<std::uint64_t> bytes_sent_ = 0;
+  std::atomic<std::uint64_t> bytes_received_ = 0;
+};
+
+}  // namespace dhpvm::offload

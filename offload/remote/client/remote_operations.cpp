@@ -1,0 +1,391 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "offload/remote/client/remote_operations.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "base/error.h"
+#include "offload/remote/client/remote_link.h"
+#include "offload/remote/client/remote_objects.h"
+
+namespace dhpvm::offload {
+namespace {
+
+using Kind = OperationRecord::Kind;
+
+constexpr std::size_t kDiscardBytes = BulkLane::kPieceBytes;
+
+Error broken(const char* what) {
+  return error(ErrorCode::kProtocol, "the worker breaks the protocol: {}", what);
+}
+
+bool is_imported(const MemorySpan& span) {
+  return static_cast<const OwnedMemory&>(*span.memory).is_imported();
+}
+
+std::byte* address(const MemorySpan& span) { return span.memory->host() + span.offset; }
+
+wire::Span span_of(const MemorySpan& span) {
+  return {static_cast<const RemoteMemory&>(*span.memory).id(), span.offset, span.bytes};
+}
+
+std::optional<wire::Span> optional_span(const MemorySpan& span) {
+  if (span.memory == nullptr) return {};
+  return span_of(span);
+}
+
+wire::Launch launch_of(const Operation& operation) {
+  wire::Launch launch;
+  launch.kernel = static_cast<const RemoteKernel&>(*operation.kernel).id();
+  for (unsigned d = 0; d < operation.space.dimensions; ++d) {
+    launch.space.push_back({operation.space.low[d], operation.space.high[d]});
+  }
+  launch.scalars = operation.scalars;
+  for (const ArrayArgument& array : operation.arrays) {
+    wire::ArrayAt& at = launch.arrays.emplace_back();
+    at.span = optional_span(array.memory);
+    at.first = array.first;
+    at.readable = array.readable;
+    at.writable = array.writable;
+    at.length = array.length;
+    std::ranges::copy(array.dims, at.dims.begin());
+  }
+  launch.partials = optional_span(operation.partials);
+  launch.report = optional_span(operation.report);
+  return launch;
+}
+
+}  // namespace
+
+void RemoteOperations::add(const std::shared_ptr<RemoteStream>& stream) {
+  const std::lock_guard lock(mutex_);
+  stream->failure = lost_;
+  streams_.emplace(stream->id, stream);
+}
+
+void RemoteOperations::remove(RemoteStream& stream) {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return stream.pending.empty() && !stream.finishing; });
+  streams_.erase(stream.id);
+}
+
+std::shared_ptr<RemoteStream> RemoteOperations::find(wire::Id queue) {
+  const auto found = streams_.find(queue);
+  return found == streams_.end() ? nullptr : found->second;
+}
+
+// ---- Submission -----------------------------------------------------------------------------------------------------
+
+void RemoteOperations::submit(RemoteStream& stream, std::shared_ptr<RemoteOperation> operation) {
+  operation->begin = std::chrono::steady_clock::now();
+  const std::lock_guard lock(mutex_);
+  const std::shared_ptr<RemoteStream> held = streams_.at(stream.id);
+  stream.pending.push_back(operation);
+  if (stream.failure) {
+    link_.on_progress_thread([this, held] { settle(held); });
+    return;
+  }
+  operation->number = next_number_++;
+  const wire::FromClient record = record_of(stream, *operation);
+  order(stream, *operation);
+  link_.post_operation(record);
+  if (operation->data_moved) return;
+  if (operation->operation.record.kind == Kind::kDownload) downloads_[operation->number] = {held, operation};
+  if (operation->operation.record.kind == Kind::kUpload) uploads_.push_back({held, operation});
+  start_transfers();
+}
+
+// The operation as the worker is to do it; notes what this side has to do for it.
+wire::FromClient RemoteOperations::record_of(const RemoteStream& stream, RemoteOperation& operation) {
+  Operation& local = operation.operation;
+  wire::Order order;
+  order.queue = stream.id;
+  for (const SemaphoreValue& wait : local.waits) {
+    order.waits.push_back({static_cast<RemoteSemaphore&>(*wait.semaphore).id(), wait.value});
+  }
+  for (const SemaphoreValue& signal : local.signals) {
+    order.signals.push_back({static_cast<RemoteSemaphore&>(*signal.semaphore).id(), signal.value});
+  }
+  const Kind kind = local.record.kind;
+  if (kind == Kind::kLaunch) {
+    link_.count_job();
+    wire::Launch launch = launch_of(local);
+    launch.order = std::move(order);
+    return launch;
+  }
+  if (kind == Kind::kUpload) {
+    operation.data_moved = local.to.bytes == 0;
+    return wire::Upload{std::move(order), span_of(local.to)};
+  }
+  if (kind == Kind::kDownload) {
+    operation.data_moved = local.from.bytes == 0;
+    return wire::Download{std::move(order), span_of(local.from)};
+  }
+  if (kind == Kind::kDeviceCopy && !is_imported(local.to)) {
+    return wire::Copy{std::move(order), span_of(local.to), span_of(local.from)};
+  }
+  if (kind == Kind::kFill && !is_imported(local.to)) {
+    return wire::Fill{std::move(order), span_of(local.to), std::to_integer<std::uint64_t>(local.value)};
+  }
+  // What remains happens here, when the worker gets to it.
+  operation.data_moved = false;
+  if (kind == Kind::kHostCall) {
+    operation.host_function = local.function;
+  } else {
+    operation.host_function = [to = local.to, from = local.from, value = local.value, kind] {
+      if (to.bytes == 0) return;
+      if (kind == Kind::kFill) {
+        std::memset(address(to), std::to_integer<int>(value), to.bytes);
+      } else {
+        std::memcpy(address(to), address(from), to.bytes);
+      }
+    };
+  }
+  return wire::HostCall{std::move(order)};
+}
+
+// With the mutex held.
+void RemoteOperations::order(RemoteStream& stream, RemoteOperation& operation) {
+  operation.after = stream.after;
+  for (const SemaphoreValue& wait : operation.operation.waits) {
+    operation.after = std::max(operation.after, static_cast<RemoteSemaphore&>(*wait.semaphore).after);
+  }
+  if (operation.host_function || operation.operation.record.kind == Kind::kDownload) {
+    operation.host_number = ++host_submitted_;
+  }
+  stream.after = std::max(operation.after, operation.host_number);
+  for (const SemaphoreValue& signal : operation.operation.signals) {
+    std::uint64_t& after = static_cast<RemoteSemaphore&>(*signal.semaphore).after;
+    after = std::max(after, stream.after);
+  }
+}
+
+// ---- Data and calls -------------------------------------------------------------------------------------------------
+
+// With the mutex held: whatever may begin now.
+void RemoteOperations::start_transfers() {
+  // In the order of submission, so that the worker never has to keep data that waits for data behind it.
+  while (!uploads_.empty() &&
+         (uploads_.front().operation->after <= host_prefix_ || uploads_.front().stream->failure)) {
+    start_upload(uploads_.front());
+    uploads_.pop_front();
+  }
+  for (auto call = calls_.begin(); call != calls_.end();) {
+    if (call->operation->after > host_prefix_) {
+      ++call;
+      continue;
+    }
+    start_call(*call);
+    call = calls_.erase(call);
+  }
+}
+
+void RemoteOperations::start_upload(const Transfer& upload) {
+  if (upload.stream->failure) return;
+  upload.operation->data_moves = true;
+  upload.operation->begin = std::chrono::steady_clock::now();
+  const MemorySpan& from = upload.operation->operation.from;
+  // The operation must be on its way before its data.
+  link_.flush();
+  link_.send_run({upload.operation->number, 0}, {address(from), from.bytes},
+                 [this, upload](const Status&) { moved(upload); });
+}
+
+void RemoteOperations::start_call(const Transfer& call) {
+  call.operation->data_moves = true;
+  host_->post([this, call] {
+    call.operation->host_function();
+    link_.send_now(wire::HostCallDone{call.stream->id});
+    link_.on_progress_thread([this, call] { moved(call); });
+  });
+}
+
+// On the progress thread.
+void RemoteOperations::moved(const Transfer& transfer) {
+  {
+    const std::lock_guard lock(mutex_);
+    transfer.operation->data_moves = false;
+    transfer.operation->data_moved = true;
+  }
+  settle(transfer.stream);
+}
+
+Status RemoteOperations::on_run(const wire::RunHeader& header, std::uint64_t bytes) {
+  std::unique_lock lock(mutex_);
+  const auto found = downloads_.find(header.operation);
+  if (found == downloads_.end()) {
+    if (header.operation >= next_number_) return broken("data that nobody has asked for");
+    lock.unlock();
+    discard(bytes);  // of an operation that has failed since
+    return {};
+  }
+  const Transfer transfer = found->second;
+  RemoteOperation& operation = *transfer.operation;
+  const MemorySpan& to = operation.operation.to;
+  if (header.offset != operation.received || bytes == 0 || bytes > to.bytes - operation.received) {
+    return broken("data that its operation has no place for");
+  }
+  if (operation.received == 0) operation.begin = std::chrono::steady_clock::now();
+  operation.data_moves = true;
+  lock.unlock();
+  link_.receive_run({address(to) + header.offset, bytes}, [this, transfer, bytes](const Status& status) {
+    if (!status.ok()) return;  // the connection has ended: see on_lost()
+    {
+      const std::lock_guard inner(mutex_);
+      transfer.operation->data_moves = false;
+      transfer.operation->received += bytes;
+      if (transfer.operation->received == transfer.operation->operation.to.bytes) {
+        transfer.operation->data_moved = true;
+        downloads_.erase(transfer.operation->number);
+      }
+    }
+    settle(transfer.stream);
+  });
+  return {};
+}
+
+void RemoteOperations::discard(std::uint64_t bytes) {
+  if (bytes == 0) return;
+  discarded_.resize(kDiscardBytes);
+  const std::uint64_t now = std::min<std::uint64_t>(bytes, discarded_.size());
+  link_.receive_run(MutableBytes(discarded_).first(now), [this, rest = bytes - now](const Status& status) {
+    if (status.ok()) discard(rest);
+  });
+}
+
+// ---- What the worker says -------------------------------------------------------------------------------------------
+
+Status RemoteOperations::on_progress(const wire::Progress& record) {
+  std::shared_ptr<RemoteStream> stream;
+  {
+    const std::lock_guard lock(mutex_);
+    stream = find(record.queue);
+    if (stream == nullptr || stream->failure) return broken("progress of a queue that has none");
+    if (record.operations > stream->pending.size() - stream->acknowledged) {
+      return broken("more operations are done than there are");
+    }
+    stream->acknowledged += record.operations;
+  }
+  link_.operations_done(record.operations);
+  settle(stream);
+  return {};
+}
+
+Status RemoteOperations::on_failure(const wire::QueueFailed& record) {
+  std::shared_ptr<RemoteStream> stream;
+  std::uint64_t given_up = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    stream = find(record.queue);
+    if (stream == nullptr || stream->failure) return broken("a failure of a queue that there is not");
+    stream->failure = record.failure.to_error().with_context(fmt::format("on worker {}", link_.address()));
+    given_up = stream->pending.size() - stream->acknowledged;
+    for (std::size_t n = stream->acknowledged; n < stream->pending.size(); ++n) {
+      downloads_.erase(stream->pending[n]->number);
+    }
+    start_transfers();
+  }
+  link_.operations_done(given_up);
+  settle(stream);
+  return {};
+}
+
+Status RemoteOperations::on_call(const wire::CallHost& record) {
+  const std::lock_guard lock(mutex_);
+  const std::shared_ptr<RemoteStream> stream = find(record.queue);
+  if (stream == nullptr) return broken("a call from a queue that there is not");
+  for (const auto& operation : stream->pending) {
+    if (!operation->host_function || operation->called) continue;
+    operation->called = true;
+    calls_.push_back({stream, operation});
+    start_transfers();
+    return {};
+  }
+  return broken("a call that nobody has asked for");
+}
+
+Status RemoteOperations::on_observed(const wire::Observed& record) {
+  std::unique_lock lock(mutex_);
+  for (const auto& [id, stream] : streams_) {
+    for (const auto& operation : stream->pending) {
+      if (operation->number != record.operation) continue;
+      operation->observed = record;
+      return {};
+    }
+  }
+  // It has ended before. Its queue knows, if that is still there, and stays until it has been told.
+  std::vector<std::shared_ptr<RemoteStream>> streams;
+  for (const auto& [id, stream] : streams_) {
+    if (!stream->observe || stream->finishing) continue;
+    stream->finishing = true;
+    streams.push_back(stream);
+  }
+  lock.unlock();
+  for (const auto& stream : streams) stream->observe(record);
+  lock.lock();
+  for (const auto& stream : streams) stream->finishing = false;
+  changed_.notify_all();
+  return {};
+}
+
+void RemoteOperations::on_lost(const Error& reason) {
+  std::vector<std::shared_ptr<RemoteStream>> streams;
+  {
+    const std::lock_guard lock(mutex_);
+    lost_ = reason;
+    uploads_.clear();
+    downloads_.clear();
+    calls_.clear();
+    for (const auto& [id, stream] : streams_) {
+      if (!stream->failure) stream->failure = reason;
+      for (const auto& operation : stream->pending) {
+        // A call of the host that has begun comes to its end by itself.
+        if (!operation->called) operation->data_moves = false;
+      }
+      streams.push_back(stream);
+    }
+  }
+  for (const auto& stream : streams) settle(stream);
+}
+
+// ---- The end of operations ------------------------------------------------------------------------------------------
+
+// With the mutex held.
+void RemoteOperations::host_done(std::uint64_t number) {
+  if (number == 0) return;
+  host_ahead_.insert(number);
+  while (!host_ahead_.empty() && *host_ahead_.begin() == host_prefix_ + 1) {
+    host_ahead_.erase(host_ahead_.begin());
+    ++host_prefix_;
+  }
+  start_transfers();
+}
+
+// On the progress thread: finishes what is done, in the order of the queue.
+void RemoteOperations::settle(const std::shared_ptr<RemoteStream>& stream) {
+  std::unique_lock lock(mutex_);
+  if (stream->finishing) return;  // further out on this thread's stack
+  stream->finishing = true;
+  while (!stream->pending.empty()) {
+    const std::shared_ptr<RemoteOperation> operation = stream->pending.front();
+    Status status;
+    if (stream->acknowledged > 0 && operation->data_moved) {
+      --stream->acknowledged;
+    } else if (stream->failure && !operation->data_moves && (stream->acknowledged == 0 || lost_)) {
+      status = *stream->failure;
+      stream->acknowledged = 0;  // whatever the worker has done behind it
+    } else {
+      break;
+    }
+    stream->pending.pop_front();
+    host_done(operation->host_number);
+    lock.unlock();
+    stream->finish(*operation, std::move(status));
+    lock.lock();
+  }
+  stream->finishing = false;
+  changed_.notify_all();
+}
+
+}  // namespace dhpvm::offload

@@ -1,0 +1,495 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "offload/remote/client/remote_workers.h"
+
+#include <algorithm>
+#include <future>
+#include <thread>
+#include <utility>
+
+#include "base/error.h"
+#include "offload/remote/client/remote_device.h"
+#include "offload/remote/fabric/key_file.h"
+#include "offload/remote/fabric/load_fabric.h"
+
+namespace dhpvm::offload {
+namespace {
+
+constexpr std::string_view kPrefix = "remote";
+// How long after it was lost, or did not answer, a worker is dialled again.
+constexpr std::chrono::seconds kRedial{1};
+// Connections that have not yet proven who they are.
+constexpr unsigned kStrangers = 16;
+
+std::string one_line(const Error& error) {
+  std::string text = error.message();
+  for (const Error* cause = error.cause(); cause != nullptr; cause = cause->cause()) {
+    text += ": " + cause->message();
+  }
+  return text;
+}
+
+// With what was done over earlier connections.
+PeerStatus status_of(RemoteLink& link, const PeerStatus& past) {
+  constexpr std::string_view kSeals[] = {"none", "integrity", "full"};
+  const RemoteLink::Traffic traffic = link.traffic();
+  const std::optional<Error> gone = link.gone();
+  PeerStatus status = past;
+  status.name = fmt::format("{}/{}", kPrefix, link.address());
+  status.host = link.welcome().name;
+  status.state = gone ? one_line(*gone) : "ready";
+  status.seal = traffic.is_authenticated ? kSeals[static_cast<unsigned>(traffic.seal)] : "no key";
+  status.jobs += traffic.jobs;
+  status.bytes_sent += traffic.bytes_sent;
+  status.bytes_received += traffic.bytes_received;
+  status.round_trip = traffic.round_trip;
+  return status;
+}
+
+}  // namespace
+
+// Hears the first run of a bulk lane that a worker has dialled, which says to which link it belongs.
+class RemoteWorkers::Entrance final : public BulkHandler {
+ public:
+  explicit Entrance(std::shared_ptr<Gate> gate) : gate_(std::move(gate)) {}
+  void attach(std::weak_ptr<BulkLane> lane) { lane_ = std::move(lane); }
+
+  void on_bulk_open() override {}
+  void on_run(ConstBytes header, std::uint64_t bytes) override {
+    if (link_ != nullptr) return link_->on_run(header, bytes);
+    const auto lane = lane_.lock();
+    if (lane == nullptr) return;
+    if (bytes == 0 && gate_->workers != nullptr) {
+      const std::lock_guard lock(gate_->workers->mutex_);
+      for (const std::shared_ptr<RemoteLink>& link : gate_->workers->arrived_) {
+        if (link->accept_bulk(header, lane)) link_ = link;
+      }
+    }
+    if (link_ == nullptr)
+      lane->close(error(ErrorCode::kProtocol, "bulk data for a session that there is not"));
+  }
+  void on_bulk_closed(const Error& reason) override {
+    if (const auto link = std::exchange(link_, nullptr)) link->on_bulk_closed(reason);
+  }
+
+ private:
+  const std::shared_ptr<Gate> gate_;
+  std::weak_ptr<BulkLane> lane_;
+  std::shared_ptr<RemoteLink> link_;
+};
+
+Result<std::unique_ptr<RemoteWorkers>> RemoteWorkers::create(Fabric& fabric, RemoteWorkersOptions options) {
+  DHPVM_ASSIGN(std::unique_ptr<Transport> transport, fabric.create_transport({.provider = options.provider}));
+  std::unique_ptr<RemoteWorkers> made(new RemoteWorkers(fabric, *transport, std::move(options)));
+  made->own_transport_ = std::move(transport);
+  DHPVM_TRY(made->start());
+  return made;
+}
+
+Result<std::unique_ptr<RemoteWorkers>> RemoteWorkers::create(Fabric& fabric, Transport& transport,
+                                                             RemoteWorkersOptions options) {
+  std::unique_ptr<RemoteWorkers> made(new RemoteWorkers(fabric, transport, std::move(options)));
+  DHPVM_TRY(made->start());
+  return made;
+}
+
+RemoteWorkers::RemoteWorkers(Fabric& fabric, Transport& transport, RemoteWorkersOptions options)
+    : fabric_(fabric),
+      transport_(transport),
+      options_(std::move(options)),
+      gate_(std::make_shared<Gate>(Gate{this})) {}
+
+RemoteWorkers::~RemoteWorkers() {
+  listener_ = nullptr;
+  std::promise<void> closed;
+  transport_.post([&] {
+    gate_->workers = nullptr;
+    closed.set_value();
+  });
+  closed.get_future().wait();
+  {
+    const std::lock_guard lock(mutex_);
+    ending_ = true;
+    for (const auto& [name, worker] : dialled_) {
+      if (worker.attempt == nullptr) continue;
+      worker.attempt->drop(Error(ErrorCode::kDeviceLost, "the connection was closed"));
+    }
+    changed_.notify_all();
+  }
+  for (auto& [name, worker] : dialled_) worker.thread.join();
+  for (const auto& link : arrived_) link->close();
+}
+
+Status RemoteWorkers::start() {
+  const Credentials& credentials = options_.credentials;
+  if (!credentials.key.empty() || !credentials.certificate_file.empty()) {
+    DHPVM_ASSIGN(identity_, fabric_.load_identity(credentials));
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    for (const Address& address : options_.workers) keep_dialled(address);
+  }
+  if (!options_.listen) return {};
+  if (identity_ == nullptr && !is_loopback(*options_.listen)) {
+    return error(ErrorCode::kInvalidArgument,
+                 "without a key, workers on this machine only may dial in, and {} can be reached from "
+                 "elsewhere: give a key "
+                 "file (--key-file; `dhpvm-run --make-key FILE` makes one), or listen at 127.0.0.1",
+                 options_.listen->to_string());
+  }
+  const AcceptFunction accept =
+      [gate = gate_](std::shared_ptr<Connection> connection) -> std::shared_ptr<ConnectionHandler> {
+    if (gate->workers == nullptr || gate->strangers >= kStrangers) return nullptr;
+    ++gate->strangers;
+    const Channel::MakeLane make_lane = [gate](const std::shared_ptr<Channel>& channel,
+                                               LaneKind kind) -> std::shared_ptr<Lane> {
+      std::shared_ptr<Lane> lane =
+          gate->workers == nullptr ? nullptr : gate->workers->make_lane(channel, kind);
+      if (lane != nullptr) --gate->strangers;
+      return lane;
+    };
+    return Channel::accept(gate->workers->transport_, std::move(connection),
+                           gate->workers->link_options().channel, make_lane,
+                           [gate](const Error&) { --gate->strangers; });
+  };
+  DHPVM_ASSIGN(listener_, transport_.listen(*options_.listen, accept));
+  return {};
+}
+
+RemoteLinkOptions RemoteWorkers::link_options() const {
+  RemoteLinkOptions options;
+  options.channel.role = Role::kClient;
+  options.channel.identity = identity_;
+  options.channel.seal = options_.seal;
+  options.channel.handshake_deadline = options_.handshake_deadline;
+  options.silence_deadline = options_.silence_deadline;
+  options.writes_back = options_.writes_back;
+  options.name = options_.name;
+  options.release = options_.release;
+  return options;
+}
+
+// With the mutex held.
+RemoteWorkers::Dialled& RemoteWorkers::keep_dialled(const Address& address) {
+  const auto [entry, is_new] = dialled_.try_emplace(address.to_string());
+  Dialled& worker = entry->second;
+  if (is_new) {
+    worker.address = address;
+    worker.thread = std::thread([this, &worker] { run(worker); });
+  }
+  return worker;
+}
+
+Result<std::shared_ptr<RemoteLink>> RemoteWorkers::link(const Address& address) {
+  const std::string name = address.to_string();
+  std::unique_lock lock(mutex_);
+  for (const auto& link : arrived_) {
+    if (link->address() == name && link->is_ready() && !link->gone()) return link;
+  }
+  const Dialled& worker = keep_dialled(address);
+  changed_.wait(lock, [&] { return worker.tried; });
+  if (worker.problem) return *worker.problem;
+  if (std::optional<Error> gone = worker.link->gone()) return std::move(*gone);
+  return worker.link;
+}
+
+RemoteWorkers::Present RemoteWorkers::present() {
+  Present present;
+  for (const Address& address : options_.workers) {
+    auto link = this->link(address);
+    if (link.ok()) {
+      present.links.push_back(std::move(link).value());
+    } else {
+      present.absent.push_back(std::move(link).error());
+    }
+  }
+  std::ranges::move(arrived(), std::back_inserter(present.links));
+  return present;
+}
+
+std::vector<PeerStatus> RemoteWorkers::status() {
+  std::vector<PeerStatus> all;
+  const std::lock_guard lock(mutex_);
+  for (const auto& [name, worker] : dialled_) {
+    const bool is_there = worker.link != nullptr && !worker.link->failure();
+    PeerStatus status = is_there ? status_of(*worker.link, worker.past) : worker.past;
+    status.name = fmt::format("{}/{}", kPrefix, name);
+    if (!is_there && worker.problem) status.state = one_line(*worker.problem);
+    all.push_back(std::move(status));
+  }
+  for (const auto& link : arrived_) {
+    if (link->is_ready()) all.push_back(status_of(*link, {}));
+  }
+  all.insert(all.end(), departed_.begin(), departed_.end());
+  return all;
+}
+
+// The thread of a worker: dials it whenever it is not there.
+void RemoteWorkers::run(Dialled& worker) {
+  std::unique_lock lock(mutex_);
+  while (!ending_) {
+    lock.unlock();
+    Result<std::shared_ptr<RemoteLink>> made = dial(worker);
+    lock.lock();
+    worker.tried = true;
+    worker.problem.reset();
+    if (made.ok()) {
+      worker.link = *made;
+    } else {
+      worker.problem = made.error();
+    }
+    changed_.notify_all();
+    if (made.ok()) {
+      lock.unlock();
+      (*made)->wait_until_lost();
+      (*made)->close();
+      lock.lock();
+      worker.past = status_of(**made, worker.past);
+    }
+    changed_.wait_for(lock, kRedial, [this] { return ending_; });
+  }
+}
+
+// The first of the host's addresses that answers.
+Result<std::shared_ptr<RemoteLink>> RemoteWorkers::dial(Dialled& worker) {
+  const Address& address = worker.address;
+  const auto numeric = resolve(address);
+  // Names come and go with their machines.
+  if (!numeric.ok()) return Error(ErrorCode::kDeviceLost, numeric.error().message());
+  Error problem(ErrorCode::kDeviceLost, "no address");
+  for (const Address& candidate : *numeric) {
+    if (identity_ == nullptr && !is_loopback(candidate)) {
+      problem = error(ErrorCode::kInvalidArgument,
+                      "without a key, only workers on this machine are dialled, and {} is not on it: give "
+                      "both a key file "
+                      "(--key-file; `dhpvm-run --make-key FILE` makes one)",
+                      candidate.to_string());
+      continue;
+    }
+    auto link = std::make_shared<RemoteLink>(fabric_, transport_, address.to_string(), link_options());
+    {
+      const std::lock_guard lock(mutex_);
+      if (ending_) return Error(ErrorCode::kDeviceLost, "the program ends");
+      worker.attempt = link;
+    }
+    transport_.post([link, candidate, host = address.host] { link->dial(candidate, host); });
+    Status status = link->wait_until_ready();
+    if (status.ok()) return link;
+    link->close();
+    problem = std::move(status).error();
+  }
+  return std::move(problem).with_context(
+      fmt::format("the worker {} cannot be used. It is started there with `dhpvm-run --worker --listen`",
+                  address.to_string()));
+}
+
+std::shared_ptr<Lane> RemoteWorkers::make_lane(const std::shared_ptr<Channel>& channel, LaneKind kind) {
+  if (kind == LaneKind::kBulk) {
+    auto entrance = std::make_shared<Entrance>(gate_);
+    auto lane = std::make_shared<BulkLane>(channel, entrance);
+    entrance->attach(lane);
+    return lane;
+  }
+  auto link = std::make_shared<RemoteLink>(fabric_, transport_, channel->peer(), link_options());
+  const std::lock_guard lock(mutex_);
+  arrived_.push_back(link);
+  return link->accept(channel);
+}
+
+std::vector<std::shared_ptr<RemoteLink>> RemoteWorkers::arrived() {
+  std::vector<std::shared_ptr<RemoteLink>> ready;
+  std::vector<std::shared_ptr<RemoteLink>> lost;
+  {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(arrived_, [&](const auto& link) {
+      if (link->failure()) lost.push_back(link);
+      if (link->failure() && link->was_ready()) departed_.push_back(status_of(*link, {}));
+      return link->failure().has_value();
+    });
+    std::ranges::copy_if(arrived_, std::back_inserter(ready),
+                         [](const auto& link) { return link->is_ready() && !link->gone(); });
+  }
+  for (const auto& link : lost) link->close();
+  return ready;
+}
+
+bool RemoteWorkers::wait_for_arrivals(std::size_t count, std::chrono::steady_clock::time_point deadline) {
+  // Arrivals are seconds apart: looking now and then is enough.
+  while (arrived().size() < count) {
+    if (std::chrono::steady_clock::now() >= deadline) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  return true;
+}
+
+std::optional<Address> RemoteWorkers::listening() const {
+  if (listener_ == nullptr) return {};
+  return listener_->address();
+}
+
+// ---- The factory ----------------------------------------------------------------------------------------------------
+
+namespace {
+
+class RemoteFactory final : public DeviceFactory {
+ public:
+  // `lists`: whether there are workers to be found without their names.
+  RemoteFactory(OpenWorkers workers, bool lists) : open_workers_(std::move(workers)), lists_(lists) {}
+
+  std::string_view prefix() const override { return kPrefix; }
+
+  std::vector<DeviceListing> list() override {
+    std::vector<DeviceListing> listings;
+    if (!lists_) return listings;
+    auto workers = this->workers();
+    if (!workers.ok()) return {{std::string(kPrefix), {}, false, workers.error()}};
+    const RemoteWorkers::Present present = present_of(**workers);
+    for (const auto& link : present.links) list(*link, listings);
+    for (const Error& absent : present.absent) {
+      listings.push_back({std::string(kPrefix), {}, false, absent});
+    }
+    return listings;
+  }
+
+  DevicePresence present(std::string_view name) override {
+    DevicePresence presence;
+    if (name == kPrefix && !lists_) return {{}, {nobody()}};
+    auto workers = this->workers();
+    if (!workers.ok()) return {{}, {workers.error()}};
+    const auto parts = parse(name);
+    if (name == kPrefix) {
+      RemoteWorkers::Present present = present_of(**workers);
+      for (const auto& link : present.links) add_devices(*link, presence.names);
+      presence.absent = std::move(present.absent);
+    } else if (!parts.ok()) {
+      presence.absent.push_back(parts.error());
+    } else if (auto link = (*workers)->link(parts->address); !link.ok()) {
+      presence.absent.push_back(std::move(link).error());
+    } else if (parts->device.empty()) {
+      add_devices(**link, presence.names);
+    } else {
+      presence.names.emplace_back(name);
+    }
+    return presence;
+  }
+
+  std::vector<PeerStatus> peers() override {
+    return opened_ && opened_->ok() ? (**opened_)->status() : std::vector<PeerStatus>();
+  }
+
+  Result<std::unique_ptr<Device>> open(std::string_view name) override {
+    DHPVM_ASSIGN(const Parts parts, parse(name));
+    const auto& [address, wanted] = parts;
+    DHPVM_ASSIGN(std::shared_ptr<RemoteWorkers> workers, this->workers());
+    DHPVM_ASSIGN(std::shared_ptr<RemoteLink> link, workers->link(address));
+    const std::vector<wire::Device>& devices = link->welcome().devices;
+    std::string known;
+    for (std::size_t number = 0; number < devices.size(); ++number) {
+      if (wanted.empty() || devices[number].name == wanted) {
+        return std::unique_ptr<Device>(
+            std::make_unique<RemoteDevice>(std::move(workers), std::move(link), number));
+      }
+      known += (known.empty() ? "" : ", ") + devices[number].name;
+    }
+    return error(ErrorCode::kNotFound, "worker {} has no device '{}', but: {}", address.to_string(), wanted,
+                 known.empty() ? "none" : known);
+  }
+
+ private:
+  Result<std::shared_ptr<RemoteWorkers>> workers() {
+    if (!opened_) opened_ = open_workers_();
+    return *opened_;
+  }
+
+  struct Parts {
+    Address address;
+    std::string device;
+  };
+  static Result<Parts> parse(std::string_view name) {
+    const std::string_view rest = name.substr(std::min(name.size(), kPrefix.size() + 1));
+    const std::size_t slash = std::min(rest.find('/'), rest.size());
+    if (rest.empty()) {
+      return error(ErrorCode::kNotFound, "'{}' names no worker: write remote/HOST:PORT/DEVICE", name);
+    }
+    DHPVM_ASSIGN(Address address, Address::parse(rest.substr(0, slash)));
+    return Parts{std::move(address), std::string(rest.substr(std::min(slash + 1, rest.size())))};
+  }
+
+  // With the reason why there is nobody at all.
+  static RemoteWorkers::Present present_of(RemoteWorkers& workers) {
+    RemoteWorkers::Present present = workers.present();
+    if (!present.links.empty() || !present.absent.empty()) return present;
+    const std::optional<Address> listening = workers.listening();
+    present.absent.push_back(
+        listening ? error(ErrorCode::kDeviceLost,
+                          "no worker has dialled in at {} yet. One is started with `dhpvm-run --worker "
+                          "--connect HOST:PORT`",
+                          listening->to_string())
+                  : nobody());
+    return present;
+  }
+
+  static Error nobody() {
+    return Error(ErrorCode::kNotFound,
+                 "there are no workers: name them with --connect, or let them dial in with --listen");
+  }
+
+  static std::string full_name(const RemoteLink& link, const wire::Device& device) {
+    return fmt::format("{}/{}/{}", kPrefix, link.address(), device.name);
+  }
+
+  static void add_devices(const RemoteLink& link, std::vector<std::string>& names) {
+    const std::vector<wire::Device>& devices = link.welcome().devices;
+    const std::size_t before = names.size();
+    for (const wire::Device& device : devices) {
+      if (device.is_gpu) names.push_back(full_name(link, device));
+    }
+    if (names.size() == before && !devices.empty()) names.push_back(full_name(link, devices[0]));
+  }
+
+  static void list(const RemoteLink& link, std::vector<DeviceListing>& listings) {
+    for (const wire::Device& device : link.welcome().devices) {
+      listings.push_back({full_name(link, device),
+                          fmt::format("{} of {}", device.description, link.welcome().name),
+                          device.is_gpu,
+                          {}});
+    }
+  }
+
+  const OpenWorkers open_workers_;
+  const bool lists_;
+  std::optional<Result<std::shared_ptr<RemoteWorkers>>> opened_;
+};
+
+// The workers, and the library that they stand on.
+struct LoadedWorkers {
+  std::unique_ptr<Fabric> fabric;
+  std::unique_ptr<RemoteWorkers> workers;  // goes first
+};
+
+Result<std::shared_ptr<RemoteWorkers>> load_workers(const RemoteSetup& setup) {
+  RemoteWorkersOptions options = setup.options;
+  if (!setup.key_file.empty()) {
+    DHPVM_ASSIGN(options.credentials.key, read_key_file(setup.key_file));
+  }
+  const auto loaded = std::make_shared<LoadedWorkers>();
+  DHPVM_ASSIGN(loaded->fabric, load_fabric());
+  DHPVM_ASSIGN(loaded->workers, RemoteWorkers::create(*loaded->fabric, std::move(options)));
+  // Where all dial in, somebody has to be there before it is worth going on.
+  if (loaded->workers->listening() && setup.options.workers.empty()) {
+    loaded->workers->wait_for_arrivals(1, std::chrono::steady_clock::now() + setup.arrival);
+  }
+  return std::shared_ptr<RemoteWorkers>(loaded, loaded->workers.get());
+}
+
+}  // namespace
+
+std::unique_ptr<DeviceFactory> remote_factory(OpenWorkers workers) {
+  return std::make_unique<RemoteFactory>(std::move(workers), true);
+}
+
+std::unique_ptr<DeviceFactory> remote_factory(RemoteSetup setup) {
+  const bool lists = setup.options.listen || !setup.options.workers.empty();
+  return std::make_unique<RemoteFactory>([setup = std::move(setup)] { return load_workers(setup); }, lists);
+}
+
+}  // namespace dhpvm::offload

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// The workers of a program: those that it dials, and those that dial in.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "offload/devices/device_registry.h"
+#include "offload/remote/client/remote_link.h"
+#include "offload/remote/fabric/fabric.h"
+
+namespace dhpvm::offload {
+
+struct RemoteWorkersOptions {
+  std::vector<Address> workers;   // to be dialled
+  std::optional<Address> listen;  // where workers may dial in
+  // Neither key nor certificate: workers on this machine only.
+  Credentials credentials;
+  SealMode seal = SealMode::kFull;
+  std::string provider = "tcp";
+  std::chrono::milliseconds handshake_deadline{5000};
+  std::chrono::milliseconds silence_deadline{3000};
+  bool writes_back = true;  // as RemoteLinkOptions has it
+  std::string name;         // of this program
+  std::string release;      // of DHPVM
+};
+
+// Thread-safe.
+class RemoteWorkers {
+ public:
+  // Fabric must outlive it. Begins to listen, if that is wanted, and to dial.
+  static Result<std::unique_ptr<RemoteWorkers>> create(Fabric& fabric, RemoteWorkersOptions options);
+  // The same on a transport that is there already, which must outlive it.
+  static Result<std::unique_ptr<RemoteWorkers>> create(Fabric& fabric, Transport& transport,
+                                                       RemoteWorkersOptions options);
+  // Devices of the workers must be gone.
+  ~RemoteWorkers();
+  RemoteWorkers(const RemoteWorkers&) = delete;
+  RemoteWorkers& operator=(const RemoteWorkers&) = delete;
+
+  // The worker at an address, or why it is not there. It is dialled from now on, and again whenever it is lost, every
+  // second. Waits for the first attempt only.
+  Result<std::shared_ptr<RemoteLink>> link(const Address& address);
+  // All that are there: those that are dialled, and those that have dialled in.
+  struct Present {
+    std::vector<std::shared_ptr<RemoteLink>> links;
+    std::vector<Error> absent;  // why others are not
+  };
+  Present present();
+  // Every worker that has been there, or should be.
+  std::vector<PeerStatus> status();
+  // Those that have dialled in, and are there.
+  std::vector<std::shared_ptr<RemoteLink>> arrived();
+  // Waits until so many have dialled in; false when there were fewer by `deadline`.
+  bool wait_for_arrivals(std::size_t count, std::chrono::steady_clock::time_point deadline);
+  // Where workers dial in, with the port that the system chose.
+  std::optional<Address> listening() const;
+  const std::vector<Address>& workers() const { return options_.workers; }
+
+ private:
+  class Entrance;
+  // What arriving connections know of this. Of the progress thread.
+  struct Gate {
+    RemoteWorkers* workers;
+    unsigned strangers = 0;  // that have not yet proven who they are
+  };
+
+  // A worker that is dialled, by a thread of its own: one that does not answer holds up nobody.
+  struct Dialled {
+    Address address;
+    std::thread thread;
+    bool tried = false;
+    std::shared_ptr<RemoteLink> attempt;  // the last one, to be broken off
+    std::shared_ptr<RemoteLink> link;     // the last one that was ready
+    std::optional<Error> problem;         // why the last attempt failed
+    PeerStatus past;                      // what was done over connections that have ended
+  };
+
+  RemoteWorkers(Fabric& fabric, Transport& transport, RemoteWorkersOptions options);
+  Status start();
+  RemoteLinkOptions link_options() const;
+  Dialled& keep_dialled(const Address& address);
+  void run(Dialled& worker);
+  Result<std::shared_ptr<RemoteLink>> dial(Dialled& worker);
+  std::shared_ptr<Lane> make_lane(const std::shared_ptr<Channel>& channel, LaneKind kind);
+
+  Fabric& fabric_;
+  std::unique_ptr<Transport> own_transport_;
+  Transport& transport_;
+  const RemoteWorkersOptions options_;
+  std::shared_ptr<Identity> identity_;
+  const std::shared_ptr<Gate> gate_;
+  std::unique_ptr<Listener> listener_;
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool ending_ = false;
+  std::map<std::string, Dialled> dialled_;
+  std::vector<std::shared_ptr<RemoteLink>> arrived_;
+  std::vector<PeerStatus> departed_;  // of those that had dialled in
+};
+
+// Opens "remote/HOST:PORT/DEVICE", and "remote/HOST:PORT" for the first device there. The latter, and "remote", stand for
+// all GPUs of the worker, or of all workers; of a worker without any, for its first device. `workers` is called when they are
+// first asked for; an error is told again every time.
+using OpenWorkers = std::function<Result<std::shared_ptr<RemoteWorkers>>()>;
+std::unique_ptr<DeviceFactory> remote_factory(OpenWorkers workers);
+
+// What is needed to find workers, and loaded when somebody looks for them.
+struct RemoteSetup {
+  RemoteWorkersOptions options;
+  std::string key_file;  // instead of options.credentials.key
+  // How long to wait for the first worker that dials in, if none is dialled.
+  std::chrono::milliseconds arrival{10'000};
+};
+// Registers the workers' devices. The library of fabric.h is loaded when they are first asked for.
+std::unique_ptr<DeviceFactory> remote_factory(RemoteSetup setup);
+
+}  // namespace dhpvm::offload

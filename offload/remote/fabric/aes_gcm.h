@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// AES-256-GCM with counters as nonces.
+#pragma once
+
+#include <openssl/evp.h>
+
+#include <array>
+#include <memory>
+
+#include "offload/remote/fabric/security.h"
+
+namespace dhpvm::offload {
+
+// Key and initial vector of one direction.
+struct GcmSecret {
+  std::array<unsigned char, 32> key{};
+  std::array<unsigned char, 12> vector{};
+};
+
+class AesGcm final : public Seal {
+ public:
+  // One key serves that many messages, then both sides derive the next from it: at 256 KiB each that is 16 GiB, well
+  // below what AES-GCM may encrypt under one key (RFC 8446, section 5.5).
+  static constexpr std::uint64_t kMessagesPerKey = 1 << 16;
+
+  AesGcm(const GcmSecret& secret, bool seals);
+  ~AesGcm() override;
+  Status seal(ConstBytes readable, ConstBytes from, MutableBytes to, Tag& tag) override;
+  Status open(ConstBytes readable, MutableBytes data, const Tag& tag) override;
+
+ private:
+  struct FreeContext {
+    void operator()(EVP_CIPHER_CTX* context) const { EVP_CIPHER_CTX_free(context); }
+  };
+
+  // Readies the context for the next message.
+  bool next();
+
+  GcmSecret secret_;
+  const bool seals_;
+  std::uint64_t counter_ = 0;
+  std::unique_ptr<EVP_CIPHER_CTX, FreeContext> context_;
+};
+
+}  // namespace dhpvm::offload

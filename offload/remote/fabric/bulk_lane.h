@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bulk data over a channel: runs of bytes, straight from memory into memory.
+//
+// A run is announced by a message with what it is for and how long it is, and follows in pieces of kPieceBytes. Each
+// message ends in a trailer: the tag of AES-GCM, or without a seal the number of the message. Nothing is received before
+// the other end has said where to; until then it stays with the sender and in the network's buffers.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "offload/remote/fabric/channel.h"
+
+namespace dhpvm::offload {
+
+class BulkLane;
+
+// All on the progress thread.
+class BulkHandler {
+ public:
+  virtual ~BulkHandler() = default;
+  virtual void on_bulk_open() = 0;
+  // A run of `bytes` follows. Its memory is to be given, now or later, with BulkLane::receive().
+  virtual void on_run(ConstBytes header, std::uint64_t bytes) = 0;
+  virtual void on_bulk_closed(const Error& reason) = 0;
+};
+
+class BulkLane final : public Lane, public std::enable_shared_from_this<BulkLane> {
+ public:
+  static constexpr std::size_t kPieceBytes = 256 << 10;
+  static constexpr std::size_t kLargestHeader = 64;
+  static constexpr std::uint64_t kLargestRun = std::uint64_t{1} << 40;
+
+  // Called once, on the progress thread: with an error when the lane ends before.
+  using Done = std::function<void(const Status& status)>;
+
+  BulkLane(std::shared_ptr<Channel> channel, std::shared_ptr<BulkHandler> handler)
+      : channel_(std::move(channel)), handler_(std::move(handler)), slots_(kWindow) {}
+
+  // Sends a run, behind those that wait; its memory must stay as it is until `done`. From any thread.
+  void send(ConstBytes header, ConstBytes memory, Done done);
+  // Receives the next part of the run that on_run() has announced, which may come in several: all but the last are
+  // multiples of kPieceBytes. One after the other or at once, but together no more than the run. On the progress thread.
+  void receive(MutableBytes memory, Done done);
+  // As in Channel.
+  void close(Error reason) { channel_->close(std::move(reason)); }
+  void drop(Error reason) { channel_->drop(std::move(reason)); }
+  const std::string& peer() const { return channel_->peer(); }
+
+  void opened() override;
+  void received(std::uint64_t tag, std::size_t bytes) override;
+  void sent(std::uint64_t tag) override;
+  void closed(const Error& reason) override;
+  void say_goodbye(const Error&) override {}
+
+ private:
+  // Messages on their way at once: enough to keep the sockets' buffers full.
+  static constexpr unsigned kWindow = 8;
+  // Receives laid out at once.
+  static constexpr unsigned kReceives = 32;
+  static constexpr std::uint64_t kHeaderTag = 0;
+  static constexpr std::uint64_t kPieceTag = 1;
+  static constexpr std::size_t kLengthBytes = 8;
+  static constexpr std::size_t kCounterBytes = 8;
+
+  struct Run {
+    std::vector<std::byte> header;  // with the length in front; empty once it has been sent
+    ConstBytes rest;
+    Done done;
+  };
+  struct Part {
+    MutableBytes rest;    // not yet asked for
+    std::size_t missing;  // bytes not yet received
+    Done done;
+  };
+  struct Piece {
+    MutableBytes memory;
+    Tag trailer;
+  };
+  // A message on its way, if it is not sent from where it is.
+  struct Slot {
+    std::vector<std::byte> content;
+    Tag trailer{};
+  };
+
+  bool seals_pieces() const { return channel_->seal_mode() != SealMode::kNone; }
+  std::size_t trailer_bytes(bool sealed) const { return sealed ? kTagBytes : kCounterBytes; }
+  void receive_header();
+  void ask();
+  Status take_header(std::size_t bytes);
+  Status take_piece(std::size_t bytes);
+  Status open(ConstBytes readable, MutableBytes data, bool sealed, const Tag& trailer);
+  void pump();
+  Status send_message(ConstBytes data, bool is_header);
+
+  const std::shared_ptr<Channel> channel_;
+  std::shared_ptr<BulkHandler> handler_;
+
+  // Receiving; of the progress thread.
+  std::vector<std::byte> header_;
+  std::uint64_t run_rest_ = 0;  // bytes of the run for which no memory has been given
+  std::deque<Part> parts_;
+  std::size_t asked_parts_ = 0;  // of parts_, those that have been asked for to their end
+  std::deque<Piece> asked_;
+  std::uint64_t messages_received_ = 0;
+  std::optional<Error> ended_;
+
+  // Sending.
+  std::mutex mutex_;
+  bool closed_ = false;
+  std::deque<Run> runs_;
+  std::deque<std::pair<std::uint64_t, Done>>
+      finishing_;            // by the number of messages that must have been sent
+  std::vector<Slot> slots_;  // by the number of the message, modulo kWindow
+  std::uint64_t messages_begun_ = 0;
+  std::uint64_t messages_sent_ = 0;
+};
+
+}  // namespace dhpvm::offload

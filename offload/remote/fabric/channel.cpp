@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "offload/remote/fabric/channel.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
+
+#include "base/error.h"
+
+namespace dhpvm::offload {
+namespace {
+
+constexpr std::string_view kMagic = "DHPV";
+// How long the other side may take to read why it is closed, before it just is.
+constexpr std::chrono::milliseconds kLinger{200};
+
+std::string_view what_it_wants(IdentityKind kind) {
+  switch (kind) {
+    case IdentityKind::kNone: return "neither a key nor certificates";
+    case IdentityKind::kKey: return "a key (--key-file)";
+    case IdentityKind::kCertificate: return "certificates (--certificate)";
+  }
+  return "?";
+}
+
+}  // namespace
+
+std::vector<std::byte> Preamble::to_bytes() const {
+  std::vector<std::byte> bytes;
+  for (const char letter : kMagic) bytes.push_back(static_cast<std::byte>(letter));
+  bytes.push_back(static_cast<std::byte>(version));
+  bytes.push_back(static_cast<std::byte>(version >> 8));
+  for (const auto value : {static_cast<unsigned>(identity), static_cast<unsigned>(seal),
+                           static_cast<unsigned>(lane), static_cast<unsigned>(role), 0u, 0u}) {
+    bytes.push_back(static_cast<std::byte>(value));
+  }
+  return bytes;
+}
+
+Result<Preamble> Preamble::read(ConstBytes message) {
+  const auto at = [&](std::size_t index) { return std::to_integer<unsigned>(message[index]); };
+  if (message.size() < kBytes ||
+      !std::equal(kMagic.begin(), kMagic.end(), message.begin(),
+                  [](char letter, std::byte byte) { return static_cast<std::byte>(letter) == byte; })) {
+    return error(ErrorCode::kProtocol, "the other side does not speak the protocol of DHPVM");
+  }
+  Preamble preamble;
+  preamble.version = static_cast<std::uint16_t>(at(4) | at(5) << 8);
+  if (preamble.version != kProtocolVersion) return preamble;
+  if (at(6) > 2 || at(7) > 2 || at(8) > 1 || at(9) > 1 || at(10) != 0 || at(11) != 0) {
+    return error(ErrorCode::kProtocol, "the other side's first message is malformed");
+  }
+  preamble.identity = static_cast<IdentityKind>(at(6));
+  preamble.seal = static_cast<SealMode>(at(7));
+  preamble.lane = static_cast<LaneKind>(at(8));
+  preamble.role = static_cast<Role>(at(9));
+  return preamble;
+}
+
+Channel::Channel(Transport& transport, bool dials, std::string host, ChannelOptions options,
+                 MakeLane make_lane, Failed failed)
+    : transport_(transport),
+      dials_(dials),
+      host_(std::move(host)),
+      options_(std::move(options)),
+      make_lane_(std::move(make_lane)),
+      failed_(std::move(failed)),
+      memory_(kHandshakeBytes) {
+  own_.identity = options_.identity == nullptr ? IdentityKind::kNone : options_.identity->kind();
+  own_.seal = options_.seal;
+  own_.role = options_.role;
+}
+
+std::shared_ptr<Channel> Channel::dial(Transport& transport, const Address& address, const std::string& host,
+                                       LaneKind kind, ChannelOptions options, MakeLane make_lane,
+                                       Failed failed) {
+  std::shared_ptr<Channel> channel(
+      new Channel(transport, true, host, std::move(options), std::move(make_lane), std::move(failed)));
+  channel->own_.lane = kind;
+  channel->peer_ = address.to_string();
+  // On the progress thread, so that nothing is heard of the connection before it is attached.
+  transport.post([channel, address] {
+    auto connection = channel->transport_.connect(address, channel);
+    if (connection.ok()) {
+      channel->attach(std::move(connection).value());
+    } else {
+      channel->on_closed(connection.error());
+    }
+  });
+  return channel;
+}
+
+std::shared_ptr<Channel> Channel::accept(Transport& transport, std::shared_ptr<Connection> connection,
+                                         ChannelOptions options, MakeLane make_lane, Failed failed) {
+  std::shared_ptr<Channel> channel(
+      new Channel(transport, false, {}, std::move(options), std::move(make_lane), std::move(failed)));
+  channel->attach(std::move(connection));
+  return channel;
+}
+
+void Channel::attach(std::shared_ptr<Connection> connection) {
+  connection_ = std::move(connection);
+  peer_ = connection_->peer();
+  transport_.post_at(Transport::Clock::now() + options_.handshake_deadline, [weak = weak_from_this()] {
+    const auto channel = weak.lock();
+    if (channel == nullptr) return;
+    {
+      const std::lock_guard lock(channel->mutex_);
+      if (channel->lane_ != nullptr) return;
+    }
+    channel->drop(error(ErrorCode::kDeviceLost, "{} has not answered for {} ms", channel->peer_,
+                        channel->options_.handshake_deadline.count()));
+  });
+  receive();
+}
+
+void Channel::receive() {
+  const MutableBytes part = memory_;
+  connection_->receive({&part, 1}, kHandshakeTag);
+}
+
+void Channel::on_connected() {
+  if (!dials_) return;
+  std::vector<std::byte> first = own_.to_bytes();
+  if (options_.identity != nullptr) {
+    auto handshake = options_.identity->begin(true, host_);
+    if (!handshake.ok()) return close(std::move(handshake).error());
+    handshake_ = std::move(handshake).value();
+    if (Status status = handshake_->step({}, first); !status.ok()) return close(std::move(status).error());
+  }
+  send(std::move(first));
+}
+
+// In messages that the other side has room for.
+void Channel::send(std::vector<std::byte> bytes) {
+  for (ConstBytes rest = bytes; !rest.empty();) {
+    const ConstBytes message = rest.first(std::min(rest.size(), kHandshakeBytes));
+    connection_->send_copy(message);
+    rest = rest.subspan(message.size());
+  }
+}
+
+void Channel::on_received(std::uint64_t tag, std::size_t bytes) {
+  std::shared_ptr<Lane> lane;
+  {
+    const std::lock_guard lock(mutex_);
+    if (reason_) return;
+    lane = lane_;
+  }
+  if (tag != kHandshakeTag) return lane->received(tag, bytes);
+  Status status = handle(ConstBytes(memory_).first(bytes));
+  if (status.ok() && make_lane_) receive();
+  if (!status.ok())
+    close(std::move(status).error().with_context("the connection to " + peer_ + " could not be opened"));
+}
+
+Status Channel::handle(ConstBytes message) {
+  if (!theirs_) {
+    auto theirs = Preamble::read(message);
+    // The answer goes first, also to a side that is refused: it can tell its user why.
+    if (!dials_) {
+      if (theirs.ok()) own_.lane = theirs->lane;
+      send(own_.to_bytes());
+    }
+    if (!theirs.ok()) return std::move(theirs).error();
+    DHPVM_TRY(meet(*theirs));
+    theirs_ = *theirs;
+    message = message.subspan(Preamble::kBytes);
+    if (own_.identity == IdentityKind::kNone) {
+      if (!message.empty()) return error(ErrorCode::kProtocol, "the other side's first message is malformed");
+      return open();
+    }
+    if (message.empty()) return {};
+  }
+  return advance(message);
+}
+
+Status Channel::meet(const Preamble& theirs) {
+  if (theirs.version != kProtocolVersion) {
+    return error(ErrorCode::kUnsupported,
+                 "it speaks version {} of the protocol, and this side version {}: install the same release "
+                 "of DHPVM on both",
+                 theirs.version, kProtocolVersion);
+  }
+  if (theirs.identity != own_.identity) {
+    return error(ErrorCode::kDeviceLost, "it has been started with {}, this side with {}: both need the same",
+                 what_it_wants(theirs.identity), what_it_wants(own_.identity));
+  }
+  if (own_.identity == IdentityKind::kNone && !connection_->is_local()) {
+    return error(ErrorCode::kInvalidArgument,
+                 "without a key or certificates, only this machine is talked to: give both sides a key file "
+                 "(--key-file; "
+                 "`dhpvm-run --make-key FILE` makes one)");
+  }
+  if (theirs.role == own_.role) {
+    return error(ErrorCode::kInvalidArgument, "{}",
+                 own_.role == Role::kClient ? "it is a program that looks for workers, and no worker"
+                                            : "it is a worker itself, and no program that looks for workers");
+  }
+  if (theirs.lane != own_.lane) return error(ErrorCode::kProtocol, "it offers another kind of connection");
+  seal_mode_ = own_.identity == IdentityKind::kNone ? SealMode::kNone : std::max(own_.seal, theirs.seal);
+  return {};
+}
+
+Status Channel::advance(ConstBytes input) {
+  if (handshake_ == nullptr) {
+    DHPVM_ASSIGN(handshake_, options_.identity->begin(false, {}));
+  }
+  std::vector<std::byte> out;
+  Status status = handshake_->step(input, out);
+  send(std::move(out));
+  if (!status.ok() || !handshake_->done()) return status;
+  return open();
+}
+
+Status Channel::open() {
+  if (handshake_ != nullptr) {
+    std::vector<std::byte> context = dials_ ? own_.to_bytes() : theirs_->to_bytes();
+    const std::vector<std::byte> second = dials_ ? theirs_->to_bytes() : own_.to_bytes();
+    context.insert(context.end(), second.begin(), second.end());
+    DHPVM_ASSIGN(seals_, handshake_->seals(context));
+    if (const std::string name = handshake_->peer(); !name.empty())
+      peer_ = fmt::format("{} ({})", name, peer_);
+    handshake_ = nullptr;
+  }
+  memory_ = {};
+  // Whatever they hold is let go of, and what they find here is the lane.
+  const MakeLane make_lane = std::exchange(make_lane_, nullptr);
+  std::shared_ptr<Lane> lane = make_lane(shared_from_this(), own_.lane);
+  if (lane == nullptr) {
+    return error(ErrorCode::kDeviceLost, "this side takes no more connections of this kind");
+  }
+  failed_ = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    lane_ = lane;
+  }
+  lane->opened();
+  return {};
+}
+
+void Channel::on_sent(std::uint64_t tag) {
+  std::shared_ptr<Lane> lane;
+  {
+    const std::lock_guard lock(mutex_);
+    lane = lane_;
+  }
+  if (lane != nullptr) lane->sent(tag);
+}
+
+void Channel::close(Error reason) {
+  std::shared_ptr<Lane> lane;
+  {
+    const std::lock_guard lock(mutex_);
+    if (reason_) return;
+    reason_ = reason;
+    lane = lane_;
+  }
+  if (lane != nullptr) lane->say_goodbye(reason);
+  transport_.post_at(Transport::Clock::now() + kLinger,
+                     [channel = shared_from_this(), reason = std::move(reason)] {
+                       if (channel->connection_ != nullptr) channel->drop(reason);
+                     });
+}
+
+void Channel::on_closed(const Error& reason) {
+  std::shared_ptr<Lane> lane;
+  Error first = reason;
+  {
+    const std::lock_guard lock(mutex_);
+    lane = std::exchange(lane_, nullptr);
+    if (reason_) first = *reason_;
+    reason_ = first;
+  }
+  make_lane_ = nullptr;
+  const Failed failed = std::exchange(failed_, nullptr);
+  if (lane != nullptr) lane->closed(first);
+  if (failed) failed(first);
+}
+
+}  // namespace dhpvm::offload

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// A connection whose two sides agree on a version and have proven who they are. What it then carries is the business of a
+// lane: frames (frame_lane.h), or bulk data (bulk_lane.h).
+//
+// Each side first sends a preamble, in the clear; the side that dials goes first. With an identity, messages of TLS
+// follow, as many as it takes. Whoever changes a preamble on its way ends the connection: the keys depend on both.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "offload/remote/fabric/security.h"
+#include "offload/remote/fabric/transport.h"
+
+namespace dhpvm::offload {
+
+// Both sides must have the same.
+inline constexpr std::uint16_t kProtocolVersion = 1;
+
+// On the wire; the numbers are fixed.
+enum class LaneKind : std::uint8_t { kFrames = 0, kBulk = 1 };
+enum class Role : std::uint8_t { kClient = 0, kWorker = 1 };
+
+// What a side says before anything else.
+struct Preamble {
+  static constexpr std::size_t kBytes = 12;
+  std::uint16_t version = kProtocolVersion;
+  IdentityKind identity = IdentityKind::kNone;
+  SealMode seal = SealMode::kFull;
+  LaneKind lane = LaneKind::kFrames;
+  Role role = Role::kClient;
+
+  std::vector<std::byte> to_bytes() const;
+  // Of another version, only that is read; the rest may mean something else there.
+  static Result<Preamble> read(ConstBytes message);
+};
+
+class Channel;
+
+// What a channel carries once it is open. All but say_goodbye() on the progress thread.
+class Lane {
+ public:
+  virtual ~Lane() = default;
+  virtual void opened() = 0;
+  // As in ConnectionHandler.
+  virtual void received(std::uint64_t tag, std::size_t bytes) = 0;
+  virtual void sent(std::uint64_t tag) = 0;
+  virtual void closed(const Error& reason) = 0;
+  // Tells the other side why it is going to be closed, if that can be told on this lane.
+  virtual void say_goodbye(const Error& reason) = 0;
+};
+
+struct ChannelOptions {
+  Role role = Role::kClient;           // of this side; the other one must have the other role
+  std::shared_ptr<Identity> identity;  // null: none; then both sides must be on this machine
+  SealMode seal = SealMode::kFull;
+  std::chrono::milliseconds handshake_deadline{5000};
+};
+
+class Channel final : public ConnectionHandler, public std::enable_shared_from_this<Channel> {
+ public:
+  // Makes what an open channel carries, on the progress thread; null to close it.
+  using MakeLane =
+      std::function<std::shared_ptr<Lane>(const std::shared_ptr<Channel>& channel, LaneKind kind)>;
+  // Called when a channel ends without a lane, on the progress thread.
+  using Failed = std::function<void(const Error& reason)>;
+
+  // The transport must outlive the channel's end. `host` is what was asked to be dialled, as in Identity::begin.
+  static std::shared_ptr<Channel> dial(Transport& transport, const Address& address, const std::string& host,
+                                       LaneKind kind, ChannelOptions options, MakeLane make_lane,
+                                       Failed failed);
+  // For AcceptFunction.
+  static std::shared_ptr<Channel> accept(Transport& transport, std::shared_ptr<Connection> connection,
+                                         ChannelOptions options, MakeLane make_lane, Failed failed);
+
+  // Says why to the other side, and gives it a moment to read that. From any thread.
+  void close(Error reason);
+  // At once: the other side is dead, or has said why it leaves. From any thread, once there is a lane.
+  void drop(Error reason) { connection_->close(std::move(reason)); }
+
+  // The following once there is a lane. Who is at the other end: an address, and the name in its certificate.
+  const std::string& peer() const { return peer_; }
+  SealMode seal_mode() const { return seal_mode_; }
+  Connection& connection() const { return *connection_; }
+  Transport& transport() const { return transport_; }
+  // Null without an identity. Each is used by one thread at a time: the incoming one by the progress thread.
+  Seal* outgoing() const { return seals_.outgoing.get(); }
+  Seal* incoming() const { return seals_.incoming.get(); }
+
+  void on_connected() override;
+  void on_received(std::uint64_t tag, std::size_t bytes) override;
+  void on_sent(std::uint64_t tag) override;
+  void on_closed(const Error& reason) override;
+
+ private:
+  static constexpr std::uint64_t kHandshakeTag = ~std::uint64_t{0};
+  static constexpr std::size_t kHandshakeBytes = 4096;  // of one message
+
+  Channel(Transport& transport, bool dials, std::string host, ChannelOptions options, MakeLane make_lane,
+          Failed failed);
+  void attach(std::shared_ptr<Connection> connection);
+  void receive();
+  Status handle(ConstBytes message);
+  Status meet(const Preamble& theirs);
+  Status advance(ConstBytes input);
+  void send(std::vector<std::byte> bytes);
+  Status open();
+
+  Transport& transport_;
+  const bool dials_;
+  const std::string host_;
+  const ChannelOptions options_;
+  // Of the progress thread, as long as there is no lane; constant afterwards.
+  MakeLane make_lane_;
+  Failed failed_;
+  std::shared_ptr<Connection> connection_;
+  std::string peer_;
+  Preamble own_;
+  std::optional<Preamble> theirs_;
+  std::unique_ptr<Handshake> handshake_;
+  std::vector<std::byte> memory_;  // of the handshake's receive
+  SealMode seal_mode_ = SealMode::kNone;
+  SealPair seals_;
+
+  std::mutex mutex_;
+  std::shared_ptr<Lane> lane_;
+  std::optional<Error> reason_;  // set when close() has been called
+};
+
+}  // namespace dhpvm::offload

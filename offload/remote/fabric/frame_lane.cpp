@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "offload/remote/fabric/frame_lane.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "base/error.h"
+
+namespace dhpvm::offload {
+namespace {
+
+std::uint32_t read_counter(ConstBytes bytes) {
+  std::uint32_t value = 0;
+  for (unsigned i = 0; i < 4; ++i) value |= std::to_integer<std::uint32_t>(bytes[i]) << (8 * i);
+  return value;
+}
+
+Error broken(const char* what) {
+  return error(ErrorCode::kProtocol, "the other side breaks the protocol: {}", what);
+}
+
+// With what keeping it costs.
+std::size_t size_of_waiting(const std::vector<std::byte>& frame) { return frame.size() + 64; }
+
+}  // namespace
+
+void FrameLane::opened() {
+  last_received_ = Clock::now();
+  {
+    const std::lock_guard lock(mutex_);
+    last_sent_ = last_received_;
+  }
+  slot_bytes_ = kHeaderBytes + kLargestFrame + trailer_bytes();
+  memory_.resize((kCredits + kReserved) * slot_bytes_);
+  for (unsigned slot = 0; slot < kCredits + kReserved; ++slot) receive(slot);
+  handler_->on_open();
+  tick();
+}
+
+void FrameLane::receive(std::uint64_t slot) {
+  const MutableBytes part = MutableBytes(memory_).subspan(slot * slot_bytes_, slot_bytes_);
+  channel_->connection().receive({&part, 1}, slot);
+}
+
+void FrameLane::received(std::uint64_t slot, std::size_t bytes) {
+  last_received_ = Clock::now();
+  Status status = handle(MutableBytes(memory_).subspan(slot * slot_bytes_, bytes));
+  if (!status.ok()) return channel_->close(std::move(status).error());
+  receive(slot);
+}
+
+Status FrameLane::handle(MutableBytes message) {
+  if (message.size() < kHeaderBytes + trailer_bytes()) return broken("a message that is too short");
+  const ConstBytes header = message.first(kHeaderBytes);
+  const MutableBytes content = message.subspan(kHeaderBytes, message.size() - kHeaderBytes - trailer_bytes());
+  const ConstBytes trailer = message.last(trailer_bytes());
+  if (Seal* const seal = channel_->incoming()) {
+    Tag tag;
+    std::ranges::copy(trailer, tag.begin());
+    DHPVM_TRY(seal->open(header, content, tag));
+  } else if (read_counter(trailer) != messages_received_++) {
+    return broken("a message was lost, repeated or moved");
+  }
+  DHPVM_TRY(take_credits(std::to_integer<unsigned>(header[1])));
+  switch (static_cast<Kind>(header[0])) {
+    case Kind::kSign: return {};
+    case Kind::kGoodbye: hear_goodbye(content); return {};
+    case Kind::kFrame: break;
+    default: return broken("a message of an unknown kind");
+  }
+  handler_->on_frame(content);
+  // Without a frame that they could go with, credits are sent by themselves before the other side runs out of them.
+  if (owed_.fetch_add(1) + 1 >= kCredits / 2) {
+    const std::lock_guard lock(mutex_);
+    send_now(Kind::kSign, {});
+  }
+  return {};
+}
+
+Status FrameLane::take_credits(unsigned count) {
+  if (count == 0) return {};
+  const std::lock_guard lock(mutex_);
+  credits_ += count;
+  if (credits_ > kCredits) return broken("it grants more than it can take");
+  while (credits_ != 0 && !waiting_.empty()) {
+    --credits_;
+    send_now(Kind::kFrame, waiting_.front());
+    waiting_bytes_ -= size_of_waiting(waiting_.front());
+    waiting_.pop_front();
+  }
+  return {};
+}
+
+void FrameLane::send(ConstBytes frame) {
+  const std::lock_guard lock(mutex_);
+  if (credits_ == 0) {
+    if (closed_) return;
+    waiting_.emplace_back(frame.begin(), frame.end());
+    waiting_bytes_ += size_of_waiting(waiting_.back());
+    if (waiting_bytes_ > options_.most_waiting) {
+      closed_ = true;
+      channel_->drop(broken("it does not take what it is sent"));
+    }
+    return;
+  }
+  --credits_;
+  send_now(Kind::kFrame, frame);
+}
+
+// With the mutex held.
+void FrameLane::send_now(Kind kind, ConstBytes content) {
+  if (closed_) return;
+  message_.resize(kHeaderBytes + content.size() + trailer_bytes());
+  message_[0] = static_cast<std::byte>(kind);
+  message_[1] = static_cast<std::byte>(owed_.exchange(0));
+  const MutableBytes body = MutableBytes(message_).subspan(kHeaderBytes, content.size());
+  const MutableBytes trailer = MutableBytes(message_).last(trailer_bytes());
+  if (Seal* const seal = channel_->outgoing()) {
+    Tag tag;
+    if (Status status = seal->seal(MutableBytes(message_).first(kHeaderBytes), content, body, tag);
+        !status.ok()) {
+      return channel_->drop(std::move(status).error());
+    }
+    std::ranges::copy(tag, trailer.begin());
+  } else {
+    std::ranges::copy(content, body.begin());
+    for (unsigned i = 0; i < kCounterBytes; ++i)
+      trailer[i] = static_cast<std::byte>(messages_sent_ >> (8 * i));
+    ++messages_sent_;
+  }
+  channel_->connection().send_copy(message_);
+  last_sent_ = Clock::now();
+}
+
+// The code of an error and its message.
+void FrameLane::say_goodbye(const Error& reason) {
+  std::vector<std::byte> content{static_cast<std::byte>(reason.code())};
+  std::string text = reason.message();
+  for (const Error* cause = reason.cause(); cause != nullptr; cause = cause->cause())
+    text += ": " + cause->message();
+  text.resize(std::min(text.size(), kLargestGoodbye));
+  for (const char letter : text) content.push_back(static_cast<std::byte>(letter));
+  const std::lock_guard lock(mutex_);
+  send_now(Kind::kGoodbye, content);
+  closed_ = true;
+}
+
+void FrameLane::hear_goodbye(ConstBytes content) {
+  if (content.empty() || content.size() > 1 + kLargestGoodbye)
+    return channel_->drop(broken("a malformed farewell"));
+  // A later release may have others.
+  const auto number = std::to_integer<unsigned>(content[0]);
+  const ErrorCode code = number <= static_cast<unsigned>(kLastErrorCode) ? static_cast<ErrorCode>(number)
+                                                                         : ErrorCode::kDeviceLost;
+  std::string text;
+  // Printed on terminals and into logs: no control characters from elsewhere.
+  for (const std::byte byte : content.subspan(1)) {
+    const auto letter = static_cast<char>(byte);
+    if (static_cast<unsigned char>(letter) >= ' ') text += letter;
+  }
+  channel_->drop(Error(code, fmt::format("{} says: {}", peer(), text)));
+}
+
+// Looks after both sides' signs of life, four times as often as one is needed.
+void FrameLane::tick() {
+  const std::chrono::milliseconds step = options_.silence_deadline / 8;
+  const Clock::time_point now = Clock::now();
+  // Noticed within the deadline, and so up to one step before it.
+  if (now - last_received_ > 7 * step) {
+    return channel_->drop(error(ErrorCode::kDeviceLost, "{} has given no sign of life for {} ms", peer(),
+                                options_.silence_deadline.count()));
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    if (closed_) return;
+    if (now - last_sent_ >= 2 * step) send_now(Kind::kSign, {});
+  }
+  channel_->transport().post_at(now + step, [weak = weak_from_this()] {
+    if (const auto lane = weak.lock()) lane->tick();
+  });
+}
+
+void FrameLane::closed(const Error& reason) {
+  {
+    const std::lock_guard lock(mutex_);
+    closed_ = true;
+    waiting_.clear();
+    waiting_bytes_ = 0;
+  }
+  if (const auto handler = std::exchange(handler_, nullptr)) handler->on_closed(reason);
+}
+
+}  // namespace dhpvm::offload

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// Frames over a channel: short messages of bounded length, and signs of life.
+//
+// On the wire: one byte what it is, one byte how many more frames the receiver of this message may now send, the content,
+// and a trailer: the tag of AES-GCM, or without an identity the number of the message. The sender of frames keeps to
+// its credits, so that the other side needs no more memory than it has laid out.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <deque>
+#include <limits>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "offload/remote/fabric/channel.h"
+
+namespace dhpvm::offload {
+
+// All on the progress thread.
+class FrameHandler {
+ public:
+  virtual ~FrameHandler() = default;
+  virtual void on_open() = 0;
+  // The bytes are there during the call only.
+  virtual void on_frame(ConstBytes frame) = 0;
+  virtual void on_closed(const Error& reason) = 0;
+};
+
+struct FrameLaneOptions {
+  // Without a sign of life for that long, the other side is taken for dead.
+  std::chrono::milliseconds silence_deadline{3000};
+  // Of frames that wait because the other side does not take them: with more, it is sent away.
+  std::size_t most_waiting = std::numeric_limits<std::size_t>::max();
+};
+
+class FrameLane final : public Lane, public std::enable_shared_from_this<FrameLane> {
+ public:
+  static constexpr std::size_t kLargestFrame = 16 << 10;
+  static constexpr std::size_t kLargestGoodbye = 512;
+  // Frames that one side may send before the other one says that it has taken them; and messages of the lane itself
+  // on top of that.
+  static constexpr unsigned kCredits = 16;
+  static constexpr unsigned kReserved = 6;
+
+  FrameLane(std::shared_ptr<Channel> channel, std::shared_ptr<FrameHandler> handler, FrameLaneOptions options)
+      : channel_(std::move(channel)), handler_(std::move(handler)), options_(options) {}
+
+  // At most kLargestFrame. From any thread; frames of one thread arrive in the order in which it has sent them. Without
+  // credits the frame waits here: it is the protocol's business that those waiting are few.
+  void send(ConstBytes frame);
+  // As in Channel.
+  void close(Error reason) { channel_->close(std::move(reason)); }
+  const std::string& peer() const { return channel_->peer(); }
+  Channel& channel() const { return *channel_; }
+
+  void opened() override;
+  void received(std::uint64_t tag, std::size_t bytes) override;
+  void sent(std::uint64_t) override {}
+  void closed(const Error& reason) override;
+  void say_goodbye(const Error& reason) override;
+
+ private:
+  using Clock = Transport::Clock;
+  enum class Kind : std::uint8_t { kFrame = 0, kSign = 1, kGoodbye = 2 };
+  static constexpr std::size_t kHeaderBytes = 2;
+  static constexpr std::size_t kCounterBytes = 4;
+
+  std::size_t trailer_bytes() const { return channel_->incoming() == nullptr ? kCounterBytes : kTagBytes; }
+  void receive(std::uint64_t slot);
+  Status handle(MutableBytes message);
+  void hear_goodbye(ConstBytes content);
+  Status take_credits(unsigned count);
+  void send_now(Kind kind, ConstBytes content);
+  void tick();
+
+  const std::shared_ptr<Channel> channel_;
+  std::shared_ptr<FrameHandler> handler_;
+  const FrameLaneOptions options_;
+
+  // Of the progress thread.
+  std::vector<std::byte> memory_;  // kCredits + kReserved slots
+  std::size_t slot_bytes_ = 0;
+  std::uint32_t messages_received_ = 0;
+  Clock::time_point last_received_;
+
+  std::atomic<unsigned> owed_ = 0;  // credits for the other side, to be sent with the next message
+
+  std::mutex mutex_;
+  bool closed_ = false;
+  unsigned credits_ = kCredits;
+  std::uint32_t messages_sent_ = 0;
+  Clock::time_point last_sent_;
+  std::deque<std::vector<std::byte>> waiting_;
+  std::size_t waiting_bytes_ = 0;
+  std::vector<std::byte> message_;  // being put together
+};
+
+}  // namespace dhpvm::offload

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// A transport inside one process, for tests: what could happen to messages on a network, happens on demand.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+
+#include "offload/remote/fabric/transport.h"
+
+namespace dhpvm::offload {
+
+// What is done to one message.
+struct Fault {
+  enum class Kind : std::uint8_t {
+    kNone,
+    kDrop,
+    kDelay,     // by `delay`; what is sent behind it waits as well
+    kTruncate,  // to `at` bytes
+    kFlip,      // the lowest bit of byte `at`
+    kReorder,   // the next message overtakes it
+    kRepeat,    // it arrives twice
+    kCut,       // the connection ends instead, at both ends
+  };
+  Kind kind = Kind::kNone;
+  std::size_t at = 0;
+  std::chrono::milliseconds delay{0};
+};
+
+// Decides for each message that a transport sends: they are numbered from 0 for each of its connections, which are
+// numbered in the order in which they were made or accepted. Called on any thread.
+using FaultPlan = std::function<Fault(unsigned connection, std::uint64_t message, ConstBytes bytes)>;
+
+// The addresses at which somebody listens. Thread-safe.
+class LoopbackNetwork {
+ public:
+  LoopbackNetwork();
+  ~LoopbackNetwork();
+
+  // The network must outlive it.
+  std::unique_ptr<Transport> create_transport(FaultPlan plan = {});
+
+  struct State;
+
+ private:
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace dhpvm::offload

@@ -1,0 +1,442 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "offload/remote/fabric/protocol.h"
+
+#include <algorithm>
+#include <concepts>
+#include <type_traits>
+#include <utility>
+
+#include "base/error.h"
+#include "bytecode/bytes.h"
+
+namespace dhpvm::offload::wire {
+namespace {
+
+// Writing and reading visit the fields of a structure in the same order, by the same function: `visit` below is the
+// format. A Codec has the functions of these two classes.
+class Writer {
+ public:
+  static constexpr bool kReads = false;
+  explicit Writer(std::vector<std::byte>& out) : out_(out) {}
+
+  void number(const std::uint64_t& value) { out_.varint(value); }
+  void number_below(const std::uint64_t& value, std::uint64_t) { out_.varint(value); }
+  void integer(const std::int64_t& value) { out_.signed_varint(value); }
+  void word(const std::uint64_t& value) { out_.fixed(value); }
+  void flag(const bool& value) { out_.u8(value ? 1 : 0); }
+  void text(const std::string& value) { out_.text(std::string_view(value).substr(0, kMaxText)); }
+  template <std::size_t N>
+  void bytes(const std::array<std::byte, N>& value) {
+    for (const std::byte byte : value) out_.u8(std::to_integer<std::uint8_t>(byte));
+  }
+  void bytes(const std::vector<std::byte>& value, std::size_t) {
+    out_.varint(value.size());
+    for (const std::byte byte : value) out_.u8(std::to_integer<std::uint8_t>(byte));
+  }
+  template <typename T, typename Visit>
+  void list(const std::vector<T>& value, std::size_t, std::size_t, Visit visit_entry) {
+    out_.varint(value.size());
+    for (const T& entry : value) visit_entry(entry);
+  }
+  template <typename T, typename Visit>
+  void optional(const std::optional<T>& value, Visit visit_value) {
+    flag(value.has_value());
+    if (value) visit_value(*value);
+  }
+
+ private:
+  bytecode::ByteWriter out_;
+};
+
+class Reader {
+ public:
+  static constexpr bool kReads = true;
+  explicit Reader(bytecode::ByteReader& in) : in_(in) {}
+
+  void number(std::uint64_t& value) { value = in_.varint64(); }
+  void number_below(std::uint64_t& value, std::uint64_t limit) {
+    value = in_.varint64();
+    if (value >= limit)
+      in_.fail(std::to_string(value) + " where less than " + std::to_string(limit) + " is allowed");
+  }
+  void integer(std::int64_t& value) { value = in_.signed_varint(); }
+  void word(std::uint64_t& value) { value = in_.fixed<std::uint64_t>(); }
+  void flag(bool& value) {
+    const std::uint8_t byte = in_.u8();
+    if (byte > 1) in_.fail("a flag that is neither 0 nor 1");
+    value = byte == 1;
+  }
+  void text(std::string& value) {
+    value = in_.text();
+    if (value.size() > kMaxText) in_.fail("a text of more than " + std::to_string(kMaxText) + " bytes");
+  }
+  template <std::size_t N>
+  void bytes(std::array<std::byte, N>& value) {
+    for (std::byte& byte : value) byte = std::byte{in_.u8()};
+  }
+  void bytes(std::vector<std::byte>& value, std::size_t limit) {
+    value.resize(in_.count(static_cast<std::uint32_t>(limit), 1, "bytes"));
+    for (std::byte& byte : value) byte = std::byte{in_.u8()};
+  }
+  // Entries take `least` bytes or more each.
+  template <typename T, typename Visit>
+  void list(std::vector<T>& value, std::size_t limit, std::size_t least, Visit visit_entry) {
+    value.resize(in_.count(static_cast<std::uint32_t>(limit), least, "entries"));
+    for (T& entry : value) visit_entry(entry);
+  }
+  template <typename T, typename Visit>
+  void optional(std::optional<T>& value, Visit visit_value) {
+    bool present = false;
+    flag(present);
+    if (present) visit_value(value.emplace());
+  }
+
+ private:
+  bytecode::ByteReader& in_;
+};
+
+template <typename T, typename U>
+concept Is = std::same_as<std::remove_const_t<T>, U>;
+
+template <typename Codec>
+void visit(Codec& codec, Is<Failure> auto& value) {
+  codec.list(value.levels, 8, 2, [&](auto& level) {
+    codec.number(level.code);
+    codec.text(level.message);
+  });
+}
+template <typename Codec>
+void visit(Codec& codec, Is<Span> auto& value) {
+  codec.number(value.memory);
+  codec.number(value.offset);
+  codec.number(value.bytes);
+}
+template <typename Codec>
+void visit(Codec& codec, Is<Order> auto& value) {
+  const auto entry = [&](auto& at) {
+    codec.number(at.semaphore);
+    codec.number(at.value);
+  };
+  codec.number(value.queue);
+  codec.list(value.waits, kMaxWaits, 2, entry);
+  codec.list(value.signals, kMaxWaits, 2, entry);
+}
+
+// Which fields of an array follow: those that are what they nearly always are do not.
+enum ArrayFlags : std::uint64_t {
+  kHasSpan = 1,
+  kHasFirst = 2,     // else 0
+  kHasReadable = 4,  // else the length
+  kIsWritable = 8,   // all of it; else nothing of it, unless:
+  kHasWritable = 16,
+  kHasDims = 32,  // else the length, 1, 1
+  kAllFlags = 64,
+};
+
+template <typename Codec>
+void visit(Codec& codec, Is<ArrayAt> auto& value) {
+  std::uint64_t flags = 0;
+  if constexpr (!Codec::kReads) {
+    const std::array<std::int64_t, 3> vector = {value.length, 1, 1};
+    flags = (value.span ? kHasSpan : 0) | (value.first != 0 ? kHasFirst : 0) |
+            (value.readable != value.length ? kHasReadable : 0) |
+            (value.writable == value.length ? kIsWritable : 0) |
+            (value.writable != value.length && value.writable != 0 ? kHasWritable : 0) |
+            (value.dims != vector ? kHasDims : 0);
+  }
+  codec.number_below(flags, kAllFlags);
+  codec.integer(value.length);
+  if constexpr (Codec::kReads) {
+    if ((flags & kHasSpan) != 0) value.span.emplace();
+    value.readable = value.length;
+    value.writable = (flags & kIsWritable) != 0 ? value.length : 0;
+    value.dims = {value.length, 1, 1};
+  }
+  if ((flags & kHasSpan) != 0) visit(codec, *value.span);
+  if ((flags & kHasFirst) != 0) codec.integer(value.first);
+  if ((flags & kHasReadable) != 0) codec.integer(value.readable);
+  if ((flags & kHasWritable) != 0) codec.integer(value.writable);
+  if ((flags & kHasDims) != 0) {
+    for (auto& dim : value.dims) codec.integer(dim);
+  }
+}
+template <typename Codec>
+void visit(Codec& codec, Is<Device> auto& value) {
+  codec.text(value.name);
+  codec.text(value.description);
+  codec.number(value.memory_bytes);
+  codec.number(value.largest_allocation);
+  codec.number(value.compute_units);
+  codec.flag(value.is_gpu);
+  codec.flag(value.is_simulated);
+}
+template <typename Codec>
+void visit(Codec& codec, Is<Site> auto& value) {
+  codec.number_below(value.kind, 3);
+  codec.number_below(value.trap, 256);
+  codec.list(value.calls, kMaxCalls, 2, [&](auto& call) {
+    codec.number(call.function);
+    codec.number(call.pc);
+  });
+}
+
+template <typename Codec>
+void visit(Codec& codec, Is<Hello> auto& value) {
+  codec.text(value.name);
+  codec.text(value.release);
+}
+template <typename Codec>
+void visit(Codec& codec, Is<Ping> auto& value) {
+  codec.number(value.number);
+}
+template <typename Codec>
+void visit(Codec& codec, Is<Allocate> auto& value) {
+  codec.number(value.request);
+  codec.number(value.device);
+  codec.number(value.memory);
+  codec.number(value.bytes);
+}
+template <typename Codec>
+void visit(Codec& codec, Is<Free> auto& value) {
+  codec.number(value.memory);
+}
+template <typename Codec>
+void visit(Codec& codec, Is<CreateQueue> auto& value) {
+  codec.number(value.request);
+  codec.number(value.queue);
+  codec.number(value.device);
+  codec.flag(value.observed);
+  codec.text(value.name);
+}
+template <typename Codec>
+void visit(Codec& codec, Is<DestroyQueue> auto& value) {
+  codec.number(value.queue);
+}
+template <typename Codec>
+void visit(Codec& codec, Is<CreateSemaphore> auto& value) {
+  codec.number(value.semaphore);
+  codec.number(value.device);
+  codec.number(value.initial);
+}
+template <typename Codec>
+void visit(Codec& codec, Is<DestroySemaphore> auto& value) {
+  codec.number(value.semaphore);
+}
+template <typename Codec>
+void visit(Codec& codec, Is<Signal> auto& value) {
+  codec.number(value.semaphore);
+  codec.number(value.value);
+}
+template <typename Codec>
+void visit(Codec& codec, Is<FailSemaphore> auto& value) {
+  codec.number(value.semaphore);
+  visit(codec, value.failure);
+}
+template <typename Codec>
+void visit(Codec& codec, Is<LoadKernel> auto& value) {
+  codec.number(value.request);
+  codec.number(value.device);
+  codec.number(value.kernel);
+  codec.bytes(value.digest);
+  codec.number(value.module_bytes);
+  codec.number(value.number);
+  codec.list(value.proven, kMaxProven, 1, [&](auto& access) { codec.number(access); });
+  codec.text(value.name);
+}
+template <typename Codec>
+void visit(Codec& codec, Is<ModulePart> auto& value) {
+  codec.bytes(value.digest);
+  codec.bytes(value.bytes, kMaxModulePart);
+}
+template <typename Codec>
+void visit(Codec& codec, Is<UnloadKernel> auto& value) {
+  codec.number(value.kernel);
+}
+template <typename Codec>
+void visit(Codec& codec, Is<Upload> auto& value) {
+  visit(codec, value.order);
+  visit(codec, value.to);
+}
+template <typename Codec>
+void visit(Codec& codec, Is<Download> auto& value) {
+  visit(codec, value.order);
+  visit(codec, value.from);
+}
+template <typename Codec>
+void visit(Codec& codec, Is<Copy> auto& value) {
+  visit(codec, value.order);
+  visit(codec, value.to);
+  visit(codec, value.from);
+}
+template <typename Codec>
+void visit(Codec& codec, Is<Fill> auto& value) {
+  visit(codec, value.order);
+  visit(codec, value.to);
+  codec.number_below(value.value, 256);
+}
+template <typename Codec>
+void visit(Codec& codec, Is<Launch> auto& value) {
+  visit(codec, value.order);
+  codec.number(value.kernel);
+  codec.list(value.space, 3, 2, [&](auto& bounds) {
+    for (auto& bound : bounds) codec.integer(bound);
+  });
+  codec.list(value.scalars, kMaxScalars, sizeof(std::uint64_t), [&](auto& scalar) { codec.word(scalar); });
+  codec.list(value.arrays, kMaxArrays, 2, [&](auto& array) { visit(codec, array); });
+  codec.optional(value.partials, [&](auto& span) { visit(codec, span); });
+  codec.optional(value.report, [&](auto& span) { visit(codec, span); });
+}
+template <typename Codec>
+void visit(Codec& codec, Is<HostCall> auto& value) {
+  visit(codec, value.order);
+}
+template <typename Codec>
+void visit(Codec& codec, Is<HostCallDone> auto& value) {
+  codec.number(value.queue);
+}
+
+template <typename Codec>
+void visit(Codec& codec, Is<Welcome> auto& value) {
+  codec.text(value.name);
+  codec.text(value.release);
+  codec.bytes(value.token);
+  codec.list(value.devices, kMaxDevices, 7, [&](auto& device) { visit(codec, device); });
+  codec.number(value.max_operations);
+  codec.number(value.memory_quota);
+  codec.number(value.module_quota);
+}
+template <typename Codec>
+void visit(Codec&, Is<Ready> auto&) {}
+template <typename Codec>
+void visit(Codec& codec, Is<Pong> auto& value) {
+  codec.number(value.number);
+  codec.number(value.clock_ns);
+}
+template <typename Codec>
+void visit(Codec& codec, Is<Reply> auto& value) {
+  codec.number(value.request);
+  codec.optional(value.failure, [&](auto& failure) { visit(codec, failure); });
+  codec.list(value.sites, kMaxSites, 3, [&](auto& site) { visit(codec, site); });
+  codec.integer(value.begin_ns);
+  codec.integer(value.end_ns);
+}
+template <typename Codec>
+void visit(Codec& codec, Is<NeedModule> auto& value) {
+  codec.bytes(value.digest);
+}
+template <typename Codec>
+void visit(Codec& codec, Is<Progress> auto& value) {
+  codec.number(value.queue);
+  codec.number(value.operations);
+}
+template <typename Codec>
+void visit(Codec& codec, Is<QueueFailed> auto& value) {
+  codec.number(value.queue);
+  visit(codec, value.failure);
+}
+template <typename Codec>
+void visit(Codec& codec, Is<CallHost> auto& value) {
+  codec.number(value.queue);
+}
+template <typename Codec>
+void visit(Codec& codec, Is<Observed> auto& value) {
+  codec.number(value.operation);
+  codec.integer(value.begin_ns);
+  codec.integer(value.end_ns);
+}
+template <typename Codec>
+void visit(Codec&, Is<Draining> auto&) {}
+
+// The number of a record on the wire is its place in the variant.
+template <typename Record>
+void write_record(std::vector<std::byte>& frame, const Record& record) {
+  Writer writer(frame);
+  writer.number(record.index());
+  std::visit([&](const auto& value) { visit(writer, value); }, record);
+}
+
+template <typename Record, std::size_t... I>
+Record make_record(std::uint64_t kind, std::index_sequence<I...>) {
+  Record record;
+  static_cast<void>(((kind == I ? (record.template emplace<I>(), true) : false) || ...));
+  return record;
+}
+
+template <typename Record>
+Result<std::vector<Record>> read_records(ConstBytes frame) {
+  std::vector<Record> records;
+  bytecode::ByteReader in(frame, 0);
+  Reader reader(in);
+  while (in.ok() && in.remaining() != 0) {
+    if (records.size() == kMaxRecords) {
+      in.fail("more than " + std::to_string(kMaxRecords) + " records");
+      break;
+    }
+    const std::uint64_t kind = in.varint64();
+    if (kind >= std::variant_size_v<Record>) in.fail("a record of the unknown kind " + std::to_string(kind));
+    if (!in.ok()) break;
+    Record& record = records.emplace_back(
+        make_record<Record>(kind, std::make_index_sequence<std::variant_size_v<Record>>()));
+    std::visit([&](auto& value) { visit(reader, value); }, record);
+  }
+  if (!in.ok()) {
+    return error(ErrorCode::kProtocol, "the other side breaks the protocol: byte {} of a frame of {}: {}",
+                 in.failed_at(), frame.size(), in.failure());
+  }
+  return records;
+}
+
+}  // namespace
+
+Failure Failure::from(const Error& error) {
+  Failure failure;
+  for (const Error* level = &error; level != nullptr && failure.levels.size() < 8; level = level->cause()) {
+    failure.levels.push_back({static_cast<std::uint64_t>(level->code()), level->message()});
+  }
+  return failure;
+}
+
+Error Failure::to_error() const {
+  const auto code_of = [](std::uint64_t code) {
+    return code <= static_cast<std::uint64_t>(kLastErrorCode) ? static_cast<ErrorCode>(code)
+                                                              : ErrorCode::kDeviceFailed;
+  };
+  const auto printable = [](std::string text) {
+    std::erase_if(text, [](char c) { return static_cast<unsigned char>(c) < ' ' && c != '\n'; });
+    return text;
+  };
+  if (levels.empty()) return Error(ErrorCode::kDeviceFailed, "no reason given");
+  Error error(code_of(levels.back().code), printable(levels.back().message));
+  for (std::size_t i = levels.size() - 1; i-- > 0;) {
+    error = std::move(error).with_context(printable(levels[i].message));
+  }
+  return error;
+}
+
+void write(std::vector<std::byte>& frame, const FromClient& record) { write_record(frame, record); }
+void write(std::vector<std::byte>& frame, const FromWorker& record) { write_record(frame, record); }
+
+Result<std::vector<FromClient>> read_from_client(ConstBytes frame) { return read_records<FromClient>(frame); }
+Result<std::vector<FromWorker>> read_from_worker(ConstBytes frame) { return read_records<FromWorker>(frame); }
+
+std::vector<std::byte> write_run_header(const RunHeader& header) {
+  std::vector<std::byte> bytes;
+  Writer writer(bytes);
+  writer.number(header.operation);
+  writer.number(header.offset);
+  return bytes;
+}
+
+Result<RunHeader> read_run_header(ConstBytes header) {
+  bytecode::ByteReader in(header, 0);
+  RunHeader read;
+  read.operation = in.varint64();
+  read.offset = in.varint64();
+  if (!in.ok() || in.remaining() != 0) {
+    return error(ErrorCode::kProtocol,
+                 "the other side breaks the protocol: bulk data for nothing that is known");
+  }
+  return read;
+}
+
+}  // namespace dhpvm::offload::wire

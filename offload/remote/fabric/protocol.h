@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+// What client and worker say to each other: records, of which a frame holds any number. docs/protocol.md tells what they
+// mean and in which order they come; each structure here lists its fields in the order of the wire.
+//
+// Numbers are LEB128, so that small ones are short. Whatever arrives is bounded before anything is allocated for it.
+// Names of things (memories, queues, semaphores, kernels, requests) are numbers that the client chooses.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "dhpvm/result.h"
+#include "offload/remote/fabric/transport.h"
+
+namespace dhpvm::offload::wire {
+
+using Id = std::uint64_t;
+using Digest = std::array<std::byte, 32>;
+using Token = std::array<std::byte, 16>;
+
+// What a receiver takes of each. Whoever sends keeps to them.
+inline constexpr std::size_t kMaxText = 1024;
+inline constexpr std::size_t kMaxWaits = 256;
+inline constexpr std::size_t kMaxScalars = 1024;
+inline constexpr std::size_t kMaxArrays = 256;
+inline constexpr std::size_t kMaxDevices = 64;
+inline constexpr std::size_t kMaxModulePart = 12 << 10;
+inline constexpr std::size_t kMaxSites = 1024;
+inline constexpr std::size_t kMaxCalls = 64;
+inline constexpr std::size_t kMaxProven = 1024;
+inline constexpr std::size_t kMaxRecords = 4096;  // in a frame
+
+// Codes and messages, outermost first.
+struct Failure {
+  struct Level {
+    std::uint64_t code = 0;
+    std::string message;
+  };
+  std::vector<Level> levels;
+
+  static Failure from(const Error& error);
+  // Unknown codes become kDeviceFailed; control characters are dropped.
+  Error to_error() const;
+};
+
+struct SemaphoreAt {
+  Id semaphore = 0;
+  std::uint64_t value = 0;
+};
+
+struct Span {
+  Id memory = 0;
+  std::uint64_t offset = 0;
+  std::uint64_t bytes = 0;
+};
+
+// What all operations of queues have in common. Operations are numbered from 0, over all queues of a session.
+struct Order {
+  Id queue = 0;
+  std::vector<SemaphoreAt> waits;
+  std::vector<SemaphoreAt> signals;
+};
+
+struct ArrayAt {
+  std::optional<Span> span;
+  std::int64_t first = 0;
+  std::int64_t readable = 0;
+  std::int64_t writable = 0;
+  std::int64_t length = 0;
+  std::array<std::int64_t, 3> dims = {};
+};
+
+struct Device {
+  std::string name;
+  std::string description;
+  std::uint64_t memory_bytes = 0;
+  std::uint64_t largest_allocation = 0;
+  std::uint64_t compute_units = 0;
+  bool is_gpu = false;
+  bool is_simulated = false;
+};
+
+// Where a kernel can trap, as codegen::KernelSite has it.
+struct Site {
+  std::uint64_t kind = 0;
+  std::uint64_t trap = 0;
+  struct Call {
+    std::uint64_t function = 0;
+    std::uint64_t pc = 0;
+  };
+  std::vector<Call> calls;
+};
+
+// ---- From the client ------------------------------------------------------------------------------------------------
+
+// The first record of a session.
+struct Hello {
+  std::string name;     // of the program, for the worker's log
+  std::string release;  // of DHPVM
+};
+// Asks for the worker's clock, so that both can be shown together.
+struct Ping {
+  std::uint64_t number = 0;
+};
+struct Allocate {
+  Id request = 0;
+  std::uint64_t device = 0;  // index into Welcome::devices
+  Id memory = 0;
+  std::uint64_t bytes = 0;
+};
+struct Free {
+  Id memory = 0;
+};
+struct CreateQueue {
+  Id request = 0;
+  Id queue = 0;
+  std::uint64_t device = 0;
+  bool observed = false;  // Observed records are wanted
+  std::string name;
+};
+struct DestroyQueue {
+  Id queue = 0;
+};
+struct CreateSemaphore {
+  Id semaphore = 0;
+  std::uint64_t device = 0;
+  std::uint64_t initial = 0;
+};
+struct DestroySemaphore {
+  Id semaphore = 0;
+};
+struct Signal {
+  Id semaphore = 0;
+  std::uint64_t value = 0;
+};
+struct FailSemaphore {
+  Id semaphore = 0;
+  Failure failure;
+};
+// HAVE?
+struct LoadKernel {
+  Id request = 0;
+  std::uint64_t device = 0;
+  Id kernel = 0;
+  Digest digest{};  // SHA-256 of the module's file
+  std::uint64_t module_bytes = 0;
+  std::uint64_t number = 0;  // of the kernel in the module
+  // Accesses of its footprint whose checks are to be left out, ascending. Proven again for every launch.
+  std::vector<std::uint64_t> proven;
+  std::string name;
+};
+// The module that the worker has asked for, in parts and in order.
+struct ModulePart {
+  Digest digest{};
+  std::vector<std::byte> bytes;
+};
+struct UnloadKernel {
+  Id kernel = 0;
+};
+// The data follows on the bulk lane.
+struct Upload {
+  Order order;
+  Span to;
+};
+struct Download {
+  Order order;
+  Span from;
+};
+struct Copy {
+  Order order;
+  Span to;
+  Span from;
+};
+struct Fill {
+  Order order;
+  Span to;
+  std::uint64_t value = 0;
+};
+struct Launch {
+  Order order;
+  Id kernel = 0;
+  std::vector<std::array<std::int64_t, 2>> space;  // low and high of each dimension
+  std::vector<std::uint64_t> scalars;
+  std::vector<ArrayAt> arrays;
+  std::optional<Span> partials;
+  std::optional<Span> report;
+};
+// The queue asks for a call when it gets there, and goes on when that is done.
+struct HostCall {
+  Order order;
+};
+struct HostCallDone {
+  Id queue = 0;
+};
+
+using FromClient = std::variant<Hello, Ping, Allocate, Free, CreateQueue, DestroyQueue, CreateSemaphore,
+                                DestroySemaphore, Signal, FailSemaphore, LoadKernel, ModulePart, UnloadKernel,
+                                Upload, Download, Copy, Fill, Launch, HostCall, HostCallDone>;
+
+// ---- From the worker ------------------------------------------------------------------------------------------------
+
+// The answer to Hello.
+struct Welcome {
+  std::string name;     // of the worker, for messages
+  std::string release;  // of DHPVM
+  Token token{};        // opens the bulk lane of this session
+  std::vector<Device> devices;
+  std::uint64_t max_operations = 0;  // submitted and not yet finished
+  std::uint64_t memory_quota = 0;    // bytes, of all devices together
+  std::uint64_t module_quota = 0;    // bytes of modules
+};
+// Both lanes are there: operations may come.
+struct Ready {};
+struct Pong {
+  std::uint64_t number = 0;
+  std::uint64_t clock_ns = 0;  // the worker's, when the ping arrived
+};
+// The answer to Allocate, CreateQueue and LoadKernel.
+struct Reply {
+  Id request = 0;
+  std::optional<Failure> failure;
+  std::vector<Site> sites;  // LoadKernel: by KernelTrap::site
+  // LoadKernel: when it has been compiled, by the worker's clock.
+  std::int64_t begin_ns = 0;
+  std::int64_t end_ns = 0;
+};
+struct NeedModule {
+  Digest digest{};
+};
+// So many more operations of the queue have been done, in their order.
+struct Progress {
+  Id queue = 0;
+  std::uint64_t operations = 0;
+};
+// The next operation of the queue has failed; those behind it will as well.
+struct QueueFailed {
+  Id queue = 0;
+  Failure failure;
+};
+struct CallHost {
+  Id queue = 0;
+};
+// When an operation that has been done ran, on the device's clock.
+struct Observed {
+  std::uint64_t operation = 0;
+  std::int64_t begin_ns = 0;
+  std::int64_t end_ns = 0;
+};
+// The worker is about to end: the client should leave when that suits it, or will be sent away.
+struct Draining {};
+
+using FromWorker = std::variant<Welcome, Ready, Pong, Reply, NeedModule, Progress, QueueFailed, CallHost,
+                                Observed, Draining>;
+
+// ---- Frames ---------------------------------------------------------------------------------------------------------
+
+// Appends a record to a frame.
+void write(std::vector<std::byte>& frame, const FromClient& record);
+void write(std::vector<std::byte>& frame, const FromWorker& record);
+
+// All records of a frame, or kProtocol with what is wrong. Allocates in proportion to the frame.
+Result<std::vector<FromClient>> read_from_client(ConstBytes frame);
+Result<std::vector<FromWorker>> read_from_worker(ConstBytes frame);
+
+// What a run on the bulk lane is for. The first one of a lane, from the side that has dialled it, is empty, and has the
+// session's token as its header. All others are data of an operation, or a part of it: of an Upload from the client, of a
+// Download from the worker.
+struct RunHeader {
+  std::uint64_t operation = 0;
+  std::uint64_t offset = 0;  // of the data in the operation's
+};
+std::vector<std::byte> write_run_header(const RunHeader& header);
+Result<RunHeader> read_run_header(ConstBytes header);
+
+}  // namespace dhpvm::offload::wire

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who may talk to whom, and how what they say is protected: interfaces, implemented with OpenSSL behind fabric.h.
+//
+// Two sides know each other by a common secret key (a file), or by certificates of a common authority. TLS 1.3 makes of
+// that, for every connection, keys that nobody else has, even if the secret is lost later; with these, AES-256-GCM
+// seals every message.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "dhpvm/result.h"
+#include "offload/remote/fabric/transport.h"
+
+namespace dhpvm::offload {
+
+// What is done to bulk data; frames are always sealed when there is a secret. Of what two sides want, the stronger holds.
+enum class SealMode : std::uint8_t {
+  kNone,       // as it is
+  kIntegrity,  // readable by others, who cannot change it unnoticed
+  kFull,
+};
+
+// On the wire; the numbers are fixed.
+enum class IdentityKind : std::uint8_t { kNone = 0, kKey = 1, kCertificate = 2 };
+
+inline constexpr std::size_t kTagBytes = 16;
+using Tag = std::array<std::byte, kTagBytes>;
+
+// Seals or opens the messages of one direction of one connection, in their order: each is opened only where and when it
+// was sealed, so that a message that is repeated, left out or moved is noticed. Used by one thread at a time.
+class Seal {
+ public:
+  virtual ~Seal() = default;
+  // Encrypts `from` into `to`, of the same size, and makes the tag of that and of `readable`, which is sent as it is.
+  // `to` may be `from`.
+  virtual Status seal(ConstBytes readable, ConstBytes from, MutableBytes to, Tag& tag) = 0;
+  // Decrypts in place, or fails when anything is not as it was sealed; the data is useless then.
+  virtual Status open(ConstBytes readable, MutableBytes data, const Tag& tag) = 0;
+};
+
+struct SealPair {
+  std::unique_ptr<Seal> outgoing;
+  std::unique_ptr<Seal> incoming;
+};
+
+// One side of the proof of who both are.
+class Handshake {
+ public:
+  virtual ~Handshake() = default;
+  // Takes what the other side has sent, nothing at first, and adds to `out` what is to be sent to it, also when this
+  // fails: the other side then learns why.
+  virtual Status step(ConstBytes input, std::vector<std::byte>& out) = 0;
+  virtual bool done() const = 0;
+  // The following only when done. Who is there, for messages: the name in its certificate; empty with a key.
+  virtual std::string peer() const = 0;
+  // Fresh keys, bound to `context`: both sides must give the same bytes.
+  virtual Result<SealPair> seals(ConstBytes context) = 0;
+};
+
+// A secret that has been loaded. Thread-safe.
+class Identity {
+ public:
+  virtual ~Identity() = default;
+  virtual IdentityKind kind() const = 0;
+  // `host` is who is dialled: a certificate must be for that name or address. Empty for the side that listens.
+  virtual Result<std::unique_ptr<Handshake>> begin(bool dials, const std::string& host) = 0;
+};
+
+// Either a key, or all three files.
+struct Credentials {
+  std::vector<std::byte> key;
+  std::string certificate_file;  // PEM, with those between it and the authority
+  std::string private_key_file;  // PEM
+  std::string authority_file;    // PEM: whose certificates are accepted
+};
+
+}  // namespace dhpvm::offload

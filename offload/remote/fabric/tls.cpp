@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "offload/remote/fabric/tls.h"
+
+#include <openssl/bio.h>
+#include <openssl/crypto.h>
+#include <openssl/err.h>
+#include <openssl/sha.h>
+#include <openssl/ssl.h>
+#include <openssl/x509v3.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <utility>
+
+#include "base/error.h"
+#include "offload/remote/fabric/aes_gcm.h"
+#include "offload/remote/fabric/key_file.h"
+
+namespace dhpvm::offload {
+namespace {
+
+struct FreeSsl {
+  void operator()(SSL_CTX* context) const { SSL_CTX_free(context); }
+  void operator()(SSL* ssl) const { SSL_free(ssl); }
+  void operator()(SSL_SESSION* session) const { SSL_SESSION_free(session); }
+  void operator()(X509* certificate) const { X509_free(certificate); }
+};
+using Context = std::unique_ptr<SSL_CTX, FreeSsl>;
+
+constexpr char kCipher[] = "TLS_AES_256_GCM_SHA384";
+constexpr unsigned char kCipherNumber[] = {0x13, 0x02};
+constexpr char kExporterLabel[] = "EXPORTER-dhpvm";
+
+// The oldest error that OpenSSL has noted, as text; forgets all.
+std::string reason() {
+  const unsigned long code = ERR_get_error();
+  ERR_clear_error();
+  const char* const text = code == 0 ? nullptr : ERR_reason_error_string(code);
+  return text == nullptr ? "no reason given" : text;
+}
+
+class TlsIdentity;
+
+class TlsHandshake final : public Handshake {
+ public:
+  TlsHandshake(std::unique_ptr<SSL, FreeSsl> ssl, bool dials, IdentityKind kind)
+      : ssl_(std::move(ssl)), dials_(dials), kind_(kind) {}
+
+  Status step(ConstBytes input, std::vector<std::byte>& out) override;
+  bool done() const override { return done_; }
+  std::string peer() const override;
+  Result<SealPair> seals(ConstBytes context) override;
+
+ private:
+  Status proven() const;
+
+  const std::unique_ptr<SSL, FreeSsl> ssl_;  // owns its memory BIOs
+  const bool dials_;
+  const IdentityKind kind_;
+  bool done_ = false;
+};
+
+class TlsIdentity final : public Identity {
+ public:
+  TlsIdentity(Context context, std::vector<std::byte> key)
+      : context_(std::move(context)), key_(std::move(key)) {
+    if (key_.empty()) return;
+    // Tells keys apart without telling them: a part of a hash.
+    std::array<unsigned char, SHA256_DIGEST_LENGTH> digest{};
+    std::vector<unsigned char> text{'d', 'h', 'p', 'v', 'm', ' ', 'k', 'e', 'y', ' '};
+    for (const std::byte byte : key_) text.push_back(std::to_integer<unsigned char>(byte));
+    SHA256(text.data(), text.size(), digest.data());
+    OPENSSL_cleanse(text.data(), text.size());
+    for (std::size_t i = 0; i < 8; ++i) name_ += fmt::format("{:02x}", digest[i]);
+  }
+  ~TlsIdentity() override { OPENSSL_cleanse(key_.data(), key_.size()); }
+
+  Status prepare();
+  IdentityKind kind() const override {
+    return key_.empty() ? IdentityKind::kCertificate : IdentityKind::kKey;
+  }
+  Result<std::unique_ptr<Handshake>> begin(bool dials, const std::string& host) override;
+
+ private:
+  static TlsIdentity& of(SSL* ssl) {
+    return *static_cast<TlsIdentity*>(SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl)));
+  }
+  static int use_key(SSL* ssl, const EVP_MD* digest, const unsigned char** name, std::size_t* name_size,
+                     SSL_SESSION** session);
+  static int find_key(SSL* ssl, const unsigned char* name, std::size_t name_size, SSL_SESSION** session);
+  SSL_SESSION* make_session(SSL* ssl) const;
+
+  const Context context_;
+  std::vector<std::byte> key_;
+  std::string name_;  // of the key, in the first message of TLS
+};
+
+Status TlsIdentity::prepare() {
+  SSL_CTX* const context = context_.get();
+  SSL_CTX_set_app_data(context, this);
+  SSL_CTX_set_min_proto_version(context, TLS1_3_VERSION);
+  // Nothing is ever resumed: no tickets, no session cache, no early data.
+  SSL_CTX_set_num_tickets(context, 0);
+  SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
+  SSL_CTX_set_options(context, SSL_OP_NO_TICKET);
+  SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS);
+  if (SSL_CTX_set_ciphersuites(context, kCipher) != 1) {
+    return error(ErrorCode::kUnsupported, "this OpenSSL has no {}: {}", kCipher, reason());
+  }
+  // With a key, a dialled side that shows a certificate instead has failed; with certificates, whoever shows none has.
+  SSL_CTX_set_verify(context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
+  if (!key_.empty()) {
+    SSL_CTX_set_psk_use_session_callback(context, use_key);
+    SSL_CTX_set_psk_find_session_callback(context, find_key);
+  }
+  return {};
+}
+
+SSL_SESSION* TlsIdentity::make_session(SSL* ssl) const {
+  const SSL_CIPHER* const cipher = SSL_CIPHER_find(ssl, kCipherNumber);
+  std::unique_ptr<SSL_SESSION, FreeSsl> session(SSL_SESSION_new());
+  if (cipher == nullptr || session == nullptr ||
+      SSL_SESSION_set1_master_key(session.get(), reinterpret_cast<const unsigned char*>(key_.data()),
+                                  key_.size()) != 1 ||
+      SSL_SESSION_set_cipher(session.get(), cipher) != 1 ||
+      SSL_SESSION_set_protocol_version(session.get(), TLS1_3_VERSION) != 1) {
+    return nullptr;
+  }
+  return session.release();
+}
+
+int TlsIdentity::use_key(SSL* ssl, const EVP_MD*, const unsigned char** name, std::size_t* name_size,
+                         SSL_SESSION** session) {
+  const TlsIdentity& identity = of(ssl);
+  *session = identity.make_session(ssl);
+  *name = reinterpret_cast<const unsigned char*>(identity.name_.data());
+  *name_size = identity.name_.size();
+  return *session == nullptr ? 0 : 1;
+}
+
+int TlsIdentity::find_key(SSL* ssl, const unsigned char* name, std::size_t name_size, SSL_SESSION** session) {
+  const TlsIdentity& identity = of(ssl);
+  *session = nullptr;
+  // Another key: the handshake goes on without one, and fails for want of a certificate.
+  if (std::string_view(reinterpret_cast<const char*>(name), name_size) != identity.name_) return 1;
+  *session = identity.make_session(ssl);
+  return *session == nullptr ? 0 : 1;
+}
+
+Result<std::unique_ptr<Handshake>> TlsIdentity::begin(bool dials, const std::string& host) {
+  std::unique_ptr<SSL, FreeSsl> ssl(SSL_new(context_.get()));
+  BIO* const in = BIO_new(BIO_s_mem());
+  BIO* const out = BIO_new(BIO_s_mem());
+  if (ssl == nullptr || in == nullptr || out == nullptr) {
+    BIO_free(in);
+    BIO_free(out);
+    return error(ErrorCode::kInternal, "OpenSSL could not begin a handshake: {}", reason());
+  }
+  SSL_set_bio(ssl.get(), in, out);
+  if (dials) {
+    SSL_set_connect_state(ssl.get());
+    if (kind() == IdentityKind::kCertificate && !host.empty()) {
+      X509_VERIFY_PARAM* const wanted = SSL_get0_param(ssl.get());
+      if (X509_VERIFY_PARAM_set1_ip_asc(wanted, host.c_str()) != 1 &&
+          SSL_set1_host(ssl.get(), host.c_str()) != 1) {
+        return error(ErrorCode::kInvalidArgument, "no certificate can be for the host '{}'", host);
+      }
+      ERR_clear_error();
+    }
+  } else {
+    SSL_set_accept_state(ssl.get());
+    if (kind() == IdentityKind::kKey)
+      SSL_set_verify(ssl.get(), SSL_VERIFY_NONE, nullptr);  // proven() looks for the key
+  }
+  return std::unique_ptr<Handshake>(std::make_unique<TlsHandshake>(std::move(ssl), dials, kind()));
+}
+
+Status TlsHandshake::step(ConstBytes input, std::vector<std::byte>& out) {
+  ERR_clear_error();
+  BIO* const in = SSL_get_rbio(ssl_.get());
+  if (!input.empty() &&
+      BIO_write(in, input.data(), static_cast<int>(input.size())) != static_cast<int>(input.size())) {
+    return error(ErrorCode::kInternal, "OpenSSL could not take {} bytes: {}", input.size(), reason());
+  }
+  const int result = SSL_do_handshake(ssl_.get());
+  const int state = SSL_get_error(ssl_.get(), result);
+  Status status;
+  if (result == 1) {
+    done_ = true;
+    status = proven();
+  } else if (state != SSL_ERROR_WANT_READ) {
+    const char* const advice = kind_ == IdentityKind::kKey
+                                   ? "both sides must have the same key file"
+                                   : "both sides need certificates of an authority that the "
+                                     "other one trusts, and the dialled one for its host's name";
+    status =
+        error(ErrorCode::kDeviceLost, "the other side could not be authenticated ({}): {}", reason(), advice);
+  }
+  std::array<std::byte, 4096> buffer;
+  BIO* const from = SSL_get_wbio(ssl_.get());
+  for (int size; (size = BIO_read(from, buffer.data(), static_cast<int>(buffer.size()))) > 0;) {
+    out.insert(out.end(), buffer.begin(), buffer.begin() + size);
+  }
+  return status;
+}
+
+// That the handshake was made with what was to prove the identity: a certificate must not do where a key is wanted.
+Status TlsHandshake::proven() const {
+  if (kind_ == IdentityKind::kKey) {
+    if (SSL_session_reused(ssl_.get()) == 1) return {};
+  } else {
+    const std::unique_ptr<X509, FreeSsl> certificate(SSL_get1_peer_certificate(ssl_.get()));
+    if (certificate != nullptr && SSL_get_verify_result(ssl_.get()) == X509_V_OK) return {};
+  }
+  return error(ErrorCode::kDeviceLost, "the other side has not proven who it is");
+}
+
+std::string TlsHandshake::peer() const {
+  if (kind_ != IdentityKind::kCertificate) return {};
+  const std::unique_ptr<X509, FreeSsl> certificate(SSL_get1_peer_certificate(ssl_.get()));
+  if (certificate == nullptr) return {};
+  std::array<char, 256> name{};
+  if (X509_NAME_get_text_by_NID(X509_get_subject_name(certificate.get()), NID_commonName, name.data(),
+                                name.size()) < 0) {
+    return {};
+  }
+  std::string text = name.data();
+  // It goes into logs.
+  std::erase_if(text, [](char c) { return static_cast<unsigned char>(c) < ' '; });
+  return text;
+}
+
+Result<SealPair> TlsHandshake::seals(ConstBytes context) {
+  GcmSecret secrets[2];  // of the side that dialled, and of the other
+  static_assert(sizeof(secrets) == 2 * (32 + 12));
+  if (SSL_export_keying_material(ssl_.get(), reinterpret_cast<unsigned char*>(secrets), sizeof(secrets),
+                                 kExporterLabel, sizeof(kExporterLabel) - 1,
+                                 reinterpret_cast<const unsigned char*>(context.data()), context.size(),
+                                 1) != 1) {
+    return error(ErrorCode::kInternal, "OpenSSL could not derive keys: {}", reason());
+  }
+  SealPair pair;
+  pair.outgoing = std::make_unique<AesGcm>(secrets[dials_ ? 0 : 1], true);
+  pair.incoming = std::make_unique<AesGcm>(secrets[dials_ ? 1 : 0], false);
+  OPENSSL_cleanse(secrets, sizeof(secrets));
+  return pair;
+}
+
+Status load_certificates(SSL_CTX* context, const Credentials& credentials) {
+  const auto failed = [](const char* what, const std::string& file) {
+    return error(ErrorCode::kInvalidArgument, "cannot use {} as {}: {}", file, what, reason());
+  };
+  if (SSL_CTX_use_certificate_chain_file(context, credentials.certificate_file.c_str()) != 1) {
+    return failed("the certificate", credentials.certificate_file);
+  }
+  if (SSL_CTX_use_PrivateKey_file(context, credentials.private_key_file.c_str(), SSL_FILETYPE_PEM) != 1) {
+    return failed("the private key of the certificate", credentials.private_key_file);
+  }
+  if (SSL_CTX_load_verify_locations(context, credentials.authority_file.c_str(), nullptr) != 1) {
+    return failed("the certificate of the authority", credentials.authority_file);
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Identity>> load_tls_identity(const Credentials& credentials) {
+  Context context(SSL_CTX_new(TLS_method()));
+  if (context == nullptr) return error(ErrorCode::kUnsupported, "OpenSSL cannot be used: {}", reason());
+  if (credentials.key.empty()) {
+    DHPVM_TRY(load_certificates(context.get(), credentials));
+  } else if (credentials.key.size() != kKeyBytes) {
+    return error(ErrorCode::kInvalidArgument, "a key has {} bytes, not {}", kKeyBytes,
+                 credentials.key.size());
+  }
+  auto identity = std::make_unique<TlsIdentity>(std::move(context), credentials.key);
+  DHPVM_TRY(identity->prepare());
+  return std::unique_ptr<Identity>(std::move(identity));
+}
+
+}  // namespace dhpvm::offload

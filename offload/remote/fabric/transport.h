@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reliable, ordered connections that carry messages, straight from and into memory that the caller gives.
+//
+// A transport has one thread, its progress thread. All handlers are called there, one at a time; they must not block.
+// Everything else may be called from any thread, handlers included.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "dhpvm/result.h"
+#include "offload/remote/fabric/address.h"
+
+namespace dhpvm::offload {
+
+using ConstBytes = std::span<const std::byte>;
+using MutableBytes = std::span<std::byte>;
+
+// A message is sent from, and received into, at most this many pieces of memory.
+inline constexpr std::size_t kMaxParts = 3;
+
+// What a connection tells its owner.
+class ConnectionHandler {
+ public:
+  virtual ~ConnectionHandler() = default;
+  // Before anything else, unless the connection could not be made.
+  virtual void on_connected() = 0;
+  // The oldest receive has been filled with a message of `bytes`.
+  virtual void on_received(std::uint64_t tag, std::size_t bytes) = 0;
+  // The memory of the send may be used again. This does not tell that the other side has received anything.
+  virtual void on_sent(std::uint64_t tag) = 0;
+  // The last call, and exactly one: the other side is gone, could not be reached, or close() was called. What has not
+  // been sent or received by then never will be, and its memory is no longer touched.
+  virtual void on_closed(const Error& reason) = 0;
+};
+
+// Lives until it has been closed, however many references there are.
+class Connection {
+ public:
+  virtual ~Connection() = default;
+
+  // Sends one message that consists of `parts`; their memory must stay as it is until on_sent(tag). A message may be
+  // sent before on_connected. After the connection has been closed, nothing happens.
+  virtual void send(std::span<const ConstBytes> parts, std::uint64_t tag) = 0;
+  // Sends a copy of a short message; on_sent is not called.
+  virtual void send_copy(ConstBytes message) = 0;
+  // Gives memory for one message. Messages fill the receives in the order in which these were given; one that is longer
+  // than its receive closes the connection. Where there is no receive, the other side waits.
+  virtual void receive(std::span<const MutableBytes> parts, std::uint64_t tag) = 0;
+  // on_closed follows with `reason`, unless the connection has been closed already.
+  virtual void close(Error reason) = 0;
+  // Who is at the other end, for messages: "127.0.0.1:52110".
+  virtual std::string peer() const = 0;
+  // Whether nothing that is sent here leaves this machine.
+  virtual bool is_local() const = 0;
+};
+
+// Handlers are kept until on_closed.
+using AcceptFunction = std::function<std::shared_ptr<ConnectionHandler>(std::shared_ptr<Connection>)>;
+
+// Stops listening when it is destroyed.
+class Listener {
+ public:
+  virtual ~Listener() = default;
+  // With the port that the system chose, if 0 was asked for.
+  virtual Address address() const = 0;
+};
+
+class Transport {
+ public:
+  using Clock = std::chrono::steady_clock;
+  // Closes all connections. Not from the progress thread.
+  virtual ~Transport() = default;
+
+  // Begins to connect to a numeric address; the handler hears how it went.
+  virtual Result<std::shared_ptr<Connection>> connect(const Address& address,
+                                                      std::shared_ptr<ConnectionHandler> handler) = 0;
+  // At a numeric address. `accept` is called for every connection; it returns null to refuse.
+  virtual Result<std::unique_ptr<Listener>> listen(const Address& address, AcceptFunction accept) = 0;
+  // Calls `function` on the progress thread, soon or not before `when`. Dropped when the transport is destroyed first.
+  virtual void post(std::function<void()> function) = 0;
+  virtual void post_at(Clock::time_point when, std::function<void()> function) = 0;
+};
+
+}  // namespace dhpvm::offload

@@ -1,0 +1,660 @@
+// SPDX-License-Identifier: Apache-2.0
+// Workers and clients that mean them no good: what is not allowed is refused and logged, and another client that is there
+// at the same time notices nothing.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <map>
+#include <set>
+
+#include "codegen/kernel_abi.h"
+#include "offload/devices/conformance/test_kernels.h"
+#include "offload/devices/host/host_device.h"
+#include "offload/devices/sim/sim_device.h"
+#include "offload/remote/fabric/bulk_lane.h"
+#include "offload/remote/fabric/key_file.h"
+#include "offload/remote/fabric/load_fabric.h"
+#include "offload/remote/fabric/loopback.h"
+#include "offload/remote/fabric/noted.h"
+#include "offload/remote/worker/worker.h"
+
+namespace dhpvm::offload {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::HasSubstr;
+using Bytes = std::vector<std::byte>;
+using Records = std::vector<wire::FromClient>;
+
+constexpr std::uint64_t kHost = 0;  // device 0; device 1 is a simulated one
+
+// A worker on a network of its own, and what it logs.
+class Site : public Noted {
+ public:
+  explicit Site(WorkerLimits limits = {}, std::chrono::milliseconds deadline = 5000ms, bool with_key = false,
+                FaultPlan from_clients = {}) {
+    fabric_ = *load_fabric(DHPVM_FABRIC_LIBRARY);
+    if (with_key) identity_ = *fabric_->load_identity({Bytes(kKeyBytes, std::byte{7}), {}, {}, {}});
+    here_ = network_.create_transport(std::move(from_clients));
+    there_ = network_.create_transport();
+    WorkerOptions options;
+    options.name = "test worker";
+    options.identity = identity_;
+    options.limits = limits;
+    options.handshake_deadline = deadline;
+    options.generator = [this] { return kernels_.generator(); };
+    options.log = [this](const std::string& line) { note([&] { log_ += line + "\n"; }); };
+    const auto pool = std::make_shared<ThreadPool>(2);
+    std::vector<std::shared_ptr<Device>> devices;
+    for (const auto& factory : {host_factory(pool), sim_factory(pool)}) {
+      devices.push_back(*factory->open(factory->prefix()));
+    }
+    worker_ = std::make_unique<Worker>(*fabric_, *there_, std::move(devices), std::move(options));
+    address_ = *worker_->listen({"127.0.0.1", 0});
+  }
+
+  // A kernel as clients send it.
+  auto image(const char* kernel) {
+    DeviceInfo bytecode;
+    bytecode.format = KernelFormat::kBytecode;
+    return kernels_.image(bytecode, kernel);
+  }
+  bool wait_log(const std::string& text) {
+    return wait([&] { return log_.find(text) != log_.npos; });
+  }
+  bool wait_sessions(unsigned count) {
+    for (int n = 0; n < 4000 && worker_->sessions() != count; ++n) std::this_thread::sleep_for(5ms);
+    return worker_->sessions() == count;
+  }
+  ChannelOptions channel_options() const {
+    ChannelOptions options;
+    options.identity = identity_;
+    return options;
+  }
+
+  std::string log_;
+  LoopbackNetwork network_;
+  std::unique_ptr<Fabric> fabric_;
+  std::shared_ptr<Identity> identity_;
+  TestKernels kernels_;
+  std::unique_ptr<Transport> here_;
+  std::unique_ptr<Transport> there_;
+  std::unique_ptr<Worker> worker_;
+  Address address_;
+};
+
+// Speaks the protocol as well or as badly as the test wants.
+class Client final : public Noted,
+                     public FrameHandler,
+                     public BulkHandler,
+                     public std::enable_shared_from_this<Client> {
+ public:
+  explicit Client(Site& site) : site_(site) {}
+
+  static std::shared_ptr<Client> dial(Site& site) {
+    auto client = std::make_shared<Client>(site);
+    Channel::dial(
+        *site.here_, site.address_, "localhost", LaneKind::kFrames, site.channel_options(),
+        [client](const std::shared_ptr<Channel>& channel, LaneKind) -> std::shared_ptr<Lane> {
+          client->note(
+              [&] { client->frames_ = std::make_shared<FrameLane>(channel, client, FrameLaneOptions{}); });
+          return client->frames_;
+        },
+        [client](const Error& reason) { client->on_closed(reason); });
+    client->wait([&] { return client->frames_ != nullptr || client->end_; });
+    return client;
+  }
+  // With a session, queue 1, memory 2 of 4096 bytes, and semaphore 3, all on the host's cores.
+  static std::shared_ptr<Client> open(Site& site) {
+    auto client = dial(site);
+    client->say({wire::Hello{"a test", "0"}});
+    EXPECT_TRUE(client->wait([&] { return client->welcome_ || client->end_; }) && client->welcome_);
+    client->dial_bulk({client->welcome_->token.begin(), client->welcome_->token.end()});
+    EXPECT_TRUE(client->wait([&] { return client->ready_ || client->end_; }) && client->ready_);
+    client->say({wire::CreateQueue{1, 1, kHost, false, "a queue"}, wire::Allocate{2, kHost, 2, 4096},
+                 wire::CreateSemaphore{3, kHost, 0}});
+    EXPECT_EQ(client->answer(1), "");
+    EXPECT_EQ(client->answer(2), "");
+    return client;
+  }
+  void dial_bulk(Bytes header) {
+    Channel::dial(
+        *site_.here_, site_.address_, "localhost", LaneKind::kBulk, site_.channel_options(),
+        [client = shared_from_this(), header](const std::shared_ptr<Channel>& channel,
+                                              LaneKind) -> std::shared_ptr<Lane> {
+          auto lane = std::make_shared<BulkLane>(channel, client);
+          if (!header.empty()) lane->send(header, {}, [](const Status&) {});
+          client->note([&] { client->bulk_ = lane; });
+          return lane;
+        },
+        [client = shared_from_this()](const Error& reason) { client->on_bulk_closed(reason); });
+    wait([&] { return bulk_ != nullptr || bulk_end_; });
+  }
+
+  void say(const Records& records) {
+    Bytes frame;
+    for (const wire::FromClient& record : records) wire::write(frame, record);
+    say(frame);
+  }
+  void say(const Bytes& frame) {
+    if (frames_ != nullptr) frames_->send(frame);
+  }
+  void send_run(const Bytes& header, std::size_t bytes) {
+    const auto data = std::make_shared<Bytes>(bytes);
+    bulk_->send(header, *data, [data](const Status&) {});
+  }
+
+  // The worker's answer to a request: why not, or nothing.
+  std::string answer(wire::Id request) {
+    if (!wait([&] { return answers_.contains(request) || end_; })) return "no answer";
+    return answers_.contains(request) ? answers_[request] : "ended: " + end_->to_string();
+  }
+  // Why the queue has failed, or nothing if it has done `count` operations.
+  std::string fares(wire::Id queue, std::uint64_t count) {
+    if (!wait([&] { return done_ >= count || failures_.contains(queue) || end_; })) return "no answer";
+    if (end_) return "ended: " + end_->to_string();
+    return failures_.contains(queue) ? failures_[queue] : "";
+  }
+  std::string end() {
+    return wait([&] { return end_.has_value(); }) ? end_->to_string() : "no end";
+  }
+  std::string bulk_end() {
+    return wait([&] { return bulk_end_.has_value(); }) ? bulk_end_->to_string() : "no end";
+  }
+  // Whether the worker still does what it is asked to.
+  bool is_served() {
+    const std::uint64_t done = done_;
+    say({wire::Ping{++pings_}, wire::Fill{{1, {}, {}}, {2, 0, 4096}, 1}});
+    return wait([&] { return (pongs_ == pings_ && done_ > done) || end_; }) && !end_;
+  }
+  void leave() {
+    if (frames_ != nullptr) frames_->close(Error(ErrorCode::kInterrupted, "the test is over"));
+    end();
+  }
+
+  void on_open() override {}
+  void on_frame(ConstBytes frame) override {
+    const auto records = wire::read_from_worker(frame);
+    ASSERT_TRUE(records.ok());
+    for (const wire::FromWorker& record : *records) {
+      note([&] { std::visit([this](const auto& value) { take(value); }, record); });
+    }
+  }
+  void on_closed(const Error& reason) override {
+    note([&] { end_ = reason; });
+  }
+  void on_bulk_open() override {}
+  void on_run(ConstBytes, std::uint64_t bytes) override {
+    discarded_.resize(bytes);
+    bulk_->receive(discarded_, [](const Status&) {});
+  }
+  void on_bulk_closed(const Error& reason) override {
+    note([&] { bulk_end_ = reason; });
+  }
+
+  std::optional<wire::Welcome> welcome_;
+  bool ready_ = false;
+  std::shared_ptr<FrameLane> frames_;
+  std::shared_ptr<BulkLane> bulk_;
+  std::optional<Error> end_;
+  std::optional<Error> bulk_end_;
+
+ private:
+  void take(const wire::Welcome& record) { welcome_ = record; }
+  void take(const wire::Ready&) { ready_ = true; }
+  void take(const wire::Pong& record) { pongs_ = record.number; }
+  void take(const wire::Reply& record) {
+    answers_[record.request] = record.failure ? record.failure->to_error().to_string() : "";
+  }
+  void take(const wire::NeedModule& record) { needed_.insert(record.digest); }
+  void take(const wire::Progress& record) { done_ += record.operations; }
+  void take(const wire::QueueFailed& record) {
+    failures_[record.queue] = record.failure.to_error().to_string();
+  }
+  void take(const wire::CallHost&) {}
+  void take(const wire::Observed&) {}
+  void take(const wire::Draining&) {}
+
+  Site& site_;
+  std::map<wire::Id, std::string> answers_;
+  std::map<wire::Id, std::string> failures_;
+  std::set<wire::Digest> needed_;
+  std::uint64_t pings_ = 0;
+  std::uint64_t pongs_ = 0;
+  std::uint64_t done_ = 0;
+  Bytes discarded_;
+};
+
+wire::Order on_queue(wire::Id queue) { return {queue, {}, {}}; }
+
+// ---- The protocol ---------------------------------------------------------------------------------------------------
+
+TEST(Hostile, BreachesOfTheProtocolEndTheSession) {
+  Records many;
+  for (wire::Id n = 0; n < 70; ++n) many.push_back(wire::Allocate{100 + n, kHost, 100 + n, 64});
+  wire::Launch launch;
+  launch.order = on_queue(1);
+  launch.kernel = 99;
+  launch.space = {{0, 1}};
+  const wire::Digest digest{};
+  const std::vector<std::pair<Records, const char*>> cases = {
+      {{wire::Hello{"again", "0"}}, "greets twice"},
+      {{wire::Allocate{9, 7, 9, 64}}, "a device that there is not"},
+      {{wire::Allocate{9, kHost, 2, 64}}, "allocated twice"},
+      {{wire::Free{99}}, "frees what there is not"},
+      {{wire::Allocate{9, kHost, 9, 64}, wire::Free{9}}, "frees what there is not"},
+      {{wire::Free{2}, wire::Free{2}}, "frees what there is not"},
+      {{wire::CreateQueue{9, 1, kHost, false, ""}}, "a queue is made twice"},
+      {{wire::CreateQueue{9, 9, 99, false, ""}}, "a device that there is not"},
+      {{wire::DestroyQueue{99}}, "a queue that there is not"},
+      {{wire::Fill{{1, {{3, 5}}, {}}, {2, 0, 1}, 0}, wire::DestroyQueue{1}}, "has operations waiting"},
+      {{wire::CreateSemaphore{3, kHost, 0}}, "a semaphore is made twice"},
+      {{wire::CreateSemaphore{4, 99, 0}}, "a device that there is not"},
+      {{wire::DestroySemaphore{99}}, "a semaphore that there is not"},
+      {{wire::Signal{99, 1}}, "a semaphore that there is not"},
+      {{wire::FailSemaphore{99, {}}}, "a semaphore that there is not"},
+      {{wire::UnloadKernel{99}}, "a kernel that there is not"},
+      {{wire::LoadKernel{9, kHost, 9, digest, 100, 0, {}, ""},
+        wire::LoadKernel{10, kHost, 9, digest, 100, 0, {}, ""}},
+       "a kernel is loaded twice"},
+      {{wire::LoadKernel{9, kHost, 9, digest, 100, 0, {}, ""}, wire::ModulePart{digest, Bytes(101)}},
+       "more code than it has announced"},
+      {{wire::ModulePart{digest, Bytes(10)}}, "code that nobody has asked for"},
+      {{wire::Fill{on_queue(99), {2, 0, 1}, 0}}, "a queue that there is not"},
+      {{wire::Fill{on_queue(1), {99, 0, 1}, 0}}, "memory that its device does not have"},
+      {{wire::Fill{on_queue(1), {2, 4096, 1}, 0}}, "beyond the end of its memory"},
+      {{wire::Upload{on_queue(1), {2, ~std::uint64_t{0}, 2}}}, "beyond the end of its memory"},
+      {{wire::Download{on_queue(1), {2, 1, ~std::uint64_t{0}}}}, "beyond the end of its memory"},
+      {{wire::Copy{{1, {{99, 1}}, {}}, {2, 0, 8}, {2, 8, 8}}}, "a semaphore that its device does not have"},
+      {{wire::CreateSemaphore{4, 1, 0}, wire::Fill{{1, {}, {{4, 1}}}, {2, 0, 8}, 0}},
+       "a semaphore that its device does not have"},
+      {{launch}, "a kernel that its device does not have"},
+      {{wire::HostCallDone{1}}, "nobody has asked for"},
+      {{wire::HostCallDone{99}}, "a queue that there is not"},
+      {many, "too many requests"},
+  };
+  Site site;
+  const auto neighbour = Client::open(site);
+  for (const auto& [records, expected] : cases) {
+    const auto client = Client::open(site);
+    client->say(records);
+    EXPECT_THAT(client->end(), HasSubstr(expected));
+    EXPECT_TRUE(site.wait_log(expected)) << site.log_;
+    EXPECT_TRUE(neighbour->is_served()) << expected;
+  }
+  EXPECT_TRUE(site.wait_sessions(1));
+}
+
+TEST(Hostile, WhatIsNoRecordEndsTheSession) {
+  Site site;
+  const auto neighbour = Client::open(site);
+  Bytes huge;
+  wire::write(huge, wire::FromClient(wire::Ping{~std::uint64_t{0}}));
+  Bytes list{std::byte{17}};  // a launch, and lengths that never come
+  list.resize(40, std::byte{0xff});
+  for (const Bytes& frame : {Bytes{std::byte{200}}, Bytes{std::byte{2}, std::byte{1}}, list,
+                             Bytes(FrameLane::kLargestFrame, std::byte{0x80})}) {
+    const auto client = Client::open(site);
+    client->say(frame);
+    EXPECT_NE(client->end(), "no end");
+    EXPECT_TRUE(neighbour->is_served());
+  }
+  const auto client = Client::open(site);
+  client->say(huge);
+  EXPECT_TRUE(client->is_served());  // only odd
+}
+
+TEST(Hostile, EverythingInItsTime) {
+  Site site;
+  const auto eager = Client::dial(site);
+  eager->say({wire::Ping{1}});
+  EXPECT_THAT(eager->end(), HasSubstr("does not begin with a greeting"));
+  const auto hasty = Client::dial(site);
+  hasty->say({wire::Hello{"a test", "0"}, wire::CreateQueue{1, 1, kHost, false, ""},
+              wire::Allocate{2, kHost, 2, 64}});
+  EXPECT_EQ(hasty->answer(1), "");
+  EXPECT_EQ(hasty->answer(2), "");
+  hasty->say({wire::Fill{on_queue(1), {2, 0, 64}, 0}});
+  EXPECT_THAT(hasty->end(), HasSubstr("before the connection is ready"));
+  EXPECT_TRUE(site.wait_sessions(0));
+}
+
+// ---- Limits ---------------------------------------------------------------------------------------------------------
+
+TEST(Hostile, QuotasOfASession) {
+  WorkerLimits limits;
+  limits.memory_bytes = 10'000;
+  limits.module_bytes = 1000;
+  limits.objects = 32;
+  limits.operations = 8;
+  Site site(limits);
+  const auto neighbour = Client::open(site);
+  const auto client = Client::open(site);
+  client->say({wire::Allocate{10, kHost, 10, 5000}, wire::Allocate{11, kHost, 11, 1000}});
+  EXPECT_EQ(client->answer(10), "");
+  EXPECT_THAT(client->answer(11), HasSubstr("may have 10000 bytes of memory, has 9096"));
+  client->say({wire::Free{10}});
+  client->say({wire::Allocate{12, kHost, 12, 5000}, wire::Allocate{13, kHost, 13, ~std::uint64_t{0}}});
+  EXPECT_EQ(client->answer(12), "");
+  EXPECT_THAT(client->answer(13), HasSubstr("may have 10000 bytes of memory"));
+  // What is freed while an operation still waits with it, still counts.
+  client->say(
+      {wire::Fill{{1, {{3, 1}}, {}}, {12, 0, 8}, 0}, wire::Free{12}, wire::Allocate{14, kHost, 14, 5000}});
+  EXPECT_THAT(client->answer(14), HasSubstr("has 9096"));
+  client->say({wire::LoadKernel{15, kHost, 15, {}, 1001, 0, {}, ""},
+               wire::LoadKernel{16, kHost, 16, {}, 0, 0, {}, ""}});
+  EXPECT_THAT(client->answer(15), HasSubstr("may have 1000 bytes of code"));
+  EXPECT_THAT(client->answer(16), HasSubstr("empty"));
+  for (wire::Id n = 100; n < 132; ++n) client->say({wire::Allocate{n, kHost, n, 1}});
+  EXPECT_EQ(client->answer(130), "");
+  EXPECT_THAT(client->answer(131), HasSubstr("32 memories, which is the limit"));
+  client->say({wire::CreateQueue{200, 200, kHost, false, ""}});
+  EXPECT_EQ(client->answer(200), "");
+  client->say({wire::CreateQueue{201, 201, kHost, false, ""}});
+  EXPECT_THAT(client->answer(201), HasSubstr("2 queues, which is the limit"));
+  EXPECT_TRUE(neighbour->is_served());
+  // Where nothing can be answered, the session ends.
+  for (int n = 0; n < 8; ++n) client->say({wire::Fill{{1, {{3, 1}}, {}}, {2, 0, 8}, 0}});
+  EXPECT_THAT(client->end(), HasSubstr("8 operations that are not done, which is the limit"));
+  const auto second = Client::open(site);
+  for (wire::Id n = 100; n < 132; ++n) second->say({wire::CreateSemaphore{n, kHost, 0}});
+  EXPECT_THAT(second->end(), HasSubstr("32 semaphores, which is the limit"));
+  EXPECT_TRUE(neighbour->is_served());
+  neighbour->leave();
+  EXPECT_TRUE(site.wait_sessions(0));
+}
+
+TEST(Hostile, TimeOfASession) {
+  WorkerLimits limits;
+  limits.time = 100ms;
+  Site site(limits);
+  const auto neighbour = Client::open(site);
+  const auto client = Client::open(site);
+  client->say({wire::Fill{{1, {{3, 1}}, {}}, {2, 0, 8}, 0}});
+  EXPECT_THAT(client->end(), HasSubstr("for 100 ms, which is the limit"));
+  EXPECT_TRUE(neighbour->is_served());
+}
+
+TEST(Hostile, Sessions) {
+  WorkerLimits limits;
+  limits.sessions = 2;
+  Site site(limits);
+  const auto first = Client::open(site);
+  const auto second = Client::open(site);
+  const auto third = Client::dial(site);
+  EXPECT_THAT(third->end(), HasSubstr("2 sessions, which is its limit"));
+  EXPECT_TRUE(site.wait_log("refused")) << site.log_;
+  second->leave();
+  EXPECT_TRUE(site.wait_sessions(1));
+  EXPECT_TRUE(Client::open(site)->is_served());
+  EXPECT_TRUE(first->is_served());
+}
+
+// ---- Code -----------------------------------------------------------------------------------------------------------
+
+TEST(Hostile, CodeThatIsNotWhatItShouldBe) {
+  Site site;
+  const auto neighbour = Client::open(site);
+  const auto image = site.image("saxpy");
+  if (!image.ok()) GTEST_SKIP() << "SKIP: " << image.error().to_string();
+  const Bytes& code = *(*image)->bytecode;
+  const auto client = Client::open(site);
+  wire::Id id = 10;
+  const auto load = [&](const Bytes& sent, const wire::Digest& digest, std::uint64_t number) {
+    const wire::Id request = id++;
+    Records records{wire::LoadKernel{request, kHost, request, digest, sent.size(), number, {}, "a kernel"}};
+    for (std::size_t at = 0; at < sent.size(); at += wire::kMaxModulePart) {
+      const std::size_t size = std::min(sent.size() - at, wire::kMaxModulePart);
+      records.push_back(wire::ModulePart{digest,
+                                         {sent.begin() + static_cast<std::ptrdiff_t>(at),
+                                          sent.begin() + static_cast<std::ptrdiff_t>(at + size)}});
+    }
+    for (const wire::FromClient& record : records) client->say({record});
+    return client->answer(request);
+  };
+  EXPECT_THAT(load(code, wire::Digest{}, 0), HasSubstr("not what was announced"));
+  EXPECT_TRUE(site.wait_log("refused code")) << site.log_;
+  const Bytes nonsense(500, std::byte{'x'});
+  EXPECT_NE(load(nonsense, site.fabric_->sha256(nonsense), 0), "");
+  // Whichever byte is another, the module is refused or is a program that harms nobody.
+  unsigned refused = 0;
+  for (std::size_t at = 0; at < code.size(); at += 41) {
+    Bytes changed = code;
+    changed[at] ^= std::byte{0x15};
+    refused += load(changed, site.fabric_->sha256(changed), (*image)->kernel).empty() ? 0 : 1;
+  }
+  EXPECT_GT(refused, code.size() / 41 / 2);
+  EXPECT_THAT(load(code, site.fabric_->sha256(code), 99), HasSubstr("has no kernel 99"));
+  EXPECT_TRUE(client->is_served());
+  EXPECT_TRUE(neighbour->is_served());
+}
+
+TEST(Hostile, LaunchesOutsideTheirMemory) {
+  Site site;
+  const auto neighbour = Client::open(site);
+  const auto image = site.image("saxpy");
+  if (!image.ok()) GTEST_SKIP() << "SKIP: " << image.error().to_string();
+  const Bytes& code = *(*image)->bytecode;
+  const wire::Digest digest = site.fabric_->sha256(code);
+  wire::Launch good;
+  good.order = on_queue(1);
+  good.kernel = 9;
+  good.space = {{0, 100}};
+  good.scalars = {0x40000000};
+  const wire::ArrayAt x{wire::Span{2, 0, 400}, 0, 100, 0, 100, {100, 1, 1}};
+  const wire::ArrayAt y{wire::Span{2, 400, 400}, 0, 100, 100, 100, {100, 1, 1}};
+  good.arrays = {x, y};
+  good.report = wire::Span{2, 2048, sizeof(codegen::KernelReport)};
+  // How the launch fares that `change` makes of a good one; empty if it is done.
+  const auto fares = [&](const std::function<void(wire::Launch&)>& change) {
+    const auto client = Client::open(site);
+    Records records{wire::LoadKernel{9, kHost, 9, digest, code.size(), (*image)->kernel, {}, "saxpy"}};
+    for (std::size_t at = 0; at < code.size(); at += wire::kMaxModulePart) {
+      const std::size_t size = std::min(code.size() - at, wire::kMaxModulePart);
+      records.push_back(wire::ModulePart{digest,
+                                         {code.begin() + static_cast<std::ptrdiff_t>(at),
+                                          code.begin() + static_cast<std::ptrdiff_t>(at + size)}});
+    }
+    for (const wire::FromClient& record : records) client->say({record});
+    EXPECT_EQ(client->answer(9), "");
+    wire::Launch launch = good;
+    change(launch);
+    client->say({launch});
+    return client->fares(1, 1);
+  };
+  EXPECT_EQ(fares([](wire::Launch&) {}), "");
+  const std::vector<std::function<void(wire::Launch&)>> changes = {
+      [](wire::Launch& l) { l.space = {{0, 101}}, l.arrays[1].writable = l.arrays[1].length = 1000; },
+      [](wire::Launch& l) { l.arrays[1].writable = 1 << 20, l.space = {{0, 1 << 20}}; },
+      [](wire::Launch& l) { l.arrays[1].first = -4; },
+      [](wire::Launch& l) { l.arrays[1].first = 4; },
+      [](wire::Launch& l) { l.arrays[0].first = std::numeric_limits<std::int64_t>::min(); },
+      [](wire::Launch& l) { l.arrays[0].first = 2; },
+      [](wire::Launch& l) { l.arrays[1].span->bytes = 396; },
+      [](wire::Launch& l) {
+        l.space = {{std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()}};
+      },
+      [](wire::Launch& l) { l.report->bytes = 4; },
+      [](wire::Launch& l) { l.report->offset += 1; },
+      [](wire::Launch& l) { l.report.reset(); },
+      [](wire::Launch& l) { l.arrays.pop_back(); },
+      [](wire::Launch& l) { l.scalars.push_back(1); },
+      [](wire::Launch& l) { l.space.push_back({0, 1}); },
+  };
+  for (std::size_t n = 0; n < changes.size(); ++n) {
+    const std::string failure = fares(changes[n]);
+    EXPECT_THAT(failure, HasSubstr("invalid argument")) << n;
+    EXPECT_TRUE(site.wait_log("queue 'a queue' failed")) << site.log_;
+    EXPECT_TRUE(neighbour->is_served()) << n;
+  }
+}
+
+// ---- Bulk data ------------------------------------------------------------------------------------------------------
+
+TEST(Hostile, DataThatNobodyHasAPlaceFor) {
+  Site site;
+  const auto neighbour = Client::open(site);
+  const std::vector<std::tuple<Bytes, std::size_t, const char*>> cases = {
+      {wire::write_run_header({0, 0}), 101, "no place for"},
+      {wire::write_run_header({0, 1}), 50, "no place for"},
+      {wire::write_run_header({0, 0}), 0, "no bytes"},
+      {Bytes(3, std::byte{0xff}), 10, ""},
+  };
+  for (const auto& [header, size, expected] : cases) {
+    const auto client = Client::open(site);
+    client->say({wire::Upload{on_queue(1), {2, 0, 100}}});
+    client->send_run(header, size);
+    EXPECT_THAT(client->end(), HasSubstr(expected));
+    EXPECT_TRUE(neighbour->is_served()) << expected;
+  }
+  // Data of an operation that never comes waits in the network, and ends with the session.
+  const auto client = Client::open(site);
+  client->send_run(wire::write_run_header({1000, 0}), 1 << 20);
+  EXPECT_TRUE(client->is_served());
+  client->leave();
+  neighbour->leave();
+  EXPECT_TRUE(site.wait_sessions(0));
+}
+
+TEST(Hostile, LanesOfOthers) {
+  Site site;
+  const auto victim = Client::open(site);
+  const auto thief = Client::dial(site);
+  thief->dial_bulk(Bytes(16, std::byte{1}));
+  EXPECT_THAT(thief->bulk_end(), HasSubstr("closed"));
+  // Not even with the right token, once the session has its lane.
+  const auto second = Client::dial(site);
+  second->dial_bulk({victim->welcome_->token.begin(), victim->welcome_->token.end()});
+  EXPECT_THAT(second->bulk_end(), HasSubstr("closed"));
+  EXPECT_TRUE(victim->is_served());
+}
+
+// ---- Connections ----------------------------------------------------------------------------------------------------
+
+// A connection that says what it is told to, and reads as little.
+class Stranger final : public Noted, public ConnectionHandler {
+ public:
+  Stranger(std::vector<Bytes> says, bool reads) : says_(std::move(says)), reads_(reads) {}
+  static std::shared_ptr<Stranger> dial(Site& site, std::vector<Bytes> says, bool reads = true) {
+    auto stranger = std::make_shared<Stranger>(std::move(says), reads);
+    site.here_->post([&site, stranger] {
+      stranger->connection_ = *site.here_->connect(site.address_, stranger);
+      if (stranger->reads_) stranger->receive();
+    });
+    return stranger;
+  }
+  void receive() {
+    const MutableBytes part = memory_;
+    connection_->receive({&part, 1}, 0);
+  }
+  void on_connected() override {
+    for (const Bytes& message : says_) connection_->send_copy(message);
+    note([&] { connected_ = true; });
+  }
+  void on_received(std::uint64_t, std::size_t) override { receive(); }
+  void on_sent(std::uint64_t) override {}
+  void on_closed(const Error& reason) override {
+    note([&] { end_ = reason; });
+  }
+  bool wait_end() {
+    return wait([&] { return end_.has_value(); });
+  }
+  bool wait_connected() {
+    return wait([&] { return connected_ || end_; }) && connected_ && !end_;
+  }
+
+ private:
+  const std::vector<Bytes> says_;
+  const bool reads_;
+  std::shared_ptr<Connection> connection_;
+  Bytes memory_ = Bytes(32 << 10);
+  bool connected_ = false;
+  std::optional<Error> end_;
+};
+
+TEST(Hostile, StrangersAreFewAndDoNotStay) {
+  for (const bool with_key : {false, true}) {
+    WorkerLimits limits;
+    limits.strangers = 4;
+    Site site(limits, 1500ms, with_key);
+    const auto neighbour = Client::open(site);
+    std::vector<std::shared_ptr<Stranger>> silent;
+    for (int n = 0; n < 4; ++n) silent.push_back(Stranger::dial(site, {}));
+    for (const auto& stranger : silent) EXPECT_TRUE(stranger->wait_connected());
+    EXPECT_TRUE(Stranger::dial(site, {})->wait_end());
+    EXPECT_TRUE(neighbour->is_served());
+    for (const auto& stranger : silent) EXPECT_TRUE(stranger->wait_end());
+    EXPECT_TRUE(site.wait_log("has not answered for 1500 ms")) << site.log_;
+    EXPECT_TRUE(neighbour->is_served());
+    EXPECT_TRUE(Client::open(site)->is_served());
+  }
+}
+
+TEST(Hostile, WhoOpensALaneMustSayWhatFor) {
+  Site site({}, 100ms);
+  const auto silent = Client::dial(site);
+  silent->dial_bulk({});
+  EXPECT_THAT(silent->bulk_end(), HasSubstr("closed"));
+  // A session without its second lane, whether it has greeted or not.
+  EXPECT_THAT(silent->end(), HasSubstr("has not opened its second connection"));
+  const auto greeted = Client::dial(site);
+  greeted->say({wire::Hello{"a test", "0"}});
+  EXPECT_THAT(greeted->end(), HasSubstr("has not opened its second connection"));
+  EXPECT_TRUE(site.wait_sessions(0));
+}
+
+// Frames without a key, by hand: kind, credits, content, number.
+Bytes by_hand(const Bytes& content, std::uint32_t number, unsigned credits = 0) {
+  Bytes message{std::byte{0}, static_cast<std::byte>(credits)};
+  message.insert(message.end(), content.begin(), content.end());
+  for (unsigned n = 0; n < 4; ++n) message.push_back(static_cast<std::byte>(number >> (8 * n)));
+  return message;
+}
+
+TEST(Hostile, WhoTakesNoAnswersGetsNoMoreOfThem) {
+  Site site;
+  const auto neighbour = Client::open(site);
+  Bytes hello;
+  wire::write(hello, wire::FromClient(wire::Hello{"a test", "0"}));
+  Bytes pings;
+  for (int n = 0; n < 4000; ++n) wire::write(pings, wire::FromClient(wire::Ping{1}));
+  std::vector<Bytes> says{Preamble{}.to_bytes(), by_hand(hello, 0)};
+  for (std::uint32_t n = 1; n < 200; ++n) says.push_back(by_hand(pings, n));
+  const auto client = Stranger::dial(site, std::move(says));
+  EXPECT_TRUE(client->wait_end());
+  EXPECT_TRUE(site.wait_log("does not take what it is sent")) << site.log_;
+  EXPECT_TRUE(neighbour->is_served());
+}
+
+TEST(Hostile, CreditsOutOfNothing) {
+  Site site;
+  Bytes hello;
+  wire::write(hello, wire::FromClient(wire::Hello{"a test", "0"}));
+  const auto client = Stranger::dial(site, {Preamble{}.to_bytes(), by_hand(hello, 0, 200)});
+  EXPECT_TRUE(client->wait_end());
+  EXPECT_TRUE(site.wait_sessions(0));
+}
+
+// What happens to the messages of one connection, sealed, is noticed there, and nowhere else.
+TEST(Hostile, InterferenceWithOneSession) {
+  using Kind = Fault::Kind;
+  for (const Fault fault : {Fault{Kind::kRepeat}, Fault{Kind::kFlip, 5}, Fault{Kind::kTruncate, 10},
+                            Fault{Kind::kDrop}, Fault{Kind::kReorder}, Fault{Kind::kCut}}) {
+    std::atomic<bool> interfere = false;
+    // The neighbour has connections 0 and 1.
+    Site site({}, 5000ms, true, [&](unsigned connection, std::uint64_t, ConstBytes) {
+      return connection > 1 && interfere.exchange(false) ? fault : Fault{};
+    });
+    const auto neighbour = Client::open(site);
+    const auto client = Client::open(site);
+    interfere = true;
+    for (std::uint64_t n = 0; n < 3; ++n) client->say({wire::Ping{n}});
+    EXPECT_NE(client->end(), "no end");
+    EXPECT_TRUE(site.wait_sessions(1));
+    EXPECT_TRUE(neighbour->is_served());
+  }
+}
+
+}  // namespace
+}  // namespace dhpvm::offload

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "offload/remote/worker/launch_guard.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/error.h"
+#include "offload/devices/kernel_compiler.h"
+#include "offload/loops/range.h"
+
+namespace dhpvm::offload {
+namespace {
+
+// Elements [begin, end) that an access of the kernel may touch, of the `size` that the array lets it.
+void include(const Elements& touched, std::int64_t size, std::int64_t& begin, std::int64_t& end) {
+  if (size <= 0 || touched.empty()) return;
+  const std::int64_t low = touched.known ? std::clamp<std::int64_t>(touched.begin, 0, size) : 0;
+  const std::int64_t high = touched.known ? std::clamp<std::int64_t>(touched.end, 0, size) : size;
+  if (low >= high) return;
+  begin = begin == end ? low : std::min(begin, low);
+  end = std::max(end, high);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<LaunchGuard>> LaunchGuard::create(std::shared_ptr<const bytecode::Module> module,
+                                                         std::uint32_t kernel,
+                                                         std::vector<std::uint32_t> proven) {
+  std::unique_ptr<LaunchGuard> guard(new LaunchGuard(std::move(module), kernel, std::move(proven)));
+  for (const std::uint32_t access : guard->proven_) {
+    if (access >= guard->footprint_.accesses.size() || !guard->footprint_.accesses[access].provable) {
+      return error(
+          ErrorCode::kInvalidArgument,
+          "access {} of kernel {} cannot be proven here: client and worker must be the same release of DHPVM",
+          access, kernel);
+    }
+  }
+  return guard;
+}
+
+LaunchGuard::LaunchGuard(std::shared_ptr<const bytecode::Module> module, std::uint32_t kernel,
+                         std::vector<std::uint32_t> proven)
+    : module_(std::move(module)),
+      kernel_(kernel),
+      proven_(std::move(proven)),
+      footprint_(analyse(*module_, module_->kernels[kernel])) {
+  const bytecode::Function& function = module_->functions[module_->kernels[kernel].function];
+  for (const bytecode::ValueType& parameter : function.signature.parameters) {
+    if (!parameter.is_ref()) continue;
+    const bytecode::ValueType element = module_->types[parameter.type].element;
+    Element& made = elements_.emplace_back();
+    made.rank = module_->types[parameter.type].rank;
+    if (element.is_ref()) {
+      // A struct: its fields lie in it as layout() has put them.
+      const bytecode::Type& type = module_->types[element.type];
+      made.bytes = type.size;
+      made.alignment = 1;
+      for (const bytecode::Field& field : type.fields) {
+        if (!field.type.is_ref())
+          made.alignment = std::max(made.alignment, bytecode::size_of(field.type.kind));
+      }
+    } else {
+      made.bytes = made.alignment = bytecode::size_of(element.kind);
+    }
+  }
+}
+
+std::set<codegen::CallPath> LaunchGuard::proven_paths() const {
+  return paths_of(*module_, module_->kernels[kernel_], footprint_, proven_);
+}
+
+Status LaunchGuard::check(const Launch& launch) const {
+  if (launch.arrays.size() != elements_.size() || launch.scalars.size() != footprint_.scalars ||
+      launch.space.dimensions != footprint_.dimensions || launch.space.empty() || !launch.space.count()) {
+    return error(ErrorCode::kInvalidArgument, "the launch does not fit its kernel");
+  }
+  std::vector<codegen::KernelArray> arrays(launch.arrays.size());
+  for (std::size_t n = 0; n < arrays.size(); ++n) {
+    const ArrayArgument& argument = launch.arrays[n];
+    DHPVM_TRY(check_shape(argument, n));
+    arrays[n].readable = argument.readable;
+    arrays[n].writable = argument.writable;
+    arrays[n].length = argument.length;
+    std::ranges::copy(argument.dims, arrays[n].dims);
+  }
+  Ranges ranges(footprint_, {launch.space, launch.scalars, arrays});
+  for (const std::uint32_t access : proven_) {
+    if (!ranges.cannot_fail(footprint_.accesses[access])) {
+      return error(ErrorCode::kInvalidArgument,
+                   "{} of the kernel may fail in this launch, and is not checked",
+                   place(*module_, footprint_.accesses[access]));
+    }
+  }
+  for (std::size_t n = 0; n < arrays.size(); ++n) {
+    std::int64_t begin = 0;
+    std::int64_t end = 0;
+    const auto array = static_cast<std::uint32_t>(n);
+    const Elements anything{.known = false, .begin = 0, .end = 0};
+    include(footprint_.complete ? ranges.reads(array) : anything, arrays[n].readable, begin, end);
+    include(footprint_.complete ? ranges.writes(array) : anything, arrays[n].writable, begin, end);
+    if (begin != end) DHPVM_TRY(check_memory(launch.arrays[n], n, begin, end));
+  }
+  return {};
+}
+
+// What kernels take for granted of the sizes of an array.
+Status LaunchGuard::check_shape(const ArrayArgument& array, std::size_t number) const {
+  const auto refused = [&](const char* what) {
+    return error(ErrorCode::kInvalidArgument, "array {} of a launch {}", number, what);
+  };
+  if (array.length < 0) {
+    const bool nothing = array.length == -1 && array.readable == 0 && array.writable == 0;
+    return nothing ? Status() : refused("has a negative length");
+  }
+  if (array.readable < 0 || array.readable > array.length || array.writable < 0 ||
+      array.writable > array.length) {
+    return refused("can be accessed beyond its length");
+  }
+  // The bytes of an array fit into 63 bits, and so does every sum of addresses below.
+  std::int64_t product = 1;
+  std::int64_t bytes = 0;
+  for (const std::int64_t dim : std::span(array.dims).first(elements_[number].rank)) {
+    if (dim < 0 || __builtin_mul_overflow(product, dim, &product))
+      return refused("has impossible dimensions");
+  }
+  if (product != array.length) return refused("has dimensions that are not its length");
+  if (__builtin_mul_overflow(array.length, static_cast<std::int64_t>(elements_[number].bytes), &bytes)) {
+    return refused("is too long");
+  }
+  return {};
+}
+
+Status LaunchGuard::check_memory(const ArrayArgument& array, std::size_t number, std::int64_t begin,
+                                 std::int64_t end) const {
+  const Element& element = elements_[number];
+  const auto size = static_cast<std::int64_t>(element.bytes);
+  std::int64_t first_byte = 0;
+  std::int64_t last_byte = 0;
+  if (__builtin_add_overflow(array.first, begin * size, &first_byte) ||
+      __builtin_add_overflow(array.first, end * size, &last_byte) || first_byte < 0 ||
+      static_cast<std::uint64_t>(last_byte) > array.memory.bytes) {
+    return error(
+        ErrorCode::kInvalidArgument,
+        "the launch touches elements {} to {} of array {}, which are not in the memory that came with it",
+        begin, end, number);
+  }
+  // Memory itself is aligned for anything. A device may stop working for all when an access is not.
+  const std::uint64_t start = array.memory.offset + static_cast<std::uint64_t>(array.first);
+  if (element.alignment > 1 && start % element.alignment != 0) {
+    return error(ErrorCode::kInvalidArgument,
+                 "the elements of array {} of the launch are not aligned to {} bytes", number,
+                 element.alignment);
+  }
+  return {};
+}
+
+}  // namespace dhpvm::offload

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// Keeps kernels of strangers inside the memory that they were given.
+//
+// Verified bytecode touches no element that its arrays do not have; but how many elements they have, and where, is said by
+// whoever launches it. So each launch is measured against the kernel's footprint, which is derived here: every element that
+// it can touch must lie inside the memory that came with the array.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <set>
+#include <span>
+#include <vector>
+
+#include "bytecode/module.h"
+#include "codegen/codegen.h"
+#include "offload/devices/device.h"
+#include "offload/loops/footprint.h"
+
+namespace dhpvm::offload {
+
+// Of one kernel. Thread-safe.
+class LaunchGuard {
+ public:
+  // `module` is verified. `proven` are accesses, by index, whose checks the kernel is to leave out: kInvalidArgument when
+  // these cannot be proven at all.
+  static Result<std::unique_ptr<LaunchGuard>> create(std::shared_ptr<const bytecode::Module> module,
+                                                     std::uint32_t kernel, std::vector<std::uint32_t> proven);
+
+  const bytecode::Module& module() const { return *module_; }
+  // For codegen::KernelRequest.
+  std::set<codegen::CallPath> proven_paths() const;
+
+  // kInvalidArgument, with the reason, for a launch that must not run. That its spans lie inside their memories is for the
+  // device's queue to check.
+  Status check(const Launch& launch) const;
+
+ private:
+  struct Element {
+    std::uint32_t bytes = 0;
+    std::uint32_t alignment = 0;
+    unsigned rank = 1;  // of the array
+  };
+
+  LaunchGuard(std::shared_ptr<const bytecode::Module> module, std::uint32_t kernel,
+              std::vector<std::uint32_t> proven);
+  Status check_shape(const ArrayArgument& array, std::size_t number) const;
+  Status check_memory(const ArrayArgument& array, std::size_t number, std::int64_t begin,
+                      std::int64_t end) const;
+
+  const std::shared_ptr<const bytecode::Module> module_;
+  const std::uint32_t kernel_;
+  const std::vector<std::uint32_t> proven_;
+  const Footprint footprint_;
+  std::vector<Element> elements_;  // by array
+};
+
+}  // namespace dhpvm::offload

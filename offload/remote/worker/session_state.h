@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a session keeps of its client's semaphores, operations, queues, kernels and data on their way.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "offload/devices/device.h"
+#include "offload/remote/fabric/protocol.h"
+#include "offload/remote/worker/launch_guard.h"
+#include "offload/remote/worker/staging.h"
+
+namespace dhpvm::offload::session {
+
+// A semaphore of the client. The device wants to know who signals a value before somebody waits for it, and values in
+// ascending order; operations may come to the device in another order than they were submitted in, so they queue up here.
+struct Timeline {
+  std::shared_ptr<Semaphore> semaphore;
+  std::uint64_t device = 0;
+  std::uint64_t promised = 0;  // the highest value that the device knows of
+  std::uint64_t next_ticket = 0;
+  std::uint64_t serving = 0;
+  std::optional<Error> failure;  // found here; then the order of values no longer matters
+};
+struct Wait {
+  std::shared_ptr<Timeline> timeline;
+  std::uint64_t value;
+};
+struct Promise {
+  std::shared_ptr<Timeline> timeline;
+  std::uint64_t value;
+  std::uint64_t ticket;
+};
+
+// Of an upload that has arrived, or is arriving.
+struct StagedPart {
+  std::shared_ptr<StagingBlock> block;
+  std::uint64_t offset;
+  std::uint64_t bytes;
+  bool received = false;
+};
+struct UploadState {
+  std::uint64_t announced = 0;  // bytes in runs so far
+  std::uint64_t submitted = 0;  // to the device
+  bool direct = false;          // received straight into its destination
+  std::deque<std::shared_ptr<StagedPart>> parts;
+};
+struct DownloadState {
+  std::uint64_t submitted = 0;
+};
+struct LaunchState {
+  std::shared_ptr<Kernel> kernel;
+  std::shared_ptr<const LaunchGuard> guard;
+  IterationSpace space;
+  std::vector<std::uint64_t> scalars;
+  std::vector<ArrayArgument> arrays;
+  MemorySpan partials;
+  MemorySpan report;
+};
+struct FillState {
+  std::byte value;
+};
+struct CopyState {};
+struct HostCallState {};
+
+struct Pending {
+  std::uint64_t number = 0;
+  std::vector<Wait> waits;
+  std::vector<Promise> signals;
+  MemorySpan to;
+  MemorySpan from;
+  std::variant<UploadState, DownloadState, CopyState, FillState, LaunchState, HostCallState> what;
+  bool begun = false;  // a part of it has been given to the device
+};
+
+// A queue of the client.
+struct Stream {
+  wire::Id id = 0;
+  std::uint64_t device = 0;
+  std::string name;
+  std::unique_ptr<Queue> queue;
+  std::shared_ptr<Semaphore> marks;  // how many notifications have come by
+  std::uint64_t marked = 0;
+  std::deque<std::shared_ptr<Pending>> pending;
+  // Given to the device, and not known to be done: what they signal.
+  std::deque<std::vector<Promise>> submitted;
+  std::uint64_t given = 0;  // to the device, in all
+  // Of those, known to be done; counted by threads of the device.
+  std::shared_ptr<std::atomic<std::uint64_t>> done = std::make_shared<std::atomic<std::uint64_t>>(0);
+  std::uint64_t forgotten = 0;  // of `done`, those no longer in `submitted`
+  std::uint64_t unmarked = 0;   // given since the last notification
+  bool blocked = false;         // the front is being done by the session, not by the device
+  std::optional<Error> failure;
+};
+
+struct Memory {
+  std::shared_ptr<DeviceMemory> memory;
+  std::uint64_t device = 0;
+};
+struct Arrival {
+  Stream* stream;
+  std::shared_ptr<Pending> pending;
+};
+struct LocalOrder {
+  std::vector<SemaphoreValue> waits;
+  std::vector<SemaphoreValue> signals;
+  Order all() const { return {waits, signals}; }
+};
+
+struct LoadedKernel {
+  std::uint64_t device = 0;
+  std::shared_ptr<Kernel> kernel;
+  std::shared_ptr<const LaunchGuard> guard;
+  std::string name;
+  std::uint64_t jobs = 0;  // launches
+};
+struct Module {
+  std::shared_ptr<const bytecode::Module> module;  // null until it has been verified
+  std::uint64_t expected = 0;
+  std::vector<std::byte> arriving;
+  std::vector<wire::LoadKernel> waiting;
+};
+
+// Data on its way in must never wait for memory that data on its way out has, nor the other way round.
+inline constexpr std::uint32_t kUpBlocks = 8;
+inline constexpr std::uint32_t kDownBlocks = 4;
+struct Staging {
+  std::shared_ptr<StagingPool> up;
+  std::shared_ptr<StagingPool> down;
+};
+
+// A run whose data nobody has taken yet.
+struct Run {
+  wire::RunHeader header;
+  std::uint64_t rest = 0;  // not yet given a place
+  std::uint64_t taken = 0;
+  bool is_checked = false;
+};
+
+}  // namespace dhpvm::offload::session

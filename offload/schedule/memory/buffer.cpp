@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "offload/schedule/memory/buffer.h"
+
+#include "offload/schedule/memory/buffer_pool.h"
+#include "offload/schedule/memory/chunk.h"
+
+namespace dhpvm::offload {
+
+std::span<std::byte> Buffer::chunk() const { return {chunk_->mapping.data(), chunk_->mapping.size()}; }
+
+void Buffer::close() {
+  // Before the reference goes: the buffer may be reclaimed by whoever drops the last one.
+  BufferPool* const pool = pool_;
+  closed_.store(true, std::memory_order_relaxed);
+  pool->note_closed(capacity_);
+  // Only here, not at the end of a use: that may come on a thread of a device, which must not be asked for anything there.
+  if (drop_reference()) pool->unmap_retired();
+}
+
+void Buffer::end_use() { drop_reference(); }
+
+// True if memory may now go back to the system.
+bool Buffer::drop_reference() {
+  // Release and acquire: what every user did with the data happens before its memory is given away.
+  return references_.fetch_sub(1, std::memory_order_acq_rel) == 1 && pool_->reclaim(this);
+}
+
+std::uint32_t Buffer::uses() const {
+  const std::uint32_t references = references_.load(std::memory_order_relaxed);
+  return closed_.load(std::memory_order_relaxed) || references == 0 ? references : references - 1;
+}
+
+}  // namespace dhpvm::offload

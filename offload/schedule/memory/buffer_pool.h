@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where off-heap buffers come from: large, long-lived chunks of memory, cut into blocks.
+//
+// Chunks are what devices are told of, once each (registrations.h): a program that allocates and frees buffers all
+// the time keeps using the same chunks. Allocating from a warm pool makes no system call.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "dhpvm/result.h"
+#include "offload/schedule/memory/buffer.h"
+
+namespace dhpvm::offload {
+
+struct BufferPoolOptions {
+  // Buffers, those in quarantine included, may not occupy more. 0: as much as the machine has memory.
+  std::size_t budget_bytes = 0;
+  // Freed memory of buffers that had a chunk of their own is kept up to this many bytes, for the next
+  // of that size.
+  std::size_t cache_bytes = std::size_t{256} << 20;
+  // An unused chunk goes back to the system after this time; one is always kept.
+  std::chrono::milliseconds idle_time = std::chrono::seconds(30);
+};
+
+struct BufferPoolStats {
+  std::size_t owned_bytes = 0;        // held by handles
+  std::size_t quarantined_bytes = 0;  // the handle is gone, but operations are in flight
+  std::size_t cached_bytes = 0;       // dedicated chunks kept for reuse
+  std::size_t mapped_bytes = 0;       // all chunks; not all of it need be resident
+  std::size_t chunks = 0;
+  std::size_t buffers = 0;          // owned and quarantined
+  std::uint64_t allocations = 0;    // since creation
+  std::uint64_t chunks_mapped = 0;  // since creation
+};
+
+// Whether a new buffer reads as zeros. Undefined bytes may be what another program run by this process left
+// there: only for callers that overwrite all of it before anybody reads.
+enum class BufferContents : std::uint8_t { kZeroed, kUndefined };
+
+// Asked before memory goes back to the system, by whoever has made it known elsewhere.
+class ChunkObserver {
+ public:
+  virtual ~ChunkObserver() = default;
+  // No buffer is left in this chunk. True: nobody knows it any more. False: somebody does; the pool asks again later.
+  // Called by threads that allocate or close, with no lock of the pool held.
+  virtual bool release_chunk(std::span<std::byte> chunk) = 0;
+};
+
+// Thread-safe. Must outlive its buffers.
+class BufferPool {
+ public:
+  static constexpr std::size_t kChunkSize = std::size_t{64} << 20;
+  // The smallest block, and the unit of all block sizes.
+  static constexpr std::size_t kUnit = std::size_t{64} << 10;
+  // Buffers above this size get a chunk of their own.
+  static constexpr std::size_t kLargestBlock = kChunkSize / 2;
+
+  explicit BufferPool(const BufferPoolOptions& options = {});
+  ~BufferPool();
+  BufferPool(const BufferPool&) = delete;
+  BufferPool& operator=(const BufferPool&) = delete;
+
+  // A buffer of `bytes` bytes with one reference, the handle's. kOffHeapExhausted when the budget or the
+  // system's memory is used up: the caller may collect garbage and try again.
+  Result<Buffer*> allocate(std::size_t bytes, BufferContents contents = BufferContents::kZeroed);
+
+  // Gives every unused chunk and the cache back to the system now.
+  void release_idle();
+
+  // Null, or to be reset before it ends. While no other thread uses the pool.
+  void set_observer(ChunkObserver* observer) { observer_ = observer; }
+
+  BufferPoolStats stats() const;
+
+ private:
+  friend class Buffer;
+  using Clock = std::chrono::steady_clock;
+
+  // A new buffer, and what has to be done to its memory.
+  struct Taken {
+    Buffer* buffer = nullptr;
+    bool dirty = false;
+    std::size_t first_page = 0;  // huge pages of the chunk to be made resident
+    std::size_t end_page = 0;
+  };
+
+  // What may take long is done without mutex_: unmapping, asking the observer, destroying a buffer's copies.
+  // True if there are retired chunks.
+  bool reclaim(Buffer* buffer);
+  void note_closed(std::size_t capacity);
+  Result<Taken> take_or_trim(std::size_t bytes);
+  void unmap_retired();
+
+  // With mutex_ held. Null: the system refuses.
+  Result<Taken> take(std::size_t bytes);
+  Result<Buffer*> take_block(std::size_t bytes);
+  Result<Buffer*> take_dedicated(std::size_t bytes);
+  std::unique_ptr<Chunk> map_chunk(std::size_t bytes);
+  Error exhausted(std::size_t bytes, const char* why) const;
+  Status check_budget(std::size_t bytes, std::size_t capacity) const;
+  void retire_idle(Clock::time_point idle_since, std::size_t keep);
+  void shrink_cache(std::size_t bytes);
+  Buffer* new_buffer(Chunk* chunk, std::byte* data, std::size_t bytes, std::size_t capacity);
+
+  BufferPoolOptions options_;
+  mutable std::mutex mutex_;
+  std::vector<std::unique_ptr<Chunk>> chunks_;     // shared by blocks
+  std::vector<std::uint32_t> free_orders_;         // of each of chunks_: one place to search instead of many
+  std::vector<std::unique_ptr<Chunk>> dedicated_;  // in use by one buffer each
+  std::vector<std::unique_ptr<Chunk>> cache_;      // dedicated ones without a buffer, oldest first
+  std::vector<std::unique_ptr<Chunk>> retired_;    // never used again, to be unmapped
+  std::vector<std::unique_ptr<Buffer>> buffers_;   // all control blocks, for the end
+  std::vector<Buffer*> spare_buffers_;
+  BufferPoolStats stats_;
+  ChunkObserver* observer_ = nullptr;
+};
+
+}  // namespace dhpvm::offload

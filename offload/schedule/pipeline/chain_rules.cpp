@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "offload/schedule/pipeline/chain_rules.h"
+
+#include <optional>
+#include <vector>
+
+#include "base/error.h"
+#include "offload/loops/range.h"
+#include "offload/schedule/pipeline/pipeline.h"
+#include "offload/schedule/pipeline/stage_load.h"
+
+namespace dhpvm::offload {
+namespace {
+
+// Longer ones have so many arrays in a chunk that hardly anything is gained any more.
+constexpr std::size_t kMostLoops = 16;
+
+// What is known of the accesses of all loops to an array that one of them changes.
+struct Movement {
+  std::optional<RowSpan> span = RowSpan();  // nothing: they do not move together
+  std::size_t loops = 0;                    // that touch it
+};
+
+}  // namespace
+
+bool may_be_put_off(const RunPlan& plan) {
+  return plan.can_wait && plan.slice_budget != 0 && can_be_split(plan);
+}
+
+std::string why_apart(Loops loops, const RunPlan& plan, std::uint64_t bytes) {
+  if (loops.size() > kMostLoops) return fmt::format("{} loops run together at most", kMostLoops);
+  const IterationSpace& space = loops[0].space;
+  if (loops.back().space.low[0] != space.low[0] || loops.back().space.high[0] != space.high[0])
+    return "its outermost dimension has other bounds";
+  if (!may_be_put_off(plan)) return "some arrays of the two cannot go through together in slices";
+  if (plan.slice_budget / (kSlots * plan.row_slice_bytes) < 2)
+    return "not even two rows of all their arrays fit into the device's memory";
+  if (plan.upload_bytes + plan.download_bytes >= bytes) return "they share no data";
+
+  std::vector<Movement> movements(plan.arrays.size());
+  std::size_t first = 0;
+  for (const DeviceLoop& loop : loops) {
+    const std::span described = std::span(plan.captures.described).subspan(first, loop.arrays.size());
+    Ranges ranges(*loop.footprint, {loop.space, loop.scalars, described});
+    for (std::uint32_t n = 0; n < described.size(); ++n) {
+      const std::uint32_t array = plan.captures.array_of[first + n];
+      if (plan.needs[array].writes.empty() || described[n].length <= 0) continue;
+      Movement& movement = movements[array];
+      bool touches = false;
+      for (const bool written : {false, true}) {
+        const std::optional<RowSpan> span = ranges.row_span(n, written);
+        if (!span) {
+          movement.span.reset();
+          touches = true;
+        } else if (!span->offsets.empty()) {
+          touches = true;
+          if (movement.span && !movement.span->include(*span)) movement.span.reset();
+        }
+      }
+      movement.loops += touches ? 1 : 0;
+    }
+    first += loop.arrays.size();
+  }
+  for (const Movement& movement : movements) {
+    // Within one loop no iteration reads what another one writes.
+    if (movement.loops > 1 && !(movement.span && movement.span->is_disjoint()))
+      return "a chunk of the one needs, or changes, what another chunk of the other works on";
+  }
+  return {};
+}
+
+}  // namespace dhpvm::offload

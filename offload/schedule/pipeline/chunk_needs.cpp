@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "offload/schedule/pipeline/chunk_needs.h"
+
+#include <algorithm>
+
+namespace dhpvm::offload {
+namespace {
+
+Interval in_bytes(const Elements& elements, std::uint32_t element_bytes) {
+  if (elements.end <= elements.begin) return {};
+  return {static_cast<std::uint64_t>(elements.begin) * element_bytes,
+          static_cast<std::uint64_t>(elements.end) * element_bytes};
+}
+
+}  // namespace
+
+IterationSpace rows_of(const IterationSpace& space, std::uint64_t from, std::uint64_t rows) {
+  IterationSpace box = space;
+  box.low[0] = static_cast<std::int64_t>(static_cast<std::uint64_t>(space.low[0]) + from);
+  const std::uint64_t left = space.extent(0) - from;
+  box.high[0] = static_cast<std::int64_t>(static_cast<std::uint64_t>(box.low[0]) + std::min(rows, left));
+  return box;
+}
+
+IterationSpace box_of(const DeviceLoop& loop, const IterationSpace& box) {
+  IterationSpace part = loop.space;
+  part.low[0] = box.low[0];
+  part.high[0] = box.high[0];
+  return part;
+}
+
+Captures captures_of(Loops loops) {
+  Captures captures;
+  for (const DeviceLoop& loop : loops) {
+    for (const LoopArray& array : loop.arrays) {
+      captures.described.push_back(array.host);
+      const auto known = std::ranges::find_if(captures.arrays, [&](const LoopArray& other) {
+        return array.bytes() != 0 && other.host.data == array.host.data;
+      });
+      captures.array_of.push_back(static_cast<std::uint32_t>(known - captures.arrays.begin()));
+      if (known == captures.arrays.end()) captures.arrays.push_back(array);
+    }
+  }
+  return captures;
+}
+
+void NeedsCollector::add(const DeviceLoop& loop, std::size_t first, Ranges& ranges) {
+  // An array may have several names in a loop. What one of them overwrites, others may have read before.
+  std::vector<std::pair<std::uint32_t, Interval>> overwritten;
+  for (std::uint32_t n = 0; n < loop.arrays.size(); ++n) {
+    const codegen::KernelArray& described = captures_.described[first + n];
+    if (described.length <= 0) continue;
+    const std::uint32_t array = captures_.array_of[first + n];
+    const std::uint32_t element_bytes = loop.arrays[n].element_bytes;
+    ArrayNeeds& need = needs_[array];
+    const Interval reads = in_bytes(ranges.reads(n), element_bytes);
+    Interval writes;
+    if (described.writable > 0) writes = in_bytes(ranges.writes(n), element_bytes);
+    for (const Interval& piece : made_[array].missing(reads)) {
+      need.needed.add(piece);
+      need.reads = hull(need.reads, piece);
+    }
+    // A loop that traps leaves some of it as it was.
+    if (!writes.empty() && !loop.can_trap && ranges.overwrites(n)) {
+      overwritten.emplace_back(array, writes);
+    } else {
+      for (const Interval& piece : made_[array].missing(writes)) need.needed.add(piece);
+    }
+    need.writes = hull(need.writes, writes);
+    need.touched = hull(need.touched, hull(reads, writes));
+  }
+  for (const auto& [array, writes] : overwritten) made_[array].add(writes);
+}
+
+std::vector<ArrayNeeds> needs_of(Loops loops, const Captures& captures, const IterationSpace& box) {
+  NeedsCollector collector(captures);
+  std::size_t first = 0;
+  for (const DeviceLoop& loop : loops) {
+    const std::span described = std::span(captures.described).subspan(first, loop.arrays.size());
+    Ranges ranges(*loop.footprint, {box_of(loop, box), loop.scalars, described});
+    collector.add(loop, first, ranges);
+    first += loop.arrays.size();
+  }
+  return std::move(collector).take();
+}
+
+}  // namespace dhpvm::offload

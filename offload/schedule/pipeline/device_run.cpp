@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "offload/schedule/pipeline/device_run.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace dhpvm::offload {
+
+Result<std::unique_ptr<DeviceRun>> DeviceRun::begin(PipelineDevice& device, Loops loops, RunPlan plan,
+                                                    std::vector<std::shared_ptr<Kernel>> kernels,
+                                                    Buffer* partials) {
+  DHPVM_TRY(device.keep_pace());
+  device.release_held();
+  auto run =
+      std::unique_ptr<DeviceRun>(new DeviceRun(device, loops, std::move(plan), std::move(kernels), partials));
+  const std::vector<ArrayPlan>& arrays = run->plan_.arrays;
+  // First all are kept from being given up, so that none makes room for another.
+  for (std::uint32_t n = 0; n < arrays.size(); ++n) {
+    if (arrays[n].array.buffer == nullptr || arrays[n].placement == Placement::kUnused) continue;
+    run->arrays_[n].copies = &ArrayCopies::of(*arrays[n].array.buffer);
+    run->arrays_[n].copies->pin();
+  }
+  // Those that go through in slices make room for the others.
+  for (const bool sliced : {true, false}) {
+    for (std::uint32_t n = 0; n < arrays.size(); ++n) {
+      const Placement placement = arrays[n].placement;
+      if (placement == Placement::kUnused || (placement == Placement::kSliced) != sliced) continue;
+      DHPVM_TRY(run->prepare(n));
+    }
+  }
+  DHPVM_TRY(run->prepare_outputs());
+  return run;
+}
+
+DeviceRun::DeviceRun(PipelineDevice& device, Loops loops, RunPlan plan,
+                     std::vector<std::shared_ptr<Kernel>> kernels, Buffer* partials)
+    : device_(device),
+      loops_(loops.begin(), loops.end()),
+      plan_(std::move(plan)),
+      kernels_(std::move(kernels)),
+      arrays_(plan_.arrays.size()),
+      arguments_(plan_.captures.described.size()),
+      partials_(partials) {
+  for (std::size_t n = 0; n < arguments_.size(); ++n) {
+    const codegen::KernelArray& host = plan_.captures.described[n];
+    arguments_[n].length = host.length;
+    std::copy_n(host.dims, 3, arguments_[n].dims);
+  }
+}
+
+DeviceRun::~DeviceRun() {
+  const auto give_back = [&](DeviceBlock& block) {
+    block.busy.include(last_);
+    device_.release(std::move(block));
+  };
+  const auto close = [&](Buffer* buffer) {
+    if (buffer == nullptr) return;
+    device_.hold(*buffer, last_);
+    buffer->close();
+  };
+  for (std::size_t n = 0; n < arrays_.size(); ++n) {
+    RunArray& array = arrays_[n];
+    if (array.copies != nullptr) {
+      array.copies->unpin();
+      device_.hold(*plan_.arrays[n].array.buffer, last_);
+    }
+    give_back(array.own);
+    for (Slot& slot : array.slots) give_back(slot.block);
+    close(array.staging);
+  }
+  give_back(partials_block_);
+  give_back(report_block_);
+  close(report_buffer_);
+}
+
+Status DeviceRun::submit(const IterationSpace& box) {
+  const bool is_all = box.extent(0) == loops_[0].space.extent(0);
+  std::vector<ArrayNeeds> of_chunk;
+  if (!is_all) of_chunk = needs_of(loops_, plan_.captures, box);
+  const std::vector<ArrayNeeds>& needs = is_all ? plan_.needs : of_chunk;
+  device_.begin_chunk();
+  current_ = Chunk{};
+  current_->box = box;
+  Positions after;
+  DHPVM_TRY(upload_chunk(needs, after));
+  DHPVM_TRY(end_stage());
+  for (std::size_t loop = 0; loop < loops_.size(); ++loop) DHPVM_TRY(launch(loop, box, after));
+  note_launches(needs);
+  DHPVM_TRY(download_partials(box));
+  DHPVM_TRY(end_stage());
+  DHPVM_TRY(download_chunk(needs));
+  DHPVM_TRY(end_stage());
+  current_->until = last_;
+  chunks_.push_back(std::move(*current_));
+  current_.reset();
+  ++chunk_;
+  return {};
+}
+
+Status DeviceRun::end_stage() { return device_.overlaps() ? Status() : device_.wait(last_); }
+
+// The launches of a chunk's loops follow each other on one queue, in order.
+Status DeviceRun::launch(std::size_t loop, const IterationSpace& box, const Positions& after) {
+  const DeviceLoop& the_loop = loops_[loop];
+  std::size_t first = 0;
+  for (std::size_t before = 0; before < loop; ++before) first += loops_[before].arrays.size();
+  const std::span arguments = std::span(arguments_).subspan(first, the_loop.arrays.size());
+  for (std::size_t n = 0; n < arguments.size(); ++n) {
+    const RunArray& array = arrays_[plan_.captures.array_of[first + n]];
+    arguments[n].memory = array.memory;
+    arguments[n].first = array.first;
+    // Of what the chunk does not touch nothing is there, but its sizes still count.
+    const codegen::KernelArray& host = plan_.captures.described[first + n];
+    const bool is_there = array.memory.memory != nullptr;
+    arguments[n].readable = is_there ? host.readable : 0;
+    arguments[n].writable = is_there ? host.writable : 0;
+  }
+  Launch launch;
+  launch.kernel = kernels_[loop];
+  launch.space = box_of(the_loop, box);
+  launch.scalars = the_loop.scalars;
+  launch.arrays = arguments;
+  Positions order = after;
+  if (partials_ != nullptr) {
+    launch.partials = partials_of(box).first;
+    order.include(partials_block_.busy);
+  }
+  if (the_loop.can_trap) {
+    launch.report = report_block_.memory == nullptr
+                        ? report_host_
+                        : MemorySpan{report_block_.memory, 0, sizeof(codegen::KernelReport)};
+  }
+  DHPVM_ASSIGN(const std::uint64_t position, device_.launch(launch, order, the_loop.label));
+  last_.include(Stage::kLaunch, position);
+  return {};
+}
+
+void DeviceRun::note_launches(const std::vector<ArrayNeeds>& needs) {
+  const std::uint64_t position = last_[Stage::kLaunch];
+  for (std::uint32_t n = 0; n < arrays_.size(); ++n) {
+    RunArray& array = arrays_[n];
+    const Placement placement = plan_.arrays[n].placement;
+    const Interval& writes = needs[n].writes;
+    array.staged.add(writes);
+    if (placement == Placement::kSliced) slot(n).busy.include(Stage::kLaunch, position);
+    // Later chunks must not upload what was there before.
+    if (array.copies == nullptr && placement == Placement::kResident) array.own_valid.add(writes);
+    if (array.copy == nullptr || placement == Placement::kUnused) continue;
+    array.copy->busy.include(Stage::kLaunch, position);
+    if (writes.empty()) continue;
+    if (placement == Placement::kResident) {
+      array.copies->written(*array.copy, writes);
+    } else {
+      array.copies->written_on_host(writes);
+    }
+  }
+}
+
+void DeviceRun::outdate_others() {
+  for (const RunArray& array : arrays_) {
+    if (array.copies == nullptr) continue;
+    for (const Interval& part : array.staged.intervals()) array.copies->outdate_others(*array.copy, part);
+  }
+}
+
+Status DeviceRun::wait_for(std::size_t count) {
+  while (chunks_.size() > count) {
+    DHPVM_TRY(device_.wait(chunks_.front().until));
+    chunks_done_.push_back(chunks_.front().box);
+    chunks_.pop_front();
+  }
+  return {};
+}
+
+Status DeviceRun::finish(bool wait) {
+  // What goes back only now counts as one more chunk, without iterations.
+  current_ = Chunk{};
+  current_->box = loops_[0].space;
+  current_->box.high[0] = current_->box.low[0];
+  for (std::uint32_t n = 0; n < arrays_.size(); ++n) {
+    const ArrayPlan& plan = plan_.arrays[n];
+    if (!plan.send_back || plan.by_chunk || plan.placement == Placement::kShared) continue;
+    // Between what two chunks have written there may be elements that were never uploaded.
+    for (const Interval& part : arrays_[n].staged.intervals()) DHPVM_TRY(send_back(n, part));
+  }
+  DHPVM_TRY(take_over_arrivals());
+  current_->until = last_;
+  chunks_.push_back(std::move(*current_));
+  current_.reset();
+  if (!device_.info().may_be_lost) DHPVM_TRY(download_report());
+  if (!wait && !plan_.synchronous) return {};
+  DHPVM_TRY(wait_for(0));
+  DHPVM_TRY(device_.wait(last_));
+  return settle();
+}
+
+}  // namespace dhpvm::offload

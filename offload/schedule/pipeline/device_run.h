@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// A loop, or a part of it, on one device: chunk after chunk is uploaded, computed and downloaded, without waiting for any.
+// Or several loops: each chunk passes all of them between its upload and its download.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "dhpvm/result.h"
+#include "offload/devices/device.h"
+#include "offload/schedule/pipeline/array_copies.h"
+#include "offload/schedule/pipeline/run_plan.h"
+
+namespace dhpvm::offload {
+
+// Used by one thread.
+class DeviceRun {
+ public:
+  // Prepares the arrays. `kernels` are those of the loops, loaded on the device; `partials` has room for the partial results
+  // of the whole loop, and stays until the run is finished. Only a loop that runs by itself has reductions, or can trap.
+  // Nothing has been computed when this fails.
+  static Result<std::unique_ptr<DeviceRun>> begin(PipelineDevice& device, Loops loops, RunPlan plan,
+                                                  std::vector<std::shared_ptr<Kernel>> kernels,
+                                                  Buffer* partials);
+  ~DeviceRun();
+  DeviceRun(const DeviceRun&) = delete;
+  DeviceRun& operator=(const DeviceRun&) = delete;
+
+  const RunPlan& plan() const { return plan_; }
+
+  // Submits a chunk: whole iterations of the outermost dimension, with reductions cut as Chunking cuts. When it fails and
+  // the device has not, somebody wants the waiting to end: the chunk may be submitted again.
+  Status submit(const IterationSpace& box);
+  // Chunks that have been submitted, and are not known to be done.
+  std::size_t in_flight() const { return chunks_.size(); }
+  // Waits until at most `count` are in flight.
+  Status wait_for(std::size_t count);
+  // Submits what remains to be sent back after the last chunk. If the loop is synchronous, or `wait`, all of it has
+  // happened on return: results are on the host as far as they are sent back.
+  Status finish(bool wait);
+  // After a failure: which of the chunks that were submitted have to be done by somebody else, with the contents that the
+  // host's memory has now; nothing if those are neither what they were before nor what they should be. Copies on the device
+  // are gone.
+  std::optional<std::vector<IterationSpace>> give_up();
+
+  // What the run has written is current nowhere else, whatever other devices that shared the loop have uploaded meanwhile:
+  // what they read may lie around it. For when all of them have come to their end.
+  void outdate_others();
+  // What the kernel tells of traps; after a finish() that waited, and after give_up() of what has been done.
+  const codegen::KernelReport& report() const { return report_; }
+
+ private:
+  struct Slot {
+    DeviceBlock block;
+    Positions busy;
+  };
+  struct RunArray {
+    ArrayCopies* copies = nullptr;  // of the pool's buffers
+    DeviceCopy* copy = nullptr;
+    Positions before;              // what other loops still do with the copy
+    bool host_was_current = true;  // when the run began
+    // The whole array as the host has it. Of small arrays in the heap a copy, in `staging`.
+    MemorySpan host;
+    Buffer* staging = nullptr;
+    IntervalSet staged;  // what has been computed into it
+    // The device's memory of an array that is not the pool's.
+    DeviceBlock own;
+    IntervalSet own_valid;
+    std::vector<Slot> slots;
+    // Where the current chunk finds it, and element 0 from there, in bytes.
+    MemorySpan memory;
+    std::int64_t first = 0;
+  };
+  // Results for arrays that the loops also read, from a device that may be lost: they are put in place all at once, so
+  // that the chunk either has been done or can be done again.
+  struct Arrival {
+    struct Piece {
+      std::byte* to;
+      Buffer* from;
+      std::size_t bytes;
+    };
+    std::mutex mutex;
+    std::vector<Piece> pieces;
+    bool done = false;
+    bool abandoned = false;  // the device has been given up: nothing is put in place any more
+  };
+  struct Chunk {
+    IterationSpace box;
+    Positions until;
+    std::shared_ptr<Arrival> arrival;  // null: whatever is sent back goes to its place directly
+    bool in_place_sent = false;        // directly, of an array that the loops also read
+  };
+
+  DeviceRun(PipelineDevice& device, Loops loops, RunPlan plan, std::vector<std::shared_ptr<Kernel>> kernels,
+            Buffer* partials);
+  Status end_stage();
+  Status launch(std::size_t loop, const IterationSpace& box, const Positions& after);
+  void note_launches(const std::vector<ArrayNeeds>& needs);
+  static MemorySpan part_of(const MemorySpan& span, const Interval& bytes) {
+    return {span.memory, span.offset + bytes.begin, bytes.size()};
+  }
+  Slot& slot(std::uint32_t n) { return arrays_[n].slots[chunk_ % arrays_[n].slots.size()]; }
+
+  // device_run_arrays.cpp: what the device needs
+  Status prepare(std::uint32_t n);
+  Status prepare_host_memory(std::uint32_t n);
+  Status prepare_copy(std::uint32_t n);
+  Status prepare_outputs();
+  Status upload_chunk(const std::vector<ArrayNeeds>& needs, Positions& after);
+  Status upload_slice(std::uint32_t n, const ArrayNeeds& needs, Positions& after);
+  Status upload_resident(std::uint32_t n, const ArrayNeeds& needs, Positions& after);
+
+  // device_run_results.cpp: what comes back, and what is left after a failure
+  Status download_chunk(const std::vector<ArrayNeeds>& needs);
+  Status send_back(std::uint32_t n, const Interval& bytes);
+  Status download_report();
+  Status download_partials(const IterationSpace& box);
+  Status take_over_arrivals();
+  Status settle();
+  bool sends_all_back() const;
+  std::pair<MemorySpan, MemorySpan> partials_of(const IterationSpace& box) const;
+  std::uint64_t blocks_before(const IterationSpace& box) const;
+
+  PipelineDevice& device_;
+  const std::vector<DeviceLoop> loops_;
+  const RunPlan plan_;
+  const std::vector<std::shared_ptr<Kernel>> kernels_;
+  std::vector<RunArray> arrays_;          // as in the plan
+  std::vector<ArrayArgument> arguments_;  // by capture
+  // Reductions.
+  Buffer* const partials_;
+  MemorySpan partials_host_;
+  DeviceBlock partials_block_;
+  // Traps.
+  Buffer* report_buffer_ = nullptr;
+  MemorySpan report_host_;
+  DeviceBlock report_block_;
+  codegen::KernelReport report_;
+
+  std::uint64_t chunk_ = 0;                  // number of the next one
+  std::optional<Chunk> current_;             // being submitted
+  std::deque<Chunk> chunks_;                 // in flight
+  std::vector<IterationSpace> chunks_done_;  // known to be
+  Positions last_;                           // of all that was submitted
+};
+
+}  // namespace dhpvm::offload

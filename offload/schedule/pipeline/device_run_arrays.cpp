@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a run's chunks need on the device: memory, and contents.
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "offload/schedule/pipeline/device_run.h"
+#include "offload/schedule/pipeline/stage_load.h"
+
+namespace dhpvm::offload {
+
+// Makes the whole array's memory on the host known to the device.
+Status DeviceRun::prepare_host_memory(std::uint32_t n) {
+  const LoopArray& captured = plan_.arrays[n].array;
+  RunArray& array = arrays_[n];
+  const std::size_t bytes = captured.bytes();
+  if (captured.buffer != nullptr) {
+    DHPVM_ASSIGN(array.host, device_.registrations().span_of(device_.device(), *captured.buffer));
+    array.host.bytes = bytes;
+    return {};
+  }
+  if (bytes >= BufferPool::kUnit) {
+    DHPVM_ASSIGN(array.host.memory,
+                 device_.device().import_host({captured.host.data, bytes}, HostMemory::kPageable));
+    array.host.bytes = bytes;
+    return {};
+  }
+  DHPVM_ASSIGN(array.staging, device_.pool().allocate(bytes, BufferContents::kUndefined));
+  std::memcpy(array.staging->data(), captured.host.data, bytes);
+  DHPVM_ASSIGN(array.host, device_.registrations().span_of(device_.device(), *array.staging));
+  array.host.bytes = bytes;
+  return {};
+}
+
+Status DeviceRun::prepare(std::uint32_t n) {
+  const ArrayPlan& plan = plan_.arrays[n];
+  RunArray& array = arrays_[n];
+  DHPVM_TRY(prepare_host_memory(n));
+  if (array.copies != nullptr) {
+    array.copy = &array.copies->on(device_);
+    if (!plan_.needs[n].writes.empty()) array.copies->begin_writing();
+    DHPVM_TRY(prepare_copy(n));
+    // What other devices had alone has come by now. A device that may be lost has nothing that nobody else has: with what the
+    // loop reads on the host, it can be run again from there.
+    array.host_was_current = device_.info().may_be_lost
+                                 ? plan_.needs[n].writes.empty() ||
+                                       std::ranges::all_of(plan_.needs[n].needed.intervals(),
+                                                           [&](const Interval& part) {
+                                                             return array.copies->host_missing(part).empty();
+                                                           })
+                                 : array.copies->host_missing({0, array.host.bytes}).empty();
+  }
+  switch (plan.placement) {
+    case Placement::kUnused: break;
+    case Placement::kShared: array.memory = array.host; break;
+    case Placement::kResident:
+      if (array.copies != nullptr) {
+        DHPVM_TRY(array.copies->allocate(*array.copy));
+        array.memory = {array.copy->block.memory, 0, array.host.bytes};
+      } else {
+        DHPVM_ASSIGN(array.own, device_.acquire(array.host.bytes));
+        array.before = array.own.busy;
+        array.memory = {array.own.memory, 0, array.host.bytes};
+      }
+      break;
+    case Placement::kSliced: array.slots.resize(kSlots); break;
+  }
+  if (array.copy != nullptr) array.before = array.copy->busy;
+  return {};
+}
+
+// What the device has not, and is only on others, has to come over the host.
+Status DeviceRun::prepare_copy(std::uint32_t n) {
+  const ArrayPlan& plan = plan_.arrays[n];
+  RunArray& array = arrays_[n];
+  const IntervalSet& needed = plan_.needs[n].needed;
+  Interval lacking;
+  for (const Interval& part : needed.intervals()) {
+    if (plan.placement == Placement::kSliced) {
+      lacking = hull(lacking, part);
+      continue;
+    }
+    for (const Interval& piece : array.copies->missing(*array.copy, part)) lacking = hull(lacking, piece);
+  }
+  if (plan.placement != Placement::kSliced || array.copy->block.memory == nullptr)
+    return array.copies->prepare_host(device_, lacking);
+  // An earlier loop has left it there as a whole. Slices come from the host, and need the room.
+  DHPVM_TRY(array.copies->prepare_host(device_, {0, plan.array.buffer->size()}));
+  array.copies->give_back(*array.copy);
+  return {};
+}
+
+// Memory for partial results, and for the report.
+Status DeviceRun::prepare_outputs() {
+  const bool shared = device_.info().shares_host_memory;
+  if (partials_ != nullptr) {
+    DHPVM_ASSIGN(partials_host_, device_.registrations().span_of(device_.device(), *partials_));
+    if (!shared) {
+      DHPVM_ASSIGN(partials_block_, device_.acquire(partials_->size()));
+    }
+  }
+  if (std::ranges::none_of(loops_, &DeviceLoop::can_trap)) return {};
+  constexpr std::size_t kBytes = sizeof(codegen::KernelReport);
+  DHPVM_ASSIGN(report_buffer_, device_.pool().allocate(kBytes, BufferContents::kUndefined));
+  DHPVM_ASSIGN(report_host_, device_.registrations().span_of(device_.device(), *report_buffer_));
+  report_host_.bytes = kBytes;
+  if (!shared) {
+    DHPVM_ASSIGN(report_block_, device_.acquire(kBytes));
+  }
+  const MemorySpan report = shared ? report_host_ : MemorySpan{report_block_.memory, 0, kBytes};
+  DHPVM_ASSIGN(const std::uint64_t position, device_.fill(report, std::byte{0}, report_block_.busy));
+  last_.include(Stage::kLaunch, position);
+  return {};
+}
+
+// `after` becomes what the launches have to wait for.
+Status DeviceRun::upload_chunk(const std::vector<ArrayNeeds>& needs, Positions& after) {
+  for (std::uint32_t n = 0; n < arrays_.size(); ++n) {
+    switch (plan_.arrays[n].placement) {
+      case Placement::kUnused: break;
+      case Placement::kShared: after.include(arrays_[n].before); break;
+      case Placement::kResident: DHPVM_TRY(upload_resident(n, needs[n], after)); break;
+      case Placement::kSliced: DHPVM_TRY(upload_slice(n, needs[n], after)); break;
+    }
+  }
+  return {};
+}
+
+Status DeviceRun::upload_resident(std::uint32_t n, const ArrayNeeds& needs, Positions& after) {
+  RunArray& array = arrays_[n];
+  // Downloads of what an earlier loop has left there come before anything new.
+  after.include(array.before);
+  const std::uint32_t element = plan_.arrays[n].array.element_bytes;
+  for (const Interval& needed : needs.needed.intervals()) {
+    const std::vector<Interval> missing = array.copies != nullptr ? array.copies->missing(*array.copy, needed)
+                                                                  : array.own_valid.missing(needed);
+    for (Interval lack : missing) {
+      // Whole elements, which the intervals consist of anyway.
+      lack.begin -= lack.begin % element;
+      DHPVM_ASSIGN(const std::uint64_t position,
+                   device_.upload(part_of(array.memory, lack), part_of(array.host, lack), array.before));
+      last_.include(Stage::kUpload, position);
+      after.include(Stage::kUpload, position);
+      if (array.copies != nullptr) {
+        array.copies->uploaded(*array.copy, lack);
+        array.copy->busy.include(Stage::kUpload, position);
+      } else {
+        array.own_valid.add(lack);
+      }
+    }
+  }
+  return {};
+}
+
+Status DeviceRun::upload_slice(std::uint32_t n, const ArrayNeeds& needs, Positions& after) {
+  RunArray& array = arrays_[n];
+  const Interval& slice = needs.touched;
+  Slot& ring = slot(n);
+  after.include(ring.busy);
+  if (slice.empty()) {
+    array.memory = {};
+    return {};
+  }
+  if (ring.block.bytes < slice.size()) {
+    if (ring.block.memory != nullptr) {
+      ring.block.busy.include(ring.busy);
+      device_.release(std::exchange(ring.block, {}));
+    }
+    DHPVM_ASSIGN(ring.block, device_.acquire(slice.size()));
+    ring.busy.include(ring.block.busy);
+  }
+  array.memory = {ring.block.memory, 0, slice.size()};
+  array.first = -static_cast<std::int64_t>(slice.begin);
+  Positions order = ring.busy;
+  order.include(array.before);
+  for (const Interval& piece : needs.needed.intervals()) {
+    const MemorySpan to{ring.block.memory, piece.begin - slice.begin, piece.size()};
+    DHPVM_ASSIGN(const std::uint64_t position, device_.upload(to, part_of(array.host, piece), order));
+    last_.include(Stage::kUpload, position);
+    after.include(Stage::kUpload, position);
+    ring.busy.include(Stage::kUpload, position);
+    if (array.copy != nullptr) array.copy->busy.include(Stage::kUpload, position);
+  }
+  after.include(order);
+  return {};
+}
+
+}  // namespace dhpvm::offload

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+// What comes back from a run's chunks, and what is left of the run after a failure.
+#include <algorithm>
+#include <cstring>
+#include <iterator>
+#include <utility>
+
+#include "offload/schedule/pipeline/device_run.h"
+
+namespace dhpvm::offload {
+
+Status DeviceRun::download_chunk(const std::vector<ArrayNeeds>& needs) {
+  // A chunk that has been done must not be known without its trap.
+  if (device_.info().may_be_lost) DHPVM_TRY(download_report());
+  for (std::uint32_t n = 0; n < arrays_.size(); ++n) {
+    const ArrayPlan& plan = plan_.arrays[n];
+    if (plan.send_back && plan.by_chunk && plan.placement != Placement::kShared)
+      DHPVM_TRY(send_back(n, needs[n].writes));
+  }
+  return take_over_arrivals();
+}
+
+Status DeviceRun::send_back(std::uint32_t n, const Interval& bytes) {
+  if (bytes.empty()) return {};
+  RunArray& array = arrays_[n];
+  const ArrayPlan& plan = plan_.arrays[n];
+  MemorySpan to = part_of(array.host, bytes);
+  // What is staged is put in place when the run has ended well.
+  if (current_ && plan_.is_in_place(n) && array.staging == nullptr) {
+    if (device_.info().may_be_lost) {
+      if (current_->arrival == nullptr) current_->arrival = std::make_shared<Arrival>();
+      DHPVM_ASSIGN(Buffer* const buffer, device_.pool().allocate(bytes.size(), BufferContents::kUndefined));
+      current_->arrival->pieces.push_back({plan.array.host.data + bytes.begin, buffer, bytes.size()});
+      DHPVM_ASSIGN(to, device_.registrations().span_of(device_.device(), *buffer));
+      to.bytes = bytes.size();
+    } else {
+      current_->in_place_sent = true;
+    }
+  }
+  const auto first = static_cast<std::uint64_t>(array.first);
+  const MemorySpan from = part_of(array.memory, {bytes.begin + first, bytes.end + first});
+  // Uploads of this run are done when the launch is; earlier loops may still read what is about to be replaced.
+  Positions order = array.before;
+  order.include(Stage::kLaunch, last_[Stage::kLaunch]);
+  DHPVM_ASSIGN(const std::uint64_t position, device_.download(to, from, order));
+  last_.include(Stage::kDownload, position);
+  if (plan.placement == Placement::kSliced) slot(n).busy.include(Stage::kDownload, position);
+  if (array.copy == nullptr) return {};
+  array.copy->busy.include(Stage::kDownload, position);
+  if (plan.placement == Placement::kResident) array.copies->downloaded(bytes);
+  return {};
+}
+
+// Puts the chunk's results in place once all of them are there.
+Status DeviceRun::take_over_arrivals() {
+  if (current_->arrival == nullptr) return {};
+  auto put = [arrival = current_->arrival] {
+    const std::lock_guard lock(arrival->mutex);
+    if (arrival->abandoned) return;
+    for (const Arrival::Piece& piece : arrival->pieces)
+      std::memcpy(piece.to, piece.from->data(), piece.bytes);
+    arrival->done = true;
+  };
+  DHPVM_ASSIGN(const std::uint64_t position, device_.host_call(std::move(put), {}));
+  last_.include(Stage::kDownload, position);
+  for (const Arrival::Piece& piece : current_->arrival->pieces) {
+    device_.hold(*piece.from, last_);
+    piece.from->close();
+  }
+  for (std::uint32_t n = 0; n < arrays_.size(); ++n) {
+    if (arrays_[n].copy != nullptr && plan_.is_in_place(n))
+      arrays_[n].copy->busy.include(Stage::kDownload, position);
+  }
+  return {};
+}
+
+// Where the partial results of `box` belong, on the device and on the host.
+std::pair<MemorySpan, MemorySpan> DeviceRun::partials_of(const IterationSpace& box) const {
+  const std::uint64_t registers = loops_[0].reductions.size() * sizeof(std::uint64_t);
+  IterationSpace behind = box;
+  behind.low[0] = box.high[0];
+  const Interval bytes{blocks_before(box) * registers, blocks_before(behind) * registers};
+  const MemorySpan host = part_of(partials_host_, bytes);
+  if (partials_block_.memory == nullptr) return {host, host};
+  return {{partials_block_.memory, bytes.begin, bytes.size()}, host};
+}
+
+// Blocks of reductions in the iterations before `box`.
+std::uint64_t DeviceRun::blocks_before(const IterationSpace& box) const {
+  constexpr std::uint64_t kBlock = bytecode::kReductionBlock;
+  const IterationSpace& space = loops_[0].space;
+  const auto rows = static_cast<std::uint64_t>(box.low[0]) - static_cast<std::uint64_t>(space.low[0]);
+  if (space.dimensions == 1) return (rows + kBlock - 1) / kBlock;
+  const std::uint64_t blocks = (space.extent(space.inner()) + kBlock - 1) / kBlock;
+  return rows * (space.dimensions == 3 ? space.extent(1) : 1) * blocks;
+}
+
+Status DeviceRun::download_partials(const IterationSpace& box) {
+  if (partials_block_.memory == nullptr) return {};
+  const auto [from, to] = partials_of(box);
+  if (from.bytes == 0) return {};
+  Positions order;
+  order.include(Stage::kLaunch, last_[Stage::kLaunch]);
+  DHPVM_ASSIGN(const std::uint64_t position, device_.download(to, from, order));
+  last_.include(Stage::kDownload, position);
+  return {};
+}
+
+Status DeviceRun::download_report() {
+  if (report_block_.memory == nullptr) return {};
+  Positions order;
+  order.include(Stage::kLaunch, last_[Stage::kLaunch]);
+  const MemorySpan from{report_block_.memory, 0, sizeof(codegen::KernelReport)};
+  DHPVM_ASSIGN(const std::uint64_t position, device_.download(report_host_, from, order));
+  last_.include(Stage::kDownload, position);
+  return {};
+}
+
+// Whether a chunk that is done has left everything on the host that somebody can look at.
+bool DeviceRun::sends_all_back() const {
+  for (std::uint32_t n = 0; n < arrays_.size(); ++n) {
+    const ArrayPlan& plan = plan_.arrays[n];
+    if (plan_.needs[n].writes.empty() || plan.placement == Placement::kShared || plan.dead) continue;
+    if (!plan.send_back || !plan.by_chunk || arrays_[n].staging != nullptr) return false;
+  }
+  return true;
+}
+
+std::optional<std::vector<IterationSpace>> DeviceRun::give_up() {
+  if (current_) chunks_.push_back(std::move(*current_));
+  current_.reset();
+  bool intact = true;
+  bool in_place_sent = false;
+  bool all_done = false;
+  std::vector<IterationSpace> unfinished;
+  for (Chunk& chunk : chunks_) {
+    if (chunk.arrival != nullptr) {
+      const std::lock_guard lock(chunk.arrival->mutex);
+      chunk.arrival->abandoned = true;
+      if (chunk.arrival->done) {
+        // What goes back at the end comes after everything else.
+        all_done = all_done || chunk.box.empty();
+        chunks_done_.push_back(chunk.box);
+        continue;
+      }
+    }
+    // Of what was on its way to its place, nobody can tell how much has arrived.
+    intact = intact && !chunk.in_place_sent;
+    if (!chunk.box.empty()) unfinished.push_back(chunk.box);
+  }
+  for (std::uint32_t n = 0; n < arrays_.size(); ++n) {
+    RunArray& array = arrays_[n];
+    const ArrayPlan& plan = plan_.arrays[n];
+    if (plan.placement == Placement::kUnused) continue;
+    // In shared memory what has been computed is there already.
+    const bool shared = plan.placement == Placement::kShared;
+    const bool in_place = plan_.is_in_place(n) && array.staging == nullptr;
+    if (shared && in_place && !unfinished.empty()) intact = false;
+    in_place_sent = in_place_sent || (in_place && (shared || plan.by_chunk));
+    if (array.copies == nullptr) continue;
+    // Results of earlier loops that were still on their way are lost too.
+    Positions arriving;
+    arriving[Stage::kDownload] = array.before[Stage::kDownload];
+    intact = intact && array.host_was_current && device_.known_done(arriving);
+  }
+  if (!sends_all_back() && !all_done) {
+    // What is done exists on the device only: it has to be done again, which must find what it found the first time.
+    intact = intact && (chunks_done_.empty() || !in_place_sent);
+    std::ranges::copy_if(chunks_done_, std::back_inserter(unfinished),
+                         [](const IterationSpace& box) { return !box.empty(); });
+  } else if (report_buffer_ != nullptr && !chunks_done_.empty()) {
+    std::memcpy(&report_, report_buffer_->data(), sizeof(report_));
+  }
+  if (!intact) return std::nullopt;
+  for (RunArray& array : arrays_) {
+    if (array.copies == nullptr) continue;
+    array.copies->forget(device_);
+    array.copy = nullptr;
+  }
+  for (const IterationSpace& box : unfinished) {
+    const std::vector<ArrayNeeds> needs = needs_of(loops_, plan_.captures, box);
+    for (std::uint32_t n = 0; n < arrays_.size(); ++n) {
+      if (arrays_[n].copies != nullptr) arrays_[n].copies->restore_on_host(needs[n].writes);
+    }
+  }
+  return unfinished;
+}
+
+// Takes over what has arrived in memory of the run's own.
+Status DeviceRun::settle() {
+  for (std::uint32_t n = 0; n < arrays_.size(); ++n) {
+    if (arrays_[n].staging == nullptr) continue;
+    for (const Interval& part : arrays_[n].staged.intervals()) {
+      std::memcpy(plan_.arrays[n].array.host.data + part.begin, arrays_[n].staging->data() + part.begin,
+                  part.size());
+    }
+  }
+  if (report_buffer_ != nullptr) std::memcpy(&report_, report_buffer_->data(), sizeof(report_));
+  return {};
+}
+
+}  // namespace dhpvm::offload

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "offload/schedule/pipeline/loop_chain.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "base/error.h"
+#include "offload/schedule/pipeline/chain_rules.h"
+#include "offload/schedule/pipeline/stage_load.h"
+
+namespace dhpvm::offload {
+namespace {
+
+bool is_interruption(const Status& status) {
+  return !status.ok() &&
+         (status.error().code() == ErrorCode::kInterrupted || status.error().code() == ErrorCode::kDeadline);
+}
+
+std::uint64_t bytes_of(const RunPlan& plan) { return plan.upload_bytes + plan.download_bytes; }
+
+}  // namespace
+
+// One loop, with all that it refers to.
+struct LoopChain::Link {
+  DeviceLoop loop;
+  std::vector<std::uint64_t> scalars;
+  std::vector<LoopArray> arrays;
+  std::vector<BufferUse> uses;
+  std::vector<std::vector<std::byte>> copies;  // of small arrays in the heap, which are only read
+  std::shared_ptr<Kernel> kernel;
+  HostPart host;
+
+  Link(const DeviceLoop& from, std::shared_ptr<Kernel> its_kernel, HostPart its_host)
+      : loop(from),
+        scalars(from.scalars.begin(), from.scalars.end()),
+        arrays(from.arrays.begin(), from.arrays.end()),
+        kernel(std::move(its_kernel)),
+        host(std::move(its_host)) {
+    for (LoopArray& array : arrays) {
+      if (array.buffer != nullptr) {
+        uses.emplace_back(*array.buffer);
+      } else if (array.bytes() != 0) {
+        const auto* const data = array.host.data;
+        array.host.data = copies.emplace_back(data, data + array.bytes()).data();
+      }
+    }
+    loop.scalars = scalars;
+    loop.arrays = arrays;
+  }
+};
+
+LoopChain::LoopChain(PipelineDevice& device, std::uint64_t rows) : device_(device), wanted_rows_(rows) {}
+
+LoopChain::~LoopChain() { end(); }
+
+std::vector<DeviceLoop> LoopChain::loops() const {
+  std::vector<DeviceLoop> loops;
+  for (const std::unique_ptr<Link>& link : links_) loops.push_back(link->loop);
+  return loops;
+}
+
+std::string LoopChain::add(const DeviceLoop& loop, std::shared_ptr<Kernel> kernel, HostPart host) {
+  if (run_ != nullptr) return "the loops before it were interrupted";
+  if (!links_.empty()) {
+    std::vector<DeviceLoop> all = loops();
+    const auto before = plan_run(device_, all);
+    all.push_back(loop);
+    const auto alone = plan_run(device_, {&loop, 1});
+    const auto together = plan_run(device_, all);
+    for (const auto* plan : {&before, &alone, &together}) {
+      if (!plan->ok()) return plan->error().message();
+    }
+    std::string reason = why_apart(all, *together, bytes_of(*before) + bytes_of(*alone));
+    if (!reason.empty()) return reason;
+  }
+  const Link& link = *links_.emplace_back(std::make_unique<Link>(loop, std::move(kernel), std::move(host)));
+  const Captures captures = captures_of({&link.loop, 1});
+  const std::vector<ArrayNeeds> needs = needs_of({&link.loop, 1}, captures, link.loop.space);
+  for (std::size_t n = 0; n < needs.size(); ++n) {
+    Buffer* const buffer = captures.arrays[n].buffer;
+    if (buffer != nullptr && !needs[n].touched.empty())
+      ArrayCopies::of(*buffer).put_off(*this, !needs[n].writes.empty());
+  }
+  return {};
+}
+
+Status LoopChain::settle() {
+  if (links_.empty()) return {};
+  Status status = run_ == nullptr ? begin() : Status();
+  if (status.ok()) status = submit_all();
+  // What a device says that has failed is its own affair, and not about this call.
+  if (is_interruption(status) && !device_.failure()) return status;
+  if (!status.ok()) {
+    outcome_.failure = status.error();
+    std::vector<IterationSpace> boxes;
+    status = leave_device(boxes);
+    if (is_interruption(status) && !device_.failure()) return status;
+    run_.reset();
+    if (status.ok()) status = do_on_host(boxes);
+  }
+  if (status.ok()) {
+    if (on_end) on_end(outcome_);
+  } else {
+    // What has stopped this call will have passed when somebody asks for the results.
+    const Error reason = is_interruption(status)
+                             ? Error(*outcome_.failure)
+                                   .with_context(
+                                       "what parallel loops compute is lost, because the host was stopped "
+                                       "while it did what the device had left")
+                             : status.error();
+    for_each_buffer([&](ArrayCopies& copies) { copies.lose_if_written(reason); });
+  }
+  end();
+  return status;
+}
+
+Status LoopChain::begin() {
+  const std::vector<DeviceLoop> all = loops();
+  DHPVM_ASSIGN(RunPlan plan, plan_run(device_, all));
+  const std::uint64_t most = most_rows(all, plan);
+  chunk_rows_ = std::min(wanted_rows_ != 0 ? wanted_rows_ : rows_for(device_, all, plan), most);
+  outcome_.rows_per_chunk = std::min(chunk_rows_, all[0].space.extent(0));
+  outcome_.upload_bytes = plan.upload_bytes;
+  outcome_.download_bytes = plan.download_bytes;
+  std::vector<std::shared_ptr<Kernel>> kernels;
+  for (const std::unique_ptr<Link>& link : links_) kernels.push_back(link->kernel);
+  DHPVM_ASSIGN(run_, DeviceRun::begin(device_, all, std::move(plan), std::move(kernels), nullptr));
+  return {};
+}
+
+Status LoopChain::submit_all() {
+  const IterationSpace& space = links_[0]->loop.space;
+  while (next_row_ < space.extent(0)) {
+    const IterationSpace box = rows_of(space, next_row_, chunk_rows_);
+    next_row_ += box.extent(0);
+    const Status status = run_->submit(box);
+    if (!status.ok() && !device_.failure()) {
+      // Of this chunk nothing has begun.
+      next_row_ -= box.extent(0);
+      if (status.error().code() != ErrorCode::kDeviceExhausted || chunk_rows_ == 1) return status;
+      chunk_rows_ /= 2;
+      continue;
+    }
+    DHPVM_TRY(status);
+    ++outcome_.chunks;
+    DHPVM_TRY(run_->wait_for(kChunksInFlight));
+  }
+  return run_->finish(false);
+}
+
+// Finds out what is left to be done: all that has not been submitted, and, if the device has failed, what it had not done.
+Status LoopChain::leave_device(std::vector<IterationSpace>& boxes) {
+  const IterationSpace& space = links_[0]->loop.space;
+  if (next_row_ < space.extent(0)) boxes.push_back(rows_of(space, next_row_, space.extent(0)));
+  if (run_ == nullptr) return {};
+  if (!device_.failure()) {
+    // Where a chunk has found no room, nothing of it has begun; of other failures nobody knows how far they have come.
+    if (outcome_.failure->code() != ErrorCode::kDeviceExhausted) return *outcome_.failure;
+    if (Status status = run_->finish(true); !device_.failure()) return status;
+  }
+  const std::optional<std::vector<IterationSpace>> unfinished = run_->give_up();
+  if (!unfinished) return *outcome_.failure;
+  boxes.insert(boxes.end(), unfinished->begin(), unfinished->end());
+  return {};
+}
+
+// Loop by loop: no chunk needs anything of another one.
+Status LoopChain::do_on_host(const std::vector<IterationSpace>& boxes) {
+  if (boxes.empty()) return {};
+  for (const std::unique_ptr<Link>& link : links_) {
+    const std::optional<Part> host = link->host();
+    if (!host) return *outcome_.failure;
+    for (const IterationSpace& box : boxes) {
+      DeviceLoop part = link->loop;
+      part.space = box_of(part, box);
+      auto done = run_on_devices({&*host, 1}, part, 0, {}, {});
+      if (auto* const failure = std::get_if<PipelineFailure>(&done)) return std::move(failure->error);
+    }
+  }
+  return {};
+}
+
+template <typename Visit>
+void LoopChain::for_each_buffer(Visit&& visit) {
+  for (const std::unique_ptr<Link>& link : links_) {
+    for (const LoopArray& array : link->arrays) {
+      if (array.buffer != nullptr) visit(ArrayCopies::of(*array.buffer));
+    }
+  }
+}
+
+void LoopChain::end() {
+  run_.reset();
+  for_each_buffer([](ArrayCopies& copies) { copies.take_up(); });
+  links_.clear();
+  next_row_ = 0;
+  outcome_ = {};
+}
+
+}  // namespace dhpvm::offload

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// Consecutive loops over arrays that do not fit a device, put off until somebody needs what they compute, and then run
+// together: each chunk passes all of them between its one upload and its one download.
+//
+// The arrays know (array_copies.h): whoever touches one of them has the loops run first. Their buffers stay until then, even
+// if the program has let go of them; such arrays are not sent back.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "dhpvm/result.h"
+#include "offload/schedule/pipeline/array_copies.h"
+#include "offload/schedule/pipeline/device_run.h"
+#include "offload/schedule/pipeline/pipeline.h"
+
+namespace dhpvm::offload {
+
+// How the loops of a chain went, all together.
+struct ChainOutcome {
+  std::uint64_t chunks = 0;
+  std::uint64_t rows_per_chunk = 0;
+  std::uint64_t upload_bytes = 0;
+  std::uint64_t download_bytes = 0;
+  // Why the device has not run all of it; the host has done the rest.
+  std::optional<Error> failure;
+};
+
+// Used by the thread of the isolate.
+class LoopChain final : public PendingLoops {
+ public:
+  // `rows` make a chunk; 0: as many as measurements suggest.
+  LoopChain(PipelineDevice& device, std::uint64_t rows);
+  // Loops that nobody has asked for are dropped.
+  ~LoopChain() override;
+
+  PipelineDevice& device() const { return device_; }
+  std::uint64_t rows() const { return wanted_rows_; }
+  std::size_t size() const { return links_.size(); }
+
+  // Takes a loop in that may_be_put_off(), behind those that it has. Otherwise says why it cannot run together with them,
+  // for people. `host` runs the loop if the device cannot; what `loop` refers to is copied, but its footprint.
+  std::string add(const DeviceLoop& loop, std::shared_ptr<Kernel> kernel, HostPart host);
+
+  // Runs the loops: afterwards they are in flight, or done, and the chain is empty. Whoever is interrupted may go on with
+  // another call. When it fails otherwise, arrays are lost, and say so to everybody who asks for them.
+  Status settle() override;
+
+  // Told whenever loops have been run, before the chain is empty. Touches no array.
+  std::function<void(const ChainOutcome&)> on_end;
+
+ private:
+  struct Link;
+
+  Status begin();
+  Status submit_all();
+  Status leave_device(std::vector<IterationSpace>& boxes);
+  Status do_on_host(const std::vector<IterationSpace>& boxes);
+  template <typename Visit>
+  void for_each_buffer(Visit&& visit);
+  void end();
+  std::vector<DeviceLoop> loops() const;
+
+  PipelineDevice& device_;
+  const std::uint64_t wanted_rows_;
+  std::vector<std::unique_ptr<Link>> links_;
+  // While they run.
+  std::unique_ptr<DeviceRun> run_;
+  std::uint64_t chunk_rows_ = 0;
+  std::uint64_t next_row_ = 0;
+  ChainOutcome outcome_;
+};
+
+}  // namespace dhpvm::offload

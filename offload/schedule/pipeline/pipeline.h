@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs a loop on a device in batches: chooses their size, lets transfers and computation overlap, and brings together
+// what comes out. Neither the results nor the trap that is reported depend on the batches.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <variant>
+#include <vector>
+
+#include "dhpvm/result.h"
+#include "offload/schedule/pipeline/device_run.h"
+#include "offload/schedule/pipeline/pipeline_device.h"
+#include "offload/schedule/pipeline/run_plan.h"
+
+namespace dhpvm::offload {
+
+// Chunks that are submitted ahead of the device: enough to keep it busy through every hiccup of the host.
+inline constexpr std::size_t kChunksInFlight = 64;
+
+// How a loop went, for statistics and explanations.
+struct PipelineOutcome {
+  // The loop goes on while the program does: its arrays know. Otherwise it has ended.
+  bool in_flight = false;
+  codegen::KernelReport report;  // of a loop that has ended
+  std::uint64_t chunks = 0;
+  std::uint64_t rows_per_chunk = 0;
+  std::uint64_t upload_bytes = 0;
+  std::uint64_t download_bytes = 0;
+  bool sliced = false;
+  std::uint32_t trapped_on = 0;       // the part whose report it is; the number of parts: the host
+  std::vector<std::uint64_t> shares;  // iterations of each part, and of the host
+  // Failures of devices whose work the others have done.
+  std::vector<Error> failures;
+};
+
+// Why a loop could not be run, or was given up, on a device.
+struct PipelineFailure {
+  Error error;
+  // What is left to be done on the host, which has all that it needs: the whole loop, for nothing has been computed.
+  // Nothing: the arrays are neither what they were before the loop nor what they should be after it.
+  std::optional<std::vector<IterationSpace>> remaining;
+};
+
+// A device that takes part in a loop, and the loop's kernel there.
+struct Part {
+  PipelineDevice* device = nullptr;
+  std::shared_ptr<Kernel> kernel;
+};
+
+// The host's cores as a device; null: there is no such device. Asked for when it is needed.
+using HostPart = std::function<std::optional<Part>()>;
+
+// Runs `loop` on one device, or, if it can be split, on several at once, each taking the next chunk when it has room for
+// one; what a device cannot finish, the others do, and then the host. `rows` of the outermost dimension make a chunk; 0: as many as
+// measurements suggest. The initial values of the reductions are in `accumulators`, and the results after a loop that did
+// not trap.
+std::variant<PipelineOutcome, PipelineFailure> run_on_devices(std::span<const Part> parts,
+                                                              const DeviceLoop& loop, std::uint64_t rows,
+                                                              std::span<std::uint64_t> accumulators,
+                                                              const HostPart& host);
+
+// Whether chunks of the loop may be computed at different places: no two write the same element. `plan` may be for any
+// device.
+bool can_be_split(const RunPlan& plan);
+
+}  // namespace dhpvm::offload

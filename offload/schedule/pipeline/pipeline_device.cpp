@@ -1,0 +1,394 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "offload/schedule/pipeline/pipeline_device.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "base/error.h"
+#include "offload/schedule/pipeline/array_copies.h"
+
+namespace dhpvm::offload {
+namespace {
+
+// How often somebody who waits looks at the clock and for interrupts: deadlines are honoured as precisely. Whoever looks more often
+// takes some time from devices that compute on this processor.
+constexpr auto kPollInterval = std::chrono::milliseconds(4);
+// Enough to keep any device busy; each costs some memory until it is done.
+constexpr std::uint64_t kLaunchesAhead = 1024;
+constexpr const char* kStageNames[] = {"upload", "compute", "download"};
+
+// Of a label, what is left for the loop's.
+constexpr unsigned kLabelBits = 32;
+constexpr std::uint64_t kLabelMask = (std::uint64_t{1} << kLabelBits) - 1;
+
+// The number of a chunk among those of all devices in a trace, for its arrows: a device is known by its first track.
+std::int64_t flow_of(std::uint32_t track, std::uint64_t chunk) {
+  return static_cast<std::int64_t>(std::uint64_t{track} << kLabelBits | chunk);
+}
+
+// How a trace shows operations, by OperationRecord::Kind: those that belong to a chunk have an arrow.
+struct EventKinds {
+  EventKinds() = default;
+  explicit EventKinds(Tracer& tracer) {
+    constexpr std::string_view kNames[kCount] = {"upload", "download", "copy", "fill", "launch", "host call"};
+    constexpr std::string_view kArguments[] = {"bytes", "iterations", "flow"};
+    for (unsigned i = 0; i < kCount; ++i) {
+      of_chunks[i] = tracer.kind(kNames[i], kArguments);
+      others[i] = tracer.kind(kNames[i], std::span(kArguments).first(2));
+    }
+  }
+
+  static constexpr unsigned kCount = 6;
+  std::array<Tracer::Kind, kCount> of_chunks = {};
+  std::array<Tracer::Kind, kCount> others = {};
+};
+
+double in_seconds(std::chrono::nanoseconds time) { return std::chrono::duration<double>(time).count(); }
+
+}  // namespace
+
+void Positions::include(const Positions& other) {
+  for (unsigned stage = 0; stage < kStages; ++stage) at[stage] = std::max(at[stage], other.at[stage]);
+}
+
+void Positions::include(Stage stage, std::uint64_t position) {
+  std::uint64_t& mine = (*this)[stage];
+  mine = std::max(mine, position);
+}
+
+void DeviceModel::record(const OperationRecord& record) {
+  const double seconds = in_seconds(record.end - record.begin);
+  const std::lock_guard lock(mutex_);
+  const auto count = [&](Stage stage, std::uint64_t units) {
+    StageTotal& total = totals_[static_cast<unsigned>(stage)];
+    ++total.operations;
+    total.units += units;
+    total.time += record.end - record.begin;
+  };
+  switch (record.kind) {
+    case OperationRecord::Kind::kUpload:
+      count(Stage::kUpload, record.bytes);
+      upload_.measured(static_cast<double>(record.bytes), seconds);
+      break;
+    case OperationRecord::Kind::kDownload:
+      count(Stage::kDownload, record.bytes);
+      download_.measured(static_cast<double>(record.bytes), seconds);
+      break;
+    case OperationRecord::Kind::kLaunch:
+      count(Stage::kLaunch, record.iterations);
+      launches_.try_emplace(record.label, 5e-6, 1e-9)
+          .first->second.measured(static_cast<double>(record.iterations), seconds);
+      break;
+    default: break;
+  }
+}
+
+StageTotal DeviceModel::total(Stage stage) const {
+  const std::lock_guard lock(mutex_);
+  return totals_[static_cast<unsigned>(stage)];
+}
+
+LinkModel DeviceModel::upload() const {
+  const std::lock_guard lock(mutex_);
+  return upload_;
+}
+
+LinkModel DeviceModel::download() const {
+  const std::lock_guard lock(mutex_);
+  return download_;
+}
+
+LinkModel DeviceModel::launch(std::uint64_t label) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = launches_.find(label);
+  return found == launches_.end() ? LinkModel(5e-6, 1e-9) : found->second;
+}
+
+Result<std::unique_ptr<PipelineDevice>> PipelineDevice::create(std::shared_ptr<Device> device,
+                                                               BufferPool& pool, Registrations& registrations,
+                                                               const PipelineDeviceOptions& options) {
+  auto made =
+      std::unique_ptr<PipelineDevice>(new PipelineDevice(std::move(device), pool, registrations, options));
+  DHPVM_TRY(made->open_queues());
+  return made;
+}
+
+PipelineDevice::PipelineDevice(std::shared_ptr<Device> device, BufferPool& pool, Registrations& registrations,
+                               const PipelineDeviceOptions& options)
+    : device_(std::move(device)),
+      pool_(pool),
+      registrations_(registrations),
+      options_(options),
+      model_(std::make_shared<DeviceModel>()) {
+  budget_ = device_->info().memory_bytes;
+  if (options.budget_bytes != 0) budget_ = std::min(budget_, options.budget_bytes);
+}
+
+Status PipelineDevice::open_queues() {
+  EventKinds kinds;
+  if (options_.tracer != nullptr) {
+    kinds = EventKinds(*options_.tracer);
+    constexpr std::string_view kFlow[] = {"flow"};
+    submit_kind_ = options_.tracer->kind("submit a chunk", kFlow);
+  }
+  for (unsigned stage = 0; stage < kStages; ++stage) {
+    QueueOptions queue;
+    queue.name = kStageNames[stage];
+    Tracer* const tracer = options_.tracer;
+    std::uint32_t track = 0;
+    if (tracer != nullptr) {
+      track = tracer->add_track(
+          fmt::format("{} {}{}", info().name, queue.name, info().is_simulated ? " (simulated)" : ""));
+      if (stage == 0) first_track_ = track;
+    }
+    queue.observer = [model = model_, observer = options_.observer, tracer, track, first_track = first_track_,
+                      kinds, epoch = epoch()](const OperationRecord& labelled) {
+      OperationRecord record = labelled;
+      record.label = labelled.label & kLabelMask;
+      model->record(record);
+      if (observer) observer(record);
+      if (tracer == nullptr) return;
+      const auto kind = static_cast<unsigned>(record.kind);
+      const auto bytes = static_cast<std::int64_t>(record.bytes);
+      const auto iterations = static_cast<std::int64_t>(record.iterations);
+      const std::uint64_t chunk = labelled.label >> kLabelBits;
+      if (chunk != 0) {
+        tracer->slice(track, kinds.of_chunks[kind], epoch + record.begin, epoch + record.end,
+                      {bytes, iterations, flow_of(first_track, chunk)});
+      } else {
+        tracer->slice(track, kinds.others[kind], epoch + record.begin, epoch + record.end,
+                      {bytes, iterations});
+      }
+    };
+    DHPVM_ASSIGN(queues_[stage], device_->create_queue(std::move(queue)));
+    DHPVM_ASSIGN(semaphores_[stage], device_->create_semaphore(0));
+  }
+  return {};
+}
+
+// The clock of the device as seen from the trace: both run from here on.
+Tracer::Clock::time_point PipelineDevice::epoch() const { return Tracer::Clock::now() - device_->now(); }
+
+void PipelineDevice::begin_chunk() {
+  if (options_.tracer == nullptr) return;
+  chunks_ = chunks_ % kLabelMask + 1;
+  chunk_label_ = chunks_ << kLabelBits;
+  options_.tracer->instant(options_.loops_track, submit_kind_, {flow_of(first_track_, chunks_)});
+}
+
+void PipelineDevice::trace_compilation(std::string_view name, std::chrono::nanoseconds begin,
+                                       std::chrono::nanoseconds end) {
+  if (options_.tracer == nullptr) return;
+  if (!compiler_track_) compiler_track_ = options_.tracer->add_track(info().name + " compiler");
+  options_.tracer->slice(*compiler_track_, name, epoch() + begin, epoch() + end);
+}
+
+PipelineDevice::~PipelineDevice() {
+  // The queues wait for their operations, after which nothing needs the buffers any more.
+  for (std::unique_ptr<Queue>& queue : queues_) queue.reset();
+  held_.clear();
+  while (!copies_.empty()) copies_.back()->forget(*this);
+}
+
+template <typename Submit>
+Result<std::uint64_t> PipelineDevice::submit(Stage stage, const Positions& after, Submit&& submit) {
+  if (failure_) return *failure_;
+  std::array<SemaphoreValue, kStages> waits;
+  std::size_t count = 0;
+  for (unsigned other = 0; other < kStages; ++other) {
+    // Operations of one queue are done in order anyway.
+    if (other == static_cast<unsigned>(stage) || after.at[other] <= done_.at[other]) continue;
+    waits[count++] = {semaphores_[other], after.at[other]};
+  }
+  const std::uint64_t position = submitted_[stage] + 1;
+  const SemaphoreValue signal{semaphores_[static_cast<unsigned>(stage)], position};
+  Order order{std::span(waits).first(count), std::span(&signal, 1)};
+  if (Status status = submit(*queues_[static_cast<unsigned>(stage)], order); !status.ok()) {
+    failure_ = status.error();
+    return std::move(status).error();
+  }
+  submitted_[stage] = position;
+  return position;
+}
+
+Result<std::uint64_t> PipelineDevice::upload(const MemorySpan& to, const MemorySpan& from,
+                                             const Positions& after) {
+  return submit(Stage::kUpload, after,
+                [&](Queue& queue, const Order& order) { return queue.copy(to, from, order, chunk_label_); });
+}
+
+Result<std::uint64_t> PipelineDevice::download(const MemorySpan& to, const MemorySpan& from,
+                                               const Positions& after) {
+  return submit(Stage::kDownload, after,
+                [&](Queue& queue, const Order& order) { return queue.copy(to, from, order, chunk_label_); });
+}
+
+Result<std::uint64_t> PipelineDevice::fill(const MemorySpan& to, std::byte value, const Positions& after) {
+  return submit(Stage::kLaunch, after,
+                [&](Queue& queue, const Order& order) { return queue.fill(to, value, order, chunk_label_); });
+}
+
+Result<std::uint64_t> PipelineDevice::launch(const Launch& launch, const Positions& after,
+                                             std::uint64_t label) {
+  return submit(Stage::kLaunch, after, [&](Queue& queue, const Order& order) {
+    return queue.launch(launch, order, chunk_label_ | (label & kLabelMask));
+  });
+}
+
+Result<std::uint64_t> PipelineDevice::host_call(std::function<void()> function, const Positions& after) {
+  return submit(Stage::kDownload, after, [&](Queue& queue, const Order& order) {
+    return queue.host_call(std::move(function), order, chunk_label_);
+  });
+}
+
+Status PipelineDevice::keep_pace() {
+  if (failure_) return *failure_;
+  const Result<std::uint64_t> done = semaphores_[static_cast<unsigned>(Stage::kLaunch)]->value();
+  if (!done.ok()) {
+    failure_ = done.error();
+    return done.error();
+  }
+  const std::uint64_t submitted = submitted_[Stage::kLaunch];
+  if (submitted - *done <= kLaunchesAhead) return {};
+  Positions half;
+  half[Stage::kLaunch] = submitted - kLaunchesAhead / 2;
+  return wait(half);
+}
+
+Status PipelineDevice::wait(const Positions& positions) {
+  for (unsigned stage = 0; stage < kStages; ++stage) {
+    if (positions.at[stage] <= done_.at[stage]) continue;
+    DHPVM_TRY(queues_[stage]->flush());
+    for (bool reached = false; !reached;) {
+      // Also where nothing is waited for in the end: some devices do their work while it is given to them.
+      if (options_.poll) DHPVM_TRY(options_.poll());
+      Result<bool> result =
+          semaphores_[stage]->wait(positions.at[stage], Semaphore::Clock::now() + kPollInterval);
+      if (!result.ok()) {
+        failure_ = result.error();
+        return std::move(result).error();
+      }
+      reached = *result;
+    }
+    done_.at[stage] = positions.at[stage];
+  }
+  return {};
+}
+
+bool PipelineDevice::reached(const Positions& positions) {
+  for (unsigned stage = 0; stage < kStages; ++stage) {
+    if (positions.at[stage] <= done_.at[stage]) continue;
+    // Asking for one value is cheaper than asking for the highest: a driver's semaphore looks at one operation, not at all.
+    const Result<bool> reached =
+        semaphores_[stage]->wait(positions.at[stage], Semaphore::Clock::time_point{});
+    if (!reached.ok()) return true;
+    if (!*reached) return false;
+    done_.at[stage] = positions.at[stage];
+  }
+  return true;
+}
+
+bool PipelineDevice::known_done(const Positions& positions) const {
+  for (unsigned stage = 0; stage < kStages; ++stage) {
+    if (positions.at[stage] > done_.at[stage]) return false;
+  }
+  return true;
+}
+
+void PipelineDevice::hold(Buffer& buffer, const Positions& until) {
+  held_.push_back({BufferUse(buffer), until});
+}
+
+void PipelineDevice::release_held() {
+  while (!held_.empty() && reached(held_.front().until)) held_.pop_front();
+}
+
+// Quarters of powers of two.
+std::uint64_t PipelineDevice::block_bytes(std::uint64_t bytes) {
+  const std::uint64_t step =
+      std::max<std::uint64_t>(std::bit_floor(std::max<std::uint64_t>(bytes, 1)) / 4, 256);
+  return (bytes + step - 1) / step * step;
+}
+
+Result<DeviceBlock> PipelineDevice::acquire(std::uint64_t bytes) {
+  const std::uint64_t wanted = block_bytes(bytes);
+  for (;;) {
+    if (std::optional<DeviceBlock> kept = take_kept(wanted)) return std::move(*kept);
+    std::optional<Error> refused;
+    if (allocated_bytes_ + wanted <= budget_) {
+      auto memory = device_->allocate(wanted);
+      if (memory.ok()) {
+        allocated_bytes_ += wanted;
+        return DeviceBlock{std::move(memory).value(), wanted, {}};
+      }
+      if (memory.error().code() != ErrorCode::kDeviceExhausted) {
+        failure_ = memory.error();
+        return std::move(memory).error();
+      }
+      refused = std::move(memory).error();
+    }
+    DHPVM_ASSIGN(const bool freed, free_something());
+    if (freed) continue;
+    if (refused) return std::move(*refused);
+    return error(ErrorCode::kDeviceExhausted,
+                 "{} has {} bytes of memory for loops, of which {} are in use, and {} more are needed; raise "
+                 "`--device-memory=`, or use smaller batches",
+                 info().name, budget_, allocated_bytes_, wanted);
+  }
+}
+
+std::optional<DeviceBlock> PipelineDevice::take_kept(std::uint64_t bytes) {
+  // Of this size alone, of which there are few: whoever plans with the budget need not reckon with larger ones.
+  const auto found = std::ranges::find(kept_, bytes, &DeviceBlock::bytes);
+  if (found == kept_.end()) return std::nullopt;
+  DeviceBlock block = std::move(*found);
+  kept_.erase(found);
+  return block;
+}
+
+void PipelineDevice::release(DeviceBlock block) {
+  if (block.memory != nullptr) kept_.push_back(std::move(block));
+}
+
+// Gives memory back to the device: blocks that are kept for reuse first, then the copy that was used longest ago. False if
+// there is nothing.
+Result<bool> PipelineDevice::free_something() {
+  if (kept_.empty()) {
+    if (keeps_copies_) return false;
+    const auto victim = std::ranges::find_if(copies_, [&](ArrayCopies* copies) { return !copies->pinned(); });
+    if (victim == copies_.end()) return false;
+    ArrayCopies& copies = **victim;
+    DHPVM_TRY(copies.bring_to_host());
+    copies.forget(*this);
+    if (kept_.empty()) return true;
+  }
+  // The largest goes: one is mostly enough.
+  const auto largest = std::ranges::max_element(kept_, {}, &DeviceBlock::bytes);
+  DHPVM_TRY(wait(largest->busy));
+  allocated_bytes_ -= largest->bytes;
+  kept_.erase(largest);
+  return true;
+}
+
+void PipelineDevice::add_copy(ArrayCopies& copies) { copies_.push_back(&copies); }
+
+Status PipelineDevice::bring_copies_home() {
+  for (ArrayCopies* const copies : copies_) {
+    if (!copies->host_missing(copies->whole()).empty()) DHPVM_TRY(copies->bring_to_host());
+  }
+  return {};
+}
+
+void PipelineDevice::touch_copy(ArrayCopies& copies) {
+  if (!copies_.empty() && copies_.back() == &copies) return;
+  remove_copy(copies);
+  add_copy(copies);
+}
+
+void PipelineDevice::remove_copy(ArrayCopies& copies) { std::erase(copies_, &copies); }
+
+}  // namespace dhpvm::offload

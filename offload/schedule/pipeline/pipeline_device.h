@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+// A device as one isolate uses it: three queues that work beside each other, the memory kept for reuse, and what was
+// measured of it.
+//
+// Used by one thread at a time.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/trace.h"
+#include "offload/devices/device.h"
+#include "offload/schedule/memory/buffer.h"
+#include "offload/schedule/memory/buffer_pool.h"
+#include "offload/schedule/memory/registrations.h"
+#include "offload/schedule/pipeline/link_model.h"
+
+namespace dhpvm::offload {
+
+class ArrayCopies;
+
+// The stages of the pipeline, a queue each.
+enum class Stage : std::uint8_t { kUpload, kLaunch, kDownload };
+inline constexpr unsigned kStages = 3;
+
+// How far each queue must have come: operations are numbered from 1, by stage.
+struct Positions {
+  std::array<std::uint64_t, kStages> at = {};
+
+  std::uint64_t& operator[](Stage stage) { return at[static_cast<unsigned>(stage)]; }
+  std::uint64_t operator[](Stage stage) const { return at[static_cast<unsigned>(stage)]; }
+  // Both.
+  void include(const Positions& other);
+  void include(Stage stage, std::uint64_t position);
+};
+
+// Device memory that goes back to the device's cache when its last owner lets go of it.
+struct DeviceBlock {
+  std::shared_ptr<DeviceMemory> memory;
+  std::uint64_t bytes = 0;
+  Positions busy;  // whoever uses it next waits until then
+};
+
+// All operations of a stage: copies with their bytes, launches with their iterations, and the time for which they have kept
+// the device busy, on its own clock.
+struct StageTotal {
+  std::uint64_t operations = 0;
+  std::uint64_t units = 0;
+  std::chrono::nanoseconds time{0};
+};
+
+// What has been measured on a device; shared with those who choose where loops run. Thread-safe.
+class DeviceModel {
+ public:
+  void record(const OperationRecord& record);
+  // Of what is known to be done.
+  StageTotal total(Stage stage) const;
+  // Copies of the models as they are now.
+  LinkModel upload() const;
+  LinkModel download() const;
+  // Launches with this label; nothing known about it: a model that is not known().
+  LinkModel launch(std::uint64_t label) const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::array<StageTotal, kStages> totals_;
+  LinkModel upload_{10e-6, 1.0 / 10e9};
+  LinkModel download_{10e-6, 1.0 / 10e9};
+  std::map<std::uint64_t, LinkModel> launches_;
+};
+
+struct PipelineDeviceOptions {
+  std::uint64_t budget_bytes = 0;  // of device memory; 0: what the device has
+  // Asked while somebody waits for the device: an error ends the waiting and is passed on.
+  std::function<Status()> poll;
+  Tracer* tracer = nullptr;
+  std::uint32_t loops_track =
+      0;  // of the tracer: where loops are shown, from which arrows lead to what is done for them
+  // Told of every operation some time after it is done, from any thread. May be empty.
+  std::function<void(const OperationRecord&)> observer;
+  // Whether stages and chunks overlap. If not, each stage of a chunk is waited for before the next is submitted, which is
+  // there to be compared with.
+  bool overlap = true;
+};
+
+class PipelineDevice {
+ public:
+  static Result<std::unique_ptr<PipelineDevice>> create(std::shared_ptr<Device> device, BufferPool& pool,
+                                                        Registrations& registrations,
+                                                        const PipelineDeviceOptions& options);
+  // Waits for everything.
+  ~PipelineDevice();
+  PipelineDevice(const PipelineDevice&) = delete;
+  PipelineDevice& operator=(const PipelineDevice&) = delete;
+
+  Device& device() { return *device_; }
+  const DeviceInfo& info() const { return device_->info(); }
+  BufferPool& pool() { return pool_; }
+  Registrations& registrations() { return registrations_; }
+  DeviceModel& model() { return *model_; }
+  std::uint64_t budget() const { return budget_; }
+  bool overlaps() const { return options_.overlap; }
+  // Device memory in use, that which is kept for reuse included.
+  std::uint64_t allocated_bytes() const { return allocated_bytes_; }
+
+  // Submit an operation to the queue of its stage, when `after` has been reached; its position.
+  Result<std::uint64_t> upload(const MemorySpan& to, const MemorySpan& from, const Positions& after);
+  Result<std::uint64_t> download(const MemorySpan& to, const MemorySpan& from, const Positions& after);
+  Result<std::uint64_t> fill(const MemorySpan& to, std::byte value, const Positions& after);
+  Result<std::uint64_t> launch(const Launch& launch, const Positions& after, std::uint64_t label);
+  // On the download queue.
+  Result<std::uint64_t> host_call(std::function<void()> function, const Positions& after);
+  // What is submitted from now on belongs together: a trace shows it with arrows, from the loop that submits it.
+  void begin_chunk();
+  // Shows in the trace when the device has compiled something, by its clock.
+  void trace_compilation(std::string_view name, std::chrono::nanoseconds begin, std::chrono::nanoseconds end);
+  // The last ones submitted.
+  const Positions& submitted() const { return submitted_; }
+
+  // Between loops that nobody waits for: finds out when one of them has failed, and waits when too many are not yet done.
+  Status keep_pace();
+  // Blocks until these have been done. Fails with the device's error, or with the poll's.
+  Status wait(const Positions& positions);
+  // Whether they have; an error counts as done.
+  bool reached(const Positions& positions);
+  // Whether somebody has already found that they have, which a failure does not change.
+  bool known_done(const Positions& positions) const;
+
+  // The buffer stays until these positions.
+  void hold(Buffer& buffer, const Positions& until);
+  // Lets go of buffers whose operations are done.
+  void release_held();
+
+  // What acquire(bytes) takes off the budget: few different sizes, so that what one loop has used fits the next.
+  static std::uint64_t block_bytes(std::uint64_t bytes);
+  // Device memory for `bytes` bytes: kept from earlier, new, or freed by giving up copies of arrays that are current
+  // elsewhere. kDeviceExhausted when that does not suffice.
+  Result<DeviceBlock> acquire(std::uint64_t bytes);
+  void release(DeviceBlock block);
+  // While several devices work on a loop, each on a thread of its own, no copies are given up: that would concern others.
+  void keep_copies(bool keep) { keeps_copies_ = keep; }
+  // Fetches what only this device has. An error: that has been lost.
+  Status bring_copies_home();
+  // Copies on this device, for eviction: the one used last is the last.
+  void add_copy(ArrayCopies& copies);
+  void touch_copy(ArrayCopies& copies);
+  void remove_copy(ArrayCopies& copies);
+
+  // After a failure that the device does not recover from: nothing more is submitted to it.
+  const std::optional<Error>& failure() const { return failure_; }
+
+ private:
+  PipelineDevice(std::shared_ptr<Device> device, BufferPool& pool, Registrations& registrations,
+                 const PipelineDeviceOptions& options);
+  Status open_queues();
+  Tracer::Clock::time_point epoch() const;
+  template <typename Submit>
+  Result<std::uint64_t> submit(Stage stage, const Positions& after, Submit&& submit);
+  std::optional<DeviceBlock> take_kept(std::uint64_t bytes);
+  Result<bool> free_something();
+
+  const std::shared_ptr<Device> device_;
+  BufferPool& pool_;
+  Registrations& registrations_;
+  const PipelineDeviceOptions options_;
+  const std::shared_ptr<DeviceModel> model_;
+  std::uint64_t budget_ = 0;
+  std::array<std::unique_ptr<Queue>, kStages> queues_;
+  std::array<std::shared_ptr<Semaphore>, kStages> semaphores_;
+  // For the trace: chunks so far, and the number of the last one, in the upper half of the labels of its operations.
+  std::uint64_t chunks_ = 0;
+  std::uint64_t chunk_label_ = 0;
+  std::uint32_t first_track_ = 0;
+  Tracer::Kind submit_kind_ = {};
+  std::optional<std::uint32_t> compiler_track_;
+  Positions submitted_;
+  Positions done_;  // known to be
+  std::optional<Error> failure_;
+  struct Held {
+    BufferUse use;
+    Positions until;
+  };
+  std::deque<Held> held_;
+  std::vector<DeviceBlock> kept_;      // free blocks
+  std::uint64_t allocated_bytes_ = 0;  // kept and in use
+  std::vector<ArrayCopies*> copies_;
+  bool keeps_copies_ = false;
+};
+
+}  // namespace dhpvm::offload

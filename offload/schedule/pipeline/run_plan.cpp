@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "offload/schedule/pipeline/run_plan.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/error.h"
+#include "offload/loops/range.h"
+#include "offload/schedule/pipeline/array_copies.h"
+
+namespace dhpvm::offload {
+namespace {
+
+// Of the budget, what slots may take: the rest is for partial results, rounding, and copies of small arrays.
+constexpr std::uint64_t kSlotShare = 8;  // 7 eighths
+
+// Device memory for all of it.
+std::uint64_t room_for(const LoopArray& array) {
+  return PipelineDevice::block_bytes(array.buffer != nullptr ? array.buffer->size() : array.bytes());
+}
+
+bool overlap(const LoopArray& a, const LoopArray& b) {
+  return a.host.data < b.host.data + b.bytes() && b.host.data < a.host.data + a.bytes();
+}
+
+// Parts of one array under two names are more than can be kept apart.
+Status check_overlaps(const RunPlan& plan) {
+  for (std::size_t n = 0; n < plan.arrays.size(); ++n) {
+    const LoopArray& written = plan.arrays[n].array;
+    if (plan.needs[n].writes.empty()) continue;
+    for (std::size_t other = 0; other < plan.arrays.size(); ++other) {
+      const LoopArray& array = plan.arrays[other].array;
+      if (other != n && written.bytes() != 0 && array.bytes() != 0 && overlap(written, array)) {
+        return error(ErrorCode::kUnsupported,
+                     "two of its arrays overlap in memory, and the loop writes at least one of them");
+      }
+    }
+  }
+  return {};
+}
+
+// Which arrays a chunk of the loop writes a part of its own of, and which can be sliced.
+void follow_chunks(const DeviceLoop& loop, std::size_t first, Ranges& ranges, RunPlan& plan) {
+  const auto names = std::span(plan.captures.array_of).subspan(first, loop.arrays.size());
+  for (std::uint32_t n = 0; n < names.size(); ++n) {
+    ArrayPlan& array = plan.arrays[names[n]];
+    const ArrayUse& use = loop.footprint->arrays[n];
+    const auto writes = [&](std::uint32_t name) {
+      const ArrayUse& its_use = loop.footprint->arrays[name];
+      return !loop.footprint->complete || its_use.is_written || its_use.is_updated;
+    };
+    if (array.by_chunk && writes(n)) array.by_chunk = ranges.writes_are_disjoint(n);
+    bool is_twin = false;
+    for (std::uint32_t other = 0; other < names.size(); ++other) {
+      if (other == n || names[other] != names[n]) continue;
+      is_twin = true;
+      // Of several names one may write.
+      if (writes(n) && writes(other)) array.by_chunk = false;
+    }
+    if (is_twin) {
+      array.whole_because = "captured twice";
+    } else if (use.kind != ArrayClass::kSliced && use.kind != ArrayClass::kUnused) {
+      array.whole_because = use.reason;
+    }
+  }
+}
+
+// What the loops do with their arrays. Each loop's ranges are looked at once: that is most of what planning costs.
+void follow(Loops loops, RunPlan& plan) {
+  plan.captures = captures_of(loops);
+  for (const LoopArray& array : plan.captures.arrays) {
+    ArrayPlan& made = plan.arrays.emplace_back();
+    made.array = array;
+    made.by_chunk = true;
+  }
+  NeedsCollector collector(plan.captures);
+  std::size_t first = 0;
+  for (const DeviceLoop& loop : loops) {
+    const std::span described = std::span(plan.captures.described).subspan(first, loop.arrays.size());
+    Ranges ranges(*loop.footprint, {loop.space, loop.scalars, described});
+    collector.add(loop, first, ranges);
+    follow_chunks(loop, first, ranges, plan);
+    first += loop.arrays.size();
+  }
+  plan.needs = std::move(collector).take();
+  for (std::size_t n = 0; n < plan.arrays.size(); ++n) {
+    ArrayPlan& array = plan.arrays[n];
+    if (plan.needs[n].writes.empty()) {
+      array.by_chunk = false;
+    } else if (!array.by_chunk && array.whole_because.empty()) {
+      array.whole_because = "written by more than one chunk";
+    }
+  }
+}
+
+// Arrays go through in slices, the largest first, until the others fit. `resident` bytes are too much.
+Status slice(PipelineDevice& device, Loops loops, RunPlan& plan, std::uint64_t resident) {
+  std::vector<std::uint32_t> order;
+  for (std::uint32_t n = 0; n < plan.arrays.size(); ++n) {
+    if (plan.arrays[n].placement == Placement::kResident) order.push_back(n);
+  }
+  // Of those that are equally large, the ones of which the device has least.
+  const auto absent = [&](const ArrayPlan& array) {
+    if (array.array.buffer == nullptr) return array.array.bytes();
+    ArrayCopies& copies = ArrayCopies::of(*array.array.buffer);
+    std::uint64_t bytes = 0;
+    for (const Interval& part : copies.missing(copies.on(device), copies.whole())) bytes += part.size();
+    return bytes;
+  };
+  std::ranges::sort(order, std::greater{}, [&](std::uint32_t n) {
+    return std::pair(plan.arrays[n].array.bytes(), absent(plan.arrays[n]));
+  });
+  const std::uint64_t rows = loops[0].space.extent(0);
+  std::string refused;
+  for (const std::uint32_t n : order) {
+    ArrayPlan& array = plan.arrays[n];
+    if (!array.whole_because.empty()) {
+      refused += fmt::format("; an array of {} bytes must be there as a whole: it is {}", array.array.bytes(),
+                             array.whole_because);
+      continue;
+    }
+    array.placement = Placement::kSliced;
+    array.send_back = !plan.needs[n].writes.empty() && !array.dead;
+    resident -= room_for(array.array);
+    plan.row_slice_bytes += plan.needs[n].touched.size() / rows + 1;
+    if (resident <= device.budget() / 2) break;
+  }
+  if (resident > device.budget() / kSlotShare * (kSlotShare - 1) || plan.row_slice_bytes == 0) {
+    return error(ErrorCode::kDeviceExhausted, "its arrays do not fit into the {} bytes of {}{}",
+                 device.budget(), device.info().name, refused);
+  }
+  plan.slice_budget = device.budget() / kSlotShare * (kSlotShare - 1) - resident;
+  return {};
+}
+
+}  // namespace
+
+void RunPlan::share() {
+  for (std::size_t n = 0; n < arrays.size(); ++n)
+    arrays[n].send_back = arrays[n].send_back || !needs[n].writes.empty();
+  synchronous = true;
+}
+
+Result<RunPlan> plan_run(PipelineDevice& device, Loops loops) {
+  RunPlan plan;
+  follow(loops, plan);
+  DHPVM_TRY(check_overlaps(plan));
+
+  for (const DeviceLoop& loop : loops)
+    plan.can_wait = plan.can_wait && !loop.can_trap && loop.reductions.empty();
+  const bool may_be_lost = device.info().may_be_lost;
+  const bool shared = device.info().shares_host_memory;
+  std::uint64_t resident = 0;
+  for (std::size_t n = 0; n < plan.arrays.size(); ++n) {
+    ArrayPlan& array = plan.arrays[n];
+    if (plan.needs[n].touched.empty()) continue;
+    const LoopArray& captured = array.array;
+    const bool is_written = !plan.needs[n].writes.empty();
+    array.placement = shared ? Placement::kShared : Placement::kResident;
+    if (captured.buffer == nullptr) {
+      // Memory that is lent, or lies in the heap, has nobody to wait for it later. What is only read from there is copied
+      // before the loop is submitted, if it is small.
+      if (is_written || captured.bytes() >= BufferPool::kUnit) plan.can_wait = false;
+      array.send_back = is_written;
+    } else {
+      array.dead = captured.buffer->is_closed();
+      array.send_back =
+          is_written && !array.dead && (may_be_lost || ArrayCopies::of(*captured.buffer).wanted_on_host());
+    }
+    if (!shared) resident += room_for(captured);
+  }
+  // A device that may be lost never has the only copy, and what it was to do can be done elsewhere only as long as nothing
+  // else has happened.
+  plan.synchronous = !plan.can_wait || may_be_lost;
+  if (shared) return plan;
+  if (resident > device.budget()) DHPVM_TRY(slice(device, loops, plan, resident));
+  for (std::size_t n = 0; n < plan.arrays.size(); ++n) {
+    const ArrayPlan& array = plan.arrays[n];
+    if (array.placement == Placement::kUnused) continue;
+    const bool stays = array.placement == Placement::kResident && array.array.buffer != nullptr;
+    for (const Interval& needed : plan.needs[n].needed.intervals()) {
+      if (!stays) {
+        plan.upload_bytes += needed.size();
+        continue;
+      }
+      ArrayCopies& copies = ArrayCopies::of(*array.array.buffer);
+      for (const Interval& part : copies.missing(copies.on(device), needed)) plan.upload_bytes += part.size();
+    }
+    if (array.send_back) plan.download_bytes += plan.needs[n].writes.size();
+  }
+  return plan;
+}
+
+}  // namespace dhpvm::offload

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// One execution of a loop, or of several chunk by chunk, on one device: which of the arrays go there whole, which in
+// slices, and what has to travel.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "offload/schedule/pipeline/chunk_needs.h"
+#include "offload/schedule/pipeline/pipeline_device.h"
+
+namespace dhpvm::offload {
+
+enum class Placement : std::uint8_t {
+  kUnused,
+  kShared,    // used in place, in memory that device and host share
+  kResident,  // as a whole in the device's memory, where it may stay
+  kSliced,    // slice by slice, through a ring of slots
+};
+
+struct ArrayPlan {
+  Placement placement = Placement::kUnused;
+  LoopArray array;         // as it was captured first
+  bool by_chunk = false;   // each chunk writes a part of its own, known beforehand
+  bool send_back = false;  // results go to the host while the loops run
+  bool dead = false;       // nobody can look at it afterwards
+  // Why it cannot be sliced, for people; empty if it can.
+  std::string_view whole_because;
+};
+
+struct RunPlan {
+  Captures captures;
+  std::vector<ArrayPlan> arrays;      // each once, under however many names it has been captured
+  std::vector<ArrayNeeds> needs;      // of all iterations, by array
+  std::uint64_t upload_bytes = 0;     // that have to go to the device
+  std::uint64_t download_bytes = 0;   // that are sent back while the loops run
+  std::uint64_t row_slice_bytes = 0;  // of sliced arrays, for each index of the outermost dimension
+  std::uint64_t slice_budget = 0;     // device memory that slots may take; 0: nothing is sliced
+  // It need not begin at once: it has no other result than the contents of arrays that outlive the loops.
+  bool can_wait = true;
+  bool synchronous = false;  // the end must be waited for
+
+  // Whether the loops change what they have found in an array.
+  bool is_in_place(std::size_t array) const {
+    return !needs[array].reads.empty() && !needs[array].writes.empty();
+  }
+  // For one of several devices: all results are sent back.
+  void share();
+};
+
+// Fails with kDeviceExhausted or kUnsupported, and the reason in terms of the program, when the device cannot run it.
+Result<RunPlan> plan_run(PipelineDevice& device, Loops loops);
+
+}  // namespace dhpvm::offload

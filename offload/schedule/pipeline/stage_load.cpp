@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "offload/schedule/pipeline/stage_load.h"
+
+#include <algorithm>
+
+namespace dhpvm::offload {
+namespace {
+
+// As long as nothing is known about a loop's speed, it is cut into this many: fair in most cases.
+constexpr std::uint64_t kChunksAtFirst = 16;
+
+}  // namespace
+
+StageLoad load_of(Loops loops, const RunPlan& plan) {
+  StageLoad load;
+  load.rows = loops[0].space.extent(0);
+  load.iterations = 0;
+  for (const DeviceLoop& loop : loops) load.iterations += static_cast<double>(*loop.space.count());
+  load.upload_bytes = static_cast<double>(plan.upload_bytes);
+  load.download_bytes = static_cast<double>(plan.download_bytes);
+  load.launches = static_cast<unsigned>(loops.size());
+  for (std::size_t n = 0; n < plan.arrays.size(); ++n) {
+    const ArrayPlan& array = plan.arrays[n];
+    if (array.placement == Placement::kUnused || array.placement == Placement::kShared) continue;
+    load.uploads += plan.needs[n].needed.empty() ? 0 : 1;
+    load.downloads += array.send_back && array.by_chunk ? 1 : 0;
+  }
+  return load;
+}
+
+StageModels models_of(PipelineDevice& device, Loops loops) {
+  const DeviceModel& model = device.model();
+  double fixed = 0;
+  double seconds = 0;  // beside that
+  double iterations = 0;
+  bool known = true;
+  for (const DeviceLoop& loop : loops) {
+    const LinkModel launch = model.launch(loop.label);
+    const auto count = static_cast<double>(*loop.space.count());
+    fixed += launch.fixed();
+    seconds += launch.per_unit() * count;
+    iterations += count;
+    known = known && launch.known();
+  }
+  StageModels models{model.upload(), model.download(), LinkModel(fixed, seconds / iterations)};
+  models.launches_known = known;
+  models.one_copy_engine = device.info().copy_engines < 2;
+  return models;
+}
+
+std::uint64_t most_rows(Loops loops, const RunPlan& plan) {
+  if (plan.slice_budget == 0) return loops[0].space.extent(0);
+  // Halos make a slice somewhat larger than its rows: they are rarely more than a row or two, each side.
+  // Blocks are up to a quarter larger than what is asked for.
+  const std::uint64_t rows = plan.slice_budget / 5 * 4 / (kSlots * plan.row_slice_bytes);
+  return std::max<std::uint64_t>(rows > 64 ? rows - rows / 16 - 4 : rows / 2, 1);
+}
+
+std::uint64_t rows_for(PipelineDevice& device, Loops loops, const RunPlan& plan) {
+  const std::uint64_t all = loops[0].space.extent(0);
+  std::uint64_t most = all;
+  if (plan.slice_budget != 0)
+    most = std::max<std::uint64_t>(plan.slice_budget / (kSlots * plan.row_slice_bytes + 1), 1);
+  // Without transfers there is nothing to overlap.
+  if (!device.overlaps() || (plan.upload_bytes == 0 && plan.download_bytes == 0)) return most;
+  const StageModels models = models_of(device, loops);
+  if (!models.launches_known) return std::min(most, std::max<std::uint64_t>(all / kChunksAtFirst, 1));
+  return choose_rows(load_of(loops, plan), models, most);
+}
+
+}  // namespace dhpvm::offload

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// What loops with a plan ask of the stages of the pipeline, and the chunks that follow from it.
+#pragma once
+
+#include <cstdint>
+
+#include "offload/schedule/pipeline/chunk_size.h"
+#include "offload/schedule/pipeline/pipeline_device.h"
+#include "offload/schedule/pipeline/run_plan.h"
+
+namespace dhpvm::offload {
+
+// Slots of the ring of a sliced array: one is filled while another is worked on and a third is emptied.
+inline constexpr std::uint64_t kSlots = 3;
+
+StageLoad load_of(Loops loops, const RunPlan& plan);
+// What is known of the stages. The launches of several loops count as one.
+StageModels models_of(PipelineDevice& device, Loops loops);
+// How many rows a chunk should have, by what is known about device and loops.
+std::uint64_t rows_for(PipelineDevice& device, Loops loops, const RunPlan& plan);
+// At most so many rows make a chunk that fits the slots.
+std::uint64_t most_rows(Loops loops, const RunPlan& plan);
+
+}  // namespace dhpvm::offload

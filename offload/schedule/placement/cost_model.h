@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where one execution of a loop should run: the host's cores, or a device, by what has been measured of both.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "offload/schedule/pipeline/stage_load.h"
+
+namespace dhpvm::offload {
+
+// What one device would take.
+struct DeviceEstimate {
+  double transfer_seconds = 0;  // the longer direction, or both if the device copies in one at a time
+  double kernel_seconds = 0;
+  double total_seconds = 0;  // overlapped
+  // The kernel has never run there: its time is not known, and taken for nothing.
+  bool is_guess = false;
+  std::uint64_t upload_bytes = 0;
+  std::uint64_t download_bytes = 0;
+};
+
+DeviceEstimate estimate(PipelineDevice& device, const DeviceLoop& loop, const RunPlan& plan);
+
+// "3.4 ms (upload 64.0 MB, kernel 1.2 ms)", for explanations.
+std::string describe(const DeviceEstimate& estimate);
+std::string seconds_text(double seconds);
+
+}  // namespace dhpvm::offload
