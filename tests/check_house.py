@@ -34,7 +34,7 @@ ROOMS = {
     "compiler/hir": {"bytecode", "base"},
     "compiler/check": {"compiler/parse", "compiler/hir", "compiler/text", "bytecode", "base"},
     "compiler/lower": {"compiler/hir", "bytecode", "base"},
-    "vm": {"codegen", "offload", "gc", "bytecode", "base"},
+    "vm": {"codegen", "offload/schedule", "offload/drivers", "offload/devices", "offload/loops", "gc", "bytecode", "base"},
     "stdlib": {"vm", "compiler", "gc", "bytecode", "base"},
     "vm/api": {"stdlib", "vm", "compiler", "codegen", "offload", "gc", "bytecode", "base"},
     "tools": set(),
