@@ -16,7 +16,7 @@ INTERNAL = {
     "image": {"parse_samples", "scale", "skip_blanks"},
     "io": {"open_native", "close_native"} | {f"file_{name}" for name in "read read_line write write_text flush seek position size".split()},
     "list": {"List.grow", "List.check", "List.items", "List.size"},
-    "map": {"spread", "Pair", "Map.find", "Map.home", "Map.next", "Map.close_gap", "Map.place",
+    "map": {"spread", "Pair", "Map.find", "Map.missing", "Map.home", "Map.next", "Map.close_gap", "Map.place",
             "Map.reset", "Map.respread", "Map.rebuild"},
     "random": {"Pair", "normal_at"},
     "str": {"join_part", "parse_i64_native", "parse_f64_native", "ParsedInt", "ParsedFloat", "CodePoint", "Builder.grow"},

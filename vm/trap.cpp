@@ -123,6 +123,13 @@ Error message_trap(const Context& context) {
   return Error(ErrorCode::kUserTrap, std::string(text->view()));
 }
 
+// The compiler uses the bare code of `trap` where a message, which is text, cannot stand: in kernels and in what they
+// call, for a step that is not positive.
+Error code_trap(const Context& context) {
+  const auto code = static_cast<ErrorCode>(a_of(*context.pc));
+  return Error(code, code == ErrorCode::kUserTrap ? "step must be positive" : "");
+}
+
 Error make_error(const Context& context, TrapReason reason) {
   switch (reason) {
     case TrapReason::kDivisionByZero: return division_trap(context);
@@ -132,7 +139,7 @@ Error make_error(const Context& context, TrapReason reason) {
     case TrapReason::kStringIndex: return string_index_trap(context);
     case TrapReason::kBadCast: return cast_trap(context);
     case TrapReason::kTrapMessage: return message_trap(context);
-    case TrapReason::kTrapCode: return Error(static_cast<ErrorCode>(a_of(*context.pc)), "");
+    case TrapReason::kTrapCode: return code_trap(context);
     case TrapReason::kStackOverflow: break;
   }
   return Error(ErrorCode::kStackOverflow,

@@ -117,6 +117,7 @@ hir::Expr* BodyChecker::fallback_value(const ast::Expr& expr, const Type* type, 
   frame_ = &isolated;
   self_ = nullptr;
   context_ = context;
+  assignments_.collect(expr);
   E value = value_as(expr, type);
   frame_ = frame;
   self_ = self;

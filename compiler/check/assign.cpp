@@ -144,13 +144,15 @@ BodyChecker::Place BodyChecker::place(const ast::Expr& expr, bool updated) {
 
 BodyChecker::Place BodyChecker::field_place(E object, const ast::Name& name, Range range, bool updated) {
   Place place;
+  const Range object_range = analysis_.range_of(object);
   const Type* type = object->type;
   if (type->is(TypeKind::kError) || name.empty()) return place;
   std::uint32_t index = 0;
   if (!(type->is(TypeKind::kStruct) || type->is(TypeKind::kClass)) ||
       analysis_.find_field(type, name.text, index) == nullptr) {
     if (type->is(TypeKind::kNullable)) {
-      error(name.range, "this '{}' may be null", type->name).help("test it first: `if x != null`");
+      explain_null(error(name.range, "this '{}' may be null", type->name), object_range,
+                   fmt::format("trap on null: `!.{}`", name.text));
     } else if ((type->is(TypeKind::kArray) || type->is(TypeKind::kFixedArray) || type->is(TypeKind::kStr)) &&
                name.text == "len") {
       error(range, "'len' of '{}' cannot be assigned", type->name)

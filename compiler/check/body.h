@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "compiler/check/analysis.h"
-#include "compiler/check/ast_scan.h"
+#include "compiler/check/assignments.h"
 
 namespace dhpvm::compiler {
 
@@ -193,12 +193,13 @@ class BodyChecker {
   // --- narrowing (narrowing.cpp)
   Condition condition(const ast::Expr& expr);
   void null_test(const ast::Expr& tested, bool equal, Condition& condition);
+  void explain_null(Diagnostic& diagnostic, Range object, std::string_view otherwise);
   Variable* narrowable(const ast::Expr& expr);
   const Type* narrowed_type(const Variable* variable) const;
   E refine(E value, const Type* narrowed, Range range);
   void learn(const std::vector<Fact>& facts);
   void forget(const Variable* variable);
-  void forget_assigned_in(const NameSet& names);
+  void forget_assigned_in(Range loop);
   void assigned(Variable* variable, const Type* value_type);
   static Flow merge(const Flow& a, const Flow& b);
 
@@ -211,6 +212,7 @@ class BodyChecker {
   E type_constant(const Type* type, const ast::Expr& expr);
   E field(E object, std::uint32_t index, Range range);
   E array_member(E object, const ast::Expr& expr);
+  bool report_hidden_module(const ast::Expr& object, const ast::Name& name);
   void report_missing_member(const Type* type, const ast::Name& name, bool called);
   void report_missing_in_module(ModuleSymbols& module, std::string_view as, const ast::Name& name);
   const Type* primitive_named(const ast::Expr& expr);
@@ -278,6 +280,8 @@ class BodyChecker {
   E call_builtin(std::string_view name, const ast::Expr& call);
   E print_call(const ast::Expr& call);
   E assert_call(const ast::Expr& call);
+  E message_of(const ast::Expr& expr);
+  E failed_assertion(const ast::Expr& asserted, E& test, Body& before);
   E trap_call(const ast::Expr& call);
   E trap_expr(E message, Range range);
   E hash_of(E value, Range range);
@@ -313,6 +317,9 @@ class BodyChecker {
   void for_each(const ast::Stmt& stmt, Body& out);
   void loop_body(const ast::Stmt& body, Flow& left, Body& out);
   bool range_bounds(const ast::Expr& low, const ast::Expr& high, E& low_value, E& high_value);
+  bool is_assigned_in(const ast::Expr& name, Range loop);
+  E iterated(E collection, const ast::Stmt& loop);
+  void report_not_iterable(const Type* type, Range range);
   E count_of(E collection, Range range);
   E element_of(E collection, E index, Range range);
 
@@ -373,7 +380,9 @@ class BodyChecker {
   Nominal* init_ = nullptr;  // when the body is the `init` of this class
   Flow flow_;
   std::vector<Flow*> breaks_;  // where `break` merges the flow into, for each loop
-  NameSet assigned_in_closures_;
+  Assignments assignments_;
+  std::set<std::string_view> tested_in_vain_;  // the text of what was compared with null, but is not narrowed
+  bool in_trap_message_ = false;
   std::deque<Variable> variables_;
   std::deque<Frame> frames_;
   std::string function_name_;

@@ -28,6 +28,7 @@ const hir::Expr* check_expression(Analysis& analysis, const ast::Expr& expr, con
 
 hir::Expr* BodyChecker::check_constant(const ast::Expr& expr, const Type* expected, std::string_view what) {
   constant_ = what;
+  assignments_.collect(expr);
   return expected != nullptr ? value_as(expr, expected) : value(expr);
 }
 
@@ -48,10 +49,7 @@ void BodyChecker::check_function(FunctionInstance& instance) {
         declare(declaration.parameters[i].name, instance.parameters[i], VariableKind::kParameter);
     function.parameters.push_back(parameter->local);
   }
-  if (declaration.body != nullptr) collect_assigned_in_closures(*declaration.body, assigned_in_closures_);
-  if (declaration.expression != nullptr) {
-    collect_assigned_in_closures(*declaration.expression, assigned_in_closures_);
-  }
+  assignments_.collect(declaration);
   if (self_ != nullptr && instance.symbol == self_->symbol->init) begin_init(instance);
 
   if (declaration.expression != nullptr) {

@@ -1,11 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 // The built-in functions: print, trap, assert, str, hash.
+#include <utility>
+
 #include "compiler/check/body.h"
 
 namespace dhpvm::compiler {
 
 using hir::Binary;
 using hir::ExprKind;
+
+namespace {
+
+// Source text for a message: blanks and line ends become one blank each, and what is long is cut.
+std::string on_one_line(std::string_view source) {
+  constexpr std::size_t kLongest = 100;
+  std::string text;
+  for (char c : source) {
+    const bool blank = c == ' ' || c == '\t' || c == '\n' || c == '\r';
+    if (!blank) text += c;
+    if (blank && !text.ends_with(' ')) text += ' ';
+  }
+  if (text.size() <= kLongest) return text;
+  std::size_t cut = kLongest;
+  while ((static_cast<unsigned char>(text[cut]) & 0xc0) == 0x80) --cut;  // not inside a code point
+  return text.substr(0, cut) + " ...";
+}
+
+}  // namespace
 
 bool BodyChecker::is_builtin(std::string_view name) {
   return name == "print" || name == "trap" || name == "assert" || name == "str" || name == "hash";
@@ -51,7 +72,7 @@ hir::Expr* BodyChecker::trap_expr(E message, Range range) {
 
 hir::Expr* BodyChecker::trap_call(const ast::Expr& call) {
   if (!expect_arguments(call, 1, 1, "trap(\"message\")")) return wrong(call.range);
-  E message = value_as(*call.arguments[0].value, basic(TypeKind::kStr));
+  E message = message_of(*call.arguments[0].value);
   if (message->type->is(TypeKind::kError)) return message;
   return trap_expr(message, call.range);
 }
@@ -60,20 +81,48 @@ hir::Expr* BodyChecker::assert_call(const ast::Expr& call) {
   if (!expect_arguments(call, 1, 2, "assert(condition, \"message\")")) return wrong(call.range);
   Condition test = condition(*call.arguments[0].value);
   E message = nullptr;
+  Body operands;
   if (call.arguments.size() == 2) {
     const Flow before = flow_;
     learn(test.when_false);
-    message = value_as(*call.arguments[1].value, basic(TypeKind::kStr));
+    message = message_of(*call.arguments[1].value);
     flow_ = before;
   } else {
-    message = string("assertion failed", call.range);
+    message = failed_assertion(*call.arguments[0].value, test.value, operands);
   }
   if (test.value->type->is(TypeKind::kError) || message->type->is(TypeKind::kError)) return wrong(call.range);
   // What is asserted holds from here on.
   learn(test.when_true);
   E nothing = make(ExprKind::kBlock, basic(TypeKind::kVoid), call.range);
-  return make(ExprKind::kConditional, basic(TypeKind::kVoid), call.range,
-              {test.value, nothing, trap_expr(message, call.range)});
+  E asserted = make(ExprKind::kConditional, basic(TypeKind::kVoid), call.range,
+                    {test.value, nothing, trap_expr(message, call.range)});
+  return in_block(std::move(operands), asserted, call.range);
+}
+
+// The message of a trap. Generic code must compile for objects without text, too: see text_of.
+hir::Expr* BodyChecker::message_of(const ast::Expr& expr) {
+  const bool outer = std::exchange(in_trap_message_, true);
+  E message = value_as(expr, basic(TypeKind::kStr));
+  in_trap_message_ = outer;
+  return message;
+}
+
+// "assertion failed: a.len == n (3 == 4)": what was asserted, and the values of a comparison of numbers, bool or
+// text, which `before` evaluates once.
+hir::Expr* BodyChecker::failed_assertion(const ast::Expr& asserted, E& test, Body& before) {
+  std::string text =
+      "assertion failed: " + on_one_line(analysis_.diagnostics().sources().text(asserted.range));
+  const Range range = asserted.range;
+  if (asserted.kind != ast::ExprKind::kBinary || test->kind != ExprKind::kBinary) return string(text, range);
+  hir::Expr& compared = test->operands[0]->kind == ExprKind::kStringCompare ? *test->operands[0] : *test;
+  const Type* type = compared.operands[0]->type;
+  if (!type->is_primitive() && !type->is(TypeKind::kStr)) return string(text, range);
+  std::vector<E> sides;
+  for (E& operand : compared.operands) sides.push_back(operand = stable(operand, before));
+  return join_text({string(text + " (", range), text_of(sides[0], range),
+                    string(fmt::format(" {} ", ast::to_string(asserted.binary)), range),
+                    text_of(sides[1], range), string(")", range)},
+                   range);
 }
 
 hir::Expr* BodyChecker::hash_of(E value, Range range) {

@@ -129,13 +129,13 @@ hir::Expr* BodyChecker::call_method(E object, const ast::Expr& member, const ast
       break;
     case TypeKind::kNullable:
       check_all(call);
-      error(name.range, "this '{}' may be null", type->name)
-          .help("test it first: `if x != null`, or write `?.{}(...)`, or trap on null: `!.{}(...)`",
-                name.text, name.text);
+      explain_null(error(name.range, "this '{}' may be null", type->name), member.operands[0]->range,
+                   fmt::format("write `?.{}(...)`, or trap on null: `!.{}(...)`", name.text, name.text));
       return wrong(call.range);
     default: break;
   }
   check_all(call);
+  if (report_hidden_module(*member.operands[0], name)) return wrong(call.range);
   report_missing_member(type, name, true);
   return wrong(call.range);
 }
@@ -285,8 +285,8 @@ hir::Expr* BodyChecker::call_value(E function, const ast::Expr& call) {
   if (!type->is(TypeKind::kFunction)) {
     check_all(call);
     if (type->is(TypeKind::kNullable) && type->element->is(TypeKind::kFunction)) {
-      error(call.operands[0]->range, "this '{}' may be null", type->name)
-          .help("test it first: `if f != null`, or trap on null: `f!(...)`");
+      explain_null(error(call.operands[0]->range, "this '{}' may be null", type->name),
+                   call.operands[0]->range, "trap on null: `f!(...)`");
     } else if (!type->is(TypeKind::kError)) {
       error(call.operands[0]->range, "a '{}' cannot be called", type->name);
     }

@@ -34,6 +34,7 @@ constexpr BuiltinModule kModules[] = {
      "  init() { items = array.unset<T>(4); }\n"
      "  fn len() -> i64 => size;\n"
      "  fn get(i: i64) -> T => items[i];\n"
+     "  fn nth(i: i64) -> T => items[i];\n"
      "  fn push(x: T) { items[size] = x; size += 1; }\n"
      "  fn text() -> str => str(items[0]);\n"
      "  fn sort(less: fn(T, T) -> bool) { if less(get(0), get(1)) { size = 0; } } }\n"

@@ -83,8 +83,8 @@ hir::Expr* BodyChecker::coerce(E expr, const Type* target, Range range) {
   } else if (wanted->is(TypeKind::kStr) && from->is_primitive()) {
     diagnostic.help("write `str({})`", text);
   } else if (from->is(TypeKind::kNullable) && can_coerce(from->element, target)) {
-    diagnostic.help("test it first: `if {} != null`, give another value: `{} ?? ...`, or trap on null: `{}!`",
-                    text, text, text);
+    explain_null(diagnostic, range,
+                 fmt::format("give another value: `{} ?? ...`, or trap on null: `{}!`", text, text));
   } else if (is_object(from) && wanted->is(TypeKind::kInterface)) {
     diagnostic.help("'{}' does not implement '{}'", from->name, wanted->name);
   } else if (from->is(TypeKind::kInterface) && wanted->is(TypeKind::kClass)) {

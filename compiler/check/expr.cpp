@@ -342,8 +342,8 @@ hir::Expr* BodyChecker::index_of(E array, const ast::Expr& expr) {
       return make(ExprKind::kStringByte, basic(TypeKind::kU8), expr.range, {array, operands[0]});
     }
     case TypeKind::kNullable:
-      error(expr.range, "this '{}' may be null", type->name)
-          .help("test it first: `if x != null`, or trap on null with `!`");
+      explain_null(error(expr.range, "this '{}' may be null", type->name), expr.operands[0]->range,
+                   "trap on null with `!`");
       return wrong(expr.range);
     default: break;
   }

@@ -20,9 +20,7 @@ void BodyChecker::loop_body(const ast::Stmt& body, Flow& left, Body& out) {
 }
 
 void BodyChecker::while_stmt(const ast::Stmt& stmt, Body& out) {
-  NameSet names;
-  collect_assigned(stmt, names);
-  forget_assigned_in(names);
+  forget_assigned_in(stmt.range);
   Condition test = condition(*stmt.value);
   const Flow entry = flow_;
   hir::Stmt* made = analysis_.make(StmtKind::kWhile, stmt.range);
@@ -86,9 +84,7 @@ void BodyChecker::for_range(const ast::Stmt& stmt, Body& out) {
       good = false;
     }
   }
-  NameSet names;
-  collect_assigned(stmt, names);
-  forget_assigned_in(names);
+  forget_assigned_in(stmt.range);
   const Flow entry = flow_;
   Flow left;
   open_scope();
@@ -100,16 +96,14 @@ void BodyChecker::for_range(const ast::Stmt& stmt, Body& out) {
 }
 
 void BodyChecker::for_each(const ast::Stmt& stmt, Body& out) {
-  E collection = operand_value(*stmt.value);
-  NameSet names;
-  collect_assigned(stmt, names);
-  forget_assigned_in(names);
+  E collection = iterated(operand_value(*stmt.value), stmt);
+  forget_assigned_in(stmt.range);
   const Flow entry = flow_;
   Flow left;
   const Type* i64 = basic(TypeKind::kI64);
   const Range range = stmt.value->range;
   Body before;
-  if (collection->kind == ExprKind::kLocal && names.contains(collection->local->name)) {
+  if (is_assigned_in(*stmt.value, stmt.range)) {
     // The loop goes on over what it started with, even when its body assigns the variable.
     hir::Local* kept = temporary(collection->type);
     before.push_back(let(kept, collection));
@@ -130,16 +124,7 @@ void BodyChecker::for_each(const ast::Stmt& stmt, Body& out) {
   if (count != nullptr) element = element_of(collection, read(index, range), range);
   if (element == nullptr) {
     if (!collection->type->is(TypeKind::kError)) {
-      Diagnostic& diagnostic = error(range, "a '{}' cannot be iterated over", collection->type->name);
-      if (collection->type->is_integer()) {
-        diagnostic.help("write a range: `0..n`");
-      } else if (collection->type->is(TypeKind::kNullable)) {
-        diagnostic.help("test it for null first");
-      } else if (collection->type->is(TypeKind::kArray)) {
-        diagnostic.help("iterate over its indices: `for i in 0..a.rows`");
-      } else {
-        diagnostic.help("arrays, str, and classes with `len() -> i64` and `get(i64)` can");
-      }
+      report_not_iterable(collection->type, range);
     }
     element = wrong(range);
   }
@@ -163,6 +148,51 @@ void BodyChecker::for_each(const ast::Stmt& stmt, Body& out) {
   whole->body = std::move(before);
   whole->body.push_back(made);
   out.push_back(whole);
+}
+
+// Whether `name` is a variable that the loop assigns.
+bool BodyChecker::is_assigned_in(const ast::Expr& name, Range loop) {
+  if (name.kind != ast::ExprKind::kName) return false;
+  const Variable* variable = find_variable(name.name.text);
+  return variable != nullptr && assignments_.inside(variable->range, loop);
+}
+
+// `collection`, or what its method `iterate()` gives for `for` to go over.
+hir::Expr* BodyChecker::iterated(E collection, const ast::Stmt& loop) {
+  E given = invoke(collection, "iterate", {}, loop.value->range);
+  if (given == nullptr || given->type->is(TypeKind::kVoid)) return collection;
+  if (loop.index_name.empty()) return given;
+  Diagnostic& diagnostic = error(join(loop.index_name.range, loop.name.range),
+                                 "the elements of a '{}' have no positions", collection->type->name);
+  if (Nominal* nominal = analysis_.nominal(collection->type);
+      nominal != nullptr && nominal->symbol->methods.contains("at")) {
+    diagnostic.help("write `for {} in m {{ let {} = m.at({}); ... }}`", loop.index_name.text, loop.name.text,
+                    loop.index_name.text);
+  } else {
+    diagnostic.help("write `for {} in ...`, and count in a `var`", loop.name.text);
+  }
+  return wrong(loop.value->range);
+}
+
+void BodyChecker::report_not_iterable(const Type* type, Range range) {
+  Diagnostic& diagnostic = error(range, "a '{}' cannot be iterated over", type->name);
+  Nominal* nominal = analysis_.nominal(type);
+  if (type->is_integer()) {
+    diagnostic.help("write a range: `0..n`");
+  } else if (type->is(TypeKind::kNullable)) {
+    diagnostic.help("test it for null first");
+  } else if (type->is(TypeKind::kArray)) {
+    diagnostic.help("iterate over its indices: `for i in 0..a.rows`");
+  } else if (nominal != nullptr && nominal->symbol->methods.contains("get")) {
+    diagnostic.help(
+        "if `get` takes positions from 0 to `len() - 1`, say so: `fn nth(i: i64) -> T => get(i);`");
+  } else if (nominal != nullptr) {
+    diagnostic.help(
+        "give it a method `iterate()` whose result can be, or the methods `len() -> i64` and `nth(i64)`");
+  } else {
+    diagnostic.help(
+        "arrays, str, and types with a method `iterate()`, or with `len() -> i64` and `nth(i64)`, can");
+  }
 }
 
 // The number of elements that `for` finds in `collection`; null when it cannot be iterated over.
@@ -192,7 +222,7 @@ hir::Expr* BodyChecker::element_of(E collection, E index, Range range) {
     case TypeKind::kStr: return make(ExprKind::kStringByte, basic(TypeKind::kU8), range, {collection, index});
     default: break;
   }
-  E made = invoke(collection, "get", {index}, range);
+  E made = invoke(collection, "nth", {index}, range);
   return made != nullptr && !made->type->is(TypeKind::kVoid) ? made : nullptr;
 }
 

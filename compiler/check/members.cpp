@@ -149,12 +149,12 @@ hir::Expr* BodyChecker::member_of(E object, const ast::Expr& expr) {
         return make(ExprKind::kStringLength, basic(TypeKind::kI64), expr.range, {object});
       break;
     case TypeKind::kNullable:
-      error(name.range, "this '{}' may be null", type->name)
-          .help("test it first: `if x != null`, or write `?.{}`, or trap on null: `!.{}`", name.text,
-                name.text);
+      explain_null(error(name.range, "this '{}' may be null", type->name), expr.operands[0]->range,
+                   fmt::format("write `?.{}`, or trap on null: `!.{}`", name.text, name.text));
       return wrong(expr.range);
     default: break;
   }
+  if (report_hidden_module(*expr.operands[0], name)) return wrong(expr.range);
   report_missing_member(type, name, false);
   return wrong(expr.range);
 }
@@ -176,6 +176,25 @@ hir::Expr* BodyChecker::array_member(E object, const ast::Expr& expr) {
   E made = make(ExprKind::kArrayDim, i64, expr.range, {object});
   made->index = static_cast<std::uint32_t>(dimension);
   return made;
+}
+
+// Where `object` is a variable, and a module of its name has the member that it lacks.
+bool BodyChecker::report_hidden_module(const ast::Expr& object, const ast::Name& name) {
+  if (object.kind != ast::ExprKind::kName) return false;
+  const auto import = context_.module->imports.find(object.name.text);
+  if (import == context_.module->imports.end()) return false;
+  const ModuleSymbols& module = *import->second;
+  if (!module.functions.contains(name.text) && !module.constants.contains(name.text) &&
+      !module.types.contains(name.text)) {
+    return false;
+  }
+  Diagnostic& diagnostic = error(object.range, "'{}' is a variable here, and hides the module '{}'",
+                                 object.name.text, object.name.text);
+  if (const Variable* variable = find_variable(object.name.text); variable != nullptr) {
+    diagnostic.note(variable->range, "'{}' is declared here", object.name.text);
+  }
+  diagnostic.help("give the variable another name, or the module: `import {} as m;`", module.name);
+  return true;
 }
 
 void BodyChecker::report_missing_member(const Type* type, const ast::Name& name, bool called) {

@@ -10,7 +10,8 @@ using hir::ExprKind;
 
 Variable* BodyChecker::declare(const ast::Name& name, const Type* type, VariableKind kind) {
   for (const Variable* known : frame_->scopes.back()) {
-    if (known->name == name.text && !name.empty()) {
+    // `let _ = f();` drops a result, as often as one likes.
+    if (known->name == name.text && !name.empty() && name.text != "_") {
       error(name.range, "'{}' is declared twice in this block", name.text)
           .note(known->range, "first declared here")
           .help("choose another name, or assign: `{} = ...;`", name.text);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Conditions and what follows from them: after `x != null`, a variable `x: T?` is a `T` until it is assigned.
 //
-// Only variables that nobody else can change are narrowed: not those that a closure assigns, and, inside a
-// closure, not those that it shares by reference.
+// Only variables that nobody else can change are narrowed: not those that an inner
+// closure assigns, and, inside a closure, not those that it shares by reference.
 #include "compiler/check/body.h"
 
 namespace dhpvm::compiler {
@@ -63,19 +63,37 @@ Condition BodyChecker::condition(const ast::Expr& expr) {
 
 void BodyChecker::null_test(const ast::Expr& tested, bool equal, Condition& condition) {
   Variable* variable = narrowable(tested);
-  if (variable == nullptr) return;
+  if (variable == nullptr) {
+    tested_in_vain_.insert(analysis_.diagnostics().sources().text(tested.range));
+    return;
+  }
   const Type* now = narrowed_type(variable);
   if (now == nullptr) now = variable->type;
   if (!now->is(TypeKind::kNullable)) return;
   (equal ? condition.when_false : condition.when_true).push_back({variable, now->element});
 }
 
+// Where something is used as if it were not null: how to get there.
+void BodyChecker::explain_null(Diagnostic& diagnostic, Range object, std::string_view otherwise) {
+  const std::string_view text = analysis_.diagnostics().sources().text(object);
+  if (!tested_in_vain_.contains(text)) {
+    diagnostic.help("test it first: `if x != null`, or {}", otherwise);
+    return;
+  }
+  const std::size_t dot = text.rfind('.');
+  const std::string_view name = dot == std::string_view::npos ? "x" : text.substr(dot + 1);
+  diagnostic.help(
+      "a test holds for variables that only this function assigns; what stands in `{}` may change in between",
+      text);
+  diagnostic.help("bind it, then test and use that: `let {} = {}; if {} != null {{ ... }}`", name, text,
+                  name);
+}
+
 Variable* BodyChecker::narrowable(const ast::Expr& expr) {
   if (expr.kind != ast::ExprKind::kName) return nullptr;
   Variable* variable = find_variable(expr.name.text);
   if (variable == nullptr) return nullptr;
-  if (variable->assignable() &&
-      (variable->frame != frame_ || assigned_in_closures_.contains(variable->name))) {
+  if (variable->assignable() && (variable->frame != frame_ || assignments_.in_closure(variable->range))) {
     return nullptr;
   }
   return see(variable, expr.range);
@@ -107,9 +125,9 @@ void BodyChecker::learn(const std::vector<Fact>& facts) {
 void BodyChecker::forget(const Variable* variable) { flow_.narrowed.erase(variable); }
 
 // Before a loop: its body may come back with other values.
-void BodyChecker::forget_assigned_in(const NameSet& names) {
+void BodyChecker::forget_assigned_in(Range loop) {
   std::erase_if(flow_.narrowed, [&](const auto& entry) {
-    return entry.first->assignable() && names.contains(entry.first->name);
+    return entry.first->assignable() && assignments_.inside(entry.first->range, loop);
   });
 }
 
@@ -117,7 +135,7 @@ void BodyChecker::assigned(Variable* variable, const Type* value_type) {
   forget(variable);
   if (variable->type->is(TypeKind::kNullable) && value_type == variable->type->element &&
       !(variable->assignable() &&
-        (variable->source != nullptr || assigned_in_closures_.contains(variable->name)))) {
+        (variable->source != nullptr || assignments_.in_closure(variable->range)))) {
     flow_.narrowed[variable] = value_type;
   }
 }

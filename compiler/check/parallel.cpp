@@ -205,6 +205,7 @@ void BodyChecker::parallel_for(const ast::Stmt& stmt, Body& out) {
     bounds.local = index->local;
     if (bounds.low != nullptr && bounds.low->type != index->type && !index->type->is(TypeKind::kError)) {
       bounds.local = temporary(i64);
+      bounds.local->name = index->local->name;
       E wide = read(bounds.local, index->range);
       loop.body.push_back(let(index->local, make(ExprKind::kConvert, index->type, index->range, {wide})));
     }

@@ -157,6 +157,10 @@ class Purity {
       case ExprKind::kBlock:
         if (!is_plain(expr.type)) return found("use a '" + expr.type->name + "' as a value", "");
         break;
+      case ExprKind::kBinary:
+        if (is_plain(expr.operands[0]->type)) break;
+        return found("compare a '" + expr.operands[0]->type->name + "' with another",
+                     "compare them before the loop, and use the result in it");
       case ExprKind::kIndex:
         if (!is_plain(expr.type)) return found("read elements of type '" + expr.type->name + "'", "");
         break;

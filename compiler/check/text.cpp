@@ -50,6 +50,12 @@ hir::Expr* BodyChecker::text_of(E value, Range range) {
   if (E made = invoke(value, "to_str", {}, range); made != nullptr && made->type == str) return made;
   if (type->is(TypeKind::kStruct)) return struct_text(value, range);
   if (type->is(TypeKind::kArray) && type->rank == 1) return array_text(value, range);
+  const bool is_object = type->is(TypeKind::kClass) || type->is(TypeKind::kInterface);
+  if (is_object && in_trap_message_) {
+    // Its name must do: a message is no reason to refuse a program, least of all in generic code.
+    Body effects{evaluate(value)};
+    return in_block(std::move(effects), string("a '" + type->name + "'", range), range);
+  }
   Diagnostic& diagnostic = error(range, "a '{}' has no text", type->name);
   if (type->is(TypeKind::kClass) || type->is(TypeKind::kInterface)) {
     diagnostic.help("add `fn to_str() -> str` to '{}'", type->name);

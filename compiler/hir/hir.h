@@ -191,7 +191,7 @@ struct Stmt {
   Expr* limit = nullptr;         // kForRange: exclusive, or inclusive
   bool inclusive = false;        // kForRange: must not overflow at the type's maximum
   Expr* step = nullptr;  // kForRange: absent is 1; a negative step is a kInt constant; otherwise lowering
-                         // checks that it is positive (kTrap "step must be positive")
+                         // checks that it is positive (trap "step must be positive")
   std::vector<Stmt*> body;
   std::vector<Stmt*> otherwise;
   Expr* close = nullptr;  // kUse

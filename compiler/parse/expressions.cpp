@@ -148,7 +148,7 @@ ast::Expr* Parser::binary(int lowest) {
     if (at(TokenKind::kIdentifier)) {
       slip(where, "`{}` is no operator here", text()).help("write `{}`", to_string(op));
     }
-    if (step_habit(left)) continue;
+    if (step_habit(left) || power_habit(left)) continue;
     const bool chained = left->kind == ExprKind::kBinary && !left->parenthesised &&
                          is_comparison(left->binary) && is_comparison(op);
     if (chained) {
@@ -192,6 +192,20 @@ bool Parser::step_habit(ast::Expr*& expr) {
       .help("write `{} {}= 1;` as a statement", place, sign);
   advance();
   advance();
+  expr = error_expr();
+  return true;
+}
+
+// At the `**` of other languages. `a * *p` is written with a blank and is another habit.
+bool Parser::power_habit(ast::Expr*& expr) {
+  if (!at(TokenKind::kStar) || kind(1) != TokenKind::kStar || !touches_next()) return false;
+  slip(join(range(), range(1)), "there is no operator `**`")
+      .help(
+          "write `math.pow(x, y)` for floats, `math.ipow(x, n)` for integers, with `import math;` at the "
+          "top");
+  advance();
+  advance();
+  unary();
   expr = error_expr();
   return true;
 }
@@ -349,7 +363,7 @@ ast::Expr* Parser::index(ast::Expr* object) {
   } while (!panic_ && accept(TokenKind::kComma));
   if (at(TokenKind::kDotDot) || at(TokenKind::kDotDotEqual) || at(TokenKind::kColon)) {
     error(range(), "an index is one place, not a range")
-        .help("`a.slice(low, high)` copies a part of an array or string");
+        .help("copy a part: `a.slice(low, high)` of an array, `str.slice(s, low, high)` of a text");
   }
   if (!panic_ && !accept(TokenKind::kRightBracket)) {
     error(range(), "expected `]` after the index, found {}", found()).note(open, "it is opened here");

@@ -100,11 +100,26 @@ bool Parser::expect(TokenKind k, std::string_view after) {
   return false;
 }
 
+// What follows `offset` on its line, without blanks around it.
+std::string_view Parser::rest_of_line(std::uint32_t offset) const {
+  std::string_view rest = source_.substr(offset);
+  rest = rest.substr(0, rest.find_first_of("\r\n"));
+  rest.remove_prefix(std::min(rest.find_first_not_of(" \t"), rest.size()));
+  return rest.substr(0, rest.find_last_not_of(" \t") + 1);
+}
+
 void Parser::expect_semicolon(std::string_view after) {
   if (panic_ || accept(TokenKind::kSemicolon)) return;  // in a panic it is where reading goes on
   const bool simply_missing = token().first_on_line || at(TokenKind::kRightBrace) || at(TokenKind::kEnd);
   if (simply_missing) {
-    slip(gap(), "expected `;` after {}", after).help("write `;` here");
+    auto& problem = slip(gap(), "expected `;` after {}", after);
+    // In `7 // 2;` the semicolon is there, in a comment.
+    const std::string_view rest = rest_of_line(previous().end);
+    if (rest.starts_with("//") && rest.ends_with(';')) {
+      problem.help("`//` begins a comment; `/` between integers drops the fraction");
+    } else {
+      problem.help("write `;` here");
+    }
     return;
   }
   auto& problem = error(range(), "expected `;` after {}, found {}", after, found());

@@ -68,6 +68,7 @@ class Parser {
   bool accept_greater();  // `>`, or the first half of `>>`, `>=`, `>>=`
   bool expect(TokenKind k, std::string_view after);
   void expect_semicolon(std::string_view after);
+  std::string_view rest_of_line(std::uint32_t offset) const;
   ast::Name take_name();  // the current token, whatever it is
   ast::Name expect_name(std::string_view what);
   std::string found() const;  // the current token, for messages
@@ -143,7 +144,8 @@ class Parser {
   ast::Expr* index(ast::Expr* object);
   ast::Expr* call(ast::Expr* callee);
   ast::Expr* coalesced();
-  bool step_habit(ast::Expr*& expr);  // x++, x--
+  bool step_habit(ast::Expr*& expr);   // x++, x--
+  bool power_habit(ast::Expr*& expr);  // x ** y
   bool null_test_habit();
   std::vector<ast::Argument> arguments();
   bool starts_expression(std::uint32_t ahead = 0) const;

@@ -130,7 +130,9 @@ TEST(RecoveryTest, ValuesOfOtherLanguages) {
   EXPECT_EQ(advice("let q = List<i64>;"),
             "a type with arguments is no value | make an object by calling it: `List<i64>()`");
   EXPECT_EQ(advice("let r = a[1..2];"),
-            "an index is one place, not a range | `a.slice(low, high)` copies a part of an array or string");
+            "an index is one place, not a range | copy a part: `a.slice(low, high)` of an array, "
+            "`str.slice(s, low, high)` "
+            "of a text");
   EXPECT_EQ(advice("f(x = 1);"), "named arguments take a colon | write `x: value`");
   EXPECT_EQ(advice("let s = f\"{x=}\";"),
             "expected `}` after the expression, found `=` | write the name into the text: `x = {x}`");

@@ -280,7 +280,9 @@ ast::Stmt* Parser::if_statement() {
   if (elif && !panic_) {
     slip(range(), "there is no `{}`", text()).help("write `else if`");
     node->otherwise = if_statement();
-  } else if (!panic_ && accept(TokenKind::kElse)) {
+  } else if (!panic_ && at(TokenKind::kElse) && kind(1) != TokenKind::kFatArrow) {
+    // `else =>` is the last arm of the match around this `if`.
+    advance();
     node->otherwise = at(TokenKind::kIf) ? if_statement() : body("else");
   }
   return finish(node);

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/check/lexical_walk.h"
+
+namespace dhpvm::compiler {
+
+using ast::ExprKind;
+using ast::PatternKind;
+using ast::StmtKind;
+
+void LexicalWalk::module(const ast::Module& node) {
+  for (const ast::Constant* constant : node.constants) {
+    type(constant->type);
+    expr(constant->value);
+  }
+  for (const ast::Function* declared : node.functions) function(*declared);
+  for (const ast::TypeDecl* declared : node.types) type_declaration(*declared);
+}
+
+void LexicalWalk::type_declaration(const ast::TypeDecl& node) {
+  type_parameters(node.type_parameters);
+  for (const ast::Type* interface : node.interfaces) type(interface);
+  for (const ast::Field& field : node.fields) {
+    type(field.type);
+    expr(field.fallback);
+  }
+  if (node.init != nullptr) function(*node.init);
+  for (const ast::Function* method : node.methods) function(*method);
+}
+
+void LexicalWalk::type_parameters(const std::vector<ast::TypeParameter>& list) {
+  for (const ast::TypeParameter& parameter : list) type(parameter.bound);
+}
+
+void LexicalWalk::function(const ast::Function& node) {
+  const std::size_t outer = locals_.size();
+  type_parameters(node.type_parameters);
+  for (const ast::Parameter& parameter : node.parameters) {
+    type(parameter.type);
+    expr(parameter.fallback);
+    declare(parameter.name, Role::kParameter);
+  }
+  type(node.result);
+  stmt(node.body);
+  expr(node.expression);
+  close_scope(outer);
+}
+
+void LexicalWalk::type(const ast::Type* node) {
+  if (node == nullptr) return;
+  on_type(*node);
+  for (const ast::Type* argument : node->arguments) type(argument);
+  type(node->element);
+  expr(node->count);
+}
+
+void LexicalWalk::expr(const ast::Expr* node) {
+  if (node == nullptr) return;
+  on_expr(*node);
+  if (node->kind == ExprKind::kName) {
+    if (Local* local = find(node->name.text); local != nullptr) {
+      local->is_read = true;
+    } else {
+      on_free_name(node->name);
+    }
+  }
+  for (const ast::Expr* operand : node->operands) expr(operand);
+  type(node->type);
+  for (const ast::Type* argument : node->type_arguments) type(argument);
+  for (const ast::Argument& argument : node->arguments) expr(argument.value);
+  for (const ast::FormatPart& part : node->parts) expr(part.value);
+  arms(node->arms);
+  if (node->closure != nullptr) {
+    ++closures_;
+    function(*node->closure);
+    --closures_;
+  }
+}
+
+void LexicalWalk::stmt(const ast::Stmt* node) {
+  if (node == nullptr) return;
+  on_statement(*node);
+  switch (node->kind) {
+    case StmtKind::kLet:
+    case StmtKind::kVar:
+    case StmtKind::kUse:
+      type(node->type);
+      expr(node->value);
+      declare(node->name, node->kind == StmtKind::kLet   ? Role::kLet
+                          : node->kind == StmtKind::kVar ? Role::kVar
+                                                         : Role::kUse);
+      return;
+    case StmtKind::kAssign:
+    case StmtKind::kUpdate: {
+      Local* target = node->place->kind == ExprKind::kName ? find(node->place->name.text) : nullptr;
+      if (target == nullptr) expr(node->place);
+      expr(node->value);
+      if (target == nullptr) return;
+      target->is_assigned = true;
+      on_assign(*target, node->place->name);
+      return;
+    }
+    default: parts(*node); return;
+  }
+}
+
+void LexicalWalk::parts(const ast::Stmt& node) {
+  const std::size_t outer = locals_.size();
+  expr(node.value);
+  expr(node.limit);
+  expr(node.step);
+  if (node.parallel != nullptr) heads(*node.parallel);
+  declare(node.index_name, Role::kLoop);
+  declare(node.name, Role::kLoop);
+  if (node.kind == StmtKind::kBlock) on_statements(node.body);
+  for (const ast::Stmt* inner : node.body) stmt(inner);
+  close_scope(outer);
+  stmt(node.otherwise);
+  arms(node.arms);
+}
+
+void LexicalWalk::heads(const ast::ParallelFor& loop) {
+  for (const ast::Hint& hint : loop.hints) expr(hint.argument);
+  for (const ast::Dimension& dimension : loop.dimensions) {
+    expr(dimension.low);
+    expr(dimension.high);
+  }
+  // The loop changes the outer variable, and its result is there to be read.
+  for (const ast::Reduction& reduction : loop.reductions) {
+    if (Local* outer = find(reduction.variable.text); outer != nullptr) outer->is_read = true;
+  }
+  for (const ast::Dimension& dimension : loop.dimensions) declare(dimension.name, Role::kLoop);
+  for (const ast::Reduction& reduction : loop.reductions) declare(reduction.variable, Role::kReduction);
+}
+
+void LexicalWalk::arms(const std::vector<ast::Arm>& list) {
+  for (const ast::Arm& arm : list) {
+    const std::size_t outer = locals_.size();
+    for (const ast::Pattern& alternative : arm.patterns) pattern(alternative);
+    expr(arm.value);
+    stmt(arm.body);
+    close_scope(outer);
+  }
+}
+
+void LexicalWalk::pattern(const ast::Pattern& node) {
+  // A bare name stands in both `value` and `type`.
+  if (node.type != nullptr) on_type(*node.type);
+  if (node.type != nullptr && node.kind != PatternKind::kName) {
+    for (const ast::Type* argument : node.type->arguments) type(argument);
+  }
+  expr(node.value);
+  expr(node.high);
+  declare(node.binding, Role::kPattern);
+}
+
+void LexicalWalk::declare(const ast::Name& name, Role role) {
+  if (name.empty()) return;
+  Local& local = locals_.emplace_back();
+  local.name = name;
+  local.role = role;
+  local.closures = closures_;
+}
+
+LexicalWalk::Local* LexicalWalk::find(std::string_view name) {
+  for (auto local = locals_.rbegin(); local != locals_.rend(); ++local) {
+    if (local->name.text == name) return &*local;
+  }
+  return nullptr;
+}
+
+void LexicalWalk::close_scope(std::size_t outer) {
+  while (locals_.size() > outer) {
+    on_scope_end(locals_.back());
+    locals_.pop_back();
+  }
+}
+
+}  // namespace dhpvm::compiler

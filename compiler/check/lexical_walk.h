@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// A walk over syntax trees in the order of the source that knows, at each point, the local variables in scope. It
+// needs no types: a name that is no local variable is a field, a function, a module or unknown, and reported as
+// free. Passes derive from it and override what they want to hear of.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string_view>
+#include <vector>
+
+#include "compiler/parse/ast.h"
+
+namespace dhpvm::compiler {
+
+class LexicalWalk {
+ public:
+  LexicalWalk() = default;
+  LexicalWalk(const LexicalWalk&) = delete;
+  LexicalWalk& operator=(const LexicalWalk&) = delete;
+  virtual ~LexicalWalk() = default;
+
+  void module(const ast::Module& node);
+  void function(const ast::Function& node);
+  void expr(const ast::Expr* node);  // null does nothing
+
+ protected:
+  enum class Role : std::uint8_t { kParameter, kLet, kVar, kUse, kLoop, kReduction, kPattern };
+  struct Local {
+    ast::Name name;
+    Role role = Role::kLet;
+    unsigned closures = 0;  // around the declaration
+    bool is_read = false;
+    bool is_assigned = false;  // after its declaration
+  };
+
+  // The innermost local variable of this name, or null.
+  Local* find(std::string_view name);
+  // How many closures stand around the current point.
+  unsigned closures() const { return closures_; }
+
+  virtual void on_assign(Local&, const ast::Name&) {}
+  virtual void on_scope_end(const Local&) {}
+  virtual void on_free_name(const ast::Name&) {}
+  virtual void on_type(const ast::Type&) {}
+  virtual void on_expr(const ast::Expr&) {}
+  virtual void on_statements(const std::vector<ast::Stmt*>&) {}
+  virtual void on_statement(const ast::Stmt&) {}
+
+ private:
+  void type_declaration(const ast::TypeDecl& node);
+  void type_parameters(const std::vector<ast::TypeParameter>& list);
+  void type(const ast::Type* node);
+  void stmt(const ast::Stmt* node);
+  void parts(const ast::Stmt& node);
+  void heads(const ast::ParallelFor& loop);
+  void arms(const std::vector<ast::Arm>& list);
+  void pattern(const ast::Pattern& node);
+  void declare(const ast::Name& name, Role role);
+  void close_scope(std::size_t outer);
+
+  std::deque<Local> locals_;  // references to them stay valid while inner scopes come and go
+  unsigned closures_ = 0;
+};
+
+}  // namespace dhpvm::compiler
