@@ -207,11 +207,8 @@ void DeviceLoops::drop_lost() {
     if (!opened->owner->gone()) return false;
     if (opened->device != nullptr) add_totals(dropped_, *opened->device);
     opened->kernels.clear();
-    // Contents of arrays that nobody else has are fetched. If they are lost, whoever asks for them is told so by the device.
-    if (opened->device != nullptr && !opened->device->bring_copies_home().ok()) {
-      lost_.push_back(std::move(opened));
-      return true;
-    }
+    // Whoever is interrupted here comes back.
+    if (opened->device != nullptr && !opened->device->give_up_copies().ok()) return false;
     opened->device.reset();
     registrations_->forget(*opened->owner);
     return true;

@@ -148,8 +148,7 @@ class DeviceLoops {
   Isolate& isolate_;
   std::unique_ptr<offload::Registrations> registrations_;  // before the devices that use them
   std::vector<std::unique_ptr<Opened>> opened_;
-  std::vector<std::unique_ptr<Opened>> lost_;  // with the only copies of some arrays
-  std::vector<Story> stories_;                 // by kernel
+  std::vector<Story> stories_;  // by kernel
   std::uint64_t chunks_ = 0;
   DeviceTotals dropped_;  // what devices have done that are gone
   std::set<std::string> warned_;

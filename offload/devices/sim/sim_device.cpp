@@ -24,7 +24,7 @@ DeviceInfo info_of(std::string name, const SimOptions& options) {
   info.compute_units = options.compute_units;
   info.copy_engines = options.copy_engines;
   info.is_simulated = true;
-  info.may_be_lost = options.lost.has_value();
+  info.may_be_lost = options.lost.has_value() && !options.keeps_results;
   return info;
 }
 
@@ -131,9 +131,14 @@ Status SimDevice::admit(const OperationRecord& record) {
 }
 
 Status SimDevice::check_present() const {
+  if (std::optional<Error> gone = this->gone()) return std::move(*gone);
+  return {};
+}
+
+std::optional<Error> SimDevice::gone() const {
   const std::lock_guard lock(mutex_);
   if (options_.lost && operations_ >= *options_.lost) return lost();
-  return {};
+  return std::nullopt;
 }
 
 Error SimDevice::lost() const {

@@ -30,6 +30,7 @@ class SimDevice final : public DeviceBase {
   Result<std::unique_ptr<Queue>> create_queue(QueueOptions options) override;
   Result<std::shared_ptr<Semaphore>> create_semaphore(std::uint64_t initial) override;
   std::chrono::nanoseconds now() const override { return clock_.now(); }
+  std::optional<Error> gone() const override;
 
   VirtualClock& clock() { return clock_; }
   ThreadPool& pool() { return *pool_; }

@@ -82,6 +82,9 @@ Status apply(SimOptions& options, const DeviceOption& option) {
   } else if (key == "units") {
     DHPVM_ASSIGN(const std::uint64_t units, parse_count(option, 1, 1 << 20, "16"));
     options.compute_units = static_cast<std::uint32_t>(units);
+  } else if (key == "lazy") {
+    DHPVM_ASSIGN(const std::uint64_t lazy, parse_count(option, 0, 1, "1"));
+    options.keeps_results = lazy != 0;
   } else if (key == "lost") {
     DHPVM_ASSIGN(options.lost, parse_count(option, 0, kMany, "100"));
   } else if (key == "alloc_fail") {
@@ -95,9 +98,9 @@ Status apply(SimOptions& options, const DeviceOption& option) {
 }  // namespace
 
 Result<SimOptions> parse_sim_options(std::string_view name) {
-  constexpr std::string_view kKeys[] = {"h2d",  "d2h",        "pageable",   "d2d",     "launch",
-                                        "copy", "rate",       "mem",        "engines", "units",
-                                        "lost", "alloc_fail", "fail_launch"};
+  constexpr std::string_view kKeys[] = {"h2d",  "d2h",  "pageable",   "d2d",        "launch",
+                                        "copy", "rate", "mem",        "engines",    "units",
+                                        "lazy", "lost", "alloc_fail", "fail_launch"};
   DHPVM_ASSIGN(const std::vector<DeviceOption> given, parse_device_options(name, kKeys));
   SimOptions options;
   for (const DeviceOption& option : given) DHPVM_TRY(apply(options, option));

@@ -24,6 +24,7 @@ struct SimOptions {
   std::uint64_t memory_bytes = 1'000'000'000;  // mem
   std::uint32_t copy_engines = 2;              // engines: 0 to 2
   std::uint32_t compute_units = 16;            // units
+  bool keeps_results = false;  // lazy=1: results are sent back when they are needed, lost or not
   // For tests of what goes wrong; counted from 1.
   std::optional<std::uint64_t> lost;         // the device is lost after so many operations
   std::optional<std::uint64_t> alloc_fail;   // the allocation that fails

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/error.h"
+
 namespace dhpvm::offload {
 
 ArrayCopies& ArrayCopies::of(Buffer& buffer) {
@@ -14,7 +16,7 @@ ArrayCopies& ArrayCopies::of(Buffer& buffer) {
   return static_cast<ArrayCopies&>(*buffer.copies());
 }
 
-ArrayCopies::ArrayCopies(Buffer& buffer) : buffer_(buffer), host_valid_(whole()) {}
+ArrayCopies::ArrayCopies(Buffer& buffer) : buffer_(buffer), host_(whole()) {}
 
 ArrayCopies::~ArrayCopies() {
   while (!copies_.empty()) forget(*copies_.front().device);
@@ -47,7 +49,6 @@ void ArrayCopies::give_back(DeviceCopy& copy) {
   copy.valid.clear();
 }
 
-// The operations of this entry after which the host's memory is what it will be.
 Positions ArrayCopies::writes_to_host(const DeviceCopy& copy) {
   Positions positions;
   positions[Stage::kDownload] = copy.busy[Stage::kDownload];
@@ -55,10 +56,20 @@ Positions ArrayCopies::writes_to_host(const DeviceCopy& copy) {
   return positions;
 }
 
-// Has what the host lacks of `bytes` sent to it, by whoever has it; downloads on `except` are for the caller to wait for.
-Status ArrayCopies::fetch(const Interval& bytes, const DeviceCopy* except) {
-  if (lost_) return *lost_;
-  std::vector<Interval> lacking = host_valid_.missing(bytes);
+// Takes note of what became of operations since.
+void ArrayCopies::settle() {
+  host_.settle();
+  for (DeviceCopy& copy : copies_) {
+    if (!copy.device->failure() || copy.valid.empty()) continue;
+    copy.valid.clear();
+    loss_ = copy.device->failure();
+  }
+}
+
+// Has what the host lacks of `bytes` sent to it by whoever has it.
+Status ArrayCopies::request(const Interval& bytes) {
+  settle();
+  std::vector<Interval> lacking = host_.absent(bytes);
   for (DeviceCopy& copy : copies_) {
     if (copy.block.memory == nullptr || lacking.empty()) continue;
     bool submitted = false;
@@ -70,17 +81,63 @@ Status ArrayCopies::fetch(const Interval& bytes, const DeviceCopy* except) {
         DHPVM_ASSIGN(const std::uint64_t position,
                      copy.device->download(to, {copy.block.memory, part.begin, part.size()}, copy.busy));
         copy.busy.include(Stage::kDownload, position);
-        host_valid_.add(part);
+        Positions there;
+        there.include(Stage::kDownload, position);
+        host_.set_arriving(part, *copy.device, there);
         submitted = true;
       }
     }
     if (submitted) copy.device->hold(buffer_, copy.busy);
-    lacking = host_valid_.missing(bytes);
+    lacking = host_.absent(bytes);
   }
-  for (DeviceCopy& copy : copies_) {
-    if (&copy != except) DHPVM_TRY(copy.device->wait(writes_to_host(copy)));
+  return lacking.empty() ? Status() : lost(lacking.front());
+}
+
+// Waits until no device but that of `except` writes the host's memory any more. Fails only when somebody wants the waiting to
+// end: a device that has failed writes nothing.
+Status ArrayCopies::wait_for_writes(const DeviceCopy* except) {
+  for (const DeviceCopy& copy : copies_) {
+    if (&copy == except) continue;
+    const Positions writes = writes_to_host(copy);
+    // One by one: where a stage has failed, another may still be writing.
+    for (const Stage stage : {Stage::kLaunch, Stage::kDownload}) {
+      Positions of_stage;
+      of_stage[stage] = writes[stage];
+      if (Status status = copy.device->wait(of_stage); !status.ok() && !copy.device->failure()) return status;
+    }
   }
   return {};
+}
+
+// Makes `bytes` current on the host; arrivals from `except` are for the caller to wait for. Another device may have what one
+// that fails meanwhile was to send.
+Status ArrayCopies::fetch(const Interval& bytes, const DeviceCopy* except) {
+  const auto failures = [this] {
+    return std::ranges::count_if(copies_,
+                                 [](const DeviceCopy& copy) { return copy.device->failure().has_value(); });
+  };
+  for (;;) {
+    const auto before = failures();
+    if (Status status = request(bytes); !status.ok()) {
+      if (failures() == before) return status;
+      continue;
+    }
+    DHPVM_TRY(wait_for_writes(except));
+    settle();
+    if (host_.absent(bytes).empty()) return {};
+  }
+}
+
+Error ArrayCopies::lost(const Interval& bytes) const {
+  if (!loss_)
+    return error(ErrorCode::kInternal, "bytes {} to {} of an array are nowhere", bytes.begin, bytes.end);
+  return Error(*loss_).with_context(
+      fmt::format("the results of parallel loops in an array of {} bytes are lost, because the device that "
+                  "had computed them failed "
+                  "before they were copied back; `--write-back=eager`, which is the default, copies the "
+                  "results of every loop back at "
+                  "once",
+                  buffer_.size()));
 }
 
 Status ArrayCopies::prepare_host(PipelineDevice& device, const Interval& bytes) {
@@ -133,39 +190,46 @@ void ArrayCopies::written(DeviceCopy& copy, const Interval& bytes) {
   const std::lock_guard lock(mutex_);
   outdate_others(copy, bytes);
   copy.valid.add(bytes);
-  host_valid_.remove(bytes);
+  host_.set_absent(bytes);
 }
 
-void ArrayCopies::written_on_host(const Interval& bytes) {
+void ArrayCopies::outdate(const Interval& bytes) {
   const std::lock_guard lock(mutex_);
   for (DeviceCopy& copy : copies_) copy.valid.remove(bytes);
-  host_valid_.add(bytes);
+  host_.set_absent(bytes);
+}
+
+void ArrayCopies::arriving_on_host(const DeviceCopy& copy, const Interval& bytes,
+                                   const Positions& positions) {
+  const std::lock_guard lock(mutex_);
+  host_.set_arriving(bytes, *copy.device, positions);
   sent_unread_ = true;
 }
 
-void ArrayCopies::downloaded(const Interval& bytes) {
+void ArrayCopies::present_on_host(const Interval& bytes) {
   const std::lock_guard lock(mutex_);
-  host_valid_.add(bytes);
-  sent_unread_ = true;
+  host_.set_present(bytes);
 }
 
 std::vector<Interval> ArrayCopies::host_missing(const Interval& bytes) {
   const std::lock_guard lock(mutex_);
-  return host_valid_.missing(bytes);
+  settle();
+  return host_.absent(bytes);
 }
 
 bool ArrayCopies::host_may_read() {
   const std::lock_guard lock(mutex_);
-  return !pending_writes_ && !lost_ && !sent_unread_ && host_valid_.contains(whole()) &&
-         std::ranges::all_of(copies_, [](const DeviceCopy& copy) {
-           return copy.device->reached(writes_to_host(copy)) && !copy.device->failure();
+  if (pending_writes_ || sent_unread_) return false;
+  settle();
+  return host_.is_present(whole()) && std::ranges::all_of(copies_, [](const DeviceCopy& copy) {
+           return copy.device->fate_of(writes_to_host(copy)) != Fate::kUnderWay;
          });
 }
 
 bool ArrayCopies::host_may_write() {
   const std::lock_guard lock(mutex_);
   return pending_ == nullptr && host_may_read() && std::ranges::all_of(copies_, [](const DeviceCopy& copy) {
-           return copy.valid.empty() && copy.device->reached(copy.busy);
+           return copy.valid.empty() && copy.device->fate_of(copy.busy) != Fate::kUnderWay;
          });
 }
 
@@ -184,19 +248,28 @@ void ArrayCopies::take_up() {
 void ArrayCopies::lose_if_written(const Error& error) {
   const std::lock_guard lock(mutex_);
   if (!pending_writes_) return;
-  lost_ = error;
   while (!copies_.empty()) forget(*copies_.front().device);
+  host_.set_absent(whole());
+  loss_ = error;
 }
 
-void ArrayCopies::restore_on_host(const Interval& bytes) {
+Status ArrayCopies::give_up(PipelineDevice& device) {
   const std::lock_guard lock(mutex_);
-  host_valid_.add(bytes);
+  const std::vector<Interval> parts = on(device).valid.intervals();
+  for (const Interval& part : parts) {
+    if (Status status = fetch(part, nullptr); !status.ok() && !device.failure()) return status;
+  }
+  DHPVM_TRY(wait_for_writes(nullptr));
+  forget(device);
+  return {};
 }
 
 void ArrayCopies::forget(PipelineDevice& device) {
   const std::lock_guard lock(mutex_);
   const auto found = std::ranges::find(copies_, &device, &DeviceCopy::device);
   if (found == copies_.end()) return;
+  host_.give_up(device);
+  if (device.failure()) loss_ = device.failure();
   found->block.busy.include(found->busy);
   device.release(std::move(found->block));
   device.remove_copy(*this);

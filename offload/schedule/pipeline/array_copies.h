@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "offload/schedule/memory/buffer.h"
+#include "offload/schedule/pipeline/host_contents.h"
 #include "offload/schedule/pipeline/interval_set.h"
 #include "offload/schedule/pipeline/pipeline_device.h"
 
@@ -21,8 +22,9 @@ namespace dhpvm::offload {
 struct DeviceCopy {
   PipelineDevice* device = nullptr;
   DeviceBlock block;
-  IntervalSet valid;  // bytes
-  Positions busy;     // operations on the copy, and on the host's memory from this device
+  // Bytes that are there, or arriving, for operations of this device behind `busy`; none once the device has failed.
+  IntervalSet valid;
+  Positions busy;  // operations on the copy, and on the host's memory from this device
 };
 
 // Loops that have been put off, and work on the buffer.
@@ -57,32 +59,36 @@ class ArrayCopies final : public BufferCopies {
   void uploaded(DeviceCopy& copy, const Interval& bytes);
   // A kernel has been launched that writes there, in the copy: no other is current any more.
   void written(DeviceCopy& copy, const Interval& bytes);
+  // The same for results that are not kept in any copy.
+  void outdate(const Interval& bytes);
   // What others have of it is not current.
   void outdate_others(const DeviceCopy& copy, const Interval& bytes);
-  // A download of it has been submitted to the host.
-  void downloaded(const Interval& bytes);
-  // A kernel has been launched that writes there, and its result goes straight to the host, or is there already: no copy
-  // is current any more.
-  void written_on_host(const Interval& bytes);
+  // Operations have been submitted that bring the current contents to the host, where they are at `positions` of the
+  // entry's device.
+  void arriving_on_host(const DeviceCopy& copy, const Interval& bytes, const Positions& positions);
+  // The host's memory has the current contents, for somebody who knows, whatever has been submitted since.
+  void present_on_host(const Interval& bytes);
   Interval whole() const { return {0, buffer_.size()}; }
-  // What the host lacks of `bytes`.
+  // The parts of `bytes` that the host neither has nor is being sent.
   std::vector<Interval> host_missing(const Interval& bytes);
+  // The operations of this entry after which the host's memory is what it will be.
+  static Positions writes_to_host(const DeviceCopy& copy);
 
   // Whether the host may read, or write, without asking.
   bool host_may_read();  // not even what has arrived, before it has asked once: see wanted_on_host()
   bool host_may_write();
   // Fetches whatever the host lacks, and waits.
   Status bring_to_host();
-  // What the host has there counts again, whatever was submitted since: for somebody who knows that it never arrived.
-  void restore_on_host(const Interval& bytes);
-  // Drops the copy on `device`, current or not.
+  // Fetches what only `device` has, if it still can, and drops its entry. Fails when somebody wants the waiting to end.
+  Status give_up(PipelineDevice& device);
+  // Drops the entry of `device`, current or not.
   void forget(PipelineDevice& device);
 
   // From now on, whoever wants to read what the loops write, or to write what they touch, has them run first.
   void put_off(PendingLoops& loops, bool writes);
   // They are not put off any more.
   void take_up();
-  // The loops that were to write the buffer have failed halfway: its contents are of no use to anybody.
+  // The loops that were to write the buffer have failed halfway: its contents are nowhere.
   void lose_if_written(const Error& error);
 
   // While a loop that needs the copies is being submitted, they are not given up.
@@ -99,15 +105,18 @@ class ArrayCopies final : public BufferCopies {
  private:
   explicit ArrayCopies(Buffer& buffer);
   Status fetch(const Interval& bytes, const DeviceCopy* except);
-  static Positions writes_to_host(const DeviceCopy& copy);
+  Status request(const Interval& bytes);
+  Status wait_for_writes(const DeviceCopy* except);
+  void settle();
+  Error lost(const Interval& bytes) const;
 
   Buffer& buffer_;
   std::recursive_mutex mutex_;
-  IntervalSet host_valid_;
+  HostContents host_;
   std::list<DeviceCopy> copies_;  // addresses stay
   PendingLoops* pending_ = nullptr;
   bool pending_writes_ = false;
-  std::optional<Error> lost_;
+  std::optional<Error> loss_;  // why bytes may be nowhere: the last failure of a device that had some
   unsigned pins_ = 0;
   bool wanted_on_host_ = true;
   bool sent_unread_ = false;  // downloaded, and nobody has looked yet

@@ -150,8 +150,13 @@ void DeviceRun::note_launches(const std::vector<ArrayNeeds>& needs) {
     if (writes.empty()) continue;
     if (placement == Placement::kResident) {
       array.copies->written(*array.copy, writes);
+    } else if (placement == Placement::kShared) {
+      Positions there;
+      there.include(Stage::kLaunch, position);
+      array.copies->outdate(writes);
+      array.copies->arriving_on_host(*array.copy, writes, there);
     } else {
-      array.copies->written_on_host(writes);
+      array.copies->outdate(writes);
     }
   }
 }

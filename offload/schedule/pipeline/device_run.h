@@ -64,7 +64,8 @@ class DeviceRun {
     ArrayCopies* copies = nullptr;  // of the pool's buffers
     DeviceCopy* copy = nullptr;
     Positions before;              // what other loops still do with the copy
-    bool host_was_current = true;  // when the run began
+    bool host_was_current = true;  // when the run began, or would be at the next positions
+    Positions host_writes_before;
     // The whole array as the host has it. Of small arrays in the heap a copy, in `staging`.
     MemorySpan host;
     Buffer* staging = nullptr;
@@ -81,9 +82,10 @@ class DeviceRun {
   // that the chunk either has been done or can be done again.
   struct Arrival {
     struct Piece {
+      std::uint32_t array;
+      Interval bytes;
       std::byte* to;
       Buffer* from;
-      std::size_t bytes;
     };
     std::mutex mutex;
     std::vector<Piece> pieces;
@@ -119,6 +121,7 @@ class DeviceRun {
   // device_run_results.cpp: what comes back, and what is left after a failure
   Status download_chunk(const std::vector<ArrayNeeds>& needs);
   Status send_back(std::uint32_t n, const Interval& bytes);
+  void note_arrival(std::uint32_t n, const Interval& bytes, std::uint64_t position);
   Status download_report();
   Status download_partials(const IterationSpace& box);
   Status take_over_arrivals();

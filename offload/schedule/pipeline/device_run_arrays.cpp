@@ -65,7 +65,10 @@ Status DeviceRun::prepare(std::uint32_t n) {
       break;
     case Placement::kSliced: array.slots.resize(kSlots); break;
   }
-  if (array.copy != nullptr) array.before = array.copy->busy;
+  if (array.copy != nullptr) {
+    array.before = array.copy->busy;
+    array.host_writes_before = ArrayCopies::writes_to_host(*array.copy);
+  }
   return {};
 }
 

@@ -30,7 +30,7 @@ Status DeviceRun::send_back(std::uint32_t n, const Interval& bytes) {
     if (device_.info().may_be_lost) {
       if (current_->arrival == nullptr) current_->arrival = std::make_shared<Arrival>();
       DHPVM_ASSIGN(Buffer* const buffer, device_.pool().allocate(bytes.size(), BufferContents::kUndefined));
-      current_->arrival->pieces.push_back({plan.array.host.data + bytes.begin, buffer, bytes.size()});
+      current_->arrival->pieces.push_back({n, bytes, plan.array.host.data + bytes.begin, buffer});
       DHPVM_ASSIGN(to, device_.registrations().span_of(device_.device(), *buffer));
       to.bytes = bytes.size();
     } else {
@@ -46,9 +46,18 @@ Status DeviceRun::send_back(std::uint32_t n, const Interval& bytes) {
   last_.include(Stage::kDownload, position);
   if (plan.placement == Placement::kSliced) slot(n).busy.include(Stage::kDownload, position);
   if (array.copy == nullptr) return {};
-  array.copy->busy.include(Stage::kDownload, position);
-  if (plan.placement == Placement::kResident) array.copies->downloaded(bytes);
+  note_arrival(n, bytes, position);
   return {};
+}
+
+// The host's memory has what array `n` is there when this download, or call, is done.
+void DeviceRun::note_arrival(std::uint32_t n, const Interval& bytes, std::uint64_t position) {
+  RunArray& array = arrays_[n];
+  if (array.copy == nullptr) return;
+  Positions there;
+  there.include(Stage::kDownload, position);
+  array.copy->busy.include(there);
+  array.copies->arriving_on_host(*array.copy, bytes, there);
 }
 
 // Puts the chunk's results in place once all of them are there.
@@ -58,18 +67,15 @@ Status DeviceRun::take_over_arrivals() {
     const std::lock_guard lock(arrival->mutex);
     if (arrival->abandoned) return;
     for (const Arrival::Piece& piece : arrival->pieces)
-      std::memcpy(piece.to, piece.from->data(), piece.bytes);
+      std::memcpy(piece.to, piece.from->data(), piece.bytes.size());
     arrival->done = true;
   };
   DHPVM_ASSIGN(const std::uint64_t position, device_.host_call(std::move(put), {}));
   last_.include(Stage::kDownload, position);
   for (const Arrival::Piece& piece : current_->arrival->pieces) {
+    note_arrival(piece.array, piece.bytes, position);
     device_.hold(*piece.from, last_);
     piece.from->close();
-  }
-  for (std::uint32_t n = 0; n < arrays_.size(); ++n) {
-    if (arrays_[n].copy != nullptr && plan_.is_in_place(n))
-      arrays_[n].copy->busy.include(Stage::kDownload, position);
   }
   return {};
 }
@@ -159,9 +165,7 @@ std::optional<std::vector<IterationSpace>> DeviceRun::give_up() {
     in_place_sent = in_place_sent || (in_place && (shared || plan.by_chunk));
     if (array.copies == nullptr) continue;
     // Results of earlier loops that were still on their way are lost too.
-    Positions arriving;
-    arriving[Stage::kDownload] = array.before[Stage::kDownload];
-    intact = intact && array.host_was_current && device_.known_done(arriving);
+    intact = intact && array.host_was_current && device_.fate_of(array.host_writes_before) == Fate::kDone;
   }
   if (!sends_all_back() && !all_done) {
     // What is done exists on the device only: it has to be done again, which must find what it found the first time.
@@ -176,11 +180,13 @@ std::optional<std::vector<IterationSpace>> DeviceRun::give_up() {
     if (array.copies == nullptr) continue;
     array.copies->forget(device_);
     array.copy = nullptr;
+    // The results of chunks that are done have arrived; the host has what others find.
+    for (const Interval& part : array.staged.intervals()) array.copies->present_on_host(part);
   }
   for (const IterationSpace& box : unfinished) {
     const std::vector<ArrayNeeds> needs = needs_of(loops_, plan_.captures, box);
     for (std::uint32_t n = 0; n < arrays_.size(); ++n) {
-      if (arrays_[n].copies != nullptr) arrays_[n].copies->restore_on_host(needs[n].writes);
+      if (arrays_[n].copies != nullptr) arrays_[n].copies->present_on_host(needs[n].writes);
     }
   }
   return unfinished;

@@ -51,15 +51,6 @@ double in_seconds(std::chrono::nanoseconds time) { return std::chrono::duration<
 
 }  // namespace
 
-void Positions::include(const Positions& other) {
-  for (unsigned stage = 0; stage < kStages; ++stage) at[stage] = std::max(at[stage], other.at[stage]);
-}
-
-void Positions::include(Stage stage, std::uint64_t position) {
-  std::uint64_t& mine = (*this)[stage];
-  mine = std::max(mine, position);
-}
-
 void DeviceModel::record(const OperationRecord& record) {
   const double seconds = in_seconds(record.end - record.begin);
   const std::lock_guard lock(mutex_);
@@ -279,24 +270,20 @@ Status PipelineDevice::wait(const Positions& positions) {
   return {};
 }
 
-bool PipelineDevice::reached(const Positions& positions) {
+Fate PipelineDevice::fate_of(const Positions& positions) {
   for (unsigned stage = 0; stage < kStages; ++stage) {
     if (positions.at[stage] <= done_.at[stage]) continue;
     // Asking for one value is cheaper than asking for the highest: a driver's semaphore looks at one operation, not at all.
     const Result<bool> reached =
         semaphores_[stage]->wait(positions.at[stage], Semaphore::Clock::time_point{});
-    if (!reached.ok()) return true;
-    if (!*reached) return false;
+    if (!reached.ok()) {
+      if (!failure_) failure_ = reached.error();
+      return Fate::kFailed;
+    }
+    if (!*reached) return Fate::kUnderWay;
     done_.at[stage] = positions.at[stage];
   }
-  return true;
-}
-
-bool PipelineDevice::known_done(const Positions& positions) const {
-  for (unsigned stage = 0; stage < kStages; ++stage) {
-    if (positions.at[stage] > done_.at[stage]) return false;
-  }
-  return true;
+  return Fate::kDone;
 }
 
 void PipelineDevice::hold(Buffer& buffer, const Positions& until) {
@@ -304,7 +291,7 @@ void PipelineDevice::hold(Buffer& buffer, const Positions& until) {
 }
 
 void PipelineDevice::release_held() {
-  while (!held_.empty() && reached(held_.front().until)) held_.pop_front();
+  while (!held_.empty() && fate_of(held_.front().until) != Fate::kUnderWay) held_.pop_front();
 }
 
 // Quarters of powers of two.
@@ -361,9 +348,7 @@ Result<bool> PipelineDevice::free_something() {
     if (keeps_copies_) return false;
     const auto victim = std::ranges::find_if(copies_, [&](ArrayCopies* copies) { return !copies->pinned(); });
     if (victim == copies_.end()) return false;
-    ArrayCopies& copies = **victim;
-    DHPVM_TRY(copies.bring_to_host());
-    copies.forget(*this);
+    DHPVM_TRY((*victim)->give_up(*this));
     if (kept_.empty()) return true;
   }
   // The largest goes: one is mostly enough.
@@ -376,10 +361,8 @@ Result<bool> PipelineDevice::free_something() {
 
 void PipelineDevice::add_copy(ArrayCopies& copies) { copies_.push_back(&copies); }
 
-Status PipelineDevice::bring_copies_home() {
-  for (ArrayCopies* const copies : copies_) {
-    if (!copies->host_missing(copies->whole()).empty()) DHPVM_TRY(copies->bring_to_host());
-  }
+Status PipelineDevice::give_up_copies() {
+  while (!copies_.empty()) DHPVM_TRY(copies_.back()->give_up(*this));
   return {};
 }
 

@@ -24,25 +24,11 @@
 #include "offload/schedule/memory/buffer_pool.h"
 #include "offload/schedule/memory/registrations.h"
 #include "offload/schedule/pipeline/link_model.h"
+#include "offload/schedule/pipeline/positions.h"
 
 namespace dhpvm::offload {
 
 class ArrayCopies;
-
-// The stages of the pipeline, a queue each.
-enum class Stage : std::uint8_t { kUpload, kLaunch, kDownload };
-inline constexpr unsigned kStages = 3;
-
-// How far each queue must have come: operations are numbered from 1, by stage.
-struct Positions {
-  std::array<std::uint64_t, kStages> at = {};
-
-  std::uint64_t& operator[](Stage stage) { return at[static_cast<unsigned>(stage)]; }
-  std::uint64_t operator[](Stage stage) const { return at[static_cast<unsigned>(stage)]; }
-  // Both.
-  void include(const Positions& other);
-  void include(Stage stage, std::uint64_t position);
-};
 
 // Device memory that goes back to the device's cache when its last owner lets go of it.
 struct DeviceBlock {
@@ -93,13 +79,13 @@ struct PipelineDeviceOptions {
   bool overlap = true;
 };
 
-class PipelineDevice {
+class PipelineDevice final : public Timelines {
  public:
   static Result<std::unique_ptr<PipelineDevice>> create(std::shared_ptr<Device> device, BufferPool& pool,
                                                         Registrations& registrations,
                                                         const PipelineDeviceOptions& options);
   // Waits for everything.
-  ~PipelineDevice();
+  ~PipelineDevice() override;
   PipelineDevice(const PipelineDevice&) = delete;
   PipelineDevice& operator=(const PipelineDevice&) = delete;
 
@@ -131,10 +117,8 @@ class PipelineDevice {
   Status keep_pace();
   // Blocks until these have been done. Fails with the device's error, or with the poll's.
   Status wait(const Positions& positions);
-  // Whether they have; an error counts as done.
-  bool reached(const Positions& positions);
-  // Whether somebody has already found that they have, which a failure does not change.
-  bool known_done(const Positions& positions) const;
+  // What became of these operations, without blocking. Notes a failure.
+  Fate fate_of(const Positions& positions) override;
 
   // The buffer stays until these positions.
   void hold(Buffer& buffer, const Positions& until);
@@ -149,8 +133,9 @@ class PipelineDevice {
   void release(DeviceBlock block);
   // While several devices work on a loop, each on a thread of its own, no copies are given up: that would concern others.
   void keep_copies(bool keep) { keeps_copies_ = keep; }
-  // Fetches what only this device has. An error: that has been lost.
-  Status bring_copies_home();
+  // Fetches what only this device has, and drops its copies: what it can no longer give is lost, and its array tells whoever
+  // asks for it. Fails, and may be called again, when somebody wants the waiting to end.
+  Status give_up_copies();
   // Copies on this device, for eviction: the one used last is the last.
   void add_copy(ArrayCopies& copies);
   void touch_copy(ArrayCopies& copies);

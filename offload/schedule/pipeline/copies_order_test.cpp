@@ -1,0 +1,504 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every order, up to a length, in which loops are submitted to two devices, their operations are done or fail, and the host
+// reads, writes and closes two arrays, against a model that computes at once. What the host may read is right, or the loss
+// of a device is told; and nothing is lost that somebody still has.
+//
+// DHPVM_COPIES_DEPTH sets the length; by default it takes a few seconds.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "base/error.h"
+#include "bytecode/assembler.h"
+#include "bytecode/verifier.h"
+#include "offload/devices/checked_queue.h"
+#include "offload/devices/host_code.h"
+#include "offload/loops/footprint.h"
+#include "offload/schedule/pipeline/array_copies.h"
+#include "offload/schedule/pipeline/pipeline.h"
+
+namespace dhpvm::offload {
+namespace {
+
+constexpr std::size_t kElements = 2;
+using Values = std::array<std::int64_t, kElements>;
+
+std::int64_t next(std::int64_t value) { return value * 3 + 1; }
+
+class ScriptedQueue;
+
+// Does an operation when it is told to, or fails it with all that come later.
+class ScriptedDevice final : public DeviceBase {
+ public:
+  explicit ScriptedDevice(DeviceInfo info) : DeviceBase(std::move(info)) {}
+
+  Result<std::shared_ptr<DeviceMemory>> allocate(std::size_t bytes) override {
+    return allocate_on_host(*this, bytes);
+  }
+  Result<std::shared_ptr<DeviceMemory>> import_host(std::span<std::byte> memory, HostMemory kind) override {
+    return import_from_host(*this, memory, kind);
+  }
+  Result<std::shared_ptr<Kernel>> load(const KernelImage& image) override {
+    return std::shared_ptr<Kernel>(std::make_shared<OwnedKernel>(*this, image));
+  }
+  Result<std::unique_ptr<Queue>> create_queue(QueueOptions options) override;
+  std::optional<Error> gone() const override { return failure_; }
+
+  bool step();
+  void finish_all() {
+    while (step()) {
+    }
+  }
+  void fail() {
+    if (!failure_) failure_ = error(ErrorCode::kDeviceLost, "{} was unplugged", info().name);
+    finish_all();
+  }
+
+ private:
+  friend class ScriptedQueue;
+  std::deque<std::pair<ScriptedQueue*, Operation>> pending_;
+  std::optional<Error> failure_;
+};
+
+class ScriptedQueue final : public CheckedQueue {
+ public:
+  ScriptedQueue(ScriptedDevice& device, QueueOptions options)
+      : CheckedQueue(device, std::move(options)), scripted_(device) {}
+  ~ScriptedQueue() override { scripted_.finish_all(); }
+  Status flush() override { return {}; }
+
+  void perform(Operation operation) {
+    Status status = await(operation);
+    if (status.ok() && scripted_.failure_) status = *scripted_.failure_;
+    if (status.ok()) compute(operation);
+    finish(std::move(operation), std::move(status));
+  }
+
+ protected:
+  // All that an operation waits for is done: everything is done in the order of submission.
+  void submit(Operation operation) override {
+    scripted_.pending_.emplace_back(this, std::move(operation));
+    if (scripted_.failure_) scripted_.finish_all();
+  }
+
+ private:
+  static std::byte* address(const MemorySpan& span) { return span.memory->host() + span.offset; }
+  // The last array becomes what the first one was, a step further.
+  static void compute(const Operation& operation) {
+    if (operation.function) operation.function();
+    if (operation.kernel == nullptr) {
+      if (operation.to.bytes != 0)
+        std::memcpy(address(operation.to), address(operation.from), operation.to.bytes);
+      return;
+    }
+    const ArrayArgument& from = operation.arrays.front();
+    const ArrayArgument& to = operation.arrays.back();
+    for (std::int64_t i = operation.space.low[0]; i < operation.space.high[0]; ++i) {
+      const auto at = [i](const ArrayArgument& array) {
+        return address(array.memory) + array.first + i * static_cast<std::int64_t>(sizeof(std::int64_t));
+      };
+      std::int64_t value = 0;
+      std::memcpy(&value, at(from), sizeof(value));
+      value = next(value);
+      std::memcpy(at(to), &value, sizeof(value));
+    }
+  }
+
+  ScriptedDevice& scripted_;
+};
+
+Result<std::unique_ptr<Queue>> ScriptedDevice::create_queue(QueueOptions options) {
+  return std::unique_ptr<Queue>(std::make_unique<ScriptedQueue>(*this, std::move(options)));
+}
+
+bool ScriptedDevice::step() {
+  if (pending_.empty()) return false;
+  auto [queue, operation] = std::move(pending_.front());
+  pending_.pop_front();
+  queue->perform(std::move(operation));
+  return true;
+}
+
+// What a device has that takes part in all orders, and what it may keep to itself.
+struct Setting {
+  const char* name;
+  bool writes_back;  // results go to the host as a part of the loop
+  std::uint64_t budget_bytes;
+};
+
+enum class ActionKind : std::uint8_t { kLoop, kArrive, kFail, kFailInWait, kEvict, kRead, kWrite, kClose };
+
+struct Action {
+  ActionKind kind;
+  unsigned device = 0;  // bits, for loops: 1, 2 or both
+  unsigned from = 0;    // arrays
+  unsigned to = 0;
+};
+
+std::string text(const Action& action) {
+  switch (action.kind) {
+    case ActionKind::kLoop: return fmt::format("loop {}->{} on {}", action.from, action.to, action.device);
+    case ActionKind::kArrive: return fmt::format("step of {}", action.device);
+    case ActionKind::kFail: return fmt::format("{} fails", action.device);
+    case ActionKind::kFailInWait: return fmt::format("{} fails when it is waited for", action.device);
+    case ActionKind::kEvict: return fmt::format("{} gives up its copies", action.device);
+    case ActionKind::kRead: return fmt::format("read {}", action.to);
+    case ActionKind::kWrite: return fmt::format("write {}", action.to);
+    case ActionKind::kClose: return fmt::format("close {}", action.to);
+  }
+  return "";
+}
+
+std::vector<Action> all_actions() {
+  std::vector<Action> actions;
+  for (unsigned devices = 1; devices <= 3; ++devices) {
+    for (const auto& [from, to] : {std::pair{0U, 0U}, std::pair{0U, 1U}, std::pair{1U, 0U}})
+      actions.push_back({ActionKind::kLoop, devices, from, to});
+  }
+  for (unsigned device = 0; device < 2; ++device) {
+    for (const ActionKind kind :
+         {ActionKind::kArrive, ActionKind::kFail, ActionKind::kFailInWait, ActionKind::kEvict})
+      actions.push_back({kind, device});
+  }
+  for (unsigned array = 0; array < 2; ++array) actions.push_back({ActionKind::kRead, 0, 0, array});
+  actions.push_back({ActionKind::kWrite, 0, 0, 0});
+  actions.push_back({ActionKind::kClose, 0, 0, 0});
+  return actions;
+}
+
+// The loops, as programs have them: one over two arrays, one that changes one in place.
+struct Code {
+  Code() {
+    auto assembled = bytecode::assemble(R"(module 1.0
+type array A: i64
+function copy(i64, A, A) registers 2 2
+  load.i64 p1, r0, p0
+  store.i64 r1, p0, p1
+  return
+end
+function change(i64, A) registers 2 1
+  load.i64 p1, r0, p0
+  store.i64 r0, p0, p1
+  return
+end
+kernel copy dims 1
+kernel change dims 1
+)");
+    EXPECT_TRUE(assembled.ok()) << assembled.error().to_string();
+    module = std::move(assembled).value();
+    const Status verified = bytecode::verify(module);
+    EXPECT_TRUE(verified.ok()) << verified.error().to_string();
+    copy = analyse(module, module.kernels[0]);
+    change = analyse(module, module.kernels[1]);
+  }
+  bytecode::Module module;
+  Footprint copy;
+  Footprint change;
+};
+
+// One run of one order.
+class World {
+ public:
+  World(BufferPool& pool, const Code& code, const Setting& setting)
+      : pool_(pool), code_(code), setting_(setting), registrations_(pool) {
+    for (Place& place : places_) plug_in(place, false);
+    plug_in(host_, true);
+    for (unsigned n = 0; n < 2; ++n) make(n, static_cast<std::int64_t>(n) + 1);
+  }
+  ~World() {
+    for (Array& array : arrays_) array.buffer->close();
+    for (Place& place : places_) unplug(place);
+    unplug(host_);
+  }
+  World(const World&) = delete;
+  World& operator=(const World&) = delete;
+
+  // Whether it has changed anything. What is wrong goes to problem().
+  bool act(const Action& action) {
+    switch (action.kind) {
+      case ActionKind::kLoop: loop(action); return true;
+      case ActionKind::kArrive: return places_[action.device].device->step();
+      case ActionKind::kFail: return fail(action.device);
+      case ActionKind::kFailInWait: return std::exchange(places_[action.device].fails_in_wait, true) == false;
+      case ActionKind::kEvict: return evict(action.device);
+      case ActionKind::kRead: read(action.to); return true;
+      case ActionKind::kWrite: write(action.to); return true;
+      case ActionKind::kClose: close(action.to); return true;
+    }
+    return false;
+  }
+  // The program has been told of a loss, and has ended.
+  bool has_ended() const { return ended_; }
+  const std::string& problem() const { return problem_; }
+
+  void read(unsigned n) {
+    Array& array = arrays_[n];
+    if (!array.readable && !ask(n, array.buffer->copies()->to_host_for_reading())) return;
+    array.readable = true;
+    compare(n);
+  }
+
+ private:
+  struct Place {
+    std::shared_ptr<ScriptedDevice> device;
+    std::unique_ptr<PipelineDevice> pipeline;
+    std::shared_ptr<Kernel> copy;
+    std::shared_ptr<Kernel> change;
+    bool fails_in_wait = false;
+  };
+  struct Array {
+    Buffer* buffer = nullptr;
+    Values expected{};
+    bool readable = true;  // as the heap's arrays know
+    bool writable = true;
+    bool known_on_host = true;  // it has been there since it was written last
+  };
+
+  void plug_in(Place& place, bool is_host) {
+    DeviceInfo info;
+    info.name = is_host ? "host" : &place == places_.data() ? "0" : "1";
+    info.memory_bytes = 1 << 20;
+    info.shares_host_memory = is_host;
+    info.may_be_lost = !is_host && setting_.writes_back;
+    place.device = std::make_shared<ScriptedDevice>(info);
+    place.fails_in_wait = false;
+    PipelineDeviceOptions options;
+    options.budget_bytes = is_host ? 0 : setting_.budget_bytes;
+    options.poll = [&place]() -> Status {
+      if (place.fails_in_wait) place.device->fail();
+      place.device->finish_all();
+      return {};
+    };
+    auto pipeline = PipelineDevice::create(place.device, pool_, registrations_, options);
+    if (!pipeline.ok()) return complain(pipeline.error().to_string());
+    place.pipeline = std::move(pipeline).value();
+    KernelImage image;
+    image.arrays = 2;
+    place.copy = place.device->load(image).value();
+    image.arrays = 1;
+    place.change = place.device->load(image).value();
+  }
+
+  void unplug(Place& place) {
+    place.pipeline.reset();
+    registrations_.forget(*place.device);
+    place.copy.reset();
+    place.change.reset();
+    place.device.reset();
+  }
+
+  // As a program finds them: what has failed is dropped, and comes back as another device.
+  void replace_lost() {
+    for (Place& place : places_) {
+      if (!place.device->gone()) continue;
+      if (Status status = place.pipeline->give_up_copies(); !status.ok())
+        complain(status.error().to_string());
+      unplug(place);
+      plug_in(place, false);
+    }
+  }
+
+  void make(unsigned n, std::int64_t value) {
+    Array& array = arrays_[n];
+    array = {};
+    array.buffer = pool_.allocate(sizeof(Values), BufferContents::kUndefined).value();
+    array.expected.fill(value);
+    std::memcpy(array.buffer->data(), array.expected.data(), sizeof(Values));
+  }
+
+  LoopArray captured(unsigned n) const {
+    LoopArray array;
+    array.buffer = arrays_[n].buffer;
+    array.host.data = array.buffer->data();
+    array.host.length = array.host.readable = array.host.writable = array.host.dims[0] = kElements;
+    array.element_bytes = sizeof(std::int64_t);
+    return array;
+  }
+
+  void loop(const Action& action) {
+    replace_lost();
+    const bool in_place = action.from == action.to;
+    std::vector<LoopArray> arrays{captured(action.from)};
+    if (!in_place) arrays.push_back(captured(action.to));
+    DeviceLoop loop;
+    loop.footprint = in_place ? &code_.change : &code_.copy;
+    loop.space = {1, {0}, {kElements}};
+    loop.arrays = arrays;
+    loop.can_trap = false;
+    std::vector<Part> parts;
+    const auto part_of = [&](Place& place) {
+      return Part{place.pipeline.get(), in_place ? place.change : place.copy};
+    };
+    for (unsigned n = 0; n < 2; ++n) {
+      if ((action.device >> n & 1) != 0) parts.push_back(part_of(places_[n]));
+    }
+    const HostPart host = [&]() -> std::optional<Part> { return part_of(host_); };
+    auto done = run_on_devices(parts, loop, 1, {}, host);
+    const Values before = arrays_[action.from].expected;
+    for (std::size_t i = 0; i < kElements; ++i) arrays_[action.to].expected[i] = next(before[i]);
+    arrays_[action.to].known_on_host = false;
+    for (const unsigned n : {action.from, action.to}) withhold(n);
+    if (auto* const failure = std::get_if<PipelineFailure>(&done)) {
+      if (!failure->remaining) return end(action.to, failure->error);
+      do_on_host(action, *failure->remaining, before);
+    }
+  }
+
+  void do_on_host(const Action& action, const std::vector<IterationSpace>& boxes, const Values& before) {
+    Array& from = arrays_[action.from];
+    Array& to = arrays_[action.to];
+    if (!from.readable && !ask(action.from, from.buffer->copies()->to_host_for_reading())) return;
+    from.readable = true;
+    if (!to.writable && !ask(action.to, to.buffer->copies()->to_host_for_writing())) return;
+    to.readable = to.writable = true;
+    for (const IterationSpace& box : boxes) {
+      for (std::int64_t i = box.low[0]; i < box.high[0]; ++i) {
+        if (value(action.from, i) != before[static_cast<std::size_t>(i)])
+          complain("the host finds something else");
+        const std::int64_t made = next(value(action.from, i));
+        std::memcpy(to.buffer->data() + i * sizeof(made), &made, sizeof(made));
+      }
+    }
+    to.known_on_host = true;
+  }
+
+  void withhold(unsigned n) {
+    Array& array = arrays_[n];
+    if (array.buffer->copies() == nullptr) return;
+    ArrayCopies& copies = ArrayCopies::of(*array.buffer);
+    if (copies.host_may_write()) return;
+    array.writable = false;
+    if (!copies.host_may_read()) array.readable = false;
+  }
+
+  bool fail(unsigned n) {
+    if (places_[n].device->gone()) return false;
+    places_[n].device->fail();
+    return true;
+  }
+
+  // As for want of memory.
+  bool evict(unsigned n) {
+    if (Status status = places_[n].pipeline->give_up_copies(); !status.ok())
+      complain(status.error().to_string());
+    return true;
+  }
+
+  void write(unsigned n) {
+    Array& array = arrays_[n];
+    if (!array.writable && !ask(n, array.buffer->copies()->to_host_for_writing())) return;
+    array.readable = array.writable = true;
+    compare(n);
+    array.expected[0] += 100;
+    std::memcpy(array.buffer->data(), array.expected.data(), sizeof(std::int64_t));
+    array.known_on_host = true;
+  }
+
+  void close(unsigned n) {
+    arrays_[n].buffer->close();
+    make(n, 50);
+  }
+
+  bool ask(unsigned n, const Status& status) {
+    if (!status.ok()) end(n, status.error());
+    return status.ok();
+  }
+
+  // A device that may be lost never has the only copy; and what the host has seen stays.
+  void end(unsigned n, const Error& error) {
+    ended_ = true;
+    if (error.code() != ErrorCode::kDeviceLost) complain(error.to_string());
+    if (setting_.writes_back || arrays_[n].known_on_host)
+      complain(fmt::format("array {} need not be lost: {}", n, error.to_string()));
+  }
+
+  std::int64_t value(unsigned n, std::int64_t i) const {
+    std::int64_t value = 0;
+    std::memcpy(&value, arrays_[n].buffer->data() + i * sizeof(value), sizeof(value));
+    return value;
+  }
+
+  void compare(unsigned n) {
+    Array& array = arrays_[n];
+    for (std::size_t i = 0; i < kElements; ++i) {
+      const std::int64_t found = value(n, static_cast<std::int64_t>(i));
+      if (found != array.expected[i])
+        complain(fmt::format("element {} of array {} is {}, not {}", i, n, found, array.expected[i]));
+    }
+    array.known_on_host = true;
+  }
+
+  void complain(std::string problem) {
+    if (problem_.empty()) problem_ = std::move(problem);
+  }
+
+  BufferPool& pool_;
+  const Code& code_;
+  const Setting& setting_;
+  Registrations registrations_;
+  std::array<Place, 2> places_;
+  Place host_;
+  std::array<Array, 2> arrays_;
+  bool ended_ = false;
+  std::string problem_;
+};
+
+class CopiesOrder : public ::testing::TestWithParam<Setting> {
+ protected:
+  // Runs the order, and then reads both arrays; whether the order is worth going on with.
+  bool run(const std::vector<Action>& order) {
+    ++runs_;
+    World world(pool_, code_, GetParam());
+    bool has_changed = true;
+    for (const Action& action : order) {
+      if (!world.has_ended()) has_changed = world.act(action);
+    }
+    const bool goes_on = has_changed && !world.has_ended();
+    for (unsigned n = 0; n < 2 && !world.has_ended(); ++n) world.read(n);
+    if (world.problem().empty()) return goes_on;
+    std::string steps;
+    for (const Action& action : order) steps += (steps.empty() ? "" : "; ") + text(action);
+    ADD_FAILURE() << steps << ": " << world.problem();
+    return false;
+  }
+
+  void explore(std::vector<Action>& order, std::size_t depth) {
+    for (const Action& action : actions_) {
+      // Until there is a loop, nothing happens; and which of the devices is the first is all the same.
+      if (order.empty() && (action.kind != ActionKind::kLoop || action.device == 2)) continue;
+      order.push_back(action);
+      if (run(order) && order.size() < depth) explore(order, depth);
+      order.pop_back();
+      if (HasFailure()) return;
+    }
+  }
+
+  BufferPool pool_;
+  const Code code_;
+  const std::vector<Action> actions_ = all_actions();
+  std::uint64_t runs_ = 0;
+};
+
+TEST_P(CopiesOrder, EveryOneEndsWithTheRightContentsOrWithTheLoss) {
+  const char* const wanted = std::getenv("DHPVM_COPIES_DEPTH");
+  std::vector<Action> order;
+  explore(order, wanted == nullptr ? 4 : static_cast<std::size_t>(std::atoi(wanted)));
+  RecordProperty("orders", static_cast<int>(runs_));
+}
+
+INSTANTIATE_TEST_SUITE_P(Settings, CopiesOrder,
+                         ::testing::Values(Setting{"eager", true, 0}, Setting{"lazy", false, 0}),
+                         [](const auto& setting) { return std::string(setting.param.name); });
+
+}  // namespace
+}  // namespace dhpvm::offload
