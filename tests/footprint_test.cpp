@@ -45,8 +45,8 @@ struct Loop {
   }
 
   // Numbers of captures follow their first use in the body.
-  Chunk chunk(std::vector<std::array<std::int64_t, 2>> bounds) const {
-    Chunk result{{static_cast<unsigned>(bounds.size())}, scalars, arrays};
+  LoopChunk chunk(std::vector<std::array<std::int64_t, 2>> bounds) const {
+    LoopChunk result{{static_cast<unsigned>(bounds.size())}, scalars, arrays};
     for (std::size_t d = 0; d < bounds.size(); ++d) {
       result.space.low[d] = bounds[d][0];
       result.space.high[d] = bounds[d][1];
@@ -54,7 +54,7 @@ struct Loop {
     return result;
   }
   // Accesses that may fail, of those that could be proven not to, and of the others.
-  int unproven(const Chunk& numbers, bool provable = true) const {
+  int unproven(const LoopChunk& numbers, bool provable = true) const {
     Ranges ranges(footprint, numbers);
     int count = 0;
     for (const Access& access : footprint.accesses)

@@ -170,7 +170,7 @@ bool LoopTier::fetch_arrays(Context& context, const LinkedKernel& kernel, Entry&
 }
 
 LoopTier::Variant LoopTier::choose(const LinkedKernel& kernel, Entry& entry,
-                                   const offload::Chunk& execution) {
+                                   const offload::LoopChunk& execution) {
   const offload::Footprint& footprint = footprint_of(kernel, entry);
   if (!entry.proven) {
     offload::Ranges ranges(footprint, execution);

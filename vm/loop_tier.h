@@ -115,7 +115,7 @@ class LoopTier {
                   std::vector<std::uint64_t>& window, const gc::Ref* r);
   const offload::Footprint& footprint_of(const LinkedKernel& kernel, Entry& entry);
   bool fetch_arrays(Context& context, const LinkedKernel& kernel, Entry& entry, const gc::Ref* r);
-  Variant choose(const LinkedKernel& kernel, Entry& entry, const offload::Chunk& execution);
+  Variant choose(const LinkedKernel& kernel, Entry& entry, const offload::LoopChunk& execution);
   void raise_trap(Context& context, const LinkedKernel& kernel, const codegen::KernelSite& site,
                   const codegen::KernelTrap& trap, const gc::Ref* r);
   std::string position_of(const LinkedKernel& kernel) const;

@@ -101,7 +101,7 @@ void find_promises(Footprint& footprint) {
     std::int64_t scalar;
   } guesses[] = {{100, 100}, {10, 1}, {1000, -1}, {64, 4096}};
   for (const auto& guess : guesses) {
-    Chunk chunk;
+    LoopChunk chunk;
     chunk.space.dimensions = footprint.dimensions;
     chunk.space.high.fill(guess.extent);
     const std::vector<std::uint64_t> scalars(footprint.scalars, static_cast<std::uint64_t>(guess.scalar));

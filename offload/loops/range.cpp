@@ -14,7 +14,7 @@ constexpr std::size_t kMostFacts = 32;
 
 }  // namespace
 
-Ranges::Ranges(const Footprint& footprint, const Chunk& chunk, bool only_promises)
+Ranges::Ranges(const Footprint& footprint, const LoopChunk& chunk, bool only_promises)
     : footprint_(footprint),
       symbols_(footprint.symbols),
       chunk_(chunk),
@@ -373,7 +373,7 @@ bool Ranges::fills(const Access& access, const Elements& elements) const {
   return covered == Wide{elements.end} - elements.begin;
 }
 
-std::uint32_t first_unproven(const Footprint& footprint, const Chunk& chunk) {
+std::uint32_t first_unproven(const Footprint& footprint, const LoopChunk& chunk) {
   Ranges ranges(footprint, chunk);
   for (std::uint32_t i = 0; i < footprint.accesses.size(); ++i) {
     if (footprint.accesses[i].provable && !ranges.cannot_fail(footprint.accesses[i])) return i;

@@ -42,7 +42,7 @@ struct RowSpan {
 
 // One execution of a loop, or a part of one. Arrays that overlap in memory are treated as different ones:
 // whoever moves data about must see to that.
-struct Chunk {
+struct LoopChunk {
   IterationSpace space;                          // not empty
   std::span<const std::uint64_t> scalars;        // the captured ones, as registers
   std::span<const codegen::KernelArray> arrays;  // the captured ones
@@ -53,7 +53,7 @@ class Ranges {
  public:
   // Keeps references to all of them. With `only_promises`, values of 32 bits and more that depend on data
   // count as unbounded, which shows what could be proven at all.
-  Ranges(const Footprint& footprint, const Chunk& chunk, bool only_promises = false);
+  Ranges(const Footprint& footprint, const LoopChunk& chunk, bool only_promises = false);
 
   // Index `which` of an access; empty when the access is never reached.
   Range index(const Access& access, std::uint32_t which = 0);
@@ -130,7 +130,7 @@ class Ranges {
 
   const Footprint& footprint_;
   const Symbols& symbols_;
-  const Chunk chunk_;
+  const LoopChunk chunk_;
   const bool only_promises_;
   std::vector<Range> ranges_;   // by atom; all registers until an atom has been evaluated
   std::vector<Bounds> bounds_;  // by atom
@@ -143,8 +143,8 @@ class Ranges {
 // The first provable access that may fail in `chunk`, as an index into Footprint::accesses, or kNothing. If
 // there is none for a whole iteration space, the variant of the kernel that leaves out the checks of all
 // provable accesses may run.
-std::uint32_t first_unproven(const Footprint& footprint, const Chunk& chunk);
-inline bool holds(const Footprint& footprint, const Chunk& chunk) {
+std::uint32_t first_unproven(const Footprint& footprint, const LoopChunk& chunk);
+inline bool holds(const Footprint& footprint, const LoopChunk& chunk) {
   return footprint.complete && first_unproven(footprint, chunk) == kNothing;
 }
 

@@ -335,7 +335,7 @@ void check(const bytecode::Module& module, const bytecode::KernelRecord& kernel,
         array.length *= array.dims[d] = static_cast<std::int64_t>(1 + random() % 12);
       array.readable = array.writable = array.length;
     }
-    Chunk chunk{{kernel.dimensions}, scalars, arrays};
+    LoopChunk chunk{{kernel.dimensions}, scalars, arrays};
     std::uint64_t iterations = 1;
     for (unsigned d = 0; d < kernel.dimensions; ++d) {
       chunk.space.low[d] =

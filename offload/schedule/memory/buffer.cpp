@@ -2,7 +2,7 @@
 #include "offload/schedule/memory/buffer.h"
 
 #include "offload/schedule/memory/buffer_pool.h"
-#include "offload/schedule/memory/chunk.h"
+#include "offload/schedule/memory/pool_chunk.h"
 
 namespace dhpvm::offload {
 

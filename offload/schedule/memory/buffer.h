@@ -14,7 +14,7 @@
 namespace dhpvm::offload {
 
 class BufferPool;
-struct Chunk;
+struct PoolChunk;
 
 // Knows where the current contents of a buffer are when that is not, or not only, the host's memory: on a device, or on
 // their way. Belongs to the buffer, and is made by whoever first takes the contents elsewhere. Both functions block, may be
@@ -69,7 +69,7 @@ class Buffer {
   std::byte* data_ = nullptr;
   std::size_t size_ = 0;
   std::size_t capacity_ = 0;
-  Chunk* chunk_ = nullptr;
+  PoolChunk* chunk_ = nullptr;
   std::unique_ptr<BufferCopies> copies_;
   std::atomic<std::uint32_t> references_{0};
   std::atomic<bool> closed_{false};

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "offload/schedule/memory/chunk.h"
+#include "offload/schedule/memory/pool_chunk.h"
 
 namespace dhpvm::offload {
 namespace {
@@ -89,7 +89,7 @@ Result<BufferPool::Taken> BufferPool::take(std::size_t bytes) {
   DHPVM_ASSIGN(taken.buffer, bytes <= kLargestBlock ? take_block(bytes) : take_dedicated(bytes));
   if (taken.buffer == nullptr) return taken;
   const Buffer& buffer = *taken.buffer;
-  Chunk& chunk = *buffer.chunk_;
+  PoolChunk& chunk = *buffer.chunk_;
   if (chunk.dedicated) {
     taken.dirty = chunk.dirty.add(0, 1);
     return taken;
@@ -114,13 +114,13 @@ Result<Buffer*> BufferPool::take_block(std::size_t bytes) {
                                     [=](std::uint32_t orders) { return orders >> order != 0; });
   auto index = static_cast<std::size_t>(fitting - free_orders_.begin());
   if (fitting == free_orders_.end()) {
-    std::unique_ptr<Chunk> chunk = map_chunk(kChunkSize);
+    std::unique_ptr<PoolChunk> chunk = map_chunk(kChunkSize);
     if (chunk == nullptr) return nullptr;
     index = chunk->index = chunks_.size();
     free_orders_.push_back(chunk->units.free_orders());
     chunks_.push_back(std::move(chunk));
   }
-  Chunk& chunk = *chunks_[index];
+  PoolChunk& chunk = *chunks_[index];
   const std::size_t first = chunk.units.take(units).value();
   free_orders_[index] = chunk.units.free_orders();
   return new_buffer(&chunk, chunk.mapping.data() + first * kUnit, bytes, units * kUnit);
@@ -129,12 +129,13 @@ Result<Buffer*> BufferPool::take_block(std::size_t bytes) {
 Result<Buffer*> BufferPool::take_dedicated(std::size_t bytes) {
   const std::size_t capacity = round_up(bytes, kHugePage);
   // A cached chunk may be up to a quarter too large.
-  const auto cached = std::find_if(cache_.begin(), cache_.end(), [=](const std::unique_ptr<Chunk>& chunk) {
-    return chunk->mapping.size() >= capacity && chunk->mapping.size() - capacity <= capacity / 4;
-  });
+  const auto cached =
+      std::find_if(cache_.begin(), cache_.end(), [=](const std::unique_ptr<PoolChunk>& chunk) {
+        return chunk->mapping.size() >= capacity && chunk->mapping.size() - capacity <= capacity / 4;
+      });
   const std::size_t size = cached == cache_.end() ? capacity : (*cached)->mapping.size();
   DHPVM_TRY(check_budget(bytes, size));
-  std::unique_ptr<Chunk> chunk;
+  std::unique_ptr<PoolChunk> chunk;
   if (cached != cache_.end()) {
     chunk = std::move(*cached);
     cache_.erase(cached);
@@ -145,14 +146,14 @@ Result<Buffer*> BufferPool::take_dedicated(std::size_t bytes) {
     chunk->dedicated = true;
   }
   dedicated_.push_back(std::move(chunk));
-  Chunk* owned = dedicated_.back().get();
+  PoolChunk* owned = dedicated_.back().get();
   return new_buffer(owned, owned->mapping.data(), bytes, size);
 }
 
-std::unique_ptr<Chunk> BufferPool::map_chunk(std::size_t bytes) {
+std::unique_ptr<PoolChunk> BufferPool::map_chunk(std::size_t bytes) {
   // Cached chunks would otherwise come on top of a budget that is in full use. They are gone before this one is touched.
   if (stats_.mapped_bytes + bytes > options_.budget_bytes) shrink_cache(0);
-  auto chunk = std::make_unique<Chunk>();
+  auto chunk = std::make_unique<PoolChunk>();
   chunk->mapping = Reservation(bytes, kHugePage);
   if (chunk->mapping.data() == nullptr) return nullptr;
   // Small pages work too, with 512 times the faults and slower registration with a device.
@@ -163,7 +164,7 @@ std::unique_ptr<Chunk> BufferPool::map_chunk(std::size_t bytes) {
   return chunk;
 }
 
-Buffer* BufferPool::new_buffer(Chunk* chunk, std::byte* data, std::size_t bytes, std::size_t capacity) {
+Buffer* BufferPool::new_buffer(PoolChunk* chunk, std::byte* data, std::size_t bytes, std::size_t capacity) {
   if (spare_buffers_.empty()) {
     buffers_.push_back(std::make_unique<Buffer>());
     spare_buffers_.push_back(buffers_.back().get());
@@ -196,11 +197,11 @@ bool BufferPool::reclaim(Buffer* buffer) {
   stats_.quarantined_bytes -= buffer->capacity_;
   --stats_.buffers;
   spare_buffers_.push_back(buffer);
-  Chunk& chunk = *buffer->chunk_;
+  PoolChunk& chunk = *buffer->chunk_;
   if (chunk.dedicated) {
     const auto owned =
         std::find_if(dedicated_.begin(), dedicated_.end(),
-                     [&](const std::unique_ptr<Chunk>& other) { return other.get() == &chunk; });
+                     [&](const std::unique_ptr<PoolChunk>& other) { return other.get() == &chunk; });
     stats_.cached_bytes += chunk.mapping.size();
     cache_.push_back(std::move(*owned));
     dedicated_.erase(owned);
@@ -220,7 +221,7 @@ bool BufferPool::reclaim(Buffer* buffer) {
 // Chunks idle since before `idle_since`; `keep` shared chunks stay in any case.
 void BufferPool::retire_idle(Clock::time_point idle_since, std::size_t keep) {
   for (std::size_t i = chunks_.size(); i-- > 0 && chunks_.size() > keep;) {
-    const Chunk& chunk = *chunks_[i];
+    const PoolChunk& chunk = *chunks_[i];
     if (chunk.units.free_units() != Buddy::kUnits || chunk.idle_since > idle_since) continue;
     retired_.push_back(std::move(chunks_[i]));
     chunks_.erase(chunks_.begin() + static_cast<std::ptrdiff_t>(i));
@@ -238,17 +239,17 @@ void BufferPool::shrink_cache(std::size_t bytes) {
 }
 
 void BufferPool::unmap_retired() {
-  std::vector<std::unique_ptr<Chunk>> chunks;
+  std::vector<std::unique_ptr<PoolChunk>> chunks;
   {
     const std::lock_guard lock(mutex_);
     chunks.swap(retired_);
   }
-  const auto in_use = [this](const std::unique_ptr<Chunk>& chunk) {
+  const auto in_use = [this](const std::unique_ptr<PoolChunk>& chunk) {
     return observer_ != nullptr && !observer_->release_chunk({chunk->mapping.data(), chunk->mapping.size()});
   };
   const auto kept = std::partition(chunks.begin(), chunks.end(), std::not_fn(in_use));
-  std::vector<std::unique_ptr<Chunk>> refused(std::make_move_iterator(kept),
-                                              std::make_move_iterator(chunks.end()));
+  std::vector<std::unique_ptr<PoolChunk>> refused(std::make_move_iterator(kept),
+                                                  std::make_move_iterator(chunks.end()));
   std::size_t bytes = 0;
   const std::size_t count = static_cast<std::size_t>(kept - chunks.begin());
   for (std::size_t i = 0; i < count; ++i) bytes += chunks[i]->mapping.size();

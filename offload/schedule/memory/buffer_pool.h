@@ -101,21 +101,21 @@ class BufferPool {
   Result<Taken> take(std::size_t bytes);
   Result<Buffer*> take_block(std::size_t bytes);
   Result<Buffer*> take_dedicated(std::size_t bytes);
-  std::unique_ptr<Chunk> map_chunk(std::size_t bytes);
+  std::unique_ptr<PoolChunk> map_chunk(std::size_t bytes);
   Error exhausted(std::size_t bytes, const char* why) const;
   Status check_budget(std::size_t bytes, std::size_t capacity) const;
   void retire_idle(Clock::time_point idle_since, std::size_t keep);
   void shrink_cache(std::size_t bytes);
-  Buffer* new_buffer(Chunk* chunk, std::byte* data, std::size_t bytes, std::size_t capacity);
+  Buffer* new_buffer(PoolChunk* chunk, std::byte* data, std::size_t bytes, std::size_t capacity);
 
   BufferPoolOptions options_;
   mutable std::mutex mutex_;
-  std::vector<std::unique_ptr<Chunk>> chunks_;     // shared by blocks
-  std::vector<std::uint32_t> free_orders_;         // of each of chunks_: one place to search instead of many
-  std::vector<std::unique_ptr<Chunk>> dedicated_;  // in use by one buffer each
-  std::vector<std::unique_ptr<Chunk>> cache_;      // dedicated ones without a buffer, oldest first
-  std::vector<std::unique_ptr<Chunk>> retired_;    // never used again, to be unmapped
-  std::vector<std::unique_ptr<Buffer>> buffers_;   // all control blocks, for the end
+  std::vector<std::unique_ptr<PoolChunk>> chunks_;  // shared by blocks
+  std::vector<std::uint32_t> free_orders_;          // of each of chunks_: one place to search instead of many
+  std::vector<std::unique_ptr<PoolChunk>> dedicated_;  // in use by one buffer each
+  std::vector<std::unique_ptr<PoolChunk>> cache_;      // dedicated ones without a buffer, oldest first
+  std::vector<std::unique_ptr<PoolChunk>> retired_;    // never used again, to be unmapped
+  std::vector<std::unique_ptr<Buffer>> buffers_;       // all control blocks, for the end
   std::vector<Buffer*> spare_buffers_;
   BufferPoolStats stats_;
   ChunkObserver* observer_ = nullptr;

@@ -79,7 +79,7 @@ Status DeviceRun::submit(const IterationSpace& box) {
   if (!is_all) of_chunk = needs_of(loops_, plan_.captures, box);
   const std::vector<ArrayNeeds>& needs = is_all ? plan_.needs : of_chunk;
   device_.begin_chunk();
-  current_ = Chunk{};
+  current_ = RunChunk{};
   current_->box = box;
   Positions after;
   DHPVM_TRY(upload_chunk(needs, after));
@@ -179,7 +179,7 @@ Status DeviceRun::wait_for(std::size_t count) {
 
 Status DeviceRun::finish(bool wait) {
   // What goes back only now counts as one more chunk, without iterations.
-  current_ = Chunk{};
+  current_ = RunChunk{};
   current_->box = loops_[0].space;
   current_->box.high[0] = current_->box.low[0];
   for (std::uint32_t n = 0; n < arrays_.size(); ++n) {

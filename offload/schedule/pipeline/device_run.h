@@ -92,7 +92,7 @@ class DeviceRun {
     bool done = false;
     bool abandoned = false;  // the device has been given up: nothing is put in place any more
   };
-  struct Chunk {
+  struct RunChunk {
     IterationSpace box;
     Positions until;
     std::shared_ptr<Arrival> arrival;  // null: whatever is sent back goes to its place directly
@@ -147,8 +147,8 @@ class DeviceRun {
   codegen::KernelReport report_;
 
   std::uint64_t chunk_ = 0;                  // number of the next one
-  std::optional<Chunk> current_;             // being submitted
-  std::deque<Chunk> chunks_;                 // in flight
+  std::optional<RunChunk> current_;          // being submitted
+  std::deque<RunChunk> chunks_;              // in flight
   std::vector<IterationSpace> chunks_done_;  // known to be
   Positions last_;                           // of all that was submitted
 };

@@ -139,7 +139,7 @@ std::optional<std::vector<IterationSpace>> DeviceRun::give_up() {
   bool in_place_sent = false;
   bool all_done = false;
   std::vector<IterationSpace> unfinished;
-  for (Chunk& chunk : chunks_) {
+  for (RunChunk& chunk : chunks_) {
     if (chunk.arrival != nullptr) {
       const std::lock_guard lock(chunk.arrival->mutex);
       chunk.arrival->abandoned = true;

@@ -34,7 +34,7 @@ class UnitSet {
   std::array<std::uint64_t, Buddy::kUnits / 64> words_{};
 };
 
-struct Chunk {
+struct PoolChunk {
   Reservation mapping;
   bool dedicated = false;  // belongs to one buffer; `units` and `populated` are not used
 
