@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "compiler/check/checker.h"
+#include "compiler/check/warnings.h"
 #include "compiler/lower/lowering.h"
 #include "compiler/parse/imports.h"
 #include "compiler/text/diagnostics.h"
@@ -49,6 +50,7 @@ Result<bytecode::Module> compile(std::string_view source, const CompileOptions& 
   if (checked == nullptr) {
     return error(ErrorCode::kInternal, "the checker refused {} without a reason", options.file_name);
   }
+  warn(program, diagnostics);
   if (options.warnings != nullptr) *options.warnings = diagnostics.render(options.colour);
   return lower(*checked);
 }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stdlib/modules.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "compiler/check/warnings.h"
 #include "compiler/parse/imports.h"
 #include "compiler/text/diagnostics.h"
 #include "compiler/text/source.h"
@@ -33,6 +35,20 @@ TEST(ModulesTest, AllParse) {
     compiler::load_program(sources, "test.dhp", program, options, diagnostics);
     EXPECT_FALSE(diagnostics.has_errors()) << module.name << ":\n" << diagnostics.render();
   }
+}
+
+// The compiler does not warn users of what stands in the library, so that nobody else would notice.
+TEST(ModulesTest, GiveNoWarnings) {
+  compiler::SourceManager sources;
+  compiler::Diagnostics diagnostics(sources);
+  std::string program;
+  for (const compiler::BuiltinModule& module : modules()) program += fmt::format("import {};\n", module.name);
+  const compiler::ImportOptions options{modules(), {}, {}};
+  const auto loaded = compiler::load_program(sources, "test.dhp", program, options, diagnostics);
+  for (const auto& module : loaded.modules) {
+    if (module->is_stdlib) compiler::warn(*module, diagnostics);
+  }
+  EXPECT_TRUE(diagnostics.all().empty()) << diagnostics.render();
 }
 
 }  // namespace

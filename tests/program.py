@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 DIRECTIVE = re.compile(
-    r"//\s*(?P<name>expect trap|expect error|expect exit|expect|args|stdin|flags|skip(?: [\w-]+)?)\s*:(?P<text>.*)$"
+    r"//\s*(?P<name>expect trap|expect error|expect warning|expect exit|expect|args|stdin|flags|skip(?: [\w-]+)?)\s*:(?P<text>.*)$"
 )
 MARK = re.compile(r"^\s*//\s*(?P<name>slow|library)\s*(?:\.|$)")
 # Looks like a directive, but is none: it would be a test that silently checks nothing.
@@ -43,6 +43,7 @@ class Program:
     stdout: list[str] = field(default_factory=list)
     trap: Failure | None = None
     errors: list[Failure] = field(default_factory=list)
+    warnings: list[Failure] = field(default_factory=list)  # warnings_test.py compares them
     exit_code: int | None = None
     args: list[str] = field(default_factory=list)
     flags: list[str] = field(default_factory=list)
@@ -72,6 +73,8 @@ class Program:
             self.trap = Failure.parse(text)
         elif name == "expect error":
             self.errors.append(Failure.parse(text))
+        elif name == "expect warning":
+            self.warnings.append(Failure.parse(text))
         elif name == "expect exit":
             self.exit_code = int(text)
         elif name == "stdin":

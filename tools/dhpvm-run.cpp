@@ -356,7 +356,8 @@ void remark_lost_option(const Module& module, std::span<const std::string> argum
 
 Result<int> run(const Engine& engine, const Arguments& arguments, const Request& request) {
   const std::string* const trace = arguments.last("--trace");
-  DHPVM_ASSIGN(const Module module, open_program(engine, arguments.operands[0], request.compile));
+  DHPVM_ASSIGN(const Module module,
+               open_program(engine, arguments.operands[0], request.compile, WarningPolicy::kTerminal));
   if (arguments.has("--disasm")) {
     DHPVM_TRY(print(module.disassemble()));
     return 0;

@@ -23,7 +23,8 @@ constexpr Option kOptions[] = {
     {"Output", "--emit", 0, Value::kRequired, "bc|dasm", "bytecode (default), or its text form"},
     {"Output", "--strip", 0, Value::kNone, "",
      "leave out names and source lines: smaller, but stack traces say less"},
-    {"Output", "--check", 0, Value::kNone, "", "report errors, and write nothing"},
+    {"Output", "--check", 0, Value::kNone, "", "report errors and warnings, and write nothing"},
+    {"Output", "--werror", 0, Value::kNone, "", "treat warnings as errors"},
     {"Input", "--import-path", 'I', Value::kRequired, "DIR",
      "look for imported modules there; may be repeated"},
     {"Other", "--version", 0, Value::kNone, "", "print the version"},
@@ -63,7 +64,8 @@ Status compile(const Arguments& arguments) {
     if (given.option->name == "--import-path") options.import_paths.push_back(given.value);
   }
   const Engine engine;
-  DHPVM_ASSIGN(Module module, open_program(engine, source, options));
+  const WarningPolicy policy = arguments.has("--werror") ? WarningPolicy::kFail : WarningPolicy::kPrint;
+  DHPVM_ASSIGN(Module module, open_program(engine, source, options, policy));
   if (arguments.has("--check")) return {};
   const bool strip = arguments.has("--strip");
   if (as_text && strip) {

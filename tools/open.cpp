@@ -8,16 +8,18 @@
 
 namespace dhpvm::tools {
 
-Result<Module> open_program(const Engine& engine, const std::string& path, CompileOptions options) {
+Result<Module> open_program(const Engine& engine, const std::string& path, CompileOptions options,
+                            WarningPolicy policy) {
+  const bool terminal = ::isatty(STDERR_FILENO) == 1;
   std::string warnings;
-  options.warnings = &warnings;
-  options.colour = ::isatty(STDERR_FILENO) == 1 && std::getenv("NO_COLOR") == nullptr;
+  if (terminal || policy != WarningPolicy::kTerminal) options.warnings = &warnings;
+  options.colour = terminal && std::getenv("NO_COLOR") == nullptr;
   Result<Module> module = Module::open(engine, path, std::move(options));
-  if (!warnings.empty()) {
-    std::fputs(warnings.c_str(), stderr);
-    if (!warnings.ends_with('\n')) std::fputc('\n', stderr);
-  }
-  return module;
+  if (warnings.empty()) return module;
+  std::fputs(warnings.c_str(), stderr);
+  if (!warnings.ends_with('\n')) std::fputc('\n', stderr);
+  if (policy != WarningPolicy::kFail) return module;
+  return Error(ErrorCode::kCompile, path + ": with --werror, warnings are errors");
 }
 
 }  // namespace dhpvm::tools

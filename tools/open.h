@@ -8,8 +8,14 @@
 
 namespace dhpvm::tools {
 
-// Module::open, with diagnostics for the eyes of whoever sits at standard error: in colours if that is a
-// terminal, and with warnings printed there.
-Result<Module> open_program(const Engine& engine, const std::string& path, CompileOptions options);
+enum class WarningPolicy {
+  kTerminal,  // print them for somebody at a terminal; elsewhere standard error belongs to the program
+  kPrint,     // print them
+  kFail,      // print them, and refuse a program that has any: kCompile
+};
+
+// Module::open, with diagnostics on standard error: in colours if that is a terminal.
+Result<Module> open_program(const Engine& engine, const std::string& path, CompileOptions options,
+                            WarningPolicy policy);
 
 }  // namespace dhpvm::tools

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/check/warnings.h"
+
+#include <algorithm>
+#include <cctype>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "compiler/check/lexical_walk.h"
+#include "compiler/check/unused_imports.h"
+
+namespace dhpvm::compiler {
+
+using ast::ExprKind;
+using ast::StmtKind;
+
+namespace {
+
+const ast::Function* function_named(const ast::Module& module, std::string_view name) {
+  const auto known = std::find_if(module.functions.begin(), module.functions.end(),
+                                  [&](const ast::Function* function) { return function->name.text == name; });
+  return known == module.functions.end() ? nullptr : *known;
+}
+
+// A format of C, `%d` or `%.3f`, in the text.
+bool has_percent_format(std::string_view text) {
+  for (std::size_t at = text.find('%'); at != std::string_view::npos; at = text.find('%', at + 1)) {
+    const std::size_t end = text.find_first_not_of("0123456789.-+#l", at + 1);
+    if (end != std::string_view::npos &&
+        std::string_view("dixufegsc").find(text[end]) != std::string_view::npos) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// A place to fill in, `{}` or `{0}` or `{:.3f}`, in the text.
+bool has_brace_format(std::string_view text) {
+  for (std::size_t at = text.find('{'); at != std::string_view::npos; at = text.find('{', at + 1)) {
+    const std::size_t end = text.find_first_not_of("0123456789", at + 1);
+    if (end != std::string_view::npos && (text[end] == '}' || text[end] == ':')) return true;
+  }
+  return false;
+}
+
+// The first `{name}` of the text, without its braces; empty when there is none.
+std::string_view name_in_braces(std::string_view text) {
+  for (std::size_t at = text.find('{'); at != std::string_view::npos; at = text.find('{', at + 1)) {
+    const std::size_t end = text.find('}', at);
+    if (end == std::string_view::npos) break;
+    const std::string_view name = text.substr(at + 1, end - at - 1);
+    const auto letter = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; };
+    if (!name.empty() && std::all_of(name.begin(), name.end(), letter)) return name;
+  }
+  return {};
+}
+
+class Warnings final : public LexicalWalk {
+ public:
+  Warnings(const ast::Module& module, Diagnostics& diagnostics)
+      : module_(module), diagnostics_(diagnostics) {}
+
+ private:
+  // ---- variables
+  void on_scope_end(const Local& local) override {
+    const bool counts = local.role == Role::kLet || local.role == Role::kVar || local.role == Role::kPattern;
+    const std::string_view name = local.name.text;
+    if (!counts || local.is_read || name.starts_with('_')) return;
+    Diagnostic& diagnostic = diagnostics_.warning(local.name.range, "'{}' is {} used", name,
+                                                  local.is_assigned ? "assigned, and never" : "never");
+    if (local.role == Role::kPattern) {
+      diagnostic.help("remove the name, and leave the type");
+    } else {
+      diagnostic.help("remove it, or call it `_{}` if it is meant so", name);
+    }
+  }
+
+  // ---- code that is never reached
+  void on_statements(const std::vector<ast::Stmt*>& list) override {
+    for (std::size_t i = 0; i + 1 < list.size(); ++i) {
+      if (!leaves(*list[i])) continue;
+      diagnostics_.warning(list[i + 1]->range, "this is never reached")
+          .note(list[i]->range, "nothing goes on behind this");
+      return;
+    }
+  }
+
+  // Whether what follows the statement is never reached.
+  bool leaves(const ast::Stmt& stmt) {
+    switch (stmt.kind) {
+      case StmtKind::kReturn:
+      case StmtKind::kBreak:
+      case StmtKind::kContinue: return true;
+      case StmtKind::kExpr: return is_builtin_call(*stmt.value, "trap");
+      case StmtKind::kBlock:
+        return std::any_of(stmt.body.begin(), stmt.body.end(),
+                           [&](const ast::Stmt* s) { return leaves(*s); });
+      case StmtKind::kIf:
+        return stmt.otherwise != nullptr && leaves(*stmt.body[0]) && leaves(*stmt.otherwise);
+      case StmtKind::kWhile:
+        return stmt.value->kind == ExprKind::kBool && stmt.value->integer != 0 && !breaks(*stmt.body[0]);
+      case StmtKind::kMatch: {
+        bool takes_all = false;
+        for (const ast::Arm& arm : stmt.arms) {
+          if (!leaves(*arm.body)) return false;
+          for (const ast::Pattern& pattern : arm.patterns) {
+            takes_all = takes_all || pattern.kind == ast::PatternKind::kElse;
+          }
+        }
+        return takes_all;
+      }
+      default: return false;
+    }
+  }
+
+  // Whether the statement leaves the loop around it by `break`.
+  static bool breaks(const ast::Stmt& stmt) {
+    switch (stmt.kind) {
+      case StmtKind::kBreak: return true;
+      case StmtKind::kWhile:
+      case StmtKind::kForRange:
+      case StmtKind::kForEach:
+      case StmtKind::kParallelFor: return false;
+      default: break;
+    }
+    const auto inner = [](const ast::Stmt* s) { return breaks(*s); };
+    if (std::any_of(stmt.body.begin(), stmt.body.end(), inner)) return true;
+    if (stmt.otherwise != nullptr && breaks(*stmt.otherwise)) return true;
+    return std::any_of(stmt.arms.begin(), stmt.arms.end(),
+                       [](const ast::Arm& arm) { return arm.body != nullptr && breaks(*arm.body); });
+  }
+
+  // ---- values
+  void on_statement(const ast::Stmt& stmt) override {
+    if (stmt.kind != StmtKind::kExpr) return;
+    const ast::Expr& value = *stmt.value;
+    if (value.kind == ExprKind::kCall) {
+      dropped_result(value);
+      return;
+    }
+    if (!is_useless(value)) return;
+    Diagnostic& diagnostic = diagnostics_.warning(stmt.range, "this value is not used");
+    if (value.kind == ExprKind::kBinary && value.binary == ast::BinaryOp::kEq) {
+      diagnostic.help("`==` compares; `=` assigns");
+    } else if (value.kind == ExprKind::kName && find(value.name.text) == nullptr &&
+               function_named(module_, value.name.text) != nullptr) {
+      diagnostic.help("call the function: `{}(...)`", value.name.text);
+    } else if (value.kind == ExprKind::kClosure) {
+      diagnostic.help("keep the closure in a variable, and call it");
+    } else {
+      diagnostic.help("remove it, or write `let _ = ...;`");
+    }
+  }
+
+  // Whether nothing but the value comes of it.
+  static bool is_useless(const ast::Expr& expr) {
+    switch (expr.kind) {
+      case ExprKind::kError:
+      case ExprKind::kCall:
+      case ExprKind::kUnwrap:  // these test something
+      case ExprKind::kCast:
+      case ExprKind::kIf:
+      case ExprKind::kMatch: return false;
+      case ExprKind::kBinary: {
+        const bool chooses = expr.binary == ast::BinaryOp::kAnd || expr.binary == ast::BinaryOp::kOr ||
+                             expr.binary == ast::BinaryOp::kCoalesce;
+        return !chooses || is_useless(*expr.operands[1]);
+      }
+      default: return true;
+    }
+  }
+
+  // Whether a function of the library can have another effect than its result: writing to an array.
+  static bool writes(const ast::Function& function) {
+    return std::any_of(function.parameters.begin(), function.parameters.end(),
+                       [](const ast::Parameter& parameter) {
+                         return parameter.type != nullptr && parameter.type->kind == ast::TypeKind::kArray;
+                       });
+  }
+
+  // Functions that do nothing but compute their result: `str.upper(s);` changes nothing.
+  void dropped_result(const ast::Expr& call) {
+    const ast::Expr& callee = *call.operands[0];
+    if (is_builtin_call(call, "str") || is_builtin_call(call, "hash")) {
+      diagnostics_.warning(call.range, "the result of `{}` is not used", callee.name.text)
+          .help("remove the call");
+      return;
+    }
+    if (callee.kind != ExprKind::kMember || callee.operands[0]->kind != ExprKind::kName) return;
+    const std::string_view qualifier = callee.operands[0]->name.text;
+    if (find(qualifier) != nullptr) return;
+    for (const ast::Import& import : module_.imports) {
+      if (import.name.text != qualifier || import.module == nullptr || !import.module->is_stdlib) continue;
+      const bool pure = import.module->path == "math" || import.module->path == "str";
+      const ast::Function* function = function_named(*import.module, callee.name.text);
+      if (!pure || function == nullptr || writes(*function)) continue;
+      diagnostics_.warning(call.range, "the result of `{}.{}` is not used", qualifier, callee.name.text)
+          .help("it changes nothing by itself: write `x = {}.{}(...);`", qualifier, callee.name.text);
+    }
+  }
+
+  // ---- formats of other languages
+  void on_expr(const ast::Expr& expr) override {
+    if (!is_builtin_call(expr, "print")) return;
+    for (const ast::Argument& argument : expr.arguments) {
+      const ast::Expr& text = *argument.value;
+      if (text.kind != ExprKind::kString) continue;
+      const bool foreign =
+          expr.arguments.size() > 1 && (has_percent_format(text.text) || has_brace_format(text.text));
+      const std::string_view name = name_in_braces(text.text);
+      if (foreign) {
+        diagnostics_.warning(text.range, "`print` writes a text as it is")
+            .help("put the values into a formatted string: `f\"{{x}}\"`, `f\"{{x:8.3f}}\"`");
+      } else if (!name.empty() && find(name) != nullptr) {
+        diagnostics_.warning(text.range, "`{{{}}}` is written as it is: this is no formatted string", name)
+            .help("write `f\"...\"`");
+      }
+    }
+  }
+
+  bool is_builtin_call(const ast::Expr& expr, std::string_view name) {
+    return expr.kind == ExprKind::kCall && expr.operands[0]->kind == ExprKind::kName &&
+           expr.operands[0]->name.text == name && find(name) == nullptr &&
+           function_named(module_, name) == nullptr;
+  }
+
+  const ast::Module& module_;
+  Diagnostics& diagnostics_;
+};
+
+}  // namespace
+
+void warn(const ast::Module& module, Diagnostics& diagnostics) {
+  Warnings(module, diagnostics).module(module);
+  warn_of_unused_imports(module, diagnostics);
+}
+
+void warn(const ast::Program& program, Diagnostics& diagnostics) {
+  for (const std::unique_ptr<ast::Module>& module : program.modules) {
+    if (!module->is_stdlib) warn(*module, diagnostics);
+  }
+}
+
+}  // namespace dhpvm::compiler

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// Warnings: what is allowed, and hardly meant. Unused variables and imports, code that is never reached, values
+// that nobody uses. Looks at the syntax of programs without errors; generic code is looked at once.
+#pragma once
+
+#include "compiler/parse/ast.h"
+#include "compiler/text/diagnostics.h"
+
+namespace dhpvm::compiler {
+
+void warn(const ast::Module& module, Diagnostics& diagnostics);
+// About all modules that are not the standard library's.
+void warn(const ast::Program& program, Diagnostics& diagnostics);
+
+}  // namespace dhpvm::compiler
