@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a session keeps of its client's semaphores, operations, queues, kernels and data on their way.
+// What the parts of a session hand to each other: semaphores, operations, queues and kernels of its client.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <deque>
@@ -79,6 +80,18 @@ struct Pending {
   bool begun = false;  // a part of it has been given to the device
 };
 
+// Whether all that the operation waits for has been promised to the device, and its signals are next in their order.
+inline bool may_begin(const Pending& pending) {
+  if (pending.begun) return true;
+  return std::ranges::all_of(pending.waits,
+                             [](const Wait& wait) {
+                               return wait.timeline->failure || wait.timeline->promised >= wait.value;
+                             }) &&
+         std::ranges::all_of(pending.signals, [](const Promise& promise) {
+           return promise.timeline->failure || promise.timeline->serving == promise.ticket;
+         });
+}
+
 // A queue of the client.
 struct Stream {
   wire::Id id = 0;
@@ -99,14 +112,6 @@ struct Stream {
   std::optional<Error> failure;
 };
 
-struct Memory {
-  std::shared_ptr<DeviceMemory> memory;
-  std::uint64_t device = 0;
-};
-struct Arrival {
-  Stream* stream;
-  std::shared_ptr<Pending> pending;
-};
 struct LocalOrder {
   std::vector<SemaphoreValue> waits;
   std::vector<SemaphoreValue> signals;
@@ -118,29 +123,6 @@ struct LoadedKernel {
   std::shared_ptr<Kernel> kernel;
   std::shared_ptr<const LaunchGuard> guard;
   std::string name;
-  std::uint64_t jobs = 0;  // launches
+  std::uint64_t launches = 0;
 };
-struct Module {
-  std::shared_ptr<const bytecode::Module> module;  // null until it has been verified
-  std::uint64_t expected = 0;
-  std::vector<std::byte> arriving;
-  std::vector<wire::LoadKernel> waiting;
-};
-
-// Data on its way in must never wait for memory that data on its way out has, nor the other way round.
-inline constexpr std::uint32_t kUpBlocks = 8;
-inline constexpr std::uint32_t kDownBlocks = 4;
-struct Staging {
-  std::shared_ptr<StagingPool> up;
-  std::shared_ptr<StagingPool> down;
-};
-
-// A run whose data nobody has taken yet.
-struct Run {
-  wire::RunHeader header;
-  std::uint64_t rest = 0;  // not yet given a place
-  std::uint64_t taken = 0;
-  bool is_checked = false;
-};
-
 }  // namespace dhpvm::offload::session

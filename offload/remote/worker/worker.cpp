@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "base/one_line.h"
 #include "offload/remote/fabric/bulk_lane.h"
-#include "offload/remote/worker/session.h"
+#include "offload/remote/worker/worker_session.h"
 
 namespace dhpvm::offload {
 namespace {
@@ -74,7 +74,7 @@ class Worker::Entrance final : public BulkHandler, public std::enable_shared_fro
   void on_run(ConstBytes header, std::uint64_t bytes) override {
     if (session_ != nullptr) return session_->on_run(header, bytes);
     const auto lane = lane_.lock();
-    std::shared_ptr<Session> session =
+    std::shared_ptr<WorkerSession> session =
         bytes == 0 && gate_->worker != nullptr ? gate_->worker->find(header) : nullptr;
     if (lane == nullptr) return;
     if (session == nullptr || !session->attach_bulk(lane)) {
@@ -97,7 +97,7 @@ class Worker::Entrance final : public BulkHandler, public std::enable_shared_fro
   const std::shared_ptr<Gate> gate_;
   bool is_stranger_ = true;
   std::weak_ptr<BulkLane> lane_;
-  std::shared_ptr<Session> session_;
+  std::shared_ptr<WorkerSession> session_;
 };
 
 Worker::Worker(Fabric& fabric, Transport& transport, std::vector<std::shared_ptr<Device>> devices,
@@ -184,7 +184,8 @@ std::shared_ptr<ConnectionHandler> Worker::accept(std::shared_ptr<Connection> co
                          });
 }
 
-Result<std::shared_ptr<Session>> Worker::begin_session(const std::shared_ptr<Channel>& channel, Ended ended) {
+Result<std::shared_ptr<WorkerSession>> Worker::begin_session(const std::shared_ptr<Channel>& channel,
+                                                             Ended ended) {
   const auto refuse = [&](Error reason) {
     log(fmt::format("refused {}: {}", channel->peer(), reason.message()));
     return reason;
@@ -199,10 +200,10 @@ Result<std::shared_ptr<Session>> Worker::begin_session(const std::shared_ptr<Cha
                         "--lend=sessions=N",
                         sessions_.size()));
   }
-  auto session = std::make_shared<Session>(*this, next_session_++, *token,
-                                           [ended = std::move(ended)](const Error& reason) {
-                                             if (ended) ended(reason, true);
-                                           });
+  auto session = std::make_shared<WorkerSession>(*this, next_session_++, *token,
+                                                 [ended = std::move(ended)](const Error& reason) {
+                                                   if (ended) ended(reason, true);
+                                                 });
   session->attach(std::make_shared<FrameLane>(channel, session,
                                               FrameLaneOptions{options_.silence_deadline, kMostWaiting}));
   sessions_.emplace(session.get(), session);
@@ -217,7 +218,7 @@ Result<std::shared_ptr<Session>> Worker::begin_session(const std::shared_ptr<Cha
   return session;
 }
 
-std::shared_ptr<Session> Worker::find(ConstBytes token) {
+std::shared_ptr<WorkerSession> Worker::find(ConstBytes token) {
   const std::lock_guard lock(mutex_);
   for (const auto& [key, session] : sessions_) {
     if (token.size() != session->token().size()) continue;
@@ -246,7 +247,7 @@ Status Worker::dial(const Address& address, const std::string& host, Ended ended
     if (!begun.ok()) {
       return Refusal::make(channel, begun.error(), [ended, reason = begun.error()] { ended(reason, false); });
     }
-    const std::shared_ptr<Session> session = std::move(begun).value();
+    const std::shared_ptr<WorkerSession> session = std::move(begun).value();
     // Only then the client knows the token that opens the other lane.
     session->when_welcome([gate, address, host, weak = std::weak_ptr(session)] {
       const auto welcomed = weak.lock();
@@ -260,7 +261,7 @@ Status Worker::dial(const Address& address, const std::string& host, Ended ended
 }
 
 void Worker::dial_bulk(const Address& address, const std::string& host,
-                       const std::shared_ptr<Session>& session) {
+                       const std::shared_ptr<WorkerSession>& session) {
   Channel::MakeLane make_lane = [session](const std::shared_ptr<Channel>& channel,
                                           LaneKind) -> std::shared_ptr<Lane> {
     auto lane = std::make_shared<BulkLane>(channel, session);
@@ -284,7 +285,7 @@ unsigned Worker::sessions() {
   return static_cast<unsigned>(sessions_.size());
 }
 
-void Worker::remove(Session& session) {
+void Worker::remove(WorkerSession& session) {
   // Notified under the lock: whoever waits may destroy the worker as soon as it has the lock.
   const std::lock_guard lock(mutex_);
   sessions_.erase(&session);

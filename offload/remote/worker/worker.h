@@ -54,7 +54,7 @@ struct WorkerOptions {
   std::function<void(const std::string& line)> log;
 };
 
-class Session;
+class WorkerSession;
 
 class Worker {
  public:
@@ -87,7 +87,7 @@ class Worker {
     if (options_.log) options_.log(line);
   }
   // The session has freed everything.
-  void remove(Session& session);
+  void remove(WorkerSession& session);
 
  private:
   class Entrance;
@@ -99,9 +99,10 @@ class Worker {
 
   ChannelOptions channel_options() const;
   std::shared_ptr<ConnectionHandler> accept(std::shared_ptr<Connection> connection);
-  Result<std::shared_ptr<Session>> begin_session(const std::shared_ptr<Channel>& channel, Ended ended);
-  std::shared_ptr<Session> find(ConstBytes token);
-  void dial_bulk(const Address& address, const std::string& host, const std::shared_ptr<Session>& session);
+  Result<std::shared_ptr<WorkerSession>> begin_session(const std::shared_ptr<Channel>& channel, Ended ended);
+  std::shared_ptr<WorkerSession> find(ConstBytes token);
+  void dial_bulk(const Address& address, const std::string& host,
+                 const std::shared_ptr<WorkerSession>& session);
   void run_on_progress_thread(const std::function<void()>& function);
 
   Fabric& fabric_;
@@ -115,7 +116,7 @@ class Worker {
   std::condition_variable changed_;
   bool draining_ = false;
   std::uint64_t next_session_ = 1;
-  std::map<Session*, std::shared_ptr<Session>> sessions_;
+  std::map<WorkerSession*, std::shared_ptr<WorkerSession>> sessions_;
 };
 
 }  // namespace dhpvm::offload

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// The memories and semaphores that a session's client has made on the worker's devices.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+
+#include "offload/remote/worker/session_port.h"
+#include "offload/remote/worker/session_state.h"
+
+namespace dhpvm::offload {
+
+class SessionObjects {
+ public:
+  explicit SessionObjects(SessionPort& port) : port_(port) {}
+
+  Status handle(wire::Allocate& record);
+  Status handle(wire::Free& record);
+  Status handle(wire::CreateSemaphore& record);
+  Status handle(wire::DestroySemaphore& record);
+  Status handle(wire::FailSemaphore& record);
+
+  // kProtocol unless all of it lies inside a memory of the device.
+  Result<MemorySpan> span(const wire::Span& wanted, std::uint64_t device) const;
+  // Null when there is none.
+  std::shared_ptr<session::Timeline> timeline(wire::Id semaphore) const;
+  // Whoever waits for a semaphore learns that it will not be signalled.
+  void fail_semaphores(const Error& reason);
+  // On the session's own thread, when no operation uses them any more.
+  void clear();
+
+ private:
+  struct Memory {
+    std::shared_ptr<DeviceMemory> memory;  // null while it is being allocated
+    std::uint64_t device = 0;
+  };
+
+  Result<std::shared_ptr<DeviceMemory>> allocate(Device& device, std::uint64_t bytes);
+
+  SessionPort& port_;
+  std::unordered_map<wire::Id, Memory> memories_;
+  std::unordered_map<wire::Id, std::shared_ptr<session::Timeline>> timelines_;
+  // Total size of the memories that exist, including those that are freed but still used by an operation.
+  const std::shared_ptr<std::atomic<std::uint64_t>> memory_bytes_ =
+      std::make_shared<std::atomic<std::uint64_t>>(0);
+};
+
+}  // namespace dhpvm::offload

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the parts of a worker's session share: its client, its limits, its two threads, and whether it has ended.
+//
+// The state of all parts belongs to the progress thread. Devices may block, and so they are asked on the session's own
+// thread alone, except for submitting operations, which never blocks.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/error.h"
+#include "offload/remote/fabric/frame_lane.h"
+#include "offload/remote/fabric/protocol.h"
+#include "offload/remote/worker/worker.h"
+
+namespace dhpvm::offload {
+
+class SessionPort {
+ public:
+  virtual Worker& worker() = 0;
+  virtual bool has_ended() const = 0;
+  // Ends the session; the client is told the reason.
+  virtual void close(Error reason) = 0;
+
+  // The lane to the client. It may be used on any thread, and outlives the session.
+  virtual const std::shared_ptr<FrameLane>& frames() const = 0;
+  // Counts a request until its reply; kProtocol when the client has too many waiting.
+  virtual Status begin_request() = 0;
+  virtual void reply(const wire::Reply& answer) = 0;
+  void reply(wire::Id request, const Status& status);
+  // One line of the worker's log.
+  virtual void log(std::string_view text) = 0;
+
+  // On the session's own thread, one task after the other. They run even if the session ends before.
+  virtual void post_task(std::function<void()> task) = 0;
+  // The session lives until the function has been called. From any thread.
+  virtual void post_to_progress(std::function<void()> function) = 0;
+  // To be kept by callbacks of devices: the session and its parts are there while it can be locked.
+  virtual std::weak_ptr<void> alive() = 0;
+
+  void send(const wire::FromWorker& record) { send(*frames(), record); }
+  static void send(FrameLane& frames, const wire::FromWorker& record);
+  // kProtocol when there is no such device.
+  Result<Device*> device(std::uint64_t number);
+  const WorkerLimits& limits() { return worker().options().limits; }
+
+ protected:
+  ~SessionPort() = default;
+};
+
+// The client does what the protocol forbids, and is sent away for it.
+Error protocol_violation(std::string_view what);
+
+}  // namespace dhpvm::offload

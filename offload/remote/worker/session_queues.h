@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// The queues of a session, and their operations from the moment that they are accepted to their end.
+//
+// The device takes operations in an order in which nothing waits for what comes later. Here an upload waits for its data, a
+// download for memory to go through, a call of the host for the host; so the operations behind them in the same queue,
+// and those that wait for their signals, are held back until these have been given to the device.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+
+#include "offload/remote/worker/session_objects.h"
+#include "offload/remote/worker/session_port.h"
+#include "offload/remote/worker/session_state.h"
+#include "offload/remote/worker/session_transfers.h"
+
+namespace dhpvm::offload {
+
+class SessionQueues {
+ public:
+  SessionQueues(SessionPort& port, SessionObjects& objects, SessionTransfers& transfers)
+      : port_(port), objects_(objects), transfers_(transfers) {}
+
+  Status handle(wire::CreateQueue& record);
+  Status handle(wire::DestroyQueue& record);
+  Status handle(wire::Signal& record);
+  Status handle(wire::HostCallDone& record);
+
+  // Null when there is none.
+  std::shared_ptr<session::Stream> find(wire::Id queue) const;
+  // The number of the next operation, and how many have been numbered.
+  std::uint64_t take_number() { return operations_++; }
+  std::uint64_t operations() const { return operations_; }
+  // Operations that are not done.
+  std::uint64_t outstanding() const;
+  // Puts an operation behind those of its queue; in a queue that has failed it fails at once.
+  void enqueue(const std::shared_ptr<session::Stream>& stream, std::shared_ptr<session::Pending> pending);
+
+  // Gives the devices whatever can be given to them now.
+  void advance();
+  // The front of the stream is done by the session, once the device has come to it: then `reached` is called, on a thread of
+  // the device. finish_front() says that it is done.
+  Status block(session::Stream& stream, const session::LocalOrder& order, std::function<void()> reached);
+  void finish_front(session::Stream& stream);
+
+  // At the end of the session: fails what waits and lets go of the queues, which finish what runs.
+  void abandon(const Error& reason);
+  void clear() { streams_.clear(); }
+
+ private:
+  // Operations after which the client is told that they are done, if none of those behind them ends a frame.
+  static constexpr std::uint64_t kMarkEvery = 16;
+  static constexpr std::chrono::milliseconds kWatchEvery{10};
+
+  Status create(Device& device, session::Stream& stream, bool is_observed);
+  void drop(session::Stream& stream);
+  bool send_signals();
+  bool advance(const std::shared_ptr<session::Stream>& stream);
+  Result<bool> submit(const std::shared_ptr<session::Stream>& stream,
+                      const std::shared_ptr<session::Pending>& pending);
+  static void keep(const session::Promise& promise);
+  void mark(session::Stream& stream);
+  static void forget_done(session::Stream& stream);
+  void give_up(const session::Pending& pending, const Error& error);
+  void fail_in_turn(const std::shared_ptr<session::Stream>& stream, Error error);
+  void fail(session::Stream& stream, Error error);
+  void watch();
+  void look_for_failures();
+
+  SessionPort& port_;
+  SessionObjects& objects_;
+  SessionTransfers& transfers_;
+  std::map<wire::Id, std::shared_ptr<session::Stream>> streams_;
+  std::deque<session::Promise> signals_;  // by the host, that wait for those before them
+  std::uint64_t operations_ = 0;
+  std::chrono::steady_clock::duration busy_{0};  // with operations outstanding
+  bool watching_ = false;
+};
+
+}  // namespace dhpvm::offload

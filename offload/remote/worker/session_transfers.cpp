@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "offload/remote/worker/session_transfers.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "offload/remote/worker/session_queues.h"
+
+namespace dhpvm::offload {
+
+using session::LocalOrder;
+using session::Pending;
+using session::StagedPart;
+using session::Stream;
+using session::UploadState;
+using session::Wait;
+
+namespace {
+
+MemorySpan part_of(const MemorySpan& span, std::uint64_t offset, std::uint64_t bytes) {
+  return {span.memory, span.offset + offset, bytes};
+}
+
+// The order of a part: the first one waits, the last one signals.
+Order order_of_part(const Pending& pending, const LocalOrder& order, bool last) {
+  return {pending.begun ? std::span<const SemaphoreValue>() : order.waits,
+          last ? order.signals : std::span<const SemaphoreValue>()};
+}
+
+}  // namespace
+
+bool SessionTransfers::attach(std::shared_ptr<BulkLane> lane) {
+  if (lane_ != nullptr) return false;
+  lane_ = std::move(lane);
+  return true;
+}
+
+Result<SessionTransfers::Staging> SessionTransfers::make_staging(Device& device) {
+  const std::function<void()> freed = [this, weak = port_.alive()] {
+    const auto alive = weak.lock();
+    if (alive == nullptr) return;
+    port_.post_to_progress([this] {
+      if (port_.has_ended()) return;
+      continue_run();
+      queues_.advance();
+    });
+  };
+  Staging staging;
+  DHPVM_ASSIGN(staging.up, StagingPool::create(device, kUpBlocks, freed));
+  DHPVM_ASSIGN(staging.down, StagingPool::create(device, kDownBlocks, freed));
+  return staging;
+}
+
+void SessionTransfers::add_staging(std::uint64_t device, Result<Staging> made) {
+  if (made.ok()) {
+    staging_[device] = std::move(made).value();
+  } else {
+    staging_.erase(device);
+  }
+}
+
+// ---- Data on its way in ---------------------------------------------------------------------------------------------
+
+void SessionTransfers::expect(const std::shared_ptr<Stream>& stream,
+                              const std::shared_ptr<Pending>& pending) {
+  uploads_[pending->number] = {stream, pending};
+}
+
+void SessionTransfers::on_run(ConstBytes header, std::uint64_t bytes) {
+  auto read = wire::read_run_header(header);
+  if (!read.ok()) return port_.close(std::move(read).error());
+  if (bytes == 0) return port_.close(protocol_violation("a run of no bytes"));
+  bytes_in_ += bytes;
+  run_ = IncomingRun{*read, bytes, 0, false};
+  continue_run();
+}
+
+void SessionTransfers::continue_run() {
+  if (!run_ || port_.has_ended()) return;
+  const auto entry = uploads_.find(run_->header.operation);
+  if (entry == uploads_.end()) {
+    // Frames and data travel separately: the operation may not have arrived yet. If it has, it has failed since.
+    if (run_->header.operation < queues_.operations()) discard();
+    return;
+  }
+  const ExpectedUpload expected = entry->second;
+  auto& upload = std::get<UploadState>(expected.pending->what);
+  if (!run_->is_checked) {
+    const std::uint64_t left = expected.pending->to.bytes - upload.announced;
+    if (run_->header.offset != upload.announced || run_->rest > left) {
+      return port_.close(protocol_violation("data that its operation has no place for"));
+    }
+    upload.announced += run_->rest;
+    run_->is_checked = true;
+  }
+  if (run_->rest == 0) return;
+  if (upload.direct || may_receive_directly(*expected.stream, *expected.pending)) {
+    receive_directly(expected);
+  } else {
+    receive_staged(expected);
+  }
+}
+
+// Where the host may use the device's memory itself, if it may: what a simulated link separates stays separate.
+std::byte* SessionTransfers::shared_memory(const Stream& stream, const MemorySpan& span) const {
+  const bool shared = port_.worker().devices()[stream.device]->info().shares_host_memory;
+  return shared && span.memory->host() != nullptr ? span.memory->host() + span.offset : nullptr;
+}
+
+// Whether the device has nothing to do with the destination until the upload is done.
+bool SessionTransfers::may_receive_directly(const Stream& stream, const Pending& pending) const {
+  if (shared_memory(stream, pending.to) == nullptr || pending.begun || stream.blocked || stream.failure ||
+      stream.pending.front().get() != &pending || stream.given != stream.done->load() ||
+      stream.unmarked != 0 || !std::get<UploadState>(pending.what).parts.empty() || !may_begin(pending)) {
+    return false;
+  }
+  return std::ranges::all_of(pending.waits, [](const Wait& wait) {
+    const auto reached = wait.timeline->semaphore->wait(wait.value, Semaphore::Clock::time_point::min());
+    return reached.ok() && *reached;
+  });
+}
+
+void SessionTransfers::receive(MutableBytes memory, std::function<void()> then) {
+  lane_->receive(memory, [this, alive = port_.alive().lock(), then = std::move(then)](const Status& status) {
+    if (status.ok() && !port_.has_ended()) then();
+  });
+}
+
+void SessionTransfers::receive_directly(const ExpectedUpload& upload) {
+  auto& state = std::get<UploadState>(upload.pending->what);
+  state.direct = true;
+  upload.stream->blocked = true;
+  const std::uint64_t bytes = std::exchange(run_->rest, 0);
+  std::byte* const memory = shared_memory(*upload.stream, upload.pending->to) + run_->header.offset;
+  receive({memory, bytes}, [this, upload, bytes] {
+    run_.reset();
+    auto& received = std::get<UploadState>(upload.pending->what);
+    received.submitted += bytes;
+    if (received.submitted != upload.pending->to.bytes) return;
+    uploads_.erase(upload.pending->number);
+    if (!upload.stream->failure) queues_.finish_front(*upload.stream);
+  });
+}
+
+void SessionTransfers::receive_staged(const ExpectedUpload& upload) {
+  auto& state = std::get<UploadState>(upload.pending->what);
+  while (run_->rest != 0) {
+    const std::shared_ptr<StagingBlock> block = staging_.at(upload.stream->device).up->take();
+    if (block == nullptr) return;
+    auto part = std::make_shared<StagedPart>();
+    part->block = block;
+    part->offset = run_->header.offset + run_->taken;
+    part->bytes = std::min<std::uint64_t>(run_->rest, StagingPool::kBlockBytes);
+    run_->taken += part->bytes;
+    run_->rest -= part->bytes;
+    state.parts.push_back(part);
+    const bool last = run_->rest == 0;
+    receive(block->bytes(part->bytes), [this, pending = upload.pending, part, last] {
+      part->received = true;
+      if (last) {
+        run_.reset();
+        const bool complete = std::get<UploadState>(pending->what).announced == pending->to.bytes;
+        if (complete) uploads_.erase(pending->number);
+      }
+      queues_.advance();
+    });
+  }
+}
+
+// The operation has failed, and so the rest of its data is received for nothing.
+void SessionTransfers::discard() {
+  if (run_->rest == 0) return;
+  discarded_.resize(BulkLane::kPieceBytes);
+  const std::uint64_t bytes = std::min<std::uint64_t>(run_->rest, discarded_.size());
+  run_->rest -= bytes;
+  receive(MutableBytes(discarded_).first(bytes), [this] {
+    if (!run_) return;
+    if (run_->rest == 0) {
+      run_.reset();
+    } else {
+      discard();
+    }
+  });
+}
+
+Result<bool> SessionTransfers::submit_upload(Stream& stream, Pending& pending, const LocalOrder& order) {
+  auto& upload = std::get<UploadState>(pending.what);
+  Queue& queue = *stream.queue;
+  if (pending.to.bytes == 0) {
+    DHPVM_TRY(queue.fill(pending.to, std::byte{0}, order.all(), pending.number));
+    return true;
+  }
+  while (!upload.parts.empty() && upload.parts.front()->received) {
+    const std::shared_ptr<StagedPart> part = std::move(upload.parts.front());
+    upload.parts.pop_front();
+    const bool last = upload.submitted + part->bytes == pending.to.bytes;
+    const Order of_part = order_of_part(pending, order, last);
+    pending.begun = true;
+    DHPVM_TRY(queue.copy(part_of(pending.to, part->offset, part->bytes), part->block->span(part->bytes),
+                         of_part, pending.number));
+    // The block is free when the device has come past the copy.
+    DHPVM_TRY(queue.host_call([block = part->block] {}, {}));
+    upload.submitted += part->bytes;
+    if (last) return true;
+  }
+  return false;
+}
+
+// ---- Data on its way out --------------------------------------------------------------------------------------------
+
+Result<bool> SessionTransfers::submit_download(const std::shared_ptr<Stream>& stream,
+                                               const std::shared_ptr<Pending>& pending,
+                                               const LocalOrder& order) {
+  auto& download = std::get<session::DownloadState>(pending->what);
+  Queue& queue = *stream->queue;
+  const std::uint64_t total = pending->from.bytes;
+  if (total == 0) {
+    DHPVM_TRY(queue.fill(pending->from, std::byte{0}, order.all(), pending->number));
+    return true;
+  }
+  if (std::byte* const memory = shared_memory(*stream, pending->from); memory != nullptr) {
+    // Straight from where it is: later operations of the queue may change it, and wait.
+    const ConstBytes data(memory, total);
+    DHPVM_TRY(queues_.block(*stream, order, [this, weak = port_.alive(), stream, pending, data] {
+      const auto alive = weak.lock();
+      if (alive == nullptr) return;
+      send_run({pending->number, 0}, data, [this, alive, stream] {
+        if (!port_.has_ended() && !stream->failure) queues_.finish_front(*stream);
+      });
+    }));
+    return false;
+  }
+  while (download.submitted < total) {
+    const std::shared_ptr<StagingBlock> block = staging_.at(stream->device).down->take();
+    if (block == nullptr) return false;
+    const std::uint64_t offset = download.submitted;
+    const std::uint64_t bytes = std::min<std::uint64_t>(total - offset, StagingPool::kBlockBytes);
+    const Order of_part = order_of_part(*pending, order, offset + bytes == total);
+    pending->begun = true;
+    DHPVM_TRY(
+        queue.copy(block->span(bytes), part_of(pending->from, offset, bytes), of_part, pending->number));
+    DHPVM_TRY(queue.host_call(
+        [this, weak = port_.alive(), number = pending->number, offset, bytes, block] {
+          if (const auto alive = weak.lock()) send_run({number, offset}, block->bytes(bytes), [block] {});
+        },
+        {}));
+    download.submitted += bytes;
+  }
+  return true;
+}
+
+// From any thread. `sent` is called on the progress thread, unless the session ends before.
+void SessionTransfers::send_run(const wire::RunHeader& header, ConstBytes data, std::function<void()> sent) {
+  bytes_out_.fetch_add(data.size());
+  lane_->send(wire::write_run_header(header), data, [sent = std::move(sent)](const Status& status) {
+    if (status.ok()) sent();
+  });
+}
+
+}  // namespace dhpvm::offload

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// The data of a session: straight into and out of memory that device and host share, otherwise through staging memory.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "offload/remote/fabric/bulk_lane.h"
+#include "offload/remote/worker/session_port.h"
+#include "offload/remote/worker/session_state.h"
+
+namespace dhpvm::offload {
+
+class SessionQueues;
+
+class SessionTransfers {
+ public:
+  // `queues` are the operations that the data belongs to.
+  SessionTransfers(SessionPort& port, SessionQueues& queues) : port_(port), queues_(queues) {}
+
+  // False when there is a lane already.
+  bool attach(std::shared_ptr<BulkLane> lane);
+  const std::shared_ptr<BulkLane>& lane() const { return lane_; }
+  std::uint64_t bytes_in() const { return bytes_in_; }
+  std::uint64_t bytes_out() const { return bytes_out_.load(); }
+
+  // Staging memory between network and device.
+  struct Staging {
+    std::shared_ptr<StagingPool> up;
+    std::shared_ptr<StagingPool> down;
+  };
+  // True for one caller for each device, which then makes its staging memory on a thread that may block.
+  bool claim_staging(std::uint64_t device) { return staging_.try_emplace(device).second; }
+  Result<Staging> make_staging(Device& device);
+  void add_staging(std::uint64_t device, Result<Staging> made);
+  void clear_staging() { staging_.clear(); }
+
+  // The client announces data on the bulk lane.
+  void on_run(ConstBytes header, std::uint64_t bytes);
+  // Gives the data that is to come a place, as far as there is one now. Called again whenever that may have changed.
+  void continue_run();
+  // Of an upload: its data is yet to come, or will not be needed any more.
+  void expect(const std::shared_ptr<session::Stream>& stream,
+              const std::shared_ptr<session::Pending>& pending);
+  void forget(std::uint64_t operation) { uploads_.erase(operation); }
+  void forget_all() { uploads_.clear(); }
+
+  // True when all of the operation has been given to the device; false when the rest must wait.
+  Result<bool> submit_upload(session::Stream& stream, session::Pending& pending,
+                             const session::LocalOrder& order);
+  Result<bool> submit_download(const std::shared_ptr<session::Stream>& stream,
+                               const std::shared_ptr<session::Pending>& pending,
+                               const session::LocalOrder& order);
+
+ private:
+  // Data on its way in must never wait for memory that data on its way out has, nor the other way round.
+  static constexpr std::uint32_t kUpBlocks = 8;
+  static constexpr std::uint32_t kDownBlocks = 4;
+
+  struct ExpectedUpload {
+    std::shared_ptr<session::Stream> stream;
+    std::shared_ptr<session::Pending> pending;
+  };
+  // A run whose data nobody has taken yet.
+  struct IncomingRun {
+    wire::RunHeader header;
+    std::uint64_t rest = 0;  // not yet given a place
+    std::uint64_t taken = 0;
+    bool is_checked = false;
+  };
+
+  std::byte* shared_memory(const session::Stream& stream, const MemorySpan& span) const;
+  bool may_receive_directly(const session::Stream& stream, const session::Pending& pending) const;
+  void receive_directly(const ExpectedUpload& upload);
+  void receive_staged(const ExpectedUpload& upload);
+  void discard();
+  void send_run(const wire::RunHeader& header, ConstBytes data, std::function<void()> sent);
+  // A receive of the bulk lane that keeps the session; `then` is called unless the lane or the session has ended.
+  void receive(MutableBytes memory, std::function<void()> then);
+
+  SessionPort& port_;
+  SessionQueues& queues_;
+  std::shared_ptr<BulkLane> lane_;
+  std::map<std::uint64_t, ExpectedUpload> uploads_;  // by the number of the operation
+  std::optional<IncomingRun> run_;
+  std::vector<std::byte> discarded_;
+  std::map<std::uint64_t, Staging> staging_;  // by device; empty while it is being made
+  std::uint64_t bytes_in_ = 0;
+  std::atomic<std::uint64_t> bytes_out_ = 0;
+};
+
+}  // namespace dhpvm::offload

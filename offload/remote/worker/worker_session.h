@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// A client at a worker, from its greeting to the end of the last operation. Each record that arrives is handled by the
+// part of the session that has a handle() for it; nothing that a client sends is trusted before such a part has checked it.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "offload/remote/fabric/bulk_lane.h"
+#include "offload/remote/fabric/frame_lane.h"
+#include "offload/remote/fabric/protocol.h"
+#include "offload/remote/worker/session_code.h"
+#include "offload/remote/worker/session_objects.h"
+#include "offload/remote/worker/session_operations.h"
+#include "offload/remote/worker/session_port.h"
+#include "offload/remote/worker/session_queues.h"
+#include "offload/remote/worker/session_transfers.h"
+#include "offload/remote/worker/task_thread.h"
+#include "offload/remote/worker/worker.h"
+
+namespace dhpvm::offload {
+
+class WorkerSession final : public FrameHandler,
+                            public BulkHandler,
+                            public std::enable_shared_from_this<WorkerSession>,
+                            private SessionPort {
+ public:
+  WorkerSession(Worker& worker, std::uint64_t number, wire::Token token,
+                std::function<void(const Error&)> ended);
+  ~WorkerSession() override;
+
+  // Before the lane opens.
+  void attach(std::shared_ptr<FrameLane> frames) { frames_ = std::move(frames); }
+  // False when there is one already.
+  bool attach_bulk(std::shared_ptr<BulkLane> bulk);
+  const std::shared_ptr<FrameLane>& frames() const override { return frames_; }
+  const wire::Token& token() const { return token_; }
+  // Called when the client is to be dialled for the bulk lane.
+  void when_welcome(std::function<void()> function) { when_welcome_ = std::move(function); }
+  void close(Error reason) override;
+  // Asks the client to leave.
+  void announce_end();
+
+  void on_open() override {}
+  void on_frame(ConstBytes frame) override;
+  void on_closed(const Error& reason) override;
+  // Both lanes are there.
+  void become_ready();
+  bool is_ready() const { return is_ready_; }
+  // Only of a bulk lane that this side has dialled.
+  void on_bulk_open() override;
+  void on_run(ConstBytes header, std::uint64_t bytes) override;
+  void on_bulk_closed(const Error& reason) override;
+
+ private:
+  // Requests that a client may have waiting.
+  static constexpr std::uint64_t kRequests = 64;
+
+  Worker& worker() override { return worker_; }
+  bool has_ended() const override { return ended_.has_value(); }
+  Status begin_request() override;
+  void reply(const wire::Reply& answer) override;
+  void log(std::string_view text) override;
+  void post_task(std::function<void()> task) override { tasks_.post(std::move(task)); }
+  void post_to_progress(std::function<void()> function) override;
+  std::weak_ptr<void> alive() override { return weak_from_this(); }
+
+  Status handle(wire::Hello& record);
+  Status handle(wire::Ping& record);
+  // The part that has a handle() for the record.
+  template <typename Record>
+  Status dispatch(Record& record);
+  void begin_end(const Error& reason);
+  void end();
+
+  Worker& worker_;
+  const std::uint64_t number_;
+  const wire::Token token_;
+  std::function<void(const Error&)> ended_callback_;
+  std::function<void()> when_welcome_;
+  std::shared_ptr<FrameLane> frames_;
+  bool greeted_ = false;
+  bool is_ready_ = false;
+  const std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
+  std::optional<Error> ended_;
+  bool frames_closed_ = false;
+  bool bulk_closed_ = false;
+  std::uint64_t requests_outstanding_ = 0;
+
+  SessionObjects objects_{*this};
+  SessionCode code_{*this};
+  SessionTransfers transfers_{*this, queues_};
+  SessionQueues queues_{*this, objects_, transfers_};
+  SessionOperations operations_{*this, objects_, code_, transfers_, queues_};
+
+  TaskThread tasks_;  // the last member: it ends first
+};
+
+}  // namespace dhpvm::offload
