@@ -278,7 +278,7 @@ Status RemoteOperations::on_failure(const wire::QueueFailed& record) {
   {
     const std::lock_guard lock(mutex_);
     stream = find(record.queue);
-    if (stream == nullptr || stream->failure) return broken("a failure of a queue that there is not");
+    if (stream == nullptr || stream->failure) return broken("a failure of a queue that does not exist");
     stream->failure = record.failure.to_error().with_context(fmt::format("on worker {}", link_.address()));
     given_up = stream->pending.size() - stream->acknowledged;
     for (std::size_t n = stream->acknowledged; n < stream->pending.size(); ++n) {
@@ -294,7 +294,7 @@ Status RemoteOperations::on_failure(const wire::QueueFailed& record) {
 Status RemoteOperations::on_call(const wire::CallHost& record) {
   const std::lock_guard lock(mutex_);
   const std::shared_ptr<RemoteStream> stream = find(record.queue);
-  if (stream == nullptr) return broken("a call from a queue that there is not");
+  if (stream == nullptr) return broken("a call from a queue that does not exist");
   for (const auto& operation : stream->pending) {
     if (!operation->host_function || operation->called) continue;
     operation->called = true;

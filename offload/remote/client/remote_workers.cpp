@@ -65,7 +65,7 @@ class RemoteWorkers::Entrance final : public BulkHandler {
       }
     }
     if (link_ == nullptr)
-      lane->close(error(ErrorCode::kProtocol, "bulk data for a session that there is not"));
+      lane->close(error(ErrorCode::kProtocol, "bulk data for a session that does not exist"));
   }
   void on_bulk_closed(const Error& reason) override {
     if (const auto link = std::exchange(link_, nullptr)) link->on_bulk_closed(reason);

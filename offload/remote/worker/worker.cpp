@@ -78,7 +78,7 @@ class Worker::Entrance final : public BulkHandler, public std::enable_shared_fro
         bytes == 0 && gate_->worker != nullptr ? gate_->worker->find(header) : nullptr;
     if (lane == nullptr) return;
     if (session == nullptr || !session->attach_bulk(lane)) {
-      return lane->close(error(ErrorCode::kProtocol, "bulk data for a session that there is not"));
+      return lane->close(error(ErrorCode::kProtocol, "bulk data for a session that does not exist"));
     }
     session_ = std::move(session);
     become_known();
