@@ -5,13 +5,16 @@
 usage: check_house.py ROOT
 
 Checks that rooms include only what the arrows of the architecture allow, that the headers of vendors are included in
-their one folder, that public headers stand on the standard library alone, that every source file carries the licence
-line, and that every room has a README that is a page and not a book. Prints one line per violation.
+their one folder, that public headers stand on the standard library alone, that no two types have one name in one
+namespace, that every source file carries the licence line, and that every room has a README that is a page and not a
+book. Prints one line per violation.
 """
 
 import re
 import sys
 from pathlib import Path
+
+from type_names import check_type_names
 
 # Whom a room may include, besides itself and the rooms inside it. Who may include a room may include those inside it as
 # well, unless they stand above (vm/api). Arrows run downwards only. The folders below the rooms (samples, bench, tests)
@@ -151,6 +154,7 @@ def check(root):
             problems += check_licence(root, path)
         if path.suffix in {".cpp", ".h"}:
             problems += check_includes(root, path)
+    problems += check_type_names(root, [path for path in files if path.suffix in {".cpp", ".h"}])
     folders = {path.parts[0] for path in files if len(path.parts) > 1} & {"samples", "bench", "tests"}
     for folder in sorted(folders | {room for room in ROOMS if (root / room).is_dir()}):
         problems += check_readme(root, folder)

@@ -91,6 +91,36 @@ class HouseTest(unittest.TestCase):
         self.write("tests/a.py", "#!/usr/bin/env python3\n" + LICENCE.replace("//", "#"))
         self.assertEqual(check_house.check(self.root), [])
 
+    def assert_types(self, first, second, clash):
+        self.write("gc/a.h", LICENCE + first)
+        self.write("gc/b.cpp", LICENCE + second)
+        problems = check_house.check(self.root)
+        self.assertEqual(len(problems), 1 if clash else 0, problems)
+        if clash:
+            self.assertIn("the name dhpvm::gc::Chunk is used by another type, too: gc/b.cpp:", problems[0])
+
+    def test_names_of_types_are_unique_in_their_namespace(self):
+        chunk = "namespace dhpvm::gc {\nstruct Chunk { int a; };\n}\n"
+        self.assert_types(chunk, chunk.replace("int a", "char b[500]"), True)
+        for second in (
+            "namespace dhpvm {\nnamespace gc {\nclass API_MARK [[nodiscard]] Chunk final {};\n}}\n",
+            "namespace dhpvm::gc {\ntemplate <class T, int N = f(1)> class Chunk : Base<T> {};\n}\n",
+            "namespace dhpvm::gc { namespace {\nenum class Chunk : char { kNone };\n} }\n",
+        ):
+            self.assert_types(chunk, second, True)
+        self.assert_types(chunk, chunk.replace("gc", "vm"), False)
+
+    def test_what_looks_like_a_second_type_is_none(self):
+        chunk = "namespace dhpvm::gc {\nstruct Chunk { int a; };\n}\n"
+        for second in (
+            "namespace dhpvm::gc {\nstruct Other { struct Chunk {}; };\nvoid f() { struct Chunk {}; }\n}\n",
+            "namespace dhpvm::gc {\nstruct Chunk;\nChunk f(struct Chunk* p) { return *p; }\n}\n",
+            'namespace dhpvm::gc {\n// struct Chunk {\nauto t = R"(struct Chunk {)", u = "{";\n}\n',
+        ):
+            self.assert_types(chunk, second, False)
+        unnamed = "namespace dhpvm::gc { namespace {\nstruct Chunk {};\n}}\n"
+        self.assert_types(unnamed, unnamed, False)
+
     def test_a_room_has_a_readme(self):
         self.write("gc/a.h", LICENCE)
         (self.root / "gc/README.md").unlink()

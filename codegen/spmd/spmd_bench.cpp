@@ -249,7 +249,7 @@ void make_loop(llvm::Module& module, llvm::Function& step, llvm::Function* tail,
   builder.CreateRetVoid();
 }
 
-struct Compiled {
+struct CompiledForm {
   LoadedCode code;
   unsigned width;
   double vectorize_ms;
@@ -260,7 +260,7 @@ double milliseconds_since(Clock::time_point begin) {
   return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
 }
 
-Compiled compile(HostCompiler& compiler, const Kernel& kernel, Form form, unsigned width) {
+CompiledForm compile(HostCompiler& compiler, const Kernel& kernel, Form form, unsigned width) {
   IrModule ir = compiler.new_module(kernel.name);
   llvm::SMDiagnostic problem;
   if (llvm::parseAssemblyInto(llvm::MemoryBufferRef(kernel.text, kernel.name), ir.module.get(), nullptr,
@@ -309,7 +309,7 @@ double processor_nanoseconds() {
 }
 
 // Nanoseconds per iteration, the median of 9, and the sum of what was computed.
-double measure(const Compiled& compiled, const Kernel& kernel, double& sum) {
+double measure(const CompiledForm& compiled, const Kernel& kernel, double& sum) {
   using Run = void(float*, float*, float*, std::int64_t, std::int64_t);
   auto* run = compiled.code.function<Run>("run");
   std::vector<float> a(8192);
@@ -344,7 +344,7 @@ int run(std::string_view cpu, bool json, bool all_widths) {
   for (const Kernel& kernel : kKernels) {
     double expected = 0;
     const double scalar = measure(compile(compiler, kernel, Form::kScalar, 0), kernel, expected);
-    const auto row = [&](std::string_view form, const Compiled& compiled) {
+    const auto row = [&](std::string_view form, const CompiledForm& compiled) {
       double sum = 0;
       const double time = measure(compiled, kernel, sum);
       const bool agrees = std::abs(sum - expected) <= 1e-5 * std::abs(expected);
@@ -364,7 +364,7 @@ int run(std::string_view cpu, bool json, bool all_widths) {
     for (unsigned width = 4; all_widths && width <= 64; width *= 2) {
       row(fmt::format("{} lanes", width), compile(compiler, kernel, Form::kLanes, width));
     }
-    const Compiled chosen = compile(compiler, kernel, Form::kLanes, 0);
+    const CompiledForm chosen = compile(compiler, kernel, Form::kLanes, 0);
     row(fmt::format("chose {}", chosen.width), chosen);
   }
   return 0;

@@ -12,7 +12,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-class Timelines : public testing::Test {
+class TimelineRules : public testing::Test {
  protected:
   std::shared_ptr<TimelineSemaphore> make(std::uint64_t initial = 0) {
     return std::make_shared<TimelineSemaphore>(timeline, initial);
@@ -24,7 +24,7 @@ class Timelines : public testing::Test {
   Timeline timeline;
 };
 
-TEST_F(Timelines, OnlyGrow) {
+TEST_F(TimelineRules, OnlyGrow) {
   const auto semaphore = make(3);
   EXPECT_EQ(*semaphore->value(), 3U);
   EXPECT_TRUE(semaphore->signal(5).ok());
@@ -34,7 +34,7 @@ TEST_F(Timelines, OnlyGrow) {
   EXPECT_EQ(*semaphore->value(), 5U);
 }
 
-TEST_F(Timelines, WhatIsWaitedForMustHaveBeenSubmitted) {
+TEST_F(TimelineRules, WhatIsWaitedForMustHaveBeenSubmitted) {
   const auto a = make();
   const auto b = make();
   EXPECT_NE(message(submit({{a, 1}}, {{b, 1}})).find("submit the operation that signals it first"),
@@ -46,7 +46,7 @@ TEST_F(Timelines, WhatIsWaitedForMustHaveBeenSubmitted) {
   EXPECT_EQ(*a->value(), 0U) << "submitted, not done";
 }
 
-TEST_F(Timelines, SignalsRiseAndARefusedOperationPromisesNone) {
+TEST_F(TimelineRules, SignalsRiseAndARefusedOperationPromisesNone) {
   const auto a = make();
   const auto b = make();
   EXPECT_TRUE(submit({}, {{a, 4}}).ok());
@@ -58,7 +58,7 @@ TEST_F(Timelines, SignalsRiseAndARefusedOperationPromisesNone) {
   EXPECT_TRUE(b->signal(4).ok());
 }
 
-TEST_F(Timelines, SemaphoresOfOthersAreRefused) {
+TEST_F(TimelineRules, SemaphoresOfOthersAreRefused) {
   Timeline other;
   const auto foreign = std::make_shared<TimelineSemaphore>(other, 9);
   EXPECT_NE(message(submit({{foreign, 1}}, {})).find("create_semaphore()"), std::string::npos);
@@ -66,7 +66,7 @@ TEST_F(Timelines, SemaphoresOfOthersAreRefused) {
   EXPECT_NE(message(submit({{nullptr, 0}}, {})).find("null"), std::string::npos);
 }
 
-TEST_F(Timelines, WaitingEndsWithTheValueOrTheDeadline) {
+TEST_F(TimelineRules, WaitingEndsWithTheValueOrTheDeadline) {
   const auto semaphore = make();
   EXPECT_TRUE(*semaphore->wait(0, {}));
   EXPECT_FALSE(*semaphore->wait(1, {})) << "a deadline in the past";
@@ -77,7 +77,7 @@ TEST_F(Timelines, WaitingEndsWithTheValueOrTheDeadline) {
   EXPECT_TRUE(*semaphore->wait(1, Semaphore::Clock::now() + std::chrono::hours(1)));
 }
 
-TEST_F(Timelines, FailureStays) {
+TEST_F(TimelineRules, FailureStays) {
   const auto semaphore = make();
   EXPECT_TRUE(submit({}, {{semaphore, 2}}).ok());
   EXPECT_TRUE(semaphore->signal(3).ok());
