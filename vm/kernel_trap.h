@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// A trap inside a compiled parallel loop becomes the trap of the program.
+#pragma once
+
+#include "codegen/codegen.h"
+#include "vm/context.h"
+#include "vm/linker.h"
+
+namespace dhpvm::vm {
+
+// Stops the program with the trap of `kernel` at `site`: message and stack trace are those of the interpreter, whose frames
+// are set up for them. `references` are the captured arrays.
+void raise_kernel_trap(Context& context, const LinkedKernel& kernel, const codegen::KernelSite& site,
+                       const codegen::KernelTrap& trap, const gc::Ref* references);
+
+}  // namespace dhpvm::vm

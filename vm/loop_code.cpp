@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "vm/loop_code.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "bytecode/decode.h"
+#include "offload/devices/kernel_compiler.h"
+
+namespace dhpvm::vm {
+namespace {
+
+bool is_exact(const bytecode::Module& module, const bytecode::KernelRecord& kernel) {
+  if (kernel.fast_math) return false;
+  std::vector<std::uint32_t> functions = {kernel.function};
+  for (std::size_t next = 0; next < functions.size(); ++next) {
+    const bytecode::Function& function = module.functions[functions[next]];
+    for (std::uint32_t pc = 0; pc < function.code_size;) {
+      const bytecode::Word word = module.code[function.code_offset + pc];
+      const auto op = static_cast<bytecode::Op>(bytecode::op_of(word));
+      if (bytecode::is_approximate(op)) return false;
+      const std::uint32_t callee = bytecode::c_of(word);
+      if (op == bytecode::Op::kCall && std::ranges::find(functions, callee) == functions.end()) {
+        functions.push_back(callee);
+      }
+      pc += bytecode::kDecode[bytecode::op_of(word)].words;
+    }
+  }
+  return true;
+}
+
+// Extents that inner loops have, so small that these are best unrolled: along any dimension but the first, which counts
+// things.
+std::vector<codegen::KnownDimension> small_dimensions(const bytecode::Module& module,
+                                                      const bytecode::KernelRecord& kernel,
+                                                      std::span<const codegen::KernelArray> arrays) {
+  constexpr std::int64_t kSmall = 16;
+  std::vector<codegen::KnownDimension> known;
+  std::uint32_t array = 0;
+  for (const bytecode::ValueType& parameter : module.functions[kernel.function].signature.parameters) {
+    if (!parameter.is_ref()) continue;
+    const std::uint32_t rank = module.types[parameter.type].rank;
+    for (std::uint32_t d = 1; d < rank && arrays[array].length >= 0; ++d) {
+      const std::int64_t size = arrays[array].dims[d];
+      if (size >= 1 && size <= kSmall) known.push_back({array, d, size});
+    }
+    ++array;
+  }
+  return known;
+}
+
+}  // namespace
+
+LoopCode::LoopCode(std::shared_ptr<const LinkedModule> linked, std::uint32_t kernel)
+    : linked_(std::move(linked)), kernel_(kernel) {}
+
+const offload::Footprint& LoopCode::footprint() {
+  if (!footprint_) footprint_ = offload::analyse(linked_->module(), record());
+  return *footprint_;
+}
+
+void LoopCode::specialise(const offload::LoopChunk& execution) {
+  offload::Ranges ranges(*footprint_, execution);
+  proven_.emplace();
+  for (std::uint32_t index = 0; index < footprint_->accesses.size(); ++index) {
+    const offload::Access& access = footprint_->accesses[index];
+    if (access.provable && ranges.cannot_fail(access)) proven_->push_back(index);
+  }
+  dimensions_ = small_dimensions(linked_->module(), record(), execution.arrays);
+}
+
+LoopVariant LoopCode::choose(const offload::LoopChunk& execution) {
+  const offload::Footprint& footprint = this->footprint();
+  if (!proven_) specialise(execution);
+  if (proven_->empty()) return LoopVariant::kChecked;
+  offload::Ranges ranges(footprint, execution);
+  const auto fails = std::ranges::find_if(
+      *proven_, [&](std::uint32_t index) { return !ranges.cannot_fail(footprint.accesses[index]); });
+  unproven_ = fails == proven_->end() ? offload::kNothing : *fails;
+  if (fails != proven_->end()) return LoopVariant::kChecked;
+  const bool fits = std::ranges::all_of(dimensions_, [&](const codegen::KnownDimension& known) {
+    return execution.arrays[known.array].dims[known.dimension] == known.value;
+  });
+  return fits && !dimensions_.empty() ? LoopVariant::kSized : LoopVariant::kProven;
+}
+
+std::span<const std::uint32_t> LoopCode::proven_accesses(LoopVariant variant) const {
+  return variant == LoopVariant::kChecked ? std::span<const std::uint32_t>() : *proven_;
+}
+
+std::set<codegen::CallPath> LoopCode::proven_paths(LoopVariant variant) const {
+  if (variant == LoopVariant::kChecked) return {};
+  return offload::paths_of(linked_->module(), record(), *footprint_, *proven_);
+}
+
+std::span<const codegen::KnownDimension> LoopCode::dimensions(LoopVariant variant) const {
+  return variant == LoopVariant::kSized ? dimensions_ : std::span<const codegen::KnownDimension>();
+}
+
+bool LoopCode::has_exact_bits() {
+  if (!has_exact_bits_) has_exact_bits_ = is_exact(linked_->module(), record());
+  return *has_exact_bits_;
+}
+
+const codegen::CompiledKernel* LoopCode::find(LoopVariant variant, unsigned most_lanes) const {
+  for (const unsigned lanes : {most_lanes, kAnyLanes}) {
+    const auto slot = slots(variant).find(lanes);
+    if (slot == slots(variant).end()) continue;
+    if (slot->second->done.load(std::memory_order_acquire) && slot->second->kernel != nullptr) {
+      return slot->second->kernel.get();
+    }
+  }
+  return nullptr;
+}
+
+void LoopCode::request(LoopVariant variant, unsigned most_lanes, CompileService& service, When when) {
+  if (slots(variant).contains(most_lanes)) return;
+  const codegen::CompiledKernel* const any = find(variant, kAnyLanes);
+  if (any != nullptr && any->width() <= most_lanes) return;
+  const auto slot = std::make_shared<Slot>();
+  slots_[static_cast<std::size_t>(variant)].emplace(most_lanes, slot);
+  const auto known = dimensions(variant);
+  auto job = [slot, linked = linked_, kernel = kernel_, most_lanes, proven = proven_paths(variant),
+              dimensions = std::vector(known.begin(), known.end())](codegen::CodeGenerator& generator) {
+    codegen::KernelRequest request;
+    request.most_lanes = most_lanes;
+    request.module = &linked->module();
+    request.kernel = kernel;
+    request.proven = proven;
+    request.dimensions = dimensions;
+    auto compiled = generator.compile(request);
+    if (compiled.ok()) {
+      slot->kernel = std::move(compiled).value();
+    } else {
+      slot->failure = compiled.error().message();
+    }
+    slot->done.store(true, std::memory_order_release);
+  };
+  if (when == When::kInBackground) {
+    service.add(std::move(job));
+  } else {
+    service.run(job);
+  }
+}
+
+bool LoopCode::is_being_compiled(LoopVariant variant, unsigned most_lanes) const {
+  const auto slot = slots(variant).find(most_lanes);
+  return slot != slots(variant).end() && !slot->second->done.load(std::memory_order_acquire);
+}
+
+bool LoopCode::is_sized(const codegen::CompiledKernel& kernel) const {
+  return std::ranges::any_of(slots(LoopVariant::kSized),
+                             [&](const auto& slot) { return slot.second->kernel.get() == &kernel; });
+}
+
+bool LoopCode::is_requested() const {
+  return std::ranges::any_of(slots_, [](const Slots& of_variant) { return !of_variant.empty(); });
+}
+
+std::string LoopCode::failure() const {
+  for (const Slots& of_variant : slots_) {
+    for (const auto& [lanes, slot] : of_variant) {
+      if (slot->done.load(std::memory_order_acquire) && slot->kernel == nullptr) return slot->failure;
+    }
+  }
+  return {};
+}
+
+}  // namespace dhpvm::vm

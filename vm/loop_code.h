@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// The code of one parallel loop for the cores of the host: its footprint, what it is specialised for, and its compiled forms.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "codegen/codegen.h"
+#include "offload/loops/footprint.h"
+#include "offload/loops/range.h"
+#include "vm/compile_service.h"
+#include "vm/linker.h"
+
+namespace dhpvm::vm {
+
+// A kernel is compiled once without the checks that its footprint proves to be needless and for the small extents that its
+// arrays have. An execution that does not fulfil what this rests on has it compiled once more for any extents, or with all
+// checks.
+enum class LoopVariant : std::uint8_t { kSized, kProven, kChecked };
+
+class LoopCode {
+ public:
+  // A number of lanes that leaves the choice to the code generator.
+  static constexpr unsigned kAnyLanes = 0;
+
+  LoopCode(std::shared_ptr<const LinkedModule> linked, std::uint32_t kernel);
+
+  // Made on first need.
+  const offload::Footprint& footprint();
+
+  // The variant that suits an execution. The first execution decides what the variants are specialised for: what holds then
+  // will mostly hold in all.
+  LoopVariant choose(const offload::LoopChunk& execution);
+  // Accesses of the footprint that `variant` does not check: ascending, and as the code generator knows them.
+  std::span<const std::uint32_t> proven_accesses(LoopVariant variant) const;
+  std::set<codegen::CallPath> proven_paths(LoopVariant variant) const;
+  // Extents that `variant` is compiled for.
+  std::span<const codegen::KnownDimension> dimensions(LoopVariant variant) const;
+  // The access that needs its check in the last execution; kNothing if none does.
+  std::uint32_t unproven() const { return unproven_; }
+
+  // Whether an iteration has the same bits as a lane and by itself.
+  bool has_exact_bits();
+
+  // The kernel with at most so many lanes, or with any number of them until that has been compiled; null if neither is there.
+  const codegen::CompiledKernel* find(LoopVariant variant, unsigned most_lanes) const;
+  // Has the kernel compiled, here and now or in the background; once for each variant and number of lanes.
+  enum class When : std::uint8_t { kNow, kInBackground };
+  void request(LoopVariant variant, unsigned most_lanes, CompileService& service, When when);
+  // Whether a requested kernel is still being compiled.
+  bool is_being_compiled(LoopVariant variant, unsigned most_lanes) const;
+  bool is_sized(const codegen::CompiledKernel& kernel) const;
+  bool is_requested() const;
+  // Why it could not be compiled; empty if that has not happened.
+  std::string failure() const;
+
+ private:
+  static constexpr std::size_t kVariants = 3;
+  // Where the background thread leaves a kernel, which may be after the isolate's end.
+  struct Slot {
+    std::unique_ptr<codegen::CompiledKernel> kernel;
+    std::string failure;
+    std::atomic<bool> done{false};
+  };
+  // By the largest number of lanes.
+  using Slots = std::map<unsigned, std::shared_ptr<Slot>>;
+
+  const Slots& slots(LoopVariant variant) const { return slots_[static_cast<std::size_t>(variant)]; }
+  const bytecode::KernelRecord& record() const { return linked_->module().kernels[kernel_]; }
+  void specialise(const offload::LoopChunk& execution);
+
+  std::shared_ptr<const LinkedModule> linked_;
+  std::uint32_t kernel_;
+  std::optional<offload::Footprint> footprint_;
+  std::optional<std::vector<std::uint32_t>> proven_;
+  std::vector<codegen::KnownDimension> dimensions_;
+  std::uint32_t unproven_ = offload::kNothing;
+  std::optional<bool> has_exact_bits_;
+  Slots slots_[kVariants];
+};
+
+}  // namespace dhpvm::vm

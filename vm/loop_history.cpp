@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "vm/loop_history.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <span>
+
+namespace dhpvm::vm {
+namespace {
+
+// "array 1 has 8 along dimension 2, ...": numbered from 1, as arrays and dimensions are everywhere in the text.
+std::string sizes_text(std::span<const codegen::KnownDimension> dimensions) {
+  std::string text;
+  for (const codegen::KnownDimension& known : dimensions) {
+    text += fmt::format("{}array {} has {} along dimension {}", text.empty() ? "" : ", ", known.array + 1,
+                        known.value, known.dimension + 1);
+  }
+  return text;
+}
+
+std::string checks_text(const bytecode::Module& module, LoopCode& code) {
+  const offload::Footprint& footprint = code.footprint();
+  if (!footprint.complete) {
+    return fmt::format("  every access is checked, because {}\n", footprint.incomplete_reason);
+  }
+  if (code.unproven() != offload::kNothing) {
+    return fmt::format("  every access is checked, because one may fail with these bounds: {}\n",
+                       offload::place(module, footprint.accesses[code.unproven()]));
+  }
+  const std::span<const std::uint32_t> proven = code.proven_accesses(LoopVariant::kProven);
+  std::uint32_t checked = 0;
+  std::string where;
+  for (std::uint32_t index = 0; index < footprint.accesses.size(); ++index) {
+    const offload::Access& access = footprint.accesses[index];
+    if (access.kind >= offload::AccessKind::kIndex || std::ranges::binary_search(proven, index)) continue;
+    ++checked;
+    if (where.empty()) where = offload::place(module, access);
+  }
+  if (checked == 0) return "  no access is checked: all are known to stay inside their arrays\n";
+  return fmt::format(
+      "  {} accesses are checked, because their positions depend on data or could not be followed; the "
+      "first: "
+      "{}\n",
+      checked, where);
+}
+
+}  // namespace
+
+std::string LoopHistory::why_interpreted(const LoopCode& code) const {
+  if (const std::string failure = code.failure(); !failure.empty()) {
+    return "because it could not be compiled: " + failure;
+  }
+  if (fuel_ == Fuel::kLimited) return "because fuel is limited, which is counted exactly only there";
+  return code.is_requested() ? "because it was over before it had been compiled"
+                             : "because it has too few iterations to be worth compiling";
+}
+
+std::string LoopHistory::explain(const bytecode::Module& module, LoopCode& code,
+                                 std::uint64_t iterations) const {
+  if (last_ == nullptr) return fmt::format("  interpreted, {}\n", why_interpreted(code));
+  std::string text =
+      fmt::format("  ran on the host: {} of {} iterations compiled, the rest interpreted meanwhile\n",
+                  compiled_iterations_, iterations);
+  text += last_->width() == 1 ? fmt::format("  one iteration at a time, because {}\n", last_->scalar_reason())
+                              : fmt::format("  {} iterations at a time\n", last_->width());
+  if (code.is_sized(*last_)) {
+    text += fmt::format("  compiled for the small sizes of its arrays: {}\n",
+                        sizes_text(code.dimensions(LoopVariant::kSized)));
+  }
+  text += checks_text(module, code);
+  const offload::Footprint& footprint = code.footprint();
+  for (std::size_t array = 0; array < footprint.arrays.size(); ++array) {
+    if (footprint.arrays[array].reason.empty()) continue;
+    text += fmt::format("  array {}: {}\n", array + 1, footprint.arrays[array].reason);
+  }
+  return text;
+}
+
+}  // namespace dhpvm::vm

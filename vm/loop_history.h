@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// What has become of one parallel loop on the host's cores: a recorder of events, and the text that explains them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "codegen/codegen.h"
+#include "vm/loop_code.h"
+
+namespace dhpvm::vm {
+
+class LoopHistory {
+ public:
+  enum class Fuel : std::uint8_t { kUnlimited, kLimited };
+
+  void executed(Fuel fuel) {
+    ++executions_;
+    fuel_ = fuel;
+  }
+  // So many iterations of an execution ran compiled.
+  void ran_compiled(const codegen::CompiledKernel& kernel, std::uint64_t iterations) {
+    compiled_iterations_ += iterations;
+    last_ = &kernel;
+  }
+  std::uint64_t executions() const { return executions_; }
+
+  // In source terms, a line for each fact. `iterations`: of all that ran on the host.
+  std::string explain(const bytecode::Module& module, LoopCode& code, std::uint64_t iterations) const;
+
+ private:
+  std::string why_interpreted(const LoopCode& code) const;
+
+  std::uint64_t executions_ = 0;
+  std::uint64_t compiled_iterations_ = 0;
+  const codegen::CompiledKernel* last_ = nullptr;  // the one that ran last
+  Fuel fuel_ = Fuel::kUnlimited;
+};
+
+}  // namespace dhpvm::vm

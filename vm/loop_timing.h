@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// How long the iterations of one parallel loop take: measured in the interpreter, guessed from that, and measured in
+// compiled code.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+#include "offload/devices/host/host_loop.h"
+
+namespace dhpvm::vm {
+
+class LoopTiming {
+ public:
+  // In seconds, of compiled code: an iteration this long is worth waking a thread for.
+  static constexpr double kLongIteration = 20e-6;
+
+  // The loop is about to run so many iterations.
+  void add_iterations(std::uint64_t count) { iterations_ += count; }
+  std::uint64_t iterations() const { return iterations_; }
+  // Part of it has been interpreted.
+  void add_interpreted(std::chrono::nanoseconds time, std::uint64_t count) {
+    interpreted_ += time;
+    interpreted_iterations_ += count;
+  }
+
+  // Whether a kernel would be worth its compilation by now.
+  bool is_worth_compiling() const { return iterations_ >= kWorthCompiling || interpreted_ >= kLongEnough; }
+  // Seconds that an iteration takes compiled: measured, or guessed while it has not run so; 0: not known.
+  double expected() const {
+    return profile_.seconds_per_iteration > 0 ? profile_.seconds_per_iteration : guess();
+  }
+  // Only what was measured; 0: nothing.
+  double measured() const { return profile_.seconds_per_iteration; }
+  // What the chunks of a compiled execution are planned with, and where it leaves what it has measured.
+  offload::LoopProfile& profile() {
+    if (profile_.seconds_per_iteration == 0) profile_.seconds_per_iteration = guess();
+    return profile_;
+  }
+
+ private:
+  // A loop is worth a compilation after this many iterations in all, or after so long in the interpreter.
+  static constexpr std::uint64_t kWorthCompiling = 512;
+  static constexpr std::chrono::microseconds kLongEnough{50};
+
+  // Iterations that take long in the interpreter take long in any case, so that no time need be spent on trying how long.
+  // 0 where they are short.
+  double guess() const {
+    constexpr double kMostGained = 64;
+    if (interpreted_iterations_ == 0) return 0;
+    const double seconds = std::chrono::duration<double>(interpreted_).count();
+    const double guess = seconds / static_cast<double>(interpreted_iterations_) / kMostGained;
+    return guess > kLongIteration ? guess : 0;
+  }
+
+  std::uint64_t iterations_ = 0;
+  std::chrono::nanoseconds interpreted_{0};
+  std::uint64_t interpreted_iterations_ = 0;
+  offload::LoopProfile profile_;
+};
+
+}  // namespace dhpvm::vm
