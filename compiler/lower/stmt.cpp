@@ -146,6 +146,8 @@ void FunctionLowering::return_statement(const Stmt& s) {
 
 // Where there is a choice between values, each returns by itself.
 void FunctionLowering::return_value(const Expr& e) {
+  // A branch that is never taken declares nothing that its value could be read from.
+  if (!code_.reachable()) return;
   Scope scope(*this);
   At at(*this, e.position);
   if (e.kind == ExprKind::kConditional) {

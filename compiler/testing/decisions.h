@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// The decisions behind a random program: taken from bytes while they last, then from a generator that the bytes seed.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <vector>
+
+namespace dhpvm::compiler::testing {
+
+class Decisions {
+ public:
+  explicit Decisions(std::span<const std::byte> bytes);
+
+  std::uint32_t below(std::uint32_t bound);  // 0 to bound - 1; bound is at least 1
+  bool one_in(std::uint32_t n) { return below(n) == 0; }
+  std::uint64_t bits();
+  template <typename T>
+  const T& pick(const std::vector<T>& from) {
+    return from[below(static_cast<std::uint32_t>(from.size()))];
+  }
+  template <typename T>
+  T pick(std::initializer_list<T> from) {
+    return from.begin()[below(static_cast<std::uint32_t>(from.size()))];
+  }
+
+ private:
+  std::span<const std::byte> bytes_;
+  std::uint64_t state_ = 0x6a09e667f3bcc909;
+};
+
+}  // namespace dhpvm::compiler::testing

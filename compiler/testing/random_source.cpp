@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/testing/random_source.h"
+
+#include <bit>
+#include <utility>
+#include <vector>
+
+#include "compiler/testing/source_statements.h"
+#include "compiler/testing/source_world.h"
+
+#include "compiler/testing/phrase.h"
+
+namespace dhpvm::compiler::testing {
+
+namespace {
+
+// What all programs have. `at` makes an index of any number; `some` gives nullables of which nothing is known.
+constexpr const char* kPrelude = R"(import atomic;
+import math;
+
+fn at(i: i64, n: i64) -> i64 {
+    let r = i % n;
+    return if r < 0 { r + n } else { r };
+}
+fn some<T>(given: bool, x: T) -> T? {
+    if given { return x; }
+    return null;
+}
+fn pick<T>(first: bool, a: T, b: T) -> T => if first { a } else { b };
+fn weigh<T>(x: T) -> i64 => hash(x);
+fn sum_1<T>(a: [T]) -> i64 {
+    var h = a.len;
+    for i in 0..a.len { h = h * 31 + weigh(a[i]); }
+    return h;
+}
+fn sum_2<T>(a: [T, 2]) -> i64 {
+    var h = a.len;
+    for i in 0..a.rows { for j in 0..a.cols { h = h * 31 + weigh(a[i, j]); } }
+    return h;
+}
+fn sum_3<T>(a: [T, 3]) -> i64 {
+    var h = a.len;
+    for i in 0..a.dim(0) { for j in 0..a.dim(1) { for k in 0..a.dim(2) { h = h * 31 + weigh(a[i, j, k]); } } }
+    return h;
+}
+interface Sized { fn size() -> i64; }
+class Guard {
+    number: i64;
+    fn close() { print("closed", number); }
+}
+)";
+
+class SourceProgram {
+ public:
+  explicit SourceProgram(std::span<const std::byte> bytes) : decisions_(bytes), world_(decisions_) {}
+
+  std::string write() {
+    text_ = kPrelude;
+    declare_struct(false);
+    declare_struct(false);
+    declare_struct(true);
+    declare_class();
+    declare_class();
+    for (unsigned n = 1 + decisions_.below(2); n > 0; --n) declare_function(true);
+    for (unsigned n = 1 + decisions_.below(3); n > 0; --n) declare_function(false);
+    write_main();
+    return std::move(text_);
+  }
+
+ private:
+  // The fields of plain structs are plain.
+  void declare_struct(bool has_text) {
+    SourceType& type = world_.types.declare(Shape::kStruct, world_.fresh("Struct"));
+    for (unsigned n = 1 + decisions_.below(3); n > 0; --n)
+      type.fields.push_back({world_.fresh("f"), decisions_.pick(world_.types.plain())});
+    if (has_text) type.fields.push_back({world_.fresh("f"), &world_.types.text()});
+    text_ += Phrase{"struct {} {{\n{}}}\n", type.name, fields_of(type)}.text;
+    world_.types.finish(type);
+  }
+
+  static std::string fields_of(const SourceType& type) {
+    std::string text;
+    for (const SourceType::Field& field : type.fields)
+      text += Phrase{"{}: {};\n", field.name, field.type->name}.text;
+    return text;
+  }
+
+  // Every class is Sized, has an array and a number, and methods that see its fields without `this`.
+  void declare_class() {
+    SourceType& type = world_.types.declare(Shape::kClass, world_.fresh("Class"));
+    const SourceType& element = *decisions_.pick(world_.types.numbers());
+    const SourceType& number = *decisions_.pick(world_.types.integers());
+    type.fields.push_back({world_.fresh("f"), &world_.types.array(element, 1)});
+    type.fields.push_back({world_.fresh("f"), &number});
+    for (unsigned n = decisions_.below(3); n > 0; --n)
+      type.fields.push_back({world_.fresh("f"), decisions_.pick(world_.types.plain())});
+    if (!world_.types.classes().empty())
+      type.fields.push_back({world_.fresh("f"), &world_.types.nullable(*world_.types.classes().front())});
+
+    SourcePlace place;
+    for (const SourceType::Field& field : type.fields)
+      place.variables.push_back({field.name, field.type, VariableRole::kVar, "", 0, 0});
+    place.result = &world_.types.i64();
+    text_ += Phrase{"class {} : Sized {{\n{}", type.name, fields_of(type)}.text;
+    text_ += initialiser(type);
+    text_ += "fn size() -> i64 " + body(place, 4) + "\n";
+    place.result = nullptr;
+    place.variables.push_back({"by", &world_.types.i64(), VariableRole::kFixed, "", 0, 0});
+    text_ += "fn bump(by: i64) " + body(place, 5) + "\n";
+    text_ += Phrase{"fn to_str() -> str => f\"{}({{{}}})\";\n}}\n", type.name, type.fields[1].name}.text;
+    world_.types.finish(type);
+  }
+
+  std::string initialiser(const SourceType& type) {
+    if (decisions_.one_in(2)) return "";
+    std::string parameters;
+    std::string assignments;
+    for (const SourceType::Field& field : type.fields) {
+      parameters += Phrase{"{}{}: {}", parameters.empty() ? "" : ", ", field.name, field.type->name}.text;
+      assignments += Phrase{"this.{} = {};\n", field.name, field.name}.text;
+    }
+    return Phrase{"init({}) {{\n{}}}\n", parameters, assignments}.text;
+  }
+
+  std::string body(SourcePlace place, unsigned budget) {
+    SourceStatements statements(world_, place);
+    statements.set_budget(budget);
+    return statements.block(SourceStatements::Ending::kReturns);
+  }
+
+  void declare_function(bool is_pure) {
+    SourceFunction function;
+    function.is_pure = is_pure;
+    function.name = world_.fresh("function");
+    SourcePlace place;
+    place.is_pure = is_pure;
+    std::string parameters;
+    for (unsigned n = 1 + decisions_.below(3); n > 0; --n) {
+      const SourceType& type = is_pure ? pure_parameter() : world_.types.any(decisions_);
+      const std::string name = world_.fresh("a");
+      function.parameters.push_back(&type);
+      parameters += Phrase{"{}{}: {}", parameters.empty() ? "" : ", ", name, type.name}.text;
+      place.variables.push_back({name, &type, VariableRole::kFixed, "", 0, 0});
+    }
+    function.result = is_pure || decisions_.one_in(2) ? decisions_.pick(world_.types.plain())
+                                                      : &world_.types.any(decisions_);
+    place.result = function.result;
+    text_ += Phrase{"fn {}({}) -> {} {}\n", function.name, parameters, function.result->name, body(place, 12)}
+                 .text;
+    world_.functions.push_back(std::move(function));
+  }
+
+  const SourceType& pure_parameter() {
+    const SourceType& plain = *decisions_.pick(world_.types.plain());
+    return decisions_.one_in(3) ? world_.types.array(plain, 1) : plain;
+  }
+
+  void write_main() {
+    SourcePlace place;
+    place.calls_left = 8;
+    SourceStatements statements(world_, place);
+    statements.set_budget(16);
+    text_ += "fn main() {\n" + statements.block() + "\n";
+    SourceExpressions expressions(world_, place);
+    expressions.closure_body = [](const SourceType&, const std::string& parameter) {
+      return Phrase{"{{ trap(str({})); }}", parameter}.text;
+    };
+    for (unsigned n = 0; n < 6; ++n)
+      text_ += Phrase{"print({});\n", expressions.value(*decisions_.pick(world_.types.primitives()))}.text;
+    text_ += "}\n";
+  }
+
+  Decisions decisions_;
+  SourceWorld world_;
+  std::string text_;
+};
+
+}  // namespace
+
+std::string random_source(std::span<const std::byte> bytes) { return SourceProgram(bytes).write(); }
+
+std::string random_source(std::uint64_t seed) {
+  // Decisions follow from a generator at once: the seed alone would steer the first eight.
+  std::byte bytes[40] = {};
+  for (unsigned n = 0; n < 40; ++n) {
+    seed = (seed ^ (seed >> 31)) * 0x9e3779b97f4a7c15 + 0x7f4a7c15;
+    bytes[n] = static_cast<std::byte>(seed >> 56);
+  }
+  return random_source(std::span<const std::byte>(bytes));
+}
+
+}  // namespace dhpvm::compiler::testing

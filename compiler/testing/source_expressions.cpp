@@ -1,0 +1,373 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/testing/source_expressions.h"
+
+#include <utility>
+
+#include "compiler/testing/phrase.h"
+
+namespace dhpvm::compiler::testing {
+
+namespace {
+
+constexpr unsigned kMostElements = 2;  // of arrays in the indices of each other
+
+}  // namespace
+
+std::vector<const SourceVariable*> SourceExpressions::readable(
+    const std::function<bool(const SourceVariable&)>& fits) const {
+  std::vector<const SourceVariable*> found;
+  for (const SourceVariable& variable : place_.variables) {
+    if ((place_.in_kernel || place_.is_pure) && !variable.type->is_for_kernels()) continue;
+    // A closure cannot capture a fixed array.
+    if (variable.role == VariableRole::kFixedArray && variable.depth != place_.closures) continue;
+    if (fits(variable)) found.push_back(&variable);
+  }
+  return found;
+}
+
+std::string SourceExpressions::value(const SourceType& type, unsigned depth) {
+  if (depth == 0) return zero_deep(type);
+  if (decisions_.below(5) < 2) {
+    if (std::string found = stored(type); !found.empty()) return found;
+  }
+  if (decisions_.one_in(6)) {
+    if (std::string found = call(type, depth - 1); !found.empty()) return found;
+  }
+  if (decisions_.one_in(9)) return choice(type, depth - 1);
+  if (decisions_.one_in(12)) return match(type, depth - 1);
+  const bool is_free = !place_.in_kernel && !place_.is_pure;
+  if (is_free && decisions_.one_in(12) && type.shape != Shape::kNullable) return unwrapped(type, depth - 1);
+  switch (type.shape) {
+    case Shape::kBool: return boolean(depth - 1);
+    case Shape::kInteger: return integer(type, depth - 1);
+    case Shape::kFloat: return floating(type, depth - 1);
+    case Shape::kText: return text(depth - 1);
+    case Shape::kStruct:
+    case Shape::kClass: return construct(type, depth - 1);
+    case Shape::kArray: return array(type, depth - 1);
+    case Shape::kNullable:
+      return Phrase{"some<{}>({}, {})", type.element->name, boolean(depth - 1),
+                    value(*type.element, depth - 1)}
+          .text;
+    case Shape::kFunction: return closure(type, depth - 1);
+  }
+  return literal(type);
+}
+
+// Without going further down.
+std::string SourceExpressions::zero_deep(const SourceType& type) {
+  if (decisions_.below(3) != 0) {
+    if (std::string found = stored(type); !found.empty()) return found;
+  }
+  switch (type.shape) {
+    case Shape::kStruct:
+    case Shape::kClass: return construct(type, 0);
+    case Shape::kArray: return array(type, 0);
+    case Shape::kNullable:
+      return Phrase{"some<{}>(false, {})", type.element->name, zero_deep(*type.element)}.text;
+    case Shape::kFunction: return closure(type, 0);
+    default: return literal(type);
+  }
+}
+
+std::string SourceExpressions::literal(const SourceType& type) {
+  switch (type.shape) {
+    case Shape::kBool: return decisions_.one_in(2) ? "true" : "false";
+    case Shape::kText:
+      return Phrase{"\"{}\"", decisions_.pick({"", "a", "hello", "\\u{e9}t\\u{e9}", "x y"})}.text;
+    case Shape::kFloat:
+      if (decisions_.one_in(8))
+        return Phrase{"{}.{}", type.name, decisions_.pick({"max", "min", "epsilon", "infinity"})}.text;
+      return Phrase{"{}.{}{}", decisions_.below(20), decisions_.pick({0, 5, 25}), type.name}.text;
+    default: break;
+  }
+  if (decisions_.one_in(8)) return type.name + (decisions_.one_in(2) ? ".max" : ".min");
+  const std::uint32_t small = decisions_.below(decisions_.one_in(3) ? 100 : 6);
+  if (type.is_signed && decisions_.one_in(4)) return Phrase{"(-{}{})", small, type.name}.text;
+  return Phrase{"{}{}", small, type.name}.text;
+}
+
+std::string SourceExpressions::index(const std::string& length, unsigned depth) {
+  if (decisions_.one_in(60)) return value(world_.types.i64(), 1);  // may well trap
+  return Phrase{"at({}, {})", value(world_.types.i64(), depth), length}.text;
+}
+
+std::string SourceExpressions::element(const SourceVariable& array) {
+  if (array.role == VariableRole::kOutput) return Phrase{"{}[{}]", array.name, array.own_index}.text;
+  ++elements_;
+  std::string indices;
+  if (array.role == VariableRole::kFixedArray) {
+    const SourceType& type = *decisions_.pick(world_.types.integers());
+    indices = Phrase{"({}) & {}", value(type, 1), array.count - 1}.text;
+  } else {
+    for (unsigned d = 0; d < array.type->rank; ++d) {
+      const std::string length =
+          array.type->rank == 1 ? array.name + ".len" : Phrase{"{}.dim({})", array.name, d}.text;
+      indices += (d == 0 ? "" : ", ") + index(length);
+    }
+  }
+  --elements_;
+  return Phrase{"{}[{}]", array.name, indices}.text;
+}
+
+// A variable, or a field of it, or an element: written only when it is the one that is taken.
+struct SourceExpressions::Candidate {
+  const SourceVariable* variable = nullptr;
+  const SourceType::Field* field = nullptr;
+  bool is_element = false;
+};
+
+std::string SourceExpressions::one_of(const std::vector<Candidate>& candidates) {
+  if (candidates.empty()) return "";
+  const Candidate& taken = decisions_.pick(candidates);
+  if (taken.is_element) return element(*taken.variable);
+  return taken.variable->name + (taken.field != nullptr ? "." + taken.field->name : "");
+}
+
+std::string SourceExpressions::stored(const SourceType& type) {
+  std::vector<Candidate> found;
+  const bool has_elements = elements_ < kMostElements;
+  for (const SourceVariable* variable : readable([](const SourceVariable&) { return true; })) {
+    const bool is_own =
+        variable->role == VariableRole::kOutput || variable->role == VariableRole::kFixedArray;
+    if (variable->type == &type && !is_own) found.push_back({variable});
+    const bool is_fixed = variable->role == VariableRole::kFixedArray && variable->type == &type;
+    const bool is_array = variable->type->shape == Shape::kArray && variable->type->element == &type;
+    if (has_elements && (is_fixed || is_array)) found.push_back({variable, nullptr, true});
+    if (is_own || (variable->type->shape != Shape::kStruct && variable->type->shape != Shape::kClass))
+      continue;
+    for (const SourceType::Field& field : variable->type->fields)
+      if (field.type == &type) found.push_back({variable, &field});
+  }
+  return one_of(found);
+}
+
+std::string SourceExpressions::assignable(const SourceType& type) {
+  std::vector<Candidate> found;
+  const bool is_free = !place_.in_kernel && !place_.is_pure;
+  for (const SourceVariable* variable : readable([](const SourceVariable&) { return true; })) {
+    if (variable->role == VariableRole::kVar && variable->type == &type) found.push_back({variable});
+    const bool is_struct = variable->role == VariableRole::kVar && variable->type->shape == Shape::kStruct;
+    if (is_struct || (is_free && variable->type->shape == Shape::kClass)) {
+      for (const SourceType::Field& field : variable->type->fields)
+        if (field.type == &type) found.push_back({variable, &field});
+    }
+    const bool is_fixed = variable->role == VariableRole::kFixedArray && variable->type == &type;
+    const bool is_array = variable->type->shape == Shape::kArray && variable->type->element == &type;
+    if (is_fixed || (is_array && (is_free || variable->role == VariableRole::kOutput)))
+      found.push_back({variable, nullptr, true});
+  }
+  return one_of(found);
+}
+
+std::string SourceExpressions::number(const SourceType& type, unsigned depth) {
+  switch (decisions_.below(5)) {
+    case 0: {
+      const SourceType& from = *decisions_.pick(world_.types.numbers());
+      return Phrase{"({} as {})", value(from, depth), type.name}.text;
+    }
+    case 1:
+      return Phrase{"math.{}({}, {})", decisions_.pick({"min", "max"}), value(type, depth),
+                    value(type, depth)}
+          .text;
+    case 2:
+      // Generic functions, by inference and by name.
+      return Phrase{"pick{}({}, {}, {})", decisions_.one_in(2) ? "<" + type.name + ">" : "", boolean(depth),
+                    value(type, depth), value(type, depth)}
+          .text;
+    case 3:
+      if (type.is_signed) return Phrase{"(-{})", value(type, depth)}.text;
+      [[fallthrough]];
+    default: return literal(type);
+  }
+}
+
+std::string SourceExpressions::integer(const SourceType& type, unsigned depth) {
+  const auto operand = [&] { return value(type, depth); };
+  switch (decisions_.below(10)) {
+    case 0: return Phrase{"(~{})", operand()}.text;
+    case 1: {
+      const SourceType& count = *decisions_.pick(world_.types.integers());
+      return Phrase{"({} {} {})", operand(), decisions_.pick({"<<", ">>"}), value(count, depth)}.text;
+    }
+    case 2: {
+      // The divisor is odd, and so never zero; now and then anything.
+      const char* odd = decisions_.one_in(40) ? "" : " | 1";
+      return Phrase{"({} {} ({}{}))", operand(), decisions_.pick({"/", "%"}), operand(), odd}.text;
+    }
+    case 3:
+      if (&type != &world_.types.i64()) return number(type, depth);
+      for (const SourceVariable* array : readable([](const SourceVariable& variable) {
+             return variable.type->shape == Shape::kArray || variable.type->shape == Shape::kText;
+           }))
+        if (decisions_.one_in(2)) return array->name + ".len";
+      return number(type, depth);
+    case 4:
+      return Phrase{"({} {} {})", operand(), decisions_.pick({"+", "-", "*"}), 1 + decisions_.below(9)}.text;
+    case 5:
+    case 6: return number(type, depth);
+    default: {
+      const char* op = decisions_.pick({"+", "-", "*", "&", "|", "^", "+"});
+      return Phrase{"({} {} {})", operand(), op, operand()}.text;
+    }
+  }
+}
+
+std::string SourceExpressions::floating(const SourceType& type, unsigned depth) {
+  const auto operand = [&] { return value(type, depth); };
+  switch (decisions_.below(8)) {
+    case 0:
+      return Phrase{"math.{}({})", decisions_.pick({"sqrt", "floor", "ceil", "trunc", "abs", "round"}),
+                    operand()}
+          .text;
+    case 1: return Phrase{"math.fma({}, {}, {})", operand(), operand(), operand()}.text;
+    case 2:
+    case 3: return number(type, depth);
+    default: {
+      const char* op = decisions_.pick({"+", "-", "*", "/", "%"});
+      return Phrase{"({} {} {})", operand(), op, operand()}.text;
+    }
+  }
+}
+
+std::string SourceExpressions::boolean(unsigned depth) {
+  if (depth == 0) return zero_deep(world_.types.boolean());
+  --depth;
+  const bool is_free = !place_.in_kernel && !place_.is_pure;
+  switch (decisions_.below(is_free ? 9 : 6)) {
+    case 0: return Phrase{"(!{})", boolean(depth)}.text;
+    case 1: return Phrase{"({} && {})", boolean(depth), boolean(depth)}.text;
+    case 2: return Phrase{"({} || {})", boolean(depth), boolean(depth)}.text;
+    case 6: {
+      const SourceType& type = world_.types.text();
+      return Phrase{"({} {} {})", value(type, depth), decisions_.pick({"==", "!=", "<", ">="}),
+                    value(type, depth)}
+          .text;
+    }
+    case 7: {
+      const SourceType& type = world_.types.nullable(*decisions_.pick(world_.types.primitives()));
+      return Phrase{"({} {} null)", value(type, depth), decisions_.pick({"==", "!="})}.text;
+    }
+    case 8: {
+      const SourceType& type = *decisions_.pick(world_.types.structs());
+      return Phrase{"({} {} {})", value(type, depth), decisions_.pick({"==", "!="}), value(type, depth)}.text;
+    }
+    default: {
+      const SourceType& type = *decisions_.pick(world_.types.numbers());
+      const char* op = decisions_.pick({"==", "!=", "<", "<=", ">", ">="});
+      return Phrase{"({} {} {})", value(type, depth), op, value(type, depth)}.text;
+    }
+  }
+}
+
+std::string SourceExpressions::text(unsigned depth) {
+  switch (decisions_.below(5)) {
+    case 0:
+      return Phrase{"({} + {})", value(world_.types.text(), depth), value(world_.types.text(), depth)}.text;
+    case 1: return Phrase{"str({})", value(*decisions_.pick(world_.types.primitives()), depth)}.text;
+    case 2: {
+      const SourceType& type = *decisions_.pick(world_.types.integers());
+      return Phrase{"f\"<{{{}:{}}}>\"", value(type, 0), decisions_.pick({"5", "<4", "x", "+", ",", "04"})}
+          .text;
+    }
+    default: return literal(world_.types.text());
+  }
+}
+
+std::string SourceExpressions::construct(const SourceType& type, unsigned depth) {
+  std::string arguments;
+  const bool is_named = decisions_.one_in(4);
+  for (const SourceType::Field& field : type.fields) {
+    if (!arguments.empty()) arguments += ", ";
+    if (is_named) arguments += field.name + ": ";
+    arguments += value(*field.type, depth == 0 ? 0 : depth - 1);
+  }
+  return Phrase{"{}({})", type.name, arguments}.text;
+}
+
+std::string SourceExpressions::array(const SourceType& type, unsigned depth) {
+  if (type.rank == 1 && (depth != 0 || type.element->shape == Shape::kText) && decisions_.one_in(2)) {
+    std::string elements = value(*type.element, depth == 0 ? 0 : depth - 1);
+    for (unsigned more = decisions_.below(4); more > 0; --more)
+      elements += ", " + value(*type.element, depth == 0 ? 0 : depth - 1);
+    return Phrase{"[{}]", elements}.text;
+  }
+  std::string sizes;
+  for (unsigned d = 0; d < type.rank; ++d)
+    sizes += Phrase{"{}{}", d == 0 ? "" : ", ", 1 + decisions_.below(9)}.text;
+  const bool is_filled = type.element->shape == Shape::kText || decisions_.one_in(2);
+  const std::string fill =
+      is_filled ? ", fill: " + value(*type.element, depth == 0 ? 0 : depth - 1) : std::string();
+  return Phrase{"{}({}{})", type.name, sizes, fill}.text;
+}
+
+std::string SourceExpressions::closure(const SourceType& type, unsigned depth) {
+  const std::string parameter = world_.fresh("x");
+  if (depth != 0 && decisions_.one_in(2) && place_.closures < 2)
+    return Phrase{"(fn({}: i64) -> {} {})", parameter, type.element->name,
+                  closure_body(*type.element, parameter)}
+        .text;
+  ++place_.closures;
+  place_.variables.push_back({parameter, &world_.types.i64(), VariableRole::kFixed, "", 0, place_.closures});
+  const std::string result = value(*type.element, depth);
+  place_.variables.pop_back();
+  --place_.closures;
+  return Phrase{"(fn({}: i64) -> {} => {})", parameter, type.element->name, result}.text;
+}
+
+std::string SourceExpressions::choice(const SourceType& type, unsigned depth) {
+  return Phrase{"(if {} {{ {} }} else {{ {} }})", boolean(depth), value(type, depth), value(type, depth)}
+      .text;
+}
+
+std::string SourceExpressions::match(const SourceType& type, unsigned depth) {
+  const SourceType& subject = *decisions_.pick(world_.types.integers());
+  return Phrase{"(match {} {{ 0, 7 => {}, 1..5 => {}, else => {}, }})", value(subject, depth),
+                value(type, depth), value(type, depth), value(type, depth)}
+      .text;
+}
+
+std::string SourceExpressions::unwrapped(const SourceType& type, unsigned depth) {
+  const SourceType& nullable = world_.types.nullable(type);
+  if (type.shape == Shape::kFunction) return closure(type, depth);
+  const std::string otherwise = value(type, depth);
+  return Phrase{"({} ?? {})", value(nullable, depth), otherwise}.text;
+}
+
+std::string SourceExpressions::call(const SourceType& type, unsigned depth) {
+  if (place_.calls_left == 0) return "";
+  const bool is_free = !place_.in_kernel && !place_.is_pure;
+  if (is_free) {
+    const auto closures = readable([&](const SourceVariable& variable) {
+      return variable.type->shape == Shape::kFunction && variable.type->element == &type;
+    });
+    if (!closures.empty() && decisions_.one_in(2)) {
+      --place_.calls_left;
+      return Phrase{"{}({})", decisions_.pick(closures)->name, value(world_.types.i64(), depth)}.text;
+    }
+  }
+  std::vector<const SourceFunction*> fitting;
+  for (const SourceFunction& function : world_.functions)
+    if (function.result == &type && (is_free || function.is_pure)) fitting.push_back(&function);
+  if (fitting.empty()) return "";
+  --place_.calls_left;
+  const SourceFunction& function = *decisions_.pick(fitting);
+  std::string arguments;
+  for (const SourceType* parameter : function.parameters) {
+    std::string argument;
+    if (is_free || parameter->is_plain()) {
+      argument = value(*parameter, depth);
+    } else {
+      // A parallel loop makes no arrays, and lends none that it writes.
+      const auto arrays = readable([&](const SourceVariable& variable) {
+        return variable.type == parameter && variable.role != VariableRole::kOutput;
+      });
+      if (arrays.empty()) return literal(type).empty() ? "" : zero_deep(type);
+      argument = decisions_.pick(arrays)->name;
+    }
+    arguments += (arguments.empty() ? "" : ", ") + argument;
+  }
+  return Phrase{"{}({})", function.name, arguments}.text;
+}
+
+}  // namespace dhpvm::compiler::testing

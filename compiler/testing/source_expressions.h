@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writes random expressions of a given type.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "compiler/testing/source_world.h"
+
+namespace dhpvm::compiler::testing {
+
+class SourceExpressions {
+ public:
+  SourceExpressions(SourceWorld& world, SourcePlace& place)
+      : world_(world), place_(place), decisions_(world.decisions) {}
+
+  // An expression of the type, with about `depth` levels of others in it.
+  std::string value(const SourceType& type, unsigned depth = 3);
+  // An index inside an array of `length` elements; both are i64.
+  std::string index(const std::string& length, unsigned depth = 1);
+  // An element of the array, anywhere or at the iteration's own place.
+  std::string element(const SourceVariable& array);
+  // The variables that can be read here and satisfy `fits`.
+  std::vector<const SourceVariable*> readable(const std::function<bool(const SourceVariable&)>& fits) const;
+  // A place of the type that can be assigned; empty if there is none.
+  std::string assignable(const SourceType& type);
+  // The body of a closure with one i64 parameter.
+  std::function<std::string(const SourceType& result, const std::string& parameter)> closure_body;
+
+ private:
+  struct Candidate;
+  std::string one_of(const std::vector<Candidate>& candidates);
+  std::string literal(const SourceType& type);
+  std::string zero_deep(const SourceType& type);
+  std::string number(const SourceType& type, unsigned depth);
+  std::string integer(const SourceType& type, unsigned depth);
+  std::string floating(const SourceType& type, unsigned depth);
+  std::string boolean(unsigned depth);
+  std::string text(unsigned depth);
+  std::string construct(const SourceType& type, unsigned depth);
+  std::string array(const SourceType& type, unsigned depth);
+  std::string closure(const SourceType& type, unsigned depth);
+  std::string choice(const SourceType& type, unsigned depth);
+  std::string match(const SourceType& type, unsigned depth);
+  std::string stored(const SourceType& type);  // a variable, field or element; empty if there is none
+  std::string call(const SourceType& type, unsigned depth);  // likewise
+  std::string unwrapped(const SourceType& type, unsigned depth);
+
+  SourceWorld& world_;
+  SourcePlace& place_;
+  Decisions& decisions_;
+  unsigned elements_ = 0;  // whose indices are being written
+};
+
+}  // namespace dhpvm::compiler::testing

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/testing/source_kernels.h"
+
+#include "compiler/testing/source_statements.h"
+
+#include "compiler/testing/phrase.h"
+
+namespace dhpvm::compiler::testing {
+
+void SourceKernels::choose_space() {
+  const unsigned dimensions = decisions_.one_in(2) ? 1 : 1 + decisions_.below(3);
+  index_type_ = decisions_.one_in(5) ? world_.types.integers()[2] : &world_.types.i64();  // i32, i64
+  for (unsigned d = 0; d < dimensions; ++d) {
+    indices_.push_back(world_.fresh("p"));
+    low_.push_back(decisions_.one_in(3) ? decisions_.below(4) : 0);
+    const unsigned most = dimensions == 1 ? 70 : 12;
+    const bool is_large = dimensions == 1 && place_.loops == 0 && decisions_.one_in(6);
+    sizes_.push_back(low_.back() + (is_large ? 3000 : 0) + decisions_.below(most));
+  }
+}
+
+void SourceKernels::declare_outputs() {
+  std::string own;
+  std::string sizes;
+  for (std::size_t d = 0; d < indices_.size(); ++d) {
+    own += (d == 0 ? "" : ", ") + indices_[d];
+    sizes += Phrase{"{}{}", d == 0 ? "" : ", ", sizes_[d]}.text;
+  }
+  for (unsigned count = 1 + decisions_.below(2); count > 0; --count) {
+    const SourceType& element = *decisions_.pick(world_.types.plain());
+    const SourceType& type = world_.types.array(element, static_cast<unsigned>(indices_.size()));
+    const std::string name = world_.fresh("out");
+    before_ += Phrase{"let {} = {}({});\n", name, type.name, sizes}.text;
+    outputs_.push_back({name, &type, VariableRole::kOutput, own, 0, place_.closures});
+  }
+}
+
+void SourceKernels::declare_reductions() {
+  for (unsigned count = decisions_.below(3); count > 0; --count) {
+    Reduction reduction;
+    reduction.name = world_.fresh("sum");
+    reduction.type = decisions_.one_in(2) ? &world_.types.i64() : decisions_.pick(world_.types.numbers());
+    reduction.op = reduction.type->shape == Shape::kFloat
+                       ? decisions_.pick({"+", "*", "min", "max"})
+                       : decisions_.pick({"+", "*", "min", "max", "&", "|", "^"});
+    before_ += Phrase{"var {}: {} = {};\n", reduction.name, reduction.type->name,
+                      expressions_.value(*reduction.type, 1)}
+                   .text;
+    reductions_.push_back(reduction);
+  }
+}
+
+void SourceKernels::declare_counters() {
+  if (!decisions_.one_in(3)) return;
+  Counters counters;
+  counters.name = world_.fresh("bins");
+  // i32, i64, u32, u64
+  counters.element = world_.types.integers()[decisions_.pick({2u, 3u, 6u, 7u})];
+  counters.op = decisions_.pick({"add", "min", "max", "and_", "or_", "xor"});
+  before_ += Phrase{"let {} = [{}](8, fill: {});\n", counters.name, counters.element->name,
+                    expressions_.value(*counters.element, 1)}
+                 .text;
+  counters_.push_back(counters);
+}
+
+std::string SourceKernels::head() {
+  std::string text =
+      decisions_.one_in(6) ? Phrase{"@batch({})\n", 1 + decisions_.below(50)}.text : std::string();
+  text += "parallel for ";
+  for (std::size_t d = 0; d < indices_.size(); ++d) {
+    const bool is_inclusive = sizes_[d] > 0 && decisions_.one_in(5);
+    text += Phrase{"{}{} in {}{}..{}{}{}",
+                   d == 0 ? "" : ", ",
+                   indices_[d],
+                   low_[d],
+                   index_type_->name,
+                   is_inclusive ? "=" : "",
+                   sizes_[d] - (is_inclusive ? 1 : 0),
+                   index_type_->name}
+                .text;
+  }
+  if (reductions_.empty()) return text;
+  text += " reduce(";
+  for (const Reduction& reduction : reductions_)
+    text +=
+        Phrase{"{}{}: {}", &reduction == &reductions_.front() ? "" : ", ", reduction.op, reduction.name}.text;
+  return text + ")";
+}
+
+std::string SourceKernels::update(const Reduction& reduction) {
+  const std::string value = expressions_.value(*reduction.type);
+  if (reduction.op == "min" || reduction.op == "max")
+    return Phrase{"{} = math.{}({}, {});\n", reduction.name, reduction.op, reduction.name, value}.text;
+  return Phrase{"{} {}= {};\n", reduction.name, reduction.op, value}.text;
+}
+
+std::string SourceKernels::body() {
+  const SourcePlace outside = place_;
+  place_.in_kernel = true;
+  place_.loops = 1;
+  place_.calls_left = 2;
+  place_.result = nullptr;
+  // What was a variable outside is a constant inside; of objects, the fields are seen.
+  std::vector<SourceVariable> fields;
+  for (SourceVariable& variable : place_.variables) {
+    if (variable.role == VariableRole::kVar) variable.role = VariableRole::kFixed;
+    if (variable.role == VariableRole::kFixedArray) variable.depth = ~0u;  // cannot be captured
+    if (variable.type->shape != Shape::kClass) continue;
+    for (const SourceType::Field& field : variable.type->fields) {
+      if (!field.type->is_for_kernels()) continue;
+      fields.push_back(
+          {variable.name + "." + field.name, field.type, VariableRole::kFixed, "", 0, place_.closures});
+    }
+  }
+  place_.variables.insert(place_.variables.end(), fields.begin(), fields.end());
+  for (const std::string& index : indices_)
+    place_.variables.push_back({index, index_type_, VariableRole::kFixed, "", 0, place_.closures});
+  place_.variables.insert(place_.variables.end(), outputs_.begin(), outputs_.end());
+
+  SourceStatements statements(world_, place_);
+  statements.set_budget(7);
+  std::string text = statements.block() + "\n";
+  for (const SourceVariable& output : outputs_) {
+    text += Phrase{"{}[{}] = {};\n", output.name, output.own_index, expressions_.value(*output.type->element)}
+                .text;
+  }
+  for (const Reduction& reduction : reductions_) {
+    const std::string line = update(reduction);
+    text += decisions_.one_in(2)
+                ? line
+                : Phrase{"if {} {{ {} }}\n", expressions_.value(world_.types.boolean(), 2), line}.text;
+  }
+  for (const Counters& counters : counters_) {
+    text += Phrase{"atomic.{}({}[at({}, 8)], {});\n", counters.op, counters.name,
+                   expressions_.value(world_.types.i64(), 2), expressions_.value(*counters.element, 2)}
+                .text;
+  }
+  place_ = outside;
+  return "{\n" + text + "}";
+}
+
+std::string SourceKernels::loop() {
+  choose_space();
+  declare_outputs();
+  declare_reductions();
+  declare_counters();
+  const std::string loop = head();
+  std::string text = before_ + loop + " " + body() + "\n";
+  for (const Reduction& reduction : reductions_) {
+    text += Phrase{"print({});\n", reduction.name}.text;
+    place_.variables.push_back({reduction.name, reduction.type, VariableRole::kVar, "", 0, place_.closures});
+  }
+  for (const Counters& counters : counters_) {
+    text += Phrase{"print({});\n", counters.name}.text;
+    place_.variables.push_back({counters.name, &world_.types.array(*counters.element, 1),
+                                VariableRole::kFixed, "", 0, place_.closures});
+  }
+  for (SourceVariable output : outputs_) {
+    text += Phrase{"print(sum_{}({}));\n", output.type->rank, output.name}.text;
+    output.role = VariableRole::kFixed;
+    place_.variables.push_back(output);
+  }
+  return text;
+}
+
+}  // namespace dhpvm::compiler::testing

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writes random parallel loops whose iterations do not meet: they write their own elements of arrays that nothing else
+// reads meanwhile, update other arrays by one kind of atomic operation, and reduce.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "compiler/testing/source_expressions.h"
+#include "compiler/testing/source_world.h"
+
+namespace dhpvm::compiler::testing {
+
+class SourceKernels {
+ public:
+  SourceKernels(SourceWorld& world, SourcePlace& place, SourceExpressions& expressions)
+      : world_(world), place_(place), decisions_(world.decisions), expressions_(expressions) {}
+
+  // The declarations that the loop needs, the loop, and a look at its results. They stay in scope.
+  std::string loop();
+
+ private:
+  struct Reduction {
+    std::string name;
+    const SourceType* type = nullptr;
+    std::string op;
+  };
+  struct Counters {
+    std::string name;
+    const SourceType* element = nullptr;
+    std::string op;
+  };
+  void choose_space();
+  void declare_outputs();
+  void declare_reductions();
+  void declare_counters();
+  std::string head();
+  std::string body();
+  std::string update(const Reduction& reduction);
+
+  SourceWorld& world_;
+  SourcePlace& place_;
+  Decisions& decisions_;
+  SourceExpressions& expressions_;
+  std::string before_;
+  std::vector<std::string> indices_;   // names of the loop variables
+  std::vector<unsigned> low_, sizes_;  // of each dimension
+  const SourceType* index_type_ = nullptr;
+  std::vector<SourceVariable> outputs_;
+  std::vector<Reduction> reductions_;
+  std::vector<Counters> counters_;
+};
+
+}  // namespace dhpvm::compiler::testing

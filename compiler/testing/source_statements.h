@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writes random statements; parallel loops are in source_kernels.h.
+#pragma once
+
+#include <string>
+
+#include "compiler/testing/phrase.h"
+#include "compiler/testing/source_expressions.h"
+#include "compiler/testing/source_world.h"
+
+namespace dhpvm::compiler::testing {
+
+class SourceStatements {
+ public:
+  SourceStatements(SourceWorld& world, SourcePlace& place);
+
+  // `{ .. }` with a few statements, and a `return` at its end where the place has a result and `ends` says so.
+  enum class Ending : std::uint8_t { kFallsThrough, kReturns };
+  std::string block(Ending ending = Ending::kFallsThrough);
+  // Statements are left to this many in all.
+  void set_budget(unsigned statements) { budget_ = statements; }
+
+ private:
+  using Types = const std::vector<const SourceType*>&;
+
+  void statement();
+  void simple();
+  void compound();
+  void declare();
+  void declare_fixed_array();
+  void assign();
+  void choose();
+  void repeat_while();
+  void count();
+  void visit();
+  void match_number();
+  void match_object();
+  void narrow();
+  void leave_loop();
+  void leave_function();
+  void open_resource();
+  void print();
+  void nested();
+  void call_method();
+  void parallel();
+
+  bool is_free() const { return !place_.in_kernel && !place_.is_pure; }
+  const SourceType& type_here();
+  // `{ .. }` with one more variable in scope.
+  std::string block_with(SourceVariable variable);
+  std::string loop_block(SourceVariable variable);
+  void write(const Phrase& phrase) { text_ += phrase.text + "\n"; }
+
+  SourceWorld& world_;
+  SourcePlace& place_;
+  Decisions& decisions_;
+  SourceExpressions expressions_;
+  std::string text_;
+  unsigned budget_ = 12;
+  unsigned nesting_ = 0;
+};
+
+}  // namespace dhpvm::compiler::testing

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the parts of a random program know of each other: its types, functions, and the variables in scope.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "compiler/testing/decisions.h"
+
+namespace dhpvm::compiler::testing {
+
+enum class Shape : std::uint8_t {
+  kBool,
+  kInteger,
+  kFloat,
+  kText,
+  kStruct,
+  kClass,
+  kArray,
+  kNullable,
+  kFunction
+};
+
+struct SourceType {
+  struct Field {
+    std::string name;
+    const SourceType* type = nullptr;
+  };
+  Shape shape = Shape::kInteger;
+  std::string name;  // as it is written
+  unsigned bits = 0;
+  bool is_signed = false;
+  unsigned rank = 0;
+  const SourceType* element = nullptr;  // of arrays and nullables; the result of a function of one i64
+  std::vector<Field> fields;
+
+  bool is_number() const { return shape == Shape::kInteger || shape == Shape::kFloat; }
+  bool is_primitive() const { return is_number() || shape == Shape::kBool; }
+  // A primitive, or a struct of such: a parallel loop may have variables of the type.
+  bool is_plain() const;
+  // A parallel loop may read variables of the type.
+  bool is_for_kernels() const { return is_plain() || (shape == Shape::kArray && element->is_plain()); }
+};
+
+enum class VariableRole : std::uint8_t {
+  kFixed,      // is not assigned: `let`, parameters, loop variables
+  kVar,        //
+  kOutput,     // an array that a parallel loop reads and writes at the iteration's own place only
+  kFixedArray  // a fixed array: `type` is that of its elements
+};
+
+struct SourceVariable {
+  std::string name;
+  const SourceType* type = nullptr;
+  VariableRole role = VariableRole::kFixed;
+  std::string own_index;  // kOutput
+  unsigned count = 0;     // kFixedArray: a power of two
+  unsigned depth = 0;     // of closures around its declaration
+};
+
+struct SourceFunction {
+  std::string name;
+  std::vector<const SourceType*> parameters;
+  const SourceType* result = nullptr;
+  bool is_pure = false;  // a parallel loop may call it
+};
+
+// The types of one program.
+class SourceTypes {
+ public:
+  SourceTypes();
+  const SourceType& boolean() const { return *primitives_[0]; }
+  const SourceType& i64() const { return *i64_; }
+  const SourceType& f64() const { return *f64_; }
+  const SourceType& text() const { return *text_; }
+  const std::vector<const SourceType*>& primitives() const { return primitives_; }
+  const std::vector<const SourceType*>& integers() const { return integers_; }
+  const std::vector<const SourceType*>& numbers() const { return numbers_; }
+  const std::vector<const SourceType*>& plain() const { return plain_; }      // primitives and plain structs
+  const std::vector<const SourceType*>& structs() const { return structs_; }  // all of them
+  const std::vector<const SourceType*>& classes() const { return classes_; }
+
+  const SourceType& array(const SourceType& element, unsigned rank);
+  const SourceType& nullable(const SourceType& element);
+  const SourceType& function(const SourceType& result);
+  SourceType& declare(Shape shape, std::string name);
+  // Once its fields are known.
+  void finish(const SourceType& declared);
+  // Any type that a variable may have.
+  const SourceType& any(Decisions& decisions);
+
+ private:
+  const SourceType& derived(Shape shape, std::string name, const SourceType& element, unsigned rank);
+
+  std::deque<SourceType> all_;
+  std::vector<const SourceType*> primitives_, integers_, numbers_, plain_, structs_, classes_;
+  const SourceType* i64_ = nullptr;
+  const SourceType* f64_ = nullptr;
+  const SourceType* text_ = nullptr;
+};
+
+// Where the writing stands.
+struct SourcePlace {
+  std::deque<SourceVariable> variables;  // those in scope, outer first; they stay where they are
+  const SourceType* result = nullptr;    // of the function or closure; null: nothing is returned
+  bool in_kernel = false;
+  bool is_pure = false;     // what is written may run in a parallel loop
+  unsigned loops = 0;       // around the place, inside the function
+  unsigned closures = 0;    // around the place
+  unsigned calls_left = 3;  // so that the program ends
+};
+
+struct SourceWorld {
+  explicit SourceWorld(Decisions& made) : decisions(made) {}
+
+  Decisions& decisions;
+  SourceTypes types;
+  std::deque<SourceFunction> functions;  // those written so far: nothing recurs
+  unsigned names = 0;
+
+  // The underscore keeps them apart from `f32` and its like.
+  std::string fresh(const std::string& prefix) { return prefix + "_" + std::to_string(names++); }
+};
+
+}  // namespace dhpvm::compiler::testing

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// Small changes to a program's words: what comes out is mostly wrong, and sometimes a program that nobody would write.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "compiler/testing/decisions.h"
+
+namespace dhpvm::compiler::testing {
+
+// `source` with a few words left out, repeated, exchanged, or replaced by others of the program or of the language.
+std::string mutate_tokens(std::string_view source, Decisions& decisions);
+
+}  // namespace dhpvm::compiler::testing
