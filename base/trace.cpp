@@ -5,23 +5,15 @@
 
 #include <algorithm>
 #include <iterator>
+#include <nlohmann/json.hpp>
 
 namespace dhpvm {
 namespace {
 
-std::string json_string(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') {
-      out += '\\';
-      out += c;
-    } else if (static_cast<unsigned char>(c) < 0x20) {
-      out += fmt::format("\\u{:04x}", static_cast<unsigned>(static_cast<unsigned char>(c)));
-    } else {
-      out += c;
-    }
-  }
-  return out + '"';
+// Quoted and escaped. Names may come from programs and file systems: bytes that are no UTF-8 are replaced.
+std::string json_text(const std::string& text) {
+  using Json = nlohmann::json;
+  return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 // An argument that is more than shown.
@@ -142,23 +134,30 @@ std::string Tracer::to_json() const {
   for (std::size_t i = 0; i < tracks_.size(); ++i) {
     fmt::format_to(
         append, "{}{{\"ph\":\"M\",\"pid\":1,\"tid\":{},\"name\":\"thread_name\",\"args\":{{\"name\":{}}}}}",
-        separator, i, json_string(tracks_[i]));
+        separator, i, json_text(tracks_[i]));
     separator = ",\n";
+  }
+  // The texts of a kind are made once, by the library: only the numbers of its events are formatted here, of which
+  // there may be millions.
+  std::vector<Names> texts;
+  texts.reserve(names_.size());
+  for (const Names* const names : names_) {
+    Names& text = texts.emplace_back(json_text(names->name), names->arguments);
+    std::ranges::transform(text.arguments, text.arguments.begin(), json_text);
   }
   std::map<std::int64_t, std::vector<const Event*>> flows;
   for (const Event& event : all) {
     const Names& names = *names_[event.kind];
+    const Names& text = texts[event.kind];
     constexpr const char* kPhases[] = {"X", "i", "C"};
     fmt::format_to(append, "{}{{\"ph\":\"{}\",\"pid\":1,\"tid\":{},\"name\":{},\"ts\":{:.3f}", separator,
-                   kPhases[static_cast<unsigned>(event.phase)], event.track, json_string(names.name),
-                   event.timestamp_us);
+                   kPhases[static_cast<unsigned>(event.phase)], event.track, text.name, event.timestamp_us);
     if (event.phase == Phase::kSlice) fmt::format_to(append, ",\"dur\":{:.3f}", event.duration_us);
     if (event.phase == Phase::kInstant) out += ",\"s\":\"t\"";
     const std::size_t count = std::min(names.arguments.size(), event.values.size());
     for (std::size_t i = 0; i < count; ++i) {
-      const std::string& key = names.arguments[i];
-      if (key == kFlow) flows[event.values[i]].push_back(&event);
-      fmt::format_to(append, "{}{}:{}", i == 0 ? ",\"args\":{" : ",", json_string(key), event.values[i]);
+      if (names.arguments[i] == kFlow) flows[event.values[i]].push_back(&event);
+      fmt::format_to(append, "{}{}:{}", i == 0 ? ",\"args\":{" : ",", text.arguments[i], event.values[i]);
     }
     out += count == 0 ? "}" : "}}";
     separator = ",\n";

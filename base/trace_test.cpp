@@ -27,6 +27,15 @@ TEST(Tracer, WritesJsonThatAParserReads) {
   EXPECT_EQ(events[3]["ph"], "C");
 }
 
+TEST(Tracer, NamesThatAreNoUtf8AreStillReadByAParser) {
+  Tracer tracer;
+  const auto track = tracer.add_track("caf\xE9");
+  tracer.instant(track, "\xFF\x01 \\ caf\xC3\xA9");
+  const auto json = nlohmann::json::parse(tracer.to_json());
+  EXPECT_EQ(json["traceEvents"][0]["args"]["name"], "caf\uFFFD");
+  EXPECT_EQ(json["traceEvents"][1]["name"], "\uFFFD\x01 \\ caf\u00E9");
+}
+
 TEST(Tracer, ArrowsJoinEventsWithTheSameFlow) {
   Tracer tracer;
   const auto from = tracer.add_track("loops");

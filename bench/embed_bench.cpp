@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "bench/json_line.h"
 #include "dhpvm/dhpvm.h"
 
 namespace {
@@ -131,8 +132,7 @@ class Report {
   void add(const char* name, double value, const char* unit, double bar) {
     const bool met = bar == 0 || value <= bar;
     if (json_) {
-      std::printf("{\"name\": \"%s\", \"value\": %.4g, \"unit\": \"%s\", \"bar\": %g, \"met\": %s}\n", name,
-                  value, unit, bar, met ? "true" : "false");
+      dhpvm::print_json_line({{"name", name}, {"value", value}, {"unit", unit}, {"bar", bar}, {"met", met}});
     } else if (bar == 0) {
       std::printf("%-34s %9.1f %s\n", name, value, unit);
     } else {

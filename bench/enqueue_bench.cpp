@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "bench/figures.h"
+#include "bench/json_line.h"
 #include "dhpvm/dhpvm.h"
 #include "offload/devices/sim/sim_device.h"
 #include "offload/drivers/opencl/opencl_device.h"
@@ -267,10 +268,11 @@ void compare(bool json, std::string_view name, std::string_view over_what, const
   const double over = median(our_times) - median(times_by_hand);
   constexpr double kBar = 10;
   if (json) {
-    fmt::print(
-        "{{\"name\": \"{}, over {}\", \"value\": {:.4g}, \"unit\": \"us\", \"bar\": {}, \"met\": "
-        "{}}}\n",
-        name, over_what, over, kBar, over <= kBar);
+    print_json_line({{"name", fmt::format("{}, over {}", name, over_what)},
+                     {"value", over},
+                     {"unit", "us"},
+                     {"bar", kBar},
+                     {"met", over <= kBar}});
   } else {
     fmt::print("{:<44} {:<28} {:>8.3f} us   ours {:>8.3f} us   over {:>8.3f} us   bar <= {} {}\n", name,
                over_what, median(times_by_hand), median(our_times), over, kBar,

@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "bench/figures.h"
+#include "bench/json_line.h"
 #include "offload/remote/fabric/bulk_lane.h"
 #include "offload/remote/fabric/frame_lane.h"
 #include "offload/remote/fabric/key_file.h"
@@ -48,10 +49,11 @@ double rate_of(double time) { return static_cast<double>(kBulkBytes) / 1e3 / tim
 void print(const Settings& settings, const char* name, const std::vector<double>& trips,
            const std::vector<double>& uploads) {
   if (settings.json) {
-    fmt::print(
-        "{{\"name\": \"{0}: round trip\", \"value\": {1:.6g}, \"unit\": \"us\"}}\n"
-        "{{\"name\": \"{0}: upload of 16 MiB\", \"value\": {2:.6g}, \"unit\": \"GB/s\"}}\n",
-        name, median(trips), rate_of(median(uploads)));
+    print_json_line(
+        {{"name", fmt::format("{}: round trip", name)}, {"value", median(trips)}, {"unit", "us"}});
+    print_json_line({{"name", fmt::format("{}: upload of 16 MiB", name)},
+                     {"value", rate_of(median(uploads))},
+                     {"unit", "GB/s"}});
     return;
   }
   fmt::print("{:<28} round trip of 64 bytes {:6.1f} us   upload of 16 MiB {:5.2f} GB/s (best {:.2f})\n", name,

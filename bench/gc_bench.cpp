@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "bench/figures.h"
+#include "bench/json_line.h"
 #include "gc/heap.h"
 
 namespace dhpvm::gc {
@@ -115,8 +116,7 @@ class Report {
            bool at_least = false) {
     const bool met = bar == 0 || (at_least ? value >= bar : value <= bar);
     if (json_) {
-      fmt::print("{{\"name\": \"{}\", \"value\": {:.4g}, \"unit\": \"{}\", \"bar\": {:.4g}, \"met\": {}}}\n",
-                 name, value, unit, bar, met);
+      print_json_line({{"name", name}, {"value", value}, {"unit", unit}, {"bar", bar}, {"met", met}});
     } else if (bar == 0) {
       fmt::print("{:<52} {:>10.3f} {}\n", name, value, unit);
     } else {

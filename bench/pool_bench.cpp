@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "bench/figures.h"
+#include "bench/json_line.h"
 #include "offload/schedule/memory/buffer_pool.h"
 
 namespace dhpvm::offload {
@@ -35,8 +36,7 @@ double processor_seconds() {
 
 void row(bool json, std::string_view name, double value, std::string_view unit, double bar) {
   if (json) {
-    fmt::print("{{\"name\": \"{}\", \"value\": {:.4g}, \"unit\": \"{}\", \"bar\": {:.4g}, \"met\": {}}}\n",
-               name, value, unit, bar, value <= bar);
+    print_json_line({{"name", name}, {"value", value}, {"unit", unit}, {"bar", bar}, {"met", value <= bar}});
   } else {
     fmt::print("{:<52} {:>10.3f} {:<5} bar <= {:<6.4g} {}\n", name, value, unit, bar,
                value <= bar ? "met" : "MISSED");

@@ -20,6 +20,7 @@
 
 #include "base/error.h"
 #include "bench/figures.h"
+#include "bench/json_line.h"
 #include "bench/remote/metered_transport.h"
 #include "bytecode/assembler.h"
 #include "bytecode/verifier.h"
@@ -158,8 +159,7 @@ struct Raw {
 void print(const Options& options, std::string_view name, double value, std::string_view unit,
            std::optional<double> best = {}) {
   if (options.json) {
-    fmt::print("{{\"name\": \"{}\", \"value\": {:.6g}, \"unit\": \"{}\", \"best\": {:.6g}}}\n", name, value,
-               unit, best.value_or(value));
+    print_json_line({{"name", name}, {"value", value}, {"unit", unit}, {"best", best.value_or(value)}});
   } else if (best) {
     fmt::print("{:<44} {:>10.4g} {:<5} best {:.4g}\n", name, value, unit, *best);
   } else {

@@ -12,6 +12,7 @@
 
 #include "base/thread_pool.h"
 #include "bench/figures.h"
+#include "bench/json_line.h"
 
 namespace dhpvm {
 namespace {
@@ -24,7 +25,7 @@ double seconds_since(Clock::time_point begin) {
 
 void row(bool json, std::string_view name, double value, std::string_view unit) {
   if (json) {
-    fmt::print("{{\"name\": \"{}\", \"value\": {:.4g}, \"unit\": \"{}\"}}\n", name, value, unit);
+    print_json_line({{"name", name}, {"value", value}, {"unit", unit}});
   } else {
     fmt::print("{:<60} {:>10.3f} {}\n", name, value, unit);
   }

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "bench/figures.h"
+#include "bench/json_line.h"
 #include "bytecode/builder.h"
 #include "bytecode/reader.h"
 #include "bytecode/verifier.h"
@@ -204,15 +205,10 @@ int run_tool(int argc, char** argv) {
     both_rates.push_back(megabytes / (end - start));
   }
   if (json) {
-    std::printf(R"({"name": "verify/read", "value": %.1f, "unit": "MB/s"})"
-                "\n",
-                median(read_rates));
-    std::printf(R"({"name": "verify/verify", "value": %.1f, "unit": "MB/s"})"
-                "\n",
-                median(verify_rates));
-    std::printf(R"({"name": "verify/read+verify", "value": %.1f, "unit": "MB/s", "bar": %.0f})"
-                "\n",
-                median(both_rates), kBar);
+    print_json_line({{"name", "verify/read"}, {"value", median(read_rates)}, {"unit", "MB/s"}});
+    print_json_line({{"name", "verify/verify"}, {"value", median(verify_rates)}, {"unit", "MB/s"}});
+    print_json_line(
+        {{"name", "verify/read+verify"}, {"value", median(both_rates)}, {"unit", "MB/s"}, {"bar", kBar}});
   } else {
     std::printf("module file: %.2f MB, %zu functions; medians of %d rounds\n", megabytes, functions, rounds);
     std::printf("read          %8.1f MB/s\nverify        %8.1f MB/s\nread + verify %8.1f MB/s (bar: %.0f)\n",

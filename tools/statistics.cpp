@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdio>
+#include <nlohmann/json.hpp>
 
 namespace dhpvm::tools {
 namespace {
@@ -13,22 +14,6 @@ std::string scaled(double value, double base, std::array<const char*, 4> units) 
   char text[48];
   std::snprintf(text, sizeof text, i == 0 ? "%.0f %s" : "%.1f %s", value, units[i]);
   return text;
-}
-
-// States and names come from other machines in part.
-std::string json_string(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    char escaped[8];
-    if (c == '"' || c == '\\') out += '\\';
-    if (static_cast<unsigned char>(c) >= 0x20) {
-      out += c;
-      continue;
-    }
-    std::snprintf(escaped, sizeof escaped, "\\u%04x", static_cast<unsigned>(static_cast<unsigned char>(c)));
-    out += escaped;
-  }
-  return out + "\"";
 }
 
 std::string amount(std::string_view unit, std::uint64_t value) {
@@ -73,24 +58,25 @@ std::string statistics_table(const Statistics& statistics, const Leftovers& left
 
 std::string statistics_json(const Statistics& statistics, const Leftovers& left,
                             std::span<const WorkerUse> workers) {
-  std::string text = "{";
+  using Json = nlohmann::ordered_json;
+  Json json;
   for_each(statistics, left,
            [&](std::string_view name, std::string_view, std::string_view, std::uint64_t value) {
-             if (text.size() > 1) text += ", ";
-             text += "\"" + std::string(name) + "\": " + std::to_string(value);
+             json[std::string(name)] = value;
            });
-  text += ", \"workers\": [";
-  const char* separator = "";
+  json["workers"] = Json::array();
   for (const WorkerUse& worker : workers) {
-    text += std::string(separator) + "{\"name\": " + json_string(worker.name) +
-            ", \"host\": " + json_string(worker.host) + ", \"state\": " + json_string(worker.state) +
-            ", \"seal\": " + json_string(worker.seal) + ", \"jobs\": " + std::to_string(worker.jobs) +
-            ", \"bytes_sent\": " + std::to_string(worker.bytes_sent) +
-            ", \"bytes_received\": " + std::to_string(worker.bytes_received) +
-            ", \"round_trip\": " + std::to_string(worker.round_trip.count()) + "}";
-    separator = ", ";
+    json["workers"].push_back({{"name", worker.name},
+                               {"host", worker.host},
+                               {"state", worker.state},
+                               {"seal", worker.seal},
+                               {"jobs", worker.jobs},
+                               {"bytes_sent", worker.bytes_sent},
+                               {"bytes_received", worker.bytes_received},
+                               {"round_trip", worker.round_trip.count()}});
   }
-  return text + "]}\n";
+  // Names and states come from other machines in part: bytes that are no UTF-8 are replaced.
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace dhpvm::tools

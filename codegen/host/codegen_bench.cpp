@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -271,8 +272,10 @@ void measure(const HostCompiler& compiler, const Input& input, const Options& op
   }
   const bool kernel = input.pipeline == Pipeline::kKernels;
   if (options.json) {
-    fmt::print("{{\"name\": \"compile {}\", \"value\": {:.2f}, \"unit\": \"ms\", \"bar\": {}}}\n", input.name,
-               median_of(total), kernel ? fmt::format("{}", kBar) : "null");
+    nlohmann::ordered_json figure{
+        {"name", fmt::format("compile {}", input.name)}, {"value", median_of(total)}, {"unit", "ms"}};
+    figure["bar"] = kernel ? nlohmann::ordered_json(kBar) : nlohmann::ordered_json();
+    fmt::print("{}\n", figure.dump());
     return;
   }
   fmt::print("{:<16} {:<8} {:>8.2f} {:>8.2f} {:>8.2f} {:>8.2f} {:>8.2f}\n", input.name,

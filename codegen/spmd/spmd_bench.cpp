@@ -12,6 +12,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
+#include <nlohmann/json.hpp>
 #include <string_view>
 #include <vector>
 
@@ -349,8 +350,11 @@ int run(std::string_view cpu, bool json, bool all_widths) {
       const double time = measure(compiled, kernel, sum);
       const bool agrees = std::abs(sum - expected) <= 1e-5 * std::abs(expected);
       if (json) {
-        fmt::print("{{\"name\": \"{}, {}\", \"value\": {:.4g}, \"unit\": \"ns\", \"scalar\": {:.4g}}}\n",
-                   kernel.name, form, time, scalar);
+        const nlohmann::ordered_json figure{{"name", fmt::format("{}, {}", kernel.name, form)},
+                                            {"value", time},
+                                            {"unit", "ns"},
+                                            {"scalar", scalar}};
+        fmt::print("{}\n", figure.dump());
       } else {
         fmt::print(
             "{:<26}{:<10}{:>9.4f} ns  {:>6.2f} times the scalar loop  vectorised in {:>5.2f} ms, compiled in "
