@@ -12,6 +12,7 @@
 #include "bench/remote_command.h"
 #include "bench/report.h"
 #include "bench/suite.h"
+#include "ending.h"
 #include "options.h"
 #include "remote.h"
 
@@ -206,21 +207,21 @@ Result<int> run(const Engine& engine, Plan plan, const Arguments& arguments) {
   return summary_of(cases).wrong == 0 ? 0 : 1;
 }
 
-int main_of(std::span<const char* const> words) {
+Ending main_of(std::span<const char* const> words) {
   const Result<Arguments> arguments = parse_arguments(kOptions, words, Operands::kAnywhere);
-  if (!arguments.ok()) return report_usage(kTool, arguments.error());
+  if (!arguments.ok()) return usage_ending(kTool, arguments.error());
   std::string text;
   EngineOptions options;
   if (const std::string* const threads = arguments->last("--threads")) {
     const Result<std::uint64_t> count = parse_count(*threads);
-    if (!count.ok()) return report_usage(kTool, count.error());
+    if (!count.ok()) return usage_ending(kTool, count.error());
     options.threads = static_cast<unsigned>(std::min<std::uint64_t>(*count, 1024));
   }
   if (arguments->operands == std::vector<std::string>{"remote"} && !arguments->has("--help")) {
     const Result<int> outcome = run_remote(options, *arguments);
-    if (outcome.ok()) return *outcome;
-    return outcome.error().code() == ErrorCode::kInvalidArgument ? report_usage(kTool, outcome.error())
-                                                                 : report(kTool, outcome.error());
+    if (outcome.ok()) return {.code = *outcome};
+    return outcome.error().code() == ErrorCode::kInvalidArgument ? usage_ending(kTool, outcome.error())
+                                                                 : ending_of(kTool, outcome.error());
   }
   const Engine engine(options);
   if (arguments->has("--list")) text = listing(engine);
@@ -228,20 +229,20 @@ int main_of(std::span<const char* const> words) {
   if (arguments->has("--version")) text = "dhpvm-bench " + std::string(library_version()) + "\n";
   if (!text.empty()) {
     const Status printed = print(text);
-    return printed.ok() ? 0 : report(kTool, printed.error());
+    return printed.ok() ? Ending{} : ending_of(kTool, printed.error());
   }
   if (arguments->operands != std::vector<std::string>{"batching"})
-    return report_usage(kTool, invalid("say what to measure: dhpvm-bench batching, or dhpvm-bench remote"));
+    return usage_ending(kTool, invalid("say what to measure: dhpvm-bench batching, or dhpvm-bench remote"));
   Result<Plan> plan = plan_of(*arguments, engine);
-  if (!plan.ok()) return report_usage(kTool, plan.error());
+  if (!plan.ok()) return usage_ending(kTool, plan.error());
   const Result<int> outcome = run(engine, std::move(*plan), *arguments);
-  return outcome.ok() ? *outcome : report(kTool, outcome.error());
+  return outcome.ok() ? Ending{.code = *outcome} : ending_of(kTool, outcome.error());
 }
 
 }  // namespace
 }  // namespace dhpvm::tools
 
 int main(int count, char** words) {
-  return dhpvm::tools::main_of(
-      std::span<const char* const>(words, static_cast<std::size_t>(count)).subspan(1));
+  return dhpvm::tools::end_process(
+      dhpvm::tools::main_of(std::span<const char* const>(words, static_cast<std::size_t>(count)).subspan(1)));
 }

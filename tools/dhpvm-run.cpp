@@ -10,6 +10,7 @@
 #include <string>
 
 #include "dhpvm/dhpvm.h"
+#include "ending.h"
 #include "open.h"
 #include "options.h"
 #include "remote.h"
@@ -316,16 +317,18 @@ Result<Request> request_of(const Arguments& arguments) {
   return request;
 }
 
-// What an interrupt from the keyboard stops. A signal handler can reach nothing else.
+// The program that an interrupt from the keyboard stops, and the signal that did. A signal handler can reach nothing
+// else.
 const Isolate* volatile running = nullptr;
+volatile std::sig_atomic_t stopped_by = 0;
 
-extern "C" void on_signal(int) {
+extern "C" void on_signal(int signal) {
+  stopped_by = signal;
   if (const Isolate* const isolate = running; isolate != nullptr) isolate->interrupt();
 }
 
 void catch_signals() {
-  // Writing to a closed pipe is an error like any other, and reported as one.
-  std::signal(SIGPIPE, SIG_IGN);
+  ignore_broken_pipes();
   struct sigaction action{};
   action.sa_handler = on_signal;
   // A second one kills: the program may be inside a system call that does not end. Without SA_RESTART the
@@ -402,12 +405,12 @@ Result<int> run(const Engine& engine, const Arguments& arguments, const Request&
 // Ends the process if a compilation is under way that would take longer than a program that has ended should linger: it has
 // come too late to be of use, and cannot be stopped. What it is to print, or tell workers, is waited for.
 void leave_early(const Engine& engine, const Arguments& arguments, std::chrono::nanoseconds elapsed,
-                 int code) {
+                 const Ending& ending) {
   constexpr std::chrono::nanoseconds kPatience = std::chrono::milliseconds(50);
   if (arguments.has("--print-kernel") || !engine.workers().empty()) return;
   if (engine.settle(std::max(kPatience, elapsed / 10))) return;
   std::fflush(nullptr);
-  std::_Exit(code);
+  std::_Exit(end_process(ending));
 }
 
 // One line for each device: its name, and what it is or why it cannot be used.
@@ -424,41 +427,50 @@ std::string device_table(const EngineOptions& options) {
   return text;
 }
 
-int main_of(std::span<const char* const> words) {
+// A program that a signal has stopped ends the process by that signal, when everything else is done.
+Ending ending_of_run(const Result<int>& outcome) {
+  if (outcome.ok()) return {.code = *outcome};
+  Ending ending = ending_of(kTool, outcome.error());
+  if (outcome.error().code() == ErrorCode::kInterrupted) ending.signal = stopped_by;
+  return ending;
+}
+
+Ending main_of(std::span<const char* const> words) {
   const Result<Arguments> arguments = parse_arguments(kOptions, words, Operands::kEndOptions);
-  if (!arguments.ok()) return report_usage(kTool, arguments.error());
+  if (!arguments.ok()) return usage_ending(kTool, arguments.error());
   std::string text;
   if (arguments->has("--help")) text = help_text(kUsage, kOptions, kClosing);
   if (arguments->has("--version")) text = "dhpvm-run " + std::string(library_version()) + "\n";
   if (const std::string* const key = arguments->last("--make-key"); key != nullptr && text.empty()) {
     const Status made = make_key_file(*key);
-    return made.ok() ? 0 : report(kTool, made.error());
+    return made.ok() ? Ending{} : ending_of(kTool, made.error());
   }
   const Result<Request> request = request_of(*arguments);
-  if (text.empty() && !request.ok()) return report_usage(kTool, request.error());
+  if (text.empty() && !request.ok()) return usage_ending(kTool, request.error());
   if (text.empty() && arguments->has("--list-devices")) text = device_table(request->engine);
   if (!text.empty()) {
     const Status printed = print(text);
-    return printed.ok() ? 0 : report(kTool, printed.error());
+    return printed.ok() ? Ending{} : ending_of(kTool, printed.error());
   }
   if (request->remote.worker) {
     const Result<int> lent = lend(request->engine, request->remote, request->isolate.device);
-    return lent.ok() ? *lent : report(kTool, lent.error());
+    return lent.ok() ? Ending{.code = *lent} : ending_of(kTool, lent.error());
   }
   if (arguments->operands.empty())
-    return report_usage(kTool, Error(ErrorCode::kInvalidArgument, "no program given"));
+    return usage_ending(kTool,
+                        Error(ErrorCode::kInvalidArgument, "no program given: write dhpvm-run PROGRAM.dhp"));
   const auto begin = std::chrono::steady_clock::now();
   const Engine engine(request->engine);
   const Result<int> outcome = run(engine, *arguments, *request);
-  const int code = outcome.ok() ? *outcome : report(kTool, outcome.error());
-  leave_early(engine, *arguments, std::chrono::steady_clock::now() - begin, code);
-  return code;
+  const Ending ending = ending_of_run(outcome);
+  leave_early(engine, *arguments, std::chrono::steady_clock::now() - begin, ending);
+  return ending;
 }
 
 }  // namespace
 }  // namespace dhpvm::tools
 
 int main(int count, char** words) {
-  return dhpvm::tools::main_of(
-      std::span<const char* const>(words, static_cast<std::size_t>(count)).subspan(1));
+  return dhpvm::tools::end_process(
+      dhpvm::tools::main_of(std::span<const char* const>(words, static_cast<std::size_t>(count)).subspan(1)));
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // dhpvmc: compiles a program to bytecode.
-#include <csignal>
 #include <filesystem>
 
 #include "dhpvm/dhpvm.h"
+#include "ending.h"
 #include "open.h"
 #include "options.h"
 
@@ -77,35 +77,37 @@ Status compile(const Arguments& arguments) {
   return print(std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
 }
 
-int main_of(std::span<const char* const> words) {
-  std::signal(SIGPIPE, SIG_IGN);
+Ending main_of(std::span<const char* const> words) {
   const Result<Arguments> arguments = parse_arguments(kOptions, words, Operands::kAnywhere);
-  if (!arguments.ok()) return report_usage(kTool, arguments.error());
+  if (!arguments.ok()) return usage_ending(kTool, arguments.error());
   std::string text;
   if (arguments->has("--help")) text = help_text(kUsage, kOptions, kClosing);
   if (arguments->has("--version")) text = "dhpvmc " + std::string(library_version()) + "\n";
   if (!text.empty()) {
     const Status printed = print(text);
-    return printed.ok() ? 0 : report(kTool, printed.error());
+    return printed.ok() ? Ending{} : ending_of(kTool, printed.error());
   }
   if (arguments->operands.size() != 1) {
-    return report_usage(
-        kTool, Error(ErrorCode::kInvalidArgument,
-                     arguments->operands.empty() ? "no source given" : "more than one source given"));
+    return usage_ending(kTool,
+                        Error(ErrorCode::kInvalidArgument,
+                              arguments->operands.empty()
+                                  ? "no source given: write dhpvmc PROGRAM.dhp"
+                                  : "more than one source given: modules that a program imports are found by "
+                                    "themselves, so name the one with main alone"));
   }
   if (const std::string* const emit = arguments->last("--emit");
       emit != nullptr && *emit != "bc" && *emit != "dasm") {
-    return report_usage(
+    return usage_ending(
         kTool, Error(ErrorCode::kInvalidArgument, "--emit=" + *emit + " is not known: it is bc or dasm"));
   }
   const Status status = compile(*arguments);
-  return status.ok() ? 0 : report(kTool, status.error());
+  return status.ok() ? Ending{} : ending_of(kTool, status.error());
 }
 
 }  // namespace
 }  // namespace dhpvm::tools
 
 int main(int count, char** words) {
-  return dhpvm::tools::main_of(
-      std::span<const char* const>(words, static_cast<std::size_t>(count)).subspan(1));
+  return dhpvm::tools::end_process(
+      dhpvm::tools::main_of(std::span<const char* const>(words, static_cast<std::size_t>(count)).subspan(1)));
 }

@@ -16,19 +16,22 @@ namespace {
 Error invalid(std::string message) { return Error(ErrorCode::kInvalidArgument, std::move(message)); }
 std::string quoted(std::string_view text) { return "'" + std::string(text) + "'"; }
 
-// Levenshtein's distance.
+// The edit distance that counts two exchanged neighbours as one mistake (optimal string alignment).
 std::size_t distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
+  std::vector<std::size_t> before;  // the row of the letter before the last
+  std::vector<std::size_t> last(b.size() + 1);
+  std::iota(last.begin(), last.end(), std::size_t{0});
   for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i + 1);
+    std::vector<std::size_t> row{i + 1};
     for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::size_t changed = diagonal + (a[i] == b[j] ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({changed, row[j] + 1, diagonal + 1});
+      std::size_t least = std::min({last[j] + (a[i] == b[j] ? 0 : 1), last[j + 1] + 1, row[j] + 1});
+      const bool exchanged = i > 0 && j > 0 && a[i] == b[j - 1] && a[i - 1] == b[j];
+      if (exchanged) least = std::min(least, before[j - 1] + 1);
+      row.push_back(least);
     }
+    before = std::exchange(last, std::move(row));
   }
-  return row.back();
+  return last.back();
 }
 
 Error unknown(std::span<const Option> table, std::string_view word) {
@@ -201,31 +204,6 @@ Result<double> parse_factor(std::string_view text) {
     return invalid(quoted(text) + " is not a factor: write a number above 0, like 2.5");
   }
   return number;
-}
-
-int report(std::string_view tool, const Error& error) {
-  std::string text;
-  if (error.code() == ErrorCode::kCompile) {
-    text = error.message();  // diagnostics, which name the file themselves
-  } else {
-    text = std::string(tool) + ": " + error.to_string();
-  }
-  if (error.family() == ErrorFamily::kInternal)
-    text += "\nThis is a bug of DHPVM, not of the program: please report it.";
-  if (!text.ends_with('\n')) text += '\n';
-  std::fputs(text.c_str(), stderr);
-  switch (error.family()) {
-    case ErrorFamily::kUser: return 2;
-    case ErrorFamily::kTrap: return 3;
-    case ErrorFamily::kInternal: break;
-  }
-  return 70;
-}
-
-int report_usage(std::string_view tool, const Error& error) {
-  std::fprintf(stderr, "%.*s: %s\nTry '%.*s --help'.\n", static_cast<int>(tool.size()), tool.data(),
-               error.message().c_str(), static_cast<int>(tool.size()), tool.data());
-  return 2;
 }
 
 Status print(std::string_view text) {

@@ -64,11 +64,6 @@ Result<std::uint64_t> parse_count(std::string_view text);
 // "2.5": more than 0. kInvalidArgument.
 Result<double> parse_factor(std::string_view text);
 
-// Prints an error as the tools do, and returns the exit code of its family: 2, 3 or 70.
-int report(std::string_view tool, const Error& error);
-// For a mistake in the command line, with a pointer to --help.
-int report_usage(std::string_view tool, const Error& error);
-
 // Writes to standard output. kIo.
 Status print(std::string_view text);
 

@@ -51,6 +51,7 @@ TEST(ParseArguments, MistakesAreNamed) {
     return arguments.ok() ? std::string("no error") : arguments.error().message();
   };
   EXPECT_EQ(message({"--stirp"}), "unknown option '--stirp'; did you mean --strip?");
+  EXPECT_EQ(message({"--stast"}), "unknown option '--stast'; did you mean --stats?");
   EXPECT_EQ(message({"--outptu=x"}), "unknown option '--outptu'; did you mean --output?");
   EXPECT_EQ(message({"--nothing-like-it-at-all"}), "unknown option '--nothing-like-it-at-all'");
   EXPECT_EQ(message({"-x"}), "unknown option '-x'");

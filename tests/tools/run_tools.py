@@ -344,8 +344,23 @@ class Streams(ToolTest):
             os.close(reader)
             with os.fdopen(writer, "wb") as closed:
                 done = self.run_tool("dhpvm-run", program, stdout=closed)
-            self.assertEqual(done.returncode, 2, done.stderr)
-            self.assertIn(b"cannot write to standard output: Broken pipe", done.stderr)
+            self.assertEqual((done.returncode, done.stderr), (-signal.SIGPIPE, b""))
+
+    def test_a_reader_that_goes_away_ends_all_tools_quietly(self):
+        self.write("much.dhp", 'fn main() { for i in 0..100000 { print("some text that fills a pipe", i); } }\n')
+        for command in ("dhpvm-run much.dhp", "dhpvm-run --stats=json much.dhp", "dhpvm-run --help", "dhpvmc --emit=dasm -o - much.dhp"):
+            line = f"PATH={BIN}:$PATH; {command} | head -c 20 >/dev/null; echo ${{PIPESTATUS[0]}}"
+            done = subprocess.run(["bash", "-c", line], cwd=self.folder, capture_output=True, check=False)
+            # The help text is small enough to be written before `head` ends.
+            self.assertIn(done.stdout, (b"141\n", b"0\n") if "much" not in command or "dhpvmc" in command else (b"141\n",))
+            errors = [line for line in done.stderr.splitlines() if not line.startswith(b"{")]
+            self.assertEqual(errors, [], command)
+
+    def test_a_parent_that_ignores_broken_pipes_is_told(self):
+        self.write("much.dhp", 'fn main() { for i in 0..100000 { print("some text that fills a pipe", i); } }\n')
+        line = f"trap '' PIPE; {{ {BIN}/dhpvm-run much.dhp; echo code $? >&2; }} | true"
+        done = subprocess.run(["bash", "-c", line], cwd=self.folder, capture_output=True, check=False)
+        self.assertRegex(done.stderr, rb"^dhpvm-run: .*cannot write to standard output: Broken pipe\ncode 2\n$")
 
     def test_errors_and_output_keep_their_order(self):
         self.write("o.dhp", 'import io;\nfn main() { io.write("1"); io.write_error("2"); io.write("3"); trap("4"); }\n')
@@ -354,7 +369,7 @@ class Streams(ToolTest):
         )
         self.assertRegex(done.stdout.decode(), r"^123dhpvm-run: trap: 4\n")
 
-    def test_interrupts_are_clean_traps(self):
+    def test_interrupts_are_clean_traps_and_end_by_their_signal(self):
         for source in (SPIN, "import time;\nfn main() { time.sleep(60.0); }\n"):
             self.write("spin.dhp", source)
             for number in (signal.SIGINT, signal.SIGTERM):
@@ -364,7 +379,7 @@ class Streams(ToolTest):
                 time.sleep(0.5)
                 running.send_signal(number)
                 _, errors = running.communicate(timeout=30)
-                self.assertEqual(running.returncode, 3, errors)
+                self.assertEqual(running.returncode, -number, errors)
                 self.assertIn(b"interrupted", errors)
                 self.assertIn(b"at main (spin.dhp:", errors)
 
