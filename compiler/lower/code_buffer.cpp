@@ -137,11 +137,15 @@ void CodeBuffer::finish(bytecode::FunctionBuilder& out, std::uint32_t parameters
   std::vector<bytecode::Label> labels;
   labels.reserve(labels_.size());
   for (std::size_t i = 0; i < labels_.size(); ++i) labels.push_back(out.new_label());
+  std::vector<bool> passed(labels_.size());
   hir::Position marked;
   for (const Instruction& i : instructions_) {
-    // Only what can trap, call or be stopped at needs to know where it came from.
+    if (i.kind == Kind::kBind) passed[i.label] = true;
+    // Only what can trap, call or be stopped at needs to know where it came from. A branch backward becomes a branch
+    // over a back-edge, where the program can be stopped.
     constexpr unsigned kNeedsPosition = bytecode::kTraps | bytecode::kCall | bytecode::kBackEdge;
-    if ((bytecode::info(i.op).flags & kNeedsPosition) != 0 && i.kind != Kind::kNothing) {
+    const bool back_edge = i.kind == Kind::kBranch && passed[i.label];
+    if (back_edge || ((bytecode::info(i.op).flags & kNeedsPosition) != 0 && i.kind != Kind::kNothing)) {
       const hir::Position& at = i.position;
       if (at.line != 0 && (at.line != marked.line || at.column != marked.column || at.file != marked.file)) {
         out.mark_line(files[at.file], at.line, at.column);
