@@ -201,6 +201,7 @@ std::optional<std::vector<IterationSpace>> LoopTier::offload(const HostExecution
   on_device.loop.arrays = captured;
   on_device.loop.reductions = kernel.record->reductions;
   on_device.loop.label = number;
+  on_device.loop.position = position;
   DeviceLoops::Outcome outcome = devices_->run(on_device);
   if (outcome.failure) {
     raise(context, std::move(*outcome.failure));

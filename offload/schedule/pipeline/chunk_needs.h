@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -39,7 +40,8 @@ struct DeviceLoop {
   std::span<const LoopArray> arrays;
   std::span<const bytecode::Reduction> reductions;
   bool can_trap = true;
-  std::uint64_t label = 0;  // the same for all executions of the loop
+  std::uint64_t label = 0;    // the same for all executions of the loop
+  std::string_view position;  // in the source, "blur.dhp:12": for messages
 };
 using Loops = std::span<const DeviceLoop>;
 

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
@@ -136,7 +137,17 @@ struct Setting {
   std::uint64_t budget_bytes;
 };
 
-enum class ActionKind : std::uint8_t { kLoop, kArrive, kFail, kFailInWait, kEvict, kRead, kWrite, kClose };
+enum class ActionKind : std::uint8_t {
+  kLoop,
+  kArrive,
+  kFail,
+  kFailInWait,
+  kInterrupt,
+  kEvict,
+  kRead,
+  kWrite,
+  kClose
+};
 
 struct Action {
   ActionKind kind;
@@ -151,6 +162,7 @@ std::string text(const Action& action) {
     case ActionKind::kArrive: return fmt::format("step of {}", action.device);
     case ActionKind::kFail: return fmt::format("{} fails", action.device);
     case ActionKind::kFailInWait: return fmt::format("{} fails when it is waited for", action.device);
+    case ActionKind::kInterrupt: return "whoever waits next is interrupted";
     case ActionKind::kEvict: return fmt::format("{} gives up its copies", action.device);
     case ActionKind::kRead: return fmt::format("read {}", action.to);
     case ActionKind::kWrite: return fmt::format("write {}", action.to);
@@ -171,6 +183,7 @@ std::vector<Action> all_actions() {
       actions.push_back({kind, device});
   }
   for (unsigned array = 0; array < 2; ++array) actions.push_back({ActionKind::kRead, 0, 0, array});
+  actions.push_back({ActionKind::kInterrupt});
   actions.push_back({ActionKind::kWrite, 0, 0, 0});
   actions.push_back({ActionKind::kClose, 0, 0, 0});
   return actions;
@@ -230,6 +243,7 @@ class World {
       case ActionKind::kArrive: return places_[action.device].device->step();
       case ActionKind::kFail: return fail(action.device);
       case ActionKind::kFailInWait: return std::exchange(places_[action.device].fails_in_wait, true) == false;
+      case ActionKind::kInterrupt: return !interrupts_.exchange(true);
       case ActionKind::kEvict: return evict(action.device);
       case ActionKind::kRead: read(action.to); return true;
       case ActionKind::kWrite: write(action.to); return true;
@@ -243,7 +257,7 @@ class World {
 
   void read(unsigned n) {
     Array& array = arrays_[n];
-    if (!array.readable && !ask(n, array.buffer->copies()->to_host_for_reading())) return;
+    if (!array.readable && !fetch(n, Use::kRead)) return;
     array.readable = true;
     compare(n);
   }
@@ -274,7 +288,8 @@ class World {
     place.fails_in_wait = false;
     PipelineDeviceOptions options;
     options.budget_bytes = is_host ? 0 : setting_.budget_bytes;
-    options.poll = [&place]() -> Status {
+    options.poll = [this, &place]() -> Status {
+      if (interrupts_.exchange(false)) return Error(ErrorCode::kInterrupted, "somebody wants to stop");
       if (place.fails_in_wait) place.device->fail();
       place.device->finish_all();
       return {};
@@ -301,8 +316,7 @@ class World {
   void replace_lost() {
     for (Place& place : places_) {
       if (!place.device->gone()) continue;
-      if (Status status = place.pipeline->give_up_copies(); !status.ok())
-        complain(status.error().to_string());
+      give_up_copies(place);
       unplug(place);
       plug_in(place, false);
     }
@@ -349,6 +363,10 @@ class World {
     arrays_[action.to].known_on_host = false;
     for (const unsigned n : {action.from, action.to}) withhold(n);
     if (auto* const failure = std::get_if<PipelineFailure>(&done)) {
+      if (failure->error.code() == ErrorCode::kInterrupted && !failure->remaining) {
+        ended_ = true;  // the program was to stop
+        return;
+      }
       if (!failure->remaining) return end(action.to, failure->error);
       do_on_host(action, *failure->remaining, before);
     }
@@ -357,9 +375,9 @@ class World {
   void do_on_host(const Action& action, const std::vector<IterationSpace>& boxes, const Values& before) {
     Array& from = arrays_[action.from];
     Array& to = arrays_[action.to];
-    if (!from.readable && !ask(action.from, from.buffer->copies()->to_host_for_reading())) return;
+    if (!from.readable && !fetch(action.from, Use::kRead)) return;
     from.readable = true;
-    if (!to.writable && !ask(action.to, to.buffer->copies()->to_host_for_writing())) return;
+    if (!to.writable && !fetch(action.to, Use::kWrite)) return;
     to.readable = to.writable = true;
     for (const IterationSpace& box : boxes) {
       for (std::int64_t i = box.low[0]; i < box.high[0]; ++i) {
@@ -389,14 +407,20 @@ class World {
 
   // As for want of memory.
   bool evict(unsigned n) {
-    if (Status status = places_[n].pipeline->give_up_copies(); !status.ok())
-      complain(status.error().to_string());
+    give_up_copies(places_[n]);
     return true;
+  }
+
+  void give_up_copies(Place& place) {
+    Status status = place.pipeline->give_up_copies();
+    if (!status.ok() && status.error().code() == ErrorCode::kInterrupted)
+      status = place.pipeline->give_up_copies();
+    if (!status.ok()) complain(status.error().to_string());
   }
 
   void write(unsigned n) {
     Array& array = arrays_[n];
-    if (!array.writable && !ask(n, array.buffer->copies()->to_host_for_writing())) return;
+    if (!array.writable && !fetch(n, Use::kWrite)) return;
     array.readable = array.writable = true;
     compare(n);
     array.expected[0] += 100;
@@ -409,7 +433,15 @@ class World {
     make(n, 50);
   }
 
-  bool ask(unsigned n, const Status& status) {
+  enum class Use : std::uint8_t { kRead, kWrite };
+  bool fetch(unsigned n, Use use) {
+    BufferCopies& copies = *arrays_[n].buffer->copies();
+    const auto ask = [&] {
+      return use == Use::kRead ? copies.to_host_for_reading() : copies.to_host_for_writing();
+    };
+    Status status = ask();
+    // Nothing is lost by an interruption.
+    if (!status.ok() && status.error().code() == ErrorCode::kInterrupted) status = ask();
     if (!status.ok()) end(n, status.error());
     return status.ok();
   }
@@ -449,6 +481,7 @@ class World {
   std::array<Place, 2> places_;
   Place host_;
   std::array<Array, 2> arrays_;
+  std::atomic<bool> interrupts_ = false;
   bool ended_ = false;
   std::string problem_;
 };

@@ -148,15 +148,17 @@ void DeviceRun::note_launches(const std::vector<ArrayNeeds>& needs) {
     if (array.copy == nullptr || placement == Placement::kUnused) continue;
     array.copy->busy.include(Stage::kLaunch, position);
     if (writes.empty()) continue;
+    array.copies->contents().set_writer(loops_.back().position);
     if (placement == Placement::kResident) {
-      array.copies->written(*array.copy, writes);
+      array.copies->contents().written(*array.copy, writes);
     } else if (placement == Placement::kShared) {
       Positions there;
       there.include(Stage::kLaunch, position);
-      array.copies->outdate(writes);
-      array.copies->arriving_on_host(*array.copy, writes, there);
+      array.copies->contents().outdate(writes);
+      array.copies->contents().arriving_on_host(*array.copy, writes, there);
+      array.copies->write_back().sent();
     } else {
-      array.copies->outdate(writes);
+      array.copies->contents().outdate(writes);
     }
   }
 }
@@ -164,7 +166,8 @@ void DeviceRun::note_launches(const std::vector<ArrayNeeds>& needs) {
 void DeviceRun::outdate_others() {
   for (const RunArray& array : arrays_) {
     if (array.copies == nullptr) continue;
-    for (const Interval& part : array.staged.intervals()) array.copies->outdate_others(*array.copy, part);
+    for (const Interval& part : array.staged.intervals())
+      array.copies->contents().outdate_others(*array.copy, part);
   }
 }
 

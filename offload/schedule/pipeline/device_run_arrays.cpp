@@ -38,17 +38,18 @@ Status DeviceRun::prepare(std::uint32_t n) {
   DHPVM_TRY(prepare_host_memory(n));
   if (array.copies != nullptr) {
     array.copy = &array.copies->on(device_);
-    if (!plan_.needs[n].writes.empty()) array.copies->begin_writing();
+    if (!plan_.needs[n].writes.empty()) array.copies->write_back().begin_loop();
     DHPVM_TRY(prepare_copy(n));
     // What other devices had alone has come by now. A device that may be lost has nothing that nobody else has: with what the
     // loop reads on the host, it can be run again from there.
-    array.host_was_current = device_.info().may_be_lost
-                                 ? plan_.needs[n].writes.empty() ||
-                                       std::ranges::all_of(plan_.needs[n].needed.intervals(),
-                                                           [&](const Interval& part) {
-                                                             return array.copies->host_missing(part).empty();
-                                                           })
-                                 : array.copies->host_missing({0, array.host.bytes}).empty();
+    array.host_was_current =
+        device_.info().may_be_lost
+            ? plan_.needs[n].writes.empty() ||
+                  std::ranges::all_of(plan_.needs[n].needed.intervals(),
+                                      [&](const Interval& part) {
+                                        return array.copies->contents().host_missing(part).empty();
+                                      })
+            : array.copies->contents().host_missing({0, array.host.bytes}).empty();
   }
   switch (plan.placement) {
     case Placement::kUnused: break;
@@ -67,7 +68,7 @@ Status DeviceRun::prepare(std::uint32_t n) {
   }
   if (array.copy != nullptr) {
     array.before = array.copy->busy;
-    array.host_writes_before = ArrayCopies::writes_to_host(*array.copy);
+    array.host_writes_before = array.copy->writes_to_host();
   }
   return {};
 }
@@ -83,13 +84,14 @@ Status DeviceRun::prepare_copy(std::uint32_t n) {
       lacking = hull(lacking, part);
       continue;
     }
-    for (const Interval& piece : array.copies->missing(*array.copy, part)) lacking = hull(lacking, piece);
+    for (const Interval& piece : array.copies->contents().missing(*array.copy, part))
+      lacking = hull(lacking, piece);
   }
   if (plan.placement != Placement::kSliced || array.copy->block.memory == nullptr)
-    return array.copies->prepare_host(device_, lacking);
+    return array.copies->transfers().prepare_host(*array.copy, lacking);
   // An earlier loop has left it there as a whole. Slices come from the host, and need the room.
-  DHPVM_TRY(array.copies->prepare_host(device_, {0, plan.array.buffer->size()}));
-  array.copies->give_back(*array.copy);
+  DHPVM_TRY(array.copies->transfers().prepare_host(*array.copy, {0, plan.array.buffer->size()}));
+  ArrayCopies::give_back(*array.copy);
   return {};
 }
 
@@ -135,8 +137,9 @@ Status DeviceRun::upload_resident(std::uint32_t n, const ArrayNeeds& needs, Posi
   after.include(array.before);
   const std::uint32_t element = plan_.arrays[n].array.element_bytes;
   for (const Interval& needed : needs.needed.intervals()) {
-    const std::vector<Interval> missing = array.copies != nullptr ? array.copies->missing(*array.copy, needed)
-                                                                  : array.own_valid.missing(needed);
+    const std::vector<Interval> missing = array.copies != nullptr
+                                              ? array.copies->contents().missing(*array.copy, needed)
+                                              : array.own_valid.missing(needed);
     for (Interval lack : missing) {
       // Whole elements, which the intervals consist of anyway.
       lack.begin -= lack.begin % element;
@@ -145,7 +148,7 @@ Status DeviceRun::upload_resident(std::uint32_t n, const ArrayNeeds& needs, Posi
       last_.include(Stage::kUpload, position);
       after.include(Stage::kUpload, position);
       if (array.copies != nullptr) {
-        array.copies->uploaded(*array.copy, lack);
+        array.copies->contents().uploaded(*array.copy, lack);
         array.copy->busy.include(Stage::kUpload, position);
       } else {
         array.own_valid.add(lack);

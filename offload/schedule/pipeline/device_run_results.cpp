@@ -57,7 +57,8 @@ void DeviceRun::note_arrival(std::uint32_t n, const Interval& bytes, std::uint64
   Positions there;
   there.include(Stage::kDownload, position);
   array.copy->busy.include(there);
-  array.copies->arriving_on_host(*array.copy, bytes, there);
+  array.copies->contents().arriving_on_host(*array.copy, bytes, there);
+  array.copies->write_back().sent();
 }
 
 // Puts the chunk's results in place once all of them are there.
@@ -181,12 +182,12 @@ std::optional<std::vector<IterationSpace>> DeviceRun::give_up() {
     array.copies->forget(device_);
     array.copy = nullptr;
     // The results of chunks that are done have arrived; the host has what others find.
-    for (const Interval& part : array.staged.intervals()) array.copies->present_on_host(part);
+    for (const Interval& part : array.staged.intervals()) array.copies->contents().present_on_host(part);
   }
   for (const IterationSpace& box : unfinished) {
     const std::vector<ArrayNeeds> needs = needs_of(loops_, plan_.captures, box);
     for (std::uint32_t n = 0; n < arrays_.size(); ++n) {
-      if (arrays_[n].copies != nullptr) arrays_[n].copies->present_on_host(needs[n].writes);
+      if (arrays_[n].copies != nullptr) arrays_[n].copies->contents().present_on_host(needs[n].writes);
     }
   }
   return unfinished;

@@ -24,6 +24,7 @@ std::uint64_t bytes_of(const RunPlan& plan) { return plan.upload_bytes + plan.do
 // One loop, with all that it refers to.
 struct LoopChain::Link {
   DeviceLoop loop;
+  std::string position;
   std::vector<std::uint64_t> scalars;
   std::vector<LoopArray> arrays;
   std::vector<BufferUse> uses;
@@ -33,6 +34,7 @@ struct LoopChain::Link {
 
   Link(const DeviceLoop& from, std::shared_ptr<Kernel> its_kernel, HostPart its_host)
       : loop(from),
+        position(from.position),
         scalars(from.scalars.begin(), from.scalars.end()),
         arrays(from.arrays.begin(), from.arrays.end()),
         kernel(std::move(its_kernel)),
@@ -45,6 +47,7 @@ struct LoopChain::Link {
         array.host.data = copies.emplace_back(data, data + array.bytes()).data();
       }
     }
+    loop.position = position;
     loop.scalars = scalars;
     loop.arrays = arrays;
   }
@@ -80,7 +83,7 @@ std::string LoopChain::add(const DeviceLoop& loop, std::shared_ptr<Kernel> kerne
   for (std::size_t n = 0; n < needs.size(); ++n) {
     Buffer* const buffer = captures.arrays[n].buffer;
     if (buffer != nullptr && !needs[n].touched.empty())
-      ArrayCopies::of(*buffer).put_off(*this, !needs[n].writes.empty());
+      ArrayCopies::of(*buffer).deferred().defer(*this, !needs[n].writes.empty());
   }
   return {};
 }
@@ -109,7 +112,9 @@ Status LoopChain::settle() {
                                        "what parallel loops compute is lost, because the host was stopped "
                                        "while it did what the device had left")
                              : status.error();
-    for_each_buffer([&](ArrayCopies& copies) { copies.lose_if_written(reason); });
+    for_each_buffer([&](ArrayCopies& copies) {
+      if (copies.deferred().writes()) copies.contents().lose(reason);
+    });
   }
   end();
   return status;
@@ -192,7 +197,7 @@ void LoopChain::for_each_buffer(Visit&& visit) {
 
 void LoopChain::end() {
   run_.reset();
-  for_each_buffer([](ArrayCopies& copies) { copies.take_up(); });
+  for_each_buffer([](ArrayCopies& copies) { copies.deferred().clear(); });
   links_.clear();
   next_row_ = 0;
   outcome_ = {};

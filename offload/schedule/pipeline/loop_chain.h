@@ -30,7 +30,7 @@ struct ChainOutcome {
 };
 
 // Used by the thread of the isolate.
-class LoopChain final : public PendingLoops {
+class LoopChain final : public DeferredLoops {
  public:
   // `rows` make a chunk; 0: as many as measurements suggest.
   LoopChain(PipelineDevice& device, std::uint64_t rows);

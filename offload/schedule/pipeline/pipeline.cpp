@@ -113,9 +113,9 @@ class Rows {
 };
 
 // One execution of a loop on one device or several.
-class Execution {
+class LoopExecution {
  public:
-  Execution(std::span<const Part> parts, const DeviceLoop& loop, std::uint64_t rows, const HostPart& host)
+  LoopExecution(std::span<const Part> parts, const DeviceLoop& loop, std::uint64_t rows, const HostPart& host)
       : parts_(parts.begin(), parts.end()),
         loop_(loop),
         wanted_rows_(rows),
@@ -146,7 +146,7 @@ class Execution {
   }
 
  private:
-  struct Worker {
+  struct PartRun {
     std::size_t part;
     std::unique_ptr<DeviceRun> run;
     std::uint64_t rows = 0;  // of a chunk
@@ -173,48 +173,49 @@ class Execution {
 
   // Runs what is left on all that are able; takes out those that fail. Fails when the arrays have been lost.
   Status run_round(std::vector<std::size_t>& able) {
-    std::vector<Worker> workers;
-    for (const std::size_t part : able) begin(part, workers);
+    std::vector<PartRun> runs;
+    for (const std::size_t part : able) begin(part, runs);
     able.clear();
-    if (workers.empty()) return {};
-    const bool shared = workers.size() > 1;
-    for (Worker& worker : workers) parts_[worker.part].device->keep_copies(shared);
+    if (runs.empty()) return {};
+    const bool shared = runs.size() > 1;
+    for (PartRun& part_run : runs) parts_[part_run.part].device->keep_copies(shared);
     std::vector<std::thread> threads;
-    for (std::size_t n = 1; n < workers.size(); ++n) {
-      threads.emplace_back([this, &worker = workers[n]] { work(worker, true); });
+    for (std::size_t n = 1; n < runs.size(); ++n) {
+      threads.emplace_back([this, &part_run = runs[n]] { work(part_run, true); });
     }
-    work(workers[0], shared);
+    work(runs[0], shared);
     for (std::thread& thread : threads) thread.join();
-    for (Worker& worker : workers) {
-      parts_[worker.part].device->keep_copies(false);
-      if (shared) worker.run->outdate_others();
+    for (PartRun& part_run : runs) {
+      parts_[part_run.part].device->keep_copies(false);
+      if (shared) part_run.run->outdate_others();
     }
-    for (Worker& worker : workers) {
-      DHPVM_TRY(end(worker));
-      if (worker.status.ok() && !worker.exhausted) able.push_back(worker.part);
+    for (PartRun& part_run : runs) {
+      DHPVM_TRY(end(part_run));
+      if (part_run.status.ok() && !part_run.exhausted) able.push_back(part_run.part);
     }
     return {};
   }
 
-  void begin(std::size_t part, std::vector<Worker>& workers) {
+  void begin(std::size_t part, std::vector<PartRun>& runs) {
     PipelineDevice& device = *parts_[part].device;
     Result<RunPlan> plan = plan_run(device, loops());
     if (!plan.ok()) return note_failure(std::move(plan).error());
-    Worker worker;
-    worker.part = part;
-    worker.rows = wanted_rows_ != 0 ? wanted_rows_ : rows_for(device, loops(), *plan);
+    PartRun part_run;
+    part_run.part = part;
+    part_run.rows = wanted_rows_ != 0 ? wanted_rows_ : rows_for(device, loops(), *plan);
     // Whoever shares arrays with others sends back what it computes.
     if (parts_.size() > 1) plan->share();
     outcome_.upload_bytes += plan->upload_bytes;
     outcome_.download_bytes += plan->download_bytes;
     outcome_.sliced = outcome_.sliced || plan->slice_budget != 0;
-    worker.rows = std::min(worker.rows, most_rows(loops(), *plan));
+    part_run.rows = std::min(part_run.rows, most_rows(loops(), *plan));
     auto run =
         DeviceRun::begin(device, loops(), std::move(plan).value(), {parts_[part].kernel}, partials_.buffer());
     if (!run.ok()) return note_failure(std::move(run).error());
-    worker.run = std::move(run).value();
-    outcome_.rows_per_chunk = std::max(outcome_.rows_per_chunk, std::min(worker.rows, loop_.space.extent(0)));
-    workers.push_back(std::move(worker));
+    part_run.run = std::move(run).value();
+    outcome_.rows_per_chunk =
+        std::max(outcome_.rows_per_chunk, std::min(part_run.rows, loop_.space.extent(0)));
+    runs.push_back(std::move(part_run));
   }
 
   void note_failure(Error error) {
@@ -225,76 +226,76 @@ class Execution {
   // How many rows a device that shares the loop takes next. As all have begun together, what each has done tells their rates:
   // half of what a device should still get by its own makes chunks smaller towards the end, so that all come to it at the
   // same time; but not so small that they cost more than they bring.
-  std::uint64_t fair_rows(const Worker& worker) {
-    const std::uint64_t mine = done_[worker.part].load(std::memory_order_relaxed);
+  std::uint64_t fair_rows(const PartRun& part_run) {
+    const std::uint64_t mine = done_[part_run.part].load(std::memory_order_relaxed);
     std::uint64_t all = 0;
     for (const std::atomic<std::uint64_t>& rows : done_) all += rows.load(std::memory_order_relaxed);
     const double share = mine == 0 ? 1 / static_cast<double>(parts_.size())
                                    : static_cast<double>(mine) / static_cast<double>(all);
     const auto fair = static_cast<std::uint64_t>(static_cast<double>(rows_.left()) * share / 2) + 1;
-    return std::min(worker.rows, std::max(fair, mine / kLeastShare));
+    return std::min(part_run.rows, std::max(fair, mine / kLeastShare));
   }
 
-  void work(Worker& worker, bool shared) {
+  void work(PartRun& part_run, bool shared) {
     std::deque<std::uint64_t> flying;  // rows of the chunks that are not known to be done
     const auto submit_all = [&]() -> Status {
       for (;;) {
-        const std::optional<IterationSpace> box = rows_.take(shared ? fair_rows(worker) : worker.rows);
-        if (!box) return worker.run->finish(shared);
-        const Status submitted = worker.run->submit(*box);
-        if (lacks_room(worker, submitted)) {
+        const std::optional<IterationSpace> box = rows_.take(shared ? fair_rows(part_run) : part_run.rows);
+        if (!box) return part_run.run->finish(shared);
+        const Status submitted = part_run.run->submit(*box);
+        if (lacks_room(part_run, submitted)) {
           rows_.give_back({*box});
-          worker.rows = box->extent(0) / 2;
+          part_run.rows = box->extent(0) / 2;
           if (box->extent(0) > rows_.unit()) continue;
-          worker.exhausted = submitted.error();
-          return worker.run->finish(true);
+          part_run.exhausted = submitted.error();
+          return part_run.run->finish(true);
         }
-        worker.iterations += *box->count();
-        ++worker.chunks;
+        part_run.iterations += *box->count();
+        ++part_run.chunks;
         DHPVM_TRY(submitted);
-        DHPVM_TRY(worker.run->wait_for(shared ? kSharedChunksInFlight : kChunksInFlight));
+        DHPVM_TRY(part_run.run->wait_for(shared ? kSharedChunksInFlight : kChunksInFlight));
         flying.push_back(box->extent(0));
-        for (; flying.size() > worker.run->in_flight(); flying.pop_front()) {
-          done_[worker.part].fetch_add(flying.front(), std::memory_order_relaxed);
+        for (; flying.size() > part_run.run->in_flight(); flying.pop_front()) {
+          done_[part_run.part].fetch_add(flying.front(), std::memory_order_relaxed);
         }
       }
     };
-    worker.status = submit_all();
+    part_run.status = submit_all();
   }
 
   // Nothing of the chunk has begun then: slices may be larger in one place than in another.
-  bool lacks_room(const Worker& worker, const Status& status) const {
+  bool lacks_room(const PartRun& part_run, const Status& status) const {
     return !status.ok() && status.error().code() == ErrorCode::kDeviceExhausted &&
-           !parts_[worker.part].device->failure();
+           !parts_[part_run.part].device->failure();
   }
 
-  Status end(Worker& worker) {
-    has_begun_ = has_begun_ || worker.chunks != 0;
-    outcome_.chunks += worker.chunks;
-    outcome_.shares[worker.part] += worker.iterations;
-    if (worker.status.ok()) {
-      outcome_.in_flight = parts_.size() == 1 && !worker.run->plan().synchronous && !worker.exhausted;
-      note_trap(worker);
-      if (worker.exhausted) note_failure(std::move(*worker.exhausted));
+  Status end(PartRun& part_run) {
+    has_begun_ = has_begun_ || part_run.chunks != 0;
+    outcome_.chunks += part_run.chunks;
+    outcome_.shares[part_run.part] += part_run.iterations;
+    if (part_run.status.ok()) {
+      outcome_.in_flight = parts_.size() == 1 && !part_run.run->plan().synchronous && !part_run.exhausted;
+      note_trap(part_run);
+      if (part_run.exhausted) note_failure(std::move(*part_run.exhausted));
       return {};
     }
     // Somebody wants the loop to stop, and the device goes on.
-    if (!parts_[worker.part].device->failure()) return worker.status;
-    std::optional<std::vector<IterationSpace>> unfinished = worker.run->give_up();
-    if (!unfinished) return worker.status;
-    for (const IterationSpace& box : *unfinished) outcome_.shares[worker.part] -= *box.count();
+    if (!parts_[part_run.part].device->failure()) return part_run.status;
+    std::optional<std::vector<IterationSpace>> unfinished = part_run.run->give_up();
+    if (!unfinished) return part_run.status;
+    for (const IterationSpace& box : *unfinished) outcome_.shares[part_run.part] -= *box.count();
     rows_.give_back(*unfinished);
-    note_trap(worker);
-    note_failure(worker.status.error());
+    note_trap(part_run);
+    note_failure(part_run.status.error());
     return {};
   }
 
-  void note_trap(const Worker& worker) {
-    const codegen::KernelReport& report = worker.run->report();
+  void note_trap(const PartRun& part_run) {
+    const codegen::KernelReport& report = part_run.run->report();
     if (!trapped(report) || (trapped(outcome_.report) && !comes_before(report.trap, outcome_.report.trap)))
       return;
     outcome_.report = report;
-    outcome_.trapped_on = static_cast<std::uint32_t>(worker.part);
+    outcome_.trapped_on = static_cast<std::uint32_t>(part_run.part);
   }
 
   std::vector<Part> parts_;  // in the end the host
@@ -315,7 +316,7 @@ std::variant<PipelineOutcome, PipelineFailure> run_on_devices(std::span<const Pa
                                                               const DeviceLoop& loop, std::uint64_t rows,
                                                               std::span<std::uint64_t> accumulators,
                                                               const HostPart& host) {
-  return Execution(parts, loop, rows, host).run(accumulators);
+  return LoopExecution(parts, loop, rows, host).run(accumulators);
 }
 
 }  // namespace dhpvm::offload

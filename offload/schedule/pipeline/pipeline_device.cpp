@@ -346,9 +346,10 @@ void PipelineDevice::release(DeviceBlock block) {
 Result<bool> PipelineDevice::free_something() {
   if (kept_.empty()) {
     if (keeps_copies_) return false;
-    const auto victim = std::ranges::find_if(copies_, [&](ArrayCopies* copies) { return !copies->pinned(); });
+    const auto victim =
+        std::ranges::find_if(copies_, [&](ArrayCopies* copies) { return !copies->is_pinned(); });
     if (victim == copies_.end()) return false;
-    DHPVM_TRY((*victim)->give_up(*this));
+    DHPVM_TRY((*victim)->evict(*this));
     if (kept_.empty()) return true;
   }
   // The largest goes: one is mostly enough.
@@ -362,7 +363,7 @@ Result<bool> PipelineDevice::free_something() {
 void PipelineDevice::add_copy(ArrayCopies& copies) { copies_.push_back(&copies); }
 
 Status PipelineDevice::give_up_copies() {
-  while (!copies_.empty()) DHPVM_TRY(copies_.back()->give_up(*this));
+  while (!copies_.empty()) DHPVM_TRY(copies_.back()->evict(*this));
   return {};
 }
 

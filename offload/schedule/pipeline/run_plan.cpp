@@ -104,7 +104,8 @@ Status slice(PipelineDevice& device, Loops loops, RunPlan& plan, std::uint64_t r
     if (array.array.buffer == nullptr) return array.array.bytes();
     ArrayCopies& copies = ArrayCopies::of(*array.array.buffer);
     std::uint64_t bytes = 0;
-    for (const Interval& part : copies.missing(copies.on(device), copies.whole())) bytes += part.size();
+    for (const Interval& part : copies.contents().missing(copies.on(device), copies.contents().whole()))
+      bytes += part.size();
     return bytes;
   };
   std::ranges::sort(order, std::greater{}, [&](std::uint32_t n) {
@@ -164,8 +165,8 @@ Result<RunPlan> plan_run(PipelineDevice& device, Loops loops) {
       array.send_back = is_written;
     } else {
       array.dead = captured.buffer->is_closed();
-      array.send_back =
-          is_written && !array.dead && (may_be_lost || ArrayCopies::of(*captured.buffer).wanted_on_host());
+      array.send_back = is_written && !array.dead &&
+                        (may_be_lost || ArrayCopies::of(*captured.buffer).write_back().is_worthwhile());
     }
     if (!shared) resident += room_for(captured);
   }
@@ -184,7 +185,8 @@ Result<RunPlan> plan_run(PipelineDevice& device, Loops loops) {
         continue;
       }
       ArrayCopies& copies = ArrayCopies::of(*array.array.buffer);
-      for (const Interval& part : copies.missing(copies.on(device), needed)) plan.upload_bytes += part.size();
+      for (const Interval& part : copies.contents().missing(copies.on(device), needed))
+        plan.upload_bytes += part.size();
     }
     if (array.send_back) plan.download_bytes += plan.needs[n].writes.size();
   }

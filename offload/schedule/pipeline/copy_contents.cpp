@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "offload/schedule/pipeline/copy_contents.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/error.h"
+
+namespace dhpvm::offload {
+
+Positions DeviceCopy::writes_to_host() const {
+  Positions positions;
+  positions[Stage::kDownload] = busy[Stage::kDownload];
+  if (device->info().shares_host_memory) positions[Stage::kLaunch] = busy[Stage::kLaunch];
+  return positions;
+}
+
+DeviceCopy* CopyContents::find(const PipelineDevice& device) {
+  const std::lock_guard lock(mutex_);
+  const auto found = std::ranges::find(entries_, &device, &DeviceCopy::device);
+  return found == entries_.end() ? nullptr : &*found;
+}
+
+DeviceCopy& CopyContents::add(PipelineDevice& device) {
+  const std::lock_guard lock(mutex_);
+  DeviceCopy& copy = entries_.emplace_back();
+  copy.device = &device;
+  return copy;
+}
+
+void CopyContents::drop(DeviceCopy& copy) {
+  const std::lock_guard lock(mutex_);
+  host_.give_up(*copy.device);
+  if (copy.device->failure()) loss_ = copy.device->failure();
+  std::erase_if(entries_, [&](const DeviceCopy& entry) { return &entry == &copy; });
+}
+
+void CopyContents::uploaded(DeviceCopy& copy, const Interval& bytes) {
+  const std::lock_guard lock(mutex_);
+  copy.valid.add(bytes);
+}
+
+void CopyContents::written(DeviceCopy& copy, const Interval& bytes) {
+  const std::lock_guard lock(mutex_);
+  outdate_others(copy, bytes);
+  copy.valid.add(bytes);
+  host_.set_absent(bytes);
+}
+
+void CopyContents::outdate(const Interval& bytes) {
+  const std::lock_guard lock(mutex_);
+  for (DeviceCopy& copy : entries_) copy.valid.remove(bytes);
+  host_.set_absent(bytes);
+}
+
+void CopyContents::outdate_others(const DeviceCopy& copy, const Interval& bytes) {
+  const std::lock_guard lock(mutex_);
+  for (DeviceCopy& other : entries_) {
+    if (&other != &copy) other.valid.remove(bytes);
+  }
+}
+
+void CopyContents::arriving_on_host(const DeviceCopy& copy, const Interval& bytes,
+                                    const Positions& positions) {
+  const std::lock_guard lock(mutex_);
+  host_.set_arriving(bytes, *copy.device, positions);
+}
+
+void CopyContents::present_on_host(const Interval& bytes) {
+  const std::lock_guard lock(mutex_);
+  host_.set_present(bytes);
+}
+
+void CopyContents::lose(const Error& reason) {
+  const std::lock_guard lock(mutex_);
+  for (DeviceCopy& copy : entries_) copy.valid.clear();
+  host_.set_absent(whole_);
+  loss_ = reason;
+}
+
+void CopyContents::settle() {
+  const std::lock_guard lock(mutex_);
+  host_.settle();
+  for (DeviceCopy& copy : entries_) {
+    if (!copy.device->failure()) continue;
+    copy.valid.clear();
+    loss_ = copy.device->failure();
+  }
+}
+
+std::vector<Interval> CopyContents::missing(const DeviceCopy& copy, const Interval& bytes) {
+  const std::lock_guard lock(mutex_);
+  return copy.valid.missing(bytes);
+}
+
+std::vector<Interval> CopyContents::host_missing(const Interval& bytes) {
+  const std::lock_guard lock(mutex_);
+  return host_.absent(bytes);
+}
+
+bool CopyContents::is_on_host(const Interval& bytes) {
+  const std::lock_guard lock(mutex_);
+  return host_.is_present(bytes);
+}
+
+Error CopyContents::lost() const {
+  if (!loss_) {
+    return error(
+        ErrorCode::kDeviceFailed,
+        "an array of {} bytes is incomplete: the parallel for at {}, which writes it, was stopped before its "
+        "results were copied back; run it again from the beginning",
+        whole_.size(), writer_);
+  }
+  return Error(*loss_).with_context(fmt::format(
+      "an array of {} bytes is lost: the device on which the parallel for at {} computed it failed "
+      "before the results were copied back; `--write-back=eager`, which is the default, copies the "
+      "results of every loop back at once",
+      whole_.size(), writer_));
+}
+
+}  // namespace dhpvm::offload

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which copies of an array have which of its elements: bookkeeping alone, which moves nothing and waits for nothing.
+//
+// The host's memory is one copy (host_contents.h); each device that works on the array has an entry. Thread-safe: while a loop
+// is split over several devices, each thread notes what happens on its own device.
+#pragma once
+
+#include <list>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "offload/schedule/pipeline/host_contents.h"
+#include "offload/schedule/pipeline/interval_set.h"
+#include "offload/schedule/pipeline/pipeline_device.h"
+
+namespace dhpvm::offload {
+
+// The array on one device. A device that shares the host's memory has no block and no valid bytes: its entry only tells how
+// long it is busy.
+struct DeviceCopy {
+  PipelineDevice* device = nullptr;
+  DeviceBlock block;
+  // Bytes that are there, or arriving, for operations of this device behind `busy`; none once the device has failed.
+  IntervalSet valid;
+  Positions busy;  // operations on the copy, and on the host's memory from this device
+
+  // The operations after which the host's memory is what it will be.
+  Positions writes_to_host() const;
+};
+
+class CopyContents {
+ public:
+  // The host has all `bytes`.
+  explicit CopyContents(std::uint64_t bytes) : whole_{0, bytes}, host_(whole_) {}
+
+  const Interval& whole() const { return whole_; }
+  // Addresses stay. By the isolate's thread.
+  std::list<DeviceCopy>& entries() { return entries_; }
+  // The entry of `device`; null: it has none.
+  DeviceCopy* find(const PipelineDevice& device);
+  DeviceCopy& add(PipelineDevice& device);
+  // What only this device had, or was sending, is nowhere.
+  void drop(DeviceCopy& copy);
+
+  // The copy has been sent these bytes.
+  void uploaded(DeviceCopy& copy, const Interval& bytes);
+  // A kernel has been launched that writes there, in the copy: no other is current any more.
+  void written(DeviceCopy& copy, const Interval& bytes);
+  // The same for results that are not kept in any copy.
+  void outdate(const Interval& bytes);
+  // What others have of it is not current.
+  void outdate_others(const DeviceCopy& copy, const Interval& bytes);
+  // Operations have been submitted that bring the current contents to the host, where they are at `positions` of the
+  // entry's device.
+  void arriving_on_host(const DeviceCopy& copy, const Interval& bytes, const Positions& positions);
+  // The host's memory has the current contents, for somebody who knows, whatever has been submitted since.
+  void present_on_host(const Interval& bytes);
+  // All contents are nowhere, because of `reason`.
+  void lose(const Error& reason);
+
+  // Takes note of what became of operations since. By the isolate's thread.
+  void settle();
+  // The parts of `bytes` that the copy lacks.
+  std::vector<Interval> missing(const DeviceCopy& copy, const Interval& bytes);
+  // The parts of `bytes` that the host neither has nor is being sent.
+  std::vector<Interval> host_missing(const Interval& bytes);
+  // Whether all of it has arrived.
+  bool is_on_host(const Interval& bytes);
+
+  // The loop that writes the array, "blur.dhp:12": for messages.
+  void set_writer(std::string_view position) { writer_.assign(position); }
+  // Why bytes are nowhere.
+  Error lost() const;
+
+ private:
+  const Interval whole_;
+  std::recursive_mutex mutex_;
+  HostContents host_;
+  std::list<DeviceCopy> entries_;
+  std::optional<Error> loss_;  // the last failure of a device that had some of the contents
+  std::string writer_;
+};
+
+}  // namespace dhpvm::offload

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "offload/schedule/pipeline/copy_transfers.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+namespace dhpvm::offload {
+
+// Has what the host lacks of `bytes` sent to it by whoever has it.
+Status CopyTransfers::request(const Interval& bytes) {
+  contents_.settle();
+  std::vector<Interval> lacking = contents_.host_missing(bytes);
+  for (DeviceCopy& copy : contents_.entries()) {
+    if (copy.block.memory == nullptr || lacking.empty()) continue;
+    bool submitted = false;
+    for (const Interval& lack : lacking) {
+      for (const Interval& part : copy.valid.common(lack)) {
+        DHPVM_ASSIGN(MemorySpan to, copy.device->registrations().span_of(copy.device->device(), buffer_));
+        to.offset += part.begin;
+        to.bytes = part.size();
+        DHPVM_ASSIGN(const std::uint64_t position,
+                     copy.device->download(to, {copy.block.memory, part.begin, part.size()}, copy.busy));
+        Positions there;
+        there.include(Stage::kDownload, position);
+        copy.busy.include(there);
+        contents_.arriving_on_host(copy, part, there);
+        submitted = true;
+      }
+    }
+    if (submitted) copy.device->hold(buffer_, copy.busy);
+    lacking = contents_.host_missing(bytes);
+  }
+  return lacking.empty() ? Status() : contents_.lost();
+}
+
+// Waits until no device but that of `except` writes the host's memory any more. Fails only when somebody wants the waiting to
+// end: a device that has failed writes nothing.
+Status CopyTransfers::wait_for_writes(const DeviceCopy* except) {
+  for (const DeviceCopy& copy : contents_.entries()) {
+    if (&copy == except) continue;
+    const Positions writes = copy.writes_to_host();
+    // One by one: where a stage has failed, another may still be writing.
+    for (const Stage stage : {Stage::kLaunch, Stage::kDownload}) {
+      Positions of_stage;
+      of_stage[stage] = writes[stage];
+      if (Status status = copy.device->wait(of_stage); !status.ok() && !copy.device->failure()) return status;
+    }
+  }
+  return {};
+}
+
+std::size_t CopyTransfers::failures() const {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      contents_.entries(), [](const DeviceCopy& copy) { return copy.device->failure().has_value(); }));
+}
+
+// Makes `bytes` current on the host; arrivals from `except` are for the caller to wait for. Another device may have what one
+// that fails meanwhile was to send.
+Status CopyTransfers::fetch(const Interval& bytes, const DeviceCopy* except) {
+  for (;;) {
+    const std::size_t before = failures();
+    if (Status status = request(bytes); !status.ok()) {
+      if (failures() == before) return status;
+      continue;
+    }
+    DHPVM_TRY(wait_for_writes(except));
+    contents_.settle();
+    if (contents_.host_missing(bytes).empty()) return {};
+  }
+}
+
+Status CopyTransfers::rescue(const DeviceCopy& copy) {
+  const std::vector<Interval> parts = copy.valid.intervals();
+  for (const Interval& part : parts) {
+    if (Status status = fetch(part, nullptr); !status.ok() && !copy.device->failure()) return status;
+  }
+  return wait_for_writes(nullptr);
+}
+
+Status CopyTransfers::wait_until_unused() {
+  for (const DeviceCopy& copy : contents_.entries()) {
+    // A device that has failed reads and writes nothing.
+    if (Status status = copy.device->wait(copy.busy); !status.ok() && !copy.device->failure()) return status;
+  }
+  return {};
+}
+
+}  // namespace dhpvm::offload

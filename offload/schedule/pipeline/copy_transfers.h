@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Brings the elements of an array to the host from whichever device has them, and waits until they are there.
+//
+// Used by the thread of the isolate.
+#pragma once
+
+#include "dhpvm/result.h"
+#include "offload/schedule/memory/buffer.h"
+#include "offload/schedule/pipeline/copy_contents.h"
+
+namespace dhpvm::offload {
+
+// Each of them fails when the contents are lost, with the reason, or when somebody wants the waiting to end.
+class CopyTransfers {
+ public:
+  CopyTransfers(Buffer& buffer, CopyContents& contents) : buffer_(buffer), contents_(contents) {}
+
+  // Fetches whatever the host lacks, and waits.
+  Status bring_to_host() { return fetch(contents_.whole(), nullptr); }
+  // Makes the host's bytes current, for the device of `reader` to read them behind `reader.busy`: what only another device has
+  // is fetched, and what others do with the host's memory is waited for.
+  Status prepare_host(const DeviceCopy& reader, const Interval& bytes) { return fetch(bytes, &reader); }
+  // Brings home what only `copy` has, as far as its device still can. The loss of contents is no failure here: whoever needs
+  // them is told.
+  Status rescue(const DeviceCopy& copy);
+  // Waits until no device reads or writes the host's memory.
+  Status wait_until_unused();
+
+ private:
+  Status fetch(const Interval& bytes, const DeviceCopy* except);
+  Status request(const Interval& bytes);
+  Status wait_for_writes(const DeviceCopy* except);
+  std::size_t failures() const;
+
+  Buffer& buffer_;
+  CopyContents& contents_;
+};
+
+}  // namespace dhpvm::offload

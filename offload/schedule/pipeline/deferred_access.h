@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Deferred loops that work on an array: whoever touches the array has them run first.
+#pragma once
+
+#include "dhpvm/result.h"
+
+namespace dhpvm::offload {
+
+class DeferredLoops {
+ public:
+  virtual ~DeferredLoops() = default;
+  // Runs them: they are in flight afterwards, or done.
+  virtual Status settle() = 0;
+};
+
+class DeferredAccess {
+ public:
+  // From now on, whoever wants to read what the loops write, or to write what they touch, has them run first.
+  void defer(DeferredLoops& loops, bool writes) {
+    loops_ = &loops;
+    writes_ = writes_ || writes;
+  }
+  void clear() {
+    loops_ = nullptr;
+    writes_ = false;
+  }
+  bool is_pending() const { return loops_ != nullptr; }
+  bool writes() const { return writes_; }
+
+  Status settle_writers() { return writes_ ? settle_all() : Status(); }
+  Status settle_all() { return loops_ != nullptr ? loops_->settle() : Status(); }
+
+ private:
+  DeferredLoops* loops_ = nullptr;
+  bool writes_ = false;
+};
+
+}  // namespace dhpvm::offload
