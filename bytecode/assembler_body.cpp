@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bytecode/assembler_internal.h"
+#include "bytecode/isa_text.h"
 #include "bytecode/names.h"
 #include "dhpvm/result.h"
 

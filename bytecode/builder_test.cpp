@@ -5,6 +5,8 @@
 
 #include <limits>
 
+#include "bytecode/isa_text.h"
+
 namespace dhpvm::bytecode {
 namespace {
 
@@ -130,7 +132,7 @@ TEST(Builder, EveryInverseInvertsBack) {
     bool swap = false;
     bool swap_back = false;
     const Op other = inverse(op, swap);
-    EXPECT_NE(other, op) << info(op).mnemonic;
+    EXPECT_NE(other, op) << mnemonic_of(op);
     EXPECT_EQ(inverse(other, swap_back), op);
     EXPECT_EQ(swap, swap_back);
     EXPECT_EQ(info(op).a, info(other).a);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "bytecode/decode.h"
+#include "bytecode/isa_text.h"
 #include "bytecode/names.h"
 #include "bytecode/text_lexer.h"
 #include "dhpvm/result.h"
@@ -208,7 +209,7 @@ class Disassembler {
       if (row.words == 2) print("  word {:#x}\n", x);
       return;
     }
-    print("  {}", info(static_cast<Op>(op_of(word))).mnemonic);
+    print("  {}", mnemonic_of(static_cast<Op>(op_of(word))));
     first_ = true;
     operand(row.a, a_of(word), word, x, label);
     operand(row.b, b_of(word), word, x, label);

@@ -2,19 +2,22 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <limits>
 #include <utility>
 
 #include "base/error.h"
 #include "bytecode/builder.h"
+#include "bytecode/isa_table.h"
+#include "bytecode/isa_text.h"
 
 namespace dhpvm::bytecode {
 namespace {
 
 constexpr std::uint32_t kMostRegisters = 0xffff;
 
-bool is_for(Op op) { return op == Op::kForI32 || op == Op::kForI64; }
+bool is_for(Op op) { return info(op).family == Family::kFor; }
 
 // Words that the long form of a branch needs beyond the short one.
 std::uint32_t long_form_extra(Op op) { return is_for(op) ? 2 : 1; }
@@ -38,55 +41,72 @@ Counts window_of(const Signature& signature) {
   return {std::max(in.primitives, out.primitives), std::max(in.references, out.references)};
 }
 
+struct Inverse {
+  Op op = Op::kNop;
+  bool swaps = false;
+};
+
+// The relation that holds where `relation` does not. NaN is neither below a number nor not below it, so that
+// floating-point numbers have relations of their own for that.
+constexpr Operation negation(Operation relation, bool of_floats) {
+  switch (relation) {
+    case Operation::kEq: return Operation::kNe;
+    case Operation::kNe: return Operation::kEq;
+    case Operation::kLt: return of_floats ? Operation::kNotLt : Operation::kGe;
+    case Operation::kLe: return of_floats ? Operation::kNotLe : Operation::kGt;
+    case Operation::kNotLt:
+    case Operation::kGe: return Operation::kLt;
+    case Operation::kNotLe:
+    case Operation::kGt: return Operation::kLe;
+    default: return Operation::kNone;
+  }
+}
+
+// The relation that holds between b and a where `relation` holds between a and b.
+constexpr Operation mirrored(Operation relation) {
+  switch (relation) {
+    case Operation::kGt: return Operation::kLt;
+    case Operation::kGe: return Operation::kLe;
+    default: return Operation::kNone;
+  }
+}
+
+constexpr Inverse find_inverse(const OpInfo& branch) {
+  const bool of_floats = branch.kind && is_float(*branch.kind);
+  const Operation wanted = negation(branch.operation, of_floats);
+  Inverse mirror;
+  for (std::uint16_t op = 0; op < kOpCount; ++op) {
+    const OpInfo& row = kInfo[op];
+    if (row.family != branch.family || row.kind != branch.kind || row.b != branch.b) continue;
+    if (row.operation == wanted) return {static_cast<Op>(op), false};
+    const bool two_registers = row.b == Operand::kPs;
+    if (two_registers && row.operation == mirrored(wanted)) mirror = {static_cast<Op>(op), true};
+  }
+  return mirror;
+}
+
+constexpr auto kInverses = [] {
+  std::array<Inverse, kOpCount> table{};
+  for (std::uint16_t op = 0; op < kOpCount; ++op) {
+    if (kInfo[op].has(kBranch) && !kInfo[op].has(kBackEdge)) table[op] = find_inverse(kInfo[op]);
+  }
+  return table;
+}();
+
+constexpr bool all_have_inverses() {
+  for (std::uint16_t op = 0; op < kOpCount; ++op) {
+    if (kInfo[op].has(kBranch) && !kInfo[op].has(kBackEdge) && kInverses[op].op == Op::kNop) return false;
+  }
+  return true;
+}
+static_assert(all_have_inverses(), "a conditional branch has no inverse, and cannot be far from its target");
+
 }  // namespace
 
 Op inverse(Op op, bool& swap) {
-  swap = false;
-  switch (op) {
-    case Op::kJumpIf: return Op::kJumpIfNot;
-    case Op::kJumpIfNot: return Op::kJumpIf;
-    case Op::kJumpNull: return Op::kJumpNonNull;
-    case Op::kJumpNonNull: return Op::kJumpNull;
-    case Op::kJEqI32: return Op::kJNeI32;
-    case Op::kJNeI32: return Op::kJEqI32;
-    case Op::kJEqI64: return Op::kJNeI64;
-    case Op::kJNeI64: return Op::kJEqI64;
-    // not (a < b) is b <= a, for integers.
-    case Op::kJLtI32: swap = true; return Op::kJLeI32;
-    case Op::kJLeI32: swap = true; return Op::kJLtI32;
-    case Op::kJLtI64: swap = true; return Op::kJLeI64;
-    case Op::kJLeI64: swap = true; return Op::kJLtI64;
-    case Op::kJLtU32: swap = true; return Op::kJLeU32;
-    case Op::kJLeU32: swap = true; return Op::kJLtU32;
-    case Op::kJLtU64: swap = true; return Op::kJLeU64;
-    case Op::kJLeU64: swap = true; return Op::kJLtU64;
-    // Floating point has NaN, and therefore opcodes of its own for the negations.
-    case Op::kJEqF32: return Op::kJNeF32;
-    case Op::kJNeF32: return Op::kJEqF32;
-    case Op::kJLtF32: return Op::kJNltF32;
-    case Op::kJLeF32: return Op::kJNleF32;
-    case Op::kJNltF32: return Op::kJLtF32;
-    case Op::kJNleF32: return Op::kJLeF32;
-    case Op::kJEqF64: return Op::kJNeF64;
-    case Op::kJNeF64: return Op::kJEqF64;
-    case Op::kJLtF64: return Op::kJNltF64;
-    case Op::kJLeF64: return Op::kJNleF64;
-    case Op::kJNltF64: return Op::kJLtF64;
-    case Op::kJNleF64: return Op::kJLeF64;
-    case Op::kJEqImmI32: return Op::kJNeImmI32;
-    case Op::kJNeImmI32: return Op::kJEqImmI32;
-    case Op::kJLtImmI32: return Op::kJGeImmI32;
-    case Op::kJGeImmI32: return Op::kJLtImmI32;
-    case Op::kJLeImmI32: return Op::kJGtImmI32;
-    case Op::kJGtImmI32: return Op::kJLeImmI32;
-    case Op::kJEqImmI64: return Op::kJNeImmI64;
-    case Op::kJNeImmI64: return Op::kJEqImmI64;
-    case Op::kJLtImmI64: return Op::kJGeImmI64;
-    case Op::kJGeImmI64: return Op::kJLtImmI64;
-    case Op::kJLeImmI64: return Op::kJGtImmI64;
-    case Op::kJGtImmI64: return Op::kJLeImmI64;
-    default: return op;
-  }
+  const Inverse& found = kInverses[static_cast<std::uint16_t>(op)];
+  swap = found.swaps;
+  return found.op;
 }
 
 FunctionBuilder::FunctionBuilder(ModuleBuilder& module, std::uint32_t function)
@@ -98,7 +118,7 @@ FunctionBuilder::FunctionBuilder(ModuleBuilder& module, std::uint32_t function)
 
 void FunctionBuilder::fail(std::string_view what, Op op) {
   if (!mistake_.empty()) return;
-  mistake_ = fmt::format("word {}, {}: {}", code_.size(), info(op).mnemonic, what);
+  mistake_ = fmt::format("word {}, {}: {}", code_.size(), mnemonic_of(op), what);
 }
 
 void FunctionBuilder::touch_primitive(std::uint32_t reg, std::uint32_t count) {
@@ -134,31 +154,31 @@ void FunctionBuilder::count_window(const OpInfo& row, Word word, Word x) {
   const Module& m = module_.module_;
   const std::uint16_t index = c_of(word);
   Counts window;
-  switch (static_cast<Op>(op_of(word))) {
-    case Op::kCall:
+  switch (row.family) {
+    case Family::kCall:
       if (index >= m.functions.size()) return fail("no such function", Op::kCall);
       window = window_of(m.functions[index].signature);
       break;
-    case Op::kCallNative:
+    case Family::kCallNative:
       if (index >= m.imports.size()) return fail("no such import", Op::kCallNative);
       window = window_of(m.imports[index].signature);
       break;
-    case Op::kCallInterface:
+    case Family::kCallInterface:
       if (x >= m.types.size() || index >= m.types[x].methods.size())
         return fail("no such method", Op::kCallInterface);
       window = window_of(m.types[x].methods[index].signature);
       ++window.references;  // the receiver
       break;
-    case Op::kParallelFor: {
+    case Family::kParallelFor: {
       if (index >= m.kernels.size()) return fail("no such kernel", Op::kParallelFor);
       const KernelRecord& kernel = m.kernels[index];
       window = window_of(m.functions[kernel.function].signature);
       window.primitives += kernel.dimensions;  // two bounds for each index
       break;
     }
-    case Op::kStringConcat: return touch_reference(b_of(word), index);
-    case Op::kArrayCopy: return touch_primitive(index, 3);
-    case Op::kNewArray:
+    case Family::kStringConcat: return touch_reference(b_of(word), index);
+    case Family::kArrayCopy: return touch_primitive(index, 3);
+    case Family::kNewArray:
       if (x < m.types.size()) touch_primitive(b_of(word), m.types[x].rank);
       return;
     default: return;
@@ -311,7 +331,7 @@ void FunctionBuilder::write_code(const std::vector<std::uint32_t>& extra_before,
       continue;
     }
     if (is_for(op)) {
-      const bool wide = op == Op::kForI64;
+      const bool wide = info(op).kind == Kind::kI64;
       out.push_back(encode(wide ? Op::kAddImmI64 : Op::kAddImmI32, a, a, 1));
       out.push_back(encode(wide ? Op::kJLeI64 : Op::kJLeI32, b, a, 2));
     } else {

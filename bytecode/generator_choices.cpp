@@ -1,26 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Decisions, and the tables of instructions to decide between.
-#include <string_view>
-
 #include "bytecode/decode.h"
 #include "bytecode/generator_internal.h"
 
 namespace dhpvm::bytecode::testing {
-namespace {
-
-bool pool_of_suffix(std::string_view name, Pool& pool) {
-  if (name == "i32" || name == "u32") return pool = Pool::kI32, true;
-  if (name == "i64" || name == "u64") return pool = Pool::kI64, true;
-  if (name == "f32") return pool = Pool::kF32, true;
-  if (name == "f64") return pool = Pool::kF64, true;
-  if (name == "bool") return pool = Pool::kBool, true;
-  return false;
-}
-
-std::string_view last_part(std::string_view mnemonic) { return mnemonic.substr(mnemonic.rfind('.') + 1); }
-
-}  // namespace
-
 Choices::Choices(std::span<const std::byte> bytes) : bytes_(bytes), state_(0x9e3779b97f4a7c15) {
   for (const std::byte b : bytes) state_ = (state_ ^ static_cast<std::uint64_t>(b)) * 0x100000001b3;
 }
@@ -59,43 +42,49 @@ std::vector<Computation> computations(bool approximate_math) {
     const Op op = static_cast<Op>(i);
     const OpInfo& row = info(op);
     const DecodeRow& decode = kDecode[i];
-    if (decode.rule != Rule::kPlain || row.a != Operand::kPd || decode.ref_reads != 0) continue;
-    if (!approximate_math && is_approximate(op)) continue;
-    const std::string_view name = row.mnemonic;
-    Pool type;
-    if (!pool_of_suffix(last_part(name), type)) continue;  // constants and moves, handled apart
-    Computation c{op, type, type, type, type};
-    const std::string_view head = name.substr(0, name.find('.'));
-    Pool from;
-    if (head == "eq" || head == "ne" || head == "lt" || head == "le") c.a = Pool::kBool;
-    if (name.find(".to.") != std::string_view::npos && pool_of_suffix(head, from)) c.b = from;
-    if (head == "shl" || head == "shr") c.c = Pool::kI32;
-    all.push_back(c);
+    // Constants and moves are handled apart.
+    if (!decode.is_plain || row.a != Operand::kPd || decode.ref_reads != 0 || !row.kind || !row.result)
+      continue;
+    if (!approximate_math && row.has(kApproximate)) continue;
+    const Pool from = pool_of(*row.kind);
+    all.push_back({op, pool_of(*row.result), from, row.family == Family::kShift ? Pool::kI32 : from, from});
   }
   return all;
 }
 
 std::vector<Computation> conditions() {
-  std::vector<Computation> all = {{Op::kJumpIf, Pool::kBool, Pool::kBool, Pool::kBool, Pool::kBool},
-                                  {Op::kJumpIfNot, Pool::kBool, Pool::kBool, Pool::kBool, Pool::kBool}};
+  std::vector<Computation> all;
   for (std::uint16_t i = 0; i < kOpCount; ++i) {
     const OpInfo& row = info(static_cast<Op>(i));
-    Pool type;
-    if (row.c != Operand::kOff || (row.flags & kBackEdge) != 0 ||
-        !pool_of_suffix(last_part(row.mnemonic), type))
-      continue;
+    if (row.family != Family::kJumpIf && row.family != Family::kJumpCompare) continue;
+    const Pool type = pool_of(*row.kind);
     all.push_back({static_cast<Op>(i), type, type, type, type});
   }
   return all;
 }
 
-Op access_op(Access family, Kind kind) {
-  // Within each family the rows stand in this order: i8 u8 i16 u16 i32 i64 f32 f64 ref.
-  constexpr std::uint16_t kPosition[] = {1, 0, 1, 2, 3, 4, 4, 5, 5, 6, 7, 8};
-  constexpr Op kFirst[] = {Op::kLoadI8,     Op::kStoreI8,    Op::kLoadFieldI8, Op::kStoreFieldI8,
-                           Op::kGetFieldI8, Op::kPutFieldI8, Op::kLocalLoadI8, Op::kLocalStoreI8};
-  return static_cast<Op>(static_cast<std::uint16_t>(kFirst[static_cast<std::size_t>(family)]) +
-                         kPosition[static_cast<std::size_t>(kind)]);
+Op access_op(Family family, Kind kind) {
+  Op found = Op::kNop;
+  for (std::uint16_t i = 0; i < kOpCount; ++i) {
+    const DecodeRow& row = kDecode[i];
+    if (row.family != family) continue;
+    if (row.kind == kind) return static_cast<Op>(i);
+    const bool accepts = (row.kinds >> static_cast<unsigned>(kind) & 1) != 0;
+    if (accepts && found == Op::kNop) found = static_cast<Op>(i);
+  }
+  return found;
+}
+
+std::vector<Op> atomic_ops(Kind kind, Order order) {
+  std::vector<Op> all;
+  for (std::uint16_t i = 0; i < kOpCount; ++i) {
+    const DecodeRow& row = kDecode[i];
+    const bool accepts = (row.kinds >> static_cast<unsigned>(kind) & 1) != 0;
+    const bool commutes = row.operation != Operation::kExchange && row.operation != Operation::kCas;
+    if (row.family == Family::kAtomic && accepts && commutes == (order == Order::kAny))
+      all.push_back(static_cast<Op>(i));
+  }
+  return all;
 }
 
 }  // namespace dhpvm::bytecode::testing

@@ -49,18 +49,11 @@ struct Computation {
 std::vector<Computation> computations(bool approximate_math);
 std::vector<Computation> conditions();
 
-// The opcodes of one family of accesses for each kind.
-enum class Access : std::uint8_t {
-  kLoad,
-  kStore,
-  kLoadField,
-  kStoreField,
-  kGet,
-  kPut,
-  kLocalLoad,
-  kLocalStore
-};
-Op access_op(Access family, Kind kind);
+// The opcode of a family of accesses for elements or fields of `kind`.
+Op access_op(Family family, Kind kind);
+// The atomic updates of elements of `kind` whose outcome does not depend on their order, or those where it does.
+enum class Order : std::uint8_t { kAny, kMatters };
+std::vector<Op> atomic_ops(Kind kind, Order order);
 
 // What all functions may use.
 struct World {

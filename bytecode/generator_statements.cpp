@@ -128,14 +128,14 @@ void BodyGenerator::access(bool store, std::uint16_t array, std::uint32_t type, 
     const Type& of = world_.module.type(element.type);
     const Field& field = choices_.pick(of.fields);
     const Word x = Word{of.size} << 32 | field.offset;
-    const Op op = access_op(store ? Access::kStoreField : Access::kLoadField, field.type.kind);
+    const Op op = access_op(store ? Family::kStoreField : Family::kLoadField, field.type.kind);
     const std::uint16_t value = field.type.is_ref() ? of_type(field.type.type)
                                 : store             ? source(pool_of(field.type.kind))
                                                     : any(pool_of(field.type.kind));
     if (value == kNone) return;
     return store ? emit_x(op, array, at, value, x) : emit_x(op, value, array, at, x);
   }
-  const Op op = access_op(store ? Access::kStore : Access::kLoad, element.kind);
+  const Op op = access_op(store ? Family::kStore : Family::kLoad, element.kind);
   const std::uint16_t value = element.is_ref() ? of_type(element.type)
                               : store          ? source(pool_of(element.kind))
                                                : any(pool_of(element.kind));
@@ -157,20 +157,13 @@ void BodyGenerator::array_access() {
 
 void BodyGenerator::atomic(std::uint16_t array, std::uint32_t type, bool keep_old_value) {
   const std::uint16_t at = position(array, type);
-  const Pool pool = pool_of(world_.module.type(type).element.kind);
-  Op op = Op::kAtomicAddF64;
-  if (pool == Pool::kF32) op = Op::kAtomicAddF32;
-  if (pool == Pool::kI32)
-    op = choices_.pick({Op::kAtomicAddI32, Op::kAtomicMinI32, Op::kAtomicMaxU32, Op::kAtomicAndI32,
-                        Op::kAtomicOrI32, Op::kAtomicXorI32, Op::kAtomicMinU32, Op::kAtomicMaxI32});
-  if (pool == Pool::kI64)
-    op = choices_.pick({Op::kAtomicAddI64, Op::kAtomicMinI64, Op::kAtomicMaxU64, Op::kAtomicAndI64,
-                        Op::kAtomicOrI64, Op::kAtomicXorI64, Op::kAtomicMinU64, Op::kAtomicMaxI64});
+  const Kind kind = world_.module.type(type).element.kind;
+  const Pool pool = pool_of(kind);
   // Between iterations only commuting updates give one result; exchanges are for sequential code.
-  if (keep_old_value && choices_.one_in(3)) {
-    if (pool == Pool::kI32) op = choices_.pick({Op::kAtomicExchangeI32, Op::kAtomicCasI32});
-    if (pool == Pool::kI64) op = choices_.pick({Op::kAtomicExchangeI64, Op::kAtomicCasI64});
-  }
+  std::vector<Op> ops;
+  if (keep_old_value && choices_.one_in(3)) ops = atomic_ops(kind, Order::kMatters);
+  if (ops.empty()) ops = atomic_ops(kind, Order::kAny);
+  const Op op = choices_.pick(ops);
   const std::uint16_t old = keep_old_value ? any(pool) : window_p_;
   Word x = source(pool);
   if (info(op).x == Operand::kPP) x |= Word{source(pool)} << 16;
@@ -205,9 +198,9 @@ void BodyGenerator::local_access() {
   if (choices_.one_in(8)) return emit(Op::kLocalZero, local);
   const std::uint16_t at = index(7);
   if (choices_.one_in(2))
-    emit(access_op(Access::kLocalStore, kind), local, at, source(pool_of(kind)));
+    emit(access_op(Family::kLocalStore, kind), local, at, source(pool_of(kind)));
   else
-    emit(access_op(Access::kLocalLoad, kind), any(pool_of(kind)), local, at);
+    emit(access_op(Family::kLocalLoad, kind), any(pool_of(kind)), local, at);
 }
 
 void BodyGenerator::object_access() {
@@ -217,7 +210,7 @@ void BodyGenerator::object_access() {
   mend(object);
   const Field& field = choices_.pick(world_.module.type(object.type).fields);
   const bool store = choices_.one_in(2);
-  const Op op = access_op(store ? Access::kPut : Access::kGet, field.type.kind);
+  const Op op = access_op(store ? Family::kPutField : Family::kGetField, field.type.kind);
   const std::uint16_t value = field.type.is_ref() ? of_type(field.type.type)
                               : store             ? source(pool_of(field.type.kind))
                                                   : any(pool_of(field.type.kind));

@@ -1,33 +1,80 @@
 // SPDX-License-Identifier: Apache-2.0
-// The instruction set as C++: opcodes, operand kinds and the encoding of words. Generated from isa.def.
+// The instruction set as C++: opcodes, their properties, and the encoding of words. Generated from isa.def.
 //
 // Version rules: a reader refuses another major version and any newer minor version; it accepts every older
-// minor version of its major. An opcode never changes its meaning; new ones get a new minor version.
-//   1.0  first version
+// minor version of its major. An opcode never changes its meaning; new ones get a new minor version, a row of isa.def.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <string_view>
+#include <iterator>
+#include <optional>
+
+#include "bytecode/kind.h"
 
 namespace dhpvm::bytecode {
 
-constexpr std::uint16_t kMajorVersion = 1;
-constexpr std::uint16_t kMinorVersion = 0;
+struct Version {
+  std::uint16_t major_number;
+  std::uint16_t minor_number;
+};
+inline constexpr Version kVersions[] = {
+#define DHPVM_ISA_VERSION(major, minor, meaning) {major, minor},
+#include "bytecode/isa.def"
+};
+constexpr std::uint16_t kMajorVersion = std::end(kVersions)[-1].major_number;
+constexpr std::uint16_t kMinorVersion = std::end(kVersions)[-1].minor_number;
 
 enum class Op : std::uint16_t {
-#define DHPVM_OP(name, mnemonic, a, b, c, x, flags, semantics) k##name,
+#define DHPVM_OP(name, ...) k##name,
 #include "bytecode/isa.def"
-#undef DHPVM_OP
 };
 
 constexpr std::uint16_t kOpCount = 0
-#define DHPVM_OP(name, mnemonic, a, b, c, x, flags, semantics) +1
+#define DHPVM_OP(name, ...) +1
 #include "bytecode/isa.def"
-#undef DHPVM_OP
     ;
 
-// The functions of `math` that are not exact: their last bits depend on the library that computes them.
-constexpr bool is_approximate(Op op) { return op >= Op::kExpF32 && op <= Op::kHypotF64; }
+// What an instruction does to memory.
+enum class Memory : std::uint8_t {
+#define DHPVM_MEMORY(name, meaning) k##name,
+#include "bytecode/isa.def"
+};
+
+// Instructions that verifier, code generator and analyses treat in one way, apart from what their other columns say.
+enum class Family : std::uint8_t {
+#define DHPVM_FAMILY(name, memory, verified, meaning) k##name,
+#include "bytecode/isa.def"
+};
+
+constexpr Memory memory_of(Family family) {
+  constexpr Memory kMemories[] = {
+#define DHPVM_FAMILY(name, memory, verified, meaning) Memory::k##memory,
+#include "bytecode/isa.def"
+  };
+  return kMemories[static_cast<std::size_t>(family)];
+}
+
+// How the verifier treats a family.
+enum class Verified : std::uint8_t {
+  kPlain,  // by its operands alone
+  kRules,  // by rules of its own
+};
+
+constexpr Verified verified_by(Family family) {
+  constexpr Verified kVerified[] = {
+#define DHPVM_FAMILY(name, memory, verified, meaning) Verified::k##verified,
+#include "bytecode/isa.def"
+  };
+  return kVerified[static_cast<std::size_t>(family)];
+}
+
+// What is computed or compared, in families of several operations.
+enum class Operation : std::uint8_t {
+  kNone,
+#define DHPVM_OPERATION(name) k##name,
+#include "bytecode/isa.def"
+};
 
 // What an operand position holds; see the head of isa.def.
 enum class Operand : std::uint8_t {
@@ -67,22 +114,24 @@ enum OpFlag : std::uint8_t {
   kBranch = 1 << 4,
   kBackEdge = 1 << 5,
   kCall = 1 << 6,
+  kApproximate = 1 << 7,
 };
 
+// A row of isa.def but for its texts, which isa_text.h has: nothing that runs depends on how an instruction is spelled.
 struct OpInfo {
-  std::string_view name;      // "AddI32"
-  std::string_view mnemonic;  // "add.i32"
   Operand a, b, c, x;
+  Family family;
+  Operation operation;
+  std::optional<Kind> kind;    // of the operands, or of the element or field
+  std::optional<Kind> result;  // of P[a]
   std::uint8_t flags;          // OpFlag bits
-  std::string_view semantics;  // one line
   constexpr unsigned words() const { return x == Operand::kNone ? 1 : 2; }
+  constexpr bool has(OpFlag flag) const { return (flags & flag) != 0; }
+  constexpr Memory memory() const { return memory_of(family); }
 };
 
 // The row of `op`. `op` must be below kOpCount.
 const OpInfo& info(Op op);
-
-// The opcode with this mnemonic, or kOpCount's value cast to Op.
-Op find_mnemonic(std::string_view mnemonic);
 
 // One 64-bit word of code: an instruction, or the second word of one.
 using Word = std::uint64_t;

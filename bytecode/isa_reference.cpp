@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "bytecode/format.h"
 #include "bytecode/isa.h"
+#include "bytecode/isa_text.h"
 #include "bytecode/names.h"
 #include "bytecode/reference_text.h"
 
@@ -74,6 +75,7 @@ std::string flag_letters(std::uint8_t flags) {
   if ((flags & kBranch) != 0) out += 'B';
   if ((flags & kBackEdge) != 0) out += 'L';
   if ((flags & kCall) != 0) out += 'C';
+  if ((flags & kApproximate) != 0) out += 'A';
   return out;
 }
 
@@ -100,14 +102,59 @@ std::string operand_table() {
   return out;
 }
 
+std::string version_table() {
+  std::string out = "| version | |\n|---|---|\n";
+#define DHPVM_ISA_VERSION(major, minor, meaning) \
+  out += fmt::format("| {}.{} | {} |\n", major, minor, meaning);
+#include "bytecode/isa.def"
+  return out;
+}
+
+std::string_view meaning_of(Memory memory) {
+  constexpr std::string_view kMeanings[] = {
+#define DHPVM_MEMORY(name, meaning) meaning,
+#include "bytecode/isa.def"
+  };
+  return kMeanings[static_cast<std::size_t>(memory)];
+}
+
+std::string_view name_of(Family family) {
+  constexpr std::string_view kNames[] = {
+#define DHPVM_FAMILY(name, memory, verified, meaning) #name,
+#include "bytecode/isa.def"
+  };
+  return kNames[static_cast<std::size_t>(family)];
+}
+
+std::string_view name_of(Operation operation) {
+  constexpr std::string_view kNames[] = {
+      "",
+#define DHPVM_OPERATION(name) #name,
+#include "bytecode/isa.def"
+  };
+  return kNames[static_cast<std::size_t>(operation)];
+}
+
+std::string family_table() {
+  std::string out = "| family | an instruction of it | memory |\n|---|---|---|\n";
+#define DHPVM_FAMILY(name, memory, verified, meaning) \
+  out += fmt::format("| {} | {} | {} |\n", #name, meaning, meaning_of(Memory::k##memory));
+#include "bytecode/isa.def"
+  return out;
+}
+
 std::string instruction_table() {
   std::string out =
-      "| code | mnemonic | a | b | c | x | flags | semantics |\n|---:|---|---|---|---|---|---|---|\n";
+      "| code | mnemonic | a | b | c | x | family | operation | kind | result | flags | semantics |\n"
+      "|---:|---|---|---|---|---|---|---|---|---|---|---|\n";
+  const auto kind_name = [](std::optional<Kind> kind) { return kind ? name_of(*kind) : ""; };
   for (std::uint16_t op = 0; op < kOpCount; ++op) {
     const OpInfo& row = info(static_cast<Op>(op));
-    out += fmt::format("| {} | `{}` | {} | {} | {} | {} | {} | {} |\n", op, row.mnemonic, operand_name(row.a),
-                       operand_name(row.b), operand_name(row.c), operand_name(row.x), flag_letters(row.flags),
-                       cell(row.semantics));
+    const OpText& text = text_of(static_cast<Op>(op));
+    out += fmt::format("| {} | `{}` | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |\n", op, text.mnemonic,
+                       operand_name(row.a), operand_name(row.b), operand_name(row.c), operand_name(row.x),
+                       name_of(row.family), name_of(row.operation), kind_name(row.kind),
+                       kind_name(row.result), flag_letters(row.flags), cell(text.semantics));
   }
   return out;
 }
@@ -122,6 +169,7 @@ std::string kind_table() {
 std::string page() {
   std::string out;
   out += fmt::format(reference::kIntroduction, kMajorVersion, kMinorVersion);
+  out += version_table();
   out += reference::kFile;
   out += section_table();
   out += reference::kSections;
@@ -133,6 +181,8 @@ std::string page() {
   out += reference::kVerifier;
   out += reference::kText;
   out += fmt::format(reference::kInstructions, kOpCount);
+  out += family_table();
+  out += reference::kTable;
   out += instruction_table();
   return out;
 }

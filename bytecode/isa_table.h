@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rows of isa.def as a constant that other constants may be derived from. Only for isa.cpp and
-// decode.cpp; everything else asks info().
+// The rows of isa.def as a constant, for what is derived from them or proved of them while compiling: the decode table,
+// that every instruction has a lowering. Everything else asks info().
 #pragma once
 
 #include "bytecode/isa.h"
@@ -36,12 +36,35 @@ constexpr Operand PP = Operand::kPP;
 constexpr Operand Element = Operand::kElement;
 }  // namespace operand
 
-inline constexpr OpInfo kInfo[kOpCount] = {
-#define DHPVM_OP(name, mnemonic, a, b, c, x, flags, semantics)                                           \
-  {#name,    mnemonic, operand::a, operand::b, operand::c, operand::x, static_cast<std::uint8_t>(flags), \
-   semantics},
+// The names of kinds and operations in isa.def.
+namespace column {
+constexpr std::nullopt_t _ = std::nullopt;
+constexpr Kind Bool = Kind::kBool;
+constexpr Kind I8 = Kind::kI8;
+constexpr Kind U8 = Kind::kU8;
+constexpr Kind I16 = Kind::kI16;
+constexpr Kind U16 = Kind::kU16;
+constexpr Kind I32 = Kind::kI32;
+constexpr Kind U32 = Kind::kU32;
+constexpr Kind I64 = Kind::kI64;
+constexpr Kind U64 = Kind::kU64;
+constexpr Kind F32 = Kind::kF32;
+constexpr Kind F64 = Kind::kF64;
+constexpr Kind Ref = Kind::kRef;
+}  // namespace column
+
+namespace operation {
+constexpr Operation _ = Operation::kNone;
+#define DHPVM_OPERATION(name) constexpr Operation name = Operation::k##name;
 #include "bytecode/isa.def"
-#undef DHPVM_OP
+}  // namespace operation
+
+inline constexpr OpInfo kInfo[kOpCount] = {
+#define DHPVM_OP(name, mnemonic, a, b, c, x, family, operation_, kind, result, flags, semantics) \
+  {operand::a,   operand::b,        operand::c,                                                  \
+   operand::x,   Family::k##family, operation::operation_,                                       \
+   column::kind, column::result,    static_cast<std::uint8_t>(flags)},
+#include "bytecode/isa.def"
 };
 
 }  // namespace dhpvm::bytecode

@@ -9,20 +9,11 @@
 #include <vector>
 
 #include "bytecode/isa.h"
+#include "bytecode/kind.h"
 
 namespace dhpvm::bytecode {
 
 constexpr std::uint32_t kNoIndex = 0xffffffff;
-
-// How a value is stored in a field or array element, and how a host sees a parameter. Structs do not appear
-// here: the compiler flattens them into one value per field.
-enum class Kind : std::uint8_t { kBool, kI8, kU8, kI16, kU16, kI32, kU32, kI64, kU64, kF32, kF64, kRef };
-
-// Bytes in memory: 1, 2, 4 or 8.
-constexpr std::uint32_t size_of(Kind kind) {
-  constexpr std::uint8_t kSizes[] = {1, 1, 1, 2, 2, 4, 4, 8, 8, 4, 8, 8};
-  return kSizes[static_cast<unsigned>(kind)];
-}
 
 // A parameter, result, field or array element: a kind, and for references the static type.
 struct ValueType {

@@ -24,6 +24,7 @@ A file names the version it was written for. A reader refuses another major vers
 version, and accepts every older minor version of its major. An opcode never changes its meaning; new ones are
 added by a new minor version. A feature bit that the reader does not know, or an unknown section that is marked
 as required, is refused as well; unknown sections without the mark are skipped.
+
 )md";
 
 inline constexpr std::string_view kFile = R"md(
@@ -209,8 +210,15 @@ functions, imports, types and traps, `#n` for kernels, `Interface::method` for m
 inline constexpr char kInstructions[] = R"md(
 ## Instructions
 
-{} instructions. Flags: `K` allowed in parallel loops, `T` may trap, `G` may run the collector, `E` ends a block (no
-fall-through), `B` conditional branch, `L` back-edge (hot counter, safepoint, fuel), `C` call.
+{} instructions, in families that the verifier, the code generator and the analyses treat in one way:
+
+)md";
+
+inline constexpr std::string_view kTable = R"md(
+Operation: what a family of several operations computes or compares. Kind: of the operands, or of the element or field.
+Result: of `P[a]`, before it is extended to 32 bits. Flags: `K` allowed in parallel loops, `T` may trap, `G` may run the
+collector, `E` ends a block (no fall-through), `B` conditional branch, `L` back-edge (hot counter, safepoint, fuel), `C`
+call, `A` approximate (its last bits depend on the library that computes it).
 
 )md";
 

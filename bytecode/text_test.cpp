@@ -6,6 +6,7 @@
 
 #include "bytecode/assembler.h"
 #include "bytecode/disassembler.h"
+#include "bytecode/isa_text.h"
 #include "bytecode/reference_text.h"
 #include "bytecode/test_modules.h"
 #include "bytecode/text_lexer.h"
@@ -70,7 +71,7 @@ TEST(Text, EveryOpcodeRoundTrips) {
       const std::string text = disassemble(module);
       const Result<Module> again = assemble(text);
       ASSERT_TRUE(again.ok()) << again.error().to_string() << "\n" << text;
-      EXPECT_EQ(again->code, module.code) << row.mnemonic << " " << value << "\n" << text;
+      EXPECT_EQ(again->code, module.code) << mnemonic_of(static_cast<Op>(op)) << " " << value << "\n" << text;
     }
   }
 }

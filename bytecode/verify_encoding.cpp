@@ -67,7 +67,7 @@ bool FunctionVerifier::encoding() {
     set_bit(starts_, pc);
     if (!operands(row, word)) return false;
     if (row.x != Operand::kNone && !second_word(row, word, x)) return false;
-    if (row.rule != Rule::kPlain && !references(row, word, x)) return false;
+    if (!row.is_plain && !references(row, word, x)) return false;
     if ((row.b == Operand::kOff32 || row.c == Operand::kOff) && !branch(row, word)) return false;
     flags = row.flags;
     pc += row.words;
@@ -122,18 +122,18 @@ bool FunctionVerifier::second_word(const DecodeRow& row, Word word, Word x) {
   const auto expect = [&](bool ok, std::string_view what) {
     return ok || fail("type {} ({}) is not {}", x, printable(type.name), what);
   };
-  switch (row.rule) {
-    case Rule::kNew: return expect(type.kind == TypeKind::kClass, "a class");
-    case Rule::kNewArray:
+  switch (row.family) {
+    case Family::kNew: return expect(type.kind == TypeKind::kClass, "a class");
+    case Family::kNewArray:
       if (!expect(type.kind == TypeKind::kArray, "an array")) return false;
       if (type.rank > function_->primitive_registers - b_of(word)) return fail("the sizes leave the bank");
       return true;
-    case Rule::kUpcast: return expect(type.kind == TypeKind::kInterface, "an interface");
-    case Rule::kCast:
-    case Rule::kIsType:
+    case Family::kUpcast: return expect(type.kind == TypeKind::kInterface, "an interface");
+    case Family::kCast:
+    case Family::kIsType:
       return expect(type.kind == TypeKind::kClass || type.kind == TypeKind::kInterface,
                     "a class or interface");
-    case Rule::kNewWeak: return expect(type.kind == TypeKind::kWeak, "a weak reference");
+    case Family::kNewWeak: return expect(type.kind == TypeKind::kWeak, "a weak reference");
     default: return expect(type.kind == TypeKind::kInterface, "an interface");  // CallInterface
   }
 }
@@ -141,32 +141,32 @@ bool FunctionVerifier::second_word(const DecodeRow& row, Word word, Word x) {
 // Operands that name something outside the registers, and windows.
 bool FunctionVerifier::references(const DecodeRow& row, Word word, Word x) {
   const std::uint16_t c = c_of(word);
-  switch (row.rule) {
-    case Rule::kTrap: return is_known_trap(a_of(word)) || fail("{} is not the code of a trap", a_of(word));
-    case Rule::kConstString: {
+  switch (row.family) {
+    case Family::kTrap: return is_known_trap(a_of(word)) || fail("{} is not the code of a trap", a_of(word));
+    case Family::kConstString: {
       const auto index = static_cast<std::uint32_t>(bc_of(word));
       return index < module_.strings.size() || fail("string {} does not exist", index);
     }
-    case Rule::kCall: return window(row, word, facts_.functions[c]);
-    case Rule::kCallNative: return window(row, word, facts_.imports[c]);
-    case Rule::kCallInterface:
+    case Family::kCall: return window(row, word, facts_.functions[c]);
+    case Family::kCallNative: return window(row, word, facts_.imports[c]);
+    case Family::kCallInterface:
       if (c >= facts_.methods[x].size())
         return fail("method {} of {} does not exist", c, printable(module_.types[x].name));
       return window(row, word, facts_.methods[x][c]);
-    case Rule::kParallelFor: {
+    case Family::kParallelFor: {
       const KernelRecord& kernel = module_.kernels[c];
       return window(row, word, facts_.functions[kernel.function], kernel.dimensions);
     }
-    case Rule::kLocal: {
-      if (row.kinds == 0) return true;  // LocalZero
+    case Family::kLocalLoad:
+    case Family::kLocalStore: {
       const std::uint16_t index = row.a == Operand::kLocal ? a_of(word) : b_of(word);
       const Kind kind = function_->locals[index].kind;
       return (row.kinds >> static_cast<unsigned>(kind) & 1) != 0 ||
              fail("local array {} holds other elements", index);
     }
-    case Rule::kArrayCopy:
+    case Family::kArrayCopy:
       return 3 <= function_->primitive_registers - c || fail("the three primitive operands leave the bank");
-    case Rule::kStringConcat: {
+    case Family::kStringConcat: {
       const auto count = static_cast<std::int16_t>(c);
       return (count >= 1 && count <= function_->reference_registers - b_of(word)) ||
              fail("{} strings from R{} on are not a range of the bank", count, b_of(word));

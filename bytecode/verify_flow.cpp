@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "base/error.h"
+#include "bytecode/isa_text.h"
 #include "bytecode/verify_function.h"
 
 namespace dhpvm::bytecode::verification {
@@ -32,7 +33,7 @@ Status FunctionVerifier::run(std::uint32_t id) {
   if (frame() && encoding() && flow()) return {};
   const std::uint16_t op = op_of(code_[pc_]);
   return error(ErrorCode::kUnverified, "{}, word {}, {}: {}", function_label(module_, id), pc_,
-               op < kOpCount ? info(static_cast<Op>(op)).mnemonic : "?", message_);
+               op < kOpCount ? mnemonic_of(static_cast<Op>(op)) : "?", message_);
 }
 
 bool FunctionVerifier::flow() {
@@ -95,7 +96,7 @@ bool FunctionVerifier::walk(std::uint32_t pc) {
     const DecodeRow& row = kDecode[op_of(word)];
     const Word x = row.words == 2 ? code_[pc + 1] : 0;
     if (!registers_read(row, word, x)) return false;
-    if (row.rule != Rule::kPlain && !rule(row, word, x)) return false;
+    if (!row.is_plain && !rule(row, word, x)) return false;
     if (row.writes != 0) set_bit(primitives_, a_of(word));
     if (row.b == Operand::kOff32) {
       if (!branch_to(pc + static_cast<std::uint32_t>(bc_of(word)))) return false;

@@ -62,6 +62,11 @@ class FunctionVerifier {
                      bool is_store);
   bool finish_access(const ValueType& element, Word word, bool is_store);
   bool array_copy(Word word);
+  bool parallel_for(Word word);
+  bool dimension(Word word);
+  bool rank(Word word, unsigned wanted);
+  bool target(Word word);
+  bool concat(Word word);
   bool array_in(std::uint16_t reg, const Type*& type);
   bool string_in(std::uint32_t reg);
   bool assignable(std::uint32_t reg, std::uint32_t type, std::string_view where);

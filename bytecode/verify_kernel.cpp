@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "bytecode/isa_text.h"
 #include "bytecode/names.h"
 #include "bytecode/verify_internal.h"
 
@@ -17,8 +18,6 @@ template <typename... Args>
 Error refuse(fmt::format_string<Args...> format, Args&&... args) {
   return error(ErrorCode::kUnverified, format, std::forward<Args>(args)...);
 }
-
-bool is_float(Kind kind) { return kind == Kind::kF32 || kind == Kind::kF64; }
 
 bool fits(const Reduction& reduction) {
   if (reduction.op > ReductionOp::kXor || reduction.kind >= Kind::kRef) return false;
@@ -97,8 +96,8 @@ class PurityVerifier {
         if ((row.flags & kKernel) == 0)
           return refuse("{}, word {}: {} is not allowed in parallel loops",
                         function_label(m_, visit.function), visit.pc,
-                        info(static_cast<Op>(op_of(word))).mnemonic);
-        if (row.rule == Rule::kCall) callee = c_of(word);
+                        mnemonic_of(static_cast<Op>(op_of(word))));
+        if (row.family == Family::kCall) callee = c_of(word);
         visit.pc += row.words;
       }
       if (callee == kNoIndex) {
@@ -147,13 +146,13 @@ class PurityVerifier {
       const Word word = m_.code[function.code_offset + pc];
       const DecodeRow& row = kDecode[op_of(word)];
       const std::uint16_t a = a_of(word);
-      const bool is_call = row.rule == Rule::kCall;  // clobbers its windows
+      const bool is_call = row.family == Family::kCall;  // clobbers its windows
       const bool writes_scalar =
           first < last && (is_call ? a < last : row.writes != 0 && a >= first && a < last);
       const bool writes_array = is_call ? b_of(word) < arrays : row.ref_writes != 0 && a < arrays;
       if (writes_scalar || writes_array)
         return refuse("kernel {}: {}, word {}: {} overwrites a captured {}", id,
-                      function_label(m_, kernel.function), pc, info(static_cast<Op>(op_of(word))).mnemonic,
+                      function_label(m_, kernel.function), pc, mnemonic_of(static_cast<Op>(op_of(word))),
                       writes_scalar ? "scalar" : "array");
       pc += row.words;
     }

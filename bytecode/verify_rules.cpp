@@ -46,7 +46,7 @@ bool FunctionVerifier::string_in(std::uint32_t reg) { return assignable(reg, kSt
 
 bool FunctionVerifier::returns(const DecodeRow& row, Word word) {
   const Banks& out = shape_->out;
-  if (row.rule == Rule::kReturn) {
+  if (row.family == Family::kReturn) {
     if (!assigned(0, out.primitives, "result")) return false;
     for (std::uint32_t i = 0; i < out.references.size(); ++i) {
       if (!assignable(i, out.references[i], "result")) return false;
@@ -54,7 +54,7 @@ bool FunctionVerifier::returns(const DecodeRow& row, Word word) {
     return budget_.spend(out.primitives + out.references.size()) ||
            fail("the module is too complex to verify");
   }
-  const bool primitive = row.rule == Rule::kReturnP;
+  const bool primitive = row.family == Family::kReturnP;
   if (out.primitives != (primitive ? 1 : 0) || out.references.size() != (primitive ? 0 : 1))
     return fail("the function does not have one {} result", primitive ? "primitive" : "reference");
   return primitive || assignable(a_of(word), out.references[0], "result");
@@ -148,80 +148,115 @@ bool FunctionVerifier::array_copy(Word word) {
   return assigned(c_of(word), 3, "position or count");
 }
 
+bool FunctionVerifier::parallel_for(Word word) {
+  // Each index is given as two bounds.
+  const KernelRecord& kernel = module_.kernels[c_of(word)];
+  const Shape& shape = facts_.functions[kernel.function];
+  return call(shape, word, shape.in.primitives + kernel.dimensions);
+}
+
+bool FunctionVerifier::dimension(Word word) {
+  const Type* type;
+  if (!array_in(b_of(word), type)) return false;
+  return c_of(word) < (type == nullptr ? 3 : type->rank) ||
+         fail("dimension {} of {}", c_of(word), facts_.type_name(references_[b_of(word)]));
+}
+
+bool FunctionVerifier::rank(Word word, unsigned wanted) {
+  const Type* type;
+  if (!array_in(b_of(word), type)) return false;
+  return type == nullptr || type->rank == wanted ||
+         fail("{} has rank {}", facts_.type_name(references_[b_of(word)]), type->rank);
+}
+
+bool FunctionVerifier::target(Word word) {
+  const RefState state = references_[b_of(word)];
+  if (state != kNullRef && module_.types[state].kind != TypeKind::kWeak)
+    return fail("R{} is {}, not a weak reference", b_of(word), facts_.type_name(state));
+  references_[a_of(word)] = state == kNullRef ? kNullRef : module_.types[state].element.type;
+  return true;
+}
+
+bool FunctionVerifier::concat(Word word) {
+  const std::uint16_t count = c_of(word);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    if (!string_in(b_of(word) + i)) return false;
+  }
+  references_[a_of(word)] = kStringType;
+  return budget_.spend(count) || fail("the module is too complex to verify");
+}
+
 bool FunctionVerifier::rule(const DecodeRow& row, Word word, Word x) {
   const std::uint16_t a = a_of(word);
   const std::uint16_t b = b_of(word);
   const std::uint16_t c = c_of(word);
   const Type* type;
-  switch (row.rule) {
-    case Rule::kPlain:
-    case Rule::kTrap:
-    case Rule::kLocal:
-    case Rule::kIsType: return true;
-    case Rule::kReturn:
-    case Rule::kReturnP:
-    case Rule::kReturnR: return returns(row, word);
-    case Rule::kTrapMessage: return string_in(a);
-    case Rule::kCall: return call(facts_.functions[c], word, facts_.functions[c].in.primitives);
-    case Rule::kCallNative: return call(facts_.imports[c], word, facts_.imports[c].in.primitives);
-    case Rule::kCallInterface: return call(facts_.methods[x][c], word, facts_.methods[x][c].in.primitives);
-    case Rule::kParallelFor: {
-      // Each index is given as two bounds.
-      const Shape& shape = facts_.functions[module_.kernels[c].function];
-      return call(shape, word, shape.in.primitives + module_.kernels[c].dimensions);
-    }
-    case Rule::kMoveR: references_[a] = references_[b]; return true;
-    case Rule::kNull: references_[a] = kNullRef; return true;
-    case Rule::kConstString: references_[a] = kStringType; return true;
-    case Rule::kLoad: return access(row, b, word, false);
-    case Rule::kAtomic: return access(row, b, word, false);
-    case Rule::kStore: return access(row, a, word, true);
-    case Rule::kLoadField: return field_access(row, b, word, x, false);
-    case Rule::kStoreField: return field_access(row, a, word, x, true);
-    case Rule::kGetField: return object_access(row, b, c, word, false);
-    case Rule::kPutField: return object_access(row, a, b, word, true);
-    case Rule::kArrayLength: return array_in(b, type);
-    case Rule::kArrayClose: return array_in(a, type);
-    case Rule::kArrayDim:
-      if (!array_in(b, type)) return false;
-      return c < (type == nullptr ? 3 : type->rank) ||
-             fail("dimension {} of {}", c, facts_.type_name(references_[b]));
-    case Rule::kIndex: {
-      if (!array_in(b, type)) return false;
-      const unsigned rank = static_cast<Op>(op_of(word)) == Op::kIndex2 ? 2 : 3;
-      return type == nullptr || type->rank == rank ||
-             fail("{} has rank {}", facts_.type_name(references_[b]), type->rank);
-    }
-    case Rule::kNewArray:
+  switch (row.family) {
+    case Family::kNop:
+    case Family::kJump:
+    case Family::kFor:
+    case Family::kJumpIf:
+    case Family::kJumpCompare:
+    case Family::kJumpNull:
+    case Family::kNullCheck:
+    case Family::kMoveP:
+    case Family::kConstant:
+    case Family::kInteger:
+    case Family::kDivide:
+    case Family::kShift:
+    case Family::kFloat:
+    case Family::kCompare:
+    case Family::kSameObject:
+    case Family::kIsNull:
+    case Family::kConvert:
+    case Family::kTrap:
+    case Family::kLocalLoad:
+    case Family::kLocalStore:
+    case Family::kLocalZero:
+    case Family::kIsType: return true;
+    case Family::kReturn:
+    case Family::kReturnP:
+    case Family::kReturnR: return returns(row, word);
+    case Family::kTrapMessage: return string_in(a);
+    case Family::kCall: return call(facts_.functions[c], word, facts_.functions[c].in.primitives);
+    case Family::kCallNative: return call(facts_.imports[c], word, facts_.imports[c].in.primitives);
+    case Family::kCallInterface: return call(facts_.methods[x][c], word, facts_.methods[x][c].in.primitives);
+    case Family::kParallelFor: return parallel_for(word);
+    case Family::kMoveR: references_[a] = references_[b]; return true;
+    case Family::kNull: references_[a] = kNullRef; return true;
+    case Family::kConstString: references_[a] = kStringType; return true;
+    case Family::kLoad: return access(row, b, word, false);
+    case Family::kAtomic: return access(row, b, word, false);
+    case Family::kStore: return access(row, a, word, true);
+    case Family::kLoadField: return field_access(row, b, word, x, false);
+    case Family::kStoreField: return field_access(row, a, word, x, true);
+    case Family::kGetField: return object_access(row, b, c, word, false);
+    case Family::kPutField: return object_access(row, a, b, word, true);
+    case Family::kArrayLength: return array_in(b, type);
+    case Family::kArrayClose: return array_in(a, type);
+    case Family::kArrayDim: return dimension(word);
+    case Family::kIndex: return rank(word, row.x == Operand::kPP ? 3 : 2);
+    case Family::kNewArray:
       if (!assigned(b, module_.types[x].rank, "size")) return false;
       references_[a] = static_cast<RefState>(x);
       return true;
-    case Rule::kArrayCopy: return array_copy(word);
-    case Rule::kNew:
-    case Rule::kCast: references_[a] = static_cast<RefState>(x); return true;
-    case Rule::kUpcast:
+    case Family::kArrayCopy: return array_copy(word);
+    case Family::kNew:
+    case Family::kCast: references_[a] = static_cast<RefState>(x); return true;
+    case Family::kUpcast:
       if (!assignable(b, static_cast<std::uint32_t>(x), "upcast")) return false;
       references_[a] = static_cast<RefState>(x);
       return true;
-    case Rule::kNewWeak:
+    case Family::kNewWeak:
       if (!assignable(b, module_.types[x].element.type, "target")) return false;
       references_[a] = static_cast<RefState>(x);
       return true;
-    case Rule::kGetWeak: {
-      const RefState state = references_[b];
-      if (state != kNullRef && module_.types[state].kind != TypeKind::kWeak)
-        return fail("R{} is {}, not a weak reference", b, facts_.type_name(state));
-      references_[a] = state == kNullRef ? kNullRef : module_.types[state].element.type;
-      return true;
-    }
-    case Rule::kString: return string_in(b);
-    case Rule::kStringPair: return string_in(b) && string_in(c);
-    case Rule::kStringConcat:
-      for (std::uint32_t i = 0; i < c; ++i) {
-        if (!string_in(b + i)) return false;
-      }
-      references_[a] = kStringType;
-      return budget_.spend(c) || fail("the module is too complex to verify");
+    case Family::kGetWeak: return target(word);
+    case Family::kStringLength:
+    case Family::kStringByte: return string_in(b);
+    case Family::kStringEq:
+    case Family::kStringCompare: return string_in(b) && string_in(c);
+    case Family::kStringConcat: return concat(word);
   }
   return true;
 }

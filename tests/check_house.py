@@ -6,8 +6,8 @@ usage: check_house.py ROOT
 
 Checks that rooms include only what the arrows of the architecture allow, that the headers of vendors are included in
 their one folder, that public headers stand on the standard library alone, that no two types have one name in one
-namespace, that every source file carries the licence line, and that every room has a README that is a page and not a
-book. Prints one line per violation.
+namespace, that nothing reads what an instruction does from its mnemonic, that every source file carries the licence
+line, and that every room has a README that is a page and not a book. Prints one line per violation.
 """
 
 import re
@@ -54,6 +54,20 @@ VENDORS = [
     (re.compile(r"rdma/"), "offload/remote/fabric"),
     (re.compile(r"openssl/"), "offload/remote/fabric"),
 ]
+
+# What an instruction does is read from the columns of isa.def, never from its mnemonic. These spell it for people;
+# tests may as well.
+SPELLINGS = "bytecode/isa_text.h"
+SPELLS = {
+    "bytecode/isa.cpp",
+    "bytecode/assembler_body.cpp",
+    "bytecode/disassembler.cpp",
+    "bytecode/isa_reference.cpp",
+    "bytecode/function_builder.cpp",
+    "bytecode/verify_flow.cpp",
+    "bytecode/verify_kernel.cpp",
+    "offload/loops/footprint.cpp",
+}
 
 # Folders whose files are not the project's sources.
 SKIPPED = {"build", ".git", ".cache", "__pycache__"}
@@ -113,6 +127,8 @@ def check_include(path, header, quote):
     for pattern, folder in VENDORS:
         if pattern.match(header) and not path.as_posix().startswith(folder + "/"):
             yield f"<{header}> may be included in {folder}/ only"
+    if header == SPELLINGS and path.as_posix() not in SPELLS and not path.stem.endswith("_test"):
+        yield f"{SPELLINGS} is for messages and the text form; ask bytecode/isa.h what an instruction does"
     if room == "include":
         if target != "dhpvm" and (quote == '"' or "/" in header or header.endswith(".h")):
             yield f"a public header may include the standard library and dhpvm/ only, not {header}"

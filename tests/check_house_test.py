@@ -75,6 +75,13 @@ class HouseTest(unittest.TestCase):
         self.assert_allowed("offload/drivers/opencl/a.cpp", "#include <CL/cl.h>")
         self.assert_refused("vm/a.cpp", "#include <llvm/IR/Module.h>", "in codegen/ only")
 
+    def test_mnemonics_are_for_people(self):
+        spelling = '#include "bytecode/isa_text.h"'
+        self.assert_allowed("bytecode/disassembler.cpp", spelling)
+        self.assert_allowed("vm/arithmetic_test.cpp", spelling)
+        self.assert_refused("vm/trap.cpp", spelling, "ask bytecode/isa.h what an instruction does")
+        self.assert_refused("bytecode/decode.cpp", spelling, "ask bytecode/isa.h what an instruction does")
+
     def test_cuda_stays_in_its_folder(self):
         self.assert_refused("offload/schedule/pipeline/a.cpp", "#include <cuda.h>", "in offload/drivers/cuda/ only")
 

@@ -149,10 +149,8 @@ struct Handler {
 
 template <bool kRaces>
 constexpr Handler kHandlers[] = {
-#define DHPVM_OP(name, mnemonic, a, b, c, x, flags, semantics) \
-  {&Op##name::run < kRaces && Op##name::kMemory > },
+#define DHPVM_OP(name, ...) {&Op##name::run < kRaces && Op##name::kMemory > },
 #include "bytecode/isa.def"
-#undef DHPVM_OP
     {&OpExit::run<false>},
     {&OpIterate::run<false>},
     {&OpEnterNative::run<false>},
@@ -167,9 +165,18 @@ void run(Context& context) {
 
 #else
 
-#define OP(name) case static_cast<std::uint16_t>(Op::k##name):
+// Every opcode and the interpreter's own: a switch over it must have a body for each, or does not compile.
+enum class Body : std::uint16_t {
+#define DHPVM_OP(name, ...) k##name,
+#include "bytecode/isa.def"
+  kExit = kExitOp,
+  kIterate = kIterateOp,
+  kEnterNative = kEnterNativeOp,
+};
+
+#define OP(name) case Body::k##name:
 #define MEMORY_OP(name) OP(name)
-#define INTERNAL_OP(name) case k##name##Op:
+#define INTERNAL_OP(name) OP(name)
 #define SLOW_OP(name) slow_##name:
 #define NEXT(words) \
   do {              \
@@ -198,7 +205,7 @@ void run(Context& context) {
   Frame* fp = context.frame;
   std::int64_t ticks = context.ticks;
 dispatch:
-  switch (bytecode::op_of(*pc)) {
+  switch (static_cast<Body>(bytecode::op_of(*pc))) {
     // clang-format off: the order matters
 #include "vm/ops/control.inc"
 #include "vm/ops/call.inc"
@@ -208,8 +215,8 @@ dispatch:
 #include "vm/ops/array.inc"
 #include "vm/ops/object.inc"
     // clang-format on
-    default: __builtin_unreachable();  // the verifier lets no other opcode through
   }
+  __builtin_unreachable();  // the verifier lets no other opcode through
 #include "vm/ops/slow.inc"
 }
 

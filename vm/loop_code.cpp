@@ -18,7 +18,7 @@ bool is_exact(const bytecode::Module& module, const bytecode::KernelRecord& kern
     for (std::uint32_t pc = 0; pc < function.code_size;) {
       const bytecode::Word word = module.code[function.code_offset + pc];
       const auto op = static_cast<bytecode::Op>(bytecode::op_of(word));
-      if (bytecode::is_approximate(op)) return false;
+      if (bytecode::info(op).has(bytecode::kApproximate)) return false;
       const std::uint32_t callee = bytecode::c_of(word);
       if (op == bytecode::Op::kCall && std::ranges::find(functions, callee) == functions.end()) {
         functions.push_back(callee);

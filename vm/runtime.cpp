@@ -111,8 +111,8 @@ bool make_accessible(Context& context) {
   const Word word = *context.pc;
   const bytecode::OpInfo& row = bytecode::info(static_cast<Op>(bytecode::op_of(word)));
   // Stores have the array and the index in A and B, everything else in B and C.
-  const bool is_store = row.a == bytecode::Operand::kRs;
-  const bool is_atomic = row.mnemonic.starts_with("atomic.");
+  const bool is_store = row.memory() == bytecode::Memory::kWritesElement;
+  const bool is_atomic = row.memory() == bytecode::Memory::kUpdatesElement;
   auto& array = *reinterpret_cast<gc::Array*>(context.r[is_store ? a_of(word) : b_of(word)]);
   const auto index = get<std::int64_t>(context.p[is_store ? b_of(word) : c_of(word)]);
   return make_accessible(context, array, index, is_store || is_atomic);

@@ -2,6 +2,7 @@
 #include "vm/trap.h"
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -59,30 +60,25 @@ std::string with_iteration(const Context& context, const Error& error) {
                      iteration_text(context.loop, context.loop.linear_index()));
 }
 
-std::string dividend_text(std::uint64_t value, Op op) {
-  switch (op) {
-    case Op::kDivI32:
-    case Op::kRemI32: return fmt::format("{}", get<std::int32_t>(value));
-    case Op::kDivU32:
-    case Op::kRemU32: return fmt::format("{}", get<std::uint32_t>(value));
-    case Op::kDivU64:
-    case Op::kRemU64: return fmt::format("{}", value);
-    default: return fmt::format("{}", get<std::int64_t>(value));
-  }
+std::string dividend_text(std::uint64_t value, bytecode::Kind kind) {
+  const bool wide = size_of(kind) == sizeof(std::uint64_t);
+  if (is_signed(kind))
+    return wide ? fmt::format("{}", get<std::int64_t>(value)) : fmt::format("{}", get<std::int32_t>(value));
+  return wide ? fmt::format("{}", value) : fmt::format("{}", get<std::uint32_t>(value));
 }
 
 Error division_trap(const Context& context) {
   const Word word = *context.pc;
-  const auto op = static_cast<Op>(bytecode::op_of(word));
-  const bool remainder = op == Op::kRemI32 || op == Op::kRemI64 || op == Op::kRemU32 || op == Op::kRemU64;
-  return error(ErrorCode::kDivisionByZero, "{} {} 0", dividend_text(context.p[b_of(word)], op),
-               remainder ? '%' : '/');
+  const bytecode::OpInfo& row = bytecode::info(static_cast<Op>(bytecode::op_of(word)));
+  return error(ErrorCode::kDivisionByZero, "{} {} 0", dividend_text(context.p[b_of(word)], *row.kind),
+               row.operation == bytecode::Operation::kRem ? '%' : '/');
 }
 
 Error local_index_trap(const Context& context) {
   const Word word = *context.pc;
   // Loads are P, local, index; stores are local, index, P.
-  const bool load = bytecode::info(static_cast<Op>(bytecode::op_of(word))).a == bytecode::Operand::kPd;
+  const bytecode::OpInfo& row = bytecode::info(static_cast<Op>(bytecode::op_of(word)));
+  const bool load = row.memory() == bytecode::Memory::kReadsLocal;
   const LinkedLocal& local = context.frame->function->locals[load ? b_of(word) : a_of(word)];
   return error(ErrorCode::kIndexOutOfRange, "index {} is out of range for the local array of length {}",
                get<std::int64_t>(context.p[load ? c_of(word) : b_of(word)]), local.count);
@@ -93,7 +89,8 @@ Error dimension_trap(const Context& context) {
   const Word word = *context.pc;
   const Word extra = context.pc[1];
   const auto& array = *reinterpret_cast<const gc::MultiArray*>(context.r[b_of(word)]);
-  const bool third = static_cast<Op>(bytecode::op_of(word)) == Op::kIndex3;
+  const bytecode::OpInfo& row = bytecode::info(static_cast<Op>(bytecode::op_of(word)));
+  const bool third = row.x == bytecode::Operand::kPP;
   const std::uint64_t indices[3] = {context.p[c_of(word)], context.p[bytecode::x0_of(extra)],
                                     third ? context.p[bytecode::x1_of(extra)] : 0};
   unsigned dimension = 0;
@@ -115,6 +112,32 @@ Error cast_trap(const Context& context) {
   return error(ErrorCode::kBadCast, "the object is a '{}', not a '{}'",
                module.types[object->header.type].name,
                module.types[static_cast<std::uint32_t>(context.pc[1])].name);
+}
+
+// What the instruction wanted of the null that it met.
+std::string_view null_text(bytecode::Family family) {
+  using bytecode::Family;
+  switch (family) {
+    case Family::kGetWeak: return "the target of a null weak reference was read";
+    case Family::kGetField: return "a field of null was read";
+    case Family::kPutField: return "a field of null was written";
+    case Family::kLoad:
+    case Family::kLoadField: return "an element of a null array was read";
+    case Family::kStore:
+    case Family::kStoreField: return "an element of a null array was written";
+    case Family::kArrayLength:
+    case Family::kArrayDim:
+    case Family::kArrayCopy:
+    case Family::kArrayClose:
+    case Family::kIndex:
+    case Family::kAtomic: return "null was used as an array";
+    case Family::kStringLength:
+    case Family::kStringByte:
+    case Family::kStringConcat:
+    case Family::kStringCompare: return "null was used as a string";
+    case Family::kCallInterface: return "a method of null was called";
+    default: return "null was used where an object is needed";
+  }
 }
 
 Error message_trap(const Context& context) {
@@ -150,26 +173,7 @@ Error make_error(const Context& context, TrapReason reason) {
 
 Error null_trap(const Context& context) {
   const bytecode::OpInfo& row = bytecode::info(static_cast<Op>(bytecode::op_of(*context.pc)));
-  std::string_view what = "null was used where an object is needed";
-  const auto is = [&](std::string_view prefix) { return row.mnemonic.starts_with(prefix); };
-  if (is("get.weak")) {
-    what = "the target of a null weak reference was read";
-  } else if (is("get.")) {
-    what = "a field of null was read";
-  } else if (is("put.")) {
-    what = "a field of null was written";
-  } else if (is("load.")) {
-    what = "an element of a null array was read";
-  } else if (is("store.")) {
-    what = "an element of a null array was written";
-  } else if (is("array.") || is("index") || is("atomic.")) {
-    what = "null was used as an array";
-  } else if (is("string.")) {
-    what = "null was used as a string";
-  } else if (is("call.interface")) {
-    what = "a method of null was called";
-  }
-  return Error(ErrorCode::kNullReference, std::string(what));
+  return Error(ErrorCode::kNullReference, std::string(null_text(row.family)));
 }
 
 std::string iteration_text(const Loop& loop, std::uint64_t linear) {

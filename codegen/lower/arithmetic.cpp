@@ -1,287 +1,281 @@
 // SPDX-License-Identifier: Apache-2.0
-// Integer and floating-point arithmetic, comparisons, conversions. No fast-math flags, no contraction: the
-// bits are the interpreter's.
-#include <llvm/IR/Intrinsics.h>
+#include "codegen/lower/arithmetic.h"
 
-#include "codegen/lower/lowering.h"
+#include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/Module.h>
+
+#include <algorithm>
+#include <initializer_list>
+#include <vector>
+
+#include "bytecode/isa_table.h"
 
 namespace dhpvm::codegen {
-
-using bytecode::Op;
-using llvm::Intrinsic::ID;
-
 namespace {
 
-// The immediate operand of an instruction's last position.
-std::int64_t immediate(const Instruction& i) { return static_cast<std::int16_t>(i.c); }
+using bytecode::Family;
+using bytecode::Kind;
+using bytecode::Op;
+using bytecode::Operand;
+using bytecode::Operation;
+using llvm::CmpInst;
+using llvm::Value;
+using llvm::Intrinsic::ID;
 
-}  // namespace
-
-// The divisor is not 0. The processor traps for the most negative value / -1, so that -1 is treated apart. A divisor that the
-// program states is neither, mostly; then nothing is checked, and the instruction cannot trap.
-void Lowering::divide(const Instruction& i, bool wide, bool is_signed, bool remainder) {
-  const SlotType type = wide ? SlotType::kI64 : SlotType::kI32;
-  Value* const left = get(i.b, type);
-  const auto divided_by = [&](Value* divisor) {
-    if (is_signed) return remainder ? b_.CreateSRem(left, divisor) : b_.CreateSDiv(left, divisor);
-    return remainder ? b_.CreateURem(left, divisor) : b_.CreateUDiv(left, divisor);
-  };
-  llvm::Type* const llvm_int = llvm_type(type);
-  if (const std::optional<std::uint64_t> stated = stated_.bits(i.c)) {
-    auto* const divisor = llvm::cast<llvm::ConstantInt>(
-        wide ? b_.getInt64(*stated) : b_.getInt32(static_cast<std::uint32_t>(*stated)));
-    if (!divisor->isZero() && !(is_signed && divisor->isMinusOne())) {
-      set(i.a, divided_by(divisor));
-      return;
-    }
-  }
-  Value* const right = get(i.c, type);
-  guard(b_.CreateICmpNE(right, llvm::ConstantInt::get(llvm_int, 0)), i, TrapKind::kDivisionByZero);
-  if (!is_signed) {
-    set(i.a, divided_by(right));
-    return;
-  }
-  Value* const is_minus_one = b_.CreateICmpEQ(right, llvm::ConstantInt::getSigned(llvm_int, -1));
-  Value* const result = divided_by(b_.CreateSelect(is_minus_one, llvm::ConstantInt::get(llvm_int, 1), right));
-  // Any value modulo 1 is 0, as it is modulo -1.
-  set(i.a, remainder ? result : b_.CreateSelect(is_minus_one, b_.CreateNeg(left), result));
-}
-
-bool Lowering::lower_integer(const Instruction& i) {
-  const auto x32 = [&] { return get_i32(i.b); };
-  const auto y32 = [&] { return get_i32(i.c); };
-  const auto x64 = [&] { return get_i64(i.b); };
-  const auto y64 = [&] { return get_i64(i.c); };
-  const auto k32 = [&] { return b_.getInt32(static_cast<std::uint32_t>(immediate(i))); };
-  const auto k64 = [&] { return b_.getInt64(static_cast<std::uint64_t>(immediate(i))); };
-  const auto unary = [&](ID id, Value* value, bool flag) {
-    set(i.a, b_.CreateBinaryIntrinsic(id, value, b_.getInt1(flag)));
-  };
-  const auto binary = [&](ID id, Value* left, Value* right) {
-    set(i.a, b_.CreateBinaryIntrinsic(id, left, right));
-  };
-  const auto boolean = [&](Value* value) { set(i.a, b_.CreateZExt(value, b_.getInt32Ty())); };
-  // Shift counts are taken modulo the width; the count is always 32 bits.
-  const auto count32 = [&] { return b_.CreateAnd(y32(), b_.getInt32(31)); };
-  const auto count64 = [&] { return b_.CreateZExt(b_.CreateAnd(y32(), b_.getInt32(63)), b_.getInt64Ty()); };
-  const auto fixed32 = [&] { return b_.getInt32(static_cast<std::uint32_t>(immediate(i)) & 31); };
-  const auto fixed64 = [&] { return b_.getInt64(static_cast<std::uint64_t>(immediate(i)) & 63); };
-  switch (i.op) {
-    case Op::kAddI32: set(i.a, b_.CreateAdd(x32(), y32())); return true;
-    case Op::kAddI64: set(i.a, b_.CreateAdd(x64(), y64())); return true;
-    case Op::kSubI32: set(i.a, b_.CreateSub(x32(), y32())); return true;
-    case Op::kSubI64: set(i.a, b_.CreateSub(x64(), y64())); return true;
-    case Op::kMulI32: set(i.a, b_.CreateMul(x32(), y32())); return true;
-    case Op::kMulI64: set(i.a, b_.CreateMul(x64(), y64())); return true;
-    case Op::kAddImmI32: set(i.a, b_.CreateAdd(x32(), k32())); return true;
-    case Op::kAddImmI64: set(i.a, b_.CreateAdd(x64(), k64())); return true;
-    case Op::kMulImmI32: set(i.a, b_.CreateMul(x32(), k32())); return true;
-    case Op::kMulImmI64: set(i.a, b_.CreateMul(x64(), k64())); return true;
-    case Op::kDivI32: divide(i, false, true, false); return true;
-    case Op::kDivI64: divide(i, true, true, false); return true;
-    case Op::kDivU32: divide(i, false, false, false); return true;
-    case Op::kDivU64: divide(i, true, false, false); return true;
-    case Op::kRemI32: divide(i, false, true, true); return true;
-    case Op::kRemI64: divide(i, true, true, true); return true;
-    case Op::kRemU32: divide(i, false, false, true); return true;
-    case Op::kRemU64: divide(i, true, false, true); return true;
-    case Op::kNegI32: set(i.a, b_.CreateNeg(x32())); return true;
-    case Op::kNegI64: set(i.a, b_.CreateNeg(x64())); return true;
-    case Op::kAndI64: set(i.a, b_.CreateAnd(x64(), y64())); return true;
-    case Op::kOrI64: set(i.a, b_.CreateOr(x64(), y64())); return true;
-    case Op::kXorI64: set(i.a, b_.CreateXor(x64(), y64())); return true;
-    case Op::kNotI32: set(i.a, b_.CreateNot(x32())); return true;
-    case Op::kNotI64: set(i.a, b_.CreateNot(x64())); return true;
-    case Op::kNotBool: boolean(b_.CreateICmpEQ(x32(), b_.getInt32(0))); return true;
-    case Op::kShlI32: set(i.a, b_.CreateShl(x32(), count32())); return true;
-    case Op::kShlI64: set(i.a, b_.CreateShl(x64(), count64())); return true;
-    case Op::kShrI32: set(i.a, b_.CreateAShr(x32(), count32())); return true;
-    case Op::kShrI64: set(i.a, b_.CreateAShr(x64(), count64())); return true;
-    case Op::kShrU32: set(i.a, b_.CreateLShr(x32(), count32())); return true;
-    case Op::kShrU64: set(i.a, b_.CreateLShr(x64(), count64())); return true;
-    case Op::kShlImmI32: set(i.a, b_.CreateShl(x32(), fixed32())); return true;
-    case Op::kShlImmI64: set(i.a, b_.CreateShl(x64(), fixed64())); return true;
-    case Op::kShrImmI32: set(i.a, b_.CreateAShr(x32(), fixed32())); return true;
-    case Op::kShrImmI64: set(i.a, b_.CreateAShr(x64(), fixed64())); return true;
-    case Op::kShrImmU32: set(i.a, b_.CreateLShr(x32(), fixed32())); return true;
-    case Op::kShrImmU64: set(i.a, b_.CreateLShr(x64(), fixed64())); return true;
-    case Op::kAndImmI64: set(i.a, b_.CreateAnd(x64(), k64())); return true;
-    case Op::kMinI32: binary(llvm::Intrinsic::smin, x32(), y32()); return true;
-    case Op::kMinI64: binary(llvm::Intrinsic::smin, x64(), y64()); return true;
-    case Op::kMinU32: binary(llvm::Intrinsic::umin, x32(), y32()); return true;
-    case Op::kMinU64: binary(llvm::Intrinsic::umin, x64(), y64()); return true;
-    case Op::kMaxI32: binary(llvm::Intrinsic::smax, x32(), y32()); return true;
-    case Op::kMaxI64: binary(llvm::Intrinsic::smax, x64(), y64()); return true;
-    case Op::kMaxU32: binary(llvm::Intrinsic::umax, x32(), y32()); return true;
-    case Op::kMaxU64: binary(llvm::Intrinsic::umax, x64(), y64()); return true;
-    case Op::kMulHighU64: {
-      llvm::Type* const wide = b_.getInt128Ty();
-      Value* const product = b_.CreateMul(b_.CreateZExt(x64(), wide), b_.CreateZExt(y64(), wide));
-      set(i.a, b_.CreateTrunc(b_.CreateLShr(product, 64), b_.getInt64Ty()));
-      return true;
-    }
-    case Op::kPopcountI32: set(i.a, b_.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, x32())); return true;
-    case Op::kPopcountI64: set(i.a, b_.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, x64())); return true;
-    case Op::kClzI32: unary(llvm::Intrinsic::ctlz, x32(), false); return true;
-    case Op::kClzI64: unary(llvm::Intrinsic::ctlz, x64(), false); return true;
-    case Op::kCtzI32: unary(llvm::Intrinsic::cttz, x32(), false); return true;
-    case Op::kCtzI64: unary(llvm::Intrinsic::cttz, x64(), false); return true;
-    case Op::kEqI32: boolean(b_.CreateICmpEQ(x32(), y32())); return true;
-    case Op::kEqI64: boolean(b_.CreateICmpEQ(x64(), y64())); return true;
-    case Op::kNeI32: boolean(b_.CreateICmpNE(x32(), y32())); return true;
-    case Op::kNeI64: boolean(b_.CreateICmpNE(x64(), y64())); return true;
-    case Op::kLtI32: boolean(b_.CreateICmpSLT(x32(), y32())); return true;
-    case Op::kLtI64: boolean(b_.CreateICmpSLT(x64(), y64())); return true;
-    case Op::kLtU32: boolean(b_.CreateICmpULT(x32(), y32())); return true;
-    case Op::kLtU64: boolean(b_.CreateICmpULT(x64(), y64())); return true;
-    case Op::kLeI32: boolean(b_.CreateICmpSLE(x32(), y32())); return true;
-    case Op::kLeI64: boolean(b_.CreateICmpSLE(x64(), y64())); return true;
-    case Op::kLeU32: boolean(b_.CreateICmpULE(x32(), y32())); return true;
-    case Op::kLeU64: boolean(b_.CreateICmpULE(x64(), y64())); return true;
-    case Op::kMoveP: {
-      const SlotType type = current_type(i.b);
-      Value* const value = get(i.b, type);
-      set(i.a, value);
-      // A copied constant may still be read as anything.
-      if (type == SlotType::kBits) types_[i.a] = SlotType::kBits;
-      return true;
-    }
-    case Op::kImm: set_bits(i.a, static_cast<std::uint64_t>(std::int64_t{i.bc})); return true;
-    case Op::kConst: set_bits(i.a, i.x); return true;
-    default: return false;
+llvm::Type* register_type(llvm::IRBuilder<>& b, Kind kind) {
+  switch (slot_type(kind)) {
+    case SlotType::kI64: return b.getInt64Ty();
+    case SlotType::kF32: return b.getFloatTy();
+    case SlotType::kF64: return b.getDoubleTy();
+    default: return b.getInt32Ty();
   }
 }
 
-bool Lowering::lower_float(const Instruction& i) {
-  const bool wide = result_type(i.op) == SlotType::kF64;
-  const SlotType type = wide ? SlotType::kF64 : SlotType::kF32;
-  const auto x = [&] { return get(i.b, type); };
-  const auto y = [&] { return get(i.c, type); };
-  const auto intrinsic = [&](ID id) { set(i.a, b_.CreateUnaryIntrinsic(id, x())); };
+// One instruction with its operands: what the rows below need to compute its result.
+class Computation {
+ public:
+  Computation(llvm::IRBuilder<>& builder, const Instruction& instruction, ReadRegister read)
+      : b(builder), i_(instruction), read_(read) {}
+
+  Kind kind() const { return *i_.row->kind; }
+  Kind result() const { return *i_.row->result; }
+  llvm::Type* type() const { return register_type(b, kind()); }
+  Value* as(std::uint32_t reg, Kind kind) const { return read_(reg, slot_type(kind)); }
+  Value* x() const { return as(i_.b, kind()); }
+  Value* y() const { return i_.row->c == Operand::kImm ? immediate(b, kind(), i_.c) : as(i_.c, kind()); }
+  Value* z() const { return as(i_.x0(), kind()); }
+  Value* unary(ID id) const { return b.CreateUnaryIntrinsic(id, x()); }
+  Value* binary(ID id) const {
+    Value* const left = x();
+    return b.CreateBinaryIntrinsic(id, left, y());
+  }
+  // Counts zero bits; the width for 0.
+  Value* zeros(ID id) const { return b.CreateBinaryIntrinsic(id, x(), b.getInt1(false)); }
+  Value* extended(Value* value, llvm::Type* to) const {
+    return is_signed(kind()) ? b.CreateSExt(value, to) : b.CreateZExt(value, to);
+  }
+  Value* boolean(Value* value) const { return b.CreateZExt(value, b.getInt32Ty()); }
+
   // A function of glibc's, by the name of its f64 form.
-  const auto call = [&](llvm::StringRef name, std::initializer_list<Value*> arguments) {
+  Value* call(llvm::StringRef name, std::initializer_list<Value*> arguments) const {
     const std::vector<Value*> values(arguments);
-    const std::vector<llvm::Type*> types(values.size(), llvm_type(type));
-    llvm::Module& module = *b_.GetInsertBlock()->getModule();
-    llvm::FunctionCallee function = module.getOrInsertFunction(
-        wide ? name.str() : (name + "f").str(), llvm::FunctionType::get(llvm_type(type), types, false));
+    const std::vector<llvm::Type*> types(values.size(), type());
+    llvm::Module& module = *b.GetInsertBlock()->getModule();
+    llvm::FunctionCallee function =
+        module.getOrInsertFunction(kind() == Kind::kF64 ? name.str() : (name + "f").str(),
+                                   llvm::FunctionType::get(type(), types, false));
     auto* const declared = llvm::cast<llvm::Function>(function.getCallee());
     declared->setDoesNotThrow();
     declared->setWillReturn();
-    // errno is nobody's business here.
+    // Nobody reads errno.
     declared->setDoesNotAccessMemory();
-    set(i.a, b_.CreateCall(function, values));
-  };
-  // As in the interpreter: `smaller` decides, and is false for NaN.
-  const auto choose = [&](bool minimum) {
+    return b.CreateCall(function, values);
+  }
+
+  // As in the interpreter: the comparison decides, and is false for NaN.
+  Value* choose(CmpInst::Predicate takes_right) const {
     Value* const left = x();
     Value* const right = y();
-    Value* const takes_right = minimum ? b_.CreateFCmpOLT(right, left) : b_.CreateFCmpOGT(right, left);
-    set(i.a, b_.CreateSelect(takes_right, right, left));
-  };
-  const auto compare = [&](llvm::CmpInst::Predicate predicate, SlotType operands) {
-    Value* const outcome = b_.CreateFCmp(predicate, get(i.b, operands), get(i.c, operands));
-    set(i.a, b_.CreateZExt(outcome, b_.getInt32Ty()));
-  };
-#define DHPVM_BOTH(name) \
-  case Op::k##name##F32: \
-  case Op::k##name##F64
-  // clang-format off: a table
-  switch (i.op) {
-    DHPVM_BOTH(Add): set(i.a, b_.CreateFAdd(x(), y())); return true;
-    DHPVM_BOTH(Sub): set(i.a, b_.CreateFSub(x(), y())); return true;
-    DHPVM_BOTH(Mul): set(i.a, b_.CreateFMul(x(), y())); return true;
-    DHPVM_BOTH(Div): set(i.a, b_.CreateFDiv(x(), y())); return true;
-    DHPVM_BOTH(Rem): call("fmod", {x(), y()}); return true;
-    DHPVM_BOTH(Neg): set(i.a, b_.CreateFNeg(x())); return true;
-    DHPVM_BOTH(Min): choose(true); return true;
-    DHPVM_BOTH(Max): choose(false); return true;
-    DHPVM_BOTH(Abs): intrinsic(llvm::Intrinsic::fabs); return true;
-    DHPVM_BOTH(Sqrt): intrinsic(llvm::Intrinsic::sqrt); return true;
-    DHPVM_BOTH(Floor): intrinsic(llvm::Intrinsic::floor); return true;
-    DHPVM_BOTH(Ceil): intrinsic(llvm::Intrinsic::ceil); return true;
-    DHPVM_BOTH(Trunc): intrinsic(llvm::Intrinsic::trunc); return true;
-    DHPVM_BOTH(Round): intrinsic(llvm::Intrinsic::round); return true;
-    DHPVM_BOTH(Fma):
-      set(i.a, b_.CreateIntrinsic(llvm::Intrinsic::fma, {llvm_type(type)}, {x(), y(), get(i.x0(), type)}));
-      return true;
-    DHPVM_BOTH(Exp): call("exp", {x()}); return true;
-    DHPVM_BOTH(Exp2): call("exp2", {x()}); return true;
-    DHPVM_BOTH(Expm1): call("expm1", {x()}); return true;
-    DHPVM_BOTH(Log): call("log", {x()}); return true;
-    DHPVM_BOTH(Log2): call("log2", {x()}); return true;
-    DHPVM_BOTH(Log10): call("log10", {x()}); return true;
-    DHPVM_BOTH(Log1p): call("log1p", {x()}); return true;
-    DHPVM_BOTH(Sin): call("sin", {x()}); return true;
-    DHPVM_BOTH(Cos): call("cos", {x()}); return true;
-    DHPVM_BOTH(Tan): call("tan", {x()}); return true;
-    DHPVM_BOTH(Asin): call("asin", {x()}); return true;
-    DHPVM_BOTH(Acos): call("acos", {x()}); return true;
-    DHPVM_BOTH(Atan): call("atan", {x()}); return true;
-    DHPVM_BOTH(Sinh): call("sinh", {x()}); return true;
-    DHPVM_BOTH(Cosh): call("cosh", {x()}); return true;
-    DHPVM_BOTH(Tanh): call("tanh", {x()}); return true;
-    DHPVM_BOTH(Cbrt): call("cbrt", {x()}); return true;
-    DHPVM_BOTH(Erf): call("erf", {x()}); return true;
-    DHPVM_BOTH(Pow): call("pow", {x(), y()}); return true;
-    DHPVM_BOTH(Atan2): call("atan2", {x(), y()}); return true;
-    DHPVM_BOTH(Hypot): call("hypot", {x(), y()}); return true;
-    case Op::kEqF32: compare(llvm::CmpInst::FCMP_OEQ, SlotType::kF32); return true;
-    case Op::kEqF64: compare(llvm::CmpInst::FCMP_OEQ, SlotType::kF64); return true;
-    case Op::kNeF32: compare(llvm::CmpInst::FCMP_UNE, SlotType::kF32); return true;
-    case Op::kNeF64: compare(llvm::CmpInst::FCMP_UNE, SlotType::kF64); return true;
-    case Op::kLtF32: compare(llvm::CmpInst::FCMP_OLT, SlotType::kF32); return true;
-    case Op::kLtF64: compare(llvm::CmpInst::FCMP_OLT, SlotType::kF64); return true;
-    case Op::kLeF32: compare(llvm::CmpInst::FCMP_OLE, SlotType::kF32); return true;
-    case Op::kLeF64: compare(llvm::CmpInst::FCMP_OLE, SlotType::kF64); return true;
-    default: return false;
+    return b.CreateSelect(b.CreateFCmp(takes_right, right, left), right, left);
   }
-    // clang-format on
-#undef DHPVM_BOTH
+
+  // A shift's count is taken modulo the width; a register with it is always an i32.
+  Value* count() const {
+    const std::uint32_t mask = 8 * size_of(kind()) - 1;
+    if (i_.row->c == Operand::kImm) return llvm::ConstantInt::get(type(), i_.c & mask);
+    return b.CreateZExt(b.CreateAnd(as(i_.c, Kind::kI32), b.getInt32(mask)), type());
+  }
+
+  Value* upper_half_of_product() const {
+    llvm::Type* const wide = b.getIntNTy(16 * size_of(kind()));
+    Value* const left = extended(x(), wide);
+    Value* const product = b.CreateMul(left, extended(y(), wide));
+    return b.CreateTrunc(b.CreateLShr(product, 8 * size_of(kind())), type());
+  }
+
+  llvm::IRBuilder<>& b;
+
+ private:
+  const Instruction& i_;
+  ReadRegister read_;
+};
+
+struct Row {
+  Operation operation;
+  Value* (*make)(const Computation& c);
+};
+
+// Whether every instruction of the family has exactly one row.
+template <std::size_t kRows>
+consteval bool covers(const Row (&rows)[kRows], Family family) {
+  return std::ranges::all_of(bytecode::kInfo, [&](const bytecode::OpInfo& op) {
+    return op.family != family || std::ranges::count(rows, op.operation, &Row::operation) == 1;
+  });
 }
 
-bool Lowering::lower_conversion(const Instruction& i) {
-  llvm::Type* const i32 = b_.getInt32Ty();
-  llvm::Type* const i64 = b_.getInt64Ty();
-  llvm::Type* const f32 = b_.getFloatTy();
-  llvm::Type* const f64 = b_.getDoubleTy();
-  const auto extend = [&](unsigned bits, bool is_signed) {
-    Value* const narrow = b_.CreateTrunc(get_i32(i.b), b_.getIntNTy(bits));
-    set(i.a, is_signed ? b_.CreateSExt(narrow, i32) : b_.CreateZExt(narrow, i32));
-  };
-  // Towards zero, saturating, 0 for NaN.
-  const auto to_integer = [&](bool is_signed, llvm::Type* to, SlotType from) {
-    const ID id = is_signed ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat;
-    set(i.a, b_.CreateIntrinsic(id, {to, llvm_type(from)}, {get(i.b, from)}));
-  };
-  switch (i.op) {
-    case Op::kSignExtend8: extend(8, true); return true;
-    case Op::kZeroExtend8: extend(8, false); return true;
-    case Op::kSignExtend16: extend(16, true); return true;
-    case Op::kZeroExtend16: extend(16, false); return true;
-    case Op::kI32ToI64: set(i.a, b_.CreateSExt(get_i32(i.b), i64)); return true;
-    case Op::kU32ToU64: set(i.a, b_.CreateZExt(get_i32(i.b), i64)); return true;
-    case Op::kI64ToI32: set(i.a, b_.CreateTrunc(get_i64(i.b), i32)); return true;
-    case Op::kI32ToF32: set(i.a, b_.CreateSIToFP(get_i32(i.b), f32)); return true;
-    case Op::kI32ToF64: set(i.a, b_.CreateSIToFP(get_i32(i.b), f64)); return true;
-    case Op::kI64ToF32: set(i.a, b_.CreateSIToFP(get_i64(i.b), f32)); return true;
-    case Op::kI64ToF64: set(i.a, b_.CreateSIToFP(get_i64(i.b), f64)); return true;
-    case Op::kU32ToF32: set(i.a, b_.CreateUIToFP(get_i32(i.b), f32)); return true;
-    case Op::kU32ToF64: set(i.a, b_.CreateUIToFP(get_i32(i.b), f64)); return true;
-    case Op::kU64ToF32: set(i.a, b_.CreateUIToFP(get_i64(i.b), f32)); return true;
-    case Op::kU64ToF64: set(i.a, b_.CreateUIToFP(get_i64(i.b), f64)); return true;
-    case Op::kF32ToI32: to_integer(true, i32, SlotType::kF32); return true;
-    case Op::kF32ToI64: to_integer(true, i64, SlotType::kF32); return true;
-    case Op::kF32ToU32: to_integer(false, i32, SlotType::kF32); return true;
-    case Op::kF32ToU64: to_integer(false, i64, SlotType::kF32); return true;
-    case Op::kF64ToI32: to_integer(true, i32, SlotType::kF64); return true;
-    case Op::kF64ToI64: to_integer(true, i64, SlotType::kF64); return true;
-    case Op::kF64ToU32: to_integer(false, i32, SlotType::kF64); return true;
-    case Op::kF64ToU64: to_integer(false, i64, SlotType::kF64); return true;
-    case Op::kF32ToF64: set(i.a, b_.CreateFPExt(get_f32(i.b), f64)); return true;
-    case Op::kF64ToF32: set(i.a, b_.CreateFPTrunc(get_f64(i.b), f32)); return true;
-    default: return false;
+// clang-format off: tables
+constexpr Row kIntegers[] = {
+    {Operation::kAdd, [](const Computation& c) { Value* const x = c.x(); return c.b.CreateAdd(x, c.y()); }},
+    {Operation::kSub, [](const Computation& c) { Value* const x = c.x(); return c.b.CreateSub(x, c.y()); }},
+    {Operation::kMul, [](const Computation& c) { Value* const x = c.x(); return c.b.CreateMul(x, c.y()); }},
+    {Operation::kNeg, [](const Computation& c) { return c.b.CreateNeg(c.x()); }},
+    {Operation::kAnd, [](const Computation& c) { Value* const x = c.x(); return c.b.CreateAnd(x, c.y()); }},
+    {Operation::kOr, [](const Computation& c) { Value* const x = c.x(); return c.b.CreateOr(x, c.y()); }},
+    {Operation::kXor, [](const Computation& c) { Value* const x = c.x(); return c.b.CreateXor(x, c.y()); }},
+    {Operation::kNot, [](const Computation& c) {
+       return c.kind() == Kind::kBool ? c.boolean(c.b.CreateICmpEQ(c.x(), c.b.getInt32(0))) : c.b.CreateNot(c.x());
+     }},
+    {Operation::kMin, [](const Computation& c) {
+       return c.binary(is_signed(c.kind()) ? llvm::Intrinsic::smin : llvm::Intrinsic::umin);
+     }},
+    {Operation::kMax, [](const Computation& c) {
+       return c.binary(is_signed(c.kind()) ? llvm::Intrinsic::smax : llvm::Intrinsic::umax);
+     }},
+    {Operation::kMulHigh, [](const Computation& c) { return c.upper_half_of_product(); }},
+    {Operation::kPopcount, [](const Computation& c) { return c.unary(llvm::Intrinsic::ctpop); }},
+    {Operation::kClz, [](const Computation& c) { return c.zeros(llvm::Intrinsic::ctlz); }},
+    {Operation::kCtz, [](const Computation& c) { return c.zeros(llvm::Intrinsic::cttz); }},
+};
+static_assert(covers(kIntegers, Family::kInteger), "an instruction on integers has no lowering");
+
+constexpr Row kShifts[] = {
+    {Operation::kShl, [](const Computation& c) { Value* const x = c.x(); return c.b.CreateShl(x, c.count()); }},
+    {Operation::kShr, [](const Computation& c) {
+       Value* const x = c.x();
+       return is_signed(c.kind()) ? c.b.CreateAShr(x, c.count()) : c.b.CreateLShr(x, c.count());
+     }},
+};
+static_assert(covers(kShifts, Family::kShift), "a shift has no lowering");
+
+constexpr Row kFloats[] = {
+    {Operation::kAdd, [](const Computation& c) { Value* const x = c.x(); return c.b.CreateFAdd(x, c.y()); }},
+    {Operation::kSub, [](const Computation& c) { Value* const x = c.x(); return c.b.CreateFSub(x, c.y()); }},
+    {Operation::kMul, [](const Computation& c) { Value* const x = c.x(); return c.b.CreateFMul(x, c.y()); }},
+    {Operation::kDiv, [](const Computation& c) { Value* const x = c.x(); return c.b.CreateFDiv(x, c.y()); }},
+    {Operation::kRem, [](const Computation& c) { return c.call("fmod", {c.x(), c.y()}); }},
+    {Operation::kNeg, [](const Computation& c) { return c.b.CreateFNeg(c.x()); }},
+    {Operation::kMin, [](const Computation& c) { return c.choose(CmpInst::FCMP_OLT); }},
+    {Operation::kMax, [](const Computation& c) { return c.choose(CmpInst::FCMP_OGT); }},
+    {Operation::kAbs, [](const Computation& c) { return c.unary(llvm::Intrinsic::fabs); }},
+    {Operation::kSqrt, [](const Computation& c) { return c.unary(llvm::Intrinsic::sqrt); }},
+    {Operation::kFloor, [](const Computation& c) { return c.unary(llvm::Intrinsic::floor); }},
+    {Operation::kCeil, [](const Computation& c) { return c.unary(llvm::Intrinsic::ceil); }},
+    {Operation::kTrunc, [](const Computation& c) { return c.unary(llvm::Intrinsic::trunc); }},
+    {Operation::kRound, [](const Computation& c) { return c.unary(llvm::Intrinsic::round); }},
+    {Operation::kFma, [](const Computation& c) -> Value* {
+       Value* const x = c.x();
+       Value* const y = c.y();
+       return c.b.CreateIntrinsic(llvm::Intrinsic::fma, {c.type()}, {x, y, c.z()});
+     }},
+    {Operation::kExp, [](const Computation& c) { return c.call("exp", {c.x()}); }},
+    {Operation::kExp2, [](const Computation& c) { return c.call("exp2", {c.x()}); }},
+    {Operation::kExpm1, [](const Computation& c) { return c.call("expm1", {c.x()}); }},
+    {Operation::kLog, [](const Computation& c) { return c.call("log", {c.x()}); }},
+    {Operation::kLog2, [](const Computation& c) { return c.call("log2", {c.x()}); }},
+    {Operation::kLog10, [](const Computation& c) { return c.call("log10", {c.x()}); }},
+    {Operation::kLog1p, [](const Computation& c) { return c.call("log1p", {c.x()}); }},
+    {Operation::kSin, [](const Computation& c) { return c.call("sin", {c.x()}); }},
+    {Operation::kCos, [](const Computation& c) { return c.call("cos", {c.x()}); }},
+    {Operation::kTan, [](const Computation& c) { return c.call("tan", {c.x()}); }},
+    {Operation::kAsin, [](const Computation& c) { return c.call("asin", {c.x()}); }},
+    {Operation::kAcos, [](const Computation& c) { return c.call("acos", {c.x()}); }},
+    {Operation::kAtan, [](const Computation& c) { return c.call("atan", {c.x()}); }},
+    {Operation::kSinh, [](const Computation& c) { return c.call("sinh", {c.x()}); }},
+    {Operation::kCosh, [](const Computation& c) { return c.call("cosh", {c.x()}); }},
+    {Operation::kTanh, [](const Computation& c) { return c.call("tanh", {c.x()}); }},
+    {Operation::kCbrt, [](const Computation& c) { return c.call("cbrt", {c.x()}); }},
+    {Operation::kErf, [](const Computation& c) { return c.call("erf", {c.x()}); }},
+    {Operation::kPow, [](const Computation& c) { return c.call("pow", {c.x(), c.y()}); }},
+    {Operation::kAtan2, [](const Computation& c) { return c.call("atan2", {c.x(), c.y()}); }},
+    {Operation::kHypot, [](const Computation& c) { return c.call("hypot", {c.x(), c.y()}); }},
+};
+static_assert(covers(kFloats, Family::kFloat), "an instruction on floating-point numbers has no lowering");
+// clang-format on
+
+template <std::size_t kRows>
+Value* by_row(const Row (&rows)[kRows], Operation operation, const Computation& computation) {
+  return std::ranges::find(rows, operation, &Row::operation)->make(computation);
+}
+
+// How LLVM calls a relation. NaN fulfils Ne and the negated relations alone.
+constexpr CmpInst::Predicate predicate_of(Operation relation, Kind kind) {
+  if (is_float(kind)) {
+    switch (relation) {
+      case Operation::kEq: return CmpInst::FCMP_OEQ;
+      case Operation::kNe: return CmpInst::FCMP_UNE;
+      case Operation::kLt: return CmpInst::FCMP_OLT;
+      case Operation::kLe: return CmpInst::FCMP_OLE;
+      case Operation::kGt: return CmpInst::FCMP_OGT;
+      case Operation::kGe: return CmpInst::FCMP_OGE;
+      case Operation::kNotLt: return CmpInst::FCMP_UGE;
+      case Operation::kNotLe: return CmpInst::FCMP_UGT;
+      default: return CmpInst::BAD_FCMP_PREDICATE;
+    }
   }
+  switch (relation) {
+    case Operation::kEq: return CmpInst::ICMP_EQ;
+    case Operation::kNe: return CmpInst::ICMP_NE;
+    case Operation::kLt: return is_signed(kind) ? CmpInst::ICMP_SLT : CmpInst::ICMP_ULT;
+    case Operation::kLe: return is_signed(kind) ? CmpInst::ICMP_SLE : CmpInst::ICMP_ULE;
+    case Operation::kGt: return is_signed(kind) ? CmpInst::ICMP_SGT : CmpInst::ICMP_UGT;
+    case Operation::kGe: return is_signed(kind) ? CmpInst::ICMP_SGE : CmpInst::ICMP_UGE;
+    default: return CmpInst::BAD_ICMP_PREDICATE;
+  }
+}
+
+static_assert(std::ranges::all_of(bytecode::kInfo,
+                                  [](const bytecode::OpInfo& op) {
+                                    if (op.family != Family::kCompare && op.family != Family::kJumpCompare)
+                                      return true;
+                                    const CmpInst::Predicate predicate = predicate_of(op.operation, *op.kind);
+                                    return predicate != CmpInst::BAD_FCMP_PREDICATE &&
+                                           predicate != CmpInst::BAD_ICMP_PREDICATE;
+                                  }),
+              "a comparison has no lowering");
+
+Value* convert(const Computation& c) {
+  const Kind from = c.kind();
+  const Kind to = c.result();
+  llvm::Type* const type = register_type(c.b, to);
+  Value* const value = c.x();
+  if (is_float(from) && is_float(to)) return c.b.CreateFPCast(value, type);
+  if (is_float(from)) {  // towards zero, saturating, 0 for NaN
+    const ID id = is_signed(to) ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat;
+    return c.b.CreateIntrinsic(id, {type, c.type()}, {value});
+  }
+  if (is_float(to)) return is_signed(from) ? c.b.CreateSIToFP(value, type) : c.b.CreateUIToFP(value, type);
+  if (size_of(from) < 4) return c.extended(c.b.CreateTrunc(value, c.b.getIntNTy(8 * size_of(from))), type);
+  return size_of(from) < size_of(to) ? c.extended(value, type) : c.b.CreateTrunc(value, type);
+}
+
+}  // namespace
+
+Value* immediate(llvm::IRBuilder<>& builder, Kind kind, std::uint16_t operand) {
+  auto* const type = llvm::cast<llvm::IntegerType>(register_type(builder, kind));
+  return llvm::ConstantInt::getSigned(type, static_cast<std::int16_t>(operand));
+}
+
+Value* compute(llvm::IRBuilder<>& builder, const Instruction& instruction, ReadRegister read) {
+  const Computation c(builder, instruction, read);
+  const Operation operation = instruction.row->operation;
+  switch (instruction.row->family) {
+    case Family::kInteger: return by_row(kIntegers, operation, c);
+    case Family::kShift: return by_row(kShifts, operation, c);
+    case Family::kFloat: return by_row(kFloats, operation, c);
+    case Family::kCompare: {
+      Value* const left = c.x();
+      return c.boolean(builder.CreateCmp(predicate_of(operation, c.kind()), left, c.y()));
+    }
+    default: return convert(c);
+  }
+}
+
+Value* condition_of(llvm::IRBuilder<>& builder, const Instruction& instruction, ReadRegister read) {
+  const Kind kind = *instruction.row->kind;
+  Value* const left = read(instruction.a, slot_type(kind));
+  Value* const right = instruction.row->b == Operand::kImm ? immediate(builder, kind, instruction.b)
+                                                           : read(instruction.b, slot_type(kind));
+  return builder.CreateCmp(predicate_of(instruction.row->operation, kind), left, right);
 }
 
 }  // namespace dhpvm::codegen

@@ -6,9 +6,9 @@
 
 namespace dhpvm::codegen {
 
+using bytecode::Family;
 using bytecode::kNoIndex;
 using bytecode::Op;
-using bytecode::Rule;
 
 Flow::Flow(const bytecode::Module& module, const bytecode::Function& function, LoopSearch loops)
     : module_(module), function_(function) {
@@ -105,17 +105,17 @@ Instruction Flow::last_of(const Block& block) const {
 }
 
 void Flow::step_types(const Instruction& i, std::vector<SlotType>& types) const {
-  switch (i.row->rule) {
-    case Rule::kCall:
-    case Rule::kCallNative:
-    case Rule::kCallInterface: {
+  switch (i.row->family) {
+    case Family::kCall:
+    case Family::kCallNative:
+    case Family::kCallInterface: {
       std::uint32_t reg = i.a;
       for (const bytecode::ValueType& result : called_signature(module_, i).results) {
         if (!result.is_ref()) types[reg++] = slot_type(result.kind);
       }
       return;
     }
-    case Rule::kParallelFor: {
+    case Family::kParallelFor: {
       std::uint32_t reg = i.a;
       for (const bytecode::Reduction& reduction : module_.kernels[i.c].reductions) {
         types[reg++] = slot_type(reduction.kind);
@@ -127,7 +127,7 @@ void Flow::step_types(const Instruction& i, std::vector<SlotType>& types) const 
   if (i.op == Op::kMoveP) {
     types[i.a] = types[i.b];
   } else if (i.row->writes != 0) {
-    types[i.a] = result_type(i.op);
+    types[i.a] = result_type(*i.row);
   }
 }
 

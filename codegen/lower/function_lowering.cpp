@@ -6,8 +6,8 @@
 
 namespace dhpvm::codegen {
 
+using bytecode::Family;
 using bytecode::kNoIndex;
-using bytecode::Op;
 using llvm::BasicBlock;
 
 namespace {
@@ -81,9 +81,9 @@ void FunctionLowering::lower_return(const Instruction& i) {
     std::vector<Value*> values;
     for (const bytecode::ValueType& result : results) {
       if (result.is_ref()) {
-        values.push_back(get_reference(i.op == Op::kReturnR ? i.a : r++));
+        values.push_back(get_reference(i.row->family == Family::kReturnR ? i.a : r++));
       } else {
-        values.push_back(to_bits(get(i.op == Op::kReturnP ? i.a : p++, slot_type(result.kind))));
+        values.push_back(to_bits(get(i.row->family == Family::kReturnP ? i.a : p++, slot_type(result.kind))));
       }
     }
     p = r = 0;
@@ -102,8 +102,9 @@ void FunctionLowering::lower_return(const Instruction& i) {
   std::uint32_t r = 0;
   unsigned position = 1;
   for (const bytecode::ValueType& result : results) {
-    Value* const part = result.is_ref() ? get_reference(i.op == Op::kReturnR ? i.a : r++)
-                                        : get(i.op == Op::kReturnP ? i.a : p++, slot_type(result.kind));
+    Value* const part = result.is_ref()
+                            ? get_reference(i.row->family == Family::kReturnR ? i.a : r++)
+                            : get(i.row->family == Family::kReturnP ? i.a : p++, slot_type(result.kind));
     value = b_.CreateInsertValue(value, part, position++);
   }
   b_.CreateRet(value);
@@ -235,28 +236,78 @@ void FunctionLowering::inaccessible(const Instruction& i, Value* array, Value* i
 }
 
 void FunctionLowering::lower_special(const Instruction& i) {
-  if (lower_object(i) || lower_string(i) || lower_array(i)) return;
-  switch (i.op) {
-    case Op::kJumpNull: lower_branch(b_.CreateIsNull(get_reference(i.a))); break;
-    case Op::kJumpNonNull: lower_branch(b_.CreateIsNotNull(get_reference(i.a))); break;
-    case Op::kTrapMessage: leave_with_trap(i, TrapKind::kTrapMessage); break;
-    case Op::kNullCheck: null_check(i, get_reference(i.a)); break;
-    case Op::kMoveR: set_reference(i.a, get_reference(i.b)); break;
-    case Op::kNull: set_reference(i.a, llvm::ConstantPointerNull::get(b_.getPtrTy())); break;
-    case Op::kEqRef:
-      set(i.a, b_.CreateZExt(b_.CreateICmpEQ(get_reference(i.b), get_reference(i.c)), b_.getInt32Ty()));
-      break;
-    case Op::kIsNull: set(i.a, b_.CreateZExt(b_.CreateIsNull(get_reference(i.b)), b_.getInt32Ty())); break;
-    case Op::kCall: lower_call(i); break;
-    case Op::kCallInterface: lower_call_interface(i); break;
-    case Op::kCallNative: lower_call_native(i); break;
-    default: lower_parallel_for(i); break;
+  const auto boolean = [&](Value* value) { set(i.a, b_.CreateZExt(value, b_.getInt32Ty())); };
+  switch (i.row->family) {
+    case Family::kJumpNull: return lower_jump_null(i);
+    case Family::kTrapMessage: return leave_with_trap(i, TrapKind::kTrapMessage);
+    case Family::kNullCheck: return null_check(i, get_reference(i.a));
+    case Family::kNull: return set_reference(i.a, llvm::ConstantPointerNull::get(b_.getPtrTy()));
+    case Family::kSameObject: return boolean(b_.CreateICmpEQ(get_reference(i.b), get_reference(i.c)));
+    case Family::kIsNull: return boolean(b_.CreateIsNull(get_reference(i.b)));
+    case Family::kCall: return lower_call(i);
+    case Family::kCallInterface: return lower_call_interface(i);
+    case Family::kCallNative: return lower_call_native(i);
+    case Family::kParallelFor: return lower_parallel_for(i);
+    case Family::kNew: return lower_new(i);
+    case Family::kGetField: return lower_get_field(i);
+    case Family::kPutField: return lower_put_field(i);
+    case Family::kUpcast: return set_reference(i.a, get_reference(i.b));
+    case Family::kCast: return lower_cast(i);
+    case Family::kIsType: return lower_is_type(i);
+    case Family::kNewWeak: return lower_new_weak(i);
+    case Family::kGetWeak: return lower_get_weak(i);
+    case Family::kConstString: return lower_const_string(i);
+    case Family::kStringLength: return lower_string_length(i);
+    case Family::kStringByte: return lower_string_byte(i);
+    case Family::kStringConcat: return lower_string_concat(i);
+    case Family::kStringEq: return lower_string_eq(i);
+    case Family::kStringCompare: return lower_string_compare(i);
+    case Family::kNewArray: return lower_new_array(i);
+    case Family::kArrayCopy: return lower_array_copy(i);
+    case Family::kArrayClose: return lower_array_close(i);
+    // Those of Lowering.
+    case Family::kNop:
+    case Family::kJump:
+    case Family::kFor:
+    case Family::kJumpIf:
+    case Family::kJumpCompare:
+    case Family::kReturn:
+    case Family::kReturnP:
+    case Family::kReturnR:
+    case Family::kTrap:
+    case Family::kMoveP:
+    case Family::kMoveR:
+    case Family::kConstant:
+    case Family::kInteger:
+    case Family::kDivide:
+    case Family::kShift:
+    case Family::kFloat:
+    case Family::kCompare:
+    case Family::kConvert:
+    case Family::kLoad:
+    case Family::kStore:
+    case Family::kLoadField:
+    case Family::kStoreField:
+    case Family::kArrayLength:
+    case Family::kArrayDim:
+    case Family::kIndex:
+    case Family::kAtomic:
+    case Family::kLocalLoad:
+    case Family::kLocalStore:
+    case Family::kLocalZero: break;
   }
+}
+
+void FunctionLowering::lower_jump_null(const Instruction& i) {
+  const bool if_null = i.row->operation == bytecode::Operation::kEq;
+  Value* const reference = get_reference(i.a);
+  lower_branch(if_null ? b_.CreateIsNull(reference) : b_.CreateIsNotNull(reference));
 }
 
 void FunctionLowering::lowered(const Instruction& i) {
   if (i.has(bytecode::kCollects)) fresh_.clear();
-  const bool fresh = i.op == Op::kNew || (i.op == Op::kMoveR && fresh_.contains(i.b));
+  const bool fresh =
+      i.row->family == Family::kNew || (i.row->family == Family::kMoveR && fresh_.contains(i.b));
   for_each_reference_write(module_, i, [&](std::uint32_t reg) { fresh_.erase(reg); });
   if (fresh) fresh_.insert(i.a);
 }

@@ -111,6 +111,7 @@ class FunctionLowering final : public Lowering {
   Value* mirror(const Instruction& i);
   Value* reference_place(Value* r, std::uint32_t index);
   void null_check(const Instruction& i, Value* reference);
+  void lower_jump_null(const Instruction& i);
 
   // continuation.cpp
   llvm::BasicBlock* way_into(std::uint32_t header);
@@ -141,9 +142,19 @@ class FunctionLowering final : public Lowering {
   void lower_cast(const Instruction& i);
   Value* is_instance(Value* object, std::uint32_t type);
   Value* type_of(Value* object);
-  bool lower_object(const Instruction& i);
-  bool lower_string(const Instruction& i);
-  bool lower_array(const Instruction& i);
+  void lower_is_type(const Instruction& i);
+  void lower_new_weak(const Instruction& i);
+  void lower_get_weak(const Instruction& i);
+  void lower_const_string(const Instruction& i);
+  void lower_string_length(const Instruction& i);
+  void lower_string_byte(const Instruction& i);
+  void lower_string_concat(const Instruction& i);
+  void lower_string_eq(const Instruction& i);
+  void lower_string_compare(const Instruction& i);
+  void lower_new_array(const Instruction& i);
+  void lower_array_copy(const Instruction& i);
+  void lower_array_close(const Instruction& i);
+  Value* string_size(const Instruction& i, Value* string);
   void barrier(Value* holder, llvm::function_ref<void()> log);
 
   Unit& unit_;

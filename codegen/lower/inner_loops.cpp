@@ -20,8 +20,8 @@
 
 namespace dhpvm::codegen {
 
+using bytecode::Family;
 using bytecode::Op;
-using bytecode::Rule;
 using llvm::BasicBlock;
 
 void Lowering::make_strip(std::size_t number) {
@@ -127,11 +127,11 @@ Lowering::Value* Lowering::steps_in_range(std::size_t number) {
   for (const SteppedAccess& access : loop.stepped) {
     const Instruction i = decode(module_, source_, access.pc);
     const auto value = [&](std::uint32_t reg) { return at_strip(access.block, access.pc, reg); };
-    switch (i.row->rule) {
-      case Rule::kLoad:
-      case Rule::kLoadField: stay_below(value(i.c), arrays.at(i.b).readable, true); break;
-      case Rule::kStore:
-      case Rule::kStoreField: stay_below(value(i.b), arrays.at(i.a).writable, true); break;
+    switch (i.row->family) {
+      case Family::kLoad:
+      case Family::kLoadField: stay_below(value(i.c), arrays.at(i.b).readable, true); break;
+      case Family::kStore:
+      case Family::kStoreField: stay_below(value(i.b), arrays.at(i.a).writable, true); break;
       default: {
         const bool third = i.op == Op::kIndex3;
         const KeptArray& kept = arrays.at(i.b);

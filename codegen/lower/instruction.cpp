@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/lower/instruction.h"
 
-#include <array>
-#include <string_view>
-
 namespace dhpvm::codegen {
 
+using bytecode::Family;
 using bytecode::Kind;
 using bytecode::Op;
-using bytecode::Rule;
 
 Instruction decode(const bytecode::Module& module, const bytecode::Function& function, std::uint32_t pc) {
   const bytecode::Word* const code = module.code.data() + function.code_offset;
@@ -35,11 +32,6 @@ SlotType slot_type(Kind kind) {
   }
 }
 
-std::string_view kind_suffix(Op op) {
-  const std::string_view mnemonic = bytecode::info(op).mnemonic;
-  return mnemonic.substr(mnemonic.rfind('.') + 1);
-}
-
 std::vector<std::uint32_t> implementers(const bytecode::Module& module, std::uint32_t interface) {
   std::vector<std::uint32_t> classes;
   for (std::uint32_t id = 0; id < module.types.size(); ++id) {
@@ -50,35 +42,9 @@ std::vector<std::uint32_t> implementers(const bytecode::Module& module, std::uin
   return classes;
 }
 
-namespace {
-
-SlotType type_of_suffix(std::string_view suffix) {
-  if (suffix == "i64" || suffix == "u64") return SlotType::kI64;
-  if (suffix == "f32") return SlotType::kF32;
-  if (suffix == "f64") return SlotType::kF64;
-  return SlotType::kI32;
-}
-
-SlotType find_result_type(Op op) {
-  const bytecode::OpInfo& row = bytecode::info(op);
-  if (op == Op::kImm || op == Op::kConst) return SlotType::kBits;
-  if (op == Op::kMoveP) return SlotType::kUnset;
-  if (row.a != bytecode::Operand::kPd && row.a != bytecode::Operand::kPm) return SlotType::kUnset;
-  // The semantics say it ("P[a].f32 = .."), or else the mnemonic ("load.f32").
-  const std::size_t at = row.semantics.find("P[a].");
-  if (at != std::string_view::npos) return type_of_suffix(row.semantics.substr(at + 5, 3));
-  return type_of_suffix(kind_suffix(op));
-}
-
-}  // namespace
-
-SlotType result_type(Op op) {
-  static const auto table = [] {
-    std::array<SlotType, bytecode::kOpCount> types{};
-    for (std::uint16_t i = 0; i < bytecode::kOpCount; ++i) types[i] = find_result_type(static_cast<Op>(i));
-    return types;
-  }();
-  return table[static_cast<std::uint16_t>(op)];
+SlotType result_type(const bytecode::DecodeRow& row) {
+  if (row.family == Family::kConstant) return SlotType::kBits;
+  return row.result ? slot_type(*row.result) : SlotType::kUnset;
 }
 
 Split split(const std::vector<bytecode::ValueType>& types) {
@@ -88,9 +54,9 @@ Split split(const std::vector<bytecode::ValueType>& types) {
 }
 
 const bytecode::Signature& called_signature(const bytecode::Module& module, const Instruction& instruction) {
-  switch (instruction.row->rule) {
-    case Rule::kCallNative: return module.imports[instruction.c].signature;
-    case Rule::kCallInterface: return module.types[instruction.type()].methods[instruction.c].signature;
+  switch (instruction.row->family) {
+    case Family::kCallNative: return module.imports[instruction.c].signature;
+    case Family::kCallInterface: return module.types[instruction.type()].methods[instruction.c].signature;
     default: return module.functions[instruction.c].signature;
   }
 }

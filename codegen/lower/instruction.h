@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string_view>
 #include <vector>
 
 #include "bytecode/decode.h"
@@ -31,9 +30,7 @@ struct Instruction {
   std::uint16_t x0() const { return bytecode::x0_of(x); }
   std::uint16_t x1() const { return bytecode::x1_of(x); }
   std::uint32_t type() const { return static_cast<std::uint32_t>(x); }
-  bool is_branch() const {
-    return has(bytecode::kBranch) || op == bytecode::Op::kJump || op == bytecode::Op::kLoop;
-  }
+  bool is_branch() const { return has(bytecode::kBranch) || row->family == bytecode::Family::kJump; }
   // Of a branch: the word offset inside the function that it leads to.
   std::uint32_t target() const {
     const bool wide = row->b == bytecode::Operand::kOff32;
@@ -49,10 +46,7 @@ SlotType slot_type(bytecode::Kind kind);
 
 // What the instruction leaves in its primitive result register; kUnset if it has none, or if that depends on
 // more than the opcode (moves).
-SlotType result_type(bytecode::Op op);
-
-// The last part of an instruction's mnemonic, the kind of value that it works on: "u8", "f32", "ref".
-std::string_view kind_suffix(bytecode::Op op);
+SlotType result_type(const bytecode::DecodeRow& row);
 
 // The classes that implement interface `interface`, ascending. No class is ever added to a module.
 std::vector<std::uint32_t> implementers(const bytecode::Module& module, std::uint32_t interface);
@@ -72,28 +66,28 @@ const bytecode::Signature& called_signature(const bytecode::Module& module, cons
 template <typename Read>
 void for_each_reference_read(const bytecode::Module& module, const bytecode::Function& function,
                              const Instruction& instruction, Read&& read) {
-  using bytecode::Rule;
+  using bytecode::Family;
   const auto range = [&](std::uint32_t first, std::uint32_t count) {
     for (std::uint32_t i = 0; i < count; ++i) read(first + i);
   };
   const bytecode::DecodeRow& row = *instruction.row;
   if ((row.ref_reads & bytecode::kInA) != 0) read(instruction.a);
   if ((row.ref_reads & bytecode::kInC) != 0) read(instruction.c);
-  if (row.rule == Rule::kStringConcat) {
+  if (row.family == Family::kStringConcat) {
     range(instruction.b, instruction.c);
   } else if ((row.ref_reads & bytecode::kInB) != 0) {
     read(instruction.b);
   }
-  switch (row.rule) {
-    case Rule::kReturn: range(0, split(function.signature.results).references); break;
-    case Rule::kCall:
-    case Rule::kCallNative:
+  switch (row.family) {
+    case Family::kReturn: range(0, split(function.signature.results).references); break;
+    case Family::kCall:
+    case Family::kCallNative:
       range(instruction.b, split(called_signature(module, instruction).parameters).references);
       break;
-    case Rule::kCallInterface:
+    case Family::kCallInterface:
       range(instruction.b, 1 + split(called_signature(module, instruction).parameters).references);
       break;
-    case Rule::kParallelFor:
+    case Family::kParallelFor:
       range(instruction.b,
             split(module.functions[module.kernels[instruction.c].function].signature.parameters).references);
       break;
@@ -104,10 +98,11 @@ void for_each_reference_read(const bytecode::Module& module, const bytecode::Fun
 // Calls write(reg) for every reference register that holds a new value afterwards.
 template <typename Write>
 void for_each_reference_write(const bytecode::Module& module, const Instruction& instruction, Write&& write) {
-  using bytecode::Rule;
+  using bytecode::Family;
   const bytecode::DecodeRow& row = *instruction.row;
   if (row.ref_writes != 0) write(std::uint32_t{instruction.a});
-  if (row.rule == Rule::kCall || row.rule == Rule::kCallNative || row.rule == Rule::kCallInterface) {
+  if (row.family == Family::kCall || row.family == Family::kCallNative ||
+      row.family == Family::kCallInterface) {
     const std::uint32_t count = split(called_signature(module, instruction).results).references;
     for (std::uint32_t i = 0; i < count; ++i) write(instruction.b + i);
   }

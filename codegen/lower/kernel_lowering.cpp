@@ -8,8 +8,7 @@
 namespace dhpvm::codegen {
 namespace {
 
-using bytecode::Op;
-using bytecode::Rule;
+using bytecode::Family;
 using llvm::BasicBlock;
 
 // Inlined code beyond this would take seconds to compile.
@@ -104,7 +103,8 @@ class KernelLowering final : public Lowering {
   }
   // Nothing of a null array is accessible, so that only what asks for its size has to find out.
   void check_array(const Instruction& i, Value* array) override {
-    if (i.row->rule != Rule::kArrayLength && i.row->rule != Rule::kArrayDim && i.row->rule != Rule::kIndex)
+    if (i.row->family != Family::kArrayLength && i.row->family != Family::kArrayDim &&
+        i.row->family != Family::kIndex)
       return;
     if (is_proven(i)) return;
     guard(b_.CreateICmpSGE(array_field(array, ArrayField::kLength), constant(0)), i, TrapKind::kNull);
@@ -190,9 +190,9 @@ class KernelLowering final : public Lowering {
     const auto& types = source_.signature.results;
     if (return_ != nullptr) {
       for (std::size_t n = 0; n < types.size(); ++n) {
-        Value* const value = types[n].is_ref()
-                                 ? get_reference(i.op == Op::kReturnR ? i.a : r++)
-                                 : get(i.op == Op::kReturnP ? i.a : p++, slot_type(types[n].kind));
+        Value* const value =
+            types[n].is_ref() ? get_reference(i.row->family == Family::kReturnR ? i.a : r++)
+                              : get(i.row->family == Family::kReturnP ? i.a : p++, slot_type(types[n].kind));
         b_.CreateStore(value, results_[n]);
       }
       b_.CreateBr(return_);
@@ -206,18 +206,14 @@ class KernelLowering final : public Lowering {
     if (state_.trap == nullptr) result = b_.CreateInsertValue(result, b_.getInt32(0), kSite);
     const unsigned first = state_.trap == nullptr ? kAccumulators : 0U;
     for (std::uint32_t n = 0; n < accumulators_; ++n) {
-      Value* const value = get(i.op == Op::kReturnP ? i.a : n, slot_type(types[n].kind));
+      Value* const value = get(i.row->family == Family::kReturnP ? i.a : n, slot_type(types[n].kind));
       result = b_.CreateInsertValue(result, value, first + n);
     }
     b_.CreateRet(result);
   }
 
   void lower_special(const Instruction& i) override {
-    if (i.op == Op::kMoveR) {
-      set_reference(i.a, get_reference(i.b));
-      return;
-    }
-    // Nothing else is left that the verifier allows in kernels.
+    // Nothing but calls is left that the verifier allows in kernels.
     if (state_.words + module_.functions[i.c].code_size > kMaximumWords) {
       state_.too_large = true;
       b_.CreateUnreachable();

@@ -8,8 +8,8 @@
 
 namespace dhpvm::codegen {
 
+using bytecode::Family;
 using bytecode::Op;
-using bytecode::Rule;
 
 template <typename Visit>
 void Flow::for_each_instruction(const InnerLoop& loop, Visit&& visit) const {
@@ -74,7 +74,8 @@ void Flow::find_arrays(InnerLoop& loop) const {
   loop.keeps_handles = true;
   std::set<std::uint32_t> changed;
   for_each_instruction(loop, [&](const Instruction& i, std::uint32_t) {
-    if (i.has(bytecode::kCollects) || i.row->rule == Rule::kArrayCopy || i.row->rule == Rule::kArrayClose) {
+    if (i.has(bytecode::kCollects) || i.row->family == Family::kArrayCopy ||
+        i.row->family == Family::kArrayClose) {
       loop.keeps_handles = false;
     }
     for_each_reference_write(module_, i, [&](std::uint32_t reg) { changed.insert(reg); });
@@ -87,22 +88,22 @@ void Flow::find_arrays(InnerLoop& loop) const {
     return &arrays[reg];
   };
   for_each_instruction(loop, [&](const Instruction& i, std::uint32_t) {
-    switch (i.row->rule) {
-      case Rule::kLoad:
-      case Rule::kLoadField:
+    switch (i.row->family) {
+      case Family::kLoad:
+      case Family::kLoadField:
         if (InvariantArray* const a = array(i.b)) a->read = true;
         break;
-      case Rule::kAtomic:
+      case Family::kAtomic:
         if (InvariantArray* const a = array(i.b)) a->written = true;
         break;
-      case Rule::kStore:
-      case Rule::kStoreField:
+      case Family::kStore:
+      case Family::kStoreField:
         if (InvariantArray* const a = array(i.a)) a->written = true;
         break;
-      case Rule::kArrayLength:
+      case Family::kArrayLength:
         if (InvariantArray* const a = array(i.b)) a->length = true;
         break;
-      case Rule::kIndex:
+      case Family::kIndex:
         if (InvariantArray* const a = array(i.b)) {
           a->dimensions = std::max(a->dimensions, i.op == Op::kIndex3 ? 3u : 2u);
         }
@@ -212,16 +213,16 @@ void Flow::find_stepped(InnerLoop& loop) const {
   for_each_instruction(loop, [&](const Instruction& i, std::uint32_t block) {
     if (!always[block]) return;
     std::optional<unsigned> by;
-    switch (i.row->rule) {
-      case Rule::kLoad:
-      case Rule::kLoadField:
+    switch (i.row->family) {
+      case Family::kLoad:
+      case Family::kLoadField:
         if (!changed_references.contains(i.b)) by = growth.of(block, i.pc, i.c);
         break;
-      case Rule::kStore:
-      case Rule::kStoreField:
+      case Family::kStore:
+      case Family::kStoreField:
         if (!changed_references.contains(i.a)) by = growth.of(block, i.pc, i.b);
         break;
-      case Rule::kIndex: by = growth.of_index(block, i); break;
+      case Family::kIndex: by = growth.of_index(block, i); break;
       default: break;
     }
     if (by == 1u) loop.stepped.push_back({block, i.pc});

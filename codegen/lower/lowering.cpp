@@ -3,8 +3,11 @@
 
 #include <algorithm>
 
+#include "codegen/lower/arithmetic.h"
+
 namespace dhpvm::codegen {
 
+using bytecode::Family;
 using llvm::BasicBlock;
 
 Lowering::Lowering(const bytecode::Module& module, std::uint32_t index, llvm::IRBuilder<>& builder,
@@ -232,12 +235,115 @@ void Lowering::lower_block(std::uint32_t number) {
   if (b_.GetInsertBlock()->getTerminator() == nullptr) go_to(block.successors.front());
 }
 
+// Every family is here: what a new one needs is decided before anything compiles.
 void Lowering::lower(const Instruction& i) {
-  if (lower_integer(i) || lower_float(i) || lower_conversion(i) || lower_control(i) || lower_memory(i) ||
-      lower_atomic(i) || lower_local(i)) {
+  const auto read = [this](std::uint32_t reg, SlotType type) { return get(reg, type); };
+  switch (i.row->family) {
+    case Family::kNop: return;
+    case Family::kJump: return lower_jump(i);
+    case Family::kFor: return lower_for(i);
+    case Family::kJumpIf: return lower_jump_if(i);
+    case Family::kJumpCompare: return lower_branch(condition_of(b_, i, read));
+    case Family::kReturn:
+    case Family::kReturnP:
+    case Family::kReturnR: return lower_return(i);
+    case Family::kTrap: return leave_with_trap(i, TrapKind::kTrapCode);
+    case Family::kMoveP: return lower_move(i);
+    case Family::kMoveR: return set_reference(i.a, get_reference(i.b));
+    case Family::kConstant: return lower_constant(i);
+    case Family::kInteger:
+    case Family::kShift:
+    case Family::kFloat:
+    case Family::kCompare:
+    case Family::kConvert: return set(i.a, compute(b_, i, read));
+    case Family::kDivide: return lower_divide(i);
+    case Family::kLoad:
+    case Family::kLoadField: return lower_load(i);
+    case Family::kStore:
+    case Family::kStoreField: return lower_store(i);
+    case Family::kArrayLength: return lower_length(i);
+    case Family::kArrayDim: return lower_dimension(i);
+    case Family::kIndex: return lower_index(i);
+    case Family::kAtomic: return lower_atomic(i);
+    case Family::kLocalLoad:
+    case Family::kLocalStore: return lower_local(i);
+    case Family::kLocalZero: return zero_local(i.a);
+    case Family::kJumpNull:
+    case Family::kTrapMessage:
+    case Family::kNullCheck:
+    case Family::kCall:
+    case Family::kCallNative:
+    case Family::kCallInterface:
+    case Family::kParallelFor:
+    case Family::kNull:
+    case Family::kConstString:
+    case Family::kSameObject:
+    case Family::kIsNull:
+    case Family::kNewArray:
+    case Family::kArrayCopy:
+    case Family::kArrayClose:
+    case Family::kNew:
+    case Family::kGetField:
+    case Family::kPutField:
+    case Family::kUpcast:
+    case Family::kCast:
+    case Family::kIsType:
+    case Family::kNewWeak:
+    case Family::kGetWeak:
+    case Family::kStringLength:
+    case Family::kStringByte:
+    case Family::kStringConcat:
+    case Family::kStringEq:
+    case Family::kStringCompare: return lower_special(i);
+  }
+}
+
+// ---- Registers as they are, and what may trap
+// ----------------------------------------------------------------------------------------------------
+
+void Lowering::lower_move(const Instruction& i) {
+  const SlotType type = current_type(i.b);
+  set(i.a, get(i.b, type));
+  // A copied constant may still be read as anything.
+  if (type == SlotType::kBits) types_[i.a] = SlotType::kBits;
+}
+
+void Lowering::lower_constant(const Instruction& i) {
+  set_bits(i.a, i.row->x == bytecode::Operand::kImm64 ? i.x : static_cast<std::uint64_t>(std::int64_t{i.bc}));
+}
+
+// The divisor is not 0. The processor traps for the most negative value / -1, so that -1 is treated apart. A divisor that the
+// program states is neither, mostly; then nothing is checked, and the instruction cannot trap.
+void Lowering::lower_divide(const Instruction& i) {
+  const bytecode::Kind kind = *i.row->kind;
+  const SlotType type = slot_type(kind);
+  const bool wide = type == SlotType::kI64;
+  const bool with_sign = is_signed(kind);
+  const bool remainder = i.row->operation == bytecode::Operation::kRem;
+  Value* const left = get(i.b, type);
+  const auto divided_by = [&](Value* divisor) {
+    if (with_sign) return remainder ? b_.CreateSRem(left, divisor) : b_.CreateSDiv(left, divisor);
+    return remainder ? b_.CreateURem(left, divisor) : b_.CreateUDiv(left, divisor);
+  };
+  llvm::Type* const llvm_int = llvm_type(type);
+  if (const std::optional<std::uint64_t> stated = stated_.bits(i.c)) {
+    auto* const divisor = llvm::cast<llvm::ConstantInt>(
+        wide ? b_.getInt64(*stated) : b_.getInt32(static_cast<std::uint32_t>(*stated)));
+    if (!divisor->isZero() && !(with_sign && divisor->isMinusOne())) {
+      set(i.a, divided_by(divisor));
+      return;
+    }
+  }
+  Value* const right = get(i.c, type);
+  guard(b_.CreateICmpNE(right, llvm::ConstantInt::get(llvm_int, 0)), i, TrapKind::kDivisionByZero);
+  if (!with_sign) {
+    set(i.a, divided_by(right));
     return;
   }
-  lower_special(i);
+  Value* const is_minus_one = b_.CreateICmpEQ(right, llvm::ConstantInt::getSigned(llvm_int, -1));
+  Value* const result = divided_by(b_.CreateSelect(is_minus_one, llvm::ConstantInt::get(llvm_int, 1), right));
+  // Any value modulo 1 is 0, as it is modulo -1.
+  set(i.a, remainder ? result : b_.CreateSelect(is_minus_one, b_.CreateNeg(left), result));
 }
 
 // ---- Memory

@@ -4,7 +4,7 @@
 // must do, calls) is left to function_lowering.h and kernel_lowering.h.
 //
 // Registers become allocas, one per register and LLVM type, which SROA turns into values. The instruction
-// families are in arithmetic.cpp, control.cpp and memory.cpp.
+// families are in arithmetic.h, control.cpp and memory.cpp.
 #pragma once
 
 #include <llvm/IR/IRBuilder.h>
@@ -13,7 +13,6 @@
 #include <array>
 #include <map>
 #include <optional>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -64,7 +63,7 @@ class Lowering {
   virtual void give_ticks(Value* count) = 0;
   // Ends the block: return, return.p, return.r.
   virtual void lower_return(const Instruction& i) = 0;
-  // Everything that only functions, or only some lowerings, have.
+  // The families that only functions have, and calls.
   virtual void lower_special(const Instruction& i) = 0;
   // Called before the first instruction of a block, and after every instruction.
   virtual void block_begins() {}
@@ -134,6 +133,9 @@ class Lowering {
   llvm::AllocaInst* entry_alloca(llvm::Type* type, const llvm::Twine& name);
   llvm::LoadInst* load(llvm::Type* type, Value* address, Access access);
   llvm::StoreInst* store(Value* value, Value* address, Access access);
+  // Of a value of a primitive kind, as registers hold it.
+  Value* load_value(bytecode::Kind kind, Value* address, Access access);
+  void store_value(bytecode::Kind kind, Value* address, std::uint32_t reg, Access access);
 
   const bytecode::Module& module_;
   const std::uint32_t index_;
@@ -175,13 +177,18 @@ class Lowering {
   enum class EdgeKind : std::uint8_t { kUsual, kPaid };
   llvm::BasicBlock* edge_to(std::uint32_t successor, EdgeKind kind = EdgeKind::kUsual);
 
-  bool lower_integer(const Instruction& i);
-  bool lower_float(const Instruction& i);
-  bool lower_conversion(const Instruction& i);
-  bool lower_control(const Instruction& i);
-  bool lower_memory(const Instruction& i);
-  bool lower_atomic(const Instruction& i);
-  bool lower_local(const Instruction& i);
+  void lower_move(const Instruction& i);
+  void lower_constant(const Instruction& i);
+  void lower_divide(const Instruction& i);
+  void lower_jump(const Instruction& i);
+  void lower_jump_if(const Instruction& i);
+  void lower_load(const Instruction& i);
+  void lower_store(const Instruction& i);
+  void lower_length(const Instruction& i);
+  void lower_dimension(const Instruction& i);
+  void lower_index(const Instruction& i);
+  void lower_atomic(const Instruction& i);
+  void lower_local(const Instruction& i);
   void lower_for(const Instruction& i);
   void lower_counted_latch(const Instruction& i, std::size_t loop);
   void end_strip(const Instruction& i, std::size_t loop);
@@ -199,24 +206,11 @@ class Lowering {
   llvm::BasicBlock* careful_entry(const Instruction& i);
   // The array's handle as the loop around the block being lowered keeps it, or null.
   const KeptArray* kept_array(std::uint32_t reg);
-  void divide(const Instruction& i, bool wide, bool is_signed, bool remainder);
   Value* element_address(const Instruction& i, std::uint32_t array, std::uint32_t index, bool write,
                          std::uint64_t size, std::uint64_t offset);
-  Value* load_value(std::string_view kind, Value* address, Access access);
-  void store_value(std::string_view kind, Value* address, std::uint32_t reg, Access access);
   llvm::AllocaInst* slot(std::uint32_t reg, SlotType type);
   llvm::AllocaInst* reference_slot(std::uint32_t reg);
 
- protected:
-  // Loads and stores of a kind named as in mnemonics ("u8", "f32"); functions use them for fields.
-  Value* load_kind(std::string_view kind, Value* address, Access access) {
-    return load_value(kind, address, access);
-  }
-  void store_kind(std::string_view kind, Value* address, std::uint32_t reg, Access access) {
-    store_value(kind, address, reg, access);
-  }
-
- private:
   StatedValues stated_;
   std::vector<SlotType> types_;  // of the primitive registers, at the instruction being lowered
   std::map<std::pair<std::uint32_t, SlotType>, llvm::AllocaInst*> slots_;

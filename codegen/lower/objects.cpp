@@ -6,8 +6,6 @@
 
 namespace dhpvm::codegen {
 
-using bytecode::Op;
-using bytecode::Rule;
 using bytecode::TypeKind;
 using llvm::BasicBlock;
 
@@ -60,11 +58,11 @@ void FunctionLowering::lower_get_field(const Instruction& i) {
   Value* const object = get_reference(i.b);
   null_check(i, object);
   const Access access = {Access::kField, i.c};
-  const std::string_view kind = kind_suffix(i.op);
-  if (kind == "ref") {
+  const bytecode::Kind kind = *i.row->kind;
+  if (kind == bytecode::Kind::kRef) {
     set_reference(i.a, load(b_.getPtrTy(), byte_offset(object, i.c), access));
   } else {
-    set(i.a, load_kind(kind, byte_offset(object, i.c), access));
+    set(i.a, load_value(kind, byte_offset(object, i.c), access));
   }
 }
 
@@ -72,9 +70,9 @@ void FunctionLowering::lower_put_field(const Instruction& i) {
   Value* const object = get_reference(i.a);
   null_check(i, object);
   const Access access = {Access::kField, i.b};
-  const std::string_view kind = kind_suffix(i.op);
-  if (kind != "ref") {
-    store_kind(kind, byte_offset(object, i.b), i.c, access);
+  const bytecode::Kind kind = *i.row->kind;
+  if (kind != bytecode::Kind::kRef) {
+    store_value(kind, byte_offset(object, i.b), i.c, access);
     return;
   }
   store(get_reference(i.c), byte_offset(object, i.b), access);
@@ -134,149 +132,137 @@ void FunctionLowering::lower_cast(const Instruction& i) {
   set_reference(i.a, object);
 }
 
-bool FunctionLowering::lower_object(const Instruction& i) {
-  switch (i.row->rule) {
-    case Rule::kNew: lower_new(i); return true;
-    case Rule::kGetField: lower_get_field(i); return true;
-    case Rule::kPutField: lower_put_field(i); return true;
-    case Rule::kUpcast: set_reference(i.a, get_reference(i.b)); return true;
-    case Rule::kCast: lower_cast(i); return true;
-    case Rule::kIsType: {
-      Value* const object = get_reference(i.b);
-      BasicBlock* const before = b_.GetInsertBlock();
-      BasicBlock* const check = new_block("is");
-      BasicBlock* const done = new_block("is.done");
-      b_.CreateCondBr(b_.CreateIsNull(object), done, check);
-      b_.SetInsertPoint(check);
-      Value* const is = is_instance(object, i.type());
-      BasicBlock* const checked = b_.GetInsertBlock();
-      b_.CreateBr(done);
-      b_.SetInsertPoint(done);
-      llvm::PHINode* const result = b_.CreatePHI(b_.getInt1Ty(), 2);
-      result->addIncoming(b_.getFalse(), before);
-      result->addIncoming(is, checked);
-      set(i.a, b_.CreateZExt(result, b_.getInt32Ty()));
-      return true;
-    }
-    case Rule::kNewWeak: {
-      // The target is kept alive by the call itself.
-      Value* const target = get_reference(i.b);
-      Value* const r = mirror(i);
-      Value* const weak = b_.CreateCall(runtime_call(unit_.module, RuntimeCall::kNewWeak),
-                                        {state_, r, left_, site(i), b_.getInt32(i.type()), target});
-      leave_if_null(weak);
-      set_reference(i.a, weak);
-      return true;
-    }
-    case Rule::kGetWeak: {
-      Value* const weak = get_reference(i.b);
-      null_check(i, weak);
-      // Only a collection changes it: a memory of its own.
-      set_reference(
-          i.a, load(b_.getPtrTy(), byte_offset(weak, unit_.layout.object.weak_target), {Access::kField, 1}));
-      return true;
-    }
-    default: return false;
-  }
+void FunctionLowering::lower_is_type(const Instruction& i) {
+  Value* const object = get_reference(i.b);
+  BasicBlock* const before = b_.GetInsertBlock();
+  BasicBlock* const check = new_block("is");
+  BasicBlock* const done = new_block("is.done");
+  b_.CreateCondBr(b_.CreateIsNull(object), done, check);
+  b_.SetInsertPoint(check);
+  Value* const is = is_instance(object, i.type());
+  BasicBlock* const checked = b_.GetInsertBlock();
+  b_.CreateBr(done);
+  b_.SetInsertPoint(done);
+  llvm::PHINode* const result = b_.CreatePHI(b_.getInt1Ty(), 2);
+  result->addIncoming(b_.getFalse(), before);
+  result->addIncoming(is, checked);
+  set(i.a, b_.CreateZExt(result, b_.getInt32Ty()));
 }
 
-bool FunctionLowering::lower_string(const Instruction& i) {
-  switch (i.row->rule) {
-    case Rule::kConstString: {
-      const auto number = static_cast<std::uint32_t>(i.bc);
-      Value* const table = state_field(unit_.layout.state.strings, true);
-      Value* const place = b_.CreateConstInBoundsGEP1_64(b_.getPtrTy(), table, number);
-      Value* const known = load(b_.getPtrTy(), place, {Access::kContext, 2});
-      BasicBlock* go_on = nullptr;
-      BasicBlock* const before = b_.GetInsertBlock();
-      BasicBlock* const cold = likely(b_.CreateIsNotNull(known), go_on);
-      b_.SetInsertPoint(cold);
-      Value* const made = b_.CreateCall(runtime_call(unit_.module, RuntimeCall::kStringConstant),
-                                        {state_, r_, left_, site(i), b_.getInt32(number)});
-      branch_cold(b_.CreateIsNull(made), callee_trapped(), go_on);
-      b_.SetInsertPoint(go_on);
-      llvm::PHINode* const string = b_.CreatePHI(b_.getPtrTy(), 2);
-      string->addIncoming(known, before);
-      string->addIncoming(made, cold);
-      set_reference(i.a, string);
-      return true;
-    }
-    case Rule::kString: {
-      Value* const string = get_reference(i.b);
-      null_check(i, string);
-      Value* const size32 = load(b_.getInt32Ty(), byte_offset(string, unit_.layout.object.string_size),
-                                 {Access::kImmutable, 2});
-      Value* const size = b_.CreateZExt(size32, b_.getInt64Ty());
-      if (i.op == Op::kStringLength) {
-        set(i.a, size);
-        return true;
-      }
-      Value* const index = get_i64(i.c);
-      guard(b_.CreateICmpULT(index, size), i, TrapKind::kStringIndex);
-      Value* const bytes = byte_offset(string, unit_.layout.object.string_bytes);
-      Value* const address = b_.CreateInBoundsGEP(b_.getInt8Ty(), bytes, index);
-      set(i.a, b_.CreateZExt(load(b_.getInt8Ty(), address, {Access::kImmutable, 3}), b_.getInt32Ty()));
-      return true;
-    }
-    case Rule::kStringConcat: {
-      Value* const r = mirror(i);
-      for (std::uint32_t n = 0; n < i.c; ++n) {
-        store(get_reference(i.b + n), reference_place(r, n), {Access::kMirror});
-      }
-      Value* const joined = b_.CreateCall(runtime_call(unit_.module, RuntimeCall::kStringConcat),
-                                          {state_, r, left_, site(i), b_.getInt32(i.c)});
-      leave_if_null(joined);
-      set_reference(i.a, joined);
-      return true;
-    }
-    case Rule::kStringPair: {
-      const bool compare = i.op == Op::kStringCompare;
-      Value* const left = get_reference(i.b);
-      Value* const right = get_reference(i.c);
-      if (compare) {
-        null_check(i, left);
-        null_check(i, right);
-      }
-      set(i.a, b_.CreateCall(runtime_call(unit_.module,
-                                          compare ? RuntimeCall::kStringCompare : RuntimeCall::kStringEqual),
-                             {left, right}));
-      return true;
-    }
-    default: return false;
-  }
+void FunctionLowering::lower_new_weak(const Instruction& i) {
+  // The target is kept alive by the call itself.
+  Value* const target = get_reference(i.b);
+  Value* const r = mirror(i);
+  Value* const weak = b_.CreateCall(runtime_call(unit_.module, RuntimeCall::kNewWeak),
+                                    {state_, r, left_, site(i), b_.getInt32(i.type()), target});
+  leave_if_null(weak);
+  set_reference(i.a, weak);
 }
 
-bool FunctionLowering::lower_array(const Instruction& i) {
-  switch (i.row->rule) {
-    case Rule::kNewArray: {
-      Value* const r = mirror(i);
-      const unsigned rank = module_.types[i.type()].rank;
-      Value* sizes[3];
-      for (unsigned d = 0; d < 3; ++d) sizes[d] = d < rank ? get_i64(i.b + d) : constant(1);
-      Value* const array =
-          b_.CreateCall(runtime_call(unit_.module, RuntimeCall::kNewArray),
-                        {state_, r, left_, site(i), b_.getInt32(i.type()), sizes[0], sizes[1], sizes[2]});
-      leave_if_null(array);
-      set_reference(i.a, array);
-      return true;
-    }
-    case Rule::kArrayCopy: {
-      Value* const ok = b_.CreateCall(runtime_call(unit_.module, RuntimeCall::kArrayCopy),
-                                      {state_, r_, left_, site(i), get_reference(i.a), get_reference(i.b),
-                                       get_i64(i.c), get_i64(i.c + 1u), get_i64(i.c + 2u)});
-      BasicBlock* const go_on = new_block("copied");
-      branch_cold(b_.CreateICmpEQ(ok, b_.getInt32(0)), callee_trapped(), go_on);
-      b_.SetInsertPoint(go_on);
-      return true;
-    }
-    case Rule::kArrayClose: {
-      Value* const array = get_reference(i.a);
-      null_check(i, array);
-      b_.CreateCall(runtime_call(unit_.module, RuntimeCall::kArrayClose), {state_, array});
-      return true;
-    }
-    default: return false;
+void FunctionLowering::lower_get_weak(const Instruction& i) {
+  Value* const weak = get_reference(i.b);
+  null_check(i, weak);
+  // Only a collection changes it: a memory of its own.
+  set_reference(i.a,
+                load(b_.getPtrTy(), byte_offset(weak, unit_.layout.object.weak_target), {Access::kField, 1}));
+}
+
+// ---- Strings
+// ----------------------------------------------------------------------------------------------------
+
+void FunctionLowering::lower_const_string(const Instruction& i) {
+  const auto number = static_cast<std::uint32_t>(i.bc);
+  Value* const table = state_field(unit_.layout.state.strings, true);
+  Value* const place = b_.CreateConstInBoundsGEP1_64(b_.getPtrTy(), table, number);
+  Value* const known = load(b_.getPtrTy(), place, {Access::kContext, 2});
+  BasicBlock* go_on = nullptr;
+  BasicBlock* const before = b_.GetInsertBlock();
+  BasicBlock* const cold = likely(b_.CreateIsNotNull(known), go_on);
+  b_.SetInsertPoint(cold);
+  Value* const made = b_.CreateCall(runtime_call(unit_.module, RuntimeCall::kStringConstant),
+                                    {state_, r_, left_, site(i), b_.getInt32(number)});
+  branch_cold(b_.CreateIsNull(made), callee_trapped(), go_on);
+  b_.SetInsertPoint(go_on);
+  llvm::PHINode* const string = b_.CreatePHI(b_.getPtrTy(), 2);
+  string->addIncoming(known, before);
+  string->addIncoming(made, cold);
+  set_reference(i.a, string);
+}
+
+// Of a string that is checked for null: its number of bytes, an i64.
+FunctionLowering::Value* FunctionLowering::string_size(const Instruction& i, Value* string) {
+  null_check(i, string);
+  Value* const size32 =
+      load(b_.getInt32Ty(), byte_offset(string, unit_.layout.object.string_size), {Access::kImmutable, 2});
+  return b_.CreateZExt(size32, b_.getInt64Ty());
+}
+
+void FunctionLowering::lower_string_length(const Instruction& i) {
+  set(i.a, string_size(i, get_reference(i.b)));
+}
+
+void FunctionLowering::lower_string_byte(const Instruction& i) {
+  Value* const string = get_reference(i.b);
+  Value* const size = string_size(i, string);
+  Value* const index = get_i64(i.c);
+  guard(b_.CreateICmpULT(index, size), i, TrapKind::kStringIndex);
+  Value* const bytes = byte_offset(string, unit_.layout.object.string_bytes);
+  Value* const address = b_.CreateInBoundsGEP(b_.getInt8Ty(), bytes, index);
+  set(i.a, b_.CreateZExt(load(b_.getInt8Ty(), address, {Access::kImmutable, 3}), b_.getInt32Ty()));
+}
+
+void FunctionLowering::lower_string_concat(const Instruction& i) {
+  Value* const r = mirror(i);
+  for (std::uint32_t n = 0; n < i.c; ++n) {
+    store(get_reference(i.b + n), reference_place(r, n), {Access::kMirror});
   }
+  Value* const joined = b_.CreateCall(runtime_call(unit_.module, RuntimeCall::kStringConcat),
+                                      {state_, r, left_, site(i), b_.getInt32(i.c)});
+  leave_if_null(joined);
+  set_reference(i.a, joined);
+}
+
+void FunctionLowering::lower_string_eq(const Instruction& i) {
+  Value* const left = get_reference(i.b);
+  set(i.a, b_.CreateCall(runtime_call(unit_.module, RuntimeCall::kStringEqual), {left, get_reference(i.c)}));
+}
+
+void FunctionLowering::lower_string_compare(const Instruction& i) {
+  Value* const left = get_reference(i.b);
+  Value* const right = get_reference(i.c);
+  null_check(i, left);
+  null_check(i, right);
+  set(i.a, b_.CreateCall(runtime_call(unit_.module, RuntimeCall::kStringCompare), {left, right}));
+}
+
+// ---- Arrays as a whole
+// ----------------------------------------------------------------------------------------------------
+
+void FunctionLowering::lower_new_array(const Instruction& i) {
+  Value* const r = mirror(i);
+  const unsigned rank = module_.types[i.type()].rank;
+  Value* sizes[3];
+  for (unsigned d = 0; d < 3; ++d) sizes[d] = d < rank ? get_i64(i.b + d) : constant(1);
+  Value* const array =
+      b_.CreateCall(runtime_call(unit_.module, RuntimeCall::kNewArray),
+                    {state_, r, left_, site(i), b_.getInt32(i.type()), sizes[0], sizes[1], sizes[2]});
+  leave_if_null(array);
+  set_reference(i.a, array);
+}
+
+void FunctionLowering::lower_array_copy(const Instruction& i) {
+  Value* const ok = b_.CreateCall(runtime_call(unit_.module, RuntimeCall::kArrayCopy),
+                                  {state_, r_, left_, site(i), get_reference(i.a), get_reference(i.b),
+                                   get_i64(i.c), get_i64(i.c + 1u), get_i64(i.c + 2u)});
+  BasicBlock* const go_on = new_block("copied");
+  branch_cold(b_.CreateICmpEQ(ok, b_.getInt32(0)), callee_trapped(), go_on);
+  b_.SetInsertPoint(go_on);
+}
+
+void FunctionLowering::lower_array_close(const Instruction& i) {
+  Value* const array = get_reference(i.a);
+  null_check(i, array);
+  b_.CreateCall(runtime_call(unit_.module, RuntimeCall::kArrayClose), {state_, array});
 }
 
 }  // namespace dhpvm::codegen

@@ -5,8 +5,8 @@
 
 namespace dhpvm::codegen {
 
+using bytecode::Family;
 using bytecode::Op;
-using bytecode::Rule;
 
 StatedValues::StatedValues(const bytecode::Module& module, const bytecode::Function& function)
     : module_(module), everywhere_(function.primitive_registers), here_(function.primitive_registers) {
@@ -39,17 +39,17 @@ void StatedValues::step(const Instruction& instruction) {
 
 template <typename Write>
 void StatedValues::writes_of(const Instruction& i, Write&& write) const {
-  switch (i.row->rule) {
-    case Rule::kCall:
-    case Rule::kCallNative:
-    case Rule::kCallInterface: {
+  switch (i.row->family) {
+    case Family::kCall:
+    case Family::kCallNative:
+    case Family::kCallInterface: {
       std::uint32_t reg = i.a;
       for (const bytecode::ValueType& result : called_signature(module_, i).results) {
         if (!result.is_ref()) write(reg++, std::nullopt);
       }
       return;
     }
-    case Rule::kParallelFor:
+    case Family::kParallelFor:
       for (std::uint32_t n = 0; n < module_.kernels[i.c].reductions.size(); ++n) write(i.a + n, std::nullopt);
       return;
     default: break;

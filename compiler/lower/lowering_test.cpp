@@ -8,6 +8,7 @@
 #include <string>
 
 #include "bytecode/disassembler.h"
+#include "bytecode/isa_text.h"
 #include "bytecode/verifier.h"
 #include "compiler/hir/hir_builder.h"
 
@@ -22,11 +23,10 @@ std::string code_of(const HirBuilder& b) {
   std::string text;
   const bytecode::Function& function = module->functions[0];
   for (std::uint32_t pc = 0; pc < function.code_size;) {
-    const bytecode::OpInfo& row =
-        bytecode::info(static_cast<bytecode::Op>(bytecode::op_of(module->code[function.code_offset + pc])));
+    const auto op = static_cast<bytecode::Op>(bytecode::op_of(module->code[function.code_offset + pc]));
     if (!text.empty()) text += ' ';
-    text += row.mnemonic;
-    pc += row.words();
+    text += bytecode::mnemonic_of(op);
+    pc += bytecode::info(op).words();
   }
   return text;
 }

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "bytecode/decode.h"
+#include "bytecode/isa_text.h"
 #include "offload/loops/interpretation.h"
 #include "offload/loops/range.h"
 
@@ -124,9 +125,9 @@ void find_promises(Footprint& footprint) {
 }
 
 bool is_commutative(Op op) {
-  const std::string_view name = bytecode::info(op).mnemonic;
-  return !name.ends_with("f32") && !name.ends_with("f64") && !name.starts_with("atomic.exchange") &&
-         !name.starts_with("atomic.cas");
+  const bytecode::OpInfo& row = bytecode::info(op);
+  return row.kind && !is_float(*row.kind) && row.operation != bytecode::Operation::kExchange &&
+         row.operation != bytecode::Operation::kCas;
 }
 
 class Classifier {
@@ -173,7 +174,7 @@ class Classifier {
     } else if (is_reduced) {
       use.kind = ArrayClass::kReduced;
       use.reason =
-          fmt::format("only updated by {} ({})", bytecode::info(*update).mnemonic, place(module_, *changing));
+          fmt::format("only updated by {} ({})", bytecode::mnemonic_of(*update), place(module_, *changing));
     } else if (unknown != nullptr) {
       use.kind = ArrayClass::kScattered;
       use.reason = fmt::format("{} at positions that depend on data, or are too hard to follow ({})",

@@ -9,9 +9,9 @@ namespace dhpvm::offload {
 namespace {
 
 using bytecode::DecodeRow;
+using bytecode::Family;
 using bytecode::kDecode;
 using bytecode::Op;
-using bytecode::Rule;
 using bytecode::Word;
 
 // Registers copied and instructions visited; some milliseconds. Ordinary kernels need a few thousand.
@@ -170,13 +170,13 @@ void Interpretation::step(Frame& frame, State& state, std::uint32_t pc, unsigned
   if ((row.reads & bytecode::kInC) != 0) use_old_value(state.p[bytecode::c_of(word)]);
   if ((row.reads & bytecode::kInX0) != 0) use_old_value(state.p[bytecode::x0_of(x)]);
   if ((row.reads & bytecode::kInX1) != 0) use_old_value(state.p[bytecode::x1_of(x)]);
-  switch (row.rule) {
-    case Rule::kCall: call(frame, state, pc, depth); return;
-    case Rule::kReturn:
-    case Rule::kReturnR:
-    case Rule::kReturnP: {
+  switch (row.family) {
+    case Family::kCall: call(frame, state, pc, depth); return;
+    case Family::kReturn:
+    case Family::kReturnR:
+    case Family::kReturnP: {
       const std::uint32_t results = count_primitives(function.signature.results);
-      if (row.rule == Rule::kReturnP) state.p[0] = state.p[a];
+      if (row.family == Family::kReturnP) state.p[0] = state.p[a];
       for (std::uint32_t i = 0; i < results; ++i) use_old_value(state.p[i]);
       state.p.resize(results);
       state.r.clear();
@@ -185,35 +185,35 @@ void Interpretation::step(Frame& frame, State& state, std::uint32_t pc, unsigned
       state.reachable = false;
       return;
     }
-    case Rule::kMoveR: state.r[a] = state.r[bytecode::b_of(word)]; return;
-    case Rule::kPlain:
-      if (branch_target(word, pc) != bytecode::kNoIndex) {
-        branch(frame, state, pc);
-      } else if (row.writes != 0) {
-        state.p[a] = operation(word) == Op::kConst
-                         ? wide_value(symbols_.constant(static_cast<std::int64_t>(x)))
-                         : computed(state, operation(word), word);
-      }
-      return;
-    case Rule::kTrap: state.reachable = false; return;
-    default: access(frame, state, pc); return;
+    case Family::kMoveR: state.r[a] = state.r[bytecode::b_of(word)]; return;
+    case Family::kTrap: state.reachable = false; return;
+    default: break;
+  }
+  if (!row.is_plain) {
+    access(frame, state, pc);
+  } else if (branch_target(word, pc) != bytecode::kNoIndex) {
+    branch(frame, state, pc);
+  } else if (row.writes != 0) {
+    state.p[a] = row.x == bytecode::Operand::kImm64
+                     ? wide_value(symbols_.constant(static_cast<std::int64_t>(x)))
+                     : computed(state, operation(word), word);
   }
 }
 
 void Interpretation::branch(Frame& frame, State& state, std::uint32_t pc) {
   const Word word = module_.code[module_.functions[frame.function].code_offset + pc];
   const std::uint32_t target = branch_target(word, pc);
-  const Op op = operation(word);
-  if (op == Op::kForI32 || op == Op::kForI64) return count_up(frame, state, pc);
-  if (op == Op::kJump || op == Op::kLoop) {
+  const DecodeRow& row = kDecode[bytecode::op_of(word)];
+  if (row.family == Family::kFor) return count_up(frame, state, pc);
+  if (row.family == Family::kJump) {
     arrive(frame, pc, target, std::move(state), kNothing);
     state = {};
     state.reachable = false;
     return;
   }
   State taken = state;
-  if (op == Op::kJumpIf || op == Op::kJumpIfNot) {
-    const bool truth = op == Op::kJumpIf;
+  if (row.family == Family::kJumpIf) {
+    const bool truth = row.operation == bytecode::Operation::kNe;
     Value& value = state.p[bytecode::a_of(word)];
     const std::optional<FactId> there = assume(value, truth, state.facts);
     const std::optional<FactId> here = assume(value, !truth, state.facts);
@@ -226,7 +226,7 @@ void Interpretation::branch(Frame& frame, State& state, std::uint32_t pc) {
       taken.p[bytecode::a_of(word)] = wide_value(symbols_.constant(truth ? 1 : 0));
       value = wide_value(symbols_.constant(truth ? 0 : 1));
     }
-  } else if (const auto holds = comparison(state, bytecode::info(op).mnemonic, word, true)) {
+  } else if (const auto holds = comparison(state, row, word)) {
     taken.p = state.p;
     if (const std::optional<bool> known = decided(*holds)) {
       taken.reachable = *known;

@@ -11,6 +11,7 @@
 #include <optional>
 #include <vector>
 
+#include "bytecode/decode.h"
 #include "offload/loops/footprint.h"
 #include "offload/loops/liveness.h"
 
@@ -103,8 +104,7 @@ class Interpretation {
   PolynomialId joined(std::uint32_t join, bool narrow_view);
   PolynomialId opaque(std::int64_t low, std::int64_t high);
   Value computed(State& state, bytecode::Op op, bytecode::Word word);
-  std::optional<Comparison> comparison(State& state, std::string_view name, bytecode::Word word,
-                                       bool is_branch);
+  std::optional<Comparison> comparison(State& state, const bytecode::DecodeRow& row, bytecode::Word word);
   std::optional<bool> decided(const Comparison& comparison) const;
   // The facts when the bool in `value` is `truth`; nothing when it cannot be.
   std::optional<FactId> assume(Value& value, bool truth, FactId facts, unsigned depth = 0);

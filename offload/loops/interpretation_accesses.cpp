@@ -10,23 +10,18 @@ namespace dhpvm::offload {
 namespace {
 
 using bytecode::DecodeRow;
+using bytecode::Family;
 using bytecode::kDecode;
-using bytecode::Op;
-using bytecode::Rule;
 using bytecode::Word;
 
-// What a load may find: the last part of its mnemonic says how the element is extended to a register.
-std::optional<std::pair<std::int64_t, std::int64_t>> range_of(std::string_view mnemonic) {
-  const std::string_view kind = mnemonic.substr(mnemonic.rfind('.') + 1);
-  if (kind == "i8") return {{-128, 127}};
-  if (kind == "u8") return {{0, 255}};
-  if (kind == "i16") return {{-32768, 32767}};
-  if (kind == "u16") return {{0, 65535}};
-  if (kind == "i32" || kind == "u32")
-    return {{std::numeric_limits<std::int32_t>::min(), std::numeric_limits<std::int32_t>::max()}};
-  if (kind == "i64" || kind == "u64")
-    return {{std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()}};
-  return std::nullopt;
+// What a load may find, as it is extended to a register; nothing for floating-point numbers.
+std::optional<std::pair<std::int64_t, std::int64_t>> range_of(bytecode::Kind kind) {
+  if (is_float(kind)) return std::nullopt;
+  // Registers of 32 bits are signed: an i32 is what is known of a u32.
+  const unsigned bits = 8 * size_of(kind);
+  if (bits < 32 && !is_signed(kind)) return {{0, (std::int64_t{1} << bits) - 1}};
+  const std::int64_t high = std::numeric_limits<std::int64_t>::max() >> (64 - bits);
+  return {{-high - 1, high}};
 }
 
 }  // namespace
@@ -56,24 +51,24 @@ void Interpretation::access(Frame& frame, State& state, std::uint32_t pc) {
   const std::uint16_t a = bytecode::a_of(word);
   const std::uint16_t b = bytecode::b_of(word);
   const std::uint16_t c = bytecode::c_of(word);
-  const bool stores = row.rule == Rule::kStore || row.rule == Rule::kStoreField;
+  const bool stores = row.memory == bytecode::Memory::kWritesElement;
   const auto number = static_cast<std::uint32_t>(footprint_.accesses.size());
   // Each has to be looked at for every execution: more than some two thousand would take milliseconds then.
   constexpr std::size_t kCost = 2000;
   if (!spend(kCost)) return;
 
-  if (row.rule == Rule::kLocal) {
-    if (static_cast<Op>(bytecode::op_of(word)) == Op::kLocalZero) return;
-    const bool is_load = row.writes != 0;
+  if (row.family == Family::kLocalZero) return;
+  if (row.family == Family::kLocalLoad || row.family == Family::kLocalStore) {
+    const bool is_load = row.family == Family::kLocalLoad;
     Access& access = add_access(frame, state, pc, is_load ? AccessKind::kLocalRead : AccessKind::kLocalWrite);
     access.array = is_load ? b : a;
     access.local_size = function.locals[access.array].count;
     access.index[0] = wide(state.p[is_load ? c : b]);
-  } else if (row.rule == Rule::kArrayLength || row.rule == Rule::kArrayDim) {
+  } else if (row.family == Family::kArrayLength || row.family == Family::kArrayDim) {
     Access& access = add_access(frame, state, pc, AccessKind::kLength);
     access.array = state.r[b];
     access.indices = 0;
-  } else if (row.rule == Rule::kIndex) {
+  } else if (row.family == Family::kIndex) {
     Access& access = add_access(frame, state, pc, AccessKind::kIndex);
     access.array = state.r[b];
     access.indices = row.x == bytecode::Operand::kPP ? 3 : 2;
@@ -81,14 +76,13 @@ void Interpretation::access(Frame& frame, State& state, std::uint32_t pc) {
     access.index[1] = wide(state.p[bytecode::x0_of(x)]);
     if (access.indices == 3) access.index[2] = wide(state.p[bytecode::x1_of(x)]);
   } else {
-    const bool is_atomic = row.rule == Rule::kAtomic;
+    const bool is_atomic = row.memory == bytecode::Memory::kUpdatesElement;
     const AccessKind kind = stores ? AccessKind::kWrite : is_atomic ? AccessKind::kAtomic : AccessKind::kRead;
     Access& access = add_access(frame, state, pc, kind);
     access.array = state.r[stores ? a : b];
     Value& index = state.p[stores ? b : c];
     access.index[0] = wide(index);
-    if (row.rule == Rule::kStoreField || row.rule == Rule::kLoadField)
-      access.field = bytecode::element_offset_of(x);
+    if (row.x == bytecode::Operand::kElement) access.field = bytecode::element_offset_of(x);
     if (index.index_check != kNothing && footprint_.accesses[index.index_check].array == access.array &&
         access.array != kNothing)
       access.checked_by = index.index_check;
@@ -99,9 +93,9 @@ void Interpretation::access(Frame& frame, State& state, std::uint32_t pc) {
   const Access& access = footprint_.accesses[number];
   if (access.kind == AccessKind::kLength && access.array != kNothing) {
     Atom atom;
-    atom.kind = row.rule == Rule::kArrayDim ? AtomKind::kDimension : AtomKind::kLength;
+    atom.kind = row.family == Family::kArrayDim ? AtomKind::kDimension : AtomKind::kLength;
     atom.number = access.array;
-    atom.dimension = row.rule == Rule::kArrayDim ? c : 0;
+    atom.dimension = row.family == Family::kArrayDim ? c : 0;
     result = wide_value(symbols_.of_atom(symbols_.shared(atom)));
   } else if (access.kind == AccessKind::kIndex && access.array != kNothing) {
     Atom atom;
@@ -116,7 +110,7 @@ void Interpretation::access(Frame& frame, State& state, std::uint32_t pc) {
     if (position != kNothing) result = wide_value(position);
     if (position == kNothing) result = wide_value(opaque(0, std::numeric_limits<std::int64_t>::max()));
     result.index_check = number;
-  } else if (const auto range = range_of(bytecode::info(static_cast<Op>(bytecode::op_of(word))).mnemonic)) {
+  } else if (const auto range = range_of(*row.kind)) {
     const PolynomialId loaded = opaque(range->first, range->second);
     const bool is_wide = range->second == std::numeric_limits<std::int64_t>::max();
     result = is_wide ? wide_value(loaded) : narrow_value(loaded);

@@ -9,9 +9,9 @@
 namespace dhpvm::offload {
 
 using bytecode::DecodeRow;
+using bytecode::Family;
 using bytecode::kDecode;
 using bytecode::Op;
-using bytecode::Rule;
 using bytecode::Word;
 
 // Registers that may have been written since the header was passed last; `narrow` where by 32-bit instructions. Refuses
@@ -35,7 +35,7 @@ std::vector<bool> Interpretation::written_in_loop(const Frame& frame, std::uint3
     if (!is_inside) continue;
     const DecodeRow& row = kDecode[bytecode::op_of(code[pc])];
     const std::uint16_t a = bytecode::a_of(code[pc]);
-    if (row.rule == Rule::kCall) std::fill(written.begin() + a, written.end(), true);
+    if (row.family == Family::kCall) std::fill(written.begin() + a, written.end(), true);
     if (row.writes == 0) continue;
     written[a] = true;
     const auto op = static_cast<Op>(bytecode::op_of(code[pc]));

@@ -9,19 +9,12 @@ namespace dhpvm::offload {
 namespace {
 
 using bytecode::Op;
+using bytecode::Operation;
 using bytecode::Word;
 
 constexpr std::int64_t kLowest = std::numeric_limits<std::int64_t>::min();
 constexpr std::int64_t kHighest = std::numeric_limits<std::int64_t>::max();
 constexpr unsigned kMostNestedJoins = 8;
-
-// Takes the next part of a mnemonic such as "jump.lt.imm.i32".
-std::string_view next_part(std::string_view& name) {
-  const std::size_t dot = name.find('.');
-  const std::string_view part = name.substr(0, dot);
-  name = dot == std::string_view::npos ? std::string_view() : name.substr(dot + 1);
-  return part;
-}
 
 }  // namespace
 
@@ -187,7 +180,7 @@ Value Interpretation::computed(State& state, Op op, Word word) {
     }
     default: break;
   }
-  if (const auto holds = comparison(state, bytecode::info(op).mnemonic, word, false)) {
+  if (const auto holds = comparison(state, bytecode::kDecode[bytecode::op_of(word)], word)) {
     if (const std::optional<bool> known = decided(*holds))
       return wide_value(symbols_.constant(*known ? 1 : 0));
     conditions_.push_back(*holds);
@@ -196,36 +189,35 @@ Value Interpretation::computed(State& state, Op op, Word word) {
   return {};
 }
 
-// What "lt.i64", or "jump.le.imm.i32", compares; nothing for floating-point numbers and for what is no
-// comparison.
-std::optional<Comparison> Interpretation::comparison(State& state, std::string_view name, Word word,
-                                                     bool is_branch) {
-  if (is_branch) next_part(name);
-  const std::string_view relation = next_part(name);
-  std::string_view type = next_part(name);
-  const bool is_immediate = type == "imm";
-  if (is_immediate) type = next_part(name);
-  if (type != "i32" && type != "i64" && type != "u32" && type != "u64") return std::nullopt;
-  const bool is_unsigned = type[0] == 'u';
+// What a Compare or a JumpCompare compares; nothing for floating-point numbers and for what is no comparison.
+std::optional<Comparison> Interpretation::comparison(State& state, const bytecode::DecodeRow& row,
+                                                     Word word) {
+  const bool is_branch = row.family == bytecode::Family::kJumpCompare;
+  if ((!is_branch && row.family != bytecode::Family::kCompare) || is_float(*row.kind)) return std::nullopt;
+  const bool is_wide = size_of(*row.kind) == sizeof(std::uint64_t);
   const auto view = [&](Value& value) {
-    if (type == "i32") return signed32(value);
-    return type == "u32" ? unsigned32(value) : wide(value);
+    if (is_wide) return wide(value);
+    return is_signed(*row.kind) ? signed32(value) : unsigned32(value);
   };
   const std::uint16_t left = is_branch ? bytecode::a_of(word) : bytecode::b_of(word);
   const std::uint16_t right = is_branch ? bytecode::b_of(word) : bytecode::c_of(word);
+  const bool is_immediate = (is_branch ? row.b : row.c) == bytecode::Operand::kImm;
   const PolynomialId x = view(state.p[left]);
   const PolynomialId y =
       is_immediate ? symbols_.constant(static_cast<std::int16_t>(right)) : view(state.p[right]);
   // The views of 32 bits are what they are as 64-bit numbers.
-  const bool by_bits = is_unsigned && type == "u64";
-  if (relation == "eq") return Comparison{Relation::kEqual, x, y};
-  if (relation == "ne") return Comparison{Relation::kNotEqual, x, y};
-  if (relation == "lt") return Comparison{by_bits ? Relation::kLessUnsigned : Relation::kLess, x, y};
-  if (relation == "le")
-    return Comparison{by_bits ? Relation::kLessEqualUnsigned : Relation::kLessEqual, x, y};
-  if (relation == "gt") return Comparison{Relation::kLess, y, x};
-  if (relation == "ge") return Comparison{Relation::kLessEqual, y, x};
-  return std::nullopt;
+  const bool by_bits = is_wide && !is_signed(*row.kind);
+  const Relation less = by_bits ? Relation::kLessUnsigned : Relation::kLess;
+  const Relation less_equal = by_bits ? Relation::kLessEqualUnsigned : Relation::kLessEqual;
+  switch (row.operation) {
+    case Operation::kEq: return Comparison{Relation::kEqual, x, y};
+    case Operation::kNe: return Comparison{Relation::kNotEqual, x, y};
+    case Operation::kLt: return Comparison{less, x, y};
+    case Operation::kLe: return Comparison{less_equal, x, y};
+    case Operation::kGt: return Comparison{less, y, x};
+    case Operation::kGe: return Comparison{less_equal, y, x};
+    default: return std::nullopt;
+  }
 }
 
 std::optional<bool> Interpretation::decided(const Comparison& comparison) const {

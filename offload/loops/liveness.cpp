@@ -9,9 +9,9 @@ namespace dhpvm::offload {
 namespace {
 
 using bytecode::DecodeRow;
+using bytecode::Family;
 using bytecode::kDecode;
 using bytecode::Operand;
-using bytecode::Rule;
 using bytecode::Word;
 
 void set(std::vector<std::uint64_t>& bits, std::uint32_t i) { bits[i / 64] |= std::uint64_t{1} << i % 64; }
@@ -65,12 +65,12 @@ Liveness::Liveness(const bytecode::Module& module, std::uint32_t id) {
       }
       const std::uint16_t a = bytecode::a_of(word);
       if (row.writes != 0) clear(live, a);
-      if (row.rule == Rule::kCall) {
+      if (row.family == Family::kCall) {
         for (std::uint32_t reg = a; reg < registers; ++reg) clear(live, reg);
         const auto& parameters = module.functions[bytecode::c_of(word)].signature.parameters;
         for (std::uint32_t p = count_primitives(parameters); p-- > 0;) set(live, a + p);
       }
-      if (row.rule == Rule::kReturn) {
+      if (row.family == Family::kReturn) {
         for (std::uint32_t reg = 0; reg < results; ++reg) set(live, reg);
       }
       if ((row.reads & bytecode::kInA) != 0) set(live, a);

@@ -19,10 +19,10 @@
 
 namespace dhpvm::offload::testing {
 
+using bytecode::Family;
 using bytecode::get;
 using bytecode::Op;
 using bytecode::put;
-using bytecode::Rule;
 using bytecode::Word;
 
 class TraceEvaluator {
@@ -84,12 +84,12 @@ class TraceEvaluator {
                  function.code_offset + pc,
                  {static_cast<std::int64_t>(i), static_cast<std::int64_t>(j), static_cast<std::int64_t>(k)}});
       };
-      switch (row.rule) {
-        case Rule::kReturnP: p[0] = p[a]; return true;
-        case Rule::kReturn:
-        case Rule::kReturnR: return true;
-        case Rule::kTrap: return false;
-        case Rule::kCall: {
+      switch (row.family) {
+        case Family::kReturnP: p[0] = p[a]; return true;
+        case Family::kReturn:
+        case Family::kReturnR: return true;
+        case Family::kTrap: return false;
+        case Family::kCall: {
           const std::uint32_t inside = footprint_.callee(chain, function.code_offset + pc);
           std::vector<std::uint64_t> arguments(p.begin() + a, p.end());
           std::vector<std::uint32_t> references(r.begin() + b, r.end());
@@ -99,16 +99,16 @@ class TraceEvaluator {
           std::copy_n(arguments.begin(), results, p.begin() + a);
           break;
         }
-        case Rule::kMoveR: r[a] = r[b]; break;
-        case Rule::kArrayLength:
+        case Family::kMoveR: r[a] = r[b]; break;
+        case Family::kArrayLength:
           report(0);
           p[a] = put(arrays_[r[b]].length);
           break;
-        case Rule::kArrayDim:
+        case Family::kArrayDim:
           report(0);
           p[a] = put(arrays_[r[b]].dims[c]);
           break;
-        case Rule::kIndex: {
+        case Family::kIndex: {
           const auto& dims = arrays_[r[b]].dims;
           const bool three = row.x == bytecode::Operand::kPP;
           const std::uint64_t j = p[bytecode::x0_of(x)];
@@ -119,19 +119,20 @@ class TraceEvaluator {
           p[a] = at;
           break;
         }
-        case Rule::kStore:
-        case Rule::kStoreField: report(p[b]); break;
-        case Rule::kLoad:
-        case Rule::kLoadField:
-        case Rule::kAtomic:
+        case Family::kStore:
+        case Family::kStoreField: report(p[b]); break;
+        case Family::kLoad:
+        case Family::kLoadField:
+        case Family::kAtomic:
           report(p[c]);
-          p[a] = loaded(op);
+          p[a] = loaded(*row.kind);
           break;
-        case Rule::kLocal:
-          if (op == Op::kLocalZero) break;
-          report(p[row.writes != 0 ? c : b]);
-          if (row.writes != 0) p[a] = loaded(op);
+        case Family::kLocalLoad:
+          report(p[c]);
+          p[a] = loaded(*row.kind);
           break;
+        case Family::kLocalStore: report(p[b]); break;
+        case Family::kLocalZero: break;
         default:
           if (op == Op::kConst) {
             p[a] = x;
@@ -148,32 +149,38 @@ class TraceEvaluator {
     }
   }
 
-  std::uint64_t loaded(Op op) {
-    const std::string_view name = bytecode::info(op).mnemonic;
-    const std::string_view kind = name.substr(name.rfind('.') + 1);
+  std::uint64_t loaded(bytecode::Kind kind) {
     const std::uint64_t value = any();
-    if (kind == "i8") return put(static_cast<std::int8_t>(value));
-    if (kind == "u8") return put(static_cast<std::uint8_t>(value));
-    if (kind == "i16") return put(static_cast<std::int16_t>(value));
-    if (kind == "u16") return put(static_cast<std::uint16_t>(value));
-    if (kind == "i32" || kind == "u32") return put(static_cast<std::uint32_t>(value));
-    return value;
+    switch (kind) {
+      case bytecode::Kind::kI8: return put(static_cast<std::int8_t>(value));
+      case bytecode::Kind::kU8: return put(static_cast<std::uint8_t>(value));
+      case bytecode::Kind::kI16: return put(static_cast<std::int16_t>(value));
+      case bytecode::Kind::kU16: return put(static_cast<std::uint16_t>(value));
+      case bytecode::Kind::kI32:
+      case bytecode::Kind::kU32: return put(static_cast<std::uint32_t>(value));
+      default: return value;
+    }
   }
 
-  // Of "lt.i32" and the like; random for floating-point numbers.
-  bool compare(std::string_view relation, std::string_view type, std::uint64_t x, std::uint64_t y) {
+  // Random for floating-point numbers.
+  bool compare(const bytecode::DecodeRow& row, std::uint64_t x, std::uint64_t y) {
     const auto by = [&]<typename T>(T l, T h) {
-      if (relation == "eq") return l == h;
-      if (relation == "ne") return l != h;
-      if (relation == "lt") return l < h;
-      if (relation == "le") return l <= h;
-      return relation == "gt" ? l > h : l >= h;
+      switch (row.operation) {
+        case bytecode::Operation::kEq: return l == h;
+        case bytecode::Operation::kNe: return l != h;
+        case bytecode::Operation::kLt: return l < h;
+        case bytecode::Operation::kLe: return l <= h;
+        case bytecode::Operation::kGt: return l > h;
+        default: return l >= h;
+      }
     };
-    if (type == "i32") return by(get<std::int32_t>(x), get<std::int32_t>(y));
-    if (type == "i64") return by(get<std::int64_t>(x), get<std::int64_t>(y));
-    if (type == "u32") return by(get<std::uint32_t>(x), get<std::uint32_t>(y));
-    if (type == "u64") return by(x, y);
-    return random_() % 2 == 0;
+    switch (*row.kind) {
+      case bytecode::Kind::kI32: return by(get<std::int32_t>(x), get<std::int32_t>(y));
+      case bytecode::Kind::kI64: return by(get<std::int64_t>(x), get<std::int64_t>(y));
+      case bytecode::Kind::kU32: return by(get<std::uint32_t>(x), get<std::uint32_t>(y));
+      case bytecode::Kind::kU64: return by(x, y);
+      default: return random_() % 2 == 0;
+    }
   }
 
   bool taken(Op op, Word word, std::vector<std::uint64_t>& p) {
@@ -190,10 +197,9 @@ class TraceEvaluator {
       case Op::kForI64: ++p[a]; return get<std::int64_t>(p[a]) < get<std::int64_t>(p[b]);
       default: break;
     }
-    std::string_view name = bytecode::info(op).mnemonic.substr(5);
-    const bool immediate = name.find(".imm.") != std::string_view::npos;
-    return compare(name.substr(0, 2), name.substr(name.rfind('.') + 1), p[a],
-                   immediate ? static_cast<std::uint64_t>(static_cast<std::int16_t>(b)) : p[b]);
+    const bytecode::DecodeRow& row = bytecode::kDecode[bytecode::op_of(word)];
+    const bool immediate = row.b == bytecode::Operand::kImm;
+    return compare(row, p[a], immediate ? static_cast<std::uint64_t>(static_cast<std::int16_t>(b)) : p[b]);
   }
 
   // P[a] of an instruction on primitive registers; false when it traps.
@@ -281,12 +287,8 @@ class TraceEvaluator {
       case Op::kI64ToI32: out = y32; return true;
       default: break;
     }
-    const std::string_view name = bytecode::info(op).mnemonic;
-    const std::string_view head = name.substr(0, 3);
-    if (head == "eq." || head == "ne." || head == "lt." || head == "le.")
-      out = compare(name.substr(0, 2), name.substr(3), y, z) ? 1 : 0;
-    else
-      out = any();
+    const bytecode::DecodeRow& row = bytecode::kDecode[bytecode::op_of(word)];
+    out = row.family == Family::kCompare ? (compare(row, y, z) ? 1 : 0) : any();
     return true;
   }
 
