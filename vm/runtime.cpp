@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <exception>
 #include <span>
 #include <string>
 #include <utility>
@@ -47,6 +48,17 @@ Error as_trap(Error failure) {
   const bool io = failure.code() == ErrorCode::kIo || failure.code() == ErrorCode::kNotFound;
   Error trap(io ? ErrorCode::kIoTrap : ErrorCode::kHostException, failure.message());
   return std::move(trap).with_frames(failure.frames());
+}
+
+// Functions of the host should not throw. Frames of compiled code and of the interpreter know nothing of exceptions.
+Status call_guarded(const NativeFunction& function, NativeCall& call) {
+  try {
+    return function(call);
+  } catch (const std::exception& problem) {
+    return error(ErrorCode::kHostException, "a function of the host threw an exception: {}", problem.what());
+  } catch (...) {
+    return Error(ErrorCode::kHostException, "a function of the host threw an exception");
+  }
 }
 
 void copy_texts(char* to, std::span<const gc::Ref> parts) {
@@ -100,7 +112,7 @@ bool call_import(Context& context, const LinkedImport& import, std::uint64_t* p,
                          import.source->name));
     return false;
   }
-  Status status = (*import.function)(call);
+  Status status = call_guarded(*import.function, call);
   if (status.ok()) [[likely]]
     return poll_after_bulk(context, kNativeBytes);
   raise(context, as_trap(std::move(status).error()));

@@ -12,7 +12,7 @@ Status return_bytes(vm::NativeCall& call, std::string_view value) {
     return error(ErrorCode::kInternal, "a native function returns [u8], and the module has no such type");
   DHPVM_ASSIGN(gc::Array* const array,
                call.isolate.new_array(*type, static_cast<std::int64_t>(value.size())));
-  if (!value.empty()) std::memcpy(array->data, value.data(), value.size());
+  if (!value.empty()) DHPVM_TRY(copy_text(call, reinterpret_cast<char*>(array->data), value));
   call.r[0] = reinterpret_cast<gc::Ref>(array);
   return {};
 }

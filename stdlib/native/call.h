@@ -2,8 +2,11 @@
 // What every native function needs: its arguments as C++ values, and its results as the program's.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <cstring>
+#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
@@ -11,6 +14,7 @@
 #include "base/error.h"
 #include "base/short_bytes.h"
 #include "gc/object.h"
+#include "stdlib/native/patience.h"
 #include "stdlib/native/state.h"
 #include "vm/isolate.h"
 #include "vm/native.h"
@@ -39,10 +43,46 @@ inline void return_integer(vm::NativeCall& call, unsigned index, std::int64_t va
 inline void return_number(vm::NativeCall& call, unsigned index, double value) {
   call.p[index] = std::bit_cast<std::uint64_t>(value);
 }
+// What ends work or waiting that takes long.
+inline auto stop_check(const vm::NativeCall& call) {
+  return [&isolate = call.isolate] { return isolate.poll(); };
+}
+// Asks for that once in a while.
+class Poller {
+ public:
+  explicit Poller(const vm::NativeCall& call) : isolate_(call.isolate) {}
+  // So many more bytes have been worked on.
+  Status advance(std::size_t bytes) {
+    left_ -= std::min(left_, bytes);
+    if (left_ != 0) [[likely]]
+      return {};
+    left_ = kEvery;
+    return isolate_.poll();
+  }
+
+ private:
+  static constexpr std::size_t kEvery = std::size_t{8} << 20;
+  vm::Isolate& isolate_;
+  std::size_t left_ = kEvery;
+};
+// Copies without overlap; in parts, where there is much.
+inline Status copy_text(const vm::NativeCall& call, char* to, std::string_view from) {
+  return in_parts(from.size(), stop_check(call), [&](std::size_t begin, std::size_t end) -> Status {
+    std::memcpy(to + begin, from.data() + begin, end - begin);
+    return {};
+  });
+}
 // A new str as the first reference result. `value` may be the text of an argument: it stays where it is until the window
 // is written to.
 inline Status return_text(vm::NativeCall& call, std::string_view value) {
-  DHPVM_ASSIGN(gc::String* const string, call.isolate.new_string(value));
+  constexpr std::size_t kAtOnce = std::size_t{8} << 20;
+  gc::String* string = nullptr;
+  if (value.size() <= kAtOnce) {
+    DHPVM_ASSIGN(string, call.isolate.new_string(value));
+  } else {
+    DHPVM_ASSIGN(string, call.isolate.new_string_of(value.size()));
+    DHPVM_TRY(copy_text(call, string->bytes(), value));
+  }
   call.r[0] = reinterpret_cast<gc::Ref>(string);
   return {};
 }
@@ -67,6 +107,15 @@ constexpr std::size_t kShortText = 256;
 // The most bytes of a str: its size has 32 bits.
 constexpr std::size_t kMaxTextSize = 0xffffffffu;
 Error too_long();
+// The most bytes that a native may hold while it makes a str, and an array of bytes, of them.
+inline std::size_t most_text(const vm::NativeCall& call) {
+  const std::size_t limit = call.isolate.options().limits.heap_bytes;
+  return limit == 0 ? kMaxTextSize : std::min(kMaxTextSize, limit);
+}
+inline std::size_t most_bytes(const vm::NativeCall& call) {
+  const std::size_t limit = call.isolate.options().limits.off_heap_bytes;
+  return limit == 0 ? std::numeric_limits<std::size_t>::max() : limit;
+}
 
 // kIndexOutOfRange unless 0 <= from <= to <= size.
 Status check_part(std::int64_t from, std::int64_t to, std::int64_t size);

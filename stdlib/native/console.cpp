@@ -3,45 +3,46 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <exception>
 #include <utility>
 
 #include "base/error.h"
 
 namespace dhpvm::stdlib {
 
-Status write_all(int descriptor, std::string_view text, std::string_view name) {
-  while (!text.empty()) {
-    const ssize_t written = ::write(descriptor, text.data(), text.size());
-    if (written < 0) {
-      if (errno == EINTR) continue;
-      return error(ErrorCode::kIo, "cannot write to {}: {}", name, std::strerror(errno));
-    }
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return {};
+namespace {
+
+Result<std::size_t> denied(std::span<char>) {
+  return Error(ErrorCode::kIoTrap,
+               "this program may not read the standard input of its host, which denies it the system; the "
+               "host can give "
+               "it an input of its own");
 }
 
-Console::Console(Writer output, Writer error_output, Reader input)
+// Callbacks of the host must not throw; those that do end the program, not the host.
+template <typename Function, typename... A>
+auto guarded(const Function& function, A... arguments) -> decltype(function(arguments...)) {
+  try {
+    return function(arguments...);
+  } catch (const std::exception& problem) {
+    return error(ErrorCode::kHostException, "a function of the host for a standard stream threw: {}",
+                 problem.what());
+  } catch (...) {
+    return Error(ErrorCode::kHostException, "a function of the host for a standard stream threw");
+  }
+}
+
+}  // namespace
+
+Console::Console(Writer output, Writer error_output, Reader input, HostInput host_input)
     : output_(std::move(output)),
       error_(std::move(error_output)),
       input_(std::move(input)),
       flush_each_line_(!output_ && ::isatty(STDOUT_FILENO) == 1) {
-  if (!output_)
-    output_ = [](std::string_view text) { return write_all(STDOUT_FILENO, text, "standard output"); };
-  if (!error_)
-    error_ = [](std::string_view text) { return write_all(STDERR_FILENO, text, "standard error"); };
-  if (!input_) {
-    input_ = [](std::span<char> into) -> Result<std::size_t> {
-      for (;;) {
-        const ssize_t count = ::read(STDIN_FILENO, into.data(), into.size());
-        if (count >= 0) return static_cast<std::size_t>(count);
-        if (errno != EINTR)
-          return error(ErrorCode::kIoTrap, "cannot read standard input: {}", std::strerror(errno));
-      }
-    };
-  }
+  if (!input_ && host_input == HostInput::kDenied) input_ = denied;
 }
 
 Status Console::write(std::string_view text) {
@@ -57,8 +58,11 @@ Status Console::write(std::string_view text) {
 }
 
 Status Console::put(std::string_view text) {
-  Status status = output_(text);
-  if (!status.ok() && !failure_) failure_ = status.error();
+  Status status =
+      output_ ? guarded(output_, text) : write_all(STDOUT_FILENO, text, "standard output", check_);
+  if (status.ok() || failure_) return status;
+  const ErrorCode code = status.error().code();
+  if (code != ErrorCode::kInterrupted && code != ErrorCode::kDeadline) failure_ = status.error();
   return status;
 }
 
@@ -71,21 +75,37 @@ Status Console::flush_buffer() {
 
 Status Console::write_error(std::string_view text) {
   DHPVM_TRY(flush());
-  return error_(text);
+  return error_ ? guarded(error_, text) : write_all(STDERR_FILENO, text, "standard error", check_);
 }
 
-Result<bool> Console::fill() {
+Status Console::flush_briefly() {
+  StopCheck before = std::exchange(check_, briefly());
+  Status status = flush();
+  check_ = std::move(before);
+  return status;
+}
+
+Result<bool> Console::fill(std::size_t most) {
   pending_.erase(0, pending_from_);
   pending_from_ = 0;
   const std::size_t before = pending_.size();
   pending_.resize(before + kBufferSize);
-  Result<std::size_t> count = input_({pending_.data() + before, kBufferSize});
+  const std::span<char> into(pending_.data() + before, kBufferSize);
+  const auto from_process = [&]() -> Result<std::size_t> {
+    DHPVM_ASSIGN(const ssize_t read, read_some(STDIN_FILENO, into, check_));
+    if (read < 0) return error(ErrorCode::kIoTrap, "cannot read standard input: {}", std::strerror(errno));
+    return static_cast<std::size_t>(read);
+  };
+  Result<std::size_t> count = input_ ? guarded(input_, into) : from_process();
   pending_.resize(before + (count.ok() ? std::min(*count, kBufferSize) : 0));
   if (!count.ok()) return std::move(count).error();
+  if (pending_.size() > most)
+    return error(ErrorCode::kOutOfMemory, "the input is longer than the {} bytes that the program may hold",
+                 most);
   return *count != 0;
 }
 
-Result<bool> Console::read_line(std::string& line) {
+Result<bool> Console::read_line(std::string& line, std::size_t most) {
   DHPVM_TRY(flush());
   std::size_t searched = 0;
   for (;;) {
@@ -97,7 +117,7 @@ Result<bool> Console::read_line(std::string& line) {
       break;
     }
     searched = available.size();
-    DHPVM_ASSIGN(const bool more, fill());
+    DHPVM_ASSIGN(const bool more, fill(most));
     if (!more) {
       line = std::exchange(pending_, {}).substr(pending_from_);
       pending_from_ = 0;
@@ -109,10 +129,10 @@ Result<bool> Console::read_line(std::string& line) {
   return true;
 }
 
-Result<std::string> Console::read_rest() {
+Result<std::string> Console::read_rest(std::size_t most) {
   DHPVM_TRY(flush());
   for (;;) {
-    DHPVM_ASSIGN(const bool more, fill());
+    DHPVM_ASSIGN(const bool more, fill(most));
     if (!more) break;
   }
   std::string rest = std::exchange(pending_, {}).substr(pending_from_);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <span>
@@ -12,6 +13,7 @@
 #include <utility>
 
 #include "dhpvm/result.h"
+#include "stdlib/native/patience.h"
 
 namespace dhpvm::stdlib {
 
@@ -20,19 +22,23 @@ using Writer = std::function<Status(std::string_view)>;
 // Fills the front of the buffer; how many bytes. 0 is the end of the stream.
 using Reader = std::function<Result<std::size_t>(std::span<char>)>;
 
-// Writes to a file descriptor to the last byte. `name` is for errors: "cannot write to standard output: ...".
-Status write_all(int descriptor, std::string_view text, std::string_view name);
-
 class Console {
  public:
+  // Whether an empty function for the input stands for the process's, or for one that may not be read.
+  enum class HostInput : std::uint8_t { kOpen, kDenied };
   // An empty function stands for the process's stream.
-  Console(Writer output, Writer error, Reader input);
+  Console(Writer output, Writer error, Reader input, HostInput host_input);
+
+  // What ends waiting for the process's streams. Functions of the host wait as long as they like.
+  void set_stop_check(StopCheck check) { check_ = std::move(check); }
 
   // Buffered; kIo when the stream refuses. Not a trap: a program cannot help a closed pipe or a full disk,
   // and its user must see the failure as that of a tool.
   Status write(std::string_view text);
   // Flushes the output first, so that the two appear in order where they go to the same place.
   Status write_error(std::string_view text);
+  // The same after the program was stopped: waits but a moment for whoever should read the output.
+  Status flush_briefly();
   // Nothing to do for an empty buffer: cheap enough for the end of each call from the host.
   Status flush() { return buffer_.empty() ? Status() : flush_buffer(); }
   bool has_output() const { return !buffer_.empty(); }
@@ -41,19 +47,20 @@ class Console {
   bool has_failed() const { return failure_.has_value(); }
   Error take_failure() { return *std::exchange(failure_, std::nullopt); }
 
-  // The next line without its line end. False at the end of the stream.
-  Result<bool> read_line(std::string& line);
+  // The next line without its line end. False at the end of the stream. kOutOfMemory for more than `most` bytes.
+  Result<bool> read_line(std::string& line, std::size_t most);
   // What is left of the stream.
-  Result<std::string> read_rest();
+  Result<std::string> read_rest(std::size_t most);
 
  private:
   Status flush_buffer();
   Status put(std::string_view text);
-  Result<bool> fill();  // reads more input; false at its end
+  Result<bool> fill(std::size_t most);  // reads more input; false at its end
 
   static constexpr std::size_t kBufferSize = 16 * 1024;
   Writer output_, error_;
   Reader input_;
+  StopCheck check_;
   bool flush_each_line_;  // somebody is watching
   std::string buffer_;
   std::optional<Error> failure_;

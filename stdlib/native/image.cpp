@@ -20,9 +20,11 @@ Status image_parse_samples(vm::NativeCall& call) {
   std::int64_t found = 0;
   const char* at = source.data();
   const char* const end = at + source.size();
+  Poller poller(call);
   while (found < wanted && at != end) {
+    DHPVM_TRY(poller.advance(8));
     if (*at == '#') {
-      while (at != end && *at != '\n') ++at;
+      for (; at != end && *at != '\n'; ++at) DHPVM_TRY(poller.advance(1));
     } else if (*at == ' ' || (*at >= '\t' && *at <= '\r')) {
       ++at;
     } else {

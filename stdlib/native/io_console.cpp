@@ -20,18 +20,17 @@ Status io_flush(vm::NativeCall& call) { return NativeState::of(call).console.flu
 
 Status io_stdin_read_line(vm::NativeCall& call) {
   std::string line;
-  DHPVM_ASSIGN(const bool found, NativeState::of(call).console.read_line(line));
+  DHPVM_ASSIGN(const bool found, NativeState::of(call).console.read_line(line, most_text(call)));
   return found ? return_text(call, line) : return_null(call);
 }
 
 Status io_stdin_read_text(vm::NativeCall& call) {
-  DHPVM_ASSIGN(const std::string rest, NativeState::of(call).console.read_rest());
-  if (rest.size() > kMaxTextSize) return too_long();
+  DHPVM_ASSIGN(const std::string rest, NativeState::of(call).console.read_rest(most_text(call)));
   return return_text(call, rest);
 }
 
 Status io_stdin_read_bytes(vm::NativeCall& call) {
-  DHPVM_ASSIGN(const std::string rest, NativeState::of(call).console.read_rest());
+  DHPVM_ASSIGN(const std::string rest, NativeState::of(call).console.read_rest(most_bytes(call)));
   return return_bytes(call, rest);
 }
 

@@ -27,7 +27,7 @@ void return_string(vm::NativeCall& call, gc::String* string) {
 // Takes eight bytes at a time: a product for each byte would wait for the one before it. Each step maps the words
 // one to one, so that texts of one length that differ in a single word never collide before the final mix, which is
 // one to one itself and lets the low bits depend on every byte.
-std::uint64_t hash_of(std::string_view text) {
+Result<std::uint64_t> hash_of(const vm::NativeCall& call, std::string_view text) {
   constexpr std::uint64_t kFactor = 0x9e3779b97f4a7c15u;
   std::uint64_t hash = text.size() * kFactor;
   const auto take = [&](std::uint64_t word) {
@@ -36,7 +36,16 @@ std::uint64_t hash_of(std::string_view text) {
   };
   const char* at = text.data();
   std::size_t left = text.size();
-  for (; left > 8; left -= 8, at += 8) take(word_at<std::uint64_t>(at));
+  Poller poller(call);
+  while (left > 8) {
+    // The last byte, at least, stays for what follows.
+    constexpr std::size_t kPart = std::size_t{1} << 20;
+    const std::size_t part = std::min((left - 1) / 8 * 8, kPart);
+    for (std::size_t done = 0; done < part; done += 8) take(word_at<std::uint64_t>(at + done));
+    at += part;
+    left -= part;
+    DHPVM_TRY(poller.advance(part));
+  }
   // The last one to eight bytes, some of them twice: the length has been taken, so that no two texts look alike.
   if (left >= 4) {
     take(word_at<std::uint32_t>(at) | std::uint64_t{word_at<std::uint32_t>(at + left - 4)} << 32);
@@ -54,9 +63,73 @@ Status map_bytes(vm::NativeCall& call, Map map) {
   const std::string_view from = text(call, 0);
   gc::String* result;
   DHPVM_ASSIGN(char* const out, result_of_size(call, from.size(), result));
-  std::transform(from.begin(), from.end(), out, map);
+  DHPVM_TRY(in_parts(from.size(), stop_check(call), [&](std::size_t begin, std::size_t end) -> Status {
+    std::transform(from.begin() + begin, from.begin() + end, out + begin, map);
+    return {};
+  }));
   return_string(call, result);
   return {};
+}
+
+// How many positions are searched before the next look at whether to go on: each may take as long as `what` is.
+std::size_t searched_at_once(std::string_view what) {
+  constexpr std::size_t kWork = std::size_t{16} << 20;
+  return std::max<std::size_t>(kWork / std::max<std::size_t>(what.size(), 1), 1);
+}
+
+// all.find(what, from), or why the program has to stop.
+Result<std::size_t> find_in(const vm::NativeCall& call, std::string_view all, std::string_view what,
+                            std::size_t from) {
+  const std::size_t step = searched_at_once(what);
+  for (;;) {
+    const std::size_t left = all.size() - from;
+    if (left <= step || left < what.size()) return all.find(what, from);
+    // Whatever begins at one of so many positions.
+    const std::string_view near =
+        all.substr(from, step + what.size() - std::min<std::size_t>(what.size(), 1));
+    if (const std::size_t at = near.find(what); at != near.npos) return from + at;
+    from += step;
+    DHPVM_TRY(call.isolate.poll());
+  }
+}
+
+Result<std::size_t> find_last_in(const vm::NativeCall& call, std::string_view all, std::string_view what) {
+  if (what.size() > all.size()) return all.npos;
+  const std::size_t step = searched_at_once(what);
+  for (std::size_t end = all.size() - what.size() + 1; end > 0;) {
+    const std::size_t begin = end > step ? end - step : 0;
+    // Whatever begins from `begin` on, and before `end`.
+    const std::size_t at =
+        all.substr(begin, end - begin + what.size() - std::min<std::size_t>(what.size(), 1)).rfind(what);
+    if (at != all.npos && begin + at < end) return begin + at;
+    end = begin;
+    DHPVM_TRY(call.isolate.poll());
+  }
+  return all.npos;
+}
+
+// How many of the characters at(0), at(1), ... are white space, up to the first that is not.
+template <typename At>
+Result<std::size_t> count_blanks(const vm::NativeCall& call, std::size_t size, At at) {
+  Poller poller(call);
+  std::size_t count = 0;
+  for (; count < size && kWhiteSpace.find(at(count)) != kWhiteSpace.npos; ++count)
+    DHPVM_TRY(poller.advance(8));
+  return count;
+}
+
+// Calls visit(from, to, true) for what stands before each `what`, and visit(from, to, false) for what stands behind the last.
+template <typename Visit>
+Status for_each_piece(const vm::NativeCall& call, std::string_view all, std::string_view what,
+                      Visit&& visit) {
+  Poller poller(call);
+  for (std::size_t from = 0;;) {
+    DHPVM_ASSIGN(const std::size_t at, find_in(call, all, what, from));
+    visit(from, std::min(at, all.size()), at != all.npos);
+    if (at == all.npos) return {};
+    DHPVM_TRY(poller.advance(at - from + what.size() + 16));
+    from = at + what.size();
+  }
 }
 
 }  // namespace
@@ -86,7 +159,7 @@ Status str_find(vm::NativeCall& call) {
     return error(ErrorCode::kIndexOutOfRange,
                  "the search begins at {}, which is not inside the {} bytes of the text", from, all.size());
   }
-  const std::size_t at = all.find(text(call, 1), static_cast<std::size_t>(from));
+  DHPVM_ASSIGN(const std::size_t at, find_in(call, all, text(call, 1), static_cast<std::size_t>(from)));
   return_integer(call, 0, at == all.npos ? -1 : static_cast<std::int64_t>(at));
   return {};
 }
@@ -105,7 +178,7 @@ bool str_find_fast(vm::NativeCall& call) {
 }
 
 Status str_find_last(vm::NativeCall& call) {
-  const std::size_t at = text(call, 0).rfind(text(call, 1));
+  DHPVM_ASSIGN(const std::size_t at, find_last_in(call, text(call, 0), text(call, 1)));
   return_integer(call, 0, at == std::string_view::npos ? -1 : static_cast<std::int64_t>(at));
   return {};
 }
@@ -120,21 +193,48 @@ Status str_lower(vm::NativeCall& call) {
 
 Status str_trim(vm::NativeCall& call) {
   const std::string_view all = text(call, 0);
-  const std::size_t from = std::min(all.find_first_not_of(kWhiteSpace), all.size());
-  const std::size_t to = all.find_last_not_of(kWhiteSpace) + 1;  // npos + 1 is 0
-  if (from == 0 && to == all.size()) return {};
-  return return_text(call, all.substr(from, std::max(from, to) - from));
+  DHPVM_ASSIGN(const std::size_t from, count_blanks(call, all.size(), [&](std::size_t n) { return all[n]; }));
+  const std::string_view rest = all.substr(from);
+  DHPVM_ASSIGN(const std::size_t behind,
+               count_blanks(call, rest.size(), [&](std::size_t n) { return rest[rest.size() - 1 - n]; }));
+  if (from == 0 && behind == 0) return {};
+  return return_text(call, rest.substr(0, rest.size() - behind));
 }
 
 Status str_replace(vm::NativeCall& call) {
   const std::string_view all = text(call, 0), what = text(call, 1), with = text(call, 2);
-  if (what.empty() || all.find(what) == all.npos) return {};
-  std::string out;
-  std::size_t from = 0;
-  for (std::size_t at; (at = all.find(what, from)) != all.npos; from = at + what.size()) {
-    out.append(all, from, at - from).append(with);
+  if (what.empty()) return {};
+  DHPVM_ASSIGN(const std::size_t first, find_in(call, all, what, 0));
+  if (first == all.npos) return {};
+  // What cannot become long is put together at once; of the rest the size is found out before there is memory for it.
+  constexpr std::size_t kShort = std::size_t{64} << 10;
+  if (all.size() < kShort && with.size() <= what.size()) {
+    std::string out;
+    out.reserve(all.size());
+    DHPVM_TRY(for_each_piece(call, all, what, [&](std::size_t from, std::size_t to, bool is_followed) {
+      out.append(all, from, to - from).append(is_followed ? with : std::string_view());
+    }));
+    return return_text(call, out);
   }
-  return return_text(call, out.append(all, from));
+  std::size_t count = 0;
+  DHPVM_TRY(for_each_piece(call, all, what,
+                           [&](std::size_t, std::size_t, bool is_followed) { count += is_followed; }));
+  const std::size_t kept = all.size() - count * what.size();
+  if (!with.empty() && count > (kMaxTextSize - kept) / with.size()) return too_long();
+  gc::String* result;
+  DHPVM_ASSIGN(char* out, result_of_size(call, kept + count * with.size(), result));
+  Poller poller(call);
+  Status stopped;
+  DHPVM_TRY(for_each_piece(call, all, what, [&](std::size_t from, std::size_t to, bool is_followed) {
+    if (!stopped.ok()) return;
+    const std::string_view next = is_followed ? with : std::string_view();
+    out = std::copy_n(all.data() + from, to - from, out);
+    out = std::copy_n(next.data(), next.size(), out);
+    stopped = poller.advance(next.size());
+  }));
+  DHPVM_TRY(stopped);
+  return_string(call, result);
+  return {};
 }
 
 Status str_repeat(vm::NativeCall& call) {
@@ -145,8 +245,11 @@ Status str_repeat(vm::NativeCall& call) {
   if (!all.empty() && copies > kMaxTextSize / all.size()) return too_long();
   gc::String* result;
   DHPVM_ASSIGN(char* out, result_of_size(call, all.size() * copies, result));
-  for (std::size_t i = 0; i < copies && !all.empty(); ++i, out += all.size())
-    std::memcpy(out, all.data(), all.size());
+  Poller poller(call);
+  for (std::size_t i = 0; i < copies && !all.empty(); ++i, out += all.size()) {
+    DHPVM_TRY(copy_text(call, out, all));
+    DHPVM_TRY(poller.advance(all.size()));
+  }
   return_string(call, result);
   return {};
 }
@@ -162,9 +265,13 @@ Status str_join(vm::NativeCall& call) {
   const auto fetch_ahead = [&](std::int64_t i) {
     if (i + kAhead < count) __builtin_prefetch(strings[i + kAhead]);
   };
+  // A text may lie nowhere near the one before it: reading its size takes as long as copying some.
+  constexpr std::size_t kFetch = 64;
+  Poller poller(call);
   std::size_t size = 0;
   for (std::int64_t i = 0; i < count; ++i) {
     fetch_ahead(i);
+    DHPVM_TRY(poller.advance(kFetch));
     if (strings[i] == nullptr)
       return error(ErrorCode::kNullReference, "element {} of the texts to join is null", i);
     size += strings[i]->size + (i > 0 ? separator.size() : 0);
@@ -176,25 +283,39 @@ Status str_join(vm::NativeCall& call) {
     fetch_ahead(i);
     if (i > 0) out = std::copy(separator.begin(), separator.end(), out);
     const std::string_view part = strings[i]->view();
-    out = std::copy(part.begin(), part.end(), out);
+    DHPVM_TRY(copy_text(call, out, part));
+    out += part.size();
+    DHPVM_TRY(poller.advance(separator.size() + part.size() + kFetch));
   }
   return_string(call, result);
   return {};
 }
 
 Status str_hash(vm::NativeCall& call) {
-  call.p[0] = hash_of(text(call, 0));
+  DHPVM_ASSIGN(call.p[0], hash_of(call, text(call, 0)));
   return {};
 }
 
 bool str_hash_fast(vm::NativeCall& call) {
   if (call.r[0] == nullptr || text(call, 0).size() > kShortText) return false;
-  call.p[0] = hash_of(text(call, 0));
+  // So short that nobody is asked.
+  call.p[0] = *hash_of(call, text(call, 0));
   return true;
 }
 
 Status str_is_utf8(vm::NativeCall& call) {
-  return_bool(call, 0, is_utf8(text(call, 0)));
+  std::string_view left = text(call, 0);
+  Poller poller(call);
+  constexpr std::size_t kPart = std::size_t{1} << 20;
+  while (left.size() > kPart) {
+    // A part ends before a byte that begins a code point, if there is one near: there are at most three others in a row.
+    std::size_t part = kPart;
+    for (int back = 0; back < 3 && (static_cast<unsigned char>(left[part]) & 0xc0) == 0x80; ++back) --part;
+    if (!is_utf8(left.substr(0, part))) break;
+    left.remove_prefix(part);
+    DHPVM_TRY(poller.advance(part));
+  }
+  return_bool(call, 0, left.size() <= kPart && is_utf8(left));
   return {};
 }
 
@@ -238,8 +359,7 @@ Status str_copy_bytes(vm::NativeCall& call) {
   const std::string_view from = text(call, 0);
   DHPVM_ASSIGN(const std::span<char> to,
                bytes(call, 1, integer(call, 0), static_cast<std::int64_t>(from.size()), Access::kWrite));
-  if (!from.empty()) std::memcpy(to.data(), from.data(), from.size());
-  return {};
+  return from.empty() ? Status() : copy_text(call, to.data(), from);
 }
 
 }  // namespace dhpvm::stdlib

@@ -94,6 +94,15 @@ Status str_format_f64(vm::NativeCall& call) {
 }
 
 Status str_format_str(vm::NativeCall& call) {
+  // A long text needs no filling, and all of it that a precision can leave stands near its front.
+  constexpr std::size_t kLong = std::size_t{1} << 20;
+  if (text(call, 0).size() > kLong) {
+    const std::string_view front = text(call, 0).substr(0, kLong);
+    auto cut = format_text(front, text(call, 1));
+    DHPVM_ASSIGN(const FormatSpec spec, parse_format_spec(text(call, 1)));
+    if (cut.ok() && spec.precision < 0) return {};  // the argument is the result
+    return return_formatted(call, std::move(cut));
+  }
   return return_formatted(call, format_text(text(call, 0), text(call, 1)));
 }
 
@@ -124,8 +133,15 @@ Status csv_field_end(vm::NativeCall& call) {
   const std::int64_t from = integer(call, 0);
   DHPVM_TRY(check_part(from, static_cast<std::int64_t>(all.size()), static_cast<std::int64_t>(all.size())));
   const char stops[] = {static_cast<char>(integer(call, 1)), '"', '\r', '\n'};
-  const std::size_t at = all.find_first_of({stops, sizeof stops}, static_cast<std::size_t>(from));
-  return_integer(call, 0, static_cast<std::int64_t>(at == all.npos ? all.size() : at));
+  std::size_t at = static_cast<std::size_t>(from);
+  DHPVM_TRY(in_parts(all.size() - at, stop_check(call), [&](std::size_t begin, std::size_t end) -> Status {
+    // Found in an earlier part.
+    if (at != static_cast<std::size_t>(from) + begin) return {};
+    const std::string_view part = all.substr(at, end - begin);
+    at += std::min(part.find_first_of({stops, sizeof stops}), part.size());
+    return {};
+  }));
+  return_integer(call, 0, static_cast<std::int64_t>(at));
   return {};
 }
 

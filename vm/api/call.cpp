@@ -21,7 +21,11 @@ Machine& machine_in(std::byte* storage) { return *std::launder(reinterpret_cast<
 // The host sees what the program printed when the outermost call returns, trap or not. Output that could not
 // be written is no trap: a program cannot help a closed pipe or a full disk.
 Status finish_output(stdlib::Console& console, Status status) {
-  (void)console.flush();  // remembers its failure
+  const bool was_stopped = !status.ok() && (status.error().code() == ErrorCode::kInterrupted ||
+                                            status.error().code() == ErrorCode::kDeadline);
+  (void)(was_stopped ? console.flush_briefly() : console.flush());  // remembers its failure
+  // Whoever stopped the program hears of that, not of output that nobody has read.
+  if (was_stopped && console.has_failed()) (void)console.take_failure();
   return console.has_failed() ? Status(console.take_failure()) : std::move(status);
 }
 

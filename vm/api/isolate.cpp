@@ -52,7 +52,11 @@ std::function<void(const std::string&, const offload::OperationRecord&)> observe
     operation.iterations = record.iterations;
     operation.begin = record.begin;
     operation.end = record.end;
-    observer(operation);
+    // Threads of devices have nobody to tell.
+    try {
+      observer(operation);
+    } catch (...) {
+    }
   };
 }
 
@@ -116,8 +120,11 @@ Result<Isolate> Isolate::create(const Module& module, const IsolateOptions& opti
   auto state = std::make_shared<detail::IsolateState>(
       from, stdlib::Console(first_of(options.standard_output, shared.standard_output),
                             first_of(options.standard_error, shared.standard_error),
-                            first_of(options.standard_input, shared.standard_input)));
+                            first_of(options.standard_input, shared.standard_input),
+                            shared.system_access ? stdlib::Console::HostInput::kOpen
+                                                 : stdlib::Console::HostInput::kDenied));
   DHPVM_ASSIGN(state->machine, vm::Isolate::create(program, machine_options(options, *from->engine)));
+  state->console.set_stop_check([machine = state->machine.get()] { return machine->poll(); });
   state->machine->set_host_data(static_cast<stdlib::NativeState*>(state.get()));
   return Isolate(std::move(state));
 }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Limits, consoles, main functions, and several threads.
 #include <atomic>
+#include <stdexcept>
 #include <thread>
+#include <utility>
 
 #include "vm/api/test_program.h"
 
@@ -114,6 +116,60 @@ TEST(Console, FailedOutputIsReportedAsWhatItIs) {
   EXPECT_EQ(writes, 2);
   // Nothing of it is left for calls that do not print.
   EXPECT_TRUE(need(isolate.function<void()>("empty"))().ok());
+}
+
+// From the interpreter and from compiled code, whose frames know nothing of exceptions.
+TEST(Console, FunctionsThatThrowEndTheProgramAndNotTheHost) {
+  for (const Jit jit : {Jit::kOff, Jit::kEager}) {
+    TestHost host;
+    host.define("host.call", [](std::int64_t) -> std::int64_t { throw 7; });
+    auto created = Isolate::create(
+        host.module(),
+        {.jit = jit,
+         .standard_output = [](std::string_view) -> Status { throw std::runtime_error("no paper"); },
+         .standard_error = [](std::string_view) -> Status { throw 7; },
+         .standard_input = [](std::span<char>) -> Result<std::size_t> {
+           throw std::runtime_error("no hands");
+         }});
+    if (!created.ok() && created.error().code() == ErrorCode::kUnsupported)
+      GTEST_SKIP() << created.error().message();
+    const Isolate isolate = need(std::move(created));
+    const auto print = need(isolate.function<void(std::string_view)>("print"));
+    const auto at_the_end = print("x");
+    ASSERT_FALSE(at_the_end.ok());
+    EXPECT_EQ(at_the_end.error().code(), ErrorCode::kHostException);
+    EXPECT_NE(at_the_end.error().message().find("no paper"), std::string::npos)
+        << at_the_end.error().message();
+    EXPECT_EQ(print(std::string(100'000, 'x')).error().code(), ErrorCode::kHostException);
+    const auto print_error = need(isolate.function<void(std::string_view)>("print_error"));
+    EXPECT_EQ(print_error("x").error().code(), ErrorCode::kHostException);
+    const auto read_line = need(isolate.function<Object()>("read_line"));
+    EXPECT_EQ(read_line().error().code(), ErrorCode::kHostException);
+    EXPECT_TRUE(need(isolate.function<void()>("empty"))().ok());
+  }
+}
+
+// A program that is denied the system gets no input but what the host gives it.
+TEST(Console, InputOfTheHostIsPartOfTheSystem) {
+  const Engine engine(EngineOptions{.system_access = false});
+  const std::string program =
+      "module 1.0\ntype string str\ntype resource resource\nimport io.stdin_read_line() -> str\n"
+      "function read_line() -> str registers 0 1 exported\n  call.native p0, r0, io.stdin_read_line\n  "
+      "return\nend\n";
+  const Module module = need(Module::assemble(engine, program));
+  const Isolate denied = need(Isolate::create(module));
+  const auto refused = need(denied.function<Object()>("read_line"))();
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code(), ErrorCode::kIoTrap);
+  EXPECT_NE(refused.error().message().find("standard input"), std::string::npos) << refused.error().message();
+  bool given = false;
+  const Isolate allowed =
+      need(Isolate::create(module, {.standard_input = [&given](std::span<char> into) -> Result<std::size_t> {
+                             if (std::exchange(given, true)) return 0;
+                             into[0] = 'x';
+                             return 1;
+                           }}));
+  EXPECT_EQ(need(need(need(allowed.function<Object()>("read_line"))()).text()), "x");
 }
 
 TEST(RunMain, PassesArgumentsAndReturnsTheResult) {

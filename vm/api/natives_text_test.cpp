@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Natives of str and csv, called from a program.
+#include <sys/resource.h>
+
 #include "vm/api/natives_test.h"
 
 namespace dhpvm {
@@ -33,6 +35,49 @@ TEST_F(NativeText, Finds) {
   EXPECT_EQ(call<I64>("str_find_last", Text("banana"), Text("x")), -1);
   EXPECT_EQ(trap<I64>("str_find", Text("banana"), Text("a"), I64{7}).code(), ErrorCode::kIndexOutOfRange);
   EXPECT_EQ(trap<I64>("str_find", Text("banana"), Text("a"), I64{-1}).code(), ErrorCode::kIndexOutOfRange);
+}
+
+// Where a text lies in the parts in which long ones are searched must not matter.
+TEST_F(NativeText, FindsInLongTexts) {
+  const auto reference = [&](const std::string& all, const std::string& what) {
+    const auto first = all.find(what);
+    const auto last = all.rfind(what);
+    EXPECT_EQ(call<I64>("str_find", Text(all), Text(what), I64{0}),
+              first == all.npos ? -1 : static_cast<I64>(first));
+    EXPECT_EQ(call<I64>("str_find_last", Text(all), Text(what)),
+              last == all.npos ? -1 : static_cast<I64>(last));
+  };
+  // So long that a part of the search has 64 positions.
+  const std::string what = "x" + std::string((256 << 10) - 1, 'b');
+  for (const std::size_t before : {0u, 1u, 62u, 63u, 64u, 65u, 127u, 128u, 1000u}) {
+    std::string all(before, 'a');
+    all += what + std::string(1000 - before, 'a');
+    reference(all, what);
+    reference(all + what.substr(1), what);
+    reference(what.substr(1) + all, what);
+  }
+  EXPECT_EQ(call<std::string>("str_replace", Text("x" + what + "y" + what), Text(what), Text("--")),
+            "x--y--");
+}
+
+// The size of a result is known before there is memory for it.
+TEST_F(NativeText, LimitsHoldForTextsThatGrow) {
+  Isolate small = need(Isolate::create(need(Module::assemble(host.engine, native_program())),
+                                       {.limits = {.heap_bytes = 16 << 20}}));
+  const auto peak = [] {
+    rusage usage{};
+    ::getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_maxrss;  // in KiB
+  };
+  const auto before = peak();
+  const std::string many(1 << 20, 'a');
+  const std::string with(1 << 10, 'b');
+  const auto replaced =
+      need(small.function<std::string(Text, Text, Text)>("str_replace"))(Text(many), Text("a"), Text(with));
+  EXPECT_EQ(replaced.error().code(), ErrorCode::kOutOfMemory);
+  const auto repeated = need(small.function<std::string(Text, I64)>("str_repeat"))(Text(many), I64{1024});
+  EXPECT_EQ(repeated.error().code(), ErrorCode::kOutOfMemory);
+  EXPECT_LT(peak() - before, 256 << 10);
 }
 
 TEST_F(NativeText, Transforms) {

@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs programs that would go on for minutes or for ever, and asks them to stop: by a deadline, SIGINT and SIGTERM.
+
+usage: stop_test.py --bin FOLDER [--only NAME] [--times]
+
+Each program says when it has begun, and does then one thing that takes long: a native, waiting. All of them have to end. How
+soon is for whoever asks with --times; the test itself only gives up on those that do not end at all.
+"""
+
+import argparse
+import os
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+# Far beyond what is promised (200 ms): machines that run tests are busy.
+PATIENCE = 30
+# Between the beginning and the request.
+DELAY = 0.25
+
+HEAD = 'import io;\nimport str;\nimport time;\nfn begin() { io.write("begun\\n"); io.flush(); }\n'
+
+
+def calls(prepare, call):
+    """A program that makes one call again and again, in case it is over too soon."""
+    return f"fn main() {{\n    {prepare}\n    begin();\n    while true {{ {call} }}\n}}\n"
+
+
+LONG_TEXT = 'let a = str.repeat("a", 8000000);'
+NATIVES = {
+    "find": calls(LONG_TEXT + ' let b = str.repeat("a", 4000000) + "b";', "if str.find(a, b) == 7 { return; }"),
+    "find_last": calls(LONG_TEXT + ' let b = "b" + str.repeat("a", 4000000);',
+                       "if str.find_last(a, b) == 7 { return; }"),
+    "replace": calls(LONG_TEXT + ' let b = str.repeat("a", 4000000) + "b";', 'if str.replace(a, b, "") == "" { return; }'),
+    "replace-many": calls('let a = str.repeat("a", 100000000);', 'if str.replace(a, "a", "b") == "" { return; }'),
+    "repeat": calls("", 'if str.repeat("ab", 200000000) == "" { return; }'),
+    "upper": calls('let a = str.repeat("a", 200000000);', 'if str.upper(a) == "" { return; }'),
+    "trim": calls('let a = str.repeat(" ", 200000000);', 'if str.trim(a) == "x" { return; }'),
+    "join": calls('let a = [str](4000000, fill: "ab");', 'if str.join(a, ", ") == "" { return; }'),
+    "compare": calls('let a = str.repeat("a", 100000000); let b = a + "b";', "if a == b { return; }"),
+    "sleep": calls("", "time.sleep(3600.0);"),
+    "read_line": calls("", 'if (io.read_line() ?? "") == "x" { return; }'),
+    "read_input": calls("", 'if io.read_input() == "x" { return; }'),
+    "read_pipe": calls("", 'if io.read_text("pipe") == "x" { return; }'),
+    "open_pipe": calls("", 'let f = io.open("pipe"); if (f.read_line() ?? "") == "x" { return; }'),
+    "write_pipe": calls("", 'io.write_text("pipe", "x");'),
+    "read_zeros": calls("", 'if io.read_bytes("/dev/zero").len == 7 { return; }'),
+    "write_output": calls('let a = str.repeat("a", 1000000);', "io.write(a);"),
+    "interpreted": calls("var i = 0;", "i += 1;"),
+}
+# The two signals take turns.
+REQUESTS = [{"deadline": None, "SIGINT": signal.SIGINT}, {"deadline": None, "SIGTERM": signal.SIGTERM}]
+
+
+def table():
+    """Name, source and options of all that is to be run."""
+    for name, source in NATIVES.items():
+        yield f"native/{name}", source, []
+
+
+def stop(run, folder, source, options, request):
+    """Runs the program, asks it to stop, and says how long it went on; None if it did not end."""
+    program = folder / "program.dhp"
+    program.write_text(HEAD + source)
+    if not (folder / "pipe").exists():
+        os.mkfifo(folder / "pipe")
+    # The deadline counts from the call of main, a moment before the program says that it has begun.
+    words = [run, *options] + ([f"--deadline={int(DELAY * 1000)}ms"] if request is None else [])
+    words += [str(program)]
+    with subprocess.Popen(words, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE) as process:
+        try:
+            ready, _, _ = select.select([process.stdout], [], [], 4 * PATIENCE)
+            if not ready or os.read(process.stdout.fileno(), 6) != b"begun\n":
+                process.kill()
+                errors = process.stderr.read().decode(errors="replace")
+                # On a busy machine the deadline may pass before.
+                return (0, None) if "deadline exceeded" in errors else (None, "it has not begun: " + errors)
+            time.sleep(DELAY)
+            begin = time.monotonic()
+            if request is not None:
+                process.send_signal(request)
+            try:
+                code = process.wait(PATIENCE)
+            except subprocess.TimeoutExpired:
+                return None, f"it has not ended {PATIENCE} s after the request"
+            return time.monotonic() - begin, judge(code, process.stderr.read().decode(errors="replace"), request)
+        finally:
+            process.kill()
+
+
+def judge(code, errors, request):
+    """What is wrong with the end, if anything."""
+    if code < 0 and (request is None or code != -request):
+        return f"it was ended by signal {-code}: {errors}"
+    if code == 0:
+        return "it came to its end, as if nobody had asked it to stop"
+    expected = ("deadline exceeded",) if request is None else ("interrupted", "asked to stop")
+    # Output that nobody reads may be all that there is to tell.
+    if code > 0 and not any(text in errors for text in expected):
+        return f"it says something else: {errors}"
+    return None
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--bin", required=True, type=Path)
+    parser.add_argument("--only", default="")
+    parser.add_argument("--times", action="store_true")
+    options = parser.parse_args()
+    run = str((options.bin / "dhpvm-run").resolve())
+    failed = 0
+    for number, (name, source, words) in enumerate(table()):
+        if options.only not in name:
+            continue
+        for label, request in REQUESTS[number % 2].items():
+            with tempfile.TemporaryDirectory() as folder:
+                seconds, problem = stop(run, Path(folder), source, words, request)
+            if problem is not None:
+                failed += 1
+                print(f"FAILED {name} {label}: {problem}", flush=True)
+            elif options.times:
+                print(f"{name} {label}: {seconds * 1000:.0f} ms", flush=True)
+    print(f"{failed} programs did not stop as they should")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
