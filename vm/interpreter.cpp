@@ -23,6 +23,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "base/trigonometry.h"
 #include "bytecode/isa.h"
 #include "vm/compiled.h"
 #include "vm/isolate.h"

@@ -6,6 +6,8 @@
 
 #include <cstring>
 
+#include "base/trigonometry.h"
+
 namespace dhpvm::codegen {
 
 SymbolTable::SymbolTable() : math_("libm.so.6"), vector_math_("libmvec.so.1") {
@@ -14,6 +16,10 @@ SymbolTable::SymbolTable() : math_("libm.so.6"), vector_math_("libmvec.so.1") {
   add({"memmove", reinterpret_cast<const void*>(&std::memmove)});
   add({"memset", reinterpret_cast<const void*>(&std::memset)});
   add({"memcmp", reinterpret_cast<const void*>(&std::memcmp)});
+  // In place of libm's, which are wrong for large angles.
+  add({"sin", reinterpret_cast<const void*>(&sine)});
+  add({"cos", reinterpret_cast<const void*>(&cosine)});
+  add({"tan", reinterpret_cast<const void*>(&tangent)});
 }
 
 SymbolTable::~SymbolTable() {

@@ -69,6 +69,9 @@ std::string math_function(const llvm::CallBase& call) {
   return known ? name.str() : std::string();
 }
 
+// The tangent reduces its argument itself, in vectors and by all digits.
+bool is_wrong_for_large_angles(std::string_view name) { return name == "sin" || name == "cos"; }
+
 VectorFunction vector_function(const std::string& name, unsigned arguments, unsigned element_bits,
                                unsigned width, unsigned vector_bits,
                                const std::function<bool(std::string_view)>& exists) {

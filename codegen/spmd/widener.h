@@ -2,12 +2,14 @@
 // Emits what one instruction of the scalar function becomes, under the mask of its block.
 #pragma once
 
+#include <llvm/ADT/SmallPtrSet.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/IntrinsicInst.h>
 
 #include "codegen/spmd/divergence.h"
 #include "codegen/spmd/field_groups.h"
+#include "codegen/spmd/math.h"
 #include "codegen/spmd/values.h"
 #include "codegen/spmd/vectorize.h"
 #include "dhpvm/result.h"
@@ -85,6 +87,9 @@ class Widener {
   Status call(llvm::CallInst& call);
   void answer(const llvm::CallInst& question);
   Status mathematical(llvm::CallInst& call, const std::string& name);
+  VectorFunction vector_function_of(const llvm::CallInst& call, const std::string& name) const;
+  Status angle_functions(llvm::CallInst& call);
+  llvm::CallInst* other_function_of_angle(const llvm::CallInst& call) const;
   llvm::Value* call_pieces(llvm::CallInst& call, const std::string& symbol, unsigned piece);
   Status intrinsic(llvm::CallInst& call, llvm::Intrinsic::ID id);
   void call_for_first_lane(llvm::CallInst& call);
@@ -102,6 +107,8 @@ class Widener {
   llvm::BasicBlock* entry_ = nullptr;
   llvm::Value* root_ = nullptr;
   llvm::Value* mask_ = nullptr;
+  llvm::SmallPtrSet<const llvm::CallInst*, 4>
+      angles_done_;  // calls that have their vectors, maybe before their turn
   // The interleaved form of a local array, and the size of its elements once something has accessed one.
   struct LocalArray {
     llvm::AllocaInst* lanes = nullptr;

@@ -2,9 +2,11 @@
 // Calls: intrinsics on whole vectors, mathematical functions in pieces of the width that their vector library
 // has, the rest for one active lane after the other.
 #include <llvm/Analysis/VectorUtils.h>
+#include <llvm/IR/MDBuilder.h>
 #include <llvm/IR/Module.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
 
+#include "base/trigonometry.h"
 #include "codegen/spmd/flat_indices.h"
 #include "codegen/spmd/math.h"
 #include "codegen/spmd/widener.h"
@@ -101,13 +103,75 @@ Status Widener::intrinsic(llvm::CallInst& call, llvm::Intrinsic::ID id) {
   return {};
 }
 
-Status Widener::mathematical(llvm::CallInst& call, const std::string& name) {
+VectorFunction Widener::vector_function_of(const llvm::CallInst& call, const std::string& name) const {
   const unsigned bits = call.getType()->isFloatTy() ? 32 : 64;
-  const VectorFunction function =
-      vector_function(name, call.arg_size(), bits, width_, options_.vector_bits, options_.has_symbol);
+  return vector_function(name, call.arg_size(), bits, width_, options_.vector_bits, options_.has_symbol);
+}
+
+Status Widener::mathematical(llvm::CallInst& call, const std::string& name) {
+  const VectorFunction function = vector_function_of(call, name);
   if (function.symbol.empty()) return lane_by_lane(call);
+  if (is_wrong_for_large_angles(name)) return angle_functions(call);
   values_.set_vector(&call, call_pieces(call, function.symbol, function.lanes));
   return {};
+}
+
+// Vector functions, or the scalar ones for each lane if any of them has a large angle. The test stands in front, so that
+// the angles need not be kept over the calls; and once for the sine and the cosine of an angle: by itself, it makes a
+// vector of either take 8 % longer.
+Status Widener::angle_functions(llvm::CallInst& call) {
+  if (angles_done_.contains(&call)) return {};
+  llvm::LLVMContext& context = builder_.getContext();
+  llvm::Value* angles = values_.vector(call.getArgOperand(0));
+  llvm::Value* magnitudes = builder_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, angles);
+  llvm::Value* bound = llvm::ConstantFP::get(angles->getType(), kLargeAngle);
+  llvm::Value* large = any(builder_.CreateAnd(mask_, builder_.CreateFCmpOGE(magnitudes, bound)));
+  llvm::BasicBlock* by_lanes = llvm::BasicBlock::Create(context, "angles.large", &result_);
+  llvm::BasicBlock* together = llvm::BasicBlock::Create(context, "angles.small", &result_);
+  llvm::BasicBlock* after = llvm::BasicBlock::Create(context, "angles.done", &result_);
+  builder_.CreateCondBr(large, by_lanes, together, llvm::MDBuilder(context).createUnlikelyBranchWeights());
+
+  llvm::SmallVector<llvm::CallInst*, 2> calls = {&call};
+  if (llvm::CallInst* other = other_function_of_angle(call)) calls.push_back(other);
+  llvm::SmallVector<llvm::Value*, 2> from_lanes;
+  builder_.SetInsertPoint(by_lanes);
+  for (llvm::CallInst* one : calls) {
+    DHPVM_TRY(lane_by_lane(*one));
+    from_lanes.push_back(values_.vector(one));
+  }
+  by_lanes = builder_.GetInsertBlock();
+  builder_.CreateBr(after);
+
+  llvm::SmallVector<llvm::Value*, 2> at_once;
+  builder_.SetInsertPoint(together);
+  for (llvm::CallInst* one : calls) {
+    const VectorFunction function = vector_function_of(*one, math_function(*one));
+    at_once.push_back(call_pieces(*one, function.symbol, function.lanes));
+  }
+  builder_.CreateBr(after);
+
+  builder_.SetInsertPoint(after);
+  for (std::size_t n = 0; n < calls.size(); ++n) {
+    llvm::PHINode* result = builder_.CreatePHI(angles->getType(), 2);
+    result->addIncoming(from_lanes[n], by_lanes);
+    result->addIncoming(at_once[n], together);
+    values_.set_vector(calls[n], result);
+    angles_done_.insert(calls[n]);
+  }
+  return {};
+}
+
+// The cosine of the same angle in the same block, for a sine, and the other way round; null if there is none.
+llvm::CallInst* Widener::other_function_of_angle(const llvm::CallInst& call) const {
+  const std::string name = math_function(call);
+  for (llvm::User* user : call.getArgOperand(0)->users()) {
+    auto* const other = llvm::dyn_cast<llvm::CallInst>(user);
+    if (other == nullptr || other->getParent() != call.getParent()) continue;
+    const std::string other_name = math_function(*other);
+    if (other_name == name || !is_wrong_for_large_angles(other_name)) continue;
+    if (!angles_done_.contains(other) && !vector_function_of(*other, other_name).symbol.empty()) return other;
+  }
+  return nullptr;
 }
 
 void Widener::call_for_first_lane(llvm::CallInst& call) {

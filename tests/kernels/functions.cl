@@ -5,6 +5,7 @@
 #define RESTRICT restrict
 #endif
 
+double exp_to_the_largest(double x) { const double y = exp(x > 700.0 ? 0.5 * x : x); return x > 700.0 ? y * y : y; }
 int int_of_double(double x) { return x != x ? 0 : x <= -0x1p31 ? INT_MIN : x >= 0x1p31 ? INT_MAX : (int)x; }
 
 kernel void dhpvm_kernel(ulong low0, ulong high0, global uchar* RESTRICT a0, ulong a0_offset, global uchar* RESTRICT a1, ulong a1_offset, global uchar* RESTRICT a2, ulong a2_offset, global uchar* RESTRICT a3, ulong a3_offset) {
@@ -20,7 +21,7 @@ kernel void dhpvm_kernel(ulong low0, ulong high0, global uchar* RESTRICT a0, ulo
   while (v6 < v4) {
     const ulong v7 = v6 + low0;
     const double v8 = as_double(*(global ulong*)(v0 + (v7 * 8)));
-    const double v9 = sin(v8) * exp(v8);
+    const double v9 = sin(v8) * exp_to_the_largest(v8);
     *(global uint*)(v1 + (v7 * 4)) = as_uint(pow((float)v9, 0x1.8p+0f));
     *(global uint*)(v2 + (v7 * 4)) = (uint)int_of_double(v9);
     *(global ulong*)(v3 + (v7 * 8)) = mul_hi(*(global ulong*)(v3 + (v7 * 8)), 0x9e3779b97f4a7c15ul) >> 3ul;

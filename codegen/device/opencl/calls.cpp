@@ -154,6 +154,30 @@ std::optional<std::string> integer_intrinsic(const llvm::CallBase& call, ID id,
   }
 }
 
+// Functions for f64 whose results drivers get wrong where they are next to the largest number: PoCL's exp is infinite for
+// 709.782712893383, and its sinh and cosh are NaN for 710.475860073943. exp(x / 2) is far from that.
+constexpr struct {
+  std::string_view name;
+  std::string_view body;
+} kLargeResults[] = {
+    {"exp", "const double y = exp(x > 700.0 ? 0.5 * x : x); return x > 700.0 ? y * y : y;"},
+    {"sinh",
+     "if (!(fabs(x) > 700.0)) return sinh(x); const double y = exp(0.5 * fabs(x)); return copysign(0.5 * y * "
+     "y, x);"},
+    {"cosh",
+     "if (!(fabs(x) > 700.0)) return cosh(x); const double y = exp(0.5 * fabs(x)); return 0.5 * y * y;"},
+};
+
+// What a function of the C library, named as for double, is called in OpenCL C: the same for float and double.
+std::string math_name(const std::string& name, const llvm::Type* type, Helpers& helpers) {
+  const auto own =
+      std::ranges::find(kLargeResults, name, &std::remove_cvref_t<decltype(kLargeResults[0])>::name);
+  if (!type->isDoubleTy() || own == std::end(kLargeResults)) return name;
+  const std::string full = name + "_to_the_largest";
+  helpers[full] = fmt::format("double {}(double x) {{ {} }}\n", full, own->body);
+  return full;
+}
+
 // Those that tell LLVM something, and do nothing.
 bool is_note(ID id) {
   return id == llvm::Intrinsic::lifetime_start || id == llvm::Intrinsic::lifetime_end ||
@@ -211,7 +235,7 @@ std::optional<std::string> call_text(const llvm::CallBase& call, std::span<const
   std::string name = spmd::math_function(call);
   if (name.empty()) return std::nullopt;
   if (call.getType()->isFloatTy()) name.pop_back();
-  return fmt::format("{}({})", name, list());
+  return fmt::format("{}({})", math_name(name, call.getType(), helpers), list());
 }
 
 }  // namespace dhpvm::codegen::opencl
