@@ -480,11 +480,15 @@ TEST(Verifier, RefusesBadKernels) {
       {"function k(i64, [Deep]) registers 1 1\nreturn\nend\nkernel k dims 1",
        "takes [Deep], and parallel loops only arrays"},
       {"function k(i64) registers 1 1\nnew r0, C\nreturn\nend\nkernel k dims 1",
-       "kernel 0: function 0 (k), word 0: new is not allowed in parallel loops"},
+       "kernel 0: function 0 (k), word 0: new is not allowed in parallel loops: it makes an object"},
+      {"function k(i64) registers 1 1\nnop\nline \"a.dhp\" 12:3\nconst.string r0, \"name\"\nreturn\nend\n"
+       "kernel k dims 1",
+       "kernel 0: function 0 (k), word 1, line 12: const.string is not allowed in parallel loops: it gives a "
+       "text, and loops have only numbers and arrays"},
       {"function k(i64) registers 1 1\nnull r0\nreturn\nend\nkernel k dims 1",
        "null is not allowed in parallel loops"},
       {"function k(i64) registers 1 1\ncall.native p0, r0, now\nreturn\nend\nkernel k dims 1",
-       "call.native is not allowed"},
+       "call.native is not allowed in parallel loops: loops may only call functions of the program"},
       {"function k(i64) registers 1 1\nreturn\nnull r0\nreturn\nend\nkernel k dims 1",
        "word 1: null is not allowed"},
       {"function k(i64) registers 2 1\ncall p1, r0, g\nreturn\nend\nfunction g() registers 1 1\nnull "

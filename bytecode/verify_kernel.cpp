@@ -59,6 +59,27 @@ Status verify_record(const Facts& facts, Budget& budget, std::uint32_t id) {
   return {};
 }
 
+// Why an instruction has no place in a parallel loop, where there are numbers and arrays of numbers alone.
+std::string_view why_impure(const DecodeRow& row) {
+  if (row.family == Family::kConstString) return "it gives a text, and loops have only numbers and arrays";
+  if (row.family == Family::kParallelFor) return "a loop cannot start another";
+  switch (row.memory) {
+    case Memory::kAnything:
+      return "loops may only call functions of the program, and no methods of interfaces";
+    case Memory::kAllocates: return "it makes an object";
+    case Memory::kReadsObject:
+    case Memory::kWritesObject: return "it accesses a field of an object";
+    case Memory::kChangesArray: return "it changes an array as a whole";
+    default: return "it works with a reference, and loops have only numbers and arrays";
+  }
+}
+
+// ", line 7" of the source, as far as the line table knows it.
+std::string line_text(const Function& function, std::uint32_t pc) {
+  const auto next = std::ranges::upper_bound(function.lines, pc, {}, &Line::pc);
+  return next == function.lines.begin() ? std::string() : fmt::format(", line {}", std::prev(next)->line);
+}
+
 class PurityVerifier {
  public:
   PurityVerifier(const Facts& facts, Budget& budget)
@@ -94,9 +115,9 @@ class PurityVerifier {
         const Word word = m_.code[function.code_offset + visit.pc];
         const DecodeRow& row = kDecode[op_of(word)];
         if ((row.flags & kKernel) == 0)
-          return refuse("{}, word {}: {} is not allowed in parallel loops",
-                        function_label(m_, visit.function), visit.pc,
-                        mnemonic_of(static_cast<Op>(op_of(word))));
+          return refuse("{}, word {}{}: {} is not allowed in parallel loops: {}",
+                        function_label(m_, visit.function), visit.pc, line_text(function, visit.pc),
+                        mnemonic_of(static_cast<Op>(op_of(word))), why_impure(row));
         if (row.family == Family::kCall) callee = c_of(word);
         visit.pc += row.words;
       }
