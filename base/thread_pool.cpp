@@ -6,7 +6,8 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <thread>
+
+#include "base/processors.h"
 
 namespace dhpvm {
 namespace {
@@ -84,8 +85,7 @@ struct ThreadPool::Job {
 };
 
 ThreadPool::ThreadPool(unsigned size)
-    : size_(size != 0 ? size : std::max(1u, std::thread::hardware_concurrency())),
-      spins_(size_ <= std::thread::hardware_concurrency()) {}
+    : size_(size != 0 ? size : usable_processors()), spins_(size_ <= usable_processors()) {}
 
 ThreadPool::~ThreadPool() {
   {
