@@ -32,6 +32,10 @@ void Reservation::prefer_huge_pages(std::size_t offset) const {
   if (offset < size_) madvise(data_ + offset, size_ - offset, MADV_HUGEPAGE);
 }
 
+void Reservation::prefer_small_pages(std::size_t offset) const {
+  if (offset < size_) madvise(data_ + offset, size_ - offset, MADV_NOHUGEPAGE);
+}
+
 bool Reservation::populate(std::size_t offset, std::size_t bytes) const {
 #ifdef MADV_POPULATE_WRITE
   while (madvise(data_ + offset, bytes, MADV_POPULATE_WRITE) != 0) {

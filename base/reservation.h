@@ -30,6 +30,8 @@ class Reservation {
   // Asks for transparent huge pages from `offset` on. Best effort: without them everything works, 2 to
   // 8 % slower.
   void prefer_huge_pages(std::size_t offset) const;
+  // Takes the above back, so that the kernel does not fill gaps between used pages in the background.
+  void prefer_small_pages(std::size_t offset) const;
   // Makes the pages of a range resident in one call instead of a fault each. False when the system has no
   // memory for them.
   bool populate(std::size_t offset, std::size_t bytes) const;

@@ -2,6 +2,7 @@
 #include "gc/block_space.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <utility>
 
@@ -113,8 +114,39 @@ std::optional<BlockIndex> BlockSpace::take_empty(unsigned size_class) {
   info(block).free_granules = kGranulesPerBlock;
   touch(block, size_class);
   ++used_blocks_;
-  peak_used_blocks_ = std::max(peak_used_blocks_, used_blocks_);
+  note_peak();
   return block;
+}
+
+// A hole of a page is in every sparse block; a larger one has to be looked for.
+std::optional<BlockIndex> BlockSpace::take_sparse(unsigned size_class, std::size_t size) {
+  if (too_large_for_sparse_ != 0 && size >= too_large_for_sparse_) return std::nullopt;
+  for (std::size_t i = sparse_.size(); i-- > 0;) {
+    const BlockIndex block = sparse_[i];
+    if (size > kPageSize) {
+      Coverage coverage;
+      compute_coverage(marks_of(block), coverage);
+      if (find_hole(coverage, 0, size / kGranule).granules() == 0) continue;
+    }
+    sparse_[i] = sparse_.back();
+    sparse_.pop_back();
+    forget_released(block);
+    touch(block, size_class);
+    note_peak();
+    return block;
+  }
+  too_large_for_sparse_ = size;
+  return std::nullopt;
+}
+
+std::optional<BlockIndex> BlockSpace::take_fresh(unsigned size_class, std::size_t size) {
+  if (const std::optional<BlockIndex> block = take_sparse(size_class, size)) return block;
+  return take_empty(size_class);
+}
+
+void BlockSpace::forget_released(BlockIndex block) {
+  released_pages_ -= static_cast<std::size_t>(std::popcount(info(block).released));
+  info(block).released = 0;
 }
 
 bool BlockSpace::take_zeroed(BlockIndex block) { return !std::exchange(info(block).written, true); }
@@ -138,10 +170,13 @@ void BlockSpace::recount(BlockIndex block) {
   live_granules_ = live_granules_ + block_info.free_granules - free;
   block_info.free_granules = static_cast<std::uint16_t>(free);
   if (free == kGranulesPerBlock) {
+    forget_released(block);
     block_info.state = State::kFree;
     block_info.idle_cycles = 0;
     free_hint_ = std::min(free_hint_, block);
     --used_blocks_;
+  } else if (block_info.released != 0) {
+    block_info.state = State::kSparse;
   } else {
     const std::size_t enough = thoroughly_ ? kWorthSweepingThoroughly : kWorthSweeping;
     block_info.state = free < enough ? State::kDense : State::kQueued;
@@ -167,13 +202,56 @@ void BlockSpace::finish_minor() {
 
 void BlockSpace::finish_full() {
   touched_.clear();
+  const bool had_sparse = !sparse_.empty();
+  sparse_.clear();
+  too_large_for_sparse_ = 0;
   for (Queue& queue : queues_) queue = {};
   for (BlockIndex block = high_water_; block-- > 0;) {
     if (!holds_objects(block)) continue;
     recount(block);
     if (info(block).state == State::kQueued) enqueue(block);
+    if (info(block).state == State::kSparse) sparse_.push_back(block);
   }
+  if (had_sparse && sparse_.empty()) memory_.prefer_huge_pages(kSmallPages);
   discard_idle();
+}
+
+void BlockSpace::release_pages() {
+  memory_.prefer_small_pages(kSmallPages);
+  for (Queue& queue : queues_) {
+    std::erase_if(queue.blocks, [this](BlockIndex block) {
+      if (!release_pages_of(block)) return false;
+      info(block).state = State::kSparse;
+      sparse_.push_back(block);
+      return true;
+    });
+  }
+  for (const BlockIndex block : sparse_) release_pages_of(block);
+  too_large_for_sparse_ = 0;
+}
+
+// Whether the block has given back any page.
+bool BlockSpace::release_pages_of(BlockIndex block) {
+  constexpr std::size_t kWordsPerPage = kCoverageWords / kPagesPerBlock;
+  Info& block_info = info(block);
+  if (block_info.free_granules < kPageSize / kGranule) return false;
+  Coverage coverage;
+  compute_coverage(marks_of(block), coverage);
+  const auto is_releasable = [&](std::size_t page) {
+    std::uint64_t used = 0;
+    for (std::size_t i = 0; i < kWordsPerPage; ++i) used |= coverage[page * kWordsPerPage + i];
+    return used == 0 && (block_info.released >> page & 1) == 0;
+  };
+  for (std::size_t page = 0; page < kPagesPerBlock; ++page) {
+    std::size_t end = page;
+    while (end < kPagesPerBlock && is_releasable(end)) ++end;
+    if (end == page) continue;
+    memory_.discard(block * kBlockSize + page * kPageSize, (end - page) * kPageSize);
+    block_info.released |= static_cast<std::uint16_t>(((1u << (end - page)) - 1) << page);
+    released_pages_ += end - page;
+    page = end;
+  }
+  return block_info.released != 0;
 }
 
 // Gives memory back in whole huge pages, and only what two full collections in a row found unused: touching

@@ -44,8 +44,9 @@ class BlockSpace {
   // A block that is at least half free and has a hole of `size` bytes, from the queue of another class. Looks
   // at few, and at each only once per cycle: in a heap full of small holes none would do.
   std::optional<BlockIndex> take_roomy(unsigned size_class, std::size_t size);
-  // An empty block; none when the reservation is used up.
-  std::optional<BlockIndex> take_empty(unsigned size_class);
+  // A block that costs memory: a sparse one with a hole of `size` bytes, or else an empty one. None when the
+  // reservation is used up.
+  std::optional<BlockIndex> take_fresh(unsigned size_class, std::size_t size);
   // Whether the block's memory is known to be zero. Taking clears this for the next time.
   bool take_zeroed(BlockIndex block);
 
@@ -56,14 +57,18 @@ class BlockSpace {
   void finish_full();
   // Whether the next of these is to queue blocks with little room too: for a heap near its limit.
   void sweep_thoroughly(bool thoroughly) { thoroughly_ = thoroughly; }
+  // Right after finish_full(): gives the free pages inside queued blocks back to the system. These blocks become
+  // sparse.
+  void release_pages();
 
   bool holds_objects(BlockIndex block) const { return info(block).state != State::kFree; }
   bool is_touched(BlockIndex block) const { return info(block).state == State::kTouched; }
   // Blocks that ever held objects have lower indices.
   BlockIndex high_water() const { return high_water_; }
 
-  std::size_t used_bytes() const { return used_blocks_ * kBlockSize; }
-  std::size_t peak_used_bytes() const { return peak_used_blocks_ * kBlockSize; }
+  // What the blocks that hold objects occupy, without the pages given back.
+  std::size_t used_bytes() const { return used_blocks_ * kBlockSize - released_pages_ * kPageSize; }
+  std::size_t peak_used_bytes() const { return peak_used_bytes_; }
   // Bytes that marked objects cover, as of the last collection.
   std::size_t live_bytes() const { return live_granules_ * kGranule; }
 
@@ -73,6 +78,7 @@ class BlockSpace {
     kQueued,   // in its class's queue
     kTouched,  // in touched_: an allocation area has used it since the last collection
     kDense,    // too full to be worth sweeping before the next full collection
+    kSparse,   // in sparse_: the system has some of its pages, and using them again costs memory
   };
   // Blocks of one size class that have room. The next one to take is at the back.
   struct Queue {
@@ -81,6 +87,7 @@ class BlockSpace {
   };
   struct Info {
     std::uint16_t free_granules;  // as of the last collection that looked at the block
+    std::uint16_t released;       // a bit for each page given back
     State state;
     std::uint8_t size_class;
     bool written;              // may hold something other than zeros
@@ -92,6 +99,11 @@ class BlockSpace {
     return static_cast<std::size_t>(reinterpret_cast<const std::byte*>(object) - base());
   }
   void touch(BlockIndex block, unsigned size_class);
+  std::optional<BlockIndex> take_sparse(unsigned size_class, std::size_t size);
+  std::optional<BlockIndex> take_empty(unsigned size_class);
+  bool release_pages_of(BlockIndex block);
+  void forget_released(BlockIndex block);
+  void note_peak() { peak_used_bytes_ = used_bytes() > peak_used_bytes_ ? used_bytes() : peak_used_bytes_; }
   void enqueue(BlockIndex block) { queues_[info(block).size_class].blocks.push_back(block); }
   void recount(BlockIndex block);
   void discard_idle();
@@ -105,8 +117,11 @@ class BlockSpace {
   BlockIndex free_hint_ = 0;  // no free block lies below
   std::array<Queue, kSizeClasses> queues_;
   std::vector<BlockIndex> touched_;
+  std::vector<BlockIndex> sparse_;
+  std::size_t too_large_for_sparse_ = 0;  // no sparse block has a hole of this size; 0: not known of any
   std::size_t used_blocks_ = 0;
-  std::size_t peak_used_blocks_ = 0;
+  std::size_t released_pages_ = 0;  // in sparse blocks
+  std::size_t peak_used_bytes_ = 0;
   std::size_t live_granules_ = 0;
 };
 

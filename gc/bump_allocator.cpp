@@ -96,9 +96,9 @@ std::byte* BumpAllocator::take(AllocationArea& main, std::size_t size) {
   }
 }
 
-std::byte* BumpAllocator::take_from_empty(AllocationArea& main, std::size_t size) {
+std::byte* BumpAllocator::take_from_fresh(AllocationArea& main, std::size_t size) {
   const unsigned size_class = size_class_of(size);
-  const std::optional<BlockIndex> block = blocks_.take_empty(size_class);
+  const std::optional<BlockIndex> block = blocks_.take_fresh(size_class, size);
   if (!block) return nullptr;
   if (size_class == 0) {
     open_small(main, *block);

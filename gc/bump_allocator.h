@@ -53,8 +53,8 @@ class BumpAllocator {
 
   // The same for objects of any class, going on to partly filled blocks. Null if they have no room.
   std::byte* take(AllocationArea& main, std::size_t size);
-  // The same from an empty block; null when there is none.
-  std::byte* take_from_empty(AllocationArea& main, std::size_t size);
+  // The same from a block that costs memory; null when there is none.
+  std::byte* take_from_fresh(AllocationArea& main, std::size_t size);
 
   // Before a collection: closes all areas.
   void retire(AllocationArea& main);

@@ -14,6 +14,8 @@ constexpr std::size_t kDefaultNursery = 8 * kMiB;
 // What a heap may grow by, at least, before a full collection.
 constexpr std::size_t kMayDouble = 128 * kMiB;
 constexpr std::size_t kMinimumGrowth = 32 * kMiB;
+// Address space for blocks over the limit of what they occupy: sparse blocks occupy only some of their pages.
+constexpr std::size_t kSparseness = 4;
 constexpr std::size_t kMaximumObject = std::size_t{1} << 41;
 
 }  // namespace
@@ -39,6 +41,7 @@ Heap::Heap(const HeapOptions& options, std::span<const TypeInfo> types, RootProv
       marker_(blocks_, large_, types),
       external_(options.external_budget_bytes),
       nursery_bytes_(options.nursery_bytes != 0 ? options.nursery_bytes : kDefaultNursery),
+      limit_(options.limit_bytes),
       attention_(options.stress != 0),
       stress_countdown_(options.stress) {
   // A small heap cannot afford a nursery that is most of it.
@@ -51,7 +54,8 @@ Result<std::unique_ptr<Heap>> Heap::create(const HeapOptions& options, std::span
                                            RootProvider& roots) {
   std::unique_ptr<Heap> heap(new Heap(options, types, roots));
   std::size_t reservation = options.reservation_bytes;
-  if (options.limit_bytes != 0) reservation = std::min(reservation, options.limit_bytes);
+  if (options.limit_bytes != 0 && options.limit_bytes < reservation / kSparseness)
+    reservation = kSparseness * options.limit_bytes;
   DHPVM_TRY(heap->blocks_.reserve(reservation, options.verify));
   // Where address space is scarce, the stack must not take what the blocks have left to others.
   std::size_t stack = options.mark_stack_bytes;
@@ -115,17 +119,23 @@ Object* Heap::allocate_sized(TypeId type, std::size_t size, std::size_t card_byt
 }
 
 // Calls take(shortage, after_full) until it gives an object, collecting in between what its shortage calls
-// for: at most one minor collection, then a full one. Where a minor collection has freed no hole that is large
+// for: at most one minor collection, then a full one; and last, what a fragmented heap can do without collecting. Where a minor collection has freed no hole that is large
 // enough, the next would not either; yet the holes opened in vain would make it seem worthwhile for ever.
 template <typename Take>
 Object* Heap::allocate_or_collect(Take&& take) {
   bool after_minor = false;
   bool after_full = false;
+  bool relieved = false;
   for (;;) {
     Shortage shortage = Shortage::kNursery;
     if (Object* object = take(shortage, after_full)) return object;
-    if (after_full) return nullptr;
-    const bool at_limit = options_.limit_bytes != 0 && footprint_threshold_ == options_.limit_bytes;
+    const bool at_limit = limit_ != 0 && footprint_threshold_ == limit_;
+    if (after_full) {
+      if (limit_ == 0 || relieved) return nullptr;
+      relieve();
+      relieved = true;
+      continue;
+    }
     const bool minor = shortage == Shortage::kNursery ? !grown_too_far() : at_limit && worth_a_minor();
     if (minor && !after_minor) {
       collect(CollectionKind::kMinor, CollectionReason::kNursery);
@@ -147,9 +157,22 @@ bool Heap::worth_a_minor() const {
 
 // With less than 1/64 left even after a full collection, one would follow another every few allocations:
 // better to give up early than to crawl on.
-bool Heap::nearly_full() const {
-  const std::size_t limit = options_.limit_bytes;
-  return limit != 0 && live_bytes() > limit - limit / 64;
+bool Heap::nearly_full() const { return limit_ != 0 && live_bytes() > limit_ - limit_ / 64; }
+
+// A full collection has left holes that nothing fits into: their pages go back to the system, and what pages cannot
+// help is not held against the program, so that the heap counts as full only when it is half full of live objects.
+void Heap::relieve() {
+  blocks_.release_pages();
+  const std::size_t most = options_.fragmented_limit_bytes != 0
+                               ? options_.fragmented_limit_bytes
+                               : options_.limit_bytes * 2 + options_.limit_bytes / 4;
+  limit_ = std::max(options_.limit_bytes, std::min(limit_for_holes(), most));
+  set_thresholds();
+}
+
+// With this limit the holes are at most half of a full heap.
+std::size_t Heap::limit_for_holes() const {
+  return 2 * (blocks_.used_bytes() - blocks_.live_bytes()) + options_.limit_bytes / 64;
 }
 
 std::byte* Heap::take_small(std::size_t size, Shortage& shortage) {
@@ -159,7 +182,7 @@ std::byte* Heap::take_small(std::size_t size, Shortage& shortage) {
   if (std::byte* memory = bump_.take(area_, size)) return memory;
   shortage = Shortage::kGrowth;
   if (footprint() + kBlockSize > footprint_threshold_) return nullptr;
-  return bump_.take_from_empty(area_, size);
+  return bump_.take_from_fresh(area_, size);
 }
 
 Object* Heap::allocate_large(TypeId type, std::size_t size, std::size_t card_bytes, Contents contents) {
@@ -171,7 +194,7 @@ Object* Heap::allocate_large(TypeId type, std::size_t size, std::size_t card_byt
     if (footprint() + bytes > footprint_threshold_) {
       // One object may exceed what the heap was expected to grow by; only the limit is absolute.
       if (!after_full) return nullptr;
-      if (options_.limit_bytes != 0 && footprint() + bytes > options_.limit_bytes) return nullptr;
+      if (limit_ != 0 && footprint() + bytes > limit_) return nullptr;
     }
     Object* object = large_.allocate(size, card_bytes, contents == Contents::kZeroed);
     if (object == nullptr) return nullptr;
@@ -295,6 +318,7 @@ void Heap::add_external(std::size_t bytes) {
 // holes and all, would exceed the footprint threshold.
 void Heap::set_thresholds() {
   live_after_full_ = live_bytes();
+  limit_ = std::max(options_.limit_bytes, std::min(limit_, limit_for_holes()));
   // A small heap may double before it is collected as a whole; a large one grows by half, which costs some more
   // collections and keeps a program with 256 MiB of live objects within 400 MiB.
   const std::size_t step =
@@ -302,7 +326,7 @@ void Heap::set_thresholds() {
   const auto growth = static_cast<std::size_t>(options_.growth * static_cast<double>(step));
   live_threshold_ = live_after_full_ + std::max(growth, kMinimumGrowth);
   footprint_threshold_ = live_threshold_;
-  if (options_.limit_bytes != 0) footprint_threshold_ = std::min(footprint_threshold_, options_.limit_bytes);
+  if (limit_ != 0) footprint_threshold_ = std::min(footprint_threshold_, limit_);
   allow_footprint(footprint());
 }
 
@@ -311,7 +335,7 @@ void Heap::set_thresholds() {
 void Heap::allow_footprint(std::size_t bytes) {
   footprint_threshold_ =
       std::max(footprint_threshold_, bytes + std::max(nursery_bytes_, live_after_full_ / 8));
-  if (options_.limit_bytes != 0) footprint_threshold_ = std::min(footprint_threshold_, options_.limit_bytes);
+  if (limit_ != 0) footprint_threshold_ = std::min(footprint_threshold_, limit_);
 }
 
 HeapStats Heap::stats() const {

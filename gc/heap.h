@@ -190,8 +190,11 @@ class Heap {
   bool grown_too_far() const { return live_bytes() - large_allocated_ + nursery_bytes_ > live_threshold_; }
   bool worth_a_minor() const;
   bool nearly_full() const;
+  void relieve();
+  std::size_t limit_for_holes() const;
   void verify_or_die(CollectionKind kind, bool after) const;
   void visit_all_roots(RootVisitor& visitor) const;
+  // What the system has given, as far as it holds objects.
   std::size_t footprint() const { return blocks_.used_bytes() + large_.bytes(); }
   std::size_t live_bytes() const { return blocks_.live_bytes() + large_.bytes(); }
 
@@ -215,6 +218,8 @@ class Heap {
   std::vector<Object*> logged_;  // old objects written to since the last collection
 
   std::size_t nursery_bytes_;
+  std::size_t
+      limit_;  // of the footprint: options_.limit_bytes, or more while the heap is full of holes; 0: none
   std::size_t live_after_full_ = 0;
   std::size_t live_threshold_ = 0;  // see set_thresholds()
   std::size_t footprint_threshold_ = 0;

@@ -16,6 +16,10 @@ constexpr std::size_t kGranule = 16;
 constexpr std::size_t kBlockSize = 64 * 1024;
 constexpr std::size_t kGranulesPerBlock = kBlockSize / kGranule;
 
+// The unit in which memory goes back to the system.
+constexpr std::size_t kPageSize = 4096;
+constexpr std::size_t kPagesPerBlock = kBlockSize / kPageSize;
+
 // Larger objects would fragment blocks too much: they live on their own in the large-object space.
 constexpr std::size_t kLargeThreshold = 8 * 1024;
 

@@ -14,9 +14,12 @@ class Tracer;
 namespace dhpvm::gc {
 
 struct HeapOptions {
-  // Blocks and large objects together may not exceed this many bytes; 0 means only the
-  // reservation limits them.
+  // Blocks and large objects together may not exceed this many bytes, unless more than half of that is holes that
+  // nothing fits into; 0 means only the reservation limits them.
   std::size_t limit_bytes = 0;
+
+  // What a heap full of such holes may occupy (docs/decisions/0022). 0: 2.25 times the limit.
+  std::size_t fragmented_limit_bytes = 0;
 
   // Bytes allocated between two minor collections. 0 starts at 8 MiB and adapts between 4 and 64
   // MiB: survivors of a minor collection count as old at once, so a larger nursery pays whenever

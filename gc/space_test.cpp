@@ -76,6 +76,56 @@ TEST_F(HeapSpace, MixedSizesStayWithinTwoPointThreeTimesLive) {
   EXPECT_LE(static_cast<double>(stats.peak_block_bytes), 2.3 * static_cast<double>(stats.live_bytes));
 }
 
+// ---- A heap is full only when half of it is live
+
+struct Fragments {
+  std::size_t survivor;  // bytes of the objects that fill the heap at first
+  std::size_t spacing;   // bytes of them, of which one object survives
+  std::size_t request;   // bytes of the objects that are asked for then
+};
+
+class FragmentedHeap : public HeapTest {
+ protected:
+  // An object of `bytes`, of an array type that has no references.
+  Ref allocate(std::size_t bytes) {
+    if (bytes < sizeof(Array)) return ref(make<Box>(kBox));
+    return ref(make_array(kBytes, static_cast<std::int64_t>(bytes - sizeof(Array))));
+  }
+  void fill(std::size_t bytes) {
+    while (Ref object = allocate(bytes)) roots_.slots.push_back(object);
+  }
+  // What the heap occupies over what is live in it when no further request fits.
+  double ratio_when_full(const Fragments& fragments) {
+    roots_.slots.clear();
+    make_heap({.limit_bytes = std::max(16 * kMiB, 64 * fragments.request)});
+    fill(fragments.survivor);
+    const std::size_t every = std::max<std::size_t>(fragments.spacing / fragments.survivor, 2);
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < roots_.slots.size(); i += every) roots_.slots[kept++] = roots_.slots[i];
+    roots_.slots.resize(kept);
+    fill(fragments.request);
+    const HeapStats stats = heap_->stats();
+    return static_cast<double>(stats.block_bytes + stats.large_bytes) / static_cast<double>(stats.live_bytes);
+  }
+};
+
+TEST_F(FragmentedHeap, IsFullOnlyWhenHalfOfItIsLive) {
+  double worst = 0;
+  for (const std::size_t survivor : {16, 48, 304, 2048, 8192}) {
+    for (const std::size_t spacing : {512, 4096, 32 * 1024}) {
+      for (const std::size_t request : {16, 512, 4096, 8000, 9000, 32 * 1024}) {
+        const double ratio = ratio_when_full({survivor, spacing, request});
+        EXPECT_LE(ratio, 2.0) << "survivors of " << survivor << " bytes every " << spacing << ", then "
+                              << request;
+        worst = std::max(worst, ratio);
+      }
+    }
+  }
+  worst = std::max(worst, ratio_when_full({.survivor = 48, .spacing = 4096, .request = kMiB}));
+  RecordProperty("worst", std::to_string(worst));
+  EXPECT_LE(worst, 2.0);
+}
+
 TEST_F(HeapSpace, HolesOfAnySizeAreUsedAgain) {
   make_heap();
   // Every second 16-byte object dies: holes of one granule.
