@@ -149,27 +149,53 @@ void BlockSpace::forget_released(BlockIndex block) {
   info(block).released = 0;
 }
 
-bool BlockSpace::take_zeroed(BlockIndex block) { return !std::exchange(info(block).written, true); }
-
-void BlockSpace::clear_marks() {
-  // One memset per run of used blocks; free blocks have no marks.
-  for (BlockIndex block = 0; block < high_water_; ++block) {
-    if (!holds_objects(block)) continue;
-    const BlockIndex first = block;
-    while (block < high_water_ && holds_objects(block)) ++block;
-    std::memset(marks() + first * kGranulesPerBlock, 0, (block - first) * kGranulesPerBlock);
-  }
+bool BlockSpace::take_zeroed(BlockIndex block) {
+  if (std::exchange(info(block).written, true)) return false;
+  ++written_blocks_;
+  return true;
 }
 
-// Brings live_granules_ and the state up to date with the block's marks. The caller rebuilds the lists.
-void BlockSpace::recount(BlockIndex block) {
+// Calls visit(first, end) for ranges that make up all blocks, on several threads where that is worth it.
+template <typename Visit>
+void BlockSpace::for_each_slice(ThreadPool* pool, Visit&& visit) const {
+  constexpr BlockIndex kSlice = 512;
+  const BlockIndex slices = (high_water_ + kSlice - 1) / kSlice;
+  if (pool == nullptr || slices <= 2) return visit(BlockIndex{0}, high_water_);
+  pool->parallel_for_chunks(
+      slices, [&](BlockIndex slice) { visit(slice * kSlice, std::min((slice + 1) * kSlice, high_water_)); });
+}
+
+void BlockSpace::clear_marks(ThreadPool* pool) {
+  // One memset per run of used blocks; free blocks have no marks.
+  for_each_slice(pool, [this](BlockIndex block, BlockIndex end) {
+    for (; block < end; ++block) {
+      const BlockIndex first = block;
+      while (block < end && holds_objects(block)) ++block;
+      std::memset(marks() + first * kGranulesPerBlock, 0, (block - first) * kGranulesPerBlock);
+    }
+  });
+}
+
+// Brings free_granules up to date with the block's marks. Threads may do this for different blocks at once.
+void BlockSpace::count_free_of(BlockIndex block) {
   Coverage coverage;
   compute_coverage(marks_of(block), coverage);
-  const std::size_t free = count_free(coverage);
   Info& block_info = info(block);
-  live_granules_ = live_granules_ + block_info.free_granules - free;
-  block_info.free_granules = static_cast<std::uint16_t>(free);
-  if (free == kGranulesPerBlock) {
+  block_info.free_granules = static_cast<std::uint16_t>(count_free(coverage));
+  if (!scribble_ && !kPoisoning) return;
+  for_each_hole(coverage, [&](Hole hole) {
+    std::byte* start = address_of(block) + hole.begin * kGranule;
+    unpoison(start, hole.granules() * kGranule);
+    if (scribble_ && block_info.written && block_info.released == 0)
+      std::memset(start, kScribble, hole.granules() * kGranule);
+    poison(start, hole.granules() * kGranule);
+  });
+}
+
+// The state that follows from free_granules. The caller rebuilds the lists.
+void BlockSpace::settle(BlockIndex block) {
+  Info& block_info = info(block);
+  if (block_info.free_granules == kGranulesPerBlock) {
     forget_released(block);
     block_info.state = State::kFree;
     block_info.idle_cycles = 0;
@@ -179,36 +205,39 @@ void BlockSpace::recount(BlockIndex block) {
     block_info.state = State::kSparse;
   } else {
     const std::size_t enough = thoroughly_ ? kWorthSweepingThoroughly : kWorthSweeping;
-    block_info.state = free < enough ? State::kDense : State::kQueued;
+    block_info.state = block_info.free_granules < enough ? State::kDense : State::kQueued;
   }
-  if (!scribble_ && !kPoisoning) return;
-  for_each_hole(coverage, [&](Hole hole) {
-    std::byte* start = address_of(block) + hole.begin * kGranule;
-    unpoison(start, hole.granules() * kGranule);
-    if (scribble_ && block_info.written) std::memset(start, kScribble, hole.granules() * kGranule);
-    poison(start, hole.granules() * kGranule);
-  });
 }
 
 void BlockSpace::finish_minor() {
   // The touched blocks go to the back, to be taken first: they are in the cache, the last ones most of all.
   for (const BlockIndex block : touched_) {
-    recount(block);
+    live_granules_ += info(block).free_granules;
+    count_free_of(block);
+    live_granules_ -= info(block).free_granules;
+    settle(block);
     if (info(block).state == State::kQueued) enqueue(block);
   }
   touched_.clear();
   for (Queue& queue : queues_) queue.offered = 0;
 }
 
-void BlockSpace::finish_full() {
+void BlockSpace::finish_full(ThreadPool* pool) {
   touched_.clear();
   const bool had_sparse = !sparse_.empty();
   sparse_.clear();
   too_large_for_sparse_ = 0;
   for (Queue& queue : queues_) queue = {};
+  for_each_slice(pool, [this](BlockIndex block, BlockIndex end) {
+    for (; block < end; ++block) {
+      if (holds_objects(block)) count_free_of(block);
+    }
+  });
+  live_granules_ = 0;
   for (BlockIndex block = high_water_; block-- > 0;) {
     if (!holds_objects(block)) continue;
-    recount(block);
+    live_granules_ += kGranulesPerBlock - info(block).free_granules;
+    settle(block);
     if (info(block).state == State::kQueued) enqueue(block);
     if (info(block).state == State::kSparse) sparse_.push_back(block);
   }
@@ -220,6 +249,7 @@ void BlockSpace::release_pages() {
   memory_.prefer_small_pages(kSmallPages);
   for (Queue& queue : queues_) {
     std::erase_if(queue.blocks, [this](BlockIndex block) {
+      if (block == kNoBlock) return true;
       if (!release_pages_of(block)) return false;
       info(block).state = State::kSparse;
       sparse_.push_back(block);
@@ -272,8 +302,27 @@ void BlockSpace::discard_idle() {
       idle &= block_info.idle_cycles == kIdleCyclesBeforeDiscard;
     }
     if (!idle || !written) continue;
-    memory_.discard(first * kBlockSize, (end - first) * kBlockSize);
-    for (BlockIndex block = first; block < end; ++block) info(block).written = false;
+    discard(first, end);
+  }
+}
+
+// Of empty blocks.
+void BlockSpace::discard(BlockIndex first, BlockIndex end) {
+  memory_.discard(first * kBlockSize, (end - first) * kBlockSize);
+  for (BlockIndex block = first; block < end; ++block) {
+    if (std::exchange(info(block).written, false)) --written_blocks_;
+  }
+}
+
+void BlockSpace::release_empty() {
+  const auto is_empty = [this](BlockIndex block) { return block < high_water_ && !holds_objects(block); };
+  for (BlockIndex first = 0; first < high_water_; ++first) {
+    BlockIndex end = first;
+    while (is_empty(end)) ++end;
+    if (end == first) continue;
+    discard(first, end);
+    mark_memory_.discard(first * kGranulesPerBlock, (end - first) * kGranulesPerBlock);  // they are zero
+    first = end;
   }
 }
 

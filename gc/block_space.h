@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/reservation.h"
+#include "base/thread_pool.h"
 #include "dhpvm/result.h"
 #include "gc/layout.h"
 #include "gc/mark_bytes.h"
@@ -50,16 +51,18 @@ class BlockSpace {
   // Whether the block's memory is known to be zero. Taking clears this for the next time.
   bool take_zeroed(BlockIndex block);
 
-  // Collection. All marks cleared before a full one:
-  void clear_marks();
+  // Collection. All marks cleared before a full one, by the threads of `pool` if there is one:
+  void clear_marks(ThreadPool* pool);
   // After marking: recounts the free space of touched blocks (minor) or of all (full) and rebuilds the queue.
   void finish_minor();
-  void finish_full();
+  void finish_full(ThreadPool* pool);
   // Whether the next of these is to queue blocks with little room too: for a heap near its limit.
   void sweep_thoroughly(bool thoroughly) { thoroughly_ = thoroughly; }
-  // Right after finish_full(): gives the free pages inside queued blocks back to the system. These blocks become
+  // Right after a collection: gives the free pages inside queued blocks back to the system. These blocks become
   // sparse.
   void release_pages();
+  // Likewise: gives all empty blocks back to the system.
+  void release_empty();
 
   bool holds_objects(BlockIndex block) const { return info(block).state != State::kFree; }
   bool is_touched(BlockIndex block) const { return info(block).state == State::kTouched; }
@@ -68,6 +71,8 @@ class BlockSpace {
 
   // What the blocks that hold objects occupy, without the pages given back.
   std::size_t used_bytes() const { return used_blocks_ * kBlockSize - released_pages_ * kPageSize; }
+  // What all blocks occupy, those included that are empty for now.
+  std::size_t resident_bytes() const { return written_blocks_ * kBlockSize - released_pages_ * kPageSize; }
   std::size_t peak_used_bytes() const { return peak_used_bytes_; }
   // Bytes that marked objects cover, as of the last collection.
   std::size_t live_bytes() const { return live_granules_ * kGranule; }
@@ -105,8 +110,12 @@ class BlockSpace {
   void forget_released(BlockIndex block);
   void note_peak() { peak_used_bytes_ = used_bytes() > peak_used_bytes_ ? used_bytes() : peak_used_bytes_; }
   void enqueue(BlockIndex block) { queues_[info(block).size_class].blocks.push_back(block); }
-  void recount(BlockIndex block);
+  void count_free_of(BlockIndex block);
+  void settle(BlockIndex block);
   void discard_idle();
+  void discard(BlockIndex first, BlockIndex end);
+  template <typename Visit>
+  void for_each_slice(ThreadPool* pool, Visit&& visit) const;
 
   Reservation memory_;
   Reservation mark_memory_;
@@ -120,6 +129,7 @@ class BlockSpace {
   std::vector<BlockIndex> sparse_;
   std::size_t too_large_for_sparse_ = 0;  // no sparse block has a hole of this size; 0: not known of any
   std::size_t used_blocks_ = 0;
+  std::size_t written_blocks_ = 0;
   std::size_t released_pages_ = 0;  // in sparse blocks
   std::size_t peak_used_bytes_ = 0;
   std::size_t live_granules_ = 0;

@@ -29,6 +29,7 @@ const char* to_string(CollectionReason reason) {
     case CollectionReason::kLimit: return "limit";
     case CollectionReason::kExternal: return "external";
     case CollectionReason::kStress: return "stress";
+    case CollectionReason::kIdle: return "idle";
     case CollectionReason::kRequested: return "requested";
   }
   return "unknown";
@@ -38,7 +39,7 @@ Heap::Heap(const HeapOptions& options, std::span<const TypeInfo> types, RootProv
     : options_(options),
       types_(types),
       roots_(roots),
-      marker_(blocks_, large_, types),
+      marker_(blocks_, large_, types, options.thread_pool),
       external_(options.external_budget_bytes),
       nursery_bytes_(options.nursery_bytes != 0 ? options.nursery_bytes : kDefaultNursery),
       limit_(options.limit_bytes),
@@ -99,8 +100,36 @@ void Heap::safepoint() {
     const bool full = ++stress_collections_ % 8 == 0;
     collect(full ? CollectionKind::kFull : CollectionKind::kMinor, CollectionReason::kStress);
   } else if (requested_) {
-    collect(*requested_, CollectionReason::kExternal);
+    const CollectionReason reason = std::exchange(requested_reason_, CollectionReason::kExternal);
+    collect(*requested_, reason);
+    if (reason == CollectionReason::kIdle) release_memory();
   }
+}
+
+bool Heap::is_idle(IdleWatch::Clock::duration wait) {
+  return idle_watch_.due(IdleWatch::Clock::now(), allocated_bytes() + external_added_,
+                         blocks_.resident_bytes() + large_.bytes() + external_.live(), wait);
+}
+
+void Heap::rest(IdleWatch::Clock::duration wait) {
+  if (!is_idle(wait)) return;
+  collect(CollectionKind::kFull, CollectionReason::kIdle);
+  release_memory();
+}
+
+void Heap::look_for_idleness() {
+  if (requested_ || !is_idle(IdleWatch::Clock::duration::max())) return;
+  requested_ = CollectionKind::kFull;
+  requested_reason_ = CollectionReason::kIdle;
+  demand_attention();
+}
+
+void Heap::release_memory() {
+  blocks_.release_empty();
+  if (blocks_.used_bytes() - blocks_.live_bytes() > blocks_.live_bytes() / 8) blocks_.release_pages();
+  LargeSpace::release_empty();
+  marker_.trim_stacks();
+  if (options_.release_memory) options_.release_memory();
 }
 
 Object* Heap::allocate_sized(TypeId type, std::size_t size, std::size_t card_bytes, Contents contents) {
@@ -109,7 +138,7 @@ Object* Heap::allocate_sized(TypeId type, std::size_t size, std::size_t card_byt
   if (size > kLargeThreshold) {
     object = allocate_large(type, size, card_bytes, contents);
   } else {
-    object = allocate_or_collect([&](Shortage& shortage, bool) -> Object* {
+    object = allocate_or_collect(size, [&](Shortage& shortage, bool) -> Object* {
       std::byte* memory = take_small(size, shortage);
       return memory == nullptr ? nullptr : initialize(memory, type, size);
     });
@@ -119,33 +148,49 @@ Object* Heap::allocate_sized(TypeId type, std::size_t size, std::size_t card_byt
 }
 
 // Calls take(shortage, after_full) until it gives an object, collecting in between what its shortage calls
-// for: at most one minor collection, then a full one; and last, what a fragmented heap can do without collecting. Where a minor collection has freed no hole that is large
-// enough, the next would not either; yet the holes opened in vain would make it seem worthwhile for ever.
+// for: at most one minor collection, then a full one; and last, what a fragmented heap can do without collecting.
+// Where a minor collection has freed no hole that is large enough, the next would not either; yet the holes opened in
+// vain would make it seem worthwhile for ever.
 template <typename Take>
-Object* Heap::allocate_or_collect(Take&& take) {
+Object* Heap::allocate_or_collect(std::size_t size, Take&& take) {
   bool after_minor = false;
   bool after_full = false;
   bool relieved = false;
   for (;;) {
     Shortage shortage = Shortage::kNursery;
     if (Object* object = take(shortage, after_full)) return object;
-    const bool at_limit = limit_ != 0 && footprint_threshold_ == limit_;
+    if (relieved) return give_up(shortage, size);
     if (after_full) {
-      if (limit_ == 0 || relieved) return nullptr;
       relieve();
       relieved = true;
       continue;
     }
+    const bool at_limit = limit_ != 0 && footprint_threshold_ == limit_;
     const bool minor = shortage == Shortage::kNursery ? !grown_too_far() : at_limit && worth_a_minor();
     if (minor && !after_minor) {
       collect(CollectionKind::kMinor, CollectionReason::kNursery);
       after_minor = true;
       continue;
     }
-    collect(CollectionKind::kFull, at_limit ? CollectionReason::kLimit : CollectionReason::kGrowth);
-    if (nearly_full()) return nullptr;
+    const bool short_of_memory = at_limit || !fits_memory(size);
+    collect(CollectionKind::kFull, short_of_memory ? CollectionReason::kLimit : CollectionReason::kGrowth);
+    if (nearly_full()) return give_up(Shortage::kGrowth, size);
     after_full = true;
   }
+}
+
+Object* Heap::give_up(Shortage shortage, std::size_t size) {
+  shortfall_ = shortage == Shortage::kSystem ? Shortfall::kSystem
+               : fits_memory(size)           ? Shortfall::kLimit
+                                             : Shortfall::kMemory;
+  return nullptr;
+}
+
+bool Heap::fits_memory(std::size_t bytes) const {
+  if (options_.memory_bytes == 0) return true;
+  // With the blocks that are empty for now: large objects and arrays outside cannot use them.
+  const std::size_t occupied = blocks_.resident_bytes() + large_.bytes() + external_.live();
+  return occupied <= options_.memory_bytes && bytes <= options_.memory_bytes - occupied;
 }
 
 // A heap that lives near its limit has little room, and uses it up before the nursery's budget. Most of what
@@ -162,7 +207,9 @@ bool Heap::nearly_full() const { return limit_ != 0 && live_bytes() > limit_ - l
 // A full collection has left holes that nothing fits into: their pages go back to the system, and what pages cannot
 // help is not held against the program, so that the heap counts as full only when it is half full of live objects.
 void Heap::relieve() {
+  release_memory();
   blocks_.release_pages();
+  if (options_.limit_bytes == 0) return set_thresholds();
   const std::size_t most = options_.fragmented_limit_bytes != 0
                                ? options_.fragmented_limit_bytes
                                : options_.limit_bytes * 2 + options_.limit_bytes / 4;
@@ -182,12 +229,15 @@ std::byte* Heap::take_small(std::size_t size, Shortage& shortage) {
   if (std::byte* memory = bump_.take(area_, size)) return memory;
   shortage = Shortage::kGrowth;
   if (footprint() + kBlockSize > footprint_threshold_) return nullptr;
+  if (blocks_.used_bytes() + kBlockSize > blocks_.resident_bytes() && !fits_memory(kBlockSize))
+    return nullptr;
+  shortage = Shortage::kSystem;
   return bump_.take_from_fresh(area_, size);
 }
 
 Object* Heap::allocate_large(TypeId type, std::size_t size, std::size_t card_bytes, Contents contents) {
   const std::size_t bytes = LargeSpace::footprint(size, card_bytes);
-  return allocate_or_collect([&](Shortage& shortage, bool after_full) -> Object* {
+  return allocate_or_collect(bytes, [&](Shortage& shortage, bool after_full) -> Object* {
     shortage = Shortage::kNursery;
     if (nursery_used_up()) return nullptr;
     shortage = Shortage::kGrowth;
@@ -196,6 +246,8 @@ Object* Heap::allocate_large(TypeId type, std::size_t size, std::size_t card_byt
       if (!after_full) return nullptr;
       if (limit_ != 0 && footprint() + bytes > limit_) return nullptr;
     }
+    if (!fits_memory(bytes)) return nullptr;
+    shortage = Shortage::kSystem;
     Object* object = large_.allocate(size, card_bytes, contents == Contents::kZeroed);
     if (object == nullptr) return nullptr;
     object->header = Header{type, static_cast<std::uint32_t>(kLarge) << Header::kFlagShift};
@@ -305,6 +357,7 @@ void Heap::add_cleaner(Object* object, Cleaner cleaner, void* context) {
 
 void Heap::add_external(std::size_t bytes) {
   external_.add(bytes);
+  external_added_ += bytes;
   const std::optional<CollectionKind> due = external_.due(ExternalPressure::Clock::now());
   if (!due) return;
   requested_ = due;
@@ -340,7 +393,7 @@ void Heap::allow_footprint(std::size_t bytes) {
 
 HeapStats Heap::stats() const {
   HeapStats stats = stats_;
-  stats.bytes_allocated += bump_.allocated_bytes(area_) + large_allocated_;
+  stats.bytes_allocated = allocated_bytes();
   stats.live_bytes = live_bytes();
   stats.block_bytes = blocks_.used_bytes();
   stats.peak_block_bytes = blocks_.peak_used_bytes();

@@ -24,6 +24,7 @@
 #include "gc/bump_allocator.h"
 #include "gc/death_watch.h"
 #include "gc/external_pressure.h"
+#include "gc/idle_watch.h"
 #include "gc/immortal_space.h"
 #include "gc/large_space.h"
 #include "gc/layout.h"
@@ -123,6 +124,17 @@ class Heap {
   // ---- Collection.
 
   void collect(CollectionKind kind, CollectionReason reason = CollectionReason::kRequested);
+  // For a thread that has nothing to do for `wait`, now and then: collects and gives memory back, if the program has
+  // allocated little for a while and that is worth it. May collect, so nothing but the roots survives.
+  void rest(IdleWatch::Clock::duration wait);
+  // The same for a program that runs, but leaves it to the next allocation.
+  void look_for_idleness();
+  // Gives everything that holds no objects back to the system.
+  void release_memory();
+  // Whether so many more bytes, inside or outside the heap, fit into HeapOptions::memory_bytes.
+  bool fits_memory(std::size_t bytes) const;
+  // Why the last allocation that failed did so.
+  Shortfall shortfall() const { return shortfall_; }
   HeapStats stats() const;
   // How many there have been.
   std::uint64_t collections() const { return stats_.minor_collections + stats_.full_collections; }
@@ -150,8 +162,8 @@ class Heap {
  private:
   friend class Verifier;
   enum class Contents : std::uint8_t { kZeroed, kUndefined };
-  // Why an attempt to allocate failed: the nursery is used up, or the heap would have to grow too far.
-  enum class Shortage : std::uint8_t { kNursery, kGrowth };
+  // Why an attempt to allocate failed: the nursery is used up, the heap would have to grow too far, or the system refuses.
+  enum class Shortage : std::uint8_t { kNursery, kGrowth, kSystem };
 
   Heap(const HeapOptions& options, std::span<const TypeInfo> types, RootProvider& roots);
 
@@ -166,7 +178,7 @@ class Heap {
   Object* allocate_sized(TypeId type, std::size_t size, std::size_t card_bytes, Contents contents);
   Object* allocate_large(TypeId type, std::size_t size, std::size_t card_bytes, Contents contents);
   template <typename Take>
-  Object* allocate_or_collect(Take&& take);
+  Object* allocate_or_collect(std::size_t size, Take&& take);
   std::byte* take_small(std::size_t size, Shortage& shortage);
   // For a small object that does not fit into the current hole: null if no other one is open.
   std::byte* take_from_next_hole(std::size_t size) {
@@ -181,6 +193,7 @@ class Heap {
   void log(Object* holder);
   void log_elements(Array* holder, std::int64_t first, std::int64_t count);
 
+  void release_scarce_memory(CollectionKind kind, std::size_t occupied_before, std::size_t external_before);
   void mark(CollectionKind kind);
   void take_logged(CollectionKind kind);
   void adapt(CollectionKind kind, std::size_t live_before);
@@ -191,6 +204,11 @@ class Heap {
   bool worth_a_minor() const;
   bool nearly_full() const;
   void relieve();
+  bool is_idle(IdleWatch::Clock::duration wait);
+  std::uint64_t allocated_bytes() const {
+    return stats_.bytes_allocated + bump_.allocated_bytes(area_) + large_allocated_;
+  }
+  Object* give_up(Shortage shortage, std::size_t size);
   std::size_t limit_for_holes() const;
   void verify_or_die(CollectionKind kind, bool after) const;
   void visit_all_roots(RootVisitor& visitor) const;
@@ -212,6 +230,8 @@ class Heap {
   CleanerList cleaners_;
   WeakList weaks_;
   ExternalPressure external_;
+  std::uint64_t external_added_ = 0;  // since creation
+  IdleWatch idle_watch_;
   RootBase handles_;
   Ref protected_ = nullptr;  // a root for the duration of an allocation
 
@@ -226,6 +246,8 @@ class Heap {
   std::size_t large_allocated_ = 0;  // bytes of large objects since the last collection
   bool attention_ = false;           // allocations must come to safepoint()
   std::optional<CollectionKind> requested_;
+  CollectionReason requested_reason_ = CollectionReason::kExternal;
+  Shortfall shortfall_ = Shortfall::kLimit;
   std::uint32_t stress_countdown_ = 0;
   std::uint32_t stress_collections_ = 0;
 

@@ -24,6 +24,7 @@ void Heap::collect(CollectionKind kind, CollectionReason reason) {
   const bool full = kind == CollectionKind::kFull;
   const std::size_t live_before = live_bytes();
   const std::size_t external_before = external_.live();
+  const std::size_t occupied_before = live_before + external_before;
   stats_.bytes_allocated += large_allocated_;
   large_allocated_ = 0;
   bump_.retire(area_);
@@ -38,8 +39,8 @@ void Heap::collect(CollectionKind kind, CollectionReason reason) {
     weaks_.clear_dead_all(marker_);
     stats_.cleaners_run += cleaners_.run_dead_all(marker_);
     large_.sweep_all(options_.verify);
-    blocks_.finish_full();
-    marker_.trim_stack();
+    blocks_.finish_full(options_.thread_pool);
+    marker_.trim_stacks();
   } else {
     weaks_.clear_dead_young(marker_);
     stats_.cleaners_run += cleaners_.run_dead_young(marker_);
@@ -47,11 +48,13 @@ void Heap::collect(CollectionKind kind, CollectionReason reason) {
     blocks_.finish_minor();
   }
   requested_.reset();
+  release_scarce_memory(kind, occupied_before, external_before);
   adapt(kind, live_before);
   if (options_.verify) verify_or_die(kind, true);
 
   const auto end = Tracer::Clock::now();
   external_.collected(kind, reason, external_before, begin, end);
+  idle_watch_.collected(kind, reason, occupied_before, live_bytes() + external_.live(), begin, end);
   const auto pause = static_cast<std::uint64_t>(std::chrono::nanoseconds(end - begin).count());
   (full ? stats_.full_collections : stats_.minor_collections) += 1;
   (full ? stats_.full_pauses : stats_.minor_pauses).add(pause);
@@ -66,9 +69,18 @@ void Heap::collect(CollectionKind kind, CollectionReason reason) {
   }
 }
 
+// Where memory is scarce, not much is kept for later.
+void Heap::release_scarce_memory(CollectionKind kind, std::size_t occupied_before,
+                                 std::size_t external_before) {
+  const std::size_t memory = options_.memory_bytes;
+  if (memory == 0 || occupied_before <= memory / 2) return;
+  const bool much_outside = external_before - std::min(external_before, external_.live()) > memory / 16;
+  if (kind == CollectionKind::kFull || much_outside) release_memory();
+}
+
 void Heap::mark(CollectionKind kind) {
   if (kind == CollectionKind::kFull) {
-    blocks_.clear_marks();
+    blocks_.clear_marks(options_.thread_pool);
     large_.clear_marks();
   }
   take_logged(kind);

@@ -19,9 +19,11 @@ void* allocate_memory(std::size_t bytes, bool zeroed) {
   return zeroed ? std::calloc(1, bytes) : std::malloc(bytes);
 }
 void free_memory(void* memory) { std::free(memory); }
+void return_memory() {}
 #else
 void* allocate_memory(std::size_t bytes, bool zeroed) { return zeroed ? mi_zalloc(bytes) : mi_malloc(bytes); }
 void free_memory(void* memory) { mi_free(memory); }
+void return_memory() { mi_collect(true); }
 #endif
 
 std::size_t card_count(std::size_t card_bytes) { return (card_bytes + kCardSize - 1) / kCardSize; }
@@ -54,6 +56,8 @@ Object* LargeSpace::allocate(std::size_t size, std::size_t card_bytes, bool zero
   bytes_ += bytes;
   return node->object();
 }
+
+void LargeSpace::release_empty() { return_memory(); }
 
 void LargeSpace::clear_marks() {
   for (LargeNode* node : old_) node->marked = false;

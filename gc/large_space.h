@@ -47,6 +47,9 @@ class LargeSpace {
   void sweep_young(bool scribble);
   void sweep_all(bool scribble);
 
+  // Gives the memory of freed objects back to the system, which the allocator keeps for new ones otherwise.
+  static void release_empty();
+
   std::size_t bytes() const { return bytes_; }
   const std::vector<LargeNode*>& young() const { return young_; }
   const std::vector<LargeNode*>& old() const { return old_; }

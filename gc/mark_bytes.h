@@ -7,6 +7,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -18,9 +19,13 @@ namespace dhpvm::gc {
 constexpr std::uint8_t kMarkStart = 0x80;
 constexpr std::uint8_t kMarkEnd = 0x40;
 
+// Several threads may mark the same object at once.
 inline void set_mark(std::uint8_t* mark, std::size_t granules) {
-  mark[granules - 1] = kMarkEnd;
-  mark[0] = granules == 1 ? kMarkStart | kMarkEnd : kMarkStart;
+  const auto store = [](std::uint8_t& byte, std::uint8_t value) {
+    std::atomic_ref(byte).store(value, std::memory_order_relaxed);
+  };
+  if (granules != 1) store(mark[granules - 1], kMarkEnd);
+  store(mark[0], granules == 1 ? kMarkStart | kMarkEnd : kMarkStart);
 }
 
 constexpr std::size_t kCoverageWords = kGranulesPerBlock / 64;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 
 #include "base/reservation.h"
 #include "gc/object.h"
@@ -16,14 +17,14 @@ class MarkStack {
     for (; bytes >= kPage; bytes /= 2) {
       memory_ = Reservation((bytes + kPage - 1) / kPage * kPage, kPage);
       if (memory_.data() == nullptr) continue;
-      top_ = begin();
+      top_ = bottom_ = begin();
       return true;
     }
     return false;
   }
 
-  bool empty() const { return top_ == begin(); }
-  std::size_t size() const { return static_cast<std::size_t>(top_ - begin()); }
+  bool empty() const { return top_ == bottom_; }
+  std::size_t size() const { return static_cast<std::size_t>(top_ - bottom_); }
   // False if the stack is full: the object is then not on it.
   bool push(Object* object) {
     if (top_ == end()) [[unlikely]]
@@ -32,6 +33,14 @@ class MarkStack {
     return true;
   }
   Object* pop() { return *--top_; }
+  // Of an empty stack: makes room again where objects were taken from below.
+  void rewind() { top_ = bottom_ = begin(); }
+  // Removes the `count` objects that have been here longest, and of which some stay. Valid until the next push.
+  std::span<Object* const> take_oldest(std::size_t count) {
+    const std::span<Object* const> oldest(bottom_, count);
+    bottom_ += count;
+    return oldest;
+  }
 
   // A deep structure may have touched hundreds of MiB; a small stack is kept for the next collection.
   void trim() const {
@@ -46,6 +55,7 @@ class MarkStack {
 
   Reservation memory_;
   Object** top_ = nullptr;
+  Object** bottom_ = nullptr;  // what is below has been taken from there
 };
 
 }  // namespace dhpvm::gc

@@ -2,12 +2,19 @@
 #include "gc/marker.h"
 
 #include <algorithm>
+#include <thread>
 
 namespace dhpvm::gc {
 namespace {
 
-// Root ranges and large arrays are taken in slices, so that the stack's depth does not follow their length.
-constexpr std::size_t kSlice = 1024;
+// What one thread marks in about a fifth of a millisecond: less is not worth waking others for.
+constexpr std::size_t kStepsAlone = 16 * 1024;
+// After so many steps a worker looks whether another has nothing to do.
+constexpr std::size_t kStepsBetweenGifts = 128;
+// Of the workers that join in. Deeper structures overflow, which costs time alone.
+constexpr std::size_t kHelperStack = std::size_t{64} << 20;
+// Turns for which a worker without work asks before it lets other threads run.
+constexpr int kPatience = 64;
 
 }  // namespace
 
@@ -18,15 +25,18 @@ ElementRange elements_of_card(const Array& array, const TypeInfo& type, std::siz
   return {std::min(first, length), std::min(last, length)};
 }
 
-Marker::Marker(BlockSpace& blocks, LargeSpace& large, std::span<const TypeInfo> types)
-    : blocks_(blocks), large_(large), types_(types) {
+Marker::Marker(BlockSpace& blocks, LargeSpace& large, std::span<const TypeInfo> types, ThreadPool* pool)
+    : blocks_(blocks), large_(large), types_(types), pool_(pool) {
   traces_.reserve(types.size());
   for (const TypeInfo& type : types) {
-    Trace trace{0, Kind::kLeaf};
-    if (type.shape == Shape::kInstance && type.references != 0) trace = {type.references, Kind::kReferences};
-    if (type.shape == Shape::kRefArray && type.element_reference_count != 0) trace.kind = Kind::kElements;
+    Trace trace{0, Trace::Kind::kLeaf};
+    if (type.shape == Shape::kInstance && type.references != 0)
+      trace = {type.references, Trace::Kind::kReferences};
+    if (type.shape == Shape::kRefArray && type.element_reference_count != 0)
+      trace.kind = Trace::Kind::kElements;
     traces_.push_back(trace);
   }
+  workers_.push_back(std::make_unique<MarkWorker>(blocks_, types_, traces_));
 }
 
 bool Marker::is_marked(const Object* object) const {
@@ -35,97 +45,102 @@ bool Marker::is_marked(const Object* object) const {
   return LargeNode::of(const_cast<Object*>(object))->marked;
 }
 
-inline void Marker::push(Object* object) {
-  if (!stack_.push(object)) [[unlikely]]
-    overflowed_ = true;
+void Marker::trim_stacks() const {
+  for (const auto& worker : workers_) worker->trim();
 }
 
-inline void Marker::push_range(const Ref* slots, std::size_t count) {
-  for (std::size_t i = 0; i < count; ++i) {
-    if (slots[i] != nullptr) push(slots[i]);
-  }
-}
+// ---- Together
 
-inline void Marker::mark(Object* object) {
-  if (blocks_.contains(object)) [[likely]] {
-    std::uint8_t* mark = blocks_.mark_of(object);
-    if (*mark != 0) return;
-    set_mark(mark, object->header.granules());
-  } else if (!mark_outside(object)) {
-    return;
-  }
-  trace(object);
-}
-
-bool Marker::mark_outside(Object* object) {
-  if (object->header.has(kImmortal)) return false;
-  LargeNode* node = LargeNode::of(object);
-  return !std::exchange(node->marked, true);
-}
-
-inline void Marker::trace(Object* object) {
-  const Trace what = traces_[object->header.type];
-  if (what.kind == Kind::kLeaf) return;
-  // From now on the object is old, and the write barrier has to log it. Tested first: in a full collection
-  // the flag is set already on most objects, and their cache lines stay clean.
-  if (!object->header.has(kUnlogged)) object->header.set(kUnlogged);
-  if (what.kind == Kind::kReferences) {
-    push_range(reinterpret_cast<const Ref*>(object + 1), what.references);
-  } else {
-    rests_.push_back({reinterpret_cast<Array*>(object), 0});
-  }
-}
-
-// One slice of the array that was met last.
-void Marker::trace_rest() {
-  Rest& rest = rests_.back();
-  const Array& array = *rest.array;
-  const auto length = array.data == nullptr ? std::size_t{0} : static_cast<std::size_t>(array.length);
-  const std::size_t first = rest.next;
-  const std::size_t last = first + std::min(kSlice, length - std::min(first, length));
-  rest.next = last;
-  if (last >= length) rests_.pop_back();
-  if (first >= last) return;
-  visit_elements(array, types_[array.header.type], first, last,
-                 [this](const Ref* slots, std::size_t count) { push_range(slots, count); });
-}
-
-// The stack's order is kept, but between the stack and mark() an object spends sixteen turns in a queue while
-// its header and mark byte are on their way into the cache. This is worth a factor of two and more on heaps
-// that exceed the cache.
 void Marker::drain() {
-  std::size_t position = 0;
-  std::size_t waiting = 0;
-  for (;;) {
-    Object* next = nullptr;
-    if (!stack_.empty()) {
-      next = stack_.pop();
-      __builtin_prefetch(next, 1);
-      if (blocks_.contains(next)) __builtin_prefetch(blocks_.mark_of(next), 1);
-      ++waiting;
-    } else if (waiting == 0) {
-      if (rests_.empty()) return;
-      trace_rest();
-      continue;
-    }
-    Object* ready = std::exchange(pending_[position], next);
-    position = (position + 1) % kPrefetchDistance;
-    if (ready != nullptr) {
-      --waiting;
-      mark(ready);
-    }
+  if (first().drain(pool_ == nullptr ? SIZE_MAX : kStepsAlone)) return;
+  add_workers();
+  if (workers_.size() == 1) {
+    first().drain(SIZE_MAX);
+  } else {
+    drain_together();
   }
 }
+
+// As many as the pool has threads, or as the system has address space for.
+void Marker::add_workers() {
+  while (workers_.size() < pool_->size()) {
+    auto worker = std::make_unique<MarkWorker>(blocks_, types_, traces_);
+    if (!worker->reserve_stack(kHelperStack)) return;
+    workers_.push_back(std::move(worker));
+  }
+}
+
+// The first worker counts as busy before it begins: helpers that are there earlier wait for what it gives. One that
+// comes when all is done finds nothing, so that it does not matter how many threads take part.
+void Marker::drain_together() {
+  busy_.store(1, std::memory_order_relaxed);
+  pool_->parallel_for_chunks(static_cast<std::uint32_t>(workers_.size()), [this](std::uint32_t index) {
+    if (index == 0) {
+      work(*workers_[0]);
+    } else {
+      hungry_.fetch_add(1, std::memory_order_relaxed);
+      if (find_work(*workers_[index])) work(*workers_[index]);
+    }
+  });
+}
+
+// Of a worker that counts as busy, until there is nothing left for anybody.
+void Marker::work(MarkWorker& worker) {
+  do {
+    while (!worker.drain(kStepsBetweenGifts)) {
+      if (hungry_.load(std::memory_order_relaxed) > packet_count_.load(std::memory_order_relaxed))
+        share(worker);
+    }
+    hungry_.fetch_add(1, std::memory_order_relaxed);
+    busy_.fetch_sub(1, std::memory_order_release);
+  } while (find_work(worker));
+}
+
+void Marker::share(MarkWorker& worker) {
+  std::vector<Object*> packet;
+  worker.give(packet);
+  if (packet.empty()) return;
+  const std::lock_guard lock(mutex_);
+  packets_.push_back(std::move(packet));
+  packet_count_.store(packets_.size(), std::memory_order_relaxed);
+}
+
+// Of a worker that counts as hungry: takes a packet and makes it busy, or says that all is done. Whoever gives a packet
+// is busy, and stays so until it has been put down: without busy workers and packets there will be none.
+bool Marker::find_work(MarkWorker& worker) {
+  for (int turn = 0;; ++turn) {
+    const bool is_last_look = busy_.load(std::memory_order_acquire) == 0;
+    if (is_last_look || packet_count_.load(std::memory_order_relaxed) != 0) {
+      std::vector<Object*> packet;
+      {
+        const std::lock_guard lock(mutex_);
+        if (!packets_.empty()) {
+          packet = std::move(packets_.back());
+          packets_.pop_back();
+          packet_count_.store(packets_.size(), std::memory_order_relaxed);
+          busy_.fetch_add(1, std::memory_order_relaxed);
+        }
+      }
+      if (!packet.empty() || is_last_look) hungry_.fetch_sub(1, std::memory_order_relaxed);
+      for (Object* const object : packet) worker.push(object);
+      if (!packet.empty()) return true;
+      if (is_last_look) return false;
+    }
+    if (turn % kPatience == kPatience - 1) std::this_thread::yield();
+  }
+}
+
+// ---- What is shown
 
 void Marker::visit_range(const Ref* slots, std::size_t count) {
-  for (std::size_t first = 0; first < count; first += kSlice) {
-    push_range(slots + first, std::min(kSlice, count - first));
+  for (std::size_t first_slot = 0; first_slot < count; first_slot += MarkWorker::kSlice) {
+    first().push_range(slots + first_slot, std::min(MarkWorker::kSlice, count - first_slot));
     drain();
   }
 }
 
 void Marker::scan(Object* object) {
-  trace(object);
+  first().trace(object);
   drain();
 }
 
@@ -137,17 +152,20 @@ void Marker::scan_dirty_cards(LargeNode* node) {
     node->cards[card] = 0;
     const ElementRange range = elements_of_card(array, type, card);
     visit_elements(array, type, range.first, range.last,
-                   [this](const Ref* slots, std::size_t count) { push_range(slots, count); });
+                   [this](const Ref* slots, std::size_t count) { first().push_range(slots, count); });
   }
   drain();
 }
 
 void Marker::finish() {
   drain();
-  while (overflowed_) {
-    overflowed_ = false;
-    rescan();
-  }
+  while (any_overflowed()) rescan();
+}
+
+bool Marker::any_overflowed() {
+  bool any = false;
+  for (const auto& worker : workers_) any |= worker->take_overflowed();
+  return any;
 }
 
 // After an overflow some marked objects refer to unmarked ones: finds them by looking at every marked object.
@@ -169,12 +187,12 @@ void Marker::rescan_object(Object* object) {
   const Trace what = traces_[object->header.type];
   const auto push_unmarked = [this](const Ref* slots, std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) {
-      if (slots[i] != nullptr && !is_marked(slots[i])) push(slots[i]);
+      if (slots[i] != nullptr && !is_marked(slots[i])) first().push(slots[i]);
     }
   };
-  if (what.kind == Kind::kReferences)
+  if (what.kind == Trace::Kind::kReferences)
     push_unmarked(reinterpret_cast<const Ref*>(object + 1), what.references);
-  if (what.kind == Kind::kElements) {
+  if (what.kind == Trace::Kind::kElements) {
     const auto& array = *reinterpret_cast<Array*>(object);
     const auto length = array.data == nullptr ? std::size_t{0} : static_cast<std::size_t>(array.length);
     visit_elements(array, types_[array.header.type], 0, length, push_unmarked);

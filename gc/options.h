@@ -4,12 +4,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 
 #include "gc/pause_histogram.h"
 
 namespace dhpvm {
+class ThreadPool;
 class Tracer;
-}
+}  // namespace dhpvm
 
 namespace dhpvm::gc {
 
@@ -18,8 +20,11 @@ struct HeapOptions {
   // nothing fits into; 0 means only the reservation limits them.
   std::size_t limit_bytes = 0;
 
-  // What a heap full of such holes may occupy (docs/decisions/0022). 0: 2.25 times the limit.
+  // What a heap full of such holes may occupy (docs/decisions/0023). 0: 2.25 times the limit.
   std::size_t fragmented_limit_bytes = 0;
+
+  // What blocks, large objects and external memory may occupy together: the memory of the machine, say. 0: unknown.
+  std::size_t memory_bytes = 0;
 
   // Bytes allocated between two minor collections. 0 starts at 8 MiB and adapts between 4 and 64
   // MiB: survivors of a minor collection count as old at once, so a larger nursery pays whenever
@@ -40,6 +45,12 @@ struct HeapOptions {
   // Receives a slice per collection. May be null. Must outlive the heap.
   Tracer* tracer = nullptr;
 
+  // Its threads mark and sweep together while the program waits. May be null. Must outlive the heap.
+  ThreadPool* thread_pool = nullptr;
+
+  // Called when a program that is idle has been collected: for memory outside the heap that was kept for later.
+  std::function<void()> release_memory = {};
+
   // Address space to reserve for blocks. Halved until the system agrees (RLIMIT_AS).
   std::size_t reservation_bytes = std::size_t{64} << 30;
 
@@ -53,7 +64,22 @@ struct HeapOptions {
 enum class CollectionKind : std::uint8_t { kMinor, kFull };
 
 // Why a collection ran; shown in traces and statistics.
-enum class CollectionReason : std::uint8_t { kNursery, kGrowth, kLimit, kExternal, kStress, kRequested };
+enum class CollectionReason : std::uint8_t {
+  kNursery,
+  kGrowth,
+  kLimit,
+  kExternal,
+  kStress,
+  kIdle,
+  kRequested
+};
+
+// Why an allocation failed.
+enum class Shortfall : std::uint8_t {
+  kLimit,   // HeapOptions::limit_bytes
+  kMemory,  // HeapOptions::memory_bytes
+  kSystem,  // the system refuses, although there should be room: a limit on address space, for example
+};
 
 const char* to_string(CollectionKind kind);
 const char* to_string(CollectionReason reason);

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gc/idle_watch.h"
+
+#include <algorithm>
+
+namespace dhpvm::gc {
+namespace {
+
+using std::chrono::milliseconds;
+
+// A program that occupies less is left alone.
+constexpr std::size_t kWorthCollecting = std::size_t{32} << 20;
+// Less than this per second is little: a nursery is used up a few times a second.
+constexpr double kCalmRate = 40.0 * (1 << 20);
+constexpr milliseconds kLook{100};
+constexpr milliseconds kCalm{500};
+constexpr milliseconds kShortestInterval{1000};
+constexpr std::chrono::seconds kLongestInterval{60};
+// A program that does nothing at all will not drop more than it has.
+constexpr int kFruitlessTries = 3;
+
+}  // namespace
+
+bool IdleWatch::due(Clock::time_point now, std::uint64_t allocated, std::size_t occupied,
+                    Clock::duration wait) {
+  const Clock::duration looked = now - look_begin_;
+  if (looked < kLook) return false;
+  const auto fast = static_cast<std::uint64_t>(kCalmRate * std::chrono::duration<double>(looked).count());
+  if (look_begin_ == Clock::time_point{} || allocated - look_allocated_ > fast) calm_since_ = now;
+  look_begin_ = now;
+  look_allocated_ = allocated_ = allocated;
+  if (occupied < kWorthCollecting || now - calm_since_ < kCalm || wait < pause_) return false;
+  const std::uint64_t since = allocated - allocated_before_;
+  // A busy phase comes to an end; what it cost pays for one collection at once.
+  if (since > std::max(kWorthCollecting, occupied_after_ / 2)) return true;
+  // A long wait pays for a collection as well. A program that runs waits for ever, as far as this is concerned.
+  if (wait != Clock::duration::max() && wait / 20 > pause_ && since > kWorthCollecting / 32) return true;
+  return now >= not_before_ && (since > kWorthCollecting / 32 || fruitless_ < kFruitlessTries);
+}
+
+void IdleWatch::collected(CollectionKind kind, CollectionReason reason, std::size_t before, std::size_t after,
+                          Clock::time_point begin, Clock::time_point end) {
+  if (kind == CollectionKind::kMinor) return;
+  pause_ = end - begin;
+  if (reason != CollectionReason::kIdle) return;
+  const bool paid = after < before - before / 4;
+  fruitless_ = paid ? 0 : fruitless_ + 1;
+  interval_ = paid ? kShortestInterval
+                   : std::clamp<Clock::duration>(2 * interval_, kShortestInterval, kLongestInterval);
+  not_before_ = end + std::max<Clock::duration>(interval_, 10 * pause_);
+  allocated_before_ = allocated_;
+  occupied_after_ = after;
+}
+
+}  // namespace dhpvm::gc

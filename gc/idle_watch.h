@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Decides when a program that allocates little is collected as a whole, so that what it dropped after a peak goes back
+// to the system. Nothing else would: without allocations there are no collections.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+
+#include "gc/options.h"
+
+namespace dhpvm::gc {
+
+class IdleWatch {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  // Whether to collect now. `allocated`: bytes since the heap's creation, those outside it included. `occupied`: bytes
+  // that the heap and what it keeps alive occupy. `wait` is for how long the program has nothing to do anyway.
+  bool due(Clock::time_point now, std::uint64_t allocated, std::size_t occupied, Clock::duration wait);
+
+  // After each collection, with what is occupied before and after it.
+  void collected(CollectionKind kind, CollectionReason reason, std::size_t before, std::size_t after,
+                 Clock::time_point begin, Clock::time_point end);
+
+ private:
+  // Of the current look at how fast the program allocates.
+  Clock::time_point look_begin_{};
+  std::uint64_t look_allocated_ = 0;
+  Clock::time_point calm_since_{};
+
+  std::uint64_t allocated_ = 0;         // as of the last look
+  std::uint64_t allocated_before_ = 0;  // as of the last idle collection
+  std::size_t occupied_after_ = 0;      // likewise
+  Clock::time_point not_before_{};
+  Clock::duration interval_{};
+  Clock::duration pause_{};  // of the last full collection
+  int fruitless_ = 0;        // idle collections in a row that freed little
+};
+
+}  // namespace dhpvm::gc

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gc/idle_watch.h"
+
+#include <gtest/gtest.h>
+
+namespace dhpvm::gc::testing {
+namespace {
+
+using namespace std::chrono_literals;
+constexpr std::size_t kMiB = std::size_t{1} << 20;
+constexpr std::size_t kGiB = std::size_t{1} << 30;
+
+// A program as the watch sees it: looked at every 50 ms.
+struct Program {
+  IdleWatch watch;
+  IdleWatch::Clock::time_point now{1h};
+  std::uint64_t allocated = 0;
+  std::size_t occupied = kGiB;
+  std::size_t live = kGiB;
+  std::chrono::milliseconds pause{10};
+  int collections = 0;
+
+  // `rate` is in bytes per second.
+  void run(std::chrono::milliseconds time, std::size_t rate,
+           IdleWatch::Clock::duration wait = IdleWatch::Clock::duration::max()) {
+    for (std::chrono::milliseconds done{0}; done < time; done += 50ms) {
+      now += 50ms;
+      allocated += rate / 20;
+      if (!watch.due(now, allocated, occupied, wait)) continue;
+      ++collections;
+      watch.collected(CollectionKind::kFull, CollectionReason::kIdle, occupied, live, now, now + pause);
+      occupied = live;
+    }
+  }
+};
+
+TEST(IdleWatch, CollectsOnceAfterABusyPhase) {
+  Program program;
+  program.run(3s, kGiB);
+  EXPECT_EQ(program.collections, 0);
+  program.live = kMiB;
+  program.run(1s, 0);
+  EXPECT_EQ(program.collections, 1);
+  program.run(1h, 0);
+  EXPECT_EQ(program.collections, 1);
+}
+
+TEST(IdleWatch, CollectsAProgramThatAllocatesSlowly) {
+  Program program;
+  program.run(3s, kGiB);
+  program.live = kMiB;
+  program.run(1s, kMiB);
+  EXPECT_EQ(program.collections, 1);
+}
+
+TEST(IdleWatch, LeavesSmallAndBusyProgramsAlone) {
+  Program program;
+  program.occupied = program.live = 8 * kMiB;
+  program.run(60s, kMiB);
+  program.occupied = program.live = kGiB;
+  program.run(60s, kGiB);
+  EXPECT_EQ(program.collections, 0);
+}
+
+TEST(IdleWatch, TriesLessAndLessWhereNothingIsFreed) {
+  Program program;
+  program.run(3s, kGiB);
+  program.run(600s, kMiB);
+  EXPECT_GE(program.collections, 3);
+  EXPECT_LE(program.collections, 20);
+  program.collections = 0;
+  program.run(600s, 0);
+  EXPECT_LE(program.collections, 3);
+}
+
+// However often that was in vain while the program ran.
+TEST(IdleWatch, CollectsAtTheBeginningOfALongWait) {
+  Program program;
+  program.run(30s, 2 * kMiB);
+  const int before = program.collections;
+  program.run(1s, 0, 1h);
+  EXPECT_EQ(program.collections, before + 1);
+  program.run(60s, 0, 1h);
+  EXPECT_LE(program.collections, before + 3);
+}
+
+TEST(IdleWatch, DoesNotHoldUpAShortWait) {
+  Program program;
+  program.pause = 200ms;
+  program.run(3s, kGiB);
+  program.run(1s, 0);
+  EXPECT_EQ(program.collections, 1);
+  program.run(3s, kGiB);
+  program.run(1s, 0, 100ms);
+  EXPECT_EQ(program.collections, 1);
+  program.run(1s, 0, 300ms);
+  EXPECT_EQ(program.collections, 2);
+}
+
+}  // namespace
+}  // namespace dhpvm::gc::testing

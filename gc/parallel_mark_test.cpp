@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// Marking and sweeping by several threads, checked by the independent verifier around every collection.
+#include <random>
+
+#include "base/thread_pool.h"
+#include "gc/test_types.h"
+
+namespace dhpvm::gc::testing {
+namespace {
+
+class ParallelMark : public HeapTest, public ::testing::WithParamInterface<unsigned> {
+ protected:
+  HeapOptions options() { return {.verify = true, .thread_pool = &pool_}; }
+  // A complete tree below a new root.
+  Pair* make_tree(int depth) {
+    const std::size_t slot = roots_.slots.size();
+    roots_.slots.resize(slot + 2);
+    if (depth != 0) {
+      roots_.slots[slot] = ref(make_tree(depth - 1));
+      roots_.slots[slot + 1] = ref(make_tree(depth - 1));
+    }
+    Pair* const pair = make_pair();
+    pair->first = reinterpret_cast<Pair*>(roots_.slots[slot]);
+    pair->second = reinterpret_cast<Pair*>(roots_.slots[slot + 1]);
+    roots_.slots.resize(slot);
+    return pair;
+  }
+  static std::size_t count(const Pair* pair) {
+    return pair == nullptr ? 0 : 1 + count(pair->first) + count(pair->second);
+  }
+
+  ThreadPool pool_{GetParam()};
+};
+
+TEST_P(ParallelMark, KeepsATree) {
+  make_heap({.thread_pool = &pool_});
+  roots_.slots.push_back(ref(make_tree(17)));
+  for (int i = 0; i < 4; ++i) {
+    full();
+    EXPECT_EQ(heap_->stats().live_bytes, ((std::size_t{2} << 17) - 1) * round_up(sizeof(Pair), kGranule));
+  }
+  EXPECT_EQ(count(reinterpret_cast<Pair*>(roots_.slots[0])), (std::size_t{2} << 17) - 1);
+  expect_sound();
+  roots_.slots.clear();
+  full();
+  EXPECT_EQ(heap_->stats().live_bytes, 0u);
+}
+
+// No thread can help with a list, and what is longest must not be lost.
+TEST_P(ParallelMark, KeepsALongList) {
+  make_heap(options());
+  roots_.slots.resize(1);
+  for (int i = 0; i < 100'000; ++i)
+    roots_.slots[0] = ref(make_pair(reinterpret_cast<Pair*>(roots_.slots[0])));
+  full();
+  EXPECT_EQ(heap_->stats().live_bytes, 100'000 * round_up(sizeof(Pair), kGranule));
+}
+
+TEST_P(ParallelMark, KeepsRandomGraphsWithArraysAndLargeObjects) {
+  make_heap(options());
+  std::mt19937 random(1);
+  roots_.slots.assign(64, nullptr);
+  for (int round = 0; round < 4; ++round) {
+    for (int i = 0; i < 20'000; ++i) {
+      Ref& slot = roots_.slots[random() % roots_.slots.size()];
+      const Ref other = roots_.slots[random() % roots_.slots.size()];
+      if (random() % 64 == 0) {
+        Array* const array = make_array(kRefs, static_cast<std::int64_t>(random() % 3000));
+        for (std::int64_t j = 0; j < array->length; ++j)
+          elements(array)[j] = roots_.slots[static_cast<std::size_t>(j) % roots_.slots.size()];
+        slot = ref(array);
+      } else {
+        Node* const node = make<Node>(kNode);
+        node->children[0] = slot;
+        node->children[1] = other;
+        slot = ref(node);
+      }
+    }
+    full();
+    for (Ref& slot : roots_.slots) slot = random() % 4 == 0 ? nullptr : slot;
+    minor();
+    full();
+  }
+}
+
+// A nursery in which everything survives is marked together as well; a stack that overflows is made up for.
+TEST_P(ParallelMark, MarksLargeNurseriesAndOverflowingStacks) {
+  HeapOptions small = options();
+  small.nursery_bytes = std::size_t{32} << 20;
+  small.mark_stack_bytes = 4096;
+  make_heap(small);
+  roots_.slots.push_back(ref(make_tree(15)));
+  Array* const all = make_array(kRefs, 100'000);
+  roots_.slots.push_back(ref(all));
+  for (std::int64_t i = 0; i < all->length; ++i) {
+    Pair* const pair = make_pair();
+    heap_->write_barrier(all, i);
+    elements(all)[i] = ref(pair);
+  }
+  minor();
+  full();
+  EXPECT_GE(heap_->stats().live_bytes, (100'000 + (std::size_t{2} << 15) - 1) * sizeof(Pair));
+}
+
+INSTANTIATE_TEST_SUITE_P(Threads, ParallelMark, ::testing::Values(1u, 2u, 4u));
+
+}  // namespace
+}  // namespace dhpvm::gc::testing
