@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "offload/devices/device_base.h"
 #include "offload/schedule/memory/buffer.h"
 #include "offload/schedule/memory/buffer_pool.h"
 #include "vm/context.h"
@@ -102,16 +103,25 @@ Result<gc::Array*> Isolate::new_array(gc::TypeId type, std::span<const std::int6
   return array;
 }
 
+Result<offload::Buffer*> Isolate::new_buffer(std::uint64_t bytes) {
+  const auto allocate = [&]() -> Result<offload::Buffer*> {
+    if (heap_->fits_memory(bytes)) return pool_->allocate(bytes);
+    return out_of_system_memory(ErrorCode::kOffHeapExhausted,
+                                fmt::format("an array of {}", offload::bytes_text(bytes)));
+  };
+  auto buffer = allocate();
+  if (buffer.ok()) return buffer;
+  // Arrays that nothing refers to any more may hold the memory.
+  heap_->collect(gc::CollectionKind::kFull, gc::CollectionReason::kExternal);
+  // And deferred loops, or loops in flight, arrays that nobody else needs.
+  if (loops_ != nullptr) DHPVM_TRY(loops_->release_buffers());
+  heap_->release_memory();
+  return allocate();
+}
+
 Result<gc::Array*> Isolate::new_off_heap_array(gc::TypeId type, std::int64_t length, std::uint64_t bytes) {
-  auto buffer = pool_->allocate(bytes);
-  if (!buffer.ok()) {
-    // Arrays that nothing refers to any more may hold the memory.
-    heap_->collect(gc::CollectionKind::kFull, gc::CollectionReason::kExternal);
-    // And loops that have been put off, or are in flight, arrays that nobody else needs.
-    if (loops_ != nullptr) DHPVM_TRY(loops_->release_buffers());
-    buffer = pool_->allocate(bytes);
-    if (!buffer.ok()) return std::move(buffer).error();
-  }
+  auto buffer = new_buffer(bytes);
+  if (!buffer.ok()) return std::move(buffer).error();
   gc::Array* const array = heap_->allocate_array_handle(type, linked_->types()[type], length);
   if (array == nullptr) {
     (*buffer)->close();

@@ -17,6 +17,15 @@ namespace {
 
 constexpr std::size_t kPage = 4096;
 
+// Of buffers that are not in use.
+constexpr std::size_t kMostCached = std::size_t{256} << 20;
+
+// What the heap and the arrays outside it may have: the rest is for code, stacks, marks and what the pool keeps.
+std::size_t usable(const SystemMemory& memory) {
+  constexpr std::size_t kMostReserved = std::size_t{1} << 30;
+  return memory.bytes - std::min(memory.bytes / 4, kMostReserved);
+}
+
 }  // namespace
 
 Isolate::Isolate(std::shared_ptr<const LinkedModule> linked, const IsolateOptions& options)
@@ -62,7 +71,8 @@ Status Isolate::start() {
   context.string_constants.resize(linked_->module().strings.size());
 
   pool_ = std::make_unique<offload::BufferPool>(
-      offload::BufferPoolOptions{.budget_bytes = options_.limits.off_heap_bytes});
+      offload::BufferPoolOptions{.budget_bytes = options_.limits.off_heap_bytes,
+                                 .cache_bytes = std::min(kMostCached, usable(options_.limits.memory) / 16)});
   gc::HeapOptions heap_options;
   heap_options.limit_bytes = options_.limits.heap_bytes;
   heap_options.nursery_bytes = options_.nursery_bytes;
@@ -70,6 +80,9 @@ Status Isolate::start() {
   heap_options.verify = options_.gc_verify;
   heap_options.tracer = options_.tracer;
   heap_options.external_budget_bytes = options_.limits.off_heap_bytes;
+  heap_options.memory_bytes = usable(options_.limits.memory);
+  heap_options.thread_pool = options_.thread_pool.get();
+  heap_options.release_memory = [this] { pool_->release_idle(); };
   DHPVM_ASSIGN(heap_, gc::Heap::create(heap_options, linked_->types(), *this));
 
   context.functions = linked_->functions().data();
@@ -161,9 +174,31 @@ IsolateStats Isolate::stats() const {
   return stats;
 }
 
+// The system would end the process for what goes beyond that.
+Error Isolate::out_of_system_memory(ErrorCode code, std::string_view what) const {
+  const SystemMemory& memory = options_.limits.memory;
+  return error(
+      code,
+      "no room for {}: the program's memory, with {} for arrays outside the heap, has reached what may be "
+      "used "
+      "of {} ({}); raise that limit, or let the program use less. Most memory in the heap is taken by:\n{}",
+      what, offload::bytes_text(context_->off_heap_bytes), offload::bytes_text(memory.bytes), memory.source,
+      heap_->census());
+}
+
+void Isolate::rest(std::chrono::nanoseconds wait) { heap_->rest(wait); }
+
 Error Isolate::out_of_memory(std::string_view what) const {
   const std::size_t limit = options_.limits.heap_bytes;
-  if (limit == 0) return error(ErrorCode::kOutOfMemory, "the system has no memory for {}", what);
+  if (heap_->shortfall() == gc::Shortfall::kMemory)
+    return out_of_system_memory(ErrorCode::kOutOfMemory, what);
+  if (heap_->shortfall() == gc::Shortfall::kSystem) {
+    return error(ErrorCode::kOutOfMemory,
+                 "the system has no memory for {}, although the heap's own limit is not reached; raise "
+                 "`ulimit -v` if it "
+                 "is set",
+                 what);
+  }
   return error(
       ErrorCode::kOutOfMemory,
       "no room for {} within the heap limit of {}; raise the limit if this is intended. Most memory is "

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -25,8 +26,9 @@
 #include "vm/linker.h"
 
 namespace dhpvm::offload {
+class Buffer;
 class BufferPool;
-}
+}  // namespace dhpvm::offload
 
 namespace dhpvm::vm {
 
@@ -71,6 +73,10 @@ class Isolate final : private gc::RootProvider {
 
   // For native functions that wait: kInterrupted or kDeadline if the running program has to stop now.
   Status poll();
+
+  // For native functions that have nothing to do for `wait`, a few times a second: gives memory back that an idle program
+  // does not need. May collect.
+  void rest(std::chrono::nanoseconds wait);
 
   // What became of each parallel loop that was run, and why; empty if everything is interpreted.
   std::string explain_loops() const;
@@ -136,6 +142,8 @@ class Isolate final : private gc::RootProvider {
   explicit Isolate(std::shared_ptr<const LinkedModule> linked, const IsolateOptions& options);
   Status start();
   Result<gc::Array*> new_off_heap_array(gc::TypeId type, std::int64_t length, std::uint64_t bytes);
+  Result<offload::Buffer*> new_buffer(std::uint64_t bytes);
+  Error out_of_system_memory(ErrorCode code, std::string_view what) const;
   void release_buffer(gc::Array* array);
   Status fetch(gc::Array& array, bool write);
   void visit_roots(gc::RootVisitor& visitor) override;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <fstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -155,6 +156,54 @@ TEST(Memory, HoardingObjectsTrapsWithACensus) {
   EXPECT_EQ(program.trap("ref_array", {10'000'000}).code(), ErrorCode::kOutOfMemory);
   EXPECT_EQ(program.trap("strings").code(), ErrorCode::kOutOfMemory);
   EXPECT_EQ(program.run("garbage", {1'000'000}), 1'000'000u);
+}
+
+// What a control group allows is less than the limits of heap and arrays: the system would end the process.
+TEST(Memory, ReachingTheMemoryOfTheSystemIsATrapThatNamesIt) {
+  IsolateOptions options;
+  options.limits.memory = {std::size_t{64} << 20, "/sys/fs/cgroup/service/memory.max"};
+  Program program(kWork, options);
+  for (int round = 0; round < 2; ++round) {
+    const Error objects = program.trap("hoard");
+    EXPECT_EQ(objects.code(), ErrorCode::kOutOfMemory);
+    EXPECT_NE(objects.message().find("64 MiB (/sys/fs/cgroup/service/memory.max)"), std::string::npos)
+        << objects.message();
+    EXPECT_EQ(program.trap("ref_array", {10'000'000}).code(), ErrorCode::kOutOfMemory);
+    const Error arrays = program.trap("big_arrays", {std::uint64_t{60} << 20, 1});
+    EXPECT_EQ(arrays.code(), ErrorCode::kOffHeapExhausted);
+    EXPECT_NE(arrays.message().find("memory.max"), std::string::npos) << arrays.message();
+    EXPECT_EQ(program.run("garbage", {1'000'000}), 1'000'000u);
+    EXPECT_EQ(program.run("big_arrays", {std::uint64_t{16} << 20, 10}), 10u);
+  }
+}
+
+std::size_t resident_bytes() {
+  std::size_t virtual_pages = 0;
+  std::size_t pages = 0;
+  std::ifstream("/proc/self/statm") >> virtual_pages >> pages;
+  return pages * 4096;
+}
+
+TEST(Memory, GoesBackToTheSystemWhenTheProgramIsIdle) {
+  constexpr std::size_t kMiB = std::size_t{1} << 20;
+  IsolateOptions options;
+  options.limits.heap_bytes = 256 * kMiB;
+  for (const std::string_view what : {"hoard", "strings", "big_arrays"}) {
+    Program program(kWork, options);
+    const std::size_t before = resident_bytes();
+    if (what == "big_arrays") {
+      program.run(what, {32 * kMiB, 4});
+    } else {
+      EXPECT_EQ(program.trap(what).code(), ErrorCode::kOutOfMemory);
+    }
+    EXPECT_GT(resident_bytes(), before + 30 * kMiB) << what;
+    // As a native does that waits.
+    for (int i = 0; i < 100; ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      program->rest(std::chrono::hours(1));
+    }
+    EXPECT_LE(resident_bytes(), before + 16 * kMiB) << what;
+  }
 }
 
 TEST(Memory, LargeArraysAreLimitedSeparately) {

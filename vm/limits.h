@@ -11,6 +11,7 @@
 #include <memory>
 #include <string>
 
+#include "base/system_memory.h"
 #include "gc/options.h"
 
 namespace dhpvm {
@@ -35,6 +36,9 @@ struct Limits {
 
   std::size_t heap_bytes = std::size_t{4} << 30;      // objects in the heap; kOutOfMemory beyond
   std::size_t off_heap_bytes = std::size_t{8} << 30;  // elements of large arrays; kOffHeapExhausted beyond
+  // Both together, whatever they may have by themselves: what the machine, or the control group of the process, has. A
+  // part of it is left to the rest of the process.
+  SystemMemory memory = system_memory();
   // On each device, for copies of arrays; 0 for whatever it has. Loops work in smaller parts; kDeviceExhausted where they
   // cannot.
   std::uint64_t device_bytes = 0;

@@ -72,7 +72,9 @@ void copy_texts(char* to, std::span<const gc::Ref> parts) {
 }  // namespace
 
 bool look_at_clock(Context& context) {
-  ++context.safepoints;
+  // A look costs as much as a look at the clock.
+  constexpr std::uint64_t kSafepointsBetweenLooks = 16;
+  if (++context.safepoints % kSafepointsBetweenLooks == 0) context.heap->look_for_idleness();
   Status status = stop_reason(context);
   if (status.ok()) return true;
   raise(context, std::move(status).error());

@@ -19,6 +19,8 @@ using Seconds = std::chrono::duration<double>;
 
 // How long an interrupt or a deadline may go unnoticed.
 constexpr Seconds kNap{0.01};
+// Long enough for anything that is done meanwhile.
+constexpr Seconds kLongWait{3600};
 
 }  // namespace
 
@@ -42,6 +44,7 @@ Status time_sleep(vm::NativeCall& call) {
     DHPVM_TRY(call.isolate.poll());
     const Seconds left = Seconds(seconds) - (std::chrono::steady_clock::now() - start);
     if (left <= Seconds::zero()) return {};
+    call.isolate.rest(std::chrono::duration_cast<std::chrono::nanoseconds>(std::min(left, kLongWait)));
     std::this_thread::sleep_for(std::min(left, kNap));
   }
 }
