@@ -1,11 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/check/analysis.h"
 
+#include <algorithm>
+
 #include "compiler/check/body.h"
 #include "compiler/check/checker.h"
 #include "compiler/hir/hir_walk.h"
 
 namespace dhpvm::compiler {
+
+namespace {
+
+bool is_library(const ast::Program& source, std::uint32_t file) {
+  return std::any_of(source.modules.begin(), source.modules.end(),
+                     [&](const auto& module) { return module->is_stdlib && module->file == file; });
+}
+
+// Where a program uses the generic code of the library that `range` lies in; null when it lies elsewhere.
+const Origin* use_of_library(const ast::Program& source, const Origin* origin, SourceRange range) {
+  if (!is_library(source, range.file)) return nullptr;
+  while (origin != nullptr && (origin->name.empty() || is_library(source, origin->range.file))) {
+    origin = origin->parent;
+  }
+  return origin;
+}
+
+}  // namespace
 
 Analysis::Analysis(const ast::Program& source, Diagnostics& diagnostics, hir::Program& program)
     : source_(source), diagnostics_(diagnostics), program_(program) {}
@@ -35,6 +55,13 @@ void Analysis::run() {
 }
 
 Diagnostic& Analysis::report(SourceRange range, std::string message) {
+  if (const Origin* use = use_of_library(source_, current_, range); use != nullptr) {
+    // The library is right; what it was given is not. Said once for each use.
+    const std::string whole = use->name + ": " + message;
+    if (!reported_.insert({{use->range.file, use->range.begin}, whole}).second)
+      return swallowed_.emplace_back();
+    return diagnostics_.add(Severity::kError, use->range, whole).note(range, "the library needs it here");
+  }
   if (!reported_.insert({{range.file, range.begin}, message}).second) return swallowed_.emplace_back();
   Diagnostic& diagnostic = diagnostics_.add(Severity::kError, range, std::move(message));
   // The chain of a runaway instantiation says the same thing over and over; its ends are enough.

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Assignment: what may stand on the left, and `place op= value`.
+#include <algorithm>
+
+#include "base/spelling.h"
 #include "compiler/check/body.h"
 
 namespace dhpvm::compiler {
@@ -9,6 +12,12 @@ using hir::ExprKind;
 using hir::StmtKind;
 
 namespace {
+
+// Whether an assignment to `name` is more likely a declaration than a slip of the pen.
+bool resembles_none(std::string_view name, const std::vector<std::string>& names) {
+  const std::vector<std::string_view> views(names.begin(), names.end());
+  return std::find(views.begin(), views.end(), name) == views.end() && nearest_name(name, views).empty();
+}
 
 bool is_shift(Binary op) { return op == Binary::kShl || op == Binary::kShr; }
 
@@ -96,6 +105,12 @@ BodyChecker::Place BodyChecker::place(const ast::Expr& expr, bool updated) {
       Variable* variable = find_variable(expr.name.text);
       if (variable == nullptr && this_has_field(expr.name.text)) {
         return field_place(this_value(range), expr.name, range, updated);
+      }
+      if (variable == nullptr && resembles_none(expr.name.text, visible_names())) {
+        error(range, "no variable '{}' here", expr.name.text)
+            .help("declare it: `let {} = ...;`, or `var {} = ...;` if it changes", expr.name.text,
+                  expr.name.text);
+        return place;
       }
       if (variable == nullptr) {
         if (name_expr(expr, nullptr)->type->is(TypeKind::kError)) return place;  // unknown: reported

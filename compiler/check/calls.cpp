@@ -72,6 +72,14 @@ hir::Expr* BodyChecker::call_member(const ast::Expr& expr, const Type* expected)
     error(object_expr.range, "module 'str' is not imported").help("add `import str;`");
     return wrong(expr.range);
   }
+  if (object_expr.kind == ast::ExprKind::kName && find_variable(object_expr.name.text) == nullptr &&
+      !this_has_field(object_expr.name.text) &&
+      analysis_.find_type({}, object_expr.name.text, object_expr.range, context_, false) != nullptr) {
+    check_all(expr);
+    error(callee.range, "'{}' is a type, and types have no functions", object_expr.name.text)
+        .help("declare `fn {}(...)` at the top level of the file, and call it by its name", callee.name.text);
+    return wrong(expr.range);
+  }
   // A closure in a field of an object outside a parallel loop is an object too: report that, not the path.
   E object = receiver(object_expr);
   return call_method(object, callee, expr, expected);

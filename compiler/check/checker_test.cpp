@@ -233,7 +233,7 @@ TEST(Checker, Generics) {
   refuse("fn less<T>(a: T, b: T) -> bool => a < b;\nclass C { }\nfn f() -> bool => less(C(), C());",
          {"'<' cannot order 'C'", "in instantiation of less<C>", "test.dhp:3:"});
   refuse("import list; class C { } fn f() { let xs = List<C>(); print(xs.text()); }",
-         {"a 'C' has no text", "in instantiation of List<C>.text"});
+         {"test.dhp:1:61: error: List<C>.text: a 'C' has no text", "the library needs it here"});
   refuse("fn f<T>(x: T) { f([x]); } fn g() { f(1); }", {"nested too deeply"});
   refuse("class A<T> { next: A<[T]>?; } fn g() -> A<i64>? => null;", {"nested too deeply"});
   refuse("class A<T> { x: T; } fn g(a: A) { }", {"'A' takes 1 type argument, not 0", "A<T>"});

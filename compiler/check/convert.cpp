@@ -29,7 +29,8 @@ std::string quoted(const Diagnostics& diagnostics, const SourceRange& range) {
 hir::Expr* BodyChecker::operand_value(const ast::Expr& expr, const Type* expected) {
   E checked = this->expr(expr, expected);
   if (checked->type->is(TypeKind::kVoid)) {
-    error(expr.range, "this gives no value");
+    error(expr.range, "this gives no value")
+        .help("call it as a statement, or declare the result of the function: `-> T`");
     return wrong(expr.range);
   }
   return checked;
@@ -80,6 +81,13 @@ hir::Expr* BodyChecker::coerce(E expr, const Type* target, Range range) {
     diagnostic.help("write `{} as {}`", text, wanted->name);
   } else if (from->is(TypeKind::kBool) && wanted->is_integer()) {
     diagnostic.help("write `{} as {}`", text, wanted->name);
+  } else if (from->is_integer() && wanted->is(TypeKind::kBool)) {
+    diagnostic.help("compare: `{} != 0`", text);
+  } else if (from->is(TypeKind::kStr) && wanted->is_number()) {
+    diagnostic.help("`str.{}(text)` reads a number, and gives null where there is none; with `import str;`",
+                    wanted->is_float() ? "parse_float" : "parse_int");
+  } else if (from->is(TypeKind::kStr) && wanted->is(TypeKind::kArray) && wanted->element->is(TypeKind::kU8)) {
+    diagnostic.help("write `str.to_bytes({})`, with `import str;` at the top", text);
   } else if (wanted->is(TypeKind::kStr) && from->is_primitive()) {
     diagnostic.help("write `str({})`", text);
   } else if (from->is(TypeKind::kNullable) && can_coerce(from->element, target)) {

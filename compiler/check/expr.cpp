@@ -304,6 +304,16 @@ hir::Expr* BodyChecker::index_expr(const ast::Expr& expr) {
 hir::Expr* BodyChecker::index_of(E array, const ast::Expr& expr) {
   std::vector<E> operands;
   bool good = !array->type->is(TypeKind::kError);
+  if (Nominal* nominal = analysis_.nominal(array->type); nominal != nullptr) {
+    Diagnostic& diagnostic = error(expr.range, "a '{}' has no elements to index", array->type->name);
+    const auto& methods = nominal->symbol->methods;
+    if (methods.contains("get") && methods.contains("set")) {
+      diagnostic.help("write `.{}(...)` and `.set(..., value)`", methods.contains("at") ? "at" : "get");
+    } else if (methods.contains("get")) {
+      diagnostic.help("write `.get(...)`");
+    }
+    return wrong(expr.range);
+  }
   for (std::size_t i = 1; i < expr.operands.size(); ++i) {
     operands.push_back(index_value(*expr.operands[i]));
     good = good && !operands.back()->type->is(TypeKind::kError);
@@ -347,11 +357,7 @@ hir::Expr* BodyChecker::index_of(E array, const ast::Expr& expr) {
       return wrong(expr.range);
     default: break;
   }
-  Diagnostic& diagnostic = error(expr.range, "a '{}' has no elements to index", type->name);
-  if (Nominal* nominal = analysis_.nominal(type);
-      nominal != nullptr && nominal->symbol->methods.contains("get")) {
-    diagnostic.help("write `.get(...)` and `.set(..., value)`");
-  }
+  error(expr.range, "a '{}' has no elements to index", type->name);
   return wrong(expr.range);
 }
 

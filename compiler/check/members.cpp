@@ -234,9 +234,8 @@ void BodyChecker::report_missing_member(const Type* type, const ast::Name& name,
   std::vector<std::string_view> all = called ? methods : fields;
   const auto& rest = called ? fields : methods;
   all.insert(all.end(), rest.begin(), rest.end());
-  std::string_view near = member_for_foreign(name.text);
-  if (nominal != nullptr || std::find(all.begin(), all.end(), near) == all.end())
-    near = nearest_name(name.text, all);
+  std::string_view near = member_for_foreign(name.text, all);
+  if (near.empty()) near = nearest_name(name.text, all);
   if (!near.empty()) {
     diagnostic.help("write `.{}`", near);
   } else if (type->is(TypeKind::kArray)) {
@@ -245,7 +244,16 @@ void BodyChecker::report_missing_member(const Type* type, const ast::Name& name,
         "`array`",
         type->element->name);
   } else if (type->is(TypeKind::kStr)) {
-    diagnostic.help("functions on text are in module `str`: `import str;`, `str.find(s, what)`");
+    const std::string_view function = text_function_for(name.text);
+    diagnostic.help(
+        "functions on text are in module `str`: write `str.{}(text{})`, with `import str;` at the top",
+        function.empty() ? "find" : function,
+        function == "upper" || function == "lower" || function == "trim" ? "" : ", ...");
+  } else if (type->is_primitive() &&
+             (name.text == "to_string" || name.text == "toString" || name.text == "to_str")) {
+    diagnostic.help("write `str(x)`");
+  } else if (type->is_number() && library_module_of(name.text) == "math") {
+    diagnostic.help("write `math.{}(x)`, with `import math;` at the top", name.text);
   } else if (nominal != nullptr) {
     diagnostic.note(nominal->symbol->declaration->name.range, "'{}' is declared here",
                     nominal->symbol->name());

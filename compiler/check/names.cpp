@@ -265,6 +265,10 @@ void BodyChecker::report_unknown(std::string_view name, Range range, bool called
     }
   }
   std::string_view near = value_for_foreign(name);
+  if (const std::string_view advice = advice_for_foreign(name); !advice.empty()) {
+    diagnostic.help("{}", advice);
+    return;
+  }
   const std::string_view module = near.empty() ? library_module_of(name) : std::string_view();
   if (!module.empty() && !context_.module->imports.contains(module)) {
     // Types need no qualifier, and begin with a capital letter.

@@ -176,6 +176,8 @@ hir::Expr* BodyChecker::arithmetic_on(Binary op, E left, E right, Range range, R
     diagnostic.help("convert the {} side: `... as {}`", target == a ? "right" : "left", target->name);
   } else if (op == Binary::kAdd && (a->is(TypeKind::kStr) || b->is(TypeKind::kStr))) {
     diagnostic.help("write `str(...)` around the other side, or a formatted string: `f\"{{x}}\"`");
+  } else if (op == Binary::kMul && a->is(TypeKind::kStr) && b->is_integer()) {
+    diagnostic.help("write `str.repeat(text, n)`, with `import str;` at the top");
   } else if (a == b && a->is_float()) {
     diagnostic.help("bits are those of integers: see `math.bits`");
   }
@@ -230,6 +232,8 @@ hir::Expr* BodyChecker::comparison(Binary op, const ast::Expr& expr, Condition* 
         const Type* target = wider(left->type, right->type);
         diagnostic.help("convert the {} side: `... as {}`", target == left->type ? "right" : "left",
                         target->name);
+      } else if (left->type->is(TypeKind::kStr) && b.is_byte) {
+        diagnostic.help("a text is written in double quotes: `\"a\"`; a byte of one is `s[i]`");
       } else if ((left->type->is(TypeKind::kU8) && right->type->is(TypeKind::kStr)) ||
                  (left->type->is(TypeKind::kStr) && right->type->is(TypeKind::kU8))) {
         diagnostic.help("a byte of text is written in single quotes: `'a'`");
@@ -246,7 +250,11 @@ hir::Expr* BodyChecker::comparison(Binary op, const ast::Expr& expr, Condition* 
   }
   if (!type->is_number()) {
     Diagnostic& diagnostic = error(expr.operator_range, "'{}' cannot order '{}'", spelling(op), type->name);
-    if (type->is(TypeKind::kNullable)) diagnostic.help("test for null first");
+    if (type->is(TypeKind::kNullable)) {
+      diagnostic.help("test for null first");
+    } else if (type->is(TypeKind::kStruct) || type->is(TypeKind::kClass)) {
+      diagnostic.help("compare a field; sort by one with `array.sort_by(xs, fn(a, b) => a.x < b.x)`");
+    }
     return wrong(expr.range);
   }
   return binary(op, left, right, expr.range);

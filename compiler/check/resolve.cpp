@@ -75,7 +75,11 @@ NominalSymbol* Analysis::find_type(std::string_view qualifier, std::string_view 
       return nullptr;
     }
     if (near.empty()) near = nearest_name(name, std::vector<std::string_view>(names.begin(), names.end()));
-    if (!near.empty()) diagnostic.help("write `{}`", near);
+    if (!near.empty()) {
+      diagnostic.help("write `{}`", near);
+    } else if (name.size() == 1 && name[0] >= 'A' && name[0] <= 'Z') {
+      diagnostic.help("declare it as a type parameter: `fn f<{}>(...)`, `class C<{}>`", name, name);
+    }
   }
   return found;
 }

@@ -193,7 +193,11 @@ ast::Function* Parser::function(Body expected) {
 }
 
 ast::Function* Parser::function_after_word(ast::Function& node, Body expected) {
-  node.name = expect_name("the name of a function");
+  if (at(TokenKind::kLeftParen) && !panic_) {
+    error(range(), "expected the name of a function, found {}", found())
+        .help("methods stand in the braces of their type, and their object is `this`");
+  }
+  if (!panic_) node.name = expect_name("the name of a function");
   if (!panic_) signature(node);
   if (!panic_) function_body(node, expected);
   if (panic_ && recover_to_brace()) {
@@ -215,8 +219,15 @@ void Parser::signature(ast::Function& node) {
   node.type_parameters = type_parameters();
   if (panic_) return;
   if (!at(TokenKind::kLeftParen)) {
-    error(range(), "expected `(` after the function's name, found {}", found())
-        .help("write `fn {}() {{ ... }}`", node.name.text);
+    auto& problem = error(range(), "expected `(` after the function's name, found {}", found());
+    if (at(TokenKind::kDot)) {
+      problem.help("methods stand in the braces of their type; for others write `fn name(x: {})`",
+                   node.name.text);
+    } else if (node.name.text == "operator") {
+      problem.help("operators are those of the language: write a method, `fn plus(other: T) -> T`");
+    } else {
+      problem.help("write `fn {}() {{ ... }}`", node.name.text);
+    }
     return;
   }
   advance();

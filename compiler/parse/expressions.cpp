@@ -83,6 +83,7 @@ ast::Expr* Parser::expression() {
   const Level level(*this);
   if (!level.ok) return error_expr();
   ast::Expr* expr = binary(1);
+  if (at(TokenKind::kIn) && !panic_) return membership();
   return at(TokenKind::kQuestion) && !panic_ ? ternary(expr) : expr;
 }
 
@@ -104,6 +105,18 @@ ast::Expr* Parser::condition(std::string_view after) {
     expr = finish(comparison);
   }
   return expr;
+}
+
+// `x in xs`, at the `in`; the heads of loops read their variable as a name.
+ast::Expr* Parser::membership() {
+  slip(range(), "`in` stands in `for` only")
+      .help(
+          "write `xs.contains(x)` for a list, `m.has(key)` for a map or set, `array.contains(a, x)` for an "
+          "array, "
+          "`str.contains(text, part)` for text");
+  advance();
+  binary(1);
+  return error_expr();
 }
 
 // `c ? a : b` is not of this language, but clear enough to go on behind it.
@@ -157,6 +170,10 @@ ast::Expr* Parser::binary(int lowest) {
           .help("compare twice: `a {} {} && {} {} c`", to_string(left->binary),
                 source_.substr(middle.begin, middle.end - middle.begin),
                 source_.substr(middle.begin, middle.end - middle.begin), to_string(op));
+      advance();
+      binary(precedence + 1);
+      left = error_expr();
+      continue;
     }
     advance();
     if (at(TokenKind::kEqual) && !token().first_on_line && previous().end == range().begin &&

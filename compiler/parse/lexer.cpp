@@ -258,7 +258,12 @@ void Lexer::bad_character() {
     return;
   }
   if (starts_foreign_word(text_.substr(begin))) return foreign_word(begin);
-  diagnostics_.error(range(begin, pos_), "`{}` means nothing in this language", text).help("remove it");
+  auto& problem = diagnostics_.error(range(begin, pos_), "`{}` means nothing in this language", text);
+  if (point.value == '`' || point.value == '$') {
+    problem.help("text is written in double quotes, with values in it `f\"x = {{x}}\"`");
+  } else {
+    problem.help("remove it");
+  }
   // In its place, so that the parser does not report the operator or operand that may have been meant.
   push(TokenKind::kError, begin);
 }

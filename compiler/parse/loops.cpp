@@ -28,11 +28,16 @@ void Parser::expect_in(std::string_view name) {
     slip(range(), "expected `in` after the loop variable, found {}", found())
         .help("write `for {} in ...`", name);
     advance();
+    // `for i, x := range xs`
+    if (at(TokenKind::kEqual)) advance();
+    if (at_word("range") && starts_expression(1) && kind(1) != TokenKind::kLeftParen) advance();
     return;
   }
   error(range(), "expected `in` after the loop variable, found {}", found())
-      .help("write `for {} in 0..n {{ ... }}`, or `for {} in xs {{ ... }}` for the elements of xs", name,
-            name);
+      .help(
+          "write `for {} in 0..n {{ ... }}`, or `for {} in xs {{ ... }}` for the elements of xs; a loop with "
+          "a condition is a `while`",
+          name, name);
 }
 
 ast::Stmt* Parser::for_statement() {
@@ -75,11 +80,31 @@ ast::Stmt* Parser::for_statement() {
       node->step = expression();
     }
   }
+  if (node->kind == StmtKind::kForEach && !panic_) word_range(node);
   if (in_parentheses && !panic_) expect(TokenKind::kRightParen, "after the head of the loop");
   if (panic_ && !recover_to_brace()) return error_stmt();
   if (node->value == nullptr) node->value = error_expr();
   node->body = {body("for")};
   return finish(node);
+}
+
+// `for i in 0 until 10`, `10 downTo 0`: reads on as if it were written as here.
+void Parser::word_range(ast::Stmt* node) {
+  const bool down = at_word("downTo");
+  if (!down && !at_word("until") && !at_word("to")) return;
+  auto& problem = slip(range(), "there is no `{}`", text());
+  if (down) {
+    problem.help("write `for {} in high..=low step -1`", node->name.text);
+  } else {
+    problem.help("write `..`, which leaves the end out, or `..=`");
+  }
+  advance();
+  node->kind = StmtKind::kForRange;
+  node->limit = expression();
+  if (down) {
+    // Counts down, so that nothing else is said about it.
+    node->step = error_expr();
+  }
 }
 
 // for (int i = 0; i < n; i++), for (auto& x : xs): says how it is written here and reads on at the body.

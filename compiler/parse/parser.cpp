@@ -129,12 +129,18 @@ void Parser::expect_semicolon(std::string_view after) {
       problem.help(
           "a range is no value: it stands in `for i in a..b`; `xs.slice(a, b)` copies a part of an array");
       break;
-    case TokenKind::kLeftBrace: problem.help("objects are made by a call: `Name(field: value)`"); break;
+    case TokenKind::kLeftBrace:
+      problem.help(
+          "objects are made by a call, `Name(field: value)`; closures are arguments, `f(fn(x) => x + 1)`");
+      break;
     case TokenKind::kString:
     case TokenKind::kFormatBegin:
       problem.help("join strings with `+`, or write `f\"... {{value}} ...\"`");
       break;
-    case TokenKind::kComma: problem.help("write each on its own, ending in `;`"); break;
+    case TokenKind::kComma:
+      problem.help("write each on its own, ending in `;`, as the statements of a `match` do, too");
+      break;
+    case TokenKind::kIf: problem.help("a choice is written `if condition {{ a }} else {{ b }}`"); break;
     case TokenKind::kFatArrow: problem.help("a closure is written `fn(x) => x + 1`"); break;
     default: break;
   }

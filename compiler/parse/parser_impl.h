@@ -144,7 +144,10 @@ class Parser {
   ast::Expr* index(ast::Expr* object);
   ast::Expr* call(ast::Expr* callee);
   ast::Expr* coalesced();
-  bool step_habit(ast::Expr*& expr);   // x++, x--
+  bool step_habit(ast::Expr*& expr);  // x++, x--
+  ast::Expr* membership();
+  ast::Expr* foreign_cast(ast::Expr* expr);
+  void word_range(ast::Stmt* node);
   bool power_habit(ast::Expr*& expr);  // x ** y
   bool null_test_habit();
   std::vector<ast::Argument> arguments();

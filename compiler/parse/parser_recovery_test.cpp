@@ -118,7 +118,8 @@ TEST(RecoveryTest, ValuesOfOtherLanguages) {
   EXPECT_EQ(advice("let s = 'text';"), "single quotes hold one character | write `\"text\"` for a string");
   EXPECT_EQ(
       advice("let v = Vec3 { x: 1 };"),
-      "expected `;` after the declaration, found `{` | objects are made by a call: `Name(field: value)`");
+      "expected `;` after the declaration, found `{` | objects are made by a call, `Name(field: value)`; "
+      "closures are arguments, `f(fn(x) => x + 1)`");
   EXPECT_EQ(advice("let g = |x| x + 1;"),
             "expected an expression, found `|` | a closure is written `fn(x) => x + 1`");
   EXPECT_EQ(advice("let g = (x, y) => x;"), "a closure begins with `fn` | write `fn` before the `(`");

@@ -31,6 +31,15 @@ ast::Expr* Parser::primary() {
     case TokenKind::kIdentifier: break;
     default: return not_an_expression();
   }
+  // `lambda x: x`, `function(x) { ... }`
+  const bool foreign_closure =
+      (at_word("lambda") && kind(1) == TokenKind::kIdentifier && !token(1).first_on_line) ||
+      (is_function_word(text()) && kind(1) == TokenKind::kLeftParen && !panic_ && partner_[pos_ + 1] != 0 &&
+       stream_.tokens[partner_[pos_ + 1] + 1].kind == TokenKind::kLeftBrace);
+  if (foreign_closure) {
+    error(range(), "a closure begins with `fn`").help("write `fn(x) => x + 1`, or `fn(x) {{ ... }}`");
+    return error_expr();
+  }
   const bool made = at_word("new") && kind(1) == TokenKind::kIdentifier && !token(1).first_on_line;
   if (made) {
     slip(range(), "objects are made without `new`").help("write `{}(...)`", text(1));
@@ -134,7 +143,20 @@ ast::Expr* Parser::parenthesised() {
   }
   expr->parenthesised = true;
   expr->range = since(open);
-  return expr;
+  return panic_ ? expr : foreign_cast(expr);
+}
+
+// `(int) x`, behind the parenthesis.
+ast::Expr* Parser::foreign_cast(ast::Expr* expr) {
+  if (expr->kind != ExprKind::kName || token().first_on_line) return expr;
+  const bool operand = at(TokenKind::kIdentifier) || at(TokenKind::kInt) || at(TokenKind::kFloat);
+  const std::string_view meant = type_for_foreign(expr->name.text);
+  const bool is_type = !meant.empty() || is_primitive_type_name(expr->name.text);
+  if (!operand || !is_type) return expr;
+  slip(expr->range, "a conversion stands behind the value")
+      .help("write `x as {}`", meant.empty() ? expr->name.text : meant);
+  postfix();
+  return error_expr();
 }
 
 ast::Expr* Parser::inner_expression() {
@@ -160,6 +182,11 @@ ast::Expr* Parser::bracketed() {
   }
   ast::Expr* node = make(ExprKind::kArrayLiteral, range());
   const SourceRange open = range();
+  const bool captures = kind(1) == TokenKind::kAmpersand || kind(1) == TokenKind::kEqual;
+  if (kind(captures ? 2 : 1) == TokenKind::kRightBracket && kind(captures ? 3 : 2) == TokenKind::kLeftParen) {
+    error(open, "a closure begins with `fn`").help("write `fn(x) => x + 1`, or `fn(x) {{ ... }}`");
+    return error_expr();
+  }
   advance();
   while (!at(TokenKind::kRightBracket) && !at(TokenKind::kEnd)) {
     node->operands.push_back(inner_expression());

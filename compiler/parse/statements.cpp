@@ -91,7 +91,8 @@ ast::Stmt* Parser::statement() {
       advance();
       return error_stmt();
     case TokenKind::kElse:
-      error(range(), "`else` without its `if`").help("`else` follows the `}}` of an `if`");
+      error(range(), "`else` without its `if`")
+          .help("`else` follows the `}}` of an `if`; in a `match` it is the last arm: `else => ...`");
       advance();
       if (at(TokenKind::kLeftBrace)) {
         panic_ = false;
@@ -131,8 +132,18 @@ ast::Stmt* Parser::statement_by_word() {
     if (at_word("do")) problem.help("write `while true {{ ... if !condition {{ break; }} }}`");
     if (at_word("try")) problem.help("there are no exceptions: a trap ends the program; test beforehand");
     const bool is_do = at_word("do");
-    advance();
-    ast::Stmt* contents = block();
+    ast::Stmt* contents = nullptr;
+    if (is_do || at_word("loop")) {
+      contents = make(StmtKind::kWhile, range());
+      contents->value = make(ExprKind::kBool, range());
+      contents->value->integer = 1;
+      advance();
+      contents->body = {block()};
+      finish(contents);
+    } else {
+      advance();
+      contents = block();
+    }
     while (!panic_ && (at_word("catch") || at_word("except") || at_word("finally"))) {
       if (recover_to_brace()) block();  // said already
     }
@@ -146,6 +157,10 @@ ast::Stmt* Parser::statement_by_word() {
   }
   if (operand_next && (at_word("throw") || at_word("raise"))) {
     error(range(), "there are no exceptions").help("write `trap(\"message\");` to end the program");
+    return error_stmt();
+  }
+  if (const std::string_view advice = statement_for_foreign(text()); operand_next && !advice.empty()) {
+    error(range(), "there is no `{}`", text()).help("{}", advice);
     return error_stmt();
   }
   const bool elif = at_word("elif") || at_word("elsif") || at_word("elseif");
@@ -166,6 +181,15 @@ ast::Stmt* Parser::statement_by_word() {
     const bool declares =
         after == TokenKind::kEqual || after == TokenKind::kSemicolon || after == TokenKind::kColon;
     if (declares) return foreign_declaration(name);
+    // `int a[10];`
+    if (after == TokenKind::kLeftBracket && stream_.tokens[name - 1].end != stream_.tokens[name].begin) {
+      const Token& named = stream_.tokens[name];
+      const std::string_view type = type_for_foreign(text());
+      error(join(range(), {file_, named.begin, named.end}), "an array is made by a call")
+          .help("write `let {} = [{}](n);` for n elements",
+                source_.substr(named.begin, named.end - named.begin), type.empty() ? text() : type);
+      return error_stmt();
+    }
   }
   return expression_statement();
 }
@@ -208,8 +232,13 @@ ast::Stmt* Parser::misplaced_declaration() {
     node->value = error_expr();
     return node->name.empty() ? error_stmt() : finish(node);
   }
+  if (at(TokenKind::kConst)) {
+    slip(begin, "`const` stands at the top level of a file only")
+        .help("write `let` for a value that does not change");
+    advance();
+    return variable(StmtKind::kLet, begin);
+  }
   auto& problem = error(begin, "`{}` stands at the top level of a file only", word);
-  if (at(TokenKind::kConst)) problem.help("write `let` for a value that does not change");
   if (at(TokenKind::kImport)) problem.help("move it to the top of the file");
   advance();
   return error_stmt();
@@ -237,6 +266,11 @@ ast::Stmt* Parser::variable(StmtKind kind_of_variable, SourceRange begin, ast::T
     return error_stmt();
   }
   node->name = expect_name("the name of a variable");
+  if (at(TokenKind::kComma) && !panic_) {
+    error(range(), "a `{}` declares one variable", word)
+        .help("write a statement for each; a function that gives several values gives a struct of them");
+    return error_stmt();
+  }
   const bool walrus = at(TokenKind::kColon) && kind(1) == TokenKind::kEqual;
   if (walrus) {
     slip(join(range(), range(1)), "there is no operator `:=`").help("write `=`");
@@ -382,6 +416,11 @@ ast::Stmt* Parser::expression_statement() {
   }
   ast::BinaryOp op = ast::BinaryOp::kAdd;
   if (at(TokenKind::kEqual) || update_operator(op)) return assignment(expr);
+  if (at(TokenKind::kComma) && (expr->kind == ExprKind::kName || expr->kind == ExprKind::kIndex)) {
+    error(range(), "an assignment has one place")
+        .help("to swap two: `let t = a; a = b; b = t;`; otherwise write a statement for each");
+    return error_stmt();
+  }
   ast::Stmt* node = make(StmtKind::kExpr, expr->range);
   node->value = expr;
   const bool unknown_word = expr->kind == ExprKind::kName && starts_expression() && !token().first_on_line;
@@ -394,6 +433,12 @@ ast::Stmt* Parser::expression_statement() {
       problem.help("write `{}`", near);
     if (word == "print" || word == "echo") problem.help("write `print(...);`");
     return error_stmt();
+  }
+  if (at(TokenKind::kRightBrace) && expr->kind != ExprKind::kCall) {
+    slip(gap(), "expected `;` after the statement")
+        .help("write `return {};` if this is the result of the function",
+              source_.substr(expr->range.begin, expr->range.end - expr->range.begin));
+    return finish(node);
   }
   expect_semicolon("the statement");
   // With something unknown behind it, the expression need not mean what it seems to.

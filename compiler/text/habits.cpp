@@ -13,28 +13,139 @@ struct Translation {
 };
 
 constexpr Translation kTypes[] = {
-    {"int", "i64"},      {"Int", "i64"},      {"integer", "i64"}, {"long", "i64"},       {"Long", "i64"},
-    {"short", "i16"},    {"byte", "u8"},      {"Byte", "u8"},     {"char", "u8"},        {"unsigned", "u32"},
-    {"uint", "u32"},     {"size_t", "i64"},   {"usize", "i64"},   {"isize", "i64"},      {"int8_t", "i8"},
-    {"int16_t", "i16"},  {"int32_t", "i32"},  {"int64_t", "i64"}, {"uint8_t", "u8"},     {"uint16_t", "u16"},
-    {"uint32_t", "u32"}, {"uint64_t", "u64"}, {"int8", "i8"},     {"int16", "i16"},      {"int32", "i32"},
-    {"int64", "i64"},    {"uint8", "u8"},     {"uint16", "u16"},  {"uint32", "u32"},     {"uint64", "u64"},
-    {"float", "f32"},    {"Float", "f32"},    {"double", "f64"},  {"Double", "f64"},     {"float32", "f32"},
-    {"float64", "f64"},  {"string", "str"},   {"String", "str"},  {"boolean", "bool"},   {"Bool", "bool"},
-    {"Boolean", "bool"}, {"Vec", "List"},     {"vector", "List"}, {"ArrayList", "List"}, {"HashMap", "Map"},
-    {"dict", "Map"},     {"list", "List"},    {"map", "Map"},
+    {"int", "i64"},        {"Int", "i64"},      {"integer", "i64"},  {"long", "i64"},   {"Long", "i64"},
+    {"short", "i16"},      {"byte", "u8"},      {"Byte", "u8"},      {"char", "u8"},    {"unsigned", "u32"},
+    {"uint", "u32"},       {"size_t", "i64"},   {"usize", "i64"},    {"isize", "i64"},  {"int8_t", "i8"},
+    {"int16_t", "i16"},    {"int32_t", "i32"},  {"int64_t", "i64"},  {"uint8_t", "u8"}, {"uint16_t", "u16"},
+    {"uint32_t", "u32"},   {"uint64_t", "u64"}, {"int8", "i8"},      {"int16", "i16"},  {"int32", "i32"},
+    {"int64", "i64"},      {"uint8", "u8"},     {"uint16", "u16"},   {"uint32", "u32"}, {"uint64", "u64"},
+    {"float", "f32"},      {"Float", "f32"},    {"double", "f64"},   {"Option", "T?"},  {"Optional", "T?"},
+    {"Double", "f64"},     {"float32", "f32"},  {"float64", "f64"},  {"string", "str"}, {"String", "str"},
+    {"boolean", "bool"},   {"Bool", "bool"},    {"Boolean", "bool"}, {"Vec", "List"},   {"vector", "List"},
+    {"ArrayList", "List"}, {"HashMap", "Map"},  {"dict", "Map"},     {"list", "List"},  {"map", "Map"},
 };
 
 constexpr Translation kValues[] = {
     {"nullptr", "null"}, {"NULL", "null"},   {"None", "null"},  {"nil", "null"},      {"undefined", "null"},
     {"True", "true"},    {"False", "false"}, {"self", "this"},  {"println", "print"}, {"printf", "print"},
     {"echo", "print"},   {"puts", "print"},  {"panic", "trap"}, {"abort", "trap"},    {"throw", "trap"},
-    {"raise", "trap"},   {"int", "i64"},     {"float", "f64"},
+    {"raise", "trap"},   {"not", "!"},
+};
+
+constexpr std::string_view kList = "write `list.of([1, 2])` or `List<T>()`, with `import list;` at the top";
+constexpr std::string_view kMap = "write `Map<K, V>()`, with `import map;` at the top";
+constexpr std::string_view kClosure = "a closure is written `fn(x) => x + 1`";
+constexpr std::string_view kPrint = "write `print(x, y)`";
+constexpr std::string_view kFormat = "write a formatted string: `f\"{x:.3f}\"`";
+
+constexpr Translation kAdvice[] = {
+    {"range", "write `for i in 0..n`, with `step 2` behind it where needed"},
+    {"len", "write `x.len`, or `x.len()` of a list or map"},
+    {"enumerate", "write `for i, x in xs`"},
+    {"zip", "loop over the positions: `for i in 0..a.len`"},
+    {"sorted", "`array.sort(a)` sorts in place, with `import array;` at the top"},
+    {"reversed", "`array.reverse(a)` reverses in place, with `import array;` at the top"},
+    {"input", "write `io.read_line()`, with `import io;` at the top"},
+    {"int", "write `x as i64` for a number, `str.parse_int(text)` for text"},
+    {"float", "write `x as f64` for a number, `str.parse_float(text)` for text"},
+    {"string", "write `str(x)`"},
+    {"String", "write `str(x)`"},
+    {"chr", "write `str.from_code_point(n)`, with `import str;` at the top"},
+    {"ord", "a character is a number already: `'a'`, `text[0]`"},
+    {"isinstance", "write `x is C`"},
+    {"append", "arrays keep their size; a `List` grows: `xs.push(x)`, with `import list;` at the top"},
+    {"make", "write `[T](n)` for an array, `Map<K, V>()` for a map"},
+    {"malloc", "write `[T](n)` for an array of n elements"},
+    {"sizeof", "arrays and text have `.len`"},
+    {"vec", kList},
+    {"Vec", kList},
+    {"vector", kList},
+    {"ArrayList", kList},
+    {"listOf", kList},
+    {"mutableListOf", kList},
+    {"HashMap", kMap},
+    {"dict", kMap},
+    {"mapOf", kMap},
+    {"mutableMapOf", kMap},
+    {"Some", "a value is a `T?` as it is: leave out `Some`"},
+    {"lambda", kClosure},
+    {"function", kClosure},
+    {"console", kPrint},
+    {"System", kPrint},
+    {"fmt", kPrint},
+    {"std", kPrint},
+    {"cout", kPrint},
+    {"sprintf", kFormat},
+    {"format", kFormat},
+    {"pass", "leave the block empty: `{ }`"},
+    {"assert_eq", "write `assert(a == b)`"},
+    {"super", "classes have no base classes: keep the other object in a field"},
+};
+
+constexpr Translation kStatements[] = {
+    {"del", "`m.remove(key)` removes from a map; a variable ends with its block"},
+    {"delete", "objects are freed by themselves; `a.close()` frees a large array at once"},
+    {"defer", "`use f = e;` calls `f.close()` at the end of the block"},
+    {"go", "there are no threads: `parallel for` runs a loop on all cores"},
+    {"await", "there are no asynchronous calls: call the function"},
+    {"yield", "collect the values in a `List`, or call a closure with each"},
+    {"global", "there are no global variables: pass them to the functions that need them"},
+    {"assert", "write `assert(condition);`"},
+    {"unsigned", "write `var x: u32 = ...;`"},
+    {"goto", "use loops, `break` and functions"},
+};
+
+constexpr Translation kTextFunctions[] = {
+    {"upper", "upper"},
+    {"lower", "lower"},
+    {"trim", "trim"},
+    {"find", "find"},
+    {"replace", "replace"},
+    {"repeat", "repeat"},
+    {"split", "split"},
+    {"join", "join"},
+    {"contains", "contains"},
+    {"starts_with", "starts_with"},
+    {"ends_with", "ends_with"},
+    {"slice", "slice"},
+    {"lines", "lines"},
+    {"words", "words"},
+    {"toUpperCase", "upper"},
+    {"to_upper", "upper"},
+    {"to_uppercase", "upper"},
+    {"toLowerCase", "lower"},
+    {"to_lower", "lower"},
+    {"to_lowercase", "lower"},
+    {"strip", "trim"},
+    {"substr", "slice"},
+    {"substring", "slice"},
+    {"startswith", "starts_with"},
+    {"startsWith", "starts_with"},
+    {"endswith", "ends_with"},
+    {"endsWith", "ends_with"},
+    {"indexOf", "find"},
+    {"index", "find"},
+    {"includes", "contains"},
+    {"bytes", "to_bytes"},
+    {"as_bytes", "to_bytes"},
+    {"parse", "parse_int"},
+    {"to_int", "parse_int"},
+    {"toInt", "parse_int"},
 };
 
 constexpr Translation kMembers[] = {
-    {"length", "len"}, {"size", "len"},    {"count", "len"},  {"Length", "len"},
-    {"Count", "len"},  {"height", "rows"}, {"width", "cols"}, {"clone", "copy"},
+    {"length", "len"},        {"size", "len"},         {"count", "len"},
+    {"Length", "len"},        {"Count", "len"},        {"height", "rows"},
+    {"width", "cols"},        {"clone", "copy"},       {"append", "push"},
+    {"add", "push"},          {"push_back", "push"},   {"insert", "add"},
+    {"put", "set"},           {"insert", "set"},       {"items", "keys"},
+    {"entries", "keys"},      {"contains", "has"},     {"containsKey", "has"},
+    {"contains_key", "has"},  {"erase", "remove"},     {"delete", "remove"},
+    {"pop_back", "pop"},      {"front", "first"},      {"back", "last"},
+    {"includes", "contains"}, {"forEach", "for_each"}, {"each", "for_each"},
+    {"isEmpty", "is_empty"},  {"empty", "is_empty"},   {"getOrDefault", "get_or"},
+    {"getOrElse", "get_or"},  {"indexOf", "index_of"}, {"dispose", "close"},
+    {"sorted", "sort"},
 };
 
 constexpr Translation kLibrary[] = {
@@ -81,7 +192,16 @@ bool holds(const std::string_view (&table)[N], std::string_view word) {
 
 std::string_view type_for_foreign(std::string_view name) { return translate(kTypes, name); }
 std::string_view value_for_foreign(std::string_view name) { return translate(kValues, name); }
-std::string_view member_for_foreign(std::string_view name) { return translate(kMembers, name); }
+std::string_view member_for_foreign(std::string_view name, std::span<const std::string_view> members) {
+  for (const Translation& row : kMembers) {
+    if (row.foreign != name) continue;
+    if (std::find(members.begin(), members.end(), row.here) != members.end()) return row.here;
+  }
+  return {};
+}
+std::string_view advice_for_foreign(std::string_view name) { return translate(kAdvice, name); }
+std::string_view statement_for_foreign(std::string_view name) { return translate(kStatements, name); }
+std::string_view text_function_for(std::string_view name) { return translate(kTextFunctions, name); }
 std::string_view library_module_of(std::string_view name) { return translate(kLibrary, name); }
 bool is_primitive_type_name(std::string_view name) { return holds(kPrimitives, name); }
 bool is_function_word(std::string_view name) { return holds(kFunctionWords, name); }

@@ -3,6 +3,7 @@
 // name" into advice.
 #pragma once
 
+#include <span>
 #include <string_view>
 
 namespace dhpvm::compiler {
@@ -14,8 +15,19 @@ std::string_view type_for_foreign(std::string_view name);
 // "self" -> "this".
 std::string_view value_for_foreign(std::string_view name);
 
-// What a field or method of arrays and text of another language is called here: "length" -> "len".
-std::string_view member_for_foreign(std::string_view name);
+// What to write for a value or function of another language that has no counterpart of one word: "range" -> "write `for i
+// in 0..n`". Empty when unknown.
+std::string_view advice_for_foreign(std::string_view name);
+
+// The same for a word that begins a statement elsewhere: "defer", "del".
+std::string_view statement_for_foreign(std::string_view name);
+
+// The function of module `str` that a method of text is elsewhere: "toUpperCase" -> "upper". Empty when unknown.
+std::string_view text_function_for(std::string_view name);
+
+// What a field or method of arrays, text and collections of another language is called here: "length" -> "len".
+// Only what is among `members` is given.
+std::string_view member_for_foreign(std::string_view name, std::span<const std::string_view> members);
 
 // The module of the standard library that has a type or function, or is called, `name`: "List" -> "list",
 // "sqrt" -> "math", "math" -> "math". Of functions, those that are built in elsewhere. Empty when unknown.
