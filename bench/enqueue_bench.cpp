@@ -40,7 +40,8 @@ double processor_seconds() {
 // A loop over two arrays with a scalar, which does next to nothing.
 KernelImage image() {
   KernelImage image;
-  image.format = KernelFormat::kOpenClC;
+  image.format = KernelFormat::kDeviceCode;
+  image.device_code.language = "opencl";
   image.name = "add";
   image.scalars = 1;
   image.arrays = 2;

@@ -73,6 +73,22 @@ function(dhpvm_room name)
   dhpvm_link(dhpvm_${name} PUBLIC dhpvm_flags ${ROOM_DEPS})
 endfunction()
 
+# dhpvm_listed_folders(NAMES SOURCES FILE): the folders that FILE lists, a line X(NAME) each, and the sources in them that
+# are no tests. So that the line is all there is to do for a folder that is new.
+function(dhpvm_listed_folders names sources file)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/${file}")
+  file(STRINGS "${file}" lines REGEX "^X\\([a-z0-9_]+\\)$")
+  list(TRANSFORM lines REPLACE "^X\\((.*)\\)$" "\\1" OUTPUT_VARIABLE folders)
+  set(found "")
+  foreach(folder IN LISTS folders)
+    file(GLOB files CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.cpp")
+    list(FILTER files EXCLUDE REGEX "_test\\.cpp$")
+    list(APPEND found ${files})
+  endforeach()
+  set(${names} ${folders} PARENT_SCOPE)
+  set(${sources} ${found} PARENT_SCOPE)
+endfunction()
+
 # dhpvm_unit_test(NAME SOURCES x_test.cpp ... DEPS room ... [THREADS]): one GoogleTest program, one ctest entry.
 # THREADS marks a test of code that several threads run at once: those also run under ThreadSanitizer in CI.
 function(dhpvm_unit_test name)

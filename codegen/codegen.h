@@ -35,7 +35,7 @@ struct Mutation {
 };
 
 // What people may want to read of the code that is made.
-enum class Listing : std::uint8_t { kNone, kLlvm, kAssembly, kPtx, kOpenClC };
+enum class Listing : std::uint8_t { kNone, kLlvm, kAssembly, kDevice };
 
 struct GeneratorOptions {
   std::string cpu = "native";  // see Target::create
@@ -47,7 +47,7 @@ struct GeneratorOptions {
   bool profiler = false;  // name the code for perf
   Listing list_kernels = Listing::kNone;
   Listing list_functions = Listing::kNone;
-  std::string list_processor = "sm_80";          // of PTX
+  std::string list_language = "opencl";          // for kDevice: "ptx", or "ptx:sm_90" with a processor
   std::function<void(std::string_view)> list;    // takes the listings; from any thread
   std::function<void(const std::string&)> warn;  // told once when the cache cannot be used
   Tracer* tracer = nullptr;                      // must outlive the generator
@@ -151,7 +151,7 @@ class CodeGenerator {
 // were built from the same sources.
 inline constexpr char kLibraryName[] = "libdhpvm_codegen.so";
 inline constexpr char kCreateSymbol[] = "dhpvm_create_code_generator";
-inline constexpr std::uint32_t kInterfaceVersion = 7;
+inline constexpr std::uint32_t kInterfaceVersion = 8;
 using CreateCodeGenerator = void (*)(std::uint32_t version, const GeneratorOptions& options,
                                      Result<std::unique_ptr<CodeGenerator>>& result);
 

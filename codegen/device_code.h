@@ -12,19 +12,17 @@ namespace dhpvm::codegen {
 
 struct KernelSite;
 
-enum class DeviceLanguage : std::uint8_t { kOpenClC, kPtx };
-
+// What kernels are made for. A language takes notice of what differs among its devices, and of nothing else.
 struct DeviceTarget {
-  DeviceLanguage language = DeviceLanguage::kOpenClC;
-  // PTX: the architecture, "sm_75" to "sm_90". OpenCL C: empty.
+  // As the language calls itself: "ptx", "opencl". Empty for devices that take no text.
+  std::string language;
+  // The architecture, as the language names them: "sm_75" to "sm_90" of PTX. Empty where it knows none.
   std::string processor;
-  // OpenCL C: what the device offers. PTX has it all.
   bool has_f64 = true;
   bool has_atomics_64 = true;
   // f32 as IEEE 754 has it: denormals are kept, quotients and roots correctly rounded when DeviceCode::options ask for it.
   bool has_exact_f32 = true;
-  // OpenCL C for a processor, which works off the items of a group one after the other, or makes vectors of neighbours.
-  // Items that step over each other's iterations are slower by a factor of 5 to 500 there.
+  // A processor works off the items of a group one after the other, or makes vectors of neighbours. Items that step over each other's iterations are slower by a factor of 5 to 500 there.
   bool is_processor = false;
 };
 
@@ -49,16 +47,18 @@ enum class ParameterKind : std::uint8_t {
   kLow,     // of the chunk, by `index`: the dimension
   kHigh,    //
   kScalar,  // captured scalar `index`
-  kData,  // captured array `index`: PTX, the address of its element 0, which need not exist; OpenCL C, a buffer
-  kDataOffset,  // OpenCL C: the signed distance in bytes from the start of that buffer to element 0
+  // Captured array `index`: the address of its element 0, which need not exist; or, in languages that know no addresses,
+  // a buffer.
+  kData,
+  kDataOffset,  // where there are buffers: the signed distance in bytes from the start of that one to element 0
   kReadable,    // captured array `index`: fields of KernelArray
   kWritable,    //
   kLength,      //
   kDimension,   // dims[`dimension`]
   kPartials,  // one register per reduction and block of the chunk, as in KernelChunk: an address or a buffer
-  kPartialsOffset,  // OpenCL C: the distance in bytes from the start of that buffer to the first register
+  kPartialsOffset,  // where there are buffers: the distance in bytes from the start of that one to the first register
   kReport,          // a KernelReport: an address or a buffer
-  kReportOffset,    // OpenCL C: the distance in bytes from the start of that buffer to the report
+  kReportOffset,    // where there are buffers: the distance in bytes from the start of that one to the report
 };
 
 struct KernelParameter {
@@ -71,13 +71,14 @@ struct KernelParameter {
 // Work-items of a group of a kernel with reductions.
 inline constexpr std::uint32_t kReductionGroup = 256;
 
-// OpenCL C: what is added to DeviceCode::options for launches in which arrays are, even in part, the same memory.
+// Of OpenCL C: what is added to DeviceCode::options for launches in which arrays are, even in part, the same memory.
 inline constexpr char kMayOverlap[] = " -DRESTRICT=";
 
 struct DeviceCode {
-  std::string text;   // OpenCL C, or PTX
+  std::string language;  // as in DeviceTarget
+  std::string text;
   std::string entry;  // the kernel in it
-  // OpenCL C: what the driver's compiler is to be told. With these, the text takes arrays for distinct.
+  // What the driver's compiler is to be told. With these, OpenCL C takes arrays for distinct.
   std::string options;
   std::vector<KernelParameter> parameters;
   std::vector<KernelSite> sites;  // where it can trap; by KernelTrap::site

@@ -60,6 +60,13 @@ class HostGenerator final : public CodeGenerator {
         track_(options.tracer == nullptr ? 0 : options.tracer->add_track("compiler")),
         devices_(std::move(cache), options.tracer, track_) {}
 
+  // Of GeneratorOptions::list_language. kInvalidArgument.
+  Status choose_listed_target() {
+    if (options_.list_kernels != Listing::kDevice) return {};
+    DHPVM_ASSIGN(listed_target_, devices_.target_of(options_.list_language));
+    return {};
+  }
+
   Result<std::unique_ptr<CompiledKernel>> compile(const KernelRequest& request) override {
     const Clock::time_point begin = Clock::now();
     const CacheKey key = compiler_->key_of(Pipeline::kKernels, kernel_content(request));
@@ -90,8 +97,7 @@ class HostGenerator final : public CodeGenerator {
 
   Result<DeviceCode> compile(const KernelRequest& request, const DeviceTarget& target) override {
     Result<DeviceCode> code = devices_.compile(request, target);
-    const Listing language = target.language == DeviceLanguage::kPtx ? Listing::kPtx : Listing::kOpenClC;
-    if (code.ok() && options_.list_kernels == language) list_once(request, code->text);
+    if (code.ok() && listed_target_.language == target.language) list_once(request, code->text);
     return code;
   }
 
@@ -142,16 +148,8 @@ class HostGenerator final : public CodeGenerator {
  private:
   // Lists what a device would get, if that is asked for; the host does not get another code by it.
   bool list_for_device(const KernelRequest& request) {
-    DeviceTarget target;
-    switch (options_.list_kernels) {
-      case Listing::kPtx:
-        target.language = DeviceLanguage::kPtx;
-        target.processor = options_.list_processor;
-        break;
-      case Listing::kOpenClC: break;
-      default: return false;
-    }
-    const Result<DeviceCode> code = devices_.compile(request, target, /*use_cache=*/false);
+    if (listed_target_.language.empty()) return false;
+    const Result<DeviceCode> code = devices_.compile(request, listed_target_, /*use_cache=*/false);
     list_once(request, code.ok() ? code->text : "// " + code.error().message());
     return true;
   }
@@ -210,6 +208,7 @@ class HostGenerator final : public CodeGenerator {
   const GeneratorOptions options_;
   const std::uint32_t track_;  // of the tracer
   DeviceCompiler devices_;
+  DeviceTarget listed_target_;  // without a language: nothing is listed as a device would get it
   mutable std::mutex mutex_;
   std::vector<std::uint64_t> kernel_times_;  // of all compilations
   std::vector<std::uint64_t> function_times_;
@@ -232,8 +231,9 @@ Result<std::unique_ptr<CodeGenerator>> create(std::uint32_t version, const Gener
   std::shared_ptr<CodeCache> cache = host.cache;
   DHPVM_ASSIGN(std::unique_ptr<HostCompiler> compiler,
                HostCompiler::create(options.cpu, std::make_unique<SymbolTable>(), std::move(host)));
-  return std::unique_ptr<CodeGenerator>(
-      std::make_unique<HostGenerator>(std::move(compiler), std::move(cache), options));
+  auto generator = std::make_unique<HostGenerator>(std::move(compiler), std::move(cache), options);
+  DHPVM_TRY(generator->choose_listed_target());
+  return std::unique_ptr<CodeGenerator>(std::move(generator));
 }
 
 }  // namespace

@@ -16,4 +16,6 @@ void add_conformance_devices(DeviceRegistry& registry, TestKernels& kernels) {
   registry.add(test_worker_factory([&kernels] { return kernels.generator(); }));
 }
 
+std::vector<std::string> conformance_drivers() { return driver_kinds(); }
+
 }  // namespace dhpvm::offload

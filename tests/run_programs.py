@@ -47,6 +47,10 @@ class Executor:
     worker: list[str] | None = None  # runs beside the programs, with these options
 
 
+# The kinds of devices on vendors' drivers, as the build reads them.
+KINDS_FILE = Path(__file__).resolve().parent.parent / "offload/drivers/device_kinds.def"
+DEVICE_KINDS = re.findall(r"^X\((\w+)\)$", KINDS_FILE.read_text(), re.MULTILINE)
+
 EXECUTORS = [
     Executor("interpreter", "dhpvm-run on the source", ["{run}", "--jit=off", "{source}"]),
     Executor(
@@ -82,19 +86,15 @@ EXECUTORS = [
         ["{run}", "--jit-wait", "--device=host?inline", "{source}"],
         takes_errors=False,
     ),
-    Executor(
-        "device-opencl",
-        "parallel loops on the first OpenCL device",
-        ["{run}", "--jit-wait", "--device=opencl:0", "--batch=5000", "{source}"],
-        takes_errors=False,
-        device="opencl:0",
-    ),
-    Executor(
-        "device-cuda",
-        "parallel loops on the first NVIDIA GPU",
-        ["{run}", "--jit-wait", "--device=cuda:0", "--batch=5000", "{source}"],
-        takes_errors=False,
-        device="cuda:0",
+    *(
+        Executor(
+            f"device-{kind}",
+            f"parallel loops on the first device of the kind {kind}",
+            ["{run}", "--jit-wait", f"--device={kind}:0", "--batch=5000", "{source}"],
+            takes_errors=False,
+            device=f"{kind}:0",
+        )
+        for kind in DEVICE_KINDS
     ),
     Executor(
         "device-remote",

@@ -6,8 +6,6 @@
 #include <chrono>
 
 #include "base/error.h"
-#include "codegen/device/opencl/make_opencl.h"
-#include "codegen/device/ptx/make_ptx.h"
 #include "codegen/host/guard.h"
 #include "codegen/kernel/cache_codec.h"
 #include "codegen/kernel/kernel_content.h"
@@ -16,8 +14,7 @@ namespace dhpvm::codegen {
 namespace {
 
 std::string text_of(const DeviceTarget& target) {
-  return fmt::format("{} {} f64={} atomics64={} exact={} processor={}",
-                     target.language == DeviceLanguage::kPtx ? "PTX" : "OpenCL C", target.processor,
+  return fmt::format("{} {} f64={} atomics64={} exact={} processor={}", target.language, target.processor,
                      target.has_f64, target.has_atomics_64, target.has_exact_f32, target.is_processor);
 }
 
@@ -57,27 +54,37 @@ std::optional<DeviceCode> decode(const CachedCode& cached) {
   return code;
 }
 
+// When LLVM gives up, what it worked on is lost with the frames that owned it.
+Result<DeviceCode> make(const KernelLanguage& language, const KernelRequest& request,
+                        const DeviceTarget& target) {
+  DeviceCode code;
+  bool abandoned = false;
+  DHPVM_TRY(guarded(
+      [&]() -> Status {
+        DHPVM_ASSIGN(code, language.make(request, target));
+        return {};
+      },
+      &abandoned));
+  code.language = language.name();
+  return code;
+}
+
 }  // namespace
 
 DeviceCompiler::DeviceCompiler(std::shared_ptr<CodeCache> cache, Tracer* tracer, std::uint32_t track)
     : cache_(std::move(cache)), tracer_(tracer), track_(track) {}
 
-const ptx::Libdevice& DeviceCompiler::libdevice() {
-  const std::lock_guard lock(mutex_);
-  if (!libdevice_) libdevice_.emplace(ptx::Libdevice::find());
-  return *libdevice_;
-}
-
 Result<DeviceCode> DeviceCompiler::compile(const KernelRequest& request, const DeviceTarget& target,
                                            bool use_cache) {
-  const bool is_ptx = target.language == DeviceLanguage::kPtx;
+  DHPVM_ASSIGN(const KernelLanguage* const language, languages_.find(target.language));
   const bool cached = cache_ != nullptr && use_cache;
   CacheKey key;
   if (cached) {
-    key = cache_key({kernel_content(request), text_of(target), is_ptx ? libdevice().identity() : "",
-                     "LLVM " LLVM_VERSION_STRING});
+    key = cache_key(
+        {kernel_content(request), text_of(target), language->identity(), "LLVM " LLVM_VERSION_STRING});
     if (const std::optional<CachedCode> found = cache_->find(key)) {
       if (std::optional<DeviceCode> code = decode(*found)) {
+        code->language = target.language;
         const std::lock_guard lock(mutex_);
         ++stats_.loaded_from_cache;
         return std::move(*code);
@@ -86,28 +93,13 @@ Result<DeviceCode> DeviceCompiler::compile(const KernelRequest& request, const D
     }
   }
   const auto begin = Tracer::Clock::now();
-  DHPVM_ASSIGN(DeviceCode code, make(request, target));
+  DHPVM_ASSIGN(DeviceCode code, make(*language, request, target));
   if (tracer_ != nullptr) {
-    tracer_->slice(track_, is_ptx ? "make PTX" : "make OpenCL C", begin, Tracer::Clock::now());
+    tracer_->slice(track_, fmt::format("make {}", language->title()), begin, Tracer::Clock::now());
   }
   if (cached) cache_->store(key, std::as_bytes(std::span(code.text)), encode(code));
   const std::lock_guard lock(mutex_);
   ++stats_.compiled;
-  return code;
-}
-
-// When LLVM gives up, what it worked on is lost with the frames that owned it.
-Result<DeviceCode> DeviceCompiler::make(const KernelRequest& request, const DeviceTarget& target) {
-  DeviceCode code;
-  const ptx::Libdevice* const library = target.language == DeviceLanguage::kPtx ? &libdevice() : nullptr;
-  bool abandoned = false;
-  DHPVM_TRY(guarded(
-      [&]() -> Status {
-        DHPVM_ASSIGN(code,
-                     library != nullptr ? make_ptx(request, target, *library) : make_opencl(request, target));
-        return {};
-      },
-      &abandoned));
   return code;
 }
 

@@ -4,11 +4,10 @@
 
 #include <memory>
 #include <mutex>
-#include <optional>
 
 #include "base/trace.h"
 #include "codegen/codegen.h"
-#include "codegen/device/ptx/libdevice.h"
+#include "codegen/device/languages.h"
 #include "codegen/host/code_cache.h"
 
 namespace dhpvm::codegen {
@@ -22,6 +21,9 @@ class DeviceCompiler {
   // As CodeGenerator::compile; a listing is always made anew.
   Result<DeviceCode> compile(const KernelRequest& request, const DeviceTarget& target, bool use_cache = true);
 
+  // The target of GeneratorOptions::list_language. kInvalidArgument.
+  Result<DeviceTarget> target_of(std::string_view text) const { return languages_.target_of(text); }
+
   struct Stats {
     std::uint64_t compiled = 0;
     std::uint64_t loaded_from_cache = 0;
@@ -29,14 +31,11 @@ class DeviceCompiler {
   Stats stats() const;
 
  private:
-  Result<DeviceCode> make(const KernelRequest& request, const DeviceTarget& target);
-  const ptx::Libdevice& libdevice();
-
   const std::shared_ptr<CodeCache> cache_;
   Tracer* const tracer_;
   const std::uint32_t track_;
+  const KernelLanguages languages_;
   mutable std::mutex mutex_;
-  std::optional<ptx::Libdevice> libdevice_;  // looked for when first needed
   Stats stats_;
 };
 

@@ -66,10 +66,14 @@ bytecode::Module add_atomically(const std::string& hints = "") {
   return module_of("(i64, f32, [f32]) registers 3 1", "atomic.add.f32 p2, r0, p0, p1\nreturn", hints);
 }
 
-DeviceTarget opencl() { return {}; }
+DeviceTarget opencl() {
+  DeviceTarget target;
+  target.language = "opencl";
+  return target;
+}
 DeviceTarget ptx(const std::string& processor = "sm_80") {
   DeviceTarget target;
-  target.language = DeviceLanguage::kPtx;
+  target.language = "ptx";
   target.processor = processor;
   return target;
 }
@@ -407,6 +411,7 @@ TEST(DeviceCompiler, FindsInTheCacheWhatItMadeBefore) {
   EXPECT_EQ(second.stats().loaded_from_cache, 1U);
   EXPECT_EQ(second.stats().compiled, 0U);
   EXPECT_EQ(found.text, made.text);
+  EXPECT_EQ(found.language, made.language);
   EXPECT_EQ(found.entry, made.entry);
   EXPECT_EQ(found.options, made.options);
   EXPECT_EQ(found.parameters, made.parameters);
@@ -419,6 +424,24 @@ TEST(DeviceCompiler, FindsInTheCacheWhatItMadeBefore) {
   EXPECT_EQ(second.compile(request, other).value().dealing, Dealing::kSingly);
   EXPECT_EQ(second.stats().compiled, 1U) << "another device, another text";
   std::filesystem::remove_all(folder);
+}
+
+TEST(KernelLanguages, AreNamedAsInListings) {
+  const KernelLanguages languages;
+  EXPECT_EQ(languages.find("ptx").value()->title(), "PTX");
+  EXPECT_EQ(languages.target_of("opencl").value().language, "opencl");
+  EXPECT_EQ(languages.target_of("ptx").value().processor, "sm_80");
+  EXPECT_EQ(languages.target_of("ptx:sm_90").value().processor, "sm_90");
+  EXPECT_THAT(languages.find("metal").error().message(), HasSubstr("there are opencl, ptx"));
+  EXPECT_THAT(languages.target_of("opencl:gfx90a").error().message(), HasSubstr("leave out ':gfx90a'"));
+}
+
+TEST(DeviceCode, SaysItsLanguageAndRefusesUnknownOnes) {
+  EXPECT_EQ(compile(gather(), opencl()).value().language, "opencl");
+  DeviceTarget target;
+  EXPECT_FALSE(compile(gather(), target).ok());
+  target.language = "metal";
+  EXPECT_EQ(compile(gather(), target).error().code(), ErrorCode::kInvalidArgument);
 }
 
 }  // namespace

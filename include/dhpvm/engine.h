@@ -29,9 +29,9 @@
 
 namespace dhpvm {
 
-// Of what is compiled, in which form. kPtx and kOpenClC are for parallel loops alone: what a device would get, a GPU of
-// EngineOptions::list_processor or one with all that OpenCL knows, whether there is one or not.
-enum class Listing : std::uint8_t { kNone, kLlvm, kAssembly, kPtx, kOpenClC };
+// Of what is compiled, in which form. kDevice is for parallel loops alone: what a device would get that takes
+// EngineOptions::list_language, whether there is one or not.
+enum class Listing : std::uint8_t { kNone, kLlvm, kAssembly, kDevice };
 
 struct EngineOptions {
   // Where programs write and read, unless their isolate says otherwise. Empty functions stand for the
@@ -61,7 +61,9 @@ struct EngineOptions {
   // Print what is compiled to the process's standard error.
   Listing list_kernels = Listing::kNone;
   Listing list_functions = Listing::kNone;
-  std::string list_processor = "sm_80";
+  // "opencl", for a device with all that OpenCL knows; "ptx", or "ptx:sm_90" for another GPU. Where there is no such
+  // language, a line on standard error says which there are, and everything is interpreted.
+  std::string list_language = "opencl";
 
   // Workers whose devices programs may use.
   RemoteOptions remote = {};

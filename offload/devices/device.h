@@ -27,7 +27,7 @@ struct DeviceInfo {
   std::string name;         // what `--device=` accepts: "cuda:0"
   std::string description;  // for people: "NVIDIA H100 80GB HBM3"
   KernelFormat format = KernelFormat::kHostCode;
-  codegen::DeviceTarget target;          // for kOpenClC and kPtx
+  codegen::DeviceTarget target;          // for kDeviceCode
   std::uint64_t memory_bytes = 0;        // for all allocations together; of the host if it shares that
   std::uint64_t largest_allocation = 0;  // of a single one
   std::uint32_t compute_units = 1;

@@ -21,6 +21,14 @@ DeviceStats DeviceBase::stats() const {
 
 std::chrono::nanoseconds DeviceBase::now() const { return std::chrono::steady_clock::now() - epoch_; }
 
+Status DeviceBase::check_language(const KernelImage& image) const {
+  if (image.format == KernelFormat::kDeviceCode && image.device_code.language == info_.target.language)
+    return {};
+  return error(ErrorCode::kUnsupported,
+               "device '{}' takes kernels in the language '{}'; '{}' comes in another form", info_.name,
+               info_.target.language, image.name);
+}
+
 Status DeviceBase::take(std::size_t bytes) {
   const std::lock_guard lock(mutex_);
   const std::uint64_t left = info_.memory_bytes - stats_.bytes_allocated;

@@ -24,6 +24,9 @@ class DeviceBase : public Device {
 
   Timeline& timeline() { return timeline_; }
 
+  // For devices of KernelFormat::kDeviceCode: kUnsupported for a kernel in another form or language than info() says.
+  Status check_language(const KernelImage& image) const;
+
   // Takes memory off the budget in info(), or says why not; gives it back.
   Status take(std::size_t bytes);
   void give_back(std::size_t bytes);

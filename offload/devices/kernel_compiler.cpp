@@ -34,8 +34,7 @@ Result<KernelImage> compile_kernel(codegen::CodeGenerator& generator, const code
       image.owner = std::move(compiled);
       return image;
     }
-    case KernelFormat::kOpenClC:
-    case KernelFormat::kPtx: {
+    case KernelFormat::kDeviceCode: {
       DHPVM_ASSIGN(image.device_code, generator.compile(request, device.target));
       image.sites = image.device_code.sites;
       return image;

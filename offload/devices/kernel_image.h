@@ -17,9 +17,8 @@ namespace dhpvm::offload {
 
 enum class KernelFormat : std::uint8_t {
   kHostCode,  // machine code of this process
-  kOpenClC,
-  kPtx,
-  kBytecode,  // a verified module, compiled by whoever runs it
+  kDeviceCode,  // text in the language of DeviceInfo::target, for the driver's compiler
+  kBytecode,    // a verified module, compiled by whoever runs it
 };
 
 struct KernelImage {
@@ -34,7 +33,7 @@ struct KernelImage {
   codegen::KernelCode host_code = nullptr;
   unsigned host_width = 1;  // iterations that it does at once
   std::shared_ptr<const void> owner;
-  // kOpenClC, kPtx.
+  // kDeviceCode.
   codegen::DeviceCode device_code;
   // kBytecode: a module as a file, the number of the kernel in it, and those of its accesses, as indices into its
   // footprint's, whose checks may be left out because they cannot fail in any launch. The receiver proves that again.

@@ -3,15 +3,25 @@
 
 #include "offload/devices/host/host_device.h"
 #include "offload/devices/sim/sim_device.h"
-#include "offload/drivers/cuda/cuda_device.h"
-#include "offload/drivers/opencl/opencl_device.h"
 
 namespace dhpvm::offload {
 
+#define X(kind) std::unique_ptr<DeviceFactory> kind##_factory();
+#include "offload/drivers/device_kinds.def"
+#undef X
+
+std::vector<std::string> driver_kinds() {
+  return {
+#define X(kind) #kind,
+#include "offload/drivers/device_kinds.def"
+#undef X
+  };
+}
+
 void add_devices(DeviceRegistry& registry, const std::shared_ptr<ThreadPool>& pool) {
-  // An NVIDIA GPU is an OpenCL device as well: the first of the two that finds it is preferred.
-  registry.add(cuda_factory());
-  registry.add(opencl_factory());
+#define X(kind) registry.add(kind##_factory());
+#include "offload/drivers/device_kinds.def"
+#undef X
   registry.add(host_factory(pool));
   registry.add(sim_factory(pool));
 }

@@ -34,7 +34,7 @@ codegen::GeneratorOptions generator_options(const detail::EngineState& engine) {
   generator.profiler = options.code_for_profiler;
   generator.list_kernels = static_cast<codegen::Listing>(options.list_kernels);
   generator.list_functions = static_cast<codegen::Listing>(options.list_functions);
-  generator.list_processor = options.list_processor;
+  generator.list_language = options.list_language;
   generator.list = print_line;
   generator.warn = [](const std::string& text) { print_line("dhpvm: " + text); };
   generator.tracer = engine.tracer.get();

@@ -82,8 +82,6 @@ void mark_arrays(DeviceEntry& entry) {
   }
 }
 
-}  // namespace
-
 Result<DeviceCode> make_opencl(const KernelRequest& request, const DeviceTarget& target) {
   DHPVM_ASSIGN(DeviceModule made,
                make_device_module(request, Buffers::kAndOffsets, target.is_processor, kTriple, kLayout));
@@ -115,5 +113,25 @@ Result<DeviceCode> make_opencl(const KernelRequest& request, const DeviceTarget&
   code.dealing = made.dealing;
   return code;
 }
+
+class OpenClC final : public KernelLanguage {
+ public:
+  std::string_view name() const override { return "opencl"; }
+  std::string_view title() const override { return "OpenCL C"; }
+  // A device with all that OpenCL knows.
+  DeviceTarget usual_target() const override {
+    DeviceTarget target;
+    target.language = name();
+    return target;
+  }
+  std::string identity() const override { return {}; }
+  Result<DeviceCode> make(const KernelRequest& request, const DeviceTarget& target) const override {
+    return make_opencl(request, target);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<KernelLanguage> opencl_language() { return std::make_unique<OpenClC>(); }
 
 }  // namespace dhpvm::codegen

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// From the bytecode of a parallel loop to OpenCL C.
+// OpenCL C, printed from LLVM's IR.
 #pragma once
 
-#include "codegen/codegen.h"
+#include <memory>
+
+#include "codegen/device/language.h"
 
 namespace dhpvm::codegen {
 
-// kUnsupported, with the reason, when the device lacks something that the loop needs.
-Result<DeviceCode> make_opencl(const KernelRequest& request, const DeviceTarget& target);
+// Makes kernels for devices of OpenCL 1.2; kUnsupported when the device lacks something that the loop needs.
+std::unique_ptr<KernelLanguage> opencl_language();
 
 }  // namespace dhpvm::codegen

@@ -7,10 +7,13 @@
 #include <llvm/Target/TargetMachine.h>
 
 #include <charconv>
+#include <mutex>
+#include <optional>
 
 #include "base/error.h"
 #include "codegen/device/device_module.h"
 #include "codegen/device/entry_parameters.h"
+#include "codegen/device/ptx/libdevice.h"
 #include "codegen/device/ptx/prepare.h"
 #include "codegen/device/trap_report.h"
 #include "codegen/host/emit.h"
@@ -71,8 +74,6 @@ Result<std::unique_ptr<llvm::TargetMachine>> new_machine(const std::string& proc
       kTriple, processor, "", options, llvm::Reloc::PIC_, std::nullopt, llvm::CodeGenOptLevel::Aggressive));
 }
 
-}  // namespace
-
 Result<DeviceCode> make_ptx(const KernelRequest& request, const DeviceTarget& target,
                             const ptx::Libdevice& libdevice) {
   const bool fast_math = request.module->kernels[request.kernel].fast_math;
@@ -98,5 +99,35 @@ Result<DeviceCode> make_ptx(const KernelRequest& request, const DeviceTarget& ta
   code.group = made.group;
   return code;
 }
+
+class Ptx final : public KernelLanguage {
+ public:
+  std::string_view name() const override { return "ptx"; }
+  std::string_view title() const override { return "PTX"; }
+  DeviceTarget usual_target() const override {
+    DeviceTarget target;
+    target.language = name();
+    target.processor = "sm_80";
+    return target;
+  }
+  std::string identity() const override { return libdevice().identity(); }
+  Result<DeviceCode> make(const KernelRequest& request, const DeviceTarget& target) const override {
+    return make_ptx(request, target, libdevice());
+  }
+
+ private:
+  // Looked for when first needed.
+  const ptx::Libdevice& libdevice() const {
+    std::call_once(looked_, [this] { libdevice_.emplace(ptx::Libdevice::find()); });
+    return *libdevice_;
+  }
+
+  mutable std::once_flag looked_;
+  mutable std::optional<ptx::Libdevice> libdevice_;
+};
+
+}  // namespace
+
+std::unique_ptr<KernelLanguage> ptx_language() { return std::make_unique<Ptx>(); }
 
 }  // namespace dhpvm::codegen

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// From the bytecode of a parallel loop to PTX.
+// PTX, for NVIDIA's GPUs.
 #pragma once
 
-#include "codegen/codegen.h"
-#include "codegen/device/ptx/libdevice.h"
+#include <memory>
+
+#include "codegen/device/language.h"
 
 namespace dhpvm::codegen {
 
-// kUnsupported, with the reason, for architectures that LLVM does not know, and when mathematical functions are needed and
-// not there.
-Result<DeviceCode> make_ptx(const KernelRequest& request, const DeviceTarget& target,
-                            const ptx::Libdevice& libdevice);
+// Makes kernels for the architectures that LLVM knows, and loops with mathematical functions where CUDA's library of them
+// is found; kUnsupported for others.
+std::unique_ptr<KernelLanguage> ptx_language();
 
 }  // namespace dhpvm::codegen

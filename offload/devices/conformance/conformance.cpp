@@ -31,20 +31,16 @@ std::string Conformance::test_name(const testing::TestParamInfo<std::string>& de
 
 std::vector<std::string> Conformance::devices() {
   const char* const chosen = std::getenv(kChoice);
-  if (chosen == nullptr)
-    return {"null",
-            "host?inline",
-            "host",
-            "sim",
-            "sim?engines=0&rate=1e9/s&mem=64MiB",
-            "opencl",
-            "cuda",
-            "remote/loopback/host",
-            "remote/tcp/host",
-            "remote/tcp/sim",
-            "remote/sealed/host",
-            "remote/sealed/sim"};
   std::vector<std::string> names;
+  if (chosen == nullptr) {
+    names = conformance_drivers();
+    for (const char* const name :
+         {"null", "host?inline", "host", "sim", "sim?engines=0&rate=1e9/s&mem=64MiB", "remote/loopback/host",
+          "remote/tcp/host", "remote/tcp/sim", "remote/sealed/host", "remote/sealed/sim"}) {
+      names.emplace_back(name);
+    }
+    return names;
+  }
   std::istringstream list(chosen);
   for (std::string name; std::getline(list, name, ',');) names.push_back(name);
   return names;

@@ -23,6 +23,9 @@ namespace dhpvm::offload {
 // this room. `kernels` compiles for devices that take bytecode.
 void add_conformance_devices(DeviceRegistry& registry, TestKernels& kernels);
 
+// The kinds of devices on vendors' drivers, which are tested by their first device; defined by such a program as well.
+std::vector<std::string> conformance_drivers();
+
 // The order of an operation, holding the lists that an Order only refers to.
 struct Ordered {
   std::vector<SemaphoreValue> waits;

@@ -149,7 +149,8 @@ TEST_P(Launches, WhatDoesNotFitTheKernelIsRefused) {
     EXPECT_EQ(queue->launch(bad[n], {}).error().code(), ErrorCode::kInvalidArgument) << n;
   EXPECT_TRUE(ok(queue->launch(good, {})));
   KernelImage other = *compiled;
-  other.format = compiled->format == KernelFormat::kPtx ? KernelFormat::kOpenClC : KernelFormat::kPtx;
+  other.format = KernelFormat::kDeviceCode;
+  other.device_code.language = "a language that no device takes";
   EXPECT_EQ(device->load(other).error().code(), ErrorCode::kUnsupported);
 }
 

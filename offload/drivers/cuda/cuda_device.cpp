@@ -55,8 +55,8 @@ Candidate describe(const cu::Api& api, int index) {
   info.description =
       fmt::format("{} (compute capability {}.{})", name.data(), capability / 10, capability % 10);
   info.is_gpu = true;
-  info.format = KernelFormat::kPtx;
-  info.target.language = codegen::DeviceLanguage::kPtx;
+  info.format = KernelFormat::kDeviceCode;
+  info.target.language = "ptx";
   info.memory_bytes = bytes;
   info.largest_allocation = bytes;
   const auto* const newer = std::ranges::upper_bound(kArchitectures, capability);
@@ -132,6 +132,7 @@ class CudaFactory final : public DeviceFactory {
 
 }  // namespace
 
+std::unique_ptr<DeviceFactory> cuda_factory() { return cuda_factory(std::string()); }
 std::unique_ptr<DeviceFactory> cuda_factory(std::string library) {
   return std::make_unique<CudaFactory>(std::move(library));
 }

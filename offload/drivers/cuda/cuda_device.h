@@ -15,8 +15,9 @@
 
 namespace dhpvm::offload {
 
-// `library` empty: the driver is what DHPVM_CUDA_LIBRARY names, or else libcuda.so.1.
-std::unique_ptr<DeviceFactory> cuda_factory(std::string library = {});
+// The driver is what DHPVM_CUDA_LIBRARY names, or else libcuda.so.1; or `library`.
+std::unique_ptr<DeviceFactory> cuda_factory();
+std::unique_ptr<DeviceFactory> cuda_factory(std::string library);
 
 class CudaDevice final : public DeviceBase {
  public:

@@ -24,7 +24,8 @@ using Clock = Semaphore::Clock;
 // scale(low, high, factor, data): data[i] *= factor, over 64-bit integers.
 KernelImage scale() {
   KernelImage image;
-  image.format = KernelFormat::kPtx;
+  image.format = KernelFormat::kDeviceCode;
+  image.device_code.language = "ptx";
   image.name = "scale.dhp:3";
   image.scalars = 1;
   image.arrays = 1;
@@ -291,7 +292,7 @@ TEST_F(Cuda, RefusesKernelsThatDoNotFit) {
   image = scale();
   image.device_code.group = 2048;
   EXPECT_EQ(device().load(image).error().code(), ErrorCode::kUnsupported);
-  image.format = KernelFormat::kOpenClC;
+  image.device_code.language = "opencl";
   EXPECT_EQ(device().load(image).error().code(), ErrorCode::kUnsupported);
 }
 

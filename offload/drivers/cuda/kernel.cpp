@@ -41,9 +41,7 @@ CudaKernel::~CudaKernel() {
 }
 
 Result<std::shared_ptr<Kernel>> CudaKernel::load(CudaDevice& device, const KernelImage& image) {
-  if (image.format != KernelFormat::kPtx)
-    return error(ErrorCode::kUnsupported, "device '{}' takes kernels as PTX; '{}' comes in another form",
-                 device.info().name, image.name);
+  DHPVM_TRY(device.check_language(image));
   std::shared_ptr<CudaKernel> kernel(new CudaKernel(device, image));
   const CudaCurrent current(device);
   DHPVM_TRY(kernel->assemble(image));

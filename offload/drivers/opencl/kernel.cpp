@@ -54,9 +54,7 @@ OpenClKernel::~OpenClKernel() {
 }
 
 Result<std::shared_ptr<Kernel>> OpenClKernel::load(OpenClDevice& device, const KernelImage& image) {
-  if (image.format != KernelFormat::kOpenClC)
-    return error(ErrorCode::kUnsupported, "{} takes kernels as OpenCL C; '{}' comes in another form",
-                 device.info().name, image.name);
+  DHPVM_TRY(device.check_language(image));
   std::shared_ptr<OpenClKernel> kernel(new OpenClKernel(device, image));
   DHPVM_TRY(kernel->build(kernel->distinct_, kernel->options_));
   DHPVM_TRY(kernel->choose_groups());

@@ -125,6 +125,7 @@ class OpenClFactory final : public DeviceFactory {
 
 }  // namespace
 
+std::unique_ptr<DeviceFactory> opencl_factory() { return opencl_factory("libOpenCL.so.1"); }
 std::unique_ptr<DeviceFactory> opencl_factory(std::string library) {
   return std::make_unique<OpenClFactory>(std::move(library));
 }

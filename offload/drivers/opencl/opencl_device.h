@@ -15,9 +15,10 @@
 
 namespace dhpvm::offload {
 
-// The devices take an option: "opencl:0?copy" copies memory even where the device could work on the host's. `library` is
-// the ICD loader.
-std::unique_ptr<DeviceFactory> opencl_factory(std::string library = "libOpenCL.so.1");
+// The devices take an option: "opencl:0?copy" copies memory even where the device could work on the host's. The ICD loader
+// is libOpenCL.so.1, or `library`.
+std::unique_ptr<DeviceFactory> opencl_factory();
+std::unique_ptr<DeviceFactory> opencl_factory(std::string library);
 
 class OpenClDevice final : public DeviceBase {
  public:

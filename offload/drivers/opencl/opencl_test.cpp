@@ -24,7 +24,8 @@ using Clock = Semaphore::Clock;
 // y[i] = a * x[i] + y[i] for the iterations of a chunk, as the code generator would call its parameters.
 KernelImage saxpy() {
   KernelImage image;
-  image.format = KernelFormat::kOpenClC;
+  image.format = KernelFormat::kDeviceCode;
+  image.device_code.language = "opencl";
   image.name = "saxpy.dhp:3";
   image.scalars = 1;
   image.arrays = 2;

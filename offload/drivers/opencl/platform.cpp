@@ -94,8 +94,8 @@ OpenClCandidate describe(const OpenClApi& api, cl_platform_id platform, cl_devic
   info.description = fmt::format("{} ({}, {})", text_of(api, device, CL_DEVICE_NAME),
                                  text_of(api, platform, CL_PLATFORM_NAME),
                                  version.substr(0, version.find(' ', sizeof("OpenCL"))));
-  info.format = KernelFormat::kOpenClC;
-  info.target.language = codegen::DeviceLanguage::kOpenClC;
+  info.format = KernelFormat::kDeviceCode;
+  info.target.language = "opencl";
   info.target.has_f64 = property<cl_device_fp_config>(api, device, CL_DEVICE_DOUBLE_FP_CONFIG) != 0;
   info.target.has_atomics_64 = has_extension(extensions, "cl_khr_int64_base_atomics") &&
                                has_extension(extensions, "cl_khr_int64_extended_atomics");

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// A language of kernels for devices, such as PTX. What there is to know about one stands in its folder, behind this
+// interface; languages.cpp lists them all.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "codegen/codegen.h"
+
+namespace dhpvm::codegen {
+
+// Thread-safe.
+class KernelLanguage {
+ public:
+  virtual ~KernelLanguage() = default;
+
+  // One word in small letters: DeviceTarget::language, and the name for --print-kernel.
+  virtual std::string_view name() const = 0;
+  // For people: "PTX".
+  virtual std::string_view title() const = 0;
+  // Whom kernels are listed for where nothing else is said: --print-kernel=NAME.
+  virtual DeviceTarget usual_target() const = 0;
+  // What goes into kernels beside LLVM and this program, as libraries do that are looked for at run time: for keys of the
+  // cache. Empty if there is nothing.
+  virtual std::string identity() const = 0;
+  // From the bytecode of a parallel loop to the text of a kernel. kUnsupported, with the reason, when the language or the
+  // target lacks something that the loop needs. LLVM may end the call by its way to fail (host/guard.h). The caller sets
+  // DeviceCode::language.
+  virtual Result<DeviceCode> make(const KernelRequest& request, const DeviceTarget& target) const = 0;
+};
+
+}  // namespace dhpvm::codegen
