@@ -479,7 +479,7 @@ class Losing(Case):
 
     def test_time_of_a_session_used_up(self):
         worker = self.worker("--lend=time=300ms")
-        program = self.rounds(4000)
+        program = self.rounds(20_000)
         client = self.start(worker.device, program)
         self.assert_goes_on(client, self.expected(program))
         worker.wait_for("session 1: ended.*which is the limit")

@@ -307,16 +307,17 @@ void SessionQueues::fail(Stream& stream, Error error) {
 void SessionQueues::watch() {
   if (watching_ || port_.has_ended() || outstanding() == 0) return;
   watching_ = true;
-  port_.worker().transport().post_at(std::chrono::steady_clock::now() + kWatchEvery,
-                                     [this, weak = port_.alive()] {
-                                       if (const auto alive = weak.lock()) look_for_failures();
-                                     });
+  watched_since_ = std::chrono::steady_clock::now();
+  port_.worker().transport().post_at(watched_since_ + kWatchEvery, [this, weak = port_.alive()] {
+    if (const auto alive = weak.lock()) look_for_failures();
+  });
 }
 
 void SessionQueues::look_for_failures() {
   watching_ = false;
   if (port_.has_ended()) return;
-  busy_ += kWatchEvery;
+  // On a busy machine this look comes late.
+  busy_ += std::chrono::steady_clock::now() - watched_since_;
   const auto limit = port_.limits().time;
   if (limit.count() != 0 && busy_ > limit) {
     return port_.close(

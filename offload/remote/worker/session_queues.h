@@ -78,6 +78,7 @@ class SessionQueues {
   std::deque<session::Promise> signals_;  // by the host, that wait for those before them
   std::uint64_t operations_ = 0;
   std::chrono::steady_clock::duration busy_{0};  // with operations outstanding
+  std::chrono::steady_clock::time_point watched_since_;
   bool watching_ = false;
 };
 
