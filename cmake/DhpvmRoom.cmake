@@ -71,6 +71,11 @@ function(dhpvm_room name)
   cmake_parse_arguments(ROOM "" "" "SOURCES;DEPS" ${ARGN})
   add_library(dhpvm_${name} STATIC ${ROOM_SOURCES})
   dhpvm_link(dhpvm_${name} PUBLIC dhpvm_flags ${ROOM_DEPS})
+  if(ROOM_DEPS MATCHES "llvm")
+    dhpvm_precompiled(dhpvm_${name} llvm)
+  else()
+    dhpvm_precompiled(dhpvm_${name} rooms)
+  endif()
 endfunction()
 
 # dhpvm_listed_folders(NAMES SOURCES FILE): the folders that FILE lists, a line X(NAME) each, and the sources in them that
@@ -98,6 +103,7 @@ function(dhpvm_unit_test name)
   cmake_parse_arguments(TEST "THREADS" "" "SOURCES;DEPS" ${ARGN})
   add_executable(${name} ${TEST_SOURCES})
   dhpvm_link(${name} PRIVATE ${TEST_DEPS} dhpvm_flags GTest::gtest_main)
+  dhpvm_precompiled(${name} tests)
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES LABELS unit TIMEOUT 300)
   if(TEST_THREADS)
@@ -133,12 +139,28 @@ function(dhpvm_tool name)
   install(TARGETS ${name} RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
 endfunction()
 
+# dhpvm_embed_modules(OUTPUT FOLDER): the *.dhp files of FOLDER as rows of a C++ table, with their text.
+function(dhpvm_embed_modules output folder)
+  file(GLOB modules CONFIGURE_DEPENDS "${folder}/*.dhp")
+  add_custom_command(
+    OUTPUT "${output}"
+    COMMAND "${CMAKE_COMMAND}" "-DOUTPUT=${output}" "-DFOLDER=${folder}"
+            -P "${PROJECT_SOURCE_DIR}/cmake/EmbedModules.cmake"
+    DEPENDS ${modules} "${PROJECT_SOURCE_DIR}/cmake/EmbedModules.cmake"
+    COMMENT "Embedding ${folder}" VERBATIM)
+  cmake_path(GET output STEM name)
+  add_custom_target(${name}_table DEPENDS "${output}")
+  set_property(GLOBAL APPEND PROPERTY DHPVM_GENERATED ${name}_table)
+endfunction()
+
 # dhpvm_finish(): called once, after everything is declared. Writes the list of fuzzers for `./dev fuzz` and adds the
-# target `thread_tests`.
+# targets `thread_tests` and `generated_files`.
 function(dhpvm_finish)
   get_property(fuzzers GLOBAL PROPERTY DHPVM_FUZZERS)
   list(JOIN fuzzers "\n" lines)
   file(WRITE "${CMAKE_BINARY_DIR}/fuzzers.txt" "${lines}\n")
   get_property(thread_tests GLOBAL PROPERTY DHPVM_THREAD_TESTS)
   add_custom_target(thread_tests DEPENDS ${thread_tests})
+  get_property(generated GLOBAL PROPERTY DHPVM_GENERATED)
+  add_custom_target(generated_files DEPENDS ${generated})
 endfunction()

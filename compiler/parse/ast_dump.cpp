@@ -38,7 +38,7 @@ class Form {
   std::string text_;
 };
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   std::string result = "\"";
   for (char c : text) {
     const auto byte = static_cast<unsigned char>(c);
@@ -68,7 +68,7 @@ std::string format(const std::vector<ast::FormatPart>& parts) {
   Form form("format");
   for (const ast::FormatPart& part : parts) {
     if (part.value == nullptr) {
-      form.add(quoted(part.text));
+      form.add(in_quotes(part.text));
     } else if (part.spec.text.empty()) {
       form.node(part.value);
     } else {
@@ -113,7 +113,7 @@ std::string function(const ast::Function& f) {
   Form form("fn");
   if (f.linkage == ast::Linkage::kExtern) form.add("extern");
   if (f.linkage == ast::Linkage::kIntrinsic) form.add("intrinsic");
-  if (f.has_import_name) form.add(quoted(f.import_name));
+  if (f.has_import_name) form.add(in_quotes(f.import_name));
   if (!f.name.empty()) form.add(std::string(f.name.text) + type_parameters(f.type_parameters));
   Form parameters("params");
   for (const ast::Parameter& p : f.parameters) {
@@ -191,7 +191,7 @@ std::string dump(const ast::Expr& e) {
     case ExprKind::kFloat: return fmt::format("{:#}{}", e.number, e.suffix);
     case ExprKind::kBool: return e.integer != 0 ? "true" : "false";
     case ExprKind::kNull: return "null";
-    case ExprKind::kString: return quoted(e.text);
+    case ExprKind::kString: return in_quotes(e.text);
     case ExprKind::kFormat: return format(e.parts);
     case ExprKind::kName: return std::string(e.name.text);
     case ExprKind::kThis: return "this";
