@@ -25,7 +25,7 @@ import threading
 import time
 from pathlib import Path
 
-PATIENCE = 120  # seconds; only a hang takes that long
+PATIENCE = 300  # seconds; only a hang takes that long, on a busy machine, too
 EXIT_TRAP = 3
 LOSS = re.compile(r"device (lost|failed)")
 

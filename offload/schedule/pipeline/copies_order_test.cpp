@@ -281,7 +281,7 @@ class World {
   void plug_in(Place& place, bool is_host) {
     DeviceInfo info;
     info.name = is_host ? "host" : &place == places_.data() ? "0" : "1";
-    info.memory_bytes = 1 << 20;
+    info.memory_bytes = info.largest_allocation = 1 << 20;
     info.shares_host_memory = is_host;
     info.may_be_lost = !is_host && setting_.writes_back;
     place.device = std::make_shared<ScriptedDevice>(info);
@@ -363,6 +363,9 @@ class World {
     arrays_[action.to].known_on_host = false;
     for (const unsigned n : {action.from, action.to}) withhold(n);
     if (auto* const failure = std::get_if<PipelineFailure>(&done)) {
+      const ErrorCode code = failure->error.code();
+      if (code != ErrorCode::kDeviceLost && code != ErrorCode::kInterrupted)
+        complain(failure->error.to_string());
       if (failure->error.code() == ErrorCode::kInterrupted && !failure->remaining) {
         ended_ = true;  // the program was to stop
         return;

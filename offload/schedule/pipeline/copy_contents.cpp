@@ -15,6 +15,13 @@ Positions DeviceCopy::writes_to_host() const {
   return positions;
 }
 
+Positions DeviceCopy::reads_of_host() const {
+  Positions positions;
+  positions[Stage::kUpload] = busy[Stage::kUpload];
+  if (device->info().shares_host_memory) positions[Stage::kLaunch] = busy[Stage::kLaunch];
+  return positions;
+}
+
 DeviceCopy* CopyContents::find(const PipelineDevice& device) {
   const std::lock_guard lock(mutex_);
   const auto found = std::ranges::find(entries_, &device, &DeviceCopy::device);

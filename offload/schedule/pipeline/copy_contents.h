@@ -29,6 +29,8 @@ struct DeviceCopy {
 
   // The operations after which the host's memory is what it will be.
   Positions writes_to_host() const;
+  // The operations after which the host's memory may be overwritten.
+  Positions reads_of_host() const;
 };
 
 class CopyContents {

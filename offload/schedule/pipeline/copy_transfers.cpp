@@ -34,18 +34,28 @@ Status CopyTransfers::request(const Interval& bytes) {
   return lacking.empty() ? Status() : contents_.lost();
 }
 
-// Waits until no device but that of `except` writes the host's memory any more. Fails only when somebody wants the waiting to
-// end: a device that has failed writes nothing.
+// Fails only when somebody wants the waiting to end: a device that has failed reads and writes nothing. One stage by one: where
+// one has failed, another may still be at work.
+Status CopyTransfers::wait_for(const DeviceCopy& copy, const Positions& positions) {
+  for (const Stage stage : {Stage::kUpload, Stage::kLaunch, Stage::kDownload}) {
+    Positions of_stage;
+    of_stage[stage] = positions[stage];
+    if (Status status = copy.device->wait(of_stage); !status.ok() && !copy.device->failure()) return status;
+  }
+  return {};
+}
+
+// Waits until no device but that of `except` writes the host's memory any more.
 Status CopyTransfers::wait_for_writes(const DeviceCopy* except) {
   for (const DeviceCopy& copy : contents_.entries()) {
-    if (&copy == except) continue;
-    const Positions writes = copy.writes_to_host();
-    // One by one: where a stage has failed, another may still be writing.
-    for (const Stage stage : {Stage::kLaunch, Stage::kDownload}) {
-      Positions of_stage;
-      of_stage[stage] = writes[stage];
-      if (Status status = copy.device->wait(of_stage); !status.ok() && !copy.device->failure()) return status;
-    }
+    if (&copy != except) DHPVM_TRY(wait_for(copy, copy.writes_to_host()));
+  }
+  return {};
+}
+
+Status CopyTransfers::wait_for_readers(const DeviceCopy& writer) {
+  for (const DeviceCopy& copy : contents_.entries()) {
+    if (&copy != &writer) DHPVM_TRY(wait_for(copy, copy.reads_of_host()));
   }
   return {};
 }
@@ -79,10 +89,7 @@ Status CopyTransfers::rescue(const DeviceCopy& copy) {
 }
 
 Status CopyTransfers::wait_until_unused() {
-  for (const DeviceCopy& copy : contents_.entries()) {
-    // A device that has failed reads and writes nothing.
-    if (Status status = copy.device->wait(copy.busy); !status.ok() && !copy.device->failure()) return status;
-  }
+  for (const DeviceCopy& copy : contents_.entries()) DHPVM_TRY(wait_for(copy, copy.busy));
   return {};
 }
 

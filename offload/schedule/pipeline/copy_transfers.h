@@ -23,6 +23,9 @@ class CopyTransfers {
   // Brings home what only `copy` has, as far as its device still can. The loss of contents is no failure here: whoever needs
   // them is told.
   Status rescue(const DeviceCopy& copy);
+  // For a loop on the device of `writer`, whose results will replace what the host's memory has: waits until no other device
+  // reads it any more.
+  Status wait_for_readers(const DeviceCopy& writer);
   // Waits until no device reads or writes the host's memory.
   Status wait_until_unused();
 
@@ -30,6 +33,7 @@ class CopyTransfers {
   Status fetch(const Interval& bytes, const DeviceCopy* except);
   Status request(const Interval& bytes);
   Status wait_for_writes(const DeviceCopy* except);
+  static Status wait_for(const DeviceCopy& copy, const Positions& positions);
   std::size_t failures() const;
 
   Buffer& buffer_;

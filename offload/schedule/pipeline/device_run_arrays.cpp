@@ -38,7 +38,10 @@ Status DeviceRun::prepare(std::uint32_t n) {
   DHPVM_TRY(prepare_host_memory(n));
   if (array.copies != nullptr) {
     array.copy = &array.copies->on(device_);
-    if (!plan_.needs[n].writes.empty()) array.copies->write_back().begin_loop();
+    if (!plan_.needs[n].writes.empty()) {
+      array.copies->write_back().begin_loop();
+      DHPVM_TRY(array.copies->transfers().wait_for_readers(*array.copy));
+    }
     DHPVM_TRY(prepare_copy(n));
     // What other devices had alone has come by now. A device that may be lost has nothing that nobody else has: with what the
     // loop reads on the host, it can be run again from there.
