@@ -9,7 +9,12 @@ Alarm::~Alarm() {
     stop_ = true;
   }
   changed_.notify_all();
-  if (thread_.joinable()) thread_.join();
+  thread_.join();
+}
+
+Status Alarm::start() {
+  const std::lock_guard lock(mutex_);
+  return thread_.start_once("dhpvm-alarm", [this] { work(); });
 }
 
 Alarm::Setting::Setting(Alarm& alarm, Time time, std::atomic<std::uint32_t>& flag, std::uint32_t value)
@@ -17,7 +22,6 @@ Alarm::Setting::Setting(Alarm& alarm, Time time, std::atomic<std::uint32_t>& fla
   {
     const std::lock_guard lock(alarm_.mutex_);
     alarm_.settings_.push_back(this);
-    if (!alarm_.thread_.joinable()) alarm_.thread_ = std::thread([&alarm] { alarm.work(); });
   }
   alarm_.changed_.notify_all();
 }

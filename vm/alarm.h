@@ -8,11 +8,13 @@
 #include <cstdint>
 #include <list>
 #include <mutex>
-#include <thread>
+
+#include "base/thread.h"
+#include "dhpvm/result.h"
 
 namespace dhpvm::vm {
 
-// Thread-safe. Its thread is started by the first alarm.
+// Thread-safe.
 class Alarm {
  public:
   using Time = std::chrono::steady_clock::time_point;
@@ -21,6 +23,9 @@ class Alarm {
   ~Alarm();
   Alarm(const Alarm&) = delete;
   Alarm& operator=(const Alarm&) = delete;
+
+  // Starts the thread, unless it runs. Fails when the system grants none: alarms do not ring then.
+  Status start();
 
   // While it lives, an alarm is set.
   class Setting {
@@ -46,7 +51,7 @@ class Alarm {
   std::condition_variable changed_;
   std::list<Setting*> settings_;
   bool stop_ = false;
-  std::thread thread_;
+  Thread thread_;
 };
 
 }  // namespace dhpvm::vm

@@ -55,13 +55,16 @@ CompileService::~CompileService() {
     jobs_.clear();
   }
   changed_.notify_all();
-  if (thread_.joinable()) thread_.join();
+  thread_.join();
 }
 
 Result<codegen::CodeGenerator*> CompileService::generator() {
   const std::lock_guard lock(library_mutex_);
-  if (failure_) return *failure_;
   if (generator_ != nullptr) return generator_.get();
+  // Options that are not understood stay so. A library may have been out of reach for want of memory or descriptors.
+  constexpr std::chrono::seconds kPatience{1};
+  const auto now = std::chrono::steady_clock::now();
+  if (failure_ && (failure_->code() == ErrorCode::kInvalidArgument || now < retry_at_)) return *failure_;
   const auto load = [&]() -> Status {
     DHPVM_ASSIGN(const codegen::CreateCodeGenerator create, find_library(library_));
     Result<std::unique_ptr<codegen::CodeGenerator>> made = Error(ErrorCode::kInternal, "");
@@ -72,8 +75,10 @@ Result<codegen::CodeGenerator*> CompileService::generator() {
   };
   if (Status status = load(); !status.ok()) {
     failure_ = std::move(status).error();
+    retry_at_ = now + kPatience;
     return *failure_;
   }
+  failure_.reset();
   return generator_.get();
 }
 
@@ -97,10 +102,13 @@ void CompileService::add(Job job) {
   {
     const std::lock_guard lock(mutex_);
     if (stop_) return;
-    jobs_.push_back(std::move(job));
-    if (!thread_.joinable()) thread_ = std::thread([this] { work(); });
+    if (thread_.start_once("dhpvm-compiler", [this] { work(); }).ok()) {
+      jobs_.push_back(std::move(job));
+      changed_.notify_all();
+      return;
+    }
   }
-  changed_.notify_all();
+  run(job);
 }
 
 void CompileService::run(const Job& job) {

@@ -12,9 +12,9 @@
 #include <mutex>
 #include <optional>
 #include <string>
-#include <thread>
 #include <utility>
 
+#include "base/thread.h"
 #include "codegen/codegen.h"
 #include "dhpvm/result.h"
 
@@ -31,7 +31,8 @@ class CompileService {
   CompileService(const CompileService&) = delete;
   CompileService& operator=(const CompileService&) = delete;
 
-  // Loads the library, once. kUnsupported when this installation has none, with what to do.
+  // Loads the library, once; tries again after a second if that fails. kUnsupported when this installation has none, with
+  // what to do.
   Result<codegen::CodeGenerator*> generator();
 
   // Why the library could not be loaded, if somebody has tried.
@@ -43,8 +44,8 @@ class CompileService {
   bool settle(std::chrono::steady_clock::time_point deadline);
 
   using Job = std::function<void(codegen::CodeGenerator&)>;
-  // Runs `job` now, or on the background thread after those that were added before. Not run when there is no
-  // generator.
+  // Runs `job` now, or on the background thread after those that were added before; now as well when the system starts no
+  // thread. Not run when there is no generator.
   void run(const Job& job);
   void add(Job job);
 
@@ -55,7 +56,8 @@ class CompileService {
   const std::string library_;
   std::mutex library_mutex_;
   std::optional<Error> failure_;
-  std::atomic<bool> has_warned_ = false;  // of options that are not understood
+  std::chrono::steady_clock::time_point retry_at_;  // after that
+  std::atomic<bool> has_warned_ = false;            // of options that are not understood
   std::unique_ptr<codegen::CodeGenerator> generator_;
 
   std::mutex mutex_;
@@ -63,7 +65,7 @@ class CompileService {
   std::deque<Job> jobs_;
   bool stop_ = false;
   bool is_busy_ = false;  // with a job that was added
-  std::thread thread_;    // started by the first job
+  Thread thread_;         // started by the first job
 };
 
 }  // namespace dhpvm::vm

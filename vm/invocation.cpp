@@ -99,7 +99,10 @@ Status Invocation::run() {
   if (!context.trap) [[likely]]
     return {};
   context.loop.active = false;
-  return take_trap(context);
+  Error trap = take_trap(context);
+  // Only now is the request answered: every thread that works for this call has seen it.
+  if (context.depth == 0 && trap.code() == ErrorCode::kInterrupted) context.interrupted->store(false);
+  return trap;
 }
 
 Status Isolate::call(std::uint32_t function, std::span<std::uint64_t> p, std::span<gc::Ref> r) {

@@ -126,7 +126,8 @@ std::vector<DeviceUse> Isolate::devices() const {
 }
 
 void Isolate::interrupt() {
-  interrupted_.store(true, std::memory_order_relaxed);
+  // In this order, also for other threads: a loop that sees the second looks for the first.
+  interrupted_.store(true);
   if (loops_ != nullptr) loops_->interrupt();
 }
 

@@ -141,8 +141,10 @@ bool LoopTier::run(Context& context, const LinkedKernel& kernel, std::uint64_t* 
   const std::optional<std::uint64_t> count = space.count();
   KnownLoop& known = loops_[number_of(kernel)];
   known.history.executed(context.fuel_limited ? LoopHistory::Fuel::kLimited : LoopHistory::Fuel::kUnlimited);
-  // The count of fuel is exact only in the interpreter, and a loop of 2^63 iterations ends nowhere.
-  if (context.fuel_limited || !count) {
+  // The count of fuel is exact only in the interpreter, a loop of 2^63 iterations ends nowhere, and where no thread can watch
+  // the clock, the interpreter does.
+  const bool is_watched = !context.deadline || alarm_->start().ok();
+  if (context.fuel_limited || !count || !is_watched) {
     if (!interpret_box(context, kernel, space, window, r, nullptr, true)) return false;
   } else if (*count != 0) {
     ++context.parallel_loops;
@@ -311,6 +313,7 @@ bool LoopTier::run_native(const HostExecution& execution, const codegen::Compile
   loop.stop = &stop_;
   // An interrupt that came before this is still to be seen there; one that comes later sets the flag again.
   stop_.store(0);
+  std::atomic_thread_fence(std::memory_order_seq_cst);
   if (!look_at_clock(context)) return false;
   Result<offload::LoopOutcome> outcome = Error(ErrorCode::kInternal, "");
   if (context.deadline) {
@@ -331,9 +334,9 @@ bool LoopTier::run_native(const HostExecution& execution, const codegen::Compile
     return false;
   }
   if (outcome->status == KernelStatus::kStopped) {
-    // Nobody else stops loops; should the clock not agree by a hair, it will in a moment.
-    while (look_at_clock(context)) {
-    }
+    if (!look_at_clock(context)) return false;
+    // The flag came late: the call that the interrupt was meant for has just ended with it.
+    raise(context, Error(ErrorCode::kInterrupted, "the program was asked to stop"));
     return false;
   }
   return true;

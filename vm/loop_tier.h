@@ -53,7 +53,7 @@ class LoopTier {
   std::string explain();
 
   // From any thread and from signal handlers: loops that run leave soon.
-  void interrupt() { stop_.store(kInterrupt, std::memory_order_relaxed); }
+  void interrupt() { stop_.store(kInterrupt); }
 
  private:
   // Values of the stop flag.

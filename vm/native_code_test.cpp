@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <bit>
 #include <chrono>
 #include <filesystem>
@@ -395,6 +396,31 @@ TEST(NativeCode, ADeadlineEndsSharedLanes) {
   EXPECT_EQ(program.trap("sum", {64, 1ull << 40, kNowhere}).code(), ErrorCode::kDeadline);
   program->set_deadline({});
   EXPECT_EQ(program.run("sum", {64, 200'000, kNowhere}), sum);
+}
+
+// At any moment, and so between two calls as well: each call ends, with its result or interrupted.
+TEST(NativeCode, InterruptsAtAnyMomentEndLoops) {
+  Program program(kLongReduction, eager());
+  const std::uint64_t sum = program.run("sum", {64, 2000, kNowhere});
+  std::atomic<bool> done{false};
+  std::thread other([&] {
+    while (!done.load()) program->interrupt();
+  });
+  const std::uint32_t function = *program->find_export("sum");
+  for (unsigned time = 0; time < 3000; ++time) {
+    Invocation call(*program.operator->(), function);
+    call.p()[0] = 64;
+    call.p()[1] = 2000;
+    call.p()[2] = kNowhere;
+    const Status status = call.run();
+    if (status.ok()) {
+      EXPECT_EQ(call.p()[0], sum);
+    } else {
+      EXPECT_EQ(status.error().code(), ErrorCode::kInterrupted);
+    }
+  }
+  done.store(true);
+  other.join();
 }
 
 // Four loops, three of them in each other, with a call between; registers hold other types from loop to loop.

@@ -28,10 +28,9 @@ using bytecode::Word;
 // A native function takes longer than a tick: one counts as moving this much.
 constexpr std::uint64_t kNativeBytes = kBulkBytes / 64;
 
-// Why the program has to stop now.
-Status stop_reason(Context& context) {
+// Why the program has to stop now. Said to every thread that works for it, until the outermost call returns.
+Status stop_reason(const Context& context) {
   if (context.interrupted->load(std::memory_order_relaxed)) {
-    context.interrupted->store(false, std::memory_order_relaxed);
     return Error(ErrorCode::kInterrupted, "the program was asked to stop");
   }
   if (context.deadline && std::chrono::steady_clock::now() >= *context.deadline) {

@@ -3,7 +3,6 @@
 
 #include <unistd.h>
 
-#include <system_error>
 #include <utility>
 
 #include "base/error.h"
@@ -74,15 +73,10 @@ Result<std::shared_ptr<Kernel>> HostDevice::load(const KernelImage& image) {
 Result<std::unique_ptr<Queue>> HostDevice::create_queue(QueueOptions options) {
   if (execution_ == HostExecution::kInline)
     return std::unique_ptr<Queue>(std::make_unique<InlineQueue>(*this, std::move(options)));
-  try {
-    return std::unique_ptr<Queue>(std::make_unique<ThreadedQueue>(*this, std::move(options)));
-  } catch (const std::system_error& problem) {
-    return error(
-        ErrorCode::kDeviceFailed,
-        "device '{}' cannot start a thread for a queue ({}): raise the limit of threads (ulimit -u), or use "
-        "fewer queues",
-        info().name, problem.what());
-  }
+  auto queue = ThreadedQueue::create(*this, std::move(options));
+  if (queue.ok()) return queue;
+  return error(ErrorCode::kDeviceFailed, "device '{}' has no thread for a queue: {}", info().name,
+               queue.error().message());
 }
 
 }  // namespace dhpvm::offload

@@ -18,8 +18,11 @@ void HostQueue::carry_out(Operation operation) {
   finish(std::move(operation), std::move(status));
 }
 
-ThreadedQueue::ThreadedQueue(HostDevice& device, QueueOptions options)
-    : HostQueue(device, std::move(options)), thread_([this] { work(); }) {}
+Result<std::unique_ptr<Queue>> ThreadedQueue::create(HostDevice& device, QueueOptions options) {
+  std::unique_ptr<ThreadedQueue> made(new ThreadedQueue(device, std::move(options)));
+  DHPVM_TRY(made->thread_.start_once("dhpvm-queue", [queue = made.get()] { queue->work(); }));
+  return std::unique_ptr<Queue>(std::move(made));
+}
 
 // What the operations wait for has been submitted, so that they come to an end by themselves.
 ThreadedQueue::~ThreadedQueue() {

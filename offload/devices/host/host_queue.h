@@ -7,9 +7,9 @@
 #include <cstdint>
 #include <deque>
 #include <mutex>
-#include <thread>
 
 #include "base/adaptive_spin.h"
+#include "base/thread.h"
 #include "offload/devices/checked_queue.h"
 #include "offload/devices/host/host_device.h"
 
@@ -39,7 +39,8 @@ class InlineQueue final : public HostQueue {
 
 class ThreadedQueue final : public HostQueue {
  public:
-  ThreadedQueue(HostDevice& device, QueueOptions options);
+  // Fails when the system starts no thread.
+  static Result<std::unique_ptr<Queue>> create(HostDevice& device, QueueOptions options);
   ~ThreadedQueue() override;
   ThreadedQueue(const ThreadedQueue&) = delete;
   ThreadedQueue& operator=(const ThreadedQueue&) = delete;
@@ -48,6 +49,7 @@ class ThreadedQueue final : public HostQueue {
   void submit(Operation operation) override;
 
  private:
+  using HostQueue::HostQueue;
   void work();
   void sleep(std::unique_lock<std::mutex>& lock);
 
@@ -57,7 +59,7 @@ class ThreadedQueue final : public HostQueue {
   std::deque<Operation> operations_;          // submitted, not begun
   std::atomic<std::uint64_t> submitted_ = 0;  // tells without the mutex that there are new ones
   bool closing_ = false;
-  std::thread thread_;
+  Thread thread_;
 };
 
 }  // namespace dhpvm::offload

@@ -25,7 +25,12 @@ HostCaller::~HostCaller() {
     stopping_ = true;
     callbacks_.state().changed.notify_all();
   }
-  if (thread_.joinable()) thread_.join();
+  thread_.join();
+}
+
+Status HostCaller::start() {
+  const std::lock_guard lock(callbacks_.state().mutex);
+  return thread_.start_once("dhpvm-host-call", [this] { run(); });
 }
 
 void HostCaller::add(HostCall call) {
@@ -33,7 +38,6 @@ void HostCaller::add(HostCall call) {
   static_cast<void>(callbacks_.order(static_cast<const OpenClEvent&>(*call.marker).handle()));
   const std::lock_guard lock(callbacks_.state().mutex);
   added_.push_back(std::move(call));
-  if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
   callbacks_.state().changed.notify_all();
 }
 

@@ -9,10 +9,10 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <thread>
 #include <utility>
 #include <vector>
 
+#include "base/thread.h"
 #include "offload/drivers/opencl/api.h"
 #include "offload/drivers/opencl/callbacks.h"
 #include "offload/drivers/opencl/clock.h"
@@ -49,6 +49,8 @@ class HostCaller {
   HostCaller(const HostCaller&) = delete;
   HostCaller& operator=(const HostCaller&) = delete;
 
+  // Starts the thread, unless it runs: before the marker of the first call is submitted.
+  Status start();
   void add(HostCall call);
 
  private:
@@ -65,7 +67,7 @@ class HostCaller {
   // Guarded by the mutex of callbacks_.
   std::vector<HostCall> added_;
   bool stopping_ = false;
-  std::thread thread_;  // started by the first call
+  Thread thread_;
 };
 
 }  // namespace dhpvm::offload

@@ -145,6 +145,7 @@ DriverQueue::Enqueued OpenClQueue::enqueue_nothing(const Waits& waits) {
 DriverQueue::Enqueued OpenClQueue::enqueue_host_call(std::function<void()> function,
                                                      const Operation& operation, const Waits& waits) {
   OpenClDevice& owner = queue_->device;
+  DHPVM_TRY(owner.host_caller().start());
   HostCall call;
   call.function = std::move(function);
   call.waits = operation.waits;

@@ -6,11 +6,11 @@
 #include <deque>
 #include <mutex>
 #include <numeric>
-#include <thread>
 #include <utility>
 #include <variant>
 
 #include "base/error.h"
+#include "base/thread.h"
 #include "bytecode/reduction.h"
 #include "offload/devices/host_code.h"
 #include "offload/schedule/pipeline/stage_load.h"
@@ -179,12 +179,20 @@ class LoopExecution {
     if (runs.empty()) return {};
     const bool shared = runs.size() > 1;
     for (PartRun& part_run : runs) parts_[part_run.part].device->keep_copies(shared);
-    std::vector<std::thread> threads;
+    std::vector<Thread> threads;
+    std::vector<PartRun*> without_thread;
     for (std::size_t n = 1; n < runs.size(); ++n) {
-      threads.emplace_back([this, &part_run = runs[n]] { work(part_run, true); });
+      auto thread = Thread::start("dhpvm-device", [this, &part_run = runs[n]] { work(part_run, true); });
+      if (thread.ok()) {
+        threads.push_back(std::move(thread).value());
+      } else {
+        without_thread.push_back(&runs[n]);
+      }
     }
     work(runs[0], shared);
-    for (std::thread& thread : threads) thread.join();
+    // The others have taken their chunks.
+    for (PartRun* const part_run : without_thread) work(*part_run, true);
+    threads.clear();
     for (PartRun& part_run : runs) {
       parts_[part_run.part].device->keep_copies(false);
       if (shared) part_run.run->outdate_others();
