@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/check/lexical_walk.h"
 
+#include "compiler/parse/ast_children.h"
+
 namespace dhpvm::compiler {
 
 using ast::ExprKind;
@@ -63,17 +65,15 @@ void LexicalWalk::expr(const ast::Expr* node) {
       on_free_name(node->name);
     }
   }
-  for (const ast::Expr* operand : node->operands) expr(operand);
-  type(node->type);
-  for (const ast::Type* argument : node->type_arguments) type(argument);
-  for (const ast::Argument& argument : node->arguments) expr(argument.value);
-  for (const ast::FormatPart& part : node->parts) expr(part.value);
-  arms(node->arms);
-  if (node->closure != nullptr) {
-    ++closures_;
-    function(*node->closure);
-    --closures_;
-  }
+  const ast::Overloaded visit{
+      [this](const ast::Expr& part) { expr(&part); }, [this](const ast::Stmt& part) { stmt(&part); },
+      [this](const ast::Type& part) { type(&part); }, [this](const ast::Arm& part) { arm(part); },
+      [this](const ast::Function& part) {
+        ++closures_;
+        function(part);
+        --closures_;
+      }};
+  ast::for_each_child(*node, visit);
 }
 
 void LexicalWalk::stmt(const ast::Stmt* node) {
@@ -115,7 +115,7 @@ void LexicalWalk::parts(const ast::Stmt& node) {
   for (const ast::Stmt* inner : node.body) stmt(inner);
   close_scope(outer);
   stmt(node.otherwise);
-  arms(node.arms);
+  for (const ast::Arm& alternative : node.arms) arm(alternative);
 }
 
 void LexicalWalk::heads(const ast::ParallelFor& loop) {
@@ -132,14 +132,12 @@ void LexicalWalk::heads(const ast::ParallelFor& loop) {
   for (const ast::Reduction& reduction : loop.reductions) declare(reduction.variable, Role::kReduction);
 }
 
-void LexicalWalk::arms(const std::vector<ast::Arm>& list) {
-  for (const ast::Arm& arm : list) {
-    const std::size_t outer = locals_.size();
-    for (const ast::Pattern& alternative : arm.patterns) pattern(alternative);
-    expr(arm.value);
-    stmt(arm.body);
-    close_scope(outer);
-  }
+void LexicalWalk::arm(const ast::Arm& node) {
+  const std::size_t outer = locals_.size();
+  for (const ast::Pattern& alternative : node.patterns) pattern(alternative);
+  expr(node.value);
+  stmt(node.body);
+  close_scope(outer);
 }
 
 void LexicalWalk::pattern(const ast::Pattern& node) {

@@ -54,7 +54,7 @@ class LexicalWalk {
   void stmt(const ast::Stmt* node);
   void parts(const ast::Stmt& node);
   void heads(const ast::ParallelFor& loop);
-  void arms(const std::vector<ast::Arm>& list);
+  void arm(const ast::Arm& node);
   void pattern(const ast::Pattern& node);
   void declare(const ast::Name& name, Role role);
   void close_scope(std::size_t outer);

@@ -9,6 +9,7 @@
 
 #include "compiler/check/lexical_walk.h"
 #include "compiler/check/unused_imports.h"
+#include "compiler/parse/ast_children.h"
 
 namespace dhpvm::compiler {
 
@@ -124,11 +125,14 @@ class Warnings final : public LexicalWalk {
       case StmtKind::kParallelFor: return false;
       default: break;
     }
-    const auto inner = [](const ast::Stmt* s) { return breaks(*s); };
-    if (std::any_of(stmt.body.begin(), stmt.body.end(), inner)) return true;
-    if (stmt.otherwise != nullptr && breaks(*stmt.otherwise)) return true;
-    return std::any_of(stmt.arms.begin(), stmt.arms.end(),
-                       [](const ast::Arm& arm) { return arm.body != nullptr && breaks(*arm.body); });
+    bool found = false;
+    const ast::Overloaded inside{[&](const auto&) {},
+                                 [&](const ast::Stmt& part) { found = found || breaks(part); }};
+    const ast::Overloaded visit{[&](const auto&) {},
+                                [&](const ast::Stmt& part) { found = found || breaks(part); },
+                                [&](const ast::Arm& arm) { ast::for_each_child(arm, inside); }};
+    ast::for_each_child(stmt, visit);
+    return found;
   }
 
   // ---- values

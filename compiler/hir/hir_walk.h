@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Visits every statement and expression of a piece of the checked program, outer before inner. A visitor that
-// gives false keeps the walk from going into the node.
+// The parts of each node of the checked program, in the order in which they are evaluated: the one place that knows them; and
+// a walk over all nodes below some statements.
 #pragma once
 
 #include <vector>
@@ -9,45 +9,54 @@
 
 namespace dhpvm::compiler::hir {
 
+// Parts that are missing are left out.
+template <typename OnExpr, typename OnStmt>
+void for_each_child(const Expr& node, const OnExpr& on_expr, const OnStmt& on_stmt) {
+  for (const Stmt* statement : node.statements) on_stmt(*statement);
+  for (const Expr* operand : node.operands) on_expr(*operand);
+  for (const Expr* argument : node.arguments) on_expr(*argument);
+}
+
+template <typename OnExpr, typename OnStmt>
+void for_each_child(const Stmt& node, const OnExpr& on_expr, const OnStmt& on_stmt) {
+  for (const Expr* part : {node.place, node.value, node.limit, node.step}) {
+    if (part != nullptr) on_expr(*part);
+  }
+  if (node.loop != nullptr) {
+    for (const auto& dimension : node.loop->dimensions) {
+      on_expr(*dimension.low);
+      on_expr(*dimension.high);
+    }
+    for (const auto& capture : node.loop->captures) on_expr(*capture.value);
+    for (const Stmt* inner : node.loop->body) on_stmt(*inner);
+  }
+  for (const Stmt* inner : node.body) on_stmt(*inner);
+  for (const Stmt* inner : node.otherwise) on_stmt(*inner);
+  if (node.close != nullptr) on_expr(*node.close);
+}
+
+// Visits outer nodes before inner ones. A visitor that gives false keeps the walk from going into the node.
 template <typename OnExpr, typename OnStmt>
 struct Walker {
   const OnExpr& on_expr;
   const OnStmt& on_stmt;
 
-  void expr(const Expr* node) const {
-    if (node == nullptr || !on_expr(*node)) return;
-    list(node->statements);
-    for (const Expr* operand : node->operands) expr(operand);
-    for (const Expr* argument : node->arguments) expr(argument);
+  void expr(const Expr& node) const {
+    if (on_expr(node)) children(node);
   }
-
   void stmt(const Stmt& node) const {
-    if (!on_stmt(node)) return;
-    expr(node.value);
-    expr(node.limit);
-    expr(node.step);
-    expr(node.place);
-    if (node.loop != nullptr) {
-      for (const auto& dimension : node.loop->dimensions) {
-        expr(dimension.low);
-        expr(dimension.high);
-      }
-      for (const auto& capture : node.loop->captures) expr(capture.value);
-      list(node.loop->body);
-    }
-    list(node.body);
-    list(node.otherwise);
-    expr(node.close);
+    if (on_stmt(node)) children(node);
   }
-
-  void list(const std::vector<Stmt*>& statements) const {
-    for (const Stmt* node : statements) stmt(*node);
+  template <typename Node>
+  void children(const Node& node) const {
+    for_each_child(
+        node, [this](const Expr& inner) { expr(inner); }, [this](const Stmt& inner) { stmt(inner); });
   }
 };
 
 template <typename OnExpr, typename OnStmt>
 void walk(const std::vector<Stmt*>& statements, const OnExpr& on_expr, const OnStmt& on_stmt) {
-  Walker<OnExpr, OnStmt>{on_expr, on_stmt}.list(statements);
+  for (const Stmt* node : statements) Walker<OnExpr, OnStmt>{on_expr, on_stmt}.stmt(*node);
 }
 
 }  // namespace dhpvm::compiler::hir

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/lower/analysis.h"
 
+#include "compiler/hir/hir_walk.h"
+
 namespace dhpvm::compiler {
 
 namespace {
@@ -11,46 +13,29 @@ using hir::Local;
 using hir::Stmt;
 using hir::StmtKind;
 
-// Visits all expressions and statements of a function in source order. `on_expr` and `on_stmt` see the outer
-// node first; after_expr sees it once more when its parts are done.
+// Visits all nodes below one in source order: `enter` and `statement` before their parts, `leave` behind them.
 template <typename Visitor>
 class Walk {
  public:
   explicit Walk(Visitor& visitor) : visitor_(visitor) {}
 
-  void expr(const Expr* e) {
-    if (e == nullptr) return;
-    visitor_.enter(*e);
-    list(e->statements);
-    for (const Expr* operand : e->operands) expr(operand);
-    for (const Expr* argument : e->arguments) expr(argument);
-    visitor_.leave(*e);
-  }
-
-  void list(const std::vector<Stmt*>& statements) {
-    for (const Stmt* s : statements) stmt(*s);
+  void expr(const Expr& e) {
+    visitor_.enter(e);
+    children(e);
+    visitor_.leave(e);
   }
 
   void stmt(const Stmt& s) {
     visitor_.statement(s);
-    expr(s.place);
-    expr(s.value);
-    expr(s.limit);
-    expr(s.step);
-    if (s.loop != nullptr) {
-      for (const auto& dimension : s.loop->dimensions) {
-        expr(dimension.low);
-        expr(dimension.high);
-      }
-      for (const auto& capture : s.loop->captures) expr(capture.value);
-      list(s.loop->body);
-    }
-    list(s.body);
-    list(s.otherwise);
-    expr(s.close);
+    children(s);
   }
 
  private:
+  template <typename Node>
+  void children(const Node& node) {
+    hir::for_each_child(node, [this](const Expr& e) { expr(e); }, [this](const Stmt& s) { stmt(s); });
+  }
+
   Visitor& visitor_;
 };
 
@@ -124,12 +109,13 @@ class Finder {
 
 void FunctionFacts::add(const std::vector<Stmt*>& body) {
   Collector collector(*this);
-  Walk(collector).list(body);
+  Walk walk(collector);
+  for (const Stmt* statement : body) walk.stmt(*statement);
 }
 
 bool mentions(const Expr& e, const Local& local) {
   Finder finder(local);
-  Walk(finder).expr(&e);
+  Walk(finder).expr(e);
   return finder.found;
 }
 

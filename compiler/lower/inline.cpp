@@ -2,6 +2,7 @@
 #include "compiler/lower/inline.h"
 
 #include "bytecode/isa.h"
+#include "compiler/hir/hir_walk.h"
 #include "compiler/lower/function.h"
 
 namespace dhpvm::compiler {
@@ -26,7 +27,7 @@ class Judge {
       : decisions_(decisions), library_(decisions.is_library(function)) {
     ok_ = function.closure_type == nullptr && !function.body.empty();
     for (const Local* parameter : function.parameters) ok_ &= !parameter->boxed;
-    list(function.body);
+    for (const Stmt* s : function.body) stmt(*s);
   }
 
   InlineDecisions::Decision decision() const { return {ok_, may_trap_, nodes_ <= kTinyNodes}; }
@@ -41,8 +42,9 @@ class Judge {
     ok_ &= library_;
   }
 
-  void list(const std::vector<Stmt*>& statements) {
-    for (const Stmt* s : statements) stmt(*s);
+  template <typename Node>
+  void children(const Node& node) {
+    hir::for_each_child(node, [this](const Expr& e) { expr(e); }, [this](const Stmt& s) { stmt(s); });
   }
 
   void stmt(const Stmt& s) {
@@ -66,12 +68,7 @@ class Judge {
       case StmtKind::kUse:
       case StmtKind::kParallelFor: ok_ = false; return;
     }
-    expr(s.place);
-    expr(s.value);
-    expr(s.limit);
-    expr(s.step);
-    list(s.body);
-    list(s.otherwise);
+    children(s);
   }
 
   static bool may_divide_by_zero(hir::Binary op, const Expr& divisor) {
@@ -80,11 +77,10 @@ class Judge {
     return divisor.kind != ExprKind::kInt || divisor.integer == 0;
   }
 
-  void expr(const Expr* e) {
-    if (e == nullptr) return;
+  void expr(const Expr& e) {
     count();
     if (!ok_) return;
-    switch (e->kind) {
+    switch (e.kind) {
       case ExprKind::kInt:
       case ExprKind::kFloat:
       case ExprKind::kString:
@@ -106,21 +102,19 @@ class Judge {
       case ExprKind::kField:
       case ExprKind::kArrayLength:
       case ExprKind::kArrayDim:
-      case ExprKind::kStringLength: trap_unless(!e->operands[0]->type->is(TypeKind::kNullable)); break;
-      case ExprKind::kLocal: ok_ &= !e->local->boxed; break;
-      case ExprKind::kBinary: trap_unless(!may_divide_by_zero(e->binary, *e->operands[1])); break;
-      case ExprKind::kIntrinsic: trap_unless((bytecode::info(e->op).flags & bytecode::kTraps) == 0); break;
+      case ExprKind::kStringLength: trap_unless(!e.operands[0]->type->is(TypeKind::kNullable)); break;
+      case ExprKind::kLocal: ok_ &= !e.local->boxed; break;
+      case ExprKind::kBinary: trap_unless(!may_divide_by_zero(e.binary, *e.operands[1])); break;
+      case ExprKind::kIntrinsic: trap_unless((bytecode::info(e.op).flags & bytecode::kTraps) == 0); break;
       case ExprKind::kCall: {
-        const InlineDecisions::Decision callee = decisions_.decide(*e->function);
+        const InlineDecisions::Decision callee = decisions_.decide(*e.function);
         trap_unless(callee.inlined && !callee.may_trap);
         break;
       }
       case ExprKind::kClosure: ok_ = false; return;
       default: trap_unless(false);
     }
-    for (const Stmt* s : e->statements) stmt(*s);
-    for (const Expr* operand : e->operands) expr(operand);
-    for (const Expr* argument : e->arguments) expr(argument);
+    children(e);
   }
 
   InlineDecisions& decisions_;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "compiler/parse/ast_children.h"
 #include "compiler/parse/lexer.h"
 #include "compiler/parse/parser_impl.h"
 
@@ -358,48 +359,24 @@ ast::Type* Parser::make(ast::TypeKind kind, SourceRange range) {
 
 namespace {
 
+// The height of the highest part.
 template <typename Node>
-void raise(std::uint32_t& height, const Node* child) {
-  if (child != nullptr) height = std::max(height, child->height);
+std::uint32_t height_inside(const Node& node) {
+  std::uint32_t highest = 0;
+  const auto raise = [&](std::uint32_t height) { highest = std::max(highest, height); };
+  const ast::Overloaded visit{[&](const auto& child) { raise(child.height); },
+                              [&](const ast::Arm& arm) { raise(height_inside(arm)); },
+                              [&](const ast::Function& closure) { raise(height_inside(closure)); }};
+  ast::for_each_child(node, visit);
+  return highest;
 }
 
 }  // namespace
 
-std::uint32_t Parser::height(const ast::Function& function) {
-  std::uint32_t highest = 0;
-  for (const ast::Parameter& parameter : function.parameters) {
-    raise(highest, parameter.type);
-    raise(highest, parameter.fallback);
-  }
-  raise(highest, function.result);
-  raise(highest, function.body);
-  raise(highest, function.expression);
-  return highest;
-}
-
-std::uint32_t Parser::height(const std::vector<ast::Arm>& arms) {
-  std::uint32_t highest = 0;
-  for (const ast::Arm& arm : arms) {
-    for (const ast::Pattern& pattern : arm.patterns) {
-      raise(highest, pattern.value);
-      raise(highest, pattern.high);
-      raise(highest, pattern.type);
-    }
-    raise(highest, arm.value);
-    raise(highest, arm.body);
-  }
-  return highest;
-}
+std::uint32_t Parser::height(const ast::Function& function) { return height_inside(function); }
 
 ast::Expr* Parser::finish(ast::Expr* expr) {
-  std::uint32_t highest = height(expr->arms);
-  for (const ast::Expr* operand : expr->operands) raise(highest, operand);
-  for (const ast::Argument& argument : expr->arguments) raise(highest, argument.value);
-  for (const ast::Type* argument : expr->type_arguments) raise(highest, argument);
-  for (const ast::FormatPart& part : expr->parts) raise(highest, part.value);
-  raise(highest, expr->type);
-  if (expr->closure != nullptr) highest = std::max(highest, height(*expr->closure));
-  expr->height = highest + 1;
+  expr->height = height_inside(*expr) + 1;
   expr->range = since(expr->range);
   if (expr->height <= ast::kMaxDepth) return expr;
   too_deep(expr->operator_range.end > 0 ? expr->operator_range : expr->range);
@@ -407,22 +384,7 @@ ast::Expr* Parser::finish(ast::Expr* expr) {
 }
 
 ast::Stmt* Parser::finish(ast::Stmt* stmt) {
-  std::uint32_t highest = height(stmt->arms);
-  raise(highest, stmt->type);
-  raise(highest, stmt->place);
-  raise(highest, stmt->value);
-  raise(highest, stmt->limit);
-  raise(highest, stmt->step);
-  raise(highest, stmt->otherwise);
-  for (const ast::Stmt* inner : stmt->body) raise(highest, inner);
-  if (stmt->parallel != nullptr) {
-    for (const ast::Hint& hint : stmt->parallel->hints) raise(highest, hint.argument);
-    for (const ast::Dimension& dimension : stmt->parallel->dimensions) {
-      raise(highest, dimension.low);
-      raise(highest, dimension.high);
-    }
-  }
-  stmt->height = highest + 1;
+  stmt->height = height_inside(*stmt) + 1;
   stmt->range = since(stmt->range);
   if (stmt->height <= ast::kMaxDepth) return stmt;
   too_deep(stmt->range);
@@ -430,11 +392,7 @@ ast::Stmt* Parser::finish(ast::Stmt* stmt) {
 }
 
 ast::Type* Parser::finish(ast::Type* type) {
-  std::uint32_t highest = 0;
-  for (const ast::Type* argument : type->arguments) raise(highest, argument);
-  raise(highest, type->element);
-  raise(highest, type->count);
-  type->height = highest + 1;
+  type->height = height_inside(*type) + 1;
   type->range = since(type->range);
   if (type->height <= ast::kMaxDepth) return type;
   too_deep(type->range);

@@ -105,7 +105,6 @@ class Parser {
   ast::Stmt* error_stmt() { return make(ast::StmtKind::kError, gap()); }
   ast::Type* error_type() { return make(ast::TypeKind::kError, gap()); }
   static std::uint32_t height(const ast::Function& function);
-  static std::uint32_t height(const std::vector<ast::Arm>& arms);
 
   // ---- types.cpp
   ast::Type* type(TypePlace place = TypePlace::kDeclaration);

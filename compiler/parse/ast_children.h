@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// The parts of each node of a syntax tree, in the order of the source: the one place that knows them. A visitor is called with
+// `const Expr&`, `const Stmt&`, `const Type&`, and with an `Arm` or a closure's `Function` as a whole, because names of their
+// own are visible inside of those; for_each_child goes into them in turn. Parts that are missing are left out.
+#pragma once
+
+#include "compiler/parse/ast.h"
+
+namespace dhpvm::compiler::ast {
+
+// A visitor made of lambdas, one for each kind of part.
+template <typename... Parts>
+struct Overloaded : Parts... {
+  using Parts::operator()...;
+};
+template <typename... Parts>
+Overloaded(Parts...) -> Overloaded<Parts...>;
+
+// Trees with mistakes in them lack parts that others have.
+template <typename Node, typename Visitor>
+void visit_present(const Node* part, const Visitor& visit) {
+  if (part != nullptr) visit(*part);
+}
+
+template <typename Visitor>
+void for_each_child(const Type& node, const Visitor& visit) {
+  for (const Type* argument : node.arguments) visit_present(argument, visit);
+  visit_present(node.element, visit);
+  visit_present(node.count, visit);
+}
+
+template <typename Visitor>
+void for_each_child(const Arm& node, const Visitor& visit) {
+  for (const Pattern& pattern : node.patterns) {
+    visit_present(pattern.type, visit);
+    visit_present(pattern.value, visit);
+    visit_present(pattern.high, visit);
+  }
+  visit_present(node.value, visit);
+  visit_present(node.body, visit);
+}
+
+template <typename Visitor>
+void for_each_child(const Function& node, const Visitor& visit) {
+  for (const TypeParameter& parameter : node.type_parameters) visit_present(parameter.bound, visit);
+  for (const Parameter& parameter : node.parameters) {
+    visit_present(parameter.type, visit);
+    visit_present(parameter.fallback, visit);
+  }
+  visit_present(node.result, visit);
+  visit_present(node.body, visit);
+  visit_present(node.expression, visit);
+}
+
+template <typename Visitor>
+void for_each_child(const Expr& node, const Visitor& visit) {
+  for (const Expr* operand : node.operands) visit_present(operand, visit);
+  visit_present(node.type, visit);
+  for (const Type* argument : node.type_arguments) visit_present(argument, visit);
+  for (const Argument& argument : node.arguments) visit_present(argument.value, visit);
+  for (const FormatPart& part : node.parts) visit_present(part.value, visit);
+  for (const Arm& arm : node.arms) visit(arm);
+  visit_present(node.closure, visit);
+}
+
+template <typename Visitor>
+void for_each_child(const Stmt& node, const Visitor& visit) {
+  for (const Expr* part : {node.place, node.value, node.limit, node.step}) visit_present(part, visit);
+  visit_present(node.type, visit);
+  if (node.parallel != nullptr) {
+    for (const Hint& hint : node.parallel->hints) visit_present(hint.argument, visit);
+    for (const Dimension& dimension : node.parallel->dimensions) {
+      visit_present(dimension.low, visit);
+      visit_present(dimension.high, visit);
+    }
+  }
+  for (const Stmt* inner : node.body) visit_present(inner, visit);
+  visit_present(node.otherwise, visit);
+  for (const Arm& arm : node.arms) visit(arm);
+}
+
+}  // namespace dhpvm::compiler::ast
