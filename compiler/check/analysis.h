@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The state of one check of a whole program: symbols of every module, instances of generics, the queue of
-// bodies that remain to be checked. BodyChecker (body.h) checks one body and asks here for everything that
+// bodies that remain to be checked. check_body (body.h) checks one body and asks here for everything that
 // lies outside it.
 #pragma once
 

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which argument goes to which parameter; defaults for those that are not given.
+#include "compiler/check/arguments.h"
+
 #include "base/spelling.h"
-#include "compiler/check/body.h"
+#include "compiler/check/body_parts.h"
 
 namespace dhpvm::compiler {
 
 using hir::ExprKind;
 
-bool BodyChecker::match_arguments(const Callee& callee, const ast::Expr& call,
-                                  std::vector<const ast::Expr*>& matched) {
+bool ArgumentMatching::match_arguments(const Callee& callee, const ast::Expr& call,
+                                       std::vector<const ast::Expr*>& matched) {
   const auto declared = [&](Diagnostic& diagnostic) {
     if (callee.has_declaration) diagnostic.note(callee.declared, "'{}' is declared here", callee.name);
   };
@@ -64,8 +65,8 @@ bool BodyChecker::match_arguments(const Callee& callee, const ast::Expr& call,
   return true;
 }
 
-bool BodyChecker::arguments(const Callee& callee, const ast::Expr& call, const std::vector<E>* ready,
-                            std::vector<hir::Stmt*>& before, std::vector<E>& values) {
+bool ArgumentMatching::arguments(const Callee& callee, const ast::Expr& call, const std::vector<E>* ready,
+                                 std::vector<hir::Stmt*>& before, std::vector<E>& values) {
   std::vector<const ast::Expr*> matched;
   if (!match_arguments(callee, call, matched)) {
     if (ready == nullptr || ready->empty()) check_all(call);
@@ -87,8 +88,8 @@ bool BodyChecker::arguments(const Callee& callee, const ast::Expr& call, const s
   for (std::size_t i : order) {
     const Callee::Parameter& parameter = callee.parameters[i];
     const bool checked = ready != nullptr && i < ready->size() && (*ready)[i] != nullptr;
-    E value = checked ? coerce((*ready)[i], parameter.type, matched[i]->range)
-                      : value_as(*matched[i], parameter.type);
+    E value = checked ? parts_.conversions.coerce((*ready)[i], parameter.type, matched[i]->range)
+                      : parts_.conversions.value_as(*matched[i], parameter.type);
     good = good && !value->type->is(TypeKind::kError) && !parameter.type->is(TypeKind::kError);
     values[i] = reordered ? stable(value, before) : value;
   }
@@ -106,35 +107,36 @@ bool BodyChecker::arguments(const Callee& callee, const ast::Expr& call, const s
 }
 
 // A default belongs to the declaration: it sees that module, and nothing of the caller.
-hir::Expr* BodyChecker::fallback_value(const ast::Expr& expr, const Type* type, const TypeContext& context) {
+hir::Expr* ArgumentMatching::fallback_value(const ast::Expr& expr, const Type* type,
+                                            const TypeContext& context) {
   Frame isolated;
   isolated.scopes.emplace_back();
-  isolated.function = frame_->function;
-  Frame* const frame = frame_;
-  Nominal* const self = self_;
-  TypeContext outer = std::move(context_);
-  Flow flow = flow_;
-  frame_ = &isolated;
-  self_ = nullptr;
-  context_ = context;
-  assignments_.collect(expr);
-  E value = value_as(expr, type);
-  frame_ = frame;
-  self_ = self;
-  context_ = std::move(outer);
-  flow_ = std::move(flow);
+  isolated.function = state_.frame->function;
+  Frame* const frame = state_.frame;
+  Nominal* const self = state_.self;
+  TypeContext outer = std::move(state_.context);
+  Flow flow = state_.flow;
+  state_.frame = &isolated;
+  state_.self = nullptr;
+  state_.context = context;
+  state_.assignments.collect(expr);
+  E value = parts_.conversions.value_as(expr, type);
+  state_.frame = frame;
+  state_.self = self;
+  state_.context = std::move(outer);
+  state_.flow = std::move(flow);
   return value;
 }
 
-void BodyChecker::check_all(const ast::Expr& call) {
+void ArgumentMatching::check_all(const ast::Expr& call) {
   for (const ast::Argument& argument : call.arguments) {
     // A closure without known parameter types would only complain about them.
-    if (argument.value->kind != ast::ExprKind::kClosure) expr(*argument.value);
+    if (argument.value->kind != ast::ExprKind::kClosure) parts_.expressions.expr(*argument.value);
   }
 }
 
-bool BodyChecker::expect_arguments(const ast::Expr& call, std::size_t least, std::size_t most,
-                                   std::string_view usage) {
+bool ArgumentMatching::expect_arguments(const ast::Expr& call, std::size_t least, std::size_t most,
+                                        std::string_view usage) {
   bool good = call.arguments.size() >= least && call.arguments.size() <= most;
   for (const ast::Argument& argument : call.arguments) good = good && argument.name.empty();
   if (good) return true;

@@ -1,25 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// Methods of arrays: dim, slice, copy, fill, close.
-#include "compiler/check/body.h"
+#include "compiler/check/array_methods.h"
+
+#include "compiler/check/body_parts.h"
 
 namespace dhpvm::compiler {
 
 using hir::Binary;
 using hir::ExprKind;
 
-hir::Expr* BodyChecker::array_method(E array, const ast::Expr& member, const ast::Expr& call) {
+hir::Expr* ArrayMethods::array_method(E array, const ast::Expr& member, const ast::Expr& call) {
   const std::string_view name = member.name.text;
   const Type* type = array->type;
   const Range range = call.range;
   if (name == "close") {
-    if (!expect_arguments(call, 0, 0, "close()")) return wrong(range);
+    if (!parts_.argument_matching.expect_arguments(call, 0, 0, "close()")) return wrong(range);
     return make(ExprKind::kArrayClose, basic(TypeKind::kVoid), range, {array});
   }
   if (name == "dim") {
-    if (!expect_arguments(call, 1, 1, "dim(0)")) return wrong(range);
+    if (!parts_.argument_matching.expect_arguments(call, 1, 1, "dim(0)")) return wrong(range);
     const ast::Expr& argument = *call.arguments[0].value;
-    const hir::Expr* dimension =
-        analysis_.constant_expression(argument, context_, basic(TypeKind::kI64), "the number of a dimension");
+    const hir::Expr* dimension = analysis_.constant_expression(
+        argument, state_.context, basic(TypeKind::kI64), "the number of a dimension");
     if (dimension == nullptr) return wrong(range);
     if (dimension->integer >= type->rank) {
       error(argument.range, "a '{}' has {} dimension{}, counted from 0", type->name, type->rank,
@@ -31,19 +32,19 @@ hir::Expr* BodyChecker::array_method(E array, const ast::Expr& member, const ast
     return made;
   }
   if (name == "copy") {
-    if (!expect_arguments(call, 0, 0, "copy()")) return wrong(range);
+    if (!parts_.argument_matching.expect_arguments(call, 0, 0, "copy()")) return wrong(range);
     return array_copy(array, range);
   }
   if (name == "fill") {
-    if (!expect_arguments(call, 1, 1, "fill(value)")) return wrong(range);
-    E filler = value_as(*call.arguments[0].value, type->element);
+    if (!parts_.argument_matching.expect_arguments(call, 1, 1, "fill(value)")) return wrong(range);
+    E filler = parts_.conversions.value_as(*call.arguments[0].value, type->element);
     if (filler->type->is(TypeKind::kError)) return filler;
     return array_fill(array, filler, range);
   }
   if (name == "slice") {
-    if (!expect_arguments(call, 2, 2, "slice(from, to)")) return wrong(range);
-    E low = index_value(*call.arguments[0].value);
-    E high = index_value(*call.arguments[1].value);
+    if (!parts_.argument_matching.expect_arguments(call, 2, 2, "slice(from, to)")) return wrong(range);
+    E low = parts_.arrays.index_value(*call.arguments[0].value);
+    E high = parts_.arrays.index_value(*call.arguments[1].value);
     if (low->type->is(TypeKind::kError) || high->type->is(TypeKind::kError)) return wrong(range);
     if (type->rank != 1) {
       error(range, "only arrays of rank 1 can be sliced, not '{}'", type->name);
@@ -54,7 +55,7 @@ hir::Expr* BodyChecker::array_method(E array, const ast::Expr& member, const ast
   return nullptr;
 }
 
-hir::Expr* BodyChecker::dim_of(E array, std::uint32_t dimension, Range range) {
+hir::Expr* ArrayMethods::dim_of(E array, std::uint32_t dimension, Range range) {
   E made = make(ExprKind::kArrayDim, basic(TypeKind::kI64), range, {array});
   made->index = dimension;
   return made;
@@ -62,7 +63,7 @@ hir::Expr* BodyChecker::dim_of(E array, std::uint32_t dimension, Range range) {
 
 // let part = [T](high - low); copy part, 0, array, low, high - low. A negative length or a range outside of
 // the array traps in these two.
-hir::Expr* BodyChecker::array_slice(E array, E low, E high, Range range) {
+hir::Expr* ArrayMethods::array_slice(E array, E low, E high, Range range) {
   const Type* i64 = basic(TypeKind::kI64);
   std::vector<hir::Stmt*> before;
   array = stable(array, before);
@@ -74,7 +75,7 @@ hir::Expr* BodyChecker::array_slice(E array, E low, E high, Range range) {
   return in_block(std::move(before), part, range);
 }
 
-hir::Expr* BodyChecker::array_copy(E array, Range range) {
+hir::Expr* ArrayMethods::array_copy(E array, Range range) {
   const Type* type = array->type;
   const Type* i64 = basic(TypeKind::kI64);
   std::vector<hir::Stmt*> before;
@@ -89,18 +90,7 @@ hir::Expr* BodyChecker::array_copy(E array, Range range) {
   return in_block(std::move(before), copy, range);
 }
 
-// for i in low..high { body(i) }
-hir::Stmt* BodyChecker::count_loop(E high, Range range, const std::function<Body(E index)>& body) {
-  const Type* i64 = basic(TypeKind::kI64);
-  hir::Stmt* loop = analysis_.make(hir::StmtKind::kForRange, range);
-  loop->local = temporary(i64);
-  loop->value = integer(0, i64, range);
-  loop->limit = high;
-  loop->body = body(read(loop->local, range));
-  return loop;
-}
-
-hir::Expr* BodyChecker::array_fill(E array, E filler, Range range) {
+hir::Expr* ArrayMethods::array_fill(E array, E filler, Range range) {
   const std::uint32_t rank = array->type->rank;
   const Type* element = array->type->element;
   std::vector<hir::Stmt*> before;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Assignment: what may stand on the left, and `place op= value`.
+#include "compiler/check/assign.h"
+
 #include <algorithm>
 
 #include "base/spelling.h"
-#include "compiler/check/body.h"
+#include "compiler/check/body_parts.h"
 
 namespace dhpvm::compiler {
 
@@ -23,8 +24,8 @@ bool is_shift(Binary op) { return op == Binary::kShl || op == Binary::kShr; }
 
 }  // namespace
 
-bool BodyChecker::check_assignable(const Variable& variable, Range range) {
-  if (in_kernel() && variable.frame != frame_) {
+bool AssignmentChecker::check_assignable(const Variable& variable, Range range) {
+  if (state_.in_kernel() && variable.frame != state_.frame) {
     Diagnostic& diagnostic =
         error(range, "a parallel loop cannot assign '{}', which is declared outside of it", variable.name);
     diagnostic.note(variable.range, "'{}' is declared here", variable.name);
@@ -60,11 +61,11 @@ bool BodyChecker::check_assignable(const Variable& variable, Range range) {
 }
 
 // Whether a field of the struct `place` may be assigned: whether what holds the struct can change.
-bool BodyChecker::mutable_root(const hir::Expr& place, Range range) {
+bool AssignmentChecker::mutable_root(const hir::Expr& place, Range range) {
   switch (place.kind) {
     case ExprKind::kIndex: return true;
     case ExprKind::kLocal:
-      for (const Variable& variable : variables_) {
+      for (const Variable& variable : state_.variables) {
         if (variable.local != place.local) continue;
         if (variable.kind == VariableKind::kThis) {
           error(range, "methods of a struct see a copy of it: this assignment would be lost")
@@ -85,7 +86,7 @@ bool BodyChecker::mutable_root(const hir::Expr& place, Range range) {
   }
 }
 
-bool BodyChecker::check_field(const Type* type, std::uint32_t index, Range range) {
+bool AssignmentChecker::check_field(const Type* type, std::uint32_t index, Range range) {
   const FieldInfo& field = type->fields[index];
   if (!field.immutable) return true;
   error(range, "'{}' cannot be assigned: it is a `let` field", field.name)
@@ -95,25 +96,26 @@ bool BodyChecker::check_field(const Type* type, std::uint32_t index, Range range
   return false;
 }
 
-BodyChecker::Place BodyChecker::place(const ast::Expr& expr, bool updated) {
+AssignmentChecker::Place AssignmentChecker::place(const ast::Expr& expr, bool updated) {
   Place place;
   const Range range = expr.range;
   switch (expr.kind) {
     case ast::ExprKind::kError: return place;
     case ast::ExprKind::kName: {
       if (expr.name.empty()) return place;
-      Variable* variable = find_variable(expr.name.text);
-      if (variable == nullptr && this_has_field(expr.name.text)) {
-        return field_place(this_value(range), expr.name, range, updated);
+      Variable* variable = parts_.scopes.find_variable(expr.name.text);
+      if (variable == nullptr && parts_.names.this_has_field(expr.name.text)) {
+        return field_place(parts_.names.this_value(range), expr.name, range, updated);
       }
-      if (variable == nullptr && resembles_none(expr.name.text, visible_names())) {
+      if (variable == nullptr && resembles_none(expr.name.text, parts_.names.visible_names())) {
         error(range, "no variable '{}' here", expr.name.text)
             .help("declare it: `let {} = ...;`, or `var {} = ...;` if it changes", expr.name.text,
                   expr.name.text);
         return place;
       }
       if (variable == nullptr) {
-        if (name_expr(expr, nullptr)->type->is(TypeKind::kError)) return place;  // unknown: reported
+        if (parts_.names.name_expr(expr, nullptr)->type->is(TypeKind::kError))
+          return place;  // unknown: reported
         error(range, "'{}' cannot be assigned", expr.name.text);
         return place;
       }
@@ -123,28 +125,28 @@ BodyChecker::Place BodyChecker::place(const ast::Expr& expr, bool updated) {
             .help("assign its elements: `{}[i] = ...;`", variable->name);
         return place;
       }
-      place.variable = see(variable, range);
+      place.variable = parts_.scopes.see(variable, range);
       if (place.variable != nullptr) place.expr = read(place.variable->local, range);
       return place;
     }
     case ast::ExprKind::kMember: {
       if (expr.safe) break;
       const ast::Expr& object_expr = *expr.operands[0];
-      if (ModuleSymbols* module = module_named(object_expr); module != nullptr) {
+      if (ModuleSymbols* module = parts_.names.module_named(object_expr); module != nullptr) {
         error(range, "'{}' belongs to a module and cannot be assigned", expr.name.text)
             .help("modules have functions, types and constants, and no variables");
         return place;
       }
-      return field_place(receiver(object_expr), expr.name, range, updated);
+      return field_place(parts_.members.receiver(object_expr), expr.name, range, updated);
     }
     case ast::ExprKind::kIndex: {
       const ast::Expr& array_expr = *expr.operands[0];
-      E array = operand_value(array_expr);
+      E array = parts_.conversions.operand_value(array_expr);
       if (array->type->is(TypeKind::kStr)) {
         error(range, "a str cannot be changed").help("build a new one, or use an array of bytes: `[u8]`");
         return place;
       }
-      E element = index_of(array, expr);
+      E element = parts_.arrays.index_of(array, expr);
       if (element->type->is(TypeKind::kError)) return place;
       if (element->kind == ExprKind::kFixedIndex && !mutable_root(*array, range)) return place;
       place.expr = element;
@@ -152,12 +154,13 @@ BodyChecker::Place BodyChecker::place(const ast::Expr& expr, bool updated) {
     }
     default: break;
   }
-  if (this->expr(expr)->type->is(TypeKind::kError)) return place;
+  if (parts_.expressions.expr(expr)->type->is(TypeKind::kError)) return place;
   error(range, "this cannot be assigned").help("assign a variable, a field or an element of an array");
   return place;
 }
 
-BodyChecker::Place BodyChecker::field_place(E object, const ast::Name& name, Range range, bool updated) {
+AssignmentChecker::Place AssignmentChecker::field_place(E object, const ast::Name& name, Range range,
+                                                        bool updated) {
   Place place;
   const Range object_range = analysis_.range_of(object);
   const Type* type = object->type;
@@ -166,22 +169,23 @@ BodyChecker::Place BodyChecker::field_place(E object, const ast::Name& name, Ran
   if (!(type->is(TypeKind::kStruct) || type->is(TypeKind::kClass)) ||
       analysis_.find_field(type, name.text, index) == nullptr) {
     if (type->is(TypeKind::kNullable)) {
-      explain_null(error(name.range, "this '{}' may be null", type->name), object_range,
-                   fmt::format("trap on null: `!.{}`", name.text));
+      parts_.narrowing.explain_null(error(name.range, "this '{}' may be null", type->name), object_range,
+                                    fmt::format("trap on null: `!.{}`", name.text));
     } else if ((type->is(TypeKind::kArray) || type->is(TypeKind::kFixedArray) || type->is(TypeKind::kStr)) &&
                name.text == "len") {
       error(range, "'len' of '{}' cannot be assigned", type->name)
           .help("make a new array of the length, and copy the elements");
     } else {
-      report_missing_member(type, name, false);
+      parts_.members.report_missing_member(type, name, false);
     }
     return place;
   }
-  if (in_kernel() && type->is(TypeKind::kClass)) {
+  if (state_.in_kernel() && type->is(TypeKind::kClass)) {
     error(range, "a parallel loop cannot assign fields of objects").help("write to an element of an array");
     return place;
   }
-  const bool own = in_init_frame() && object->kind == ExprKind::kLocal && object->local->name == "this";
+  const bool own =
+      state_.in_init_frame() && object->kind == ExprKind::kLocal && object->local->name == "this";
   if (type->is(TypeKind::kStruct)) {
     if (!mutable_root(*object, range)) return place;
     if (!check_field(type, index, range)) return place;
@@ -194,29 +198,29 @@ BodyChecker::Place BodyChecker::field_place(E object, const ast::Name& name, Ran
     place.expr->index = index;
     return place;
   }
-  place.expr = field(object, index, range);
+  place.expr = parts_.members.field(object, index, range);
   if (place.expr->type->is(TypeKind::kError)) place.expr = nullptr;
   return place;
 }
 
-void BodyChecker::assign_stmt(const ast::Stmt& stmt, Body& out) {
-  if (reduction_assign(stmt, out)) return;
+void AssignmentChecker::assign_stmt(const ast::Stmt& stmt, Body& out) {
+  if (parts_.reductions.reduction_assign(stmt, out)) return;
   Place target = place(*stmt.place, false);
   if (target.expr == nullptr) {
-    value(*stmt.value);
+    parts_.conversions.value(*stmt.value);
     return;
   }
-  E given = value(*stmt.value, target.expr->type);
+  E given = parts_.conversions.value(*stmt.value, target.expr->type);
   const Type* given_type = given->type;
-  given = coerce(given, target.expr->type, stmt.value->range);
-  if (target.variable != nullptr) assigned(target.variable, given_type);
-  if (target.init_field >= 0) flow_.unassigned.erase(static_cast<std::uint32_t>(target.init_field));
+  given = parts_.conversions.coerce(given, target.expr->type, stmt.value->range);
+  if (target.variable != nullptr) parts_.narrowing.assigned(target.variable, given_type);
+  if (target.init_field >= 0) state_.flow.unassigned.erase(static_cast<std::uint32_t>(target.init_field));
   if (given->type->is(TypeKind::kError)) return;
   out.push_back(assign(target.expr, given, stmt.range));
 }
 
 // The same place with parts that can be evaluated twice.
-hir::Expr* BodyChecker::stable_place(E place, Body& before) {
+hir::Expr* AssignmentChecker::stable_place(E place, Body& before) {
   switch (place->kind) {
     case ExprKind::kField: {
       E object = place->operands[0];
@@ -237,18 +241,18 @@ hir::Expr* BodyChecker::stable_place(E place, Body& before) {
   }
 }
 
-void BodyChecker::update_stmt(const ast::Stmt& stmt, Body& out) {
-  if (reduction_assign(stmt, out)) return;
+void AssignmentChecker::update_stmt(const ast::Stmt& stmt, Body& out) {
+  if (parts_.reductions.reduction_assign(stmt, out)) return;
   const Binary op = binary_of(stmt.binary);
   Place target = place(*stmt.place, true);
   if (target.expr == nullptr) {
-    value(*stmt.value);
+    parts_.conversions.value(*stmt.value);
     return;
   }
   // A narrowed variable is updated as what it is known to be.
   E left = target.expr;
-  if (target.variable != nullptr) left = read_variable(target.variable, stmt.place->range);
-  E right = value(*stmt.value, is_shift(op) ? nullptr : left->type);
+  if (target.variable != nullptr) left = parts_.names.read_variable(target.variable, stmt.place->range);
+  E right = parts_.conversions.value(*stmt.value, is_shift(op) ? nullptr : left->type);
   if (right->type->is(TypeKind::kError)) return;
   if (is_shift(op)) {
     if (!left->type->is_integer() || !right->type->is_integer()) {
@@ -256,7 +260,7 @@ void BodyChecker::update_stmt(const ast::Stmt& stmt, Body& out) {
       return;
     }
   } else {
-    E probe = arithmetic_on(op, left, right, stmt.range, stmt.range);
+    E probe = parts_.operators.arithmetic_on(op, left, right, stmt.range, stmt.range);
     if (probe->type->is(TypeKind::kError)) return;
   }
   if (left->type == target.expr->type && !left->type->is(TypeKind::kStr)) {
@@ -271,10 +275,10 @@ void BodyChecker::update_stmt(const ast::Stmt& stmt, Body& out) {
   E place = target.expr;
   if (target.variable == nullptr) left = place = stable_place(place, before);
   E result = is_shift(op) ? binary(op, left, right, stmt.range)
-                          : arithmetic_on(op, left, right, stmt.range, stmt.range);
+                          : parts_.operators.arithmetic_on(op, left, right, stmt.range, stmt.range);
   const Type* result_type = result->type;
-  before.push_back(assign(place, coerce(result, place->type, stmt.range), stmt.range));
-  if (target.variable != nullptr) assigned(target.variable, result_type);
+  before.push_back(assign(place, parts_.conversions.coerce(result, place->type, stmt.range), stmt.range));
+  if (target.variable != nullptr) parts_.narrowing.assigned(target.variable, result_type);
   hir::Stmt* made = analysis_.make(StmtKind::kBlock, stmt.range);
   made->body = std::move(before);
   out.push_back(made);

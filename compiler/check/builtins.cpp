@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The built-in functions: print, trap, assert, str, hash.
+#include "compiler/check/builtins.h"
+
 #include <utility>
 
-#include "compiler/check/body.h"
+#include "compiler/check/body_parts.h"
 
 namespace dhpvm::compiler {
 
@@ -28,41 +29,43 @@ std::string on_one_line(std::string_view source) {
 
 }  // namespace
 
-bool BodyChecker::is_builtin(std::string_view name) {
+bool BuiltinCalls::is_builtin(std::string_view name) {
   return name == "print" || name == "trap" || name == "assert" || name == "str" || name == "hash";
 }
 
-hir::Expr* BodyChecker::call_builtin(std::string_view name, const ast::Expr& call) {
+hir::Expr* BuiltinCalls::call_builtin(std::string_view name, const ast::Expr& call) {
   if (!call.type_arguments.empty()) error(call.range, "'{}' takes no type arguments", name);
   if (name == "print") return print_call(call);
   if (name == "trap") return trap_call(call);
   if (name == "assert") return assert_call(call);
   if (name == "str") {
-    if (!expect_arguments(call, 1, 1, "str(x)")) return wrong(call.range);
-    E argument = value(*call.arguments[0].value);
-    return text_of(argument, call.arguments[0].value->range);
+    if (!parts_.argument_matching.expect_arguments(call, 1, 1, "str(x)")) return wrong(call.range);
+    E argument = parts_.conversions.value(*call.arguments[0].value);
+    return parts_.texts.text_of(argument, call.arguments[0].value->range);
   }
-  if (!expect_arguments(call, 1, 1, "hash(x)")) return wrong(call.range);
-  E argument = value(*call.arguments[0].value);
+  if (!parts_.argument_matching.expect_arguments(call, 1, 1, "hash(x)")) return wrong(call.range);
+  E argument = parts_.conversions.value(*call.arguments[0].value);
   return hash_of(argument, call.arguments[0].value->range);
 }
 
-hir::Expr* BodyChecker::print_call(const ast::Expr& call) {
-  if (!expect_arguments(call, 0, call.arguments.size(), "print(a, b, ...)")) return wrong(call.range);
+hir::Expr* BuiltinCalls::print_call(const ast::Expr& call) {
+  if (!parts_.argument_matching.expect_arguments(call, 0, call.arguments.size(), "print(a, b, ...)"))
+    return wrong(call.range);
   std::vector<E> parts;
   bool good = true;
   for (const ast::Argument& argument : call.arguments) {
     if (!parts.empty()) parts.push_back(string(" ", argument.value->range));
-    parts.push_back(text_of(value(*argument.value), argument.value->range));
+    parts.push_back(parts_.texts.text_of(parts_.conversions.value(*argument.value), argument.value->range));
     good = good && !parts.back()->type->is(TypeKind::kError);
   }
   if (!good) return wrong(call.range);
   parts.push_back(string("\n", call.range));
-  return call_native("io.write", {join_text(parts, call.range)}, basic(TypeKind::kVoid), call.range);
+  return call_native("io.write", {parts_.texts.join_text(parts, call.range)}, basic(TypeKind::kVoid),
+                     call.range);
 }
 
 // A trap is a statement; as an expression it is a block that never ends.
-hir::Expr* BodyChecker::trap_expr(E message, Range range) {
+hir::Expr* BuiltinCalls::trap_expr(E message, Range range) {
   hir::Stmt* stmt = analysis_.make(hir::StmtKind::kTrap, range);
   stmt->value = message;
   E made = make(ExprKind::kBlock, basic(TypeKind::kVoid), range);
@@ -70,29 +73,30 @@ hir::Expr* BodyChecker::trap_expr(E message, Range range) {
   return made;
 }
 
-hir::Expr* BodyChecker::trap_call(const ast::Expr& call) {
-  if (!expect_arguments(call, 1, 1, "trap(\"message\")")) return wrong(call.range);
+hir::Expr* BuiltinCalls::trap_call(const ast::Expr& call) {
+  if (!parts_.argument_matching.expect_arguments(call, 1, 1, "trap(\"message\")")) return wrong(call.range);
   E message = message_of(*call.arguments[0].value);
   if (message->type->is(TypeKind::kError)) return message;
   return trap_expr(message, call.range);
 }
 
-hir::Expr* BodyChecker::assert_call(const ast::Expr& call) {
-  if (!expect_arguments(call, 1, 2, "assert(condition, \"message\")")) return wrong(call.range);
-  Condition test = condition(*call.arguments[0].value);
+hir::Expr* BuiltinCalls::assert_call(const ast::Expr& call) {
+  if (!parts_.argument_matching.expect_arguments(call, 1, 2, "assert(condition, \"message\")"))
+    return wrong(call.range);
+  Condition test = parts_.narrowing.condition(*call.arguments[0].value);
   E message = nullptr;
   Body operands;
   if (call.arguments.size() == 2) {
-    const Flow before = flow_;
-    learn(test.when_false);
+    const Flow before = state_.flow;
+    parts_.narrowing.learn(test.when_false);
     message = message_of(*call.arguments[1].value);
-    flow_ = before;
+    state_.flow = before;
   } else {
     message = failed_assertion(*call.arguments[0].value, test.value, operands);
   }
   if (test.value->type->is(TypeKind::kError) || message->type->is(TypeKind::kError)) return wrong(call.range);
   // What is asserted holds from here on.
-  learn(test.when_true);
+  parts_.narrowing.learn(test.when_true);
   E nothing = make(ExprKind::kBlock, basic(TypeKind::kVoid), call.range);
   E asserted = make(ExprKind::kConditional, basic(TypeKind::kVoid), call.range,
                     {test.value, nothing, trap_expr(message, call.range)});
@@ -100,16 +104,16 @@ hir::Expr* BodyChecker::assert_call(const ast::Expr& call) {
 }
 
 // The message of a trap. Generic code must compile for objects without text, too: see text_of.
-hir::Expr* BodyChecker::message_of(const ast::Expr& expr) {
-  const bool outer = std::exchange(in_trap_message_, true);
-  E message = value_as(expr, basic(TypeKind::kStr));
-  in_trap_message_ = outer;
+hir::Expr* BuiltinCalls::message_of(const ast::Expr& expr) {
+  const bool outer = std::exchange(state_.in_trap_message, true);
+  E message = parts_.conversions.value_as(expr, basic(TypeKind::kStr));
+  state_.in_trap_message = outer;
   return message;
 }
 
 // "assertion failed: a.len == n (3 == 4)": what was asserted, and the values of a comparison of numbers, bool or
 // text, which `before` evaluates once.
-hir::Expr* BodyChecker::failed_assertion(const ast::Expr& asserted, E& test, Body& before) {
+hir::Expr* BuiltinCalls::failed_assertion(const ast::Expr& asserted, E& test, Body& before) {
   std::string text =
       "assertion failed: " + on_one_line(analysis_.diagnostics().sources().text(asserted.range));
   const Range range = asserted.range;
@@ -119,13 +123,13 @@ hir::Expr* BodyChecker::failed_assertion(const ast::Expr& asserted, E& test, Bod
   if (!type->is_primitive() && !type->is(TypeKind::kStr)) return string(text, range);
   std::vector<E> sides;
   for (E& operand : compared.operands) sides.push_back(operand = stable(operand, before));
-  return join_text({string(text + " (", range), text_of(sides[0], range),
-                    string(fmt::format(" {} ", ast::to_string(asserted.binary)), range),
-                    text_of(sides[1], range), string(")", range)},
-                   range);
+  return parts_.texts.join_text({string(text + " (", range), parts_.texts.text_of(sides[0], range),
+                                 string(fmt::format(" {} ", ast::to_string(asserted.binary)), range),
+                                 parts_.texts.text_of(sides[1], range), string(")", range)},
+                                range);
 }
 
-hir::Expr* BodyChecker::hash_of(E value, Range range) {
+hir::Expr* BuiltinCalls::hash_of(E value, Range range) {
   const Type* type = value->type;
   const Type* i64 = basic(TypeKind::kI64);
   if (type->is(TypeKind::kError) || type == i64) return value;
@@ -147,7 +151,8 @@ hir::Expr* BodyChecker::hash_of(E value, Range range) {
     return in_block(std::move(before),
                     make(ExprKind::kConditional, i64, range, {test, integer(0, i64, range), present}), range);
   }
-  if (E made = invoke(value, "hash", {}, range); made != nullptr && made->type == i64) return made;
+  if (E made = parts_.calls.invoke(value, "hash", {}, range); made != nullptr && made->type == i64)
+    return made;
   if (type->is(TypeKind::kStruct)) {
     analysis_.complete(*analysis_.nominal(type));
     value = stable(value, before);

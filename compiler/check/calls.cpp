@@ -1,123 +1,126 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls: of functions, methods, closures; `x(...)` is resolved here, construction stands in construct.cpp.
+#include "compiler/check/calls.h"
+
 #include "base/spelling.h"
-#include "compiler/check/body.h"
+#include "compiler/check/body_parts.h"
 
 namespace dhpvm::compiler {
 
 using hir::ExprKind;
 
-hir::Expr* BodyChecker::call_expr(const ast::Expr& expr, const Type* expected) {
+hir::Expr* CallChecker::call_expr(const ast::Expr& expr, const Type* expected) {
   const ast::Expr& callee = *expr.operands[0];
   if (callee.kind == ast::ExprKind::kName) return call_name(expr, expected);
   if (callee.kind == ast::ExprKind::kMember) return call_member(expr, expected);
-  return call_value(value(callee), expr);
+  return call_value(parts_.conversions.value(callee), expr);
 }
 
-hir::Expr* BodyChecker::call_name(const ast::Expr& expr, const Type* expected) {
+hir::Expr* CallChecker::call_name(const ast::Expr& expr, const Type* expected) {
   const ast::Expr& callee = *expr.operands[0];
   const std::string_view name = callee.name.text;
   if (name.empty()) {
-    check_all(expr);
+    parts_.argument_matching.check_all(expr);
     return wrong(expr.range);
   }
-  if (find_variable(name) != nullptr || this_has_field(name))
-    return call_value(name_expr(callee, nullptr), expr);
-  if (FunctionSymbol* method = this_method(name); method != nullptr) {
-    if (in_init_frame()) require_initialised(callee.range, "a method is called");
-    return call_method_of(this_value(callee.range), *method, expr, expected);
+  if (parts_.scopes.find_variable(name) != nullptr || parts_.names.this_has_field(name))
+    return call_value(parts_.names.name_expr(callee, nullptr), expr);
+  if (FunctionSymbol* method = parts_.names.this_method(name); method != nullptr) {
+    if (state_.in_init_frame()) parts_.init_fields.require_initialised(callee.range, "a method is called");
+    return call_method_of(parts_.names.this_value(callee.range), *method, expr, expected);
   }
-  ModuleSymbols& module = *context_.module;
+  ModuleSymbols& module = *state_.context.module;
   if (auto function = module.functions.find(name); function != module.functions.end()) {
     return call_function(*function->second, expr, expected);
   }
-  if (const Type* bound = find_binding(context_.bindings, name);
+  if (const Type* bound = find_binding(state_.context.bindings, name);
       bound != nullptr && analysis_.nominal(bound) != nullptr) {
-    return construct_type(bound, expr, nullptr);
+    return parts_.construction.construct_type(bound, expr, nullptr);
   }
-  if (name == "Weak") return construct_weak(expr, expected);
-  if (primitive_named(callee) == nullptr && !(name == "str" && !module.types.contains(name))) {
-    if (NominalSymbol* type = analysis_.find_type({}, name, callee.range, context_, false); type != nullptr) {
-      return construct(*type, expr, expected);
+  if (name == "Weak") return parts_.construction.construct_weak(expr, expected);
+  if (parts_.names.primitive_named(callee) == nullptr && !(name == "str" && !module.types.contains(name))) {
+    if (NominalSymbol* type = analysis_.find_type({}, name, callee.range, state_.context, false);
+        type != nullptr) {
+      return parts_.construction.construct(*type, expr, expected);
     }
   }
-  if (is_builtin(name)) return call_builtin(name, expr);
-  check_all(expr);
-  if (const Type* type = primitive_named(callee); type != nullptr) {
+  if (BuiltinCalls::is_builtin(name)) return parts_.builtins.call_builtin(name, expr);
+  parts_.argument_matching.check_all(expr);
+  if (const Type* type = parts_.names.primitive_named(callee); type != nullptr) {
     error(callee.range, "'{}' is a type and cannot be called", name)
         .help("convert with `x as {}`", type->name);
   } else if (auto constant = module.constants.find(name); constant != module.constants.end()) {
     error(callee.range, "'{}' is a constant and cannot be called", name);
   } else {
-    report_unknown(name, callee.range, true);
+    parts_.names.report_unknown(name, callee.range, true);
   }
   return wrong(expr.range);
 }
 
-hir::Expr* BodyChecker::call_member(const ast::Expr& expr, const Type* expected) {
+hir::Expr* CallChecker::call_member(const ast::Expr& expr, const Type* expected) {
   const ast::Expr& callee = *expr.operands[0];
   const ast::Expr& object_expr = *callee.operands[0];
-  if (callee.safe) return safe_member(callee, &expr);
-  if (ModuleSymbols* module = module_named(object_expr); module != nullptr) {
+  if (callee.safe) return parts_.members.safe_member(callee, &expr);
+  if (ModuleSymbols* module = parts_.names.module_named(object_expr); module != nullptr) {
     return call_module(*module, callee, expr, expected);
   }
-  if (object_expr.kind == ast::ExprKind::kName && primitive_named(object_expr) != nullptr) {
-    check_all(expr);
+  if (object_expr.kind == ast::ExprKind::kName && parts_.names.primitive_named(object_expr) != nullptr) {
+    parts_.argument_matching.check_all(expr);
     error(callee.range, "'{}' is a type, and types have no functions", object_expr.name.text);
     return wrong(expr.range);
   }
   if (object_expr.kind == ast::ExprKind::kName && object_expr.name.text == "str" &&
-      find_variable("str") == nullptr && !this_has_field("str")) {
-    check_all(expr);
+      parts_.scopes.find_variable("str") == nullptr && !parts_.names.this_has_field("str")) {
+    parts_.argument_matching.check_all(expr);
     error(object_expr.range, "module 'str' is not imported").help("add `import str;`");
     return wrong(expr.range);
   }
-  if (object_expr.kind == ast::ExprKind::kName && find_variable(object_expr.name.text) == nullptr &&
-      !this_has_field(object_expr.name.text) &&
-      analysis_.find_type({}, object_expr.name.text, object_expr.range, context_, false) != nullptr) {
-    check_all(expr);
+  if (object_expr.kind == ast::ExprKind::kName &&
+      parts_.scopes.find_variable(object_expr.name.text) == nullptr &&
+      !parts_.names.this_has_field(object_expr.name.text) &&
+      analysis_.find_type({}, object_expr.name.text, object_expr.range, state_.context, false) != nullptr) {
+    parts_.argument_matching.check_all(expr);
     error(callee.range, "'{}' is a type, and types have no functions", object_expr.name.text)
         .help("declare `fn {}(...)` at the top level of the file, and call it by its name", callee.name.text);
     return wrong(expr.range);
   }
   // A closure in a field of an object outside a parallel loop is an object too: report that, not the path.
-  E object = receiver(object_expr);
+  E object = parts_.members.receiver(object_expr);
   return call_method(object, callee, expr, expected);
 }
 
-hir::Expr* BodyChecker::call_module(ModuleSymbols& module, const ast::Expr& member, const ast::Expr& call,
+hir::Expr* CallChecker::call_module(ModuleSymbols& module, const ast::Expr& member, const ast::Expr& call,
                                     const Type* expected) {
   const std::string_view name = member.name.text;
   if (auto function = module.functions.find(name); function != module.functions.end()) {
     return call_function(*function->second, call, expected);
   }
   if (auto type = module.types.find(name); type != module.types.end()) {
-    return construct(*type->second, call, expected);
+    return parts_.construction.construct(*type->second, call, expected);
   }
-  check_all(call);
-  report_missing_in_module(module, member.operands[0]->name.text, member.name);
+  parts_.argument_matching.check_all(call);
+  parts_.members.report_missing_in_module(module, member.operands[0]->name.text, member.name);
   return wrong(call.range);
 }
 
-hir::Expr* BodyChecker::call_method(E object, const ast::Expr& member, const ast::Expr& call,
+hir::Expr* CallChecker::call_method(E object, const ast::Expr& member, const ast::Expr& call,
                                     const Type* expected) {
   const Type* type = object->type;
   const ast::Name& name = member.name;
   switch (type->kind) {
-    case TypeKind::kError: check_all(call); return wrong(call.range);
+    case TypeKind::kError: parts_.argument_matching.check_all(call); return wrong(call.range);
     case TypeKind::kStruct:
     case TypeKind::kClass: {
       Nominal& nominal = *analysis_.nominal(type);
       if (auto method = nominal.symbol->methods.find(name.text); method != nominal.symbol->methods.end()) {
-        if (in_init_frame() && object->kind == ExprKind::kLocal && object->local->name == "this") {
-          require_initialised(member.range, "a method is called");
+        if (state_.in_init_frame() && object->kind == ExprKind::kLocal && object->local->name == "this") {
+          parts_.init_fields.require_initialised(member.range, "a method is called");
         }
         return call_method_of(object, *method->second, call, expected);
       }
       std::uint32_t index = 0;
       if (const FieldInfo* info = analysis_.find_field(type, name.text, index);
           info != nullptr && info->type->is(TypeKind::kFunction)) {
-        return call_value(field(object, index, member.range), call);
+        return call_value(parts_.members.field(object, index, member.range), call);
       }
       break;
     }
@@ -126,29 +129,30 @@ hir::Expr* BodyChecker::call_method(E object, const ast::Expr& member, const ast
       break;
     }
     case TypeKind::kArray: {
-      if (E made = array_method(object, member, call); made != nullptr) return made;
+      if (E made = parts_.array_methods.array_method(object, member, call); made != nullptr) return made;
       break;
     }
     case TypeKind::kWeak:
       if (name.text == "get") {
-        if (!expect_arguments(call, 0, 0, "get()")) return wrong(call.range);
+        if (!parts_.argument_matching.expect_arguments(call, 0, 0, "get()")) return wrong(call.range);
         return make(ExprKind::kGetWeak, types().nullable(type->element), call.range, {object});
       }
       break;
     case TypeKind::kNullable:
-      check_all(call);
-      explain_null(error(name.range, "this '{}' may be null", type->name), member.operands[0]->range,
-                   fmt::format("write `?.{}(...)`, or trap on null: `!.{}(...)`", name.text, name.text));
+      parts_.argument_matching.check_all(call);
+      parts_.narrowing.explain_null(
+          error(name.range, "this '{}' may be null", type->name), member.operands[0]->range,
+          fmt::format("write `?.{}(...)`, or trap on null: `!.{}(...)`", name.text, name.text));
       return wrong(call.range);
     default: break;
   }
-  check_all(call);
-  if (report_hidden_module(*member.operands[0], name)) return wrong(call.range);
-  report_missing_member(type, name, true);
+  parts_.argument_matching.check_all(call);
+  if (parts_.members.report_hidden_module(*member.operands[0], name)) return wrong(call.range);
+  parts_.members.report_missing_member(type, name, true);
   return wrong(call.range);
 }
 
-hir::Expr* BodyChecker::call_interface(E object, const ast::Expr& member, const ast::Expr& call) {
+hir::Expr* CallChecker::call_interface(E object, const ast::Expr& member, const ast::Expr& call) {
   const Type* type = object->type;
   Nominal& nominal = *analysis_.nominal(type);
   analysis_.complete(nominal);
@@ -169,7 +173,7 @@ hir::Expr* BodyChecker::call_interface(E object, const ast::Expr& member, const 
     if (!call.type_arguments.empty()) error(call.range, "'{}' takes no type arguments", method.name);
     std::vector<hir::Stmt*> before;
     std::vector<E> values;
-    if (!arguments(callee, call, nullptr, before, values)) return wrong(call.range);
+    if (!parts_.argument_matching.arguments(callee, call, nullptr, before, values)) return wrong(call.range);
     if (!before.empty()) {
       std::vector<hir::Stmt*> first;
       object = stable(object, first);
@@ -183,7 +187,7 @@ hir::Expr* BodyChecker::call_interface(E object, const ast::Expr& member, const 
   return nullptr;
 }
 
-Callee BodyChecker::callee_of(const FunctionInstance& instance) {
+Callee CallChecker::callee_of(const FunctionInstance& instance) {
   const ast::Function& declaration = *instance.symbol->declaration;
   Callee callee;
   callee.name = instance.function != nullptr ? instance.function->name : std::string(instance.symbol->name());
@@ -199,21 +203,21 @@ Callee BodyChecker::callee_of(const FunctionInstance& instance) {
 }
 
 // Type arguments as written, or inferred; then the instance. Null after a diagnostic.
-FunctionInstance* BodyChecker::instance_for(FunctionSymbol& symbol, Nominal* owner, const ast::Expr& call,
+FunctionInstance* CallChecker::instance_for(FunctionSymbol& symbol, Nominal* owner, const ast::Expr& call,
                                             const Type* expected, std::vector<E>& ready) {
   const ast::Function& declaration = *symbol.declaration;
   const std::size_t wanted = declaration.type_parameters.size();
   std::vector<const Type*> type_arguments;
   if (!call.type_arguments.empty()) {
-    if (!resolve_all(call.type_arguments, type_arguments)) {
-      check_all(call);
+    if (!parts_.inference.resolve_all(call.type_arguments, type_arguments)) {
+      parts_.argument_matching.check_all(call);
       return nullptr;
     }
     if (type_arguments.size() != wanted) {
       error(call.range, "'{}' takes {} type argument{}, not {}", symbol.name(), wanted,
             wanted == 1 ? "" : "s", type_arguments.size())
           .note(declaration.name.range, "'{}' is declared here", symbol.name());
-      check_all(call);
+      parts_.argument_matching.check_all(call);
       return nullptr;
     }
   } else if (wanted != 0) {
@@ -232,17 +236,18 @@ FunctionInstance* BodyChecker::instance_for(FunctionSymbol& symbol, Nominal* own
           {parameter.name.text, nullptr, parameter.fallback, parameter.fallback != nullptr, parameter.range});
       patterns.push_back(parameter.type);
     }
-    if (!infer(inference, callee, patterns, declaration.result, call, expected, ready)) return nullptr;
+    if (!parts_.inference.infer(inference, callee, patterns, declaration.result, call, expected, ready))
+      return nullptr;
     type_arguments = std::move(inference.arguments);
   }
   return &analysis_.instantiate(symbol, owner, std::move(type_arguments), call.range);
 }
 
-hir::Expr* BodyChecker::call_method_of(E object, FunctionSymbol& symbol, const ast::Expr& call,
+hir::Expr* CallChecker::call_method_of(E object, FunctionSymbol& symbol, const ast::Expr& call,
                                        const Type* expected) {
   Nominal* owner = analysis_.nominal(object->type);
   if (owner == nullptr) {
-    check_all(call);
+    parts_.argument_matching.check_all(call);
     return wrong(call.range);
   }
   std::vector<E> ready;
@@ -250,7 +255,8 @@ hir::Expr* BodyChecker::call_method_of(E object, FunctionSymbol& symbol, const a
   if (instance == nullptr) return wrong(call.range);
   std::vector<hir::Stmt*> before;
   std::vector<E> values;
-  if (!arguments(callee_of(*instance), call, &ready, before, values)) return wrong(call.range);
+  if (!parts_.argument_matching.arguments(callee_of(*instance), call, &ready, before, values))
+    return wrong(call.range);
   if (!before.empty()) {
     std::vector<hir::Stmt*> first;
     object = stable(object, first);
@@ -260,22 +266,24 @@ hir::Expr* BodyChecker::call_method_of(E object, FunctionSymbol& symbol, const a
   return in_block(std::move(before), call_instance(*instance, std::move(values), call.range), call.range);
 }
 
-hir::Expr* BodyChecker::call_function(FunctionSymbol& symbol, const ast::Expr& call, const Type* expected) {
+hir::Expr* CallChecker::call_function(FunctionSymbol& symbol, const ast::Expr& call, const Type* expected) {
   if (symbol.declaration->linkage == ast::Linkage::kIntrinsic && symbol.module->name == "atomic") {
-    return atomic_call(symbol, call);
+    return parts_.intrinsics.atomic_call(symbol, call);
   }
   std::vector<E> ready;
   FunctionInstance* instance = instance_for(symbol, nullptr, call, expected, ready);
   if (instance == nullptr) return wrong(call.range);
   std::vector<hir::Stmt*> before;
   std::vector<E> values;
-  if (!arguments(callee_of(*instance), call, &ready, before, values)) return wrong(call.range);
+  if (!parts_.argument_matching.arguments(callee_of(*instance), call, &ready, before, values))
+    return wrong(call.range);
   return in_block(std::move(before), call_instance(*instance, std::move(values), call.range), call.range);
 }
 
-hir::Expr* BodyChecker::call_instance(FunctionInstance& instance, std::vector<E> arguments, Range range) {
+hir::Expr* CallChecker::call_instance(FunctionInstance& instance, std::vector<E> arguments, Range range) {
   const ast::Function& declaration = *instance.symbol->declaration;
-  if (declaration.linkage == ast::Linkage::kIntrinsic) return intrinsic(instance, arguments, range);
+  if (declaration.linkage == ast::Linkage::kIntrinsic)
+    return parts_.intrinsics.intrinsic(instance, arguments, range);
   const Type* result = analysis_.result_of(instance, range);
   if (result->is(TypeKind::kError)) return wrong(range);
   if (declaration.linkage == ast::Linkage::kExtern) {
@@ -288,13 +296,13 @@ hir::Expr* BodyChecker::call_instance(FunctionInstance& instance, std::vector<E>
   return made;
 }
 
-hir::Expr* BodyChecker::call_value(E function, const ast::Expr& call) {
+hir::Expr* CallChecker::call_value(E function, const ast::Expr& call) {
   const Type* type = function->type;
   if (!type->is(TypeKind::kFunction)) {
-    check_all(call);
+    parts_.argument_matching.check_all(call);
     if (type->is(TypeKind::kNullable) && type->element->is(TypeKind::kFunction)) {
-      explain_null(error(call.operands[0]->range, "this '{}' may be null", type->name),
-                   call.operands[0]->range, "trap on null: `f!(...)`");
+      parts_.narrowing.explain_null(error(call.operands[0]->range, "this '{}' may be null", type->name),
+                                    call.operands[0]->range, "trap on null: `f!(...)`");
     } else if (!type->is(TypeKind::kError)) {
       error(call.operands[0]->range, "a '{}' cannot be called", type->name);
     }
@@ -306,14 +314,14 @@ hir::Expr* BodyChecker::call_value(E function, const ast::Expr& call) {
     callee.parameters.push_back({{}, parameter, nullptr, false, {}});
   std::vector<hir::Stmt*> before;
   std::vector<E> values;
-  if (!arguments(callee, call, nullptr, before, values)) return wrong(call.range);
+  if (!parts_.argument_matching.arguments(callee, call, nullptr, before, values)) return wrong(call.range);
   values.insert(values.begin(), function);
   return make(ExprKind::kCallClosure, type->result, call.range, std::move(values));
 }
 
 // A call without syntax: of a method that the language knows by name, such as `close`. Null when `object` has
 // no method of that name and these parameters.
-hir::Expr* BodyChecker::invoke(E object, std::string_view method, std::vector<E> arguments, Range range) {
+hir::Expr* CallChecker::invoke(E object, std::string_view method, std::vector<E> arguments, Range range) {
   Nominal* nominal = analysis_.nominal(object->type);
   if (nominal == nullptr) return nullptr;
   analysis_.complete(*nominal);

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Closures: functions of their own, with what they capture.
-#include "compiler/check/body.h"
+#include "compiler/check/closures.h"
+
+#include "compiler/check/body_parts.h"
 
 namespace dhpvm::compiler {
 
 using hir::ExprKind;
 
-hir::Expr* BodyChecker::closure_expr(const ast::Expr& expr, const Type* expected) {
+hir::Expr* ClosureChecker::closure_expr(const ast::Expr& expr, const Type* expected) {
   if (expected != nullptr && expected->is(TypeKind::kNullable)) expected = expected->element;
   if (expected == nullptr || !expected->is(TypeKind::kFunction)) return closure(expr, {}, nullptr);
   if (expected->parameters.size() != expr.closure->parameters.size()) {
@@ -17,39 +18,39 @@ hir::Expr* BodyChecker::closure_expr(const ast::Expr& expr, const Type* expected
   return closure(expr, expected->parameters, expected->result);
 }
 
-hir::Expr* BodyChecker::closure(const ast::Expr& expr, const std::vector<const Type*>& hints,
-                                const Type* result_hint) {
+hir::Expr* ClosureChecker::closure(const ast::Expr& expr, const std::vector<const Type*>& hints,
+                                   const Type* result_hint) {
   const ast::Function& declaration = *expr.closure;
-  if (in_kernel()) {
+  if (state_.in_kernel()) {
     error(expr.range, "a parallel loop cannot make closures")
         .help("write a function, or make it before the loop");
     return wrong(expr.range);
   }
-  if (in_init_frame()) require_initialised(expr.range, "a closure is made");
+  if (state_.in_init_frame()) parts_.init_fields.require_initialised(expr.range, "a closure is made");
 
   hir::Function& function = analysis_.program().function_arena.emplace_back();
-  function.name = function_name_ + ".closure#" + std::to_string(++closures_);
+  function.name = state_.function_name + ".closure#" + std::to_string(++state_.closures);
   function.position = analysis_.position(expr.range);
-  Frame& frame = frames_.emplace_back();
+  Frame& frame = state_.frames.emplace_back();
   frame.kind = Frame::Kind::kClosure;
-  frame.outer = frame_;
+  frame.outer = state_.frame;
   frame.function = &function;
   if (declaration.result != nullptr) {
-    frame.result = analysis_.resolve(declaration.result, context_);
+    frame.result = analysis_.resolve(declaration.result, state_.context);
   } else {
     frame.result = result_hint;
   }
-  const Flow before = flow_;
-  std::vector<Flow*> breaks = std::move(breaks_);
-  breaks_.clear();
-  frame_ = &frame;
-  open_scope();
+  const Flow before = state_.flow;
+  std::vector<Flow*> breaks = std::move(state_.breaks);
+  state_.breaks.clear();
+  state_.frame = &frame;
+  parts_.scopes.open_scope();
   bool good = frame.result == nullptr || !frame.result->is(TypeKind::kError);
   std::vector<const Type*> parameters;
   for (std::size_t i = 0; i < declaration.parameters.size(); ++i) {
     const ast::Parameter& parameter = declaration.parameters[i];
     const Type* type = i < hints.size() ? hints[i] : nullptr;
-    if (parameter.type != nullptr) type = analysis_.resolve(parameter.type, context_);
+    if (parameter.type != nullptr) type = analysis_.resolve(parameter.type, state_.context);
     if (type == nullptr) {
       error(parameter.range, "the type of '{}' is not known here", parameter.name.text)
           .help("write `{}: T` with the type T", parameter.name.text);
@@ -61,7 +62,8 @@ hir::Expr* BodyChecker::closure(const ast::Expr& expr, const std::vector<const T
     }
     good = good && !type->is(TypeKind::kError);
     parameters.push_back(type);
-    function.parameters.push_back(declare(parameter.name, type, VariableKind::kParameter)->local);
+    function.parameters.push_back(
+        parts_.scopes.declare(parameter.name, type, VariableKind::kParameter)->local);
   }
   if (declaration.expression != nullptr) {
     good = closure_result(*declaration.expression, function) && good;
@@ -69,18 +71,18 @@ hir::Expr* BodyChecker::closure(const ast::Expr& expr, const std::vector<const T
     good = false;  // lost to a syntax error, which was reported
     frame.result = error_type();
   } else {
-    open_scope();
-    statements(declaration.body->body, function.body);
-    close_scope();
+    parts_.scopes.open_scope();
+    parts_.statements.statements(declaration.body->body, function.body);
+    parts_.scopes.close_scope();
     if (frame.result == nullptr) frame.result = basic(TypeKind::kVoid);
-    if (flow_.reachable && !frame.result->is(TypeKind::kVoid) && !frame.result->is(TypeKind::kError)) {
+    if (state_.flow.reachable && !frame.result->is(TypeKind::kVoid) && !frame.result->is(TypeKind::kError)) {
       error(expr.range, "this closure can end without giving a '{}'", frame.result->name)
           .help("end every path with `return`");
     }
   }
-  frame_ = frame.outer;
-  breaks_ = std::move(breaks);
-  flow_ = before;
+  state_.frame = frame.outer;
+  state_.breaks = std::move(breaks);
+  state_.flow = before;
   if (!good || frame.result->is(TypeKind::kError)) return wrong(expr.range);
   function.result = frame.result;
   function.closure_type = types().function(std::move(parameters), frame.result);
@@ -91,20 +93,20 @@ hir::Expr* BodyChecker::closure(const ast::Expr& expr, const std::vector<const T
 }
 
 // `=> e`. Where nothing is expected, the value is dropped: `each(fn(x) => set.remove(x))`.
-bool BodyChecker::closure_result(const ast::Expr& result, hir::Function& function) {
-  const Type* wanted = frame_->result;
+bool ClosureChecker::closure_result(const ast::Expr& result, hir::Function& function) {
+  const Type* wanted = state_.frame->result;
   const bool drops = wanted != nullptr && wanted->is(TypeKind::kVoid);
   E value = nullptr;
   if (wanted == nullptr || drops) {
-    value = expr(result);
+    value = parts_.expressions.expr(result);
     if (value->type->is(TypeKind::kNull) && !drops) {
       error(result.range, "the type of `null` alone is unknown")
           .help("write the result type: `fn(...) -> T? {{ ... }}`");
       value = wrong(result.range);
     }
-    if (!drops) frame_->result = value->type;
+    if (!drops) state_.frame->result = value->type;
   } else {
-    value = value_as(result, wanted);
+    value = parts_.conversions.value_as(result, wanted);
   }
   if (value->type->is(TypeKind::kError)) return false;
   if (drops || value->type->is(TypeKind::kVoid)) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implicit conversions (to nullable, to an interface), casts and type tests.
-#include "compiler/check/body.h"
+#include "compiler/check/convert.h"
+
+#include "compiler/check/body_parts.h"
 
 namespace dhpvm::compiler {
 
@@ -26,8 +27,8 @@ std::string quoted(const Diagnostics& diagnostics, const SourceRange& range) {
 
 }  // namespace
 
-hir::Expr* BodyChecker::operand_value(const ast::Expr& expr, const Type* expected) {
-  E checked = this->expr(expr, expected);
+hir::Expr* Conversions::operand_value(const ast::Expr& expr, const Type* expected) {
+  E checked = parts_.expressions.expr(expr, expected);
   if (checked->type->is(TypeKind::kVoid)) {
     error(expr.range, "this gives no value")
         .help("call it as a statement, or declare the result of the function: `-> T`");
@@ -36,7 +37,7 @@ hir::Expr* BodyChecker::operand_value(const ast::Expr& expr, const Type* expecte
   return checked;
 }
 
-hir::Expr* BodyChecker::value(const ast::Expr& expr, const Type* expected) {
+hir::Expr* Conversions::value(const ast::Expr& expr, const Type* expected) {
   E checked = operand_value(expr, expected);
   if (checked->type->is(TypeKind::kFixedArray)) {
     error(expr.range,
@@ -47,18 +48,18 @@ hir::Expr* BodyChecker::value(const ast::Expr& expr, const Type* expected) {
   return checked;
 }
 
-hir::Expr* BodyChecker::value_as(const ast::Expr& expr, const Type* target) {
+hir::Expr* Conversions::value_as(const ast::Expr& expr, const Type* target) {
   return coerce(value(expr, target), target, expr.range);
 }
 
-bool BodyChecker::can_coerce(const Type* from, const Type* to) {
+bool Conversions::can_coerce(const Type* from, const Type* to) {
   if (from == to || from->is(TypeKind::kError) || to->is(TypeKind::kError)) return true;
   if (from->is(TypeKind::kNull)) return to->is(TypeKind::kNullable);
   if (to->is(TypeKind::kNullable)) return can_coerce(without_null(from), to->element);
   return is_object(from) && to->is(TypeKind::kInterface) && analysis_.implements(from, to);
 }
 
-hir::Expr* BodyChecker::coerce(E expr, const Type* target, Range range) {
+hir::Expr* Conversions::coerce(E expr, const Type* target, Range range) {
   const Type* from = expr->type;
   if (from == target || from->is(TypeKind::kError) || target->is(TypeKind::kError)) return expr;
   if (can_coerce(from, target)) {
@@ -91,8 +92,9 @@ hir::Expr* BodyChecker::coerce(E expr, const Type* target, Range range) {
   } else if (wanted->is(TypeKind::kStr) && from->is_primitive()) {
     diagnostic.help("write `str({})`", text);
   } else if (from->is(TypeKind::kNullable) && can_coerce(from->element, target)) {
-    explain_null(diagnostic, range,
-                 fmt::format("give another value: `{} ?? ...`, or trap on null: `{}!`", text, text));
+    parts_.narrowing.explain_null(
+        diagnostic, range,
+        fmt::format("give another value: `{} ?? ...`, or trap on null: `{}!`", text, text));
   } else if (is_object(from) && wanted->is(TypeKind::kInterface)) {
     diagnostic.help("'{}' does not implement '{}'", from->name, wanted->name);
   } else if (from->is(TypeKind::kInterface) && wanted->is(TypeKind::kClass)) {
@@ -102,15 +104,15 @@ hir::Expr* BodyChecker::coerce(E expr, const Type* target, Range range) {
 }
 
 // Whether an object seen as `from` can be a `to`. Classes are final: a class is what it declares to be.
-bool BodyChecker::may_be(const Type* from, const Type* to) {
+bool Conversions::may_be(const Type* from, const Type* to) {
   if (!is_object(from) || !is_object(to)) return false;
   if (from->is(TypeKind::kClass)) return analysis_.implements(from, to);
   return to->is(TypeKind::kInterface) || analysis_.implements(to, from);
 }
 
-hir::Expr* BodyChecker::cast(const ast::Expr& expr) {
+hir::Expr* Conversions::cast(const ast::Expr& expr) {
   const bool or_null = expr.kind == ast::ExprKind::kCastOrNull;
-  const Type* target = analysis_.resolve(expr.type, context_);
+  const Type* target = analysis_.resolve(expr.type, state_.context);
   E operand = value(*expr.operands[0], target->is(TypeKind::kU64) ? target : nullptr);
   const Type* from = operand->type;
   if (from->is(TypeKind::kError) || target->is(TypeKind::kError)) return wrong(expr.range);
@@ -141,7 +143,7 @@ hir::Expr* BodyChecker::cast(const ast::Expr& expr) {
     return coerce(operand, target, expr.range);
   }
   const bool possible = may_be(object, target);
-  if (!possible && context_.bindings.empty()) {
+  if (!possible && state_.context.bindings.empty()) {
     error(expr.range, "a '{}' is never a '{}'", object->name, target->name)
         .help("only a class that implements an interface can be seen as that interface, and back");
     return wrong(expr.range);
@@ -152,8 +154,8 @@ hir::Expr* BodyChecker::cast(const ast::Expr& expr) {
   return made;
 }
 
-hir::Expr* BodyChecker::is_type(const ast::Expr& expr, Condition* facts) {
-  const Type* target = analysis_.resolve(expr.type, context_);
+hir::Expr* Conversions::is_type(const ast::Expr& expr, Condition* facts) {
+  const Type* target = analysis_.resolve(expr.type, state_.context);
   E operand = value(*expr.operands[0]);
   if (operand->type->is(TypeKind::kError) || target->is(TypeKind::kError)) return wrong(expr.range);
   const Type* object = without_null(operand->type);
@@ -163,18 +165,48 @@ hir::Expr* BodyChecker::is_type(const ast::Expr& expr, Condition* facts) {
     return wrong(expr.range);
   }
   const bool possible = may_be(object, target);
-  if (!possible && context_.bindings.empty()) {
+  if (!possible && state_.context.bindings.empty()) {
     error(expr.range, "a '{}' is never a '{}'", object->name, target->name);
     return wrong(expr.range);
   }
   E made = make(ExprKind::kIsType, basic(TypeKind::kBool), expr.range, {operand});
   made->tested = target;
   if (facts != nullptr) {
-    if (Variable* variable = narrowable(*expr.operands[0]); variable != nullptr) {
+    if (Variable* variable = parts_.narrowing.narrowable(*expr.operands[0]); variable != nullptr) {
       facts->when_true.push_back({variable, target});
     }
   }
   return made;
+}
+
+const Type* Conversions::common_type(E& left, Range left_range, E& right, Range right_range) {
+  const Type* a = left->type;
+  const Type* b = right->type;
+  if (a->is(TypeKind::kError) || b->is(TypeKind::kError)) return nullptr;
+  if (a == b) return a;
+  const Type* type = nullptr;
+  if (can_coerce(a, b)) {
+    type = b;
+  } else if (can_coerce(b, a)) {
+    type = a;
+  } else if (a->is(TypeKind::kNull)) {
+    type = types().nullable(b);
+  } else if (b->is(TypeKind::kNull)) {
+    type = types().nullable(a);
+  } else if (a->is(TypeKind::kNullable) && can_coerce(a->element, b)) {
+    type = types().nullable(b);
+  } else if (b->is(TypeKind::kNullable) && can_coerce(b->element, a)) {
+    type = types().nullable(a);
+  }
+  if (type == nullptr) {
+    error(right_range, "this is '{}', and the other branch is '{}'", b->name, a->name)
+        .note(left_range, "the other branch is here")
+        .help("both must have one type");
+    return nullptr;
+  }
+  left = coerce(left, type, left_range);
+  right = coerce(right, type, right_range);
+  return type;
 }
 
 }  // namespace dhpvm::compiler

@@ -1,22 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Type arguments that are not written, found from the arguments and the expected result.
-//
-// Arguments whose type is certain speak first, then the expected type of the result, then literals (which
-// adapt to what is known by then), and closures last: their parameters take types from what is known, and
-// their bodies say what they give.
-#include "compiler/check/body.h"
+#include "compiler/check/inference.h"
+
+#include "compiler/check/body_parts.h"
 
 namespace dhpvm::compiler {
 
-bool BodyChecker::resolve_all(const std::vector<ast::Type*>& written, std::vector<const Type*>& types) {
+bool TypeInference::resolve_all(const std::vector<ast::Type*>& written, std::vector<const Type*>& types) {
   for (const ast::Type* syntax : written) {
-    types.push_back(analysis_.resolve(syntax, context_));
+    types.push_back(analysis_.resolve(syntax, state_.context));
     if (types.back()->is(TypeKind::kError)) return false;
   }
   return true;
 }
 
-void BodyChecker::bind(Inference& inference, std::size_t index, const Type* type) {
+void TypeInference::bind(Inference& inference, std::size_t index, const Type* type) {
   inference.arguments[index] = type;
   inference.context.bindings.emplace_back((*inference.parameters)[index].name.text, type);
 }
@@ -34,7 +31,7 @@ std::ptrdiff_t parameter_index(const ast::Type& pattern, const std::vector<ast::
 
 }  // namespace
 
-bool BodyChecker::mentions_unknown(const ast::Type* pattern, const Inference& inference) {
+bool TypeInference::mentions_unknown(const ast::Type* pattern, const Inference& inference) {
   if (pattern == nullptr) return false;
   if (const std::ptrdiff_t index = parameter_index(*pattern, *inference.parameters); index >= 0) {
     return inference.arguments[static_cast<std::size_t>(index)] == nullptr;
@@ -45,7 +42,7 @@ bool BodyChecker::mentions_unknown(const ast::Type* pattern, const Inference& in
   return mentions_unknown(pattern->element, inference);
 }
 
-void BodyChecker::unify(const ast::Type* pattern, const Type* type, Inference& inference) {
+void TypeInference::unify(const ast::Type* pattern, const Type* type, Inference& inference) {
   if (pattern == nullptr || type == nullptr || type->is(TypeKind::kError) || type->is(TypeKind::kVoid))
     return;
   if (const std::ptrdiff_t found = parameter_index(*pattern, *inference.parameters); found >= 0) {
@@ -92,12 +89,12 @@ void BodyChecker::unify(const ast::Type* pattern, const Type* type, Inference& i
   }
 }
 
-bool BodyChecker::infer(Inference& inference, const Callee& callee,
-                        const std::vector<const ast::Type*>& patterns, const ast::Type* result,
-                        const ast::Expr& call, const Type* expected, std::vector<E>& ready) {
+bool TypeInference::infer(Inference& inference, const Callee& callee,
+                          const std::vector<const ast::Type*>& patterns, const ast::Type* result,
+                          const ast::Expr& call, const Type* expected, std::vector<E>& ready) {
   std::vector<const ast::Expr*> matched;
-  if (!match_arguments(callee, call, matched)) {
-    check_all(call);
+  if (!parts_.argument_matching.match_arguments(callee, call, matched)) {
+    parts_.argument_matching.check_all(call);
     return false;
   }
   ready.assign(matched.size(), nullptr);
@@ -106,13 +103,13 @@ bool BodyChecker::infer(Inference& inference, const Callee& callee,
     return mentions_unknown(pattern, inference) ? nullptr : analysis_.resolve(pattern, inference.context);
   };
   const auto check = [&](std::size_t i) {
-    ready[i] = value(*matched[i], known_type(patterns[i]));
+    ready[i] = parts_.conversions.value(*matched[i], known_type(patterns[i]));
     good = good && !ready[i]->type->is(TypeKind::kError);
     unify(patterns[i], ready[i]->type, inference);
   };
   const auto is_closure = [](const ast::Expr& expr) { return expr.kind == ast::ExprKind::kClosure; };
   const auto is_open = [&](const ast::Expr& expr) {
-    return is_flexible(expr) || expr.kind == ast::ExprKind::kNull;
+    return LiteralChecker::is_flexible(expr) || expr.kind == ast::ExprKind::kNull;
   };
   for (std::size_t i = 0; i < matched.size(); ++i) {
     if (matched[i] != nullptr && !is_open(*matched[i]) && !is_closure(*matched[i])) check(i);
@@ -126,7 +123,7 @@ bool BodyChecker::infer(Inference& inference, const Callee& callee,
   for (const bool floats : {true, false}) {
     for (std::size_t i = 0; i < matched.size(); ++i) {
       if (matched[i] == nullptr || ready[i] != nullptr || !is_open(*matched[i])) continue;
-      if (has_float_literal(*matched[i]) == floats) check(i);
+      if (LiteralChecker::has_float_literal(*matched[i]) == floats) check(i);
     }
   }
   for (std::size_t i = 0; i < matched.size(); ++i) {
@@ -138,7 +135,7 @@ bool BodyChecker::infer(Inference& inference, const Callee& callee,
       gives = known_type(patterns[i]->element);
       if (patterns[i]->element == nullptr) gives = basic(TypeKind::kVoid);
     }
-    ready[i] = closure(*matched[i], parameters, gives);
+    ready[i] = parts_.closures.closure(*matched[i], parameters, gives);
     good = good && !ready[i]->type->is(TypeKind::kError);
     unify(patterns[i], ready[i]->type, inference);
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions that the standard library declares `intrinsic`: one or a few instructions of the machine.
-#include "compiler/check/body.h"
+#include "compiler/check/intrinsics.h"
+
+#include "compiler/check/body_parts.h"
 
 namespace dhpvm::compiler {
 
@@ -63,14 +64,14 @@ constexpr AtomicIntrinsic kAtomicIntrinsics[] = {
 
 }  // namespace
 
-hir::Expr* BodyChecker::machine_op(Op op, const Type* type, const std::vector<E>& arguments, Range range) {
+hir::Expr* IntrinsicCalls::machine_op(Op op, const Type* type, const std::vector<E>& arguments, Range range) {
   E made = make(ExprKind::kIntrinsic, type, range, arguments);
   made->op = op;
   return made;
 }
 
-hir::Expr* BodyChecker::intrinsic(const FunctionInstance& instance, const std::vector<E>& arguments,
-                                  Range range) {
+hir::Expr* IntrinsicCalls::intrinsic(const FunctionInstance& instance, const std::vector<E>& arguments,
+                                     Range range) {
   const ast::Function& declaration = *instance.symbol->declaration;
   const std::string_view name = declaration.name.text;
   if (instance.symbol->module->name == "array") {
@@ -114,7 +115,7 @@ hir::Expr* BodyChecker::intrinsic(const FunctionInstance& instance, const std::v
   return wrong(range);
 }
 
-hir::Expr* BodyChecker::integer_abs(E value, Range range) {
+hir::Expr* IntrinsicCalls::integer_abs(E value, Range range) {
   const Type* type = value->type;
   if (type->is_unsigned_integer()) return value;
   std::vector<hir::Stmt*> before;
@@ -126,8 +127,8 @@ hir::Expr* BodyChecker::integer_abs(E value, Range range) {
                   range);
 }
 
-hir::Expr* BodyChecker::array_intrinsic(std::string_view name, const std::vector<E>& arguments,
-                                        const FunctionInstance& instance, Range range) {
+hir::Expr* IntrinsicCalls::array_intrinsic(std::string_view name, const std::vector<E>& arguments,
+                                           const FunctionInstance& instance, Range range) {
   const Type* nothing = basic(TypeKind::kVoid);
   if (name == "copy") {
     // The declaration's order: dst, at, src, from, n.
@@ -143,15 +144,15 @@ hir::Expr* BodyChecker::array_intrinsic(std::string_view name, const std::vector
   return nullptr;
 }
 
-hir::Expr* BodyChecker::atomic_call(const FunctionSymbol& symbol, const ast::Expr& call) {
+hir::Expr* IntrinsicCalls::atomic_call(const FunctionSymbol& symbol, const ast::Expr& call) {
   const std::string_view name = symbol.name();
   const bool swaps = name == "compare_exchange";
   const std::string usage =
       "atomic." + std::string(name) + (swaps ? "(a[i], expected, desired)" : "(a[i], value)");
   const std::size_t count = swaps ? 3 : 2;
-  if (!expect_arguments(call, count, count, usage)) return wrong(call.range);
+  if (!parts_.argument_matching.expect_arguments(call, count, count, usage)) return wrong(call.range);
   const ast::Expr& place = *call.arguments[0].value;
-  E element = value(place);
+  E element = parts_.conversions.value(place);
   if (element->type->is(TypeKind::kError)) return element;
   if (element->kind != ExprKind::kIndex) {
     error(place.range, "an atomic update needs an element of an array").help("write `{}`", usage);
@@ -180,7 +181,7 @@ hir::Expr* BodyChecker::atomic_call(const FunctionSymbol& symbol, const ast::Exp
   E made = make(ExprKind::kAtomic, type, call.range, element->operands);
   made->op = op;
   for (std::size_t i = 1; i < count; ++i) {
-    E operand = value_as(*call.arguments[i].value, type);
+    E operand = parts_.conversions.value_as(*call.arguments[i].value, type);
     if (operand->type->is(TypeKind::kError)) return operand;
     made->operands.push_back(operand);
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// while, for over ranges, for over collections.
-#include "compiler/check/body.h"
+#include "compiler/check/loops.h"
+
+#include "compiler/check/body_parts.h"
 #include "compiler/check/fold.h"
 
 namespace dhpvm::compiler {
@@ -10,42 +11,42 @@ using hir::StmtKind;
 
 // Checks the body of a loop in a scope of its own. Before it, flow_ is what holds at the start of every
 // iteration; after it, flow_ is what holds at its end. `left` collects the flows of `break`.
-void BodyChecker::loop_body(const ast::Stmt& body, Flow& left, Body& out) {
+void LoopChecker::loop_body(const ast::Stmt& body, Flow& left, Body& out) {
   left.reachable = false;
-  breaks_.push_back(&left);
-  ++frame_->loops;
-  block(body, out);
-  --frame_->loops;
-  breaks_.pop_back();
+  state_.breaks.push_back(&left);
+  ++state_.frame->loops;
+  parts_.statements.block(body, out);
+  --state_.frame->loops;
+  state_.breaks.pop_back();
 }
 
-void BodyChecker::while_stmt(const ast::Stmt& stmt, Body& out) {
-  forget_assigned_in(stmt.range);
-  Condition test = condition(*stmt.value);
-  const Flow entry = flow_;
+void LoopChecker::while_stmt(const ast::Stmt& stmt, Body& out) {
+  parts_.narrowing.forget_assigned_in(stmt.range);
+  Condition test = parts_.narrowing.condition(*stmt.value);
+  const Flow entry = state_.flow;
   hir::Stmt* made = analysis_.make(StmtKind::kWhile, stmt.range);
   made->value = test.value;
   Flow left;
-  learn(test.when_true);
+  parts_.narrowing.learn(test.when_true);
   loop_body(*stmt.body[0], left, made->body);
-  flow_ = entry;
-  learn(test.when_false);
+  state_.flow = entry;
+  parts_.narrowing.learn(test.when_false);
   const bool endless = stmt.value->kind == ast::ExprKind::kBool && stmt.value->integer != 0;
-  if (endless) flow_.reachable = false;
-  flow_ = merge(flow_, left);
+  if (endless) state_.flow.reachable = false;
+  state_.flow = Narrowing::merge(state_.flow, left);
   if (!test.value->type->is(TypeKind::kError)) out.push_back(made);
 }
 
 // The bounds of a range, of one integer type. False after a diagnostic.
-bool BodyChecker::range_bounds(const ast::Expr& low, const ast::Expr& high, E& low_value, E& high_value) {
-  const bool low_open = is_flexible(low);
-  const bool high_open = is_flexible(high);
+bool LoopChecker::range_bounds(const ast::Expr& low, const ast::Expr& high, E& low_value, E& high_value) {
+  const bool low_open = LiteralChecker::is_flexible(low);
+  const bool high_open = LiteralChecker::is_flexible(high);
   if (low_open && !high_open) {
-    high_value = value(high);
-    low_value = value(low, high_value->type);
+    high_value = parts_.conversions.value(high);
+    low_value = parts_.conversions.value(low, high_value->type);
   } else {
-    low_value = value(low);
-    high_value = value(high, low_value->type);
+    low_value = parts_.conversions.value(low);
+    high_value = parts_.conversions.value(high, low_value->type);
   }
   if (low_value->type->is(TypeKind::kError) || high_value->type->is(TypeKind::kError)) return false;
   for (const auto& [bound, syntax] : {std::pair{low_value, &low}, std::pair{high_value, &high}}) {
@@ -64,13 +65,13 @@ bool BodyChecker::range_bounds(const ast::Expr& low, const ast::Expr& high, E& l
   return true;
 }
 
-void BodyChecker::for_range(const ast::Stmt& stmt, Body& out) {
+void LoopChecker::for_range(const ast::Stmt& stmt, Body& out) {
   hir::Stmt* made = analysis_.make(StmtKind::kForRange, stmt.range);
   made->inclusive = stmt.inclusive;
   bool good = range_bounds(*stmt.value, *stmt.limit, made->value, made->limit);
   const Type* type = good ? made->value->type : error_type();
   if (stmt.step != nullptr) {
-    made->step = good ? value_as(*stmt.step, type) : value(*stmt.step);
+    made->step = good ? parts_.conversions.value_as(*stmt.step, type) : parts_.conversions.value(*stmt.step);
     good = good && !made->step->type->is(TypeKind::kError);
     if (const auto known = good ? fold(*made->step) : std::nullopt; known.has_value()) {
       if (known->integer == 0) {
@@ -84,21 +85,21 @@ void BodyChecker::for_range(const ast::Stmt& stmt, Body& out) {
       good = false;
     }
   }
-  forget_assigned_in(stmt.range);
-  const Flow entry = flow_;
+  parts_.narrowing.forget_assigned_in(stmt.range);
+  const Flow entry = state_.flow;
   Flow left;
-  open_scope();
-  made->local = declare(stmt.name, type, VariableKind::kLoop)->local;
+  parts_.scopes.open_scope();
+  made->local = parts_.scopes.declare(stmt.name, type, VariableKind::kLoop)->local;
   loop_body(*stmt.body[0], left, made->body);
-  close_scope();
-  flow_ = merge(entry, left);
+  parts_.scopes.close_scope();
+  state_.flow = Narrowing::merge(entry, left);
   if (good) out.push_back(made);
 }
 
-void BodyChecker::for_each(const ast::Stmt& stmt, Body& out) {
-  E collection = iterated(operand_value(*stmt.value), stmt);
-  forget_assigned_in(stmt.range);
-  const Flow entry = flow_;
+void LoopChecker::for_each(const ast::Stmt& stmt, Body& out) {
+  E collection = iterated(parts_.conversions.operand_value(*stmt.value), stmt);
+  parts_.narrowing.forget_assigned_in(stmt.range);
+  const Flow entry = state_.flow;
   Flow left;
   const Type* i64 = basic(TypeKind::kI64);
   const Range range = stmt.value->range;
@@ -112,10 +113,10 @@ void BodyChecker::for_each(const ast::Stmt& stmt, Body& out) {
     collection = stable(collection, before);
   }
 
-  open_scope();
+  parts_.scopes.open_scope();
   hir::Local* index = nullptr;
   if (!stmt.index_name.empty()) {
-    index = declare(stmt.index_name, i64, VariableKind::kLoop)->local;
+    index = parts_.scopes.declare(stmt.index_name, i64, VariableKind::kLoop)->local;
   } else {
     index = temporary(i64);
   }
@@ -132,13 +133,13 @@ void BodyChecker::for_each(const ast::Stmt& stmt, Body& out) {
   made->local = index;
   made->value = integer(0, i64, range);
   made->limit = count;
-  open_scope();
-  Variable* item = declare(stmt.name, element->type, VariableKind::kLoop);
+  parts_.scopes.open_scope();
+  Variable* item = parts_.scopes.declare(stmt.name, element->type, VariableKind::kLoop);
   made->body.push_back(let(item->local, element));
   loop_body(*stmt.body[0], left, made->body);
-  close_scope();
-  close_scope();
-  flow_ = merge(entry, left);
+  parts_.scopes.close_scope();
+  parts_.scopes.close_scope();
+  state_.flow = Narrowing::merge(entry, left);
   if (element->type->is(TypeKind::kError)) return;
   if (before.empty()) {
     out.push_back(made);
@@ -151,15 +152,15 @@ void BodyChecker::for_each(const ast::Stmt& stmt, Body& out) {
 }
 
 // Whether `name` is a variable that the loop assigns.
-bool BodyChecker::is_assigned_in(const ast::Expr& name, Range loop) {
+bool LoopChecker::is_assigned_in(const ast::Expr& name, Range loop) {
   if (name.kind != ast::ExprKind::kName) return false;
-  const Variable* variable = find_variable(name.name.text);
-  return variable != nullptr && assignments_.inside(variable->range, loop);
+  const Variable* variable = parts_.scopes.find_variable(name.name.text);
+  return variable != nullptr && state_.assignments.inside(variable->range, loop);
 }
 
 // `collection`, or what its method `iterate()` gives for `for` to go over.
-hir::Expr* BodyChecker::iterated(E collection, const ast::Stmt& loop) {
-  E given = invoke(collection, "iterate", {}, loop.value->range);
+hir::Expr* LoopChecker::iterated(E collection, const ast::Stmt& loop) {
+  E given = parts_.calls.invoke(collection, "iterate", {}, loop.value->range);
   if (given == nullptr || given->type->is(TypeKind::kVoid)) return collection;
   if (loop.index_name.empty()) return given;
   Diagnostic& diagnostic = error(join(loop.index_name.range, loop.name.range),
@@ -174,7 +175,7 @@ hir::Expr* BodyChecker::iterated(E collection, const ast::Stmt& loop) {
   return wrong(loop.value->range);
 }
 
-void BodyChecker::report_not_iterable(const Type* type, Range range) {
+void LoopChecker::report_not_iterable(const Type* type, Range range) {
   Diagnostic& diagnostic = error(range, "a '{}' cannot be iterated over", type->name);
   Nominal* nominal = analysis_.nominal(type);
   if (type->is_integer()) {
@@ -196,7 +197,7 @@ void BodyChecker::report_not_iterable(const Type* type, Range range) {
 }
 
 // The number of elements that `for` finds in `collection`; null when it cannot be iterated over.
-hir::Expr* BodyChecker::count_of(E collection, Range range) {
+hir::Expr* LoopChecker::count_of(E collection, Range range) {
   const Type* i64 = basic(TypeKind::kI64);
   const Type* type = collection->type;
   switch (type->kind) {
@@ -206,11 +207,11 @@ hir::Expr* BodyChecker::count_of(E collection, Range range) {
     case TypeKind::kStr: return make(ExprKind::kStringLength, i64, range, {collection});
     default: break;
   }
-  E made = invoke(collection, "len", {}, range);
+  E made = parts_.calls.invoke(collection, "len", {}, range);
   return made != nullptr && made->type == i64 ? made : nullptr;
 }
 
-hir::Expr* BodyChecker::element_of(E collection, E index, Range range) {
+hir::Expr* LoopChecker::element_of(E collection, E index, Range range) {
   const Type* type = collection->type;
   switch (type->kind) {
     case TypeKind::kArray: return make(ExprKind::kIndex, type->element, range, {collection, index});
@@ -222,7 +223,7 @@ hir::Expr* BodyChecker::element_of(E collection, E index, Range range) {
     case TypeKind::kStr: return make(ExprKind::kStringByte, basic(TypeKind::kU8), range, {collection, index});
     default: break;
   }
-  E made = invoke(collection, "nth", {index}, range);
+  E made = parts_.calls.invoke(collection, "nth", {index}, range);
   return made != nullptr && !made->type->is(TypeKind::kVoid) ? made : nullptr;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// `match`, as a statement and as an expression: a chain of tests of one value.
-#include "compiler/check/body.h"
+#include "compiler/check/match.h"
+
+#include "compiler/check/body_parts.h"
 #include "compiler/check/fold.h"
 
 namespace dhpvm::compiler {
@@ -16,9 +17,9 @@ constexpr std::size_t kMaxArms = 400;
 
 }  // namespace
 
-BodyChecker::Subject BodyChecker::subject_of(const ast::Expr& expr, Body& out) {
+MatchChecker::Subject MatchChecker::subject_of(const ast::Expr& expr, Body& out) {
   Subject subject;
-  E whole = value(expr);
+  E whole = parts_.conversions.value(expr);
   // What narrowing knows already is no reason to forbid a pattern for the rest.
   if (whole->kind == ExprKind::kUnwrap && whole->operands[0]->kind == ExprKind::kLocal)
     whole = whole->operands[0];
@@ -29,35 +30,35 @@ BodyChecker::Subject BodyChecker::subject_of(const ast::Expr& expr, Body& out) {
   }
   subject.value = stable(whole, out);
   // A variable that an arm assigns is read once all the same: tests come before bodies.
-  subject.variable = subject.type->is(TypeKind::kError) ? nullptr : narrowable(expr);
+  subject.variable = subject.type->is(TypeKind::kError) ? nullptr : parts_.narrowing.narrowable(expr);
   return subject;
 }
 
 // The type that a bare name in a pattern stands for, if it is one.
-const Type* BodyChecker::pattern_type(const ast::Pattern& pattern) {
+const Type* MatchChecker::pattern_type(const ast::Pattern& pattern) {
   const ast::Name& name = pattern.type->name;
   const std::string_view qualifier = pattern.type->qualifier.text;
   if (pattern.kind == ast::PatternKind::kName) {
-    if (qualifier.empty() && find_variable(name.text) != nullptr) return nullptr;
-    const ModuleSymbols* module = context_.module;
+    if (qualifier.empty() && parts_.scopes.find_variable(name.text) != nullptr) return nullptr;
+    const ModuleSymbols* module = state_.context.module;
     if (!qualifier.empty()) {
       auto import = module->imports.find(qualifier);
       if (import == module->imports.end()) return nullptr;
       module = import->second;
     }
     if (module->constants.contains(name.text)) return nullptr;
-    if (find_binding(context_.bindings, name.text) == nullptr &&
-        analysis_.find_type(qualifier, name.text, name.range, context_, false) == nullptr) {
+    if (find_binding(state_.context.bindings, name.text) == nullptr &&
+        analysis_.find_type(qualifier, name.text, name.range, state_.context, false) == nullptr) {
       return nullptr;
     }
   }
-  return analysis_.resolve(pattern.type, context_);
+  return analysis_.resolve(pattern.type, state_.context);
 }
 
-hir::Expr* BodyChecker::test_value(const ast::Pattern& pattern, E subject) {
+hir::Expr* MatchChecker::test_value(const ast::Pattern& pattern, E subject) {
   const Type* type = subject->type;
   const auto constant = [&](const ast::Expr& expr) -> E {
-    E checked = value_as(expr, type);
+    E checked = parts_.conversions.value_as(expr, type);
     if (checked->type->is(TypeKind::kError)) return nullptr;
     const hir::Expr* known = analysis_.evaluate(*checked);
     if (known == nullptr) {
@@ -90,7 +91,7 @@ hir::Expr* BodyChecker::test_value(const ast::Pattern& pattern, E subject) {
   return make(ExprKind::kAnd, basic(TypeKind::kBool), pattern.range, {above, below});
 }
 
-BodyChecker::Test BodyChecker::test_pattern(const ast::Pattern& pattern, const Subject& subject) {
+MatchChecker::Test MatchChecker::test_pattern(const ast::Pattern& pattern, const Subject& subject) {
   Test test;
   test.condition = wrong(pattern.range);
   if (pattern.kind == ast::PatternKind::kElse) {
@@ -135,7 +136,7 @@ BodyChecker::Test BodyChecker::test_pattern(const ast::Pattern& pattern, const S
     // `T x` of a `T?`: everything but null. Of a `T`: everything.
     test.condition = nullable ? negate_bool(is_null()) : nullptr;
   } else {
-    if (!may_be(object, tested) && context_.bindings.empty()) {
+    if (!parts_.conversions.may_be(object, tested) && state_.context.bindings.empty()) {
       error(pattern.range, "a '{}' is never a '{}'", object->name, tested->name);
       return test;
     }
@@ -146,7 +147,7 @@ BodyChecker::Test BodyChecker::test_pattern(const ast::Pattern& pattern, const S
   return test;
 }
 
-BodyChecker::Test BodyChecker::test_arm(const ast::Arm& arm, const Subject& subject) {
+MatchChecker::Test MatchChecker::test_arm(const ast::Arm& arm, const Subject& subject) {
   Test whole = test_pattern(arm.patterns[0], subject);
   for (std::size_t i = 1; i < arm.patterns.size(); ++i) {
     const ast::Pattern& pattern = arm.patterns[i];
@@ -173,28 +174,30 @@ BodyChecker::Test BodyChecker::test_arm(const ast::Arm& arm, const Subject& subj
   return whole;
 }
 
-void BodyChecker::bind_pattern(const Test& test, const Subject& subject, Body& out) {
-  learn(test.facts);
+void MatchChecker::bind_pattern(const Test& test, const Subject& subject, Body& out) {
+  parts_.narrowing.learn(test.facts);
   if (test.binding == nullptr || test.binding->empty()) return;
-  Variable* bound = declare(*test.binding, test.bound_type, VariableKind::kLet);
-  out.push_back(let(bound->local, refine(subject.value, test.bound_type, test.binding->range)));
+  Variable* bound = parts_.scopes.declare(*test.binding, test.bound_type, VariableKind::kLet);
+  out.push_back(
+      let(bound->local, parts_.narrowing.refine(subject.value, test.bound_type, test.binding->range)));
 }
 
-bool BodyChecker::too_many_arms(const std::vector<ast::Arm>& arms, Range range) {
+bool MatchChecker::too_many_arms(const std::vector<ast::Arm>& arms, Range range) {
   if (arms.size() <= kMaxArms) return false;
   error(range, "a match has at most {} arms", kMaxArms).help("use a map, or several matches");
   return true;
 }
 
 // After an arm that takes null away, the variable is known to be there.
-void BodyChecker::exclude_null(const ast::Arm& arm, const Subject& subject) {
+void MatchChecker::exclude_null(const ast::Arm& arm, const Subject& subject) {
   if (subject.variable == nullptr || !subject.type->is(TypeKind::kNullable)) return;
   for (const ast::Pattern& pattern : arm.patterns) {
-    if (pattern.kind == ast::PatternKind::kNull) learn({{subject.variable, subject.type->element}});
+    if (pattern.kind == ast::PatternKind::kNull)
+      parts_.narrowing.learn({{subject.variable, subject.type->element}});
   }
 }
 
-void BodyChecker::match_stmt(const ast::Stmt& stmt, Body& out) {
+void MatchChecker::match_stmt(const ast::Stmt& stmt, Body& out) {
   if (too_many_arms(stmt.arms, stmt.value->range)) return;
   hir::Stmt* whole = analysis_.make(StmtKind::kBlock, stmt.range);
   Subject subject = subject_of(*stmt.value, whole->body);
@@ -208,15 +211,15 @@ void BodyChecker::match_stmt(const ast::Stmt& stmt, Body& out) {
       error(arm.range, "this arm is never reached").help("move it before the arm that takes everything");
       break;
     }
-    const Flow before = flow_;
+    const Flow before = state_.flow;
     Test test = test_arm(arm, subject);
-    open_scope();
+    parts_.scopes.open_scope();
     Body body;
     bind_pattern(test, subject, body);
-    block(*arm.body, body);
-    close_scope();
-    after = merge(after, flow_);
-    flow_ = before;
+    parts_.statements.block(*arm.body, body);
+    parts_.scopes.close_scope();
+    after = Narrowing::merge(after, state_.flow);
+    state_.flow = before;
     exclude_null(arm, subject);
     if (test.condition == nullptr) {
       open = false;
@@ -230,12 +233,12 @@ void BodyChecker::match_stmt(const ast::Stmt& stmt, Body& out) {
     next->push_back(made);
     next = &made->otherwise;
   }
-  flow_ = open && !covers_all(stmt.arms, subject) ? merge(after, flow_) : after;
+  state_.flow = open && !covers_all(stmt.arms, subject) ? Narrowing::merge(after, state_.flow) : after;
   if (good) out.push_back(whole);
 }
 
 // Without `else`: both values of bool, or null and the type itself.
-bool BodyChecker::covers_all(const std::vector<ast::Arm>& arms, const Subject& subject) {
+bool MatchChecker::covers_all(const std::vector<ast::Arm>& arms, const Subject& subject) {
   bool null = !subject.type->is(TypeKind::kNullable);
   const Type* type = null ? subject.type : subject.type->element;
   bool yes = false;
@@ -254,7 +257,7 @@ bool BodyChecker::covers_all(const std::vector<ast::Arm>& arms, const Subject& s
   return null && yes && no;
 }
 
-hir::Expr* BodyChecker::match_expr(const ast::Expr& expr, const Type* expected) {
+hir::Expr* MatchChecker::match_expr(const ast::Expr& expr, const Type* expected) {
   const Range range = expr.range;
   if (too_many_arms(expr.arms, expr.operands[0]->range)) return wrong(range);
   Body before;
@@ -266,7 +269,7 @@ hir::Expr* BodyChecker::match_expr(const ast::Expr& expr, const Type* expected) 
     Range range;
   };
   std::vector<Checked> arms;
-  const Flow start = flow_;
+  const Flow start = state_.flow;
   bool open = true;
   bool good = !subject.type->is(TypeKind::kError);
   const Type* type = expected;
@@ -275,18 +278,19 @@ hir::Expr* BodyChecker::match_expr(const ast::Expr& expr, const Type* expected) 
       error(arm.range, "this arm is never reached").help("move it before the arm that takes everything");
       break;
     }
-    const Flow here = flow_;
+    const Flow here = state_.flow;
     Checked checked;
     Test test = test_arm(arm, subject);
     checked.condition = test.condition;
     checked.range = arm.value->range;
-    open_scope();
+    parts_.scopes.open_scope();
     bind_pattern(test, subject, checked.bindings);
-    checked.value = value(*arm.value, type);
-    close_scope();
-    flow_ = here;
+    checked.value = parts_.conversions.value(*arm.value, type);
+    parts_.scopes.close_scope();
+    state_.flow = here;
     exclude_null(arm, subject);
-    if (type == nullptr && !is_flexible(*arm.value) && !checked.value->type->is(TypeKind::kNull)) {
+    if (type == nullptr && !LiteralChecker::is_flexible(*arm.value) &&
+        !checked.value->type->is(TypeKind::kNull)) {
       type = checked.value->type;
     }
     good = good && !checked.value->type->is(TypeKind::kError) &&
@@ -294,7 +298,7 @@ hir::Expr* BodyChecker::match_expr(const ast::Expr& expr, const Type* expected) 
     open = test.condition != nullptr;
     arms.push_back(std::move(checked));
   }
-  flow_ = start;
+  state_.flow = start;
   if (!good) return wrong(range);
   if (open) {
     if (!covers_all(expr.arms, subject)) {
@@ -306,10 +310,11 @@ hir::Expr* BodyChecker::match_expr(const ast::Expr& expr, const Type* expected) 
   }
   // All arms agree on one type, as the branches of `if` do.
   for (std::size_t i = 1; i < arms.size(); ++i) {
-    const Type* common = common_type(arms[0].value, arms[0].range, arms[i].value, arms[i].range);
+    const Type* common =
+        parts_.conversions.common_type(arms[0].value, arms[0].range, arms[i].value, arms[i].range);
     if (common == nullptr) return wrong(range);
   }
-  for (Checked& arm : arms) arm.value = coerce(arm.value, arms[0].value->type, arm.range);
+  for (Checked& arm : arms) arm.value = parts_.conversions.coerce(arm.value, arms[0].value->type, arm.range);
   E result = nullptr;
   for (auto arm = arms.rbegin(); arm != arms.rend(); ++arm) {
     E value = in_block(std::move(arm->bindings), arm->value, arm->range);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// `a.b` and `a?.b`: fields, properties of arrays and strings, constants of number types, things in modules.
+#include "compiler/check/members.h"
+
 #include <algorithm>
 #include <limits>
 
 #include "base/spelling.h"
-#include "compiler/check/body.h"
+#include "compiler/check/body_parts.h"
 #include "compiler/check/fold.h"
 #include "compiler/text/habits.h"
 
@@ -12,38 +13,40 @@ namespace dhpvm::compiler {
 
 using hir::ExprKind;
 
-hir::Expr* BodyChecker::member(const ast::Expr& expr, const Type* expected) {
+hir::Expr* MemberChecker::member(const ast::Expr& expr, const Type* expected) {
   const ast::Expr& object_expr = *expr.operands[0];
   if (expr.safe) return safe_member(expr, nullptr);
-  if (ModuleSymbols* module = module_named(object_expr); module != nullptr) {
+  if (ModuleSymbols* module = parts_.names.module_named(object_expr); module != nullptr) {
     return module_member(*module, expr, expected);
   }
-  if (const Type* type = primitive_named(object_expr); type != nullptr) return type_constant(type, expr);
-  if (in_kernel()) {
-    if (E value = hoisted(expr); value != nullptr) return value;
+  if (const Type* type = parts_.names.primitive_named(object_expr); type != nullptr)
+    return type_constant(type, expr);
+  if (state_.in_kernel()) {
+    if (E value = parts_.kernel_captures.hoisted(expr); value != nullptr) return value;
   }
   return member_of(receiver(object_expr), expr);
 }
 
 // The object of a member: `this` itself is fine here before all its fields are set.
-hir::Expr* BodyChecker::receiver(const ast::Expr& expr) {
-  return expr.kind == ast::ExprKind::kThis ? this_value(expr.range) : operand_value(expr);
+hir::Expr* MemberChecker::receiver(const ast::Expr& expr) {
+  return expr.kind == ast::ExprKind::kThis ? parts_.names.this_value(expr.range)
+                                           : parts_.conversions.operand_value(expr);
 }
 
-hir::Expr* BodyChecker::module_member(ModuleSymbols& module, const ast::Expr& expr, const Type* expected) {
+hir::Expr* MemberChecker::module_member(ModuleSymbols& module, const ast::Expr& expr, const Type* expected) {
   const std::string_view name = expr.name.text;
   if (auto function = module.functions.find(name); function != module.functions.end()) {
-    return function_value(*function->second, expr, expected);
+    return parts_.names.function_value(*function->second, expr, expected);
   }
   if (auto constant = module.constants.find(name); constant != module.constants.end()) {
-    return constant_value(*constant->second, expr.range);
+    return parts_.names.constant_value(*constant->second, expr.range);
   }
   report_missing_in_module(module, expr.operands[0]->name.text, expr.name);
   return wrong(expr.range);
 }
 
-void BodyChecker::report_missing_in_module(ModuleSymbols& module, std::string_view as,
-                                           const ast::Name& name) {
+void MemberChecker::report_missing_in_module(ModuleSymbols& module, std::string_view as,
+                                             const ast::Name& name) {
   if (name.empty()) return;
   if (module.types.contains(name.text)) {
     error(name.range, "'{}' is a type, and a value is expected here", name.text)
@@ -60,20 +63,7 @@ void BodyChecker::report_missing_in_module(ModuleSymbols& module, std::string_vi
   }
 }
 
-const Type* BodyChecker::primitive_named(const ast::Expr& expr) {
-  if (expr.kind != ast::ExprKind::kName) return nullptr;
-  const std::string_view name = expr.name.text;
-  const Type* type = find_binding(context_.bindings, name);
-  for (TypeKind kind :
-       {TypeKind::kBool, TypeKind::kI8, TypeKind::kU8, TypeKind::kI16, TypeKind::kU16, TypeKind::kI32,
-        TypeKind::kU32, TypeKind::kI64, TypeKind::kU64, TypeKind::kF32, TypeKind::kF64}) {
-    if (type == nullptr && basic(kind)->name == name) type = basic(kind);
-  }
-  if (type == nullptr || find_variable(name) != nullptr) return nullptr;
-  return type;
-}
-
-hir::Expr* BodyChecker::type_constant(const Type* type, const ast::Expr& expr) {
+hir::Expr* MemberChecker::type_constant(const Type* type, const ast::Expr& expr) {
   const std::string_view name = expr.name.text;
   if (type->is_integer()) {
     const bool is_signed = type->is_signed_integer();
@@ -113,11 +103,11 @@ hir::Expr* BodyChecker::type_constant(const Type* type, const ast::Expr& expr) {
   return wrong(expr.range);
 }
 
-hir::Expr* BodyChecker::field(E object, std::uint32_t index, Range range) {
+hir::Expr* MemberChecker::field(E object, std::uint32_t index, Range range) {
   if (object->type->is(TypeKind::kError)) return wrong(range);
   const FieldInfo& info = object->type->fields[index];
-  if (in_init_frame() && object->kind == ExprKind::kLocal && object->local->name == "this" &&
-      flow_.unassigned.contains(index)) {
+  if (state_.in_init_frame() && object->kind == ExprKind::kLocal && object->local->name == "this" &&
+      state_.flow.unassigned.contains(index)) {
     error(range, "'{}' is read before it has a value", info.name)
         .help("assign it first: `this.{} = ...;`", info.name);
     return wrong(range);
@@ -127,7 +117,7 @@ hir::Expr* BodyChecker::field(E object, std::uint32_t index, Range range) {
   return made;
 }
 
-hir::Expr* BodyChecker::member_of(E object, const ast::Expr& expr) {
+hir::Expr* MemberChecker::member_of(E object, const ast::Expr& expr) {
   const Type* type = object->type;
   const ast::Name& name = expr.name;
   if (name.empty()) return wrong(expr.range);
@@ -149,8 +139,9 @@ hir::Expr* BodyChecker::member_of(E object, const ast::Expr& expr) {
         return make(ExprKind::kStringLength, basic(TypeKind::kI64), expr.range, {object});
       break;
     case TypeKind::kNullable:
-      explain_null(error(name.range, "this '{}' may be null", type->name), expr.operands[0]->range,
-                   fmt::format("write `?.{}`, or trap on null: `!.{}`", name.text, name.text));
+      parts_.narrowing.explain_null(
+          error(name.range, "this '{}' may be null", type->name), expr.operands[0]->range,
+          fmt::format("write `?.{}`, or trap on null: `!.{}`", name.text, name.text));
       return wrong(expr.range);
     default: break;
   }
@@ -159,7 +150,7 @@ hir::Expr* BodyChecker::member_of(E object, const ast::Expr& expr) {
   return wrong(expr.range);
 }
 
-hir::Expr* BodyChecker::array_member(E object, const ast::Expr& expr) {
+hir::Expr* MemberChecker::array_member(E object, const ast::Expr& expr) {
   const Type* type = object->type;
   const Type* i64 = basic(TypeKind::kI64);
   const std::string_view name = expr.name.text;
@@ -179,10 +170,10 @@ hir::Expr* BodyChecker::array_member(E object, const ast::Expr& expr) {
 }
 
 // Where `object` is a variable, and a module of its name has the member that it lacks.
-bool BodyChecker::report_hidden_module(const ast::Expr& object, const ast::Name& name) {
+bool MemberChecker::report_hidden_module(const ast::Expr& object, const ast::Name& name) {
   if (object.kind != ast::ExprKind::kName) return false;
-  const auto import = context_.module->imports.find(object.name.text);
-  if (import == context_.module->imports.end()) return false;
+  const auto import = state_.context.module->imports.find(object.name.text);
+  if (import == state_.context.module->imports.end()) return false;
   const ModuleSymbols& module = *import->second;
   if (!module.functions.contains(name.text) && !module.constants.contains(name.text) &&
       !module.types.contains(name.text)) {
@@ -190,14 +181,14 @@ bool BodyChecker::report_hidden_module(const ast::Expr& object, const ast::Name&
   }
   Diagnostic& diagnostic = error(object.range, "'{}' is a variable here, and hides the module '{}'",
                                  object.name.text, object.name.text);
-  if (const Variable* variable = find_variable(object.name.text); variable != nullptr) {
+  if (const Variable* variable = parts_.scopes.find_variable(object.name.text); variable != nullptr) {
     diagnostic.note(variable->range, "'{}' is declared here", object.name.text);
   }
   diagnostic.help("give the variable another name, or the module: `import {} as m;`", module.name);
   return true;
 }
 
-void BodyChecker::report_missing_member(const Type* type, const ast::Name& name, bool called) {
+void MemberChecker::report_missing_member(const Type* type, const ast::Name& name, bool called) {
   if (name.empty()) return;
   Nominal* nominal = analysis_.nominal(type);
   std::vector<std::string_view> fields;
@@ -260,27 +251,29 @@ void BodyChecker::report_missing_member(const Type* type, const ast::Name& name,
   }
 }
 
-hir::Expr* BodyChecker::safe_member(const ast::Expr& expr, const ast::Expr* call) {
-  E object = value(*expr.operands[0]);
+hir::Expr* MemberChecker::safe_member(const ast::Expr& expr, const ast::Expr* call) {
+  E object = parts_.conversions.value(*expr.operands[0]);
   const Range range = call != nullptr ? call->range : expr.range;
   if (object->type->is(TypeKind::kError)) {
-    if (call != nullptr) check_all(*call);
+    if (call != nullptr) parts_.argument_matching.check_all(*call);
     return wrong(range);
   }
   if (!object->type->is(TypeKind::kNullable)) {
-    if (object->kind != ExprKind::kUnwrap && context_.bindings.empty()) {
+    if (object->kind != ExprKind::kUnwrap && state_.context.bindings.empty()) {
       error(expr.name.range, "a '{}' is never null", object->type->name).help("write `.{}`", expr.name.text);
     }
     // Known by narrowing not to be null; the result keeps the type that `?.` gives elsewhere.
-    E result = call != nullptr ? call_method(object, expr, *call, nullptr) : member_of(object, expr);
+    E result =
+        call != nullptr ? parts_.calls.call_method(object, expr, *call, nullptr) : member_of(object, expr);
     const Type* type = result->type;
     if (type->is(TypeKind::kError) || type->is(TypeKind::kVoid)) return result;
-    return coerce(result, types().nullable(type), range);
+    return parts_.conversions.coerce(result, types().nullable(type), range);
   }
   std::vector<hir::Stmt*> before;
   object = stable(object, before);
   E present = make(ExprKind::kUnwrap, object->type->element, expr.operands[0]->range, {object});
-  E result = call != nullptr ? call_method(present, expr, *call, nullptr) : member_of(present, expr);
+  E result =
+      call != nullptr ? parts_.calls.call_method(present, expr, *call, nullptr) : member_of(present, expr);
   if (result->type->is(TypeKind::kError)) return result;
   E test = make(ExprKind::kIsNull, basic(TypeKind::kBool), range, {object});
   if (result->type->is(TypeKind::kVoid)) {
@@ -290,54 +283,10 @@ hir::Expr* BodyChecker::safe_member(const ast::Expr& expr, const ast::Expr* call
   }
   const Type* type = types().nullable(result->type);
   E null = make(ExprKind::kNull, type, range);
-  return in_block(std::move(before),
-                  make(ExprKind::kConditional, type, range, {test, null, coerce(result, type, range)}),
-                  range);
-}
-
-// `this.data`, `cfg.scale`: the text that identifies the path, and the variable at its root.
-bool BodyChecker::path_of(const ast::Expr& expr, std::string& path, Variable*& root) {
-  switch (expr.kind) {
-    case ast::ExprKind::kThis:
-      root = find_variable("this");
-      path = "this";
-      return root != nullptr;
-    case ast::ExprKind::kName:
-      path = expr.name.text;
-      root = find_variable(expr.name.text);
-      if (root != nullptr) return true;
-      root = find_variable("this");
-      path = "this." + path;
-      return root != nullptr && this_has_field(expr.name.text);
-    case ast::ExprKind::kMember:
-      if (expr.safe || !path_of(*expr.operands[0], path, root)) return false;
-      path += "." + std::string(expr.name.text);
-      return true;
-    default: return false;
-  }
-}
-
-// In a parallel loop, a field path of an object outside is read once before the loop. Null when `expr` is
-// no such path.
-hir::Expr* BodyChecker::hoisted(const ast::Expr& expr) {
-  std::string path;
-  Variable* root = nullptr;
-  if (!path_of(expr, path, root) || root->frame == frame_) return nullptr;
-  if (analysis_.is_plain(root->type) || is_kernel_array(root->type) || root->type->is(TypeKind::kError) ||
-      root->type->is(TypeKind::kFixedArray)) {
-    return nullptr;
-  }
-  if (auto known = frame_->paths.find(path); known != frame_->paths.end()) {
-    return known->second == nullptr ? wrong(expr.range) : read(known->second->local, expr.range);
-  }
-  Frame* const kernel = frame_;
-  frame_ = kernel->outer;
-  E value = this->value(expr);
-  frame_ = kernel;
-  Variable* inner =
-      value->type->is(TypeKind::kError) ? nullptr : capture_in_kernel(*kernel, path, value, expr.range);
-  kernel->paths[path] = inner;
-  return inner == nullptr ? wrong(expr.range) : read(inner->local, expr.range);
+  return in_block(
+      std::move(before),
+      make(ExprKind::kConditional, type, range, {test, null, parts_.conversions.coerce(result, type, range)}),
+      range);
 }
 
 }  // namespace dhpvm::compiler

@@ -1,24 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// Conditions and what follows from them: after `x != null`, a variable `x: T?` is a `T` until it is assigned.
-//
-// Only variables that nobody else can change are narrowed: not those that an inner
-// closure assigns, and, inside a closure, not those that it shares by reference.
-#include "compiler/check/body.h"
+#include "compiler/check/narrowing.h"
+
+#include "compiler/check/body_parts.h"
 
 namespace dhpvm::compiler {
 
 using hir::ExprKind;
 
-Condition BodyChecker::condition(const ast::Expr& expr) {
+Condition Narrowing::condition(const ast::Expr& expr) {
   Condition result;
   if (expr.kind == ast::ExprKind::kBinary &&
       (expr.binary == ast::BinaryOp::kAnd || expr.binary == ast::BinaryOp::kOr)) {
     const bool is_and = expr.binary == ast::BinaryOp::kAnd;
     Condition left = condition(*expr.operands[0]);
-    const Flow before = flow_;
+    const Flow before = state_.flow;
     learn(is_and ? left.when_true : left.when_false);
     Condition right = condition(*expr.operands[1]);
-    flow_ = before;
+    state_.flow = before;
     // What both sides say holds together where both are known to hold.
     auto& both = is_and ? result.when_true : result.when_false;
     const auto& first = is_and ? left.when_true : left.when_false;
@@ -42,13 +40,13 @@ Condition BodyChecker::condition(const ast::Expr& expr) {
     return result;
   }
   if (expr.kind == ast::ExprKind::kBinary && expr.binary == ast::BinaryOp::kEq) {
-    result.value = comparison(hir::Binary::kEq, expr, &result);
+    result.value = parts_.operators.comparison(hir::Binary::kEq, expr, &result);
   } else if (expr.kind == ast::ExprKind::kBinary && expr.binary == ast::BinaryOp::kNe) {
-    result.value = comparison(hir::Binary::kNe, expr, &result);
+    result.value = parts_.operators.comparison(hir::Binary::kNe, expr, &result);
   } else if (expr.kind == ast::ExprKind::kIs) {
-    result.value = is_type(expr, &result);
+    result.value = parts_.conversions.is_type(expr, &result);
   } else {
-    result.value = value(expr);
+    result.value = parts_.conversions.value(expr);
     const Type* type = result.value->type;
     if (!type->is(TypeKind::kBool) && !type->is(TypeKind::kError)) {
       Diagnostic& diagnostic = error(expr.range, "a condition is a bool, not a '{}'", type->name);
@@ -61,10 +59,10 @@ Condition BodyChecker::condition(const ast::Expr& expr) {
   return result;
 }
 
-void BodyChecker::null_test(const ast::Expr& tested, bool equal, Condition& condition) {
+void Narrowing::null_test(const ast::Expr& tested, bool equal, Condition& condition) {
   Variable* variable = narrowable(tested);
   if (variable == nullptr) {
-    tested_in_vain_.insert(analysis_.diagnostics().sources().text(tested.range));
+    state_.tested_in_vain.insert(analysis_.diagnostics().sources().text(tested.range));
     return;
   }
   const Type* now = narrowed_type(variable);
@@ -74,9 +72,9 @@ void BodyChecker::null_test(const ast::Expr& tested, bool equal, Condition& cond
 }
 
 // Where something is used as if it were not null: how to get there.
-void BodyChecker::explain_null(Diagnostic& diagnostic, Range object, std::string_view otherwise) {
+void Narrowing::explain_null(Diagnostic& diagnostic, Range object, std::string_view otherwise) {
   const std::string_view text = analysis_.diagnostics().sources().text(object);
-  if (!tested_in_vain_.contains(text)) {
+  if (!state_.tested_in_vain.contains(text)) {
     diagnostic.help("test it first: `if x != null`, or {}", otherwise);
     return;
   }
@@ -89,26 +87,27 @@ void BodyChecker::explain_null(Diagnostic& diagnostic, Range object, std::string
                   name);
 }
 
-Variable* BodyChecker::narrowable(const ast::Expr& expr) {
+Variable* Narrowing::narrowable(const ast::Expr& expr) {
   if (expr.kind != ast::ExprKind::kName) return nullptr;
-  Variable* variable = find_variable(expr.name.text);
+  Variable* variable = parts_.scopes.find_variable(expr.name.text);
   if (variable == nullptr) return nullptr;
-  if (variable->assignable() && (variable->frame != frame_ || assignments_.in_closure(variable->range))) {
+  if (variable->assignable() &&
+      (variable->frame != state_.frame || state_.assignments.in_closure(variable->range))) {
     return nullptr;
   }
-  return see(variable, expr.range);
+  return parts_.scopes.see(variable, expr.range);
 }
 
-const Type* BodyChecker::narrowed_type(const Variable* variable) const {
+const Type* Narrowing::narrowed_type(const Variable* variable) const {
   for (; variable != nullptr; variable = variable->source) {
-    auto known = flow_.narrowed.find(variable);
-    if (known != flow_.narrowed.end()) return known->second;
+    auto known = state_.flow.narrowed.find(variable);
+    if (known != state_.flow.narrowed.end()) return known->second;
     if (variable->assignable()) break;
   }
   return nullptr;
 }
 
-hir::Expr* BodyChecker::refine(E value, const Type* narrowed, Range range) {
+hir::Expr* Narrowing::refine(E value, const Type* narrowed, Range range) {
   if (value->type == narrowed) return value;
   if (value->type->is(TypeKind::kNullable) && value->type->element == narrowed) {
     return make(ExprKind::kUnwrap, narrowed, range, {value});
@@ -118,29 +117,29 @@ hir::Expr* BodyChecker::refine(E value, const Type* narrowed, Range range) {
   return made;
 }
 
-void BodyChecker::learn(const std::vector<Fact>& facts) {
-  for (const Fact& fact : facts) flow_.narrowed[fact.variable] = fact.type;
+void Narrowing::learn(const std::vector<Fact>& facts) {
+  for (const Fact& fact : facts) state_.flow.narrowed[fact.variable] = fact.type;
 }
 
-void BodyChecker::forget(const Variable* variable) { flow_.narrowed.erase(variable); }
+void Narrowing::forget(const Variable* variable) { state_.flow.narrowed.erase(variable); }
 
 // Before a loop: its body may come back with other values.
-void BodyChecker::forget_assigned_in(Range loop) {
-  std::erase_if(flow_.narrowed, [&](const auto& entry) {
-    return entry.first->assignable() && assignments_.inside(entry.first->range, loop);
+void Narrowing::forget_assigned_in(Range loop) {
+  std::erase_if(state_.flow.narrowed, [&](const auto& entry) {
+    return entry.first->assignable() && state_.assignments.inside(entry.first->range, loop);
   });
 }
 
-void BodyChecker::assigned(Variable* variable, const Type* value_type) {
+void Narrowing::assigned(Variable* variable, const Type* value_type) {
   forget(variable);
   if (variable->type->is(TypeKind::kNullable) && value_type == variable->type->element &&
       !(variable->assignable() &&
-        (variable->source != nullptr || assignments_.in_closure(variable->range)))) {
-    flow_.narrowed[variable] = value_type;
+        (variable->source != nullptr || state_.assignments.in_closure(variable->range)))) {
+    state_.flow.narrowed[variable] = value_type;
   }
 }
 
-Flow BodyChecker::merge(const Flow& a, const Flow& b) {
+Flow Narrowing::merge(const Flow& a, const Flow& b) {
   if (!a.reachable) return b;
   if (!b.reachable) return a;
   Flow merged = a;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Unary and binary operators.
-#include "compiler/check/body.h"
+#include "compiler/check/operators.h"
+
+#include "compiler/check/body_parts.h"
 
 namespace dhpvm::compiler {
 
@@ -64,10 +65,10 @@ const Type* wider(const Type* a, const Type* b) {
 
 }  // namespace
 
-hir::Expr* BodyChecker::unary_expr(const ast::Expr& expr, const Type* expected) {
+hir::Expr* OperatorChecker::unary_expr(const ast::Expr& expr, const Type* expected) {
   const ast::Expr& inner = *expr.operands[0];
   if (expr.unary == ast::UnaryOp::kNot) {
-    E operand = value(inner);
+    E operand = parts_.conversions.value(inner);
     if (operand->type->is(TypeKind::kError)) return operand;
     if (!operand->type->is(TypeKind::kBool)) {
       Diagnostic& diagnostic = error(expr.range, "'!' negates a bool, not a '{}'", operand->type->name);
@@ -81,9 +82,9 @@ hir::Expr* BodyChecker::unary_expr(const ast::Expr& expr, const Type* expected) 
   }
   const bool negate = expr.unary == ast::UnaryOp::kNegate;
   if (negate && inner.kind == ast::ExprKind::kInt) {
-    return int_literal(inner, true, expected);
+    return parts_.literals.int_literal(inner, true, expected);
   }
-  E operand = value(inner, expected);
+  E operand = parts_.conversions.value(inner, expected);
   const Type* type = operand->type;
   if (type->is(TypeKind::kError)) return operand;
   if (negate ? !type->is_number() : !type->is_integer()) {
@@ -102,10 +103,10 @@ hir::Expr* BodyChecker::unary_expr(const ast::Expr& expr, const Type* expected) 
   return made;
 }
 
-hir::Expr* BodyChecker::binary_expr(const ast::Expr& expr, const Type* expected) {
+hir::Expr* OperatorChecker::binary_expr(const ast::Expr& expr, const Type* expected) {
   switch (expr.binary) {
     case ast::BinaryOp::kAnd:
-    case ast::BinaryOp::kOr: return condition(expr).value;
+    case ast::BinaryOp::kOr: return parts_.narrowing.condition(expr).value;
     case ast::BinaryOp::kCoalesce: return coalesce(expr, expected);
     case ast::BinaryOp::kEq:
     case ast::BinaryOp::kNe:
@@ -124,30 +125,30 @@ hir::Expr* BodyChecker::binary_expr(const ast::Expr& expr, const Type* expected)
 }
 
 // Checks both operands, so that a literal takes the type of the other one. False when one is wrong.
-bool BodyChecker::operands_of(const ast::Expr& expr, const Type* expected, E& left, E& right) {
+bool OperatorChecker::operands_of(const ast::Expr& expr, const Type* expected, E& left, E& right) {
   const ast::Expr& a = *expr.operands[0];
   const ast::Expr& b = *expr.operands[1];
-  const bool flexible_a = is_flexible(a);
-  const bool flexible_b = is_flexible(b);
+  const bool flexible_a = LiteralChecker::is_flexible(a);
+  const bool flexible_b = LiteralChecker::is_flexible(b);
   if (expected != nullptr && expected->is(TypeKind::kNullable)) expected = expected->element;
   if (expected != nullptr && !expected->is_number()) expected = nullptr;
   if (flexible_a && flexible_b) {
-    const bool any_float = has_float_literal(a) || has_float_literal(b);
+    const bool any_float = LiteralChecker::has_float_literal(a) || LiteralChecker::has_float_literal(b);
     const Type* hint = expected;
     if (any_float && (hint == nullptr || !hint->is_float())) hint = basic(TypeKind::kF64);
-    left = value(a, hint);
-    right = value(b, hint);
+    left = parts_.conversions.value(a, hint);
+    right = parts_.conversions.value(b, hint);
   } else if (flexible_a) {
-    right = value(b, expected);
-    left = value(a, right->type);
+    right = parts_.conversions.value(b, expected);
+    left = parts_.conversions.value(a, right->type);
   } else {
-    left = value(a, expected);
-    right = value(b, left->type);
+    left = parts_.conversions.value(a, expected);
+    right = parts_.conversions.value(b, left->type);
   }
   return !left->type->is(TypeKind::kError) && !right->type->is(TypeKind::kError);
 }
 
-hir::Expr* BodyChecker::arithmetic_on(Binary op, E left, E right, Range range, Range operator_range) {
+hir::Expr* OperatorChecker::arithmetic_on(Binary op, E left, E right, Range range, Range operator_range) {
   const Type* a = left->type;
   const Type* b = right->type;
   if (a->is(TypeKind::kError) || b->is(TypeKind::kError)) return wrong(range);
@@ -184,9 +185,9 @@ hir::Expr* BodyChecker::arithmetic_on(Binary op, E left, E right, Range range, R
   return wrong(range);
 }
 
-hir::Expr* BodyChecker::shift(Binary op, const ast::Expr& expr, const Type* expected) {
-  E left = value(*expr.operands[0], expected);
-  E right = value(*expr.operands[1]);
+hir::Expr* OperatorChecker::shift(Binary op, const ast::Expr& expr, const Type* expected) {
+  E left = parts_.conversions.value(*expr.operands[0], expected);
+  E right = parts_.conversions.value(*expr.operands[1]);
   if (left->type->is(TypeKind::kError) || right->type->is(TypeKind::kError)) return wrong(expr.range);
   if (!left->type->is_integer() || !right->type->is_integer()) {
     error(expr.operator_range, "'{}' shifts an integer by an integer, not '{}' by '{}'", spelling(op),
@@ -196,17 +197,17 @@ hir::Expr* BodyChecker::shift(Binary op, const ast::Expr& expr, const Type* expe
   return binary(op, left, right, expr.range);
 }
 
-hir::Expr* BodyChecker::comparison(Binary op, const ast::Expr& expr, Condition* facts) {
+hir::Expr* OperatorChecker::comparison(Binary op, const ast::Expr& expr, Condition* facts) {
   const bool equality = op == Binary::kEq || op == Binary::kNe;
   const ast::Expr& a = *expr.operands[0];
   const ast::Expr& b = *expr.operands[1];
   if (equality && (a.kind == ast::ExprKind::kNull || b.kind == ast::ExprKind::kNull)) {
     const ast::Expr& tested = a.kind == ast::ExprKind::kNull ? b : a;
-    E operand = value(tested);
+    E operand = parts_.conversions.value(tested);
     if (operand->type->is(TypeKind::kError)) return operand;
     if (operand->type->is(TypeKind::kNull)) return boolean(op == Binary::kEq, expr.range);
     if (!operand->type->is(TypeKind::kNullable)) {
-      if (operand->kind != ExprKind::kUnwrap && context_.bindings.empty()) {
+      if (operand->kind != ExprKind::kUnwrap && state_.context.bindings.empty()) {
         error(expr.range, "a '{}' is never null", operand->type->name).help("remove the comparison");
         return wrong(expr.range);
       }
@@ -214,7 +215,7 @@ hir::Expr* BodyChecker::comparison(Binary op, const ast::Expr& expr, Condition* 
       std::vector<hir::Stmt*> effects{evaluate(operand)};
       return in_block(std::move(effects), boolean(op == Binary::kNe, expr.range), expr.range);
     }
-    if (facts != nullptr) null_test(tested, op == Binary::kEq, *facts);
+    if (facts != nullptr) parts_.narrowing.null_test(tested, op == Binary::kEq, *facts);
     E test = make(ExprKind::kIsNull, basic(TypeKind::kBool), expr.range, {operand});
     return op == Binary::kEq ? test : negate_bool(test);
   }
@@ -223,9 +224,9 @@ hir::Expr* BodyChecker::comparison(Binary op, const ast::Expr& expr, Condition* 
   if (!operands_of(expr, nullptr, left, right)) return wrong(expr.range);
   const Type* type = left->type;
   if (left->type != right->type) {
-    if (can_coerce(left->type, right->type)) {
+    if (parts_.conversions.can_coerce(left->type, right->type)) {
       type = right->type;
-    } else if (!can_coerce(right->type, left->type)) {
+    } else if (!parts_.conversions.can_coerce(right->type, left->type)) {
       Diagnostic& diagnostic = error(expr.operator_range, "'{}' cannot compare '{}' and '{}'", spelling(op),
                                      left->type->name, right->type->name);
       if (left->type->is_number() && right->type->is_number()) {
@@ -240,8 +241,8 @@ hir::Expr* BodyChecker::comparison(Binary op, const ast::Expr& expr, Condition* 
       }
       return wrong(expr.range);
     }
-    left = coerce(left, type, a.range);
-    right = coerce(right, type, b.range);
+    left = parts_.conversions.coerce(left, type, a.range);
+    right = parts_.conversions.coerce(right, type, b.range);
   }
   if (equality) return binary(op, left, right, expr.range);
   if (type->is(TypeKind::kStr)) {
@@ -260,17 +261,18 @@ hir::Expr* BodyChecker::comparison(Binary op, const ast::Expr& expr, Condition* 
   return binary(op, left, right, expr.range);
 }
 
-hir::Expr* BodyChecker::coalesce(const ast::Expr& expr, const Type* expected) {
+hir::Expr* OperatorChecker::coalesce(const ast::Expr& expr, const Type* expected) {
   const Type* hint =
       expected != nullptr && !expected->is(TypeKind::kNullable) ? types().nullable(expected) : expected;
-  E left = value(*expr.operands[0], hint);
+  E left = parts_.conversions.value(*expr.operands[0], hint);
   if (left->type->is(TypeKind::kError)) {
-    value(*expr.operands[1], expected);
+    parts_.conversions.value(*expr.operands[1], expected);
     return left;
   }
   if (!left->type->is(TypeKind::kNullable)) {
-    E right = value(*expr.operands[1], left->type);
-    if (left->kind == ExprKind::kUnwrap || !context_.bindings.empty() || right->type->is(TypeKind::kError)) {
+    E right = parts_.conversions.value(*expr.operands[1], left->type);
+    if (left->kind == ExprKind::kUnwrap || !state_.context.bindings.empty() ||
+        right->type->is(TypeKind::kError)) {
       return left;
     }
     error(expr.operator_range, "the left side of `??` is a '{}', which is never null", left->type->name)
@@ -278,18 +280,22 @@ hir::Expr* BodyChecker::coalesce(const ast::Expr& expr, const Type* expected) {
     return wrong(expr.range);
   }
   const Type* element = left->type->element;
-  E right = value(*expr.operands[1], element);
+  E right = parts_.conversions.value(*expr.operands[1], element);
   if (right->type->is(TypeKind::kError)) return right;
   const Type* type = element;
-  if (!can_coerce(right->type, element) && can_coerce(right->type, left->type)) type = left->type;
-  if (!can_coerce(right->type, type) && can_coerce(element, right->type)) type = right->type;
-  right = coerce(right, type, expr.operands[1]->range);
+  if (!parts_.conversions.can_coerce(right->type, element) &&
+      parts_.conversions.can_coerce(right->type, left->type))
+    type = left->type;
+  if (!parts_.conversions.can_coerce(right->type, type) &&
+      parts_.conversions.can_coerce(element, right->type))
+    type = right->type;
+  right = parts_.conversions.coerce(right, type, expr.operands[1]->range);
   if (right->type->is(TypeKind::kError)) return right;
   std::vector<hir::Stmt*> before;
   left = stable(left, before);
   E test = make(ExprKind::kIsNull, basic(TypeKind::kBool), expr.range, {left});
   E present = make(ExprKind::kUnwrap, element, expr.range, {left});
-  present = coerce(present, type, expr.operands[0]->range);
+  present = parts_.conversions.coerce(present, type, expr.operands[0]->range);
   return in_block(std::move(before), make(ExprKind::kConditional, type, expr.range, {test, right, present}),
                   expr.range);
 }

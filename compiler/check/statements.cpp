@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Statements: blocks, variables, conditions, jumps, scoped use.
-#include "compiler/check/body.h"
+#include "compiler/check/statements.h"
+
+#include "compiler/check/body_parts.h"
 
 namespace dhpvm::compiler {
 
@@ -17,7 +18,7 @@ bool never_ends(const hir::Expr& expr) {
 
 }  // namespace
 
-void BodyChecker::statements(const std::vector<ast::Stmt*>& list, Body& out) {
+void StatementChecker::statements(const std::vector<ast::Stmt*>& list, Body& out) {
   for (std::size_t i = 0; i < list.size(); ++i) {
     if (list[i]->kind == ast::StmtKind::kUse) {
       // It covers the rest of the block, which moves into it.
@@ -28,7 +29,7 @@ void BodyChecker::statements(const std::vector<ast::Stmt*>& list, Body& out) {
   }
 }
 
-void BodyChecker::statement(const ast::Stmt& stmt, Body& out) {
+void StatementChecker::statement(const ast::Stmt& stmt, Body& out) {
   if (analysis_.nesting >= Analysis::kMaxNesting) {
     error(stmt.range, "this is nested too deeply").help("split it into several functions");
     return;
@@ -37,7 +38,7 @@ void BodyChecker::statement(const ast::Stmt& stmt, Body& out) {
   switch (stmt.kind) {
     case ast::StmtKind::kError:
       // It may have been a `return`: nothing is said of what happens behind it.
-      flow_.reachable = false;
+      state_.flow.reachable = false;
       break;
     case ast::StmtKind::kBlock: {
       hir::Stmt* made = analysis_.make(StmtKind::kBlock, stmt.range);
@@ -47,42 +48,42 @@ void BodyChecker::statement(const ast::Stmt& stmt, Body& out) {
     }
     case ast::StmtKind::kLet:
     case ast::StmtKind::kVar: variable(stmt, out); break;
-    case ast::StmtKind::kAssign: assign_stmt(stmt, out); break;
-    case ast::StmtKind::kUpdate: update_stmt(stmt, out); break;
+    case ast::StmtKind::kAssign: parts_.assignment.assign_stmt(stmt, out); break;
+    case ast::StmtKind::kUpdate: parts_.assignment.update_stmt(stmt, out); break;
     case ast::StmtKind::kExpr: {
-      E value = expr(*stmt.value);
+      E value = parts_.expressions.expr(*stmt.value);
       if (value->type->is(TypeKind::kError)) break;
-      if (never_ends(*value)) flow_.reachable = false;
+      if (never_ends(*value)) state_.flow.reachable = false;
       out.push_back(evaluate(value));
       break;
     }
     case ast::StmtKind::kIf: if_stmt(stmt, out); break;
-    case ast::StmtKind::kWhile: while_stmt(stmt, out); break;
-    case ast::StmtKind::kForRange: for_range(stmt, out); break;
-    case ast::StmtKind::kForEach: for_each(stmt, out); break;
+    case ast::StmtKind::kWhile: parts_.loops.while_stmt(stmt, out); break;
+    case ast::StmtKind::kForRange: parts_.loops.for_range(stmt, out); break;
+    case ast::StmtKind::kForEach: parts_.loops.for_each(stmt, out); break;
     case ast::StmtKind::kBreak:
     case ast::StmtKind::kContinue: jump(stmt, out); break;
     case ast::StmtKind::kReturn: return_stmt(stmt, out); break;
-    case ast::StmtKind::kMatch: match_stmt(stmt, out); break;
+    case ast::StmtKind::kMatch: parts_.matching.match_stmt(stmt, out); break;
     case ast::StmtKind::kUse: use_stmt(stmt, {}, 0, out); break;
-    case ast::StmtKind::kParallelFor: parallel_for(stmt, out); break;
+    case ast::StmtKind::kParallelFor: parts_.parallel_loops.parallel_for(stmt, out); break;
   }
   --analysis_.nesting;
 }
 
-void BodyChecker::block(const ast::Stmt& stmt, Body& out) {
-  open_scope();
+void StatementChecker::block(const ast::Stmt& stmt, Body& out) {
+  parts_.scopes.open_scope();
   if (stmt.kind == ast::StmtKind::kBlock) {
     statements(stmt.body, out);
   } else {
     statement(stmt, out);
   }
-  close_scope();
+  parts_.scopes.close_scope();
 }
 
-void BodyChecker::variable(const ast::Stmt& stmt, Body& out) {
+void StatementChecker::variable(const ast::Stmt& stmt, Body& out) {
   const VariableKind kind = stmt.kind == ast::StmtKind::kVar ? VariableKind::kVar : VariableKind::kLet;
-  const Type* type = stmt.type != nullptr ? analysis_.resolve(stmt.type, context_) : nullptr;
+  const Type* type = stmt.type != nullptr ? analysis_.resolve(stmt.type, state_.context) : nullptr;
   if (stmt.type == nullptr && stmt.value == nullptr) type = error_type();
   hir::Stmt* made = analysis_.make(StmtKind::kLet, stmt.range);
   if (stmt.value != nullptr) {
@@ -91,9 +92,9 @@ void BodyChecker::variable(const ast::Stmt& stmt, Body& out) {
           .help("write `var {}: {};` and assign its elements", stmt.name.text, type->name);
       type = error_type();
     }
-    E value = this->value(*stmt.value, type);
+    E value = parts_.conversions.value(*stmt.value, type);
     if (type != nullptr) {
-      value = coerce(value, type, stmt.value->range);
+      value = parts_.conversions.coerce(value, type, stmt.value->range);
     } else if (value->type->is(TypeKind::kNull)) {
       error(stmt.value->range, "the type of '{}' is not known: it starts as null", stmt.name.text)
           .help("write its type: `{} {}: T? = null;`", kind == VariableKind::kVar ? "var" : "let",
@@ -103,50 +104,51 @@ void BodyChecker::variable(const ast::Stmt& stmt, Body& out) {
       type = value->type;
     }
     made->value = value;
-  } else if (!has_zero(type) && !type->is(TypeKind::kFixedArray)) {
+  } else if (!parts_.arrays.has_zero(type) && !type->is(TypeKind::kFixedArray)) {
     error(stmt.range, "'{}' needs a first value: '{}' has no null", stmt.name.text, type->name)
         .help("write `var {}: {} = ...;`, or make it `{}`", stmt.name.text, type->name,
               types().nullable(type)->name);
   } else if (!type->is(TypeKind::kFixedArray) && !type->is(TypeKind::kError)) {
     made->value = make(ExprKind::kZero, type, stmt.range);
   }
-  Variable* declared = declare(stmt.name, type, kind);
+  Variable* declared = parts_.scopes.declare(stmt.name, type, kind);
   made->local = declared->local;
   if (!type->is(TypeKind::kError)) out.push_back(made);
 }
 
-void BodyChecker::if_stmt(const ast::Stmt& stmt, Body& out) {
-  Condition test = condition(*stmt.value);
-  const Flow before = flow_;
+void StatementChecker::if_stmt(const ast::Stmt& stmt, Body& out) {
+  Condition test = parts_.narrowing.condition(*stmt.value);
+  const Flow before = state_.flow;
   hir::Stmt* made = analysis_.make(StmtKind::kIf, stmt.range);
   made->value = test.value;
-  learn(test.when_true);
+  parts_.narrowing.learn(test.when_true);
   block(*stmt.body[0], made->body);
-  const Flow after_true = flow_;
-  flow_ = before;
-  learn(test.when_false);
+  const Flow after_true = state_.flow;
+  state_.flow = before;
+  parts_.narrowing.learn(test.when_false);
   if (stmt.otherwise != nullptr) block(*stmt.otherwise, made->otherwise);
-  flow_ = merge(flow_, after_true);
+  state_.flow = Narrowing::merge(state_.flow, after_true);
   if (!test.value->type->is(TypeKind::kError)) out.push_back(made);
 }
 
-void BodyChecker::return_stmt(const ast::Stmt& stmt, Body& out) {
-  if (in_kernel()) {
+void StatementChecker::return_stmt(const ast::Stmt& stmt, Body& out) {
+  if (state_.in_kernel()) {
     error(stmt.range, "a parallel loop cannot be left by `return`")
         .help("write `continue` to end this iteration");
-    if (stmt.value != nullptr) value(*stmt.value);
+    if (stmt.value != nullptr) parts_.conversions.value(*stmt.value);
     return;
   }
   hir::Stmt* made = analysis_.make(StmtKind::kReturn, stmt.range);
-  const Type*& result = frame_->result;
+  const Type*& result = state_.frame->result;
   if (stmt.value == nullptr) {
     if (result == nullptr) result = basic(TypeKind::kVoid);
     if (!result->is(TypeKind::kVoid) && !result->is(TypeKind::kError)) {
       error(stmt.range, "a '{}' must be returned here", result->name).help("write `return value;`");
     }
-    if (init_ != nullptr && frame_->outer == nullptr && flow_.reachable) end_init(stmt.range);
+    if (state_.init != nullptr && state_.frame->outer == nullptr && state_.flow.reachable)
+      parts_.init_fields.end_init(stmt.range);
   } else if (result == nullptr) {
-    E given = value(*stmt.value);
+    E given = parts_.conversions.value(*stmt.value);
     if (given->type->is(TypeKind::kNull)) {
       error(stmt.value->range, "the type of `null` alone is unknown")
           .help("write the closure's result: `fn(...) -> T? {{ ... }}`");
@@ -155,23 +157,23 @@ void BodyChecker::return_stmt(const ast::Stmt& stmt, Body& out) {
     result = given->type;
     made->value = given;
   } else if (result->is(TypeKind::kVoid)) {
-    E given = expr(*stmt.value);
+    E given = parts_.expressions.expr(*stmt.value);
     if (!given->type->is(TypeKind::kError)) {
       Diagnostic& diagnostic = error(stmt.value->range, "this function gives nothing");
       if (!given->type->is(TypeKind::kVoid))
         diagnostic.help("declare its result: `-> {}`", given->type->name);
     }
   } else {
-    made->value = value_as(*stmt.value, result);
+    made->value = parts_.conversions.value_as(*stmt.value, result);
   }
-  flow_.reachable = false;
+  state_.flow.reachable = false;
   out.push_back(made);
 }
 
-void BodyChecker::jump(const ast::Stmt& stmt, Body& out) {
+void StatementChecker::jump(const ast::Stmt& stmt, Body& out) {
   const bool is_break = stmt.kind == ast::StmtKind::kBreak;
-  if (frame_->loops == 0 && !(in_kernel() && !is_break)) {
-    if (in_kernel()) {
+  if (state_.frame->loops == 0 && !(state_.in_kernel() && !is_break)) {
+    if (state_.in_kernel()) {
       error(stmt.range, "a parallel loop cannot be left by `break`: its iterations run in any order")
           .help("write an ordinary `for`, or `continue`");
     } else {
@@ -179,15 +181,15 @@ void BodyChecker::jump(const ast::Stmt& stmt, Body& out) {
     }
     return;
   }
-  if (is_break) *breaks_.back() = merge(*breaks_.back(), flow_);
-  flow_.reachable = false;
+  if (is_break) *state_.breaks.back() = Narrowing::merge(*state_.breaks.back(), state_.flow);
+  state_.flow.reachable = false;
   out.push_back(analysis_.make(is_break ? StmtKind::kBreak : StmtKind::kContinue, stmt.range));
 }
 
-void BodyChecker::use_stmt(const ast::Stmt& stmt, const std::vector<ast::Stmt*>& list, std::size_t next,
-                           Body& out) {
-  E object = value(*stmt.value);
-  Variable* declared = declare(stmt.name, object->type, VariableKind::kLet);
+void StatementChecker::use_stmt(const ast::Stmt& stmt, const std::vector<ast::Stmt*>& list, std::size_t next,
+                                Body& out) {
+  E object = parts_.conversions.value(*stmt.value);
+  Variable* declared = parts_.scopes.declare(stmt.name, object->type, VariableKind::kLet);
   hir::Stmt* made = analysis_.make(StmtKind::kUse, stmt.range);
   made->local = declared->local;
   made->value = object;
@@ -195,7 +197,7 @@ void BodyChecker::use_stmt(const ast::Stmt& stmt, const std::vector<ast::Stmt*>&
   if (object->type->is(TypeKind::kArray)) {
     made->close = make(ExprKind::kArrayClose, basic(TypeKind::kVoid), stmt.range, {target});
   } else if (!object->type->is(TypeKind::kError)) {
-    made->close = invoke(target, "close", {}, stmt.range);
+    made->close = parts_.calls.invoke(target, "close", {}, stmt.range);
     if (made->close == nullptr) {
       error(stmt.value->range, "`use` needs an object with a method `close()`, and '{}' has none",
             object->type->name)

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text of values: for print, str and formatted strings.
-#include "compiler/check/body.h"
+#include "compiler/check/text.h"
+
+#include "compiler/check/body_parts.h"
 
 namespace dhpvm::compiler {
 
 using hir::ExprKind;
 
-hir::Expr* BodyChecker::join_text(const std::vector<E>& parts, Range range) {
+hir::Expr* TextMaker::join_text(const std::vector<E>& parts, Range range) {
   std::vector<E> flat;
   for (E part : parts) {
     if (part->kind == ExprKind::kStringConcat) {
@@ -22,7 +23,7 @@ hir::Expr* BodyChecker::join_text(const std::vector<E>& parts, Range range) {
   return make(ExprKind::kStringConcat, basic(TypeKind::kStr), range, std::move(flat));
 }
 
-hir::Expr* BodyChecker::text_of(E value, Range range) {
+hir::Expr* TextMaker::text_of(E value, Range range) {
   const Type* type = value->type;
   const Type* str = basic(TypeKind::kStr);
   const auto converted = [&](TypeKind kind) {
@@ -47,11 +48,12 @@ hir::Expr* BodyChecker::text_of(E value, Range range) {
     return in_block(std::move(before),
                     make(ExprKind::kConditional, str, range, {test, string("null", range), present}), range);
   }
-  if (E made = invoke(value, "to_str", {}, range); made != nullptr && made->type == str) return made;
+  if (E made = parts_.calls.invoke(value, "to_str", {}, range); made != nullptr && made->type == str)
+    return made;
   if (type->is(TypeKind::kStruct)) return struct_text(value, range);
   if (type->is(TypeKind::kArray) && type->rank == 1) return array_text(value, range);
   const bool is_object = type->is(TypeKind::kClass) || type->is(TypeKind::kInterface);
-  if (is_object && in_trap_message_) {
+  if (is_object && state_.in_trap_message) {
     // Its name must do: a message is no reason to refuse a program, least of all in generic code.
     Body effects{evaluate(value)};
     return in_block(std::move(effects), string("a '" + type->name + "'", range), range);
@@ -65,7 +67,7 @@ hir::Expr* BodyChecker::text_of(E value, Range range) {
   return wrong(range);
 }
 
-hir::Expr* BodyChecker::struct_text(E value, Range range) {
+hir::Expr* TextMaker::struct_text(E value, Range range) {
   const Type* type = value->type;
   analysis_.complete(*analysis_.nominal(type));
   std::vector<hir::Stmt*> before;
@@ -84,7 +86,7 @@ hir::Expr* BodyChecker::struct_text(E value, Range range) {
 
 // The texts of the elements go into an array and are joined at once: adding them to a growing string would
 // take quadratic time.
-hir::Expr* BodyChecker::array_text(E array, Range range) {
+hir::Expr* TextMaker::array_text(E array, Range range) {
   const Type* str = basic(TypeKind::kStr);
   const Type* i64 = basic(TypeKind::kI64);
   std::vector<hir::Stmt*> before;
@@ -104,7 +106,7 @@ hir::Expr* BodyChecker::array_text(E array, Range range) {
                   range);
 }
 
-hir::Expr* BodyChecker::format_expr(const ast::Expr& expr) {
+hir::Expr* TextMaker::format_expr(const ast::Expr& expr) {
   std::vector<E> parts;
   bool good = true;
   for (const ast::FormatPart& part : expr.parts) {
@@ -112,7 +114,7 @@ hir::Expr* BodyChecker::format_expr(const ast::Expr& expr) {
       parts.push_back(string(part.text, part.range));
       continue;
     }
-    E value = this->value(*part.value);
+    E value = parts_.conversions.value(*part.value);
     parts.push_back(part.spec.text.empty() ? text_of(value, part.value->range) : formatted(value, part));
     good = good && !parts.back()->type->is(TypeKind::kError);
   }
@@ -120,7 +122,7 @@ hir::Expr* BodyChecker::format_expr(const ast::Expr& expr) {
   return join_text(parts, expr.range);
 }
 
-hir::Expr* BodyChecker::formatted(E value, const ast::FormatPart& part) {
+hir::Expr* TextMaker::formatted(E value, const ast::FormatPart& part) {
   const Range range = part.value->range;
   const ast::FormatSpec& spec = part.spec;
   const Type* str = basic(TypeKind::kStr);

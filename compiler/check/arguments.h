@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which argument goes to which parameter; defaults for those that are not given.
+#pragma once
+
+#include "compiler/check/body_part.h"
+
+namespace dhpvm::compiler {
+
+class ArgumentMatching : public BodyPart {
+ public:
+  using BodyPart::BodyPart;
+
+  // For each parameter the argument's expression, null where its default serves. False after a diagnostic.
+  bool match_arguments(const Callee& callee, const ast::Expr& call, std::vector<const ast::Expr*>& matched);
+  // One value per parameter. `ready` holds arguments that inference has checked already. `before` receives
+  // what must be evaluated first when named arguments stand in another order than the parameters.
+  bool arguments(const Callee& callee, const ast::Expr& call, const std::vector<E>* ready, Body& before,
+                 std::vector<E>& values);
+  E fallback_value(const ast::Expr& expr, const Type* type, const TypeContext& context);
+  void check_all(const ast::Expr& call);  // finds mistakes inside the arguments of a wrong call
+  bool expect_arguments(const ast::Expr& call, std::size_t least, std::size_t most, std::string_view usage);
+};
+
+}  // namespace dhpvm::compiler

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// Methods of arrays: dim, slice, copy, fill, close.
+#pragma once
+
+#include "compiler/check/body_part.h"
+
+namespace dhpvm::compiler {
+
+class ArrayMethods : public BodyPart {
+ public:
+  using BodyPart::BodyPart;
+
+  E array_method(E array, const ast::Expr& member, const ast::Expr& call);
+
+ private:
+  E array_slice(E array, E low, E high, Range range);
+  E array_fill(E array, E filler, Range range);
+  E array_copy(E array, Range range);
+  E dim_of(E array, std::uint32_t dimension, Range range);
+};
+
+}  // namespace dhpvm::compiler

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/check/arrays.h"
+
+#include "compiler/check/body_parts.h"
+
+namespace dhpvm::compiler {
+
+using hir::ExprKind;
+
+hir::Expr* ArrayChecker::array_literal(const ast::Expr& expr, const Type* expected) {
+  if (expected != nullptr && expected->is(TypeKind::kNullable)) expected = expected->element;
+  const Type* element = nullptr;
+  if (expected != nullptr && expected->is(TypeKind::kArray) && expected->rank == 1)
+    element = expected->element;
+  if (expr.operands.empty() && element == nullptr) {
+    error(expr.range, "the element type of `[]` is not known here").help("write `[T](0)` with the type T");
+    return wrong(expr.range);
+  }
+  std::vector<E> values(expr.operands.size(), nullptr);
+  if (element == nullptr) {
+    // The first element that is no bare literal decides; `null` makes it nullable.
+    bool any_float = false;
+    bool any_null = false;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const ast::Expr& operand = *expr.operands[i];
+      any_float = any_float || LiteralChecker::has_float_literal(operand);
+      any_null = any_null || operand.kind == ast::ExprKind::kNull;
+      if (element == nullptr && !LiteralChecker::is_flexible(operand) &&
+          operand.kind != ast::ExprKind::kNull) {
+        values[i] = parts_.conversions.value(operand);
+        element = values[i]->type;
+      }
+    }
+    if (element == nullptr) {
+      const bool only_null = LiteralChecker::is_flexible(*expr.operands[0]) ? false : [&] {
+        for (const ast::Expr* operand : expr.operands) {
+          if (operand->kind != ast::ExprKind::kNull) return false;
+        }
+        return true;
+      }();
+      if (only_null) {
+        error(expr.range, "the element type of this array is not known here")
+            .help("declare the variable with its type: `let a: [T?] = ...`");
+        return wrong(expr.range);
+      }
+      element = basic(any_float ? TypeKind::kF64 : TypeKind::kI64);
+    }
+    if (any_null) element = types().nullable(element);
+  }
+  bool good = !element->is(TypeKind::kError);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const ast::Expr& operand = *expr.operands[i];
+    if (values[i] == nullptr) values[i] = parts_.conversions.value(operand, element);
+    values[i] = parts_.conversions.coerce(values[i], element, operand.range);
+    good = good && !values[i]->type->is(TypeKind::kError);
+  }
+  if (!good) return wrong(expr.range);
+  return make(ExprKind::kArrayLiteral, types().array(element, 1), expr.range, std::move(values));
+}
+
+hir::Expr* ArrayChecker::new_array(const ast::Expr& expr) {
+  const Type* type = analysis_.resolve(expr.type, state_.context);
+  if (type->is(TypeKind::kError)) {
+    parts_.argument_matching.check_all(expr);
+    return wrong(expr.range);
+  }
+  std::vector<E> operands;
+  E fill = nullptr;
+  bool good = true;
+  for (const ast::Argument& argument : expr.arguments) {
+    if (argument.name.empty()) {
+      operands.push_back(index_value(*argument.value));
+    } else if (argument.name.text == "fill") {
+      fill = parts_.conversions.value_as(*argument.value, type->element);
+      good = good && !fill->type->is(TypeKind::kError);
+    } else {
+      error(argument.name.range, "a new array takes sizes and `fill: value`");
+      good = false;
+    }
+  }
+  if (good && operands.size() != type->rank) {
+    error(expr.range, "'{}' takes {} size{}, not {}", type->name, type->rank, type->rank == 1 ? "" : "s",
+          operands.size());
+    return wrong(expr.range);
+  }
+  for (E operand : operands) good = good && !operand->type->is(TypeKind::kError);
+  if (good && fill == nullptr && !has_zero(type->element)) {
+    error(expr.range, "the elements of '{}' need a first value: '{}' has no null", type->name,
+          type->element->name)
+        .help("write `{}(..., fill: value)`, or make the elements `{}`", type->name,
+              types().nullable(type->element)->name);
+    good = false;
+  }
+  if (!good) return wrong(expr.range);
+  E made = make(ExprKind::kNewArray, type, expr.range, std::move(operands));
+  if (fill != nullptr) {
+    made->operands.push_back(fill);
+    made->has_fill = true;
+  }
+  return made;
+}
+
+bool ArrayChecker::has_zero(const Type* type) {
+  if (type->is_primitive() || type->is(TypeKind::kNullable) || type->is(TypeKind::kError)) return true;
+  if (!type->is(TypeKind::kStruct)) return false;
+  analysis_.complete(*analysis_.nominal(type));
+  for (const FieldInfo& field : type->fields) {
+    if (!has_zero(field.type)) return false;
+  }
+  return true;
+}
+
+hir::Expr* ArrayChecker::index_value(const ast::Expr& expr) {
+  const Type* i64 = basic(TypeKind::kI64);
+  E index = parts_.conversions.value(expr, i64);
+  if (index->type->is(TypeKind::kError)) return index;
+  if (!index->type->is_integer()) {
+    Diagnostic& diagnostic = error(expr.range, "an index or size is an integer, not '{}'", index->type->name);
+    if (index->type->is_float()) diagnostic.help("write `as i64`");
+    return wrong(expr.range);
+  }
+  return index->type == i64 ? index : make(ExprKind::kConvert, i64, expr.range, {index});
+}
+
+hir::Expr* ArrayChecker::index_expr(const ast::Expr& expr) {
+  return index_of(parts_.conversions.operand_value(*expr.operands[0]), expr);
+}
+
+hir::Expr* ArrayChecker::index_of(E array, const ast::Expr& expr) {
+  std::vector<E> operands;
+  bool good = !array->type->is(TypeKind::kError);
+  if (Nominal* nominal = analysis_.nominal(array->type); nominal != nullptr) {
+    Diagnostic& diagnostic = error(expr.range, "a '{}' has no elements to index", array->type->name);
+    const auto& methods = nominal->symbol->methods;
+    if (methods.contains("get") && methods.contains("set")) {
+      diagnostic.help("write `.{}(...)` and `.set(..., value)`", methods.contains("at") ? "at" : "get");
+    } else if (methods.contains("get")) {
+      diagnostic.help("write `.get(...)`");
+    }
+    return wrong(expr.range);
+  }
+  for (std::size_t i = 1; i < expr.operands.size(); ++i) {
+    operands.push_back(index_value(*expr.operands[i]));
+    good = good && !operands.back()->type->is(TypeKind::kError);
+  }
+  if (!good) return wrong(expr.range);
+  const Type* type = array->type;
+  const auto count_fits = [&](std::size_t wanted) {
+    if (operands.size() == wanted) return true;
+    Diagnostic& diagnostic = error(expr.range, "a '{}' takes {} ind{}, not {}", type->name, wanted,
+                                   wanted == 1 ? "ex" : "ices", operands.size());
+    if (wanted > 1) {
+      diagnostic.help("write all of them in one pair of brackets: `{}`",
+                      wanted == 2 ? "a[i, j]" : "a[i, j, k]");
+    }
+    return false;
+  };
+  switch (type->kind) {
+    case TypeKind::kArray: {
+      if (!count_fits(type->rank)) return wrong(expr.range);
+      operands.insert(operands.begin(), array);
+      return make(ExprKind::kIndex, type->element, expr.range, std::move(operands));
+    }
+    case TypeKind::kFixedArray: {
+      if (!count_fits(1)) return wrong(expr.range);
+      if (operands[0]->kind == ExprKind::kInt && operands[0]->integer >= type->count) {
+        error(expr.operands[1]->range, "index {} is outside of '{}'",
+              static_cast<std::int64_t>(operands[0]->integer), type->name);
+        return wrong(expr.range);
+      }
+      E made = make(ExprKind::kFixedIndex, type->element, expr.range, std::move(operands));
+      made->local = array->local;
+      return made;
+    }
+    case TypeKind::kStr: {
+      if (!count_fits(1)) return wrong(expr.range);
+      return make(ExprKind::kStringByte, basic(TypeKind::kU8), expr.range, {array, operands[0]});
+    }
+    case TypeKind::kNullable:
+      parts_.narrowing.explain_null(error(expr.range, "this '{}' may be null", type->name),
+                                    expr.operands[0]->range, "trap on null with `!`");
+      return wrong(expr.range);
+    default: break;
+  }
+  error(expr.range, "a '{}' has no elements to index", type->name);
+  return wrong(expr.range);
+}
+
+}  // namespace dhpvm::compiler

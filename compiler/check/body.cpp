@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/check/body.h"
+
+#include "compiler/check/body_parts.h"
+
+namespace dhpvm::compiler {
+
+void check_body(Analysis& analysis, FunctionInstance& instance) {
+  instance.state = FunctionInstance::State::kBusy;
+  Analysis::Enter enter(analysis, instance.origin);
+  BodyParts(analysis, instance.context).functions.check_function(instance);
+  instance.state = FunctionInstance::State::kDone;
+}
+
+const hir::Expr* check_expression(Analysis& analysis, const ast::Expr& expr, const TypeContext& context,
+                                  const Type* expected, std::string_view what) {
+  return BodyParts(analysis, context).functions.check_constant(expr, expected, what);
+}
+
+}  // namespace dhpvm::compiler

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/check/body_part.h"
+
+#include <utility>
+
+#include "compiler/check/body_parts.h"
+#include "compiler/check/fold.h"
+
+namespace dhpvm::compiler {
+
+using hir::ExprKind;
+using hir::StmtKind;
+
+BodyPart::BodyPart(BodyParts& parts) : parts_(parts), state_(parts.state), analysis_(parts.state.analysis) {}
+
+hir::Expr* BodyPart::make(ExprKind kind, const Type* type, Range range, std::vector<E> operands) {
+  E made = make(kind, type, range);
+  made->operands = std::move(operands);
+  return made;
+}
+
+hir::Expr* BodyPart::integer(std::uint64_t value, const Type* type, Range range) {
+  E made = make(ExprKind::kInt, type, range);
+  made->integer = wrap(value, type);
+  return made;
+}
+
+hir::Expr* BodyPart::boolean(bool value, Range range) {
+  return integer(value ? 1 : 0, basic(TypeKind::kBool), range);
+}
+
+hir::Expr* BodyPart::string(std::string text, Range range) {
+  E made = make(ExprKind::kString, basic(TypeKind::kStr), range);
+  made->text = std::move(text);
+  return made;
+}
+
+hir::Expr* BodyPart::read(hir::Local* local, Range range) {
+  E made = make(ExprKind::kLocal, local->type, range);
+  made->local = local;
+  return made;
+}
+
+hir::Expr* BodyPart::binary(hir::Binary op, E left, E right, Range range) {
+  const bool compares = op >= hir::Binary::kEq && op <= hir::Binary::kGe;
+  E made = make(ExprKind::kBinary, compares ? basic(TypeKind::kBool) : left->type, range, {left, right});
+  made->binary = op;
+  return made;
+}
+
+hir::Expr* BodyPart::negate_bool(E operand) {
+  E made = make(ExprKind::kUnary, basic(TypeKind::kBool), analysis_.range_of(operand), {operand});
+  made->unary = hir::Unary::kNot;
+  return made;
+}
+
+hir::Expr* BodyPart::call_native(const std::string& name, std::vector<E> operands, const Type* result,
+                                 Range range) {
+  std::vector<const Type*> parameters;
+  for (E operand : operands) parameters.push_back(operand->type);
+  E made = make(ExprKind::kCallNative, result, range, std::move(operands));
+  made->native = analysis_.native(name, std::move(parameters), result);
+  return made;
+}
+
+hir::Stmt* BodyPart::let(hir::Local* local, E value) {
+  hir::Stmt* stmt = analysis_.make(StmtKind::kLet, analysis_.range_of(value));
+  stmt->local = local;
+  stmt->value = value;
+  return stmt;
+}
+
+hir::Stmt* BodyPart::assign(E place, E value, Range range) {
+  hir::Stmt* stmt = analysis_.make(StmtKind::kAssign, range);
+  stmt->place = place;
+  stmt->value = value;
+  return stmt;
+}
+
+hir::Stmt* BodyPart::evaluate(E value) {
+  hir::Stmt* stmt = analysis_.make(StmtKind::kExpr, analysis_.range_of(value));
+  stmt->value = value;
+  return stmt;
+}
+
+hir::Local* BodyPart::temporary(const Type* type) {
+  hir::Local& local = analysis_.program().local_arena.emplace_back();
+  local.type = type;
+  return &local;
+}
+
+hir::Expr* BodyPart::stable(E value, std::vector<hir::Stmt*>& statements) {
+  switch (value->kind) {
+    case ExprKind::kInt:
+    case ExprKind::kFloat:
+    case ExprKind::kNull:
+    case ExprKind::kZero:
+    case ExprKind::kString: return value;
+    case ExprKind::kLocal:
+      // A boxed variable may change under a closure that is called in between.
+      if (!value->local->boxed) return value;
+      break;
+    case ExprKind::kUnwrap:
+      if (value->operands[0]->kind == ExprKind::kLocal && !value->operands[0]->local->boxed) return value;
+      break;
+    default: break;
+  }
+  hir::Local* local = temporary(value->type);
+  statements.push_back(let(local, value));
+  return read(local, analysis_.range_of(value));
+}
+
+hir::Expr* BodyPart::in_block(std::vector<hir::Stmt*> statements, E value, Range range) {
+  if (statements.empty()) return value;
+  E made = make(ExprKind::kBlock, value->type, range);
+  if (value->type->is(TypeKind::kVoid)) {
+    statements.push_back(evaluate(value));
+  } else {
+    made->operands.push_back(value);
+  }
+  made->statements = std::move(statements);
+  return made;
+}
+
+// for i in low..high { body(i) }
+hir::Stmt* BodyPart::count_loop(E high, Range range, const std::function<Body(E index)>& body) {
+  const Type* i64 = basic(TypeKind::kI64);
+  hir::Stmt* loop = analysis_.make(hir::StmtKind::kForRange, range);
+  loop->local = temporary(i64);
+  loop->value = integer(0, i64, range);
+  loop->limit = high;
+  loop->body = body(read(loop->local, range));
+  return loop;
+}
+
+}  // namespace dhpvm::compiler

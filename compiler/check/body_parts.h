@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// All parts of the checker of one body: names, flow and expressions lean on each other, so each part can call each.
+#pragma once
+
+#include "compiler/check/arguments.h"
+#include "compiler/check/array_methods.h"
+#include "compiler/check/arrays.h"
+#include "compiler/check/assign.h"
+#include "compiler/check/builtins.h"
+#include "compiler/check/calls.h"
+#include "compiler/check/closures.h"
+#include "compiler/check/construct.h"
+#include "compiler/check/convert.h"
+#include "compiler/check/expr.h"
+#include "compiler/check/function_body.h"
+#include "compiler/check/inference.h"
+#include "compiler/check/init_fields.h"
+#include "compiler/check/intrinsics.h"
+#include "compiler/check/kernel_captures.h"
+#include "compiler/check/literals.h"
+#include "compiler/check/loops.h"
+#include "compiler/check/match.h"
+#include "compiler/check/members.h"
+#include "compiler/check/names.h"
+#include "compiler/check/narrowing.h"
+#include "compiler/check/operators.h"
+#include "compiler/check/parallel.h"
+#include "compiler/check/reductions.h"
+#include "compiler/check/scopes.h"
+#include "compiler/check/statements.h"
+#include "compiler/check/text.h"
+
+namespace dhpvm::compiler {
+
+struct BodyParts {
+  BodyParts(Analysis& analysis, TypeContext context) : state(analysis, std::move(context)) {}
+
+  BodyState state;
+  FunctionChecker functions{*this};
+  Scopes scopes{*this};
+  NameChecker names{*this};
+  KernelCaptures kernel_captures{*this};
+  Conversions conversions{*this};
+  ExpressionChecker expressions{*this};
+  LiteralChecker literals{*this};
+  ArrayChecker arrays{*this};
+  ArrayMethods array_methods{*this};
+  OperatorChecker operators{*this};
+  Narrowing narrowing{*this};
+  MemberChecker members{*this};
+  CallChecker calls{*this};
+  ArgumentMatching argument_matching{*this};
+  Construction construction{*this};
+  InitFields init_fields{*this};
+  TypeInference inference{*this};
+  ClosureChecker closures{*this};
+  BuiltinCalls builtins{*this};
+  TextMaker texts{*this};
+  IntrinsicCalls intrinsics{*this};
+  StatementChecker statements{*this};
+  LoopChecker loops{*this};
+  AssignmentChecker assignment{*this};
+  MatchChecker matching{*this};
+  ParallelLoopChecker parallel_loops{*this};
+  ReductionChecker reductions{*this};
+};
+
+}  // namespace dhpvm::compiler

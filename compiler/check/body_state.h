@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the parts of the checker of one body share: where it stands, which variables are in scope, and what is known of them.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "compiler/check/analysis.h"
+#include "compiler/check/assignments.h"
+
+namespace dhpvm::compiler {
+
+struct Frame;
+
+enum class VariableKind : std::uint8_t { kLet, kVar, kParameter, kLoop, kThis, kReduction };
+
+struct Variable {
+  std::string_view name;
+  hir::Local* local = nullptr;
+  const Type* type = nullptr;
+  VariableKind kind = VariableKind::kLet;
+  SourceRange range;
+  Frame* frame = nullptr;
+  Variable* source = nullptr;  // the captured variable behind this one
+  bool assignable() const { return kind == VariableKind::kVar || kind == VariableKind::kReduction; }
+};
+
+// A function, closure or parallel loop on the way: what its body can see without capturing.
+struct Frame {
+  enum class Kind : std::uint8_t { kFunction, kClosure, kKernel };
+  Kind kind = Kind::kFunction;
+  Frame* outer = nullptr;
+  hir::Function* function = nullptr;  // null for kernels and outside of functions
+  hir::ParallelLoop* loop = nullptr;  // kernels
+  const Type* result = nullptr;       // null while it is inferred
+  std::vector<std::vector<Variable*>> scopes;
+  unsigned loops = 0;  // loops around the current statement, inside this frame
+  std::map<const Variable*, Variable*> captures;
+  std::map<std::string, Variable*> paths;  // kernels: captured field paths
+};
+
+// What is known at a point of the program.
+struct Flow {
+  bool reachable = true;
+  std::map<const Variable*, const Type*> narrowed;
+  std::set<std::uint32_t> unassigned;  // in `init`: fields without a value yet
+};
+
+// What a condition says about a variable.
+struct Fact {
+  Variable* variable = nullptr;
+  const Type* type = nullptr;
+};
+
+struct Condition {
+  hir::Expr* value = nullptr;
+  std::vector<Fact> when_true;
+  std::vector<Fact> when_false;
+};
+
+// Something that is called: the part that functions, methods, constructors and closures have in common.
+struct Callee {
+  std::string name;  // for messages: "area", "List<i64>.push"
+  struct Parameter {
+    std::string_view name;  // empty for closures
+    const Type* type = nullptr;
+    const ast::Expr* fallback = nullptr;
+    bool optional = false;  // has a value without being given one
+    SourceRange range;
+  };
+  std::vector<Parameter> parameters;
+  TypeContext fallback_context;
+  SourceRange declared;
+  bool has_declaration = false;
+};
+
+// Shared by the parts of one check; `frame` is never null.
+struct BodyState {
+  BodyState(Analysis& whole, TypeContext surroundings) : analysis(whole), context(std::move(surroundings)) {
+    frame = &frames.emplace_back();
+    frame->scopes.emplace_back();
+  }
+
+  bool in_kernel() const { return frame->kind == Frame::Kind::kKernel; }
+  bool in_init_frame() const { return init != nullptr && frame->outer == nullptr; }
+
+  Analysis& analysis;
+  TypeContext context;
+  Frame* frame = nullptr;
+  Nominal* self = nullptr;
+  Nominal* init = nullptr;  // when the body is the `init` of this class
+  Flow flow;
+  std::vector<Flow*> breaks;  // where `break` merges the flow into, for each loop
+  Assignments assignments;
+  std::set<std::string_view> tested_in_vain;  // the text of what was compared with null, but is not narrowed
+  bool in_trap_message = false;
+  std::deque<Variable> variables;
+  std::deque<Frame> frames;
+  std::string function_name;
+  unsigned closures = 0;
+  std::string_view constant;  // not empty: what must be constant here, such as "the size of a fixed array"
+};
+
+}  // namespace dhpvm::compiler

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Implicit conversions (to nullable, to an interface), casts and type tests.
+#pragma once
+
+#include "compiler/check/body_part.h"
+
+namespace dhpvm::compiler {
+
+class Conversions : public BodyPart {
+ public:
+  using BodyPart::BodyPart;
+
+  E operand_value(const ast::Expr& expr, const Type* expected = nullptr);  // not void
+  E value(const ast::Expr& expr, const Type* expected = nullptr);          // nor a fixed array
+  E value_as(const ast::Expr& expr, const Type* target);                   // of type `target`
+  E coerce(E expr, const Type* target, Range range);
+  bool can_coerce(const Type* from, const Type* to);
+  bool may_be(const Type* from, const Type* to);
+  E cast(const ast::Expr& expr);
+  E is_type(const ast::Expr& expr, Condition* facts);
+  // One type for both branches of a conditional; null after a diagnostic.
+  const Type* common_type(E& left, Range left_range, E& right, Range right_range);
+};
+
+}  // namespace dhpvm::compiler

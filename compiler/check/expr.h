@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// Dispatches on the kinds of expressions; conditionals and `x!`.
+#pragma once
+
+#include "compiler/check/body_part.h"
+
+namespace dhpvm::compiler {
+
+class ExpressionChecker : public BodyPart {
+ public:
+  using BodyPart::BodyPart;
+
+  // `expected` is a hint: literals and closures adapt to it, but the result may have another type.
+  E expr(const ast::Expr& expr, const Type* expected = nullptr);
+
+ private:
+  E dispatch(const ast::Expr& expr, const Type* expected);
+  E if_expr(const ast::Expr& expr, const Type* expected);
+  E unwrap_expr(const ast::Expr& expr);
+};
+
+}  // namespace dhpvm::compiler

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/check/function_body.h"
+
+#include "compiler/check/body_parts.h"
+
+namespace dhpvm::compiler {
+
+using hir::StmtKind;
+
+hir::Expr* FunctionChecker::check_constant(const ast::Expr& expr, const Type* expected,
+                                           std::string_view what) {
+  state_.constant = what;
+  state_.assignments.collect(expr);
+  return expected != nullptr ? parts_.conversions.value_as(expr, expected) : parts_.conversions.value(expr);
+}
+
+void FunctionChecker::check_function(FunctionInstance& instance) {
+  const ast::Function& declaration = *instance.symbol->declaration;
+  hir::Function& function = *instance.function;
+  state_.function_name = function.name;
+  state_.frame->function = &function;
+  state_.frame->result = instance.result;
+  state_.self = instance.owner;
+  if (state_.self != nullptr) {
+    analysis_.complete(*state_.self);
+    Variable* self =
+        parts_.scopes.declare_hidden("this", state_.self->type, VariableKind::kThis, declaration.name.range);
+    function.parameters.push_back(self->local);
+  }
+  for (std::size_t i = 0; i < declaration.parameters.size(); ++i) {
+    Variable* parameter = parts_.scopes.declare(declaration.parameters[i].name, instance.parameters[i],
+                                                VariableKind::kParameter);
+    function.parameters.push_back(parameter->local);
+  }
+  state_.assignments.collect(declaration);
+  if (state_.self != nullptr && instance.symbol == state_.self->symbol->init)
+    parts_.init_fields.begin_init(instance);
+
+  if (declaration.expression != nullptr) {
+    const ast::Expr& result = *declaration.expression;
+    E value = state_.frame->result == nullptr ? parts_.expressions.expr(result)
+              : state_.frame->result->is(TypeKind::kVoid)
+                  ? parts_.expressions.expr(result)
+                  : parts_.conversions.value_as(result, state_.frame->result);
+    if (state_.frame->result == nullptr) {
+      if (value->type->is(TypeKind::kNull)) {
+        error(result.range, "the type of `null` alone is unknown").help("write the result type: `-> T?`");
+        value = wrong(result.range);
+      }
+      instance.result = state_.frame->result = value->type;
+    } else if (state_.frame->result->is(TypeKind::kVoid) && !value->type->is(TypeKind::kVoid) &&
+               !value->type->is(TypeKind::kError)) {
+      error(result.range, "this function gives nothing, and the expression gives '{}'", value->type->name);
+    }
+    if (value->type->is(TypeKind::kVoid)) {
+      function.body.push_back(evaluate(value));
+    } else {
+      hir::Stmt* stmt = analysis_.make(StmtKind::kReturn, result.range);
+      stmt->value = value;
+      function.body.push_back(stmt);
+    }
+  } else if (declaration.body != nullptr) {
+    parts_.scopes.open_scope();
+    parts_.statements.statements(declaration.body->body, function.body);
+    parts_.scopes.close_scope();
+    if (state_.flow.reachable && !state_.frame->result->is(TypeKind::kVoid) &&
+        !state_.frame->result->is(TypeKind::kError)) {
+      error(declaration.name.range, "'{}' can end without giving a '{}'", declaration.name.text,
+            state_.frame->result->name)
+          .help("end every path with `return`, or with `trap(\"...\")` where it cannot get");
+    }
+    if (state_.init != nullptr && state_.flow.reachable) parts_.init_fields.end_init(declaration.name.range);
+  } else {
+    // A body may have been lost to a syntax error, about which enough was said.
+    if (!analysis_.diagnostics().has_errors()) {
+      error(declaration.name.range, "'{}' has no body", declaration.name.text)
+          .help("write `extern fn` for a function that the host provides");
+    }
+    if (instance.result == nullptr) instance.result = error_type();
+  }
+  function.result = instance.result;
+}
+
+}  // namespace dhpvm::compiler

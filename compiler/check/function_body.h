@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// Checks the body of a function as a whole: parameters, result, ends.
+#pragma once
+
+#include "compiler/check/body_part.h"
+
+namespace dhpvm::compiler {
+
+class FunctionChecker : public BodyPart {
+ public:
+  using BodyPart::BodyPart;
+
+  void check_function(FunctionInstance& instance);
+  hir::Expr* check_constant(const ast::Expr& expr, const Type* expected, std::string_view what);
+};
+
+}  // namespace dhpvm::compiler

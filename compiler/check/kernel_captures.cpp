@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/check/kernel_captures.h"
+
+#include "compiler/check/body_parts.h"
+
+namespace dhpvm::compiler {
+
+// `this.data`, `cfg.scale`: the text that identifies the path, and the variable at its root.
+bool KernelCaptures::path_of(const ast::Expr& expr, std::string& path, Variable*& root) {
+  switch (expr.kind) {
+    case ast::ExprKind::kThis:
+      root = parts_.scopes.find_variable("this");
+      path = "this";
+      return root != nullptr;
+    case ast::ExprKind::kName:
+      path = expr.name.text;
+      root = parts_.scopes.find_variable(expr.name.text);
+      if (root != nullptr) return true;
+      root = parts_.scopes.find_variable("this");
+      path = "this." + path;
+      return root != nullptr && parts_.names.this_has_field(expr.name.text);
+    case ast::ExprKind::kMember:
+      if (expr.safe || !path_of(*expr.operands[0], path, root)) return false;
+      path += "." + std::string(expr.name.text);
+      return true;
+    default: return false;
+  }
+}
+
+// In a parallel loop, a field path of an object outside is read once before the loop. Null when `expr` is
+// no such path.
+hir::Expr* KernelCaptures::hoisted(const ast::Expr& expr) {
+  std::string path;
+  Variable* root = nullptr;
+  if (!path_of(expr, path, root) || root->frame == state_.frame) return nullptr;
+  if (analysis_.is_plain(root->type) || is_kernel_array(root->type) || root->type->is(TypeKind::kError) ||
+      root->type->is(TypeKind::kFixedArray)) {
+    return nullptr;
+  }
+  if (auto known = state_.frame->paths.find(path); known != state_.frame->paths.end()) {
+    return known->second == nullptr ? wrong(expr.range) : read(known->second->local, expr.range);
+  }
+  Frame* const kernel = state_.frame;
+  state_.frame = kernel->outer;
+  E value = parts_.conversions.value(expr);
+  state_.frame = kernel;
+  Variable* inner =
+      value->type->is(TypeKind::kError) ? nullptr : capture_in_kernel(*kernel, path, value, expr.range);
+  kernel->paths[path] = inner;
+  return inner == nullptr ? wrong(expr.range) : read(inner->local, expr.range);
+}
+
+bool KernelCaptures::is_kernel_array(const Type* type) {
+  return type->is(TypeKind::kArray) && analysis_.is_plain(type->element);
+}
+
+Variable* KernelCaptures::capture_in_kernel(Frame& kernel, std::string_view name, E value, Range range) {
+  const Type* type = value->type;
+  if (type->is(TypeKind::kError)) return nullptr;
+  if (!analysis_.is_plain(type) && !is_kernel_array(type)) {
+    Diagnostic& diagnostic = error(range, "a parallel loop cannot use '{}', a '{}'", name, type->name);
+    if (type->is(TypeKind::kFixedArray)) {
+      diagnostic.help("use an array: `[{}]({})`, or declare it in the loop", type->element->name,
+                      type->count);
+    } else if (type->is(TypeKind::kClass) && analysis_.nominal(type)->symbol->methods.contains("to_array")) {
+      diagnostic.help("take what it holds before the loop: `let array = {}.to_array();`", name);
+    } else if (type->is(TypeKind::kClass) || type->is(TypeKind::kInterface)) {
+      diagnostic.help("name the fields it needs, such as `{}.field`: they are read once before the loop",
+                      name);
+    } else if (type->is(TypeKind::kNullable)) {
+      diagnostic.help("test it for null before the loop");
+    } else if (type->is(TypeKind::kArray)) {
+      diagnostic.help("use arrays of numbers, bool, or structs of these");
+    } else {
+      diagnostic.help("it can use numbers, bool, structs of these, and arrays of them");
+    }
+    return nullptr;
+  }
+  Variable& inner = state_.variables.emplace_back();
+  inner.name = name;
+  inner.type = type;
+  inner.kind = VariableKind::kLet;
+  inner.range = range;
+  inner.frame = &kernel;
+  inner.local = temporary(type);
+  inner.local->name = name;
+  kernel.loop->captures.push_back({inner.local, value});
+  return &inner;
+}
+
+}  // namespace dhpvm::compiler

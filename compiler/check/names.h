@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a name means: a variable, a member without `this.`, a function, a constant.
+#pragma once
+
+#include "compiler/check/body_part.h"
+
+namespace dhpvm::compiler {
+
+class NameChecker : public BodyPart {
+ public:
+  using BodyPart::BodyPart;
+
+  E read_variable(Variable* variable, Range range);
+  E this_value(Range range);
+  bool this_has_field(std::string_view name);
+  FunctionSymbol* this_method(std::string_view name);
+  E name_expr(const ast::Expr& expr, const Type* expected);
+  E function_value(FunctionSymbol& symbol, const ast::Expr& expr, const Type* expected);
+  E constant_value(ConstantSymbol& symbol, Range range);
+  void report_unknown(std::string_view name, Range range, bool called);
+  ModuleSymbols* module_named(const ast::Expr& expr);
+  const Type* primitive_named(const ast::Expr& expr);
+  // All names that may stand here, for suggestions.
+  std::vector<std::string> visible_names();
+};
+
+}  // namespace dhpvm::compiler

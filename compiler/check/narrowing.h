@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Conditions and what follows from them for the types of variables.
+//
+// Only variables that nobody else can change are narrowed: not those that an inner
+// closure assigns, and, inside a closure, not those that it shares by reference.
+#pragma once
+
+#include "compiler/check/body_part.h"
+
+namespace dhpvm::compiler {
+
+class Narrowing : public BodyPart {
+ public:
+  using BodyPart::BodyPart;
+
+  Condition condition(const ast::Expr& expr);
+  void null_test(const ast::Expr& tested, bool equal, Condition& condition);
+  Variable* narrowable(const ast::Expr& expr);
+  const Type* narrowed_type(const Variable* variable) const;
+  E refine(E value, const Type* narrowed, Range range);
+  void learn(const std::vector<Fact>& facts);
+  void forget_assigned_in(Range loop);
+  void explain_null(Diagnostic& diagnostic, Range object, std::string_view otherwise);
+  void assigned(Variable* variable, const Type* value_type);
+  static Flow merge(const Flow& a, const Flow& b);
+
+ private:
+  void forget(const Variable* variable);
+};
+
+}  // namespace dhpvm::compiler

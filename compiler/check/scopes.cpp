@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/check/scopes.h"
+
+#include "compiler/check/body_parts.h"
+
+namespace dhpvm::compiler {
+
+Variable* Scopes::declare(const ast::Name& name, const Type* type, VariableKind kind) {
+  for (const Variable* known : state_.frame->scopes.back()) {
+    // `let _ = f();` drops a result, as often as one likes.
+    if (known->name == name.text && !name.empty() && name.text != "_") {
+      error(name.range, "'{}' is declared twice in this block", name.text)
+          .note(known->range, "first declared here")
+          .help("choose another name, or assign: `{} = ...;`", name.text);
+    }
+  }
+  return declare_hidden(name.text, type, kind, name.range);
+}
+
+Variable* Scopes::declare_hidden(std::string_view name, const Type* type, VariableKind kind, Range range) {
+  Variable& variable = state_.variables.emplace_back();
+  variable.name = name;
+  variable.local = temporary(type);
+  variable.local->name = name;
+  variable.type = type;
+  variable.kind = kind;
+  variable.range = range;
+  variable.frame = state_.frame;
+  state_.frame->scopes.back().push_back(&variable);
+  return &variable;
+}
+
+Variable* Scopes::find_variable(std::string_view name) {
+  for (Frame* frame = state_.frame; frame != nullptr; frame = frame->outer) {
+    for (auto scope = frame->scopes.rbegin(); scope != frame->scopes.rend(); ++scope) {
+      for (auto known = scope->rbegin(); known != scope->rend(); ++known) {
+        if ((*known)->name == name) return *known;
+      }
+    }
+  }
+  return nullptr;
+}
+
+Variable* Scopes::see(Variable* variable, Range range) {
+  if (variable->frame == state_.frame) return variable;
+  // Every frame between here and the declaration passes the variable on.
+  Frame* const here = state_.frame;
+  state_.frame = here->outer;
+  Variable* outer = see(variable, range);
+  if (outer == nullptr) {
+    state_.frame = here;
+    return nullptr;
+  }
+  if (auto known = here->captures.find(outer); known != here->captures.end()) {
+    state_.frame = here;
+    return known->second;
+  }
+  Variable* inner = nullptr;
+  if (here->kind == Frame::Kind::kKernel) {
+    E value = parts_.names.read_variable(outer, range);
+    state_.frame = here;
+    inner = parts_.kernel_captures.capture_in_kernel(*here, outer->name, value, range);
+    if (inner != nullptr) here->captures[outer] = inner;
+    return inner;
+  }
+  state_.frame = here;
+  if (outer->type->is(TypeKind::kFixedArray)) {
+    error(range, "a closure cannot capture the fixed array '{}'", variable->name)
+        .note(variable->range, "'{}' is declared here", variable->name)
+        .help("use an array: `[{}]({})`", outer->type->element->name, outer->type->count);
+    return nullptr;
+  }
+  inner = &state_.variables.emplace_back(*outer);
+  inner->frame = here;
+  inner->source = outer;
+  inner->local = temporary(outer->type);
+  inner->local->name = outer->local->name;
+  if (outer->assignable()) {
+    outer->local->boxed = true;
+    inner->local->boxed = true;
+  }
+  here->function->captures.push_back({outer->local, inner->local});
+  here->captures[outer] = inner;
+  return inner;
+}
+
+}  // namespace dhpvm::compiler

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Text of values: for print, str and formatted strings.
+#pragma once
+
+#include "compiler/check/body_part.h"
+
+namespace dhpvm::compiler {
+
+class TextMaker : public BodyPart {
+ public:
+  using BodyPart::BodyPart;
+
+  E text_of(E value, Range range);
+  E join_text(const std::vector<E>& parts, Range range);
+  E format_expr(const ast::Expr& expr);
+
+ private:
+  E struct_text(E value, Range range);
+  E array_text(E array, Range range);
+  E formatted(E value, const ast::FormatPart& part);
+};
+
+}  // namespace dhpvm::compiler
