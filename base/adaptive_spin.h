@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // How long a thread with nothing to do asks again before it sleeps.
 //
-// Being woken costs more than much of what threads wait for: 25 us in a virtual machine. How long it pays to ask follows from
-// what that has been good for: a thread whose sleeps turn out to be short asks up to kLongest, one that is idle sleeps at
-// once. So does one whose core others want: whoever yields may be let back on it after milliseconds, whoever is woken sooner.
+// Being woken costs more than much of what threads wait for: 25 us in a virtual machine. How long it pays to
+// ask follows from what that has been good for: a thread whose sleeps turn out to be short asks up to
+// kLongest, one that is idle sleeps at once. So does one whose core others want: whoever yields may be let
+// back on it after milliseconds, whoever is woken sooner.
 #pragma once
 
 #include <algorithm>
@@ -28,7 +29,8 @@ class AdaptiveSpin {
     return true;
   }
 
-  // How long a sleep has been: one that asking could have saved makes for longer asking; one that it could not, for shorter.
+  // How long a sleep has been: one that asking could have saved makes for longer asking; one that it could
+  // not, for shorter.
   void slept(Clock::duration time) {
     limit_ = time < kLongest ? std::min(kLongest, limit_ * 2 + std::chrono::microseconds(5)) : limit_ / 2;
   }

@@ -19,9 +19,9 @@ class Thread {
   Thread(Thread&& other) noexcept;
   Thread& operator=(Thread&& other) noexcept;
 
-  // Runs `body`, which must not throw, on a new thread. The thread takes no signals: those of the process are for threads of
-  // the application, whose handlers may count on being there. `name` is for debuggers, at most 15 characters. kUnsupported
-  // when the system has no thread left, and with what to do.
+  // Runs `body`, which must not throw, on a new thread. The thread takes no signals: those of the process are
+  // for threads of the application, whose handlers may count on being there. `name` is for debuggers, at most
+  // 15 characters. kUnsupported when the system has no thread left, and with what to do.
   static Result<Thread> start(const char* name, std::function<void()> body);
   // The same into this handle, unless it has a thread.
   Status start_once(const char* name, std::function<void()> body);

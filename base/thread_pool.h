@@ -33,8 +33,9 @@ class ThreadPool {
 
   unsigned size() const { return size_; }
 
-  // Whether a loop of a few microseconds is worth sharing: whether workers spin, and so are there at once. Also now and then
-  // while they sleep, if the question keeps coming: they are late for this loop, but in time for the next ones.
+  // Whether a loop of a few microseconds is worth sharing: whether workers spin, and so are there at once.
+  // Also now and then while they sleep, if the question keeps coming: they are late for this loop, but in
+  // time for the next ones.
   bool ready_for_short_loop();
 
   // Calls body(chunk) once for every chunk in [0, count), on any of the threads, and returns when all calls
@@ -79,8 +80,8 @@ class ThreadPool {
   std::atomic<std::uint32_t> epoch_{
       0};                              // counts the published jobs; read without the mutex by those that spin
   std::atomic<unsigned> spinning_{0};  // written under the mutex
-  // Short loops that came while the workers slept, each within a spin's time of the one before. Threads that get into each
-  // other's way here lose nothing but a chance to wake the workers.
+  // Short loops that came while the workers slept, each within a spin's time of the one before. Threads that
+  // get into each other's way here lose nothing but a chance to wake the workers.
   std::atomic<std::uint32_t> streak_{0};
   std::atomic<std::chrono::steady_clock::rep> last_short_{0};
   // What follows is guarded by mutex_.

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Trace events for `--trace=out.json`: the Chrome trace-event format, readable by Perfetto.
 //
-// A Tracer is handed down by pointer; null means "off" and costs one test. Events are collected in memory as a few numbers
-// each, and become text once, at the end, so that tracing neither blocks nor reorders what it watches.
+// A Tracer is handed down by pointer; null means "off" and costs one test. Events are collected in memory as
+// a few numbers each, and become text once, at the end, so that tracing neither blocks nor reorders what it
+// watches.
 #pragma once
 
 #include <array>
@@ -28,8 +29,8 @@ namespace dhpvm {
 class Tracer {
  public:
   using Clock = std::chrono::steady_clock;
-  // Shown under an event when it is selected. Events with the same value of `flow` are joined by arrows, from the earliest
-  // to the latest.
+  // Shown under an event when it is selected. Events with the same value of `flow` are joined by arrows, from
+  // the earliest to the latest.
   using Arguments = std::initializer_list<std::pair<std::string_view, std::int64_t>>;
   // What events have in common, so that each need not say it again: their name, and those of their arguments.
   enum class Kind : std::uint32_t {};
@@ -58,8 +59,8 @@ class Tracer {
 
  private:
   enum class Phase : std::uint8_t { kSlice, kInstant, kCounter };
-  // Events, one after the other: a few words each, and their values. Pieces stay where they are: memory that is cleared first,
-  // or copied as it grows, is touched twice.
+  // Events, one after the other: a few words each, and their values. Pieces stay where they are: memory that
+  // is cleared first, or copied as it grows, is touched twice.
   struct Piece {
     std::unique_ptr<std::uint64_t[]> words;
     std::size_t size;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures what it costs the host to give work to devices, over the calls that do the same without us: `enqueue_bench
-// [--json]`. First operations of the device layer on OpenCL, then whole parallel loops of a program, from the interpreter to
-// the driver; where chunks are copied, which no OpenCL device on a processor needs, on the simulated device. Times are
-// processor time of the one thread that submits; the calls by hand and ours take turns.
+// Measures what it costs the host to give work to devices, over the calls that do the same without us:
+// `enqueue_bench [--json]`. First operations of the device layer on OpenCL, then whole parallel loops of a
+// program, from the interpreter to the driver; where chunks are copied, which no OpenCL device on a processor
+// needs, on the simulated device. Times are processor time of the one thread that submits; the calls by hand
+// and ours take turns.
 #include <fmt/format.h>
 #include <time.h>
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a worker costs, measured at the queues of its device: jobs that do nothing, bulk data, code, and how soon it is known
-// that a worker is gone.
-//   remote_bench HOST:PORT/DEVICE [--key-file=FILE] [--seal=full|integrity|none] [--runs=N] [--only=jobs|bulk|code] [--json]
+// What a worker costs, measured at the queues of its device: jobs that do nothing, bulk data, code, and how
+// soon it is known that a worker is gone.
+//   remote_bench HOST:PORT/DEVICE [--key-file=FILE] [--seal=full|integrity|none] [--runs=N] [--only=jobs|bulk|code]
+//                [--json]
 //   remote_bench HOST:PORT/DEVICE --kill=PID | --stop=PID
-// The worker runs already; with --kill or --stop, that of process PID is ended or stopped, and nothing else measured. With
-// --json a line for each figure, otherwise a table. Times are medians; the best ones, which are printed beside, tell more where
-// the machine is busy with something else.
+// The worker runs already; with --kill or --stop, that of process PID is ended or stopped, and nothing else
+// measured. With --json a line for each figure, otherwise a table. Times are medians; the best ones, which
+// are printed beside, tell more where the machine is busy with something else.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How instructions are spelled and described to people: for the assembler, the disassembler, the reference and for
-// messages. What an instruction does is read from isa.h, never from its mnemonic; ./dev check knows who may include this.
+// How instructions are spelled and described to people: for the assembler, the disassembler, the reference
+// and for messages. What an instruction does is read from isa.h, never from its mnemonic; ./dev check knows
+// who may include this.
 #pragma once
 
 #include <string_view>

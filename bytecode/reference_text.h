@@ -74,8 +74,8 @@ count and so many X, and `index?` an `int` that is 0 for "none" and the index pl
 * **functions**: list of (u8 exported; if it is 1: index? name; signature; int primitive registers; int reference
   registers; list of local arrays, each u8 kind and int count; int words of code). Then index? entry.
 * **code**: the words of all functions, in order, 8 bytes each.
-* **kernels**: list of (int function, u8 dimensions, u8 fast-math, list of (u8 reduction, u8 kind), text device hint, int
-  batch hint). Reductions: 0 add, 1 mul, 2 min, 3 max, 4 and, 5 or, 6 xor.
+* **kernels**: list of (int function, u8 dimensions, u8 fast-math, list of (u8 reduction, u8 kind), text device hint,
+  int batch hint). Reductions: 0 add, 1 mul, 2 min, 3 max, 4 and, 5 or, 6 xor.
 * **lines**: for each function a list of (int words since the entry before, index? file, signed difference of the line,
   int column). The signed number is zigzag-coded: 0, -1, 1, -2, .. become 0, 1, 2, 3, ..
 * **names**: for each function that is not exported, index? name.
@@ -85,10 +85,10 @@ Kinds of values:
 )md";
 
 inline constexpr std::string_view kLimits = R"md(
-Layout rule. A class instance begins with a header of 8 bytes; then come the references in the order of their declaration,
-then the primitives in decreasing size, in the order of their declaration within a size; the size is rounded up to 8. A
-struct is laid out the same way without a header, its size rounded up to the largest alignment in it; an empty one
-takes 1 byte. A field is never a struct: compilers flatten nested structs.
+Layout rule. A class instance begins with a header of 8 bytes; then come the references in the order of their
+declaration, then the primitives in decreasing size, in the order of their declaration within a size; the size is
+rounded up to 8. A struct is laid out the same way without a header, its size rounded up to the largest alignment in it;
+an empty one takes 1 byte. A field is never a struct: compilers flatten nested structs.
 
 Limits:
 
@@ -120,14 +120,15 @@ checks for what depends on values: null references, indices, division, casts, li
   objects of one static type. A class is accepted where an interface it implements is wanted; nothing else converts
   (`upcast`, `cast`). Where paths with different types meet, the register must not be read any more. A register that is
   null on every path is accepted wherever a reference is: the instruction will trap.
-* **Accesses.** Loads of 8 and 16 bits match the signedness of the element (`bool` counts as `u8`); all other accesses match
-  width and bank: `store.i8` and `store.u8` both write `bool`, `i8` and `u8`; `load.i32` reads `i32` and `u32`. Field offsets and struct
-  sizes are those of the layout rule.
+* **Accesses.** Loads of 8 and 16 bits match the signedness of the element (`bool` counts as `u8`); all other accesses
+  match width and bank: `store.i8` and `store.u8` both write `bool`, `i8` and `u8`; `load.i32` reads `i32` and `u32`.
+  Field offsets and struct sizes are those of the layout rule.
 * **Calls.** Arguments stand in windows inside the caller's banks. After a call everything from the windows on is
   unassigned, except the results. The same holds for native functions, interfaces and `parallel.for`.
-* **Kernels.** The function of a kernel takes the indices (`i64`), captured scalars, accumulators, and arrays of primitives or of
-  structs of primitives, and returns the accumulators. It and everything it calls is pure: only instructions marked `K`, no
-  recursion. It does not overwrite captured arrays, nor captured scalars except those whose registers hold results.
+* **Kernels.** The function of a kernel takes the indices (`i64`), captured scalars, accumulators, and arrays of
+  primitives or of structs of primitives, and returns the accumulators. It and everything it calls is pure: only
+  instructions marked `K`, no recursion. It does not overwrite captured arrays, nor captured scalars except those whose
+  registers hold results.
 * Code that cannot be reached is checked for its encoding only. It must not be compiled.
 
 The verifier's own time and memory are bounded by the size of the module; functions with an absurd product of branch
@@ -138,9 +139,9 @@ inline constexpr std::string_view kText = R"md(
 ## Text form
 
 `dhpvm-run --disasm` prints it, `dhpvmc` accepts it as `.dasm`; the way there and back changes nothing. A statement
-takes a line; `;` begins a comment. A name that is not a plain word (`main`, `io.write`, `[f32, 2]`) is quoted; `#n` stands for
-entry n of a table, `$n` for string n, `_` for no name. In quotes, `\n \t \" \\ \xHH` are escapes. The string and the
-resource type may be left out.
+takes a line; `;` begins a comment. A name that is not a plain word (`main`, `io.write`, `[f32, 2]`) is quoted; `#n`
+stands for entry n of a table, `$n` for string n, `_` for no name. In quotes, `\n \t \" \\ \xHH` are escapes. The string
+and the resource type may be left out.
 
 ```
 string "a constant"
@@ -203,8 +204,8 @@ entry main
 ```
 
 Operands are written in the order a, b, c, x: registers `p0` and `r0`, local arrays `l0`, labels for offsets, names for
-functions, imports, types and traps, `#n` for kernels, `Interface::method` for methods, `offset:size` for fields of elements.
-`word 0x1234` is a word that is no instruction.
+functions, imports, types and traps, `#n` for kernels, `Interface::method` for methods, `offset:size` for fields of
+elements. `word 0x1234` is a word that is no instruction.
 )md";
 
 inline constexpr char kInstructions[] = R"md(

@@ -119,8 +119,8 @@ struct KernelRequest {
   std::set<CallPath> proven;
   // Sizes that arrays have whenever this code is run.
   std::vector<KnownDimension> dimensions = {};
-  // The host's code does at most so many iterations at once, a power of two: for loops of so few and long iterations that each,
-  // or each lane of a reduction, is work for a thread. 0: as many as suit it.
+  // The host's code does at most so many iterations at once, a power of two: for loops of so few and long
+  // iterations that each, or each lane of a reduction, is work for a thread. 0: as many as suit it.
   unsigned most_lanes = 0;
 };
 

@@ -20,45 +20,48 @@ struct DeviceTarget {
   std::string processor;
   bool has_f64 = true;
   bool has_atomics_64 = true;
-  // f32 as IEEE 754 has it: denormals are kept, quotients and roots correctly rounded when DeviceCode::options ask for it.
+  // f32 as IEEE 754 has it: denormals are kept, quotients and roots correctly rounded when
+  // DeviceCode::options ask for it.
   bool has_exact_f32 = true;
-  // A processor works off the items of a group one after the other, or makes vectors of neighbours. Items that step over each other's iterations are slower by a factor of 5 to 500 there.
+  // A processor works off the items of a group one after the other, or makes vectors of neighbours. Items
+  // that step over each other's iterations are slower by a factor of 5 to 500 there.
   bool is_processor = false;
 };
 
 // How the iterations of a chunk are dealt out among the work-items of a launch. Axis 0 of the grid is the innermost
 // dimension.
 enum class Dealing : std::uint8_t {
-  // In each dimension in steps of the number of work-items along its axis, so that neighbours do neighbouring iterations; any
-  // number of work-items does the whole chunk. With reductions, kReductionGroup work-items form a group, and each run of
-  // bytecode::kReductionLanes of them works off one block of bytecode::kReductionBlock iterations at a time.
+  // In each dimension in steps of the number of work-items along its axis, so that neighbours do neighbouring
+  // iterations; any number of work-items does the whole chunk. With reductions, kReductionGroup work-items
+  // form a group, and each run of bytecode::kReductionLanes of them works off one block of
+  // bytecode::kReductionBlock iterations at a time.
   kStrides,
-  // For processors, with reductions: the blocks of the chunk, numbered in iteration order, in one run of neighbours for each
-  // work-item along axis 0, any number of them. A work-item works off a block alone.
+  // For processors, with reductions: the blocks of the chunk, numbered in iteration order, in one run of
+  // neighbours for each work-item along axis 0, any number of them. A work-item works off a block alone.
   kRuns,
-  // For processors, without reductions: one iteration for each work-item, as far behind the low bounds as its global numbers
-  // say. A loop around it would keep the driver's compiler from making vectors of neighbours.
+  // For processors, without reductions: one iteration for each work-item, as far behind the low bounds as its
+  // global numbers say. A loop around it would keep the driver's compiler from making vectors of neighbours.
   kSingly,
 };
 
-// One argument of the kernel, in order. All but kData, kPartials and kReport are 64-bit integers; scalars are registers,
-// whatever their type.
+// One argument of the kernel, in order. All but kData, kPartials and kReport are 64-bit integers; scalars are
+// registers, whatever their type.
 enum class ParameterKind : std::uint8_t {
   kLow,     // of the chunk, by `index`: the dimension
   kHigh,    //
   kScalar,  // captured scalar `index`
-  // Captured array `index`: the address of its element 0, which need not exist; or, in languages that know no addresses,
-  // a buffer.
+  // Captured array `index`: the address of its element 0, which need not exist; or, in languages that know no
+  // addresses, a buffer.
   kData,
   kDataOffset,  // where there are buffers: the signed distance in bytes from the start of that one to element 0
   kReadable,    // captured array `index`: fields of KernelArray
   kWritable,    //
   kLength,      //
-  kDimension,   // dims[`dimension`]
-  kPartials,  // one register per reduction and block of the chunk, as in KernelChunk: an address or a buffer
+  kDimension,  // dims[`dimension`]
+  kPartials,   // one register per reduction and block of the chunk, as in KernelChunk: an address or a buffer
   kPartialsOffset,  // where there are buffers: the distance in bytes from the start of that one to the first register
   kReport,          // a KernelReport: an address or a buffer
-  kReportOffset,    // where there are buffers: the distance in bytes from the start of that one to the report
+  kReportOffset,  // where there are buffers: the distance in bytes from the start of that one to the report
 };
 
 struct KernelParameter {

@@ -41,17 +41,18 @@ struct KernelChunk {
   // One value per reduction for each block of the innermost dimension, in iteration order; unused without
   // reductions.
   std::uint64_t* partials = nullptr;
-  // Not null: the chunk is a part of one block, which may begin anywhere in it, and what its lanes have so far stands here:
-  // bytecode::kReductionLanes registers for each reduction, one reduction after the other. Iteration low + j goes on with
-  // lane j mod kReductionLanes of these. They are not combined, and there are no partials.
+  // Not null: the chunk is a part of one block, which may begin anywhere in it, and what its lanes have so
+  // far stands here: bytecode::kReductionLanes registers for each reduction, one reduction after the other.
+  // Iteration low + j goes on with lane j mod kReductionLanes of these. They are not combined, and there are
+  // no partials.
   std::uint64_t* lanes = nullptr;
   KernelTrap trap;
 };
 
 enum class KernelStatus : std::uint32_t { kDone = 0, kTrapped = 1, kStopped = 2 };
 
-// What the launches of one loop on one device tell of traps, in memory that the device writes. All zeros at first; shared
-// by all chunks, and by all work-items of each.
+// What the launches of one loop on one device tell of traps, in memory that the device writes. All zeros at
+// first; shared by all chunks, and by all work-items of each.
 struct KernelReport {
   std::uint32_t lock = 0;    // taken by a work-item that has trapped
   std::uint32_t status = 0;  // a KernelStatus

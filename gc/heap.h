@@ -162,7 +162,8 @@ class Heap {
  private:
   friend class Verifier;
   enum class Contents : std::uint8_t { kZeroed, kUndefined };
-  // Why an attempt to allocate failed: the nursery is used up, the heap would have to grow too far, or the system refuses.
+  // Why an attempt to allocate failed: the nursery is used up, the heap would have to grow too far, or the
+  // system refuses.
   enum class Shortage : std::uint8_t { kNursery, kGrowth, kSystem };
 
   Heap(const HeapOptions& options, std::span<const TypeInfo> types, RootProvider& roots);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The devices of the program device_conformance: every kind of this build, the null device, and workers in this process.
+// The devices of the program device_conformance: every kind of this build, the null device, and workers in
+// this process.
 #include <memory>
 
 #include "base/thread_pool.h"

@@ -6,8 +6,9 @@ usage: check_house.py ROOT
 
 Checks that rooms include only what the arrows of the architecture allow, that the headers of vendors are included in
 their one folder, that public headers stand on the standard library alone, that no two types have one name in one
-namespace, that nothing reads what an instruction does from its mnemonic, that every source file carries the licence
-line, and that every room has a README that is a page and not a book. Prints one line per violation.
+namespace, that nothing reads what an instruction does from its mnemonic, that lines of sources and documents have at
+most 120 columns, that every source file carries the licence line, and that every room has a README that is a page and
+not a book. Prints one line per violation.
 """
 
 import re
@@ -74,6 +75,7 @@ SKIPPED = {"build", ".git", ".cache", "__pycache__"}
 LICENCE = "SPDX-License-Identifier: Apache-2.0"
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 README_LINES = (3, 60)
+COLUMNS = 120
 
 
 def sources(root):
@@ -118,6 +120,18 @@ def may_include(room, target):
     if room in ROOMS[target]:
         return False
     return is_in(target, room) or any(is_in(target, allowed) for allowed in ROOMS[room])
+
+
+def check_columns(root, path):
+    """Lines of sources and documents that are too long. Rows of tables and code in documents cannot be broken."""
+    in_code = False
+    for number, line in enumerate((root / path).read_text(encoding="utf-8", errors="replace").splitlines(), start=1):
+        if path.suffix == ".md":
+            in_code ^= line.lstrip().startswith("```")
+            if in_code or line.lstrip().startswith("|"):
+                continue
+        if len(line) > COLUMNS:
+            yield f"{path}:{number}: {len(line)} columns; a line has at most {COLUMNS}"
 
 
 def check_include(path, header, quote):
@@ -170,6 +184,8 @@ def check(root):
             problems += check_licence(root, path)
         if path.suffix in {".cpp", ".h"}:
             problems += check_includes(root, path)
+        if path.suffix in {".cpp", ".h", ".md"}:
+            problems += check_columns(root, path)
     problems += check_type_names(root, [path for path in files if path.suffix in {".cpp", ".h"}])
     folders = {path.parts[0] for path in files if len(path.parts) > 1} & {"samples", "bench", "tests"}
     for folder in sorted(folders | {room for room in ROOMS if (root / room).is_dir()}):

@@ -128,6 +128,13 @@ class HouseTest(unittest.TestCase):
         unnamed = "namespace dhpvm::gc { namespace {\nstruct Chunk {};\n}}\n"
         self.assert_types(unnamed, unnamed, False)
 
+    def test_lines_have_at_most_120_columns(self):
+        words = "word " * 30
+        self.write("gc/a.h", LICENCE + "// " + words + "\n")
+        self.write("docs/a.md", f"| {words} |\n```\n{words}\n```\n{words}\n")
+        problems = check_house.check(self.root)
+        self.assertEqual([problem.split(" ")[0] for problem in problems], ["docs/a.md:5:", "gc/a.h:2:"])
+
     def test_a_room_has_a_readme(self):
         self.write("gc/a.h", LICENCE)
         (self.root / "gc/README.md").unlink()

@@ -397,8 +397,9 @@ Result<int> run(const Engine& engine, const Arguments& arguments, const Request&
   return outcome;
 }
 
-// Ends the process if a compilation is under way that would take longer than a program that has ended should linger: it has
-// come too late to be of use, and cannot be stopped. What it is to print, or tell workers, is waited for.
+// Ends the process if a compilation is under way that would take longer than a program that has ended should
+// linger: it has come too late to be of use, and cannot be stopped. What it is to print, or tell workers, is
+// waited for.
 void leave_early(const Engine& engine, const Arguments& arguments, std::chrono::nanoseconds elapsed,
                  const Ending& ending) {
   constexpr std::chrono::nanoseconds kPatience = std::chrono::milliseconds(50);

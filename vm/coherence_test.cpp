@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arrays whose elements a device has or works on: whoever touches them on the host asks for them first, once, and only for
-// what it needs. In the interpreter and in compiled code.
+// Arrays whose elements a device has or works on: whoever touches them on the host asks for them first, once,
+// and only for what it needs. In the interpreter and in compiled code.
 #include <gtest/gtest.h>
 
 #include <numeric>

@@ -31,8 +31,8 @@ class CompileService {
   CompileService(const CompileService&) = delete;
   CompileService& operator=(const CompileService&) = delete;
 
-  // Loads the library, once; tries again after a second if that fails. kUnsupported when this installation has none, with
-  // what to do.
+  // Loads the library, once; tries again after a second if that fails. kUnsupported when this installation
+  // has none, with what to do.
   Result<codegen::CodeGenerator*> generator();
 
   // Why the library could not be loaded, if somebody has tried.
@@ -44,8 +44,8 @@ class CompileService {
   bool settle(std::chrono::steady_clock::time_point deadline);
 
   using Job = std::function<void(codegen::CodeGenerator&)>;
-  // Runs `job` now, or on the background thread after those that were added before; now as well when the system starts no
-  // thread. Not run when there is no generator.
+  // Runs `job` now, or on the background thread after those that were added before; now as well when the
+  // system starts no thread. Not run when there is no generator.
   void run(const Job& job);
   void add(Job job);
 

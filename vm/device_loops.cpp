@@ -330,8 +330,8 @@ DeviceLoops::Loaded& DeviceLoops::load(Opened& opened, const Execution& executio
   return found->second;
 }
 
-// Functions have other numbers where the kernel has been compiled. What another machine says about positions in the code is
-// not believed: traps are raised there.
+// Functions have other numbers where the kernel has been compiled. What another machine says about positions
+// in the code is not believed: traps are raised there.
 Status DeviceLoops::translate(std::vector<codegen::KernelSite>& sites,
                               std::span<const std::uint32_t> functions) const {
   const bytecode::Module& module = linked_->module();

@@ -70,8 +70,9 @@ class DeviceLoops {
 
   // Whether a loop with this hint may go to a device at all.
   bool may_offload(const bytecode::KernelRecord& record) const;
-  // Whether kernel `number` stays on the host without further questions: no device is open, and the loop, which would take
-  // the host so many seconds (0: not known), is no reason to open one. Notes that for explain().
+  // Whether kernel `number` stays on the host without further questions: no device is open, and the loop,
+  // which would take the host so many seconds (0: not known), is no reason to open one. Notes that for
+  // explain().
   bool is_too_short(const bytecode::KernelRecord& record, std::uint32_t number, double host_seconds);
   // What became of kernel `number`, a line or more; empty if no device was considered.
   std::string explain(std::uint32_t number) const;

@@ -74,8 +74,8 @@ class Isolate final : private gc::RootProvider {
   // For native functions that wait: kInterrupted or kDeadline if the running program has to stop now.
   Status poll();
 
-  // For native functions that have nothing to do for `wait`, a few times a second: gives memory back that an idle program
-  // does not need. May collect.
+  // For native functions that have nothing to do for `wait`, a few times a second: gives memory back that an
+  // idle program does not need. May collect.
   void rest(std::chrono::nanoseconds wait);
 
   // What became of each parallel loop that was run, and why; empty if everything is interpreted.
@@ -113,16 +113,17 @@ class Isolate final : private gc::RootProvider {
 
   // The number of elements of `array` in dimension `dimension` (0 is the outermost).
   std::int64_t dimension(const gc::Array& array, unsigned dimension) const;
-  // Sees to it that the host may read (or write) element `index` of `array`, and with it all others: what a device has of
-  // them is fetched, and what it still does with them is waited for. Otherwise the trap that the program would get, or
-  // the device's error. Collects nothing. Ok at once if array.readable (array.writable) is above the index.
+  // Sees to it that the host may read (or write) element `index` of `array`, and with it all others: what a
+  // device has of them is fetched, and what it still does with them is waited for. Otherwise the trap that
+  // the program would get, or the device's error. Collects nothing. Ok at once if array.readable
+  // (array.writable) is above the index.
   Status make_accessible(gc::Array& array, std::int64_t index, bool write);
   // The same for all elements: what natives ask before they touch array.data.
   Status make_accessible(gc::Array& array, bool write) {
     return array.length == 0 ? Status() : make_accessible(array, array.length - 1, write);
   }
-  // A device begins to work on the elements of `array`, and its buffer's copies know of that: from now on the host has to
-  // ask before it writes them, or, unless `host_reads`, before it touches them.
+  // A device begins to work on the elements of `array`, and its buffer's copies know of that: from now on the
+  // host has to ask before it writes them, or, unless `host_reads`, before it touches them.
   static void withhold(gc::Array& array, bool host_reads);
   // Releases the elements now; later accesses trap with kClosed. Closing twice is allowed.
   void close_array(gc::Array* array);

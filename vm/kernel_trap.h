@@ -8,8 +8,8 @@
 
 namespace dhpvm::vm {
 
-// Stops the program with the trap of `kernel` at `site`: message and stack trace are those of the interpreter, whose frames
-// are set up for them. `references` are the captured arrays.
+// Stops the program with the trap of `kernel` at `site`: message and stack trace are those of the
+// interpreter, whose frames are set up for them. `references` are the captured arrays.
 void raise_kernel_trap(Context& context, const LinkedKernel& kernel, const codegen::KernelSite& site,
                        const codegen::KernelTrap& trap, const gc::Ref* references);
 

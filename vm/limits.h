@@ -39,8 +39,8 @@ struct Limits {
   // Both together, whatever they may have by themselves: what the machine, or the control group of the process, has. A
   // part of it is left to the rest of the process.
   SystemMemory memory = system_memory();
-  // On each device, for copies of arrays; 0 for whatever it has. Loops work in smaller parts; kDeviceExhausted where they
-  // cannot.
+  // On each device, for copies of arrays; 0 for whatever it has. Loops work in smaller parts;
+  // kDeviceExhausted where they cannot.
   std::uint64_t device_bytes = 0;
   std::size_t stack_bytes = std::size_t{16} << 20;  // registers and frames of calls; kStackOverflow beyond
 
@@ -106,13 +106,13 @@ struct IsolateOptions {
   bool gc_verify = false;         // check the heap around every collection
   std::size_t nursery_bytes = 0;  // 0: adaptive
   Tracer* tracer = nullptr;       // not owned; null is off; must outlive the isolate
-  // What is added to when the isolate has ended: the bytes of buffers that something still holds, which nothing should. Not
-  // owned, may be null; must outlive the isolate.
+  // What is added to when the isolate has ended: the bytes of buffers that something still holds, which
+  // nothing should. Not owned, may be null; must outlive the isolate.
   std::atomic<std::uint64_t>* left_buffer_bytes = nullptr;
 };
 
-// All operations of one kind on devices: copies with their bytes, launches with their iterations, and the time that they
-// took on the clocks of the devices.
+// All operations of one kind on devices: copies with their bytes, launches with their iterations, and the
+// time that they took on the clocks of the devices.
 struct OperationTotal {
   std::uint64_t operations = 0;
   std::uint64_t units = 0;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The code of one parallel loop for the cores of the host: its footprint, what it is specialised for, and its compiled forms.
+// The code of one parallel loop for the cores of the host: its footprint, what it is specialised for, and its
+// compiled forms.
 #pragma once
 
 #include <atomic>
@@ -21,9 +22,9 @@
 
 namespace dhpvm::vm {
 
-// A kernel is compiled once without the checks that its footprint proves to be needless and for the small extents that its
-// arrays have. An execution that does not fulfil what this rests on has it compiled once more for any extents, or with all
-// checks.
+// A kernel is compiled once without the checks that its footprint proves to be needless and for the small
+// extents that its arrays have. An execution that does not fulfil what this rests on has it compiled once
+// more for any extents, or with all checks.
 enum class LoopVariant : std::uint8_t { kSized, kProven, kChecked };
 
 class LoopCode {
@@ -36,8 +37,8 @@ class LoopCode {
   // Made on first need.
   const offload::Footprint& footprint();
 
-  // The variant that suits an execution. The first execution decides what the variants are specialised for: what holds then
-  // will mostly hold in all.
+  // The variant that suits an execution. The first execution decides what the variants are specialised for:
+  // what holds then will mostly hold in all.
   LoopVariant choose(const offload::LoopChunk& execution);
   // Accesses of the footprint that `variant` does not check: ascending, and as the code generator knows them.
   std::span<const std::uint32_t> proven_accesses(LoopVariant variant) const;
@@ -50,7 +51,8 @@ class LoopCode {
   // Whether an iteration has the same bits as a lane and by itself.
   bool has_exact_bits();
 
-  // The kernel with at most so many lanes, or with any number of them until that has been compiled; null if neither is there.
+  // The kernel with at most so many lanes, or with any number of them until that has been compiled; null if
+  // neither is there.
   const codegen::CompiledKernel* find(LoopVariant variant, unsigned most_lanes) const;
   // Has the kernel compiled, here and now or in the background; once for each variant and number of lanes.
   enum class When : std::uint8_t { kNow, kInBackground };

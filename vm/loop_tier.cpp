@@ -24,8 +24,8 @@ namespace {
 using codegen::KernelStatus;
 using offload::IterationSpace;
 
-// Between two looks at whether the kernel has been compiled, the interpreter does at most so many iterations, and fewer if they
-// take longer than this.
+// Between two looks at whether the kernel has been compiled, the interpreter does at most so many iterations,
+// and fewer if they take longer than this.
 constexpr std::uint64_t kBoxIterations = 1024;
 constexpr std::chrono::microseconds kBoxTime{200};
 // An iteration that takes so long in the interpreter is not begun while the kernel may be ready in as much time.
@@ -84,7 +84,8 @@ std::uint32_t LoopTier::number_of(const LinkedKernel& kernel) const {
   return static_cast<std::uint32_t>(&kernel - linked_->kernels().data());
 }
 
-// Brings what the loop needs of the captured arrays back from devices before it runs: a thread of the pool cannot ask for it.
+// Brings what the loop needs of the captured arrays back from devices before it runs: a thread of the pool
+// cannot ask for it.
 bool LoopTier::fetch_arrays(const HostExecution& execution) {
   for (std::size_t n = 0; n < execution.kernel.arrays; ++n) {
     auto* const array = reinterpret_cast<gc::Array*>(execution.references[n]);
@@ -104,9 +105,9 @@ bool LoopTier::fetch_arrays(const HostExecution& execution) {
   return true;
 }
 
-// How many lanes the code should have at most: as many as suit it, unless what can be done at the same time, iterations or the
-// lanes of reductions, is then too little for all threads, while each iteration takes so long that it is worth a thread's
-// while. Results must not depend on it.
+// How many lanes the code should have at most: as many as suit it, unless what can be done at the same time,
+// iterations or the lanes of reductions, is then too little for all threads, while each iteration takes so
+// long that it is worth a thread's while. Results must not depend on it.
 unsigned LoopTier::lanes_for(const HostExecution& execution, const IterationSpace& space) const {
   // The lanes of a vector take about as long as so many iterations in a row.
   constexpr std::uint64_t kLanesWorth = 4;
@@ -141,8 +142,8 @@ bool LoopTier::run(Context& context, const LinkedKernel& kernel, std::uint64_t* 
   const std::optional<std::uint64_t> count = space.count();
   KnownLoop& known = loops_[number_of(kernel)];
   known.history.executed(context.fuel_limited ? LoopHistory::Fuel::kLimited : LoopHistory::Fuel::kUnlimited);
-  // The count of fuel is exact only in the interpreter, a loop of 2^63 iterations ends nowhere, and where no thread can watch
-  // the clock, the interpreter does.
+  // The count of fuel is exact only in the interpreter, a loop of 2^63 iterations ends nowhere, and where no
+  // thread can watch the clock, the interpreter does.
   const bool is_watched = !context.deadline || alarm_->start().ok();
   if (context.fuel_limited || !count || !is_watched) {
     if (!interpret_box(context, kernel, space, window, r, nullptr, true)) return false;
@@ -279,8 +280,8 @@ bool LoopTier::wait_for_kernel(const HostExecution& execution, unsigned lanes,
   return true;
 }
 
-// The accumulators in the window are the initial values, and then the results. `open`: of whose block the box is a part, or
-// null.
+// The accumulators in the window are the initial values, and then the results. `open`: of whose block the box
+// is a part, or null.
 bool LoopTier::interpret_box(Context& context, const LinkedKernel& kernel, const IterationSpace& box,
                              std::vector<std::uint64_t>& window, const gc::Ref* r, offload::OpenBlock* open,
                              bool ends_block) {

@@ -67,8 +67,8 @@ class LoopTier {
     LoopTiming timing;
     LoopHistory history;
   };
-  // One execution of a loop. The window has the bounds of the space, the captured scalars, and the accumulators: initial
-  // values, then results.
+  // One execution of a loop. The window has the bounds of the space, the captured scalars, and the
+  // accumulators: initial values, then results.
   struct HostExecution {
     Context& context;
     const LinkedKernel& kernel;

@@ -43,8 +43,8 @@ class LoopTiming {
   static constexpr std::uint64_t kWorthCompiling = 512;
   static constexpr std::chrono::microseconds kLongEnough{50};
 
-  // Iterations that take long in the interpreter take long in any case, so that no time need be spent on trying how long.
-  // 0 where they are short.
+  // Iterations that take long in the interpreter take long in any case, so that no time need be spent on
+  // trying how long. 0 where they are short.
   double guess() const {
     constexpr double kMostGained = 64;
     if (interpreted_iterations_ == 0) return 0;

@@ -288,8 +288,8 @@ TEST(NativeCode, ThreadsShareFewLongIterationsOneByOneUnlessBitsDependOnIt) {
   }
 }
 
-// As many iterations and steps as the arguments say; the largest value, its sum as a float, and, if the third argument is
-// not negative, a division by zero in the iterations from there on.
+// As many iterations and steps as the arguments say; the largest value, its sum as a float, and, if the third
+// argument is not negative, a division by zero in the iterations from there on.
 constexpr std::string_view kLongReduction = R"(
 function largest(i64, i64, i64) -> i64 registers 9 0 exported
   imm p3, 0

@@ -11,8 +11,8 @@
 
 namespace dhpvm::vm {
 
-// Makes `p` and `r` the register windows of the instruction at context.pc, and puts its first primitive operands and its
-// first reference where it names them: what compiled code passes on when it traps.
+// Makes `p` and `r` the register windows of the instruction at context.pc, and puts its first primitive
+// operands and its first reference where it names them: what compiled code passes on when it traps.
 inline void place_operands(Context& context, std::uint64_t* p, gc::Ref* r,
                            std::span<const std::uint64_t> operands, gc::Ref reference) {
   const bytecode::Word word = *context.pc;

@@ -34,8 +34,8 @@ bool begin_loop(Context& context);
 bool run_loop(Context& context, const LinkedKernel& kernel, std::uint64_t* p, gc::Ref* r);
 // In the interpreter alone.
 bool interpret_loop(Context& context, const LinkedKernel& kernel, std::uint64_t* p, const gc::Ref* r);
-// A loop with reductions that goes on with `open`, inside its block. If that does not end with the loop, the accumulators
-// stay as they are.
+// A loop with reductions that goes on with `open`, inside its block. If that does not end with the loop, the
+// accumulators stay as they are.
 bool interpret_part(Context& context, const LinkedKernel& kernel, std::uint64_t* p, const gc::Ref* r,
                     offload::OpenBlock& open, bool ends_block);
 // After an iteration: leaves the registers at the next one, or behind the loop after the last.
@@ -52,8 +52,8 @@ gc::Ref new_array(Context& context, gc::TypeId type, std::span<const std::int64_
 gc::Ref new_object(Context& context, gc::TypeId type);
 gc::Ref new_weak(Context& context, gc::TypeId type, gc::Ref target);
 gc::Ref concat_strings(Context& context, std::span<const gc::Ref> parts);
-// The same for short strings where nothing else is to be done: it neither traps nor collects nor looks at the clock, and so
-// works without saved registers. Null says nothing: ask the other.
+// The same for short strings where nothing else is to be done: it neither traps nor collects nor looks at the
+// clock, and so works without saved registers. Null says nothing: ask the other.
 gc::Ref concat_short_strings(Context& context, std::span<const gc::Ref> parts);
 
 bool make_string_constant(Context& context, std::uint32_t index);

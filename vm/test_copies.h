@@ -32,7 +32,8 @@ class TestCopies final : public offload::BufferCopies {
       : buffer_(buffer), record_(std::move(record)) {}
   ~TestCopies() override { record_->gone = true; }
 
-  // Unless the device only reads, what the host has left in the array, which must be off the heap, is rubbish afterwards.
+  // Unless the device only reads, what the host has left in the array, which must be off the heap, is rubbish
+  // afterwards.
   static std::shared_ptr<Record> take(gc::Array& array, bool host_reads = false) {
     auto& buffer = *static_cast<offload::Buffer*>(array.buffer);
     auto record = std::make_shared<Record>();

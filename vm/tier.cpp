@@ -103,8 +103,9 @@ std::vector<std::uint32_t> Tier::with_callees(std::uint32_t function) const {
   return found;
 }
 
-// Compiles `function`, which is entered at its next call, or continued if it is found in one of its loops. Which one plays no role
-// for what is compiled, nor does whether it is in any: samples fall here or there from run to run, and the cache must have it.
+// Compiles `function`, which is entered at its next call, or continued if it is found in one of its loops.
+// Which one plays no role for what is compiled, nor does whether it is in any: samples fall here or there
+// from run to run, and the cache must have it.
 void Tier::request(std::uint32_t function) {
   continued_[function] = nullptr;
   codegen::FunctionRequest request = new_request();
@@ -157,7 +158,8 @@ codegen::EnterFunction Tier::sample(const LinkedFunction& function, const Word* 
   const Word* const code = linked_->functions()[index].code;
   const std::optional<std::uint32_t> offset = header_of(code, pc);
   const bool hot = ++samples_[index] >= options_.threshold_samples;
-  // What was compiled as the callee of another function is not continued by that, and runs in the interpreter until it returns.
+  // What was compiled as the callee of another function is not continued by that, and runs in the interpreter
+  // until it returns.
   const bool is_stuck = offset && !continued_.contains(index);
   if (hot && (is_stuck || states_[index] == State::kInterpreted)) request(index);
   if (!offset) return nullptr;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What kernels become for devices. That the texts compute the right thing is for the tests of devices to see; whole texts
-// are compared in tests/kernels.
+// What kernels become for devices. That the texts compute the right thing is for the tests of devices to see;
+// whole texts are compared in tests/kernels.
 #include "codegen/device/device_compiler.h"
 
 #include <fmt/format.h>
@@ -269,8 +269,9 @@ TEST(DeviceCode, ComputesSineAndCosineTogether) {
       << "of different numbers";
 }
 
-// Whether an array of i64 is stored to in a loop that looks for the largest number in an array of f32, and stores where that
-// is whenever it finds a larger one. `before` and `behind` are instructions of the loop's body.
+// Whether an array of i64 is stored to in a loop that looks for the largest number in an array of f32, and
+// stores where that is whenever it finds a larger one. `before` and `behind` are instructions of the loop's
+// body.
 bool stores_in_loop(const std::string& before, const std::string& behind) {
   const std::string code = fmt::format(R"(
     imm p2, 0

@@ -21,12 +21,12 @@ class KernelLanguage {
   virtual std::string_view title() const = 0;
   // Whom kernels are listed for where nothing else is said: --print-kernel=NAME.
   virtual DeviceTarget usual_target() const = 0;
-  // What goes into kernels beside LLVM and this program, as libraries do that are looked for at run time: for keys of the
-  // cache. Empty if there is nothing.
+  // What goes into kernels beside LLVM and this program, as libraries do that are looked for at run time: for
+  // keys of the cache. Empty if there is nothing.
   virtual std::string identity() const = 0;
-  // From the bytecode of a parallel loop to the text of a kernel. kUnsupported, with the reason, when the language or the
-  // target lacks something that the loop needs. LLVM may end the call by its way to fail (host/guard.h). The caller sets
-  // DeviceCode::language.
+  // From the bytecode of a parallel loop to the text of a kernel. kUnsupported, with the reason, when the
+  // language or the target lacks something that the loop needs. LLVM may end the call by its way to fail
+  // (host/guard.h). The caller sets DeviceCode::language.
   virtual Result<DeviceCode> make(const KernelRequest& request, const DeviceTarget& target) const = 0;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts of device_loop.h: single iterations and loops over the dimensions (device_loop.cpp), and the two ways of dealing
-// out the blocks of reductions (group_reductions.cpp, run_reductions.cpp).
+// The parts of device_loop.h: single iterations and loops over the dimensions (device_loop.cpp), and the two
+// ways of dealing out the blocks of reductions (group_reductions.cpp, run_reductions.cpp).
 #pragma once
 
 #include <llvm/ADT/STLFunctionalExtras.h>
@@ -59,8 +59,8 @@ class LoopEmitter {
   Value* linear(Builtin id, Builtin count);
   Value* product(Builtin count);
 
-  // ---- run_reductions.cpp
-  // The part of `extent` that is the share of number `id` of `count`, as begin and end. The begin may lie behind the end.
+  // ---- run_reductions.cpp The part of `extent` that is the share of number `id` of `count`, as begin and
+  // end. The begin may lie behind the end.
   std::pair<Value*, Value*> run_of(Value* extent, Value* id, Value* count);
   void emit_run_blocks();
   void emit_run_block(Value* number, Value* blocks_of_row, const std::vector<llvm::AllocaInst*>& lanes);

@@ -48,8 +48,8 @@ void LoopEmitter::emit_run_block(Value* number, Value* blocks_of_row,
       for (std::size_t n = 0; n < lanes.size(); ++n) b_.CreateStore(updated[n], lane_of(lanes[n], lane));
     });
   };
-  // As many iterations at a time as there are lanes, a number that the driver's compiler knows, so that it can make vectors
-  // of them; then what is left.
+  // As many iterations at a time as there are lanes, a number that the driver's compiler knows, so that it
+  // can make vectors of them; then what is left.
   Value* const left = b_.CreateURem(b_.CreateSub(end, begin), lane_count);
   Value* const whole_end = b_.CreateSub(end, left);
   counted(begin, whole_end, lane_count, [&](Value* base) { iterations(base, lane_count); });

@@ -18,9 +18,9 @@ using llvm::BasicBlock;
 using llvm::Instruction;
 using llvm::StoreInst;
 
-// Whether a branch jumps over the block with the store and a value that depends on the branch comes out behind it: that must
-// be chosen anyway, so that without the store there need be no branch. A branch for the store alone costs less than
-// carrying its value through the loop.
+// Whether a branch jumps over the block with the store and a value that depends on the branch comes out
+// behind it: that must be chosen anyway, so that without the store there need be no branch. A branch for the
+// store alone costs less than carrying its value through the loop.
 bool is_beside_a_choice(const StoreInst& store) {
   const BasicBlock* const block = store.getParent();
   const BasicBlock* const before = block->getSinglePredecessor();

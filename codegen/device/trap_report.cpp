@@ -27,8 +27,8 @@ class ReportTrap {
     function_->addFnAttr(llvm::Attribute::NoInline);
   }
 
-  // Where work-items run in lock step, one that waits for the lock keeps the one that holds it from going on, unless the
-  // critical section lies inside the loop, in the branch of the attempt that succeeds.
+  // Where work-items run in lock step, one that waits for the lock keeps the one that holds it from going on,
+  // unless the critical section lies inside the loop, in the branch of the attempt that succeeds.
   void emit() {
     BasicBlock* const entry = block("entry");
     BasicBlock* const attempt = block("attempt");

@@ -10,8 +10,8 @@ namespace dhpvm::codegen {
 // KernelReport, if it is the first in iteration order so far.
 llvm::FunctionCallee declare_report_trap(llvm::Module& module);
 
-// Gives it a body, if it is called. To be done after optimisation, which would take the critical section out of the loop
-// around it.
+// Gives it a body, if it is called. To be done after optimisation, which would take the critical section out
+// of the loop around it.
 void define_report_trap(llvm::Module& module);
 
 }  // namespace dhpvm::codegen

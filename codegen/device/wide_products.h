@@ -8,7 +8,8 @@ class Function;
 
 namespace dhpvm::codegen {
 
-// Replaces the upper halves of products by Builtin::kMulHigh. Before optimisation, which would make other shifts of them.
+// Replaces the upper halves of products by Builtin::kMulHigh. Before optimisation, which would make other
+// shifts of them.
 void replace_wide_products(llvm::Function& function);
 
 }  // namespace dhpvm::codegen

@@ -24,8 +24,9 @@ namespace {
 // For functions the search for integers that could live in the mask registers of AVX-512. They have no masks, and it
 // takes the square of the time: 2.5 of 4.1 s for a function of 200 small loops.
 //
-// For large functions late tail duplication as well: it gives each of hundreds of places that trap a way to return of its
-// own, which block placement then compares with each other to merge them again, 17 s long for 800 of them.
+// For large functions late tail duplication as well: it gives each of hundreds of places that trap a way to
+// return of its own, which block placement then compares with each other to merge them again, 17 s long for
+// 800 of them.
 class Gate : public llvm::OptPassGate {
  public:
   Gate(const llvm::Module& module, Pipeline pipeline) : is_kernel_(pipeline == Pipeline::kKernels) {

@@ -34,8 +34,8 @@ constexpr const char* kFunctions =
                  "loop-vectorize,instcombine<no-verify-fixpoint>,simplifycfg,"
                  "loop-unroll<O2>,loop-mssa(licm),instcombine<no-verify-fixpoint>,simplifycfg)";
 
-// For functions of so many blocks that passes which look at the whole function once for each loop, or for each value, take
-// seconds: 400 small loops took 12 s with the passes above, and with these 1 s.
+// For functions of so many blocks that passes which look at the whole function once for each loop, or for
+// each value, take seconds: 400 small loops took 12 s with the passes above, and with these 1 s.
 constexpr std::size_t kManyBlocks = 2000;
 constexpr const char* kLargeFunctions =
     DHPVM_INLINE "function(" DHPVM_CLEAN

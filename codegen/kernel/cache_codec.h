@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers and texts as the bytes that the cache of compiled code keeps, or is asked by. In the byte order of the machine,
-// which the cache knows.
+// Numbers and texts as the bytes that the cache of compiled code keeps, or is asked by. In the byte order of
+// the machine, which the cache knows.
 #pragma once
 
 #include <cstddef>

@@ -153,8 +153,8 @@ class KernelLoop {
     b_.SetInsertPoint(done);
   }
 
-  // Calls each(index, active) for all lanes of `extent` iterations from `low` on. Counts from 0, because the index of lanes
-  // beyond the last iteration might not be a number.
+  // Calls each(index, active) for all lanes of `extent` iterations from `low` on. Counts from 0, because the
+  // index of lanes beyond the last iteration might not be a number.
   template <typename Each>
   void under_masks(Value* low, Value* extent, Each&& each) {
     const std::uint64_t width = wide_.width;

@@ -60,8 +60,9 @@ bool accesses_under_a_mask(const llvm::Instruction& instruction) {
   }
 }
 
-// Whether the body for leading lanes is as fast as the one for all lanes would be, which then need not be compiled: masks cost
-// something where memory is accessed, and little of the time must go there. Loops that every call enters count for many.
+// Whether the body for leading lanes is as fast as the one for all lanes would be, which then need not be
+// compiled: masks cost something where memory is accessed, and little of the time must go there. Loops that
+// every call enters count for many.
 bool masks_cost_nothing(llvm::Function& tail) {
   constexpr unsigned kRounds = 32;
   constexpr unsigned kInstructionsForAnAccess = 64;

@@ -267,8 +267,9 @@ void set_up(llvm::Function& function) {
 }  // namespace
 
 void Unit::declare(std::uint32_t function) {
-  // A call costs its arguments, the stack's limit, a tick and the question whether it has trapped, so functions of a few
-  // instructions are worth copying. LLVM would weigh their traps and slow paths as if these were ever taken.
+  // A call costs its arguments, the stack's limit, a tick and the question whether it has trapped, so
+  // functions of a few instructions are worth copying. LLVM would weigh their traps and slow paths as if
+  // these were ever taken.
   constexpr std::uint32_t kShortWords = 48;
   constexpr const char* kShortThreshold = "800";
   llvm::Function* const body = llvm::Function::Create(body_type(function), llvm::GlobalValue::ExternalLinkage,

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // A function that is continued where the interpreter has got to: at any of its loop headers, with one copy of the code.
 //
-// A branch into the middle of a loop would make something of it that no pass takes for a loop. So loops are entered by their
-// headers only, and what is to go on in a loop further inside is led there by the headers on the way: each of these looks whether
-// a loop inside is wanted. It is one comparison, which is never taken after the first time.
+// A branch into the middle of a loop would make something of it that no pass takes for a loop. So loops are
+// entered by their headers only, and what is to go on in a loop further inside is led there by the headers on
+// the way: each of these looks whether a loop inside is wanted. It is one comparison, which is never taken
+// after the first time.
 #include <set>
 #include <utility>
 

@@ -33,8 +33,8 @@ struct InvariantArray {
   unsigned dimensions = 0;
 };
 
-// An element access, or the check of its indices, that every iteration of a counted loop makes, in an array whose register does
-// not change, with an index that grows by one from iteration to iteration.
+// An element access, or the check of its indices, that every iteration of a counted loop makes, in an array
+// whose register does not change, with an index that grows by one from iteration to iteration.
 struct SteppedAccess {
   std::uint32_t block = 0;  // number
   std::uint32_t pc = 0;
@@ -44,8 +44,8 @@ struct SteppedAccess {
 struct InnerLoop {
   std::uint32_t header = 0;    // block number
   std::vector<bool> contains;  // by block
-  // Closed by one `for` instruction, and counts with a register that nothing else in it writes up to a bound that does not
-  // change in it.
+  // Closed by one `for` instruction, and counts with a register that nothing else in it writes up to a bound
+  // that does not change in it.
   bool counted = false;
   std::uint32_t latch = 0;
   std::uint16_t counter = 0;  // registers

@@ -5,13 +5,14 @@
 // stretch begins, so that the loop itself has nothing but its own condition and LLVM can unroll and vectorise
 // it. Count and order of fuel, deadline and interrupts are as if every back-edge had been paid for by itself.
 //
-// Where every stretch begins, the data pointers and lengths of arrays that do not change are loaded, once. An access that these
-// do not allow may still be one that has to wait for a device first, after which the handle has changed. So it goes on in a
-// second, careful copy of the loop's body, which checks as code outside of loops does, and whose next iteration begins with a new
-// stretch of the first. The first has no calls at all then, which is what LLVM's loop passes need.
+// Where every stretch begins, the data pointers and lengths of arrays that do not change are loaded, once. An
+// access that these do not allow may still be one that has to wait for a device first, after which the handle
+// has changed. So it goes on in a second, careful copy of the loop's body, which checks as code outside of
+// loops does, and whose next iteration begins with a new stretch of the first. The first has no calls at all
+// then, which is what LLVM's loop passes need.
 //
-// Where the index of an access grows with the counter, a stretch ends before it would leave the array, and the access is not
-// checked at all. The iteration that would leave it is done carefully.
+// Where the index of an access grows with the counter, a stretch ends before it would leave the array, and
+// the access is not checked at all. The iteration that would leave it is done carefully.
 #include <llvm/IR/Intrinsics.h>
 
 #include <algorithm>
@@ -44,8 +45,8 @@ void Lowering::make_strip(std::size_t number) {
   }
 }
 
-// Sets up a stretch of loop `number`; control comes here from outside the loop, from its latch when a stretch is over, and
-// from its careful copy.
+// Sets up a stretch of loop `number`; control comes here from outside the loop, from its latch when a stretch
+// is over, and from its careful copy.
 void Lowering::begin_strip(std::size_t number) {
   const InnerLoop& loop = flow_.loops()[number];
   const Strip& strip = strips_[number];
@@ -209,8 +210,9 @@ void Lowering::end_strip(const Instruction& i, std::size_t number) {
   b_.CreateCondBr(b_.CreateICmpSLT(next, get(loop.bound, type)), more, done);
 
   b_.SetInsertPoint(more);
-  // Where vector lanes count together they leave a stretch apart. That those with a next stretch have gone all the way of
-  // this one is what keeps their counters a fixed distance from each other, and their accesses contiguous.
+  // Where vector lanes count together they leave a stretch apart. That those with a next stretch have gone
+  // all the way of this one is what keeps their counters a fixed distance from each other, and their accesses
+  // contiguous.
   llvm::AllocaInst* const expected = strips_[number].next;
   set(loop.counter, expected != nullptr ? b_.CreateLoad(llvm_type(type), expected) : next);
   // The header is reached through a new stretch: edge_to would lead past it. It converts the registers all
@@ -273,7 +275,8 @@ void Lowering::lower_carefully(std::size_t number) {
   entries_ = entries;
 }
 
-// The instruction at `pc` is about to be lowered: what has failed before comes in here. Registers are all that it needs.
+// The instruction at `pc` is about to be lowered: what has failed before comes in here. Registers are all
+// that it needs.
 void Lowering::enter_carefully(std::uint32_t pc) {
   const std::map<std::uint32_t, BasicBlock*>& entries = strips_[*loop_of(block_)].carefully;
   const auto found = entries.find(pc);

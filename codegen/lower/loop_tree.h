@@ -19,8 +19,8 @@ class LoopTree {
   const std::vector<std::uint32_t>& headers() const { return headers_; }
   // The headers of all loops in the loop of `header`; in increasing order.
   std::vector<std::uint32_t> inside(std::uint32_t header) const;
-  // On the way from the loop of `outer` (kNoIndex: from outside of all loops) into that of `inner`, which lies in it: the
-  // header of the first loop that is entered.
+  // On the way from the loop of `outer` (kNoIndex: from outside of all loops) into that of `inner`, which
+  // lies in it: the header of the first loop that is entered.
   std::uint32_t step(std::uint32_t outer, std::uint32_t inner) const;
 
  private:

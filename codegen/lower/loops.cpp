@@ -23,8 +23,8 @@ void Flow::for_each_instruction(const InnerLoop& loop, Visit&& visit) const {
   }
 }
 
-// The natural loop of loop.header: everything that reaches a back-edge to it without passing it. False if it has another
-// entry, a loop inside, or calls something.
+// The natural loop of loop.header: everything that reaches a back-edge to it without passing it. False if it
+// has another entry, a loop inside, or calls something.
 bool Flow::find_body(InnerLoop& loop) const {
   loop.contains.assign(blocks_.size(), false);
   loop.contains[loop.header] = true;

@@ -312,8 +312,9 @@ void Lowering::lower_constant(const Instruction& i) {
   set_bits(i.a, i.row->x == bytecode::Operand::kImm64 ? i.x : static_cast<std::uint64_t>(std::int64_t{i.bc}));
 }
 
-// The divisor is not 0. The processor traps for the most negative value / -1, so that -1 is treated apart. A divisor that the
-// program states is neither, mostly; then nothing is checked, and the instruction cannot trap.
+// The divisor is not 0. The processor traps for the most negative value / -1, so that -1 is treated apart. A
+// divisor that the program states is neither, mostly; then nothing is checked, and the instruction cannot
+// trap.
 void Lowering::lower_divide(const Instruction& i) {
   const bytecode::Kind kind = *i.row->kind;
   const SlotType type = slot_type(kind);

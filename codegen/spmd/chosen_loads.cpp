@@ -159,8 +159,8 @@ void move_into_predecessors(const ChosenLoad& chosen, llvm::PHINode& choice, llv
   }
 }
 
-// Makes two ways of a select, a minimum or a maximum. What is the same for all lanes is taken for the rare one: it stands
-// in for what is beyond an edge.
+// Makes two ways of a select, a minimum or a maximum. What is the same for all lanes is taken for the rare
+// one: it stands in for what is beyond an edge.
 void branch_before(const ChosenLoad& chosen, bool is_rare[2], llvm::PHINode*& values) {
   llvm::IRBuilder<> builder(chosen.load);
   llvm::Value* condition = nullptr;

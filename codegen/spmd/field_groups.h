@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Accesses to fields of structures: the lanes' structures lie behind each other, so that what one field takes of memory has
-// gaps, which the other fields fill. Done together, they are a few loads or stores of whole vectors, in place of one
-// for each lane and field.
+// Accesses to fields of structures: the lanes' structures lie behind each other, so that what one field takes
+// of memory has gaps, which the other fields fill. Done together, they are a few loads or stores of whole
+// vectors, in place of one for each lane and field.
 #pragma once
 
 #include <llvm/ADT/DenseMap.h>

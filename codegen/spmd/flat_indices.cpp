@@ -63,8 +63,8 @@ bool can_be_early(const Value* value, unsigned depth = 6) {
                       [&](const Value* operand) { return can_be_early(operand, depth - 1); });
 }
 
-// Whether an index of this type and shape goes up from lane to lane, but where it wraps, which it does once at most. One that
-// steps further may be back in a row at last, and elsewhere in between.
+// Whether an index of this type and shape goes up from lane to lane, but where it wraps, which it does once
+// at most. One that steps further may be back in a row at last, and elsewhere in between.
 bool goes_up(const llvm::Type& type, Shape shape) {
   if (!shape.is_affine() || shape.stride() <= 0) return false;
   const std::uint64_t largest = ~std::uint64_t{0} >> (65 - type.getIntegerBitWidth());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loops over a flat index that take it apart into row and column: `let x = i % width; let y = i / width;`. From lane to lane
-// these may do anything, so that what they address is gathered. But mostly all lanes are in one row: then `y` is the
-// same for all of them, and `x` one more in each.
+// Loops over a flat index that take it apart into row and column: `let x = i % width; let y = i / width;`.
+// From lane to lane these may do anything, so that what they address is gathered. But mostly all lanes are in
+// one row: then `y` is the same for all of them, and `x` one more in each.
 #pragma once
 
 #include <string_view>

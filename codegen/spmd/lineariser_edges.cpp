@@ -99,8 +99,9 @@ Status Lineariser::split(const Level& level, unsigned node, llvm::BranchInst& br
   return {};
 }
 
-// Whether few vectors have a lane that takes the branch to `side`: as its weights say; or an index, one more in each lane, is
-// equal to something that the lanes share. That is how the edge of a grid is told from its inside.
+// Whether few vectors have a lane that takes the branch to `side`: as its weights say; or an index, one more
+// in each lane, is equal to something that the lanes share. That is how the edge of a grid is told from its
+// inside.
 bool Lineariser::is_seldom_taken(const llvm::BranchInst& branch, unsigned side) const {
   if (rare_side(&branch) != side) return false;
   if (branch.hasMetadata(llvm::LLVMContext::MD_prof)) return true;

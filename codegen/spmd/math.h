@@ -18,7 +18,8 @@ struct VectorFunction {
   unsigned lanes = 0;
 };
 
-// Whether the vector form of `name` is glibc's scalar function for large angles, in place of ours (base/trigonometry.h).
+// Whether the vector form of `name` is glibc's scalar function for large angles, in place of ours
+// (base/trigonometry.h).
 bool is_wrong_for_large_angles(std::string_view name);
 
 // The vector form of `name` for `width` lanes of `element_bits`: the widest that the target's vectors and the

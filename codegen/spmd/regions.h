@@ -49,7 +49,8 @@ struct Level {
   bool dominates(unsigned above, unsigned below) const;
 };
 
-// The successor that a branch is said to take seldom by its weights; without any, where it goes when two integers are equal.
+// The successor that a branch is said to take seldom by its weights; without any, where it goes when two
+// integers are equal.
 std::optional<unsigned> rare_side(const llvm::Instruction* terminator);
 
 // A call of something that is declared cold: few lanes come to it, or none.

@@ -116,9 +116,9 @@ Status Widener::mathematical(llvm::CallInst& call, const std::string& name) {
   return {};
 }
 
-// Vector functions, or the scalar ones for each lane if any of them has a large angle. The test stands in front, so that
-// the angles need not be kept over the calls; and once for the sine and the cosine of an angle: by itself, it makes a
-// vector of either take 8 % longer.
+// Vector functions, or the scalar ones for each lane if any of them has a large angle. The test stands in
+// front, so that the angles need not be kept over the calls; and once for the sine and the cosine of an
+// angle: by itself, it makes a vector of either take 8 % longer.
 Status Widener::angle_functions(llvm::CallInst& call) {
   if (angles_done_.contains(&call)) return {};
   llvm::LLVMContext& context = builder_.getContext();

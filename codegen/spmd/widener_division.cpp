@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Division of integers. Processors have none for vectors, and LLVM would take the lanes apart; but they divide floats, and a
-// double holds what is needed.
+// Division of integers. Processors have none for vectors, and LLVM would take the lanes apart; but they
+// divide floats, and a double holds what is needed.
 //
-// For integers x and y with |x| + |y| < 2^53, cutting off the fraction of the rounded quotient of doubles gives the quotient
-// of integers: where x / y is no integer, it is at least 1 / |y| away from the next one, and rounding moves it by at most
-// 2^-53 |x / y|, which is less.
+// For integers x and y with |x| + |y| < 2^53, cutting off the fraction of the rounded quotient of doubles
+// gives the quotient of integers: where x / y is no integer, it is at least 1 / |y| away from the next one, and
+// rounding moves it by at most 2^-53 |x / y|, which is less.
 #include <llvm/IR/MDBuilder.h>
 
 #include "codegen/spmd/widener.h"

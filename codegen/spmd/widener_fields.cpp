@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loads and stores of fields (field_groups.h): vectors of what lies behind each other in memory, and between them and one
-// vector for each field, networks of shuffles.
+// Loads and stores of fields (field_groups.h): vectors of what lies behind each other in memory, and between
+// them and one vector for each field, networks of shuffles.
 #include <llvm/IR/DataLayout.h>
 
 #include <algorithm>

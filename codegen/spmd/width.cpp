@@ -14,8 +14,8 @@
 namespace dhpvm::codegen::spmd {
 namespace {
 
-// In units of cost_of: bodies that are done one vector at a time, and those that are not vectorised at all. Compiling the
-// latter would take seconds, in which the loop is interpreted.
+// In units of cost_of: bodies that are done one vector at a time, and those that are not vectorised at all.
+// Compiling the latter would take seconds, in which the loop is interpreted.
 constexpr unsigned kLarge = 600;
 constexpr unsigned kTooLarge = 8000;
 

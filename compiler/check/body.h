@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks one function body (with the closures and parallel loops inside it) and builds its HIR. Names, flow and expressions
-// all lean on each other: each concern is a part of its own, a BodyPart, and all parts stand in BodyParts.
+// Checks one function body (with the closures and parallel loops inside it) and builds its HIR. Names, flow
+// and expressions all lean on each other: each concern is a part of its own, a BodyPart, and all parts stand
+// in BodyParts.
 #pragma once
 
 #include <string_view>

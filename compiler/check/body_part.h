@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The base of the parts that check one body together: access to the other parts and to what they share, and the building
-// blocks of HIR.
+// The base of the parts that check one body together: access to the other parts and to what they share, and
+// the building blocks of HIR.
 #pragma once
 
 #include <cstdint>

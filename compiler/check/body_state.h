@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the parts of the checker of one body share: where it stands, which variables are in scope, and what is known of them.
+// What the parts of the checker of one body share: where it stands, which variables are in scope, and what is
+// known of them.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts of each node of the checked program, in the order in which they are evaluated: the one place that knows them; and
-// a walk over all nodes below some statements.
+// The parts of each node of the checked program, in the order in which they are evaluated: the one place that
+// knows them; and a walk over all nodes below some statements.
 #pragma once
 
 #include <vector>

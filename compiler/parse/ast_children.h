@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts of each node of a syntax tree, in the order of the source: the one place that knows them. A visitor is called with
-// `const Expr&`, `const Stmt&`, `const Type&`, and with an `Arm` or a closure's `Function` as a whole, because names of their
-// own are visible inside of those; for_each_child goes into them in turn. Parts that are missing are left out.
+// The parts of each node of a syntax tree, in the order of the source: the one place that knows them. A
+// visitor is called with `const Expr&`, `const Stmt&`, `const Type&`, and with an `Arm` or a closure's
+// `Function` as a whole, because names of their own are visible inside of those; for_each_child goes into
+// them in turn. Parts that are missing are left out.
 #pragma once
 
 #include "compiler/parse/ast.h"

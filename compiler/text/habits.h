@@ -15,8 +15,8 @@ std::string_view type_for_foreign(std::string_view name);
 // "self" -> "this".
 std::string_view value_for_foreign(std::string_view name);
 
-// What to write for a value or function of another language that has no counterpart of one word: "range" -> "write `for i
-// in 0..n`". Empty when unknown.
+// What to write for a value or function of another language that has no counterpart of one word: "range" ->
+// "write `for i in 0..n`". Empty when unknown.
 std::string_view advice_for_foreign(std::string_view name);
 
 // The same for a word that begins a statement elsewhere: "defer", "del".

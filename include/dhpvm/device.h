@@ -28,7 +28,8 @@ struct DeviceUse {
   unsigned copy_engines = 0;
   // Memory for copies of arrays, in bytes: what it has, or Limits::device_bytes.
   std::uint64_t memory_bytes = 0;
-  // The time on its clock, from an epoch of its own. That of a simulated device only advances when somebody waits for it.
+  // The time on its clock, from an epoch of its own. That of a simulated device only advances when somebody
+  // waits for it.
   std::chrono::nanoseconds clock{0};
 };
 

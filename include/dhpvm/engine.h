@@ -109,8 +109,9 @@ class DHPVM_API Engine {
   // The workers that programs of the engine have used, or asked for, so far.
   std::vector<WorkerUse> workers() const;
 
-  // Drops compilations that have not begun, and waits up to `patience` for the one that has. False if it is still under way:
-  // it cannot be stopped, and the last owner of the engine will wait for it to end. For programs that rather end the process.
+  // Drops compilations that have not begun, and waits up to `patience` for the one that has. False if it is
+  // still under way: it cannot be stopped, and the last owner of the engine will wait for it to end. For
+  // programs that rather end the process.
   bool settle(std::chrono::nanoseconds patience) const;
 
   // For the library's own use.

@@ -31,8 +31,8 @@ struct Limits {
   std::size_t heap_bytes = std::size_t{4} << 30;
   // Elements of arrays of 64 KiB and more; spans that the host lends do not count. Beyond: kOffHeapExhausted.
   std::size_t off_heap_bytes = std::size_t{8} << 30;
-  // Memory of each accelerator, for copies of arrays. 0: whatever the device has. Loops make do with less by working on a
-  // part of their arrays at a time; where that cannot be: kDeviceExhausted.
+  // Memory of each accelerator, for copies of arrays. 0: whatever the device has. Loops make do with less by
+  // working on a part of their arrays at a time; where that cannot be: kDeviceExhausted.
   std::uint64_t device_bytes = 0;
   // All nested calls together. Beyond: kStackOverflow.
   std::size_t stack_bytes = std::size_t{16} << 20;
@@ -76,11 +76,11 @@ struct IsolateOptions {
   // Stop for every compilation until it is done, so that runs are repeatable.
   bool jit_wait = false;
 
-  // Where parallel loops run, besides the host's cores: "auto", a GPU if there is one and a loop is expected to be quicker
-  // there; "host"; the name of a device (Engine::devices, also "gpu", "cuda", "opencl"), which then runs every loop that it
-  // can; or several names, separated by commas, to choose from for each loop. A hint in the program counts for "auto".
-  // A loop that cannot run on the device that was asked for runs on the host, and the reason is told once on the process's
-  // standard error. Needs `jit`.
+  // Where parallel loops run, besides the host's cores: "auto", a GPU if there is one and a loop is expected
+  // to be quicker there; "host"; the name of a device (Engine::devices, also "gpu", "cuda", "opencl"), which
+  // then runs every loop that it can; or several names, separated by commas, to choose from for each loop. A
+  // hint in the program counts for "auto". A loop that cannot run on the device that was asked for runs on
+  // the host, and the reason is told once on the process's standard error. Needs `jit`.
   std::string device = "auto";
   Policy policy = Policy::kFastest;
   // With kRemote: workers may take so many times as long as this machine is expected to. More than 0.
@@ -88,8 +88,9 @@ struct IsolateOptions {
   // How many iterations go to a device at a time; 0 leaves that to measurements.
   std::uint64_t batch = 0;
   Batching batching = Batching::kOverlapped;
-  // Told of everything that devices do for the isolate, for profiles: some time after it is done, at the latest when the
-  // isolate ends; from any thread, possibly several at once. Should be quick, and must not call into the isolate.
+  // Told of everything that devices do for the isolate, for profiles: some time after it is done, at the
+  // latest when the isolate ends; from any thread, possibly several at once. Should be quick, and must not
+  // call into the isolate.
   std::function<void(const DeviceOperation&)> device_observer = {};
 
   // In place of those of the engine, for this isolate alone.

@@ -46,8 +46,9 @@ class DHPVM_API Object {
 
   // All elements of an array of T, row-major, in place: what is written is seen by the program. Valid as long
   // as this handle, while no function of the program runs and until the program closes the array. kBadCast if
-  // it is not an array of T; kClosed, kBorrowEnded as in the program. Where a device has the elements, or still works on
-  // them, this waits for it, and for T that is not const keeps it from using them; its error if it fails.
+  // it is not an array of T; kClosed, kBorrowEnded as in the program. Where a device has the elements, or
+  // still works on them, this waits for it, and for T that is not const keeps it from using them; its error
+  // if it fails.
   template <Primitive T>
   Result<std::span<T>> elements() const {
     return typed<T>(elements_of(detail::kind_of<T>(), true));

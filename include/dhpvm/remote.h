@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Workers: processes, on other machines mostly, that lend their devices to programs here. Needs libfabric and OpenSSL, which
-// are loaded when they are first used.
+// Workers: processes, on other machines mostly, that lend their devices to programs here. Needs libfabric and
+// OpenSSL, which are loaded when they are first used.
 #pragma once
 
 #include <chrono>
@@ -17,20 +17,21 @@ namespace dhpvm {
 
 class Engine;
 
-// What is done to the data of arrays on its way. Everything else is always encrypted when there is a key. Of what client
-// and worker ask for, the stronger holds.
+// What is done to the data of arrays on its way. Everything else is always encrypted when there is a key. Of
+// what client and worker ask for, the stronger holds.
 enum class Seal : std::uint8_t {
   kNone,       // anybody on the network can read and change it
   kIntegrity,  // anybody on the network can read it, and nobody change it unnoticed
   kFull,       // encrypted
 };
 
-// How client and worker prove to each other who they are: by a key that both have, or by certificates. With neither, only
-// processes of this machine are talked to.
+// How client and worker prove to each other who they are: by a key that both have, or by certificates. With
+// neither, only processes of this machine are talked to.
 struct Security {
   // A file of make_key_file(), which nobody but its owner may read.
   std::string key_file = {};
-  // PEM files: the own certificate, its private key, and the authority whose certificates are accepted. All three or none.
+  // PEM files: the own certificate, its private key, and the authority whose certificates are accepted. All
+  // three or none.
   std::string certificate_file = {};
   std::string private_key_file = {};
   std::string authority_file = {};
@@ -50,10 +51,10 @@ struct RemoteOptions {
   std::string provider = "tcp";
   // A worker that gives no sign of life for that long is lost.
   std::chrono::milliseconds silence{3000};
-  // Whether the results of every loop are copied back as part of it. Then what a lost worker was doing is done again
-  // elsewhere, on the host at least, and the program goes on. Otherwise they stay with the worker until they are needed:
-  // loops that follow each other on the same arrays are quicker, and the program fails when a worker is lost that had the
-  // only copy of something.
+  // Whether the results of every loop are copied back as part of it. Then what a lost worker was doing is
+  // done again elsewhere, on the host at least, and the program goes on. Otherwise they stay with the worker
+  // until they are needed: loops that follow each other on the same arrays are quicker, and the program fails
+  // when a worker is lost that had the only copy of something.
   bool write_back = true;
 };
 
@@ -84,8 +85,8 @@ struct WorkerOptions {
 // Lends devices of this machine. Ends all sessions when it is destroyed. Thread-safe.
 class DHPVM_API Worker {
  public:
-  // Code for the devices is compiled as the engine's options say. kInvalidArgument when it would listen where others than
-  // this machine could reach it, without a key or certificates.
+  // Code for the devices is compiled as the engine's options say. kInvalidArgument when it would listen where
+  // others than this machine could reach it, without a key or certificates.
   static Result<Worker> start(const Engine& engine, WorkerOptions options);
   ~Worker();
   Worker(Worker&& other) noexcept;

@@ -19,8 +19,8 @@ namespace dhpvm {
 // The three families decide the exit code of `dhpvm-run`: user errors 2, traps 3, internal bugs 70.
 enum class ErrorFamily : std::uint8_t { kUser, kTrap, kInternal };
 
-// X(name, text, family, meaning). One row per code; the text is what `to_string` prints. The number of a row stands in modules,
-// and in what workers say: new ones come last.
+// X(name, text, family, meaning). One row per code; the text is what `to_string` prints. The number of a row
+// stands in modules, and in what workers say: new ones come last.
 #define DHPVM_ERROR_CODES(X)                                                                                 \
   X(kInvalidArgument, "invalid argument", kUser, "an argument of a call or of the command line is unusable") \
   X(kNotFound, "not found", kUser, "a file, function, import or device does not exist")                      \

@@ -49,8 +49,8 @@ class CheckedQueue : public Queue {
   // finish(). What goes wrong from here on is no longer told to the caller, but to those who wait.
   virtual void submit(Operation operation) = 0;
 
-  // For devices whose operations are done by threads of the host. Both are called for the operations of a queue in their
-  // order, by one thread at a time.
+  // For devices whose operations are done by threads of the host. Both are called for the operations of a
+  // queue in their order, by one thread at a time.
   //
   // Waits until the operation may begin. The error that keeps it from that, if there is one: that of a semaphore or
   // of an earlier operation of the queue.

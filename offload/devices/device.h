@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The interface of devices: whatever runs kernels. README.md tells how to add one.
 //
-// A device has memory, and queues that copy and launch. Every operation returns at once, waits for semaphores and
-// signals semaphores; nothing here blocks but Semaphore::wait and the destructors. All of it is thread-safe, except that
-// one queue is used by one thread at a time.
+// A device has memory, and queues that copy and launch. Every operation returns at once, waits for semaphores
+// and signals semaphores; nothing here blocks but Semaphore::wait and the destructors. All of it is
+// thread-safe, except that one queue is used by one thread at a time.
 #pragma once
 
 #include <chrono>
@@ -165,8 +165,8 @@ class Device {
   virtual const DeviceInfo& info() const = 0;
   // Not initialised. kDeviceExhausted when the device has not that much left.
   virtual Result<std::shared_ptr<DeviceMemory>> allocate(std::size_t bytes) = 0;
-  // Makes host memory known, which must stay where it is as long as the result lives. Fails when memory cannot be pinned;
-  // it can be imported as pageable then.
+  // Makes host memory known, which must stay where it is as long as the result lives. Fails when memory
+  // cannot be pinned; it can be imported as pageable then.
   virtual Result<std::shared_ptr<DeviceMemory>> import_host(std::span<std::byte> memory, HostMemory kind) = 0;
   // kUnsupported when the image is not of the device's format, kCompile with the driver's log when it is refused.
   virtual Result<std::shared_ptr<Kernel>> load(const KernelImage& image) = 0;
@@ -175,8 +175,8 @@ class Device {
   virtual DeviceStats stats() const = 0;
   // Time as the device counts it, from an epoch of its own: a steady clock, or the clock of a simulation.
   virtual std::chrono::nanoseconds now() const = 0;
-  // Why it is not to be used any more, though what is in flight may still be finished: its machine is gone, or about to be.
-  // Who opens its name again gets another one, when it is back.
+  // Why it is not to be used any more, though what is in flight may still be finished: its machine is gone,
+  // or about to be. Who opens its name again gets another one, when it is back.
   virtual std::optional<Error> gone() const { return std::nullopt; }
 };
 

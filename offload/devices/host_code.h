@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operations done by the host, for devices whose memory the host sees and whose kernels are machine code of this process.
+// Operations done by the host, for devices whose memory the host sees and whose kernels are machine code of
+// this process.
 #pragma once
 
 #include <memory>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the queues and kernels of all drivers have in common. How an operation is given to the driver is for the vendor's
-// classes to say.
+// What the queues and kernels of all drivers have in common. How an operation is given to the driver is for
+// the vendor's classes to say.
 #pragma once
 
 #include <cstdint>

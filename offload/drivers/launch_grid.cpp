@@ -23,8 +23,8 @@ std::uint32_t limited(std::uint64_t value, std::uint64_t most) {
   return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(value, 1, std::max<std::uint64_t>(most, 1)));
 }
 
-// Neighbours do neighbouring iterations: as many of a group along the innermost dimension as it has, which makes one access
-// to memory of theirs; what is left of the group goes outwards.
+// Neighbours do neighbouring iterations: as many of a group along the innermost dimension as it has, which
+// makes one access to memory of theirs; what is left of the group goes outwards.
 LaunchGrid cover(const IterationSpace& space, const GridLimits& limits) {
   LaunchGrid grid;
   std::uint64_t group = limits.group;
@@ -42,8 +42,8 @@ LaunchGrid cover(const IterationSpace& space, const GridLimits& limits) {
   return grid;
 }
 
-// What is left of a row is cut into groups of these widths, from the first that it has, and then into single work-items: a
-// loop of a few vectors, and one vector.
+// What is left of a row is cut into groups of these widths, from the first that it has, and then into single
+// work-items: a loop of a few vectors, and one vector.
 constexpr std::uint64_t kWidthsOfRests[] = {64, 8, 1};
 
 // Work-items beyond whole vectors are done one by one, which is little of such a group.
@@ -102,8 +102,9 @@ void PiecePlanner::cut(LaunchPiece piece, unsigned axis, unsigned axes, std::uin
   }
 }
 
-// `most`, or less: the widest group of which rows have a whole number, if that is not much less. One launch for all is better
-// than one for what wide groups leave of the rows and some for the rest, and all threads end at the same time.
+// `most`, or less: the widest group of which rows have a whole number, if that is not much less. One launch
+// for all is better than one for what wide groups leave of the rows and some for the rest, and all threads
+// end at the same time.
 std::uint32_t PiecePlanner::width_of_rows(const LaunchPiece& whole, std::uint32_t most) {
   const std::uint32_t usual = std::bit_floor(most);
   const std::uint64_t row = whole.items[0];

@@ -43,8 +43,9 @@ struct LaunchPiece {
   bool operator==(const LaunchPiece&) const = default;
 };
 
-// For kSingly: pieces that cover the space with one work-item for each iteration. Drivers compile a kernel anew for each width
-// of a group, so that all are powers of two, whatever extents a program comes up with, but for a few that suit the rows.
+// For kSingly: pieces that cover the space with one work-item for each iteration. Drivers compile a kernel
+// anew for each width of a group, so that all are powers of two, whatever extents a program comes up with,
+// but for a few that suit the rows.
 class PiecePlanner {
  public:
   std::vector<LaunchPiece> plan(const IterationSpace& space, const GridLimits& limits);

@@ -11,8 +11,8 @@ namespace {
 
 using Clock = Semaphore::Clock;
 
-// A queue with this many operations in flight is looked at when it gets more: what has ended need not be kept alive, and
-// whoever waits for the last one would have to settle all of them at once.
+// A queue with this many operations in flight is looked at when it gets more: what has ended need not be kept
+// alive, and whoever waits for the last one would have to settle all of them at once.
 constexpr std::size_t kManyInFlight = 32;
 constexpr std::size_t kTidyStep = 16;
 
@@ -205,8 +205,8 @@ SubmissionPointer SubmissionTracker::settle_all(const SubmissionPointer& target)
     const Result<bool> ended = target->event->ended();
     if (ended.ok() && !*ended) return target;
   }
-  // An operation ends after those before it in its queue and those that it waits for; a driver may end it early when one
-  // of them has failed. Chains of these may be as long as a program: no recursion.
+  // An operation ends after those before it in its queue and those that it waits for; a driver may end it
+  // early when one of them has failed. Chains of these may be as long as a program: no recursion.
   std::vector<SubmissionPointer> stack = {target};
   while (!stack.empty()) {
     const SubmissionPointer submission = stack.back();

@@ -72,8 +72,8 @@ class DriverSemaphore final : public TimelineSemaphore {
     SubmissionPointer submission;
   };
 
-  // What raises it to at least `value`, if that has been submitted and not been concluded. With the tracker's mutex, as the
-  // next.
+  // What raises it to at least `value`, if that has been submitted and not been concluded. With the tracker's
+  // mutex, as the next.
   SubmissionPointer raiser(std::uint64_t value) const;
   void add(Point point);
 
@@ -98,8 +98,8 @@ class SubmissionTracker {
   SubmissionPointer latest(const QueueLedger& queue);
   // Blocks until every submission of the queue is concluded.
   void drain(QueueLedger& queue);
-  // Whether an operation that waits for `waits`, and stands behind `previous` in its queue, will fail because the host has
-  // made a semaphore fail. Calls nothing of the driver.
+  // Whether an operation that waits for `waits`, and stands behind `previous` in its queue, will fail because
+  // the host has made a semaphore fail. Calls nothing of the driver.
   bool is_doomed(const std::vector<SemaphoreValue>& waits, const SubmissionPointer& previous);
   // Whether the submission succeeded; nothing if that is not known yet. Does not block.
   std::optional<bool> outcome(const SubmissionPointer& submission);

@@ -68,8 +68,9 @@ class Interpretation {
     std::map<std::uint32_t, std::vector<std::pair<std::uint16_t, AtomId>>> loops;
     std::vector<State> returns;
 
-    // Whether every call of the function passes `pc`, where the walk is now. It goes through the code in ascending order,
-    // so that a path around `pc` has either returned already, or is about to arrive behind it.
+    // Whether every call of the function passes `pc`, where the walk is now. It goes through the code in
+    // ascending order, so that a path around `pc` has either returned already, or is about to arrive behind
+    // it.
     bool always_passes(std::uint32_t pc) const {
       return always && returns.empty() && (arriving.empty() || std::prev(arriving.end())->first <= pc);
     }

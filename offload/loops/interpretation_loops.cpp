@@ -14,9 +14,9 @@ using bytecode::kDecode;
 using bytecode::Op;
 using bytecode::Word;
 
-// Registers that may have been written since the header was passed last; `narrow` where by 32-bit instructions. Refuses
-// loops that are entered elsewhere than at their header, or overlap others: what is known at the header, from before the
-// loop, would not hold for all that comes back to it.
+// Registers that may have been written since the header was passed last; `narrow` where by 32-bit
+// instructions. Refuses loops that are entered elsewhere than at their header, or overlap others: what is
+// known at the header, from before the loop, would not hold for all that comes back to it.
 std::vector<bool> Interpretation::written_in_loop(const Frame& frame, std::uint32_t header,
                                                   std::vector<bool>& narrow) {
   const bytecode::Function& function = module_.functions[frame.function];

@@ -26,8 +26,8 @@ struct IterationSpace {
   std::optional<std::uint64_t> count() const;
 };
 
-// How many partial results a reduction over the space has: one for each block of bytecode::kReductionBlock iterations of
-// the innermost dimension.
+// How many partial results a reduction over the space has: one for each block of bytecode::kReductionBlock
+// iterations of the innermost dimension.
 std::uint64_t reduction_blocks(const IterationSpace& space);
 
 // A space cut into chunks of about the same size: runs along one dimension, with all of the dimensions inside

@@ -342,8 +342,8 @@ bool Ranges::writes_are_disjoint(std::uint32_t array) {
 bool Ranges::overwrites(std::uint32_t array) {
   const Elements written = writes(array);
   if (!footprint_.complete || !written.known) return false;
-  // One access that every iteration does, at positions that follow each other without gaps, is enough if it comes to all
-  // elements that any of them may write; for structures, one for each field.
+  // One access that every iteration does, at positions that follow each other without gaps, is enough if it
+  // comes to all elements that any of them may write; for structures, one for each field.
   std::set<std::uint32_t> fields;
   for (const Access& access : footprint_.accesses) {
     if (access.kind == AccessKind::kWrite && access.array == array && access.always && fills(access, written))

@@ -62,8 +62,8 @@ class Ranges {
   // Elements that the chunk reads, updates atomically included, and that it writes, likewise.
   Elements reads(std::uint32_t array) { return elements(array, false); }
   Elements writes(std::uint32_t array) { return elements(array, true); }
-  // That the chunk writes every element of writes(array), so that what was there before does not matter. For a chunk that
-  // traps this need not be so.
+  // That the chunk writes every element of writes(array), so that what was there before does not matter. For
+  // a chunk that traps this need not be so.
   bool overwrites(std::uint32_t array);
   // That no two iterations of the outermost dimension write (or update) the same element of `array`, so that
   // chunks of it may be computed and copied back independently of each other. The chunk must be the whole

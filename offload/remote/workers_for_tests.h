@@ -10,8 +10,8 @@
 
 namespace dhpvm::offload {
 
-// Opens "remote/NETWORK/DEVICE", where the network is loopback (inside the process), tcp, or sealed (tcp with a key), and
-// the device "host" or "sim". `generator` compiles for the workers.
+// Opens "remote/NETWORK/DEVICE", where the network is loopback (inside the process), tcp, or sealed (tcp with
+// a key), and the device "host" or "sim". `generator` compiles for the workers.
 std::unique_ptr<DeviceFactory> test_worker_factory(
     std::function<Result<codegen::CodeGenerator*>()> generator);
 

@@ -72,8 +72,8 @@ inline Status copy_text(const vm::NativeCall& call, char* to, std::string_view f
     return {};
   });
 }
-// A new str as the first reference result. `value` may be the text of an argument: it stays where it is until the window
-// is written to.
+// A new str as the first reference result. `value` may be the text of an argument: it stays where it is until
+// the window is written to.
 inline Status return_text(vm::NativeCall& call, std::string_view value) {
   constexpr std::size_t kAtOnce = std::size_t{8} << 20;
   gc::String* string = nullptr;

@@ -20,8 +20,8 @@ namespace {
 
 constexpr char kFileKind = 0;
 
-// A C stream over a descriptor. It buffers, and wants a seek between reading and writing. What it reads and writes itself can
-// be ended while it waits.
+// A C stream over a descriptor. It buffers, and wants a seek between reading and writing. What it reads and
+// writes itself can be ended while it waits.
 class File final : public ResourceObject {
  public:
   File(Descriptor descriptor, std::string path)

@@ -37,8 +37,8 @@ class Descriptor {
  private:
   int number_;
 };
-// open(2), closed in processes that the host starts. Pipes whose other end nobody has opened are waited for. kIoTrap with
-// "cannot <what> '<path>'" and the system's reason.
+// open(2), closed in processes that the host starts. Pipes whose other end nobody has opened are waited for.
+// kIoTrap with "cannot <what> '<path>'" and the system's reason.
 Result<Descriptor> open_file(const std::string& path, int flags, std::string_view what,
                              const StopCheck& check);
 
@@ -49,7 +49,8 @@ Result<ssize_t> read_some(int descriptor, std::span<char> into, const StopCheck&
 // Writes to a file descriptor to the last byte. `name` is for errors: "cannot write to standard output: ...".
 Status write_all(int descriptor, std::string_view text, std::string_view name, const StopCheck& check);
 
-// Calls work(begin, end) for consecutive parts of [0, size), each a matter of few milliseconds, until one of them fails.
+// Calls work(begin, end) for consecutive parts of [0, size), each a matter of few milliseconds, until one of
+// them fails.
 template <typename Check, typename Work>
 Status in_parts(std::size_t size, const Check& check, Work&& work) {
   constexpr std::size_t kPart = std::size_t{8} << 20;

@@ -118,7 +118,8 @@ Result<std::size_t> count_blanks(const vm::NativeCall& call, std::size_t size, A
   return count;
 }
 
-// Calls visit(from, to, true) for what stands before each `what`, and visit(from, to, false) for what stands behind the last.
+// Calls visit(from, to, true) for what stands before each `what`, and visit(from, to, false) for what stands
+// behind the last.
 template <typename Visit>
 Status for_each_piece(const vm::NativeCall& call, std::string_view all, std::string_view what,
                       Visit&& visit) {
@@ -308,7 +309,8 @@ Status str_is_utf8(vm::NativeCall& call) {
   Poller poller(call);
   constexpr std::size_t kPart = std::size_t{1} << 20;
   while (left.size() > kPart) {
-    // A part ends before a byte that begins a code point, if there is one near: there are at most three others in a row.
+    // A part ends before a byte that begins a code point, if there is one near: there are at most three
+    // others in a row.
     std::size_t part = kPart;
     for (int back = 0; back < 3 && (static_cast<unsigned char>(left[part]) & 0xc0) == 0x80; ++back) --part;
     if (!is_utf8(left.substr(0, part))) break;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Preloaded (LD_PRELOAD) into a program that is tested: the system seems to have no thread left.
 //
-// DENY_THREADS_AFTER=N lets N threads start, and refuses all that are asked for behind them. RLIMIT_NPROC would do the same,
-// but not for root, as whom tests run in containers.
+// DENY_THREADS_AFTER=N lets N threads start, and refuses all that are asked for behind them. RLIMIT_NPROC
+// would do the same, but not for root, as whom tests run in containers.
 #include <dlfcn.h>
 #include <pthread.h>
 

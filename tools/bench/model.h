@@ -17,10 +17,11 @@ struct Stages {
 // One after the other: H + K + D.
 inline double serial_seconds(const Stages& stages) { return stages.upload + stages.kernel + stages.download; }
 
-// Beside each other: what has the most to do never rests, and before it has begun and after it has ended, one chunk goes
-// through the others,
+// Beside each other: what has the most to do never rests, and before it has begun and after it has ended, one
+// chunk goes through the others,
 //   max(H, K, D) + (H + K + D - max(H, K, D)) / n    for n chunks.
-// A device with fewer than two engines for copies does uploads and downloads one after the other; with none, everything.
+// A device with fewer than two engines for copies does uploads and downloads one after the other; with none,
+// everything.
 inline double ideal_seconds(const Stages& stages, std::uint64_t chunks, unsigned copy_engines) {
   const double all = serial_seconds(stages);
   double longest = std::max({stages.upload, stages.kernel, stages.download});

@@ -14,7 +14,8 @@ namespace {
 
 // Colours that stay apart for people who see few of them (Okabe and Ito 2008).
 constexpr std::string_view kStyle = R"css(
-body { font: 15px/1.45 system-ui, sans-serif; color: #222; background: #fff; max-width: 1000px; margin: 2em auto; padding: 0 1em; }
+body { font: 15px/1.45 system-ui, sans-serif; color: #222; background: #fff; max-width: 1000px;
+       margin: 2em auto; padding: 0 1em; }
 h1 { font-size: 1.5em; } h2 { font-size: 1.2em; margin-top: 2em; }
 svg text { font: 12px system-ui, sans-serif; fill: #222; } svg .small { font-size: 10.5px; fill: #555; }
 svg .title { font-weight: 600; }

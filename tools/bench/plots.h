@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pictures of the page: times by mode, overlap efficiency, sweeps of the number of chunks, queues over time. Each is an
-// SVG element.
+// The pictures of the page: times by mode, overlap efficiency, sweeps of the number of chunks, queues over
+// time. Each is an SVG element.
 #pragma once
 
 #include <span>

@@ -30,8 +30,8 @@ struct LoopCosts {
 };
 Result<LoopCosts> measure_loops(const Engine& engine, const RemotePlan& plan, const std::string& device);
 
-// A loop whose data and computation take equally long. `ideal` follows from stages that have been measured one after the
-// other, and the number of chunks.
+// A loop whose data and computation take equally long. `ideal` follows from stages that have been measured
+// one after the other, and the number of chunks.
 struct Overlap {
   std::string device;
   std::uint64_t bytes = 0;

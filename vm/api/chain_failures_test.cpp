@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loops that run together, and are cut short in the middle: by a lost device, by lack of its memory, by a trap, a deadline, or
-// somebody who touches their arrays. What can be computed all the same is, and nothing is left behind.
+// Loops that run together, and are cut short in the middle: by a lost device, by lack of its memory, by a
+// trap, a deadline, or somebody who touches their arrays. What can be computed all the same is, and nothing
+// is left behind.
 #include <algorithm>
 #include <chrono>
 #include <memory>
@@ -20,7 +21,8 @@ fn prepare(n: i64) -> Work {
     for i in 0..n { work.a[i] = (i * 7919 % 1000) as i32; work.where[i] = (n - 1 - i) as i32; }
     return work;
 }
-// Three loops, of which the middle one takes as long as is wanted, changes what it reads, and needs what the first computes.
+// Three loops, of which the middle one takes as long as is wanted, changes what it reads, and needs what the
+// first computes.
 fn start(work: Work, turns: i64) {
     let a = work.a;
     let b = work.b;
@@ -283,8 +285,8 @@ TEST_F(ChainDeadlines, ManyDeadlinesLoseNothing) {
             need(call<std::int64_t>(*host_, "hash", expected)));
 }
 
-// The device goes, and the deadline passes before the host has done its work. Where that has been stopped in the middle, the
-// results are lost, and whoever asks for them is told why, each time.
+// The device goes, and the deadline passes before the host has done its work. Where that has been stopped in
+// the middle, the results are lost, and whoever asks for them is told why, each time.
 TEST_F(ChainDeadlines, ALossAndADeadline) {
   const Object expected = prepare(*host_);
   ASSERT_TRUE(call<void>(*host_, "start", expected, 3 * kTurns).ok());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random programs of consecutive parallel loops over a few arrays: loops that can run together, and everything that has to
-// come between them.
+// Random programs of consecutive parallel loops over a few arrays: loops that can run together, and
+// everything that has to come between them.
 #pragma once
 
 #include <random>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions full of parallel loops, for tests that run them on devices and compare with the interpreter. Each takes a size
-// and returns a hash of every bit that it has computed; arithmetic is such that all executors agree exactly.
+// Functions full of parallel loops, for tests that run them on devices and compare with the interpreter. Each
+// takes a size and returns a hash of every bit that it has computed; arithmetic is such that all executors
+// agree exactly.
 #pragma once
 
 #include <array>

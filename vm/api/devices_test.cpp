@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loops on devices compute what they compute in the interpreter, whatever the sizes of arrays, chunks and device memory.
+// Loops on devices compute what they compute in the interpreter, whatever the sizes of arrays, chunks and
+// device memory.
 #include <map>
 #include <random>
 #include <string>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// libFuzzer target. The first byte chooses between a random program, which must run alike on every executor, and one of the
-// corpus with some of its words changed, which must verify if the compiler accepts it.
+// libFuzzer target. The first byte chooses between a random program, which must run alike on every executor,
+// and one of the corpus with some of its words changed, which must verify if the compiler accepts it.
 #include <cstdio>
 #include <cstdlib>
 #include <span>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs programs given as text on every executor and compares what they print and how they end: the heart of the fuzzer of
-// source programs, and of the test that runs it on a fixed set of seeds.
+// Runs programs given as text on every executor and compares what they print and how they end: the heart of
+// the fuzzer of source programs, and of the test that runs it on a fixed set of seeds.
 #pragma once
 
 #include <cstdint>

@@ -225,8 +225,8 @@ TEST_F(Workers, AreCountedForGood) {
   EXPECT_EQ(engine.workers().size(), 1u);
 }
 
-// A trace shows what happened at the worker as it would show a local device: rows of its own, in the client's time, with
-// arrows from the loops.
+// A trace shows what happened at the worker as it would show a local device: rows of its own, in the client's
+// time, with arrows from the loops.
 TEST_F(Workers, AreSeenInTheTrace) {
   const Worker worker = start();
   const std::string device = "remote/" + worker.addresses()[0] + "/host";

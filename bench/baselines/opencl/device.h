@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// As much of OpenCL as the baselines need: one device, one queue in order, buffers on the device, kernels from files. Whatever
-// goes wrong ends the program. Only the table of entry points is shared with the project's own OpenCL device.
+// As much of OpenCL as the baselines need: one device, one queue in order, buffers on the device, kernels
+// from files. Whatever goes wrong ends the program. Only the table of entry points is shared with the
+// project's own OpenCL device.
 #pragma once
 
 #include <array>
@@ -51,8 +52,8 @@ class Kernel {
   Kernel& operator=(const Kernel&) = delete;
   ~Kernel();
 
-  // Exactly `items` work-items, in groups of at most `group`. Kernels need not ask whether they are beyond the end, which
-  // would keep some compilers (PoCL's) from using vectors.
+  // Exactly `items` work-items, in groups of at most `group`. Kernels need not ask whether they are beyond
+  // the end, which would keep some compilers (PoCL's) from using vectors.
   template <typename... Arguments>
   void launch(const Grid& items, const Grid& group, const Arguments&... arguments) const {
     cl_uint index = 0;

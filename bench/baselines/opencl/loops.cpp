@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The loops of bench/programs/kernels as kernels in OpenCL C, with their data on the device: what is timed is launching them
-// and waiting for one number of the result. `loops FOLDER DEVICE LOOP [SIZE [REPETITIONS [paced]]]`, with the folder of the
-// kernels; the rest as all baselines.
+// The loops of bench/programs/kernels as kernels in OpenCL C, with their data on the device: what is timed is
+// launching them and waiting for one number of the result. `loops FOLDER DEVICE LOOP [SIZE [REPETITIONS
+// [paced]]]`, with the folder of the kernels; the rest as all baselines.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -30,8 +30,9 @@ Grid cube(std::int64_t n) {
   return {static_cast<std::size_t>(n), static_cast<std::size_t>(n), static_cast<std::size_t>(n)};
 }
 
-// Sums want as many groups as keep the device busy, and no more. On a processor a group is one work-item, which goes through
-// its part from the beginning to the end; on a GPU work-items beside each other read neighbours.
+// Sums want as many groups as keep the device busy, and no more. On a processor a group is one work-item,
+// which goes through its part from the beginning to the end; on a GPU work-items beside each other read
+// neighbours.
 struct SumShape {
   explicit SumShape(const Device& device)
       : groups(device.compute_units() * (device.is_cpu() ? 4 : 32)),

@@ -154,8 +154,9 @@ std::optional<std::string> integer_intrinsic(const llvm::CallBase& call, ID id,
   }
 }
 
-// Functions for f64 whose results drivers get wrong where they are next to the largest number: PoCL's exp is infinite for
-// 709.782712893383, and its sinh and cosh are NaN for 710.475860073943. exp(x / 2) is far from that.
+// Functions for f64 whose results drivers get wrong where they are next to the largest number: PoCL's exp is
+// infinite for 709.782712893383, and its sinh and cosh are NaN for 710.475860073943. exp(x / 2) is far from
+// that.
 constexpr struct {
   std::string_view name;
   std::string_view body;

@@ -21,8 +21,8 @@ using llvm::Value;
 // Of instructions written into one expression: beyond that, nobody can read it.
 constexpr unsigned kLargestExpression = 10;
 
-// Whether an operator can stand in front of or behind the text: binary operators in it, which have spaces around them, are in
-// brackets.
+// Whether an operator can stand in front of or behind the text: binary operators in it, which have spaces
+// around them, are in brackets.
 bool is_atom(const std::string& text) {
   int depth = 0;
   for (const char c : text) {
@@ -109,8 +109,8 @@ void Expressions::choose_inline(const llvm::Function& function) {
         }
       }
       weights[&instruction] = weight;
-      // Addresses have no variables at all: they are part of the access. So what they are made of has variables if there
-      // are several accesses.
+      // Addresses have no variables at all: they are part of the access. So what they are made of has
+      // variables if there are several accesses.
       const bool is_address = isa<llvm::GetElementPtrInst>(instruction) && !is_base(instruction);
       if (is_address || (weight <= kLargestExpression && can_be_inline(instruction)))
         inline_.insert(&instruction);
@@ -486,8 +486,9 @@ std::string Expressions::expression(const Instruction& instruction) {
 
 // ---- Memory
 
-// Element 0 of an array, or the first of some places: a kernel's argument and how far behind it that is. It has a variable, so
-// that compilers see a pointer and indices in front of every access, not a sum that they add to the pointer.
+// Element 0 of an array, or the first of some places: a kernel's argument and how far behind it that is. It
+// has a variable, so that compilers see a pointer and indices in front of every access, not a sum that they
+// add to the pointer.
 bool Expressions::is_base(const Value& value) const {
   const auto* const step = dyn_cast<llvm::GetElementPtrInst>(&value);
   return step != nullptr && isa<llvm::Argument>(step->getPointerOperand()) && step->getNumIndices() == 1 &&

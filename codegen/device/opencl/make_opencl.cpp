@@ -70,8 +70,8 @@ Status check(const Needs& needs, const DeviceTarget& target, bool fast_math) {
   return {};
 }
 
-// Arrays of a launch hardly ever overlap, which only the launch knows: the text can be compiled for both, so that what is done
-// here must hold for both.
+// Arrays of a launch hardly ever overlap, which only the launch knows: the text can be compiled for both, so
+// that what is done here must hold for both.
 void mark_arrays(DeviceEntry& entry) {
   const auto is_array = [](const KernelParameter& parameter) {
     return parameter.kind == ParameterKind::kData;

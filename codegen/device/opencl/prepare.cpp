@@ -55,8 +55,8 @@ void expand_overflow(llvm::WithOverflowInst& arithmetic) {
   if (arithmetic.use_empty()) arithmetic.eraseFromParent();
 }
 
-// Functions for sine and cosine at once take little longer than for one of them. What they compute is printed where the sine
-// stands: it moves up to a cosine of the same number in its block.
+// Functions for sine and cosine at once take little longer than for one of them. What they compute is printed
+// where the sine stands: it moves up to a cosine of the same number in its block.
 void move_sines(llvm::BasicBlock& block) {
   llvm::DenseMap<Value*, llvm::CallInst*> cosines;  // by their argument, the first of each
   for (llvm::Instruction& instruction : llvm::make_early_inc_range(block)) {

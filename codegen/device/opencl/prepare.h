@@ -8,8 +8,8 @@
 
 namespace dhpvm::codegen::opencl {
 
-// After optimisation: updates that OpenCL has no atomics for, arithmetic that tells of overflow, switches, loops with several
-// entries.
+// After optimisation: updates that OpenCL has no atomics for, arithmetic that tells of overflow, switches,
+// loops with several entries.
 Status prepare_to_print(llvm::Module& module);
 
 }  // namespace dhpvm::codegen::opencl

@@ -154,10 +154,10 @@ bool Structure::can_be_in_vain(const Value& value) const {
                       [&](const Value* operand) { return can_be_in_vain(*operand); });
 }
 
-// Where nothing but assignments follows the last `if (..) break;`, that becomes the condition at the loop's end, remembered in a
-// variable until then. PoCL unrolls loops without a condition and leaves the others as they are: a blur of nine weights takes
-// a fifth less time that way. A loop of a constant number of rounds must be unrolled, since it can only make vectors of
-// work-items where no loop is left.
+// Where nothing but assignments follows the last `if (..) break;`, that becomes the condition at the loop's
+// end, remembered in a variable until then. PoCL unrolls loops without a condition and leaves the others as
+// they are: a blur of nine weights takes a fifth less time that way. A loop of a constant number of rounds
+// must be unrolled, since it can only make vectors of work-items where no loop is left.
 bool Structure::move_test_to_end(Lines& body, const Context& inside) const {
   // The assignments are then done in the last round as well.
   if (llvm::any_of(inside.loop->phis(),
@@ -307,7 +307,8 @@ void Structure::write_phis(Block& from, Block& to, const Context& context, Lines
   std::vector<Copy> copies;
   for (const PHINode& phi : to.phis()) {
     const Value* const value = phi.getIncomingValueForBlock(&from);
-    // What is undefined is written as 0: compilers take whatever leads to the use of an uninitialised variable for impossible.
+    // What is undefined is written as 0: compilers take whatever leads to the use of an uninitialised
+    // variable for impossible.
     if (value == &phi || phi.use_empty()) continue;
     copies.push_back({&phi, value, {}});
     expressions_.variables(*value, copies.back().reads);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The control flow of a function as loops and branches of C.
 //
-// A block that dominates others contains their text, in the order in which control reaches them. Where several branches
-// meet, the block stands behind the text that branches to it, under a label; most of these branches end just there and
-// need no `goto`. The method is that of N. Ramsey, "Beyond Relooper" (2022); what C has in addition is that a `goto` may
-// leave several loops at once, so that what follows a loop can stand behind it.
+// A block that dominates others contains their text, in the order in which control reaches them. Where
+// several branches meet, the block stands behind the text that branches to it, under a label; most of these
+// branches end just there and need no `goto`. The method is that of N. Ramsey, "Beyond Relooper" (2022); what
+// C has in addition is that a `goto` may leave several loops at once, so that what follows a loop can stand
+// behind it.
 #pragma once
 
 #include <llvm/ADT/DenseMap.h>

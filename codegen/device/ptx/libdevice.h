@@ -24,9 +24,9 @@ class Libdevice {
   Libdevice(Libdevice&&) noexcept;
   ~Libdevice();
 
-  // Replaces calls of the C library's mathematical functions by what stands for them here, and adds that to the module, for
-  // an architecture of this number (80 for sm_80). Nothing is done if there are none; kUnsupported when there are and the
-  // library was not found, or does not have one.
+  // Replaces calls of the C library's mathematical functions by what stands for them here, and adds that to
+  // the module, for an architecture of this number (80 for sm_80). Nothing is done if there are none;
+  // kUnsupported when there are and the library was not found, or does not have one.
   Status link(llvm::Module& module, unsigned architecture) const;
 
   // For cache keys: what there is.

@@ -19,8 +19,8 @@
 
 namespace dhpvm::offload {
 
-// Adds the kinds of devices that the tests open. Every program made of these tests defines it, because devices stand above
-// this room. `kernels` compiles for devices that take bytecode.
+// Adds the kinds of devices that the tests open. Every program made of these tests defines it, because
+// devices stand above this room. `kernels` compiles for devices that take bytecode.
 void add_conformance_devices(DeviceRegistry& registry, TestKernels& kernels);
 
 // The kinds of devices on vendors' drivers, which are tested by their first device; defined by such a program as well.

@@ -15,8 +15,10 @@ namespace dhpvm::offload {
 
 // The kernels, by their functions:
 //   saxpy      i < n                scalar a: f32; arrays x, y: f32        y[i] = a * x[i] + y[i]
-//   cube       (i, j, k)            scalars m, n: i64; array v: i64        v[(i * m + j) * n + k] = i * 10000 + j * 100 + k
-//   sums       (i, j)               scalar n: i64; array x: f32            sum of x[i * n + j], largest j xor 677 as i64
+//   cube       (i, j, k)            scalars m, n: i64; array v: i64        v[(i * m + j) * n + k] =
+//                                                                          i * 10000 + j * 100 + k
+//   sums       (i, j)               scalar n: i64; array x: f32            sum of x[i * n + j],
+//                                                                          largest j xor 677 as i64
 //   quotients  i < n                arrays d, q: i64                       q[i] = 1000 / d[i], which traps for zeros
 //   gather     i < n                arrays at, x, y: i64                   y[i] = x[at[i]], which traps outside of x
 class TestKernels {

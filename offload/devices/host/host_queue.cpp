@@ -56,8 +56,8 @@ void ThreadedQueue::work() {
   }
 }
 
-// Until there is something to do. Short operations are done sooner than the next one is submitted: to be woken for each of
-// them would cost more than all of them take.
+// Until there is something to do. Short operations are done sooner than the next one is submitted: to be
+// woken for each of them would cost more than all of them take.
 void ThreadedQueue::sleep(std::unique_lock<std::mutex>& lock) {
   const std::uint64_t seen = submitted_.load();
   lock.unlock();

@@ -52,8 +52,8 @@ void LaneRound::run(ThreadPool& pool) {
   end_.settle();
 }
 
-// Each thread does what comes first in iteration order, of that which no other does. So there is always one that comes to the
-// first trap, even if iterations behind it, which others have begun, never end.
+// Each thread does what comes first in iteration order, of that which no other does. So there is always one
+// that comes to the first trap, even if iterations behind it, which others have begun, never end.
 void LaneRound::work() {
   std::unique_lock lock(mutex_);
   // A part that is running goes on with the thread that has it.

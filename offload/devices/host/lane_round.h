@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Blocks of a reduction that are too few for the threads, while their iterations take long: the threads share the lanes of
-// each block, which combine when all are done. The order of a reduction stays what it is (bytecode/module.h), and with it
-// the bits.
+// Blocks of a reduction that are too few for the threads, while their iterations take long: the threads share
+// the lanes of each block, which combine when all are done. The order of a reduction stays what it is
+// (bytecode/module.h), and with it the bits.
 #pragma once
 
 #include <atomic>
@@ -21,8 +21,8 @@ namespace dhpvm::offload {
 
 class LaneRound {
  public:
-  // `rest` begins behind the iterations of `open` that are done, and ends where a block does; if there are any, it lies in
-  // one row.
+  // `rest` begins behind the iterations of `open` that are done, and ends where a block does; if there are
+  // any, it lies in one row.
   LaneRound(const HostLoop& loop, const codegen::KernelCall& call, std::atomic<std::uint32_t>& stop,
             const IterationSpace& rest, const OpenBlock& open);
 
@@ -36,8 +36,8 @@ class LaneRound {
   std::vector<std::uint64_t> values();
 
  private:
-  // The next iterations of a part, `width_` neighbouring lanes of a block: the position of the first, with kReductionBlock
-  // positions for a block, and the part's number.
+  // The next iterations of a part, `width_` neighbouring lanes of a block: the position of the first, with
+  // kReductionBlock positions for a block, and the part's number.
   using Step = std::pair<std::uint64_t, std::uint64_t>;
 
   void work();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How much of a loop is done next, in chunks of what size, and whether threads share it: chosen from what is known about the
-// loop's speed.
+// How much of a loop is done next, in chunks of what size, and whether threads share it: chosen from what is
+// known about the loop's speed.
 #pragma once
 
 #include <algorithm>
@@ -54,9 +54,9 @@ class LoopSchedule {
   bool worth_sharing() const {
     return known_ && threads_ > 1 && expected_seconds() > (ready_ ? kReadySeconds : kSerialSeconds);
   }
-  // Whether threads share the `lanes` of each of so many blocks, a kernel's width of them each: where the blocks are too few
-  // to balance, and what the code does at once takes long enough for a call of its own (0.3 us, and some of it one thread
-  // after the other).
+  // Whether threads share the `lanes` of each of so many blocks, a kernel's width of them each: where the
+  // blocks are too few to balance, and what the code does at once takes long enough for a call of its own
+  // (0.3 us, and some of it one thread after the other).
   bool shares_lanes(std::uint64_t blocks, std::uint64_t lanes) const {
     return worth_sharing() && lanes > width_ &&
            blocks<threads_ * kChunksPerThread&& static_cast<double>(width_) * seconds_per_iteration_>
@@ -111,8 +111,9 @@ class LoopSchedule {
   // What one round holds in memory, at most: a byte per chunk, and a partial value per block and reduction.
   static constexpr std::uint64_t kRoundChunks = 1 << 16;
   static constexpr std::uint64_t kRoundBlocks = 1 << 15;
-  // Cuts lie at multiples of this many iterations where reductions do not ask for more: a cache line of bytes. Iterations that
-  // take long do not notice when a line is shared, and loops of few of them must be cut all the same.
+  // Cuts lie at multiples of this many iterations where reductions do not ask for more: a cache line of
+  // bytes. Iterations that take long do not notice when a line is shared, and loops of few of them must be
+  // cut all the same.
   static constexpr std::uint64_t kCutUnit = 64;
 
   const std::uint64_t threads_;

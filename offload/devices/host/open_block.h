@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A block of a reduction that is done in parts: what becomes of its lanes in between. The interpreter may begin a block that
-// a compiled kernel goes on with.
+// A block of a reduction that is done in parts: what becomes of its lanes in between. The interpreter may
+// begin a block that a compiled kernel goes on with.
 #pragma once
 
 #include <algorithm>
@@ -16,8 +16,8 @@ namespace dhpvm::offload {
 struct OpenBlock {
   // How many of its iterations have been done; 0: no block has been begun.
   std::uint64_t done = 0;
-  // What they have brought: bytecode::kReductionLanes registers for each reduction, one reduction after the other. Empty until
-  // a block has been begun.
+  // What they have brought: bytecode::kReductionLanes registers for each reduction, one reduction after the
+  // other. Empty until a block has been begun.
   std::vector<std::uint64_t> lanes;
 
   // Iterations that the block has left in `front`, which begins with the first of them.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A simulated accelerator: copies and kernels really happen, on the host and at once; how long they would take on a device
-// of the given rates is kept on a virtual clock. Overlap, chunk sizes and failures can be tried on any machine, and come
-// out the same every time.
+// A simulated accelerator: copies and kernels really happen, on the host and at once; how long they would
+// take on a device of the given rates is kept on a virtual clock. Overlap, chunk sizes and failures can be
+// tried on any machine, and come out the same every time.
 #pragma once
 
 #include <memory>
@@ -16,10 +16,10 @@
 
 namespace dhpvm::offload {
 
-// An operation begins when the operation before it in its queue, what it waits for, and its engine are done, and not before
-// the host has submitted it. A copy takes SimOptions::copy and its bytes at their rate, a launch SimOptions::launch and its
-// iterations at theirs, a host call nothing. Submitting takes the host no time, except that it waits for copies of pageable
-// memory, as drivers do that stage them.
+// An operation begins when the operation before it in its queue, what it waits for, and its engine are done,
+// and not before the host has submitted it. A copy takes SimOptions::copy and its bytes at their rate, a
+// launch SimOptions::launch and its iterations at theirs, a host call nothing. Submitting takes the host no
+// time, except that it waits for copies of pageable memory, as drivers do that stage them.
 class SimDevice final : public DeviceBase {
  public:
   SimDevice(std::string name, const SimOptions& options, std::shared_ptr<ThreadPool> pool);

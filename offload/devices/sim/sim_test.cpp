@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The clock of the simulation: exact times for patterns of overlap. A byte and an iteration take 1 ns each, a copy 100 ns
-// more, a launch 200 ns more.
+// The clock of the simulation: exact times for patterns of overlap. A byte and an iteration take 1 ns each, a
+// copy 100 ns more, a launch 200 ns more.
 #include <gtest/gtest.h>
 
 #include <initializer_list>

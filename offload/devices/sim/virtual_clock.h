@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The time of a simulated device. It does not pass by itself: operations take what the device's rates say, and the host's
-// time moves on when it waits. All of it is decided when operations are submitted, so that the same submissions give the
-// same times on every machine.
+// The time of a simulated device. It does not pass by itself: operations take what the device's rates say,
+// and the host's time moves on when it waits. All of it is decided when operations are submitted, so that the
+// same submissions give the same times on every machine.
 #pragma once
 
 #include <array>
@@ -50,8 +50,9 @@ class SimSemaphore final : public TimelineSemaphore {
 
   // What the clock says has been reached. The host's time moves on a little.
   Result<std::uint64_t> value() override;
-  // The host's time moves on to when the value is reached. With a deadline that has passed this is a look, like value();
-  // other deadlines are on the machine's clock and count only while the value has not been submitted.
+  // The host's time moves on to when the value is reached. With a deadline that has passed this is a look,
+  // like value(); other deadlines are on the machine's clock and count only while the value has not been
+  // submitted.
   Result<bool> wait(std::uint64_t value, Clock::time_point deadline) override;
   Status signal(std::uint64_t value) override;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// CUDA devices over the fake driver: what they ask of a driver, and what becomes of its errors. The conformance tests run
-// over it as well; what a real GPU computes is seen by those alone.
+// CUDA devices over the fake driver: what they ask of a driver, and what becomes of its errors. The
+// conformance tests run over it as well; what a real GPU computes is seen by those alone.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
@@ -106,8 +106,8 @@ class Cuda : public testing::Test {
   }
   std::shared_ptr<Semaphore> semaphore() { return std::move(device().create_semaphore(0)).value(); }
 
-  // A loop as it is run: import, upload in two pieces on one queue, kernels on another, download on a third. The error, if
-  // there is one anywhere.
+  // A loop as it is run: import, upload in two pieces on one queue, kernels on another, download on a third.
+  // The error, if there is one anywhere.
   Status run_loop(std::vector<std::uint64_t>& values, HostMemory kind = HostMemory::kPinned) {
     DHPVM_ASSIGN(std::unique_ptr<Device> opened, factory()->open("cuda:0"));
     DHPVM_ASSIGN(const auto host, opened->import_host(std::as_writable_bytes(std::span(values)), kind));
@@ -159,7 +159,8 @@ TEST_F(Cuda, RunsALoop) {
   EXPECT_EQ(counts().launches, 2);
 }
 
-// Whatever call fails: an error that names it or the right result, nothing left behind, and no call that makes no sense.
+// Whatever call fails: an error that names it or the right result, nothing left behind, and no call that
+// makes no sense.
 TEST_F(Cuda, SurvivesTheFailureOfAnyCall) {
   constexpr const char* kSymbols[] = {
 #define X(member, symbol, parameters) #symbol,

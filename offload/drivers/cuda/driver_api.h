@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is used here of the CUDA driver API: its types, constants and functions, declared anew so that neither building nor
-// starting needs anything of NVIDIA's. The functions are one table that is filled when the driver is loaded.
+// What is used here of the CUDA driver API: its types, constants and functions, declared anew so that neither
+// building nor starting needs anything of NVIDIA's. The functions are one table that is filled when the
+// driver is loaded.
 #pragma once
 
 #include <cstddef>

@@ -54,8 +54,9 @@ class CudaMoment {
   const std::chrono::nanoseconds when_;
 };
 
-// The driver measures the time between two events, in milliseconds as a float: exact to a microsecond only over seconds.
-// So there is a new moment to measure from every second. Thread-safe; the device's context must be current.
+// The driver measures the time between two events, in milliseconds as a float: exact to a microsecond only
+// over seconds. So there is a new moment to measure from every second. Thread-safe; the device's context must
+// be current.
 class CudaClock {
  public:
   CudaClock(const Device& device, const cu::Api& api, CudaEventPool& events)

@@ -15,8 +15,8 @@ namespace {
 
 // Large enough to hide latencies, small enough that threads that are done early wait for few others.
 constexpr int kBlockSize = 256;
-// Blocks for each that the device can run at a time: so that those whose iterations take longer find others to run beside
-// them, while what it costs to start a block is spread over many iterations.
+// Blocks for each that the device can run at a time: so that those whose iterations take longer find others
+// to run beside them, while what it costs to start a block is spread over many iterations.
 constexpr unsigned kWaves = 8;
 constexpr std::size_t kLogSize = std::size_t{16} << 10;
 

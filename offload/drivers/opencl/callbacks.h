@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Waiting until the driver calls back: whoever asks a processor's driver again and again takes time from the threads that do
-// what it asks for.
+// Waiting until the driver calls back: whoever asks a processor's driver again and again takes time from the
+// threads that do what it asks for.
 #pragma once
 
 #include <chrono>

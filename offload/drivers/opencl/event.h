@@ -29,8 +29,8 @@ struct CommandQueue {
 // Of a command, or set by the host.
 class OpenClEvent : public DriverEvent {
  public:
-  // Takes over the events: the command's and, if it is the last of several that are one operation, the first one's. They
-  // were enqueued from `before` to `after` on the device's clock, if their queue has an observer.
+  // Takes over the events: the command's and, if it is the last of several that are one operation, the first
+  // one's. They were enqueued from `before` to `after` on the device's clock, if their queue has an observer.
   OpenClEvent(std::shared_ptr<CommandQueue> queue, cl_event event, DeviceClock::Nanoseconds before = {},
               DeviceClock::Nanoseconds after = {}, cl_event first = nullptr);
   ~OpenClEvent() override;

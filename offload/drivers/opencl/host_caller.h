@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calls functions of the host between operations of a command queue: OpenCL knows no such command.
 //
-// A marker in the queue tells when the function's turn has come, and a barrier behind it holds up the queue until a user
-// event says that the function has returned. A thread of our own waits for the markers: drivers may hold locks while they
-// call back, and not all of them do so when a marker has failed.
+// A marker in the queue tells when the function's turn has come, and a barrier behind it holds up the queue
+// until a user event says that the function has returned. A thread of our own waits for the markers: drivers
+// may hold locks while they call back, and not all of them do so when a marker has failed.
 #pragma once
 
 #include <cstdint>
@@ -31,8 +31,8 @@ struct HostCallTimes {
 
 struct HostCall {
   std::function<void()> function;
-  // The function is called only if these are reached, and this, if anything, succeeds. The marker ends after that, unless
-  // something fails.
+  // The function is called only if these are reached, and this, if anything, succeeds. The marker ends after
+  // that, unless something fails.
   std::vector<SemaphoreValue> waits;
   SubmissionPointer previous;
   std::unique_ptr<DriverEvent> marker;    // an OpenClEvent, flushed

@@ -59,9 +59,9 @@ class Probe {
   bool ready_ = false;
 };
 
-// OpenCL promises that host and device see each other's writes to CL_MEM_USE_HOST_PTR memory only around map and unmap,
-// which cost a command each. Where the device works on the memory itself, as processors and most integrated GPUs do, they
-// are not needed; a driver that keeps a copy shows here.
+// OpenCL promises that host and device see each other's writes to CL_MEM_USE_HOST_PTR memory only around map
+// and unmap, which cost a command each. Where the device works on the memory itself, as processors and most
+// integrated GPUs do, they are not needed; a driver that keeps a copy shows here.
 bool is_zero_copy(const OpenClApi& api, cl_context context, cl_device_id device) {
   struct alignas(kProbeBytes) Page {
     std::array<volatile cl_uint, kProbeBytes / sizeof(cl_uint)> words = {};

@@ -15,8 +15,8 @@
 
 namespace dhpvm::offload {
 
-// The devices take an option: "opencl:0?copy" copies memory even where the device could work on the host's. The ICD loader
-// is libOpenCL.so.1, or `library`.
+// The devices take an option: "opencl:0?copy" copies memory even where the device could work on the host's.
+// The ICD loader is libOpenCL.so.1, or `library`.
 std::unique_ptr<DeviceFactory> opencl_factory();
 std::unique_ptr<DeviceFactory> opencl_factory(std::string library);
 

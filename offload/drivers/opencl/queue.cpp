@@ -16,8 +16,8 @@ namespace {
 
 using Nanoseconds = DeviceClock::Nanoseconds;
 
-// The longest pattern, of the lengths that OpenCL allows, that fills `bytes` from `offset` on: drivers write one pattern
-// at a time.
+// The longest pattern, of the lengths that OpenCL allows, that fills `bytes` from `offset` on: drivers write
+// one pattern at a time.
 std::size_t pattern_size(std::size_t offset, std::size_t bytes) {
   std::size_t size = 128;
   while (offset % size != 0 || bytes % size != 0) size /= 2;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A device of a worker on another machine, as a device here. Operations of its queues travel as frames, what they copy as
-// bulk data, kernels as bytecode, once.
+// A device of a worker on another machine, as a device here. Operations of its queues travel as frames, what
+// they copy as bulk data, kernels as bytecode, once.
 #pragma once
 
 #include <chrono>
@@ -69,8 +69,8 @@ class RemoteQueue final : public CheckedQueue {
   // The observer is told when the worker has said how long an operation has taken, which may be after its end.
   const Observer observer_;
   const std::shared_ptr<RemoteStream> stream_;
-  // Of the progress thread: operations that have ended, in their order, from the first one on of which the worker has not
-  // said that.
+  // Of the progress thread: operations that have ended, in their order, from the first one on of which the
+  // worker has not said that.
   struct Ended {
     OperationRecord record;
     std::uint64_t number;

@@ -13,7 +13,8 @@ namespace {
 
 // Times that the clock is asked for in a row; the quickest answer counts.
 constexpr std::uint64_t kPings = 8;
-// How long that holds while the link is in use, and by how much clocks may drift apart meanwhile: more than quartz does.
+// How long that holds while the link is in use, and by how much clocks may drift apart meanwhile: more than
+// quartz does.
 constexpr std::chrono::seconds kClockHolds{1};
 constexpr std::int64_t kDrift = 20'000;  // one part of so many
 
@@ -197,8 +198,8 @@ void RemoteLink::lose(const Error& reason) {
   std::shared_ptr<BulkLane> bulk;
   {
     const std::lock_guard lock(mutex_);
-    // The worker chooses its words, and its code: of that, a program only has to know that its device is gone. Before it had
-    // one, other reasons than that nobody is there are mistakes that it can be told of.
+    // The worker chooses its words, and its code: of that, a program only has to know that its device is
+    // gone. Before it had one, other reasons than that nobody is there are mistakes that it can be told of.
     const ErrorCode code =
         ready_ || reason.code() == ErrorCode::kProtocol ? ErrorCode::kDeviceLost : reason.code();
     if (!lost_) lost_ = error(code, "worker {}: {}", address_, one_line(reason));

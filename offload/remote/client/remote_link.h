@@ -86,8 +86,9 @@ class RemoteLink final : public FrameHandler,
   void send_run(const wire::RunHeader& header, ConstBytes data, BulkLane::Done done);
   void receive_run(MutableBytes memory, BulkLane::Done done);
   void on_progress_thread(std::function<void()> function);
-  // By how much this machine's steady clock is ahead of the worker's. Off by half the shortest round trip at most, and by what
-  // the clocks drift apart in the second until it is measured again while the link is in use.
+  // By how much this machine's steady clock is ahead of the worker's. Off by half the shortest round trip at
+  // most, and by what the clocks drift apart in the second until it is measured again while the link is in
+  // use.
   std::chrono::nanoseconds clock_shift();
   void count_job() { ++jobs_; }
   // What it has done so far.

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operations that a worker has been given: their data, and their end.
 //
-// An operation is finished here in the order of its queue, when the worker says that it is done and its data has moved.
-// Data of uploads is sent ahead of being needed, in the order of submission over all queues, as soon as it is certain that
-// nothing that comes before will change it: neither a download nor a call of the host on which the upload depends.
+// An operation is finished here in the order of its queue, when the worker says that it is done and its data
+// has moved. Data of uploads is sent ahead of being needed, in the order of submission over all queues, as
+// soon as it is certain that nothing that comes before will change it: neither a download nor a call of the
+// host on which the upload depends.
 #pragma once
 
 #include <chrono>

@@ -108,9 +108,9 @@ class RemoteWorkers {
   std::vector<PeerStatus> departed_;  // of those that had dialled in
 };
 
-// Opens "remote/HOST:PORT/DEVICE", and "remote/HOST:PORT" for the first device there. The latter, and "remote", stand for
-// all GPUs of the worker, or of all workers; of a worker without any, for its first device. `workers` is called when they are
-// first asked for; an error is told again every time.
+// Opens "remote/HOST:PORT/DEVICE", and "remote/HOST:PORT" for the first device there. The latter, and
+// "remote", stand for all GPUs of the worker, or of all workers; of a worker without any, for its first
+// device. `workers` is called when they are first asked for; an error is told again every time.
 using OpenWorkers = std::function<Result<std::shared_ptr<RemoteWorkers>>()>;
 std::unique_ptr<DeviceFactory> remote_factory(OpenWorkers workers);
 

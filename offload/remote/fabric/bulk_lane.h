@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bulk data over a channel: runs of bytes, straight from memory into memory.
 //
-// A run is announced by a message with what it is for and how long it is, and follows in pieces of kPieceBytes. Each
-// message ends in a trailer: the tag of AES-GCM, or without a seal the number of the message. Nothing is received before
-// the other end has said where to; until then it stays with the sender and in the network's buffers.
+// A run is announced by a message with what it is for and how long it is, and follows in pieces of
+// kPieceBytes. Each message ends in a trailer: the tag of AES-GCM, or without a seal the number of the
+// message. Nothing is received before the other end has said where to; until then it stays with the sender
+// and in the network's buffers.
 #pragma once
 
 #include <deque>
@@ -44,8 +45,9 @@ class BulkLane final : public Lane, public std::enable_shared_from_this<BulkLane
 
   // Sends a run, behind those that wait; its memory must stay as it is until `done`. From any thread.
   void send(ConstBytes header, ConstBytes memory, Done done);
-  // Receives the next part of the run that on_run() has announced, which may come in several: all but the last are
-  // multiples of kPieceBytes. One after the other or at once, but together no more than the run. On the progress thread.
+  // Receives the next part of the run that on_run() has announced, which may come in several: all but the
+  // last are multiples of kPieceBytes. One after the other or at once, but together no more than the run. On
+  // the progress thread.
   void receive(MutableBytes memory, Done done);
   // As in Channel.
   void close(Error reason) { channel_->close(std::move(reason)); }

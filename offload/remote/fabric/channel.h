@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A connection whose two sides agree on a version and have proven who they are. What it then carries is the business of a
-// lane: frames (frame_lane.h), or bulk data (bulk_lane.h).
+// A connection whose two sides agree on a version and have proven who they are. What it then carries is the
+// business of a lane: frames (frame_lane.h), or bulk data (bulk_lane.h).
 //
 // Each side first sends a preamble, in the clear; the side that dials goes first. With an identity, messages of TLS
 // follow, as many as it takes. Whoever changes a preamble on its way ends the connection: the keys depend on both.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What needs libfabric or OpenSSL. The implementation is in a shared library of its own, loaded when a worker is started
-// or connected to (load_fabric.h): they would cost every start of a program.
+// What needs libfabric or OpenSSL. The implementation is in a shared library of its own, loaded when a worker
+// is started or connected to (load_fabric.h): they would cost every start of a program.
 #pragma once
 
 #include <array>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Frames over a channel: short messages of bounded length, and signs of life.
 //
-// On the wire: one byte what it is, one byte how many more frames the receiver of this message may now send, the content,
-// and a trailer: the tag of AES-GCM, or without an identity the number of the message. The sender of frames keeps to
-// its credits, so that the other side needs no more memory than it has laid out.
+// On the wire: one byte what it is, one byte how many more frames the receiver of this message may now send,
+// the content, and a trailer: the tag of AES-GCM, or without an identity the number of the message. The
+// sender of frames keeps to its credits, so that the other side needs no more memory than it has laid out.
 #pragma once
 
 #include <atomic>

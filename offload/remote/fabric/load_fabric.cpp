@@ -11,8 +11,8 @@
 namespace dhpvm::offload {
 namespace {
 
-// The path of the library next to the one that this code is in; the bare name, which the loader looks for itself, if that
-// cannot be told.
+// The path of the library next to the one that this code is in; the bare name, which the loader looks for
+// itself, if that cannot be told.
 std::string beside_this_code() {
   Dl_info here{};
   if (dladdr(reinterpret_cast<const void*>(&beside_this_code), &here) == 0 || here.dli_fname == nullptr) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A connection over one message endpoint of libfabric.
 //
-// The provider's queues are short, and closed until the connection stands: operations wait in queues here until it takes
-// them. All errors end the connection, on the progress thread.
+// The provider's queues are short, and closed until the connection stands: operations wait in queues here
+// until it takes them. All errors end the connection, on the progress thread.
 #pragma once
 
 #include <sys/uio.h>

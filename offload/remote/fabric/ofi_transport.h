@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The transport over libfabric: message endpoints (FI_EP_MSG), because these tell within milliseconds that the other side
-// is gone, where datagram endpoints never do.
+// The transport over libfabric: message endpoints (FI_EP_MSG), because these tell within milliseconds that
+// the other side is gone, where datagram endpoints never do.
 #pragma once
 
 #include <deque>

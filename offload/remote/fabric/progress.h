@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The thread of a transport: runs what is posted to it, now or later, and looks after the connections.
 //
-// When there is nothing to do it asks again for a moment before it sleeps (base/adaptive_spin.h): being woken costs more
-// than most messages do.
+// When there is nothing to do it asks again for a moment before it sleeps (base/adaptive_spin.h): being woken
+// costs more than most messages do.
 #pragma once
 
 #include <atomic>

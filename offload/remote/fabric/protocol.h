@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What client and worker say to each other: records, of which a frame holds any number. docs/protocol.md tells what they
-// mean and in which order they come; each structure here lists its fields in the order of the wire.
+// What client and worker say to each other: records, of which a frame holds any number. docs/protocol.md
+// tells what they mean and in which order they come; each structure here lists its fields in the order of the
+// wire.
 //
 // Numbers are LEB128, so that small ones are short. Whatever arrives is bounded before anything is allocated for it.
 // Names of things (memories, queues, semaphores, kernels, requests) are numbers that the client chooses.
@@ -266,9 +267,9 @@ void write(std::vector<std::byte>& frame, const FromWorker& record);
 Result<std::vector<FromClient>> read_from_client(ConstBytes frame);
 Result<std::vector<FromWorker>> read_from_worker(ConstBytes frame);
 
-// What a run on the bulk lane is for. The first one of a lane, from the side that has dialled it, is empty, and has the
-// session's token as its header. All others are data of an operation, or a part of it: of an Upload from the client, of a
-// Download from the worker.
+// What a run on the bulk lane is for. The first one of a lane, from the side that has dialled it, is empty,
+// and has the session's token as its header. All others are data of an operation, or a part of it: of an
+// Upload from the client, of a Download from the worker.
 struct RunHeader {
   std::uint64_t operation = 0;
   std::uint64_t offset = 0;  // of the data in the operation's

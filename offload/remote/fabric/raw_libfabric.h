@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program by hand on libfabric, between two processes of this machine: what the layers of this folder are compared with.
+// A program by hand on libfabric, between two processes of this machine: what the layers of this folder are
+// compared with.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +10,9 @@
 
 namespace dhpvm::offload {
 
-// How a side waits for the network: by asking again and again, which is quickest and takes a core, or in the kernel. The
-// other process only asks for a moment, so that it does not take a core from whoever is measured next.
+// How a side waits for the network: by asking again and again, which is quickest and takes a core, or in the
+// kernel. The other process only asks for a moment, so that it does not take a core from whoever is measured
+// next.
 enum class RawWait { kSpin, kBlock };
 
 // Both sides of a connection; the other one is a process that echoes short messages, and answers bulk data with one.

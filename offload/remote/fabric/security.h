@@ -17,7 +17,8 @@
 
 namespace dhpvm::offload {
 
-// What is done to bulk data; frames are always sealed when there is a secret. Of what two sides want, the stronger holds.
+// What is done to bulk data; frames are always sealed when there is a secret. Of what two sides want, the
+// stronger holds.
 enum class SealMode : std::uint8_t {
   kNone,       // as it is
   kIntegrity,  // readable by others, who cannot change it unnoticed

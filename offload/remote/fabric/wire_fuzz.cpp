@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bytes from the network. Preambles, frames of either side, headers of bulk data: whatever they are, reading them ends with
-// a result; what is accepted is written as it was meant, and read again the same. And whole connections, on either side,
-// with a key and without: whatever messages come, each side answers or closes. Also behind a handshake that has gone well, with
-// messages that are sealed or numbered as they should be.
+// Bytes from the network. Preambles, frames of either side, headers of bulk data: whatever they are, reading
+// them ends with a result; what is accepted is written as it was meant, and read again the same. And whole
+// connections, on either side, with a key and without: whatever messages come, each side answers or closes.
+// Also behind a handshake that has gone well, with messages that are sealed or numbered as they should be.
 #include <algorithm>
 #include <array>
 #include <cstdio>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Workers and clients that mean them no good: what is not allowed is refused and logged, and another client that is there
-// at the same time notices nothing.
+// Workers and clients that mean them no good: what is not allowed is refused and logged, and another client
+// that is there at the same time notices nothing.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Keeps kernels of strangers inside the memory that they were given.
 //
-// Verified bytecode touches no element that its arrays do not have; but how many elements they have, and where, is said by
-// whoever launches it. So each launch is measured against the kernel's footprint, which is derived here: every element that
-// it can touch must lie inside the memory that came with the array.
+// Verified bytecode touches no element that its arrays do not have; but how many elements they have, and
+// where, is said by whoever launches it. So each launch is measured against the kernel's footprint, which is
+// derived here: every element that it can touch must lie inside the memory that came with the array.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +22,8 @@ namespace dhpvm::offload {
 // Of one kernel. Thread-safe.
 class LaunchGuard {
  public:
-  // `module` is verified. `proven` are accesses, by index, whose checks the kernel is to leave out: kInvalidArgument when
-  // these cannot be proven at all.
+  // `module` is verified. `proven` are accesses, by index, whose checks the kernel is to leave out:
+  // kInvalidArgument when these cannot be proven at all.
   static Result<std::unique_ptr<LaunchGuard>> create(std::shared_ptr<const bytecode::Module> module,
                                                      std::uint32_t kernel, std::vector<std::uint32_t> proven);
 
@@ -31,8 +31,8 @@ class LaunchGuard {
   // For codegen::KernelRequest.
   std::set<codegen::CallPath> proven_paths() const;
 
-  // kInvalidArgument, with the reason, for a launch that must not run. That its spans lie inside their memories is for the
-  // device's queue to check.
+  // kInvalidArgument, with the reason, for a launch that must not run. That its spans lie inside their
+  // memories is for the device's queue to check.
   Status check(const Launch& launch) const;
 
  private:

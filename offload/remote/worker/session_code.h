@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The code of a session: a module arrives once, is verified, and its kernels are compiled for the devices that run them.
+// The code of a session: a module arrives once, is verified, and its kernels are compiled for the devices
+// that run them.
 #pragma once
 
 #include <cstdint>

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The queues of a session, and their operations from the moment that they are accepted to their end.
 //
-// The device takes operations in an order in which nothing waits for what comes later. Here an upload waits for its data, a
-// download for memory to go through, a call of the host for the host; so the operations behind them in the same queue,
-// and those that wait for their signals, are held back until these have been given to the device.
+// The device takes operations in an order in which nothing waits for what comes later. Here an upload waits
+// for its data, a download for memory to go through, a call of the host for the host; so the operations
+// behind them in the same queue, and those that wait for their signals, are held back until these have been
+// given to the device.
 #pragma once
 
 #include <chrono>
@@ -42,8 +43,8 @@ class SessionQueues {
 
   // Gives the devices whatever can be given to them now.
   void advance();
-  // The front of the stream is done by the session, once the device has come to it: then `reached` is called, on a thread of
-  // the device. finish_front() says that it is done.
+  // The front of the stream is done by the session, once the device has come to it: then `reached` is called,
+  // on a thread of the device. finish_front() says that it is done.
   Status block(session::Stream& stream, const session::LocalOrder& order, std::function<void()> reached);
   void finish_front(session::Stream& stream);
 

@@ -19,8 +19,9 @@
 
 namespace dhpvm::offload::session {
 
-// A semaphore of the client. The device wants to know who signals a value before somebody waits for it, and values in
-// ascending order; operations may come to the device in another order than they were submitted in, so they queue up here.
+// A semaphore of the client. The device wants to know who signals a value before somebody waits for it, and
+// values in ascending order; operations may come to the device in another order than they were submitted in,
+// so they queue up here.
 struct Timeline {
   std::shared_ptr<Semaphore> semaphore;
   std::uint64_t device = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Host memory through which data passes between the network and a device: registered with the device once, and handed out
-// in blocks.
+// Host memory through which data passes between the network and a device: registered with the device once,
+// and handed out in blocks.
 #pragma once
 
 #include <cstdint>

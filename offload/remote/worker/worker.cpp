@@ -51,8 +51,8 @@ class Refusal final : public FrameHandler {
 
 }  // namespace
 
-// Hears the first run of a bulk lane that a client has dialled, which says whose it is, and passes on what follows. Until
-// then it is a stranger, and does not have forever.
+// Hears the first run of a bulk lane that a client has dialled, which says whose it is, and passes on what
+// follows. Until then it is a stranger, and does not have forever.
 class Worker::Entrance final : public BulkHandler, public std::enable_shared_from_this<Entrance> {
  public:
   explicit Entrance(std::shared_ptr<Gate> gate) : gate_(std::move(gate)) {}

@@ -68,8 +68,8 @@ class Worker {
 
   // At a numeric address. kInvalidArgument without an identity, if others than this machine could connect.
   Result<Address> listen(const Address& address);
-  // Offers this worker to a client that listens. `host` is its name, for its certificate. `ended` is called once, on the
-  // progress thread: when that has failed, or when the session that began has ended.
+  // Offers this worker to a client that listens. `host` is its name, for its certificate. `ended` is called
+  // once, on the progress thread: when that has failed, or when the session that began has ended.
   using Ended = std::function<void(const Error& reason, bool was_open)>;
   Status dial(const Address& address, const std::string& host, Ended ended);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A client at a worker, from its greeting to the end of the last operation. Each record that arrives is handled by the
-// part of the session that has a handle() for it; nothing that a client sends is trusted before such a part has checked it.
+// A client at a worker, from its greeting to the end of the last operation. Each record that arrives is
+// handled by the part of the session that has a handle() for it; nothing that a client sends is trusted
+// before such a part has checked it.
 #pragma once
 
 #include <chrono>

@@ -13,7 +13,8 @@ void Buffer::close() {
   BufferPool* const pool = pool_;
   closed_.store(true, std::memory_order_relaxed);
   pool->note_closed(capacity_);
-  // Only here, not at the end of a use: that may come on a thread of a device, which must not be asked for anything there.
+  // Only here, not at the end of a use: that may come on a thread of a device, which must not be asked for
+  // anything there.
   if (drop_reference()) pool->unmap_retired();
 }
 

@@ -16,9 +16,10 @@ namespace dhpvm::offload {
 class BufferPool;
 struct PoolChunk;
 
-// Knows where the current contents of a buffer are when that is not, or not only, the host's memory: on a device, or on
-// their way. Belongs to the buffer, and is made by whoever first takes the contents elsewhere. Both functions block, may be
-// called from any thread, and fail with the error of the operation that the contents were to come from.
+// Knows where the current contents of a buffer are when that is not, or not only, the host's memory: on a
+// device, or on their way. Belongs to the buffer, and is made by whoever first takes the contents elsewhere.
+// Both functions block, may be called from any thread, and fail with the error of the operation that the
+// contents were to come from.
 class BufferCopies {
  public:
   // The buffer is being reclaimed, by the thread that dropped its last reference: the collector's, or that of a device

@@ -151,7 +151,8 @@ Result<Buffer*> BufferPool::take_dedicated(std::size_t bytes) {
 }
 
 std::unique_ptr<PoolChunk> BufferPool::map_chunk(std::size_t bytes) {
-  // Cached chunks would otherwise come on top of a budget that is in full use. They are gone before this one is touched.
+  // Cached chunks would otherwise come on top of a budget that is in full use. They are gone before this one
+  // is touched.
   if (stats_.mapped_bytes + bytes > options_.budget_bytes) shrink_cache(0);
   auto chunk = std::make_unique<PoolChunk>();
   chunk->mapping = Reservation(bytes, kHugePage);

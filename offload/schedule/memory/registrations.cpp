@@ -86,8 +86,9 @@ bool Registrations::release_chunk(std::span<std::byte> chunk) {
   const auto first = known_.lower_bound({chunk.data(), nullptr});
   auto end = first;
   for (; end != known_.end() && end->first.first == chunk.data(); ++end) {
-    // No buffer is left from which another reference could be made. An operation that has ended its use of the buffer may
-    // not have been taken apart yet: with its memory unmapped, the device would unregister what is there by then.
+    // No buffer is left from which another reference could be made. An operation that has ended its use of
+    // the buffer may not have been taken apart yet: with its memory unmapped, the device would unregister
+    // what is there by then.
     if (end->second.use_count() != 1) return false;
   }
   for (auto entry = first; entry != end; ++entry) dropped.push_back(std::move(entry->second));

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which chunks of a pool are known to which devices. Each is made known once, on first use, as a whole, and stays so until
-// the pool gives it back to the system: a program that keeps allocating buffers and running loops registers nothing more.
+// Which chunks of a pool are known to which devices. Each is made known once, on first use, as a whole, and
+// stays so until the pool gives it back to the system: a program that keeps allocating buffers and running
+// loops registers nothing more.
 //
-// Pinning 64 MiB makes all of it resident and costs some 20 to 35 ms where the device locks pages, which is why it is not
-// done before a device needs the chunk; devices that share the host's memory only note the address.
+// Pinning 64 MiB makes all of it resident and costs some 20 to 35 ms where the device locks pages, which is
+// why it is not done before a device needs the chunk; devices that share the host's memory only note the
+// address.
 #pragma once
 
 #include <chrono>
@@ -46,8 +48,9 @@ class Registrations final : private ChunkObserver {
   Registrations(const Registrations&) = delete;
   Registrations& operator=(const Registrations&) = delete;
 
-  // The buffer's bytes as `device` knows them: a part of what was made of its chunk. A use or the handle of the buffer is
-  // held by the caller, and `buffer` is of this pool. Fails when the device takes the chunk neither pinned nor pageable.
+  // The buffer's bytes as `device` knows them: a part of what was made of its chunk. A use or the handle of
+  // the buffer is held by the caller, and `buffer` is of this pool. Fails when the device takes the chunk
+  // neither pinned nor pageable.
   Result<MemorySpan> span_of(Device& device, const Buffer& buffer);
 
   // Drops everything that was registered with the device: it is about to end, or of no use any more.

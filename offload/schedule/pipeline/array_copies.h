@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The copies of an array on the host and on devices, from the side of the array: what the host has to do before it touches the
-// elements, and which devices have memory for them.
+// The copies of an array on the host and on devices, from the side of the array: what the host has to do
+// before it touches the elements, and which devices have memory for them.
 //
-// Used by the thread of the isolate that owns the buffer; while a loop is split over several devices, each thread touches the
-// entry of its own device, and contents() alone of the rest.
+// Used by the thread of the isolate that owns the buffer; while a loop is split over several devices, each
+// thread touches the entry of its own device, and contents() alone of the rest.
 #pragma once
 
 #include "offload/schedule/memory/buffer.h"

@@ -8,17 +8,18 @@
 
 namespace dhpvm::offload {
 
-// Whether a loop with this plan may run later than the program comes to it, together with others: it can only end well, its
-// arrays go through in slices, and each chunk writes a part of its own.
+// Whether a loop with this plan may run later than the program comes to it, together with others: it can only
+// end well, its arrays go through in slices, and each chunk writes a part of its own.
 bool may_be_put_off(const RunPlan& plan);
 
-// Why the last of `loops` cannot run together with those before it, which can, for people: "...". Empty if it can. `plan` is
-// that of all together, `bytes` is what those before would move by themselves, and what the last would.
+// Why the last of `loops` cannot run together with those before it, which can, for people: "...". Empty if it
+// can. `plan` is that of all together, `bytes` is what those before would move by themselves, and what the
+// last would.
 //
-// Together, a loop comes to a chunk before those ahead of it have come to the next one. That is as good if no two loops
-// meet in an element of which one of them is in another chunk: all that they do with an array that changes has to move
-// together with the outermost index, with offsets that are less than a stride apart. Arrays that are only read may be read
-// anywhere.
+// Together, a loop comes to a chunk before those ahead of it have come to the next one. That is as good if no
+// two loops meet in an element of which one of them is in another chunk: all that they do with an array that
+// changes has to move together with the outermost index, with offsets that are less than a stride apart.
+// Arrays that are only read may be read anywhere.
 std::string why_apart(Loops loops, const RunPlan& plan, std::uint64_t bytes);
 
 }  // namespace dhpvm::offload

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every order, up to a length, in which loops are submitted to two devices, their operations are done or fail, and the host
-// reads, writes and closes two arrays, against a model that computes at once. What the host may read is right, or the loss
-// of a device is told; and nothing is lost that somebody still has.
+// Every order, up to a length, in which loops are submitted to two devices, their operations are done or
+// fail, and the host reads, writes and closes two arrays, against a model that computes at once. What the
+// host may read is right, or the loss of a device is told; and nothing is lost that somebody still has.
 //
 // DHPVM_COPIES_DEPTH sets the length; by default it takes a few seconds.
 #include <fmt/format.h>

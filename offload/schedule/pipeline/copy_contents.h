@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which copies of an array have which of its elements: bookkeeping alone, which moves nothing and waits for nothing.
 //
-// The host's memory is one copy (host_contents.h); each device that works on the array has an entry. Thread-safe: while a loop
-// is split over several devices, each thread notes what happens on its own device.
+// The host's memory is one copy (host_contents.h); each device that works on the array has an entry.
+// Thread-safe: while a loop is split over several devices, each thread notes what happens on its own device.
 #pragma once
 
 #include <list>
@@ -18,8 +18,8 @@
 
 namespace dhpvm::offload {
 
-// The array on one device. A device that shares the host's memory has no block and no valid bytes: its entry only tells how
-// long it is busy.
+// The array on one device. A device that shares the host's memory has no block and no valid bytes: its entry
+// only tells how long it is busy.
 struct DeviceCopy {
   PipelineDevice* device = nullptr;
   DeviceBlock block;

@@ -34,8 +34,8 @@ Status CopyTransfers::request(const Interval& bytes) {
   return lacking.empty() ? Status() : contents_.lost();
 }
 
-// Fails only when somebody wants the waiting to end: a device that has failed reads and writes nothing. One stage by one: where
-// one has failed, another may still be at work.
+// Fails only when somebody wants the waiting to end: a device that has failed reads and writes nothing. One
+// stage by one: where one has failed, another may still be at work.
 Status CopyTransfers::wait_for(const DeviceCopy& copy, const Positions& positions) {
   for (const Stage stage : {Stage::kUpload, Stage::kLaunch, Stage::kDownload}) {
     Positions of_stage;
@@ -65,8 +65,8 @@ std::size_t CopyTransfers::failures() const {
       contents_.entries(), [](const DeviceCopy& copy) { return copy.device->failure().has_value(); }));
 }
 
-// Makes `bytes` current on the host; arrivals from `except` are for the caller to wait for. Another device may have what one
-// that fails meanwhile was to send.
+// Makes `bytes` current on the host; arrivals from `except` are for the caller to wait for. Another device
+// may have what one that fails meanwhile was to send.
 Status CopyTransfers::fetch(const Interval& bytes, const DeviceCopy* except) {
   for (;;) {
     const std::size_t before = failures();

@@ -17,14 +17,14 @@ class CopyTransfers {
 
   // Fetches whatever the host lacks, and waits.
   Status bring_to_host() { return fetch(contents_.whole(), nullptr); }
-  // Makes the host's bytes current, for the device of `reader` to read them behind `reader.busy`: what only another device has
-  // is fetched, and what others do with the host's memory is waited for.
+  // Makes the host's bytes current, for the device of `reader` to read them behind `reader.busy`: what only
+  // another device has is fetched, and what others do with the host's memory is waited for.
   Status prepare_host(const DeviceCopy& reader, const Interval& bytes) { return fetch(bytes, &reader); }
-  // Brings home what only `copy` has, as far as its device still can. The loss of contents is no failure here: whoever needs
-  // them is told.
+  // Brings home what only `copy` has, as far as its device still can. The loss of contents is no failure
+  // here: whoever needs them is told.
   Status rescue(const DeviceCopy& copy);
-  // For a loop on the device of `writer`, whose results will replace what the host's memory has: waits until no other device
-  // reads it any more.
+  // For a loop on the device of `writer`, whose results will replace what the host's memory has: waits until
+  // no other device reads it any more.
   Status wait_for_readers(const DeviceCopy& writer);
   // Waits until no device reads or writes the host's memory.
   Status wait_until_unused();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A loop, or a part of it, on one device: chunk after chunk is uploaded, computed and downloaded, without waiting for any.
-// Or several loops: each chunk passes all of them between its upload and its download.
+// A loop, or a part of it, on one device: chunk after chunk is uploaded, computed and downloaded, without
+// waiting for any. Or several loops: each chunk passes all of them between its upload and its download.
 #pragma once
 
 #include <cstdint>
@@ -22,9 +22,9 @@ namespace dhpvm::offload {
 // Used by one thread.
 class DeviceRun {
  public:
-  // Prepares the arrays. `kernels` are those of the loops, loaded on the device; `partials` has room for the partial results
-  // of the whole loop, and stays until the run is finished. Only a loop that runs by itself has reductions, or can trap.
-  // Nothing has been computed when this fails.
+  // Prepares the arrays. `kernels` are those of the loops, loaded on the device; `partials` has room for the
+  // partial results of the whole loop, and stays until the run is finished. Only a loop that runs by itself
+  // has reductions, or can trap. Nothing has been computed when this fails.
   static Result<std::unique_ptr<DeviceRun>> begin(PipelineDevice& device, Loops loops, RunPlan plan,
                                                   std::vector<std::shared_ptr<Kernel>> kernels,
                                                   Buffer* partials);
@@ -34,8 +34,8 @@ class DeviceRun {
 
   const RunPlan& plan() const { return plan_; }
 
-  // Submits a chunk: whole iterations of the outermost dimension, with reductions cut as Chunking cuts. When it fails and
-  // the device has not, somebody wants the waiting to end: the chunk may be submitted again.
+  // Submits a chunk: whole iterations of the outermost dimension, with reductions cut as Chunking cuts. When
+  // it fails and the device has not, somebody wants the waiting to end: the chunk may be submitted again.
   Status submit(const IterationSpace& box);
   // Chunks that have been submitted, and are not known to be done.
   std::size_t in_flight() const { return chunks_.size(); }
@@ -44,13 +44,13 @@ class DeviceRun {
   // Submits what remains to be sent back after the last chunk. If the loop is synchronous, or `wait`, all of it has
   // happened on return: results are on the host as far as they are sent back.
   Status finish(bool wait);
-  // After a failure: which of the chunks that were submitted have to be done by somebody else, with the contents that the
-  // host's memory has now; nothing if those are neither what they were before nor what they should be. Copies on the device
-  // are gone.
+  // After a failure: which of the chunks that were submitted have to be done by somebody else, with the
+  // contents that the host's memory has now; nothing if those are neither what they were before nor what they
+  // should be. Copies on the device are gone.
   std::optional<std::vector<IterationSpace>> give_up();
 
-  // What the run has written is current nowhere else, whatever other devices that shared the loop have uploaded meanwhile:
-  // what they read may lie around it. For when all of them have come to their end.
+  // What the run has written is current nowhere else, whatever other devices that shared the loop have
+  // uploaded meanwhile: what they read may lie around it. For when all of them have come to their end.
   void outdate_others();
   // What the kernel tells of traps; after a finish() that waited, and after give_up() of what has been done.
   const codegen::KernelReport& report() const { return report_; }

@@ -43,8 +43,8 @@ Status DeviceRun::prepare(std::uint32_t n) {
       DHPVM_TRY(array.copies->transfers().wait_for_readers(*array.copy));
     }
     DHPVM_TRY(prepare_copy(n));
-    // What other devices had alone has come by now. A device that may be lost has nothing that nobody else has: with what the
-    // loop reads on the host, it can be run again from there.
+    // What other devices had alone has come by now. A device that may be lost has nothing that nobody else
+    // has: with what the loop reads on the host, it can be run again from there.
     array.host_was_current =
         device_.info().may_be_lost
             ? plan_.needs[n].writes.empty() ||

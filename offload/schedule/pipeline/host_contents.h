@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which bytes of an array the host's memory has. Each byte is absent, arriving at a position of a device's timelines, or
-// present. Only what is present may be read; what was arriving from a device that failed before is absent.
+// Which bytes of an array the host's memory has. Each byte is absent, arriving at a position of a device's
+// timelines, or present. Only what is present may be read; what was arriving from a device that failed before
+// is absent.
 #pragma once
 
 #include <cstdint>

@@ -154,7 +154,8 @@ Status LoopChain::submit_all() {
   return run_->finish(false);
 }
 
-// Finds out what is left to be done: all that has not been submitted, and, if the device has failed, what it had not done.
+// Finds out what is left to be done: all that has not been submitted, and, if the device has failed, what it
+// had not done.
 Status LoopChain::leave_device(std::vector<IterationSpace>& boxes) {
   const IterationSpace& space = links_[0]->loop.space;
   if (next_row_ < space.extent(0)) boxes.push_back(rows_of(space, next_row_, space.extent(0)));

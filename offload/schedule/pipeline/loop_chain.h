@@ -2,8 +2,8 @@
 // Consecutive loops over arrays that do not fit a device, put off until somebody needs what they compute, and then run
 // together: each chunk passes all of them between its one upload and its one download.
 //
-// The arrays know (array_copies.h): whoever touches one of them has the loops run first. Their buffers stay until then, even
-// if the program has let go of them; such arrays are not sent back.
+// The arrays know (array_copies.h): whoever touches one of them has the loops run first. Their buffers stay
+// until then, even if the program has let go of them; such arrays are not sent back.
 #pragma once
 
 #include <cstdint>
@@ -41,12 +41,14 @@ class LoopChain final : public DeferredLoops {
   std::uint64_t rows() const { return wanted_rows_; }
   std::size_t size() const { return links_.size(); }
 
-  // Takes a loop in that may_be_put_off(), behind those that it has. Otherwise says why it cannot run together with them,
-  // for people. `host` runs the loop if the device cannot; what `loop` refers to is copied, but its footprint.
+  // Takes a loop in that may_be_put_off(), behind those that it has. Otherwise says why it cannot run
+  // together with them, for people. `host` runs the loop if the device cannot; what `loop` refers to is
+  // copied, but its footprint.
   std::string add(const DeviceLoop& loop, std::shared_ptr<Kernel> kernel, HostPart host);
 
-  // Runs the loops: afterwards they are in flight, or done, and the chain is empty. Whoever is interrupted may go on with
-  // another call. When it fails otherwise, arrays are lost, and say so to everybody who asks for them.
+  // Runs the loops: afterwards they are in flight, or done, and the chain is empty. Whoever is interrupted
+  // may go on with another call. When it fails otherwise, arrays are lost, and say so to everybody who asks
+  // for them.
   Status settle() override;
 
   // Told whenever loops have been run, before the chain is empty. Touches no array.

@@ -133,8 +133,8 @@ class LoopExecution {
     std::vector<std::size_t> able(parts_.size());
     std::iota(able.begin(), able.end(), 0);
     while (rows_.left() != 0) {
-      // Untouched, the loop runs on the host like any other. What is left of it has to come together with what is done, in
-      // the order of the iterations.
+      // Untouched, the loop runs on the host like any other. What is left of it has to come together with
+      // what is done, in the order of the iterations.
       if (able.empty() && !has_begun_) return given_up(*error_);
       if (able.empty() && !take_host(able)) return PipelineFailure{*error_, std::nullopt};
       if (Status status = run_round(able); !status.ok())
@@ -231,9 +231,9 @@ class LoopExecution {
     error_ = std::move(error);
   }
 
-  // How many rows a device that shares the loop takes next. As all have begun together, what each has done tells their rates:
-  // half of what a device should still get by its own makes chunks smaller towards the end, so that all come to it at the
-  // same time; but not so small that they cost more than they bring.
+  // How many rows a device that shares the loop takes next. As all have begun together, what each has done
+  // tells their rates: half of what a device should still get by its own makes chunks smaller towards the
+  // end, so that all come to it at the same time; but not so small that they cost more than they bring.
   std::uint64_t fair_rows(const PartRun& part_run) {
     const std::uint64_t mine = done_[part_run.part].load(std::memory_order_relaxed);
     std::uint64_t all = 0;

@@ -54,10 +54,10 @@ struct Part {
 // The host's cores as a device; null: there is no such device. Asked for when it is needed.
 using HostPart = std::function<std::optional<Part>()>;
 
-// Runs `loop` on one device, or, if it can be split, on several at once, each taking the next chunk when it has room for
-// one; what a device cannot finish, the others do, and then the host. `rows` of the outermost dimension make a chunk; 0: as many as
-// measurements suggest. The initial values of the reductions are in `accumulators`, and the results after a loop that did
-// not trap.
+// Runs `loop` on one device, or, if it can be split, on several at once, each taking the next chunk when it
+// has room for one; what a device cannot finish, the others do, and then the host. `rows` of the outermost
+// dimension make a chunk; 0: as many as measurements suggest. The initial values of the reductions are in
+// `accumulators`, and the results after a loop that did not trap.
 std::variant<PipelineOutcome, PipelineFailure> run_on_devices(std::span<const Part> parts,
                                                               const DeviceLoop& loop, std::uint64_t rows,
                                                               std::span<std::uint64_t> accumulators,

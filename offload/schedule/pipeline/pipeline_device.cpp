@@ -14,8 +14,8 @@
 namespace dhpvm::offload {
 namespace {
 
-// How often somebody who waits looks at the clock and for interrupts: deadlines are honoured as precisely. Whoever looks more often
-// takes some time from devices that compute on this processor.
+// How often somebody who waits looks at the clock and for interrupts: deadlines are honoured as precisely.
+// Whoever looks more often takes some time from devices that compute on this processor.
 constexpr auto kPollInterval = std::chrono::milliseconds(4);
 // Enough to keep any device busy; each costs some memory until it is done.
 constexpr std::uint64_t kLaunchesAhead = 1024;
@@ -273,7 +273,8 @@ Status PipelineDevice::wait(const Positions& positions) {
 Fate PipelineDevice::fate_of(const Positions& positions) {
   for (unsigned stage = 0; stage < kStages; ++stage) {
     if (positions.at[stage] <= done_.at[stage]) continue;
-    // Asking for one value is cheaper than asking for the highest: a driver's semaphore looks at one operation, not at all.
+    // Asking for one value is cheaper than asking for the highest: a driver's semaphore looks at one
+    // operation, not at all.
     const Result<bool> reached =
         semaphores_[stage]->wait(positions.at[stage], Semaphore::Clock::time_point{});
     if (!reached.ok()) {
@@ -341,8 +342,8 @@ void PipelineDevice::release(DeviceBlock block) {
   if (block.memory != nullptr) kept_.push_back(std::move(block));
 }
 
-// Gives memory back to the device: blocks that are kept for reuse first, then the copy that was used longest ago. False if
-// there is nothing.
+// Gives memory back to the device: blocks that are kept for reuse first, then the copy that was used longest
+// ago. False if there is nothing.
 Result<bool> PipelineDevice::free_something() {
   if (kept_.empty()) {
     if (keeps_copies_) return false;

@@ -37,8 +37,8 @@ struct DeviceBlock {
   Positions busy;  // whoever uses it next waits until then
 };
 
-// All operations of a stage: copies with their bytes, launches with their iterations, and the time for which they have kept
-// the device busy, on its own clock.
+// All operations of a stage: copies with their bytes, launches with their iterations, and the time for which
+// they have kept the device busy, on its own clock.
 struct StageTotal {
   std::uint64_t operations = 0;
   std::uint64_t units = 0;
@@ -74,8 +74,8 @@ struct PipelineDeviceOptions {
       0;  // of the tracer: where loops are shown, from which arrows lead to what is done for them
   // Told of every operation some time after it is done, from any thread. May be empty.
   std::function<void(const OperationRecord&)> observer;
-  // Whether stages and chunks overlap. If not, each stage of a chunk is waited for before the next is submitted, which is
-  // there to be compared with.
+  // Whether stages and chunks overlap. If not, each stage of a chunk is waited for before the next is
+  // submitted, which is there to be compared with.
   bool overlap = true;
 };
 
@@ -113,7 +113,8 @@ class PipelineDevice final : public Timelines {
   // The last ones submitted.
   const Positions& submitted() const { return submitted_; }
 
-  // Between loops that nobody waits for: finds out when one of them has failed, and waits when too many are not yet done.
+  // Between loops that nobody waits for: finds out when one of them has failed, and waits when too many are
+  // not yet done.
   Status keep_pace();
   // Blocks until these have been done. Fails with the device's error, or with the poll's.
   Status wait(const Positions& positions);
@@ -131,10 +132,11 @@ class PipelineDevice final : public Timelines {
   // elsewhere. kDeviceExhausted when that does not suffice.
   Result<DeviceBlock> acquire(std::uint64_t bytes);
   void release(DeviceBlock block);
-  // While several devices work on a loop, each on a thread of its own, no copies are given up: that would concern others.
+  // While several devices work on a loop, each on a thread of its own, no copies are given up: that would
+  // concern others.
   void keep_copies(bool keep) { keeps_copies_ = keep; }
-  // Fetches what only this device has, and drops its copies: what it can no longer give is lost, and its array tells whoever
-  // asks for it. Fails, and may be called again, when somebody wants the waiting to end.
+  // Fetches what only this device has, and drops its copies: what it can no longer give is lost, and its
+  // array tells whoever asks for it. Fails, and may be called again, when somebody wants the waiting to end.
   Status give_up_copies();
   // Copies on this device, for eviction: the one used last is the last.
   void add_copy(ArrayCopies& copies);

@@ -159,8 +159,8 @@ Result<RunPlan> plan_run(PipelineDevice& device, Loops loops) {
     const bool is_written = !plan.needs[n].writes.empty();
     array.placement = shared ? Placement::kShared : Placement::kResident;
     if (captured.buffer == nullptr) {
-      // Memory that is lent, or lies in the heap, has nobody to wait for it later. What is only read from there is copied
-      // before the loop is submitted, if it is small.
+      // Memory that is lent, or lies in the heap, has nobody to wait for it later. What is only read from
+      // there is copied before the loop is submitted, if it is small.
       if (is_written || captured.bytes() >= BufferPool::kUnit) plan.can_wait = false;
       array.send_back = is_written;
     } else {
@@ -170,8 +170,8 @@ Result<RunPlan> plan_run(PipelineDevice& device, Loops loops) {
     }
     if (!shared) resident += room_for(captured);
   }
-  // A device that may be lost never has the only copy, and what it was to do can be done elsewhere only as long as nothing
-  // else has happened.
+  // A device that may be lost never has the only copy, and what it was to do can be done elsewhere only as
+  // long as nothing else has happened.
   plan.synchronous = !plan.can_wait || may_be_lost;
   if (shared) return plan;
   if (resident > device.budget()) DHPVM_TRY(slice(device, loops, plan, resident));

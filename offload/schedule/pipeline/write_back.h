@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether the results of loops should be sent back to the host while they run, or when the host asks: as was of use the last
-// time.
+// Whether the results of loops should be sent back to the host while they run, or when the host asks: as was
+// of use the last time.
 #pragma once
 
 namespace dhpvm::offload {

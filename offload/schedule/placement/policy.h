@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Policies: of the places that could run one execution of a loop, which one does, or which share it. What each place would
-// take is known from measurements (cost_model.h); a policy weighs it, and says why it has decided so.
+// Policies: of the places that could run one execution of a loop, which one does, or which share it. What
+// each place would take is known from measurements (cost_model.h); a policy weighs it, and says why it has
+// decided so.
 //
 // Another policy is another class here, and a value of dhpvm::Policy.
 #pragma once
@@ -46,8 +47,8 @@ class PlacementPolicy {
   virtual ~PlacementPolicy() = default;
   // As `--policy` takes it.
   virtual std::string name() const = 0;
-  // `rows` are the iterations of the outermost dimension, by which a loop is divided. `host_seconds` is what the host would
-  // take, whether it is one of the places or not; 0: not known.
+  // `rows` are the iterations of the outermost dimension, by which a loop is divided. `host_seconds` is what
+  // the host would take, whether it is one of the places or not; 0: not known.
   virtual PlacementChoice choose(std::span<const Place> places, std::uint64_t rows,
                                  double host_seconds) const = 0;
 };
@@ -55,9 +56,9 @@ class PlacementPolicy {
 // Earliest completion: the place that is expected to be done first, or all of them together where sharing pays.
 std::unique_ptr<PlacementPolicy> fastest_completion();
 
-// Workers whenever there are some, so that this machine's battery is spared: unless they are expected to take more than
-// `factor` times as long as this machine would, or there are none; then as fastest_completion() decides. Until this machine
-// has run the loop, it is taken for as quick as a worker's kernel alone.
+// Workers whenever there are some, so that this machine's battery is spared: unless they are expected to take
+// more than `factor` times as long as this machine would, or there are none; then as fastest_completion()
+// decides. Until this machine has run the loop, it is taken for as quick as a worker's kernel alone.
 std::unique_ptr<PlacementPolicy> prefer_remote(double factor);
 inline constexpr double kPreferRemoteFactor = 4;
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A driver for NVIDIA GPUs that there are not: as a shared library in place of libcuda.so.1, it does on the host what the
-// device would do, and is stricter than the real one: it wants a current context, finds addresses that are not the
-// device's, and allows no call from a function that it calls on the host. Kernels are a function of the test's.
+// A driver for NVIDIA GPUs that there are not: as a shared library in place of libcuda.so.1, it does on the
+// host what the device would do, and is stricter than the real one: it wants a current context, finds
+// addresses that are not the device's, and allows no call from a function that it calls on the host. Kernels
+// are a function of the test's.
 #include <cstring>
 #include <new>
 #include <utility>
@@ -40,8 +41,8 @@ Code misuse(Code code) {
   return code;
 }
 
-// Whether a call that gives something back does nothing at all. Otherwise it does so even if the device is lost, for which
-// the real driver needs the end of the context.
+// Whether a call that gives something back does nothing at all. Otherwise it does so even if the device is
+// lost, for which the real driver needs the end of the context.
 bool is_void(Code code) {
   return code == CUDA_ERROR_NOT_PERMITTED || code == CUDA_ERROR_NOT_INITIALIZED ||
          code == CUDA_ERROR_INVALID_CONTEXT;
