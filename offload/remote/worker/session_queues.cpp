@@ -162,7 +162,7 @@ bool SessionQueues::advance(const std::shared_ptr<Stream>& stream) {
     if (!may_begin(*pending)) break;
     Result<bool> given = submit(stream, pending);
     if (!given.ok()) {
-      fail_in_turn(stream, std::move(given).error());
+      fail_in_turn(stream, given.error());
       return true;
     }
     if (!*given) break;
@@ -227,7 +227,7 @@ void SessionQueues::finish_front(Stream& stream) {
   for (const Promise& promise : pending->signals) {
     if (promise.timeline->failure) continue;
     if (Status status = promise.timeline->semaphore->signal(promise.value); !status.ok()) {
-      return fail(stream, std::move(status).error());
+      return fail(stream, status.error());
     }
     keep(promise);
   }
@@ -248,7 +248,7 @@ void SessionQueues::mark(Stream& stream) {
         SessionPort::send(*frames, wire::Progress{id, count});
       },
       {{}, {&mark, 1}});
-  if (!status.ok()) fail(stream, std::move(status).error());
+  if (!status.ok()) fail(stream, status.error());
 }
 
 // Keeps only what may yet have to be accounted for.
@@ -267,7 +267,7 @@ void SessionQueues::give_up(const Pending& pending, const Error& error) {
 }
 
 // The front of the stream cannot be done. The operations before it can, and come first.
-void SessionQueues::fail_in_turn(const std::shared_ptr<Stream>& stream, Error error) {
+void SessionQueues::fail_in_turn(const std::shared_ptr<Stream>& stream, const Error& error) {
   const std::function<void()> reached = [this, weak = port_.alive(), stream, error] {
     const auto alive = weak.lock();
     if (alive == nullptr) return;
@@ -277,10 +277,10 @@ void SessionQueues::fail_in_turn(const std::shared_ptr<Stream>& stream, Error er
       advance();
     });
   };
-  if (!block(*stream, {}, reached).ok()) fail(*stream, std::move(error));
+  if (!block(*stream, {}, reached).ok()) fail(*stream, error);
 }
 
-void SessionQueues::fail(Stream& stream, Error error) {
+void SessionQueues::fail(Stream& stream, const Error& error) {
   if (stream.failure) return;
   stream.failure = error;
   stream.blocked = false;
@@ -326,7 +326,7 @@ void SessionQueues::look_for_failures() {
   for (auto& [id, stream] : streams_) {
     if (stream->failure) continue;
     auto value = stream->marks->value();
-    if (!value.ok()) fail(*stream, std::move(value).error());
+    if (!value.ok()) fail(*stream, value.error());
   }
   advance();
 }

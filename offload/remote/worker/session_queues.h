@@ -67,8 +67,8 @@ class SessionQueues {
   void mark(session::Stream& stream);
   static void forget_done(session::Stream& stream);
   void give_up(const session::Pending& pending, const Error& error);
-  void fail_in_turn(const std::shared_ptr<session::Stream>& stream, Error error);
-  void fail(session::Stream& stream, Error error);
+  void fail_in_turn(const std::shared_ptr<session::Stream>& stream, const Error& error);
+  void fail(session::Stream& stream, const Error& error);
   void watch();
   void look_for_failures();
 
