@@ -42,6 +42,8 @@ void IdleWatch::collected(CollectionKind kind, CollectionReason reason, std::siz
                           Clock::time_point begin, Clock::time_point end) {
   if (kind == CollectionKind::kMinor) return;
   pause_ = end - begin;
+  // A program that waited for a collection was not calm.
+  look_begin_ = calm_since_ = end;
   if (reason != CollectionReason::kIdle) return;
   const bool paid = after < before - before / 4;
   fruitless_ = paid ? 0 : fruitless_ + 1;

@@ -45,6 +45,18 @@ TEST(IdleWatch, CollectsOnceAfterABusyPhase) {
   EXPECT_EQ(program.collections, 1);
 }
 
+// A busy program waits for its own collections, during which it allocates nothing.
+TEST(IdleWatch, TakesNoPauseForCalm) {
+  Program program;
+  for (int i = 0; i < 10; ++i) {
+    program.run(1s, kGiB);
+    const auto begin = program.now;
+    program.now += 4s;
+    program.watch.collected(CollectionKind::kFull, CollectionReason::kGrowth, kGiB, kGiB, begin, program.now);
+  }
+  EXPECT_EQ(program.collections, 0);
+}
+
 TEST(IdleWatch, CollectsAProgramThatAllocatesSlowly) {
   Program program;
   program.run(3s, kGiB);
