@@ -8,7 +8,7 @@
 
 namespace dhpvm {
 
-// What the system lets this process run on (sched_getaffinity), and no more than the quota of its control
+// The processors that this process may run on (sched_getaffinity), and no more than the quota of its control
 // group, version 1 or 2, rounded up. At least 1. Asked once; the answer is that of the first call.
 unsigned usable_processors();
 

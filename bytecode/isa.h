@@ -35,7 +35,7 @@ constexpr std::uint16_t kOpCount = 0
 #include "bytecode/isa.def"
     ;
 
-// What an instruction does to memory.
+// The effect of an instruction on memory.
 enum class Memory : std::uint8_t {
 #define DHPVM_MEMORY(name, meaning) k##name,
 #include "bytecode/isa.def"

@@ -12,7 +12,7 @@ namespace dhpvm::codegen {
 
 struct KernelSite;
 
-// What kernels are made for. A language takes notice of what differs among its devices, and of nothing else.
+// The device that a kernel is compiled for. A language takes notice of what differs among its devices, and of nothing else.
 struct DeviceTarget {
   // As the language calls itself: "ptx", "opencl". Empty for devices that take no text.
   std::string language;
@@ -81,7 +81,7 @@ struct DeviceCode {
   std::string language;  // as in DeviceTarget
   std::string text;
   std::string entry;  // the kernel in it
-  // What the driver's compiler is to be told. With these, OpenCL C takes arrays for distinct.
+  // Options for the driver's compiler. With these, OpenCL C takes arrays for distinct.
   std::string options;
   std::vector<KernelParameter> parameters;
   std::vector<KernelSite> sites;  // where it can trap; by KernelTrap::site

@@ -69,9 +69,9 @@ class BlockSpace {
   // Blocks that ever held objects have lower indices.
   BlockIndex high_water() const { return high_water_; }
 
-  // What the blocks that hold objects occupy, without the pages given back.
+  // Bytes of the blocks that hold objects, without the pages given back.
   std::size_t used_bytes() const { return used_blocks_ * kBlockSize - released_pages_ * kPageSize; }
-  // What all blocks occupy, those included that are empty for now.
+  // Bytes of all blocks, including those that are empty for now.
   std::size_t resident_bytes() const { return written_blocks_ * kBlockSize - released_pages_ * kPageSize; }
   std::size_t peak_used_bytes() const { return peak_used_bytes_; }
   // Bytes that marked objects cover, as of the last collection.

@@ -213,7 +213,7 @@ class Heap {
   std::size_t limit_for_holes() const;
   void verify_or_die(CollectionKind kind, bool after) const;
   void visit_all_roots(RootVisitor& visitor) const;
-  // What the system has given, as far as it holds objects.
+  // Memory from the system that holds objects.
   std::size_t footprint() const { return blocks_.used_bytes() + large_.bytes(); }
   std::size_t live_bytes() const { return blocks_.live_bytes() + large_.bytes(); }
 

@@ -24,7 +24,7 @@ class IdleWatch {
                  Clock::time_point begin, Clock::time_point end);
 
  private:
-  // Of the current look at how fast the program allocates.
+  // The current look at how fast the program allocates: its beginning, and the bytes allocated then.
   Clock::time_point look_begin_{};
   std::uint64_t look_allocated_ = 0;
   Clock::time_point calm_since_{};

@@ -34,7 +34,7 @@ void visit_elements(const Array& array, const TypeInfo& type, std::size_t first,
   }
 }
 
-// What marking needs of a TypeInfo, in a quarter of its size.
+// The part of a TypeInfo that marking needs, in a quarter of its size.
 struct Trace {
   enum class Kind : std::uint8_t { kLeaf, kReferences, kElements };
   std::uint32_t references;

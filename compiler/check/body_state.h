@@ -46,14 +46,14 @@ struct Frame {
   std::map<std::string, Variable*> paths;  // kernels: captured field paths
 };
 
-// What is known at a point of the program.
+// The facts known at a point of the program.
 struct Flow {
   bool reachable = true;
   std::map<const Variable*, const Type*> narrowed;
   std::set<std::uint32_t> unassigned;  // in `init`: fields without a value yet
 };
 
-// What a condition says about a variable.
+// The facts that a condition gives about a variable.
 struct Fact {
   Variable* variable = nullptr;
   const Type* type = nullptr;

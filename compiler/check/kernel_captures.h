@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a parallel loop reads of its surroundings, once, before it begins.
+// The values that a parallel loop captures before it begins.
 #pragma once
 
 #include "compiler/check/body_part.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a name means: a variable, a member without `this.`, a function, a constant.
+// The meaning of a name: a variable, a member without `this.`, a function, a constant.
 #pragma once
 
 #include "compiler/check/body_part.h"
