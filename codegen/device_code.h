@@ -12,7 +12,8 @@ namespace dhpvm::codegen {
 
 struct KernelSite;
 
-// The device that a kernel is compiled for. A language takes notice of what differs among its devices, and of nothing else.
+// The device that a kernel is compiled for. A language takes notice of what differs among its devices, and of
+// nothing else.
 struct DeviceTarget {
   // As the language calls itself: "ptx", "opencl". Empty for devices that take no text.
   std::string language;
