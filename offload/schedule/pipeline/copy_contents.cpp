@@ -110,7 +110,13 @@ bool CopyContents::is_on_host(const Interval& bytes) {
   return host_.is_present(bytes);
 }
 
-Error CopyContents::lost() const {
+void CopyContents::set_writer(std::string_view position) {
+  const std::lock_guard lock(mutex_);
+  if (writer_ != position) writer_.assign(position);
+}
+
+Error CopyContents::lost() {
+  const std::lock_guard lock(mutex_);
   if (!loss_) {
     return error(
         ErrorCode::kDeviceFailed,

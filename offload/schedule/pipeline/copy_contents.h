@@ -73,9 +73,9 @@ class CopyContents {
   bool is_on_host(const Interval& bytes);
 
   // The loop that writes the array, "blur.dhp:12": for messages.
-  void set_writer(std::string_view position) { writer_.assign(position); }
+  void set_writer(std::string_view position);
   // Why bytes are nowhere.
-  Error lost() const;
+  Error lost();
 
  private:
   const Interval whole_;
