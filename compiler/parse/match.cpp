@@ -1,30 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
-// `match`, as a statement and as an expression.
-#include "compiler/parse/parser_impl.h"
+#include "compiler/parse/match.h"
+
+#include "compiler/parse/grammar_parts.h"
 
 namespace dhpvm::compiler {
 
 using ast::ExprKind;
 using ast::PatternKind;
 
-ast::Expr* Parser::match_expression() {
+ast::Expr* MatchParser::match_expression() {
   const Level level(*this);
   if (!level.ok) return error_expr();
   ast::Expr* node = make(ExprKind::kMatch, range());
   advance();
-  node->operands = {expression()};
-  if (panic_ && !recover_to_brace()) return error_expr();
+  node->operands = {parts_.expressions.expression()};
+  if (in_panic() && !recovery_.skip_to_brace()) return error_expr();
   node->arms = arms([this](ast::Arm& arm) {
     if (at(TokenKind::kLeftBrace)) {
       slip(range(), "an arm of a match that gives a value is an expression").help("remove the braces");
-      arm.value = branch("after `=>`");
+      arm.value = parts_.primary.branch("after `=>`");
     } else {
-      arm.value = inner_expression();
+      arm.value = parts_.expressions.inner_expression();
     }
-    if (panic_ || accept(TokenKind::kComma) || accept(TokenKind::kSemicolon) || at(TokenKind::kRightBrace))
+    if (in_panic() || accept(TokenKind::kComma) || accept(TokenKind::kSemicolon) ||
+        at(TokenKind::kRightBrace))
       return;
     if (token().first_on_line) {
-      slip(gap(), "expected `,` after the value of this arm").help("write `,` here");
+      slip(cursor_.gap(), "expected `,` after the value of this arm").help("write `,` here");
     } else {
       error(range(), "expected `,` after the value of this arm, found {}", found());
     }
@@ -32,15 +34,15 @@ ast::Expr* Parser::match_expression() {
   return finish(node);
 }
 
-ast::Stmt* Parser::match_statement() {
+ast::Stmt* MatchParser::match_statement() {
   ast::Stmt* node = make(ast::StmtKind::kMatch, range());
   advance();
-  node->value = expression();
-  if (panic_ && !recover_to_brace()) return error_stmt();
+  node->value = parts_.expressions.expression();
+  if (in_panic() && !recovery_.skip_to_brace()) return error_stmt();
   node->arms = arms([this](ast::Arm& arm) {
     const bool braces = at(TokenKind::kLeftBrace);
-    arm.body = statement();
-    if (braces && at(TokenKind::kComma) && !panic_) {
+    arm.body = parts_.statements.statement();
+    if (braces && at(TokenKind::kComma) && !in_panic()) {
       slip(range(), "there is no `,` after a block").help("remove it");
       advance();
     }
@@ -49,32 +51,32 @@ ast::Stmt* Parser::match_statement() {
 }
 
 template <typename ParseBody>
-std::vector<ast::Arm> Parser::arms(ParseBody body) {
+std::vector<ast::Arm> MatchParser::arms(ParseBody body) {
   std::vector<ast::Arm> list;
   const SourceRange open = range();
   if (!expect(TokenKind::kLeftBrace, "before the arms of the match")) return list;
-  const bool outer = std::exchange(arrow_closures_, true);
-  while (!at(TokenKind::kRightBrace) && !at(TokenKind::kEnd) && !declaration_at_margin()) {
-    const std::uint32_t before = pos_;
+  const bool outer = std::exchange(state_.arrow_closures, true);
+  while (!at(TokenKind::kRightBrace) && !at(TokenKind::kEnd) && !recovery_.at_margin_declaration()) {
+    const std::uint32_t before = cursor_.position();
     ast::Arm arm;
     arm.range = range();
     arm.patterns = patterns();
-    if (!panic_) arm_arrow();
-    if (!panic_) body(arm);
-    arm.range = since(arm.range);
+    if (!in_panic()) arm_arrow();
+    if (!in_panic()) body(arm);
+    arm.range = cursor_.since(arm.range);
     const bool complete = arm.value != nullptr || arm.body != nullptr;
     if (complete) list.push_back(std::move(arm));
-    if (panic_) synchronise_statement();
-    if (pos_ == before) advance();
+    if (in_panic()) recovery_.skip_to_statement();
+    if (cursor_.position() == before) advance();
   }
-  arrow_closures_ = outer;
+  state_.arrow_closures = outer;
   if (!accept(TokenKind::kRightBrace)) {
     error(range(), "expected `}}` at the end of the match, found {}", found()).note(open, "it begins here");
   }
   return list;
 }
 
-void Parser::arm_arrow() {
+void MatchParser::arm_arrow() {
   if (accept(TokenKind::kFatArrow)) return;
   if (at(TokenKind::kArrow) || at(TokenKind::kColon)) {
     slip(range(), "an arm is written with `=>`").help("write `=>`");
@@ -86,8 +88,8 @@ void Parser::arm_arrow() {
   if (at(TokenKind::kPipe)) problem.help("alternatives are separated by commas: `1, 2 => ...`");
 }
 
-std::vector<ast::Pattern> Parser::patterns() {
-  const bool outer = std::exchange(arrow_closures_, false);
+std::vector<ast::Pattern> MatchParser::patterns() {
+  const bool outer = std::exchange(state_.arrow_closures, false);
   if (at_word("case") && (starts_expression(1) || at_word("else", 1))) {
     slip(range(), "an arm begins with its pattern").help("remove `case`");
     advance();
@@ -95,12 +97,12 @@ std::vector<ast::Pattern> Parser::patterns() {
   std::vector<ast::Pattern> list;
   do {
     list.push_back(pattern());
-  } while (!panic_ && accept(TokenKind::kComma));
-  arrow_closures_ = outer;
+  } while (!in_panic() && accept(TokenKind::kComma));
+  state_.arrow_closures = outer;
   return list;
 }
 
-ast::Pattern Parser::pattern() {
+ast::Pattern MatchParser::pattern() {
   ast::Pattern result;
   result.range = range();
   const bool ends_next = kind(1) == TokenKind::kFatArrow || kind(1) == TokenKind::kComma ||
@@ -122,30 +124,30 @@ ast::Pattern Parser::pattern() {
     advance();
   }
   if (at(TokenKind::kIdentifier)) {
-    const std::uint32_t end = end_of_type(pos_);
-    const TokenKind after = end == kNoType ? TokenKind::kEnd : stream_.tokens[end].kind;
+    const std::uint32_t end = end_of_type();
+    const TokenKind after = end == TypeScan::kNoType ? TokenKind::kEnd : cursor_.token_at(end).kind;
     const bool arrow_or_comma = after == TokenKind::kFatArrow || after == TokenKind::kComma;
     // More than `name` or `module.name`: it has type arguments or a `?`.
-    const TokenKind last = end == kNoType ? TokenKind::kEnd : stream_.tokens[end - 1].kind;
+    const TokenKind last = end == TypeScan::kNoType ? TokenKind::kEnd : cursor_.token_at(end - 1).kind;
     const bool only_type = arrow_or_comma && last != TokenKind::kIdentifier;
     if (after == TokenKind::kIdentifier || only_type) {
       result.kind = PatternKind::kType;
-      result.type = type();
+      result.type = parts_.types.type();
       if (at(TokenKind::kIdentifier)) result.binding = take_name();
-      result.range = since(result.range);
+      result.range = cursor_.since(result.range);
       return result;
     }
   }
-  result.value = expression();
+  result.value = parts_.expressions.expression();
   result.kind = PatternKind::kValue;
   if (at(TokenKind::kDotDot) || at(TokenKind::kDotDotEqual)) {
     advance();
     result.kind = PatternKind::kRange;
-    result.high = range_end(result.inclusive);
+    result.high = parts_.loops.range_end(result.inclusive);
   }
-  result.range = since(result.range);
+  result.range = cursor_.since(result.range);
   const ast::Expr& value = *result.value;
-  if (panic_ || result.kind == PatternKind::kRange) return result;
+  if (in_panic() || result.kind == PatternKind::kRange) return result;
   if (value.kind == ExprKind::kCall) {
     slip(value.range, "a pattern takes no objects apart")
         .help("write `Type name => ...` and use the name's members");

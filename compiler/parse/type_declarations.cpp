@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Structs, classes, interfaces and their members.
-#include "compiler/parse/parser_impl.h"
+#include "compiler/parse/type_declarations.h"
+
+#include "compiler/parse/grammar_parts.h"
 #include "compiler/text/habits.h"
 
 namespace dhpvm::compiler {
@@ -18,23 +19,23 @@ std::string_view word_of(TypeDeclKind kind) {
   return "type";
 }
 
-}  // namespace
-
-Parser::Body Parser::body_of_methods(TypeDeclKind kind) {
-  return kind == TypeDeclKind::kInterface ? Body::kAbsent : Body::kRequired;
+FunctionBody body_of_methods(TypeDeclKind kind) {
+  return kind == TypeDeclKind::kInterface ? FunctionBody::kAbsent : FunctionBody::kRequired;
 }
 
-void Parser::type_declaration() {
-  ast::TypeDecl& decl = module_->type_decls.emplace_back();
+}  // namespace
+
+void TypeDeclarationParser::type_declaration() {
+  ast::TypeDecl& decl = module_.type_decls.emplace_back();
   decl.range = range();
   if (at(TokenKind::kClass)) decl.kind = TypeDeclKind::kClass;
   if (at(TokenKind::kInterface)) decl.kind = TypeDeclKind::kInterface;
   advance();
   decl.name = expect_name("the name of a type");
-  if (!decl.name.empty()) module_->types.push_back(&decl);
-  if (!panic_) decl.type_parameters = type_parameters();
-  if (!panic_) base_types(decl);
-  if (panic_ && !recover_to_brace()) return;
+  if (!decl.name.empty()) module_.types.push_back(&decl);
+  if (!in_panic()) decl.type_parameters = parts_.types.type_parameters();
+  if (!in_panic()) base_types(decl);
+  if (in_panic() && !recovery_.skip_to_brace()) return;
   const SourceRange open = range();
   if (at(TokenKind::kLeftParen)) {
     error(open, "the fields of a {} stand in braces", word_of(decl.kind))
@@ -44,29 +45,29 @@ void Parser::type_declaration() {
   if (!expect(TokenKind::kLeftBrace, "before the members")) return;
   // A struct, class or interface at the margin cannot be a member, so that the `}` must be missing. Functions
   // at the margin may well be members of somebody who does not indent.
-  const auto another_type = [&] { return declaration_at_margin() && !at(TokenKind::kFn); };
+  const auto another_type = [&] { return recovery_.at_margin_declaration() && !at(TokenKind::kFn); };
   while (!at(TokenKind::kRightBrace) && !at(TokenKind::kEnd) && !another_type()) {
-    const std::uint32_t before = pos_;
+    const std::uint32_t before = cursor_.position();
     member_declaration(decl);
-    if (panic_) {
-      const bool margin = declaration_at_margin();
-      synchronise_statement();
-      if (margin || declaration_at_margin()) panic_ = false;
+    if (in_panic()) {
+      const bool margin = recovery_.at_margin_declaration();
+      recovery_.skip_to_statement();
+      if (margin || recovery_.at_margin_declaration()) errors_.end_panic();
     }
-    if (pos_ == before && !at(TokenKind::kRightBrace) && !another_type()) advance();
+    if (cursor_.position() == before && !at(TokenKind::kRightBrace) && !another_type()) advance();
   }
   if (!accept(TokenKind::kRightBrace)) {
     error(open, "this `{{` is not closed").note(range(), "{} is reached without its `}}`", found());
   }
-  decl.range = since(decl.range);
-  if (at(TokenKind::kSemicolon) && !panic_) {
+  decl.range = cursor_.since(decl.range);
+  if (at(TokenKind::kSemicolon) && !in_panic()) {
     slip(range(), "there is no `;` after the `}}` of a {}", word_of(decl.kind)).help("remove it");
     advance();
   }
 }
 
 // `: Named, Printable`
-void Parser::base_types(ast::TypeDecl& decl) {
+void TypeDeclarationParser::base_types(ast::TypeDecl& decl) {
   const bool foreign = at_word("extends") || at_word("implements");
   if (foreign) slip(range(), "there is no `{}`", text()).help("write `:` and the interfaces");
   if (!foreign && !at(TokenKind::kColon)) return;
@@ -80,32 +81,34 @@ void Parser::base_types(ast::TypeDecl& decl) {
   advance();
   do {
     if (at_word("public")) advance();
-    ast::Type* base = type();
+    ast::Type* base = parts_.types.type();
     if (decl.kind == TypeDeclKind::kClass) decl.interfaces.push_back(base);
-    if (!panic_ && at_word("implements")) {
+    if (!in_panic() && at_word("implements")) {
       slip(range(), "there is no `implements`").help("write `,`");
       advance();
-      decl.interfaces.push_back(type());
+      decl.interfaces.push_back(parts_.types.type());
     }
-  } while (!panic_ && accept(TokenKind::kComma));
+  } while (!in_panic() && accept(TokenKind::kComma));
 }
 
-void Parser::member_declaration(ast::TypeDecl& decl) {
-  skip_modifiers();
+void TypeDeclarationParser::member_declaration(ast::TypeDecl& decl) {
+  parts_.declarations.skip_modifiers();
   switch (kind()) {
-    case TokenKind::kFn: decl.methods.push_back(function(body_of_methods(decl.kind))); return;
+    case TokenKind::kFn:
+      decl.methods.push_back(parts_.functions.function(body_of_methods(decl.kind)));
+      return;
     case TokenKind::kInit: init(decl); return;
     case TokenKind::kLet:
       advance();
-      field(decl, true);
+      field(decl, Mutability::kImmutable);
       return;
     case TokenKind::kVar:
       slip(range(), "a field is written without `var`").help("write `{}: type;`", text(1));
       advance();
-      field(decl, false);
+      field(decl, Mutability::kMutable);
       return;
     case TokenKind::kIdentifier:
-      if (!foreign_member(decl)) field(decl, false);
+      if (!foreign_member(decl)) field(decl, Mutability::kMutable);
       return;
     case TokenKind::kSemicolon:
       slip(range(), "there is no member before this `;`").help("remove it");
@@ -125,12 +128,12 @@ void Parser::member_declaration(ast::TypeDecl& decl) {
 }
 
 // What other languages write for methods, constructors, fields. False when it looks like a field.
-bool Parser::foreign_member(ast::TypeDecl& decl) {
+bool TypeDeclarationParser::foreign_member(ast::TypeDecl& decl) {
   const bool label = is_modifier_word(text()) && kind(1) == TokenKind::kColon;
   if (label) {  // `public:`
-    const std::uint32_t end = end_of_type(pos_ + 2);
-    const bool is_field = end != kNoType && (stream_.tokens[end].kind == TokenKind::kSemicolon ||
-                                             stream_.tokens[end].kind == TokenKind::kEqual);
+    const std::uint32_t end = TypeScan::end_of_type(cursor_, cursor_.position() + 2);
+    const bool is_field = end != TypeScan::kNoType && (cursor_.token_at(end).kind == TokenKind::kSemicolon ||
+                                                       cursor_.token_at(end).kind == TokenKind::kEqual);
     if (is_field) return false;
     slip(join(range(), range(1)), "there is no `{}:`", text())
         .help("remove it: all members can be used everywhere");
@@ -140,7 +143,7 @@ bool Parser::foreign_member(ast::TypeDecl& decl) {
   }
   if (is_function_word(text()) && kind(1) == TokenKind::kIdentifier) {
     slip(range(), "functions are declared with `fn`").help("write `fn {}`", text(1));
-    decl.methods.push_back(function(body_of_methods(decl.kind)));
+    decl.methods.push_back(parts_.functions.function(body_of_methods(decl.kind)));
     return true;
   }
   const bool constructor =
@@ -153,38 +156,35 @@ bool Parser::foreign_member(ast::TypeDecl& decl) {
   }
   if (kind(1) == TokenKind::kLeftParen) {
     slip(range(), "functions are declared with `fn`").help("write `fn {}`", text());
-    ast::Function& node = module_->function_nodes.emplace_back();
-    node.range = range();
-    function_after_word(node, body_of_methods(decl.kind));
+    ast::Function& node = state_.tree.make_function(range());
+    parts_.functions.function_after_word(node, body_of_methods(decl.kind));
     decl.methods.push_back(&node);
     return true;
   }
   // `i64 x;`, `List<i64> xs = ...;`
-  const std::uint32_t end = end_of_type(pos_);
-  if (end == kNoType || stream_.tokens[end].kind != TokenKind::kIdentifier ||
-      stream_.tokens[end].first_on_line) {
+  const std::uint32_t end = end_of_type();
+  if (end == TypeScan::kNoType || cursor_.token_at(end).kind != TokenKind::kIdentifier ||
+      cursor_.token_at(end).first_on_line) {
     return false;
   }
-  if (is_type_word(stream_.tokens[end])) return false;  // `x i64;`
+  if (parts_.types.is_type_word(cursor_.token_at(end))) return false;  // `x i64;`
   ast::Field node;
   node.range = range();
-  node.type = type();
-  const std::string_view type_text =
-      source_.substr(node.type->range.begin, node.type->range.end - node.type->range.begin);
+  node.type = parts_.types.type();
+  const std::string_view type_text = cursor_.text_of(node.type->range);
   const std::string_view here = type_for_foreign(type_text);
   node.name = take_name();
-  slip(since(node.range), "a field's type stands behind its name")
+  slip(cursor_.since(node.range), "a field's type stands behind its name")
       .help("write `{}: {};`", node.name.text, here.empty() ? type_text : here);
-  if (accept(TokenKind::kEqual)) node.fallback = expression();
+  if (accept(TokenKind::kEqual)) node.fallback = parts_.expressions.expression();
   expect_semicolon("the field");
-  node.range = since(node.range);
+  node.range = cursor_.since(node.range);
   decl.fields.push_back(node);
   return true;
 }
 
-void Parser::init(ast::TypeDecl& decl) {
-  ast::Function& node = module_->function_nodes.emplace_back();
-  node.range = range();
+void TypeDeclarationParser::init(ast::TypeDecl& decl) {
+  ast::Function& node = state_.tree.make_function(range());
   node.name = take_name();
   node.name.text = "init";
   if (decl.kind != TypeDeclKind::kClass) {
@@ -194,18 +194,19 @@ void Parser::init(ast::TypeDecl& decl) {
                         ? "it is made from its fields; write a function that gives one for anything else"
                         : "the classes have it");
   }
-  if (expect(TokenKind::kLeftParen, "after `init`")) node.parameters = parameters(true);
-  if (!panic_ && (at(TokenKind::kArrow) || at(TokenKind::kColon))) {
+  if (expect(TokenKind::kLeftParen, "after `init`"))
+    node.parameters = parts_.functions.parameters(ParameterTypes::kRequired);
+  if (!in_panic() && (at(TokenKind::kArrow) || at(TokenKind::kColon))) {
     error(range(), "`init` gives nothing").help("remove the result type");
   }
-  if (panic_ && !recover_to_brace()) return;
+  if (in_panic() && !recovery_.skip_to_brace()) return;
   if (at(TokenKind::kLeftBrace)) {
-    node.body = block();
+    node.body = parts_.statements.block();
   } else {
     error(range(), "expected `{{` before the body of `init`, found {}", found());
   }
-  node.range = since(node.range);
-  if (node.body == nullptr || height(node) > ast::kMaxDepth) return;
+  node.range = cursor_.since(node.range);
+  if (node.body == nullptr || TreeBuilder::height(node) > ast::kMaxDepth) return;
   if (decl.kind != TypeDeclKind::kClass) return;
   if (decl.init == nullptr) {
     decl.init = &node;
@@ -216,36 +217,36 @@ void Parser::init(ast::TypeDecl& decl) {
   }
 }
 
-void Parser::field(ast::TypeDecl& decl, bool immutable) {
+void TypeDeclarationParser::field(ast::TypeDecl& decl, Mutability mutability) {
   ast::Field node;
   node.range = range();
-  node.immutable = immutable;
+  node.immutable = mutability == Mutability::kImmutable;
   node.name = expect_name("the name of a field");
-  if (panic_) return;
+  if (in_panic()) return;
   if (accept(TokenKind::kColon)) {
-    node.type = type();
+    node.type = parts_.types.type();
   } else {
-    const std::uint32_t end = at(TokenKind::kEqual) ? kNoType : end_of_type(pos_);
-    const bool type_follows = end != kNoType && !token().first_on_line;
+    const std::uint32_t end = at(TokenKind::kEqual) ? TypeScan::kNoType : end_of_type();
+    const bool type_follows = end != TypeScan::kNoType && !token().first_on_line;
     if (type_follows) {
-      slip(gap(), "expected `:` before the type").help("write `{}: {};`", node.name.text, text());
+      slip(cursor_.gap(), "expected `:` before the type").help("write `{}: {};`", node.name.text, text());
     } else {
       slip(node.name.range, "the field `{}` has no type", node.name.text)
           .help("write `{}: type;`", node.name.text);
     }
-    node.type = type_follows ? type() : error_type();
+    node.type = type_follows ? parts_.types.type() : error_type();
   }
-  if (!panic_ && accept(TokenKind::kEqual)) node.fallback = expression();
-  node.range = since(node.range);
+  if (!in_panic() && accept(TokenKind::kEqual)) node.fallback = parts_.expressions.expression();
+  node.range = cursor_.since(node.range);
   if (decl.kind == TypeDeclKind::kInterface) {
     slip(node.range, "an interface has no fields")
         .help("declare a function: `fn {}() -> type;`", node.name.text);
   } else {
     decl.fields.push_back(node);
   }
-  if (panic_) return;
+  if (in_panic()) return;
   if (at(TokenKind::kComma) || (at(TokenKind::kRightBrace) && !token().first_on_line)) {
-    slip(at(TokenKind::kComma) ? range() : gap(), "a field ends in `;`").help("write `;`");
+    slip(at(TokenKind::kComma) ? range() : cursor_.gap(), "a field ends in `;`").help("write `;`");
     accept(TokenKind::kComma);
     return;
   }

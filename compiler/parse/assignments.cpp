@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/parse/assignments.h"
+
+#include "base/spelling.h"
+#include "compiler/parse/grammar_parts.h"
+
+namespace dhpvm::compiler {
+
+using ast::ExprKind;
+using ast::StmtKind;
+
+ast::Stmt* AssignmentParser::expression_statement() {
+  // `--x;` would otherwise be read as a negation of a negation.
+  const bool step =
+      (at(TokenKind::kMinus) || at(TokenKind::kPlus)) && kind(1) == kind() && cursor_.touches_next();
+  if (step) {
+    const std::string_view sign = text();
+    slip(join(range(), range(1)), "there is no operator `{}{}`", sign, sign).help("write `x {}= 1;`", sign);
+    advance();
+    advance();
+    parts_.expressions.expression();
+    expect_semicolon("the statement");
+    return error_stmt();
+  }
+  ast::Expr* expr = parts_.expressions.expression();
+  if (in_panic()) return error_stmt();
+  const bool annotation = expr->kind == ExprKind::kName && at(TokenKind::kColon);
+  if (annotation) {
+    const bool walrus = kind(1) == TokenKind::kEqual;
+    slip(walrus ? join(range(), range(1)) : range(), "a variable is declared with `let` or `var`")
+        .help("write `let {}{} = ...;`", expr->name.text, walrus ? "" : ": type");
+    ast::Stmt* node = make(StmtKind::kVar, expr->range);
+    node->name = expr->name;
+    advance();
+    if (!walrus) node->type = parts_.types.type();
+    if (!in_panic() && accept(TokenKind::kEqual)) node->value = parts_.expressions.expression();
+    if (node->value == nullptr && node->type == nullptr) node->value = error_expr();
+    expect_semicolon("the declaration");
+    return finish(node);
+  }
+  ast::BinaryOp op = ast::BinaryOp::kAdd;
+  if (at(TokenKind::kEqual) || update_operator(op)) return assignment(expr);
+  if (at(TokenKind::kComma) && (expr->kind == ExprKind::kName || expr->kind == ExprKind::kIndex)) {
+    error(range(), "an assignment has one place")
+        .help("to swap two: `let t = a; a = b; b = t;`; otherwise write a statement for each");
+    return error_stmt();
+  }
+  ast::Stmt* node = make(StmtKind::kExpr, expr->range);
+  node->value = expr;
+  const bool unknown_word = expr->kind == ExprKind::kName && starts_expression() && !token().first_on_line;
+  if (unknown_word) {
+    constexpr std::string_view kWords[] = {"return", "break", "continue", "let",
+                                           "var",    "while", "match",    "use"};
+    const std::string_view word = expr->name.text;
+    auto& problem = error(expr->range, "`{}` begins no statement", word);
+    if (const std::string_view near = nearest_name(word, kWords); !near.empty())
+      problem.help("write `{}`", near);
+    if (word == "print" || word == "echo") problem.help("write `print(...);`");
+    return error_stmt();
+  }
+  if (at(TokenKind::kRightBrace) && expr->kind != ExprKind::kCall) {
+    slip(cursor_.gap(), "expected `;` after the statement")
+        .help("write `return {};` if this is the result of the function", cursor_.text_of(expr->range));
+    return finish(node);
+  }
+  expect_semicolon("the statement");
+  // With something unknown behind it, the expression need not mean what it seems to.
+  return in_panic() ? error_stmt() : finish(node);
+}
+
+ast::Stmt* AssignmentParser::assignment(ast::Expr* place) {
+  ast::Stmt* node = make(StmtKind::kAssign, place->range);
+  node->place = place;
+  if (update_operator(node->binary)) node->kind = StmtKind::kUpdate;
+  advance();
+  node->value = parts_.expressions.expression();
+  if (at(TokenKind::kEqual) && !in_panic()) {
+    error(range(), "an assignment has no value, and cannot be assigned").help("write one statement for each");
+  }
+  expect_semicolon("the assignment");
+  return finish(node);
+}
+
+bool AssignmentParser::update_operator(ast::BinaryOp& op) const {
+  using ast::BinaryOp;
+  switch (kind()) {
+    case TokenKind::kPlusEqual: op = BinaryOp::kAdd; return true;
+    case TokenKind::kMinusEqual: op = BinaryOp::kSub; return true;
+    case TokenKind::kStarEqual: op = BinaryOp::kMul; return true;
+    case TokenKind::kSlashEqual: op = BinaryOp::kDiv; return true;
+    case TokenKind::kPercentEqual: op = BinaryOp::kRem; return true;
+    case TokenKind::kAmpersandEqual: op = BinaryOp::kBitAnd; return true;
+    case TokenKind::kPipeEqual: op = BinaryOp::kBitOr; return true;
+    case TokenKind::kCaretEqual: op = BinaryOp::kBitXor; return true;
+    case TokenKind::kShiftLeftEqual: op = BinaryOp::kShl; return true;
+    case TokenKind::kShiftRightEqual: op = BinaryOp::kShr; return true;
+    default: return false;
+  }
+}
+
+}  // namespace dhpvm::compiler

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Expressions: binary operators, by precedence climbing. What they are applied to is in operands.h.
+#pragma once
+
+#include <optional>
+
+#include "compiler/parse/grammar_part.h"
+#include "compiler/parse/precedence.h"
+
+namespace dhpvm::compiler {
+
+class ExpressionParser : public GrammarPart {
+ public:
+  using GrammarPart::GrammarPart;
+
+  ast::Expr* expression();
+  ast::Expr* inner_expression();                 // inside brackets, where `x =>` cannot be a pattern
+  ast::Expr* condition(std::string_view after);  // also says that `=` is not `==`
+
+ private:
+  ast::Expr* binary(Precedence lowest);
+  ast::Expr* coalesced();
+  std::optional<BinaryOperator> next_operator() const;
+  ast::Expr* membership();
+  ast::Expr* ternary(ast::Expr* condition);
+  bool step_habit(ast::Expr*& expr);   // x++, x--
+  bool power_habit(ast::Expr*& expr);  // x ** y
+};
+
+}  // namespace dhpvm::compiler

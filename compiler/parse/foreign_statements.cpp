@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/parse/foreign_statements.h"
+
+#include "compiler/parse/grammar_parts.h"
+#include "compiler/text/habits.h"
+
+namespace dhpvm::compiler {
+
+using ast::ExprKind;
+using ast::StmtKind;
+
+// Words that begin statements elsewhere. Each is a fine name here, unless what follows rules that out.
+ast::Stmt* ForeignStatements::statement() {
+  const bool operand_next = starts_expression(1) && kind(1) != TokenKind::kLeftParen &&
+                            kind(1) != TokenKind::kLeftBracket && kind(1) != TokenKind::kMinus &&
+                            kind(1) != TokenKind::kBang && !token(1).first_on_line;
+  const bool block_next = kind(1) == TokenKind::kLeftBrace;
+  if (at_word("switch") || at_word("when")) {
+    if (kind(1) == TokenKind::kLeftParen || operand_next) {
+      error(range(), "there is no `{}`", text()).help("write `match value {{ 1, 2 => f(); else => g(); }}`");
+      return error_stmt();
+    }
+  }
+  const bool foreign_block = at_word("loop") || at_word("do") || at_word("try") || at_word("unsafe");
+  if (block_next && foreign_block) return block();
+  if (operand_next && (at_word("throw") || at_word("raise"))) {
+    error(range(), "there are no exceptions").help("write `trap(\"message\");` to end the program");
+    return error_stmt();
+  }
+  if (const std::string_view advice = statement_for_foreign(text()); operand_next && !advice.empty()) {
+    error(range(), "there is no `{}`", text()).help("{}", advice);
+    return error_stmt();
+  }
+  const bool elif = at_word("elif") || at_word("elsif") || at_word("elseif");
+  if (elif && starts_expression(1)) {
+    error(range(), "`{}` without its `if`", text()).help("`else if` follows the `}}` of an `if`");
+    return error_stmt();
+  }
+  // `def f(...)` inside a function.
+  if (is_function_word(text()) && kind(1) == TokenKind::kIdentifier && !token(1).first_on_line) {
+    return parts_.statements.misplaced_declaration();
+  }
+  if (ast::Stmt* const declaration = declaration_or_array(); declaration != nullptr) return declaration;
+  return parts_.assignments.expression_statement();
+}
+
+// `loop`, `do`, `try` and `unsafe`, each with a block.
+ast::Stmt* ForeignStatements::block() {
+  auto& problem = slip(range(), "there is no `{}`", text());
+  if (at_word("loop")) problem.help("write `while true {{ ... }}`");
+  if (at_word("do")) problem.help("write `while true {{ ... if !condition {{ break; }} }}`");
+  if (at_word("try")) problem.help("there are no exceptions: a trap ends the program; test beforehand");
+  const bool is_do = at_word("do");
+  ast::Stmt* contents = nullptr;
+  if (is_do || at_word("loop")) {
+    contents = make(StmtKind::kWhile, range());
+    contents->value = make(ExprKind::kBool, range());
+    contents->value->integer = 1;
+    advance();
+    contents->body = {parts_.statements.block()};
+    finish(contents);
+  } else {
+    advance();
+    contents = parts_.statements.block();
+  }
+  while (!in_panic() && (at_word("catch") || at_word("except") || at_word("finally"))) {
+    if (recovery_.skip_to_brace()) parts_.statements.block();  // said already
+  }
+  if (is_do && at(TokenKind::kWhile) && !in_panic()) {
+    // The `while (c);` that ends it.
+    advance();
+    parts_.expressions.condition("while");
+    accept(TokenKind::kSemicolon);
+  }
+  return contents;
+}
+
+// `int x = 1;`, `auto x = 1;`, `List<i64> xs = ...;`, `int a[10];`; null if it is none of them.
+ast::Stmt* ForeignStatements::declaration_or_array() {
+  const bool output = at_word("print") || at_word("echo");  // `print x;`
+  const std::uint32_t name = output ? TypeScan::kNoType : end_of_type();
+  if (name == TypeScan::kNoType) return nullptr;
+  const Token& named = cursor_.token_at(name);
+  if (named.kind != TokenKind::kIdentifier || named.first_on_line) return nullptr;
+  const TokenKind after = cursor_.token_at(name + 1).kind;
+  const bool declares =
+      after == TokenKind::kEqual || after == TokenKind::kSemicolon || after == TokenKind::kColon;
+  if (declares) return declaration(name);
+  const bool array = after == TokenKind::kLeftBracket && cursor_.token_at(name - 1).end != named.begin;
+  if (!array) return nullptr;
+  const std::string_view type = type_for_foreign(text());
+  error(join(range(), cursor_.range_of(named)), "an array is made by a call")
+      .help("write `let {} = [{}](n);` for n elements", cursor_.text_of(named), type.empty() ? text() : type);
+  return error_stmt();
+}
+
+ast::Stmt* ForeignStatements::declaration(std::uint32_t name_index) {
+  const SourceRange begin = range();
+  const std::string_view meant = variable_word(text());
+  const Token& name_token = cursor_.token_at(name_index);
+  const std::string_view name = cursor_.text_of(name_token);
+  const bool has_value = cursor_.token_at(name_index + 1).kind != TokenKind::kSemicolon;
+  const SourceRange last_of_type = cursor_.range_of(cursor_.token_at(name_index - 1));
+  std::string_view type_text = cursor_.text_of(join(begin, last_of_type));
+  const std::string_view translated = type_for_foreign(type_text);
+
+  auto& problem =
+      slip(join(begin, cursor_.range_of(name_token)), "a variable is declared with `let` or `var`");
+  if (!translated.empty()) type_text = translated;
+  if (!meant.empty()) {
+    problem.help("write `{} {}{}`", meant, name, has_value ? " = ..." : ": type = ...");
+  } else if (has_value) {
+    problem.help("write `let {} = ...;`, or `var {}: {} = ...;` if it changes", name, name, type_text);
+  } else {
+    problem.help("write `var {}: {};`", name, type_text);
+  }
+  // A type of another language is unknown here, which need not be said as well.
+  ast::Type* known_type = meant.empty() && translated.empty() ? parts_.types.type() : error_type();
+  while (cursor_.position() < name_index) advance();
+  return parts_.variables.variable(StmtKind::kVar, begin, has_value ? nullptr : known_type);
+}
+
+}  // namespace dhpvm::compiler

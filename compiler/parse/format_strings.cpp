@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/parse/format_strings.h"
+
+#include "compiler/parse/format_spec.h"
+#include "compiler/parse/grammar_parts.h"
+
+namespace dhpvm::compiler {
+
+ast::Expr* FormatStringParser::format_string() {
+  const Level level(*this);
+  if (!level.ok) return error_expr();
+  ast::Expr* node = make(ast::ExprKind::kFormat, range());
+  advance();
+  while (!at(TokenKind::kFormatEnd) && !at(TokenKind::kEnd)) {
+    ast::FormatPart part;
+    part.range = range();
+    if (at(TokenKind::kFormatText)) {
+      part.text = state_.stream.strings[token().value];
+      advance();
+    } else {
+      advance();  // kFormatOpen
+      format_hole(part);
+      part.range = cursor_.since(part.range);
+    }
+    node->parts.push_back(std::move(part));
+  }
+  accept(TokenKind::kFormatEnd);
+  return finish(node);
+}
+
+void FormatStringParser::format_hole(ast::FormatPart& part) {
+  const bool panic_before = in_panic();
+  if (at(TokenKind::kFormatClose) || at(TokenKind::kFormatSpec)) {
+    slip(join(part.range, range()), "there is no expression between the braces")
+        .help("write `{{{{` and `}}}}` for braces in the text");
+    part.value = error_expr();
+  } else {
+    part.value = parts_.expressions.inner_expression();
+  }
+  if (at(TokenKind::kFormatSpec)) {
+    std::string problem;
+    if (!parse_format_spec(text(), part.spec, problem) && !in_panic()) {
+      slip(range(), "wrong format specification: {}", problem)
+          .help("the form is [[fill]align][sign][#][0][width][,][.precision][type], for example `:>8.3f`");
+      part.spec = {};
+    }
+    advance();
+  }
+  const bool unread = !at(TokenKind::kFormatClose) && !at(TokenKind::kError) && !in_panic();
+  const SourceRange where = range();
+  const std::string what = found();
+  const bool debug_form = at(TokenKind::kEqual);
+  // A mistake inside the braces ends with them. Braces that the lexer had to close have been reported.
+  skip_to_hole_end();
+  const bool closed = cursor_.previous().begin != cursor_.previous().end;
+  if (unread && closed) {
+    auto& problem = slip(where, "expected `}}` after the expression, found {}", what);
+    if (debug_form) problem.help("write the name into the text: `x = {{x}}`");
+  }
+  errors_.restore_panic(panic_before);
+}
+
+void FormatStringParser::skip_to_hole_end() {
+  std::uint32_t depth = 0;
+  while (!at(TokenKind::kEnd)) {
+    if (at(TokenKind::kFormatBegin)) ++depth;
+    if (at(TokenKind::kFormatEnd)) {
+      if (depth == 0) return;
+      --depth;
+    }
+    if (at(TokenKind::kFormatClose) && depth == 0) {
+      advance();
+      return;
+    }
+    advance();
+  }
+}
+
+}  // namespace dhpvm::compiler

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/parse/functions.h"
+
+#include "compiler/parse/grammar_parts.h"
+#include "compiler/text/habits.h"
+
+namespace dhpvm::compiler {
+
+ast::Function* FunctionParser::native_function(ast::Linkage linkage) {
+  const SourceRange begin = range();
+  advance();
+  std::string import_name;
+  bool has_import_name = false;
+  if (at(TokenKind::kString)) {
+    has_import_name = true;
+    import_name = state_.stream.strings[token().value];
+    advance();
+  }
+  ast::Function& node = state_.tree.make_function(begin);
+  node.linkage = linkage;
+  if (!at(TokenKind::kFn)) {
+    error(range(), "expected `fn`, found {}", found()).help("write `extern fn log(x: f64);`");
+    return &node;
+  }
+  node.import_name = std::move(import_name);
+  node.has_import_name = has_import_name;
+  advance();
+  node.name = expect_name("the name of a function");
+  if (!in_panic()) signature(node);
+  if (!in_panic() && (at(TokenKind::kLeftBrace) || at(TokenKind::kFatArrow))) {
+    error(range(), "a function that is provided natively has no body").help("write `;`, or remove `extern`");
+  }
+  expect_semicolon("the declaration");
+  node.range = cursor_.since(node.range);
+  return &node;
+}
+
+ast::Function* FunctionParser::function(FunctionBody expected) {
+  ast::Function& node = state_.tree.make_function(range());
+  advance();  // fn, or what stands for it elsewhere
+  return function_after_word(node, expected);
+}
+
+ast::Function* FunctionParser::function_after_word(ast::Function& node, FunctionBody expected) {
+  if (at(TokenKind::kLeftParen) && !in_panic()) {
+    error(range(), "expected the name of a function, found {}", found())
+        .help("methods stand in the braces of their type, and their object is `this`");
+  }
+  if (!in_panic()) node.name = expect_name("the name of a function");
+  if (!in_panic()) signature(node);
+  if (!in_panic()) function_body(node, expected);
+  if (in_panic() && recovery_.skip_to_brace()) {
+    // A mistake in the head; the body may hold others.
+    node.body = parts_.statements.block();
+  }
+  node.range = cursor_.since(node.range);
+  const bool lacks_body = node.body == nullptr && node.expression == nullptr;
+  if ((lacks_body && expected == FunctionBody::kRequired) || TreeBuilder::height(node) > ast::kMaxDepth) {
+    node.expression = nullptr;
+    node.body = make(ast::StmtKind::kBlock, cursor_.gap());
+    node.body->body = {error_stmt()};
+  }
+  return &node;
+}
+
+// From the type parameters to the result type.
+void FunctionParser::signature(ast::Function& node) {
+  node.type_parameters = parts_.types.type_parameters();
+  if (in_panic()) return;
+  if (!at(TokenKind::kLeftParen)) {
+    auto& problem = error(range(), "expected `(` after the function's name, found {}", found());
+    if (at(TokenKind::kDot)) {
+      problem.help("methods stand in the braces of their type; for others write `fn name(x: {})`",
+                   node.name.text);
+    } else if (node.name.text == "operator") {
+      problem.help("operators are those of the language: write a method, `fn plus(other: T) -> T`");
+    } else {
+      problem.help("write `fn {}() {{ ... }}`", node.name.text);
+    }
+    return;
+  }
+  advance();
+  node.parameters = parameters(ParameterTypes::kRequired);
+  if (!in_panic()) result_type(node);
+}
+
+void FunctionParser::result_type(ast::Function& node) {
+  if (at(TokenKind::kArrow)) {
+    advance();
+    if (at_word("void") || at_word("Unit") || at_word("None")) {
+      slip(range(), "there is no type `{}`", text())
+          .help("leave `-> {}` out: the function gives nothing", text());
+      advance();
+      return;
+    }
+    node.result = parts_.types.type();
+    return;
+  }
+  // `: T` and a bare `T`. A `(` or `[` could begin other things; those are left to the next complaint.
+  const bool colon = at(TokenKind::kColon);
+  const bool bare = at(TokenKind::kIdentifier) && !token().first_on_line && !at_word("throws");
+  if (!colon && !bare) return;
+  const std::uint32_t end =
+      TypeScan::end_of_type(cursor_, colon ? cursor_.position() + 1 : cursor_.position());
+  if (end == TypeScan::kNoType) return;
+  const TokenKind next = cursor_.token_at(end).kind;
+  if (next != TokenKind::kLeftBrace && next != TokenKind::kFatArrow && next != TokenKind::kSemicolon) return;
+  if (colon) {
+    slip(range(), "the result type stands after `->`").help("write `-> {}`", text(1));
+    advance();
+  } else {
+    slip(cursor_.gap(), "expected `->` before the result type").help("write `-> {}`", text());
+  }
+  node.result = parts_.types.type();
+}
+
+void FunctionParser::function_body(ast::Function& node, FunctionBody expected) {
+  const bool has_body = at(TokenKind::kLeftBrace) || at(TokenKind::kFatArrow);
+  if (expected == FunctionBody::kAbsent) {
+    if (has_body) {
+      slip(range(), "a function of an interface has no body").help("write `;`; the classes have the bodies");
+    } else {
+      expect_semicolon("the declaration");
+      return;
+    }
+  }
+  if (at(TokenKind::kLeftBrace)) {
+    node.body = parts_.statements.block();
+    return;
+  }
+  if (accept(TokenKind::kFatArrow)) {
+    if (at(TokenKind::kLeftBrace)) {
+      slip(cursor_.previous(), "a body in braces has no `=>` before it").help("remove `=>`");
+      node.body = parts_.statements.block();
+      return;
+    }
+    node.expression = parts_.expressions.expression();
+    expect_semicolon("the expression");
+    return;
+  }
+  if (at(TokenKind::kSemicolon)) {
+    slip(range(), "the function `{}` has no body", node.name.text)
+        .help("write `{{ ... }}`; a function of the host is declared with `extern fn`");
+    advance();
+    return;
+  }
+  if (at(TokenKind::kEqual)) {
+    slip(range(), "a function that is one expression is written with `=>`").help("write `=>`");
+    advance();
+    node.expression = parts_.expressions.expression();
+    expect_semicolon("the expression");
+    return;
+  }
+  if (at(TokenKind::kColon)) {
+    error(range(), "expected `{{` before the function's body, found `:`")
+        .help("blocks stand in braces: `{{ ... }}`");
+    return;
+  }
+  error(token().first_on_line ? cursor_.gap() : range(), "expected `{{` or `=>` before the body of `{}`",
+        node.name.text);
+}
+
+// After the `(`, and the `)` too.
+std::vector<ast::Parameter> FunctionParser::parameters(ParameterTypes types) {
+  std::vector<ast::Parameter> list;
+  while (!at(TokenKind::kRightParen) && !at(TokenKind::kEnd)) {
+    if (!parameter(list, types) || in_panic()) return list;
+    if (!accept(TokenKind::kComma)) break;
+  }
+  if (!accept(TokenKind::kRightParen)) {
+    error(range(), "expected `,` or `)` after the parameter, found {}", found());
+  }
+  return list;
+}
+
+bool FunctionParser::parameter(std::vector<ast::Parameter>& list, ParameterTypes types) {
+  ast::Parameter node;
+  node.range = range();
+  if (at(TokenKind::kAmpersand) && (at_word("self", 1) || at_word("mut", 1))) advance();
+  // `self` is a name like any other where it has a type, or needs none.
+  const bool is_receiver =
+      at_word("self") && types == ParameterTypes::kRequired && kind(1) != TokenKind::kColon;
+  if (at(TokenKind::kThis) || is_receiver) {
+    slip(range(), "a method has `this` without declaring it").help("remove the parameter");
+    advance();
+    return true;
+  }
+  const bool declares = at(TokenKind::kLet) || at(TokenKind::kVar) || at(TokenKind::kConst) || at_word("mut");
+  if (declares && kind(1) == TokenKind::kIdentifier) {
+    slip(range(), "a parameter is a name and a type").help("remove `{}`", text());
+    advance();
+    if (at_word("self")) {
+      advance();
+      return true;
+    }
+  }
+  // `i64 x`, `List<i64> xs`
+  const std::uint32_t end =
+      at(TokenKind::kIdentifier) || at(TokenKind::kLeftBracket) ? end_of_type() : TypeScan::kNoType;
+  if (end != TypeScan::kNoType && cursor_.token_at(end).kind == TokenKind::kIdentifier) {
+    const TokenKind after = cursor_.token_at(end + 1).kind;
+    const bool ends_parameter =
+        after == TokenKind::kComma || after == TokenKind::kRightParen || after == TokenKind::kEqual;
+    const bool type_first = ends_parameter && !parts_.types.is_type_word(cursor_.token_at(end));
+    if (type_first) {
+      const SourceRange begin = range();
+      const std::string_view name = cursor_.text_of(cursor_.token_at(end));
+      node.type = parts_.types.type();
+      std::string_view type_text = cursor_.text_of(node.type->range);
+      if (const std::string_view here = type_for_foreign(type_text); !here.empty()) type_text = here;
+      node.name = take_name();
+      slip(cursor_.since(begin), "a parameter's type stands behind its name")
+          .help("write `{}: {}`", name, type_text);
+      list.push_back(node);
+      return true;
+    }
+  }
+  node.name = expect_name("the name of a parameter");
+  if (in_panic()) return false;
+  if (accept(TokenKind::kColon)) {
+    node.type = parts_.types.type();
+  } else if (at(TokenKind::kIdentifier) && parts_.types.is_type_word(token())) {
+    slip(cursor_.gap(), "expected `:` before the type").help("write `{}: {}`", node.name.text, text());
+    node.type = parts_.types.type();
+  } else if (types == ParameterTypes::kRequired) {
+    slip(node.name.range, "the parameter `{}` has no type", node.name.text)
+        .help("write for example `{}: i64`", node.name.text);
+    node.type = error_type();
+  }
+  if (!in_panic() && accept(TokenKind::kEqual)) node.fallback = parts_.expressions.expression();
+  node.range = cursor_.since(node.range);
+  list.push_back(node);
+  return true;
+}
+
+}  // namespace dhpvm::compiler

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// `for` over ranges and collections. `while` is in statements.h.
+#pragma once
+
+#include "compiler/parse/grammar_part.h"
+
+namespace dhpvm::compiler {
+
+class LoopParser : public GrammarPart {
+ public:
+  using GrammarPart::GrammarPart;
+
+  ast::Stmt* for_statement();
+  ast::Expr* range_end(bool& inclusive);
+  void expect_in(std::string_view name);
+
+ private:
+  void word_range(ast::Stmt* node);
+  ast::Stmt* foreign_for();
+};
+
+}  // namespace dhpvm::compiler

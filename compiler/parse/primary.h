@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// The leaves of expressions: literals, names, brackets, closures, `if` as an expression.
+#pragma once
+
+#include "compiler/parse/grammar_part.h"
+
+namespace dhpvm::compiler {
+
+class PrimaryParser : public GrammarPart {
+ public:
+  using GrammarPart::GrammarPart;
+
+  ast::Expr* primary();
+  ast::Expr* branch(std::string_view what);
+
+ private:
+  ast::Expr* not_an_expression();
+  ast::Expr* literal();
+  ast::Expr* parenthesised();
+  ast::Expr* foreign_cast(ast::Expr* expr);
+  ast::Expr* bracketed();
+  ast::Expr* closure();
+  ast::Expr* if_expression();
+};
+
+}  // namespace dhpvm::compiler

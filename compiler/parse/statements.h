@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// Blocks and statements other than declarations, assignments, loops and `match`.
+#pragma once
+
+#include "compiler/parse/grammar_part.h"
+
+namespace dhpvm::compiler {
+
+class StatementParser : public GrammarPart {
+ public:
+  using GrammarPart::GrammarPart;
+
+  ast::Stmt* statement();
+  ast::Stmt* block();
+  ast::Stmt* body(std::string_view what);
+  ast::Stmt* misplaced_declaration();
+
+ private:
+  void block_contents(ast::Stmt* block, SourceRange open);
+  ast::Stmt* if_statement();
+  ast::Stmt* while_statement();
+  ast::Stmt* return_statement();
+  ast::Stmt* jump(ast::StmtKind kind);
+};
+
+}  // namespace dhpvm::compiler

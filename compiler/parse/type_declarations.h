@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Structs, classes, interfaces and their members.
+#pragma once
+
+#include "compiler/parse/grammar_part.h"
+
+namespace dhpvm::compiler {
+
+class TypeDeclarationParser : public GrammarPart {
+ public:
+  using GrammarPart::GrammarPart;
+
+  void type_declaration();
+
+ private:
+  enum class Mutability : std::uint8_t { kMutable, kImmutable };
+
+  void base_types(ast::TypeDecl& decl);
+  void member_declaration(ast::TypeDecl& decl);
+  bool foreign_member(ast::TypeDecl& decl);
+  void init(ast::TypeDecl& decl);
+  void field(ast::TypeDecl& decl, Mutability mutability);
+};
+
+}  // namespace dhpvm::compiler

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/parse/variables.h"
+
+#include "compiler/parse/grammar_parts.h"
+
+namespace dhpvm::compiler {
+
+using ast::StmtKind;
+
+ast::Stmt* VariableParser::let() {
+  const SourceRange begin = range();
+  advance();
+  if (at_word("mut") && kind(1) == TokenKind::kIdentifier) {
+    slip(join(begin, range()), "there is no `let mut`").help("write `var {}`", text(1));
+    advance();
+    return variable(StmtKind::kVar, begin);
+  }
+  return variable(StmtKind::kLet, begin);
+}
+
+// After `let` or `var`. `known_type` was read already, or is null.
+ast::Stmt* VariableParser::variable(StmtKind kind_of_variable, SourceRange begin, ast::Type* known_type) {
+  ast::Stmt* node = make(kind_of_variable, begin);
+  node->type = known_type;
+  const std::string_view word = kind_of_variable == StmtKind::kLet ? "let" : "var";
+  if (at(TokenKind::kLeftParen) || at(TokenKind::kLeftBracket)) {
+    error(range(), "a `{}` declares one variable", word)
+        .help("take the parts one by one: `{} a = pair.first;`", word);
+    return error_stmt();
+  }
+  node->name = expect_name("the name of a variable");
+  if (at(TokenKind::kComma) && !in_panic()) {
+    error(range(), "a `{}` declares one variable", word)
+        .help("write a statement for each; a function that gives several values gives a struct of them");
+    return error_stmt();
+  }
+  const bool walrus = at(TokenKind::kColon) && kind(1) == TokenKind::kEqual;
+  if (walrus) {
+    slip(join(range(), range(1)), "there is no operator `:=`").help("write `=`");
+    advance();
+  } else if (!in_panic() && accept(TokenKind::kColon)) {
+    node->type = parts_.types.type();
+  } else if (!in_panic() && parts_.types.type_without_colon()) {
+    slip(cursor_.gap(), "expected `:` before the type")
+        .help("write `{} {}: {}`", word, node->name.text, text());
+    node->type = parts_.types.type();
+  }
+  if (!in_panic() && at(TokenKind::kEqualEqual)) {
+    slip(range(), "`==` compares").help("write `=`");
+    advance();
+    node->value = parts_.expressions.expression();
+  } else if (!in_panic() && accept(TokenKind::kEqual)) {
+    node->value = parts_.expressions.expression();
+  } else if (!in_panic() && kind_of_variable == StmtKind::kLet) {
+    slip(node->name.range, "a `let` needs its value at once")
+        .help("write `let {} = ...;`, or `var {}: type;` and assign later", node->name.text, node->name.text);
+  } else if (!in_panic() && node->type == nullptr) {
+    slip(node->name.range, "a `var` needs a type or a value")
+        .help("write `var {}: i64;` or `var {} = 0;`", node->name.text, node->name.text);
+  }
+  // What follows relies on one of the two.
+  const bool lacks_value =
+      node->value == nullptr && (kind_of_variable == StmtKind::kLet || node->type == nullptr);
+  if (lacks_value || (in_panic() && node->value == nullptr)) node->value = error_expr();
+  expect_semicolon("the declaration");
+  return finish(node);
+}
+
+ast::Stmt* VariableParser::use() {
+  ast::Stmt* node = make(StmtKind::kUse, range());
+  advance();
+  node->name = expect_name("the name of a variable");
+  if (!in_panic() && !accept(TokenKind::kEqual)) {
+    error(range(), "expected `=` after the name, found {}", found())
+        .help(
+            "write `use file = io.open(path, \"r\");`; modules are imported with `import` at the top of the "
+            "file");
+  }
+  node->value = in_panic() ? error_expr() : parts_.expressions.expression();
+  expect_semicolon("the declaration");
+  return finish(node);
+}
+
+}  // namespace dhpvm::compiler

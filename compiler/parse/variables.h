@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// Statements that declare variables: `let`, `var`, `use`.
+#pragma once
+
+#include "compiler/parse/grammar_part.h"
+
+namespace dhpvm::compiler {
+
+class VariableParser : public GrammarPart {
+ public:
+  using GrammarPart::GrammarPart;
+
+  ast::Stmt* let();
+  ast::Stmt* variable(ast::StmtKind kind, SourceRange begin, ast::Type* known_type = nullptr);
+  ast::Stmt* use();
+};
+
+}  // namespace dhpvm::compiler
