@@ -126,8 +126,8 @@ class Ours {
 
   // Each operation signals a value, as those of a pipeline do.
   void launch() {
-    const ArrayArgument arrays[] = {{{memory_[0], 0, kBytes}, 0, 8, 0, 8, {}},
-                                    {{memory_[1], 0, kBytes}, 0, 8, 8, 8, {}}};
+    const ArrayArgument arrays[] = {{{memory_[0], 0, kBytes}, 0, {8, 0, 8, {}}},
+                                    {{memory_[1], 0, kBytes}, 0, {8, 8, 8, {}}}};
     const std::uint64_t scalars[] = {1};
     Launch launch;
     launch.kernel = kernel_;

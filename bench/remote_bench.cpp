@@ -111,8 +111,8 @@ class Client {
   Status launch(const std::shared_ptr<Kernel>& kernel) {
     constexpr std::int64_t kCount = kElements;
     const ArrayArgument arrays[] = {
-        {{arrays_[0], 0, arrays_[0]->size()}, 0, kCount, 0, kCount, {kCount, 1, 1}},
-        {{arrays_[1], 0, arrays_[1]->size()}, 0, kCount, kCount, kCount, {kCount, 1, 1}}};
+        {{arrays_[0], 0, arrays_[0]->size()}, 0, {kCount, 0, kCount, {kCount, 1, 1}}},
+        {{arrays_[1], 0, arrays_[1]->size()}, 0, {kCount, kCount, kCount, {kCount, 1, 1}}}};
     const std::uint64_t scalars[] = {1};
     Launch launch;
     launch.kernel = kernel;

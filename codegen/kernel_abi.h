@@ -3,19 +3,27 @@
 // machine code reads. Their layout is fixed; the code generator knows it by offsetof.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 
 namespace dhpvm::codegen {
 
-// One captured array. Lengths are in elements; `data` is row-major.
+// How large a captured array is, and how much of it a loop may touch, in elements. The same wherever the elements
+// are: on the host (KernelArray), on a device, on a worker.
+struct ArrayShape {
+  std::int64_t readable = 0;           // elements below this may be read; 0 when the array is closed
+  std::int64_t writable = 0;           // elements below this may be written; 0 also when it is read-only
+  std::int64_t length = 0;             // for array.length, which works on closed arrays too; -1: null
+  std::array<std::int64_t, 3> dims{};  // outermost first; dims[0] is the length of an array of rank 1
+  bool operator==(const ArrayShape&) const = default;
+};
+
+// A captured array in the host's memory, row-major.
 struct KernelArray {
   std::byte* data = nullptr;
-  std::int64_t readable = 0;  // elements below this may be read; 0 when the array is closed
-  std::int64_t writable = 0;  // elements below this may be written; 0 also when it is read-only
-  std::int64_t length = 0;    // for array.length, which works on closed arrays too
-  std::int64_t dims[3] = {};  // outermost first; dims[0] is the length of an array of rank 1
+  ArrayShape shape;
 };
 
 // What all chunks of one execution of a loop share.

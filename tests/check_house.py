@@ -30,7 +30,7 @@ ROOMS = {
     "offload/devices": {"offload/loops", "codegen", "bytecode", "base"},
     "offload/drivers": {"offload/devices", "offload/loops", "codegen", "bytecode", "base"},
     "offload/remote": {"offload/devices", "offload/loops", "codegen", "bytecode", "base"},
-    "offload/remote/fabric": {"bytecode", "base"},
+    "offload/remote/fabric": {"codegen", "bytecode", "base"},
     "offload/schedule": {"offload/devices", "offload/loops", "codegen", "bytecode", "base"},
     "compiler": {"bytecode", "base"},
     "compiler/text": {"base"},

@@ -22,15 +22,15 @@ codegen::KernelArray array_of(std::vector<std::int64_t> dims) {
   static std::byte somewhere;
   codegen::KernelArray array;
   array.data = &somewhere;
-  array.length = 1;
-  for (std::size_t d = 0; d < dims.size(); ++d) array.length *= array.dims[d] = dims[d];
-  array.readable = array.writable = array.length;
+  array.shape.length = 1;
+  for (std::size_t d = 0; d < dims.size(); ++d) array.shape.length *= array.shape.dims[d] = dims[d];
+  array.shape.readable = array.shape.writable = array.shape.length;
   return array;
 }
 
 // The first loop of a program, and numbers to put in.
-struct Loop {
-  explicit Loop(const std::string& source) {
+struct LoopUnderTest {
+  explicit LoopUnderTest(const std::string& source) {
     compiler::CompileOptions options;
     options.builtin_modules = stdlib::modules();
     Result<bytecode::Module> compiled = compiler::compile(source + "\nfn main() {}\n", options);
@@ -80,7 +80,7 @@ struct Loop {
 };
 
 TEST(Footprints, MatrixMultiplication) {
-  Loop loop(R"(fn f(a: [f32, 2], b: [f32, 2], c: [f32, 2]) {
+  LoopUnderTest loop(R"(fn f(a: [f32, 2], b: [f32, 2], c: [f32, 2]) {
     parallel for i in 0..a.rows, j in 0..b.cols {
         var sum: f32 = 0.0;
         for k in 0..a.cols { sum += a[i, k] * b[k, j]; }
@@ -112,7 +112,7 @@ TEST(Footprints, MatrixMultiplication) {
 }
 
 TEST(Footprints, AGuardedStencilIsProvenAndHasAHalo) {
-  Loop loop(R"(fn f(a: [f32], b: [f32], n: i64) {
+  LoopUnderTest loop(R"(fn f(a: [f32], b: [f32], n: i64) {
     parallel for i in 0..n {
         if i > 0 && i < n - 1 { b[i] = a[i-1] + a[i] + a[i+1]; } else { b[i] = a[i]; }
     }
@@ -134,7 +134,7 @@ TEST(Footprints, AGuardedStencilIsProvenAndHasAHalo) {
 }
 
 TEST(Footprints, AFlattenedStencil) {
-  Loop loop(R"(fn f(a: [f32], b: [f32], rows: i64, cols: i64) {
+  LoopUnderTest loop(R"(fn f(a: [f32], b: [f32], rows: i64, cols: i64) {
     parallel for p in 0..rows * cols {
         let r = p / cols;
         let c = p % cols;
@@ -152,14 +152,14 @@ TEST(Footprints, AFlattenedStencil) {
 TEST(Footprints, AConvolutionThatClampsItsIndices) {
   for (const char* clamp :
        {"clampi(y + dy - 1, 0, src.rows - 1)", "math.max(0, math.min(y + dy - 1, src.rows - 1))"}) {
-    Loop loop(std::string(R"(import math;
+    LoopUnderTest loop(std::string(R"(import math;
     fn clampi(v: i64, lo: i64, hi: i64) -> i64 { if v < lo { return lo; } if v > hi { return hi; } return v; }
     fn f(src: [f32, 2], dst: [f32, 2], k: [f32, 2]) {
       parallel for y in 0..dst.rows, x in 0..dst.cols {
         var s: f32 = 0.0;
         for dy in 0..3 { for dx in 0..3 {
             let yy = )") +
-              clamp + R"(;
+                       clamp + R"(;
             let xx = clampi(x + dx - 1, 0, src.cols - 1);
             s += src[yy, xx] * k[dy, dx];
         } }
@@ -178,7 +178,7 @@ TEST(Footprints, AConvolutionThatClampsItsIndices) {
 }
 
 TEST(Footprints, StructArraysAndInnerLoopsWithHoles) {
-  Loop loop(R"(struct Body { x: f32; y: f32; z: f32; mass: f32; }
+  LoopUnderTest loop(R"(struct Body { x: f32; y: f32; z: f32; mass: f32; }
   fn f(b: [Body], out: [f32], n: i64) {
     parallel for i in 0..n {
         var s: f32 = 0.0;
@@ -195,7 +195,7 @@ TEST(Footprints, StructArraysAndInnerLoopsWithHoles) {
 }
 
 TEST(Footprints, ARowIsReadAndAnElementOfItsNumberWritten) {
-  const Loop loop(R"(fn least(points: [f32, 2], out: [f32]) {
+  const LoopUnderTest loop(R"(fn least(points: [f32, 2], out: [f32]) {
     parallel for i in 0..points.rows {
       var best = f32.max;
       for d in 0..points.cols { if points[i, d] < best { best = points[i, d]; } }
@@ -207,7 +207,7 @@ TEST(Footprints, ARowIsReadAndAnElementOfItsNumberWritten) {
 }
 
 TEST(Footprints, WhileLoopsAndProducts) {
-  Loop loop(R"(fn f(a: [f32], w: i64, h: i64, o: [f32]) {
+  LoopUnderTest loop(R"(fn f(a: [f32], w: i64, h: i64, o: [f32]) {
     parallel for y in 0..h {
         var s: f32 = 0.0;
         var x: i64 = 0;
@@ -227,7 +227,7 @@ TEST(Footprints, WhileLoopsAndProducts) {
 }
 
 TEST(Footprints, TriangularLoops) {
-  Loop loop(R"(fn f(a: [f32], b: [f32], n: i64) {
+  LoopUnderTest loop(R"(fn f(a: [f32], b: [f32], n: i64) {
     parallel for i in 0..n {
         var s: f32 = 0.0;
         for j in i + 1..n { s += a[j - i - 1] + a[j]; }
@@ -242,7 +242,7 @@ TEST(Footprints, TriangularLoops) {
 }
 
 TEST(Footprints, StepsThatGoDown) {
-  Loop loop(R"(fn f(a: [f32], b: [f32], n: i64) {
+  LoopUnderTest loop(R"(fn f(a: [f32], b: [f32], n: i64) {
     parallel for i in 0..n {
         var s: f32 = 0.0;
         var j = n - 1;
@@ -261,7 +261,7 @@ TEST(Footprints, StepsThatGoDown) {
 }
 
 TEST(Footprints, InclusiveRangesAndSteps) {
-  Loop loop(R"(import math; fn f(source: [f32, 2], weights: [f32], out: [f32, 2], radius: i64) {
+  LoopUnderTest loop(R"(import math; fn f(source: [f32, 2], weights: [f32], out: [f32, 2], radius: i64) {
     parallel for y in 0..source.rows, x in 0..source.cols {
         var sum = weights[0] * source[y, x];
         for i in 1..=radius {
@@ -283,7 +283,7 @@ TEST(Footprints, InclusiveRangesAndSteps) {
 }
 
 TEST(Footprints, NarrowIntegers) {
-  Loop loop(R"(fn f(a: [f32], n: i32) {
+  LoopUnderTest loop(R"(fn f(a: [f32], n: i32) {
     parallel for i in 0..(n as i64) {
         let k = i as i32;
         a[(k * 2 + 1) as i64] = 1.0;
@@ -301,7 +301,7 @@ TEST(Footprints, NarrowIntegers) {
 }
 
 TEST(Footprints, ConditionsInVariablesAndJumps) {
-  Loop loop(R"(import math;
+  LoopUnderTest loop(R"(import math;
   fn f(a: [f32], b: [f32], n: i64) {
     parallel for i in 0..n {
       let l = math.max(i - 1, 0);
@@ -322,7 +322,7 @@ TEST(Footprints, ConditionsInVariablesAndJumps) {
 }
 
 TEST(Footprints, WhatDependsOnDataIsScatteredAndSaysWhere) {
-  Loop loop(R"(fn f(ptr: [i32], col: [i32], val: [f32], x: [f32], y: [f32]) {
+  LoopUnderTest loop(R"(fn f(ptr: [i32], col: [i32], val: [f32], x: [f32], y: [f32]) {
     parallel for r in 0..y.len {
         var s: f32 = 0.0;
         for k in (ptr[r] as i64)..(ptr[r + 1] as i64) {
@@ -345,7 +345,7 @@ TEST(Footprints, WhatDependsOnDataIsScatteredAndSaysWhere) {
 }
 
 TEST(Footprints, AGuardMakesLoadedIndicesSafe) {
-  Loop loop(R"(fn f(index: [i32], x: [f32], y: [f32]) {
+  LoopUnderTest loop(R"(fn f(index: [i32], x: [f32], y: [f32]) {
     parallel for i in 0..y.len {
         let k = index[i] as i64;
         if k >= 0 && k < x.len { y[i] = x[k]; }
@@ -357,7 +357,7 @@ TEST(Footprints, AGuardMakesLoadedIndicesSafe) {
 }
 
 TEST(Footprints, AHistogramIsReduced) {
-  Loop loop(R"(import atomic;
+  LoopUnderTest loop(R"(import atomic;
   fn f(a: [u8], h: [i32]) { parallel for i in 0..a.len { if a[i] > 3 { atomic.add(h[a[i] as i64], 1); } } })");
   EXPECT_EQ(loop.footprint.arrays[1].kind, ArrayClass::kReduced) << loop.text();
   EXPECT_EQ(loop.unprovable(), 0);
@@ -368,13 +368,13 @@ TEST(Footprints, AHistogramIsReduced) {
 }
 
 TEST(Footprints, AnUpdateWhoseOldValueMattersIsNotReduced) {
-  Loop loop(R"(import atomic;
+  LoopUnderTest loop(R"(import atomic;
   fn f(a: [i64], n: [i32]) { parallel for i in 0..a.len { a[i] = atomic.add(n[0], 1) as i64; } })");
   EXPECT_EQ(loop.footprint.arrays[1].kind, ArrayClass::kScattered) << loop.footprint.arrays[1].reason;
 }
 
 TEST(Footprints, CalleesAreEntered) {
-  Loop loop(R"(fn at(a: [f32], i: i64, n: i64) -> f32 {
+  LoopUnderTest loop(R"(fn at(a: [f32], i: i64, n: i64) -> f32 {
     var s: f32 = 0.0;
     for k in 0..n { if i + k < a.len { s += a[i + k]; } }
     for k in 0..n { if i - k >= 0 { s += a[i - k]; } }
@@ -396,7 +396,8 @@ TEST(Footprints, CalleesAreEntered) {
 }
 
 TEST(Footprints, InterleavedWritesAreNotDisjoint) {
-  Loop loop(R"(fn f(a: [f32], n: i64) { parallel for i in 0..n { for k in 0..n { a[k * n + i] = 1.0; } } })");
+  LoopUnderTest loop(
+      R"(fn f(a: [f32], n: i64) { parallel for i in 0..n { for k in 0..n { a[k * n + i] = 1.0; } } })");
   EXPECT_EQ(loop.unprovable(), 0);
   loop.scalars = {30};
   loop.arrays = {array_of({900})};
@@ -406,7 +407,7 @@ TEST(Footprints, InterleavedWritesAreNotDisjoint) {
 }
 
 TEST(Footprints, ThreeDimensionsAndLocalArrays) {
-  Loop loop(R"(fn f(a: [f64, 3], b: [f64, 3]) {
+  LoopUnderTest loop(R"(fn f(a: [f64, 3], b: [f64, 3]) {
     parallel for i in 1..a.dim(0) - 1, j in 1..a.dim(1) - 1, k in 1..a.dim(2) - 1 {
         var w: [f64; 3];
         for m in 0..3 { w[m] = a[i - 1 + m, j, k] + a[i, j - 1 + m, k] + a[i, j, k - 1 + m]; }
@@ -421,10 +422,11 @@ TEST(Footprints, ThreeDimensionsAndLocalArrays) {
 }
 
 TEST(Footprints, ClosedAndNullArraysAreNotProven) {
-  Loop loop("fn f(a: [f32]) { parallel for i in 0..10 { a[i] = 1.0; let n = a.len; a[i] = n as f32; } }");
+  LoopUnderTest loop(
+      "fn f(a: [f32]) { parallel for i in 0..10 { a[i] = 1.0; let n = a.len; a[i] = n as f32; } }");
   loop.arrays = {array_of({10})};
   EXPECT_EQ(loop.unproven(loop.chunk({{0, 10}})), 0);
-  loop.arrays[0].writable = 0;
+  loop.arrays[0].shape.writable = 0;
   EXPECT_GT(loop.unproven(loop.chunk({{0, 10}})), 0);
   loop.arrays[0] = {};
   EXPECT_EQ(loop.unproven(loop.chunk({{0, 10}})), 3);

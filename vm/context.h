@@ -38,7 +38,7 @@ inline constexpr bytecode::Word kIterateCode = kIterateOp;
 inline constexpr bytecode::Word kEnterNativeCode = kEnterNativeOp;
 
 // The parallel loop being run. One at a time: kernels can neither contain another nor call natives.
-struct Loop {
+struct InterpretedLoop {
   // What the iterations need, first.
   std::uint64_t* p;  // the kernel's registers
   gc::Ref* r;
@@ -96,7 +96,7 @@ struct Context {
   Frame* frame = nullptr;
   std::int64_t ticks = 0;  // what is left of the batch given out last
 
-  Loop loop;
+  InterpretedLoop loop;
 
   // What compiled code reads. It takes no primitive registers: those that the interpreter would use for its calls are
   // free from here on.

@@ -20,7 +20,7 @@ void raise_kernel_trap(Context& context, const LinkedKernel& kernel, const codeg
   std::uint64_t* const outer_p = context.p;
   gc::Ref* const outer_r = context.r;
   Frame* const frame = context.frame;
-  Loop& loop = context.loop;
+  InterpretedLoop& loop = context.loop;
   loop.kernel = &kernel;
   loop.site = pc;
   loop.inner = static_cast<std::uint16_t>(kernel.dimensions - 1);

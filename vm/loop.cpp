@@ -18,9 +18,11 @@ using bytecode::kReductionBlock;
 using bytecode::kReductionLanes;
 using bytecode::Reduction;
 
-const std::vector<Reduction>& reductions_of(const Loop& loop) { return loop.kernel->record->reductions; }
+const std::vector<Reduction>& reductions_of(const InterpretedLoop& loop) {
+  return loop.kernel->record->reductions;
+}
 
-void start_block(Loop& loop) {
+void start_block(InterpretedLoop& loop) {
   const std::vector<Reduction>& reductions = reductions_of(loop);
   loop.block_position = 0;
   for (std::size_t i = 0; i < loop.lanes.size(); ++i)
@@ -28,7 +30,7 @@ void start_block(Loop& loop) {
 }
 
 // Combines the lanes of a finished block pairwise and folds the result onto the accumulators.
-void finish_block(Loop& loop) {
+void finish_block(InterpretedLoop& loop) {
   const std::vector<Reduction>& reductions = reductions_of(loop);
   const std::size_t count = reductions.size();
   for (std::uint32_t distance = kReductionLanes / 2; distance > 0; distance /= 2) {
@@ -45,19 +47,19 @@ void finish_block(Loop& loop) {
   start_block(loop);
 }
 
-std::uint64_t* current_lane(Loop& loop) {
+std::uint64_t* current_lane(InterpretedLoop& loop) {
   return loop.lanes.data() + loop.block_position % kReductionLanes * loop.accumulators.size();
 }
 
 // Sets up the captured scalars and the local arrays.
-void restore(Loop& loop) {
+void restore(InterpretedLoop& loop) {
   const LinkedKernel& kernel = *loop.kernel;
   std::copy_n(loop.window + 2 * kernel.dimensions, kernel.scalars, loop.p + kernel.dimensions);
   std::memset(loop.frame->locals(loop.local_end), 0, kernel.function->local_bytes);
 }
 
 // The next index tuple in iteration order; false after the last.
-bool advance(Loop& loop) {
+bool advance(InterpretedLoop& loop) {
   const unsigned inner = loop.inner;
   const std::int64_t next = static_cast<std::int64_t>(static_cast<std::uint64_t>(loop.index[inner]) + 1);
   const bool row_ends = next >= loop.inner_high;
@@ -87,7 +89,7 @@ void trace(const Context& context) {
 }
 
 void finish(Context& context) {
-  Loop& loop = context.loop;
+  InterpretedLoop& loop = context.loop;
   std::uint64_t iterations = 1;
   for (unsigned d = 0; d <= loop.inner; ++d) {
     iterations *= static_cast<std::uint64_t>(loop.high[d]) - static_cast<std::uint64_t>(loop.low[d]);
@@ -101,7 +103,7 @@ void finish(Context& context) {
 
 }  // namespace
 
-std::uint64_t Loop::linear_index() const {
+std::uint64_t InterpretedLoop::linear_index() const {
   std::uint64_t linear = 0;
   for (unsigned d = 0; d <= inner; ++d) {
     linear *= static_cast<std::uint64_t>(high[d]) - static_cast<std::uint64_t>(low[d]);
@@ -116,7 +118,7 @@ namespace {
 bool begin(Context& context, const LinkedKernel& kernel, std::uint64_t* window_p, const gc::Ref* window_r,
            const bytecode::Word* resume) {
   const LinkedFunction& function = *kernel.function;
-  Loop& loop = context.loop;
+  InterpretedLoop& loop = context.loop;
   ++context.parallel_loops;
   loop.kernel = &kernel;
   loop.window = window_p;
@@ -202,7 +204,7 @@ bool interpret_part(Context& context, const LinkedKernel& kernel, std::uint64_t*
                     offload::OpenBlock& open, bool ends_block) {
   const bytecode::Word* const pc = context.pc;
   if (!begin(context, kernel, p, r, &kExitCode)) return false;
-  Loop& loop = context.loop;
+  InterpretedLoop& loop = context.loop;
   const std::size_t count = loop.accumulators.size();
   const auto for_each_lane = [&](auto&& each) {
     for (std::size_t i = 0; i < count; ++i) {
@@ -223,7 +225,7 @@ bool interpret_part(Context& context, const LinkedKernel& kernel, std::uint64_t*
 }
 
 bool next_iteration(Context& context) {
-  Loop& loop = context.loop;
+  InterpretedLoop& loop = context.loop;
   if (!advance(loop)) {
     finish(context);
     return true;

@@ -40,8 +40,8 @@ std::vector<codegen::KnownDimension> small_dimensions(const bytecode::Module& mo
   for (const bytecode::ValueType& parameter : module.functions[kernel.function].signature.parameters) {
     if (!parameter.is_ref()) continue;
     const std::uint32_t rank = module.types[parameter.type].rank;
-    for (std::uint32_t d = 1; d < rank && arrays[array].length >= 0; ++d) {
-      const std::int64_t size = arrays[array].dims[d];
+    for (std::uint32_t d = 1; d < rank && arrays[array].shape.length >= 0; ++d) {
+      const std::int64_t size = arrays[array].shape.dims[d];
       if (size >= 1 && size <= kSmall) known.push_back({array, d, size});
     }
     ++array;
@@ -79,7 +79,7 @@ LoopVariant LoopCode::choose(const offload::LoopChunk& execution) {
   unproven_ = fails == proven_->end() ? offload::kNothing : *fails;
   if (fails != proven_->end()) return LoopVariant::kChecked;
   const bool fits = std::ranges::all_of(dimensions_, [&](const codegen::KnownDimension& known) {
-    return execution.arrays[known.array].dims[known.dimension] == known.value;
+    return execution.arrays[known.array].shape.dims[known.dimension] == known.value;
   });
   return fits && !dimensions_.empty() ? LoopVariant::kSized : LoopVariant::kProven;
 }

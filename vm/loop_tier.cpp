@@ -40,22 +40,50 @@ IterationSpace space_of(const LinkedKernel& kernel, const std::uint64_t* window)
   return space;
 }
 
-codegen::KernelArray describe(const Context& context, gc::Ref reference) {
-  codegen::KernelArray described;
-  if (reference == nullptr) {
-    described.length = -1;
-    return described;
+// The arrays that an execution captures.
+struct CapturedArrays {
+  CapturedArrays(const Context& context, std::span<const gc::Ref> references) {
+    arrays.reserve(references.size());
+    storage.reserve(references.size());
+    for (const gc::Ref reference : references) add(context, reference);
   }
-  const auto& array = *reinterpret_cast<const gc::Array*>(reference);
-  described.data = array.data;
-  // Of an array that is not lent the host may use all elements once it has asked for them.
-  described.readable = array.buffer != nullptr ? array.length : array.readable;
-  described.writable = array.buffer != nullptr ? array.length : array.writable;
-  described.length = array.length;
-  const std::int64_t vector[] = {array.length, 1, 1};
-  const bool is_vector = context.types[array.header.type].size == sizeof(gc::Array);
-  std::copy_n(is_vector ? vector : reinterpret_cast<const gc::MultiArray&>(array).dims, 3, described.dims);
-  return described;
+
+  std::vector<codegen::KernelArray> arrays;
+  std::vector<offload::ArrayStorage> storage;
+
+ private:
+  void add(const Context& context, gc::Ref reference) {
+    codegen::KernelArray& described = arrays.emplace_back();
+    offload::ArrayStorage& stored = storage.emplace_back();
+    if (reference == nullptr) {
+      described.shape.length = -1;
+      return;
+    }
+    const auto& array = *reinterpret_cast<const gc::Array*>(reference);
+    const auto& type = context.types[array.header.type];
+    described.data = array.data;
+    // Of an array that is not lent the host may use all elements once it has asked for them.
+    described.shape.readable = array.buffer != nullptr ? array.length : array.readable;
+    described.shape.writable = array.buffer != nullptr ? array.length : array.writable;
+    described.shape.length = array.length;
+    if (type.size == sizeof(gc::Array)) {
+      described.shape.dims = {array.length, 1, 1};
+    } else {
+      std::ranges::copy(reinterpret_cast<const gc::MultiArray&>(array).dims, described.shape.dims.begin());
+    }
+    stored.element_bytes = type.element_size;
+    stored.buffer = static_cast<offload::Buffer*>(array.buffer);
+  }
+};
+
+// Where a loop begins in the source, "blur.dhp:12".
+std::string position_of(const LinkedModule& linked, const LinkedKernel& kernel) {
+  // The first instructions, which load constants, may have no line.
+  const std::vector<bytecode::Line>& lines = kernel.function->source->lines;
+  const auto first = std::ranges::find_if(lines, [](const bytecode::Line& line) { return line.line != 0; });
+  const std::uint32_t pc = first == lines.end() ? 0 : first->pc;
+  std::string position = position_text(linked, linked.code_of(*kernel.function) + pc);
+  return position.empty() ? std::string(linked.module().name_of(*kernel.function->source)) : position;
 }
 
 }  // namespace
@@ -70,7 +98,7 @@ LoopTier::LoopTier(std::shared_ptr<const LinkedModule> linked, const JitOptions&
       alarm_(std::move(alarm)) {
   loops_.reserve(linked_->kernels().size());
   for (std::uint32_t number = 0; number < linked_->kernels().size(); ++number) {
-    loops_.emplace_back(LoopCode(linked_, number));
+    loops_.emplace_back(LoopCode(linked_, number), position_of(*linked_, linked_->kernels()[number]));
   }
 }
 
@@ -149,11 +177,18 @@ bool LoopTier::run(Context& context, const LinkedKernel& kernel, std::uint64_t* 
     if (!interpret_box(context, kernel, space, window, r, nullptr, true)) return false;
   } else if (*count != 0) {
     ++context.parallel_loops;
-    std::vector<codegen::KernelArray> arrays;
-    for (std::size_t n = 0; n < kernel.arrays; ++n) arrays.push_back(describe(context, r[n]));
-    HostExecution execution{context, kernel, known, LoopVariant::kChecked, arrays, window, r};
-    execution.variant = known.code.choose({space, execution.scalars(), arrays});
-    const auto boxes = offload(execution, space);
+    const CapturedArrays captured(context, {r, kernel.arrays});
+    offload::Loop loop;
+    loop.space = space;
+    loop.scalars = std::span(window).subspan(2 * kernel.dimensions, kernel.scalars);
+    loop.arrays = captured.arrays;
+    loop.storage = captured.storage;
+    loop.footprint = &known.code.footprint();
+    loop.reductions = kernel.record->reductions;
+    loop.label = number_of(kernel);
+    loop.position = known.position;
+    const HostExecution execution{context, kernel, known, known.code.choose(loop), loop, window, r};
+    const auto boxes = offload(execution);
     if (!boxes) return false;
     for (const IterationSpace& box : *boxes) {
       if (!run_on_cores(execution, box)) return false;
@@ -164,48 +199,30 @@ bool LoopTier::run(Context& context, const LinkedKernel& kernel, std::uint64_t* 
 }
 
 // Has a device run the loop if that is wanted; what is left for the host. Nothing: the program has trapped.
-std::optional<std::vector<IterationSpace>> LoopTier::offload(const HostExecution& execution,
-                                                             const IterationSpace& space) {
+std::optional<std::vector<IterationSpace>> LoopTier::offload(const HostExecution& execution) {
   const LinkedKernel& kernel = execution.kernel;
+  const offload::Loop& loop = execution.loop;
   LoopCode& code = execution.known.code;
   const std::uint32_t number = number_of(kernel);
   const double host_seconds =
-      execution.known.timing.measured() * static_cast<double>(*space.count()) / pool_->size();
-  if (devices_ == nullptr || !devices_->may_offload(*kernel.record) ||
-      devices_->is_too_short(*kernel.record, number, host_seconds)) {
-    return std::vector<IterationSpace>{space};
-  }
+      execution.known.timing.measured() * static_cast<double>(*loop.space.count()) / pool_->size();
+  if (devices_ == nullptr || devices_->stays_on_host(*kernel.record, number, host_seconds))
+    return std::vector<IterationSpace>{loop.space};
   Context& context = execution.context;
-  std::vector<offload::LoopArray> captured;
-  for (std::size_t n = 0; n < kernel.arrays; ++n) {
-    offload::LoopArray& array = captured.emplace_back();
-    array.host = execution.arrays[n];
-    if (execution.references[n] == nullptr) continue;
-    const auto& object = *reinterpret_cast<const gc::Array*>(execution.references[n]);
-    array.element_bytes = context.types[object.header.type].element_size;
-    array.buffer = static_cast<offload::Buffer*>(object.buffer);
-  }
-  const std::string position = position_of(kernel);
   const auto dimensions = code.dimensions(execution.variant);
-  DeviceLoops::Execution on_device;
-  on_device.kernel = &kernel;
-  on_device.number = number;
-  on_device.variant = static_cast<std::uint32_t>(execution.variant);
-  on_device.proven = code.proven_paths(execution.variant);
-  on_device.proven_accesses = code.proven_accesses(execution.variant);
-  on_device.dimensions.assign(dimensions.begin(), dimensions.end());
-  on_device.arrays = execution.references;
-  on_device.accumulators = execution.accumulators();
-  on_device.host_seconds = host_seconds;
-  on_device.position = position;
-  on_device.loop.footprint = &code.footprint();
-  on_device.loop.space = space;
-  on_device.loop.scalars = execution.scalars();
-  on_device.loop.arrays = captured;
-  on_device.loop.reductions = kernel.record->reductions;
-  on_device.loop.label = number;
-  on_device.loop.position = position;
-  DeviceLoops::Outcome outcome = devices_->run(on_device);
+  OffloadRequest request;
+  request.kernel = {&kernel,
+                    number,
+                    code.proven_paths(execution.variant),
+                    code.proven_accesses(execution.variant),
+                    {dimensions.begin(), dimensions.end()},
+                    static_cast<std::uint32_t>(execution.variant),
+                    loop.position};
+  request.loop = loop;
+  request.arrays = execution.references;
+  request.accumulators = execution.accumulators();
+  request.host_seconds = host_seconds;
+  OffloadOutcome outcome = devices_->run(request);
   if (outcome.failure) {
     raise(context, std::move(*outcome.failure));
     return std::nullopt;
@@ -304,8 +321,8 @@ bool LoopTier::run_native(const HostExecution& execution, const codegen::Compile
   offload::LoopProfile& profile = execution.known.timing.profile();
   offload::HostLoop loop;
   loop.code = compiled.code();
-  loop.scalars = execution.scalars().data();
-  loop.arrays = execution.arrays.data();
+  loop.scalars = execution.loop.scalars.data();
+  loop.arrays = execution.loop.arrays.data();
   loop.space = box;
   loop.reductions = kernel.record->reductions;
   loop.width = compiled.width();
@@ -343,23 +360,13 @@ bool LoopTier::run_native(const HostExecution& execution, const codegen::Compile
   return true;
 }
 
-std::string LoopTier::position_of(const LinkedKernel& kernel) const {
-  // The first instructions, which load constants, may have no line.
-  const std::vector<bytecode::Line>& lines = kernel.function->source->lines;
-  const auto first = std::ranges::find_if(lines, [](const bytecode::Line& line) { return line.line != 0; });
-  const std::uint32_t pc = first == lines.end() ? 0 : first->pc;
-  std::string position = position_text(*linked_, linked_->code_of(*kernel.function) + pc);
-  return position.empty() ? std::string(linked_->module().name_of(*kernel.function->source)) : position;
-}
-
 std::string LoopTier::explain() {
   const bytecode::Module& module = linked_->module();
   std::string text;
   for (std::uint32_t number = 0; number < loops_.size(); ++number) {
     KnownLoop& loop = loops_[number];
     if (loop.history.executions() == 0) continue;
-    text += fmt::format("parallel for at {} ({} executions)\n", position_of(linked_->kernels()[number]),
-                        loop.history.executions());
+    text += fmt::format("parallel for at {} ({} executions)\n", loop.position, loop.history.executions());
     if (devices_ != nullptr) {
       text += devices_->explain(number);
       if (loop.timing.iterations() == 0) continue;  // nothing of it has run here

@@ -19,6 +19,7 @@
 #include "codegen/codegen.h"
 #include "offload/devices/host/open_block.h"
 #include "offload/loops/iteration_space.h"
+#include "offload/loops/loop.h"
 #include "vm/alarm.h"
 #include "vm/compile_service.h"
 #include "vm/limits.h"
@@ -62,7 +63,8 @@ class LoopTier {
 
   // What is known of one loop.
   struct KnownLoop {
-    explicit KnownLoop(LoopCode code) : code(std::move(code)) {}
+    KnownLoop(LoopCode code, std::string position) : position(std::move(position)), code(std::move(code)) {}
+    std::string position;  // in the source
     LoopCode code;
     LoopTiming timing;
     LoopHistory history;
@@ -74,21 +76,17 @@ class LoopTier {
     const LinkedKernel& kernel;
     KnownLoop& known;
     LoopVariant variant;
-    std::span<const codegen::KernelArray> arrays;
+    const offload::Loop& loop;
     std::vector<std::uint64_t>& window;
     const gc::Ref* references;  // the captured arrays
 
     std::span<std::uint64_t> accumulators() const { return std::span(window).last(kernel.accumulators); }
-    std::span<const std::uint64_t> scalars() const {
-      return std::span(window).subspan(2 * kernel.dimensions, kernel.scalars);
-    }
   };
 
   static bool interpret_box(Context& context, const LinkedKernel& kernel, const offload::IterationSpace& box,
                             std::vector<std::uint64_t>& window, const gc::Ref* r, offload::OpenBlock* open,
                             bool ends_block);
-  std::optional<std::vector<offload::IterationSpace>> offload(const HostExecution& execution,
-                                                              const offload::IterationSpace& space);
+  std::optional<std::vector<offload::IterationSpace>> offload(const HostExecution& execution);
   bool run_on_cores(const HostExecution& execution, const offload::IterationSpace& space);
   bool run_native(const HostExecution& execution, const codegen::CompiledKernel& compiled,
                   const offload::IterationSpace& box, const offload::OpenBlock& open);
@@ -98,7 +96,6 @@ class LoopTier {
   void request_kernel(const HostExecution& execution, unsigned lanes);
   unsigned lanes_for(const HostExecution& execution, const offload::IterationSpace& space) const;
   std::uint32_t number_of(const LinkedKernel& kernel) const;
-  std::string position_of(const LinkedKernel& kernel) const;
 
   std::shared_ptr<const LinkedModule> linked_;
   const JitOptions options_;

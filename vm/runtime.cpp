@@ -259,7 +259,7 @@ std::int32_t compare_strings(gc::Ref left, gc::Ref right) {
 
 bool check_race(Context& context, const gc::Array* array, std::uint64_t index, const void* address,
                 Access access) {
-  const Loop& loop = context.loop;
+  const InterpretedLoop& loop = context.loop;
   if (!loop.active) return true;
   const std::uint64_t iteration = loop.linear_index();
   const auto earlier = context.races->note(address, iteration, access, context.pc);

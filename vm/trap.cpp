@@ -176,7 +176,7 @@ Error null_trap(const Context& context) {
   return Error(ErrorCode::kNullReference, std::string(null_text(row.family)));
 }
 
-std::string iteration_text(const Loop& loop, std::uint64_t linear) {
+std::string iteration_text(const InterpretedLoop& loop, std::uint64_t linear) {
   std::string text;
   for (int d = loop.inner; d >= 0; --d) {
     const std::uint64_t extent =

@@ -27,7 +27,7 @@ void raise(Context& context, TrapReason reason);
 Error null_trap(const Context& context);
 
 // "(3, 4)", or "3" for one dimension: iteration number `linear` of the current loop.
-std::string iteration_text(const Loop& loop, std::uint64_t linear);
+std::string iteration_text(const InterpretedLoop& loop, std::uint64_t linear);
 
 // "blur.dhp:12" for the instruction at `pc` of any function; empty without line table.
 std::string position_text(const LinkedModule& linked, const bytecode::Word* pc);

@@ -119,11 +119,11 @@ Value* EntryParameters::make_descriptors(llvm::IRBuilderBase& b) const {
                     b.CreateInBoundsGEP(b.getInt8Ty(), memory, b.getInt64(n * sizeof(KernelArray) + offset)));
     };
     put(offsetof(KernelArray, data), address(b, ParameterKind::kData, ParameterKind::kDataOffset, n));
-    put(offsetof(KernelArray, readable), at(ParameterKind::kReadable, n));
-    put(offsetof(KernelArray, writable), at(ParameterKind::kWritable, n));
-    put(offsetof(KernelArray, length), at(ParameterKind::kLength, n));
+    put(offsetof(KernelArray, shape.readable), at(ParameterKind::kReadable, n));
+    put(offsetof(KernelArray, shape.writable), at(ParameterKind::kWritable, n));
+    put(offsetof(KernelArray, shape.length), at(ParameterKind::kLength, n));
     for (std::uint32_t d = 0; d < 3; ++d) {
-      put(offsetof(KernelArray, dims) + 8 * d, at(ParameterKind::kDimension, n, d));
+      put(offsetof(KernelArray, shape.dims) + 8 * d, at(ParameterKind::kDimension, n, d));
     }
   }
   return memory;

@@ -92,14 +92,14 @@ class KernelLowering final : public Lowering {
       case ArrayField::kData:
         return descriptor_field(array, offsetof(KernelArray, data), b_.getPtrTy(state_.form.element_space));
       case ArrayField::kReadable:
-        return descriptor_field(array, offsetof(KernelArray, readable), b_.getInt64Ty());
+        return descriptor_field(array, offsetof(KernelArray, shape.readable), b_.getInt64Ty());
       case ArrayField::kWritable:
-        return descriptor_field(array, offsetof(KernelArray, writable), b_.getInt64Ty());
-      default: return descriptor_field(array, offsetof(KernelArray, length), b_.getInt64Ty());
+        return descriptor_field(array, offsetof(KernelArray, shape.writable), b_.getInt64Ty());
+      default: return descriptor_field(array, offsetof(KernelArray, shape.length), b_.getInt64Ty());
     }
   }
   Value* array_dimension(Value* array, unsigned dimension, bool) override {
-    return descriptor_field(array, offsetof(KernelArray, dims) + 8 * dimension, b_.getInt64Ty());
+    return descriptor_field(array, offsetof(KernelArray, shape.dims) + 8 * dimension, b_.getInt64Ty());
   }
   // Nothing of a null array is accessible, so that only what asks for its size has to find out.
   void check_array(const Instruction& i, Value* array) override {

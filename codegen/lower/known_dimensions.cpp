@@ -43,7 +43,8 @@ void put_dimensions(llvm::Function& body, std::span<const KnownDimension> dimens
         layout, offset, /*AllowNonInbounds=*/true);
     if (base != body.getArg(kArrays)) continue;
     const auto known = std::ranges::find_if(dimensions, [&](const KnownDimension& known) {
-      return offset == known.array * sizeof(KernelArray) + offsetof(KernelArray, dims) + 8 * known.dimension;
+      return offset ==
+             known.array * sizeof(KernelArray) + offsetof(KernelArray, shape.dims) + 8 * known.dimension;
     });
     if (known == dimensions.end()) continue;
     load->replaceAllUsesWith(llvm::ConstantInt::getSigned(load->getType(), known->value));

@@ -133,7 +133,7 @@ Status CheckedQueue::check(const MemorySpan& span, const char* what) const {
 
 Status CheckedQueue::check_array(const ArrayArgument& array, std::size_t index) const {
   // An array that is closed, or no array at all: the kernel sees that from the lengths, and touches nothing.
-  if (array.memory.memory == nullptr && array.readable <= 0 && array.writable <= 0) return {};
+  if (array.memory.memory == nullptr && array.shape.readable <= 0 && array.shape.writable <= 0) return {};
   return check(array.memory, fmt::format("array {} of a launch", index).c_str());
 }
 

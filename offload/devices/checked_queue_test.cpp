@@ -24,7 +24,7 @@ class CheckedQueues : public testing::Test {
     report = span(sizeof(codegen::KernelReport));
     partials = span(8 * 30);
     space = {2, {0, 0}, {10, 3 * 4096 - 1}};
-    arrays = {{span(8), 0, 1, 1, 1, {1}}};
+    arrays = {{span(8), 0, {1, 1, 1, {1}}}};
   }
   MemorySpan span(std::size_t bytes) { return {*device.allocate(bytes), 0, bytes}; }
   std::string launch() {
@@ -98,7 +98,7 @@ TEST_F(CheckedQueues, ArraysOfLaunches) {
   expect(launch(), "array 0 of a launch: 9 bytes");
   arrays[0].memory = {};
   expect(launch(), "array 0 of a launch is no memory");
-  arrays[0].readable = arrays[0].writable = 0;
+  arrays[0].shape.readable = arrays[0].shape.writable = 0;
   EXPECT_EQ(launch(), "") << "a closed array";
 }
 

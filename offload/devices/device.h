@@ -101,11 +101,7 @@ struct ArrayArgument {
   // Where element 0 of the array is, in bytes from the start of the span: negative when the span holds a part of the
   // array that begins behind it. The kernel touches nothing outside the span.
   std::int64_t first = 0;
-  // As in KernelArray.
-  std::int64_t readable = 0;
-  std::int64_t writable = 0;
-  std::int64_t length = 0;
-  std::int64_t dims[3] = {};
+  codegen::ArrayShape shape;
 };
 
 // One chunk of a loop. What the spans refer to is copied before launch() returns.

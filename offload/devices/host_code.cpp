@@ -36,10 +36,7 @@ codegen::KernelArray describe(const ArrayArgument& argument) {
   if (std::byte* const data = address(argument.memory); data != nullptr)
     array.data = reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(data) +
                                               static_cast<std::uintptr_t>(argument.first));
-  array.readable = argument.readable;
-  array.writable = argument.writable;
-  array.length = argument.length;
-  std::ranges::copy(argument.dims, array.dims);
+  array.shape = argument.shape;
   return array;
 }
 

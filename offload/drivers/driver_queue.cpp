@@ -24,10 +24,10 @@ std::uint64_t value_of(const KernelParameter& parameter, const Operation& launch
     case ParameterKind::kLow: return bits(launch.space.low[i]);
     case ParameterKind::kHigh: return bits(launch.space.high[i]);
     case ParameterKind::kScalar: return launch.scalars[i];
-    case ParameterKind::kReadable: return bits(launch.arrays[i].readable);
-    case ParameterKind::kWritable: return bits(launch.arrays[i].writable);
-    case ParameterKind::kLength: return bits(launch.arrays[i].length);
-    case ParameterKind::kDimension: return bits(launch.arrays[i].dims[parameter.dimension]);
+    case ParameterKind::kReadable: return bits(launch.arrays[i].shape.readable);
+    case ParameterKind::kWritable: return bits(launch.arrays[i].shape.writable);
+    case ParameterKind::kLength: return bits(launch.arrays[i].shape.length);
+    case ParameterKind::kDimension: return bits(launch.arrays[i].shape.dims[parameter.dimension]);
     case ParameterKind::kDataOffset: return launch.arrays[i].memory.offset + bits(launch.arrays[i].first);
     case ParameterKind::kPartialsOffset: return launch.partials.offset;
     case ParameterKind::kReportOffset: return launch.report.offset;

@@ -107,8 +107,9 @@ void find_promises(Footprint& footprint) {
     chunk.space.high.fill(guess.extent);
     const std::vector<std::uint64_t> scalars(footprint.scalars, static_cast<std::uint64_t>(guess.scalar));
     codegen::KernelArray array;
-    std::ranges::fill(array.dims, guess.extent);
-    array.length = array.readable = array.writable = guess.extent * guess.extent * guess.extent;
+    std::ranges::fill(array.shape.dims, guess.extent);
+    array.shape.length = array.shape.readable = array.shape.writable =
+        guess.extent * guess.extent * guess.extent;
     const std::vector<codegen::KernelArray> arrays(footprint.arrays.size(), array);
     chunk.scalars = scalars;
     chunk.arrays = arrays;

@@ -25,7 +25,7 @@ bytecode::Module module_of(const std::string& functions) {
 
 codegen::KernelArray hundred() {
   codegen::KernelArray array;
-  array.length = array.readable = array.writable = array.dims[0] = 100;
+  array.shape.length = array.shape.readable = array.shape.writable = array.shape.dims[0] = 100;
   return array;
 }
 

@@ -263,14 +263,14 @@ bool Ranges::cannot_fail(const Access& access) {
   if (access.array == kNothing) return !is_reached();
   const codegen::KernelArray& array = chunk_.arrays[access.array];
   switch (access.kind) {
-    case AccessKind::kRead: return inside(0, array.readable);
-    case AccessKind::kWrite: return inside(0, array.writable);
-    case AccessKind::kAtomic: return inside(0, std::min(array.readable, array.writable));
-    case AccessKind::kLength: return array.data != nullptr || array.length > 0 || !is_reached();
+    case AccessKind::kRead: return inside(0, array.shape.readable);
+    case AccessKind::kWrite: return inside(0, array.shape.writable);
+    case AccessKind::kAtomic: return inside(0, std::min(array.shape.readable, array.shape.writable));
+    case AccessKind::kLength: return array.data != nullptr || array.shape.length > 0 || !is_reached();
     default: break;
   }
   for (std::uint32_t d = 0; d < access.indices; ++d) {
-    if (!inside(d, array.dims[d])) return false;
+    if (!inside(d, array.shape.dims[d])) return false;
   }
   return true;
 }
@@ -282,7 +282,7 @@ bool Ranges::touches(const Access& access, std::uint32_t array, bool written) co
 }
 
 Elements Ranges::elements(std::uint32_t array, bool written) {
-  const Wide last = Wide{chunk_.arrays[array].length} - 1;
+  const Wide last = Wide{chunk_.arrays[array].shape.length} - 1;
   Range all{1, 0};
   Elements result;
   if (!footprint_.complete) {

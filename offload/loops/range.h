@@ -17,6 +17,7 @@
 #include "offload/loops/affine.h"
 #include "offload/loops/footprint.h"
 #include "offload/loops/iteration_space.h"
+#include "offload/loops/loop.h"
 
 namespace dhpvm::offload {
 
@@ -38,14 +39,6 @@ struct RowSpan {
   bool include(const RowSpan& other);
   // That no two indices touch the same element.
   bool is_disjoint() const;
-};
-
-// One execution of a loop, or a part of one. Arrays that overlap in memory are treated as different ones:
-// whoever moves data about must see to that.
-struct LoopChunk {
-  IterationSpace space;                          // not empty
-  std::span<const std::uint64_t> scalars;        // the captured ones, as registers
-  std::span<const codegen::KernelArray> arrays;  // the captured ones
 };
 
 // Cheap enough to be made once per execution of a loop: some microseconds for an ordinary kernel.

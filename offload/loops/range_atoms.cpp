@@ -34,8 +34,8 @@ void Ranges::evaluate(AtomId id) {
       range = {chunk_.space.low[atom.number], Wide{chunk_.space.high[atom.number]} - 1};
       break;
     case AtomKind::kScalar: range = single(static_cast<std::int64_t>(chunk_.scalars[atom.number])); break;
-    case AtomKind::kDimension: range = single(chunk_.arrays[atom.number].dims[atom.dimension]); break;
-    case AtomKind::kLength: range = single(chunk_.arrays[atom.number].length); break;
+    case AtomKind::kDimension: range = single(chunk_.arrays[atom.number].shape.dims[atom.dimension]); break;
+    case AtomKind::kLength: range = single(chunk_.arrays[atom.number].shape.length); break;
     case AtomKind::kOpaque: range = by_width({atom.low, atom.high}, only_promises_); break;
     case AtomKind::kWrap: range = range_of_wrap(id, atom); break;
     case AtomKind::kMin:

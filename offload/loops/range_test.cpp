@@ -330,10 +330,10 @@ void check(const bytecode::Module& module, const bytecode::KernelRecord& kernel,
     for (const bytecode::ValueType& parameter : module.functions[kernel.function].signature.parameters) {
       if (!parameter.is_ref()) continue;
       codegen::KernelArray& array = arrays[reference++];
-      array.length = 1;
+      array.shape.length = 1;
       for (unsigned d = 0; d < module.types[parameter.type].rank; ++d)
-        array.length *= array.dims[d] = static_cast<std::int64_t>(1 + random() % 12);
-      array.readable = array.writable = array.length;
+        array.shape.length *= array.shape.dims[d] = static_cast<std::int64_t>(1 + random() % 12);
+      array.shape.readable = array.shape.writable = array.shape.length;
     }
     LoopChunk chunk{{kernel.dimensions}, scalars, arrays};
     std::uint64_t iterations = 1;
@@ -380,7 +380,7 @@ void check(const bytecode::Module& module, const bytecode::KernelRecord& kernel,
                     std::to_string(static_cast<double>(range.high)) + "]";
       }
       if (access.kind > AccessKind::kAtomic || access.array == kNothing) return;
-      if (event.index[0] < 0 || event.index[0] >= arrays[access.array].length) return;
+      if (event.index[0] < 0 || event.index[0] >= arrays[access.array].shape.length) return;
       const bool is_write = access.kind != AccessKind::kRead;
       const Elements& elements = is_write ? writes[access.array] : reads[access.array];
       if (event.index[0] < elements.begin || event.index[0] >= elements.end)

@@ -102,14 +102,14 @@ class TraceEvaluator {
         case Family::kMoveR: r[a] = r[b]; break;
         case Family::kArrayLength:
           report(0);
-          p[a] = put(arrays_[r[b]].length);
+          p[a] = put(arrays_[r[b]].shape.length);
           break;
         case Family::kArrayDim:
           report(0);
-          p[a] = put(arrays_[r[b]].dims[c]);
+          p[a] = put(arrays_[r[b]].shape.dims[c]);
           break;
         case Family::kIndex: {
-          const auto& dims = arrays_[r[b]].dims;
+          const auto& dims = arrays_[r[b]].shape.dims;
           const bool three = row.x == bytecode::Operand::kPP;
           const std::uint64_t j = p[bytecode::x0_of(x)];
           const std::uint64_t k = three ? p[bytecode::x1_of(x)] : 0;

@@ -106,7 +106,7 @@ inline void ChainPrograms::loop() {
   text_ += head + to.name + "[i] = " + value(to, "i") + "; }\n";
 }
 
-// An array that dies while loops on it may still be put off.
+// An array that dies while loops on it may still be deferred.
 inline void ChainPrograms::short_life() {
   const std::vector<Array> before = arrays_;
   text_ += "    if n > 3 {\n";

@@ -188,7 +188,7 @@ fn run(n: i64) -> i64 {
   }
 }
 
-// Buffers of arrays that are gone are held by loops that have been put off: those are run when memory is short.
+// Buffers of arrays that are gone are held by deferred loops: those are run when memory is short.
 TEST_F(Chains, WhoNeedsMemoryGetsIt) {
   const Module module = need(Module::compile(engine_, R"(
 fn run(n: i64) -> i64 {

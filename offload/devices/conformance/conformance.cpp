@@ -153,7 +153,8 @@ std::vector<std::byte> Conformance::read(const MemorySpan& from) {
 ArrayArgument array_argument(const MemorySpan& memory, std::size_t length, std::size_t element_size,
                              std::size_t first) {
   const auto elements = static_cast<std::int64_t>(length);
-  return {memory, -static_cast<std::int64_t>(first * element_size), elements, elements, elements, {elements}};
+  return {
+      memory, -static_cast<std::int64_t>(first * element_size), {elements, elements, elements, {elements}}};
 }
 
 std::vector<std::byte> pattern(std::size_t size, unsigned seed) {

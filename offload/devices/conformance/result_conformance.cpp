@@ -157,7 +157,7 @@ TEST_P(Launches, AnArrayThatIsClosed) {
   if (kernel == nullptr) return;
   const MemorySpan where = place(std::vector<std::int64_t>(2000, 1));
   ArrayArgument closed = array_argument({}, 2000, 8);
-  closed.readable = closed.writable = 0;
+  closed.shape.readable = closed.shape.writable = 0;
   run(kernel, {1, {0}, {2000}}, {}, {array_argument(where, 2000, 8), array_argument(where, 2000, 8), closed});
   const KernelTrap found = trap().value_or(KernelTrap{});
   EXPECT_EQ(found.index[0], 0);
@@ -172,7 +172,7 @@ TEST_P(Launches, TrapsOfThreeDimensionsComeInTheirOrder) {
   if (kernel == nullptr) return;
   const MemorySpan memory = place(std::vector<std::int64_t>(20 * 30 * 40));
   ArrayArgument array = array_argument(memory, 20 * 30 * 40, 8);
-  array.writable = (11 * 30 + 7) * 40 + 13;
+  array.shape.writable = (11 * 30 + 7) * 40 + 13;
   run(kernel, {3, {0, 0, 0}, {20, 30, 40}}, {30, 40}, {array});
   const KernelTrap found = trap().value_or(KernelTrap{});
   EXPECT_EQ(std::vector(found.index, found.index + 3), (std::vector<std::int64_t>{11, 7, 13}));

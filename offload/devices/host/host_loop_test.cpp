@@ -45,7 +45,7 @@ KernelStatus for_each(const KernelChunk& chunk, F&& f) {
 
 KernelArray array_of(auto& values) {
   const auto length = static_cast<std::int64_t>(values.size());
-  return {reinterpret_cast<std::byte*>(values.data()), length, length, length, {length}};
+  return {reinterpret_cast<std::byte*>(values.data()), {length, length, length, {length}}};
 }
 
 // How fast a kernel is said to be: decides, with the size of the space, into how many chunks it is cut.
@@ -319,7 +319,7 @@ TEST_P(HostLoops, FewLongIterationsOfAReductionAreShared) {
 KernelStatus trap_at(const KernelCall* call, KernelChunk* chunk) {
   const auto* const traps = reinterpret_cast<const std::int64_t*>(call->arrays[0].data);
   return for_each(*chunk, [&](const Index& i) {
-    for (std::int64_t t = 0; t < call->arrays[0].length; ++t) {
+    for (std::int64_t t = 0; t < call->arrays[0].shape.length; ++t) {
       if (traps[t] != i[0]) continue;
       chunk->trap = {7, 0, {i[0], i[1], i[2]}, {static_cast<std::uint64_t>(i[0])}};
       return KernelStatus::kTrapped;

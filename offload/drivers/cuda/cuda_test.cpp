@@ -129,7 +129,7 @@ class Cuda : public testing::Test {
       const SemaphoreValue down[] = {{downloaded, chunk + 1}};
       DHPVM_TRY(upload->copy(there, here, {{}, up}));
       const ArrayArgument arrays[] = {
-          {there, -static_cast<std::int64_t>(offset), kCount, kCount, kCount, {}}};
+          {there, -static_cast<std::int64_t>(offset), {kCount, kCount, kCount, {}}}};
       Launch launch;
       launch.kernel = kernel;
       launch.space.low[0] = static_cast<std::int64_t>(chunk * kCount / 2);
@@ -445,7 +445,7 @@ TEST_F(Cuda, RefusesHostMemoryInAKernel) {
   const auto host = std::move(device().import_host(bytes, HostMemory::kPinned)).value();
   const auto kernel = std::move(device().load(scale())).value();
   const std::uint64_t factor[] = {3};
-  const ArrayArgument arrays[] = {{{host, 0, kBytes}, 0, kCount, kCount, kCount, {}}};
+  const ArrayArgument arrays[] = {{{host, 0, kBytes}, 0, {kCount, kCount, kCount, {}}}};
   Launch launch;
   launch.kernel = kernel;
   launch.space.high[0] = 1;

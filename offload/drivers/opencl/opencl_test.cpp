@@ -116,8 +116,8 @@ TEST_P(OpenCl, WorksOnHostMemoryWhereItCan) {
     const auto offset = static_cast<std::size_t>(low) * sizeof(float);
     const auto length = static_cast<std::size_t>(high - low) * sizeof(float);
     const ArrayArgument arrays[] = {
-        {{device_x, offset, length}, -static_cast<std::int64_t>(offset), kCount, 0, kCount, {}},
-        {{device_y, offset, length}, -static_cast<std::int64_t>(offset), kCount, kCount, kCount, {}}};
+        {{device_x, offset, length}, -static_cast<std::int64_t>(offset), {kCount, 0, kCount, {}}},
+        {{device_y, offset, length}, -static_cast<std::int64_t>(offset), {kCount, kCount, kCount, {}}}};
     Launch launch;
     launch.kernel = *kernel;
     launch.space.low[0] = low;

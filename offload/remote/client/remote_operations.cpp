@@ -46,10 +46,7 @@ wire::Launch launch_of(const Operation& operation) {
     wire::ArrayAt& at = launch.arrays.emplace_back();
     at.span = optional_span(array.memory);
     at.first = array.first;
-    at.readable = array.readable;
-    at.writable = array.writable;
-    at.length = array.length;
-    std::ranges::copy(array.dims, at.dims.begin());
+    at.shape = array.shape;
   }
   launch.partials = optional_span(operation.partials);
   launch.report = optional_span(operation.report);

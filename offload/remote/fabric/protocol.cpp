@@ -135,29 +135,30 @@ enum ArrayFlags : std::uint64_t {
 
 template <typename Codec>
 void visit(Codec& codec, Is<ArrayAt> auto& value) {
+  auto& shape = value.shape;
   std::uint64_t flags = 0;
   if constexpr (!Codec::kReads) {
-    const std::array<std::int64_t, 3> vector = {value.length, 1, 1};
+    const std::array<std::int64_t, 3> vector = {shape.length, 1, 1};
     flags = (value.span ? kHasSpan : 0) | (value.first != 0 ? kHasFirst : 0) |
-            (value.readable != value.length ? kHasReadable : 0) |
-            (value.writable == value.length ? kIsWritable : 0) |
-            (value.writable != value.length && value.writable != 0 ? kHasWritable : 0) |
-            (value.dims != vector ? kHasDims : 0);
+            (shape.readable != shape.length ? kHasReadable : 0) |
+            (shape.writable == shape.length ? kIsWritable : 0) |
+            (shape.writable != shape.length && shape.writable != 0 ? kHasWritable : 0) |
+            (shape.dims != vector ? kHasDims : 0);
   }
   codec.number_below(flags, kAllFlags);
-  codec.integer(value.length);
+  codec.integer(shape.length);
   if constexpr (Codec::kReads) {
     if ((flags & kHasSpan) != 0) value.span.emplace();
-    value.readable = value.length;
-    value.writable = (flags & kIsWritable) != 0 ? value.length : 0;
-    value.dims = {value.length, 1, 1};
+    shape.readable = shape.length;
+    shape.writable = (flags & kIsWritable) != 0 ? shape.length : 0;
+    shape.dims = {shape.length, 1, 1};
   }
   if ((flags & kHasSpan) != 0) visit(codec, *value.span);
   if ((flags & kHasFirst) != 0) codec.integer(value.first);
-  if ((flags & kHasReadable) != 0) codec.integer(value.readable);
-  if ((flags & kHasWritable) != 0) codec.integer(value.writable);
+  if ((flags & kHasReadable) != 0) codec.integer(shape.readable);
+  if ((flags & kHasWritable) != 0) codec.integer(shape.writable);
   if ((flags & kHasDims) != 0) {
-    for (auto& dim : value.dims) codec.integer(dim);
+    for (auto& dim : shape.dims) codec.integer(dim);
   }
 }
 template <typename Codec>

@@ -14,6 +14,7 @@
 #include <variant>
 #include <vector>
 
+#include "codegen/kernel_abi.h"
 #include "dhpvm/result.h"
 #include "offload/remote/fabric/transport.h"
 
@@ -69,10 +70,7 @@ struct Order {
 struct ArrayAt {
   std::optional<Span> span;
   std::int64_t first = 0;
-  std::int64_t readable = 0;
-  std::int64_t writable = 0;
-  std::int64_t length = 0;
-  std::array<std::int64_t, 3> dims = {};
+  codegen::ArrayShape shape;
 };
 
 struct Device {

@@ -50,9 +50,9 @@ TEST(Protocol, FieldsArriveInTheirPlaces) {
   launch.kernel = 9;
   launch.space = {{-5, 1'000'000'000'000}, {0, 3}};
   launch.scalars = {0, ~std::uint64_t{0}, 12345};
-  launch.arrays = {{Span{1, 2, 3}, -64, 10, 0, 10, {10, 1, 1}},
-                   {{}, 0, 0, 0, -1, {0, 0, 0}},
-                   {Span{4, 0, 80}, 0, 4, 20, 20, {4, 5, 1}}};
+  launch.arrays = {{Span{1, 2, 3}, -64, {10, 0, 10, {10, 1, 1}}},
+                   {{}, 0, {0, 0, -1, {0, 0, 0}}},
+                   {Span{4, 0, 80}, 0, {4, 20, 20, {4, 5, 1}}}};
   launch.report = Span{8, 0, 96};
   std::vector<std::byte> frame;
   write(frame, FromClient(launch));
@@ -67,15 +67,15 @@ TEST(Protocol, FieldsArriveInTheirPlaces) {
   EXPECT_EQ(read.scalars, launch.scalars);
   ASSERT_EQ(read.arrays.size(), 3u);
   EXPECT_EQ(read.arrays[0].first, -64);
-  EXPECT_EQ(read.arrays[0].readable, 10);
-  EXPECT_EQ(read.arrays[0].writable, 0);
-  EXPECT_EQ(read.arrays[0].dims[0], 10);
+  EXPECT_EQ(read.arrays[0].shape.readable, 10);
+  EXPECT_EQ(read.arrays[0].shape.writable, 0);
+  EXPECT_EQ(read.arrays[0].shape.dims[0], 10);
   EXPECT_FALSE(read.arrays[1].span);
-  EXPECT_EQ(read.arrays[1].length, -1);
-  EXPECT_EQ(read.arrays[1].dims[0], 0);
-  EXPECT_EQ(read.arrays[2].readable, 4);
-  EXPECT_EQ(read.arrays[2].writable, 20);
-  EXPECT_EQ(read.arrays[2].dims[1], 5);
+  EXPECT_EQ(read.arrays[1].shape.length, -1);
+  EXPECT_EQ(read.arrays[1].shape.dims[0], 0);
+  EXPECT_EQ(read.arrays[2].shape.readable, 4);
+  EXPECT_EQ(read.arrays[2].shape.writable, 20);
+  EXPECT_EQ(read.arrays[2].shape.dims[1], 5);
   EXPECT_FALSE(read.partials);
   EXPECT_EQ(read.report->bytes, 96u);
 }
@@ -88,8 +88,9 @@ TEST(Protocol, AJobIsShort) {
   launch.space = {{1'000'000, 2'000'000}};
   launch.scalars = {42};
   for (Id memory = 1; memory <= 3; ++memory)
-    launch.arrays.push_back(
-        {Span{memory, 1 << 22, 4 << 20}, -4'000'000, 10'000'000, 10'000'000, 10'000'000, {10'000'000, 1, 1}});
+    launch.arrays.push_back({Span{memory, 1 << 22, 4 << 20},
+                             -4'000'000,
+                             {10'000'000, 10'000'000, 10'000'000, {10'000'000, 1, 1}}});
   std::vector<std::byte> frame;
   write(frame, FromClient(launch));
   EXPECT_LE(frame.size(), 8 * launch.scalars.size() + 96);

@@ -19,9 +19,9 @@ inline std::vector<FromClient> client_examples() {
   launch.kernel = 4;
   launch.space = {{0, 1000}, {-3, 5}};
   launch.scalars = {1, ~std::uint64_t{0}};
-  launch.arrays = {{Span{1, 0, 4000}, 0, 1000, 1000, 1000, {1000, 1, 1}},
-                   {Span{2, 64, 4000}, -400, 1000, 0, 1000, {10, 100, 1}},
-                   {{}, 0, 0, 0, -1, {0, 0, 0}}};
+  launch.arrays = {{Span{1, 0, 4000}, 0, {1000, 1000, 1000, {1000, 1, 1}}},
+                   {Span{2, 64, 4000}, -400, {1000, 0, 1000, {10, 100, 1}}},
+                   {{}, 0, {0, 0, -1, {0, 0, 0}}}};
   launch.partials = Span{5, 0, 8};
   launch.report = Span{6, 0, 96};
   return {Hello{"blur.bc", "0.1.0"},

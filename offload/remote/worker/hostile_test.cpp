@@ -442,8 +442,8 @@ TEST(Hostile, LaunchesOutsideTheirMemory) {
   good.kernel = 9;
   good.space = {{0, 100}};
   good.scalars = {0x40000000};
-  const wire::ArrayAt x{wire::Span{2, 0, 400}, 0, 100, 0, 100, {100, 1, 1}};
-  const wire::ArrayAt y{wire::Span{2, 400, 400}, 0, 100, 100, 100, {100, 1, 1}};
+  const wire::ArrayAt x{wire::Span{2, 0, 400}, 0, {100, 0, 100, {100, 1, 1}}};
+  const wire::ArrayAt y{wire::Span{2, 400, 400}, 0, {100, 100, 100, {100, 1, 1}}};
   good.arrays = {x, y};
   good.report = wire::Span{2, 2048, sizeof(codegen::KernelReport)};
   // How the launch fares that `change` makes of a good one; empty if it is done.
@@ -465,8 +465,10 @@ TEST(Hostile, LaunchesOutsideTheirMemory) {
   };
   EXPECT_EQ(fares([](wire::Launch&) {}), "");
   const std::vector<std::function<void(wire::Launch&)>> changes = {
-      [](wire::Launch& l) { l.space = {{0, 101}}, l.arrays[1].writable = l.arrays[1].length = 1000; },
-      [](wire::Launch& l) { l.arrays[1].writable = 1 << 20, l.space = {{0, 1 << 20}}; },
+      [](wire::Launch& l) {
+        l.space = {{0, 101}}, l.arrays[1].shape.writable = l.arrays[1].shape.length = 1000;
+      },
+      [](wire::Launch& l) { l.arrays[1].shape.writable = 1 << 20, l.space = {{0, 1 << 20}}; },
       [](wire::Launch& l) { l.arrays[1].first = -4; },
       [](wire::Launch& l) { l.arrays[1].first = 4; },
       [](wire::Launch& l) { l.arrays[0].first = std::numeric_limits<std::int64_t>::min(); },

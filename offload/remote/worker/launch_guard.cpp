@@ -78,10 +78,7 @@ Status LaunchGuard::check(const Launch& launch) const {
   for (std::size_t n = 0; n < arrays.size(); ++n) {
     const ArrayArgument& argument = launch.arrays[n];
     DHPVM_TRY(check_shape(argument, n));
-    arrays[n].readable = argument.readable;
-    arrays[n].writable = argument.writable;
-    arrays[n].length = argument.length;
-    std::ranges::copy(argument.dims, arrays[n].dims);
+    arrays[n].shape = argument.shape;
   }
   Ranges ranges(footprint_, {launch.space, launch.scalars, arrays});
   for (const std::uint32_t access : proven_) {
@@ -96,8 +93,8 @@ Status LaunchGuard::check(const Launch& launch) const {
     std::int64_t end = 0;
     const auto array = static_cast<std::uint32_t>(n);
     const Elements anything{.known = false, .begin = 0, .end = 0};
-    include(footprint_.complete ? ranges.reads(array) : anything, arrays[n].readable, begin, end);
-    include(footprint_.complete ? ranges.writes(array) : anything, arrays[n].writable, begin, end);
+    include(footprint_.complete ? ranges.reads(array) : anything, arrays[n].shape.readable, begin, end);
+    include(footprint_.complete ? ranges.writes(array) : anything, arrays[n].shape.writable, begin, end);
     if (begin != end) DHPVM_TRY(check_memory(launch.arrays[n], n, begin, end));
   }
   return {};
@@ -108,23 +105,24 @@ Status LaunchGuard::check_shape(const ArrayArgument& array, std::size_t number) 
   const auto refused = [&](const char* what) {
     return error(ErrorCode::kInvalidArgument, "array {} of a launch {}", number, what);
   };
-  if (array.length < 0) {
-    const bool nothing = array.length == -1 && array.readable == 0 && array.writable == 0;
+  if (array.shape.length < 0) {
+    const bool nothing = array.shape.length == -1 && array.shape.readable == 0 && array.shape.writable == 0;
     return nothing ? Status() : refused("has a negative length");
   }
-  if (array.readable < 0 || array.readable > array.length || array.writable < 0 ||
-      array.writable > array.length) {
+  if (array.shape.readable < 0 || array.shape.readable > array.shape.length || array.shape.writable < 0 ||
+      array.shape.writable > array.shape.length) {
     return refused("can be accessed beyond its length");
   }
   // The bytes of an array fit into 63 bits, and so does every sum of addresses below.
   std::int64_t product = 1;
   std::int64_t bytes = 0;
-  for (const std::int64_t dim : std::span(array.dims).first(elements_[number].rank)) {
+  for (const std::int64_t dim : std::span(array.shape.dims).first(elements_[number].rank)) {
     if (dim < 0 || __builtin_mul_overflow(product, dim, &product))
       return refused("has impossible dimensions");
   }
-  if (product != array.length) return refused("has dimensions that are not its length");
-  if (__builtin_mul_overflow(array.length, static_cast<std::int64_t>(elements_[number].bytes), &bytes)) {
+  if (product != array.shape.length) return refused("has dimensions that are not its length");
+  if (__builtin_mul_overflow(array.shape.length, static_cast<std::int64_t>(elements_[number].bytes),
+                             &bytes)) {
     return refused("is too long");
   }
   return {};

@@ -102,10 +102,7 @@ Result<LaunchState> SessionOperations::read_launch(wire::Launch& record, const S
       DHPVM_ASSIGN(array.memory, objects_.span(*at.span, stream.device));
     }
     array.first = at.first;
-    array.readable = at.readable;
-    array.writable = at.writable;
-    array.length = at.length;
-    std::ranges::copy(at.dims, array.dims);
+    array.shape = at.shape;
   }
   if (record.partials) {
     DHPVM_ASSIGN(launch.partials, objects_.span(*record.partials, stream.device));

@@ -23,7 +23,7 @@ struct Movement {
 
 }  // namespace
 
-bool may_be_put_off(const RunPlan& plan) {
+bool may_be_deferred(const RunPlan& plan) {
   return plan.can_wait && plan.slice_budget != 0 && can_be_split(plan);
 }
 
@@ -32,19 +32,18 @@ std::string why_apart(Loops loops, const RunPlan& plan, std::uint64_t bytes) {
   const IterationSpace& space = loops[0].space;
   if (loops.back().space.low[0] != space.low[0] || loops.back().space.high[0] != space.high[0])
     return "its outermost dimension has other bounds";
-  if (!may_be_put_off(plan)) return "some arrays of the two cannot go through together in slices";
+  if (!may_be_deferred(plan)) return "some arrays of the two cannot go through together in slices";
   if (plan.slice_budget / (kSlots * plan.row_slice_bytes) < 2)
     return "not even two rows of all their arrays fit into the device's memory";
   if (plan.upload_bytes + plan.download_bytes >= bytes) return "they share no data";
 
   std::vector<Movement> movements(plan.arrays.size());
   std::size_t first = 0;
-  for (const DeviceLoop& loop : loops) {
-    const std::span described = std::span(plan.captures.described).subspan(first, loop.arrays.size());
-    Ranges ranges(*loop.footprint, {loop.space, loop.scalars, described});
-    for (std::uint32_t n = 0; n < described.size(); ++n) {
+  for (const Loop& loop : loops) {
+    Ranges ranges(*loop.footprint, loop);
+    for (std::uint32_t n = 0; n < loop.arrays.size(); ++n) {
       const std::uint32_t array = plan.captures.array_of[first + n];
-      if (plan.needs[array].writes.empty() || described[n].length <= 0) continue;
+      if (plan.needs[array].writes.empty() || loop.arrays[n].shape.length <= 0) continue;
       Movement& movement = movements[array];
       bool touches = false;
       for (const bool written : {false, true}) {

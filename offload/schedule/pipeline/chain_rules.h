@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which loops may be put off, and which of them run together: each chunk through all of them while it is on the device.
+// Which loops may be deferred, and which of those run together: a chunk passes all of them while it is on the device.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ namespace dhpvm::offload {
 
 // Whether a loop with this plan may run later than the program comes to it, together with others: it can only
 // end well, its arrays go through in slices, and each chunk writes a part of its own.
-bool may_be_put_off(const RunPlan& plan);
+bool may_be_deferred(const RunPlan& plan);
 
 // Why the last of `loops` cannot run together with those before it, which can, for people: "...". Empty if it
 // can. `plan` is that of all together, `bytes` is what those before would move by themselves, and what the

@@ -22,7 +22,7 @@ IterationSpace rows_of(const IterationSpace& space, std::uint64_t from, std::uin
   return box;
 }
 
-IterationSpace box_of(const DeviceLoop& loop, const IterationSpace& box) {
+IterationSpace box_of(const Loop& loop, const IterationSpace& box) {
   IterationSpace part = loop.space;
   part.low[0] = box.low[0];
   part.high[0] = box.high[0];
@@ -31,9 +31,9 @@ IterationSpace box_of(const DeviceLoop& loop, const IterationSpace& box) {
 
 Captures captures_of(Loops loops) {
   Captures captures;
-  for (const DeviceLoop& loop : loops) {
-    for (const LoopArray& array : loop.arrays) {
-      captures.described.push_back(array.host);
+  for (const Loop& loop : loops) {
+    for (std::size_t n = 0; n < loop.arrays.size(); ++n) {
+      const LoopArray array = loop.array(n);
       const auto known = std::ranges::find_if(captures.arrays, [&](const LoopArray& other) {
         return array.bytes() != 0 && other.host.data == array.host.data;
       });
@@ -44,18 +44,18 @@ Captures captures_of(Loops loops) {
   return captures;
 }
 
-void NeedsCollector::add(const DeviceLoop& loop, std::size_t first, Ranges& ranges) {
+void NeedsCollector::add(const Loop& loop, std::size_t first, Ranges& ranges) {
   // An array may have several names in a loop. What one of them overwrites, others may have read before.
   std::vector<std::pair<std::uint32_t, Interval>> overwritten;
   for (std::uint32_t n = 0; n < loop.arrays.size(); ++n) {
-    const codegen::KernelArray& described = captures_.described[first + n];
-    if (described.length <= 0) continue;
+    const codegen::ArrayShape& shape = loop.arrays[n].shape;
+    if (shape.length <= 0) continue;
     const std::uint32_t array = captures_.array_of[first + n];
-    const std::uint32_t element_bytes = loop.arrays[n].element_bytes;
+    const std::uint32_t element_bytes = loop.storage[n].element_bytes;
     ArrayNeeds& need = needs_[array];
     const Interval reads = in_bytes(ranges.reads(n), element_bytes);
     Interval writes;
-    if (described.writable > 0) writes = in_bytes(ranges.writes(n), element_bytes);
+    if (shape.writable > 0) writes = in_bytes(ranges.writes(n), element_bytes);
     for (const Interval& piece : made_[array].missing(reads)) {
       need.needed.add(piece);
       need.reads = hull(need.reads, piece);
@@ -75,9 +75,8 @@ void NeedsCollector::add(const DeviceLoop& loop, std::size_t first, Ranges& rang
 std::vector<ArrayNeeds> needs_of(Loops loops, const Captures& captures, const IterationSpace& box) {
   NeedsCollector collector(captures);
   std::size_t first = 0;
-  for (const DeviceLoop& loop : loops) {
-    const std::span described = std::span(captures.described).subspan(first, loop.arrays.size());
-    Ranges ranges(*loop.footprint, {box_of(loop, box), loop.scalars, described});
+  for (const Loop& loop : loops) {
+    Ranges ranges(*loop.footprint, {box_of(loop, box), loop.scalars, loop.arrays});
     collector.add(loop, first, ranges);
     first += loop.arrays.size();
   }

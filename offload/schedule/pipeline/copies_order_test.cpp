@@ -334,7 +334,7 @@ class World {
     LoopArray array;
     array.buffer = arrays_[n].buffer;
     array.host.data = array.buffer->data();
-    array.host.length = array.host.readable = array.host.writable = array.host.dims[0] = kElements;
+    array.host.shape = {kElements, kElements, kElements, {kElements}};
     array.element_bytes = sizeof(std::int64_t);
     return array;
   }
@@ -342,16 +342,23 @@ class World {
   void loop(const Action& action) {
     replace_lost();
     const bool in_place = action.from == action.to;
-    std::vector<LoopArray> arrays{captured(action.from)};
-    if (!in_place) arrays.push_back(captured(action.to));
-    DeviceLoop loop;
+    std::vector<codegen::KernelArray> arrays;
+    std::vector<ArrayStorage> storage;
+    for (const unsigned n : {action.from, action.to}) {
+      const LoopArray array = captured(n);
+      arrays.push_back(array.host);
+      storage.push_back(array);
+      if (in_place) break;
+    }
+    Loop loop;
     loop.footprint = in_place ? &code_.change : &code_.copy;
     loop.space = {1, {0}, {kElements}};
     loop.arrays = arrays;
+    loop.storage = storage;
     loop.can_trap = false;
     std::vector<Part> parts;
     const auto part_of = [&](Place& place) {
-      return Part{place.pipeline.get(), in_place ? place.change : place.copy};
+      return Part{place.pipeline.get(), in_place ? place.change : place.copy, {}};
     };
     for (unsigned n = 0; n < 2; ++n) {
       if ((action.device >> n & 1) != 0) parts.push_back(part_of(places_[n]));

@@ -39,12 +39,9 @@ DeviceRun::DeviceRun(PipelineDevice& device, Loops loops, RunPlan plan,
       plan_(std::move(plan)),
       kernels_(std::move(kernels)),
       arrays_(plan_.arrays.size()),
-      arguments_(plan_.captures.described.size()),
       partials_(partials) {
-  for (std::size_t n = 0; n < arguments_.size(); ++n) {
-    const codegen::KernelArray& host = plan_.captures.described[n];
-    arguments_[n].length = host.length;
-    std::copy_n(host.dims, 3, arguments_[n].dims);
+  for (const Loop& loop : loops_) {
+    for (const codegen::KernelArray& array : loop.arrays) arguments_.push_back({{}, 0, array.shape});
   }
 }
 
@@ -101,7 +98,7 @@ Status DeviceRun::end_stage() { return device_.overlaps() ? Status() : device_.w
 
 // The launches of a chunk's loops follow each other on one queue, in order.
 Status DeviceRun::launch(std::size_t loop, const IterationSpace& box, const Positions& after) {
-  const DeviceLoop& the_loop = loops_[loop];
+  const Loop& the_loop = loops_[loop];
   std::size_t first = 0;
   for (std::size_t before = 0; before < loop; ++before) first += loops_[before].arrays.size();
   const std::span arguments = std::span(arguments_).subspan(first, the_loop.arrays.size());
@@ -110,10 +107,10 @@ Status DeviceRun::launch(std::size_t loop, const IterationSpace& box, const Posi
     arguments[n].memory = array.memory;
     arguments[n].first = array.first;
     // Of what the chunk does not touch nothing is there, but its sizes still count.
-    const codegen::KernelArray& host = plan_.captures.described[first + n];
+    const codegen::ArrayShape& shape = the_loop.arrays[n].shape;
     const bool is_there = array.memory.memory != nullptr;
-    arguments[n].readable = is_there ? host.readable : 0;
-    arguments[n].writable = is_there ? host.writable : 0;
+    arguments[n].shape.readable = is_there ? shape.readable : 0;
+    arguments[n].shape.writable = is_there ? shape.writable : 0;
   }
   Launch launch;
   launch.kernel = kernels_[loop];

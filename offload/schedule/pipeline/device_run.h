@@ -131,7 +131,7 @@ class DeviceRun {
   std::uint64_t blocks_before(const IterationSpace& box) const;
 
   PipelineDevice& device_;
-  const std::vector<DeviceLoop> loops_;
+  const std::vector<Loop> loops_;
   const RunPlan plan_;
   const std::vector<std::shared_ptr<Kernel>> kernels_;
   std::vector<RunArray> arrays_;          // as in the plan

@@ -107,7 +107,7 @@ Status DeviceRun::prepare_outputs() {
       DHPVM_ASSIGN(partials_block_, device_.acquire(partials_->size()));
     }
   }
-  if (std::ranges::none_of(loops_, &DeviceLoop::can_trap)) return {};
+  if (std::ranges::none_of(loops_, &Loop::can_trap)) return {};
   constexpr std::size_t kBytes = sizeof(codegen::KernelReport);
   DHPVM_ASSIGN(report_buffer_, device_.pool().allocate(kBytes, BufferContents::kUndefined));
   DHPVM_ASSIGN(report_host_, device_.registrations().span_of(device_.device(), *report_buffer_));

@@ -23,33 +23,37 @@ std::uint64_t bytes_of(const RunPlan& plan) { return plan.upload_bytes + plan.do
 
 // One loop, with all that it refers to.
 struct LoopChain::Link {
-  DeviceLoop loop;
+  Loop loop;
   std::string position;
   std::vector<std::uint64_t> scalars;
-  std::vector<LoopArray> arrays;
+  std::vector<codegen::KernelArray> arrays;
+  std::vector<ArrayStorage> storage;
   std::vector<BufferUse> uses;
   std::vector<std::vector<std::byte>> copies;  // of small arrays in the heap, which are only read
   std::shared_ptr<Kernel> kernel;
   HostPart host;
 
-  Link(const DeviceLoop& from, std::shared_ptr<Kernel> its_kernel, HostPart its_host)
+  Link(const Loop& from, std::shared_ptr<Kernel> its_kernel, HostPart its_host)
       : loop(from),
         position(from.position),
         scalars(from.scalars.begin(), from.scalars.end()),
         arrays(from.arrays.begin(), from.arrays.end()),
+        storage(from.storage.begin(), from.storage.end()),
         kernel(std::move(its_kernel)),
         host(std::move(its_host)) {
-    for (LoopArray& array : arrays) {
+    for (std::size_t n = 0; n < arrays.size(); ++n) {
+      const LoopArray array = from.array(n);
       if (array.buffer != nullptr) {
         uses.emplace_back(*array.buffer);
       } else if (array.bytes() != 0) {
         const auto* const data = array.host.data;
-        array.host.data = copies.emplace_back(data, data + array.bytes()).data();
+        arrays[n].data = copies.emplace_back(data, data + array.bytes()).data();
       }
     }
     loop.position = position;
     loop.scalars = scalars;
     loop.arrays = arrays;
+    loop.storage = storage;
   }
 };
 
@@ -57,27 +61,27 @@ LoopChain::LoopChain(PipelineDevice& device, std::uint64_t rows) : device_(devic
 
 LoopChain::~LoopChain() { end(); }
 
-std::vector<DeviceLoop> LoopChain::loops() const {
-  std::vector<DeviceLoop> loops;
+std::vector<Loop> LoopChain::loops() const {
+  std::vector<Loop> loops;
   for (const std::unique_ptr<Link>& link : links_) loops.push_back(link->loop);
   return loops;
 }
 
-std::string LoopChain::add(const DeviceLoop& loop, std::shared_ptr<Kernel> kernel, HostPart host) {
+std::string LoopChain::add(const Loop& loop, const Part& part, HostPart host) {
   if (run_ != nullptr) return "the loops before it were interrupted";
-  if (!links_.empty()) {
-    std::vector<DeviceLoop> all = loops();
-    const auto before = plan_run(device_, all);
+  const std::uint64_t bytes_alone = bytes_of(*part.plan);
+  if (links_.empty()) {
+    planned_bytes_ = bytes_alone;
+  } else {
+    std::vector<Loop> all = loops();
     all.push_back(loop);
-    const auto alone = plan_run(device_, {&loop, 1});
     const auto together = plan_run(device_, all);
-    for (const auto* plan : {&before, &alone, &together}) {
-      if (!plan->ok()) return plan->error().message();
-    }
-    std::string reason = why_apart(all, *together, bytes_of(*before) + bytes_of(*alone));
+    if (!together.ok()) return together.error().message();
+    std::string reason = why_apart(all, *together, planned_bytes_ + bytes_alone);
     if (!reason.empty()) return reason;
+    planned_bytes_ = bytes_of(*together);
   }
-  const Link& link = *links_.emplace_back(std::make_unique<Link>(loop, std::move(kernel), std::move(host)));
+  const Link& link = *links_.emplace_back(std::make_unique<Link>(loop, part.kernel, std::move(host)));
   const Captures captures = captures_of({&link.loop, 1});
   const std::vector<ArrayNeeds> needs = needs_of({&link.loop, 1}, captures, link.loop.space);
   for (std::size_t n = 0; n < needs.size(); ++n) {
@@ -121,7 +125,8 @@ Status LoopChain::settle() {
 }
 
 Status LoopChain::begin() {
-  const std::vector<DeviceLoop> all = loops();
+  const std::vector<Loop> all = loops();
+  // Arrays may have been closed since the loops were added: nobody needs their results any more.
   DHPVM_ASSIGN(RunPlan plan, plan_run(device_, all));
   const std::uint64_t most = most_rows(all, plan);
   chunk_rows_ = std::min(wanted_rows_ != 0 ? wanted_rows_ : rows_for(device_, all, plan), most);
@@ -178,7 +183,7 @@ Status LoopChain::do_on_host(const std::vector<IterationSpace>& boxes) {
     const std::optional<Part> host = link->host();
     if (!host) return *outcome_.failure;
     for (const IterationSpace& box : boxes) {
-      DeviceLoop part = link->loop;
+      Loop part = link->loop;
       part.space = box_of(part, box);
       auto done = run_on_devices({&*host, 1}, part, 0, {}, {});
       if (auto* const failure = std::get_if<PipelineFailure>(&done)) return std::move(failure->error);
@@ -190,7 +195,7 @@ Status LoopChain::do_on_host(const std::vector<IterationSpace>& boxes) {
 template <typename Visit>
 void LoopChain::for_each_buffer(Visit&& visit) {
   for (const std::unique_ptr<Link>& link : links_) {
-    for (const LoopArray& array : link->arrays) {
+    for (const ArrayStorage& array : link->storage) {
       if (array.buffer != nullptr) visit(ArrayCopies::of(*array.buffer));
     }
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Consecutive loops over arrays that do not fit a device, put off until somebody needs what they compute, and then run
+// Consecutive loops over arrays that do not fit a device, deferred until somebody needs what they compute, and then run
 // together: each chunk passes all of them between its one upload and its one download.
 //
 // The arrays know (array_copies.h): whoever touches one of them has the loops run first. Their buffers stay
@@ -41,10 +41,10 @@ class LoopChain final : public DeferredLoops {
   std::uint64_t rows() const { return wanted_rows_; }
   std::size_t size() const { return links_.size(); }
 
-  // Takes a loop in that may_be_put_off(), behind those that it has. Otherwise says why it cannot run
-  // together with them, for people. `host` runs the loop if the device cannot; what `loop` refers to is
+  // Takes a loop in that may_be_deferred(), behind those that it has. Otherwise says why it cannot run together with
+  // them, for people. `part` has the loop's plan. `host` runs the loop if the device cannot; what `loop` refers to is
   // copied, but its footprint.
-  std::string add(const DeviceLoop& loop, std::shared_ptr<Kernel> kernel, HostPart host);
+  std::string add(const Loop& loop, const Part& part, HostPart host);
 
   // Runs the loops: afterwards they are in flight, or done, and the chain is empty. Whoever is interrupted
   // may go on with another call. When it fails otherwise, arrays are lost, and say so to everybody who asks
@@ -64,11 +64,12 @@ class LoopChain final : public DeferredLoops {
   template <typename Visit>
   void for_each_buffer(Visit&& visit);
   void end();
-  std::vector<DeviceLoop> loops() const;
+  std::vector<Loop> loops() const;
 
   PipelineDevice& device_;
   const std::uint64_t wanted_rows_;
   std::vector<std::unique_ptr<Link>> links_;
+  std::uint64_t planned_bytes_ = 0;  // that they move, together
   // While they run.
   std::unique_ptr<DeviceRun> run_;
   std::uint64_t chunk_rows_ = 0;

@@ -26,7 +26,7 @@ constexpr std::uint64_t kLeastShare = 64;
 // Partial results, one register for each block and reduction of the whole loop.
 class Partials {
  public:
-  explicit Partials(const DeviceLoop& loop) : loop_(loop) {}
+  explicit Partials(const Loop& loop) : loop_(loop) {}
   ~Partials() {
     if (buffer_ != nullptr) buffer_->close();
   }
@@ -55,7 +55,7 @@ class Partials {
   }
 
  private:
-  const DeviceLoop& loop_;
+  const Loop& loop_;
   Buffer* buffer_ = nullptr;
   std::uint64_t blocks_ = 0;
 };
@@ -78,7 +78,7 @@ bool trapped(const codegen::KernelReport& report) {
 // What is still to be done, handed out piece by piece to the threads of the devices.
 class Rows {
  public:
-  explicit Rows(const DeviceLoop& loop)
+  explicit Rows(const Loop& loop)
       : unit_(loop.space.dimensions == 1 && !loop.reductions.empty() ? bytecode::kReductionBlock : 1),
         boxes_{loop.space} {}
 
@@ -115,7 +115,7 @@ class Rows {
 // One execution of a loop on one device or several.
 class LoopExecution {
  public:
-  LoopExecution(std::span<const Part> parts, const DeviceLoop& loop, std::uint64_t rows, const HostPart& host)
+  LoopExecution(std::span<const Part> parts, const Loop& loop, std::uint64_t rows, const HostPart& host)
       : parts_(parts.begin(), parts.end()),
         loop_(loop),
         wanted_rows_(rows),
@@ -206,7 +206,9 @@ class LoopExecution {
 
   void begin(std::size_t part, std::vector<PartRun>& runs) {
     PipelineDevice& device = *parts_[part].device;
-    Result<RunPlan> plan = plan_run(device, loops());
+    // In later rounds devices have other parts of the arrays.
+    std::optional<RunPlan> given = std::exchange(parts_[part].plan, std::nullopt);
+    Result<RunPlan> plan = given ? Result<RunPlan>(std::move(*given)) : plan_run(device, loops());
     if (!plan.ok()) return note_failure(std::move(plan).error());
     PartRun part_run;
     part_run.part = part;
@@ -307,7 +309,7 @@ class LoopExecution {
   }
 
   std::vector<Part> parts_;  // in the end the host
-  const DeviceLoop& loop_;
+  const Loop& loop_;
   const std::uint64_t wanted_rows_;
   const HostPart& host_;
   Rows rows_;
@@ -320,8 +322,8 @@ class LoopExecution {
 
 }  // namespace
 
-std::variant<PipelineOutcome, PipelineFailure> run_on_devices(std::span<const Part> parts,
-                                                              const DeviceLoop& loop, std::uint64_t rows,
+std::variant<PipelineOutcome, PipelineFailure> run_on_devices(std::span<const Part> parts, const Loop& loop,
+                                                              std::uint64_t rows,
                                                               std::span<std::uint64_t> accumulators,
                                                               const HostPart& host) {
   return LoopExecution(parts, loop, rows, host).run(accumulators);

@@ -49,6 +49,9 @@ struct PipelineFailure {
 struct Part {
   PipelineDevice* device = nullptr;
   std::shared_ptr<Kernel> kernel;
+  // Of the loop there, if somebody has made one since the last operation on its arrays; else it is made when the loop
+  // begins.
+  std::optional<RunPlan> plan;
 };
 
 // The host's cores as a device; null: there is no such device. Asked for when it is needed.
@@ -58,8 +61,8 @@ using HostPart = std::function<std::optional<Part>()>;
 // has room for one; what a device cannot finish, the others do, and then the host. `rows` of the outermost
 // dimension make a chunk; 0: as many as measurements suggest. The initial values of the reductions are in
 // `accumulators`, and the results after a loop that did not trap.
-std::variant<PipelineOutcome, PipelineFailure> run_on_devices(std::span<const Part> parts,
-                                                              const DeviceLoop& loop, std::uint64_t rows,
+std::variant<PipelineOutcome, PipelineFailure> run_on_devices(std::span<const Part> parts, const Loop& loop,
+                                                              std::uint64_t rows,
                                                               std::span<std::uint64_t> accumulators,
                                                               const HostPart& host);
 

@@ -40,7 +40,7 @@ Status check_overlaps(const RunPlan& plan) {
 }
 
 // Which arrays a chunk of the loop writes a part of its own of, and which can be sliced.
-void follow_chunks(const DeviceLoop& loop, std::size_t first, Ranges& ranges, RunPlan& plan) {
+void follow_chunks(const Loop& loop, std::size_t first, Ranges& ranges, RunPlan& plan) {
   const auto names = std::span(plan.captures.array_of).subspan(first, loop.arrays.size());
   for (std::uint32_t n = 0; n < names.size(); ++n) {
     ArrayPlan& array = plan.arrays[names[n]];
@@ -75,9 +75,8 @@ void follow(Loops loops, RunPlan& plan) {
   }
   NeedsCollector collector(plan.captures);
   std::size_t first = 0;
-  for (const DeviceLoop& loop : loops) {
-    const std::span described = std::span(plan.captures.described).subspan(first, loop.arrays.size());
-    Ranges ranges(*loop.footprint, {loop.space, loop.scalars, described});
+  for (const Loop& loop : loops) {
+    Ranges ranges(*loop.footprint, loop);
     collector.add(loop, first, ranges);
     follow_chunks(loop, first, ranges, plan);
     first += loop.arrays.size();
@@ -147,8 +146,10 @@ Result<RunPlan> plan_run(PipelineDevice& device, Loops loops) {
   follow(loops, plan);
   DHPVM_TRY(check_overlaps(plan));
 
-  for (const DeviceLoop& loop : loops)
+  for (const Loop& loop : loops) {
+    plan.may_trap = plan.may_trap || loop.can_trap;
     plan.can_wait = plan.can_wait && !loop.can_trap && loop.reductions.empty();
+  }
   const bool may_be_lost = device.info().may_be_lost;
   const bool shared = device.info().shares_host_memory;
   std::uint64_t resident = 0;

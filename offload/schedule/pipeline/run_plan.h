@@ -40,6 +40,7 @@ struct RunPlan {
   // It need not begin at once: it has no other result than the contents of arrays that outlive the loops.
   bool can_wait = true;
   bool synchronous = false;  // the end must be waited for
+  bool may_trap = false;     // one of the loops, as it was when the plan was made
 
   // Whether the loops change what they have found in an array.
   bool is_in_place(std::size_t array) const {

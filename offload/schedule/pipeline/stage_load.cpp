@@ -15,7 +15,7 @@ StageLoad load_of(Loops loops, const RunPlan& plan) {
   StageLoad load;
   load.rows = loops[0].space.extent(0);
   load.iterations = 0;
-  for (const DeviceLoop& loop : loops) load.iterations += static_cast<double>(*loop.space.count());
+  for (const Loop& loop : loops) load.iterations += static_cast<double>(*loop.space.count());
   load.upload_bytes = static_cast<double>(plan.upload_bytes);
   load.download_bytes = static_cast<double>(plan.download_bytes);
   load.launches = static_cast<unsigned>(loops.size());
@@ -34,7 +34,7 @@ StageModels models_of(PipelineDevice& device, Loops loops) {
   double seconds = 0;  // beside that
   double iterations = 0;
   bool known = true;
-  for (const DeviceLoop& loop : loops) {
+  for (const Loop& loop : loops) {
     const LinkModel launch = model.launch(loop.label);
     const auto count = static_cast<double>(*loop.space.count());
     fixed += launch.fixed();

@@ -8,7 +8,7 @@
 
 namespace dhpvm::offload {
 
-DeviceEstimate estimate(PipelineDevice& device, const DeviceLoop& loop, const RunPlan& plan) {
+DeviceEstimate estimate(PipelineDevice& device, const Loop& loop, const RunPlan& plan) {
   const StageLoad load = load_of({&loop, 1}, plan);
   StageModels models = models_of(device, {&loop, 1});
   DeviceEstimate result;

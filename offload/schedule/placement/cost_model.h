@@ -22,7 +22,7 @@ struct DeviceEstimate {
   std::uint64_t download_bytes = 0;
 };
 
-DeviceEstimate estimate(PipelineDevice& device, const DeviceLoop& loop, const RunPlan& plan);
+DeviceEstimate estimate(PipelineDevice& device, const Loop& loop, const RunPlan& plan);
 
 // "3.4 ms (upload 64.0 MB, kernel 1.2 ms)", for explanations.
 std::string describe(const DeviceEstimate& estimate);

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "vm/deferred_chain.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/error.h"
+#include "offload/schedule/pipeline/chain_rules.h"
+
+namespace dhpvm::vm {
+namespace {
+
+// The loops of a chain but one.
+std::string others(const std::vector<std::string>& positions, std::size_t one) {
+  std::string text;
+  for (std::size_t n = 0; n < positions.size(); ++n) {
+    if (n != one) text += (text.empty() ? "that at " : ", ") + positions[n];
+  }
+  return text;
+}
+
+}  // namespace
+
+// Only where chunks overlap: the serial modes are there to be compared with, a loop after the other.
+bool DeferredChain::may_defer(offload::Part& part, const offload::Loop& loop) {
+  if (!part.device->overlaps()) return false;
+  // Loops whose arrays fit are many, and short.
+  std::uint64_t bytes = 0;
+  for (std::size_t n = 0; n < loop.arrays.size(); ++n) bytes += loop.array(n).bytes();
+  if (bytes <= part.device->budget() / 2) return false;
+  if (!part.plan) {
+    auto plan = plan_run(*part.device, {&loop, 1});
+    if (!plan.ok()) return false;
+    part.plan = std::move(plan).value();
+  }
+  return offload::may_be_deferred(*part.plan);
+}
+
+Status DeferredChain::defer(const OffloadRequest& request, const offload::Loop& loop,
+                            const offload::Part& part, std::uint64_t rows, bool is_forced) {
+  // What the kernel is made from, should the host need one, long after the loop has returned.
+  const auto host = [this, wish = request.kernel]() -> std::optional<offload::Part> {
+    const OpenDevices::OnHost cores = devices_.load_on_host(wish);
+    if (cores.device == nullptr) return std::nullopt;
+    return offload::Part{cores.device, cores.loaded->kernel, {}};
+  };
+  std::string apart;
+  if (is_pending()) {
+    if (&chain_->device() != part.device) {
+      apart = "that is on another device";
+    } else if (chain_->rows() != rows) {
+      apart = "that has chunks of another size";
+    } else {
+      apart = chain_->add(loop, part, host);
+    }
+    if (!apart.empty()) DHPVM_TRY(chain_->settle());
+  } else {
+    loops_.clear();
+  }
+  const bool joins = is_pending();
+  history_.kept_apart(request.number(), std::move(apart));
+  loops_.push_back({request.number(), std::string(request.kernel.position), is_forced});
+  if (joins) return {};
+  chain_ = std::make_unique<offload::LoopChain>(*part.device, rows);
+  chain_->on_end = [this](const offload::ChainOutcome& outcome) { ended(outcome); };
+  chain_->add(loop, part, host);
+  return {};
+}
+
+Result<bool> DeferredChain::settle() {
+  if (!is_pending()) return false;
+  DHPVM_TRY(chain_->settle());
+  return true;
+}
+
+void DeferredChain::leave(const offload::PipelineDevice& device) {
+  if (chain_ == nullptr || &chain_->device() != &device) return;
+  (void)chain_->settle();
+  chain_.reset();
+}
+
+void DeferredChain::ended(const offload::ChainOutcome& outcome) {
+  const bool told = outcome.failure && devices_.tell_losses();
+  std::vector<std::string> positions;
+  for (const Deferred& loop : loops_) positions.push_back(loop.position);
+  for (std::size_t n = 0; n < loops_.size(); ++n) {
+    const Deferred& loop = loops_[n];
+    history_.ran_in_chain(loop.number, outcome, others(positions, n));
+    if (!outcome.failure) continue;
+    const std::string text =
+        fmt::format("in part: {}: {}", history_.devices(loop.number), first_cause(*outcome.failure));
+    history_.stayed(loop.number, text);
+    if (loop.is_forced && !told)
+      devices_.warn_once(fmt::format("parallel for at {} runs on the host: {}", positions[n], text));
+  }
+  chunks_ += outcome.chunks;
+  if (loops_.size() > 1) chained_ += loops_.size();
+  loops_.clear();
+}
+
+bool DeferredChain::contains(std::uint32_t number) const {
+  return is_pending() &&
+         std::ranges::any_of(loops_, [&](const Deferred& loop) { return loop.number == number; });
+}
+
+}  // namespace dhpvm::vm

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// Deferred loops of an isolate: kept until somebody needs what they compute, and then run together.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "offload/schedule/pipeline/loop_chain.h"
+#include "vm/device_history.h"
+#include "vm/offload_request.h"
+#include "vm/open_devices.h"
+
+namespace dhpvm::vm {
+
+class DeferredChain {
+ public:
+  DeferredChain(OpenDevices& devices, DeviceHistory& history) : devices_(devices), history_(history) {}
+
+  // Whether the loop may be deferred. Makes the part's plan if it has none.
+  static bool may_defer(offload::Part& part, const offload::Loop& loop);
+  // Defers it: behind those that are, or, after they have been run, as the first of a new chain. With `is_forced`, the
+  // user is told if the device does not run it in the end.
+  Status defer(const OffloadRequest& request, const offload::Loop& loop, const offload::Part& part,
+               std::uint64_t rows, bool is_forced);
+  // Runs what has been deferred; whether there was anything.
+  Result<bool> settle();
+  // The device is lost: the host does what was deferred. Should that fail, whoever asks for the results is told.
+  void leave(const offload::PipelineDevice& device);
+
+  bool contains(std::uint32_t number) const;
+  std::uint64_t chained() const { return chained_; }
+  std::uint64_t chunks() const { return chunks_; }
+
+ private:
+  struct Deferred {
+    std::uint32_t number = 0;
+    std::string position;
+    bool is_forced = false;
+  };
+  bool is_pending() const { return chain_ != nullptr && chain_->size() != 0; }
+  void ended(const offload::ChainOutcome& outcome);
+
+  OpenDevices& devices_;
+  DeviceHistory& history_;
+  std::vector<Deferred> loops_;                // of the chain, or of the last one
+  std::uint64_t chained_ = 0;                  // executions of loops that ran together with others
+  std::uint64_t chunks_ = 0;                   // of all chains
+  std::unique_ptr<offload::LoopChain> chain_;  // null: nothing was ever deferred
+};
+
+}  // namespace dhpvm::vm

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "vm/device_choice.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/error.h"
+#include "offload/drivers/gpu_presence.h"
+#include "offload/schedule/pipeline/pipeline.h"
+#include "offload/schedule/placement/cost_model.h"
+#include "vm/isolate.h"
+
+namespace dhpvm::vm {
+namespace {
+
+// With "auto", devices are looked for when a loop is expected to take this long on the host: opening one takes as long.
+constexpr double kWorthOpening = 20e-3;
+
+}  // namespace
+
+const std::string& first_cause(const Error& error) {
+  const Error* first = &error;
+  while (first->cause() != nullptr) first = first->cause();
+  return first->message();
+}
+
+DeviceChoice::DeviceChoice(const IsolateOptions& options, OpenDevices& devices, DeviceHistory& history)
+    : settings_(options.devices),
+      devices_(devices),
+      history_(history),
+      policy_(settings_.policy != nullptr ? settings_.policy : offload::fastest_completion()) {}
+
+bool DeviceChoice::may_offload(const bytecode::KernelRecord& record) const {
+  return !is_host(settings_.names) && !is_host(record.device_hint);
+}
+
+// The command line goes before what the program says, which goes before what seems best.
+const std::string& DeviceChoice::wish_for(const bytecode::KernelRecord& record) const {
+  return settings_.names != "auto" || record.device_hint.empty() ? settings_.names : record.device_hint;
+}
+
+bool DeviceChoice::is_too_short(const bytecode::KernelRecord& record, double host_seconds) const {
+  return !devices_.has_any() && host_seconds < kWorthOpening && wish_for(record) == "auto";
+}
+
+void DeviceChoice::stay(const OffloadRequest& request, const std::string& reason, bool is_forced) {
+  history_.stayed(request.number(), reason);
+  if (is_forced)
+    devices_.warn_once(
+        fmt::format("parallel for at {} runs on the host: {}", request.kernel.position, reason));
+}
+
+// Why loops cannot run there at all.
+std::optional<std::string> DeviceChoice::unusable(const OpenDevice& opened) {
+  if (opened.device != nullptr && !opened.device->failure()) return std::nullopt;
+  const std::string& reason =
+      opened.device == nullptr ? opened.problem : first_cause(*opened.device->failure());
+  return about(opened, reason);
+}
+
+DeviceChosen DeviceChoice::choose(const OffloadRequest& request) {
+  const std::string& wish = wish_for(*request.kernel.kernel->record);
+  std::vector<std::string> names = split_names(wish);
+  const bool is_one_wish = names.size() == 1 && wish != "auto";
+  std::string absent;
+  if (wish != "auto") {
+    names = devices_.present(names, absent);
+    history_.missed(request.number(), absent);
+  }
+  if (is_one_wish && names.empty()) {
+    // It was there once, or the program would not have begun: everybody has been told.
+    stay(request, absent, false);
+    return {};
+  }
+  if (is_one_wish && names.size() == 1) {
+    history_.chose(request.number(), {}, {});
+    OpenDevice& opened = devices_.open(names[0]);
+    const std::optional<std::string> problem = unusable(opened);
+    if (!problem) return {{{&opened, std::nullopt}}, true};
+    stay(request, *problem, settings_.names != "auto");
+    return {};
+  }
+  if (wish == "auto") {
+    names = {"host"};
+    if (offload::may_have_gpu()) names.emplace_back("gpu");
+    std::ranges::move(devices_.present({"remote"}, absent), std::back_inserter(names));
+    if (names.size() == 1) {
+      history_.stayed(request.number(), "this machine has no GPU");
+      return {};
+    }
+  }
+  std::vector<Candidate> candidates;
+  for (const std::string& name : names) {
+    if (std::optional<Candidate> candidate = consider(request, name))
+      candidates.push_back(std::move(*candidate));
+  }
+  return choose_among(request, std::move(candidates));
+}
+
+// What is expected of a device; nothing if it cannot run the loop.
+std::optional<DeviceChoice::Candidate> DeviceChoice::consider(const OffloadRequest& request,
+                                                              const std::string& name) {
+  using Kind = offload::Place::Kind;
+  if (is_host(name)) {
+    const double seconds = request.host_seconds;
+    const bool known = seconds > 0;
+    return Candidate{nullptr,
+                     {Kind::kHost, "the host", seconds, seconds, known, true},
+                     known ? offload::seconds_text(seconds) : std::string("not measured yet"),
+                     std::nullopt};
+  }
+  OpenDevice& opened = devices_.open(name);
+  if (const std::optional<std::string> problem = unusable(opened)) {
+    stay(request, *problem, false);
+    return std::nullopt;
+  }
+  offload::Loop loop = request.loop;
+  loop.can_trap = opened.kernels->may_trap(request.kernel);
+  auto plan = plan_run(*opened.device, {&loop, 1});
+  if (!plan.ok()) {
+    stay(request, about(opened, plan.error().message()), false);
+    return std::nullopt;
+  }
+  const offload::DeviceEstimate estimate = offload::estimate(*opened.device, loop, *plan);
+  const offload::DeviceInfo& info = opened.device->info();
+  const bool divisible = can_be_split(*plan);
+  return Candidate{
+      &opened,
+      {info.is_remote ? Kind::kWorker : Kind::kDevice, info.name, estimate.total_seconds,
+       estimate.kernel_seconds, !estimate.is_guess, divisible},
+      describe(estimate) + (divisible ? "" : ", only as a whole: its chunks may write the same elements"),
+      std::move(plan).value()};
+}
+
+DeviceChosen DeviceChoice::choose_among(const OffloadRequest& request, std::vector<Candidate> candidates) {
+  std::string expected;
+  std::vector<offload::Place> places;
+  for (const Candidate& candidate : candidates) {
+    expected += fmt::format("{}{}: {}", expected.empty() ? "" : "; ",
+                            candidate.opened == nullptr ? "host" : candidate.place.name, candidate.expected);
+    places.push_back(candidate.place);
+  }
+  const offload::PlacementChoice choice =
+      policy_->choose(places, request.loop.space.extent(0), request.host_seconds);
+  history_.chose(request.number(), std::move(expected), choice.reason);
+  if (choice.places.size() == 1 && candidates[choice.places[0]].opened == nullptr) {
+    history_.stayed(request.number(), choice.reason);
+    return {};
+  }
+  DeviceChosen chosen;
+  for (const std::size_t n : choice.places) {
+    Candidate& candidate = candidates[n];
+    OpenDevice& opened = candidate.opened == nullptr ? devices_.open("host") : *candidate.opened;
+    if (opened.device != nullptr) chosen.devices.push_back({&opened, std::move(candidate.plan)});
+  }
+  return chosen;
+}
+
+}  // namespace dhpvm::vm

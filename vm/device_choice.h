@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which devices an execution of a loop goes to: the wishes of the command line and of the program, and where there is a
+// choice, the placement policy.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "offload/schedule/pipeline/run_plan.h"
+#include "offload/schedule/placement/policy.h"
+#include "vm/device_history.h"
+#include "vm/offload_request.h"
+#include "vm/open_devices.h"
+
+namespace dhpvm::vm {
+
+struct ChosenDevice {
+  OpenDevice* opened = nullptr;
+  std::optional<offload::RunPlan> plan;  // of the loop there, if the choice has made one
+};
+
+struct DeviceChosen {
+  std::vector<ChosenDevice> devices;  // none: the host's cores alone
+  bool is_forced = false;  // one device was asked for by name: the program's user is told if it is not used
+};
+
+class DeviceChoice {
+ public:
+  DeviceChoice(const IsolateOptions& options, OpenDevices& devices, DeviceHistory& history);
+
+  // Whether a loop with this hint may go to a device at all.
+  bool may_offload(const bytecode::KernelRecord& record) const;
+  // Whether the loop stays on the host without further questions: no device is open, and the loop, which would take
+  // the host so many seconds (0: not known), is no reason to open one.
+  bool is_too_short(const bytecode::KernelRecord& record, double host_seconds) const;
+  DeviceChosen choose(const OffloadRequest& request);
+  // Notes that the loop, or a part of it, stays on the host. With `is_forced`, the user is told, once.
+  void stay(const OffloadRequest& request, const std::string& reason, bool is_forced);
+  std::string policy() const { return policy_->name(); }
+
+ private:
+  // Where a loop could run; `opened` is null for the host's cores.
+  struct Candidate {
+    OpenDevice* opened = nullptr;
+    offload::Place place;
+    std::string expected;  // for people
+    std::optional<offload::RunPlan> plan;
+  };
+  const std::string& wish_for(const bytecode::KernelRecord& record) const;
+  static std::optional<std::string> unusable(const OpenDevice& opened);
+  std::optional<Candidate> consider(const OffloadRequest& request, const std::string& name);
+  DeviceChosen choose_among(const OffloadRequest& request, std::vector<Candidate> candidates);
+
+  const DeviceOptions& settings_;
+  OpenDevices& devices_;
+  DeviceHistory& history_;
+  const std::shared_ptr<const offload::PlacementPolicy> policy_;
+};
+
+}  // namespace dhpvm::vm

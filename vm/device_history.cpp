@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "vm/device_history.h"
+
+#include <utility>
+
+#include "base/error.h"
+#include "offload/devices/device_base.h"
+
+namespace dhpvm::vm {
+
+void DeviceHistory::ran(Number loop, std::string devices, const offload::PipelineOutcome& outcome) {
+  Story& story = loops_[loop];
+  ++story.executions;
+  story.devices = std::move(devices);
+  story.last = outcome;
+}
+
+void DeviceHistory::ran_in_chain(Number loop, const offload::ChainOutcome& outcome, std::string others) {
+  Story& story = loops_[loop];
+  ++story.executions;
+  story.last = {};
+  story.last.chunks = outcome.chunks;
+  story.last.rows_per_chunk = outcome.rows_per_chunk;
+  story.last.upload_bytes = outcome.upload_bytes;
+  story.last.download_bytes = outcome.download_bytes;
+  story.last.sliced = true;
+  story.chained = std::move(others);
+}
+
+void DeviceHistory::not_considered(Number loop, double seconds) {
+  ++(seconds == 0 ? loops_[loop].unmeasured : loops_[loop].too_short);
+}
+
+void DeviceHistory::chose(Number loop, std::string expected, std::string reason) {
+  loops_[loop].expected = std::move(expected);
+  loops_[loop].reason = std::move(reason);
+}
+
+std::uint64_t DeviceHistory::executions() const {
+  std::uint64_t sum = 0;
+  for (const Story& story : loops_) sum += story.executions;
+  return sum;
+}
+
+std::string DeviceHistory::explain(Number loop, bool is_deferred, std::string_view policy) const {
+  const Story& story = loops_[loop];
+  std::string text;
+  if (story.executions != 0) {
+    text += fmt::format(
+        "  ran on {}: {} executions; the last in {} {} of up to {} rows, {} up, {} down{}\n", story.devices,
+        story.executions, story.last.chunks, story.last.chunks == 1 ? "chunk" : "chunks",
+        story.last.rows_per_chunk, offload::bytes_text(story.last.upload_bytes),
+        offload::bytes_text(story.last.download_bytes), story.last.sliced ? ", slice by slice" : "");
+  }
+  if (!story.chained.empty()) {
+    text += fmt::format("  ran chunk by chunk together with {}, for all of which these figures are\n",
+                        story.chained);
+  }
+  if (!story.apart.empty()) text += fmt::format("  not together with the loop before it: {}\n", story.apart);
+  if (is_deferred) text += "  is deferred: nobody has needed its results yet\n";
+  const auto tell_stays = [&](std::uint64_t times, std::string_view reason) {
+    if (times == 0) return;
+    text += fmt::format("  stayed on the host {} {}: {}\n", times, times == 1 ? "time" : "times", reason);
+  };
+  tell_stays(story.unmeasured, "it has not run for long enough to be measured");
+  tell_stays(story.too_short, "it is too short for a device to be worth looking for");
+  for (const auto& [reason, times] : story.stays) tell_stays(times, reason);
+  if (!story.absent.empty()) text += fmt::format("  not there at last: {}\n", story.absent);
+  if (!story.expected.empty()) {
+    text +=
+        fmt::format("  policy {} decided at last: {}; expected: {}\n", policy, story.reason, story.expected);
+  }
+  return text;
+}
+
+}  // namespace dhpvm::vm

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// What became of each parallel loop, as `--explain-offload` tells it: a recorder of events, which decides nothing.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "offload/schedule/pipeline/loop_chain.h"
+#include "offload/schedule/pipeline/pipeline.h"
+
+namespace dhpvm::vm {
+
+// Loops are known by the numbers of their kernels in the module.
+class DeviceHistory {
+ public:
+  using Number = std::uint32_t;
+  explicit DeviceHistory(std::size_t loops) : loops_(loops) {}
+
+  // It ran on these devices.
+  void ran(Number loop, std::string devices, const offload::PipelineOutcome& outcome);
+  // It was deferred, to run on these.
+  void deferred(Number loop, std::string devices) { loops_[loop].devices = std::move(devices); }
+  // It ran with other loops, chunk by chunk; `others` names them. Empty: it was deferred, and ran alone.
+  void ran_in_chain(Number loop, const offload::ChainOutcome& outcome, std::string others);
+  // Why it did not run together with the deferred loops before it; empty if it did.
+  void kept_apart(Number loop, std::string reason) { loops_[loop].apart = std::move(reason); }
+
+  // It stayed on the host, or a part of it did.
+  void stayed(Number loop, const std::string& reason) { ++loops_[loop].stays[reason]; }
+  // No device was considered, since the host is expected to take `seconds`; 0: not known.
+  void not_considered(Number loop, double seconds);
+
+  // The devices among those wished for that were not there, and why; empty if all were.
+  void missed(Number loop, std::string absent) { loops_[loop].absent = std::move(absent); }
+  // What each place would have taken, and what followed from that; empty: there was no choice.
+  void chose(Number loop, std::string expected, std::string reason);
+
+  const std::string& devices(Number loop) const { return loops_[loop].devices; }
+  std::uint64_t executions() const;
+  // A line or more; empty if no device was considered. `policy` is the name of what chooses.
+  std::string explain(Number loop, bool is_deferred, std::string_view policy) const;
+
+ private:
+  struct Story {
+    std::uint64_t executions = 0;  // on devices
+    std::string devices;
+    offload::PipelineOutcome last;
+    std::string absent;
+    std::string expected;
+    std::string reason;
+    std::map<std::string, std::uint64_t> stays;  // how often, by reason
+    std::uint64_t unmeasured = 0;
+    std::uint64_t too_short = 0;
+    std::string chained;
+    std::string apart;
+  };
+  std::vector<Story> loops_;
+};
+
+}  // namespace dhpvm::vm

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kernels of a program's parallel loops, compiled and loaded on one device.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "codegen/codegen.h"
+#include "offload/schedule/pipeline/pipeline_device.h"
+#include "vm/compile_service.h"
+#include "vm/linker.h"
+
+namespace dhpvm::vm {
+
+// A kernel as an execution of its loop wants it.
+struct KernelWish {
+  const LinkedKernel* kernel = nullptr;
+  std::uint32_t number = 0;  // of the kernel in the module
+  // Accesses that cannot fail in this execution: as the code generator knows them, and by number in the footprint.
+  std::set<codegen::CallPath> proven;
+  std::span<const std::uint32_t> proven_accesses;
+  std::vector<codegen::KnownDimension>
+      dimensions;             // sizes of captured arrays that the kernel is compiled for
+  std::uint32_t variant = 0;  // kernels with other proven accesses have another one
+  std::string_view position;  // of the loop in the source, for messages
+};
+
+struct LoadedKernel {
+  std::shared_ptr<offload::Kernel> kernel;
+  std::vector<codegen::KernelSite> sites;
+  std::string failure;  // why there is none
+};
+
+class DeviceKernels {
+ public:
+  DeviceKernels(const LinkedModule& linked, CompileService& service, offload::PipelineDevice& device)
+      : linked_(linked), service_(service), device_(device) {}
+
+  // Compiled and loaded at the first wish; the address stays. A failure is kept, too.
+  const LoadedKernel& load(const KernelWish& wish);
+  // Whether the kernel may trap: as long as it has not been loaded, nobody knows.
+  bool may_trap(const KernelWish& wish) const;
+
+ private:
+  Result<LoadedKernel> make(const KernelWish& wish);
+  Status translate(std::vector<codegen::KernelSite>& sites, std::span<const std::uint32_t> functions) const;
+
+  const LinkedModule& linked_;
+  CompileService& service_;
+  offload::PipelineDevice& device_;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, LoadedKernel> kernels_;  // by kernel and variant
+};
+
+}  // namespace dhpvm::vm

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// One execution of a parallel loop, as the loop tier hands it to the devices.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "dhpvm/result.h"
+#include "gc/object.h"
+#include "offload/schedule/pipeline/chunk_needs.h"
+#include "vm/device_kernels.h"
+
+namespace dhpvm::vm {
+
+// What it refers to stays until the loop is done or in flight.
+struct OffloadRequest {
+  KernelWish kernel;
+  offload::Loop loop;
+  const gc::Ref* arrays = nullptr;        // the captured ones
+  std::span<std::uint64_t> accumulators;  // initial values, then results
+  double host_seconds = 0;                // what the host would take; 0: not known
+
+  std::uint32_t number() const { return kernel.number; }
+};
+
+// The cause at the end of an error's chain; the errors before it tell what was under way.
+const std::string& first_cause(const Error& error);
+
+}  // namespace dhpvm::vm

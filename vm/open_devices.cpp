@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "vm/open_devices.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/error.h"
+#include "base/one_line.h"
+#include "vm/isolate.h"
+
+namespace dhpvm::vm {
+namespace {
+
+offload::HostMemory memory_kind(Batching batching) {
+  return batching == Batching::kSerialPageable ? offload::HostMemory::kPageable
+                                               : offload::HostMemory::kPinned;
+}
+
+bool is_remote(std::string_view name) { return name == "remote" || name.starts_with("remote/"); }
+
+void add_totals(DeviceTotals& totals, offload::PipelineDevice& device) {
+  const auto add = [&](OperationTotal& sum, offload::Stage stage) {
+    const offload::StageTotal total = device.model().total(stage);
+    sum.operations += total.operations;
+    sum.units += total.units;
+    sum.time += total.time;
+  };
+  add(totals.uploads, offload::Stage::kUpload);
+  add(totals.launches, offload::Stage::kLaunch);
+  add(totals.downloads, offload::Stage::kDownload);
+}
+
+}  // namespace
+
+std::vector<std::string> split_names(std::string_view list) {
+  std::vector<std::string> names;
+  while (!list.empty()) {
+    const std::size_t comma = std::min(list.find(','), list.size());
+    if (comma != 0) names.emplace_back(list.substr(0, comma));
+    list.remove_prefix(std::min(comma + 1, list.size()));
+  }
+  return names;
+}
+
+std::string about(const OpenDevice& opened, const std::string& text) {
+  return text.find(opened.name) != text.npos ? text : fmt::format("{}: {}", opened.name, text);
+}
+
+OpenDevices::OpenDevices(const LinkedModule& linked, CompileService& service, offload::BufferPool& pool,
+                         Isolate& isolate, std::uint32_t track)
+    : linked_(linked),
+      service_(service),
+      pool_(pool),
+      isolate_(isolate),
+      options_(isolate.options()),
+      track_(track),
+      registrations_(std::make_unique<offload::Registrations>(
+          pool,
+          offload::RegistrationOptions{options_.devices.warn, memory_kind(options_.devices.batching)})) {}
+
+OpenDevices::~OpenDevices() = default;
+
+// With several devices, a missing one is skipped: loops use it as soon as it is there.
+Status OpenDevices::open_wished() {
+  if (options_.devices.names == "auto") return {};
+  bool has_any = false;
+  std::vector<Error> problems;
+  for (const std::string& wish : split_names(options_.devices.names)) {
+    if (is_host(wish)) has_any = true;
+    if (is_host(wish)) continue;
+    offload::DevicePresence present = options_.devices.registry->present(wish);
+    for (const std::string& name : present.names) {
+      const auto device = options_.devices.registry->open(name);
+      has_any = has_any || device.ok();
+      if (!device.ok()) present.absent.push_back(device.error());
+    }
+    for (Error& problem : present.absent) {
+      // Anything else is a mistake, which does not go away by itself.
+      if (problem.code() != ErrorCode::kDeviceLost) return std::move(problem);
+      problems.push_back(std::move(problem));
+    }
+  }
+  if (!has_any && !problems.empty()) return std::move(problems.front());
+  for (const Error& problem : problems) {
+    warn_once(fmt::format("{}; loops run without it until it is there", one_line(problem)));
+  }
+  return {};
+}
+
+void OpenDevices::warn_once(std::string message) {
+  if (!options_.devices.warn) return;
+  const auto [entry, is_new] = warned_.insert(std::move(message));
+  if (is_new) options_.devices.warn(*entry);
+}
+
+OpenDevice& OpenDevices::open(const std::string& name) {
+  for (const std::unique_ptr<OpenDevice>& known : opened_) {
+    if (known->name == name) return *known;
+  }
+  OpenDevice& opened = *opened_.emplace_back(std::make_unique<OpenDevice>());
+  opened.name = name;
+  auto made = make(opened);
+  if (made.ok()) {
+    opened.device = std::move(made).value();
+    opened.kernels = std::make_unique<DeviceKernels>(linked_, service_, *opened.device);
+  } else {
+    opened.problem = made.error().message();
+  }
+  return opened;
+}
+
+OpenDevices::OnHost OpenDevices::load_on_host(const KernelWish& wish) {
+  OpenDevice& opened = open("host");
+  if (opened.device == nullptr) return {};
+  const LoadedKernel& loaded = opened.kernels->load(wish);
+  if (loaded.kernel == nullptr) return {};
+  return {opened.device.get(), &loaded};
+}
+
+Result<std::unique_ptr<offload::PipelineDevice>> OpenDevices::make(OpenDevice& opened) {
+  DHPVM_ASSIGN(opened.owner, options_.devices.registry->open(opened.name));
+  offload::PipelineDeviceOptions options;
+  options.budget_bytes = options_.limits.device_bytes;
+  options.poll = [this] { return isolate_.poll(); };
+  options.tracer = options_.tracer;
+  options.loops_track = track_;
+  options.overlap = options_.devices.batching == Batching::kOverlapped;
+  if (options_.devices.observer) {
+    options.observer = [observer = options_.devices.observer, name = opened.name](
+                           const offload::OperationRecord& record) { observer(name, record); };
+  }
+  return offload::PipelineDevice::create(opened.owner, pool_, *registrations_, options);
+}
+
+std::vector<std::string> OpenDevices::present(const std::vector<std::string>& wishes, std::string& absent) {
+  std::vector<std::string> found;
+  for (const std::string& wish : wishes) {
+    if (is_host(wish)) {
+      found.push_back(wish);
+      continue;
+    }
+    offload::DevicePresence present = options_.devices.registry->present(wish);
+    for (std::string& name : present.names) {
+      if (std::ranges::find(found, name) == found.end()) found.push_back(std::move(name));
+    }
+    for (const Error& problem : present.absent) absent += (absent.empty() ? "" : "; ") + one_line(problem);
+  }
+  return found;
+}
+
+bool OpenDevices::tell_losses() {
+  bool told = false;
+  for (const std::unique_ptr<OpenDevice>& opened : opened_) {
+    if (opened->owner == nullptr || opened->loss_was_told) continue;
+    const std::optional<Error> gone = opened->owner->gone();
+    if (!gone) continue;
+    opened->loss_was_told = told = true;
+    if (options_.devices.warn) {
+      options_.devices.warn(
+          fmt::format("{} is gone, and its work is done elsewhere: {}", opened->name, one_line(*gone)));
+    }
+  }
+  return told;
+}
+
+// Whoever comes back gets a new device, because the old one's memory and kernels are no more.
+void OpenDevices::drop_lost(const std::function<void(offload::PipelineDevice&)>& before) {
+  tell_losses();
+  // `before` may open others.
+  for (std::size_t n = 0; n < opened_.size(); ++n) {
+    if (opened_[n]->device != nullptr && opened_[n]->owner->gone()) before(*opened_[n]->device);
+  }
+  std::erase_if(opened_, [&](std::unique_ptr<OpenDevice>& opened) {
+    if (opened->owner == nullptr) return is_remote(opened->name);
+    if (!opened->owner->gone()) return false;
+    if (opened->device != nullptr) {
+      // Whoever is interrupted here comes back.
+      if (!opened->device->give_up_copies().ok()) return false;
+      add_totals(dropped_, *opened->device);
+    }
+    opened->kernels.reset();
+    opened->device.reset();
+    registrations_->forget(*opened->owner);
+    return true;
+  });
+}
+
+Status OpenDevices::release_buffers() {
+  for (const std::unique_ptr<OpenDevice>& opened : opened_) {
+    if (opened->device == nullptr || opened->device->failure()) continue;
+    DHPVM_TRY(opened->device->wait(opened->device->submitted()));
+    opened->device->release_held();
+  }
+  return {};
+}
+
+DeviceTotals OpenDevices::totals() const {
+  DeviceTotals totals = dropped_;
+  for (const std::unique_ptr<OpenDevice>& opened : opened_) {
+    if (opened->device == nullptr) continue;
+    add_totals(totals, *opened->device);
+    totals.bytes_in_use += opened->device->allocated_bytes();
+  }
+  const offload::RegistrationStats registrations = registrations_->stats();
+  totals.registrations = registrations.made;
+  totals.registration_time = registrations.time;
+  return totals;
+}
+
+std::vector<DeviceUse> OpenDevices::uses() const {
+  std::vector<DeviceUse> uses;
+  for (const std::unique_ptr<OpenDevice>& opened : opened_) {
+    if (opened->device == nullptr) continue;
+    const offload::DeviceInfo& info = opened->device->info();
+    uses.push_back({info.name, info.description, info.is_simulated, info.shares_host_memory,
+                    info.copy_engines, opened->device->budget(), opened->device->device().now()});
+  }
+  return uses;
+}
+
+}  // namespace dhpvm::vm
