@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arithmetic, comparisons to bool, and conversions.
-//
-// Integers of 8 and 16 bits live in registers as the 32-bit integer of the same value, and are computed with
-// as such; what may have left their range is brought back by wrap_to().
+#include "compiler/lower/arithmetic.h"
+
 #include <bit>
 #include <limits>
 
-#include "compiler/lower/function.h"
+#include "compiler/lower/function_parts.h"
 
 namespace dhpvm::compiler {
 
@@ -78,8 +76,6 @@ bool is_small(const Type* type) {
          type->is(TypeKind::kU16);
 }
 
-bool is_64_bit(const Type* type) { return type->is(TypeKind::kI64) || type->is(TypeKind::kU64); }
-
 unsigned bits_of(const Type* type) {
   switch (type->kind) {
     case TypeKind::kI8:
@@ -125,7 +121,7 @@ std::optional<int> power_of_two(std::optional<std::int64_t> value) {
 
 }  // namespace
 
-void FunctionLowering::wrap_to(const Type* type, Register at) {
+void ArithmeticLowering::wrap_to(const Type* type, Register at) {
   switch (type->kind) {
     case TypeKind::kI8: return code_.emit(Op::kSignExtend8, at, at);
     case TypeKind::kU8: return code_.emit(Op::kZeroExtend8, at, at);
@@ -135,7 +131,7 @@ void FunctionLowering::wrap_to(const Type* type, Register at) {
   }
 }
 
-void FunctionLowering::unary(const Expr& e, Register to) {
+void ArithmeticLowering::unary(const Expr& e, Register to) {
   const Register from = scalar(*e.operands[0]);
   const Family family = family_of(e.type);
   switch (e.unary) {
@@ -151,7 +147,7 @@ void FunctionLowering::unary(const Expr& e, Register to) {
   }
 }
 
-void FunctionLowering::binary(const Expr& e, Register to) {
+void ArithmeticLowering::binary(const Expr& e, Register to) {
   if (is_comparison(e.binary)) return compare(e, to);
   const Expr* left = e.operands[0];
   const Expr* right = e.operands[1];
@@ -160,19 +156,19 @@ void FunctionLowering::binary(const Expr& e, Register to) {
   arithmetic(e.binary, left->type, to, scalar(*left), *right);
 }
 
-void FunctionLowering::arithmetic(Binary op, const Type* type, Register to, Register left,
-                                  const Expr& right) {
+void ArithmeticLowering::arithmetic(Binary op, const Type* type, Register to, Register left,
+                                    const Expr& right) {
   if (op == Binary::kShl || op == Binary::kShr) return shift(op, type, to, left, right);
   if (!immediate_arithmetic(op, type, to, left, right))
     code_.emit(arithmetic_op(op, type), to, left, scalar(right));
   if (may_leave_range(op, type)) wrap_to(type, to);
 }
 
-bool FunctionLowering::immediate_arithmetic(Binary op, const Type* type, Register to, Register left,
-                                            const Expr& right) {
+bool ArithmeticLowering::immediate_arithmetic(Binary op, const Type* type, Register to, Register left,
+                                              const Expr& right) {
   if (!type->is_integer()) return false;
   const bool wide = is_64_bit(type);
-  const auto small = immediate_of(right);
+  const auto small = parts_.constants.immediate_of(right);
   const auto immediate = [&](Op narrow_op, Op wide_op, std::int32_t value) {
     code_.emit(wide ? wide_op : narrow_op, to, left, static_cast<std::uint16_t>(value));
     return true;
@@ -200,7 +196,7 @@ bool FunctionLowering::immediate_arithmetic(Binary op, const Type* type, Registe
 
 // Counts are taken modulo the width, which the instructions do for 32 and 64 bits. They read the low half of
 // the count's register, so that a count of any integer type will do.
-void FunctionLowering::shift(Binary op, const Type* type, Register to, Register left, const Expr& right) {
+void ArithmeticLowering::shift(Binary op, const Type* type, Register to, Register left, const Expr& right) {
   const unsigned mask = bits_of(type) - 1;
   const Family family = family_of(type);
   if (const auto count = constant_of(right)) {
@@ -221,11 +217,11 @@ void FunctionLowering::shift(Binary op, const Type* type, Register to, Register 
 }
 
 // A comparison as a value.
-void FunctionLowering::compare(const Expr& e, Register to) {
+void ArithmeticLowering::compare(const Expr& e, Register to) {
   const Type* type = e.operands[0]->type;
   const Leaves& types = leaves(type);
   const bool negated = e.binary == Binary::kNe;
-  if (type->is(TypeKind::kStruct) || types.size() != 1) return truth(e, Target{{&to, 1}});
+  if (type->is(TypeKind::kStruct) || types.size() != 1) return parts_.expressions.truth(e, Target{{&to, 1}});
   Register left = scalar(*e.operands[0]);
   Register right = scalar(*e.operands[1]);
   if (type->is_reference()) {
@@ -254,7 +250,7 @@ void FunctionLowering::compare(const Expr& e, Register to) {
 }
 
 // From one number type to another; not for pairs that share the register (see same_register).
-void FunctionLowering::convert(const Type* to_type, const Type* from_type, Register to, Register from) {
+void ArithmeticLowering::convert(const Type* to_type, const Type* from_type, Register to, Register from) {
   const Family source = family_of(from_type);
   const bool from_float = source == Family::kF32 || source == Family::kF64;
   switch (to_type->kind) {
@@ -303,7 +299,7 @@ void FunctionLowering::convert(const Type* to_type, const Type* from_type, Regis
   }
 }
 
-void FunctionLowering::clamp(Register at, std::int32_t low, std::int32_t high) {
+void ArithmeticLowering::clamp(Register at, std::int32_t low, std::int32_t high) {
   Scope scope(*this);
   code_.emit(Op::kMaxI32, at, at, constant(low));
   code_.emit(Op::kMinI32, at, at, constant(high));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls. Arguments are computed straight into the windows at the top of the register stacks.
-#include "compiler/lower/function.h"
+#include "compiler/lower/call.h"
+
+#include "compiler/lower/function_parts.h"
 
 namespace dhpvm::compiler {
 
@@ -9,7 +10,7 @@ using hir::ExprKind;
 
 // Where the results are wanted at the very top, the windows begin there, and no result has to be moved. To be
 // called in a Scope, which gives the windows back.
-FunctionLowering::Window FunctionLowering::open_window(const Leaves& results, const Target& target) {
+CallLowering::Window CallLowering::open_window(const Leaves& results, const Target& target) {
   Window window{registers_.next_primitive(), registers_.next_reference()};
   if (!target.fresh) return window;
   Register primitives = 0;
@@ -34,12 +35,12 @@ FunctionLowering::Window FunctionLowering::open_window(const Leaves& results, co
   return window;
 }
 
-void FunctionLowering::argument(const Expr& e) {
+void CallLowering::argument(const Expr& e) {
   const Values at = allocate(e.type);
   into(e, Target{at});
 }
 
-void FunctionLowering::finish_call(const Window& window, const Leaves& results, const Target& target) {
+void CallLowering::finish_call(const Window& window, const Leaves& results, const Target& target) {
   if (target.registers.empty()) return;
   Register primitive = window.primitive;
   Register reference = window.reference;
@@ -47,9 +48,9 @@ void FunctionLowering::finish_call(const Window& window, const Leaves& results, 
     move(results[i], target.registers[i], results[i].is_ref() ? reference++ : primitive++);
 }
 
-void FunctionLowering::call(const Expr& e, Target target) {
+void CallLowering::call(const Expr& e, Target target) {
   Scope scope(*this);
-  if (e.kind == ExprKind::kCall && inline_call(e, target)) return;
+  if (e.kind == ExprKind::kCall && parts_.inlining.inline_call(e, target)) return;
   const Leaves& results = leaves(e.type);
   const Window window = open_window(results, target);
   for (const Expr* operand : e.operands) argument(*operand);
@@ -57,7 +58,7 @@ void FunctionLowering::call(const Expr& e, Target target) {
   finish_call(window, results, target);
 }
 
-void FunctionLowering::emit_call(const Expr& e, const Window& window) {
+void CallLowering::emit_call(const Expr& e, const Window& window) {
   switch (e.kind) {
     case ExprKind::kCall:
       return code_.emit(Op::kCall, window.primitive, window.reference, module_.function(*e.function));
@@ -67,7 +68,7 @@ void FunctionLowering::emit_call(const Expr& e, const Window& window) {
     case ExprKind::kCallClosure: {
       const Type* interface = e.operands[0]->type;
       return code_.emit(Op::kCallInterface, window.primitive, window.reference,
-                        e.kind == ExprKind::kCallClosure ? 0 : e.index, module_.types().reference(interface));
+                        e.kind == ExprKind::kCallClosure ? 0 : e.index, types_.reference(interface));
     }
     default: return;
   }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Conditions: control flow instead of bools, with comparison and branch in one instruction.
+#include "compiler/lower/condition.h"
+
 #include <bit>
 
-#include "compiler/lower/function.h"
+#include "compiler/lower/function_parts.h"
 
 namespace dhpvm::compiler {
 
@@ -12,8 +13,6 @@ using hir::Binary;
 using hir::ExprKind;
 
 namespace {
-
-bool is_64_bit(const Type* type) { return type->is(TypeKind::kI64) || type->is(TypeKind::kU64); }
 
 Binary mirrored(Binary op) {
   switch (op) {
@@ -81,7 +80,7 @@ Op float_branch(Binary op, bool when, bool wide) {
 
 }  // namespace
 
-void FunctionLowering::branch_if(const Expr& e, bool when, LabelId target) {
+void ConditionLowering::branch_if(const Expr& e, bool when, LabelId target) {
   if (!code_.reachable()) return;
   Scope scope(*this);
   At at(*this, e.position);
@@ -116,7 +115,9 @@ void FunctionLowering::branch_if(const Expr& e, bool when, LabelId target) {
       branch_if(*e.operands[2], when, target);
       return code_.bind(end);
     }
-    case ExprKind::kBlock: statements(e.statements); return branch_if(*e.operands[0], when, target);
+    case ExprKind::kBlock:
+      parts_.statements.statements(e.statements);
+      return branch_if(*e.operands[0], when, target);
     case ExprKind::kIsNull: {
       const Expr& operand = *e.operands[0];
       if (operand.type->is_reference())
@@ -128,7 +129,7 @@ void FunctionLowering::branch_if(const Expr& e, bool when, LabelId target) {
   code_.branch(when ? Op::kJumpIf : Op::kJumpIfNot, scalar(e), target);
 }
 
-void FunctionLowering::branch_if_compare(const Expr& e, bool when, LabelId target) {
+void ConditionLowering::branch_if_compare(const Expr& e, bool when, LabelId target) {
   const Expr* left = e.operands[0];
   const Expr* right = e.operands[1];
   const Type* type = left->type;
@@ -163,7 +164,7 @@ void FunctionLowering::branch_if_compare(const Expr& e, bool when, LabelId targe
   code_.branch(integer_branch(op, type), a, b, target);
 }
 
-bool FunctionLowering::branch_if_immediate(Binary op, const Expr& left, const Expr& right, LabelId target) {
+bool ConditionLowering::branch_if_immediate(Binary op, const Expr& left, const Expr& right, LabelId target) {
   const Type* type = left.type;
   const bool equality = op == Binary::kEq || op == Binary::kNe;
   const auto value = constant_of(right);
@@ -174,7 +175,7 @@ bool FunctionLowering::branch_if_immediate(Binary op, const Expr& left, const Ex
   }
   // Remainder 0 by a power of two: a mask tells, also for negative numbers.
   if (equality && value == 0 && left.kind == ExprKind::kBinary && left.binary == Binary::kRem) {
-    const auto divisor = immediate_of(*left.operands[1]);
+    const auto divisor = parts_.constants.immediate_of(*left.operands[1]);
     if (divisor && *divisor > 1 && std::has_single_bit(static_cast<std::uint16_t>(*divisor))) {
       const Register masked = registers_.primitive();
       code_.emit(Op::kAndImmI64, masked, scalar(*left.operands[0]), static_cast<std::uint32_t>(*divisor - 1));
@@ -182,7 +183,7 @@ bool FunctionLowering::branch_if_immediate(Binary op, const Expr& left, const Ex
       return true;
     }
   }
-  const auto small = immediate_of(right);
+  const auto small = parts_.constants.immediate_of(right);
   const bool is_unsigned = type->is(TypeKind::kU32) || type->is(TypeKind::kU64);
   if (!small || (is_unsigned && !equality)) return false;
   code_.branch(immediate_branch(op, is_64_bit(type)), scalar(left), static_cast<std::uint16_t>(*small),
@@ -190,8 +191,8 @@ bool FunctionLowering::branch_if_immediate(Binary op, const Expr& left, const Ex
   return true;
 }
 
-void FunctionLowering::branch_if_equal(const Leaves& types, const Values& left, const Values& right,
-                                       bool when, LabelId target) {
+void ConditionLowering::branch_if_equal(const Leaves& types, const Values& left, const Values& right,
+                                        bool when, LabelId target) {
   if (types.empty()) {
     if (when) code_.jump(target);
     return;
@@ -208,8 +209,8 @@ void FunctionLowering::branch_if_equal(const Leaves& types, const Values& left, 
   if (when) code_.bind(differ);
 }
 
-void FunctionLowering::branch_if_leaf_equal(const bc::ValueType& leaf, Register left, Register right,
-                                            bool when, LabelId target) {
+void ConditionLowering::branch_if_leaf_equal(const bc::ValueType& leaf, Register left, Register right,
+                                             bool when, LabelId target) {
   switch (leaf.kind) {
     case Kind::kRef: {
       Scope scope(*this);

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Constants: which expressions have a value that is known now, and where such values stand.
-//
-// Folding happens in the arithmetic of the machine that compiles, which is that of the language: integers
-// wrap, floating point is IEEE 754, one rounding per operation.
+#include "compiler/lower/constant.h"
+
 #include <bit>
 #include <cmath>
 #include <type_traits>
 
-#include "compiler/lower/function.h"
+#include "compiler/lower/function_parts.h"
 
 namespace dhpvm::compiler {
 
@@ -74,14 +72,24 @@ std::optional<std::int64_t> fold_integer(Binary op, const Type* type, std::int64
 
 }  // namespace
 
-std::optional<std::int64_t> FunctionLowering::constant_of(const Expr& e) const {
+bool is_zero(const hir::Expr& e) {
+  switch (e.kind) {
+    case ExprKind::kNull:
+    case ExprKind::kZero: return true;
+    case ExprKind::kInt: return e.integer == 0;
+    case ExprKind::kFloat: return e.number == 0 && !__builtin_signbit(e.number);
+    default: return false;
+  }
+}
+
+std::optional<std::int64_t> ConstantLowering::constant_of(const Expr& e) const {
   switch (e.kind) {
     case ExprKind::kInt: return extended(e.type, e.integer);
     case ExprKind::kFloat: return float_bits(e.type, e.number);
     case ExprKind::kZero: return e.type->is_primitive() ? std::optional<std::int64_t>(0) : std::nullopt;
     case ExprKind::kLocal: {
-      const auto known = constant_locals_.find(e.local);
-      return known == constant_locals_.end() ? std::nullopt : std::optional<std::int64_t>(known->second);
+      const auto known = known_.find(e.local);
+      return known == known_.end() ? std::nullopt : std::optional<std::int64_t>(known->second);
     }
     case ExprKind::kUnary: {
       if (e.unary != hir::Unary::kNegate) return std::nullopt;
@@ -121,7 +129,7 @@ std::optional<std::int64_t> FunctionLowering::constant_of(const Expr& e) const {
   }
 }
 
-std::optional<std::int16_t> FunctionLowering::immediate_of(const Expr& e) const {
+std::optional<std::int16_t> ConstantLowering::immediate_of(const Expr& e) const {
   if (!e.type->is_integer()) return std::nullopt;
   const auto value = constant_of(e);
   if (!value || *value != static_cast<std::int16_t>(*value)) return std::nullopt;
@@ -129,7 +137,7 @@ std::optional<std::int16_t> FunctionLowering::immediate_of(const Expr& e) const 
 }
 
 // A register with the value; to be read only.
-Register FunctionLowering::constant(std::int64_t value) {
+Register ConstantLowering::constant(std::int64_t value) {
   if (code_.in_loop() && code_.has_room_for_constant()) return code_.constant(value);
   const Register to = registers_.primitive();
   code_.load(to, value);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Expressions: dispatch, constants, and what is neither arithmetic nor object.
-#include "compiler/lower/function.h"
+#include "compiler/lower/expr.h"
+
+#include "compiler/lower/function_parts.h"
 
 namespace dhpvm::compiler {
 
@@ -40,11 +41,11 @@ bool converts_in_place(const hir::Expr& e) {
 
 }  // namespace
 
-std::optional<std::span<const Register>> FunctionLowering::in_place(const Expr& e) {
+std::optional<std::span<const Register>> ExpressionLowering::in_place(const Expr& e) {
   switch (e.kind) {
     case ExprKind::kLocal: {
-      const LocalSlot& local = slot(*e.local);
-      if (local.kind != LocalSlot::Kind::kRegisters || facts_.assigned_in_expression.contains(e.local))
+      const LocalSlot& local = parts_.locals.slot(*e.local);
+      if (local.kind != LocalSlot::Kind::kRegisters || state_.facts.assigned_in_expression.contains(e.local))
         return std::nullopt;
       return std::span<const Register>(local.registers);
     }
@@ -53,7 +54,7 @@ std::optional<std::span<const Register>> FunctionLowering::in_place(const Expr& 
       if (!whole.type->is(TypeKind::kStruct)) return std::nullopt;
       const auto registers = in_place(whole);
       if (!registers) return std::nullopt;
-      const LeafRange range = module_.types().field(whole.type, e.index);
+      const LeafRange range = types_.field(whole.type, e.index);
       return registers->subspan(range.first, range.count);
     }
     case ExprKind::kUnwrap: {
@@ -68,7 +69,7 @@ std::optional<std::span<const Register>> FunctionLowering::in_place(const Expr& 
   }
 }
 
-Register FunctionLowering::scalar(const Expr& e) {
+Register ExpressionLowering::scalar(const Expr& e) {
   if (const auto value = constant_of(e)) return constant(*value);
   if (const auto registers = in_place(e)) return (*registers)[0];
   if (e.kind == ExprKind::kCheckNonNull && e.type->is_reference()) {
@@ -82,7 +83,7 @@ Register FunctionLowering::scalar(const Expr& e) {
   return to;
 }
 
-Values FunctionLowering::values(const Expr& e) {
+Values ExpressionLowering::values(const Expr& e) {
   const Leaves& types = leaves(e.type);
   if (types.size() == 1) return {scalar(e)};
   if (const auto registers = in_place(e)) return {registers->begin(), registers->end()};
@@ -91,7 +92,7 @@ Values FunctionLowering::values(const Expr& e) {
   return result;
 }
 
-void FunctionLowering::zero(const Leaves& types, std::span<const Register> to) {
+void ExpressionLowering::zero(const Leaves& types, std::span<const Register> to) {
   for (std::size_t i = 0; i < types.size(); ++i) {
     if (types[i].is_ref()) {
       code_.emit(Op::kNull, to[i]);
@@ -101,91 +102,91 @@ void FunctionLowering::zero(const Leaves& types, std::span<const Register> to) {
   }
 }
 
-// Every case writes non-fresh registers only after its operands are read, as far as it has one leaf; assign()
-// knows the exceptions.
-void FunctionLowering::into(const Expr& e, Target target) {
+// Every case writes non-fresh registers only after its operands are read, as far as it has one leaf;
+// StatementLowering::assign knows the exceptions.
+void ExpressionLowering::into(const Expr& e, Target target) {
   if (!code_.reachable()) return;
   Scope scope(*this);
   At at(*this, e.position);
   if (const auto value = constant_of(e)) return code_.load(target.registers[0], *value);
   if (const auto registers = in_place(e)) return move(leaves(e.type), target.registers, *registers);
+  compute(e, target);
+}
+
+void ExpressionLowering::compute(const Expr& e, Target target) {
   switch (e.kind) {
     case ExprKind::kInt:
-    case ExprKind::kFloat: return;  // constants, done above
+    case ExprKind::kFloat: return;  // constants: into() loads them
     case ExprKind::kString: return code_.load_string(target.registers[0], module_.builder().string(e.text));
     case ExprKind::kNull:
     case ExprKind::kZero: return zero(leaves(e.type), target.registers);
     case ExprKind::kLocal:
     case ExprKind::kField:
     case ExprKind::kIndex:
-    case ExprKind::kFixedIndex: return load(resolve(e), target.registers);
-    case ExprKind::kUnary: return unary(e, target.registers[0]);
-    case ExprKind::kBinary: return binary(e, target.registers[0]);
+    case ExprKind::kFixedIndex: return parts_.places.load(parts_.places.resolve(e), target.registers);
+    case ExprKind::kUnary: return parts_.arithmetics.unary(e, target.registers[0]);
+    case ExprKind::kBinary: return parts_.arithmetics.binary(e, target.registers[0]);
     case ExprKind::kAnd:
     case ExprKind::kOr:
     case ExprKind::kIsNull: return truth(e, target);
     case ExprKind::kConditional: return conditional(e, target);
     case ExprKind::kBlock: return block(e, target);
     case ExprKind::kConvert:
-    case ExprKind::kBitCast: {
-      const Expr& operand = *e.operands[0];
-      if (converts_in_place(e)) return into(operand, target);
-      if (e.kind == ExprKind::kBitCast && operand.type->is_float())  // f32 to u32
-        return code_.emit(Op::kU32ToU64, target.registers[0], scalar(operand));
-      return convert(e.type, operand.type, target.registers[0], scalar(operand));
-    }
+    case ExprKind::kBitCast: return conversion(e, target);
     case ExprKind::kWrap:
     case ExprKind::kUnwrap:
     case ExprKind::kCheckNonNull: return nullable(e, target);
     case ExprKind::kUpcast:
     case ExprKind::kCast:
     case ExprKind::kCastOrNull:
-    case ExprKind::kIsType: return cast(e, target);
+    case ExprKind::kIsType: return parts_.objects.cast(e, target);
     case ExprKind::kArrayLength:
       return code_.emit(Op::kArrayLength, target.registers[0], scalar(*e.operands[0]));
     case ExprKind::kArrayDim:
       return code_.emit(Op::kArrayDim, target.registers[0], scalar(*e.operands[0]), e.index);
     case ExprKind::kStringLength:
-      return code_.emit(Op::kStringLength, target.registers[0], scalar(*e.operands[0]));
-    case ExprKind::kStringByte: {
-      const Register text = scalar(*e.operands[0]);
-      return code_.emit(Op::kStringByte, target.registers[0], text, scalar(*e.operands[1]));
-    }
-    case ExprKind::kStringCompare: {
-      const Register left = scalar(*e.operands[0]);
-      return code_.emit(Op::kStringCompare, target.registers[0], left, scalar(*e.operands[1]));
-    }
-    case ExprKind::kStringConcat: return string_concat(e.operands, target.registers[0], target.fresh);
+    case ExprKind::kStringByte:
+    case ExprKind::kStringCompare:
+    case ExprKind::kStringConcat: return string(e, target);
     case ExprKind::kCall:
     case ExprKind::kCallNative:
     case ExprKind::kCallInterface:
-    case ExprKind::kCallClosure: return call(e, target);
+    case ExprKind::kCallClosure: return parts_.calls.call(e, target);
     case ExprKind::kIntrinsic: return intrinsic(e, target);
-    case ExprKind::kAtomic: return atomic(e, target);
-    case ExprKind::kNew: return new_object(e, target);
-    case ExprKind::kMakeStruct: {
-      std::size_t first = 0;
-      for (const Expr* field : e.operands) {
-        const std::size_t count = leaves(field->type).size();
-        into(*field, Target{target.registers.subspan(first, count), target.fresh});
-        first += count;
-      }
-      return;
-    }
-    case ExprKind::kNewArray: return new_array(e, target);
-    case ExprKind::kArrayLiteral: return array_literal(e, target);
+    case ExprKind::kAtomic: return parts_.arrays.atomic(e, target);
+    case ExprKind::kNew: return parts_.objects.new_object(e, target);
+    case ExprKind::kMakeStruct: return make_struct(e, target);
+    case ExprKind::kNewArray: return parts_.arrays.new_array(e, target);
+    case ExprKind::kArrayLiteral: return parts_.arrays.array_literal(e, target);
     case ExprKind::kClosure:
-    case ExprKind::kFunctionValue: return make_closure(e, target);
+    case ExprKind::kFunctionValue: return parts_.objects.make_closure(e, target);
     case ExprKind::kNewWeak:
       return code_.emit(Op::kNewWeak, target.registers[0], scalar(*e.operands[0]), 0,
-                        module_.types().reference(e.type));
+                        types_.reference(e.type));
     case ExprKind::kGetWeak: return code_.emit(Op::kGetWeak, target.registers[0], scalar(*e.operands[0]));
-    case ExprKind::kArrayCopy: return array_copy(e);
+    case ExprKind::kArrayCopy: return parts_.arrays.array_copy(e);
     case ExprKind::kArrayClose: return code_.emit(Op::kArrayClose, scalar(*e.operands[0]));
   }
 }
 
-void FunctionLowering::effect(const Expr& e) {
+void ExpressionLowering::conversion(const Expr& e, Target target) {
+  const Expr& operand = *e.operands[0];
+  if (converts_in_place(e)) return into(operand, target);
+  if (e.kind == ExprKind::kBitCast && operand.type->is_float())  // f32 to u32
+    return code_.emit(Op::kU32ToU64, target.registers[0], scalar(operand));
+  return parts_.arithmetics.convert(e.type, operand.type, target.registers[0], scalar(operand));
+}
+
+void ExpressionLowering::make_struct(const Expr& e, Target target) {
+  std::size_t first = 0;
+  for (const Expr* field : e.operands) {
+    const std::size_t count = leaves(field->type).size();
+    into(*field, Target{target.registers.subspan(first, count), target.fresh});
+    first += count;
+  }
+}
+
+void ExpressionLowering::effect(const Expr& e) {
   Scope scope(*this);
   switch (e.kind) {
     case ExprKind::kCall:
@@ -193,16 +194,16 @@ void FunctionLowering::effect(const Expr& e) {
     case ExprKind::kCallInterface:
     case ExprKind::kCallClosure: {
       At at(*this, e.position);
-      return call(e, Target{});  // its results stay in the window
+      return parts_.calls.call(e, Target{});  // its results stay in the window
     }
     default: into(e, Target{allocate(e.type)});
   }
 }
 
-void FunctionLowering::conditional(const Expr& e, Target target) {
+void ExpressionLowering::conditional(const Expr& e, Target target) {
   const LabelId otherwise = code_.new_label();
   const LabelId end = code_.new_label();
-  branch_if(*e.operands[0], false, otherwise);
+  parts_.conditions.branch_if(*e.operands[0], false, otherwise);
   into(*e.operands[1], target);
   code_.jump(end);
   code_.bind(otherwise);
@@ -210,13 +211,13 @@ void FunctionLowering::conditional(const Expr& e, Target target) {
   code_.bind(end);
 }
 
-void FunctionLowering::block(const Expr& e, Target target) {
-  statements(e.statements);
+void ExpressionLowering::block(const Expr& e, Target target) {
+  parts_.statements.statements(e.statements);
   if (!e.operands.empty()) into(*e.operands[0], target);
 }
 
 // A condition as a value.
-void FunctionLowering::truth(const Expr& e, Target target) {
+void ExpressionLowering::truth(const Expr& e, Target target) {
   const Register to = target.registers[0];
   if (e.kind == ExprKind::kIsNull && e.operands[0]->type->is_reference())
     return code_.emit(Op::kIsNull, to, scalar(*e.operands[0]));
@@ -230,7 +231,7 @@ void FunctionLowering::truth(const Expr& e, Target target) {
     return code_.bind(end);
   }
   const LabelId when_false = code_.new_label();
-  branch_if(e, false, when_false);
+  parts_.conditions.branch_if(e, false, when_false);
   code_.load(to, 1);
   code_.jump(end);
   code_.bind(when_false);
@@ -238,7 +239,18 @@ void FunctionLowering::truth(const Expr& e, Target target) {
   code_.bind(end);
 }
 
-void FunctionLowering::string_concat(std::span<hir::Expr* const> operands, Register to, bool fresh) {
+void ExpressionLowering::string(const Expr& e, Target target) {
+  const Register to = target.registers[0];
+  if (e.kind == ExprKind::kStringConcat) return string_concat(e.operands, to, target.fresh);
+  const Register first = scalar(*e.operands[0]);
+  switch (e.kind) {
+    case ExprKind::kStringByte: return code_.emit(Op::kStringByte, to, first, scalar(*e.operands[1]));
+    case ExprKind::kStringCompare: return code_.emit(Op::kStringCompare, to, first, scalar(*e.operands[1]));
+    default: return code_.emit(Op::kStringLength, to, first);
+  }
+}
+
+void ExpressionLowering::string_concat(std::span<hir::Expr* const> operands, Register to, bool fresh) {
   // The parts stand side by side. Where `to` is on top, it can be the first of them.
   const bool on_top = fresh && to + 1 == registers_.next_reference();
   const Register first = on_top ? to : registers_.next_reference();
@@ -249,7 +261,7 @@ void FunctionLowering::string_concat(std::span<hir::Expr* const> operands, Regis
   code_.emit(Op::kStringConcat, to, first, static_cast<std::uint32_t>(operands.size()));
 }
 
-void FunctionLowering::intrinsic(const Expr& e, Target target) {
+void ExpressionLowering::intrinsic(const Expr& e, Target target) {
   std::uint32_t registers[4] = {};
   for (std::size_t i = 0; i < e.operands.size() && i < 4; ++i) registers[i] = scalar(*e.operands[i]);
   code_.emit(e.op, target.registers[0], registers[0], registers[1],
@@ -257,7 +269,7 @@ void FunctionLowering::intrinsic(const Expr& e, Target target) {
 }
 
 // Between T and T?, where they are not the same reference.
-void FunctionLowering::nullable(const Expr& e, Target target) {
+void ExpressionLowering::nullable(const Expr& e, Target target) {
   const Expr& operand = *e.operands[0];
   if (e.type->is_reference()) {
     into(operand, target);
@@ -268,7 +280,7 @@ void FunctionLowering::nullable(const Expr& e, Target target) {
     code_.load(target.registers[0], 1);
     return into(operand, Target{target.registers.subspan(1), target.fresh});
   }
-  if (e.kind == ExprKind::kUnwrap) return load(resolve(e), target.registers);
+  if (e.kind == ExprKind::kUnwrap) return parts_.places.load(parts_.places.resolve(e), target.registers);
   const Values whole = values(operand);
   const LabelId present = code_.new_label();
   code_.branch(Op::kJumpIf, whole[0], present);

@@ -3,7 +3,6 @@
 
 #include "bytecode/isa.h"
 #include "compiler/hir/hir_walk.h"
-#include "compiler/lower/function.h"
 
 namespace dhpvm::compiler {
 
@@ -136,56 +135,6 @@ const InlineDecisions::Decision& InlineDecisions::decide(const hir::Function& fu
 bool InlineDecisions::is_library(const hir::Function& function) const {
   return function.position.file < program_.files.size() &&
          program_.files[function.position.file].starts_with("stdlib/");
-}
-
-// Arguments are evaluated like those of any call, then named like the parameters: an argument that is a local
-// is used where it stands, a constant stays one.
-bool FunctionLowering::inline_call(const Expr& e, Target target) {
-  const hir::Function& function = *e.function;
-  const InlineDecisions::Decision decision = module_.inlines().decide(function);
-  if (!decision.inlined || (!decision.is_tiny && !code_.in_loop())) return false;
-  if (inline_depth_ == kMostInlineDepth) return false;
-  facts_.add(function.body);
-  struct Argument {
-    std::optional<std::int64_t> constant;
-    Values values;
-  };
-  std::vector<Argument> arguments;
-  for (std::size_t i = 0; i < e.operands.size(); ++i) {
-    const Expr& operand = *e.operands[i];
-    const bool assigned = facts_.assigned.contains(function.parameters[i]);
-    Argument& argument = arguments.emplace_back();
-    if (!assigned) argument.constant = constant_of(operand);
-    if (argument.constant) continue;
-    argument.values = assigned ? allocate(operand.type) : values(operand);
-    if (assigned) into(operand, Target{argument.values});
-  }
-  // Only now, as an argument may have been a call of the same function.
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    const Local* parameter = function.parameters[i];
-    constant_locals_.erase(parameter);
-    if (arguments[i].constant) {
-      constant_locals_[parameter] = *arguments[i].constant;
-    } else {
-      slot(*parameter) = {LocalSlot::Kind::kRegisters, std::move(arguments[i].values)};
-    }
-  }
-  Values dropped;
-  if (target.registers.empty()) {
-    dropped = allocate(e.type);
-    target.registers = dropped;
-  }
-  const Inlined inner{target, code_.new_label()};
-  const std::optional<Inlined> outer = std::exchange(inlined_, inner);
-  const bool outer_keeps_position = keeps_position_;
-  keeps_position_ |= module_.inlines().is_library(function);
-  ++inline_depth_;
-  scoped(function.body);
-  --inline_depth_;
-  keeps_position_ = outer_keeps_position;
-  inlined_ = outer;
-  code_.bind(inner.end);
-  return true;
 }
 
 }  // namespace dhpvm::compiler

@@ -140,8 +140,7 @@ Result<bc::Module> ModuleLowering::run() && {
   add_implementations();
   for (std::size_t next = 0; next < waiting_.size() && status_.ok(); ++next) {
     const hir::Function& f = *waiting_[next];
-    FunctionLowering lowering(*this, functions_.find(&f)->second, f.name);
-    lowering.lower(f);
+    lower_function(*this, functions_.find(&f)->second, f);
     add_implementations();
   }
   check_limits();

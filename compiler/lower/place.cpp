@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Places: locals, fields and elements, whole or in part.
+#include "compiler/lower/place.h"
+
 #include "base/error.h"
-#include "compiler/lower/function.h"
+#include "compiler/lower/function_parts.h"
 
 namespace dhpvm::compiler {
 
@@ -27,21 +28,21 @@ static_assert(static_cast<unsigned>(Op::kLocalStoreF64) - static_cast<unsigned>(
 
 }  // namespace
 
-FunctionLowering::Place FunctionLowering::place_of(const hir::Local& local) {
-  const LocalSlot& known = slot(local);
+Place PlaceLowering::place_of(const hir::Local& local) {
+  const LocalSlot& known = parts_.locals.slot(local);
   Place place;
   place.type = local.type;
   if (known.kind == LocalSlot::Kind::kCell) {
     place.kind = Place::Kind::kField;
     place.base = known.registers[0];
-    place.container = module_.types().cell(local.type);
+    place.container = types_.cell(local.type);
   } else {
     place.registers = known.registers;
   }
   return place;
 }
 
-FunctionLowering::Place FunctionLowering::resolve(const Expr& e) {
+Place PlaceLowering::resolve(const Expr& e) {
   Place place;
   place.type = e.type;
   switch (e.kind) {
@@ -50,7 +51,7 @@ FunctionLowering::Place FunctionLowering::resolve(const Expr& e) {
     case ExprKind::kIndex: return resolve_index(e);
     case ExprKind::kFixedIndex:
       place.kind = Place::Kind::kFixedArray;
-      place.registers = slot(*e.local).registers;
+      place.registers = parts_.locals.slot(*e.local).registers;
       place.index = scalar(*e.operands[0]);
       return place;
     case ExprKind::kUnwrap:
@@ -67,11 +68,11 @@ FunctionLowering::Place FunctionLowering::resolve(const Expr& e) {
   return place;
 }
 
-FunctionLowering::Place FunctionLowering::resolve_field(const Expr& e) {
+Place PlaceLowering::resolve_field(const Expr& e) {
   const Expr& whole = *e.operands[0];
   if (whole.type->is(TypeKind::kStruct)) {
     Place place = resolve(whole);
-    narrow(place, e.type, module_.types().field(whole.type, e.index));
+    narrow(place, e.type, types_.field(whole.type, e.index));
     return place;
   }
   const Type* type = whole.type->is(TypeKind::kNullable) ? whole.type->element : whole.type;
@@ -79,22 +80,27 @@ FunctionLowering::Place FunctionLowering::resolve_field(const Expr& e) {
   place.kind = Place::Kind::kField;
   place.type = e.type;
   place.base = scalar(whole);
-  place.container = module_.types().reference(type);
-  place.first_leaf = module_.types().field(type, e.index).first;
+  place.container = types_.reference(type);
+  place.first_leaf = types_.field(type, e.index).first;
   return place;
 }
 
-FunctionLowering::Place FunctionLowering::resolve_index(const Expr& e) {
+Place PlaceLowering::resolve_index(const Expr& e) {
+  const Register array = scalar(*e.operands[0]);
+  return element(e.type, array, element_index(e, array));
+}
+
+Place PlaceLowering::element(const Type* type, Register array, Register index) {
   Place place;
   place.kind = Place::Kind::kElement;
-  place.type = e.type;
-  place.base = scalar(*e.operands[0]);
-  place.index = element_index(e, place.base);
-  place.container = module_.types().element_struct(e.type);
+  place.type = type;
+  place.base = array;
+  place.index = index;
+  place.container = types_.element_struct(type);
   return place;
 }
 
-void FunctionLowering::narrow(Place& place, const Type* type, LeafRange range) {
+void PlaceLowering::narrow(Place& place, const Type* type, LeafRange range) {
   place.type = type;
   if (place.kind == Place::Kind::kRegisters || place.kind == Place::Kind::kFixedArray) {
     place.registers =
@@ -105,7 +111,7 @@ void FunctionLowering::narrow(Place& place, const Type* type, LeafRange range) {
 }
 
 // The register with the position of the element that operands[1..rank] of `e` name.
-Register FunctionLowering::element_index(const Expr& e, Register array) {
+Register PlaceLowering::element_index(const Expr& e, Register array) {
   const Type* type = e.operands[0]->type;
   const Register outer = scalar(*e.operands[1]);
   if (type->rank == 1) return outer;
@@ -118,7 +124,7 @@ Register FunctionLowering::element_index(const Expr& e, Register array) {
   return position;
 }
 
-void FunctionLowering::load(const Place& place, std::span<const Register> to) {
+void PlaceLowering::load(const Place& place, std::span<const Register> to) {
   const Leaves& types = leaves(place.type);
   for (std::uint32_t i = 0; i < types.size(); ++i) {
     const Kind kind = types[i].kind;
@@ -133,7 +139,7 @@ void FunctionLowering::load(const Place& place, std::span<const Register> to) {
         } else {
           const std::uint64_t size = module_.builder().type(place.container).size;
           code_.emit(member(Op::kLoadFieldI8, kind), to[i], place.base, place.index,
-                     module_.types().offset(place.container, place.first_leaf + i) | size << 32);
+                     types_.offset(place.container, place.first_leaf + i) | size << 32);
         }
         break;
       case Place::Kind::kFixedArray:
@@ -143,7 +149,7 @@ void FunctionLowering::load(const Place& place, std::span<const Register> to) {
   }
 }
 
-void FunctionLowering::store(const Place& place, std::span<const Register> from) {
+void PlaceLowering::store(const Place& place, std::span<const Register> from) {
   const Leaves& types = leaves(place.type);
   for (std::uint32_t i = 0; i < types.size(); ++i) {
     const Kind kind = types[i].kind;
@@ -158,7 +164,7 @@ void FunctionLowering::store(const Place& place, std::span<const Register> from)
         } else {
           const std::uint64_t size = module_.builder().type(place.container).size;
           code_.emit(member(Op::kStoreFieldI8, kind), place.base, place.index, from[i],
-                     module_.types().offset(place.container, place.first_leaf + i) | size << 32);
+                     types_.offset(place.container, place.first_leaf + i) | size << 32);
         }
         break;
       case Place::Kind::kFixedArray:
@@ -168,14 +174,14 @@ void FunctionLowering::store(const Place& place, std::span<const Register> from)
   }
 }
 
-void FunctionLowering::get_field(const bc::ValueType& leaf, Register to, Register object, std::uint32_t type,
-                                 std::uint32_t index) {
-  code_.emit(member(Op::kGetFieldI8, leaf.kind), to, object, module_.types().offset(type, index));
+void PlaceLowering::get_field(const bc::ValueType& leaf, Register to, Register object, std::uint32_t type,
+                              std::uint32_t index) {
+  code_.emit(member(Op::kGetFieldI8, leaf.kind), to, object, types_.offset(type, index));
 }
 
-void FunctionLowering::put_field(const bc::ValueType& leaf, Register object, Register from,
-                                 std::uint32_t type, std::uint32_t index) {
-  code_.emit(member(Op::kPutFieldI8, leaf.kind), object, module_.types().offset(type, index), from);
+void PlaceLowering::put_field(const bc::ValueType& leaf, Register object, Register from, std::uint32_t type,
+                              std::uint32_t index) {
+  code_.emit(member(Op::kPutFieldI8, leaf.kind), object, types_.offset(type, index), from);
 }
 
 }  // namespace dhpvm::compiler

@@ -26,6 +26,8 @@ struct LeafRange {
   std::uint32_t count = 0;
 };
 
+inline bool is_64_bit(const Type* type) { return type->is(TypeKind::kI64) || type->is(TypeKind::kU64); }
+
 class TypeLowering {
  public:
   explicit TypeLowering(bytecode::ModuleBuilder& builder) : builder_(builder) {}
