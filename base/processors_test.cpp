@@ -7,6 +7,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <string>
 
 namespace dhpvm {
@@ -20,39 +21,49 @@ struct ProcessorQuota : testing::Test {
     std::filesystem::create_directories(file.parent_path());
     std::ofstream(file) << text;
   }
+  std::optional<double> quota(const std::string& membership) const {
+    write("proc/self/cgroup", membership);
+    return processor_quota(ControlGroups(root));
+  }
 
   const std::string root;
 };
 
 TEST_F(ProcessorQuota, IsTheLeastOfTheGroupAndThoseAboveIt) {
-  EXPECT_EQ(processor_quota(root, "0::/user/job\n"), std::nullopt);
-  write("user/job/cpu.max", "max 100000\n");
-  EXPECT_EQ(processor_quota(root, "0::/user/job\n"), std::nullopt);
-  write("user/cpu.max", "250000 100000\n");
-  EXPECT_EQ(processor_quota(root, "0::/user/job\n"), 2.5);
-  write("user/job/cpu.max", "50000 100000\n");
-  EXPECT_EQ(processor_quota(root, "0::/user/job\n"), 0.5);
-  EXPECT_EQ(processor_quota(root, "0::/user\n"), 2.5);
+  EXPECT_EQ(quota("0::/user/job\n"), std::nullopt);
+  write("sys/fs/cgroup/user/job/cpu.max", "max 100000\n");
+  EXPECT_EQ(quota("0::/user/job\n"), std::nullopt);
+  write("sys/fs/cgroup/user/cpu.max", "250000 100000\n");
+  EXPECT_EQ(quota("0::/user/job\n"), 2.5);
+  write("sys/fs/cgroup/user/job/cpu.max", "50000 100000\n");
+  EXPECT_EQ(quota("0::/user/job\n"), 0.5);
+  EXPECT_EQ(quota("0::/user\n"), 2.5);
   // As a container sees it.
-  write("cpu.max", "300000 100000\n");
-  EXPECT_EQ(processor_quota(root, "0::/\n"), 3);
-  EXPECT_EQ(processor_quota(root, "0::/elsewhere/job\n"), 3);
+  write("sys/fs/cgroup/cpu.max", "300000 100000\n");
+  EXPECT_EQ(quota("0::/\n"), 3);
+  EXPECT_EQ(quota("0::/elsewhere/job\n"), 3);
 }
 
 TEST_F(ProcessorQuota, OfTheFirstVersionOfGroups) {
-  write("cpu/job/cpu.cfs_quota_us", "-1\n");
-  write("cpu/job/cpu.cfs_period_us", "100000\n");
+  write("sys/fs/cgroup/cpu/job/cpu.cfs_quota_us", "-1\n");
+  write("sys/fs/cgroup/cpu/job/cpu.cfs_period_us", "100000\n");
   const char* const membership = "5:memory:/job\n4:cpu,cpuacct:/job\n";
-  EXPECT_EQ(processor_quota(root, membership), std::nullopt);
-  write("cpu/job/cpu.cfs_quota_us", "150000\n");
-  EXPECT_EQ(processor_quota(root, membership), 1.5);
-  EXPECT_EQ(processor_quota(root, "5:memory:/job\n"), std::nullopt);
+  EXPECT_EQ(quota(membership), std::nullopt);
+  write("sys/fs/cgroup/cpu/job/cpu.cfs_quota_us", "150000\n");
+  EXPECT_EQ(quota(membership), 1.5);
+  EXPECT_EQ(quota("5:memory:/job\n"), std::nullopt);
+}
+
+// Older systems mount both versions, as system_memory has it.
+TEST_F(ProcessorQuota, OfTheSecondVersionBesideTheFirst) {
+  write("sys/fs/cgroup/unified/job/cpu.max", "200000 100000\n");
+  EXPECT_EQ(quota("4:memory:/job\n0::/job\n"), 2);
 }
 
 TEST_F(ProcessorQuota, TextsThatAreNoneSayNothing) {
-  write("cpu.max", "half of it\n");
+  write("sys/fs/cgroup/cpu.max", "half of it\n");
   for (const char* const membership : {"", "\n", ":", "0::", "no colons\n", "0::/\n"})
-    EXPECT_EQ(processor_quota(root, membership), std::nullopt) << membership;
+    EXPECT_EQ(quota(membership), std::nullopt) << membership;
 }
 
 TEST(Processors, AreThoseThatThisProcessMayUse) {
