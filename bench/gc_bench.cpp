@@ -253,6 +253,18 @@ void full_pause(Report& report, int gib, unsigned threads, double bar) {
   report.row("  processor time of the first thread", median(processor), "ms");
   report.row("  live", static_cast<double>(bench.heap->stats().live_bytes) / kMiB, "MiB");
 }
+// The same with children made before their parents, as programs do that pass them to a constructor.
+void full_bottom_up(Report& report) {
+  Bench bench({});
+  bench.roots.slots.push_back(reinterpret_cast<Ref>(bottom_up(bench, 24)));
+  std::vector<double> processor;
+  for (int repeat = 0; repeat <= kRepeats; ++repeat) {
+    const double begin = processor_seconds();
+    bench.heap->collect(CollectionKind::kFull);
+    if (repeat != 0) processor.push_back((processor_seconds() - begin) * 1e3);
+  }
+  report.row("full collection, the same built from the leaves", median(processor), "ms", 400);
+}
 void full_1gib(Report& report) { full_pause(report, 1, 1, 400); }
 void full_8gib(Report& report) { full_pause(report, 8, 2, 1000); }
 
@@ -407,6 +419,7 @@ constexpr Measurement kMeasurements[] = {
     {"allocate_churn", allocate_churn},
     {"binary_trees", binary_trees},
     {"full_1gib", full_1gib},
+    {"full_bottom_up", full_bottom_up},
     {"minor_1gib", minor_1gib},
     {"full_8gib", full_8gib, true},
     {"minor_8gib", minor_8gib, true},

