@@ -198,10 +198,8 @@ Result<std::uint64_t> PipelineDevice::submit(Stage stage, const Positions& after
   const std::uint64_t position = submitted_[stage] + 1;
   const SemaphoreValue signal{semaphores_[static_cast<unsigned>(stage)], position};
   Order order{std::span(waits).first(count), std::span(&signal, 1)};
-  if (Status status = submit(*queues_[static_cast<unsigned>(stage)], order); !status.ok()) {
-    failure_ = status.error();
-    return std::move(status).error();
-  }
+  if (Status status = submit(*queues_[static_cast<unsigned>(stage)], order); !status.ok())
+    return fail(std::move(status).error());
   submitted_[stage] = position;
   return position;
 }
@@ -236,13 +234,15 @@ Result<std::uint64_t> PipelineDevice::host_call(std::function<void()> function, 
   });
 }
 
+const Error& PipelineDevice::fail(Error reason) {
+  if (!failure_) failure_ = std::move(reason);
+  return *failure_;
+}
+
 Status PipelineDevice::keep_pace() {
   if (failure_) return *failure_;
   const Result<std::uint64_t> done = semaphores_[static_cast<unsigned>(Stage::kLaunch)]->value();
-  if (!done.ok()) {
-    failure_ = done.error();
-    return done.error();
-  }
+  if (!done.ok()) return fail(done.error());
   const std::uint64_t submitted = submitted_[Stage::kLaunch];
   if (submitted - *done <= kLaunchesAhead) return {};
   Positions half;
@@ -259,10 +259,7 @@ Status PipelineDevice::wait(const Positions& positions) {
       if (options_.poll) DHPVM_TRY(options_.poll());
       Result<bool> result =
           semaphores_[stage]->wait(positions.at[stage], Semaphore::Clock::now() + kPollInterval);
-      if (!result.ok()) {
-        failure_ = result.error();
-        return std::move(result).error();
-      }
+      if (!result.ok()) return fail(std::move(result).error());
       reached = *result;
     }
     done_.at[stage] = positions.at[stage];
@@ -278,7 +275,7 @@ Fate PipelineDevice::fate_of(const Positions& positions) {
     const Result<bool> reached =
         semaphores_[stage]->wait(positions.at[stage], Semaphore::Clock::time_point{});
     if (!reached.ok()) {
-      if (!failure_) failure_ = reached.error();
+      fail(reached.error());
       return Fate::kFailed;
     }
     if (!*reached) return Fate::kUnderWay;
@@ -313,10 +310,7 @@ Result<DeviceBlock> PipelineDevice::acquire(std::uint64_t bytes) {
         allocated_bytes_ += wanted;
         return DeviceBlock{std::move(memory).value(), wanted, {}};
       }
-      if (memory.error().code() != ErrorCode::kDeviceExhausted) {
-        failure_ = memory.error();
-        return std::move(memory).error();
-      }
+      if (memory.error().code() != ErrorCode::kDeviceExhausted) return fail(std::move(memory).error());
       refused = std::move(memory).error();
     }
     DHPVM_ASSIGN(const bool freed, free_something());

@@ -70,8 +70,8 @@ struct PipelineDeviceOptions {
   // Asked while somebody waits for the device: an error ends the waiting and is passed on.
   std::function<Status()> poll;
   Tracer* tracer = nullptr;
-  std::uint32_t loops_track =
-      0;  // of the tracer: where loops are shown, from which arrows lead to what is done for them
+  // Of the tracer: where loops are shown, from which arrows lead to what is done for them.
+  std::uint32_t loops_track = 0;
   // Told of every operation some time after it is done, from any thread. May be empty.
   std::function<void(const OperationRecord&)> observer;
   // Whether stages and chunks overlap. If not, each stage of a chunk is waited for before the next is
@@ -143,13 +143,16 @@ class PipelineDevice final : public Timelines {
   void touch_copy(ArrayCopies& copies);
   void remove_copy(ArrayCopies& copies);
 
-  // After a failure that the device does not recover from: nothing more is submitted to it.
+  // The first failure that the device does not recover from: nothing more is submitted to it. Whoever submits, waits or
+  // looks finds it out; all of them note it here.
   const std::optional<Error>& failure() const { return failure_; }
 
  private:
   PipelineDevice(std::shared_ptr<Device> device, BufferPool& pool, Registrations& registrations,
                  const PipelineDeviceOptions& options);
   Status open_queues();
+  // Notes a failure; returns the first.
+  const Error& fail(Error reason);
   Tracer::Clock::time_point epoch() const;
   template <typename Submit>
   Result<std::uint64_t> submit(Stage stage, const Positions& after, Submit&& submit);
