@@ -11,7 +11,7 @@ namespace {
 
 using Kind = OperationRecord::Kind;
 
-// Of spans that have been checked.
+// Both spans have been checked.
 bool overlap(const MemorySpan& a, const MemorySpan& b) {
   if (a.memory != b.memory || a.bytes == 0 || b.bytes == 0) return false;
   return a.offset < b.offset ? b.offset - a.offset < a.bytes : a.offset - b.offset < b.bytes;

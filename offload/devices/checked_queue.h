@@ -46,7 +46,7 @@ class CheckedQueue : public Queue {
   // Unless the device knows better: launches on memory of a host that it does not share.
   virtual Status admit(const Operation& operation) const;
   // Called once for every operation, after its signals have been promised: each of them must be reached or fail, by
-  // finish(). What goes wrong from here on is no longer told to the caller, but to those who wait.
+  // finish(). Whoever waits is told of a failure from here on, not the caller.
   virtual void submit(Operation operation) = 0;
 
   // For devices whose operations are done by threads of the host. Both are called for the operations of a

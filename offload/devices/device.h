@@ -80,9 +80,9 @@ enum class HostMemory : std::uint8_t {
 class Kernel {
  public:
   virtual ~Kernel() = default;
-  // Of kBytecode, where it can trap, as the device that has compiled it says. Null: as the image says.
+  // For kBytecode: where the kernel can trap, as the device that compiled it says. Null: as the image says.
   virtual const std::vector<codegen::KernelSite>* sites() const { return nullptr; }
-  // Of kBytecode, when the device has compiled it, by its clock.
+  // For kBytecode: when the device compiled it, by the device's clock.
   struct Compilation {
     std::chrono::nanoseconds begin{0};
     std::chrono::nanoseconds end{0};
@@ -104,7 +104,7 @@ struct ArrayArgument {
   codegen::ArrayShape shape;
 };
 
-// One chunk of a loop. What the spans refer to is copied before launch() returns.
+// One chunk of a loop. launch() copies whatever the spans refer to before it returns.
 struct Launch {
   std::shared_ptr<Kernel> kernel;
   IterationSpace space;  // not empty; with reductions cut as KernelChunk wants it
@@ -116,7 +116,7 @@ struct Launch {
   MemorySpan report;
 };
 
-// What an operation did and when, for traces and for the cost model. Times are on the device's clock.
+// A finished operation: its kind, size and time, for traces and the cost model. Times are on the device's clock.
 struct OperationRecord {
   enum class Kind : std::uint8_t { kUpload, kDownload, kDeviceCopy, kFill, kLaunch, kHostCall };
   Kind kind = Kind::kLaunch;

@@ -32,7 +32,7 @@ class DeviceBase : public Device {
   void give_back(std::size_t bytes);
   void count_import();
   void count_release();
-  // Of an operation that has been done.
+  // Adds an operation that has been done.
   void count(const OperationRecord& record);
 
  private:
@@ -67,7 +67,7 @@ class OwnedMemory : public DeviceMemory {
   std::byte* const host_;
 };
 
-// What a launch must have to fit its kernel.
+// The numbers that a launch must agree with to fit its kernel.
 struct KernelShape {
   std::string name;
   std::uint32_t dimensions = 1;

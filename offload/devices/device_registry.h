@@ -27,7 +27,7 @@ struct DeviceListing {
   std::optional<Error> problem;  // why it cannot be opened, in words that say what to do
 };
 
-// What a name stands for at the moment.
+// The devices that a name stands for at the moment.
 struct DevicePresence {
   std::vector<std::string> names;
   std::vector<Error> absent;  // why there are not more
@@ -49,9 +49,9 @@ struct PeerStatus {
 class DeviceFactory {
  public:
   virtual ~DeviceFactory() = default;
-  // What the names of its devices begin with, up to the first of ":?/" or the end: "cuda".
+  // The names of its devices begin with this, up to the first of ":?/" or the end: "cuda".
   virtual std::string_view prefix() const = 0;
-  // What there is now; what cannot be opened has a problem. Loads the vendor's library if need be, but opens nothing.
+  // The devices there are now; one that cannot be opened has a problem. May load the vendor's library; opens nothing.
   virtual std::vector<DeviceListing> list() = 0;
   // `name` begins with the prefix. It need not be one that is listed: the device may take parameters.
   virtual Result<std::unique_ptr<Device>> open(std::string_view name) = 0;
@@ -75,7 +75,7 @@ class DeviceRegistry {
   // be used. A device that is gone is let go of, and opened again.
   Result<std::shared_ptr<Device>> open(std::string_view name);
 
-  // Of all devices that have been opened, added up.
+  // The sum over all devices that have been opened.
   DeviceStats stats();
 
   // The devices that `name` stands for just now: "remote" for those of all workers that are there. Most names stand for

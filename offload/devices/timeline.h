@@ -16,7 +16,7 @@ namespace dhpvm::offload {
 
 class TimelineSemaphore;
 
-// What the semaphores of one device have in common. Thread-safe; must outlive them.
+// State that the semaphores of one device share. Thread-safe; must outlive them.
 class Timeline {
  public:
   // Checks the order of an operation that is being submitted, and takes down what it promises to signal: from then on
@@ -32,7 +32,7 @@ class Timeline {
   std::mutex mutex_;  // guards promised_ of all semaphores; taken before their own mutexes
 };
 
-// What the device calls stands below Semaphore's functions. Devices that know more of time derive from this.
+// The functions below Semaphore's are for the device. Devices that know more of time derive from this.
 class TimelineSemaphore : public Semaphore {
  public:
   TimelineSemaphore(Timeline& timeline, std::uint64_t initial)
@@ -49,7 +49,7 @@ class TimelineSemaphore : public Semaphore {
   Result<bool> has_reached(std::uint64_t value);
   // An operation has been done that promised this value. Does nothing once the semaphore has failed.
   void reach(std::uint64_t value);
-  // What wait() does, for operations that wait: no waiting of the host's, if that makes a difference.
+  // Like wait(), but for operations: a clock that counts the host's waiting does not count this.
   Result<bool> await(std::uint64_t value, Clock::time_point deadline = Clock::time_point::max());
   const Timeline& timeline() const { return timeline_; }
 

@@ -40,7 +40,7 @@ Range operator+(const Range& a, const Range& b);
 Range operator*(const Range& a, const Range& b);
 Range hull(const Range& a, const Range& b);
 
-// constant + sum of coefficient * atom + something in `rest`. What has too many terms, or too large a number,
+// constant + sum of coefficient * atom + something in `rest`. A form with too many terms, or too large a number,
 // is unbounded, and stays so.
 struct Affine {
   static constexpr std::uint32_t kMostTerms = 8;

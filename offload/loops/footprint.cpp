@@ -18,7 +18,7 @@ using bytecode::Op;
 // Larger kernels would take milliseconds each time that numbers are put in.
 constexpr std::size_t kMostAtoms = 8192;
 
-// What an expression depends on, through the definitions of its atoms.
+// The atoms that an expression depends on, through the definitions of its atoms.
 class Dependencies {
  public:
   explicit Dependencies(const Symbols& symbols)
@@ -40,7 +40,7 @@ class Dependencies {
       add(symbols_.fact(facts).comparison.right);
     }
   }
-  // What is known where an alternative arises belongs to the value only as far as it differs between the
+  // Facts known where an alternative arises belong to the value only as far as they differ between the
   // alternatives, if `choice_only`; for its range all of it counts.
   std::vector<bool> finish(bool choice_only) {
     while (!open_.empty()) {

@@ -201,7 +201,7 @@ kernel body dims 1
   EXPECT_FALSE(footprint.accesses[1].provable);
 }
 
-// What a device computes is copied back in whole elements: fields that it does not write must be there.
+// Results are copied back in whole elements: fields that the device does not write must be there.
 TEST(Footprint, ElementsAreOverwrittenWithAllTheirFields) {
   const auto overwrites = [](const std::string& stores) {
     Result<bytecode::Module> module = bytecode::assemble(R"(module 1.0

@@ -20,7 +20,7 @@ constexpr unsigned kMostCalls = 32;  // nested
 
 Op operation(Word word) { return static_cast<Op>(bytecode::op_of(word)); }
 
-// Of the elements of an array.
+// How many fields an element of the array has.
 std::size_t fields_of(const bytecode::Module& module, const bytecode::ValueType& array) {
   const bytecode::ValueType& element = module.types[array.type].element;
   return element.is_ref() ? module.types[element.type].fields.size() : 1;
@@ -100,7 +100,7 @@ std::optional<Interpretation::State> Interpretation::walk(std::uint32_t id, std:
   return merge(std::move(frame.returns), nullptr, 0);
 }
 
-// What holds whichever of the states it was. Without a frame all registers count, else those that are live at
+// Keeps what holds in every one of the states. Without a frame all registers count, else those that are live at
 // `pc`.
 Interpretation::State Interpretation::merge(std::vector<State> states, const Frame* frame, std::uint32_t pc) {
   State merged = std::move(states.back());

@@ -14,7 +14,7 @@ using bytecode::Family;
 using bytecode::kDecode;
 using bytecode::Word;
 
-// What a load may find, as it is extended to a register; nothing for floating-point numbers.
+// The values that a load may give, as extended to a register; nothing for floating-point numbers.
 std::optional<std::pair<std::int64_t, std::int64_t>> range_of(bytecode::Kind kind) {
   if (is_float(kind)) return std::nullopt;
   // Registers of 32 bits are signed: an i32 is what is known of a u32.

@@ -69,7 +69,7 @@ PolynomialId Interpretation::joined(std::uint32_t id, bool narrow_view) {
   return named;
 }
 
-// What a computation or comparison leaves in its register.
+// The result of a computation or comparison, in its register.
 Value Interpretation::computed(State& state, Op op, Word word) {
   const std::uint16_t b = bytecode::b_of(word);
   const std::uint16_t c = bytecode::c_of(word);
@@ -189,7 +189,7 @@ Value Interpretation::computed(State& state, Op op, Word word) {
   return {};
 }
 
-// What a Compare or a JumpCompare compares; nothing for floating-point numbers and for what is no comparison.
+// The operands of a Compare or JumpCompare; nothing for floating-point numbers and other instructions.
 std::optional<Comparison> Interpretation::comparison(State& state, const bytecode::DecodeRow& row,
                                                      Word word) {
   const bool is_branch = row.family == bytecode::Family::kJumpCompare;

@@ -54,7 +54,7 @@ class Chunking {
   std::uint64_t count_ = 1;
 };
 
-// What is left of an iteration space, for an executor that takes box after box from its front.
+// The rest of an iteration space, for an executor that takes box after box from its front.
 class RemainingSpace {
  public:
   explicit RemainingSpace(const IterationSpace& space) : boxes_{space}, count_(space.empty() ? 0 : 1) {}
@@ -67,7 +67,7 @@ class RemainingSpace {
   IterationSpace take(std::uint64_t iterations, std::uint64_t unit);
 
  private:
-  // What a box taken from the front leaves: the rest of its row, of its plane, and of the space; the front is
+  // A box taken from the front leaves the rest of its row, of its plane, and of the space; the front is
   // the last.
   std::array<IterationSpace, 4> boxes_;
   unsigned count_;

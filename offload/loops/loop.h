@@ -24,7 +24,7 @@ struct LoopChunk {
   std::span<const codegen::KernelArray> arrays;  // the captured ones, as if nothing of them were on its way
 };
 
-// What moving a captured array takes to know, beside where it is.
+// The storage of a captured array, for whoever moves its elements.
 struct ArrayStorage {
   std::uint32_t element_bytes = 0;
   Buffer* buffer = nullptr;  // null: memory that is not in the pool
@@ -39,7 +39,7 @@ struct LoopArray : ArrayStorage {
   }
 };
 
-// What it refers to must stay until the loop is done or in flight. The space has a count.
+// Everything it refers to must stay until the loop is done or in flight. The space has a count.
 struct Loop : LoopChunk {
   const Footprint* footprint = nullptr;
   std::span<const ArrayStorage> storage;  // of `arrays`

@@ -114,7 +114,7 @@ Range Ranges::range(const Affine& form, const Context& context) const {
   return {-greatest(negated(form), context, budget), high};
 }
 
-// What a register that is `polynomial` modulo 2^64 can hold.
+// The values that a register can hold that is `polynomial` modulo 2^64.
 Range Ranges::register_range(PolynomialId polynomial, const Context& context) const {
   const Range exact = range(polynomial, context);
   return exact.fits_register() && !exact.empty() ? exact : kRegister;
@@ -294,7 +294,7 @@ Elements Ranges::elements(std::uint32_t array, bool written) {
     result.known =
         result.known && access.array == array && footprint_.arrays[array].kind != ArrayClass::kScattered;
     const Range range = index(access);
-    // What lies outside fails instead of touching anything.
+    // An index outside traps and touches nothing.
     all = hull(all, {std::max(range.low, Wide{0}), std::min(range.high, last)});
   }
   if (all.empty()) return result;

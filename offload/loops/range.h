@@ -67,7 +67,7 @@ class Ranges {
   std::optional<RowSpan> row_span(std::uint32_t array, bool written);
 
  private:
-  // What is known at one place in the code beyond the ranges of the atoms.
+  // Facts known at one place in the code, beyond the ranges of the atoms.
   struct Context {
     FactId facts = kNothing;
     bool is_reachable = true;

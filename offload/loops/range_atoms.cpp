@@ -11,7 +11,7 @@ Range intersection(const Range& a, const Range& b) {
   return {std::max(a.low, b.low), std::min(a.high, b.high)};
 }
 
-// What only the width of the value bounds is no promise.
+// A bound that only follows from the value's width is no promise.
 Range by_width(const Range& range, bool only_promises) {
   const bool is_narrow = range.high - range.low <= 0xffff;
   return only_promises && !is_narrow ? kRegister : range;
@@ -173,7 +173,7 @@ Range Ranges::range_of_join(AtomId id, const Atom& atom) {
   return all.empty() ? by_width(allowed, only_promises_) : all;
 }
 
-// What one way around the loop adds to the atom; false if that depends on what happens inside.
+// The amount that one turn of the loop adds to the atom; false if it depends on what happens inside.
 bool Ranges::steps(AtomId id, const Atom& atom, Range& step) const {
   step = {1, 0};
   for (const Alternative& alternative : atom.alternatives) {

@@ -58,7 +58,7 @@ enum class AtomKind : std::uint8_t {
 struct Alternative {
   PolynomialId value = kNothing;  // kNothing: anything
   FactId facts = kNothing;
-  // Of a back-edge for.i32 or for.i64: the value, once increased, was found to be below this.
+  // For a back-edge for.i32 or for.i64: the value, once increased, was found to be below this.
   PolynomialId limit = kNothing;
 };
 

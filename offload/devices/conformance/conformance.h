@@ -46,7 +46,7 @@ class Conformance : public testing::TestWithParam<std::string> {
   // Whatever the test has made is gone: so must be all memory and all registrations.
   void TearDown() override;
 
-  // What fails is reported, and gives something empty.
+  // A failure is reported, and the result is empty.
   MemorySpan allocate(std::size_t bytes);
   MemorySpan import(std::span<std::byte> memory, HostMemory kind = HostMemory::kPinned);
   template <typename T>

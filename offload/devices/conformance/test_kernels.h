@@ -28,7 +28,7 @@ class TestKernels {
   // Compiled for the device, and kept here. kUnsupported where this build or the compiler does not offer that.
   Result<const KernelImage*> image(const DeviceInfo& device, std::string_view name);
 
-  // Of this build, if it has one.
+  // The code generator of this build, if it has one.
   Result<codegen::CodeGenerator*> generator();
 
  private:

@@ -132,7 +132,7 @@ class Execution {
     }
     return outcome_;
   }
-  // Of all rounds, and all threads.
+  // Total over all rounds and threads.
   double seconds() const { return seconds_; }
 
  private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs one `parallel for` on the cores of the host: cuts its iteration space into chunks that are worth a
-// thread's while, has a compiled kernel work them off on the thread pool, and brings together what comes out
-// of them. What a loop computes, and which trap it reports, does not depend on the number of threads or the
+// thread's while, has a compiled kernel work them off on the thread pool, and combines their results. The result of
+// a loop, and the trap that it reports, do not depend on the number of threads or the
 // size of the chunks.
 #pragma once
 
@@ -19,7 +19,7 @@ namespace dhpvm::offload {
 
 struct OpenBlock;
 
-// What is known about a loop from earlier executions. The caller keeps one per loop (and may keep one per
+// Measurements of a loop's earlier executions. The caller keeps one per loop (and may keep one per
 // size class) and passes it again next time; one execution at a time uses it.
 struct LoopProfile {
   double seconds_per_iteration = 0;  // on one core; 0 before the first measurement

@@ -130,7 +130,7 @@ TEST_P(HostLoops, ASpaceTooLargeToCountIsRefused) {
 
 constexpr Reduction kSumAndLargest[] = {{ReductionOp::kAdd, Kind::kF32}, {ReductionOp::kMax, Kind::kI64}};
 
-// What iteration i adds: numbers whose sum depends on the order.
+// The terms that iteration i adds: numbers whose sum depends on the order.
 std::array<std::uint64_t, 2> contribution(const Index& i) {
   const std::int64_t mixed = (i[0] * 7919 + i[1] * 104729 + i[2] * 1299709) % 10007;
   return {put(static_cast<float>(1.0 / (1.0 + static_cast<double>(mixed)))), put(mixed)};
@@ -283,7 +283,7 @@ TEST_P(HostLoops, AReductionGoesOnWhereABlockWasLeft) {
   }
 }
 
-// What the threads do of one block: `width` neighbouring lanes at once.
+// A thread's part of one block: `width` neighbouring lanes at once.
 KernelStatus long_sum(const KernelCall* call, KernelChunk* chunk) {
   EXPECT_NE(chunk->lanes, nullptr);
   for (std::int64_t i = chunk->low[0]; i < chunk->high[0]; ++i) {
@@ -512,7 +512,7 @@ TEST_P(HostLoops, FewLongIterationsAreShared) {
     ASSERT_TRUE(outcome.ok());
     EXPECT_EQ(outcome->parallel, GetParam() > 1);
     EXPECT_EQ(outcome->chunks, GetParam() > 1 ? 6u : known == 0 ? 2u : 1u);
-    // What the code does at once is not torn apart.
+    // Iterations that the code does at once stay together.
     loop.space.high[0] = 48;
     loop.width = 16;
     const Result<LoopOutcome> wide = run_on_host(pool, loop, profile);

@@ -24,7 +24,7 @@ Result<std::unique_ptr<Queue>> ThreadedQueue::create(HostDevice& device, QueueOp
   return std::unique_ptr<Queue>(std::move(made));
 }
 
-// What the operations wait for has been submitted, so that they come to an end by themselves.
+// Everything that the operations wait for has been submitted: they come to an end by themselves.
 ThreadedQueue::~ThreadedQueue() {
   {
     const std::lock_guard lock(mutex_);

@@ -57,7 +57,7 @@ class LaneRound {
   LoopEnd end_;
 
   std::mutex mutex_;
-  // What follows is guarded by mutex_ while threads work.
+  // The rest is guarded by mutex_ while threads work.
   std::priority_queue<Step, std::vector<Step>, std::greater<>> ready_;
   std::vector<std::uint64_t> running_;  // positions of steps
   std::uint64_t iterations_ = 0;

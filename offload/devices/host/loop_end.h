@@ -57,7 +57,7 @@ class LoopEnd {
   }
   const codegen::KernelTrap& trap() const { return trap_; }
 
-  // What decide() stores.
+  // The value that decide() stores.
   static constexpr std::uint32_t kDecided = 0x80000000;
 
  private:

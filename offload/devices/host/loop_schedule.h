@@ -89,13 +89,13 @@ class LoopSchedule {
   }
 
  private:
-  // Of what is left.
+  // Seconds for the iterations that are left.
   double expected_seconds() const { return static_cast<double>(left_) * seconds_per_iteration_; }
 
   static constexpr double kChunkSeconds =
       250e-6;  // hides what a chunk costs (0.2 us), and still balances short loops
   static constexpr double kLeastChunkSeconds = 4e-6;
-  // Of a step of shared lanes; and, for each thread, what taking the next one costs: one thread at a time does.
+  // The least time of a step of shared lanes. Taking a step costs time for each thread: one thread at a time does.
   static constexpr double kLeastStepSeconds = 10e-6;
   static constexpr double kTakeSeconds = 0.5e-6;
   static constexpr double kSerialSeconds =
@@ -108,7 +108,7 @@ class LoopSchedule {
   // A loop that is taken for short is measured again after this part of it: the cost of an iteration often
   // depends on the data.
   static constexpr std::uint64_t kConfirmedPart = 8;
-  // What one round holds in memory, at most: a byte per chunk, and a partial value per block and reduction.
+  // The most that one round holds in memory: a byte per chunk, and a partial value per block and reduction.
   static constexpr std::uint64_t kRoundChunks = 1 << 16;
   static constexpr std::uint64_t kRoundBlocks = 1 << 15;
   // Cuts lie at multiples of this many iterations where reductions do not ask for more: a cache line of

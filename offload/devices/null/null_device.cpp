@@ -21,7 +21,7 @@ DeviceInfo describe() {
   return info;
 }
 
-// Memory of the device. What the vendor's library calls it would stand here, and be freed by the destructor.
+// Memory of the device. The handle of the vendor's library would stand here, and be freed by the destructor.
 class NullMemory final : public OwnedMemory {
  public:
   NullMemory(DeviceBase& owner, std::byte* data, std::size_t bytes)

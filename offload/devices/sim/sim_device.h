@@ -35,7 +35,7 @@ class SimDevice final : public DeviceBase {
   VirtualClock& clock() { return clock_; }
   ThreadPool& pool() { return *pool_; }
   Engine engine_of(OperationRecord::Kind kind) const;
-  // Of an operation that took the host `measured`; `pageable` for copies of memory that is not pinned.
+  // The simulated time of an operation that took the host `measured`; `pageable`: it copies memory that is not pinned.
   VirtualTime duration_of(const OperationRecord& record, bool pageable, VirtualTime measured) const;
   // Counts an operation that is about to be done; the failure that SimOptions have for it, if so.
   Status admit(const OperationRecord& record);

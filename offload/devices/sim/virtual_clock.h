@@ -16,7 +16,7 @@ namespace dhpvm::offload {
 
 using VirtualTime = std::chrono::nanoseconds;
 
-// What an operation occupies. One of each does one thing at a time, in the order of submission.
+// The engine that an operation occupies. Each engine does one operation at a time, in the order of submission.
 enum class Engine : std::uint8_t { kUpload, kDownload, kCompute, kNone };
 
 struct Booking {
@@ -48,7 +48,7 @@ class SimSemaphore final : public TimelineSemaphore {
  public:
   SimSemaphore(Timeline& timeline, VirtualClock& clock, std::uint64_t initial);
 
-  // What the clock says has been reached. The host's time moves on a little.
+  // The value that has been reached at the clock's time. The host's time moves on a little.
   Result<std::uint64_t> value() override;
   // The host's time moves on to when the value is reached. With a deadline that has passed this is a look,
   // like value(); other deadlines are on the machine's clock and count only while the value has not been

@@ -20,8 +20,8 @@ class Buddy {
 
   Buddy() { insert(0, kOrders - 1); }
 
-  // The first of `count` contiguous units (1 to kUnits), aligned to the next power of two. What the power of
-  // two exceeds `count` by stays free.
+  // The first of `count` contiguous units (1 to kUnits), aligned to the next power of two. Units by which the
+  // power of two exceeds `count` stay free.
   std::optional<std::size_t> take(std::size_t count);
   // Gives back what take(count) returned.
   void give(std::size_t first, std::size_t count);

@@ -40,7 +40,7 @@ class Buffer {
   std::byte* data() const { return data_; }
   // As asked for.
   std::size_t size() const { return size_; }
-  // What it occupies: counted against the budget, and to be reported as external bytes to the heap.
+  // Bytes that it occupies: counted against the budget, and to be reported as external bytes to the heap.
   std::size_t capacity() const { return capacity_; }
   // The memory of the pool that it is a part of: what devices are told of as a whole.
   std::span<std::byte> chunk() const;

@@ -90,7 +90,7 @@ class BufferPool {
     std::size_t end_page = 0;
   };
 
-  // What may take long is done without mutex_: unmapping, asking the observer, destroying a buffer's copies.
+  // Slow steps are done without mutex_: unmapping, asking the observer, destroying a buffer's copies.
   // True if there are retired chunks.
   bool reclaim(Buffer* buffer);
   void note_closed(std::size_t capacity);

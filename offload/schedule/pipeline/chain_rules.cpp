@@ -15,7 +15,7 @@ namespace {
 // Longer ones have so many arrays in a chunk that hardly anything is gained any more.
 constexpr std::size_t kMostLoops = 16;
 
-// What is known of the accesses of all loops to an array that one of them changes.
+// The accesses of all loops to an array that one of them changes.
 struct Movement {
   std::optional<RowSpan> span = RowSpan();  // nothing: they do not move together
   std::size_t loops = 0;                    // that touch it

@@ -45,7 +45,7 @@ Captures captures_of(Loops loops) {
 }
 
 void NeedsCollector::add(const Loop& loop, std::size_t first, Ranges& ranges) {
-  // An array may have several names in a loop. What one of them overwrites, others may have read before.
+  // An array may have several names in a loop. Others may have read before what one of them overwrites.
   std::vector<std::pair<std::uint32_t, Interval>> overwritten;
   for (std::uint32_t n = 0; n < loop.arrays.size(); ++n) {
     const codegen::ArrayShape& shape = loop.arrays[n].shape;

@@ -31,7 +31,7 @@ struct Captures {
 // An array under several names is one array.
 Captures captures_of(Loops loops);
 
-// What a chunk does with an array, in bytes.
+// The bytes of an array that a chunk needs and changes.
 struct ArrayNeeds {
   IntervalSet
       needed;      // what must be there before: all that is read, or lies between elements that are written
@@ -40,7 +40,7 @@ struct ArrayNeeds {
   Interval touched;  // all of it
 };
 
-// Put together loop after loop. What a loop overwrites need not be there for those after it.
+// Collects loop after loop. Bytes that a loop overwrites need not be there for the loops behind it.
 class NeedsCollector {
  public:
   explicit NeedsCollector(const Captures& captures)

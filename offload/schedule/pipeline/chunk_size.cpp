@@ -46,7 +46,7 @@ std::uint64_t choose_rows(const StageLoad& load, const StageModels& models, std:
     // With more chunks than this the fixed costs only grow.
     if (seconds > 4 * best_seconds) break;
   }
-  // Of those that are as good, the one with the fewest chunks. Measurements that scatter may say that
+  // Among those that are as good, the one with the fewest chunks. Measurements that scatter may say that
   // operations cost nothing but their bytes, and then there is always something to be gained from even
   // smaller ones: less and less of it.
   const auto good = std::ranges::find_if(

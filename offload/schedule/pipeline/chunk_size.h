@@ -8,7 +8,7 @@
 
 namespace dhpvm::offload {
 
-// What a loop asks of the stages, all of it together.
+// The whole load of a loop on the stages.
 struct StageLoad {
   std::uint64_t rows = 1;  // iterations of the outermost dimension: chunks consist of whole ones
   double iterations = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every order, up to a length, in which loops are submitted to two devices, their operations are done or
-// fail, and the host reads, writes and closes two arrays, against a model that computes at once. What the
-// host may read is right, or the loss of a device is told; and nothing is lost that somebody still has.
+// fail, and the host reads, writes and closes two arrays, against a model that computes at once. The host
+// reads right values, or is told of a lost device; and nothing is lost that somebody still has.
 //
 // DHPVM_COPIES_DEPTH sets the length; by default it takes a few seconds.
 #include <fmt/format.h>
@@ -130,7 +130,7 @@ bool ScriptedDevice::step() {
   return true;
 }
 
-// What a device has that takes part in all orders, and what it may keep to itself.
+// The properties of the devices in all orders.
 struct Setting {
   const char* name;
   bool writes_back;  // results go to the host as a part of the loop
@@ -236,7 +236,7 @@ class World {
   World(const World&) = delete;
   World& operator=(const World&) = delete;
 
-  // Whether it has changed anything. What is wrong goes to problem().
+  // Whether it has changed anything. An error goes to problem().
   bool act(const Action& action) {
     switch (action.kind) {
       case ActionKind::kLoop: loop(action); return true;

@@ -44,7 +44,7 @@ class CopyContents {
   // The entry of `device`; null: it has none.
   DeviceCopy* find(const PipelineDevice& device);
   DeviceCopy& add(PipelineDevice& device);
-  // What only this device had, or was sending, is nowhere.
+  // Bytes that only this device had, or was sending, are nowhere.
   void drop(DeviceCopy& copy);
 
   // The copy has been sent these bytes.
@@ -53,7 +53,7 @@ class CopyContents {
   void written(DeviceCopy& copy, const Interval& bytes);
   // The same for results that are not kept in any copy.
   void outdate(const Interval& bytes);
-  // What others have of it is not current.
+  // The copies of others are not current there.
   void outdate_others(const DeviceCopy& copy, const Interval& bytes);
   // Operations have been submitted that bring the current contents to the host, where they are at `positions` of the
   // entry's device.

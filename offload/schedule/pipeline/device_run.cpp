@@ -106,7 +106,7 @@ Status DeviceRun::launch(std::size_t loop, const IterationSpace& box, const Posi
     const RunArray& array = arrays_[plan_.captures.array_of[first + n]];
     arguments[n].memory = array.memory;
     arguments[n].first = array.first;
-    // Of what the chunk does not touch nothing is there, but its sizes still count.
+    // An array that the chunk does not touch is not there, but its sizes still count.
     const codegen::ArrayShape& shape = the_loop.arrays[n].shape;
     const bool is_there = array.memory.memory != nullptr;
     arguments[n].shape.readable = is_there ? shape.readable : 0;
@@ -178,7 +178,7 @@ Status DeviceRun::wait_for(std::size_t count) {
 }
 
 Status DeviceRun::finish(bool wait) {
-  // What goes back only now counts as one more chunk, without iterations.
+  // Results that go back only now count as one more chunk, without iterations.
   current_ = RunChunk{};
   current_->box = loops_[0].space;
   current_->box.high[0] = current_->box.low[0];

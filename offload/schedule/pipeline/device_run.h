@@ -49,10 +49,10 @@ class DeviceRun {
   // should be. Copies on the device are gone.
   std::optional<std::vector<IterationSpace>> give_up();
 
-  // What the run has written is current nowhere else, whatever other devices that shared the loop have
-  // uploaded meanwhile: what they read may lie around it. For when all of them have come to their end.
+  // The elements that the run has written are current nowhere else, whatever other devices that shared the loop have
+  // uploaded meanwhile: they may have read around them. To be called when all of them have come to their end.
   void outdate_others();
-  // What the kernel tells of traps; after a finish() that waited, and after give_up() of what has been done.
+  // The kernel's report of traps; after a finish() that waited, and after give_up() for the chunks that were done.
   const codegen::KernelReport& report() const { return report_; }
 
  private:
@@ -66,7 +66,7 @@ class DeviceRun {
     Positions before;              // what other loops still do with the copy
     bool host_was_current = true;  // when the run began, or would be at the next positions
     Positions host_writes_before;
-    // The whole array as the host has it. Of small arrays in the heap a copy, in `staging`.
+    // The whole array as the host has it. Small arrays in the heap are copied to `staging`.
     MemorySpan host;
     Buffer* staging = nullptr;
     IntervalSet staged;  // what has been computed into it

@@ -43,7 +43,7 @@ Status DeviceRun::prepare(std::uint32_t n) {
       DHPVM_TRY(array.copies->transfers().wait_for_readers(*array.copy));
     }
     DHPVM_TRY(prepare_copy(n));
-    // What other devices had alone has come by now. A device that may be lost has nothing that nobody else
+    // Elements that only other devices had have come by now. A device that may be lost has nothing that nobody else
     // has: with what the loop reads on the host, it can be run again from there.
     array.host_was_current =
         device_.info().may_be_lost
@@ -76,7 +76,7 @@ Status DeviceRun::prepare(std::uint32_t n) {
   return {};
 }
 
-// What the device has not, and is only on others, has to come over the host.
+// Elements that the device lacks and only other devices have must come through the host.
 Status DeviceRun::prepare_copy(std::uint32_t n) {
   const ArrayPlan& plan = plan_.arrays[n];
   RunArray& array = arrays_[n];

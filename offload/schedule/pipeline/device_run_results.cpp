@@ -25,7 +25,7 @@ Status DeviceRun::send_back(std::uint32_t n, const Interval& bytes) {
   RunArray& array = arrays_[n];
   const ArrayPlan& plan = plan_.arrays[n];
   MemorySpan to = part_of(array.host, bytes);
-  // What is staged is put in place when the run has ended well.
+  // Staged results are put in place when the run has ended well.
   if (current_ && plan_.is_in_place(n) && array.staging == nullptr) {
     if (device_.info().may_be_lost) {
       if (current_->arrival == nullptr) current_->arrival = std::make_shared<Arrival>();
@@ -145,13 +145,13 @@ std::optional<std::vector<IterationSpace>> DeviceRun::give_up() {
       const std::lock_guard lock(chunk.arrival->mutex);
       chunk.arrival->abandoned = true;
       if (chunk.arrival->done) {
-        // What goes back at the end comes after everything else.
+        // The chunk without iterations, which sends back at the end, comes after everything else.
         all_done = all_done || chunk.box.empty();
         chunks_done_.push_back(chunk.box);
         continue;
       }
     }
-    // Of what was on its way to its place, nobody can tell how much has arrived.
+    // Nobody can tell how much of a direct copy has arrived.
     intact = intact && !chunk.in_place_sent;
     if (!chunk.box.empty()) unfinished.push_back(chunk.box);
   }
@@ -169,7 +169,7 @@ std::optional<std::vector<IterationSpace>> DeviceRun::give_up() {
     intact = intact && array.host_was_current && device_.fate_of(array.host_writes_before) == Fate::kDone;
   }
   if (!sends_all_back() && !all_done) {
-    // What is done exists on the device only: it has to be done again, which must find what it found the first time.
+    // The results exist on the device only: they must be computed again, from the inputs of the first time.
     intact = intact && (chunks_done_.empty() || !in_place_sent);
     std::ranges::copy_if(chunks_done_, std::back_inserter(unfinished),
                          [](const IterationSpace& box) { return !box.empty(); });

@@ -24,7 +24,7 @@ class HostContents {
 
   // Takes note of what became of arrivals since. Everything below knows only what has been noted.
   void settle();
-  // What is still arriving from there never will.
+  // Contents that are still arriving from there never will.
   void give_up(const Timelines& from);
 
   bool is_present(const Interval& bytes) const { return present_.contains(bytes); }

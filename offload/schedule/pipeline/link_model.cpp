@@ -6,7 +6,7 @@
 namespace dhpvm::offload {
 namespace {
 
-// What is left of a measurement's weight after one more: the last fifty or so make up the figure.
+// A measurement keeps this part of its weight after one more: the last fifty or so make up the figure.
 constexpr double kMemory = 0.98;
 
 }  // namespace

@@ -96,7 +96,7 @@ Status LoopChain::settle() {
   if (links_.empty()) return {};
   Status status = run_ == nullptr ? begin() : Status();
   if (status.ok()) status = submit_all();
-  // What a device says that has failed is its own affair, and not about this call.
+  // The error of a device that has failed is not about this call.
   if (is_interruption(status) && !device_.failure()) return status;
   if (!status.ok()) {
     outcome_.failure = status.error();
@@ -109,7 +109,7 @@ Status LoopChain::settle() {
   if (status.ok()) {
     if (on_end) on_end(outcome_);
   } else {
-    // What has stopped this call will have passed when somebody asks for the results.
+    // The reason for stopping this call will have passed when somebody asks for the results.
     const Error reason = is_interruption(status)
                              ? Error(*outcome_.failure)
                                    .with_context(
@@ -146,7 +146,7 @@ Status LoopChain::submit_all() {
     next_row_ += box.extent(0);
     const Status status = run_->submit(box);
     if (!status.ok() && !device_.failure()) {
-      // Of this chunk nothing has begun.
+      // Nothing of this chunk has begun.
       next_row_ -= box.extent(0);
       if (status.error().code() != ErrorCode::kDeviceExhausted || chunk_rows_ == 1) return status;
       chunk_rows_ /= 2;

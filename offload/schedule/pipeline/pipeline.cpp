@@ -20,7 +20,7 @@ namespace {
 
 // Where several devices share a loop, chunks are given out late, to whoever is quickest.
 constexpr std::size_t kSharedChunksInFlight = 2;
-// What a device takes next is at least this part of what it has done already.
+// A device takes next at least this part of what it has done already.
 constexpr std::uint64_t kLeastShare = 64;
 
 // Partial results, one register for each block and reduction of the whole loop.
@@ -75,7 +75,7 @@ bool trapped(const codegen::KernelReport& report) {
   return report.status == static_cast<std::uint32_t>(codegen::KernelStatus::kTrapped);
 }
 
-// What is still to be done, handed out piece by piece to the threads of the devices.
+// The rows that are still to be done, handed out piece by piece to the threads of the devices.
 class Rows {
  public:
   explicit Rows(const Loop& loop)
@@ -133,7 +133,7 @@ class LoopExecution {
     std::vector<std::size_t> able(parts_.size());
     std::iota(able.begin(), able.end(), 0);
     while (rows_.left() != 0) {
-      // Untouched, the loop runs on the host like any other. What is left of it has to come together with
+      // Untouched, the loop runs on the host like any other. Otherwise its rest must be combined with
       // what is done, in the order of the iterations.
       if (able.empty() && !has_begun_) return given_up(*error_);
       if (able.empty() && !take_host(able)) return PipelineFailure{*error_, std::nullopt};

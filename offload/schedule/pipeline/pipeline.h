@@ -40,7 +40,7 @@ struct PipelineOutcome {
 // Why a loop could not be run, or was given up, on a device.
 struct PipelineFailure {
   Error error;
-  // What is left to be done on the host, which has all that it needs: the whole loop, for nothing has been computed.
+  // The rest for the host, which has all that it needs: the whole loop, for nothing has been computed.
   // Nothing: the arrays are neither what they were before the loop nor what they should be after it.
   std::optional<std::vector<IterationSpace>> remaining;
 };
@@ -49,7 +49,7 @@ struct PipelineFailure {
 struct Part {
   PipelineDevice* device = nullptr;
   std::shared_ptr<Kernel> kernel;
-  // Of the loop there, if somebody has made one since the last operation on its arrays; else it is made when the loop
+  // The loop's plan there, if one was made since the last operation on its arrays; otherwise it is made when the loop
   // begins.
   std::optional<RunPlan> plan;
 };

@@ -21,7 +21,7 @@ constexpr auto kPollInterval = std::chrono::milliseconds(4);
 constexpr std::uint64_t kLaunchesAhead = 1024;
 constexpr const char* kStageNames[] = {"upload", "compute", "download"};
 
-// Of a label, what is left for the loop's.
+// Bits of a label that are left for the loop's number.
 constexpr unsigned kLabelBits = 32;
 constexpr std::uint64_t kLabelMask = (std::uint64_t{1} << kLabelBits) - 1;
 
@@ -324,7 +324,7 @@ Result<DeviceBlock> PipelineDevice::acquire(std::uint64_t bytes) {
 }
 
 std::optional<DeviceBlock> PipelineDevice::take_kept(std::uint64_t bytes) {
-  // Of this size alone, of which there are few: whoever plans with the budget need not reckon with larger ones.
+  // Only a block of exactly this size, and there are few sizes: plans need not reckon with larger blocks.
   const auto found = std::ranges::find(kept_, bytes, &DeviceBlock::bytes);
   if (found == kept_.end()) return std::nullopt;
   DeviceBlock block = std::move(*found);

@@ -45,11 +45,11 @@ struct StageTotal {
   std::chrono::nanoseconds time{0};
 };
 
-// What has been measured on a device; shared with those who choose where loops run. Thread-safe.
+// Measurements of a device; shared with those who choose where loops run. Thread-safe.
 class DeviceModel {
  public:
   void record(const OperationRecord& record);
-  // Of what is known to be done.
+  // Totals of the operations that are known to be done.
   StageTotal total(Stage stage) const;
   // Copies of the models as they are now.
   LinkModel upload() const;
@@ -70,7 +70,7 @@ struct PipelineDeviceOptions {
   // Asked while somebody waits for the device: an error ends the waiting and is passed on.
   std::function<Status()> poll;
   Tracer* tracer = nullptr;
-  // Of the tracer: where loops are shown, from which arrows lead to what is done for them.
+  // The tracer's track for loops, from which arrows lead to their operations.
   std::uint32_t loops_track = 0;
   // Told of every operation some time after it is done, from any thread. May be empty.
   std::function<void(const OperationRecord&)> observer;
@@ -106,7 +106,7 @@ class PipelineDevice final : public Timelines {
   Result<std::uint64_t> launch(const Launch& launch, const Positions& after, std::uint64_t label);
   // On the download queue.
   Result<std::uint64_t> host_call(std::function<void()> function, const Positions& after);
-  // What is submitted from now on belongs together: a trace shows it with arrows, from the loop that submits it.
+  // Operations submitted from now on belong together: a trace draws arrows to them from the loop that submits them.
   void begin_chunk();
   // Shows in the trace when the device has compiled something, by its clock.
   void trace_compilation(std::string_view name, std::chrono::nanoseconds begin, std::chrono::nanoseconds end);
@@ -118,7 +118,7 @@ class PipelineDevice final : public Timelines {
   Status keep_pace();
   // Blocks until these have been done. Fails with the device's error, or with the poll's.
   Status wait(const Positions& positions);
-  // What became of these operations, without blocking. Notes a failure.
+  // The fate of these operations, without blocking. Notes a failure.
   Fate fate_of(const Positions& positions) override;
 
   // The buffer stays until these positions.
@@ -126,7 +126,7 @@ class PipelineDevice final : public Timelines {
   // Lets go of buffers whose operations are done.
   void release_held();
 
-  // What acquire(bytes) takes off the budget: few different sizes, so that what one loop has used fits the next.
+  // Bytes that acquire(bytes) takes off the budget: few different sizes, so that a loop's blocks fit the next loop.
   static std::uint64_t block_bytes(std::uint64_t bytes);
   // Device memory for `bytes` bytes: kept from earlier, new, or freed by giving up copies of arrays that are current
   // elsewhere. kDeviceExhausted when that does not suffice.

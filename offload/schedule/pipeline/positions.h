@@ -29,7 +29,7 @@ struct Positions {
   bool operator==(const Positions&) const = default;
 };
 
-// What became of the operations up to some positions.
+// The fate of the operations up to some positions.
 enum class Fate : std::uint8_t { kUnderWay, kDone, kFailed };
 
 // Tells what became of operations. A verdict never changes, but kUnderWay becomes one of the others.

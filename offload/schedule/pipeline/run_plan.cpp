@@ -11,7 +11,7 @@
 namespace dhpvm::offload {
 namespace {
 
-// Of the budget, what slots may take: the rest is for partial results, rounding, and copies of small arrays.
+// The part of the budget that slots may take: the rest is for partial results, rounding, and copies of small arrays.
 constexpr std::uint64_t kSlotShare = 8;  // 7 eighths
 
 // Device memory for all of it.
@@ -54,7 +54,7 @@ void follow_chunks(const Loop& loop, std::size_t first, Ranges& ranges, RunPlan&
     for (std::uint32_t other = 0; other < names.size(); ++other) {
       if (other == n || names[other] != names[n]) continue;
       is_twin = true;
-      // Of several names one may write.
+      // One of several names may write.
       if (writes(n) && writes(other)) array.by_chunk = false;
     }
     if (is_twin) {
@@ -65,7 +65,7 @@ void follow_chunks(const Loop& loop, std::size_t first, Ranges& ranges, RunPlan&
   }
 }
 
-// What the loops do with their arrays. Each loop's ranges are looked at once: that is most of what planning costs.
+// The use that the loops make of their arrays. Each loop's ranges are computed once: that is most of planning's cost.
 void follow(Loops loops, RunPlan& plan) {
   plan.captures = captures_of(loops);
   for (const LoopArray& array : plan.captures.arrays) {
@@ -98,7 +98,7 @@ Status slice(PipelineDevice& device, Loops loops, RunPlan& plan, std::uint64_t r
   for (std::uint32_t n = 0; n < plan.arrays.size(); ++n) {
     if (plan.arrays[n].placement == Placement::kResident) order.push_back(n);
   }
-  // Of those that are equally large, the ones of which the device has least.
+  // Among equally large ones, those of which the device has least.
   const auto absent = [&](const ArrayPlan& array) {
     if (array.array.buffer == nullptr) return array.array.bytes();
     ArrayCopies& copies = ArrayCopies::of(*array.array.buffer);
@@ -160,7 +160,7 @@ Result<RunPlan> plan_run(PipelineDevice& device, Loops loops) {
     const bool is_written = !plan.needs[n].writes.empty();
     array.placement = shared ? Placement::kShared : Placement::kResident;
     if (captured.buffer == nullptr) {
-      // Memory that is lent, or lies in the heap, has nobody to wait for it later. What is only read from
+      // Memory that is lent, or lies in the heap, has nobody to wait for it later. An array that is only read
       // there is copied before the loop is submitted, if it is small.
       if (is_written || captured.bytes() >= BufferPool::kUnit) plan.can_wait = false;
       array.send_back = is_written;

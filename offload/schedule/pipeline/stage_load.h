@@ -14,7 +14,7 @@ namespace dhpvm::offload {
 inline constexpr std::uint64_t kSlots = 3;
 
 StageLoad load_of(Loops loops, const RunPlan& plan);
-// What is known of the stages. The launches of several loops count as one.
+// The measured models of the stages. The launches of several loops count as one.
 StageModels models_of(PipelineDevice& device, Loops loops);
 // How many rows a chunk should have, by what is known about device and loops.
 std::uint64_t rows_for(PipelineDevice& device, Loops loops, const RunPlan& plan);

@@ -15,7 +15,7 @@ DeviceEstimate estimate(PipelineDevice& device, const Loop& loop, const RunPlan&
   result.upload_bytes = plan.upload_bytes;
   result.download_bytes = plan.download_bytes;
   result.is_guess = !models.launches_known;
-  // What is not known is assumed to be quick, or it would never be tried.
+  // A kernel that was never measured is assumed to be quick, or it would never be tried.
   if (result.is_guess) models.launch = LinkModel(5e-6, 0);
   const double up = load.upload_bytes > 0
                         ? load.uploads * models.upload.fixed() + models.upload.per_unit() * load.upload_bytes

@@ -11,7 +11,7 @@
 
 namespace dhpvm::offload {
 
-// What one device would take.
+// The time that a loop is expected to take on one device.
 struct DeviceEstimate {
   double transfer_seconds = 0;  // the longer direction, or both if the device copies in one at a time
   double kernel_seconds = 0;

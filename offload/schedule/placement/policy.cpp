@@ -28,7 +28,7 @@ std::size_t quickest(std::span<const Place> places, std::span<const std::size_t>
   return best;
 }
 
-// What all take together, if each does the part that it is quick enough for.
+// Seconds that all take together, if each does the part that it is quick enough for.
 double shared_seconds(std::span<const Place> places, std::span<const std::size_t> among) {
   double rate = 0;
   for (const std::size_t n : among) rate += 1 / std::max(places[n].seconds, 1e-9);
@@ -39,7 +39,7 @@ bool pays_to_share(std::span<const Place> places, std::span<const std::size_t> a
                    std::uint64_t rows, double host_seconds) {
   if (among.size() < 2 || rows < kRowsWorthSplitting) return false;
   if (!std::ranges::all_of(among, [&](std::size_t n) { return places[n].divisible; })) return false;
-  // What is not known is found out while all are at it.
+  // Unknown rates are measured while all take part.
   if (!std::ranges::all_of(among, [&](std::size_t n) { return places[n].known; })) {
     return host_seconds > kWorthSplitting;
   }
@@ -120,7 +120,7 @@ class PreferRemote final : public PlacementPolicy {
   }
 
  private:
-  // What this machine would take. While that is not known, the worker's kernel is what there is to go by; without that
+  // Seconds that this machine would take. While that is not known, the worker's kernel stands for it; without that
   // either, the loop goes there to be measured.
   static double local_seconds(std::span<const Place> places, std::span<const std::size_t> local,
                               const Place& worker) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Policies: of the places that could run one execution of a loop, which one does, or which share it. What
+// Policies: which of the places that could run one execution of a loop does, or which share it. The time that
 // each place would take is known from measurements (cost_model.h); a policy weighs it, and says why it has
 // decided so.
 //
@@ -27,7 +27,7 @@ struct Place {
   };
   Kind kind = Kind::kHost;
   std::string name;
-  // What the whole loop would take there, transfers included, and of that computing alone.
+  // Seconds for the whole loop there, transfers included; and for computing alone.
   double seconds = 0;
   double kernel_seconds = 0;
   bool known = false;      // measured, not guessed: guesses are low, so that what was never tried is tried
