@@ -8,7 +8,7 @@
 
 namespace dhpvm {
 
-// What the error and its causes say, on one line and without their codes.
+// The messages of the error and its causes, on one line and without their codes.
 inline std::string one_line(const Error& error) {
   std::string text = error.message();
   for (const Error* cause = error.cause(); cause != nullptr; cause = cause->cause()) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the name that somebody probably meant, for "did you mean ...?".
+// Finds the name that was probably meant, for "did you mean ...?".
 #pragma once
 
 #include <cstddef>

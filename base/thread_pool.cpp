@@ -35,8 +35,8 @@ constexpr std::uint32_t end_of(std::uint64_t range) { return static_cast<std::ui
 
 }  // namespace
 
-// The chunks of a share that nobody has taken yet: the owner takes them from the front, the others from the
-// back. On a cache line of its own, because owners write it once per chunk.
+// The chunks of a share that are not taken yet: the owner takes them from the front, other threads from the back (work
+// stealing). On a cache line of its own, because owners write it once per chunk.
 struct alignas(64) ThreadPool::Share {
   std::atomic<std::uint64_t> range{0};
 
@@ -61,7 +61,7 @@ struct alignas(64) ThreadPool::Share {
   }
 };
 
-// One loop. It lives on its caller's stack: after the last decrement of `helpers` nobody may touch it.
+// One loop. It lives on its caller's stack: no worker may touch it after the last decrement of `helpers`.
 struct ThreadPool::Job {
   Call call;
   const void* context;
@@ -176,7 +176,7 @@ void ThreadPool::publish(Job& job, unsigned helpers) {
     if (!started_) start_workers();
     jobs_.push_back(&job);
     epoch_.fetch_add(1, std::memory_order_release);
-    // Those that spin come by themselves; a system call for nobody would cost more than an empty loop.
+    // Spinning workers need no wake-up, and an unnecessary system call costs more than an empty loop.
     if (helpers > spinning_) to_wake = std::min(helpers - spinning_, sleeping_);
     all = to_wake == sleeping_;
   }
@@ -187,7 +187,7 @@ void ThreadPool::publish(Job& job, unsigned helpers) {
   }
 }
 
-// Takes the job off the list, so that nobody enters any more, and waits for those that are inside.
+// Takes the job off the list, so that no worker joins any more, and waits for those that are inside.
 void ThreadPool::withdraw(Job& job) {
   {
     const std::lock_guard lock(mutex_);
@@ -201,8 +201,8 @@ void ThreadPool::withdraw(Job& job) {
   --waiting_callers_;
 }
 
-// Under the mutex: of the jobs with something left, the one with the fewest helpers, so that isolates share
-// fairly.
+// Under the mutex: the job with the fewest helpers among
+// those with chunks left, so that isolates share fairly.
 ThreadPool::Job* ThreadPool::find_job() {
   Job* best = nullptr;
   for (Job* job : jobs_) {

@@ -84,7 +84,7 @@ class ThreadPool {
   // get into each other's way here lose nothing but a chance to wake the workers.
   std::atomic<std::uint32_t> streak_{0};
   std::atomic<std::chrono::steady_clock::rep> last_short_{0};
-  // What follows is guarded by mutex_.
+  // mutex_ guards the members below.
   std::vector<Worker> workers_;
   std::vector<Job*> jobs_;
   unsigned sleeping_ = 0;

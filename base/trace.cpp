@@ -137,8 +137,8 @@ std::string Tracer::to_json() const {
         separator, i, json_text(tracks_[i]));
     separator = ",\n";
   }
-  // The texts of a kind are made once, by the library: only the numbers of its events are formatted here, of which
-  // there may be millions.
+  // JSON texts of each kind, formatted once: events, of
+  // which there may be millions, format only their numbers.
   std::vector<Names> texts;
   texts.reserve(names_.size());
   for (const Names* const names : names_) {

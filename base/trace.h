@@ -32,7 +32,7 @@ class Tracer {
   // Shown under an event when it is selected. Events with the same value of `flow` are joined by arrows, from
   // the earliest to the latest.
   using Arguments = std::initializer_list<std::pair<std::string_view, std::int64_t>>;
-  // What events have in common, so that each need not say it again: their name, and those of their arguments.
+  // The part that many events share: their name, and the names of their arguments.
   enum class Kind : std::uint32_t {};
 
   Tracer() : start_(Clock::now()) {}

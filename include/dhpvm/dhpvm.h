@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The whole public API. engine.h is the one to read first; docs/embedding.md tells the story.
+// The whole public API. Read engine.h first; docs/embedding.md explains the API by example.
 #pragma once
 
 #include "dhpvm/device.h"    // IWYU pragma: export

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The engine: what all programs of an application share. Start here; dhpvm/dhpvm.h includes everything.
+// The engine: state that all programs of an application share. Start here; dhpvm/dhpvm.h includes everything.
 //
 //   dhpvm::Engine engine;
 //   engine.define("host.log", [](std::string_view text) { std::clog << text << '\n'; });
@@ -29,8 +29,8 @@
 
 namespace dhpvm {
 
-// Of what is compiled, in which form. kDevice is for parallel loops alone: what a device would get that takes
-// EngineOptions::list_language, whether there is one or not.
+// The form in which compiled code is listed. kDevice applies to parallel loops alone: the code for a device that takes
+// EngineOptions::list_language, whether such a device is present or not.
 enum class Listing : std::uint8_t { kNone, kLlvm, kAssembly, kDevice };
 
 struct EngineOptions {
@@ -55,14 +55,14 @@ struct EngineOptions {
   std::uint64_t code_cache_limit = std::uint64_t{256} << 20;
   // "native", or a processor that LLVM knows, and features: "x86-64-v3,-fma". Code for it must run here.
   std::string processor = "native";
-  // Tell gdb, or perf, about compiled functions.
+  // Announce compiled functions to gdb, or to perf.
   bool code_for_debugger = false;
   bool code_for_profiler = false;
-  // Print what is compiled to the process's standard error.
+  // List compiled code on the process's standard error.
   Listing list_kernels = Listing::kNone;
   Listing list_functions = Listing::kNone;
-  // "opencl", for a device with all that OpenCL knows; "ptx", or "ptx:sm_90" for another GPU. Where there is no such
-  // language, a line on standard error says which there are, and everything is interpreted.
+  // "opencl", for a device with all that OpenCL knows; "ptx", or "ptx:sm_90" for another GPU. For an unknown language,
+  // a line on standard error lists the known ones, and everything is interpreted.
   std::string list_language = "opencl";
 
   // Workers whose devices programs may use.
@@ -79,9 +79,9 @@ class DHPVM_API Engine {
   explicit Engine(EngineOptions options = {});
 
   // Makes `function` callable from programs that declare it: `extern fn log(text: str);` finds "host.log".
-  // Any callable object with one, non-template signature of types of dhpvm/types.h; it may return nothing, a
-  // value, a Result or a Status. Replaces an earlier definition of the name for modules that no isolate was
-  // created of yet.
+  // It is any callable object with one, non-template signature of types of
+  // dhpvm/types.h; it may return nothing, a value, a Result or a Status. Replaces
+  // an earlier definition of the name, for modules that have no isolate yet.
   //
   // The engine keeps a copy of `function` and calls it from every thread that runs an isolate, possibly at
   // the same time. An error that it returns ends the program: as it is if it is a trap (kUserTrap, say), else
@@ -103,15 +103,15 @@ class DHPVM_API Engine {
   // The devices of this machine. Loads the vendors' libraries that are installed, which takes some time.
   std::vector<DeviceEntry> devices() const;
 
-  // For tests, and for whoever runs programs for long.
+  // Memory still held, for leak tests and for hosts that run many isolates over a long time.
   Leftovers leftovers() const;
 
-  // The workers that programs of the engine have used, or asked for, so far.
+  // The workers that programs of the engine have used, or tried to use, so far.
   std::vector<WorkerUse> workers() const;
 
-  // Drops compilations that have not begun, and waits up to `patience` for the one that has. False if it is
-  // still under way: it cannot be stopped, and the last owner of the engine will wait for it to end. For
-  // programs that rather end the process.
+  // Drops queued compilations, and waits up to `patience` for the running one. False if it still runs: it cannot be
+  // cancelled, and destroying the engine waits for it. Call this before the end of a process that
+  // need not wait.
   bool settle(std::chrono::nanoseconds patience) const;
 
   // For the library's own use.

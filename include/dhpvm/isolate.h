@@ -50,15 +50,15 @@ class DHPVM_API Isolate {
   // function; the trap if it trapped.
   Result<int> run_main(std::span<const std::string> arguments = {});
 
-  // Makes the running call trap with kInterrupted soon, or the next one if none runs. The only function that
+  // Makes the running call trap with kInterrupted soon, or the next call if none is running. The only function that
   // other threads, and signal handlers, may call at any time while the isolate exists.
   void interrupt() const;
 
-  // Fuel is counted over the life of the isolate: a host that runs a program in slices gives it more here.
-  // Also while a function runs, from a host function.
+  // Fuel is counted over the life of the isolate: a host that runs a program in slices refills it here. Host functions
+  // may call these while the program runs.
   std::uint64_t fuel_left() const;
   void set_fuel(std::uint64_t fuel);
-  // For calls that start from now on; zero is for ever.
+  // For calls that start from now on; zero: no deadline.
   void set_deadline(std::chrono::nanoseconds deadline);
 
   // A new array in the program's memory, zeroed, to be filled through Object::elements and passed as often as
@@ -75,10 +75,10 @@ class DHPVM_API Isolate {
   // A new str.
   Result<Object> make_text(std::string_view text);
 
-  // A full collection now, for a host that knows a good moment.
+  // Runs a full collection now: for a host that knows when a pause does no harm.
   void collect();
   Statistics statistics() const;
-  // How each parallel loop that was executed was run, and why not better, in words for the author of the program.
+  // How each parallel loop has run so far, and why it ran no faster, in words for the author of the program.
   std::string explain_loops() const;
   // The devices on which loops have run so far.
   std::vector<DeviceUse> devices() const;

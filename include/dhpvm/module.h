@@ -22,11 +22,11 @@ struct CompileOptions {
   // Folders in which `import name;` looks for name.dhp, in this order, after the standard library and the
   // folder of the importing file.
   std::vector<std::string> import_paths = {};
-  // How a path is read that an import leads to; empty reads files. kNotFound goes on with the next folder.
+  // Reads an imported source by its path; empty reads files. kNotFound makes the search go on with the next folder.
   std::function<Result<std::string>(const std::string& path)> read = {};
   // Diagnostics with ANSI colours, for a terminal.
   bool colour = false;
-  // Where the warnings of a program that compiles go, in the form of diagnostics. Null drops them.
+  // Receives the warnings of a program that compiles, as diagnostics. Not owned; null drops them.
   std::string* warnings = nullptr;
 };
 
@@ -48,8 +48,8 @@ class DHPVM_API Module {
   static Result<Module> assemble(const Engine& engine, std::string_view text,
                                  std::string_view file_name = "program.dasm");
 
-  // A file, by what it is: bytecode, or text by its suffix (.dasm is assembled, anything else compiled, under
-  // the name `path`). "-" is standard input, of either kind. kNotFound and kIo, and the errors of the above.
+  // A file: bytecode, known by its content, or text (.dasm is assembled, anything else compiled, under the name
+  // `path`). "-" is standard input, of either kind. kNotFound, kIo, and the errors of the functions above.
   static Result<Module> open(const Engine& engine, const std::string& path, CompileOptions options = {});
 
   // The module as the content of a .bc file. `strip` leaves out names and source lines, as far as running

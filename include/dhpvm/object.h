@@ -22,9 +22,9 @@ class Call;
 
 // Keeps one object of an isolate's heap alive, or is null. Copies refer to the same object.
 //
-// The only way to hold on to what a program made: everything else that a call gives back is a copy. Objects
-// never move. A handle keeps its isolate's heap in existence, too. Not thread-safe: handles belong to the
-// thread that uses the isolate, their copying and destruction included.
+// The only way to keep an object of a program: all other results of calls are copies. Objects never move. A handle
+// keeps its isolate's heap in existence, too. Not thread-safe: handles belong to the thread that uses the isolate,
+// their copying and destruction included.
 class DHPVM_API Object {
  public:
   // Null, which is a valid argument wherever the program's type is nullable.
@@ -41,14 +41,14 @@ class DHPVM_API Object {
   // it is null.
   Result<std::string_view> text() const;
 
-  // The number of elements in each dimension of an array, outermost first. Empty if it is none.
+  // The number of elements in each dimension of an array, outermost first. Empty if the object is not an array.
   std::vector<std::int64_t> sizes() const;
 
-  // All elements of an array of T, row-major, in place: what is written is seen by the program. Valid as long
-  // as this handle, while no function of the program runs and until the program closes the array. kBadCast if
-  // it is not an array of T; kClosed, kBorrowEnded as in the program. Where a device has the elements, or
-  // still works on them, this waits for it, and for T that is not const keeps it from using them; its error
-  // if it fails.
+  // All elements of an array of T, row-major, in place: the program sees every write.
+  // Valid as long as this handle, while no function of the program runs and until the
+  // program closes the array. kBadCast if it is not an array of T; kClosed, kBorrowEnded
+  // as in the program. If a device holds or uses the elements, this waits for it and
+  // returns its error if it fails; unless T is const, the device's copy becomes invalid.
   template <Primitive T>
   Result<std::span<T>> elements() const {
     return typed<T>(elements_of(detail::kind_of<T>(), true));

@@ -17,18 +17,18 @@ namespace dhpvm {
 
 class Engine;
 
-// What is done to the data of arrays on its way. Everything else is always encrypted when there is a key. Of
-// what client and worker ask for, the stronger holds.
+// How array data is protected in transit. Everything else is always encrypted when there is a key. The stricter of the
+// client's and the worker's setting applies.
 enum class Seal : std::uint8_t {
-  kNone,       // anybody on the network can read and change it
-  kIntegrity,  // anybody on the network can read it, and nobody change it unnoticed
+  kNone,       // readable and changeable by anyone on the network
+  kIntegrity,  // readable by anyone on the network; changes are detected
   kFull,       // encrypted
 };
 
-// How client and worker prove to each other who they are: by a key that both have, or by certificates. With
-// neither, only processes of this machine are talked to.
+// How client and worker authenticate each other: by a shared key, or by certificates. Without either, only processes of
+// this machine can connect.
 struct Security {
-  // A file of make_key_file(), which nobody but its owner may read.
+  // A file of make_key_file(), readable by its owner alone.
   std::string key_file = {};
   // PEM files: the own certificate, its private key, and the authority whose certificates are accepted. All
   // three or none.
@@ -40,63 +40,63 @@ struct Security {
 
 // The workers of an engine. Their devices are named "remote/HOST:PORT/DEVICE", as Engine::devices() lists them.
 struct RemoteOptions {
-  // To be dialled when their devices are asked for: "gpubox:7471", or "gpubox" for port 7471.
+  // Workers to dial when a program needs their devices: "gpubox:7471", or "gpubox" for port 7471.
   std::vector<std::string> workers = {};
-  // Where workers may dial in, "0.0.0.0:7471" for instance; nowhere if empty.
+  // The address where workers may dial in, "0.0.0.0:7471" for instance; empty: none.
   std::string listen = {};
-  // How long to wait for the first of them when devices are asked for.
+  // How long to wait for the first worker to dial in; applies if `listen` is set and `workers` is empty.
   std::chrono::milliseconds arrival{10'000};
   Security security = {};
-  // Of libfabric: "tcp", or "verbs" for InfiniBand and RoCE.
+  // The libfabric provider: "tcp", or "verbs" for InfiniBand and RoCE.
   std::string provider = "tcp";
-  // A worker that gives no sign of life for that long is lost.
+  // A worker that sends nothing for this long is lost.
   std::chrono::milliseconds silence{3000};
-  // Whether the results of every loop are copied back as part of it. Then what a lost worker was doing is
-  // done again elsewhere, on the host at least, and the program goes on. Otherwise they stay with the worker
-  // until they are needed: loops that follow each other on the same arrays are quicker, and the program fails
-  // when a worker is lost that had the only copy of something.
+  // Whether every loop ends with the write-back of its results. Then the work of a lost worker is done again elsewhere,
+  // on the host at least, and the program goes on. Otherwise results stay with the worker until they are needed: loops
+  // that follow each other on the same arrays are quicker, and the program fails when a lost worker held the only copy
+  // of some elements.
   bool write_back = true;
 };
 
-// Creates a file with 32 random bytes that only its owner may read. kIo where there is one already.
+// Creates a file with 32 random bytes, readable by its owner alone. kIo if the file exists.
 DHPVM_API Status make_key_file(const std::string& path);
 
 struct WorkerOptions {
-  // Devices to lend, by name; all that can be opened if empty. A simulated one only by name.
+  // Devices to lend, by name; empty: all usable ones. A simulated device is lent only by name.
   std::vector<std::string> devices = {};
-  // Where clients may dial in: "127.0.0.1:7471", port 0 for any that is free.
+  // Addresses where clients may dial in: "127.0.0.1:7471"; port 0: any free port.
   std::vector<std::string> listen = {};
-  // Clients to be dialled. One that does not answer is tried again, for `patience`.
+  // Clients to dial. A client that does not answer is dialled again for `patience`.
   std::vector<std::string> clients = {};
   std::chrono::milliseconds patience{60'000};
   Security security = {};
   std::string provider = "tcp";
   std::chrono::milliseconds silence{3000};
-  // Limits: of sessions at a time; and for each of device memory and code in bytes, and of the time for which it may
-  // have work outstanding (0: without end).
+  // Limits. `sessions`: at the same time. For each session: device memory over all devices and code, in bytes, and the
+  // total time with work outstanding (0: unlimited).
   unsigned sessions = 16;
   std::uint64_t memory_bytes = ~std::uint64_t{0};
   std::uint64_t code_bytes = std::uint64_t{64} << 20;
   std::chrono::milliseconds time{0};
-  // Told one line about every session and job, from any thread.
+  // Receives one line for every session and job, from any thread.
   std::function<void(const std::string& line)> log = {};
 };
 
 // Lends devices of this machine. Ends all sessions when it is destroyed. Thread-safe.
 class DHPVM_API Worker {
  public:
-  // Code for the devices is compiled as the engine's options say. kInvalidArgument when it would listen where
-  // others than this machine could reach it, without a key or certificates.
+  // Code for the devices is compiled as the engine's options say. kInvalidArgument if it would listen on an address
+  // that other machines can reach, without a key or certificates.
   static Result<Worker> start(const Engine& engine, WorkerOptions options);
   ~Worker();
   Worker(Worker&& other) noexcept;
   Worker& operator=(Worker&& other) noexcept;
 
-  // Where it listens, with the ports that the system chose.
+  // The addresses it listens on, with the ports that the system chose.
   std::vector<std::string> addresses() const;
-  // Whether it still has, or can get, anything to do: a worker that listens nowhere has not, once its clients are gone.
+  // Whether work can still arrive: false for a worker that listens nowhere once all dialled clients are gone.
   bool is_needed() const;
-  // Takes no new sessions; true when all that there are have ended in time.
+  // Accepts no new sessions; true if all current ones have ended within `patience`.
   bool drain(std::chrono::milliseconds patience);
 
  private:

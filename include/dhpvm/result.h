@@ -19,8 +19,8 @@ namespace dhpvm {
 // The three families decide the exit code of `dhpvm-run`: user errors 2, traps 3, internal bugs 70.
 enum class ErrorFamily : std::uint8_t { kUser, kTrap, kInternal };
 
-// X(name, text, family, meaning). One row per code; the text is what `to_string` prints. The number of a row
-// stands in modules, and in what workers say: new ones come last.
+// X(name, text, family, meaning). One row per code; `to_string` prints the text. Modules and the remote protocol store
+// a row's number: append new rows at the end.
 #define DHPVM_ERROR_CODES(X)                                                                                 \
   X(kInvalidArgument, "invalid argument", kUser, "an argument of a call or of the command line is unusable") \
   X(kNotFound, "not found", kUser, "a file, function, import or device does not exist")                      \
@@ -89,8 +89,8 @@ struct StackFrame {
   std::uint32_t line = 0;  // 1-based; 0 when unknown
 };
 
-// What went wrong, in words that say what to do; with the VM stack when a program trapped, and with the
-// error that caused this one. A value: copy and move it freely, from any thread.
+// An error: a message that says what to do, with the VM stack when a program trapped, and the error that caused this
+// one. A value: copy and move it freely, from any thread.
 class [[nodiscard]] Error {
  public:
   Error(ErrorCode code, std::string message) : code_(code), message_(std::move(message)) {}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an isolate reports about itself.
+// The counters of an isolate.
 #pragma once
 
 #include <cstdint>

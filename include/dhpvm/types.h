@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which C++ type stands for which type of the language, in calls in both directions.
+// The C++ type for each type of the language, in calls in both directions.
 //
 //   C++                                  language        notes
 //   bool, std::int8_t .. std::uint64_t,  bool, i8 .. u64, by value; the exact width: an int is an i32

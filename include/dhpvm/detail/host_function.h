@@ -44,7 +44,7 @@ struct Callable<R (C::*)(A...) noexcept> : Callable<R (*)(A...)> {};
 template <typename C, typename R, typename... A>
 struct Callable<R (C::*)(A...) const noexcept> : Callable<R (*)(A...)> {};
 
-// What a returned type means: T itself, or the T of a Result.
+// The value that a returned type stands for: T itself, or the T of a Result.
 template <typename T>
 struct Returned {
   using Value = T;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Not for applications: how C++ values get into the argument windows of the machine, and out of them.
 //
-// A function's parameters stand in two windows, primitives and references each in order; its results
-// replace them in the same way. What is generated here for a typed function touches the windows directly,
-// so that a call of numbers costs no more than a few stores; everything that needs the heap is a function
-// of the library.
+// A function's parameters stand in two windows, primitives and references each in
+// order; its results replace them in the same way. Code generated here for a typed
+// function touches the windows directly, so that a call with numbers costs no more
+// than a few stores; everything that needs the heap is a function of the library.
 #pragma once
 
 #include <bit>
@@ -27,7 +27,7 @@ namespace dhpvm::detail {
 struct EngineState;
 struct ModuleState;
 struct IsolateState;
-struct Target;  // a function of an isolate, with what a call of it needs
+struct Target;  // a function of an isolate, with everything a call of it needs
 
 struct HostSignature {
   std::span<const HostType> parameters;
@@ -83,7 +83,7 @@ T from_register(std::uint64_t bits) {
   if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) return static_cast<T>(bits);
 }
 
-// ---- What is known of a C++ type.
+// ---- The language's type for a C++ type.
 
 template <typename T>
 struct TypeOf {
@@ -146,7 +146,7 @@ struct Layout {
     return before;
   }
 };
-// Of results: nothing, one, or the elements of a tuple.
+// The layout of results: none, one, or the elements of a tuple.
 template <typename T>
 struct ResultLayout : Layout<T> {};
 template <>
