@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures what it costs the host to give work to devices, over the calls that do the same without us:
-// `enqueue_bench [--json]`. First operations of the device layer on OpenCL, then whole parallel loops of a
-// program, from the interpreter to the driver; where chunks are copied, which no OpenCL device on a processor
-// needs, on the simulated device. Times are processor time of the one thread that submits; the calls by hand
-// and ours take turns.
+// Measures the host's cost of submitting work to devices, over the calls that do the same
+// without us: `enqueue_bench [--json]`. First operations of the device layer on OpenCL, then
+// whole parallel loops of a program, from the interpreter to the driver; chunks with copies
+// run on the simulated device, because no OpenCL device on a processor needs copies. Times
+// are processor time of the one thread that submits; calls by hand and ours take turns.
 #include <fmt/format.h>
 #include <time.h>
 
@@ -152,7 +152,7 @@ class Ours {
   std::uint64_t value_ = 0;
 };
 
-// Chunks on the simulated device by hand: what is computed comes between two copies.
+// Chunks on the simulated device by hand: upload, kernel, download.
 class RawChunks {
  public:
   RawChunks()
@@ -289,7 +289,7 @@ std::function<void()> repeated(Operation&& operation) {
   };
 }
 
-// What was meant to be measured has to have happened.
+// Ends the process unless the measured operations have happened.
 void expect(std::uint64_t found, std::uint64_t expected, std::string_view what) {
   if (found == expected) return;
   fmt::print(stderr, "{} {} where {} were expected\n", found, what, expected);

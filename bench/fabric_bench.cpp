@@ -78,7 +78,7 @@ void measure_raw(const Settings& settings, const char* name, RawWait wait) {
   print(settings, name, trips, uploads);
 }
 
-// Either side. The one that answers sends back every frame, and a frame for every run that it has received.
+// Either side. The answering side sends back every frame, and a frame for every run that it has received.
 class Side final : public FrameHandler, public BulkHandler, public std::enable_shared_from_this<Side> {
  public:
   explicit Side(bool answers) : answers_(answers), memory_(kBulkBytes) {}

@@ -245,7 +245,7 @@ void full_pause(Report& report, int gib, unsigned threads, double bar) {
     processor.push_back((processor_seconds() - processor_begin) * 1e3);
     wall.push_back(seconds_since(begin) * 1e3);
   }
-  // Of one thread alone, processor time says more on a machine that others use as well.
+  // With one thread, report processor time: it is steadier on a machine that is also used otherwise.
   report.row(fmt::format("full collection, {} GiB live tree of 32 B, {} thread{}", gib, threads,
                          threads == 1 ? "" : "s"),
              median(threads == 1 ? processor : wall), "ms", bar);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a worker costs, measured at the queues of its device: jobs that do nothing, bulk data, code, and how
-// soon it is known that a worker is gone.
+// Measures the cost of a worker at the queues of its device: jobs that do nothing, bulk data, code, and the time until
+// the loss of a worker is detected.
 //   remote_bench HOST:PORT/DEVICE [--key-file=FILE] [--seal=full|integrity|none] [--runs=N] [--only=jobs|bulk|code]
 //                [--json]
 //   remote_bench HOST:PORT/DEVICE --kill=PID | --stop=PID
-// The worker runs already; with --kill or --stop, that of process PID is ended or stopped, and nothing else
-// measured. With --json a line for each figure, otherwise a table. Times are medians; the best ones, which
-// are printed beside, tell more where the machine is busy with something else.
+// Start the worker first. --kill and --stop end or stop its process PID, and measure nothing else. With --json a line
+// for each figure, otherwise a table. Times are medians; the best ones, which are printed beside, tell more where the
+// machine is busy with something else.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -58,7 +58,7 @@ struct Options {
   std::optional<int> stopped;
 };
 
-// What is added to one of two arrays; `salt` makes modules that differ, and are new to a worker.
+// A kernel that adds `salt` to the sum of two arrays; each salt makes a new module, which the worker lacks.
 KernelImage kernel_image(std::uint64_t salt) {
   const std::string text = fmt::format(
       "type array I: i64\n"
@@ -150,7 +150,7 @@ class Client {
   std::uint64_t value_ = 0;
 };
 
-// What the figures are compared with.
+// The baseline of the figures: libfabric without our layers.
 struct Raw {
   std::unique_ptr<RawLibfabric> spinning;
   std::unique_ptr<RawLibfabric> blocking;
@@ -168,7 +168,7 @@ void print(const Options& options, std::string_view name, double value, std::str
   }
 }
 
-// Times of which each is of so many.
+// Prints times per operation; each measured time covers `count` operations.
 void print_times(const Options& options, std::string_view name, const std::vector<double>& times,
                  unsigned count = 1) {
   print(options, name, median(times) / count, "us", *std::ranges::min_element(times) / count);

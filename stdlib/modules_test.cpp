@@ -37,7 +37,7 @@ TEST(ModulesTest, AllParse) {
   }
 }
 
-// The compiler does not warn users of what stands in the library, so that nobody else would notice.
+// The compiler does not show users warnings about the library, so that only this test reports them.
 TEST(ModulesTest, GiveNoWarnings) {
   compiler::SourceManager sources;
   compiler::Diagnostics diagnostics(sources);

@@ -397,9 +397,9 @@ Result<int> run(const Engine& engine, const Arguments& arguments, const Request&
   return outcome;
 }
 
-// Ends the process if a compilation is under way that would take longer than a program that has ended should
-// linger: it has come too late to be of use, and cannot be stopped. What it is to print, or tell workers, is
-// waited for.
+// Ends the process at once if a running compilation would delay its end noticeably:
+// the code is no longer of use, and the compilation cannot be cancelled. With
+// --print-kernel, or with workers, the process ends in the ordinary way.
 void leave_early(const Engine& engine, const Arguments& arguments, std::chrono::nanoseconds elapsed,
                  const Ending& ending) {
   constexpr std::chrono::nanoseconds kPatience = std::chrono::milliseconds(50);
@@ -409,7 +409,7 @@ void leave_early(const Engine& engine, const Arguments& arguments, std::chrono::
   std::_Exit(end_process(ending));
 }
 
-// One line for each device: its name, and what it is or why it cannot be used.
+// One line for each device: its name, and its description or why it cannot be used.
 std::string device_table(const EngineOptions& options) {
   const std::vector<DeviceEntry> devices = Engine(options).devices();
   std::size_t width = 0;

@@ -14,8 +14,8 @@ struct Ending {
   int signal = 0;  // not 0: the process ends by it, and the code is not seen
 };
 
-// Lets writes to a pipe that nobody reads fail instead of killing the process: connections to workers are among them.
-// From then on ending_of() tells the two apart.
+// Makes writes to a pipe without a reader fail instead of killing the process: connections to workers are among them.
+// From then on ending_of() distinguishes standard output from other pipes.
 void ignore_broken_pipes();
 
 // Prints an error that ends the tool, and says how: with the exit code of its family, 2, 3 or 70. An error of writing

@@ -9,7 +9,7 @@
 namespace dhpvm::tools {
 
 enum class WarningPolicy {
-  kTerminal,  // print them for somebody at a terminal; elsewhere standard error belongs to the program
+  kTerminal,  // print them if standard error is a terminal; elsewhere it belongs to the program
   kPrint,     // print them
   kFail,      // print them, and refuse a program that has any: kCompile
 };

@@ -55,7 +55,7 @@ Status set_lend(WorkerOptions& options, std::string_view list) {
   return {};
 }
 
-// One line for each, with the time: a worker runs for long, and nobody looks.
+// One line with a timestamp: a worker runs unattended for long.
 void log(const std::string& line) {
   std::array<char, 32> time{};
   const std::time_t now = std::time(nullptr);

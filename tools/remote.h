@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The options of dhpvm-run about other machines, and what it does as a worker.
+// The remote options of dhpvm-run, and its worker mode.
 #pragma once
 
 #include <string>
@@ -23,7 +23,7 @@ struct RemoteRequest {
 
 // An option of kRemoteGroup that has a value. kInvalidArgument.
 Status set_remote(RemoteRequest& request, std::string_view name, std::string_view value);
-// That the options go together; `device` is that of --device, or empty.
+// Checks that the options fit together; `device` is the value of --device, or empty.
 Status check_remote(const RemoteRequest& request, std::string_view device);
 
 // For a program: its engine's workers.

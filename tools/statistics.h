@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The counters of a run, for people and for programs; `left` is what is there when the run is over.
+// The counters of a run, for people and for programs; `left` is the memory still held when the run is over.
 #pragma once
 
 #include <span>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the baselines share: the same as bench/programs/kernels/measure.dhp, with the same arguments and
-// output, so that a program and its baseline can take turns and be compared. It is compiled apart from them:
-// no optimiser sees through the clock, and so none moves work across it or leaves out a repetition.
+// Shared code of the baselines: same as bench/programs/kernels/measure.dhp, with the same arguments and output, so that
+// a program and its baseline can take turns and be compared. Compiled apart from the baselines: no optimiser sees
+// through the clock, and so none moves work across it or leaves out a repetition.
 #pragma once
 
 #include <chrono>
@@ -42,7 +42,7 @@ inline double noise(std::int64_t i) {
 }
 inline float noise_f32(std::int64_t i) { return static_cast<float>(noise(i)); }
 
-// What measure.dhp prints of a result: a hash of all bits, sums, and some of the numbers.
+// Summarises a result as measure.dhp does: a hash of all bits, sums, and some of the numbers.
 class Digest {
  public:
   explicit Digest(std::int64_t count) : count_(count) {}

@@ -17,7 +17,7 @@ struct Meter {
   std::atomic<std::uint64_t> received = 0;
 };
 
-// Of connections that are dialled: those that arrive are not counted.
+// Counts the bytes of dialled connections; accepted connections are not counted.
 class MeteredTransport final : public Transport {
  public:
   MeteredTransport(std::unique_ptr<Transport> inner, std::shared_ptr<Meter> meter)

@@ -43,15 +43,15 @@ inline void return_integer(vm::NativeCall& call, unsigned index, std::int64_t va
 inline void return_number(vm::NativeCall& call, unsigned index, double value) {
   call.p[index] = std::bit_cast<std::uint64_t>(value);
 }
-// What ends work or waiting that takes long.
+// A check for long work and waits: an error once the program has to stop.
 inline auto stop_check(const vm::NativeCall& call) {
   return [&isolate = call.isolate] { return isolate.poll(); };
 }
-// Asks for that once in a while.
+// Polls the isolate every kEvery bytes of work.
 class Poller {
  public:
   explicit Poller(const vm::NativeCall& call) : isolate_(call.isolate) {}
-  // So many more bytes have been worked on.
+  // Counts `bytes` as done; an error once the program has to stop.
   Status advance(std::size_t bytes) {
     left_ -= std::min(left_, bytes);
     if (left_ != 0) [[likely]]
@@ -101,7 +101,7 @@ inline Status return_null(vm::NativeCall& call) {
   return {};
 }
 
-// What a fast path looks at or makes: more than most texts have, little enough to be quick.
+// The most bytes of a text that a fast path reads or makes: most texts are shorter.
 constexpr std::size_t kShortText = 256;
 
 // The most bytes of a str: its size has 32 bits.
@@ -121,8 +121,8 @@ inline std::size_t most_bytes(const vm::NativeCall& call) {
 Status check_part(std::int64_t from, std::int64_t to, std::int64_t size);
 
 enum class Access : std::uint8_t { kRead, kWrite };
-// Elements at..at+count of an array of bytes. kIndexOutOfRange outside it; whatever an access in the program
-// would trap with when the elements are closed, read-only or no longer lent. What a device has of them is fetched.
+// Elements at..at+count of an array of bytes, fetched from a device if need be. kIndexOutOfRange outside it; the trap
+// of an access in the program if the elements are closed, read-only or no longer lent.
 Result<std::span<char>> bytes(vm::NativeCall& call, unsigned index, std::int64_t at, std::int64_t count,
                               Access access);
 // The same check for any array.

@@ -22,7 +22,7 @@ Result<std::size_t> denied(std::span<char>) {
                "it an input of its own");
 }
 
-// Callbacks of the host must not throw; those that do end the program, not the host.
+// Callbacks of the host must not throw; an exception ends the program, not the host.
 template <typename Function, typename... A>
 auto guarded(const Function& function, A... arguments) -> decltype(function(arguments...)) {
   try {

@@ -17,19 +17,19 @@
 
 namespace dhpvm::stdlib {
 
-// Takes all of the text, or says why not.
+// Writes all of the text, or returns the error.
 using Writer = std::function<Status(std::string_view)>;
-// Fills the front of the buffer; how many bytes. 0 is the end of the stream.
+// Fills the front of the buffer and returns the number of bytes; 0 is the end of the stream.
 using Reader = std::function<Result<std::size_t>(std::span<char>)>;
 
 class Console {
  public:
-  // Whether an empty function for the input stands for the process's, or for one that may not be read.
+  // Whether an empty input function stands for the process's standard input, or for one that may not be read.
   enum class HostInput : std::uint8_t { kOpen, kDenied };
   // An empty function stands for the process's stream.
   Console(Writer output, Writer error, Reader input, HostInput host_input);
 
-  // What ends waiting for the process's streams. Functions of the host wait as long as they like.
+  // Ends waits for the process's streams with the check's error. Functions of the host may wait as long as they like.
   void set_stop_check(StopCheck check) { check_ = std::move(check); }
 
   // Buffered; kIo when the stream refuses. Not a trap: a program cannot help a closed pipe or a full disk,
@@ -37,19 +37,19 @@ class Console {
   Status write(std::string_view text);
   // Flushes the output first, so that the two appear in order where they go to the same place.
   Status write_error(std::string_view text);
-  // The same after the program was stopped: waits but a moment for whoever should read the output.
+  // Flushes after the program was stopped: waits at most 50 ms for the reader of the output.
   Status flush_briefly();
   // Nothing to do for an empty buffer: cheap enough for the end of each call from the host.
   Status flush() { return buffer_.empty() ? Status() : flush_buffer(); }
   bool has_output() const { return !buffer_.empty(); }
-  // The first failure to write, once. The machine turns errors of natives into traps; whoever called the
-  // program asks here for what really went wrong.
+  // The first failed write, reported once. The machine turns errors of natives into traps; the caller of the program
+  // gets the cause here.
   bool has_failed() const { return failure_.has_value(); }
   Error take_failure() { return *std::exchange(failure_, std::nullopt); }
 
   // The next line without its line end. False at the end of the stream. kOutOfMemory for more than `most` bytes.
   Result<bool> read_line(std::string& line, std::size_t most);
-  // What is left of the stream.
+  // The rest of the stream. kOutOfMemory for more than `most` bytes.
   Result<std::string> read_rest(std::size_t most);
 
  private:
@@ -61,11 +61,11 @@ class Console {
   Writer output_, error_;
   Reader input_;
   StopCheck check_;
-  bool flush_each_line_;  // somebody is watching
+  bool flush_each_line_;  // standard output is a terminal
   std::string buffer_;
   std::optional<Error> failure_;
-  std::string pending_;           // input that was read, but not asked for yet
-  std::size_t pending_from_ = 0;  // the part of it that was
+  std::string pending_;           // buffered input
+  std::size_t pending_from_ = 0;  // the program has read the bytes before this one
 };
 
 }  // namespace dhpvm::stdlib

@@ -20,8 +20,8 @@ namespace {
 
 constexpr char kFileKind = 0;
 
-// A C stream over a descriptor. It buffers, and wants a seek between reading and writing. What it reads and
-// writes itself can be ended while it waits.
+// A C stream over a descriptor. It is buffered, and needs a seek between reading and writing. Its own reads and writes
+// can be interrupted while they wait.
 class File final : public ResourceObject {
  public:
   File(Descriptor descriptor, std::string path)
@@ -44,7 +44,7 @@ class File final : public ResourceObject {
     return stream_ == nullptr ? failure("open") : Status();
   }
 
-  // What is buffered may fail to be written only now: the error must not get lost.
+  // Closing writes the buffered bytes, and reports their error if that fails.
   Status close() {
     std::FILE* stream = std::exchange(stream_, nullptr);
     return std::fclose(stream) == 0 ? Status() : failure("write");
@@ -55,7 +55,7 @@ class File final : public ResourceObject {
     last_was_write_ = writing;
     return {};
   }
-  // For one call: what ends waiting, and how many bytes may be read at most.
+  // For one call: the check that ends waits, and the most bytes that may be read.
   void begin(const vm::NativeCall& call, std::size_t most) {
     check_ = stop_check(call);
     most_ = most;

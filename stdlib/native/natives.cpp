@@ -41,7 +41,7 @@ std::string without_parameter_names(std::string_view signature) {
 Status register_natives(vm::NativeRegistry& registry, Reach allowed) {
   for (const NativeRow& row : natives()) {
     if (row.reach > allowed) continue;
-    // What a native builds before it makes an object of it can be larger than the system's memory, too.
+    // A native may need more temporary memory than the system has, before it makes any object.
     auto guarded = [function = row.function](vm::NativeCall& call) -> Status {
       try {
         return function(call);

@@ -23,7 +23,7 @@ struct FormatSpec {
   char type = 0;
 };
 
-// kUserTrap, naming the spec and what is wrong with it. The result refers to `spec`.
+// kUserTrap, with the spec and its error. The result refers to `spec`.
 Result<FormatSpec> parse_format_spec(std::string_view spec);
 
 // kUserTrap when the spec does not suit the kind of value ("d" for a float, a precision for an integer).

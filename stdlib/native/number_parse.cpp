@@ -60,7 +60,7 @@ std::optional<std::int64_t> parse_integer(std::string_view text) {
 
 std::optional<double> parse_float(std::string_view text) {
   const bool negative = take_sign(text);
-  // What from_chars accepts beyond numbers: a second minus, and nan with a payload.
+  // Reject forms that from_chars accepts beyond our grammar: a second minus, and nan with a payload.
   if (text.empty() || text[0] == '-' || text.back() == ')') return {};
   double value = 0;
   const char* end = text.data() + text.size();

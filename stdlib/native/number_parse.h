@@ -13,7 +13,7 @@ namespace dhpvm::stdlib {
 std::optional<std::int64_t> parse_integer(std::string_view text);
 
 // The whole text as the nearest f64: digits with an optional sign, point and exponent; nan, inf, infinity in
-// any case. What is too large is infinite, what is too small is 0, as in C.
+// any case. Overflow gives infinity, underflow 0, as in C.
 std::optional<double> parse_float(std::string_view text);
 
 }  // namespace dhpvm::stdlib

@@ -19,7 +19,7 @@ namespace {
 // How long a deadline may go unnoticed, and an interrupt that came to another thread.
 constexpr int kNapMilliseconds = 20;
 
-// Whether an operation can take any time, because somebody at the other end has to do something.
+// Whether an operation may block until the other end acts: pipes, terminals and sockets, but no files.
 bool may_block(int descriptor) {
   struct stat info{};
   return ::fstat(descriptor, &info) != 0 ||
@@ -45,11 +45,11 @@ Result<Descriptor> open_file(const std::string& path, int flags, std::string_vie
   for (;;) {
     Descriptor file(::open(path.c_str(), flags | O_CLOEXEC | O_NONBLOCK, 0666));
     if (file.number() >= 0) {
-      // Whoever reads and writes waits for the descriptor.
+      // Later reads and writes block: they wait for the descriptor first.
       ::fcntl(file.number(), F_SETFL, ::fcntl(file.number(), F_GETFL) & ~O_NONBLOCK);
       return file;
     }
-    // A pipe that nobody reads.
+    // A pipe without a reader.
     const bool waits = errno == ENXIO || errno == EINTR;
     if (!waits) return error(ErrorCode::kIoTrap, "cannot {} '{}': {}", what, path, std::strerror(errno));
     if (check) DHPVM_TRY(check());
@@ -63,7 +63,7 @@ Status wait_for(int descriptor, Readiness readiness, const StopCheck& check) {
     if (check) DHPVM_TRY(check());
     pollfd one{descriptor, wanted, 0};
     const int ready = ::poll(&one, 1, check ? kNapMilliseconds : -1);
-    // Whatever else has happened, the operation itself tells.
+    // The operation that follows reports any other error.
     if (ready > 0 || (ready < 0 && errno != EINTR)) return {};
   }
 }
@@ -82,7 +82,7 @@ Status write_all(int descriptor, std::string_view text, std::string_view name, c
   while (!text.empty()) {
     std::size_t size = std::min(text.size(), std::size_t{8} << 20);
     if (waits) {
-      // A pipe that is ready has room for so much, and holds up whoever writes more.
+      // A ready pipe has room for PIPE_BUF bytes, and blocks a larger write.
       DHPVM_TRY(wait_for(descriptor, Readiness::kWrite, check));
       size = std::min<std::size_t>(size, PIPE_BUF);
     } else if (check) {

@@ -16,10 +16,10 @@
 
 namespace dhpvm::stdlib {
 
-// An error when the program has to stop now; empty for a program that nobody stops.
+// An error once the program has to stop; an empty function never stops it.
 using StopCheck = std::function<Status()>;
 
-// For what is left to do after the program has ended: waits but a moment for whoever is at the other end.
+// A check for clean-up after the program has ended: gives the other end 50 ms.
 StopCheck briefly();
 
 enum class Readiness : short { kRead, kWrite };
@@ -37,14 +37,14 @@ class Descriptor {
  private:
   int number_;
 };
-// open(2), closed in processes that the host starts. Pipes whose other end nobody has opened are waited for.
-// kIoTrap with "cannot <what> '<path>'" and the system's reason.
+// open(2), closed in processes that the host starts. For writing, waits until a pipe has a reader. kIoTrap with "cannot
+// <what> '<path>'" and the system's reason.
 Result<Descriptor> open_file(const std::string& path, int flags, std::string_view what,
                              const StopCheck& check);
 
-// Until the descriptor is ready, or at its end. Fails with what `check` says.
+// Waits until the descriptor is ready or at its end. Fails with the error of `check`.
 Status wait_for(int descriptor, Readiness readiness, const StopCheck& check);
-// read(2), for what may have to be waited for: pipes, terminals, sockets. A negative result is in errno.
+// read(2), also for descriptors that block: pipes, terminals, sockets. A negative result is in errno.
 Result<ssize_t> read_some(int descriptor, std::span<char> into, const StopCheck& check);
 // Writes to a file descriptor to the last byte. `name` is for errors: "cannot write to standard output: ...".
 Status write_all(int descriptor, std::string_view text, std::string_view name, const StopCheck& check);

@@ -16,7 +16,7 @@ namespace dhpvm::stdlib {
 
 class ResourceObject {
  public:
-  // `kind` is an address that nobody else uses.
+  // `kind` is an address that is unique to the class.
   explicit ResourceObject(const void* kind) : kind_(kind) {}
   virtual ~ResourceObject() = default;
   ResourceObject(const ResourceObject&) = delete;

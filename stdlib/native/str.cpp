@@ -84,7 +84,7 @@ Result<std::size_t> find_in(const vm::NativeCall& call, std::string_view all, st
   for (;;) {
     const std::size_t left = all.size() - from;
     if (left <= step || left < what.size()) return all.find(what, from);
-    // Whatever begins at one of so many positions.
+    // All matches that begin at the next `step` positions.
     const std::string_view near =
         all.substr(from, step + what.size() - std::min<std::size_t>(what.size(), 1));
     if (const std::size_t at = near.find(what); at != near.npos) return from + at;
@@ -98,7 +98,7 @@ Result<std::size_t> find_last_in(const vm::NativeCall& call, std::string_view al
   const std::size_t step = searched_at_once(what);
   for (std::size_t end = all.size() - what.size() + 1; end > 0;) {
     const std::size_t begin = end > step ? end - step : 0;
-    // Whatever begins from `begin` on, and before `end`.
+    // All matches that begin in [begin, end).
     const std::size_t at =
         all.substr(begin, end - begin + what.size() - std::min<std::size_t>(what.size(), 1)).rfind(what);
     if (at != all.npos && begin + at < end) return begin + at;
@@ -207,7 +207,7 @@ Status str_replace(vm::NativeCall& call) {
   if (what.empty()) return {};
   DHPVM_ASSIGN(const std::size_t first, find_in(call, all, what, 0));
   if (first == all.npos) return {};
-  // What cannot become long is put together at once; of the rest the size is found out before there is memory for it.
+  // Short results are built at once; longer ones are measured before their memory is allocated.
   constexpr std::size_t kShort = std::size_t{64} << 10;
   if (all.size() < kShort && with.size() <= what.size()) {
     std::string out;
@@ -266,7 +266,7 @@ Status str_join(vm::NativeCall& call) {
   const auto fetch_ahead = [&](std::int64_t i) {
     if (i + kAhead < count) __builtin_prefetch(strings[i + kAhead]);
   };
-  // A text may lie nowhere near the one before it: reading its size takes as long as copying some.
+  // The cost of a cache miss for a text's size, in bytes copied.
   constexpr std::size_t kFetch = 64;
   Poller poller(call);
   std::size_t size = 0;
@@ -299,7 +299,7 @@ Status str_hash(vm::NativeCall& call) {
 
 bool str_hash_fast(vm::NativeCall& call) {
   if (call.r[0] == nullptr || text(call, 0).size() > kShortText) return false;
-  // So short that nobody is asked.
+  // So short a text never polls, so that hash_of() cannot fail.
   call.p[0] = *hash_of(call, text(call, 0));
   return true;
 }

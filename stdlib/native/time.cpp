@@ -37,7 +37,7 @@ Status time_monotonic(vm::NativeCall& call) {
 Status time_sleep(vm::NativeCall& call) {
   const double seconds = number(call, 0);
   if (!(seconds > 0)) return {};  // not for NaN either
-  // What was printed before the wait is wanted before it.
+  // Output printed before the wait must appear before it.
   DHPVM_TRY(NativeState::of(call).console.flush());
   const auto start = std::chrono::steady_clock::now();
   for (;;) {

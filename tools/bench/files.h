@@ -21,7 +21,7 @@ Status for_each_item(std::string_view list, Take&& take) {
   return {};
 }
 
-// One line on a terminal that says what is being done; nothing in a pipe.
+// Shows the current step as one line on a terminal; prints nothing in a pipe.
 void show_progress(const std::string& text);
 
 // kIo.

@@ -16,7 +16,7 @@ constexpr Program kPrograms[] = {
 #include "remote_programs.inc"
 };
 
-// From those that only move data to those that only compute.
+// In order from memory-bound to compute-bound.
 constexpr Kernel kKernels[] = {
     {"saxpy", "saxpy", 0, 2, 12, 0, "y += a x, in place"},
     {"vector-add", "vector_add", 0, 1, 12, 0, "c = a + b"},

@@ -14,8 +14,8 @@ struct Kernel {
   std::string_view name;
   std::string_view program;  // its module
   std::int64_t parameter;    // for prepare()
-  // Of one iteration: operations of arithmetic, and bytes of memory that it reads and writes. A simulated
-  // device that is not told its speed takes its time from them.
+  // Work of one iteration: arithmetic operations, and bytes of memory read and written. A simulated device whose name
+  // gives no speed derives its times from them.
   double operations;
   double traffic;
   // How far results on different devices may be apart, relative to their mean magnitude: 0 where only exact

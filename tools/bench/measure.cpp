@@ -17,13 +17,13 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// What a simulated device computes with, unless its name says how fast it is: a card of some years ago.
+// The speed of a simulated device whose name gives none: that of a card some years old.
 constexpr double kSimulatedOperations = 1e12;  // a second
 constexpr double kSimulatedBandwidth = 200e9;  // bytes a second
 
 double in_seconds(std::chrono::nanoseconds time) { return std::chrono::duration<double>(time).count(); }
 
-// Takes down what a device does, from whatever thread it is told.
+// Records the operations of a device; thread-safe.
 class Recorder {
  public:
   void operator()(const DeviceOperation& operation) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs the program of a kernel on a device, in one mode, and says where the time went.
+// Runs the program of a kernel on a device, in one mode, and reports where the time went.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ struct Interval {
 // One execution of the loops of a program.
 struct Run {
   double seconds = 0;       // on the device's clock
-  double wall_seconds = 0;  // as it was, of a simulated device as well
+  double wall_seconds = 0;  // on the host's clock, also for a simulated device
   Stages stages;
   std::uint64_t upload_bytes = 0;
   std::uint64_t download_bytes = 0;
@@ -43,7 +43,7 @@ struct Run {
 struct Measurement {
   Mode mode = Mode::kAutomatic;
   std::uint64_t chunks_wanted = 0;  // with kPipelined
-  Run run;                          // the one with the median time
+  Run run;                          // the run with the median time
   std::vector<double> seconds;      // of all runs
   DeviceUse device;
   std::string difference;  // from the results on the host; empty if there is none

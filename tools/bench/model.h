@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a batched loop could take at best: the model that measurements are compared with.
+// The least time a batched loop could take: the model that measurements are compared with.
 #pragma once
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 
 namespace dhpvm::tools {
 
-// What the operations of the three stages take, each added up, in seconds.
+// The total time of the operations of each stage, in seconds.
 struct Stages {
   double upload = 0;
   double kernel = 0;
@@ -17,11 +17,11 @@ struct Stages {
 // One after the other: H + K + D.
 inline double serial_seconds(const Stages& stages) { return stages.upload + stages.kernel + stages.download; }
 
-// Beside each other: what has the most to do never rests, and before it has begun and after it has ended, one
-// chunk goes through the others,
-//   max(H, K, D) + (H + K + D - max(H, K, D)) / n    for n chunks.
-// A device with fewer than two engines for copies does uploads and downloads one after the other; with none,
-// everything.
+// Overlapped: the stage with the most to do never rests, and
+// one chunk goes through the other stages before it begins and
+// after it ends, max(H, K, D) + (H + K + D - max(H, K, D)) / n
+// for n chunks. A device with one copy engine does uploads and
+// downloads one after the other; with none, everything.
 inline double ideal_seconds(const Stages& stages, std::uint64_t chunks, unsigned copy_engines) {
   const double all = serial_seconds(stages);
   double longest = std::max({stages.upload, stages.kernel, stages.download});

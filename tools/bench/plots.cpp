@@ -50,7 +50,7 @@ std::string bars(std::span<const Case* const> cases) {
     double top = y;
     for (const auto& [measurement, style] : modes) {
       if (measurement != nullptr) {
-        // A mode that is slower than what it is compared with ends at the edge.
+        // Bars are cut off at 1.08 times the pageable mode.
         const double share = std::min(measurement->run.seconds / pageable, 1.08);
         svg.rectangle(kLabels, top, share * kWidth, kBar - 1, style,
                       fmt::format("{}: {}, {} chunks", name_of(measurement->mode),

@@ -16,7 +16,7 @@ std::string bars(std::span<const Case* const> cases);
 std::string efficiencies(std::span<const Case> cases);
 // Time against number of chunks, of one kernel with all its sizes.
 std::string sweep(std::span<const Case* const> cases);
-// What the queues did, in the serial and in the automatic mode.
+// The operations on each queue over time, in the serial and in the automatic mode.
 std::string timeline(const Case& one);
 
 }  // namespace dhpvm::tools

@@ -67,7 +67,7 @@ Result<Request> request_of(const Arguments& arguments) {
   return request;
 }
 
-// Those that workers lend and that were asked for.
+// The devices that workers lend, limited to the requested ones.
 Result<std::vector<DeviceEntry>> devices_of(const Engine& engine, const Request& request) {
   std::vector<DeviceEntry> found;
   std::string problems;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `dhpvm-bench remote`: its options, and what it does.
+// The command `dhpvm-bench remote` and its options.
 #pragma once
 
 #include "dhpvm/dhpvm.h"

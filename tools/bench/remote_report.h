@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What was measured on workers, as tables for people and as JSON for programs.
+// Measurements on workers, as tables for people and as JSON for programs.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@
 
 namespace dhpvm::tools {
 
-// What was asked for.
+// The results of the requested measurements.
 struct RemoteResults {
   std::vector<DeviceEntry> devices;
   std::vector<LoopCosts> loops;
@@ -24,7 +24,7 @@ struct RemoteResults {
 std::string text_of(const LoopCosts& loops);
 std::string text_of(const Overlap& overlap);
 std::string text_of(const Several& several, const std::vector<DeviceEntry>& devices);
-// Of one shape.
+// All products must have the same shape.
 std::string text_of(const std::vector<Product>& products);
 
 std::string report_json(const RemoteResults& results);

@@ -12,7 +12,7 @@ namespace dhpvm::tools {
 // The heading of the table, and a line of it.
 std::string table_heading();
 std::string table_line(const Case& one);
-// What the figures mean, and the summary.
+// The legend of the table, and the summary.
 std::string table_closing(const std::vector<Case>& cases, const DeviceUse& device);
 
 std::string report_json(const std::vector<Case>& cases, const Plan& plan, const DeviceUse& device);

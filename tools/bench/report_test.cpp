@@ -109,7 +109,7 @@ TEST_F(Report, TheSummaryIsOfAllCases) {
   cases[1].measurements[2].difference = "element 3 is 1 instead of 2";
   EXPECT_EQ(summary_of(cases).wrong, 1u);
   EXPECT_EQ(summary_of({}).cases, 0u);
-  // What was measured in turns counts, and not the luck of the sweep.
+  // best_in_turns, measured in turns with the automatic choice, takes precedence over the best of the sweep.
   cases[1].best_in_turns = 0.0072;
   EXPECT_DOUBLE_EQ(summary_of(cases).worst_choice, 1.25);
 }

@@ -30,14 +30,14 @@ struct Case {
   double best_in_turns = 0;
 
   const Measurement* find(Mode mode) const;
-  // The quickest of those with a fixed number of chunks; null if there is none.
+  // The quickest measurement with a fixed number of chunks; null if there is none.
   const Measurement* best() const;
   // The time of the automatic choice against the best.
   double choice() const;
   bool verified() const;
 };
 
-// What comes of everything, worst and mean.
+// Summary of all cases, worst and mean.
 struct Summary {
   std::size_t cases = 0;
   std::size_t wrong = 0;            // whose results differed

@@ -26,7 +26,7 @@ Svg::Svg(double width, double height, std::string_view title) {
       width, height, escaped(title));
 }
 
-// A hint is what the mouse shows.
+// Closes the element, with a tooltip if `hint` is not empty.
 void Svg::close(std::string_view element, std::string_view hint) {
   text_ += hint.empty() ? "/>\n" : fmt::format("><title>{}</title></{}>\n", escaped(hint), element);
 }

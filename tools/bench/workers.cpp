@@ -181,7 +181,7 @@ Result<Several> measure_several(const Engine& engine, const RemotePlan& plan) {
 
 namespace {
 
-// Takes down what a device does, from whatever thread it is told.
+// Records the operations of a device; thread-safe.
 class Recorder {
  public:
   void add(const DeviceOperation& operation) {
@@ -189,7 +189,7 @@ class Recorder {
     const std::lock_guard lock(mutex_);
     operations_.push_back({operation.kind == DeviceOperation::Kind::kLaunch, operation.begin, operation.end});
   }
-  // Seconds of what has begun in a window of the device's clock: of launches, or of copies.
+  // Seconds of the launches (or of the copies) that began in a window of the device's clock.
   double spent(bool computing, std::chrono::nanoseconds begin, std::chrono::nanoseconds end) {
     const std::lock_guard lock(mutex_);
     std::chrono::nanoseconds sum{0};

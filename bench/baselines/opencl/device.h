@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // As much of OpenCL as the baselines need: one device, one queue in order, buffers on the device, kernels
-// from files. Whatever goes wrong ends the program. Only the table of entry points is shared with the
-// project's own OpenCL device.
+// from files. Any failure ends the program. Only the table of entry points is shared with the project's own OpenCL
+// device.
 #pragma once
 
 #include <array>

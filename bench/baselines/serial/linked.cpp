@@ -143,7 +143,7 @@ class Tree {
   Node* root_ = nullptr;
 };
 
-// Of all keys and their counts, in order.
+// A hash of all keys and their counts, in order.
 std::int64_t digest(const Node* node, std::int64_t start) {
   if (node == nullptr) return start;
   const std::int64_t before = digest(node->left, start);

@@ -51,7 +51,7 @@ class Queue {
   std::int64_t len_ = 0;
 };
 
-// What the scheduler knows of a task: it does a little work, and says for how many rounds it wants to rest.
+// The interface of a task: step() does a little work, and returns for how many rounds the task rests.
 class Task {
  public:
   virtual ~Task() = default;
