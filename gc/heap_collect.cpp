@@ -98,8 +98,13 @@ void Heap::visit_all_roots(RootVisitor& visitor) const {
 // Empties the remembered set. In a full collection its objects are traced if and when they are reached; that
 // they become unlogged even if they are dead does no harm.
 void Heap::take_logged(CollectionKind kind) {
+  // They lie all over the heap, so their headers are fetched ahead.
+  constexpr std::size_t kPrefetchDistance = 16;
   const bool minor = kind == CollectionKind::kMinor;
-  for (Object* object : logged_) {
+  std::size_t small = 0;
+  for (std::size_t i = 0; i < logged_.size(); ++i) {
+    if (i + kPrefetchDistance < logged_.size()) __builtin_prefetch(logged_[i + kPrefetchDistance], 1);
+    Object* const object = logged_[i];
     LargeNode* node = object->header.has(kLarge) ? LargeNode::of(object) : nullptr;
     if (node != nullptr && node->logged) {
       node->logged = false;
@@ -111,8 +116,9 @@ void Heap::take_logged(CollectionKind kind) {
       continue;
     }
     object->header.set(kUnlogged);
-    if (minor) marker_.scan(object);
+    logged_[small++] = object;
   }
+  if (minor) marker_.scan({logged_.data(), small});
   logged_.clear();
 }
 

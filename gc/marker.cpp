@@ -139,8 +139,12 @@ void Marker::visit_range(const Ref* slots, std::size_t count) {
   }
 }
 
-void Marker::scan(Object* object) {
-  first().trace(object);
+// Together: what waits for one object alone would not fill the queue that hides the cache misses of the others.
+void Marker::scan(std::span<Object* const> objects) {
+  for (Object* const object : objects) {
+    first().trace(object);
+    if (first().waiting() >= MarkWorker::kSlice) drain();
+  }
   drain();
 }
 

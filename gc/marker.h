@@ -38,8 +38,8 @@ class Marker final : public RootVisitor {
 
   void visit_range(const Ref* slots, std::size_t count) override;
 
-  // Marks what `object`, itself marked already, refers to.
-  void scan(Object* object);
+  // Marks what `objects`, themselves marked already, refer to.
+  void scan(std::span<Object* const> objects);
   // The same, for the elements under the dirty cards of a large array; cleans the cards.
   void scan_dirty_cards(LargeNode* node);
 
