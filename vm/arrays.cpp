@@ -113,7 +113,7 @@ Result<offload::Buffer*> Isolate::new_buffer(std::uint64_t bytes) {
   if (buffer.ok()) return buffer;
   // Arrays that nothing refers to any more may hold the memory.
   heap_->collect(gc::CollectionKind::kFull, gc::CollectionReason::kExternal);
-  // And deferred loops, or loops in flight, arrays that nobody else needs.
+  // Deferred loops and loops in flight may hold arrays that are otherwise unreachable.
   if (loops_ != nullptr) DHPVM_TRY(loops_->release_buffers());
   heap_->release_memory();
   return allocate();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls: within the program, to natives, from C++, nested, and the traces of those that trap.
+// Calls: within the program, to natives, from C++, nested; and the stack traces of traps in them.
 #include <gtest/gtest.h>
 
 #include <string>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arrays whose elements a device has or works on: whoever touches them on the host asks for them first, once,
-// and only for what it needs. In the interpreter and in compiled code.
+// Arrays that a device holds or works on: an access on the host fetches the elements first, once, and only for the
+// rights it needs. In the interpreter and in compiled code.
 #include <gtest/gtest.h>
 
 #include <numeric>
@@ -332,7 +332,7 @@ TEST_P(Coherence, AFailureIsATrapWhereTheElementsWereWanted) {
   record->failure = Error(ErrorCode::kDeadline, "the call took longer than 5 ms");
   EXPECT_EQ(trap("put", {0, 0}, {array}).to_string(),
             "deadline exceeded: the call took longer than 5 ms\n  at put (c.dhp:8)");
-  // What is wrong with a device is never the fault of who wrote the program.
+  // A failure of the device is never reported as a mistake of the program's author.
   record->failure = Error(ErrorCode::kUnsupported, "no such copy");
   const Error failed = trap("total", {}, {array});
   EXPECT_EQ(failed.code(), ErrorCode::kDeviceFailed);
@@ -374,7 +374,7 @@ TEST_P(Coherence, CollectingAsksNobody) {
   EXPECT_EQ(*record, Counts(1, 0));
 }
 
-// ---- Parallel loops on the host ask before they begin, for what they need.
+// ---- Parallel loops on the host fetch the elements they need before they begin.
 
 TEST_P(Coherence, LoopsThatWriteAskForWriting) {
   gc::Array* const array = counting();

@@ -114,7 +114,7 @@ void CompileService::add(Job job) {
 void CompileService::run(const Job& job) {
   const auto loaded = generator();
   if (loaded.ok()) return job(**loaded);
-  // What was asked for in so many words does not happen. Where the library is just not there, nobody minds.
+  // Warn once if options were explicit and wrong. A missing library is no reason to warn.
   if (loaded.error().code() != ErrorCode::kInvalidArgument || has_warned_.exchange(true)) return;
   if (options_.warn) options_.warn(loaded.error().message());
 }

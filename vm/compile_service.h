@@ -26,7 +26,7 @@ class CompileService {
   // loader looks.
   explicit CompileService(codegen::GeneratorOptions options, std::string library = {})
       : options_(std::move(options)), library_(std::move(library)) {}
-  // Jobs that have not begun are dropped; waits for the one that has.
+  // Drops queued jobs and waits for the running one.
   ~CompileService();
   CompileService(const CompileService&) = delete;
   CompileService& operator=(const CompileService&) = delete;
@@ -35,17 +35,17 @@ class CompileService {
   // has none, with what to do.
   Result<codegen::CodeGenerator*> generator();
 
-  // Why the library could not be loaded, if somebody has tried.
+  // The error of the last attempt to load the library; empty without one.
   std::optional<Error> failure();
   // All zero before the library is loaded.
   codegen::GeneratorStats stats();
 
-  // Drops the jobs that have not begun, and waits until `deadline` for the one that has. False if that still runs.
+  // Drops queued jobs, and waits until `deadline` for the running one. False if that still runs.
   bool settle(std::chrono::steady_clock::time_point deadline);
 
   using Job = std::function<void(codegen::CodeGenerator&)>;
-  // Runs `job` now, or on the background thread after those that were added before; now as well when the
-  // system starts no thread. Not run when there is no generator.
+  // run(): at once, on the calling thread. add(): on the background thread after the jobs added before; at once if the
+  // system starts no thread. Neither runs the job if there is no generator.
   void run(const Job& job);
   void add(Job job);
 

@@ -66,7 +66,7 @@ void measure_native_stack(Context& context) {
   // Asking the system takes microseconds, so once for each thread.
   thread_local const StackBounds bounds = find_stack();
   const std::uintptr_t here = stack_pointer();
-  // On a stack that the system does not know, a coroutine's say: half of what is usual for those at least.
+  // Half of the least usual size on a stack unknown to the system, that of a coroutine for instance.
   const bool known = bounds.low < here && here < bounds.high;
   context.native_limit = known ? bounds.low + kReserve : here - (std::uintptr_t{32} << 10);
 }

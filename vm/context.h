@@ -39,7 +39,7 @@ inline constexpr bytecode::Word kEnterNativeCode = kEnterNativeOp;
 
 // The parallel loop being run. One at a time: kernels can neither contain another nor call natives.
 struct InterpretedLoop {
-  // What the iterations need, first.
+  // Hot fields, used by every iteration, come first.
   std::uint64_t* p;  // the kernel's registers
   gc::Ref* r;
   Frame* frame;
@@ -81,7 +81,7 @@ struct TracePosition {
 constexpr std::uint32_t kBatch = 1024;
 
 struct Context {
-  // What the fast paths read.
+  // Fields for the fast paths.
   const LinkedFunction* functions;
   gc::AllocationArea* area;
   const gc::TypeInfo* types;
@@ -94,11 +94,11 @@ struct Context {
   std::uint64_t* p = nullptr;
   gc::Ref* r = nullptr;
   Frame* frame = nullptr;
-  std::int64_t ticks = 0;  // what is left of the batch given out last
+  std::int64_t ticks = 0;  // the unused rest of the last batch
 
   InterpretedLoop loop;
 
-  // What compiled code reads. It takes no primitive registers: those that the interpreter would use for its calls are
+  // Fields for compiled code. It uses no primitive registers: those that the interpreter would use for its calls are
   // free from here on.
   std::uint64_t* primitives = nullptr;
   const void* const* bodies = nullptr;  // by function: compiled code, or null

@@ -38,7 +38,7 @@ bool DeferredChain::may_defer(offload::Part& part, const offload::Loop& loop) {
 
 Status DeferredChain::defer(const OffloadRequest& request, const offload::Loop& loop,
                             const offload::Part& part, std::uint64_t rows, bool is_forced) {
-  // What the kernel is made from, should the host need one, long after the loop has returned.
+  // Makes the kernel for the host, if it must redo the loop long after the loop has returned.
   const auto host = [this, wish = request.kernel]() -> std::optional<offload::Part> {
     const OpenDevices::OnHost cores = devices_.load_on_host(wish);
     if (cores.device == nullptr) return std::nullopt;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Deferred loops of an isolate: kept until somebody needs what they compute, and then run together.
+// Deferred loops of an isolate: pending until their results are needed, then run together.
 #pragma once
 
 #include <cstdint>
@@ -21,13 +21,13 @@ class DeferredChain {
 
   // Whether the loop may be deferred. Makes the part's plan if it has none.
   static bool may_defer(offload::Part& part, const offload::Loop& loop);
-  // Defers it: behind those that are, or, after they have been run, as the first of a new chain. With `is_forced`, the
-  // user is told if the device does not run it in the end.
+  // Appends the loop to the chain of deferred loops; runs that first if the loop does not fit it, and starts a new one.
+  // With `is_forced`, the user is told if the device does not run the loop in the end.
   Status defer(const OffloadRequest& request, const offload::Loop& loop, const offload::Part& part,
                std::uint64_t rows, bool is_forced);
-  // Runs what has been deferred; whether there was anything.
+  // Runs the deferred loops; whether there were any.
   Result<bool> settle();
-  // The device is lost: the host does what was deferred. Should that fail, whoever asks for the results is told.
+  // The device is lost: the host runs the deferred loops. If that fails, accesses to their results report it.
   void leave(const offload::PipelineDevice& device);
 
   bool contains(std::uint32_t number) const;

@@ -34,7 +34,7 @@ bool DeviceChoice::may_offload(const bytecode::KernelRecord& record) const {
   return !is_host(settings_.names) && !is_host(record.device_hint);
 }
 
-// The command line goes before what the program says, which goes before what seems best.
+// The command line takes precedence over the program's hint, and both over "auto".
 const std::string& DeviceChoice::wish_for(const bytecode::KernelRecord& record) const {
   return settings_.names != "auto" || record.device_hint.empty() ? settings_.names : record.device_hint;
 }
@@ -97,7 +97,7 @@ DeviceChosen DeviceChoice::choose(const OffloadRequest& request) {
   return choose_among(request, std::move(candidates));
 }
 
-// What is expected of a device; nothing if it cannot run the loop.
+// The expected times of a device; nothing if it cannot run the loop.
 std::optional<DeviceChoice::Candidate> DeviceChoice::consider(const OffloadRequest& request,
                                                               const std::string& name) {
   using Kind = offload::Place::Kind;

@@ -35,12 +35,12 @@ class DeviceHistory {
 
   // The devices among those wished for that were not there, and why; empty if all were.
   void missed(Number loop, std::string absent) { loops_[loop].absent = std::move(absent); }
-  // What each place would have taken, and what followed from that; empty: there was no choice.
+  // The expected time of each place, and the reason for the choice; empty: there was no choice.
   void chose(Number loop, std::string expected, std::string reason);
 
   const std::string& devices(Number loop) const { return loops_[loop].devices; }
   std::uint64_t executions() const;
-  // A line or more; empty if no device was considered. `policy` is the name of what chooses.
+  // One or more lines; empty if no device was considered. `policy` is the name of the placement policy.
   std::string explain(Number loop, bool is_deferred, std::string_view policy) const;
 
  private:

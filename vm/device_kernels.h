@@ -45,7 +45,7 @@ class DeviceKernels {
 
   // Compiled and loaded at the first wish; the address stays. A failure is kept, too.
   const LoadedKernel& load(const KernelWish& wish);
-  // Whether the kernel may trap: as long as it has not been loaded, nobody knows.
+  // Whether the kernel may trap; true for a kernel that is not loaded yet.
   bool may_trap(const KernelWish& wish) const;
 
  private:

@@ -53,7 +53,7 @@ bool DeviceLoops::stays_on_host(const bytecode::KernelRecord& record, std::uint3
   return true;
 }
 
-// The host asks before it touches what the device works on, or has the only copy of.
+// Makes the host's accesses fetch arrays that the device works on, or holds the only copy of.
 void DeviceLoops::withhold(const OffloadRequest& request) {
   for (std::size_t n = 0; n < request.loop.arrays.size(); ++n) {
     offload::Buffer* const buffer = request.loop.storage[n].buffer;
@@ -88,7 +88,7 @@ void DeviceLoops::take_part(const OffloadRequest& request, DeviceChosen chosen, 
     participants.loop.can_trap = participants.loop.can_trap || !loaded.sites.empty();
     participants.names += (participants.names.empty() ? "" : " and ") + device.opened->device->info().name;
   }
-  // Plans are made before the kernels are compiled; what the kernels turn out to be like may change them.
+  // Plans are made before the kernels are compiled, and become invalid if a kernel turns out to trap or not to.
   for (offload::Part& part : participants.parts) {
     if (part.plan && part.plan->may_trap != participants.loop.can_trap) part.plan.reset();
   }
@@ -121,7 +121,7 @@ OffloadOutcome DeviceLoops::defer(const OffloadRequest& request, const Participa
 }
 
 OffloadOutcome DeviceLoops::run_now(const OffloadRequest& request, Participants& participants) {
-  // What has been deferred comes first, and changes what the devices have.
+  // Deferred loops run first; they change which elements the devices hold.
   const Result<bool> settled = deferred_.settle();
   if (!settled.ok()) return failed(request, settled.error(), participants.names);
   for (offload::Part& part : participants.parts) {

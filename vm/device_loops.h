@@ -18,9 +18,9 @@
 
 namespace dhpvm::vm {
 
-// What became of an execution.
+// The outcome of one execution.
 struct OffloadOutcome {
-  // What is left for the host; everything if the loop did not go to a device.
+  // The iterations left for the host: all of them if the loop did not go to a device.
   std::vector<offload::IterationSpace> remaining;
   std::optional<Error> failure;  // the program traps with it
   // The program traps there: a site of the loop's kernel, which was compiled with `sites`.
@@ -45,7 +45,7 @@ class DeviceLoops {
   // Whether kernel `number` stays on the host without further questions, because the user said so, or because it would
   // take so little time there (0: not known). Notes the latter for explain().
   bool stays_on_host(const bytecode::KernelRecord& record, std::uint32_t number, double host_seconds);
-  // What became of kernel `number`, a line or more; empty if no device was considered.
+  // How kernel `number` has run, in one or more lines; empty if no device was considered.
   std::string explain(std::uint32_t number) const;
   DeviceTotals totals() const;
   // The devices that have been used.

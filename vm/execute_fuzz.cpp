@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bytes to execution: what the verifier accepts runs without touching memory that is not its own.
+// Executes arbitrary bytes: a module that the verifier accepts touches no memory other than its own.
 //
 // Bytes that change at random are hardly ever accepted, so most mutations change an instruction of a module
 // that is: another opcode with the same kinds of operands, another register, constant or target.

@@ -14,7 +14,7 @@
 namespace dhpvm::vm {
 namespace {
 
-// The time of an outermost call: its deadline, and what is told about it afterwards.
+// The time of an outermost call: its deadline, and its trace event.
 class Clock {
  public:
   Clock(Context& context, const LinkedFunction& function, std::chrono::nanoseconds deadline)

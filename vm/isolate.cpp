@@ -17,10 +17,10 @@ namespace {
 
 constexpr std::size_t kPage = 4096;
 
-// Of buffers that are not in use.
+// The most bytes of unused buffers that the pool keeps.
 constexpr std::size_t kMostCached = std::size_t{256} << 20;
 
-// What the heap and the arrays outside it may have: the rest is for code, stacks, marks and what the pool keeps.
+// The limit for the heap and off-heap arrays together: the rest is for code, stacks, marks and the pool's cache.
 std::size_t usable(const SystemMemory& memory) {
   constexpr std::size_t kMostReserved = std::size_t{1} << 30;
   return memory.bytes - std::min(memory.bytes / 4, kMostReserved);
@@ -32,7 +32,7 @@ Isolate::Isolate(std::shared_ptr<const LinkedModule> linked, const IsolateOption
     : linked_(std::move(linked)), options_(options), context_(std::make_unique<Context>()) {}
 
 Isolate::~Isolate() {
-  // Devices first, which wait for what is in flight; then the heap, whose cleaners close its buffers.
+  // Devices first: they wait for operations in flight; then the heap, whose cleaners close its buffers.
   loops_.reset();
   tier_.reset();
   heap_.reset();

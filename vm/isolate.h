@@ -78,13 +78,13 @@ class Isolate final : private gc::RootProvider {
   // idle program does not need. May collect.
   void rest(std::chrono::nanoseconds wait);
 
-  // What became of each parallel loop that was run, and why; empty if everything is interpreted.
+  // How each parallel loop has run, and why; empty if everything is interpreted.
   std::string explain_loops() const;
   // The devices on which loops have run.
   std::vector<DeviceUse> devices() const;
 
   std::uint64_t fuel_left() const;
-  // Replaces what is left. From native functions as well.
+  // Replaces the fuel that is left. Native functions may call it, too.
   void set_fuel(std::uint64_t fuel);
   // The limit for outermost calls that start from now on; see Limits::deadline.
   void set_deadline(std::chrono::nanoseconds deadline) { options_.limits.deadline = deadline; }
@@ -113,12 +113,12 @@ class Isolate final : private gc::RootProvider {
 
   // The number of elements of `array` in dimension `dimension` (0 is the outermost).
   std::int64_t dimension(const gc::Array& array, unsigned dimension) const;
-  // Sees to it that the host may read (or write) element `index` of `array`, and with it all others: what a
-  // device has of them is fetched, and what it still does with them is waited for. Otherwise the trap that
-  // the program would get, or the device's error. Collects nothing. Ok at once if array.readable
-  // (array.writable) is above the index.
+  // Makes all elements of `array` readable (or writable) for the host, for an access to
+  // element `index`: fetches them from devices, and waits for loops in flight that use
+  // them. Otherwise the trap of such an access in the program, or the device's error.
+  // Never collects. Ok at once if array.readable (array.writable) is above the index.
   Status make_accessible(gc::Array& array, std::int64_t index, bool write);
-  // The same for all elements: what natives ask before they touch array.data.
+  // The same for all elements: natives call it before they touch array.data.
   Status make_accessible(gc::Array& array, bool write) {
     return array.length == 0 ? Status() : make_accessible(array, array.length - 1, write);
   }
@@ -131,8 +131,8 @@ class Isolate final : private gc::RootProvider {
   // The trap for a failed allocation, with the heap's census.
   Error out_of_memory(std::string_view what) const;
 
-  // For whoever embeds the isolate and needs to find their own state in native functions.
-  // Not touched otherwise.
+  // A pointer of the embedding layer, for its own state in
+  // native functions. The isolate never touches it.
   void* host_data() const { return host_data_; }
   void set_host_data(void* data) { host_data_ = data; }
 

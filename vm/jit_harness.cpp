@@ -28,7 +28,7 @@ using bytecode::Module;
 using bytecode::TypeKind;
 using bytecode::ValueType;
 
-// What the first bytes of an input decide; the rest steers the generator.
+// The settings that an input's first bytes choose; the rest steers the generator.
 struct Plan {
   std::uint32_t gc_stress = 0;
   std::uint32_t sample_interval = 1;
@@ -216,13 +216,13 @@ class Arguments {
   Numbers numbers_;
 };
 
-// What one call comes to.
+// The outcome of one call.
 struct Outcome {
   std::string trap;    // with message and stack trace
   std::string memory;  // results, and what can be reached
   std::uint64_t fuel = 0;
   bool out_of_fuel = false;
-  bool in_parallel_loop = false;  // then memory is as chance will have it
+  bool in_parallel_loop = false;  // then memory depends on timing
 };
 
 Status mix(NativeCall& call) {
@@ -364,7 +364,7 @@ std::string JitHarness::compare(std::span<const std::byte> input) {
   options.jit.mode = JitMode::kOff;
   auto interpreter = Isolate::create(*linked, options);
   if (!interpreter.ok()) return interpreter.error().to_string();
-  // Twice, so that what is compiled in the first round is called in the second.
+  // Two rounds, so that code compiled in the first is called in the second.
   const std::size_t calls = 2 * module->functions.size();
   const auto run = [&](Isolate& isolate, std::size_t call, std::uint64_t fuel) {
     return call_function(isolate, static_cast<std::uint32_t>(call / 2), plan.seed << 32 | call, fuel);

@@ -23,9 +23,9 @@ class JitHarness {
   std::string unavailable();
 
   // Makes a module of `input`, whose first bytes choose limits and sizes, and calls each of its functions: in the
-  // interpreter, all compiled, compiled while they run and continued at loop headers, with parallel loops on 1, 2 and
-  // 7 threads. What differs (results, trap, stack trace, fuel, memory reachable from arguments and results), in
-  // words; empty if nothing does.
+  // interpreter, all compiled, compiled while they run and continued at loop headers, with parallel loops on 1, 2 and 7
+  // threads. Describes the differences (results, trap, stack trace, fuel, memory reachable from arguments and results);
+  // empty if there are none.
   std::string compare(std::span<const std::byte> input);
 
  private:

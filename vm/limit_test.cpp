@@ -120,7 +120,7 @@ end
   };
   EXPECT_GE(looks("collections", 500), 500u);
   EXPECT_GE(looks("natives", 640), 10u);
-  // Of 1 MiB each.
+  // Each string has 1 MiB.
   EXPECT_GE(looks("long_strings", 500), 100u);
   EXPECT_LE(looks("natives", 32), 3u);
 }
@@ -159,7 +159,7 @@ TEST(Memory, HoardingObjectsTrapsWithACensus) {
   EXPECT_EQ(program.run("garbage", {1'000'000}), 1'000'000u);
 }
 
-// What a control group allows is less than the limits of heap and arrays: the system would end the process.
+// The control group allows less than the limits of heap and arrays: without our own limit the system kills us.
 TEST(Memory, ReachingTheMemoryOfTheSystemIsATrapThatNamesIt) {
   IsolateOptions options;
   options.limits.memory = {std::size_t{64} << 20, "/sys/fs/cgroup/service/memory.max"};

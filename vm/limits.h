@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an isolate may use, and what it reports about itself.
+// Options and counters of an isolate.
 #pragma once
 
 #include <atomic>
@@ -36,11 +36,11 @@ struct Limits {
 
   std::size_t heap_bytes = std::size_t{4} << 30;      // objects in the heap; kOutOfMemory beyond
   std::size_t off_heap_bytes = std::size_t{8} << 30;  // elements of large arrays; kOffHeapExhausted beyond
-  // Both together, whatever they may have by themselves: what the machine, or the control group of the process, has. A
-  // part of it is left to the rest of the process.
+  // The limit for both together, whatever their own limits: the memory of the machine, or of the process's control
+  // group, less a part for the rest of the process.
   SystemMemory memory = system_memory();
-  // On each device, for copies of arrays; 0 for whatever it has. Loops work in smaller parts;
-  // kDeviceExhausted where they cannot.
+  // Memory of each device for copies of arrays; 0: its whole capacity. Loops that need more work in smaller parts;
+  // kDeviceExhausted if they cannot.
   std::uint64_t device_bytes = 0;
   std::size_t stack_bytes = std::size_t{16} << 20;  // registers and frames of calls; kStackOverflow beyond
 
@@ -55,7 +55,7 @@ struct Limits {
 
 enum class JitMode : std::uint8_t {
   kOff,    // everything is interpreted
-  kOn,     // what turns out to be hot is compiled, in the background
+  kOn,     // hot functions and loops are compiled, in the background
   kEager,  // all functions are compiled before the program starts
 };
 
@@ -72,7 +72,7 @@ struct JitOptions {
 // How the chunks of a loop go through a device.
 enum class Batching : std::uint8_t {
   kOverlapped,      // uploads, kernels and downloads beside each other
-  kSerial,          // one after the other, each waited for
+  kSerial,          // each ends before the next begins
   kSerialPageable,  // likewise, with memory that is not pinned
 };
 
@@ -81,20 +81,20 @@ struct DeviceOptions {
   std::shared_ptr<offload::DeviceRegistry> registry;  // null: nowhere
   // "auto": a GPU where that is worth it; a device for all loops; or several, separated by commas, to choose from.
   std::string names = "auto";
-  // Which of several; null: the one that is expected to be done first.
+  // Chooses among several devices; null: the earliest expected completion.
   std::shared_ptr<const offload::PlacementPolicy> policy;
   std::uint64_t batch_iterations = 0;  // of every chunk; 0: chosen by measurements
-  // Told once for each reason why a loop does not run on the device that was asked for.
+  // Called once for each reason why a loop does not run on the requested device.
   std::function<void(const std::string&)> warn;
   Batching batching = Batching::kOverlapped;
-  // Told of every operation of the device with this name some time after it is done, from any thread. May be empty.
+  // Called with a device's name and each of its operations some time after it is done, from any thread. May be empty.
   std::function<void(const std::string&, const offload::OperationRecord&)> observer;
 };
 
 struct IsolateOptions {
   Limits limits;
   DeviceOptions devices;  // with compile_service
-  // What to compile; without a compile service everything is interpreted. Not together with check_races.
+  // Which code is compiled; none without a compile service. Not together with check_races.
   JitOptions jit;
   std::shared_ptr<CompileService> compile_service;
   std::shared_ptr<ThreadPool> thread_pool;  // for parallel loops; with compile_service
@@ -106,8 +106,8 @@ struct IsolateOptions {
   bool gc_verify = false;         // check the heap around every collection
   std::size_t nursery_bytes = 0;  // 0: adaptive
   Tracer* tracer = nullptr;       // not owned; null is off; must outlive the isolate
-  // What is added to when the isolate has ended: the bytes of buffers that something still holds, which
-  // nothing should. Not owned, may be null; must outlive the isolate.
+  // The isolate's end adds the bytes of its leaked buffers: those that are still referenced. Not owned, may be null;
+  // must outlive the isolate.
   std::atomic<std::uint64_t>* left_buffer_bytes = nullptr;
 };
 
@@ -119,7 +119,7 @@ struct OperationTotal {
   std::chrono::nanoseconds time{0};
 };
 
-// Of all devices of an isolate together.
+// Totals over all devices of an isolate.
 struct DeviceTotals {
   std::uint64_t loops = 0;    // executions of parallel loops
   std::uint64_t chained = 0;  // of them, run chunk by chunk together with others
@@ -132,7 +132,7 @@ struct DeviceTotals {
   std::uint64_t bytes_in_use = 0;  // of device memory
 };
 
-// One of them, as it is now.
+// The present state of a device.
 struct DeviceUse {
   std::string name;
   std::string description;

@@ -28,7 +28,7 @@ struct LinkedLocal {
   std::uint64_t count;
 };
 
-// What a call needs to know of a function, in one cache line.
+// Everything that a call needs of a function, in one cache line.
 struct alignas(64) LinkedFunction {
   const bytecode::Word* code;
   std::uint32_t stack_cost;  // bytes that a call takes from Limits::stack_bytes
@@ -91,7 +91,7 @@ class LinkedModule {
   // (then none of its functions can take or return one).
   std::optional<gc::TypeId> find_array_type(bytecode::ValueType element, unsigned rank = 1) const;
 
-  // What class `type` does for the methods of `interface`; null if it does not implement it.
+  // The functions of class `type` for the methods of `interface`; find_methods: null if it does not implement it.
   struct MethodSlot {
     gc::TypeId type = bytecode::kNoIndex;  // kNoIndex: an empty slot of the table
     gc::TypeId interface = bytecode::kNoIndex;

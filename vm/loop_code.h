@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The code of one parallel loop for the cores of the host: its footprint, what it is specialised for, and its
-// compiled forms.
+// The code of one parallel loop for the cores of the host: its footprint, its specialisations, and their compiled
+// forms.
 #pragma once
 
 #include <atomic>
@@ -37,8 +37,8 @@ class LoopCode {
   // Made on first need.
   const offload::Footprint& footprint();
 
-  // The variant that suits an execution. The first execution decides what the variants are specialised for:
-  // what holds then will mostly hold in all.
+  // The variant for an execution. The first execution decides the specialisations: facts that hold in it mostly hold in
+  // all.
   LoopVariant choose(const offload::LoopChunk& execution);
   // Accesses of the footprint that `variant` does not check: ascending, and as the code generator knows them.
   std::span<const std::uint32_t> proven_accesses(LoopVariant variant) const;

@@ -33,7 +33,7 @@ class LoopHistory {
 
   std::uint64_t executions_ = 0;
   std::uint64_t compiled_iterations_ = 0;
-  const codegen::CompiledKernel* last_ = nullptr;  // the one that ran last
+  const codegen::CompiledKernel* last_ = nullptr;  // the kernel that ran last
   Fuel fuel_ = Fuel::kUnlimited;
 };
 

@@ -62,7 +62,7 @@ struct CapturedArrays {
     const auto& array = *reinterpret_cast<const gc::Array*>(reference);
     const auto& type = context.types[array.header.type];
     described.data = array.data;
-    // Of an array that is not lent the host may use all elements once it has asked for them.
+    // The host may use every element of an owned off-heap array once it has fetched them; of others, readable ones.
     described.shape.readable = array.buffer != nullptr ? array.length : array.readable;
     described.shape.writable = array.buffer != nullptr ? array.length : array.writable;
     described.shape.length = array.length;
@@ -112,8 +112,8 @@ std::uint32_t LoopTier::number_of(const LinkedKernel& kernel) const {
   return static_cast<std::uint32_t>(&kernel - linked_->kernels().data());
 }
 
-// Brings what the loop needs of the captured arrays back from devices before it runs: a thread of the pool
-// cannot ask for it.
+// Fetches the elements of the captured arrays that the loop needs from devices before it runs: a thread of the pool
+// cannot do so.
 bool LoopTier::fetch_arrays(const HostExecution& execution) {
   for (std::size_t n = 0; n < execution.kernel.arrays; ++n) {
     auto* const array = reinterpret_cast<gc::Array*>(execution.references[n]);
@@ -198,7 +198,7 @@ bool LoopTier::run(Context& context, const LinkedKernel& kernel, std::uint64_t* 
   return true;
 }
 
-// Has a device run the loop if that is wanted; what is left for the host. Nothing: the program has trapped.
+// Runs the loop on a device if that pays; returns the iterations left for the host. Nothing: the program has trapped.
 std::optional<std::vector<IterationSpace>> LoopTier::offload(const HostExecution& execution) {
   const LinkedKernel& kernel = execution.kernel;
   const offload::Loop& loop = execution.loop;

@@ -50,7 +50,7 @@ class LoopTier {
   // Runs a loop whose window is at `p` and `r`; the results come back there. False: the program has trapped.
   bool run(Context& context, const LinkedKernel& kernel, std::uint64_t* p, gc::Ref* r);
 
-  // What became of each loop that was run, and why, in source terms: a paragraph for each.
+  // How each loop has run, and why, in source terms: a paragraph for each.
   std::string explain();
 
   // From any thread and from signal handlers: loops that run leave soon.
@@ -61,7 +61,7 @@ class LoopTier {
   static constexpr std::uint32_t kInterrupt = 1;
   static constexpr std::uint32_t kTimeIsUp = 2;
 
-  // What is known of one loop.
+  // The state of one loop over all executions.
   struct KnownLoop {
     KnownLoop(LoopCode code, std::string position) : position(std::move(position)), code(std::move(code)) {}
     std::string position;  // in the source

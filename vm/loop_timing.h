@@ -32,7 +32,7 @@ class LoopTiming {
   }
   // Only what was measured; 0: nothing.
   double measured() const { return profile_.seconds_per_iteration; }
-  // What the chunks of a compiled execution are planned with, and where it leaves what it has measured.
+  // The profile that plans the chunks of a compiled execution, and that stores its measurements.
   offload::LoopProfile& profile() {
     if (profile_.seconds_per_iteration == 0) profile_.seconds_per_iteration = guess();
     return profile_;

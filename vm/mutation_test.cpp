@@ -161,7 +161,7 @@ TEST_P(RootStore, LeftOutIsNoticed) {
   codegen::Mutation none;
   ASSERT_TRUE(gives_42(GetParam(), none));
   ASSERT_GT(none.mirror_stores, 0u);
-  // What fails below does not fail because it runs in a process of its own.
+  // The program itself survives in a process of its own: failures below come from the mutations.
   ASSERT_TRUE(survives(GetParam(), {}));
   for (std::uint32_t n = 0; n < none.mirror_stores; ++n) {
     EXPECT_FALSE(survives(GetParam(), {.mirror_store = n})) << "without store " << n << " of a root";

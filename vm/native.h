@@ -23,7 +23,7 @@ class Isolate;
 // in the same way, zero-extended.
 //
 // `r` is part of the root set: a reference stays alive as long as it stands there. A native that allocates
-// must keep what it needs in `r`, or in a gc root, across the allocation.
+// must keep its references in `r`, or in a gc root, across the allocation.
 struct NativeCall {
   Isolate& isolate;
   std::uint64_t* p;
@@ -33,10 +33,10 @@ struct NativeCall {
 // An error becomes a trap of the calling program, with a stack trace. Must not throw.
 using NativeFunction = std::function<Status(NativeCall&)>;
 
-// What a native does in the common case, tried before the function itself: a call without the way into the machine and
-// back. It takes well under a microsecond, whatever its arguments; it never fails, collects or calls the program,
-// so an object comes from open memory (Heap::allocate_short_string) or not at all. False, with the windows
-// as they were, where that is not enough: the function is called then. Parameters may be null here.
+// The common case of a native, tried before the function itself: a call that does not leave and enter the machine. It
+// takes well under a microsecond for all arguments; it never fails, collects or calls the program, so an object comes
+// from open memory (Heap::allocate_short_string) or not at all. False, with the windows unchanged, if it cannot handle
+// the call: the function is called then. Parameters may be null here.
 using NativeFastPath = bool (*)(NativeCall&);
 
 // Native functions by import name ("io.write_text"). Filled before modules are linked; read-only after that,
@@ -63,8 +63,8 @@ class NativeRegistry {
   std::unordered_map<std::string, Entry> entries_;
 };
 
-// The normalised text of `signature`, as NativeRegistry compares it: "(str, i64) -> [u8]". What no native can
-// name is written so that no definition matches it: `class "Node"`.
+// The normalised text of `signature`, as NativeRegistry compares it: "(str, i64) -> [u8]". A type that natives cannot
+// name gets a text that matches no definition: `class "Node"`.
 std::string signature_text(const bytecode::Module& module, const bytecode::Signature& signature);
 
 }  // namespace dhpvm::vm

@@ -13,13 +13,13 @@
 
 namespace dhpvm::vm {
 
-// What it refers to stays until the loop is done or in flight.
+// The caller keeps everything it refers to until the loop is done or in flight.
 struct OffloadRequest {
   KernelWish kernel;
   offload::Loop loop;
   const gc::Ref* arrays = nullptr;        // the captured ones
   std::span<std::uint64_t> accumulators;  // initial values, then results
-  double host_seconds = 0;                // what the host would take; 0: not known
+  double host_seconds = 0;                // expected on the host; 0: not known
 
   std::uint32_t number() const { return kernel.number; }
 };

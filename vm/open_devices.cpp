@@ -163,7 +163,7 @@ bool OpenDevices::tell_losses() {
   return told;
 }
 
-// Whoever comes back gets a new device, because the old one's memory and kernels are no more.
+// A device that comes back is opened anew, because its memory and kernels are lost.
 void OpenDevices::drop_lost(const std::function<void(offload::PipelineDevice&)>& before) {
   tell_losses();
   // `before` may open others.
@@ -174,7 +174,7 @@ void OpenDevices::drop_lost(const std::function<void(offload::PipelineDevice&)>&
     if (opened->owner == nullptr) return is_remote(opened->name);
     if (!opened->owner->gone()) return false;
     if (opened->device != nullptr) {
-      // Whoever is interrupted here comes back.
+      // If interrupted, drop it at the next call.
       if (!opened->device->give_up_copies().ok()) return false;
       add_totals(dropped_, *opened->device);
     }

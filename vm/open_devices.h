@@ -46,13 +46,13 @@ class OpenDevices {
     const LoadedKernel* loaded = nullptr;
   };
   OnHost load_on_host(const KernelWish& wish);
-  // The names of the devices that are there of those that are wished for, and why the others are not.
+  // The present devices among `wishes`; `absent` gets the reasons for the others.
   std::vector<std::string> present(const std::vector<std::string>& wishes, std::string& absent);
   bool has_any() const { return !opened_.empty(); }
 
   // Says once of each device that it is lost; whether there was anything to say.
   bool tell_losses();
-  // Drops those that are lost. `before` is called first for each of them that is a device.
+  // Drops lost devices. Calls `before` first for each of them that had been opened.
   void drop_lost(const std::function<void(offload::PipelineDevice&)>& before);
   // Waits until no device needs a buffer any more that the program has let go of.
   Status release_buffers();

@@ -35,10 +35,10 @@ class RaceDetector {
                             const bytecode::Word* pc);
 
  private:
-  // Of readers and updaters two different ones are enough: one of them differs from whoever comes next.
+  // Two different readers and updaters suffice: one of them differs from any later iteration.
   struct Who {
     std::uint64_t iteration;
-    const bytecode::Word* pc = nullptr;  // null: nobody
+    const bytecode::Word* pc = nullptr;  // null: empty
   };
   struct Element {
     Who writer;

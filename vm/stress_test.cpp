@@ -47,8 +47,8 @@ TEST(GcStress, WithoutIt) {
   EXPECT_EQ(program.run("tables", {50'000}), expected_tables(50'000));
 }
 
-// Registers above a call's window may hold what a deeper call has left there. The collector must neither
-// follow it when it is dead, nor lose what is alive.
+// Registers above a call's window may hold stale references of a deeper call. The collector must neither follow dead
+// ones, nor lose live ones.
 TEST(GcStress, WindowsBelowLiveRegisters) {
   IsolateOptions options;
   options.gc_stress = 1;

@@ -17,12 +17,12 @@ namespace dhpvm::vm {
 
 class TestCopies final : public offload::BufferCopies {
  public:
-  // What happened to an array, longer than its elements live.
+  // The events of an array; outlives its elements.
   struct Record {
     int reads = 0;  // to_host_for_reading
     int writes = 0;
     bool gone = false;
-    std::optional<Error> failure;  // of whatever is asked for
+    std::optional<Error> failure;  // returned by every request
     friend bool operator==(const Record& record, std::pair<int, int> counts) {
       return record.reads == counts.first && record.writes == counts.second;
     }
@@ -32,8 +32,8 @@ class TestCopies final : public offload::BufferCopies {
       : buffer_(buffer), record_(std::move(record)) {}
   ~TestCopies() override { record_->gone = true; }
 
-  // Unless the device only reads, what the host has left in the array, which must be off the heap, is rubbish
-  // afterwards.
+  // Unless the device only reads, overwrites the host's
+  // elements, which must be off the heap, with rubbish.
   static std::shared_ptr<Record> take(gc::Array& array, bool host_reads = false) {
     auto& buffer = *static_cast<offload::Buffer*>(array.buffer);
     auto record = std::make_shared<Record>();

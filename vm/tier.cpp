@@ -69,8 +69,8 @@ Status Tier::compile_everything() {
   return {};
 }
 
-// `function` and what it calls, breadth first: what is called directly comes first. Whether that is compiled
-// already plays no role, so that every run of a program finds the same units in the cache.
+// `function` and its callees, breadth first: direct callees come first. Whether one is already compiled plays no role,
+// so that every run of a program finds the same units in the cache.
 std::vector<std::uint32_t> Tier::with_callees(std::uint32_t function) const {
   const bytecode::Module& module = linked_->module();
   std::vector<std::uint32_t> found = {function};
@@ -103,9 +103,9 @@ std::vector<std::uint32_t> Tier::with_callees(std::uint32_t function) const {
   return found;
 }
 
-// Compiles `function`, which is entered at its next call, or continued if it is found in one of its loops.
-// Which one plays no role for what is compiled, nor does whether it is in any: samples fall here or there
-// from run to run, and the cache must have it.
+// Compiles `function`, which is entered at its next call, or continued if
+// a sample finds it in one of its loops. The unit does not depend on where
+// the sample was: samples vary from run to run, and the cache must hit.
 void Tier::request(std::uint32_t function) {
   continued_[function] = nullptr;
   codegen::FunctionRequest request = new_request();
@@ -158,7 +158,7 @@ codegen::EnterFunction Tier::sample(const LinkedFunction& function, const Word* 
   const Word* const code = linked_->functions()[index].code;
   const std::optional<std::uint32_t> offset = header_of(code, pc);
   const bool hot = ++samples_[index] >= options_.threshold_samples;
-  // What was compiled as the callee of another function is not continued by that, and runs in the interpreter
+  // Code compiled for a callee of another function has no entry for continuing: the callee runs in the interpreter
   // until it returns.
   const bool is_stuck = offset && !continued_.contains(index);
   if (hot && (is_stuck || states_[index] == State::kInterpreted)) request(index);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which functions of an isolate are compiled, and when: the step from the interpreter to machine code.
+// Tiering: which functions of an isolate are compiled, and when.
 //
-// Every time the interpreter's ticks run out, the function and loop it stands in get a sample. What has
-// enough of them is compiled on a background thread while the interpreter goes on. Finished code is put in
-// place at the next tick: for calls by exchanging the first instruction, for the loop that runs by continuing
-// in it.
+// Every time the interpreter's ticks run out, the function and loop it is in get a sample.
+// A function with enough samples is compiled on a background thread while the interpreter
+// goes on. Finished code is installed at the next tick: for calls by exchanging the first
+// instruction, for a running loop by continuing in it (on-stack replacement).
 #pragma once
 
 #include <cstddef>

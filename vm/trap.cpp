@@ -114,7 +114,7 @@ Error cast_trap(const Context& context) {
                module.types[static_cast<std::uint32_t>(context.pc[1])].name);
 }
 
-// What the instruction wanted of the null that it met.
+// The operation that the instruction attempted on null.
 std::string_view null_text(bytecode::Family family) {
   using bytecode::Family;
   switch (family) {
@@ -146,8 +146,8 @@ Error message_trap(const Context& context) {
   return Error(ErrorCode::kUserTrap, std::string(text->view()));
 }
 
-// The compiler uses the bare code of `trap` where a message, which is text, cannot stand: in kernels and in what they
-// call, for a step that is not positive.
+// The compiler uses `trap` with a bare code where a message, which is a string, cannot be used: in kernels and their
+// callees, for a step that is not positive.
 Error code_trap(const Context& context) {
   const auto code = static_cast<ErrorCode>(a_of(*context.pc));
   return Error(code, code == ErrorCode::kUserTrap ? "step must be positive" : "");

@@ -18,13 +18,13 @@ struct Machine {
 
 Machine& machine_in(std::byte* storage) { return *std::launder(reinterpret_cast<Machine*>(storage)); }
 
-// The host sees what the program printed when the outermost call returns, trap or not. Output that could not
-// be written is no trap: a program cannot help a closed pipe or a full disk.
+// Flushes the program's output when the outermost call returns, trap or not. A failed write is not a trap: a program
+// cannot help a closed pipe or a full disk.
 Status finish_output(stdlib::Console& console, Status status) {
   const bool was_stopped = !status.ok() && (status.error().code() == ErrorCode::kInterrupted ||
                                             status.error().code() == ErrorCode::kDeadline);
   (void)(was_stopped ? console.flush_briefly() : console.flush());  // remembers its failure
-  // Whoever stopped the program hears of that, not of output that nobody has read.
+  // A stopped program reports why it stopped, not that its output was not read.
   if (was_stopped && console.has_failed()) (void)console.take_failure();
   return console.has_failed() ? Status(console.take_failure()) : std::move(status);
 }

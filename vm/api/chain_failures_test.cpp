@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loops that run together, and are cut short in the middle: by a lost device, by lack of its memory, by a
-// trap, a deadline, or somebody who touches their arrays. What can be computed all the same is, and nothing
-// is left behind.
+// Chains of loops that are cut short: by a lost device, by lack of
+// its memory, by a trap, a deadline, or an access to their arrays.
+// Everything that can still be computed is, and no memory is leaked.
 #include <algorithm>
 #include <chrono>
 #include <memory>
@@ -136,7 +136,7 @@ TEST_F(ChainFailures, ADeviceMayBeLostAfterAnyOperation) {
   EXPECT_GT(chained, 1000u);
 }
 
-// A device that fails unexpectedly may have had the only copy: then whoever asks for it is told.
+// A device that fails unexpectedly may have held the only copy: then the next access to the array reports it.
 TEST_F(ChainFailures, AnyLaunchOrAllocationMayFail) {
   const std::int64_t expected = need(run(*interpreter_));
   for (const std::string_view what : {"sim?fail_launch=", "sim?alloc_fail="}) {
@@ -155,7 +155,7 @@ TEST_F(ChainFailures, AnyLaunchOrAllocationMayFail) {
   }
 }
 
-// Programs share a device, of which each believes to have more than is left.
+// Programs share a device, and each assumes more free memory than there is.
 TEST_F(ChainFailures, ItsMemoryMayBeTakenByOthers) {
   const std::int64_t expected = need(run(*interpreter_));
   for (std::uint64_t taken = 20; taken <= 100; taken += 4) {
@@ -186,7 +186,7 @@ TEST_F(ChainFailures, ATrapBehindLoopsThatWereLeftForLater) {
   }
 }
 
-// Whoever touches an array that loops are still to work on comes after them.
+// An access to an array comes after all pending loops that use it.
 TEST_F(ChainFailures, TheHostMayTouchAnyArrayBefore) {
   using Elements = std::span<std::int32_t>;
   using ConstElements = std::span<const std::int32_t>;
@@ -218,7 +218,7 @@ TEST_F(ChainFailures, TheHostMayTouchAnyArrayBefore) {
   }
 }
 
-// What happens after a deadline has passed while chunks were in flight.
+// The host's next step after a deadline has passed while chunks were in flight.
 enum class Then { kLook, kStartAgain, kWrite, kLeave };
 
 class ChainDeadlines : public ChainFailures {
@@ -285,8 +285,8 @@ TEST_F(ChainDeadlines, ManyDeadlinesLoseNothing) {
             need(call<std::int64_t>(*host_, "hash", expected)));
 }
 
-// The device goes, and the deadline passes before the host has done its work. Where that has been stopped in
-// the middle, the results are lost, and whoever asks for them is told why, each time.
+// The device is lost, and the deadline passes before the host has redone its work. If that was stopped in the middle,
+// the results are lost, and each access to them reports why.
 TEST_F(ChainDeadlines, ALossAndADeadline) {
   const Object expected = prepare(*host_);
   ASSERT_TRUE(call<void>(*host_, "start", expected, 3 * kTurns).ok());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Consecutive loops over arrays that do not fit the device run together, and compute what the interpreter computes.
+// Consecutive loops over arrays larger than the device run as one chain, with the interpreter's results.
 #include "vm/api/chain_programs.h"
 #include "vm/api/test_program.h"
 
@@ -22,7 +22,7 @@ class Chains : public ::testing::Test {
     return need(isolate.function<std::int64_t(std::int64_t)>("run"))(n);
   }
 
-  // Each time another device: one that is lost stays lost.
+  // A new device each time: a lost device stays lost.
   std::string lost(std::uint64_t operations) {
     return "sim?lost=" + std::to_string(operations) + "&units=" + std::to_string(++number_);
   }
@@ -123,8 +123,8 @@ TEST_F(Chains, SerialModesRunOneLoopAfterTheOther) {
   EXPECT_EQ(isolate.statistics().device_chained, 0u);
 }
 
-// Values move from chunk to chunk: together, the second loop would read what the first one has not written yet, or has
-// already overwritten.
+// Values move from chunk to chunk: in one chain, the second loop would read elements that the first has not written
+// yet, or has already overwritten.
 TEST_F(Chains, LoopsThatMeetAcrossChunksStayApart) {
   for (const std::string_view second : {"if i < n - 1 { c[i] = b[i + 1]; }", "if i > 0 { c[i] = b[i - 1]; }",
                                         "c[i] = b[n - 1 - i];", "if i > 0 { a[i - 1] = c[i]; }"}) {
@@ -175,7 +175,7 @@ fn run(n: i64) -> i64 {
     ASSERT_TRUE(computed.ok()) << operations << ": " << computed.error().to_string();
     EXPECT_EQ(*computed, expected) << operations;
   }
-  // One that fails unexpectedly may have had the only copy: then whoever asks for it is told, again and again.
+  // A device that fails unexpectedly may have held the only copy: then every access to it reports the error.
   for (const std::string_view device :
        {"sim?alloc_fail=2", "sim?alloc_fail=9", "sim?fail_launch=1", "sim?fail_launch=50"}) {
     const Isolate isolate = need(Isolate::create(module, on(std::string(device), 150'000, 1500)));

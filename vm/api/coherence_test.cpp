@@ -54,7 +54,7 @@ end
       return std::accumulate(bytes.begin(), bytes.end(), std::int64_t{0});
     });
     host.define("host.fill", [](Bytes bytes) { std::ranges::fill(bytes, std::uint8_t{1}); });
-    // What an engine's own functions cannot: see the array itself.
+    // Functions of the engine cannot see the array itself; natives of the machine can.
     vm::NativeRegistry& natives = host.engine.state()->natives;
     const auto take_array = [this](vm::NativeCall& call) {
       record = vm::TestCopies::take(*reinterpret_cast<gc::Array*>(call.r[0]));

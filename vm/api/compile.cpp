@@ -17,7 +17,7 @@ Result<Module> Module::compile(const Engine& engine, std::string_view source, co
   wanted.warnings = options.warnings;
   wanted.builtin_modules = stdlib::modules();
   DHPVM_ASSIGN(bytecode::Module module, compiler::compile(source, wanted));
-  // What the compiler writes passes the verifier; that it does is checked all the same, as for any module.
+  // The compiler's output should pass the verifier; it is checked all the same, as any module is.
   if (Status status = bytecode::verify(module); !status.ok())
     return Error(ErrorCode::kInternal,
                  "the compiler wrote a module that does not verify: " + status.error().message());

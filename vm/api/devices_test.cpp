@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loops on devices compute what they compute in the interpreter, whatever the sizes of arrays, chunks and
-// device memory.
+// Loops on devices give the interpreter's results, for all
+// sizes of arrays, chunks and device memory.
 #include <map>
 #include <random>
 #include <string>
@@ -27,7 +27,7 @@ class Devices : public ::testing::Test {
 
   static std::string source() { return std::string(kDevicePrograms); }
 
-  // Whatever has happened, nothing is left when the isolates are gone.
+  // No memory is leaked once the isolates are gone.
   void TearDown() override {
     const Leftovers left = engine_.leftovers();
     EXPECT_EQ(left.buffer_bytes, 0u);
@@ -36,7 +36,7 @@ class Devices : public ::testing::Test {
   }
 
   Isolate reference() const { return need(Isolate::create(module_, {.jit = Jit::kOff})); }
-  // What the interpreter computes, which takes long: once for each function and size.
+  // The interpreter's result, cached for each function and size because it takes long.
   std::int64_t expected(std::string_view function, std::int64_t n) {
     const auto [place, is_new] = expected_.try_emplace({std::string(function), n});
     if (is_new) place->second = need(run(reference(), function, n));
@@ -115,7 +115,7 @@ TEST_F(Devices, WhatALostOneLeavesIsDoneElsewhere) {
   unsigned number = 1;
   for (const std::string_view function : kDeviceFunctions) {
     for (std::uint64_t operations = 0; operations < 100; operations += 1 + operations / 2) {
-      // Each time another device: one that is lost stays lost.
+      // A new device each time: a lost device stays lost.
       const auto lost = [&] {
         return "sim?lost=" + std::to_string(operations) + "&units=" + std::to_string(number++);
       };
@@ -147,7 +147,7 @@ fn sum(n: i64) -> f64 {
     return need(need(isolate.function<double(std::int64_t)>("sum"))(n));
   };
   const double expected = sum("host");
-  unsigned number = 0;  // each time another device: one that is lost stays lost
+  unsigned number = 0;  // a new device each time: a lost device stays lost
   for (const int lost : {0, 5, 100, 200, 300, 400, 450}) {
     for (const std::string_view with : {"", "sim,", "host,"})
       EXPECT_EQ(
@@ -204,7 +204,7 @@ TEST_F(Devices, WhatTheyDoIsCounted) {
 TEST_F(Devices, WhatNobodyLooksAtIsNotSentBack) {
   const Isolate device = isolate({"sim"});
   ASSERT_TRUE(run(device, "chain", 100'000).ok());
-  // Of b and c the first round only: by the second, nobody has looked at them.
+  // b and c are copied back in the first round only: in later ones, the host had not read them.
   EXPECT_EQ(device.statistics().device_download_bytes, (2u + 3u) * 400'000u);
 }
 

@@ -96,7 +96,7 @@ Status Engine::define_function(std::string_view name, const detail::HostSignatur
   auto native = [name = std::string(name), function = std::move(function),
                  thunk](vm::NativeCall& call) -> Status {
     auto& isolate = detail::IsolateState::of(call.isolate);
-    // What the program printed comes before what the host function may print.
+    // The program's output comes before any that the host function prints.
     if (isolate.console.has_output()) DHPVM_TRY(isolate.console.flush());
     detail::HostCall host{{call.p, reinterpret_cast<void**>(call.r), &call.isolate}, name};
     return thunk(function.get(), host);

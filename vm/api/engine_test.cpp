@@ -174,7 +174,7 @@ TEST(Link, SystemAccessCanBeDenied) {
   EXPECT_NE(refused.error().to_string().find("io.read_text"), std::string::npos)
       << refused.error().to_string();
   EXPECT_NE(refused.error().to_string().find("may not reach files"), std::string::npos);
-  // What the module imports, but does not use, does no harm.
+  // Imports that the module does not use do no harm.
   EXPECT_TRUE(create("import io;  import os;  fn f() { print(os.cpu_count()); }").ok());
 }
 

@@ -32,7 +32,7 @@ Result<std::shared_ptr<const vm::LinkedModule>> linked(detail::ModuleState& modu
   return module.linked;
 }
 
-// What is set for the isolate goes before what is set for the engine.
+// The isolate's function, or the engine's if the isolate has none.
 template <typename F>
 F first_of(const F& own, const F& shared) {
   return own ? own : shared;
@@ -52,7 +52,7 @@ std::function<void(const std::string&, const offload::OperationRecord&)> observe
     operation.iterations = record.iterations;
     operation.begin = record.begin;
     operation.end = record.end;
-    // Threads of devices have nobody to tell.
+    // A device's thread has no caller that could take the exception.
     try {
       observer(operation);
     } catch (...) {

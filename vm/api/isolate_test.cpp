@@ -149,7 +149,7 @@ TEST(Console, FunctionsThatThrowEndTheProgramAndNotTheHost) {
   }
 }
 
-// A program that is denied the system gets no input but what the host gives it.
+// A program without system access reads only the input function of its host.
 TEST(Console, InputOfTheHostIsPartOfTheSystem) {
   const Engine engine(EngineOptions{.system_access = false});
   const std::string program =

@@ -39,8 +39,8 @@ int ilogbf128(Quad) noexcept;
 Quad scalbnf128(Quad, int) noexcept;
 }
 
-// What the pages promise, in units in the last place: of f64 and f32 where calls are made one at a time, of both in
-// parallel loops on the host, and of both on OpenCL devices.
+// The documented error bounds, in units in the last place: for f64 and f32 in ordinary calls, for both in parallel
+// loops on the host, and for both on OpenCL devices.
 struct Bound {
   std::string_view name;
   double f64, f32, vectors, opencl;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files to modules, by what they are.
+// Opens modules from files, by their kind.
 #include <filesystem>
 
 #include "base/error.h"

@@ -18,7 +18,7 @@ class SourceHarness {
   enum class Verdict : std::uint8_t { kAgrees, kRefused, kTooLong, kFails };
   struct Outcome {
     Verdict verdict = Verdict::kAgrees;
-    std::string words;  // kRefused: the diagnostics; kFails: what is wrong
+    std::string words;  // kRefused: the diagnostics; kFails: the disagreement
   };
   // Everything that the compiler accepts must verify; a refusal must have a reason, and that must not be its own fault.
   Outcome compile(std::string_view source);

@@ -12,7 +12,7 @@
 namespace dhpvm::detail {
 namespace {
 
-// What a host hands to the program as a `resource`.
+// A host's object behind the language's `resource`.
 class HostResource final : public stdlib::ResourceObject {
  public:
   HostResource(const void* tag, std::shared_ptr<void> object)

@@ -66,7 +66,7 @@ struct Worker::State {
   std::unique_ptr<offload::Worker> worker;
   std::vector<std::string> addresses;
   std::atomic<unsigned> dialled = 0;  // clients that are being dialled, or served
-  // Of the progress thread: the worker is going, and what is still to be done for it is not.
+  // True while the worker ends: posted tasks then do nothing. For the progress thread alone.
   const std::shared_ptr<bool> ending = std::make_shared<bool>(false);
 };
 

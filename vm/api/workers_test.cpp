@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loops on workers that come and go while a program runs: results are those of the interpreter, whoever computes them.
+// Loops on workers that come and go while a program runs: results equal the interpreter's.
 #include <algorithm>
 #include <chrono>
 #include <fstream>
@@ -57,7 +57,7 @@ class Workers : public ::testing::Test {
     return need(Worker::start(plain_engine(), options));
   }
   static Worker start() { return start("127.0.0.1:0"); }
-  // An address that nobody listens at any more.
+  // An address where nothing listens any more.
   static std::string free_address() { return start().addresses()[0]; }
 
   static Engine client(std::vector<std::string> workers) {
@@ -89,7 +89,7 @@ class Workers : public ::testing::Test {
     }
     return true;
   }
-  // Runs small loops until the one after which `predicate` holds; every one must be right.
+  // Runs small loops until `predicate` holds after one; every result must be right.
   template <typename Predicate>
   bool loops_until(const Isolate& isolate, Predicate&& predicate) const {
     return eventually([&] {
@@ -161,7 +161,7 @@ TEST_F(Workers, AreUsedAgainWhenTheyComeBack) {
     worker = start(address);
   }
   EXPECT_TRUE(loops_until(isolate, [&] { return uses(isolate, address); }));
-  // Of three devices, two are gone.
+  // Two of three devices are gone: at least half of the chunks ran on devices.
   EXPECT_GT(2 * isolate.statistics().device_launches, isolate.statistics().device_chunks);
 }
 
