@@ -96,7 +96,7 @@ Result<std::shared_ptr<Kernel>> RemoteDevice::load(const KernelImage& image) {
       std::make_shared<RemoteKernel>(*this, link_, load.kernel, known, compilation));
 }
 
-// Whatever a worker says, there is a time: it wraps.
+// Wraps on overflow: a worker may send any number.
 std::chrono::nanoseconds RemoteDevice::local_time(std::int64_t worker_ns) const {
   const std::chrono::nanoseconds shift =
       link_->clock_shift() + (now() - std::chrono::steady_clock::now().time_since_epoch());

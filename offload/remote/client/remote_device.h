@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A device of a worker on another machine, as a device here. Operations of its queues travel as frames, what
-// they copy as bulk data, kernels as bytecode, once.
+// The local proxy of a device on a worker. Queue operations travel as frames, the data of copies as bulk runs, kernels
+// as bytecode, once.
 #pragma once
 
 #include <chrono>
@@ -16,7 +16,7 @@ namespace dhpvm::offload {
 
 class RemoteDevice final : public DeviceBase {
  public:
-  // Device `number` of a worker that is ready. `owner` keeps what the link stands on.
+  // Device `number` of a worker that is ready. `owner` keeps the fabric and transport below the link alive.
   RemoteDevice(std::shared_ptr<const void> owner, std::shared_ptr<RemoteLink> link, std::uint64_t number);
 
   ~RemoteDevice() override;
@@ -33,7 +33,7 @@ class RemoteDevice final : public DeviceBase {
   std::optional<Error> gone() const override { return link_->gone(); }
 
   RemoteLink& link() { return *link_; }
-  // What the worker's clock has shown, on this device's.
+  // Converts a time of the worker's clock to this device's clock.
   std::chrono::nanoseconds local_time(std::int64_t worker_ns) const;
 
  private:
@@ -69,15 +69,15 @@ class RemoteQueue final : public CheckedQueue {
   // The observer is told when the worker has said how long an operation has taken, which may be after its end.
   const Observer observer_;
   const std::shared_ptr<RemoteStream> stream_;
-  // Of the progress thread: operations that have ended, in their order, from the first one on of which the
-  // worker has not said that.
+  // Ended operations in order, from the first whose Observed
+  // record is missing. For the progress thread alone.
   struct Ended {
     OperationRecord record;
     std::uint64_t number;
     bool observed;
   };
   std::deque<Ended> ended_;
-  std::chrono::nanoseconds last_end_{0};  // of what the observer has been told
+  std::chrono::nanoseconds last_end_{0};  // of the last operation reported to the observer
 };
 
 }  // namespace dhpvm::offload

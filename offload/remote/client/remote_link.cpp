@@ -198,8 +198,8 @@ void RemoteLink::lose(const Error& reason) {
   std::shared_ptr<BulkLane> bulk;
   {
     const std::lock_guard lock(mutex_);
-    // The worker chooses its words, and its code: of that, a program only has to know that its device is
-    // gone. Before it had one, other reasons than that nobody is there are mistakes that it can be told of.
+    // Errors of a worker are untrusted: once its device is in use, a program sees only kDeviceLost. Before that, any
+    // other code than kProtocol is passed on, because it names a mistake that can be mended.
     const ErrorCode code =
         ready_ || reason.code() == ErrorCode::kProtocol ? ErrorCode::kDeviceLost : reason.code();
     if (!lost_) lost_ = error(code, "worker {}: {}", address_, one_line(reason));
@@ -222,7 +222,7 @@ void RemoteLink::on_bulk_closed(const Error& reason) {
   lose(reason);
 }
 
-// When both lanes are gone, nobody touches the memory of operations any more.
+// Once both lanes are closed, nothing accesses the memory of operations any more.
 void RemoteLink::finish() {
   std::optional<Error> reason;
   {
@@ -403,7 +403,7 @@ Status RemoteLink::handle(wire::Pong& record) {
   return {};
 }
 
-// Somebody wants to know when things happen there.
+// Observed times need a recent clock shift: ping if the last measurement is too old.
 Status RemoteLink::handle(wire::Observed& record) {
   if (pings_ % kPings == 0 && Clock::now() - pinged_ > kClockHolds) ping();
   return operations_.on_observed(record);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The connection to a worker: opening it, asking and telling, and what is left when it ends.
+// The connection to a worker: handshake, requests and notifications, and the clean-up when it ends.
 #pragma once
 
 #include <atomic>
@@ -86,17 +86,17 @@ class RemoteLink final : public FrameHandler,
   void send_run(const wire::RunHeader& header, ConstBytes data, BulkLane::Done done);
   void receive_run(MutableBytes memory, BulkLane::Done done);
   void on_progress_thread(std::function<void()> function);
-  // By how much this machine's steady clock is ahead of the worker's. Off by half the shortest round trip at
-  // most, and by what the clocks drift apart in the second until it is measured again while the link is in
-  // use.
+  // This machine's steady clock minus the worker's. The error is at
+  // most half the shortest round trip, plus the clocks' drift in
+  // the second until the next measurement while the link is in use.
   std::chrono::nanoseconds clock_shift();
   void count_job() { ++jobs_; }
-  // What it has done so far.
+  // The work done over the link so far.
   struct Traffic {
     std::uint64_t jobs = 0;        // kernels launched
     std::uint64_t bytes_sent = 0;  // of arrays
     std::uint64_t bytes_received = 0;
-    std::chrono::nanoseconds round_trip{0};  // the shortest one of late; 0: not known
+    std::chrono::nanoseconds round_trip{0};  // the shortest recent one; 0: not known
     SealMode seal = SealMode::kNone;
     bool is_authenticated = false;
   };
@@ -149,7 +149,7 @@ class RemoteLink final : public FrameHandler,
   wire::Welcome welcome_;
   RemoteOperations operations_;
 
-  // Of the progress thread.
+  // For the progress thread alone.
   std::optional<std::pair<Address, std::string>> dialled_;
   bool welcomed_ = false;
   bool ready_sent_ = false;  // by the worker
@@ -163,7 +163,7 @@ class RemoteLink final : public FrameHandler,
   std::shared_ptr<FrameLane> frames_;
   std::shared_ptr<BulkLane> bulk_;
   bool ready_ = false;
-  bool ended_ = false;  // and nothing touches anybody's memory any more
+  bool ended_ = false;  // nothing accesses the memory of operations any more
   std::optional<Error> lost_;
   bool draining_ = false;
   unsigned devices_ = 0;

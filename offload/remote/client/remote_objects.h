@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a program has made on a worker. Each has a number there, and is freed there when its last owner here
-// lets go of it.
+// Objects of a program on a worker. Each has a number there,
+// and is freed there when its last owner here lets go of it.
 #pragma once
 
 #include <cstdint>

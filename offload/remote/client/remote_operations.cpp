@@ -125,7 +125,7 @@ wire::FromClient RemoteOperations::record_of(const RemoteStream& stream, RemoteO
   if (kind == Kind::kFill && !is_imported(local.to)) {
     return wire::Fill{std::move(order), span_of(local.to), std::to_integer<std::uint64_t>(local.value)};
   }
-  // What remains happens here, when the worker gets to it.
+  // The remaining kinds run on this host when the worker calls for them.
   operation.data_moved = false;
   if (kind == Kind::kHostCall) {
     operation.host_function = local.function;
@@ -251,7 +251,7 @@ void RemoteOperations::discard(std::uint64_t bytes) {
   });
 }
 
-// ---- What the worker says -------------------------------------------------------------------------------------------
+// ---- Records of the worker ----------------------------------------------------------------------------------------
 
 Status RemoteOperations::on_progress(const wire::Progress& record) {
   std::shared_ptr<RemoteStream> stream;
@@ -359,7 +359,7 @@ void RemoteOperations::host_done(std::uint64_t number) {
   start_transfers();
 }
 
-// On the progress thread: finishes what is done, in the order of the queue.
+// On the progress thread: finishes ended operations, in the order of the queue.
 void RemoteOperations::settle(const std::shared_ptr<RemoteStream>& stream) {
   std::unique_lock lock(mutex_);
   if (stream->finishing) return;  // further out on this thread's stack

@@ -64,10 +64,10 @@ class RemoteOperations {
   // Waits until its operations are done, and removes it.
   void remove(RemoteStream& stream);
   void submit(RemoteStream& stream, std::shared_ptr<RemoteOperation> operation);
-  // Does what the host has been asked to do; nothing is called after that.
+  // Runs the pending host calls; calls nothing after that.
   void stop() { host_.reset(); }
 
-  // What the worker says; on the progress thread. Errors are breaches of the protocol.
+  // Handle the worker's records; on the progress thread. Errors are breaches of the protocol.
   Status on_progress(const wire::Progress& record);
   Status on_failure(const wire::QueueFailed& record);
   Status on_call(const wire::CallHost& record);

@@ -414,7 +414,7 @@ class RemoteFactory final : public DeviceFactory {
     return Parts{std::move(address), std::string(rest.substr(std::min(slash + 1, rest.size())))};
   }
 
-  // With the reason why there is nobody at all.
+  // Adds the reason if there is no worker at all.
   static RemoteWorkers::Present present_of(RemoteWorkers& workers) {
     RemoteWorkers::Present present = workers.present();
     if (!present.links.empty() || !present.absent.empty()) return present;
@@ -474,7 +474,7 @@ Result<std::shared_ptr<RemoteWorkers>> load_workers(const RemoteSetup& setup) {
   const auto loaded = std::make_shared<LoadedWorkers>();
   DHPVM_ASSIGN(loaded->fabric, load_fabric());
   DHPVM_ASSIGN(loaded->workers, RemoteWorkers::create(*loaded->fabric, std::move(options)));
-  // Where all dial in, somebody has to be there before it is worth going on.
+  // If all workers dial in, wait for the first.
   if (loaded->workers->listening() && setup.options.workers.empty()) {
     loaded->workers->wait_for_arrivals(1, std::chrono::steady_clock::now() + setup.arrival);
   }

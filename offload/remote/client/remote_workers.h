@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The workers of a program: those that it dials, and those that dial in.
+// The workers of a program: dialled workers, and workers that dial in.
 #pragma once
 
 #include <chrono>
@@ -49,17 +49,17 @@ class RemoteWorkers {
   // The worker at an address, or why it is not there. It is dialled from now on, and again whenever it is lost, every
   // second. Waits for the first attempt only.
   Result<std::shared_ptr<RemoteLink>> link(const Address& address);
-  // All that are there: those that are dialled, and those that have dialled in.
+  // All connected workers: dialled, and dialled in.
   struct Present {
     std::vector<std::shared_ptr<RemoteLink>> links;
-    std::vector<Error> absent;  // why others are not
+    std::vector<Error> absent;  // the reasons for the missing ones
   };
   Present present();
   // Every worker that has been there, or should be.
   std::vector<PeerStatus> status();
-  // Those that have dialled in, and are there.
+  // The workers that have dialled in and are still connected.
   std::vector<std::shared_ptr<RemoteLink>> arrived();
-  // Waits until so many have dialled in; false when there were fewer by `deadline`.
+  // Waits until `count` workers have dialled in; false if there were fewer by `deadline`.
   bool wait_for_arrivals(std::size_t count, std::chrono::steady_clock::time_point deadline);
   // Where workers dial in, with the port that the system chose.
   std::optional<Address> listening() const;
@@ -67,21 +67,21 @@ class RemoteWorkers {
 
  private:
   class Entrance;
-  // What arriving connections know of this. Of the progress thread.
+  // The view of incoming connections on this object. For the progress thread alone.
   struct Gate {
     RemoteWorkers* workers;
     unsigned strangers = 0;  // that have not yet proven who they are
   };
 
-  // A worker that is dialled, by a thread of its own: one that does not answer holds up nobody.
+  // A worker that is dialled by its own thread, so that one without an answer delays no other.
   struct Dialled {
     Address address;
     std::thread thread;
     bool tried = false;
-    std::shared_ptr<RemoteLink> attempt;  // the last one, to be broken off
-    std::shared_ptr<RemoteLink> link;     // the last one that was ready
+    std::shared_ptr<RemoteLink> attempt;  // the last attempt, to be cancelled
+    std::shared_ptr<RemoteLink> link;     // the last link that was ready
     std::optional<Error> problem;         // why the last attempt failed
-    PeerStatus past;                      // what was done over connections that have ended
+    PeerStatus past;                      // totals over ended connections
   };
 
   RemoteWorkers(Fabric& fabric, Transport& transport, RemoteWorkersOptions options);
@@ -105,20 +105,20 @@ class RemoteWorkers {
   bool ending_ = false;
   std::map<std::string, Dialled> dialled_;
   std::vector<std::shared_ptr<RemoteLink>> arrived_;
-  std::vector<PeerStatus> departed_;  // of those that had dialled in
+  std::vector<PeerStatus> departed_;  // of ended connections that had dialled in
 };
 
 // Opens "remote/HOST:PORT/DEVICE", and "remote/HOST:PORT" for the first device there. The latter, and
-// "remote", stand for all GPUs of the worker, or of all workers; of a worker without any, for its first
-// device. `workers` is called when they are first asked for; an error is told again every time.
+// "remote", stand for all GPUs of the worker, or of all workers; for a worker without any, its first device. `workers`
+// is called when they are first needed; its error is reported every time.
 using OpenWorkers = std::function<Result<std::shared_ptr<RemoteWorkers>>()>;
 std::unique_ptr<DeviceFactory> remote_factory(OpenWorkers workers);
 
-// What is needed to find workers, and loaded when somebody looks for them.
+// Settings for finding workers; used at the first search.
 struct RemoteSetup {
   RemoteWorkersOptions options;
   std::string key_file;  // instead of options.credentials.key
-  // How long to wait for the first worker that dials in, if none is dialled.
+  // How long to wait for the first worker to dial in, if no worker is dialled.
   std::chrono::milliseconds arrival{10'000};
 };
 // Registers the workers' devices. The library of fabric.h is loaded when they are first asked for.

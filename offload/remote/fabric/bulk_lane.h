@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bulk data over a channel: runs of bytes, straight from memory into memory.
 //
-// A run is announced by a message with what it is for and how long it is, and follows in pieces of
-// kPieceBytes. Each message ends in a trailer: the tag of AES-GCM, or without a seal the number of the
-// message. Nothing is received before the other end has said where to; until then it stays with the sender
-// and in the network's buffers.
+// A run is announced by a message with its purpose and length, and follows in pieces of
+// kPieceBytes. Each message ends in a trailer: the tag of AES-GCM, or without a seal the
+// number of the message. The receiver gives memory before it receives anything; until
+// then the data stays with the sender and in the network's buffers (back-pressure).
 #pragma once
 
 #include <deque>
@@ -43,7 +43,7 @@ class BulkLane final : public Lane, public std::enable_shared_from_this<BulkLane
   BulkLane(std::shared_ptr<Channel> channel, std::shared_ptr<BulkHandler> handler)
       : channel_(std::move(channel)), handler_(std::move(handler)), slots_(kWindow) {}
 
-  // Sends a run, behind those that wait; its memory must stay as it is until `done`. From any thread.
+  // Queues a run behind the waiting ones; its memory must not change until `done`. From any thread.
   void send(ConstBytes header, ConstBytes memory, Done done);
   // Receives the next part of the run that on_run() has announced, which may come in several: all but the
   // last are multiples of kPieceBytes. One after the other or at once, but together no more than the run. On
@@ -107,7 +107,7 @@ class BulkLane final : public Lane, public std::enable_shared_from_this<BulkLane
   std::vector<std::byte> header_;
   std::uint64_t run_rest_ = 0;  // bytes of the run for which no memory has been given
   std::deque<Part> parts_;
-  std::size_t asked_parts_ = 0;  // of parts_, those that have been asked for to their end
+  std::size_t asked_parts_ = 0;  // parts_ whose receives are all posted
   std::deque<Piece> asked_;
   std::uint64_t messages_received_ = 0;
   std::optional<Error> ended_;

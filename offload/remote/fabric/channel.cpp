@@ -225,7 +225,7 @@ Status Channel::open() {
     handshake_ = nullptr;
   }
   memory_ = {};
-  // Whatever they hold is let go of, and what they find here is the lane.
+  // Release the memory that both functions hold; make_lane() sees an open channel.
   const MakeLane make_lane = std::exchange(make_lane_, nullptr);
   std::shared_ptr<Lane> lane = make_lane(shared_from_this(), own_.lane);
   if (lane == nullptr) {

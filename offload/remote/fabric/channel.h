@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A connection whose two sides agree on a version and have proven who they are. What it then carries is the
-// business of a lane: frames (frame_lane.h), or bulk data (bulk_lane.h).
+// A connection whose two sides agree on a version and have authenticated each other. A lane decides what it carries:
+// frames (frame_lane.h), or bulk data (bulk_lane.h).
 //
 // Each side first sends a preamble, in the clear; the side that dials goes first. With an identity, messages of TLS
-// follow, as many as it takes. Whoever changes a preamble on its way ends the connection: the keys depend on both.
+// follow, as many as it takes. A preamble changed in transit ends the connection: the keys depend on both.
 #pragma once
 
 #include <atomic>
@@ -27,7 +27,7 @@ inline constexpr std::uint16_t kProtocolVersion = 1;
 enum class LaneKind : std::uint8_t { kFrames = 0, kBulk = 1 };
 enum class Role : std::uint8_t { kClient = 0, kWorker = 1 };
 
-// What a side says before anything else.
+// The first message of each side.
 struct Preamble {
   static constexpr std::size_t kBytes = 12;
   std::uint16_t version = kProtocolVersion;
@@ -37,13 +37,13 @@ struct Preamble {
   Role role = Role::kClient;
 
   std::vector<std::byte> to_bytes() const;
-  // Of another version, only that is read; the rest may mean something else there.
+  // Reads only the version if it is not ours; the other fields may differ there.
   static Result<Preamble> read(ConstBytes message);
 };
 
 class Channel;
 
-// What a channel carries once it is open. All but say_goodbye() on the progress thread.
+// The content of an open channel. All functions but say_goodbye() are called on the progress thread.
 class Lane {
  public:
   virtual ~Lane() = default;
@@ -116,7 +116,7 @@ class Channel final : public ConnectionHandler, public std::enable_shared_from_t
   const bool dials_;
   const std::string host_;
   const ChannelOptions options_;
-  // Of the progress thread, as long as there is no lane; constant afterwards.
+  // For the progress thread alone until there is a lane; constant afterwards.
   MakeLane make_lane_;
   Failed failed_;
   std::shared_ptr<Connection> connection_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Channels and what they carry, with and without secrets, over a network that does what it likes.
+// Channels and their lanes, with and without secrets, over a network with faults.
 #include "offload/remote/fabric/channel.h"
 
 #include <gmock/gmock.h>
@@ -32,7 +32,7 @@ Bytes numbers(std::size_t count, unsigned seed = 1) {
   return bytes;
 }
 
-// One end: makes the lane that is asked for, and keeps what it tells.
+// One end: makes the requested lane, and records its events.
 class End final : public FrameHandler,
                   public BulkHandler,
                   public Noted,
@@ -55,7 +55,7 @@ class End final : public FrameHandler,
   void on_run(ConstBytes header, std::uint64_t bytes) override {
     const std::size_t run = runs_.size();
     note([&] { runs_.push_back({{header.begin(), header.end()}, Bytes(bytes), bytes == 0}); });
-    // In parts, as somebody with little memory would.
+    // In parts, as a receiver with little memory would.
     for (std::size_t at = 0; at < bytes; at += 3 * BulkLane::kPieceBytes) {
       const std::size_t size = std::min<std::size_t>(bytes - at, 3 * BulkLane::kPieceBytes);
       const bool last = at + size == bytes;
@@ -248,7 +248,7 @@ TEST(Channel, FramesWithAKey) {
   }
 }
 
-// What an eavesdropper sees of a frame.
+// An eavesdropper cannot read frames.
 TEST(Channel, FramesAreUnreadableWithAKey) {
   const std::string secret = "the content of this frame is nobody's business";
   std::mutex mutex;
@@ -322,7 +322,7 @@ TEST(Channel, CertificateOfAnotherAuthority) {
   Pair pair;
   pair.worker_options_.identity = *pair.fabric_->load_identity(files.of("worker"));
   std::filesystem::path folder = ::testing::TempDir() + "other";
-  // The same names, signed by somebody else, in a folder of their own.
+  // The same names, signed by another authority, in a folder of their own.
   const std::filesystem::path ours = std::filesystem::path(files.of("client").authority_file).parent_path();
   std::filesystem::rename(ours, folder);
   {
@@ -412,7 +412,7 @@ TEST(Channel, StrangersAreSentAway) {
     ASSERT_TRUE(stranger->wait_end()) << expected;
     ASSERT_TRUE(stranger_end->wait_end()) << expected;
     EXPECT_THAT(stranger_end->end(), HasSubstr(expected));
-    // Whoever speaks another version is told which one this is.
+    // A client of another version learns the worker's version.
     if (std::string_view(expected) == "version 99") {
       ASSERT_EQ(stranger->heard_.size(), 1u);
       EXPECT_EQ(Preamble::read(stranger->heard_[0])->version, kProtocolVersion);
@@ -447,7 +447,7 @@ TEST(Channel, GarbageInsteadOfTls) {
     Preamble with_key;
     with_key.identity = IdentityKind::kKey;
     Bytes message = with_key.to_bytes();
-    // The beginning of a record of TLS, of a length that never comes; or what is none at all.
+    // The beginning of a TLS record whose length never arrives; or no TLS record at all.
     for (std::size_t i = 0; i < size; ++i) message.push_back(static_cast<std::byte>(i == 0 ? 22 : i * 13));
     const auto stranger = Stranger::dial(pair, {message, numbers(4096), numbers(4096), numbers(4096)});
     ASSERT_TRUE(stranger->wait_end());
@@ -533,7 +533,7 @@ TEST(Channel, HandshakesThatAreInterferedWithFail) {
 }
 
 TEST(Channel, AWeakerSealCannotBeForcedOnTheWay) {
-  // Byte 7 of the first message is what the client wants: kFull, and kNone after two flips of different bits.
+  // Byte 7 of the first message is the client's seal: kFull, and kNone after two flips of different bits.
   Pair pair(false, [](unsigned, std::uint64_t message, ConstBytes) {
     return message == 0 ? Fault{Fault::Kind::kFlip, 7, {}} : Fault{};
   });

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Frames over a channel: short messages of bounded length, and signs of life.
 //
-// On the wire: one byte what it is, one byte how many more frames the receiver of this message may now send,
-// the content, and a trailer: the tag of AES-GCM, or without an identity the number of the message. The
-// sender of frames keeps to its credits, so that the other side needs no more memory than it has laid out.
+// On the wire: one byte for the kind, one byte for the credits it grants, the content, and a trailer: the tag of
+// AES-GCM, or without an identity the number of the message. A sender needs a credit for each frame, so that the
+// receiver needs no more memory than it has laid out (back-pressure).
 #pragma once
 
 #include <atomic>
@@ -29,9 +29,9 @@ class FrameHandler {
 };
 
 struct FrameLaneOptions {
-  // Without a sign of life for that long, the other side is taken for dead.
+  // The other side is lost if it sends nothing for this long.
   std::chrono::milliseconds silence_deadline{3000};
-  // Of frames that wait because the other side does not take them: with more, it is sent away.
+  // The most bytes of frames that may wait for credits: beyond, the connection is dropped.
   std::size_t most_waiting = std::numeric_limits<std::size_t>::max();
 };
 
@@ -79,7 +79,7 @@ class FrameLane final : public Lane, public std::enable_shared_from_this<FrameLa
   std::shared_ptr<FrameHandler> handler_;
   const FrameLaneOptions options_;
 
-  // Of the progress thread.
+  // For the progress thread alone.
   std::vector<std::byte> memory_;  // kCredits + kReserved slots
   std::size_t slot_bytes_ = 0;
   std::uint32_t messages_received_ = 0;

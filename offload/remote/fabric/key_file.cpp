@@ -17,7 +17,7 @@
 namespace dhpvm::offload {
 namespace {
 
-constexpr std::size_t kLargestFile = 256;  // of what could be a key
+constexpr std::size_t kLargestFile = 256;  // bytes; a key file is smaller
 
 class Descriptor {
  public:
@@ -101,7 +101,7 @@ Status make_key_file(const std::string& path) {
   std::string text;
   for (const unsigned char byte : bytes) text += fmt::format("{:02x}", byte);
   text += '\n';
-  // Never over an existing file: whoever has that key would be locked out.
+  // Never replaces an existing file: workers and clients with that key would be locked out.
   const Descriptor file(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (*file < 0) return cannot("create", path);
   if (write(*file, text.data(), text.size()) != static_cast<ssize_t>(text.size()) || fsync(*file) != 0) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The secret that client and worker share: 32 random bytes in a file that nobody else may read.
+// The secret that client and worker share: 32 random bytes in a file readable by its owner alone.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ Status make_key_file(const std::string& path);
 // hexadecimal digits or in base64.
 Result<std::vector<std::byte>> read_key_file(const std::string& path);
 
-// What a key file may contain; surrounding white space does not matter.
+// Parses the content of a key file; surrounding white space does not matter.
 Result<std::vector<std::byte>> parse_key(std::string_view text);
 
 }  // namespace dhpvm::offload

@@ -11,8 +11,8 @@
 namespace dhpvm::offload {
 namespace {
 
-// The path of the library next to the one that this code is in; the bare name, which the loader looks for
-// itself, if that cannot be told.
+// The path of the library in the folder of this code; if that
+// is unknown, the bare name, for the loader's own search.
 std::string beside_this_code() {
   Dl_info here{};
   if (dladdr(reinterpret_cast<const void*>(&beside_this_code), &here) == 0 || here.dli_fname == nullptr) {
@@ -39,7 +39,7 @@ class SignalKeeper {
   SignalKeeper& operator=(const SignalKeeper&) = delete;
 
  private:
-  static constexpr int kSignals = 32;  // without those of real time, which nobody takes unasked
+  static constexpr int kSignals = 32;  // without real-time signals, which libraries do not take
   std::array<struct sigaction, kSignals> actions_{};
   std::array<bool, kSignals> known_{};
 };

@@ -26,7 +26,7 @@ class LoopbackTransport;
 struct Message {
   std::vector<std::byte> bytes;
   Clock::time_point due;
-  std::optional<std::uint64_t> tag;  // of the send, if somebody waits to hear of it
+  std::optional<std::uint64_t> tag;  // of the send; empty if on_sent is not wanted
 };
 
 struct Receive {

@@ -10,12 +10,12 @@
 
 namespace dhpvm::offload {
 
-// What is done to one message.
+// A fault injected into one message.
 struct Fault {
   enum class Kind : std::uint8_t {
     kNone,
     kDrop,
-    kDelay,     // by `delay`; what is sent behind it waits as well
+    kDelay,     // by `delay`; later messages wait as well
     kTruncate,  // to `at` bytes
     kFlip,      // the lowest bit of byte `at`
     kReorder,   // the next message overtakes it
@@ -31,7 +31,7 @@ struct Fault {
 // numbered in the order in which they were made or accepted. Called on any thread.
 using FaultPlan = std::function<Fault(unsigned connection, std::uint64_t message, ConstBytes bytes)>;
 
-// The addresses at which somebody listens. Thread-safe.
+// The addresses that are listened on. Thread-safe.
 class LoopbackNetwork {
  public:
   LoopbackNetwork();

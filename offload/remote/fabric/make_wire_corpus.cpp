@@ -82,7 +82,7 @@ Status write_sessions(const std::string& folder) {
   for (const wire::FromClient& record : wire::client_examples()) {
     DHPVM_TRY(write("record" + std::to_string(number++), {frame_step({record})}));
   }
-  // What the fuzzer has made: queue 2, memories 1 and 2 of 4096 and 64 bytes, semaphores 3 and 4.
+  // Objects that the fuzzer makes: queue 2, memories 1 and 2 of 4096 and 64 bytes, semaphores 3 and 4.
   const wire::Order plain{2, {}, {}};
   const wire::Order waits{2, {{3, 1}}, {{4, 1}}};
   DHPVM_TRY(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// For tests: what the progress thread has told, and the thread of a test waits for.
+// For tests: events of the progress thread, for which the thread of a test waits.
 #pragma once
 
 #include <chrono>
@@ -13,7 +13,7 @@ class Noted {
   // Only a hang takes that long.
   static constexpr std::chrono::milliseconds kPatience{30'000};
 
-  // Until `predicate`, of what is noted, holds; false if it does not in time.
+  // Waits until `predicate`, of the noted events, holds; false if it does not within `patience`.
   template <typename Predicate>
   bool wait(Predicate predicate, std::chrono::milliseconds patience = kPatience) {
     std::unique_lock lock(mutex_);

@@ -10,7 +10,7 @@
 namespace dhpvm::offload {
 namespace {
 
-// Messages that nobody's credits or window hold back are few: signs of life, and credits.
+// The most messages outside credits and windows, which are few: signs of life, and credits.
 constexpr std::size_t kMostWaiting = 4096;
 
 }  // namespace

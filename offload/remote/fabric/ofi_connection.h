@@ -37,7 +37,7 @@ struct OfiOperation {
 
 class OfiConnection final : public Connection {
  public:
-  // What a connection asks of its transport, from any thread.
+  // Requests of a connection to its transport, from any thread.
   class Owner {
    public:
     virtual ~Owner() = default;
@@ -50,7 +50,7 @@ class OfiConnection final : public Connection {
   OfiConnection(Owner& owner, OfiDomain& domain, std::string peer, bool local)
       : owner_(owner), domain_(domain), peer_(std::move(peer)), local_(local) {}
 
-  // To be called once, from one thread; what is sent and received before waits.
+  // Call it once, from one thread; earlier sends and receives wait for it.
   Status open(fid_eq* events, fi_info& info);
   fid_ep* endpoint() const { return endpoint_.get(); }
   void set_handler(std::shared_ptr<ConnectionHandler> handler) { handler_ = std::move(handler); }
@@ -67,8 +67,8 @@ class OfiConnection final : public Connection {
   void completed(OfiOperation& operation, std::size_t bytes);
   // True when nothing waits any more.
   bool retry();
-  // Closes the endpoint. What has been completed before may still be in the completion queue, and must be taken out
-  // before tell_closed().
+  // Closes the endpoint. Its earlier completions may still be in the completion queue, and must be taken out before
+  // tell_closed().
   void finish();
   void tell_closed();
 

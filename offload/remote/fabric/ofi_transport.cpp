@@ -45,7 +45,7 @@ Error cannot_listen(const Address& address, int code) {
   return ofi_error(fmt::format("listen at {}", address.to_string()).c_str(), code);
 }
 
-// What becomes of connections, in other words than the system's.
+// Clearer words than the system's for a failed connection.
 const char* reason_of(int code) {
   if (code == FI_ECONNREFUSED) return "Connection refused: nobody listens there";
   // The first words of the other side are none of the provider's.
@@ -60,8 +60,8 @@ class OfiTransport::ListenerOf final : public Listener {
   ListenerOf(OfiTransport& transport, std::unique_ptr<Listening> listening, Address address)
       : transport_(transport), listening_(std::move(listening)), address_(std::move(address)) {}
   ~ListenerOf() override {
-    // Events of the endpoint that have been read are being handled on the progress thread; those that have not, go with
-    // it.
+    // The progress thread is handling the endpoint's events that have been read; unread ones are dropped with the
+    // endpoint.
     transport_.run_on_progress_thread([this] { listening_ = nullptr; });
   }
   Address address() const override { return address_; }
@@ -307,7 +307,7 @@ bool OfiTransport::drain_events() {
       auto& connection = *static_cast<OfiConnection*>(entry.fid->context);
       if (kind == FI_CONNECTED) connection.established();
       if (kind == FI_SHUTDOWN) {
-        drain_completions();  // what it has sent before it went
+        drain_completions();  // messages sent before the close
         connection.close(error(ErrorCode::kDeviceLost, "the connection to {} was closed by the other side",
                                connection.peer()));
       }

@@ -78,7 +78,7 @@ class OfiTransport final : public Transport, private EventSource, public OfiConn
   std::unordered_set<OfiConnection*> stalled_;
   std::atomic<bool> any_stalled_ = false;
 
-  // Of the progress thread: the same as above, without the mutex.
+  // Copies of the lists above for the progress thread, without the mutex.
   std::vector<OfiFabric*> seen_fabrics_;
   std::vector<OfiDomain*> seen_domains_;
 

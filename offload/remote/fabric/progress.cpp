@@ -53,7 +53,7 @@ void ProgressThread::run() {
 bool ProgressThread::run_due() {
   if (added_.load() == seen_ && (next_ == Clock::time_point::max() || Clock::now() < next_)) return false;
   bool ran = false;
-  // Only what is there now: a function that posts the next one must not keep the source from being polled.
+  // Only entries present now: a function that posts the next one must not keep the source from being polled.
   std::unique_lock lock(mutex_);
   seen_ = added_.load();
   const std::uint64_t end = seen_;
@@ -63,7 +63,7 @@ bool ProgressThread::run_due() {
     entries_.pop();
     lock.unlock();
     function();
-    function = nullptr;  // what it holds may post when it is destroyed
+    function = nullptr;  // its captures may post when they are destroyed
     ran = true;
     lock.lock();
   }

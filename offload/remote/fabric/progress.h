@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The thread of a transport: runs what is posted to it, now or later, and looks after the connections.
 //
-// When there is nothing to do it asks again for a moment before it sleeps (base/adaptive_spin.h): being woken
-// costs more than most messages do.
+// An idle thread spins for a moment before it sleeps (base/adaptive_spin.h): waking it costs more than most messages
+// do.
 #pragma once
 
 #include <atomic>
@@ -66,7 +66,7 @@ class ProgressThread {
   std::thread thread_;
   std::atomic<bool> stopping_ = false;
   std::function<void()> last_;
-  // Set before the thread looks for work the last time before it sleeps, so that whoever adds some sees it.
+  // Set before the last look for work before sleeping, so that a thread that adds work sees it.
   std::atomic<bool> sleeping_ = false;
   AdaptiveSpin spin_;
 

@@ -122,7 +122,7 @@ void visit(Codec& codec, Is<Order> auto& value) {
   codec.list(value.signals, kMaxWaits, 2, entry);
 }
 
-// Which fields of an array follow: those that are what they nearly always are do not.
+// Which fields of an array follow: fields with their usual value are left out.
 enum ArrayFlags : std::uint64_t {
   kHasSpan = 1,
   kHasFirst = 2,     // else 0

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What client and worker say to each other: records, of which a frame holds any number. docs/protocol.md
-// tells what they mean and in which order they come; each structure here lists its fields in the order of the
-// wire.
+// The records that client and worker exchange; a frame holds any
+// number. docs/protocol.md describes their meaning and order;
+// each structure here lists its fields in the order of the wire.
 //
-// Numbers are LEB128, so that small ones are short. Whatever arrives is bounded before anything is allocated for it.
-// Names of things (memories, queues, semaphores, kernels, requests) are numbers that the client chooses.
+// Numbers are LEB128, so that small ones are short. Every received number is bounded before anything is allocated.
+// Objects (memories, queues, semaphores, kernels, requests) are named by numbers that the client chooses.
 #pragma once
 
 #include <array>
@@ -24,7 +24,7 @@ using Id = std::uint64_t;
 using Digest = std::array<std::byte, 32>;
 using Token = std::array<std::byte, 16>;
 
-// What a receiver takes of each. Whoever sends keeps to them.
+// Upper bounds that senders keep to, and receivers check.
 inline constexpr std::size_t kMaxText = 1024;
 inline constexpr std::size_t kMaxWaits = 256;
 inline constexpr std::size_t kMaxScalars = 1024;
@@ -60,7 +60,7 @@ struct Span {
   std::uint64_t bytes = 0;
 };
 
-// What all operations of queues have in common. Operations are numbered from 0, over all queues of a session.
+// The part that all operations of queues share. Operations are numbered from 0, over all queues of a session.
 struct Order {
   Id queue = 0;
   std::vector<SemaphoreAt> waits;
@@ -261,13 +261,13 @@ using FromWorker = std::variant<Welcome, Ready, Pong, Reply, NeedModule, Progres
 void write(std::vector<std::byte>& frame, const FromClient& record);
 void write(std::vector<std::byte>& frame, const FromWorker& record);
 
-// All records of a frame, or kProtocol with what is wrong. Allocates in proportion to the frame.
+// All records of a frame, or kProtocol with the reason. Allocates in proportion to the frame.
 Result<std::vector<FromClient>> read_from_client(ConstBytes frame);
 Result<std::vector<FromWorker>> read_from_worker(ConstBytes frame);
 
-// What a run on the bulk lane is for. The first one of a lane, from the side that has dialled it, is empty,
-// and has the session's token as its header. All others are data of an operation, or a part of it: of an
-// Upload from the client, of a Download from the worker.
+// The purpose of a run on the bulk lane. The first run of a lane, from the side that has dialled it, is empty, and has
+// the session's token as its header. All others are data of an operation, or a part of it: of an Upload from the
+// client, of a Download from the worker.
 struct RunHeader {
   std::uint64_t operation = 0;
   std::uint64_t offset = 0;  // of the data in the operation's

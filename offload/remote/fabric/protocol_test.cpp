@@ -19,7 +19,7 @@ TEST(Protocol, RecordsSurviveTheWire) {
   const auto read = read_from_client(frame);
   ASSERT_TRUE(read.ok()) << read.error().to_string();
   ASSERT_EQ(read->size(), client.size());
-  // What is written again is the same, and so is what was read.
+  // Records survive write, read and write again unchanged.
   for (std::size_t i = 0; i < client.size(); ++i) {
     EXPECT_EQ((*read)[i].index(), client[i].index());
     std::vector<std::byte> once;

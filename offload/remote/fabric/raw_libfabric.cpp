@@ -60,7 +60,7 @@ struct RawLibfabric::Side {
   Fid<fid_ep> endpoint;
   std::uint64_t sent = 0;
   std::uint64_t received = 0;
-  std::size_t arrived = 0;  // bytes of what was received
+  std::size_t arrived = 0;  // bytes received
 
   Status open(fi_info& info) {
     fid_domain* made_domain = nullptr;

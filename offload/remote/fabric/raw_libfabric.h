@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program by hand on libfabric, between two processes of this machine: what the layers of this folder are
-// compared with.
+// Hand-written libfabric between two processes of this
+// machine: the baseline for the layers of this folder.
 #pragma once
 
 #include <cstddef>
@@ -10,9 +10,9 @@
 
 namespace dhpvm::offload {
 
-// How a side waits for the network: by asking again and again, which is quickest and takes a core, or in the
-// kernel. The other process only asks for a moment, so that it does not take a core from whoever is measured
-// next.
+// How a side waits for the network: by spinning, which is quickest
+// and takes a core, or in the kernel. The other process spins only
+// briefly, so that it does not take a core from the next measurement.
 enum class RawWait { kSpin, kBlock };
 
 // Both sides of a connection; the other one is a process that echoes short messages, and answers bulk data with one.

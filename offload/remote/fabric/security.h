@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who may talk to whom, and how what they say is protected: interfaces, implemented with OpenSSL behind fabric.h.
+// Authentication and protection of connections: interfaces, implemented with OpenSSL behind fabric.h.
 //
-// Two sides know each other by a common secret key (a file), or by certificates of a common authority. TLS 1.3 makes of
-// that, for every connection, keys that nobody else has, even if the secret is lost later; with these, AES-256-GCM
-// seals every message.
+// Two sides authenticate each other by a common secret key (a file), or by certificates of a common authority. From
+// that TLS 1.3 derives fresh keys for every connection, which stay secret even if the secret is lost later; with these,
+// AES-256-GCM seals every message.
 #pragma once
 
 #include <array>
@@ -17,11 +17,11 @@
 
 namespace dhpvm::offload {
 
-// What is done to bulk data; frames are always sealed when there is a secret. Of what two sides want, the
-// stronger holds.
+// How bulk data is protected; frames are always sealed when there is a secret. The stricter setting of the two sides
+// applies.
 enum class SealMode : std::uint8_t {
   kNone,       // as it is
-  kIntegrity,  // readable by others, who cannot change it unnoticed
+  kIntegrity,  // readable by others; changes are detected
   kFull,
 };
 
@@ -52,11 +52,11 @@ struct SealPair {
 class Handshake {
  public:
   virtual ~Handshake() = default;
-  // Takes what the other side has sent, nothing at first, and adds to `out` what is to be sent to it, also when this
-  // fails: the other side then learns why.
+  // Takes the other side's bytes, none at first, and adds the reply to `out`, also when this fails: the other side then
+  // learns why.
   virtual Status step(ConstBytes input, std::vector<std::byte>& out) = 0;
   virtual bool done() const = 0;
-  // The following only when done. Who is there, for messages: the name in its certificate; empty with a key.
+  // The rest only when done(). The other side's name, for messages: that in its certificate; empty with a key.
   virtual std::string peer() const = 0;
   // Fresh keys, bound to `context`: both sides must give the same bytes.
   virtual Result<SealPair> seals(ConstBytes context) = 0;

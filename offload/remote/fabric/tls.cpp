@@ -108,7 +108,7 @@ Status TlsIdentity::prepare() {
   if (SSL_CTX_set_ciphersuites(context, kCipher) != 1) {
     return error(ErrorCode::kUnsupported, "this OpenSSL has no {}: {}", kCipher, reason());
   }
-  // With a key, a dialled side that shows a certificate instead has failed; with certificates, whoever shows none has.
+  // With a key, a dialled side that shows a certificate fails; with certificates, a side that shows none fails.
   SSL_CTX_set_verify(context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
   if (!key_.empty()) {
     SSL_CTX_set_psk_use_session_callback(context, use_key);

@@ -24,7 +24,7 @@ using MutableBytes = std::span<std::byte>;
 // A message is sent from, and received into, at most this many pieces of memory.
 inline constexpr std::size_t kMaxParts = 3;
 
-// What a connection tells its owner.
+// The events of a connection, for its owner.
 class ConnectionHandler {
  public:
   virtual ~ConnectionHandler() = default;
@@ -34,8 +34,8 @@ class ConnectionHandler {
   virtual void on_received(std::uint64_t tag, std::size_t bytes) = 0;
   // The memory of the send may be used again. This does not tell that the other side has received anything.
   virtual void on_sent(std::uint64_t tag) = 0;
-  // The last call, and exactly one: the other side is gone, could not be reached, or close() was called. What has not
-  // been sent or received by then never will be, and its memory is no longer touched.
+  // The last call, and exactly one: the other side is gone, could not be reached, or close() was called. Outstanding
+  // sends and receives are dropped, and their memory is no longer accessed.
   virtual void on_closed(const Error& reason) = 0;
 };
 
@@ -49,14 +49,14 @@ class Connection {
   virtual void send(std::span<const ConstBytes> parts, std::uint64_t tag) = 0;
   // Sends a copy of a short message; on_sent is not called.
   virtual void send_copy(ConstBytes message) = 0;
-  // Gives memory for one message. Messages fill the receives in the order in which these were given; one that is longer
-  // than its receive closes the connection. Where there is no receive, the other side waits.
+  // Gives memory for one message. Messages fill the receives in the order in which these were given; a message longer
+  // than its receive closes the connection. Without a receive, the other side waits (back-pressure).
   virtual void receive(std::span<const MutableBytes> parts, std::uint64_t tag) = 0;
   // on_closed follows with `reason`, unless the connection has been closed already.
   virtual void close(Error reason) = 0;
-  // Who is at the other end, for messages: "127.0.0.1:52110".
+  // The address of the other end, for messages: "127.0.0.1:52110".
   virtual std::string peer() const = 0;
-  // Whether nothing that is sent here leaves this machine.
+  // Whether both ends are on this machine.
   virtual bool is_local() const = 0;
 };
 

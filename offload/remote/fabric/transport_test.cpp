@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every transport must do, and what the one for tests can do to messages.
+// The duties of every transport, and the faults of the one for tests.
 #include "offload/remote/fabric/transport.h"
 
 #include <gmock/gmock.h>
@@ -37,7 +37,7 @@ Bytes numbers(std::size_t count, unsigned seed = 1) {
   return bytes;
 }
 
-// Keeps what a connection tells, and offers `slots` receives of `size` bytes.
+// Records a connection's events, and offers `slots` receives of `size` bytes.
 class Recorder final : public ConnectionHandler, public Noted {
  public:
   explicit Recorder(std::size_t slots = 4, std::size_t size = 4096) : memory_(slots, Bytes(size)) {}
@@ -347,7 +347,7 @@ TEST(OfiTransport, TheLibraryMayBeMissing) {
   EXPECT_THAT(fabric.error().message(), ::testing::HasSubstr("libfabric1"));
 }
 
-// What a plan does to one connection's messages.
+// The messages that arrive over one connection with `fault` in message `at`.
 std::deque<Bytes> sent_with(Fault fault, std::uint64_t at, std::optional<Error>* end = nullptr) {
   LoopbackNetwork network;
   const auto there = network.create_transport();

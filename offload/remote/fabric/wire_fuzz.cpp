@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bytes from the network. Preambles, frames of either side, headers of bulk data: whatever they are, reading
-// them ends with a result; what is accepted is written as it was meant, and read again the same. And whole
-// connections, on either side, with a key and without: whatever messages come, each side answers or closes.
-// Also behind a handshake that has gone well, with messages that are sealed or numbered as they should be.
+// Bytes from the network. Preambles, frames of either side, headers of bulk data: reading any bytes ends with a result;
+// accepted records survive writing and reading again. And whole connections, on either side, with a key and without:
+// each side answers any message or closes. Also after a successful handshake, with messages that are sealed or numbered
+// as they should be.
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -39,7 +39,7 @@ void check_frame(const Result<Records>& records, Result<Records> (*read)(ConstBy
   insist(rewritten == frame, "a frame is not written as it was read");
 }
 
-// A network without threads: what the channel asks for is noted, and functions run when the test says so.
+// A network without threads: the channel's requests are recorded, and functions run when the test says so.
 class QuietTransport final : public Transport {
  public:
   Result<std::shared_ptr<Connection>> connect(const Address&, std::shared_ptr<ConnectionHandler>) override;
@@ -104,7 +104,7 @@ Result<std::shared_ptr<Connection>> QuietTransport::connect(const Address&,
   return std::shared_ptr<Connection>(connection_ = std::make_shared<QuietConnection>());
 }
 
-// Reads what it is sent, and has little memory for bulk data.
+// Reads all frames, and has little memory for bulk data.
 class Listening final : public FrameHandler, public BulkHandler {
  public:
   void on_open() override {}
@@ -178,7 +178,7 @@ struct Side {
       return handler->bulk_ = std::make_shared<BulkLane>(made, handler);
     };
   }
-  // Hands over what it has sent; false if there is nothing.
+  // Delivers the oldest message sent; false if there is none.
   bool pass_on_to(Side& other) {
     transport.run();
     std::deque<std::vector<std::byte>>& sent = transport.connection_->sent_;
@@ -195,7 +195,7 @@ struct Side {
   }
 };
 
-// What a client may say that knows the key.
+// Arbitrary messages of a client that knows the key.
 void test_behind_handshake(ConstBytes bytes, LaneKind kind, const std::shared_ptr<Identity>& identity) {
   Side client;
   Side worker;

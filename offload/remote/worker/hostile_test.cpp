@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Workers and clients that mean them no good: what is not allowed is refused and logged, and another client
-// that is there at the same time notices nothing.
+// Malicious workers and clients: forbidden requests are refused and logged, and another client at the same time notices
+// nothing.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -29,7 +29,7 @@ using Records = std::vector<wire::FromClient>;
 
 constexpr std::uint64_t kHost = 0;  // device 0; device 1 is a simulated one
 
-// A worker on a network of its own, and what it logs.
+// A worker on a network of its own, with its log.
 class Site : public Noted {
  public:
   explicit Site(WorkerLimits limits = {}, std::chrono::milliseconds deadline = 5000ms, bool with_key = false,
@@ -162,7 +162,7 @@ class Client final : public Noted,
   std::string bulk_end() {
     return wait([&] { return bulk_end_.has_value(); }) ? bulk_end_->to_string() : "no end";
   }
-  // Whether the worker still does what it is asked to.
+  // Whether the worker still executes operations.
   bool is_served() {
     const std::uint64_t done = done_;
     say({wire::Ping{++pings_}, wire::Fill{{1, {}, {}}, {2, 0, 4096}, 1}});
@@ -338,7 +338,7 @@ TEST(Hostile, QuotasOfASession) {
   client->say({wire::Allocate{12, kHost, 12, 5000}, wire::Allocate{13, kHost, 13, ~std::uint64_t{0}}});
   EXPECT_EQ(client->answer(12), "");
   EXPECT_THAT(client->answer(13), HasSubstr("may have 10000 bytes of memory"));
-  // What is freed while an operation still waits with it, still counts.
+  // Memory that is freed while a pending operation uses it still counts.
   client->say(
       {wire::Fill{{1, {{3, 1}}, {}}, {12, 0, 8}, 0}, wire::Free{12}, wire::Allocate{14, kHost, 14, 5000}});
   EXPECT_THAT(client->answer(14), HasSubstr("has 9096"));
@@ -417,7 +417,7 @@ TEST(Hostile, CodeThatIsNotWhatItShouldBe) {
   EXPECT_TRUE(site.wait_log("refused code")) << site.log_;
   const Bytes nonsense(500, std::byte{'x'});
   EXPECT_NE(load(nonsense, site.fabric_->sha256(nonsense), 0), "");
-  // Whichever byte is another, the module is refused or is a program that harms nobody.
+  // With any byte changed, the module is refused or is a harmless program.
   unsigned refused = 0;
   for (std::size_t at = 0; at < code.size(); at += 41) {
     Bytes changed = code;
@@ -534,7 +534,7 @@ TEST(Hostile, LanesOfOthers) {
 
 // ---- Connections ----------------------------------------------------------------------------------------------------
 
-// A connection that says what it is told to, and reads as little.
+// A connection that sends given messages, and reads nothing unless told to.
 class Stranger final : public Noted, public ConnectionHandler {
  public:
   Stranger(std::vector<Bytes> says, bool reads) : says_(std::move(says)), reads_(reads) {}
@@ -638,7 +638,7 @@ TEST(Hostile, CreditsOutOfNothing) {
   EXPECT_TRUE(site.wait_sessions(0));
 }
 
-// What happens to the messages of one connection, sealed, is noticed there, and nowhere else.
+// Faults in a sealed connection are noticed there, and nowhere else.
 TEST(Hostile, InterferenceWithOneSession) {
   using Kind = Fault::Kind;
   for (const Fault fault : {Fault{Kind::kRepeat}, Fault{Kind::kFlip, 5}, Fault{Kind::kTruncate, 10},

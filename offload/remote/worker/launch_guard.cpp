@@ -100,7 +100,7 @@ Status LaunchGuard::check(const Launch& launch) const {
   return {};
 }
 
-// What kernels take for granted of the sizes of an array.
+// Checks the sizes of an array as kernels assume them.
 Status LaunchGuard::check_shape(const ArrayArgument& array, std::size_t number) const {
   const auto refused = [&](const char* what) {
     return error(ErrorCode::kInvalidArgument, "array {} of a launch {}", number, what);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keeps kernels of strangers inside the memory that they were given.
+// Keeps untrusted kernels inside the memory of their launches.
 //
-// Verified bytecode touches no element that its arrays do not have; but how many elements they have, and
-// where, is said by whoever launches it. So each launch is measured against the kernel's footprint, which is
-// derived here: every element that it can touch must lie inside the memory that came with the array.
+// Verified bytecode accesses no element outside its arrays; but the launch gives the arrays' sizes and places. So each
+// launch is checked against the kernel's footprint, which is derived here: every element that it can access must lie
+// inside the memory that came with the array.
 #pragma once
 
 #include <cstdint>
@@ -19,11 +19,11 @@
 
 namespace dhpvm::offload {
 
-// Of one kernel. Thread-safe.
+// The guard of one kernel. Thread-safe.
 class LaunchGuard {
  public:
-  // `module` is verified. `proven` are accesses, by index, whose checks the kernel is to leave out:
-  // kInvalidArgument when these cannot be proven at all.
+  // `module` is verified. `proven` are the accesses, by index, whose checks the kernel leaves out: kInvalidArgument if
+  // these cannot be proven at all.
   static Result<std::unique_ptr<LaunchGuard>> create(std::shared_ptr<const bytecode::Module> module,
                                                      std::uint32_t kernel, std::vector<std::uint32_t> proven);
 

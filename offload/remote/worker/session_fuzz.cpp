@@ -27,7 +27,7 @@ void insist(bool condition, const char* what) {
   std::abort();
 }
 
-// Of its services, sessions use the digest of modules alone: any function of the bytes will do.
+// Sessions use only the digest of modules: any function of the bytes will do.
 class SmallFabric final : public Fabric {
  public:
   Result<std::unique_ptr<Transport>> create_transport(const TransportOptions&) override {

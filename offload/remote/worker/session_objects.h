@@ -26,7 +26,7 @@ class SessionObjects {
   Result<MemorySpan> span(const wire::Span& wanted, std::uint64_t device) const;
   // Null when there is none.
   std::shared_ptr<session::Timeline> timeline(wire::Id semaphore) const;
-  // Whoever waits for a semaphore learns that it will not be signalled.
+  // Fails all semaphores: waits for them end with `reason`.
   void fail_semaphores(const Error& reason);
   // On the session's own thread, when no operation uses them any more.
   void clear();

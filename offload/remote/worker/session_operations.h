@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operations as a client asks for them: every name, limit and order is checked here before they reach a queue.
+// Checks every name, limit and order in a client's operations before they reach a queue.
 //
-// Whoever breaks the protocol is sent away; an operation that is wrong makes its queue fail, as it would on a
-// local device.
+// A client that breaks the protocol is disconnected; a wrong operation makes its queue fail, as it would on a local
+// device.
 #pragma once
 
 #include <cstdint>

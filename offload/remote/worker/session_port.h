@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the parts of a worker's session share: its client, its limits, its two threads, and whether it has ended.
+// The part that a worker's session shares with its parts: client, limits, two threads, and whether it has ended.
 //
 // The state of all parts belongs to the progress thread. Devices may block, and so they are asked on the session's own
 // thread alone, except for submitting operations, which never blocks.
@@ -51,7 +51,7 @@ class SessionPort {
   ~SessionPort() = default;
 };
 
-// The client does what the protocol forbids, and is sent away for it.
+// The error for a client that breaks the protocol; it is disconnected.
 Error protocol_violation(std::string_view what);
 
 }  // namespace dhpvm::offload

@@ -75,7 +75,7 @@ Status SessionQueues::handle(wire::DestroyQueue& record) {
   return {};
 }
 
-// Destroying a queue waits for what it has been given, and so does not happen here.
+// Destroying a queue blocks until its operations are done: post it to the session's own thread.
 void SessionQueues::drop(Stream& stream) {
   port_.post_task(
       [queue = std::shared_ptr<Queue>(std::move(stream.queue)), marks = std::move(stream.marks)]() mutable {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The queues of a session, and their operations from the moment that they are accepted to their end.
 //
-// The device takes operations in an order in which nothing waits for what comes later. Here an upload waits
-// for its data, a download for memory to go through, a call of the host for the host; so the operations
-// behind them in the same queue, and those that wait for their signals, are held back until these have been
-// given to the device.
+// The device needs operations in an order in which none waits for a later one.
+// Here an upload waits for its data, a download for staging memory, a host call
+// for the host; so the operations behind them in the same queue, and those that
+// wait for their signals, are held back until these have been given to the device.
 #pragma once
 
 #include <chrono>

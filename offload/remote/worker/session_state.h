@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the parts of a session hand to each other: semaphores, operations, queues and kernels of its client.
+// The state that the parts of a session exchange: semaphores, operations, queues and kernels of its client.
 #pragma once
 
 #include <algorithm>
@@ -19,9 +19,9 @@
 
 namespace dhpvm::offload::session {
 
-// A semaphore of the client. The device wants to know who signals a value before somebody waits for it, and
-// values in ascending order; operations may come to the device in another order than they were submitted in,
-// so they queue up here.
+// A semaphore of the client. The device needs to know the signal of a value
+// before any wait for it, and values in ascending order; operations may reach the
+// device in another order than they were submitted in, so they queue up here.
 struct Timeline {
   std::shared_ptr<Semaphore> semaphore;
   std::uint64_t device = 0;
@@ -40,7 +40,7 @@ struct Promise {
   std::uint64_t ticket;
 };
 
-// Of an upload that has arrived, or is arriving.
+// A part of an upload, received or arriving.
 struct StagedPart {
   std::shared_ptr<StagingBlock> block;
   std::uint64_t offset;
@@ -102,10 +102,10 @@ struct Stream {
   std::shared_ptr<Semaphore> marks;  // how many notifications have come by
   std::uint64_t marked = 0;
   std::deque<std::shared_ptr<Pending>> pending;
-  // Given to the device, and not known to be done: what they signal.
+  // The signals of operations that were given to the device and are not known to be done.
   std::deque<std::vector<Promise>> submitted;
   std::uint64_t given = 0;  // to the device, in all
-  // Of those, known to be done; counted by threads of the device.
+  // How many of `given` are known to be done; counted by threads of the device.
   std::shared_ptr<std::atomic<std::uint64_t>> done = std::make_shared<std::atomic<std::uint64_t>>(0);
   std::uint64_t forgotten = 0;  // of `done`, those no longer in `submitted`
   std::uint64_t unmarked = 0;   // given since the last notification

@@ -101,7 +101,7 @@ void SessionTransfers::continue_run() {
   }
 }
 
-// Where the host may use the device's memory itself, if it may: what a simulated link separates stays separate.
+// The host's address of device memory if host and device share it; null otherwise, also on simulated links.
 std::byte* SessionTransfers::shared_memory(const Stream& stream, const MemorySpan& span) const {
   const bool shared = port_.worker().devices()[stream.device]->info().shares_host_memory;
   return shared && span.memory->host() != nullptr ? span.memory->host() + span.offset : nullptr;

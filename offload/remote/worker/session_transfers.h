@@ -43,9 +43,9 @@ class SessionTransfers {
 
   // The client announces data on the bulk lane.
   void on_run(ConstBytes header, std::uint64_t bytes);
-  // Gives the data that is to come a place, as far as there is one now. Called again whenever that may have changed.
+  // Gives the incoming data memory, as far as there is some now. Called again whenever that may have changed.
   void continue_run();
-  // Of an upload: its data is yet to come, or will not be needed any more.
+  // expect() announces an upload whose data is yet to come; forget() cancels that.
   void expect(const std::shared_ptr<session::Stream>& stream,
               const std::shared_ptr<session::Pending>& pending);
   void forget(std::uint64_t operation) { uploads_.erase(operation); }
@@ -67,7 +67,7 @@ class SessionTransfers {
     std::shared_ptr<session::Stream> stream;
     std::shared_ptr<session::Pending> pending;
   };
-  // A run whose data nobody has taken yet.
+  // A run whose data has not been received yet.
   struct IncomingRun {
     wire::RunHeader header;
     std::uint64_t rest = 0;  // not yet given a place

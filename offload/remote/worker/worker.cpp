@@ -15,7 +15,7 @@
 namespace dhpvm::offload {
 namespace {
 
-// Answers that a client does not take. One that does never has more waiting than a few for each operation.
+// Bytes of unread replies a session may queue. A client that reads them never has more than a few per operation.
 constexpr std::size_t kMostWaiting = 4 << 20;
 
 Result<wire::Token> random_token() {
@@ -286,7 +286,7 @@ unsigned Worker::sessions() {
 }
 
 void Worker::remove(WorkerSession& session) {
-  // Notified under the lock: whoever waits may destroy the worker as soon as it has the lock.
+  // Notify under the lock: the waiting thread may destroy the worker as soon as it has the lock.
   const std::lock_guard lock(mutex_);
   sessions_.erase(&session);
   changed_.notify_all();

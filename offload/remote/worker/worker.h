@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The other end of the remote devices: lends the devices of this machine to programs on others.
 //
-// A worker listens for clients, or dials them. Each client has a session, which has what it has made to itself, within
-// limits, and leaves nothing behind. Kernels arrive as bytecode; they are verified, compiled here, and each launch is
-// measured against the memory that it was given (launch_guard.h).
+// A worker listens for clients, or dials them. Each client has a session with objects of its own, within limits, and
+// leaves nothing behind. Kernels arrive as bytecode; they are verified, compiled here, and each launch is checked
+// against the memory that it was given (launch_guard.h).
 #pragma once
 
 #include <chrono>
@@ -25,18 +25,18 @@
 
 namespace dhpvm::offload {
 
-// What a worker lets its clients have.
+// The limits of a worker for its clients.
 struct WorkerLimits {
   unsigned sessions = 16;
-  // Connections that have not yet proven who they are, or said what they are for.
+  // Connections that have not authenticated yet, or not sent their first record.
   unsigned strangers = 16;
-  // The following for each session. Operations that have been submitted and are not done.
+  // The limits below apply to each session. Operations submitted and not done.
   std::uint64_t operations = 4096;
   std::uint64_t memory_bytes = ~std::uint64_t{0};  // of all devices together; they have limits of their own
   std::uint64_t module_bytes = std::uint64_t{64} << 20;
   // Memories, semaphores and kernels, each; queues a sixteenth of it.
   std::uint64_t objects = 4096;
-  // For how long the session may have operations outstanding, in all; 0: without end.
+  // Total time with operations outstanding; 0: unlimited.
   std::chrono::milliseconds time{0};
 };
 
@@ -61,7 +61,7 @@ class Worker {
   // The transport and the fabric must outlive it.
   Worker(Fabric& fabric, Transport& transport, std::vector<std::shared_ptr<Device>> devices,
          WorkerOptions options);
-  // Ends all sessions, and waits until the devices are done with what they have been given.
+  // Ends all sessions, and blocks until the devices are done with their operations.
   ~Worker();
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
@@ -91,7 +91,7 @@ class Worker {
 
  private:
   class Entrance;
-  // What connections know of the worker while they are opened. Of the progress thread.
+  // The worker as seen by connections that are being opened. For the progress thread alone.
   struct Gate {
     Worker* worker;  // null when it is gone
     unsigned strangers = 0;

@@ -32,7 +32,7 @@ void WorkerSession::close(Error reason) {
   if (frames_ != nullptr) frames_->close(std::move(reason));
 }
 
-// Whoever has not been welcomed yet hears nothing before that.
+// A client gets no record before its welcome.
 void WorkerSession::announce_end() {
   if (!ended_ && greeted_) send(wire::Draining{});
 }
@@ -134,7 +134,7 @@ void WorkerSession::on_bulk_closed(const Error& reason) {
   begin_end(reason);
 }
 
-// Both lanes go together: only then nobody touches the session's memory any more.
+// Both lanes close together: only then nothing accesses the session's memory any more.
 void WorkerSession::begin_end(const Error& reason) {
   const std::shared_ptr<BulkLane>& bulk = transfers_.lane();
   if (!ended_) {
