@@ -28,6 +28,7 @@ void Heap::collect(CollectionKind kind, CollectionReason reason) {
   stats_.bytes_allocated += large_allocated_;
   large_allocated_ = 0;
   bump_.retire(area_);
+  if (full) roots_.drop_dead_roots();
   if (options_.verify) verify_or_die(kind, false);
 
   mark(kind);

@@ -27,6 +27,8 @@ class RootVisitor {
 class RootProvider {
  public:
   virtual void visit_roots(RootVisitor& visitor) = 0;
+  // Called once before each full collection: may set roots to null that nothing will read again.
+  virtual void drop_dead_roots() {}
 
  protected:
   ~RootProvider() = default;

@@ -17,7 +17,7 @@ class Anchor {
       : context_(context), frame_(context.frame), pc_(context.pc), p_(context.p), r_(context.r) {
     const LinkedFunction& function = context.functions[site >> 32];
     context.frame = frame_ + 1;
-    *context.frame = {&kExitCode, p_, r_, &function, left};
+    *context.frame = {&kAnchorCode, p_, r_, &function, left};
     context.pc = context.linked->module().code.data() + function.source->code_offset +
                  static_cast<std::uint32_t>(site);
     context.p = p_end - function.primitive_registers;

@@ -42,6 +42,7 @@ bool run(Context& context, codegen::EnterFunction code) {
   Frame* const frame = context.frame;
   std::uint64_t* const primitives = context.primitives;
   context.primitives = context.p;
+  context.pc = &kEnterNativeCode;  // the registers are no longer those of an instruction
   std::byte* const locals = frame->locals(context.local_end);
   const std::int64_t ticks = context.ticks;
   context.ticks = 0;  // compiled code has them

@@ -33,9 +33,11 @@ class Tier;
 constexpr std::uint16_t kExitOp = bytecode::kOpCount;             // back to C++
 constexpr std::uint16_t kIterateOp = bytecode::kOpCount + 1;      // the next iteration of the parallel loop
 constexpr std::uint16_t kEnterNativeOp = bytecode::kOpCount + 2;  // the code of a compiled function
+constexpr std::uint16_t kAnchorOp = bytecode::kOpCount + 3;       // never run: marks the frame of an Anchor
 inline constexpr bytecode::Word kExitCode = kExitOp;
 inline constexpr bytecode::Word kIterateCode = kIterateOp;
 inline constexpr bytecode::Word kEnterNativeCode = kEnterNativeOp;
+inline constexpr bytecode::Word kAnchorCode = kAnchorOp;
 
 // The parallel loop being run. One at a time: kernels can neither contain another nor call natives.
 struct InterpretedLoop {

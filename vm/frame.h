@@ -14,8 +14,9 @@ namespace dhpvm::vm {
 // All records have the same size and lie one after the other: the caller's is at `this - 1`. An address that
 // depends on the callee would put two loads into the chain that leads from call to call.
 struct Frame {
-  const bytecode::Word* return_pc;  // where the caller goes on; for calls from C++ and of kernels, an opcode
-                                    // of the interpreter's own
+  const bytecode::Word*
+      return_pc;  // where the caller goes on; for calls from C++, of kernels and of anchors, an
+                  // opcode of the interpreter's own
   std::uint64_t* caller_p;
   gc::Ref* caller_r;
   const LinkedFunction* function;

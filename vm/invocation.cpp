@@ -51,6 +51,7 @@ Invocation::Invocation(Isolate& isolate, std::uint32_t function) : isolate_(isol
   p_ = context.p + context.frame->function->primitive_registers;
   r_ = context.r + context.frame->function->reference_registers;
   frame_ = context.frame + 1;
+  outer_pc_ = std::exchange(context.pc, &kExitCode);
   *frame_ = {&kExitCode, context.p, context.r, &callee, left};
   std::fill_n(r_, callee.reference_registers, nullptr);
   if (callee.local_bytes != 0) std::memset(frame_->locals(context.local_end), 0, callee.local_bytes);
@@ -62,6 +63,7 @@ Invocation::Invocation(Isolate& isolate, std::uint32_t function) : isolate_(isol
 Invocation::~Invocation() {
   if (frame_ == nullptr) return;
   Context& context = *isolate_.context_;
+  context.pc = outer_pc_;
   context.frame = frame_ - 1;
   context.p = frame_->caller_p;
   context.r = frame_->caller_r;
@@ -78,7 +80,6 @@ Status Invocation::run() {
       context.interrupted->exchange(false, std::memory_order_relaxed)) {
     return Error(ErrorCode::kInterrupted, "the program was asked to stop");
   }
-  const bytecode::Word* const outer_pc = context.pc;
   const LinkedFunction& function = *frame_->function;
   context.pc = function.code;
   ++context.depth;
@@ -95,7 +96,7 @@ Status Invocation::run() {
   context.frame = frame_;
   context.p = p_;
   context.r = r_;
-  context.pc = outer_pc;
+  context.pc = &kExitCode;
   if (!context.trap) [[likely]]
     return {};
   context.loop.active = false;

@@ -8,6 +8,7 @@
 #include "offload/devices/device_base.h"
 #include "offload/schedule/memory/buffer_pool.h"
 #include "vm/context.h"
+#include "vm/dead_registers.h"
 #include "vm/device_loops.h"
 #include "vm/loop_tier.h"
 #include "vm/tier.h"
@@ -29,7 +30,10 @@ std::size_t usable(const SystemMemory& memory) {
 }  // namespace
 
 Isolate::Isolate(std::shared_ptr<const LinkedModule> linked, const IsolateOptions& options)
-    : linked_(std::move(linked)), options_(options), context_(std::make_unique<Context>()) {}
+    : linked_(std::move(linked)),
+      options_(options),
+      context_(std::make_unique<Context>()),
+      dead_registers_(std::make_unique<DeadRegisters>()) {}
 
 Isolate::~Isolate() {
   // Devices first: they wait for operations in flight; then the heap, whose cleaners close its buffers.
@@ -142,6 +146,8 @@ void Isolate::visit_roots(gc::RootVisitor& visitor) {
   }
   visitor.visit_range(bottom, static_cast<std::size_t>(end - bottom));
 }
+
+void Isolate::drop_dead_roots() { dead_registers_->clear(*context_); }
 
 std::uint64_t Isolate::fuel_left() const {
   const Context& context = *context_;

@@ -33,6 +33,7 @@ class BufferPool;
 namespace dhpvm::vm {
 
 struct Context;
+class DeadRegisters;
 struct Frame;
 class Loan;
 class LoopTier;
@@ -148,10 +149,12 @@ class Isolate final : private gc::RootProvider {
   void release_buffer(gc::Array* array);
   Status fetch(gc::Array& array, bool write);
   void visit_roots(gc::RootVisitor& visitor) override;
+  void drop_dead_roots() override;
 
   std::shared_ptr<const LinkedModule> linked_;
   IsolateOptions options_;
   std::unique_ptr<Context> context_;  // before the heap: its roots are visited until the heap is gone
+  std::unique_ptr<DeadRegisters> dead_registers_;
   std::unique_ptr<offload::BufferPool> pool_;  // likewise: its buffers are closed by the heap's cleaners
   std::unique_ptr<gc::Heap> heap_;
   std::unique_ptr<Tier> tier_;       // null: everything is interpreted
@@ -190,6 +193,7 @@ class Invocation {
   std::uint64_t* p_ = nullptr;
   gc::Ref* r_ = nullptr;
   Frame* frame_ = nullptr;
+  const bytecode::Word* outer_pc_ = nullptr;  // where the caller stands, in the program or outside of it
 };
 
 // Host memory lent to the program as an array, until end() or destruction. Keeps the array handle alive as

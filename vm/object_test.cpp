@@ -173,6 +173,7 @@ function f() -> bool, bool, bool registers 3 3 exported
   call.native p0, r2, collect
   get.weak r2, r1
   is.null p0, r2
+  null.check r0
   null r0
   null r2
   call.native p1, r2, collect
@@ -183,6 +184,33 @@ function f() -> bool, bool, bool registers 3 3 exported
   get.weak r0, r0
   is.null p2, r0
   return
+end
+function unused() -> bool registers 1 3 exported
+  new r0, Node
+  new.weak r1, r0, W
+  call.native p0, r2, collect
+  get.weak r2, r1
+  is.null p0, r2
+  return.p p0
+end
+function argument(Node) -> bool registers 1 3
+  new.weak r1, r0, W
+  call.native p0, r2, collect
+  get.weak r2, r1
+  is.null p0, r2
+  return.p p0
+end
+function behind() -> bool registers 1 6 exported
+  new r0, Node
+  new r5, Node
+  new.weak r1, r5, W
+  move.r r2, r0
+  call p0, r2, argument
+  jump.ifnot p0, Out
+  get.weak r2, r1
+  is.null p0, r2
+Out:
+  return.p p0
 end
 function null_weak() registers 0 1 exported
   null r0
@@ -195,6 +223,13 @@ end
   ASSERT_TRUE(call.run().ok());
   EXPECT_EQ(std::vector(call.p(), call.p() + 3), (std::vector<std::uint64_t>{0, 1, 1}));
   EXPECT_EQ(program.trap("null_weak").code(), ErrorCode::kNullReference);
+  // Registers that refer to the target, but are not read again: of the function that collects, of its callers, behind
+  // the windows of calls.
+  for (const char* const name : {"unused", "behind"}) {
+    Invocation dead(program.isolate(), program.find(name));
+    ASSERT_TRUE(dead.run().ok());
+    EXPECT_EQ(dead.p()[0], 1u) << name;
+  }
 }
 
 struct Strings : testing::Test {

@@ -208,7 +208,8 @@ void raise(Context& context, Error error) {
 }
 
 void trace_callers(Context& context) {
-  for (const Frame* frame = context.frame; frame->return_pc != &kExitCode; --frame) {
+  for (const Frame* frame = context.frame; frame->return_pc != &kExitCode && frame->return_pc != &kAnchorCode;
+       --frame) {
     // Between two iterations of a parallel loop the program stands at the loop itself.
     const Word* const pc = frame->return_pc == &kIterateCode ? context.loop.site : frame->return_pc - 1;
     context.trace.push_back({(frame - 1)->function, pc});

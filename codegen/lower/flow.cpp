@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/lower/flow.h"
 
-#include <algorithm>
 #include <utility>
 
 namespace dhpvm::codegen {
@@ -12,90 +11,15 @@ using bytecode::Op;
 
 Flow::Flow(const bytecode::Module& module, const bytecode::Function& function, LoopSearch loops)
     : module_(module), function_(function) {
-  find_blocks();
+  std::vector<bytecode::CodeBlock> blocks = bytecode::find_blocks(module, function);
+  liveness_.emplace(module, function, blocks);
+  block_of_.assign(function.code_size, kNoIndex);
+  for (bytecode::CodeBlock& block : blocks) {
+    block_of_[block.begin] = static_cast<std::uint32_t>(blocks_.size());
+    blocks_.push_back({std::move(block), {}});
+  }
   find_types();
-  find_liveness();
   if (loops != LoopSearch::kNone) find_loops(loops);
-}
-
-void Flow::find_blocks() {
-  // Reachable words first, and where blocks must start.
-  std::vector<bool> reached(function_.code_size, false);
-  std::vector<bool> leader(function_.code_size, false);
-  std::vector<std::uint32_t> work = {0};
-  leader[0] = true;
-  while (!work.empty()) {
-    std::uint32_t pc = work.back();
-    work.pop_back();
-    while (!reached[pc]) {
-      reached[pc] = true;
-      const Instruction i = decode(module_, function_, pc);
-      if (i.is_branch()) {
-        leader[i.target()] = true;
-        work.push_back(i.target());
-      }
-      if (i.has(bytecode::kEndsBlock)) break;
-      pc = i.next();
-      if (i.has(bytecode::kBranch)) leader[pc] = true;
-    }
-  }
-
-  // Then the blocks in code order, numbered again below.
-  std::vector<Block> found;
-  std::vector<std::uint32_t> number(function_.code_size, kNoIndex);
-  for (std::uint32_t pc = 0; pc < function_.code_size; ++pc) {
-    if (!leader[pc] || !reached[pc]) continue;
-    number[pc] = static_cast<std::uint32_t>(found.size());
-    found.emplace_back().begin = pc;
-  }
-  for (Block& block : found) {
-    for (std::uint32_t pc = block.begin;;) {
-      const Instruction i = decode(module_, function_, pc);
-      pc = i.next();
-      block.end = pc;
-      const bool falls_through = !i.has(bytecode::kEndsBlock);
-      const bool ends = i.is_branch() || !falls_through || leader[pc];
-      if (!ends) continue;
-      if (falls_through) block.successors.push_back(number[pc]);
-      if (i.is_branch()) block.successors.push_back(number[i.target()]);
-      break;
-    }
-  }
-
-  // Reverse postorder.
-  std::vector<std::uint32_t> order;
-  std::vector<std::uint8_t> state(found.size(), 0);
-  std::vector<std::pair<std::uint32_t, std::size_t>> stack = {{0, 0}};
-  state[0] = 1;
-  while (!stack.empty()) {
-    auto& [block, next] = stack.back();
-    if (next == found[block].successors.size()) {
-      order.push_back(block);
-      stack.pop_back();
-      continue;
-    }
-    const std::uint32_t successor = found[block].successors[next++];
-    if (state[successor] == 0) {
-      state[successor] = 1;
-      stack.emplace_back(successor, 0);
-    }
-  }
-  std::ranges::reverse(order);
-  std::vector<std::uint32_t> renumbered(found.size());
-  for (std::uint32_t i = 0; i < order.size(); ++i) renumbered[order[i]] = i;
-  block_of_.assign(function_.code_size, kNoIndex);
-  for (const std::uint32_t old : order) {
-    Block& block = blocks_.emplace_back(std::move(found[old]));
-    for (std::uint32_t& successor : block.successors) successor = renumbered[successor];
-    block_of_[block.begin] = static_cast<std::uint32_t>(blocks_.size() - 1);
-  }
-  for (std::uint32_t number_of = 0; number_of < blocks_.size(); ++number_of) {
-    const Instruction last = last_of(blocks_[number_of]);
-    for (const std::uint32_t successor : blocks_[number_of].successors) {
-      blocks_[successor].predecessors.push_back(number_of);
-    }
-    if (last.has(bytecode::kBackEdge)) blocks_[blocks_[number_of].successors.back()].is_loop_header = true;
-  }
 }
 
 Instruction Flow::last_of(const Block& block) const {
@@ -175,48 +99,11 @@ void Flow::find_types() {
   }
 }
 
-void Flow::step_liveness(const Instruction& i, std::vector<bool>& live) const {
-  for_each_reference_write(module_, i, [&](std::uint32_t reg) { live[reg] = false; });
-  for_each_reference_read(module_, function_, i, [&](std::uint32_t reg) { live[reg] = true; });
-}
-
-void Flow::find_liveness() {
-  std::vector<std::vector<bool>> live_in(blocks_.size(), std::vector<bool>(function_.reference_registers));
-  for (Block& block : blocks_) block.live_out.assign(function_.reference_registers, false);
-  if (function_.reference_registers == 0) return;
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (std::size_t number = blocks_.size(); number-- > 0;) {
-      Block& block = blocks_[number];
-      std::vector<bool> live(function_.reference_registers);
-      for (const std::uint32_t successor : block.successors) {
-        for (std::size_t r = 0; r < live.size(); ++r) live[r] = live[r] || live_in[successor][r];
-      }
-      block.live_out = live;
-      std::vector<Instruction> instructions;
-      for (std::uint32_t pc = block.begin; pc < block.end; pc = instructions.back().next()) {
-        instructions.push_back(decode(module_, function_, pc));
-      }
-      for (std::size_t at = instructions.size(); at-- > 0;) step_liveness(instructions[at], live);
-      if (live == live_in[number]) continue;
-      live_in[number] = std::move(live);
-      changed = true;
-    }
-  }
-}
-
-std::vector<std::uint32_t> Flow::live_after(const Block& block, std::uint32_t pc) const {
-  std::vector<bool> live = block.live_out;
-  std::vector<Instruction> later;
-  const Instruction here = decode(module_, function_, pc);
-  for (std::uint32_t at = here.next(); at < block.end; at = later.back().next()) {
-    later.push_back(decode(module_, function_, at));
-  }
-  for (std::size_t at = later.size(); at-- > 0;) step_liveness(later[at], live);
-  for_each_reference_write(module_, here, [&](std::uint32_t reg) { live[reg] = false; });
+std::vector<std::uint32_t> Flow::live_after(std::uint32_t block, std::uint32_t pc) const {
+  const bytecode::RegisterSet live = liveness_->across(block, pc);
   std::vector<std::uint32_t> registers;
-  for (std::uint32_t reg = 0; reg < live.size(); ++reg) {
-    if (live[reg]) registers.push_back(reg);
+  for (std::uint32_t reg = 0; reg < function_.reference_registers; ++reg) {
+    if (bytecode::contains(live, reg)) registers.push_back(reg);
   }
   return registers;
 }

@@ -1,27 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // The control flow of one function, and what is known of its registers at each block: types of primitive
 // registers (forwards), which reference registers are still needed (backwards), and loops.
-//
-// Only reachable code is looked at: the verifier knows nothing of the rest.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <vector>
 
+#include "bytecode/control_flow.h"
 #include "bytecode/module.h"
+#include "bytecode/reference_liveness.h"
 #include "codegen/lower/instruction.h"
 
 namespace dhpvm::codegen {
 
-struct Block {
-  std::uint32_t begin = 0;  // word offsets inside the function
-  std::uint32_t end = 0;
-  std::vector<std::uint32_t> successors;  // block numbers; the target of a branch last
-  std::vector<std::uint32_t> predecessors;
+struct Block : bytecode::CodeBlock {
   std::vector<SlotType> entry_types;  // by primitive register
-  std::vector<bool> live_out;         // by reference register
-  bool is_loop_header = false;        // a back-edge leads here
 };
 
 // An array whose register does not change in a loop, and what of its handle the loop looks at.
@@ -64,7 +58,7 @@ class Flow {
  public:
   Flow(const bytecode::Module& module, const bytecode::Function& function, LoopSearch loops);
 
-  // In an order in which, back-edges aside, predecessors come first. The first starts at word 0.
+  // In the order of bytecode::find_blocks().
   const std::vector<Block>& blocks() const { return blocks_; }
   const std::vector<InnerLoop>& loops() const { return loops_; }
   // The number of the block that starts at this word.
@@ -72,7 +66,7 @@ class Flow {
 
   // The reference registers that are read after the instruction at `pc` of `block` without having been
   // written by it or later; in increasing order.
-  std::vector<std::uint32_t> live_after(const Block& block, std::uint32_t pc) const;
+  std::vector<std::uint32_t> live_after(std::uint32_t block, std::uint32_t pc) const;
 
   // The last instruction of `block` before `pc` that writes this primitive register, or nothing.
   std::optional<Instruction> definition(std::uint32_t block, std::uint32_t pc, std::uint32_t reg) const;
@@ -81,9 +75,7 @@ class Flow {
   void step_types(const Instruction& instruction, std::vector<SlotType>& types) const;
 
  private:
-  void find_blocks();
   void find_types();
-  void find_liveness();
   void find_loops(LoopSearch search);
   Instruction last_of(const Block& block) const;
   bool find_body(InnerLoop& loop) const;
@@ -93,11 +85,11 @@ class Flow {
   std::vector<bool> blocks_of_all_iterations(const InnerLoop& loop) const;
   template <typename Visit>
   void for_each_instruction(const InnerLoop& loop, Visit&& visit) const;
-  void step_liveness(const Instruction& instruction, std::vector<bool>& live) const;
 
   const bytecode::Module& module_;
   const bytecode::Function& function_;
   std::vector<Block> blocks_;
+  std::optional<bytecode::ReferenceLiveness> liveness_;
   std::vector<std::uint32_t> block_of_;  // by word
   std::vector<InnerLoop> loops_;
 };

@@ -13,11 +13,12 @@ Mirror::Mirror(const bytecode::Module& module, const bytecode::Function& functio
   std::vector<std::pair<std::uint32_t, std::vector<std::uint32_t>>>
       sites;  // by word offset: the registers needed
   std::vector<std::uint32_t> uses(function.reference_registers, 0);
-  for (const Block& block : flow.blocks()) {
+  for (std::uint32_t number = 0; number < flow.blocks().size(); ++number) {
+    const Block& block = flow.blocks()[number];
     for (std::uint32_t pc = block.begin; pc < block.end;) {
       const Instruction i = decode(module, function, pc);
       if (i.has(bytecode::kCollects)) {
-        sites.emplace_back(pc, flow.live_after(block, pc));
+        sites.emplace_back(pc, flow.live_after(number, pc));
         for (const std::uint32_t reg : sites.back().second) ++uses[reg];
       }
       pc = i.next();

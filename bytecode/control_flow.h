@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// The blocks of one function. Only reachable code is looked at: the verifier knows nothing of the rest.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "bytecode/module.h"
+
+namespace dhpvm::bytecode {
+
+struct CodeBlock {
+  std::uint32_t begin = 0;  // word offsets inside the function
+  std::uint32_t end = 0;
+  std::vector<std::uint32_t> successors;  // block numbers; the target of a branch last
+  std::vector<std::uint32_t> predecessors;
+  bool is_loop_header = false;  // a back-edge leads here
+};
+
+// In an order in which, back-edges aside, predecessors come first. The first block starts at word 0.
+std::vector<CodeBlock> find_blocks(const Module& module, const Function& function);
+
+}  // namespace dhpvm::bytecode
