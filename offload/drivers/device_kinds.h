@@ -12,10 +12,10 @@
 namespace dhpvm::offload {
 
 // Registers every kind of device of this build. Kernels for the host's cores run on `pool`. The null device
-// is not among them: what computes nothing must not be taken for what computes.
+// is not among them: results that are not computed must not be taken for computed ones.
 void add_devices(DeviceRegistry& registry, const std::shared_ptr<ThreadPool>& pool);
 
-// Those of device_kinds.def: what the names of devices on vendors' drivers begin with.
+// The kinds in device_kinds.def: prefixes of the names of devices on vendors' drivers.
 std::vector<std::string> driver_kinds();
 
 }  // namespace dhpvm::offload

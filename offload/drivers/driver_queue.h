@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the queues and kernels of all drivers have in common. How an operation is given to the driver is for
-// the vendor's classes to say.
+// The common part of the queues and kernels of all drivers. The vendor's classes decide how an operation is given to
+// the driver.
 #pragma once
 
 #include <cstdint>
@@ -32,14 +32,14 @@ class DriverKernel : public OwnedKernel {
   const GridNeeds needs_;
 };
 
-// The value of a parameter that is no place in memory.
+// The value of a parameter that is not a place in memory.
 std::uint64_t value_of(const codegen::KernelParameter& parameter, const Operation& launch);
-// Where the place is that a parameter names; null if it is none.
+// The memory that a parameter refers to; null if it is a value.
 const MemorySpan* span_of(const codegen::KernelParameter& parameter, const Operation& launch);
 
 class DriverQueue : public CheckedQueue {
  protected:
-  // What must have ended before an operation begins: submissions of other queues, each with an event.
+  // Submissions of other queues that must end before an operation begins; each has an event.
   using Waits = std::vector<SubmissionPointer>;
   using Enqueued = Result<std::unique_ptr<DriverEvent>>;
 
@@ -51,7 +51,7 @@ class DriverQueue : public CheckedQueue {
   SubmissionPointer latest() { return tracker_.latest(*ledger_); }
   bool observed() const { return ledger_->observer != nullptr; }
 
-  // Of at least one byte.
+  // The size is at least one byte.
   virtual Enqueued enqueue_copy(const Operation& copy, const Waits& waits) = 0;
   virtual Enqueued enqueue_fill(const Operation& fill, const Waits& waits) = 0;
   virtual Enqueued enqueue_launch(const Operation& launch, const Waits& waits) = 0;

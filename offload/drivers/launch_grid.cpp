@@ -10,7 +10,7 @@
 namespace dhpvm::offload {
 namespace {
 
-// What all drivers take: groups along the axes 1 and 2, and work-items of a group along axis 2.
+// Upper bounds that all drivers accept: groups along the axes 1 and 2, and work-items of a group along axis 2.
 constexpr std::uint64_t kMostAlongOuterAxes = 65535;
 constexpr std::uint64_t kThickestGroup = 64;
 
@@ -23,8 +23,8 @@ std::uint32_t limited(std::uint64_t value, std::uint64_t most) {
   return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(value, 1, std::max<std::uint64_t>(most, 1)));
 }
 
-// Neighbours do neighbouring iterations: as many of a group along the innermost dimension as it has, which
-// makes one access to memory of theirs; what is left of the group goes outwards.
+// Neighbouring work-items do neighbouring iterations, so that their accesses coalesce: a group takes as many as the
+// innermost dimension has, and extends outwards with the rest of its work-items.
 LaunchGrid cover(const IterationSpace& space, const GridLimits& limits) {
   LaunchGrid grid;
   std::uint64_t group = limits.group;
@@ -42,8 +42,8 @@ LaunchGrid cover(const IterationSpace& space, const GridLimits& limits) {
   return grid;
 }
 
-// What is left of a row is cut into groups of these widths, from the first that it has, and then into single
-// work-items: a loop of a few vectors, and one vector.
+// The rest of a row is cut into groups of these widths, from the first that fits, and then into single work-items: a
+// loop of a few vectors, and one vector.
 constexpr std::uint64_t kWidthsOfRests[] = {64, 8, 1};
 
 // Work-items beyond whole vectors are done one by one, which is little of such a group.

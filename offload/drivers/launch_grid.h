@@ -18,7 +18,7 @@ struct LaunchGrid {
   bool operator==(const LaunchGrid&) const = default;
 };
 
-// What is good for a device and a kernel.
+// The limits of a device for a kernel.
 struct GridLimits {
   std::uint32_t group =
       1;  // work-items of a group: exactly, if the kernel wants groups of a size, else at most

@@ -11,8 +11,8 @@ namespace {
 
 using Clock = Semaphore::Clock;
 
-// A queue with this many operations in flight is looked at when it gets more: what has ended need not be kept
-// alive, and whoever waits for the last one would have to settle all of them at once.
+// A queue with this many operations in flight is tidied when it gets more: ended ones need not be kept alive, and a
+// wait for the last one would have to settle all of them at once.
 constexpr std::size_t kManyInFlight = 32;
 constexpr std::size_t kTidyStep = 16;
 
@@ -82,7 +82,7 @@ Status DriverSemaphore::signal(std::uint64_t value) {
 }
 
 void DriverSemaphore::fail(Error error) {
-  // What has been reached by now stays so.
+  // Values reached by now stay reached.
   static_cast<void>(value());
   TimelineSemaphore::fail(std::move(error));
   tracker_.failed_by_host_ = true;
@@ -110,7 +110,7 @@ void SubmissionTracker::plan(Submission& submission) {
         if (submission.after[n]->failure) submission.failure = submission.after[n]->failure;
         break;
       }
-      // It has been promised, but whoever did that is still giving it to the driver.
+      // The value is promised, but the submitting thread is still giving the operation to the driver.
       changed_.wait(lock);
     }
   }
@@ -237,7 +237,7 @@ SubmissionPointer SubmissionTracker::settle_all(const SubmissionPointer& target)
   return nullptr;
 }
 
-// What failed first is the reason for the rest, whatever the driver says of that.
+// The first failure is the reason for the rest, whatever the driver says of those.
 void SubmissionTracker::decide(const SubmissionPointer& submission) {
   QueueLedger& queue = *submission->queue;
   const std::vector<SemaphoreValue>& waits = submission->operation.waits;
@@ -277,8 +277,8 @@ void SubmissionTracker::conclude_ended(Lock& lock) {
       record.end = std::max(record.end, record.begin);
       queue.recorded = record.end;
     }
-    // Whoever waits for this operation may expect its memory back. Submissions must not keep each other alive either:
-    // that chain would be as long as a program.
+    // A wait for this operation may expect its memory back. Submissions must not keep each other alive either: that
+    // chain would be as long as a program.
     submission->after.clear();
     operation = {};
     if (failure == nullptr) device_.count(record);

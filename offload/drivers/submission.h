@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operations that a driver has been given and that end some time: what they wait for, signal and keep alive.
+// Operations in flight in a driver: their waits, signals, and the objects that they keep alive.
 //
 // Drivers know events, which happen once and carry at best a number; the interface of devices knows semaphores, which
 // count and fail with an Error that reaches every dependent. The tracker turns one into the other. It has no thread: it
-// looks at events when somebody wants to know (a semaphore's value, the end of a queue) and when a queue has gathered
-// many operations. A submission is settled when its end is known, and whether it has failed; it is concluded when what
-// it used has been let go, and its semaphores have been raised or have failed.
+// polls events on demand (for a semaphore's value, or the end of a queue) and when a queue has gathered many
+// operations. A submission is settled when its end is known, and whether it has failed; it is concluded when its
+// resources have been released, and its semaphores have been raised or have failed.
 #pragma once
 
 #include <atomic>
@@ -33,7 +33,7 @@ struct QueueLedger;
 struct Submission {
   std::shared_ptr<QueueLedger> queue;
   Operation operation;
-  // What raises the semaphores of operation.waits; null where that has happened already.
+  // The submissions that raise the semaphores of operation.waits; null for values already reached.
   std::vector<std::shared_ptr<Submission>> after;
   std::unique_ptr<DriverEvent> event;  // null when the driver has never been given it, because of `failure`
   // The rest is guarded by the tracker's mutex.
@@ -50,7 +50,7 @@ struct QueueLedger {
   std::deque<SubmissionPointer> in_flight;  // not settled, oldest first
   std::size_t ending = 0;                   // settled, but not concluded
   std::shared_ptr<const Error> failure;     // the first
-  // When the last recorded operation ended: touched by whoever concludes.
+  // The end of the last recorded operation; only the concluding thread uses it.
   std::chrono::nanoseconds recorded{0};
 };
 
@@ -72,15 +72,15 @@ class DriverSemaphore final : public TimelineSemaphore {
     SubmissionPointer submission;
   };
 
-  // What raises it to at least `value`, if that has been submitted and not been concluded. With the tracker's
-  // mutex, as the next.
+  // The submission that raises it to at least `value`, if it is submitted and not concluded. With the tracker's mutex,
+  // like add().
   SubmissionPointer raiser(std::uint64_t value) const;
   void add(Point point);
 
   SubmissionTracker& tracker_;
-  // Guarded by the tracker's mutex, like what follows.
+  // The tracker's mutex guards the members below.
   std::deque<Point> pending_;  // by value
-  // Whose submissions raise it: mostly those of one queue, which end in order.
+  // The queue whose submissions raise it: mostly one, whose operations end in order.
   std::shared_ptr<const QueueLedger> queue_;
   bool has_several_queues_ = false;
 };
@@ -90,7 +90,7 @@ class SubmissionTracker {
  public:
   explicit SubmissionTracker(DeviceBase& device) : device_(device) {}
 
-  // Before the driver is given an operation: finds what it has to wait for, or why it cannot be done any more.
+  // Before an operation goes to the driver: finds its waits, or the reason why it cannot be done any more.
   void plan(Submission& submission);
   // After that.
   void publish(const SubmissionPointer& submission);
@@ -110,8 +110,8 @@ class SubmissionTracker {
 
   // All with mutex_ held; those that take the lock drop it in between.
   //
-  // Settles `target` and what it depends on, as far as that has ended. Returns what has to end next, or null when
-  // `target` is settled.
+  // Settles `target` and its dependencies, as far as they have ended. Returns the submission that has to end next, or
+  // null when `target` is settled.
   SubmissionPointer settle(const SubmissionPointer& target, Lock& lock);
   SubmissionPointer settle_all(const SubmissionPointer& target);
   void decide(const SubmissionPointer& submission);

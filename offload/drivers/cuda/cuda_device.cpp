@@ -15,9 +15,9 @@ namespace dhpvm::offload {
 namespace {
 
 constexpr std::string_view kPrefix = "cuda";
-// What the code generator can make code for; a newer device runs what was made for an older one.
+// Compute capabilities that the code generator targets; a newer device runs code for an older one.
 constexpr int kArchitectures[] = {75, 80, 86, 87, 89, 90};
-// Of the device's memory, what may be kept of that which was freed.
+// The cache keeps freed memory up to 1 / kKeptPart of the device's memory.
 constexpr std::uint64_t kKeptPart = 4;
 
 // A device, as it is found without being opened.

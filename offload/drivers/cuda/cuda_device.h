@@ -40,7 +40,7 @@ class CudaDevice final : public DeviceBase {
   SubmissionTracker& tracker() { return parts_->tracker; }
 
  private:
-  // What must go while the context is still there, and current.
+  // Parts that must be destroyed while the context still exists and is current.
   struct Parts {
     explicit Parts(CudaDevice& device);
     CudaEventPool events;

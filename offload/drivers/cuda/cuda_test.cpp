@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// CUDA devices over the fake driver: what they ask of a driver, and what becomes of its errors. The
-// conformance tests run over it as well; what a real GPU computes is seen by those alone.
+// CUDA devices over the fake driver: their calls of the driver, and the handling of its errors. The conformance tests
+// run over it as well; only they check the results of a real GPU.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
@@ -41,7 +41,7 @@ KernelImage scale() {
   return image;
 }
 
-// What the device would do.
+// The kernel of the tests, as the device would run it.
 int run_scale(const FakeCudaLaunch* launch, void* /*data*/) {
   const auto low = static_cast<std::int64_t>(launch->arguments[0]);
   const auto high = static_cast<std::int64_t>(launch->arguments[1]);
@@ -159,8 +159,8 @@ TEST_F(Cuda, RunsALoop) {
   EXPECT_EQ(counts().launches, 2);
 }
 
-// Whatever call fails: an error that names it or the right result, nothing left behind, and no call that
-// makes no sense.
+// If any call fails, there is an error that names it or the
+// right result, no leak, and no invalid call.
 TEST_F(Cuda, SurvivesTheFailureOfAnyCall) {
   constexpr const char* kSymbols[] = {
 #define X(member, symbol, parameters) #symbol,
@@ -393,7 +393,7 @@ TEST_F(Cuda, DoesNotCallTheHostAfterAFailure) {
   std::atomic<bool> called = false;
   const SemaphoreValue opens[] = {{gate, 1}};
   ASSERT_TRUE(first.host_call([&open] { open.wait(false); }, {{}, opens}).ok());
-  // The one that must not be called stands behind the one that waits.
+  // The call that must not run is behind the waiting one.
   const auto memory = std::move(device().allocate(64)).value();
   ASSERT_TRUE(second.fill({memory, 0, 64}, {}, {opens, {}}).ok());
   const SemaphoreValue signals[] = {{done, 1}};

@@ -32,7 +32,7 @@ bool is_lost(Code code) {
   }
 }
 
-// What to do when the driver does not even start.
+// Advice for a driver that does not even start.
 const char* remedy_of(Code code) {
   switch (code) {
     case CUDA_ERROR_NO_DEVICE:

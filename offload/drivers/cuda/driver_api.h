@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is used here of the CUDA driver API: its types, constants and functions, declared anew so that neither
-// building nor starting needs anything of NVIDIA's. The functions are one table that is filled when the
-// driver is loaded.
+// The part of the CUDA driver API that is used here: its types, constants and
+// functions, declared anew so that neither building nor starting needs NVIDIA's
+// files. The functions are one table that is filled when the driver is loaded.
 #pragma once
 
 #include <cstddef>
@@ -168,7 +168,7 @@ struct Api {
 
   // "CUDA_ERROR_ILLEGAL_ADDRESS (700): an illegal memory access was encountered"
   std::string name_of(Code code) const;
-  // What a failed call means for the caller. `call` is its name, "cuLaunchKernel".
+  // The error for a failed call. `call` is its name, "cuLaunchKernel".
   Error error_of(Code code, std::string_view call) const;
 };
 

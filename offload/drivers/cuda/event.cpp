@@ -10,7 +10,7 @@ namespace {
 
 using Clock = Semaphore::Clock;
 
-// Whoever waits sleeps until an interrupt, which takes some 20 us: as long as short operations take altogether.
+// A wait sleeps until an interrupt, which takes some 20 us: spin for as long as short operations take altogether.
 constexpr std::chrono::microseconds kSpinning(20);
 constexpr std::chrono::seconds kRenewal(1);
 
@@ -74,7 +74,7 @@ Result<std::shared_ptr<const CudaMoment>> CudaClock::measure() {
   DHPVM_ASSIGN(cu::Event const event, events_.take(true));
   const std::chrono::nanoseconds before = device_.now();
   cu::Code code = api_.EventRecord(event, stream_);
-  // Asking again and again, because being woken would take longer than what is measured.
+  // Spin: waking up would take longer than the measured time.
   if (code == cu::CUDA_SUCCESS) {
     do code = api_.EventQuery(event);
     while (code == cu::CUDA_ERROR_NOT_READY);

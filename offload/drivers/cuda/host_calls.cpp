@@ -24,8 +24,8 @@ std::unique_ptr<CudaHostCalls::Call> CudaHostCalls::take(Call* call) {
   return node.empty() ? nullptr : std::move(node.mapped());
 }
 
-// On a thread of the driver, which allows no call of its functions here, and calls nothing once the device has failed.
-// What remains is failure by the host, which the driver knows nothing of.
+// On a thread of the driver, which forbids calls of its functions here, and calls nothing once the device has failed.
+// Only failures made by the host, unknown to the driver, are left to check.
 void CudaHostCalls::on_turn(void* handle) {
   auto* const raw = static_cast<Call*>(handle);
   const std::unique_ptr<Call> call = raw->owner->take(raw);

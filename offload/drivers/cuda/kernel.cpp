@@ -15,8 +15,8 @@ namespace {
 
 // Large enough to hide latencies, small enough that threads that are done early wait for few others.
 constexpr int kBlockSize = 256;
-// Blocks for each that the device can run at a time: so that those whose iterations take longer find others
-// to run beside them, while what it costs to start a block is spread over many iterations.
+// Waves of blocks: with several, short blocks run beside long ones, while the cost of starting a block is spread over
+// many iterations.
 constexpr unsigned kWaves = 8;
 constexpr std::size_t kLogSize = std::size_t{16} << 10;
 
@@ -87,7 +87,7 @@ Status CudaKernel::choose_blocks(const KernelImage& image) {
   if (size == 0) {
     int grid = 0;
     code = api.OccupancyMaxPotentialBlockSize(&grid, &size, function_, nullptr, 0, kBlockSize);
-    // What the driver finds need not be a power of two.
+    // The driver's block size need not be a power of two.
     size = static_cast<int>(std::bit_floor(static_cast<unsigned>(std::max(size, 1))));
     if (code != cu::CUDA_SUCCESS) return api.error_of(code, "cuOccupancyMaxPotentialBlockSize");
   }
@@ -111,7 +111,7 @@ cu::Code CudaKernel::enqueue(cu::Stream stream, const Operation& launch) const {
       values.push_back(0);
     } else {
       std::uint64_t address = static_cast<const CudaMemory&>(*span->memory).address() + span->offset;
-      // Of arrays it is the address of element 0, which need not exist.
+      // An array is passed by the address of its element 0, which need not exist.
       if (parameter.kind == codegen::ParameterKind::kData)
         address += static_cast<std::uint64_t>(launch.arrays[parameter.index].first);
       values.push_back(address);

@@ -16,7 +16,7 @@ class CudaMemory final : public OwnedMemory {
                                                       HostMemory kind);
   ~CudaMemory() override;
 
-  // Of what was allocated; 0 for host memory.
+  // The device address; 0 for host memory.
   cu::Address address() const { return address_; }
   // Whether the device's engines may copy from and to this host memory.
   bool is_pinned() const { return registered_; }

@@ -6,7 +6,7 @@
 namespace dhpvm::offload {
 namespace {
 
-// What the driver hands out at once; smaller sizes are rounded to what it aligns to.
+// The driver allocates in this unit; smaller sizes are rounded to its alignment.
 constexpr std::size_t kLargeUnit = std::size_t{2} << 20;
 constexpr std::size_t kSmallUnit = 512;
 

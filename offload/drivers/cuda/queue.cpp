@@ -79,8 +79,8 @@ DriverQueue::Enqueued CudaQueue::submit(const char* call, const Waits& waits, En
     code = api.EventRecord(*end, stream_);
   }
   if (code != cu::CUDA_SUCCESS) {
-    // Some of the operation may be under way, but nothing would tell when that ends, and what it uses is
-    // about to be let go.
+    // A part of the operation may be under way; nothing would
+    // signal its end, and its resources are released next.
     api.StreamSynchronize(stream_);
     return api.error_of(code, failing);
   }
@@ -107,8 +107,8 @@ DriverQueue::Enqueued CudaQueue::enqueue_copy(const Operation& copy, const Waits
                 [&] { return api.MemcpyDtoHAsync(to_host, from, bytes, stream_); });
 }
 
-// Given such memory, the driver would read it before what the copy waits for has ended, or not return until
-// the copy has. So the bytes go by way of a pinned buffer, piece by piece in the order of the stream.
+// The driver would read pageable memory before the copy's waits have ended, or block until the copy has. So the bytes
+// go through a pinned buffer, piece by piece in the order of the stream.
 cu::Code CudaQueue::copy_staged(const Operation& copy) {
   const cu::Api& api = device_.api();
   if (staging_ == nullptr) {

@@ -65,7 +65,7 @@ struct OpenClApi {
 
 // "CL_OUT_OF_RESOURCES (-5)"
 std::string opencl_error_name(cl_int code);
-// What a failed call means for the caller: out of memory, lost, or simply refused. `call` is its name, "clFlush".
+// The error for a failed call: out of memory, lost, or simply refused. `call` is its name, "clFlush".
 Error opencl_error(cl_int code, std::string_view call);
 
 }  // namespace dhpvm::offload

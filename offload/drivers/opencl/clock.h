@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The clock of an OpenCL device as the interface of devices wants it: the host's steady clock since the device was
-// opened. What the driver measures is counted by another clock, with an unknown start, that drifts.
+// An OpenCL device's clock for the interface of devices: the host's steady clock since the device was opened. The
+// driver measures with another clock, which has an unknown start, and drifts.
 #pragma once
 
 #include <chrono>

@@ -10,7 +10,7 @@
 namespace dhpvm::offload {
 namespace {
 
-// Of a wait for a callback, whose event is looked at then.
+// The longest wait for a callback; then the event itself is polled.
 constexpr std::chrono::milliseconds kLookAnyway(5);
 
 }  // namespace
@@ -33,7 +33,7 @@ Result<bool> OpenClEvent::ended() {
   if (status > CL_COMPLETE) return false;
   if (status < CL_COMPLETE)
     return error(ErrorCode::kDeviceFailed, "the driver ended the command with {}", opencl_error_name(status));
-  // By the standard it is only waiting that makes visible what the command has written. It costs nothing any more.
+  // By the standard only a wait makes the command's writes visible. It costs nothing any more.
   api().WaitForEvents(1, &event_);
   return true;
 }

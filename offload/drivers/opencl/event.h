@@ -26,7 +26,7 @@ struct CommandQueue {
   std::atomic<bool> unflushed = false;
 };
 
-// Of a command, or set by the host.
+// The event of a command, or a user event.
 class OpenClEvent : public DriverEvent {
  public:
   // Takes over the events: the command's and, if it is the last of several that are one operation, the first
@@ -56,7 +56,7 @@ class OpenClEvent : public DriverEvent {
   bool calls_back_ = false;  // the driver will when the command has ended, unless it forgets
 };
 
-// Of the barrier behind a call of the host, whose times are known without the driver.
+// The event of the barrier behind a host call, whose times are known without the driver.
 class HostCallEvent final : public OpenClEvent {
  public:
   HostCallEvent(std::shared_ptr<CommandQueue> queue, cl_event event);

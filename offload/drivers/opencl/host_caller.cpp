@@ -71,7 +71,7 @@ HostCaller::Turn HostCaller::turn_of(const HostCall& call) const {
   const Result<bool> ended = call.marker->ended();
   if (ended.ok() && !*ended) return Turn::kNotYet;
   bool succeeded = ended.ok();
-  // A marker that has failed may have ended before some of what follows, which may itself wait for this thread.
+  // A failed marker may have ended before some of these waits, which may themselves wait for this thread.
   for (const SemaphoreValue& wait : call.waits) {
     const Result<bool> reached = wait.semaphore->wait(wait.value, Semaphore::Clock::time_point());
     if (reached.ok() && !*reached) return Turn::kNotYet;
@@ -92,7 +92,7 @@ void HostCaller::perform(HostCall& call, Turn turn) const {
     call.function();
     call.times->end = clock_.now();
   }
-  // What the function holds is gone before anybody hears that it has returned.
+  // Release the function's captures before anything learns that it has returned.
   call.function = nullptr;
   // Complete even if it was not called: that is known by its conditions, and drivers are poor at failing user events.
   api_.SetUserEventStatus(call.returned->handle(), CL_COMPLETE);

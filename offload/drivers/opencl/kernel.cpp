@@ -15,13 +15,13 @@ namespace {
 
 using codegen::Dealing;
 
-// A GPU is busy with this many groups for each compute unit, of about this size; more of them only add to what it costs
-// to start. Kernels take several iterations per work-item where there are more.
+// This many groups per compute unit, of about this size, keep a GPU busy; more only add to the cost of the launch.
+// Kernels take several iterations per work-item beyond.
 constexpr std::size_t kGroupSize = 256;
 constexpr std::uint32_t kGroupsPerUnit = 32;
-// On a processor a group is what one call works off, in vectors: large enough that the call costs next to nothing.
+// On a processor one call executes a group, in vectors: large enough that the call costs next to nothing.
 constexpr std::size_t kGroupOnProcessor = 512;
-// Runs or groups for each thread of a processor, so that a thread that is held up leaves some to the others.
+// Runs or groups for each thread of a processor, so that other threads take over from a straggler.
 constexpr std::uint32_t kSharesPerUnit = 4;
 
 // Whether two arrays of a launch are, even in part, the same memory.
@@ -169,7 +169,7 @@ cl_int OpenClKernel::enqueue(cl_command_queue queue, const Operation& launch, st
         queue, kernel, 3, sizes(piece.first).data(), sizes(piece.items).data(), sizes(piece.group).data(),
         static_cast<cl_uint>(before.size()), before.empty() ? nullptr : before.data(), its_event);
     if (code == CL_SUCCESS) continue;
-    // Whoever hears of the failure takes the launch for one that has not begun.
+    // The failure counts as that of a launch that has not begun: wait for the commands that have.
     if (!is_first) api.Finish(queue);
     return code;
   }

@@ -18,9 +18,9 @@ class OpenClKernel final : public DriverKernel {
   static Result<std::shared_ptr<Kernel>> load(OpenClDevice& device, const KernelImage& image);
   ~OpenClKernel() override;
 
-  // Thread-safe. What clSetKernelArg or clEnqueueNDRangeKernel has answered. The launch may take several
-  // commands: `event` is the last one's. If `begin` is not null, it gets the first one's, unless that is the
-  // last.
+  // Thread-safe. Returns the code of clSetKernelArg or clEnqueueNDRangeKernel.
+  // The launch may take several commands: `event` is the last one's. If
+  // `begin` is not null, it gets the first one's, unless that is the last.
   cl_int enqueue(cl_command_queue queue, const Operation& launch, std::span<const cl_event> waits,
                  cl_event* event, cl_event* begin);
 

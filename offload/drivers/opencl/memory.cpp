@@ -10,7 +10,7 @@
 namespace dhpvm::offload {
 namespace {
 
-// What integrated GPUs ask of host memory that they are to use in place, and what processors do not mind.
+// Alignment that integrated GPUs need to use host memory in place; processors accept it.
 constexpr std::size_t kPage = 4096;
 constexpr std::size_t kCacheLine = 64;
 
@@ -30,8 +30,8 @@ OpenClMemory::~OpenClMemory() {
   unpin();
 }
 
-// OpenCL locks no pages by name. What drivers that copy with engines recognise is an address inside a buffer that is
-// mapped; so one over the host's memory stays mapped, and serves nothing else: copies name the address alone.
+// OpenCL has no call that locks pages. Drivers with copy engines recognise addresses inside a mapped buffer; so a
+// buffer over the host's memory stays mapped, and serves nothing else: copies pass the address alone.
 cl_int OpenClMemory::pin(std::span<std::byte> memory) {
   const OpenClApi& api = device_.api();
   cl_int code = CL_SUCCESS;
@@ -92,7 +92,7 @@ Result<std::shared_ptr<DeviceMemory>> OpenClMemory::import(OpenClDevice& device,
   const DeviceInfo& info = device.info();
   std::shared_ptr<OpenClMemory> memory(new OpenClMemory(device, Kind::kImported, bytes.size(), bytes.data()));
   cl_int code = CL_SUCCESS;
-  // Drivers of integrated GPUs copy what is not aligned as they want it, without a word.
+  // Drivers of integrated GPUs silently copy memory that is not aligned as they need it.
   if (info.shares_host_memory && !bytes.empty() && (device.candidate().is_cpu || is_aligned(bytes))) {
     if (bytes.size() > info.largest_allocation)
       return error(ErrorCode::kDeviceExhausted,

@@ -26,14 +26,14 @@ class OpenClMemory final : public OwnedMemory {
   using Pages = std::unique_ptr<std::byte, FreePages>;
 
   OpenClMemory(OpenClDevice& device, Kind kind, std::size_t size, std::byte* host);
-  // Has the driver lock the host's pages, if it is one that does so. What it answers.
+  // Makes the driver lock the host's pages, if it can. Returns the driver's code.
   cl_int pin(std::span<std::byte> memory);
   void unpin();
 
   OpenClDevice& device_;
   Pages pages_;              // of allocations of devices that share the host's memory
-  cl_mem buffer_ = nullptr;  // what kernels and commands are given
-  cl_mem pinned_ = nullptr;  // what keeps the host's pages locked, mapped all its life
+  cl_mem buffer_ = nullptr;  // passed to kernels and commands
+  cl_mem pinned_ = nullptr;  // keeps the host's pages locked, mapped all its life
   void* mapped_ = nullptr;
 };
 

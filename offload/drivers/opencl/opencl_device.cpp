@@ -43,7 +43,7 @@ class Probe {
                                   nullptr) == CL_SUCCESS &&
            api_.Finish(queue_) == CL_SUCCESS;
   }
-  // What the device finds there.
+  // The value that the device reads there.
   bool read(cl_uint* value) const {
     return api_.EnqueueCopyBuffer(queue_, shared_, own_, 0, 0, kProbeBytes, 0, nullptr, nullptr) ==
                CL_SUCCESS &&

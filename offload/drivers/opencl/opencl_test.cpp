@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the conformance suite does not know of OpenCL: text that a driver compiles, memory that is used in place, errors
-// of drivers. Runs on every OpenCL device present.
+// OpenCL beyond the conformance suite: source text that a driver compiles, memory that is used in place, errors of
+// drivers. Runs on every OpenCL device present.
 #include <gtest/gtest.h>
 
 #include <algorithm>

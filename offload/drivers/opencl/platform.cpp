@@ -10,7 +10,7 @@
 namespace dhpvm::offload {
 namespace {
 
-// What the ICD loader answers when there is no platform, in an extension's header.
+// The ICD loader's code for no platform, from an extension's header.
 constexpr cl_int kNoPlatforms = -1001;
 // NVIDIA's number of copy engines, in an extension's header.
 constexpr cl_device_info kNvidiaCopyEngines = 0x4007;

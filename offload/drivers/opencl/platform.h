@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which OpenCL devices there are, and what they can do.
+// Finds OpenCL devices and their capabilities.
 #pragma once
 
 #include <optional>

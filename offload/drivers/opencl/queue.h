@@ -28,9 +28,9 @@ class OpenClQueue final : public DriverQueue {
 
  private:
   OpenClQueue(std::shared_ptr<CommandQueue> queue, QueueOptions options);
-  // Calls enqueue(count, events, &event, &first) with the events of `waits`, and makes its answer an
-  // Enqueued. `first` is for the first of several commands, if that is not the last; null if nobody wants to
-  // know when it began.
+  // Calls enqueue(count, events, &event, &first) with the events of `waits`,
+  // and returns its result as an Enqueued. `first` is for the first of several
+  // commands, if that is not the last; null if the queue has no observer.
   template <typename Enqueue>
   Enqueued submit(const char* call, const Waits& waits, Enqueue&& enqueue);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How tests steer the fake driver beside this file, and see what it was asked. The functions are found with dlsym().
+// The tests' control over the fake driver beside this file, and its counts. The functions are found with dlsym().
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ struct FakeCudaConfig {
   int init_code = 0;  // what cuInit answers
 };
 
-// What exists at the moment, and what has been done since the last configuration.
+// Objects that exist now, and calls since the last configuration.
 struct FakeCudaCounts {
   int contexts = 0;  // retained
   int streams = 0;
@@ -37,13 +37,13 @@ struct FakeCudaLaunch {
   const std::uint64_t* arguments;
   unsigned count;
 };
-// Called by the thread of the stream. What it returns is the driver's code for the launch; all but 0 lose the device.
+// Called on the stream's thread. Returns the driver's code for the launch; any code but 0 loses the device.
 using FakeCudaKernel = int (*)(const FakeCudaLaunch* launch, void* data);
 
 // Only when nothing of the driver is in use. Forgets hooks, faults and counts.
 using FakeCudaConfigure = void (*)(const FakeCudaConfig* config);
 using FakeCudaOnLaunch = void (*)(FakeCudaKernel kernel, void* data);
-// Makes one call of `symbol` answer `code` without doing anything: the one after `skip` others.
+// Makes one call of `symbol` return `code` without doing anything, after `skip` other calls.
 using FakeCudaFail = void (*)(const char* symbol, int code, int skip);
 using FakeCudaCountsOf = void (*)(FakeCudaCounts* counts);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A driver for NVIDIA GPUs that there are not: as a shared library in place of libcuda.so.1, it does on the
-// host what the device would do, and is stricter than the real one: it wants a current context, finds
-// addresses that are not the device's, and allows no call from a function that it calls on the host. Kernels
-// are a function of the test's.
+// A driver for NVIDIA GPUs that do not exist: a shared library in place of
+// libcuda.so.1. It does the device's work on the host, and is stricter than the real
+// one: it requires a current context, detects addresses outside the device's memory,
+// and allows no call from a host function. Kernels are a function of the test's.
 #include <cstring>
 #include <new>
 #include <utility>
@@ -14,7 +14,7 @@
 namespace dhpvm::offload::cu::fake {
 namespace {
 
-// With the mutex. What a call of `symbol` has to answer before it looks at its arguments.
+// With the mutex. The code that a call of `symbol` returns before it looks at its arguments.
 Code begin_call(const char* symbol, bool needs_context) {
   State& all = state();
   if (in_host_function()) {
@@ -463,7 +463,7 @@ FAKE void fake_cuda_configure(const FakeCudaConfig* config) {
   const std::lock_guard lock(all.mutex);
   all.config = *config;
   const FakeCudaCounts before = std::exchange(all.counts, {});
-  // What exists goes on existing.
+  // Existing objects keep their counts.
   all.counts.contexts = before.contexts;
   all.counts.streams = before.streams;
   all.counts.events = before.events;
