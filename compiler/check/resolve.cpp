@@ -84,97 +84,142 @@ NominalSymbol* Analysis::find_type(std::string_view qualifier, std::string_view 
   return found;
 }
 
-const Type* Analysis::resolve(const ast::Type* syntax, const TypeContext& context) {
-  const Type* const wrong = basic(TypeKind::kError);
-  if (syntax == nullptr) return basic(TypeKind::kVoid);
-  switch (syntax->kind) {
-    case ast::TypeKind::kError: return wrong;
-    case ast::TypeKind::kNamed: break;
-    case ast::TypeKind::kArray: {
-      const Type* element = resolve(syntax->element, context);
-      if (element->is(TypeKind::kError)) return wrong;
-      if (element->is(TypeKind::kFixedArray)) {
-        error(syntax->element->range, "an array cannot hold fixed arrays")
-            .help("use an array of rank 2, such as `[{}, 2]`", element->element->name);
-        return wrong;
-      }
-      return types().array(element, syntax->rank);
+namespace {
+
+// What a written type means in its context.
+class TypeResolver {
+ public:
+  TypeResolver(Analysis& analysis, const TypeContext& context) : analysis_(analysis), context_(context) {}
+
+  const Type* resolve(const ast::Type* syntax) {
+    if (syntax == nullptr) return analysis_.basic(TypeKind::kVoid);
+    switch (syntax->kind) {
+      case ast::TypeKind::kError: return wrong();
+      case ast::TypeKind::kNamed: return named(*syntax);
+      case ast::TypeKind::kArray: return array(*syntax);
+      case ast::TypeKind::kFixedArray: return fixed_array(*syntax);
+      case ast::TypeKind::kNullable: return nullable(*syntax);
+      case ast::TypeKind::kFunction: return function(*syntax);
     }
-    case ast::TypeKind::kFixedArray: {
-      const Type* element = resolve(syntax->element, context);
-      const hir::Expr* count =
-          constant_expression(*syntax->count, context, basic(TypeKind::kI64), "the size of a fixed array");
-      if (element->is(TypeKind::kError) || count == nullptr) return wrong;
-      if (!element->is_primitive()) {
-        error(syntax->element->range, "a fixed array holds numbers or bool, not '{}'", element->name)
-            .help("use an array: `[{}]`", element->name);
-        return wrong;
-      }
-      constexpr std::int64_t kMaxCount = 1 << 16;
-      const auto size = static_cast<std::int64_t>(count->integer);
-      if (!count->type->is_integer() || size <= 0 || size > kMaxCount) {
-        error(syntax->count->range, "the size of a fixed array is a number from 1 to {}", kMaxCount)
-            .help("for more elements use an array: `[{}](n)`", element->name);
-        return wrong;
-      }
-      return types().fixed_array(element, static_cast<std::uint64_t>(size));
-    }
-    case ast::TypeKind::kNullable: {
-      const Type* element = resolve(syntax->element, context);
-      if (element->is(TypeKind::kFixedArray)) {
-        error(syntax->range, "a fixed array cannot be null");
-        return wrong;
-      }
-      return types().nullable(element);
-    }
-    case ast::TypeKind::kFunction: {
-      std::vector<const Type*> parameters;
-      bool good = true;
-      for (const ast::Type* argument : syntax->arguments) {
-        parameters.push_back(resolve(argument, context));
-        if (parameters.back()->is(TypeKind::kFixedArray)) {
-          error(argument->range, "a fixed array cannot be a parameter")
-              .help("use an array: `[{}]`", parameters.back()->element->name);
-          good = false;
-        }
-        good = good && !parameters.back()->is(TypeKind::kError);
-      }
-      const Type* result = resolve(syntax->element, context);
-      return good && !result->is(TypeKind::kError) ? types().function(std::move(parameters), result) : wrong;
-    }
+    return wrong();
   }
 
+ private:
+  const Type* wrong() const { return analysis_.basic(TypeKind::kError); }
+  TypeTable& types() { return analysis_.types(); }
+
+  const Type* array(const ast::Type& syntax);
+  const Type* fixed_array(const ast::Type& syntax);
+  const Type* nullable(const ast::Type& syntax);
+  const Type* function(const ast::Type& syntax);
+  const Type* named(const ast::Type& syntax);
+  const Type* simple(std::string_view name) const;
+  const Type* weak(const ast::Type& syntax, const std::vector<const Type*>& arguments);
+
+  Analysis& analysis_;
+  const TypeContext& context_;
+};
+
+const Type* TypeResolver::array(const ast::Type& syntax) {
+  const Type* element = resolve(syntax.element);
+  if (element->is(TypeKind::kError)) return wrong();
+  if (element->is(TypeKind::kFixedArray)) {
+    analysis_.error(syntax.element->range, "an array cannot hold fixed arrays")
+        .help("use an array of rank 2, such as `[{}, 2]`", element->element->name);
+    return wrong();
+  }
+  return types().array(element, syntax.rank);
+}
+
+const Type* TypeResolver::fixed_array(const ast::Type& syntax) {
+  const Type* element = resolve(syntax.element);
+  const hir::Expr* count = analysis_.constant_expression(
+      *syntax.count, context_, analysis_.basic(TypeKind::kI64), "the size of a fixed array");
+  if (element->is(TypeKind::kError) || count == nullptr) return wrong();
+  if (!element->is_primitive()) {
+    analysis_.error(syntax.element->range, "a fixed array holds numbers or bool, not '{}'", element->name)
+        .help("use an array: `[{}]`", element->name);
+    return wrong();
+  }
+  constexpr std::int64_t kMaxCount = 1 << 16;
+  const auto size = static_cast<std::int64_t>(count->integer);
+  if (!count->type->is_integer() || size <= 0 || size > kMaxCount) {
+    analysis_.error(syntax.count->range, "the size of a fixed array is a number from 1 to {}", kMaxCount)
+        .help("for more elements use an array: `[{}](n)`", element->name);
+    return wrong();
+  }
+  return types().fixed_array(element, static_cast<std::uint64_t>(size));
+}
+
+const Type* TypeResolver::nullable(const ast::Type& syntax) {
+  const Type* element = resolve(syntax.element);
+  if (element->is(TypeKind::kFixedArray)) {
+    analysis_.error(syntax.range, "a fixed array cannot be null");
+    return wrong();
+  }
+  return types().nullable(element);
+}
+
+const Type* TypeResolver::function(const ast::Type& syntax) {
+  std::vector<const Type*> parameters;
+  bool good = true;
+  for (const ast::Type* argument : syntax.arguments) {
+    parameters.push_back(resolve(argument));
+    if (parameters.back()->is(TypeKind::kFixedArray)) {
+      analysis_.error(argument->range, "a fixed array cannot be a parameter")
+          .help("use an array: `[{}]`", parameters.back()->element->name);
+      good = false;
+    }
+    good = good && !parameters.back()->is(TypeKind::kError);
+  }
+  const Type* result = resolve(syntax.element);
+  return good && !result->is(TypeKind::kError) ? types().function(std::move(parameters), result) : wrong();
+}
+
+const Type* TypeResolver::named(const ast::Type& syntax) {
   std::vector<const Type*> arguments;
-  for (const ast::Type* argument : syntax->arguments) {
-    arguments.push_back(resolve(argument, context));
-    if (arguments.back()->is(TypeKind::kError)) return wrong;
+  for (const ast::Type* argument : syntax.arguments) {
+    arguments.push_back(resolve(argument));
+    if (arguments.back()->is(TypeKind::kError)) return wrong();
     if (arguments.back()->is(TypeKind::kFixedArray)) {
-      error(argument->range, "a fixed array cannot be a type argument");
-      return wrong;
+      analysis_.error(argument->range, "a fixed array cannot be a type argument");
+      return wrong();
     }
   }
-  const std::string_view name = syntax->name.text;
-  if (syntax->qualifier.empty()) {
-    const Type* simple = find_binding(context.bindings, name);
-    for (TypeKind kind : kNamedBasics) {
-      if (simple == nullptr && basic(kind)->name == name) simple = basic(kind);
+  const std::string_view name = syntax.name.text;
+  if (syntax.qualifier.empty()) {
+    if (const Type* const known = simple(name); known != nullptr) {
+      if (!arguments.empty()) analysis_.error(syntax.range, "'{}' takes no type arguments", name);
+      return known;
     }
-    if (simple != nullptr) {
-      if (!arguments.empty()) error(syntax->range, "'{}' takes no type arguments", name);
-      return simple;
-    }
-    if (name == "Weak") {
-      if (arguments.size() != 1 ||
-          !(arguments[0]->is(TypeKind::kClass) || arguments[0]->is(TypeKind::kInterface))) {
-        error(syntax->range, "'Weak' takes one class or interface").help("write `Weak<SomeClass>`");
-        return wrong;
-      }
-      return types().weak(arguments[0]);
-    }
+    if (name == "Weak") return weak(syntax, arguments);
   }
-  NominalSymbol* symbol = find_type(syntax->qualifier.text, name, syntax->range, context, true);
-  if (symbol == nullptr) return wrong;
-  return instantiate(*symbol, std::move(arguments), syntax->range);
+  NominalSymbol* symbol = analysis_.find_type(syntax.qualifier.text, name, syntax.range, context_, true);
+  if (symbol == nullptr) return wrong();
+  return analysis_.instantiate(*symbol, std::move(arguments), syntax.range);
+}
+
+// A type parameter, or a type that the language has; null if the name is of neither.
+const Type* TypeResolver::simple(std::string_view name) const {
+  if (const Type* const bound = find_binding(context_.bindings, name); bound != nullptr) return bound;
+  for (const TypeKind kind : kNamedBasics) {
+    if (analysis_.basic(kind)->name == name) return analysis_.basic(kind);
+  }
+  return nullptr;
+}
+
+const Type* TypeResolver::weak(const ast::Type& syntax, const std::vector<const Type*>& arguments) {
+  const bool one_object =
+      arguments.size() == 1 && (arguments[0]->is(TypeKind::kClass) || arguments[0]->is(TypeKind::kInterface));
+  if (one_object) return types().weak(arguments[0]);
+  analysis_.error(syntax.range, "'Weak' takes one class or interface").help("write `Weak<SomeClass>`");
+  return wrong();
+}
+
+}  // namespace
+
+const Type* Analysis::resolve(const ast::Type* syntax, const TypeContext& context) {
+  return TypeResolver(*this, context).resolve(syntax);
 }
 
 }  // namespace dhpvm::compiler

@@ -97,6 +97,7 @@ class Interpretation {
   void count_up(Frame& frame, State& state, std::uint32_t pc);
 
   // interpretation_values.cpp: registers as expressions
+  class Computation;
   PolynomialId wide(Value& value);
   PolynomialId narrow(Value& value);
   PolynomialId signed32(Value& value) { return wrap32(narrow(value)); }

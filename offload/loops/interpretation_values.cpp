@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Registers as expressions: the part of the walk that is about values.
 #include <limits>
+#include <utility>
 
 #include "bytecode/decode.h"
 #include "offload/loops/interpretation.h"
@@ -69,124 +70,209 @@ PolynomialId Interpretation::joined(std::uint32_t id, bool narrow_view) {
   return named;
 }
 
-// The result of a computation or comparison, in its register.
-Value Interpretation::computed(State& state, Op op, Word word) {
-  const std::uint16_t b = bytecode::b_of(word);
-  const std::uint16_t c = bytecode::c_of(word);
-  const auto immediate = static_cast<std::int64_t>(static_cast<std::int16_t>(c));
-  // Operands of the other kinds are no registers.
-  const auto B = [&]() -> Value& { return state.p[b]; };
-  const auto C = [&]() -> Value& { return state.p[c]; };
-  const auto product = [&](PolynomialId x, PolynomialId y, bool is_narrow) {
-    const PolynomialId p = symbols_.multiply(x, y);
-    if (p == kNothing) return Value{};
-    return is_narrow ? narrow_value(p) : wide_value(p);
-  };
-  const auto atom = [&](AtomKind kind, PolynomialId first, PolynomialId second, std::int64_t high = 0) {
-    Atom made;
-    made.kind = kind;
-    made.first = first;
-    made.second = second;
-    made.high = high;
-    return symbols_.of_atom(symbols_.shared(made));
-  };
-  // Most often of a difference that is known to be positive where it is computed, but not elsewhere.
-  const auto seen_as_unsigned = [&](AtomKind kind, PolynomialId second, std::int64_t high) {
-    Atom made;
-    made.kind = kind;
-    made.is_unsigned = true;
-    made.first = wide(B());
-    made.second = second;
-    made.high = high;
-    made.facts = state.facts;
-    return wide_value(symbols_.of_atom(symbols_.make(std::move(made))));
-  };
-  const auto shifted_left = [&](PolynomialId p, std::int64_t by, bool is_narrow) {
-    return product(p, symbols_.constant(static_cast<std::int64_t>(std::uint64_t{1} << by)), is_narrow);
-  };
-  switch (op) {
-    case Op::kMoveP: return B();
-    case Op::kImm: return wide_value(symbols_.constant(bytecode::bc_of(word)));
-    case Op::kAddI32: return narrow_value(symbols_.add(narrow(B()), narrow(C())));
-    case Op::kAddI64: return wide_value(symbols_.add(wide(B()), wide(C())));
-    case Op::kSubI32: return narrow_value(symbols_.subtract(narrow(B()), narrow(C())));
-    case Op::kSubI64: return wide_value(symbols_.subtract(wide(B()), wide(C())));
-    case Op::kMulI32: return product(narrow(B()), narrow(C()), true);
-    case Op::kMulI64: return product(wide(B()), wide(C()), false);
-    case Op::kAddImmI32: return narrow_value(symbols_.add_constant(narrow(B()), immediate));
-    case Op::kAddImmI64: return wide_value(symbols_.add_constant(wide(B()), immediate));
-    case Op::kMulImmI32: return product(narrow(B()), symbols_.constant(immediate), true);
-    case Op::kMulImmI64: return product(wide(B()), symbols_.constant(immediate), false);
-    case Op::kNegI32: return narrow_value(symbols_.subtract(symbols_.constant(0), narrow(B())));
-    case Op::kNegI64: return wide_value(symbols_.subtract(symbols_.constant(0), wide(B())));
-    case Op::kNotI32: return narrow_value(symbols_.subtract(symbols_.constant(-1), narrow(B())));
-    case Op::kNotI64: return wide_value(symbols_.subtract(symbols_.constant(-1), wide(B())));
-    case Op::kDivI32: return narrow_value(atom(AtomKind::kDivide, signed32(B()), signed32(C())));
-    case Op::kDivI64: return wide_value(atom(AtomKind::kDivide, wide(B()), wide(C())));
-    case Op::kDivU32: return narrow_value(atom(AtomKind::kDivide, unsigned32(B()), unsigned32(C())));
-    case Op::kDivU64: return seen_as_unsigned(AtomKind::kDivide, wide(C()), 0);
-    case Op::kRemI32: return narrow_value(atom(AtomKind::kRemainder, signed32(B()), signed32(C())));
-    case Op::kRemI64: return wide_value(atom(AtomKind::kRemainder, wide(B()), wide(C())));
-    case Op::kRemU32: return narrow_value(atom(AtomKind::kRemainder, unsigned32(B()), unsigned32(C())));
-    case Op::kRemU64: return seen_as_unsigned(AtomKind::kRemainder, wide(C()), 0);
-    case Op::kMinI32: return narrow_value(atom(AtomKind::kMin, signed32(B()), signed32(C())));
-    case Op::kMinI64: return wide_value(atom(AtomKind::kMin, wide(B()), wide(C())));
-    case Op::kMinU64: return seen_as_unsigned(AtomKind::kMin, wide(C()), 0);
-    case Op::kMinU32: return narrow_value(atom(AtomKind::kMin, unsigned32(B()), unsigned32(C())));
-    case Op::kMaxI32: return narrow_value(atom(AtomKind::kMax, signed32(B()), signed32(C())));
-    case Op::kMaxI64: return wide_value(atom(AtomKind::kMax, wide(B()), wide(C())));
-    case Op::kMaxU64: return seen_as_unsigned(AtomKind::kMax, wide(C()), 0);
-    case Op::kMaxU32: return narrow_value(atom(AtomKind::kMax, unsigned32(B()), unsigned32(C())));
-    case Op::kAndImmI64:
-      return immediate >= 0 ? wide_value(atom(AtomKind::kMask, wide(B()), kNothing, immediate)) : Value{};
-    case Op::kAndI64: {
-      const PolynomialId left = wide(B());
-      const PolynomialId right = wide(C());
-      const std::optional<std::int64_t> mask = symbols_.constant_of(right);
-      if (mask && *mask >= 0) return wide_value(atom(AtomKind::kMask, left, kNothing, *mask));
-      const std::optional<std::int64_t> other = symbols_.constant_of(left);
-      if (other && *other >= 0) return wide_value(atom(AtomKind::kMask, right, kNothing, *other));
-      return {};
+// The result of one computation or comparison, in its register. Each function knows one family of instructions
+// and passes on what is not of it.
+class Interpretation::Computation {
+ public:
+  Computation(Interpretation& walk, State& state, Word word)
+      : walk_(walk),
+        state_(state),
+        word_(word),
+        immediate_(static_cast<std::int16_t>(bytecode::c_of(word))) {}
+
+  Value result(Op op) {
+    switch (op) {
+      case Op::kMoveP: return b();
+      case Op::kImm: return wide_value(walk_.symbols_.constant(bytecode::bc_of(word_)));
+      case Op::kAddI32: return narrow_value(walk_.symbols_.add(walk_.narrow(b()), walk_.narrow(c())));
+      case Op::kAddI64: return wide_value(walk_.symbols_.add(walk_.wide(b()), walk_.wide(c())));
+      case Op::kSubI32: return narrow_value(walk_.symbols_.subtract(walk_.narrow(b()), walk_.narrow(c())));
+      case Op::kSubI64: return wide_value(walk_.symbols_.subtract(walk_.wide(b()), walk_.wide(c())));
+      case Op::kMulI32: return product(walk_.narrow(b()), walk_.narrow(c()), Width::kNarrow);
+      case Op::kMulI64: return product(walk_.wide(b()), walk_.wide(c()), Width::kWide);
+      case Op::kAddImmI32: return narrow_value(walk_.symbols_.add_constant(walk_.narrow(b()), immediate_));
+      case Op::kAddImmI64: return wide_value(walk_.symbols_.add_constant(walk_.wide(b()), immediate_));
+      case Op::kMulImmI32:
+        return product(walk_.narrow(b()), walk_.symbols_.constant(immediate_), Width::kNarrow);
+      case Op::kMulImmI64: return product(walk_.wide(b()), walk_.symbols_.constant(immediate_), Width::kWide);
+      case Op::kNegI32:
+        return narrow_value(walk_.symbols_.subtract(walk_.symbols_.constant(0), walk_.narrow(b())));
+      case Op::kNegI64:
+        return wide_value(walk_.symbols_.subtract(walk_.symbols_.constant(0), walk_.wide(b())));
+      case Op::kNotI32:
+        return narrow_value(walk_.symbols_.subtract(walk_.symbols_.constant(-1), walk_.narrow(b())));
+      case Op::kNotI64:
+        return wide_value(walk_.symbols_.subtract(walk_.symbols_.constant(-1), walk_.wide(b())));
+      default: return quotient(op);
     }
-    case Op::kShlImmI32: return shifted_left(narrow(B()), immediate & 31, true);
-    case Op::kShlImmI64: return shifted_left(wide(B()), immediate & 63, false);
-    case Op::kShrImmI32: return narrow_value(atom(AtomKind::kShift, signed32(B()), kNothing, immediate & 31));
-    case Op::kShrImmI64: return wide_value(atom(AtomKind::kShift, wide(B()), kNothing, immediate & 63));
+  }
+
+ private:
+  enum class Width : std::uint8_t { kNarrow, kWide };
+
+  Value quotient(Op op);
+  Value extreme(Op op);
+  Value shifted(Op op);
+  Value extended(Op op);
+  Value masked();
+  Value shifted_by_register(Op op);
+  Value not_bool();
+  Value comparison();
+  Value product(PolynomialId x, PolynomialId y, Width width);
+  Value shifted_left(PolynomialId p, std::int64_t by, Width width);
+  PolynomialId atom(AtomKind kind, PolynomialId first, PolynomialId second, std::int64_t high = 0);
+  Value seen_as_unsigned(AtomKind kind, PolynomialId second, std::int64_t high);
+  Value condition(Comparison holds);
+
+  // Operands of the other kinds are no registers.
+  Value& b() { return state_.p[bytecode::b_of(word_)]; }
+  Value& c() { return state_.p[bytecode::c_of(word_)]; }
+
+  Interpretation& walk_;
+  State& state_;
+  Word word_;
+  std::int64_t immediate_;
+};
+
+Value Interpretation::Computation::quotient(Op op) {
+  switch (op) {
+    case Op::kDivI32: return narrow_value(atom(AtomKind::kDivide, walk_.signed32(b()), walk_.signed32(c())));
+    case Op::kDivI64: return wide_value(atom(AtomKind::kDivide, walk_.wide(b()), walk_.wide(c())));
+    case Op::kDivU32:
+      return narrow_value(atom(AtomKind::kDivide, walk_.unsigned32(b()), walk_.unsigned32(c())));
+    case Op::kDivU64: return seen_as_unsigned(AtomKind::kDivide, walk_.wide(c()), 0);
+    case Op::kRemI32:
+      return narrow_value(atom(AtomKind::kRemainder, walk_.signed32(b()), walk_.signed32(c())));
+    case Op::kRemI64: return wide_value(atom(AtomKind::kRemainder, walk_.wide(b()), walk_.wide(c())));
+    case Op::kRemU32:
+      return narrow_value(atom(AtomKind::kRemainder, walk_.unsigned32(b()), walk_.unsigned32(c())));
+    case Op::kRemU64: return seen_as_unsigned(AtomKind::kRemainder, walk_.wide(c()), 0);
+    default: return extreme(op);
+  }
+}
+
+Value Interpretation::Computation::extreme(Op op) {
+  switch (op) {
+    case Op::kMinI32: return narrow_value(atom(AtomKind::kMin, walk_.signed32(b()), walk_.signed32(c())));
+    case Op::kMinI64: return wide_value(atom(AtomKind::kMin, walk_.wide(b()), walk_.wide(c())));
+    case Op::kMinU64: return seen_as_unsigned(AtomKind::kMin, walk_.wide(c()), 0);
+    case Op::kMinU32: return narrow_value(atom(AtomKind::kMin, walk_.unsigned32(b()), walk_.unsigned32(c())));
+    case Op::kMaxI32: return narrow_value(atom(AtomKind::kMax, walk_.signed32(b()), walk_.signed32(c())));
+    case Op::kMaxI64: return wide_value(atom(AtomKind::kMax, walk_.wide(b()), walk_.wide(c())));
+    case Op::kMaxU64: return seen_as_unsigned(AtomKind::kMax, walk_.wide(c()), 0);
+    case Op::kMaxU32: return narrow_value(atom(AtomKind::kMax, walk_.unsigned32(b()), walk_.unsigned32(c())));
+    default: return shifted(op);
+  }
+}
+
+Value Interpretation::Computation::shifted(Op op) {
+  switch (op) {
+    case Op::kAndImmI64:
+      return immediate_ >= 0 ? wide_value(atom(AtomKind::kMask, walk_.wide(b()), kNothing, immediate_))
+                             : Value{};
+    case Op::kAndI64: return masked();
+    case Op::kShlImmI32: return shifted_left(walk_.narrow(b()), immediate_ & 31, Width::kNarrow);
+    case Op::kShlImmI64: return shifted_left(walk_.wide(b()), immediate_ & 63, Width::kWide);
+    case Op::kShrImmI32:
+      return narrow_value(atom(AtomKind::kShift, walk_.signed32(b()), kNothing, immediate_ & 31));
+    case Op::kShrImmI64:
+      return wide_value(atom(AtomKind::kShift, walk_.wide(b()), kNothing, immediate_ & 63));
     case Op::kShrImmU32:
-      return narrow_value(atom(AtomKind::kShift, unsigned32(B()), kNothing, immediate & 31));
-    case Op::kShrImmU64: return seen_as_unsigned(AtomKind::kShift, kNothing, immediate & 63);
+      return narrow_value(atom(AtomKind::kShift, walk_.unsigned32(b()), kNothing, immediate_ & 31));
+    case Op::kShrImmU64: return seen_as_unsigned(AtomKind::kShift, kNothing, immediate_ & 63);
     case Op::kShlI32:
     case Op::kShlI64:
     case Op::kShrI32:
-    case Op::kShrI64: {
-      const std::optional<std::int64_t> by = symbols_.constant_of(wide(C()));
-      if (!by) return {};
-      if (op == Op::kShlI32) return shifted_left(narrow(B()), *by & 31, true);
-      if (op == Op::kShlI64) return shifted_left(wide(B()), *by & 63, false);
-      if (op == Op::kShrI32) return narrow_value(atom(AtomKind::kShift, signed32(B()), kNothing, *by & 31));
-      return wide_value(atom(AtomKind::kShift, wide(B()), kNothing, *by & 63));
-    }
-    case Op::kSignExtend8: return narrow_value(symbols_.wrap(narrow(B()), -128, 127));
-    case Op::kZeroExtend8: return narrow_value(symbols_.wrap(narrow(B()), 0, 255));
-    case Op::kSignExtend16: return narrow_value(symbols_.wrap(narrow(B()), -32768, 32767));
-    case Op::kZeroExtend16: return narrow_value(symbols_.wrap(narrow(B()), 0, 65535));
-    case Op::kI32ToI64: return wide_value(signed32(B()));
-    case Op::kU32ToU64: return wide_value(unsigned32(B()));
-    case Op::kI64ToI32: return narrow_value(wide(B()));
-    case Op::kNotBool: {
-      if (B().kind != ValueKind::kCondition) return narrow_value(opaque(0, 1));
-      conditions_.push_back(negated(conditions_[B().id]));
-      return {ValueKind::kCondition, true, static_cast<std::uint32_t>(conditions_.size() - 1)};
-    }
-    default: break;
+    case Op::kShrI64: return shifted_by_register(op);
+    default: return extended(op);
   }
-  if (const auto holds = comparison(state, bytecode::kDecode[bytecode::op_of(word)], word)) {
-    if (const std::optional<bool> known = decided(*holds))
-      return wide_value(symbols_.constant(*known ? 1 : 0));
-    conditions_.push_back(*holds);
-    return {ValueKind::kCondition, true, static_cast<std::uint32_t>(conditions_.size() - 1)};
+}
+
+Value Interpretation::Computation::extended(Op op) {
+  switch (op) {
+    case Op::kSignExtend8: return narrow_value(walk_.symbols_.wrap(walk_.narrow(b()), -128, 127));
+    case Op::kZeroExtend8: return narrow_value(walk_.symbols_.wrap(walk_.narrow(b()), 0, 255));
+    case Op::kSignExtend16: return narrow_value(walk_.symbols_.wrap(walk_.narrow(b()), -32768, 32767));
+    case Op::kZeroExtend16: return narrow_value(walk_.symbols_.wrap(walk_.narrow(b()), 0, 65535));
+    case Op::kI32ToI64: return wide_value(walk_.signed32(b()));
+    case Op::kU32ToU64: return wide_value(walk_.unsigned32(b()));
+    case Op::kI64ToI32: return narrow_value(walk_.wide(b()));
+    case Op::kNotBool: return not_bool();
+    default: return comparison();
   }
+}
+
+Value Interpretation::Computation::masked() {
+  const PolynomialId left = walk_.wide(b());
+  const PolynomialId right = walk_.wide(c());
+  const std::optional<std::int64_t> mask = walk_.symbols_.constant_of(right);
+  if (mask && *mask >= 0) return wide_value(atom(AtomKind::kMask, left, kNothing, *mask));
+  const std::optional<std::int64_t> other = walk_.symbols_.constant_of(left);
+  if (other && *other >= 0) return wide_value(atom(AtomKind::kMask, right, kNothing, *other));
   return {};
+}
+
+Value Interpretation::Computation::shifted_by_register(Op op) {
+  const std::optional<std::int64_t> by = walk_.symbols_.constant_of(walk_.wide(c()));
+  if (!by) return {};
+  if (op == Op::kShlI32) return shifted_left(walk_.narrow(b()), *by & 31, Width::kNarrow);
+  if (op == Op::kShlI64) return shifted_left(walk_.wide(b()), *by & 63, Width::kWide);
+  if (op == Op::kShrI32) return narrow_value(atom(AtomKind::kShift, walk_.signed32(b()), kNothing, *by & 31));
+  return wide_value(atom(AtomKind::kShift, walk_.wide(b()), kNothing, *by & 63));
+}
+
+Value Interpretation::Computation::not_bool() {
+  if (b().kind != ValueKind::kCondition) return narrow_value(walk_.opaque(0, 1));
+  return condition(negated(walk_.conditions_[b().id]));
+}
+
+Value Interpretation::Computation::comparison() {
+  const auto holds = walk_.comparison(state_, bytecode::kDecode[bytecode::op_of(word_)], word_);
+  if (!holds) return {};
+  if (const std::optional<bool> known = walk_.decided(*holds))
+    return wide_value(walk_.symbols_.constant(*known ? 1 : 0));
+  return condition(*holds);
+}
+
+Value Interpretation::Computation::condition(Comparison holds) {
+  walk_.conditions_.push_back(std::move(holds));
+  return {ValueKind::kCondition, true, static_cast<std::uint32_t>(walk_.conditions_.size() - 1)};
+}
+
+Value Interpretation::Computation::product(PolynomialId x, PolynomialId y, Width width) {
+  const PolynomialId p = walk_.symbols_.multiply(x, y);
+  if (p == kNothing) return {};
+  return width == Width::kNarrow ? narrow_value(p) : wide_value(p);
+}
+
+Value Interpretation::Computation::shifted_left(PolynomialId p, std::int64_t by, Width width) {
+  return product(p, walk_.symbols_.constant(static_cast<std::int64_t>(std::uint64_t{1} << by)), width);
+}
+
+PolynomialId Interpretation::Computation::atom(AtomKind kind, PolynomialId first, PolynomialId second,
+                                               std::int64_t high) {
+  Atom made;
+  made.kind = kind;
+  made.first = first;
+  made.second = second;
+  made.high = high;
+  return walk_.symbols_.of_atom(walk_.symbols_.shared(made));
+}
+
+// The operand is most often a difference that is known to be positive where it is computed, but not elsewhere.
+Value Interpretation::Computation::seen_as_unsigned(AtomKind kind, PolynomialId second, std::int64_t high) {
+  Atom made;
+  made.kind = kind;
+  made.is_unsigned = true;
+  made.first = walk_.wide(b());
+  made.second = second;
+  made.high = high;
+  made.facts = state_.facts;
+  return wide_value(walk_.symbols_.of_atom(walk_.symbols_.make(std::move(made))));
+}
+
+Value Interpretation::computed(State& state, Op op, Word word) {
+  return Computation(*this, state, word).result(op);
 }
 
 // The operands of a Compare or JumpCompare; nothing for floating-point numbers and other instructions.

@@ -89,16 +89,9 @@ class TraceEvaluator {
         case Family::kReturn:
         case Family::kReturnR: return true;
         case Family::kTrap: return false;
-        case Family::kCall: {
-          const std::uint32_t inside = footprint_.callee(chain, function.code_offset + pc);
-          std::vector<std::uint64_t> arguments(p.begin() + a, p.end());
-          std::vector<std::uint32_t> references(r.begin() + b, r.end());
-          arguments.resize(count_primitives(module_.functions[c].signature.parameters));
-          if (!call(c, inside, arguments, references)) return false;
-          const std::uint32_t results = count_primitives(module_.functions[c].signature.results);
-          std::copy_n(arguments.begin(), results, p.begin() + a);
+        case Family::kCall:
+          if (!enter(word, footprint_.callee(chain, function.code_offset + pc), p, r)) return false;
           break;
-        }
         case Family::kMoveR: r[a] = r[b]; break;
         case Family::kArrayLength:
           report(0);
@@ -147,6 +140,19 @@ class TraceEvaluator {
       }
       pc += row.words;
     }
+  }
+
+  // A call: the function gets windows of its own, and leaves its results where they began.
+  bool enter(Word word, std::uint32_t chain, std::vector<std::uint64_t>& p, std::vector<std::uint32_t>& r) {
+    const std::uint16_t a = bytecode::a_of(word);
+    const std::uint16_t callee = bytecode::c_of(word);
+    std::vector<std::uint64_t> arguments(p.begin() + a, p.end());
+    std::vector<std::uint32_t> references(r.begin() + bytecode::b_of(word), r.end());
+    arguments.resize(count_primitives(module_.functions[callee].signature.parameters));
+    if (!call(callee, chain, arguments, references)) return false;
+    const std::uint32_t results = count_primitives(module_.functions[callee].signature.results);
+    std::copy_n(arguments.begin(), results, p.begin() + a);
+    return true;
   }
 
   std::uint64_t loaded(bytecode::Kind kind) {
@@ -202,94 +208,112 @@ class TraceEvaluator {
     return compare(row, p[a], immediate ? static_cast<std::uint64_t>(static_cast<std::int16_t>(b)) : p[b]);
   }
 
+  // The operands of an instruction on primitive registers, in every reading of their bits, and the place of its result.
+  struct Operands {
+    Operands(Word word, std::vector<std::uint64_t>& p)
+        : out(p[bytecode::a_of(word)]),
+          y(bytecode::b_of(word) < p.size() ? p[bytecode::b_of(word)] : 0),
+          z(bytecode::c_of(word) < p.size() ? p[bytecode::c_of(word)] : 0),
+          imm(static_cast<std::uint64_t>(static_cast<std::int16_t>(bytecode::c_of(word)))) {}
+
+    std::uint64_t& out;
+    std::uint64_t y, z, imm;
+    std::uint32_t y32 = static_cast<std::uint32_t>(y);
+    std::uint32_t z32 = static_cast<std::uint32_t>(z);
+    std::int64_t ys = static_cast<std::int64_t>(y);
+    std::int64_t zs = static_cast<std::int64_t>(z);
+    std::int32_t ys32 = static_cast<std::int32_t>(y);
+    std::int32_t zs32 = static_cast<std::int32_t>(z);
+  };
+
   // P[a] of an instruction on primitive registers; false when it traps.
   bool compute(Op op, Word word, std::vector<std::uint64_t>& p) {
-    const std::uint16_t b = bytecode::b_of(word);
-    const std::uint16_t c = bytecode::c_of(word);
-    const auto imm = static_cast<std::uint64_t>(static_cast<std::int16_t>(c));
-    const std::uint64_t y = b < p.size() ? p[b] : 0;
-    const std::uint64_t z = c < p.size() ? p[c] : 0;
-    const auto y32 = static_cast<std::uint32_t>(y);
-    const auto z32 = static_cast<std::uint32_t>(z);
-    const auto ys = static_cast<std::int64_t>(y);
-    const auto zs = static_cast<std::int64_t>(z);
-    const auto ys32 = static_cast<std::int32_t>(y);
-    const auto zs32 = static_cast<std::int32_t>(z);
-    std::uint64_t& out = p[bytecode::a_of(word)];
+    const Operands in(word, p);
     switch (op) {
-      case Op::kMoveP: out = y; return true;
-      case Op::kImm: out = put(static_cast<std::int64_t>(bytecode::bc_of(word))); return true;
-      case Op::kAddI32: out = put(y32 + z32); return true;
-      case Op::kAddI64: out = y + z; return true;
-      case Op::kSubI32: out = put(y32 - z32); return true;
-      case Op::kSubI64: out = y - z; return true;
-      case Op::kMulI32: out = put(y32 * z32); return true;
-      case Op::kMulI64: out = y * z; return true;
-      case Op::kAddImmI32: out = put(y32 + static_cast<std::uint32_t>(imm)); return true;
-      case Op::kAddImmI64: out = y + imm; return true;
-      case Op::kMulImmI32: out = put(y32 * static_cast<std::uint32_t>(imm)); return true;
-      case Op::kMulImmI64: out = y * imm; return true;
-      case Op::kNegI32: out = put(0 - y32); return true;
-      case Op::kNegI64: out = 0 - y; return true;
-      case Op::kNotI32: out = put(~y32); return true;
-      case Op::kNotI64: out = ~y; return true;
-      case Op::kNotBool: out = ys32 == 0 ? 1 : 0; return true;
+      case Op::kMoveP: in.out = in.y; return true;
+      case Op::kImm: in.out = put(static_cast<std::int64_t>(bytecode::bc_of(word))); return true;
+      case Op::kAddI32: in.out = put(in.y32 + in.z32); return true;
+      case Op::kAddI64: in.out = in.y + in.z; return true;
+      case Op::kSubI32: in.out = put(in.y32 - in.z32); return true;
+      case Op::kSubI64: in.out = in.y - in.z; return true;
+      case Op::kMulI32: in.out = put(in.y32 * in.z32); return true;
+      case Op::kMulI64: in.out = in.y * in.z; return true;
+      case Op::kAddImmI32: in.out = put(in.y32 + static_cast<std::uint32_t>(in.imm)); return true;
+      case Op::kAddImmI64: in.out = in.y + in.imm; return true;
+      case Op::kMulImmI32: in.out = put(in.y32 * static_cast<std::uint32_t>(in.imm)); return true;
+      case Op::kMulImmI64: in.out = in.y * in.imm; return true;
+      case Op::kNegI32: in.out = put(0 - in.y32); return true;
+      case Op::kNegI64: in.out = 0 - in.y; return true;
+      case Op::kNotI32: in.out = put(~in.y32); return true;
+      case Op::kNotI64: in.out = ~in.y; return true;
+      case Op::kNotBool: in.out = in.ys32 == 0 ? 1 : 0; return true;
+      case Op::kMinI32: in.out = put(std::min(in.ys32, in.zs32)); return true;
+      case Op::kMinI64: in.out = put(std::min(in.ys, in.zs)); return true;
+      case Op::kMinU32: in.out = put(std::min(in.y32, in.z32)); return true;
+      case Op::kMinU64: in.out = std::min(in.y, in.z); return true;
+      case Op::kMaxU64: in.out = std::max(in.y, in.z); return true;
+      case Op::kMaxI32: in.out = put(std::max(in.ys32, in.zs32)); return true;
+      case Op::kMaxI64: in.out = put(std::max(in.ys, in.zs)); return true;
+      case Op::kMaxU32: in.out = put(std::max(in.y32, in.z32)); return true;
+      default: return divide(op, word, in);
+    }
+  }
+
+  bool divide(Op op, Word word, const Operands& in) {
+    switch (op) {
       case Op::kDivI32:
-        if (zs32 != 0) out = zs32 == -1 ? put(0 - y32) : put(ys32 / zs32);
-        return zs32 != 0;
+        if (in.zs32 != 0) in.out = in.zs32 == -1 ? put(0 - in.y32) : put(in.ys32 / in.zs32);
+        return in.zs32 != 0;
       case Op::kDivI64:
-        if (zs != 0) out = zs == -1 ? 0 - y : put(ys / zs);
-        return zs != 0;
+        if (in.zs != 0) in.out = in.zs == -1 ? 0 - in.y : put(in.ys / in.zs);
+        return in.zs != 0;
       case Op::kRemI32:
-        if (zs32 != 0) out = zs32 == -1 ? 0 : put(ys32 % zs32);
-        return zs32 != 0;
+        if (in.zs32 != 0) in.out = in.zs32 == -1 ? 0 : put(in.ys32 % in.zs32);
+        return in.zs32 != 0;
       case Op::kRemI64:
-        if (zs != 0) out = zs == -1 ? 0 : put(ys % zs);
-        return zs != 0;
+        if (in.zs != 0) in.out = in.zs == -1 ? 0 : put(in.ys % in.zs);
+        return in.zs != 0;
       case Op::kDivU32:
-        if (z32 != 0) out = put(y32 / z32);
-        return z32 != 0;
+        if (in.z32 != 0) in.out = put(in.y32 / in.z32);
+        return in.z32 != 0;
       case Op::kDivU64:
-        if (z != 0) out = y / z;
-        return z != 0;
+        if (in.z != 0) in.out = in.y / in.z;
+        return in.z != 0;
       case Op::kRemU32:
-        if (z32 != 0) out = put(y32 % z32);
-        return z32 != 0;
+        if (in.z32 != 0) in.out = put(in.y32 % in.z32);
+        return in.z32 != 0;
       case Op::kRemU64:
-        if (z != 0) out = y % z;
-        return z != 0;
-      case Op::kMinI32: out = put(std::min(ys32, zs32)); return true;
-      case Op::kMinI64: out = put(std::min(ys, zs)); return true;
-      case Op::kMinU32: out = put(std::min(y32, z32)); return true;
-      case Op::kMinU64: out = std::min(y, z); return true;
-      case Op::kMaxU64: out = std::max(y, z); return true;
-      case Op::kMaxI32: out = put(std::max(ys32, zs32)); return true;
-      case Op::kMaxI64: out = put(std::max(ys, zs)); return true;
-      case Op::kMaxU32: out = put(std::max(y32, z32)); return true;
-      case Op::kAndImmI64: out = y & imm; return true;
-      case Op::kAndI64: out = y & z; return true;
-      case Op::kShlImmI32: out = put(y32 << (imm & 31)); return true;
-      case Op::kShlImmI64: out = y << (imm & 63); return true;
-      case Op::kShrImmI32: out = put(ys32 >> (imm & 31)); return true;
-      case Op::kShrImmI64: out = put(ys >> (imm & 63)); return true;
-      case Op::kShrImmU32: out = put(y32 >> (imm & 31)); return true;
-      case Op::kShrImmU64: out = y >> (imm & 63); return true;
-      case Op::kShlI32: out = put(y32 << (z & 31)); return true;
-      case Op::kShlI64: out = y << (z & 63); return true;
-      case Op::kShrI32: out = put(ys32 >> (z & 31)); return true;
-      case Op::kShrI64: out = put(ys >> (z & 63)); return true;
-      case Op::kSignExtend8: out = put(static_cast<std::int8_t>(y)); return true;
-      case Op::kZeroExtend8: out = put(static_cast<std::uint8_t>(y)); return true;
-      case Op::kSignExtend16: out = put(static_cast<std::int16_t>(y)); return true;
-      case Op::kZeroExtend16: out = put(static_cast<std::uint16_t>(y)); return true;
-      case Op::kI32ToI64: out = put(static_cast<std::int64_t>(ys32)); return true;
-      case Op::kU32ToU64: out = y32; return true;
-      case Op::kI64ToI32: out = y32; return true;
+        if (in.z != 0) in.out = in.y % in.z;
+        return in.z != 0;
+      default: compute_bits(op, word, in); return true;
+    }
+  }
+
+  void compute_bits(Op op, Word word, const Operands& in) {
+    switch (op) {
+      case Op::kAndImmI64: in.out = in.y & in.imm; return;
+      case Op::kAndI64: in.out = in.y & in.z; return;
+      case Op::kShlImmI32: in.out = put(in.y32 << (in.imm & 31)); return;
+      case Op::kShlImmI64: in.out = in.y << (in.imm & 63); return;
+      case Op::kShrImmI32: in.out = put(in.ys32 >> (in.imm & 31)); return;
+      case Op::kShrImmI64: in.out = put(in.ys >> (in.imm & 63)); return;
+      case Op::kShrImmU32: in.out = put(in.y32 >> (in.imm & 31)); return;
+      case Op::kShrImmU64: in.out = in.y >> (in.imm & 63); return;
+      case Op::kShlI32: in.out = put(in.y32 << (in.z & 31)); return;
+      case Op::kShlI64: in.out = in.y << (in.z & 63); return;
+      case Op::kShrI32: in.out = put(in.ys32 >> (in.z & 31)); return;
+      case Op::kShrI64: in.out = put(in.ys >> (in.z & 63)); return;
+      case Op::kSignExtend8: in.out = put(static_cast<std::int8_t>(in.y)); return;
+      case Op::kZeroExtend8: in.out = put(static_cast<std::uint8_t>(in.y)); return;
+      case Op::kSignExtend16: in.out = put(static_cast<std::int16_t>(in.y)); return;
+      case Op::kZeroExtend16: in.out = put(static_cast<std::uint16_t>(in.y)); return;
+      case Op::kI32ToI64: in.out = put(static_cast<std::int64_t>(in.ys32)); return;
+      case Op::kU32ToU64: in.out = in.y32; return;
+      case Op::kI64ToI32: in.out = in.y32; return;
       default: break;
     }
     const bytecode::DecodeRow& row = bytecode::kDecode[bytecode::op_of(word)];
-    out = row.family == Family::kCompare ? (compare(row, y, z) ? 1 : 0) : any();
-    return true;
+    in.out = row.family == Family::kCompare ? (compare(row, in.y, in.z) ? 1 : 0) : any();
   }
 
   const bytecode::Module& module_;
