@@ -21,7 +21,7 @@ ValueType reference(std::uint32_t type) { return {Kind::kRef, type}; }
 
 class ModuleGenerator {
  public:
-  ModuleGenerator(Choices choices, const GeneratorOptions& options)
+  ModuleGenerator(Decisions choices, const GeneratorOptions& options)
       : choices_(choices),
         world_{module_,
                choices_,
@@ -203,7 +203,7 @@ class ModuleGenerator {
   }
 
   ModuleBuilder module_;
-  Choices choices_;
+  Decisions choices_;
   World world_;
   std::vector<std::uint32_t> exported_;
 };
@@ -211,11 +211,11 @@ class ModuleGenerator {
 }  // namespace
 
 Module generate_module(std::span<const std::byte> bytes, const GeneratorOptions& options) {
-  return ModuleGenerator(Choices(bytes), options).run();
+  return ModuleGenerator(Decisions(bytes), options).run();
 }
 
 Module generate_module(std::uint64_t seed, const GeneratorOptions& options) {
-  return ModuleGenerator(Choices(seed), options).run();
+  return ModuleGenerator(Decisions(seed), options).run();
 }
 
 }  // namespace dhpvm::bytecode::testing

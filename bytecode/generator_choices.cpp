@@ -1,29 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decisions, and the tables of instructions to decide between.
+// The tables of instructions to choose from.
 #include "bytecode/decode.h"
 #include "bytecode/generator_internal.h"
 
 namespace dhpvm::bytecode::testing {
-Choices::Choices(std::span<const std::byte> bytes) : bytes_(bytes), state_(0x9e3779b97f4a7c15) {
-  for (const std::byte b : bytes) state_ = (state_ ^ static_cast<std::uint64_t>(b)) * 0x100000001b3;
-}
-
-std::uint64_t Choices::bits() {
-  state_ += 0x9e3779b97f4a7c15;
-  std::uint64_t z = state_;
-  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
-  z = (z ^ z >> 27) * 0x94d049bb133111eb;
-  return z ^ z >> 31;
-}
-
-std::uint32_t Choices::below(std::uint32_t bound) {
-  if (!bytes_.empty() && bound <= 256) {
-    const auto byte = static_cast<std::uint32_t>(bytes_.front());
-    bytes_ = bytes_.subspan(1);
-    return byte % bound;
-  }
-  return static_cast<std::uint32_t>(bits() % bound);
-}
 
 Pool pool_of(Kind kind) {
   switch (kind) {

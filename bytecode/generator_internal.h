@@ -8,34 +8,13 @@
 #include <span>
 #include <vector>
 
+#include "base/decisions.h"
 #include "bytecode/builder.h"
 #include "bytecode/generator.h"
 
 namespace dhpvm::bytecode::testing {
 
-// Decisions, from bytes and then from a generator (splitmix64) seeded by them.
-class Choices {
- public:
-  explicit Choices(std::span<const std::byte> bytes);
-  explicit Choices(std::uint64_t seed) : state_(seed) {}
-  std::uint32_t below(std::uint32_t bound);  // 0 to bound-1; bound is at least 1
-  bool one_in(std::uint32_t n) { return below(n) == 0; }
-  std::uint64_t bits();
-  template <typename T>
-  const T& pick(const std::vector<T>& from) {
-    return from[below(static_cast<std::uint32_t>(from.size()))];
-  }
-  template <typename T>
-  T pick(std::initializer_list<T> from) {
-    return from.begin()[below(static_cast<std::uint32_t>(from.size()))];
-  }
-
- private:
-  std::span<const std::byte> bytes_;
-  std::uint64_t state_;
-};
-
-// What a primitive register holds. A bool is an i32 that is 0 or 1.
+// The content of a primitive register. A bool is an i32 that is 0 or 1.
 enum class Pool : std::uint8_t { kI32, kI64, kF32, kF64, kBool };
 constexpr std::size_t kPools = 5;
 Pool pool_of(Kind kind);
@@ -55,10 +34,10 @@ Op access_op(Family family, Kind kind);
 enum class Order : std::uint8_t { kAny, kMatters };
 std::vector<Op> atomic_ops(Kind kind, Order order);
 
-// What all functions may use.
+// Everything that functions may use.
 struct World {
   ModuleBuilder& module;
-  Choices& choices;
+  Decisions& choices;
   const GeneratorOptions& options;
   std::vector<Computation> computations;
   std::vector<Computation> conditions;
@@ -141,7 +120,7 @@ class BodyGenerator {
   void emit_x(Op op, std::uint16_t a, std::uint16_t b, std::uint16_t c, Word x) { f_.emit(op, a, b, c, x); }
 
   World& world_;
-  Choices& choices_;
+  Decisions& choices_;
   FunctionBuilder f_;
   Signature signature_;
   Role role_;

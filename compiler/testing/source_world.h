@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the parts of a random program know of each other: its types, functions, and the variables in scope.
+// The parts of a random program as they know each other: its types, functions, and the variables in scope.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/testing/decisions.h"
+#include "base/decisions.h"
 
 namespace dhpvm::compiler::testing {
 

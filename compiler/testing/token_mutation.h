@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "compiler/testing/decisions.h"
+#include "base/decisions.h"
 
 namespace dhpvm::compiler::testing {
 

@@ -16,7 +16,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   static SourceHarness harness;
   static const std::vector<std::string> corpus = dhpvm::corpus_programs(DHPVM_PROGRAMS);
   const auto bytes = std::as_bytes(std::span(data, size));
-  dhpvm::compiler::testing::Decisions decisions(bytes);
+  dhpvm::Decisions decisions(bytes);
   std::string program;
   SourceHarness::Outcome outcome;
   if (decisions.one_in(2)) {

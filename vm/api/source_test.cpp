@@ -63,7 +63,7 @@ TEST(ChangedPrograms, AreRefusedOrVerify) {
   for (const std::string& program : corpus_programs(DHPVM_PROGRAMS)) {
     for (unsigned seed = first; seed < first + count; ++seed) {
       const std::byte bytes[] = {std::byte(seed), std::byte(seed >> 8), std::byte(program.size())};
-      compiler::testing::Decisions decisions(bytes);
+      Decisions decisions(bytes);
       const std::string changed = compiler::testing::mutate_tokens(program, decisions);
       const SourceHarness::Outcome outcome = harness.compile(changed);
       EXPECT_NE(outcome.verdict, Verdict::kFails) << "seed " << seed << ": " << outcome.words << "\n"

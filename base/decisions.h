@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The decisions behind a random program: taken from bytes while they last, then from a generator that the bytes seed.
+// The decisions behind a random program, for tests and fuzzers: taken from bytes while they last, then from a generator
+// (splitmix64) that the bytes seed.
 #pragma once
 
 #include <cstddef>
@@ -8,11 +9,12 @@
 #include <span>
 #include <vector>
 
-namespace dhpvm::compiler::testing {
+namespace dhpvm {
 
 class Decisions {
  public:
   explicit Decisions(std::span<const std::byte> bytes);
+  explicit Decisions(std::uint64_t seed) : state_(seed) {}
 
   std::uint32_t below(std::uint32_t bound);  // 0 to bound - 1; bound is at least 1
   bool one_in(std::uint32_t n) { return below(n) == 0; }
@@ -28,7 +30,7 @@ class Decisions {
 
  private:
   std::span<const std::byte> bytes_;
-  std::uint64_t state_ = 0x6a09e667f3bcc909;
+  std::uint64_t state_ = 0x9e3779b97f4a7c15;
 };
 
-}  // namespace dhpvm::compiler::testing
+}  // namespace dhpvm
