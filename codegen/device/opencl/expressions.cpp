@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 #include <llvm/IR/DataLayout.h>
-#include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Operator.h>
 #include <llvm/Support/raw_ostream.h>
 
@@ -17,9 +16,6 @@ using llvm::dyn_cast;
 using llvm::Instruction;
 using llvm::isa;
 using llvm::Value;
-
-// Of instructions written into one expression: beyond that, nobody can read it.
-constexpr unsigned kLargestExpression = 10;
 
 // Whether an operator can stand in front of or behind the text: binary operators in it, which have spaces
 // around them, are in brackets.
@@ -49,128 +45,7 @@ ArrayText array_text(const llvm::Type* type, const llvm::DataLayout& layout) {
 }
 
 Expressions::Expressions(const llvm::Function& function, Helpers& helpers)
-    : layout_(function.getParent()->getDataLayout()), helpers_(helpers) {
-  pair_sines(function);
-  choose_inline(function);
-  choose_names(function);
-}
-
-void Expressions::pair_sines(const llvm::Function& function) {
-  for (const llvm::BasicBlock& block : function) {
-    llvm::DenseMap<const Value*, const llvm::CallInst*> sines;  // by their argument
-    for (const Instruction& instruction : block) {
-      const auto* const call = dyn_cast<llvm::CallInst>(&instruction);
-      if (call == nullptr || call->arg_size() != 1) continue;
-      const Value* const argument = call->getArgOperand(0);
-      if (is_sine(*call)) sines[argument] = call;
-      if (!is_cosine(*call)) continue;
-      const llvm::CallInst* const sine = sines.lookup(argument);
-      if (sine != nullptr && sines_.try_emplace(sine, call).second) cosines_.insert(call);
-    }
-  }
-}
-
-// ---- What stands where
-
-const Instruction* Expressions::only_user(const Instruction& instruction) const {
-  return instruction.hasOneUse() ? llvm::cast<Instruction>(*instruction.user_begin()) : nullptr;
-}
-
-bool Expressions::can_be_inline(const Instruction& instruction) const {
-  if (instruction.getType()->isVoidTy() || isa<llvm::PHINode>(instruction) ||
-      isa<llvm::AllocaInst>(instruction) || is_base(instruction)) {
-    return false;
-  }
-  if (instruction.isAtomic() || instruction.isVolatile() || instruction.mayWriteToMemory()) return false;
-  if (sines_.contains(&instruction) || cosines_.contains(&instruction)) return false;
-  const Instruction* const user = only_user(instruction);
-  if (user == nullptr) return false;
-  // A phi's operand is used at the end of its predecessor.
-  if (const auto* const phi = dyn_cast<llvm::PHINode>(user)) {
-    return phi->getIncomingBlock(*instruction.use_begin()) == instruction.getParent();
-  }
-  return user->getParent() == instruction.getParent();
-}
-
-// Whether it is an address that is written several times, or elsewhere.
-bool Expressions::is_repeated_address(const Instruction& instruction) const {
-  if (!isa<llvm::GetElementPtrInst>(instruction)) return false;
-  return !can_be_inline(instruction) || is_repeated_address(*only_user(instruction));
-}
-
-void Expressions::choose_inline(const llvm::Function& function) {
-  llvm::DenseMap<const Instruction*, unsigned> weights;
-  for (const llvm::BasicBlock& block : function) {
-    for (const Instruction& instruction : block) {
-      unsigned weight = 1;
-      for (const Value* operand : instruction.operands()) {
-        if (const auto* const other = dyn_cast<Instruction>(operand); other != nullptr && is_inline(*other)) {
-          weight += weights[other];
-        }
-      }
-      weights[&instruction] = weight;
-      // Addresses have no variables at all: they are part of the access. So what they are made of has
-      // variables if there are several accesses.
-      const bool is_address = isa<llvm::GetElementPtrInst>(instruction) && !is_base(instruction);
-      if (is_address || (weight <= kLargestExpression && can_be_inline(instruction)))
-        inline_.insert(&instruction);
-    }
-    // A load may only move down to where its value is used if nothing is written on the way.
-    const Instruction* last_write = nullptr;
-    llvm::DenseMap<const Instruction*, const Instruction*>
-        written_later;  // the first write behind an instruction
-    llvm::DenseMap<const Instruction*, const Instruction*> written_where;
-    for (const Instruction& instruction : llvm::reverse(block)) {
-      const Instruction* root = &instruction;
-      if (is_inline(instruction)) {
-        const Instruction* const user = only_user(instruction);
-        const bool here = user != nullptr && user->getParent() == &block && !isa<llvm::PHINode>(user);
-        root = here ? written_where.lookup(user) : block.getTerminator();
-      }
-      written_where[&instruction] = root;
-      if (isa<llvm::LoadInst>(instruction) && is_inline(instruction) && last_write != nullptr &&
-          last_write != root && last_write->comesBefore(root)) {
-        inline_.erase(&instruction);
-        written_where[&instruction] = &instruction;
-      }
-      if (instruction.mayWriteToMemory()) last_write = &instruction;
-    }
-  }
-  for (const Instruction& instruction : llvm::instructions(function)) {
-    if (!is_repeated_address(instruction)) continue;
-    for (const Value* operand : instruction.operands()) {
-      const auto* const other = dyn_cast<Instruction>(operand);
-      if (other != nullptr && !isa<llvm::GetElementPtrInst>(other)) inline_.erase(other);
-    }
-  }
-}
-
-void Expressions::choose_names(const llvm::Function& function) {
-  for (const llvm::Argument& argument : function.args()) names_[&argument] = argument.getName().str();
-  unsigned lanes = 0;
-  for (const llvm::GlobalVariable& global : function.getParent()->globals()) {
-    names_[&global] = fmt::format("lanes{}", lanes++);
-  }
-  unsigned arrays = 0;
-  unsigned variables = 0;
-  for (const Instruction& instruction : llvm::instructions(function)) {
-    if (isa<llvm::AllocaInst>(instruction)) {
-      names_[&instruction] = fmt::format("array{}", arrays++);
-    } else if (!instruction.getType()->isVoidTy() && !is_inline(instruction)) {
-      names_[&instruction] = fmt::format("v{}", variables++);
-    }
-  }
-}
-
-void Expressions::variables(const Value& value, llvm::SmallPtrSetImpl<const Value*>& found) const {
-  const auto* const instruction = dyn_cast<Instruction>(&value);
-  if (instruction == nullptr) return;
-  if (!is_inline(*instruction)) {
-    found.insert(instruction);
-    return;
-  }
-  for (const Value* operand : instruction->operands()) variables(*operand, found);
-}
+    : layout_(function.getParent()->getDataLayout()), helpers_(helpers), variables_(function) {}
 
 // ---- Expressions
 
@@ -188,14 +63,15 @@ std::string Expressions::unknown(const Instruction& instruction) {
 std::string Expressions::operand(const Value& value) {
   const bool is_array = isa<llvm::AllocaInst>(value) || isa<llvm::GlobalVariable>(value);
   if (is_array || (isa<llvm::GEPOperator>(value) && !is_base(value))) return bracketed(pointer(value));
-  if (const auto found = names_.find(&value); found != names_.end()) return found->second;
+  if (variables_.has_name(value)) return name(value);
   if (const auto* const constant = dyn_cast<llvm::Constant>(&value)) return constant_text(*constant);
   return bracketed(expression(llvm::cast<Instruction>(value)));
 }
 
 std::string Expressions::value(const Value& value) {
   const auto* const instruction = dyn_cast<Instruction>(&value);
-  return instruction != nullptr && is_inline(*instruction) ? expression(*instruction) : operand(value);
+  return instruction != nullptr && variables_.is_inline(*instruction) ? expression(*instruction)
+                                                                      : operand(value);
 }
 
 std::string Expressions::cut(std::string text, unsigned bits) const {
@@ -347,7 +223,7 @@ std::string Expressions::condition(const Value& value, bool negate) {
     return constant->isOne() != negate ? "true" : "false";
   }
   const auto* const instruction = dyn_cast<Instruction>(&value);
-  if (instruction != nullptr && is_inline(*instruction)) {
+  if (instruction != nullptr && variables_.is_inline(*instruction)) {
     if (const auto* const comparison = dyn_cast<llvm::CmpInst>(instruction))
       return compare(*comparison, negate);
     if (!negate) return expression(*instruction);
@@ -400,7 +276,7 @@ std::string Expressions::call(const llvm::CallInst& instruction) {
     if (argument->getType()->isMetadataTy()) return "";
     arguments.push_back(argument->getType()->isPointerTy() ? pointer(*argument) : operand(*argument));
   }
-  if (const Instruction* const cosine = sines_.lookup(&instruction))
+  if (const Instruction* const cosine = variables_.cosine_of(instruction))
     return fmt::format("sincos({}, &{})", arguments.front(), name(*cosine));
   if (const auto text = call_text(instruction, arguments, helpers_)) return *text;
   return unknown(instruction);
@@ -473,7 +349,7 @@ std::string Expressions::expression(const Instruction& instruction) {
                                                 operand(*instruction.getOperand(1)))
                                   : pointer(instruction);
     case Instruction::ExtractValue: {
-      // Of what an atomic exchange returns: the old value, and whether it was the expected one.
+      // A part of an atomic exchange's result: the old value, and whether it was the expected one.
       const auto& extract = llvm::cast<llvm::ExtractValueInst>(instruction);
       const auto* const atomic = dyn_cast<llvm::AtomicCmpXchgInst>(extract.getAggregateOperand());
       if (atomic == nullptr) return unknown(instruction);
@@ -485,15 +361,6 @@ std::string Expressions::expression(const Instruction& instruction) {
 }
 
 // ---- Memory
-
-// Element 0 of an array, or the first of some places: a kernel's argument and how far behind it that is. It
-// has a variable, so that compilers see a pointer and indices in front of every access, not a sum that they
-// add to the pointer.
-bool Expressions::is_base(const Value& value) const {
-  const auto* const step = dyn_cast<llvm::GetElementPtrInst>(&value);
-  return step != nullptr && isa<llvm::Argument>(step->getPointerOperand()) && step->getNumIndices() == 1 &&
-         isa<llvm::Argument>(step->getOperand(1));
-}
 
 Expressions::Place Expressions::place_of(const Value& address) const {
   Place place;

@@ -21,8 +21,8 @@ std::string declarations(const llvm::Function& function, const Expressions& expr
   std::string text;
   const auto declare_array = [&](const llvm::Value& value, const llvm::Type* type, unsigned space) {
     const ArrayText array = array_text(type, layout);
-    text +=
-        fmt::format("  {}{} {}[{}];\n", space_name(space), array.type, expressions.name(value), array.count);
+    text += fmt::format("  {}{} {}[{}];\n", space_name(space), array.type,
+                        expressions.variables().name(value), array.count);
   };
   if (is_kernel) {
     for (const llvm::GlobalVariable& global : function.getParent()->globals()) {
@@ -35,8 +35,8 @@ std::string declarations(const llvm::Function& function, const Expressions& expr
       declare_array(*alloca, alloca->getAllocatedType(), kPrivateSpace);
       continue;
     }
-    if (instruction.getType()->isVoidTy() || instruction.use_empty() || expressions.is_inline(instruction) ||
-        structure.is_declared_inside(instruction)) {
+    if (instruction.getType()->isVoidTy() || instruction.use_empty() ||
+        expressions.variables().is_inline(instruction) || structure.is_declared_inside(instruction)) {
       continue;
     }
     const llvm::Type* const type = variable_type(instruction);
@@ -48,7 +48,7 @@ std::string declarations(const llvm::Function& function, const Expressions& expr
       star = "*";
     }
     std::string& list = variables[name];
-    list += fmt::format("{}{}{}", list.empty() ? "" : ", ", star, expressions.name(instruction));
+    list += fmt::format("{}{}{}", list.empty() ? "" : ", ", star, expressions.variables().name(instruction));
   }
   for (const auto& [type, names] : variables) text += fmt::format("  {} {};\n", type, names);
   text += structure.declaration();
@@ -60,8 +60,9 @@ Result<std::string> function_text(llvm::Function& function, const PrintOptions& 
   Structure structure(function, expressions);
   std::string parameters;
   for (const llvm::Argument& argument : function.args()) {
-    parameters += fmt::format("{}{}{} {}", parameters.empty() ? "" : ", ", type_name(argument.getType()),
-                              argument.hasNoAliasAttr() ? " RESTRICT" : "", expressions.name(argument));
+    parameters +=
+        fmt::format("{}{}{} {}", parameters.empty() ? "" : ", ", type_name(argument.getType()),
+                    argument.hasNoAliasAttr() ? " RESTRICT" : "", expressions.variables().name(argument));
   }
   const bool is_kernel = &function == options.kernel;
   std::string text = is_kernel ? "kernel " : "";

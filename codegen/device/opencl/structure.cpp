@@ -141,14 +141,14 @@ bool Structure::is_read_behind(const Instruction& variable, Block& header) const
   return llvm::any_of(variable.users(), [&](const llvm::User* user) {
     const auto& reader = *llvm::cast<Instruction>(user);
     return !loops_.getLoopFor(&header)->contains(&reader) ||
-           (expressions_.is_inline(reader) && is_read_behind(reader, header));
+           (expressions_.variables().is_inline(reader) && is_read_behind(reader, header));
   });
 }
 
 // Whether no harm is done by computing what is written for `value` where it is of no use.
 bool Structure::can_be_in_vain(const Value& value) const {
   const auto* const instruction = llvm::dyn_cast<Instruction>(&value);
-  if (instruction == nullptr || !expressions_.is_inline(*instruction)) return true;
+  if (instruction == nullptr || !expressions_.variables().is_inline(*instruction)) return true;
   return llvm::isSafeToSpeculativelyExecute(instruction) &&
          llvm::all_of(instruction->operands(),
                       [&](const Value* operand) { return can_be_in_vain(*operand); });
@@ -196,7 +196,8 @@ void Structure::write_block(Block& block, const Context& context, Lines& out) {
 }
 
 bool Structure::is_declared_inside(const Instruction& instruction) const {
-  if (llvm::isa<PHINode>(instruction) || expressions_.is_computed_with_sine(instruction)) return false;
+  if (llvm::isa<PHINode>(instruction) || expressions_.variables().is_computed_with_sine(instruction))
+    return false;
   // What is written in other places counts there.
   llvm::SmallVector<const Instruction*> work = {&instruction};
   while (!work.empty()) {
@@ -206,7 +207,7 @@ bool Structure::is_declared_inside(const Instruction& instruction) const {
       const auto* const phi = llvm::dyn_cast<PHINode>(user);
       Block* const where = phi != nullptr ? phi->getIncomingBlock(use) : user->getParent();
       if (where != instruction.getParent()) return false;
-      if (expressions_.is_inline(*user)) work.push_back(user);
+      if (expressions_.variables().is_inline(*user)) work.push_back(user);
     }
   }
   return true;
@@ -215,14 +216,14 @@ bool Structure::is_declared_inside(const Instruction& instruction) const {
 void Structure::write_statements(Block& block, const Context& context, Lines& out) {
   for (const Instruction& instruction : block) {
     if (llvm::isa<PHINode>(instruction) || llvm::isa<llvm::AllocaInst>(instruction) ||
-        instruction.isTerminator() || expressions_.is_inline(instruction) ||
-        expressions_.is_computed_with_sine(instruction)) {
+        instruction.isTerminator() || expressions_.variables().is_inline(instruction) ||
+        expressions_.variables().is_computed_with_sine(instruction)) {
       continue;
     }
     std::string text = expressions_.expression(instruction);
     if (text.empty()) continue;
     if (!instruction.getType()->isVoidTy() && !instruction.use_empty()) {
-      text = fmt::format("{} = {}", expressions_.name(instruction), text);
+      text = fmt::format("{} = {}", expressions_.variables().name(instruction), text);
       if (is_declared_inside(instruction)) {
         text = fmt::format("{} {}", constant_type_name(variable_type(instruction)), text);
       }
@@ -311,7 +312,7 @@ void Structure::write_phis(Block& from, Block& to, const Context& context, Lines
     // variable for impossible.
     if (value == &phi || phi.use_empty()) continue;
     copies.push_back({&phi, value, {}});
-    expressions_.variables(*value, copies.back().reads);
+    expressions_.variables().add_read(*value, copies.back().reads);
   }
   // What belongs to the block of a test is computed in any case.
   const bool is_harmless =
@@ -324,7 +325,8 @@ void Structure::write_phis(Block& from, Block& to, const Context& context, Lines
   while (!copies.empty()) {
     const auto free = std::ranges::find_if_not(copies, is_read_by_others);
     if (free == copies.end()) break;
-    add(out, context, fmt::format("{} = {};", expressions_.name(*free->to), expressions_.value(*free->from)));
+    add(out, context,
+        fmt::format("{} = {};", expressions_.variables().name(*free->to), expressions_.value(*free->from)));
     copies.erase(free);
   }
   const auto mark = [&] {
@@ -340,7 +342,7 @@ void Structure::write_phis(Block& from, Block& to, const Context& context, Lines
                     expressions_.value(*copies[n].from)));
   }
   for (std::size_t n = 0; n < copies.size(); ++n) {
-    add(out, inside, fmt::format("{} = next{};", expressions_.name(*copies[n].to), n));
+    add(out, inside, fmt::format("{} = next{};", expressions_.variables().name(*copies[n].to), n));
   }
   add(out, context, "}");
   mark();
