@@ -8,8 +8,7 @@ namespace dhpvm::compiler {
 
 void DeclarationParser::skip_modifiers() {
   while (at(TokenKind::kIdentifier) && is_modifier_word(text())) {
-    const bool declaration_follows =
-        kind(1) == TokenKind::kIdentifier || (kind(1) >= TokenKind::kAs && kind(1) <= TokenKind::kWhile);
+    const bool declaration_follows = kind(1) == TokenKind::kIdentifier || is_keyword(kind(1));
     if (!declaration_follows || token(1).first_on_line) return;
     slip(range(), "there is no `{}`", text())
         .help("remove it: everything that is declared can be used everywhere");

@@ -75,8 +75,7 @@ ast::Name GrammarPart::take_name() {
 
 ast::Name GrammarPart::expect_name(std::string_view what) {
   if (at(TokenKind::kIdentifier)) return take_name();
-  const bool keyword = kind() >= TokenKind::kAs && kind() <= TokenKind::kWhile;
-  if (keyword && !token().first_on_line) {
+  if (is_keyword(kind()) && !token().first_on_line) {
     const std::string_view word = text();
     slip(range(), "`{}` is a keyword and cannot be {}", word, what)
         .help("choose another name, such as `{}_`", word);

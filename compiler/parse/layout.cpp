@@ -3,19 +3,6 @@
 
 namespace dhpvm::compiler {
 
-bool begins_declaration(TokenKind kind) {
-  switch (kind) {
-    case TokenKind::kClass:
-    case TokenKind::kExtern:
-    case TokenKind::kFn:
-    case TokenKind::kImport:
-    case TokenKind::kInterface:
-    case TokenKind::kIntrinsic:
-    case TokenKind::kStruct: return true;
-    default: return false;
-  }
-}
-
 Layout::Layout(const TokenStream& stream, std::string_view source) : tokens_(stream.tokens), source_(source) {
   pair_brackets();
 }

@@ -11,9 +11,6 @@
 
 namespace dhpvm::compiler {
 
-// Whether a declaration of a file begins with this word; `const` is left out, because it may stand anywhere.
-bool begins_declaration(TokenKind kind);
-
 class Layout {
  public:
   // Both must outlive the layout.

@@ -16,7 +16,7 @@ struct Spelling {
 };
 
 constexpr Spelling kKeywords[] = {
-#define X(name, text) {TokenKind::name, text},
+#define X(name, text, role) {TokenKind::name, text},
     DHPVM_KEYWORDS(X)
 #undef X
 };
@@ -84,7 +84,7 @@ std::string_view describe(TokenKind kind) {
     case TokenKind::kFormatSpec: return "a format specification";
     case TokenKind::kFormatClose: return "`}`";
     case TokenKind::kError: return "a mistake";
-#define X(name, text) \
+#define X(name, text, ...) \
   case TokenKind::name: return "`" text "`";
       DHPVM_KEYWORDS(X) DHPVM_PUNCTUATION(X)
 #undef X

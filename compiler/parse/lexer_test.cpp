@@ -56,7 +56,7 @@ std::string string_of(const std::string& text) {
 
 TEST(LexerTest, KnowsEveryKeyword) {
   std::size_t count = 0;
-#define X(name, text)                                                \
+#define X(name, text, ...)                                           \
   {                                                                  \
     const Lexed lexed(text);                                         \
     ASSERT_EQ(lexed.stream.tokens.size(), 2u);                       \

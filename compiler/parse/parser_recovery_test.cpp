@@ -312,7 +312,7 @@ TEST(RecoveryTest, LimitsDepth) {
 TEST(RecoveryTest, SurvivesRandomTokens) {
   std::vector<std::string> words{"x",          "y",   "List", "i64", "1",  "2.5", "\"s\"",
                                  "f\"{x:3}\"", "'a'", "f\"",  "\"",  "\n", "/*"};
-#define X(name, text) words.emplace_back(text);
+#define X(name, text, ...) words.emplace_back(text);
   DHPVM_KEYWORDS(X)
   DHPVM_PUNCTUATION(X)
 #undef X

@@ -77,7 +77,7 @@ ast::Expr* PrimaryParser::not_an_expression() {
     case TokenKind::kLet:
     case TokenKind::kVar: problem.help("a declaration is a statement of its own"); break;
     default:
-      if (kind() >= TokenKind::kAs && kind() <= TokenKind::kWhile && !line_over) {
+      if (is_keyword(kind()) && !line_over) {
         problem.help("`{}` is a keyword; a name must be another word", text());
       }
       break;

@@ -3,27 +3,6 @@
 
 namespace dhpvm::compiler {
 
-namespace {
-
-bool begins_statement(TokenKind kind) {
-  switch (kind) {
-    case TokenKind::kBreak:
-    case TokenKind::kContinue:
-    case TokenKind::kFor:
-    case TokenKind::kIf:
-    case TokenKind::kLet:
-    case TokenKind::kMatch:
-    case TokenKind::kParallel:
-    case TokenKind::kReturn:
-    case TokenKind::kUse:
-    case TokenKind::kVar:
-    case TokenKind::kWhile: return true;
-    default: return false;
-  }
-}
-
-}  // namespace
-
 void Recovery::skip_balanced() {
   if (const std::uint32_t partner = layout_.partner(cursor_.position()); partner != 0)
     cursor_.jump_to(partner);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the lexer hands to the parser: the words of a file.
+// The words of a file, as the lexer hands them to the parser.
 #pragma once
 
 #include <cstdint>
@@ -10,36 +10,40 @@
 
 namespace dhpvm::compiler {
 
-// X(enumerator, text): keywords.
-#define DHPVM_KEYWORDS(X)    \
-  X(kAs, "as")               \
-  X(kBreak, "break")         \
-  X(kClass, "class")         \
-  X(kConst, "const")         \
-  X(kContinue, "continue")   \
-  X(kElse, "else")           \
-  X(kExtern, "extern")       \
-  X(kFalse, "false")         \
-  X(kFn, "fn")               \
-  X(kFor, "for")             \
-  X(kIf, "if")               \
-  X(kImport, "import")       \
-  X(kIn, "in")               \
-  X(kInit, "init")           \
-  X(kInterface, "interface") \
-  X(kIntrinsic, "intrinsic") \
-  X(kIs, "is")               \
-  X(kLet, "let")             \
-  X(kMatch, "match")         \
-  X(kNull, "null")           \
-  X(kParallel, "parallel")   \
-  X(kReturn, "return")       \
-  X(kStruct, "struct")       \
-  X(kThis, "this")           \
-  X(kTrue, "true")           \
-  X(kUse, "use")             \
-  X(kVar, "var")             \
-  X(kWhile, "while")
+// The place of a keyword: it begins a statement, or a declaration of a file, or stands within others. Recovery goes
+// on at those that begin something. `const` stands within, because it may be misplaced anywhere.
+enum class KeywordRole : std::uint8_t { kNone, kStatement, kDeclaration, kWithin };
+
+// X(enumerator, text, role): keywords.
+#define DHPVM_KEYWORDS(X)                  \
+  X(kAs, "as", kWithin)                    \
+  X(kBreak, "break", kStatement)           \
+  X(kClass, "class", kDeclaration)         \
+  X(kConst, "const", kWithin)              \
+  X(kContinue, "continue", kStatement)     \
+  X(kElse, "else", kWithin)                \
+  X(kExtern, "extern", kDeclaration)       \
+  X(kFalse, "false", kWithin)              \
+  X(kFn, "fn", kDeclaration)               \
+  X(kFor, "for", kStatement)               \
+  X(kIf, "if", kStatement)                 \
+  X(kImport, "import", kDeclaration)       \
+  X(kIn, "in", kWithin)                    \
+  X(kInit, "init", kWithin)                \
+  X(kInterface, "interface", kDeclaration) \
+  X(kIntrinsic, "intrinsic", kDeclaration) \
+  X(kIs, "is", kWithin)                    \
+  X(kLet, "let", kStatement)               \
+  X(kMatch, "match", kStatement)           \
+  X(kNull, "null", kWithin)                \
+  X(kParallel, "parallel", kStatement)     \
+  X(kReturn, "return", kStatement)         \
+  X(kStruct, "struct", kDeclaration)       \
+  X(kThis, "this", kWithin)                \
+  X(kTrue, "true", kWithin)                \
+  X(kUse, "use", kStatement)               \
+  X(kVar, "var", kStatement)               \
+  X(kWhile, "while", kStatement)
 
 // X(enumerator, text): punctuation. The lexer takes the longest that fits.
 #define DHPVM_PUNCTUATION(X)   \
@@ -107,10 +111,24 @@ enum class TokenKind : std::uint8_t {
   kFormatClose,  //   }
   kFormatEnd,    // "           also where an unterminated one breaks off
   kError,        // something that has been reported; stands where an expression could
-#define X(name, text) name,
+#define X(name, ...) name,
   DHPVM_KEYWORDS(X) DHPVM_PUNCTUATION(X)
 #undef X
 };
+
+// kNone if it is no keyword.
+constexpr KeywordRole role_of(TokenKind kind) {
+  switch (kind) {
+#define X(name, text, role) \
+  case TokenKind::name: return KeywordRole::role;
+    DHPVM_KEYWORDS(X)
+#undef X
+    default: return KeywordRole::kNone;
+  }
+}
+constexpr bool is_keyword(TokenKind kind) { return role_of(kind) != KeywordRole::kNone; }
+constexpr bool begins_statement(TokenKind kind) { return role_of(kind) == KeywordRole::kStatement; }
+constexpr bool begins_declaration(TokenKind kind) { return role_of(kind) == KeywordRole::kDeclaration; }
 
 // "identifier", "`while`", "`+=`", "a number": for messages.
 std::string_view describe(TokenKind kind);
