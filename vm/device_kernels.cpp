@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "vm/device_kernels.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "base/error.h"
 #include "bytecode/decode.h"
 #include "bytecode/extract.h"
@@ -11,21 +14,38 @@ namespace dhpvm::vm {
 
 using offload::KernelFormat;
 
+namespace {
+
+// Memory, descriptors and threads come back; code that a compiler refuses stays as it is.
+bool may_pass(const Error& error) {
+  return error.code() != ErrorCode::kCompile && error.code() != ErrorCode::kUnsupported &&
+         error.code() != ErrorCode::kInternal;
+}
+
+}  // namespace
+
 const LoadedKernel& DeviceKernels::load(const KernelWish& wish) {
+  // Doubled from one failure to the next: a loop must not spend its time on trying.
+  constexpr std::chrono::milliseconds kFirst{100};
+  constexpr std::chrono::milliseconds kLast{60'000};
   const auto [found, is_new] = kernels_.try_emplace({wish.number, wish.variant});
-  if (!is_new) return found->second;
+  Entry& entry = found->second;
+  if (!is_new && (!entry.retry_at || Clock::now() < *entry.retry_at)) return entry.kernel;
+  entry.retry_at.reset();
   auto made = make(wish);
   if (made.ok()) {
-    found->second = std::move(made).value();
-  } else {
-    found->second.failure = made.error().message();
+    entry.kernel = std::move(made).value();
+    return entry.kernel;
   }
-  return found->second;
+  entry.kernel.failure = made.error().message();
+  entry.patience = std::clamp(entry.patience * 2, kFirst, kLast);
+  if (may_pass(made.error())) entry.retry_at = Clock::now() + entry.patience;
+  return entry.kernel;
 }
 
 bool DeviceKernels::may_trap(const KernelWish& wish) const {
   const auto found = kernels_.find({wish.number, wish.variant});
-  return found == kernels_.end() || !found->second.sites.empty();
+  return found == kernels_.end() || !found->second.kernel.sites.empty();
 }
 
 // Functions have other numbers where the kernel has been compiled. Another machine's word about positions in the code

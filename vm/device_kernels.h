@@ -2,9 +2,11 @@
 // The kernels of a program's parallel loops, compiled and loaded on one device.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -43,19 +45,27 @@ class DeviceKernels {
   DeviceKernels(const LinkedModule& linked, CompileService& service, offload::PipelineDevice& device)
       : linked_(linked), service_(service), device_(device) {}
 
-  // Compiled and loaded at the first wish; the address stays. A failure is kept, too.
+  // Compiled and loaded at the first wish; the address stays. A failure is kept, too: for good if the kernel is to
+  // blame, or else until it is time to try again.
   const LoadedKernel& load(const KernelWish& wish);
   // Whether the kernel may trap; true for a kernel that is not loaded yet.
   bool may_trap(const KernelWish& wish) const;
 
  private:
+  using Clock = std::chrono::steady_clock;
+  struct Entry {
+    LoadedKernel kernel;
+    std::optional<Clock::time_point> retry_at;  // after a failure that may pass
+    std::chrono::milliseconds patience{0};      // from the last failure to the next try
+  };
+
   Result<LoadedKernel> make(const KernelWish& wish);
   Status translate(std::vector<codegen::KernelSite>& sites, std::span<const std::uint32_t> functions) const;
 
   const LinkedModule& linked_;
   CompileService& service_;
   offload::PipelineDevice& device_;
-  std::map<std::pair<std::uint32_t, std::uint32_t>, LoadedKernel> kernels_;  // by kernel and variant
+  std::map<std::pair<std::uint32_t, std::uint32_t>, Entry> kernels_;  // by kernel and variant
 };
 
 }  // namespace dhpvm::vm

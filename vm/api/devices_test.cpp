@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loops on devices give the interpreter's results, for all
 // sizes of arrays, chunks and device memory.
+#include <chrono>
 #include <map>
 #include <random>
 #include <string>
@@ -98,6 +99,28 @@ TEST_F(Devices, ArraysMayBeLargerThanTheDevice) {
       compare({"sim", random() % 2 * 3000, kilobytes << 10}, function, n);
     }
   }
+}
+
+TEST_F(Devices, AKernelThatCouldNotBeLoadedIsTriedAgain) {
+  const Module module = need(Module::compile(engine_, R"(
+fn f() -> f64 {
+    let a = [f64](1000);
+    parallel for i in 0..1000 { a[i] = i as f64; }
+    return a[999];
+})"));
+  const Isolate isolate = need(Isolate::create(module, {.jit_wait = true, .device = "sim?load_fail=2"}));
+  const auto f = need(isolate.function<double()>("f"));
+  const auto begin = std::chrono::steady_clock::now();
+  std::uint64_t calls = 0;
+  const auto has_run = [&] { return isolate.explain_loops().find("ran on sim") != std::string::npos; };
+  while (!has_run() && std::chrono::steady_clock::now() - begin < std::chrono::seconds(30)) {
+    EXPECT_EQ(need(f()), 999.0);
+    ++calls;
+  }
+  EXPECT_TRUE(has_run()) << isolate.explain_loops();
+  // 100 ms after the first failure, and 200 ms after the second; the loops between them ran on the host.
+  EXPECT_GE(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(300));
+  EXPECT_GT(calls, 3U);
 }
 
 TEST_F(Devices, SeveralShareALoop) {

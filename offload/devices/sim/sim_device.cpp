@@ -77,6 +77,13 @@ Result<std::shared_ptr<DeviceMemory>> SimDevice::import_host(std::span<std::byte
 
 Result<std::shared_ptr<Kernel>> SimDevice::load(const KernelImage& image) {
   DHPVM_TRY(check_present());
+  {
+    const std::lock_guard lock(mutex_);
+    if (options_.load_fail && ++loads_ <= *options_.load_fail)
+      return error(ErrorCode::kDeviceExhausted,
+                   "device '{}' fails to load its kernel number {}, as 'load_fail' wants it", info().name,
+                   loads_);
+  }
   return HostKernel::load(*this, image);
 }
 

@@ -48,9 +48,10 @@ class SimDevice final : public DeviceBase {
   const std::shared_ptr<ThreadPool> pool_;
   VirtualClock clock_;
   mutable std::mutex mutex_;
-  std::uint64_t operations_ = 0;  // guarded by mutex_, as are the next two
+  std::uint64_t operations_ = 0;  // guarded by mutex_, as are the next three
   std::uint64_t launches_ = 0;
   std::uint64_t allocations_ = 0;
+  std::uint64_t loads_ = 0;
 };
 
 // Opens "sim", and "sim?" with options.

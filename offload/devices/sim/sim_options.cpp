@@ -89,6 +89,8 @@ Status apply(SimOptions& options, const DeviceOption& option) {
     DHPVM_ASSIGN(options.lost, parse_count(option, 0, kMany, "100"));
   } else if (key == "alloc_fail") {
     DHPVM_ASSIGN(options.alloc_fail, parse_count(option, 1, kMany, "3"));
+  } else if (key == "load_fail") {
+    DHPVM_ASSIGN(options.load_fail, parse_count(option, 1, kMany, "3"));
   } else {
     DHPVM_ASSIGN(options.fail_launch, parse_count(option, 1, kMany, "3"));
   }
@@ -98,9 +100,9 @@ Status apply(SimOptions& options, const DeviceOption& option) {
 }  // namespace
 
 Result<SimOptions> parse_sim_options(std::string_view name) {
-  constexpr std::string_view kKeys[] = {"h2d",  "d2h",  "pageable",   "d2d",        "launch",
-                                        "copy", "rate", "mem",        "engines",    "units",
-                                        "lazy", "lost", "alloc_fail", "fail_launch"};
+  constexpr std::string_view kKeys[] = {"h2d",  "d2h",  "pageable",   "d2d",       "launch",
+                                        "copy", "rate", "mem",        "engines",   "units",
+                                        "lazy", "lost", "alloc_fail", "load_fail", "fail_launch"};
   DHPVM_ASSIGN(const std::vector<DeviceOption> given, parse_device_options(name, kKeys));
   SimOptions options;
   for (const DeviceOption& option : given) DHPVM_TRY(apply(options, option));

@@ -29,6 +29,7 @@ struct SimOptions {
   std::optional<std::uint64_t> lost;         // the device is lost after so many operations
   std::optional<std::uint64_t> alloc_fail;   // the allocation that fails
   std::optional<std::uint64_t> fail_launch;  // the launch that fails
+  std::optional<std::uint64_t> load_fail;    // the first kernels that cannot be loaded are so many
 };
 
 // kInvalidArgument for what is not understood, with what could stand there.

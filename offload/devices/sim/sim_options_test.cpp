@@ -24,7 +24,7 @@ TEST(SimOptions, AreReadWithTheirUnits) {
   const auto options = parse_sim_options(
       "sim?h2d=1.5GB/s&d2h=800MB/s&pageable=500MB/s&d2d=1TB/s&launch=2us&copy=0ns&rate=2.5e9/"
       "s&mem=16MiB&engines=1&units=8&lost=0&"
-      "alloc_fail=3&fail_launch=4");
+      "alloc_fail=3&fail_launch=4&load_fail=5");
   ASSERT_TRUE(options.ok()) << options.error().to_string();
   EXPECT_EQ(options->upload_bytes, 1.5e9);
   EXPECT_EQ(options->download_bytes, 8e8);
@@ -39,6 +39,7 @@ TEST(SimOptions, AreReadWithTheirUnits) {
   EXPECT_EQ(options->lost, 0U);
   EXPECT_EQ(options->alloc_fail, 3U);
   EXPECT_EQ(options->fail_launch, 4U);
+  EXPECT_EQ(options->load_fail, 5U);
   EXPECT_EQ(parse_sim_options("sim?mem=1GB")->memory_bytes, 1'000'000'000U);
 }
 
