@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/memory_shortage.h"
 #include "gc/poison.h"
 
 namespace dhpvm::gc {
@@ -56,7 +57,8 @@ Status BlockSpace::reserve(std::size_t bytes, bool scribble) {
     refused = true;
     if (bytes == kMinimumReservation) break;
   }
-  return error(ErrorCode::kOutOfMemory, "the system grants no address space for a heap; raise `ulimit -v`");
+  return error(ErrorCode::kOutOfMemory, "the system grants no address space for a heap: {}",
+               memory_shortage());
 }
 
 void BlockSpace::touch(BlockIndex block, unsigned size_class) {

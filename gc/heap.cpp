@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "base/memory_shortage.h"
 
 namespace dhpvm::gc {
 namespace {
@@ -63,8 +64,8 @@ Result<std::unique_ptr<Heap>> Heap::create(const HeapOptions& options, std::span
   if (heap->blocks_.reserved_bytes() < reservation)
     stack = std::min(stack, heap->blocks_.reserved_bytes() / 8);
   if (!heap->marker_.reserve_stack(stack)) {
-    return error(ErrorCode::kOutOfMemory,
-                 "the system grants no address space for the mark stack; raise `ulimit -v`");
+    return error(ErrorCode::kOutOfMemory, "the system grants no address space for the mark stack: {}",
+                 memory_shortage());
   }
   heap->set_thresholds();
   if (options.tracer != nullptr) heap->trace_track_ = options.tracer->add_track("gc");

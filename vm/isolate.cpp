@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/memory_shortage.h"
 #include "offload/devices/device_base.h"
 #include "offload/schedule/memory/buffer_pool.h"
 #include "vm/context.h"
@@ -61,8 +62,8 @@ Status Isolate::start() {
     *stack = Reservation(stack_bytes + kPage, kPage);
     if (stack->data() == nullptr) {
       return error(ErrorCode::kOutOfMemory,
-                   "the system grants no address space for a stack of {} bytes; lower the stack limit",
-                   stack_bytes);
+                   "the system grants no address space for a stack of {} bytes: {}; or lower the stack limit",
+                   stack_bytes, memory_shortage());
     }
   }
   context.p = reinterpret_cast<std::uint64_t*>(context.primitive_stack.data());
@@ -201,10 +202,8 @@ Error Isolate::out_of_memory(std::string_view what) const {
     return out_of_system_memory(ErrorCode::kOutOfMemory, what);
   if (heap_->shortfall() == gc::Shortfall::kSystem) {
     return error(ErrorCode::kOutOfMemory,
-                 "the system has no memory for {}, although the heap's own limit is not reached; raise "
-                 "`ulimit -v` if it "
-                 "is set",
-                 what);
+                 "the system has no memory for {}, although the heap's own limit is not reached: {}", what,
+                 memory_shortage());
   }
   return error(
       ErrorCode::kOutOfMemory,
