@@ -15,8 +15,8 @@ namespace {
 // About what waking a sleeping thread costs: spinning then never costs more than twice the best choice.
 constexpr std::chrono::microseconds kSpin{50};
 
-// Waking costs the caller some microseconds, and the workers spin for nothing if no further loop comes: worth
-// it where so many loops have come in close succession that more can be expected.
+// Waking costs the caller some microseconds, and the workers spin for nothing if no further loop comes: wake them after
+// this many loops in close succession, when more can be expected.
 constexpr std::uint32_t kStreak = 8;
 
 void pause() {

@@ -106,7 +106,7 @@ class Side final : public FrameHandler, public BulkHandler, public std::enable_s
   void on_closed(const Error&) override {}
   void on_bulk_closed(const Error&) override {}
 
-  // Until there have been so many events in all.
+  // Waits until the total number of events is `events`.
   void wait(std::uint64_t events) {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return events_ >= events; });

@@ -330,8 +330,8 @@ void growing(Report& report) {
   report.row("  longest full collection", static_cast<double>(stats.full_pauses.max_ns()) * 1e-6, "ms");
 }
 
-// A steady program: 64 MiB of trees of which one in 64 is replaced at a time; peak of block space
-// over live bytes.
+// A steady program: 64 MiB of trees, of which it replaces one in 64 at a time; reports the peak of block space over
+// live bytes.
 void space_steady(Report& report) {
   Bench bench({});
   constexpr std::size_t kTrees = 64;

@@ -12,10 +12,10 @@ namespace {
 using bytecode::RegisterSet;
 using bytecode::Word;
 
-// What is known of the registers of a frame.
+// How the needed registers of a frame are known.
 enum class Registers : std::uint8_t {
   kAtPlace,   // an interpreted call that stands at a known instruction
-  kMirrored,  // a compiled one: what it needs lies below the registers of the frame above
+  kMirrored,  // a compiled call: its needed registers lie below those of the frame above
   kUnknown,
 };
 
@@ -53,7 +53,7 @@ void DeadRegisters::clear(const Context& context) {
   const RegisterSet* needed = nullptr;  // at needed_pc
   for (;; --frame) {
     gc::Ref* const end = registers + frame->function->reference_registers;
-    // What a call reaches beyond the frames above it was clobbered by what it called.
+    // Registers of a call beyond the frames above it are dead: its callees have clobbered them.
     if (known != Registers::kUnknown && end > used_end) std::fill(used_end, end, nullptr);
     if (known == Registers::kAtPlace) {
       // A deep recursion stands at the same place in most of its frames.

@@ -23,7 +23,7 @@ struct ChosenDevice {
 
 struct DeviceChosen {
   std::vector<ChosenDevice> devices;  // none: the host's cores alone
-  bool is_forced = false;  // one device was asked for by name: the program's user is told if it is not used
+  bool is_forced = false;  // one device was requested by name: tell the program's user if it is not used
 };
 
 class DeviceChoice {
@@ -32,8 +32,8 @@ class DeviceChoice {
 
   // Whether a loop with this hint may go to a device at all.
   bool may_offload(const bytecode::KernelRecord& record) const;
-  // Whether the loop stays on the host without further questions: no device is open, and the loop, which would take
-  // the host so many seconds (0: not known), is no reason to open one.
+  // Whether the loop stays on the host at once: no device is open, and the loop, which is expected to take
+  // `host_seconds` on the host (0: not known), is too short to open one.
   bool is_too_short(const bytecode::KernelRecord& record, double host_seconds) const;
   DeviceChosen choose(const OffloadRequest& request);
   // Notes that the loop, or a part of it, stays on the host. With `is_forced`, the user is told, once.

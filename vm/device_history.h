@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What became of each parallel loop, as `--explain-offload` tells it: a recorder of events, which decides nothing.
+// A record of how each parallel loop has run, for `--explain-offload`; it decides nothing.
 #pragma once
 
 #include <cstdint>

@@ -18,7 +18,7 @@ struct DeviceLoops::Participants {
   std::string names;
   offload::Loop loop;      // as it is with these kernels
   std::uint64_t rows = 0;  // of a chunk; 0: as measurements suggest
-  bool is_forced = false;  // a device was asked for by name
+  bool is_forced = false;  // a device was requested by name
 };
 
 namespace {

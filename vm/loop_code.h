@@ -51,7 +51,7 @@ class LoopCode {
   // Whether an iteration has the same bits as a lane and by itself.
   bool has_exact_bits();
 
-  // The kernel with at most so many lanes, or with any number of them until that has been compiled; null if
+  // The kernel with at most `most_lanes` lanes, or with any number of them until that has been compiled; null if
   // neither is there.
   const codegen::CompiledKernel* find(LoopVariant variant, unsigned most_lanes) const;
   // Has the kernel compiled, here and now or in the background; once for each variant and number of lanes.

@@ -18,7 +18,7 @@ class LoopHistory {
     ++executions_;
     fuel_ = fuel;
   }
-  // So many iterations of an execution ran compiled.
+  // `iterations` of an execution ran compiled.
   void ran_compiled(const codegen::CompiledKernel& kernel, std::uint64_t iterations) {
     compiled_iterations_ += iterations;
     last_ = &kernel;

@@ -24,11 +24,11 @@ namespace {
 using codegen::KernelStatus;
 using offload::IterationSpace;
 
-// Between two looks at whether the kernel has been compiled, the interpreter does at most so many iterations,
-// and fewer if they take longer than this.
+// Between two checks for a compiled kernel, the interpreter does at most kBoxIterations iterations, and fewer if they
+// take longer than kBoxTime.
 constexpr std::uint64_t kBoxIterations = 1024;
 constexpr std::chrono::microseconds kBoxTime{200};
-// An iteration that takes so long in the interpreter is not begun while the kernel may be ready in as much time.
+// An iteration at least this long in the interpreter is not begun if the kernel may be ready in as much time.
 constexpr std::chrono::milliseconds kLongInterpretation{5};
 IterationSpace space_of(const LinkedKernel& kernel, const std::uint64_t* window) {
   IterationSpace space;
@@ -137,7 +137,7 @@ bool LoopTier::fetch_arrays(const HostExecution& execution) {
 // iterations or the lanes of reductions, is then too little for all threads, while each iteration takes so
 // long that it is worth a thread's while. Results must not depend on it.
 unsigned LoopTier::lanes_for(const HostExecution& execution, const IterationSpace& space) const {
-  // The lanes of a vector take about as long as so many iterations in a row.
+  // The lanes of a vector take about as long as this many iterations in a row.
   constexpr std::uint64_t kLanesWorth = 4;
   const bool reduces = execution.kernel.accumulators != 0;
   const std::uint64_t threads = pool_->size();

@@ -15,7 +15,7 @@ class LoopTiming {
   // In seconds, of compiled code: an iteration this long is worth waking a thread for.
   static constexpr double kLongIteration = 20e-6;
 
-  // The loop is about to run so many iterations.
+  // The loop is about to run `count` iterations.
   void add_iterations(std::uint64_t count) { iterations_ += count; }
   std::uint64_t iterations() const { return iterations_; }
   // Part of it has been interpreted.

@@ -358,7 +358,7 @@ TEST(NativeCode, ThreadsShareTheLanesOfAReduction) {
 }
 
 TEST(NativeCode, ReductionsOfFewLongIterationsTakeNoMoreLanesThanThreadsNeed) {
-  constexpr std::uint64_t kSteps = 3'000'000;  // so many that a lane takes long on any machine
+  constexpr std::uint64_t kSteps = 3'000'000;  // a lane takes long on any machine
   for (const auto& [threads, what] : {std::pair{9u, "share them one by one"}, std::pair{2u, "at a time"}}) {
     IsolateOptions options = eager();
     options.thread_pool = std::make_shared<ThreadPool>(threads);

@@ -76,11 +76,11 @@ struct IsolateOptions {
   // Wait for every compilation, so that runs are repeatable.
   bool jit_wait = false;
 
-  // Where parallel loops run, besides the host's cores: "auto", a GPU if there is one and a loop is expected
-  // to be quicker there; "host"; the name of a device (Engine::devices, also "gpu", "cuda", "opencl"), which
-  // then runs every loop that it can; or several names, separated by commas, to choose from for each loop. A
-  // hint in the program counts for "auto". A loop that cannot run on the device that was asked for runs on
-  // the host, and the reason is told once on the process's standard error. Needs `jit`.
+  // Where parallel loops run, besides the host's cores: "auto", a GPU if there is one and a loop is expected to be
+  // quicker there; "host"; the name of a device (Engine::devices, also "gpu", "cuda", "opencl"), which then runs every
+  // loop that it can; or several names, separated by commas, to choose from for each loop. A hint in the program counts
+  // for "auto". A loop that the named device cannot run runs on the host, and the reason is printed once on the
+  // process's standard error. Needs `jit`.
   std::string device = "auto";
   Policy policy = Policy::kFastest;
   // With kRemote: how many times slower than this machine workers may be expected to be. More than 0.

@@ -102,9 +102,9 @@ void PiecePlanner::cut(LaunchPiece piece, unsigned axis, unsigned axes, std::uin
   }
 }
 
-// `most`, or less: the widest group of which rows have a whole number, if that is not much less. One launch
-// for all is better than one for what wide groups leave of the rows and some for the rest, and all threads
-// end at the same time.
+// `most`, or less: the widest group that divides the rows, if that is not
+// much less. One launch for all is better than one for the whole groups and
+// some for the rests of the rows, and all threads end at the same time.
 std::uint32_t PiecePlanner::width_of_rows(const LaunchPiece& whole, std::uint32_t most) {
   const std::uint32_t usual = std::bit_floor(most);
   const std::uint64_t row = whole.items[0];

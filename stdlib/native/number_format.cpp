@@ -206,7 +206,7 @@ std::string_view shortest_of(T value, char* buffer) {
 }
 
 std::string fixed_text(double value, std::chars_format format, int precision) {
-  // 309 digits before the point, the point, and what was asked for behind it.
+  // 309 digits before the point, the point, and `precision` digits behind it.
   std::string buffer(320 + static_cast<std::size_t>(precision), '\0');
   const auto result = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, format, precision);
   buffer.resize(static_cast<std::size_t>(result.ptr - buffer.data()));

@@ -13,8 +13,8 @@ namespace dhpvm::tools {
 // Copies of all that output0(work), output1(work) .. give.
 Result<std::vector<Output>> outputs_of(const Isolate& isolate, const Object& work);
 
-// How the results differ from `expected`, in words, or nothing. With a tolerance of 0, all bits count;
-// otherwise no number may be further away than so many mean magnitudes.
+// Describes how the results differ from `expected`; empty if they do not. With a tolerance of 0, all bits count;
+// otherwise no number may be further away than `tolerance` mean magnitudes.
 Result<std::string> difference(const Isolate& isolate, const Object& work, std::span<const Output> expected,
                                double tolerance);
 

@@ -159,7 +159,7 @@ fn sum(n: i64) -> f64 {
     for i in 0..n { sum += b[i] as f64; }
     return sum;
 })"));
-  // So many chunks that some are known to be done before the device is lost.
+  // With many chunks, some are known to be done before the device is lost.
   const std::int64_t n = 500'000;
   IsolateOptions options;
   options.jit_wait = true;

@@ -41,7 +41,7 @@ codegen::GeneratorOptions generator_options(const detail::EngineState& engine) {
   return generator;
 }
 
-// An address that cannot be read is told when the devices are asked for.
+// A malformed address is reported at the first use of the devices.
 std::unique_ptr<offload::DeviceFactory> remote_devices(const RemoteOptions& options) {
   const auto setup_of = [&]() -> Result<offload::RemoteSetup> {
     offload::RemoteSetup setup;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Objects behind an interface: tasks of six classes pass messages through queues, and a scheduler calls them
-// in turn. The interface is a class with a virtual function; messages are freed by whoever drops them.
+// in turn. The interface is a class with a virtual function; a message is freed by the task that drops it.
 #include <cinttypes>
 #include <cstdio>
 #include <memory>

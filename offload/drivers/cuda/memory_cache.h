@@ -21,7 +21,7 @@ class CudaMemoryCache {
   CudaMemoryCache& operator=(const CudaMemoryCache&) = delete;
 
   Result<cu::Address> allocate(std::size_t bytes);
-  // `bytes` as it was asked for. No operation may be using it any more.
+  // `bytes` as passed to allocate(). No operation may still use the memory.
   void release(cu::Address address, std::size_t bytes);
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Waiting until the driver calls back: whoever asks a processor's driver again and again takes time from the
-// threads that do what it asks for.
+// Waiting for callbacks of the driver: polling the driver of
+// a processor takes time from the threads that do its work.
 #pragma once
 
 #include <chrono>
@@ -17,16 +17,16 @@ namespace dhpvm::offload {
 class EventCallbacks {
  public:
   explicit EventCallbacks(const OpenClApi& api) : api_(api) {}
-  // Waits a little for callbacks that are owed. Nobody may wait here any more.
+  // Waits a little for outstanding callbacks. No thread may be in wait() any more.
   ~EventCallbacks();
   EventCallbacks(const EventCallbacks&) = delete;
   EventCallbacks& operator=(const EventCallbacks&) = delete;
 
-  // Has the driver call back when `event` has ended; false if it refuses. Drivers may forget it when a command fails.
+  // Requests a callback for the end of `event`; false if the driver refuses. Drivers may omit it when a command fails.
   bool order(cl_event event);
-  // How often it has called back so far.
+  // The number of callbacks so far.
   std::uint64_t calls() const;
-  // Blocks until it has done so more often than `calls`, or until `deadline`.
+  // Blocks until there have been more callbacks than `calls`, or until `deadline`.
   void wait(std::uint64_t calls, std::chrono::steady_clock::time_point deadline);
 
   // For those who wait for more than that: what is theirs can be guarded by `mutex`, and `changed` tells of it, too.

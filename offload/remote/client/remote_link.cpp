@@ -11,12 +11,12 @@
 namespace dhpvm::offload {
 namespace {
 
-// Times that the clock is asked for in a row; the quickest answer counts.
+// Measurements of the worker's clock in a row; the one with the shortest round trip counts.
 constexpr std::uint64_t kPings = 8;
-// How long that holds while the link is in use, and by how much clocks may drift apart meanwhile: more than
-// quartz does.
+// How long a measurement holds while the link is in use, and an upper bound of the clocks' drift meanwhile: more than
+// quartz has.
 constexpr std::chrono::seconds kClockHolds{1};
-constexpr std::int64_t kDrift = 20'000;  // one part of so many
+constexpr std::int64_t kDrift = 20'000;  // the drift is one part in kDrift
 
 Error broken(const char* what) {
   return error(ErrorCode::kProtocol, "the worker breaks the protocol: {}", what);

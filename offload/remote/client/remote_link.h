@@ -75,7 +75,7 @@ class RemoteLink final : public FrameHandler,
   // Sends a record with the next frame that leaves.
   void post(const wire::FromClient& record) { post(record, false); }
   void flush();
-  // Sends a record that has `request` in it at once, and waits for the answer. `code` is sent if that is asked for.
+  // Sends a record that contains `request` at once, and waits for the reply. Sends `code` if the worker needs it.
   Result<wire::Reply> ask(const wire::FromClient& record, wire::Id request, ConstBytes code = {});
 
   // For RemoteOperations. A record of an operation waits while the worker has as many as it takes.

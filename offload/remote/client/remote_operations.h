@@ -47,7 +47,7 @@ struct RemoteOperation {
 struct RemoteStream {
   wire::Id id = 0;
   std::deque<std::shared_ptr<RemoteOperation>> pending;
-  std::uint64_t acknowledged = 0;  // of these, the worker has done so many
+  std::uint64_t acknowledged = 0;  // how many of these the worker has done
   std::uint64_t after = 0;         // as of the operation that comes next
   std::optional<Error> failure;
   bool finishing = false;

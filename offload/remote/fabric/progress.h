@@ -72,7 +72,7 @@ class ProgressThread {
 
   std::mutex mutex_;
   std::priority_queue<Entry> entries_;
-  std::atomic<std::uint64_t> added_ = 0;  // entries ever; tells without the mutex that there are new ones
+  std::atomic<std::uint64_t> added_ = 0;  // entries ever; shows new ones without the mutex
   std::uint64_t seen_ = 0;                // of those, when run_due() looked last
   Clock::time_point next_ = Clock::time_point::max();
 };

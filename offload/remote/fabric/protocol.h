@@ -230,7 +230,7 @@ struct Reply {
 struct NeedModule {
   Digest digest{};
 };
-// So many more operations of the queue have been done, in their order.
+// `operations` more operations of the queue have been done, in their order.
 struct Progress {
   Id queue = 0;
   std::uint64_t operations = 0;

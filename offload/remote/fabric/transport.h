@@ -67,7 +67,7 @@ using AcceptFunction = std::function<std::shared_ptr<ConnectionHandler>(std::sha
 class Listener {
  public:
   virtual ~Listener() = default;
-  // With the port that the system chose, if 0 was asked for.
+  // With the port that the system chose if 0 was given.
   virtual Address address() const = 0;
 };
 
