@@ -6,8 +6,10 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
 
 #include "gc/heap.h"
+#include "gc/prompt_return.h"
 #include "gc/verifier.h"
 
 namespace dhpvm::gc {
@@ -39,6 +41,8 @@ void Heap::collect(CollectionKind kind, CollectionReason reason) {
   if (full) {
     weaks_.clear_dead_all(marker_);
     stats_.cleaners_run += cleaners_.run_dead_all(marker_);
+    std::optional<PromptReturn> prompt;
+    if (reason == CollectionReason::kIdle) prompt.emplace();
     large_.sweep_all(options_.verify);
     blocks_.finish_full(options_.thread_pool);
     marker_.trim_stacks();

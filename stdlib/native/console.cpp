@@ -85,18 +85,26 @@ Status Console::flush_briefly() {
   return status;
 }
 
+Result<std::size_t> Console::read_process_input(std::span<char> into) const {
+  const auto begin = std::chrono::steady_clock::now();
+  // What has been waited for so long will be some time yet.
+  const StopCheck wait = [&]() -> Status {
+    if (check_) DHPVM_TRY(check_());
+    if (rest_) rest_(std::chrono::steady_clock::now() - begin);
+    return {};
+  };
+  DHPVM_ASSIGN(const ssize_t count, read_some(STDIN_FILENO, into, wait));
+  if (count < 0) return error(ErrorCode::kIoTrap, "cannot read standard input: {}", std::strerror(errno));
+  return static_cast<std::size_t>(count);
+}
+
 Result<bool> Console::fill(std::size_t most) {
   pending_.erase(0, pending_from_);
   pending_from_ = 0;
   const std::size_t before = pending_.size();
   pending_.resize(before + kBufferSize);
   const std::span<char> into(pending_.data() + before, kBufferSize);
-  const auto from_process = [&]() -> Result<std::size_t> {
-    DHPVM_ASSIGN(const ssize_t read, read_some(STDIN_FILENO, into, check_));
-    if (read < 0) return error(ErrorCode::kIoTrap, "cannot read standard input: {}", std::strerror(errno));
-    return static_cast<std::size_t>(read);
-  };
-  Result<std::size_t> count = input_ ? guarded(input_, into) : from_process();
+  Result<std::size_t> count = input_ ? guarded(input_, into) : read_process_input(into);
   pending_.resize(before + (count.ok() ? std::min(*count, kBufferSize) : 0));
   if (!count.ok()) return std::move(count).error();
   if (pending_.size() > most)

@@ -3,6 +3,7 @@
 // functions in their place.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -31,6 +32,8 @@ class Console {
 
   // Ends waits for the process's streams with the check's error. Functions of the host may wait as long as they like.
   void set_stop_check(StopCheck check) { check_ = std::move(check); }
+  // Called a few times a second while the program waits for the process's input, with how long it has waited.
+  void set_rest(std::function<void(std::chrono::nanoseconds)> rest) { rest_ = std::move(rest); }
 
   // Buffered; kIo when the stream refuses. Not a trap: a program cannot help a closed pipe or a full disk,
   // and its user must see the failure as that of a tool.
@@ -56,11 +59,13 @@ class Console {
   Status flush_buffer();
   Status put(std::string_view text);
   Result<bool> fill(std::size_t most);  // reads more input; false at its end
+  Result<std::size_t> read_process_input(std::span<char> into) const;
 
   static constexpr std::size_t kBufferSize = 16 * 1024;
   Writer output_, error_;
   Reader input_;
   StopCheck check_;
+  std::function<void(std::chrono::nanoseconds)> rest_;
   bool flush_each_line_;  // standard output is a terminal
   std::string buffer_;
   std::optional<Error> failure_;

@@ -125,6 +125,7 @@ Result<Isolate> Isolate::create(const Module& module, const IsolateOptions& opti
                                                  : stdlib::Console::HostInput::kDenied));
   DHPVM_ASSIGN(state->machine, vm::Isolate::create(program, machine_options(options, *from->engine)));
   state->console.set_stop_check([machine = state->machine.get()] { return machine->poll(); });
+  state->console.set_rest([machine = state->machine.get()](auto wait) { machine->rest(wait); });
   state->machine->set_host_data(static_cast<stdlib::NativeState*>(state.get()));
   return Isolate(std::move(state));
 }

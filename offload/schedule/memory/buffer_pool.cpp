@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <functional>
 #include <iterator>
@@ -94,6 +95,7 @@ Result<BufferPool::Taken> BufferPool::take(std::size_t bytes) {
     taken.dirty = chunk.dirty.add(0, 1);
     return taken;
   }
+  if (std::exchange(chunk.prefers_small_pages, false)) chunk.mapping.prefer_huge_pages(0);
   const auto offset = static_cast<std::size_t>(buffer.data_ - chunk.mapping.data());
   taken.dirty = chunk.dirty.add(offset / kUnit, buffer.capacity_ / kUnit);
   std::size_t first = offset / kHugePage;
@@ -268,6 +270,69 @@ void BufferPool::release_idle() {
     retire_idle(Clock::time_point::max(), 0);
   }
   unmap_retired();
+  release_free_units();
+}
+
+// In chunks that hold buffers: the free units that may be resident.
+std::vector<BufferPool::SparseChunk> BufferPool::take_free_units() {
+  constexpr std::size_t kUnitsPerPage = kHugePage / kUnit;
+  std::vector<SparseChunk> found;
+  for (const std::unique_ptr<PoolChunk>& chunk : chunks_) {
+    SparseChunk sparse{.chunk = chunk.get(), .units = {}};
+    std::vector<FreeUnits> untouched;
+    while (chunk->units.free_units() != 0) {
+      const std::size_t count = std::bit_floor(chunk->units.free_orders());
+      const std::size_t first = chunk->units.take(count).value();
+      const std::size_t first_page = first / kUnitsPerPage;
+      const std::size_t pages = (first + count - 1) / kUnitsPerPage - first_page + 1;
+      const bool resident =
+          chunk->dirty.contains_any(first, count) || chunk->populated.contains_any(first_page, pages);
+      (resident ? sparse.units : untouched).push_back({first, count});
+    }
+    for (const FreeUnits& units : untouched) chunk->units.give(units.first, units.count);
+    free_orders_[chunk->index] = chunk->units.free_orders();
+    if (!sparse.units.empty()) found.push_back(std::move(sparse));
+  }
+  return found;
+}
+
+void BufferPool::give_back(const SparseChunk& sparse) {
+  PoolChunk& chunk = *sparse.chunk;
+  for (const FreeUnits& units : sparse.units) {
+    if (sparse.released) {
+      constexpr std::size_t kUnitsPerPage = kHugePage / kUnit;
+      const std::size_t first_page = units.first / kUnitsPerPage;
+      chunk.dirty.remove(units.first, units.count);
+      chunk.populated.remove(first_page, (units.first + units.count - 1) / kUnitsPerPage - first_page + 1);
+    }
+    chunk.units.give(units.first, units.count);
+  }
+  chunk.prefers_small_pages |= sparse.released;
+  free_orders_[chunk.index] = chunk.units.free_orders();
+  chunk.idle_since = Clock::now();
+}
+
+// Units count as taken while their pages go back, so that nobody waits for the system.
+void BufferPool::release_free_units() {
+  std::unique_lock lock(mutex_);
+  std::vector<SparseChunk> chunks = take_free_units();
+  lock.unlock();
+  for (SparseChunk& sparse : chunks) {
+    const Reservation& mapping = sparse.chunk->mapping;
+    const auto release = [&] {
+      // Otherwise the system fills the gaps in the background.
+      mapping.prefer_small_pages(0);
+      for (const FreeUnits& units : sparse.units) mapping.discard(units.first * kUnit, units.count * kUnit);
+      sparse.released = true;
+    };
+    if (observer_ == nullptr) {
+      release();
+    } else {
+      observer_->while_unknown({mapping.data(), mapping.size()}, release);
+    }
+  }
+  lock.lock();
+  for (const SparseChunk& sparse : chunks) give_back(sparse);
 }
 
 BufferPoolStats BufferPool::stats() const {

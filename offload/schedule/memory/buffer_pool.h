@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -50,6 +51,8 @@ class ChunkObserver {
   // No buffer is left in this chunk. True: nobody knows it any more. False: somebody does; the pool asks again later.
   // Called by threads that allocate or close, with no lock of the pool held.
   virtual bool release_chunk(std::span<std::byte> chunk) = 0;
+  // Runs `action` if nobody knows this chunk; nobody gets to know it meanwhile. Called likewise.
+  virtual void while_unknown(std::span<std::byte> chunk, const std::function<void()>& action) = 0;
 };
 
 // Thread-safe. Must outlive its buffers.
@@ -70,7 +73,8 @@ class BufferPool {
   // system's memory is used up: the caller may collect garbage and try again.
   Result<Buffer*> allocate(std::size_t bytes, BufferContents contents = BufferContents::kZeroed);
 
-  // Gives every unused chunk and the cache back to the system now.
+  // Gives every unused chunk, the cache, and free parts of other chunks back to the system now. The latter stay where
+  // a device knows the chunk: its pages may be pinned.
   void release_idle();
 
   // Null, or to be reset before it ends. While no other thread uses the pool.
@@ -96,6 +100,18 @@ class BufferPool {
   void note_closed(std::size_t capacity);
   Result<Taken> take_or_trim(std::size_t bytes);
   void unmap_retired();
+  void release_free_units();
+
+  // Free units of one chunk, taken while their pages go back to the system.
+  struct FreeUnits {
+    std::size_t first;
+    std::size_t count;
+  };
+  struct SparseChunk {
+    PoolChunk* chunk;
+    std::vector<FreeUnits> units;
+    bool released = false;
+  };
 
   // With mutex_ held. Null: the system refuses.
   Result<Taken> take(std::size_t bytes);
@@ -105,6 +121,8 @@ class BufferPool {
   Error exhausted(std::size_t bytes, const char* why) const;
   Status check_budget(std::size_t bytes, std::size_t capacity) const;
   void retire_idle(Clock::time_point idle_since, std::size_t keep);
+  std::vector<SparseChunk> take_free_units();
+  void give_back(const SparseChunk& sparse);
   void shrink_cache(std::size_t bytes);
   Buffer* new_buffer(PoolChunk* chunk, std::byte* data, std::size_t bytes, std::size_t capacity);
 

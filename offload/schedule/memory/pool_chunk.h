@@ -28,6 +28,15 @@ class UnitSet {
     }
     return any;
   }
+  void remove(std::size_t first, std::size_t count) {
+    for (; count != 0; ++first, --count) words_[first / 64] &= ~(std::uint64_t{1} << first % 64);
+  }
+  bool contains_any(std::size_t first, std::size_t count) const {
+    for (; count != 0; ++first, --count) {
+      if (contains(first)) return true;
+    }
+    return false;
+  }
   bool contains(std::size_t unit) const { return (words_[unit / 64] >> unit % 64 & 1) != 0; }
 
  private:
@@ -43,6 +52,7 @@ struct PoolChunk {
   // Units that may hold something other than zeros; unit 0 stands for all of a dedicated chunk.
   UnitSet dirty;
   UnitSet populated;                                   // huge pages made resident
+  bool prefers_small_pages = false;                    // since free units went back to the system
   std::chrono::steady_clock::time_point idle_since{};  // if no unit is in use
 };
 

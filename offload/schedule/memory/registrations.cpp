@@ -96,6 +96,12 @@ bool Registrations::release_chunk(std::span<std::byte> chunk) {
   return true;
 }
 
+void Registrations::while_unknown(std::span<std::byte> chunk, const std::function<void()>& action) {
+  const std::lock_guard lock(mutex_);
+  const auto first = known_.lower_bound({chunk.data(), nullptr});
+  if (first == known_.end() || first->first.first != chunk.data()) action();
+}
+
 RegistrationStats Registrations::stats() const {
   const std::lock_guard lock(mutex_);
   RegistrationStats stats = stats_;

@@ -63,6 +63,7 @@ class Registrations final : private ChunkObserver {
   using Key = std::pair<const std::byte*, const Device*>;
 
   bool release_chunk(std::span<std::byte> chunk) override;
+  void while_unknown(std::span<std::byte> chunk, const std::function<void()>& action) override;
   Result<std::shared_ptr<DeviceMemory>> import(Device& device, std::span<std::byte> chunk);
   void warn_once(const Device& device, std::size_t bytes, const Error& reason);
 

@@ -168,6 +168,25 @@ TEST(Registrations, GoBeforeTheMemoryDoes) {
   EXPECT_EQ(registrations.stats().registered, 0u);
 }
 
+// Other pages in their place would be unknown to a device that has pinned these.
+TEST(Registrations, KeepThePagesOfPartlyUsedChunks) {
+  ImportingDevice device;
+  BufferPool pool;
+  Registrations registrations(pool);
+  Buffer* kept = allocate(pool, kMiB);
+  Buffer* dropped = allocate(pool, kMiB);
+  const std::byte* const data = dropped->data();
+  dropped->data()[0] = std::byte{7};
+  ASSERT_TRUE(registrations.span_of(device, *kept).ok());
+  dropped->close();
+  pool.release_idle();
+  EXPECT_EQ(*data, std::byte{7});
+  registrations.forget(device);
+  pool.release_idle();
+  EXPECT_EQ(*data, std::byte{0});
+  kept->close();
+}
+
 // An operation holds what it works on for a moment longer than the buffer.
 TEST(Registrations, MemoryStaysMappedWhileAnOperationHoldsIt) {
   ImportingDevice device;
