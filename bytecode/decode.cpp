@@ -79,14 +79,14 @@ constexpr auto make_table() {
   return table;
 }
 
-// What the passes over code take for granted: a row of isa.def that breaks it must not compile.
+// The passes over code take this for granted: a row of isa.def that breaks it must not compile.
 constexpr bool is_sound(const DecodeRow& row) {
   if ((row.writes | row.ref_writes) > kInA) return false;
   if (row.is_plain && row.ref_writes != 0) return false;
   // The row tells the kind of every primitive result but of a constant and of a copy.
   const bool any_kind = row.family == Family::kConstant || row.family == Family::kMoveP;
   if (row.result.has_value() != (row.writes != 0 && !any_kind)) return false;
-  // What makes objects or calls may collect, and nothing else may.
+  // Instructions that make objects or call may collect, and no others.
   const bool may_collect = row.memory == Memory::kAllocates || row.memory == Memory::kAnything;
   if (((row.flags & kCollects) != 0) != may_collect) return false;
   const bool names_no_kind = row.family == Family::kLocalZero || row.family == Family::kGetWeak;

@@ -198,7 +198,7 @@ class Disassembler {
   }
 
   void instruction(const DecodeRow& row, Word word, Word x, std::int64_t label) {
-    // What the text cannot say: a field that should be 0 and is not. The verifier refuses these.
+    // The text cannot say this: a field that should be 0 and is not. The verifier refuses these.
     const bool c_used = row.c != Operand::kNone;
     const bool unused = (row.a == Operand::kNone && a_of(word) != 0) ||
                         (row.b == Operand::kNone && b_of(word) != 0) || (!c_used && c_of(word) != 0) ||

@@ -271,7 +271,7 @@ void BodyGenerator::string_operation() {
       if (!choices_.one_in(100)) f_.emit32(Op::kConstString, a, world_.module.string("some text"));
       return emit(Op::kStringByte, any(Pool::kI32), a, index(7));
     default: {
-      // Of constants only: a text that is joined with itself in a loop doubles each time.
+      // Constants only: a text that is joined with itself in a loop doubles each time.
       const std::uint32_t count = 1 + choices_.below(3);
       for (std::uint32_t i = 0; i < count; ++i) new_value(u16(window_r_ + i), kStringType);
       return emit(Op::kStringConcat, a, window_r_, u16(count));

@@ -69,14 +69,14 @@ constexpr Verified verified_by(Family family) {
   return kVerified[static_cast<std::size_t>(family)];
 }
 
-// What is computed or compared, in families of several operations.
+// The operation of an instruction, in families of several operations.
 enum class Operation : std::uint8_t {
   kNone,
 #define DHPVM_OPERATION(name) k##name,
 #include "bytecode/isa.def"
 };
 
-// What an operand position holds; see the head of isa.def.
+// The content of an operand position; see the head of isa.def.
 enum class Operand : std::uint8_t {
   kNone,
   kPd,

@@ -17,7 +17,7 @@ constexpr std::uint32_t size_of(Kind kind) {
 }
 
 constexpr bool is_float(Kind kind) { return kind == Kind::kF32 || kind == Kind::kF64; }
-// Of integers: whether they have a sign, so that they are extended, compared, divided and shifted with it.
+// Whether integers of the kind have a sign, so that they are extended, compared, divided and shifted with it.
 constexpr bool is_signed(Kind kind) {
   return kind == Kind::kI8 || kind == Kind::kI16 || kind == Kind::kI32 || kind == Kind::kI64;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the parts of the verifier share: views of the module that are quick to ask, and the work budget.
+// The parts of the verifier share this: views of the module that are quick to ask, and the work budget.
 #pragma once
 
 #include <cstdint>

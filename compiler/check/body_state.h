@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the parts of the checker of one body share: where it stands, which variables are in scope, and what is
+// The parts of the checker of one body share this: where it stands, which variables are in scope, and what is
 // known of them.
 #pragma once
 

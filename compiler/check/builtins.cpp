@@ -95,7 +95,7 @@ hir::Expr* BuiltinCalls::assert_call(const ast::Expr& call) {
     message = failed_assertion(*call.arguments[0].value, test.value, operands);
   }
   if (test.value->type->is(TypeKind::kError) || message->type->is(TypeKind::kError)) return wrong(call.range);
-  // What is asserted holds from here on.
+  // The assertion holds from here on.
   parts_.narrowing.learn(test.when_true);
   E nothing = make(ExprKind::kBlock, basic(TypeKind::kVoid), call.range);
   E asserted = make(ExprKind::kConditional, basic(TypeKind::kVoid), call.range,

@@ -332,7 +332,7 @@ class Conflicts {
   }
 
   void report(const Access& first, const Access& second, const Local* variable, bool apart) {
-    // Of two writes, the later one is the surprise.
+    // The later one of two writes is the surprise.
     const bool swap = second.mode == Mode::kWrite &&
                       analysis_.range_of(second.expr).begin > analysis_.range_of(first.expr).begin;
     const Access& write = swap ? second : first;

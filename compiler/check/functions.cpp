@@ -7,7 +7,7 @@ namespace dhpvm::compiler {
 
 namespace {
 
-// What natives may take and give: what a host can hold.
+// Natives may take and give what a host can hold.
 bool crosses_to_host(const Type* type) {
   switch (type->kind) {
     case TypeKind::kError:
@@ -48,7 +48,7 @@ FunctionInstance& Analysis::instantiate(FunctionSymbol& symbol, Nominal* owner,
     for (std::size_t i = 0; i < arguments.size(); ++i) name += (i == 0 ? "" : ", ") + arguments[i]->name;
     name += ">";
   }
-  // What a signature that depends on itself meets on the way.
+  // A signature that depends on itself meets this on the way.
   instance.parameters.assign(declaration.parameters.size(), basic(TypeKind::kError));
   instance.result = basic(TypeKind::kError);
   instance.symbol = &symbol;

@@ -119,7 +119,7 @@ bool TypeInference::infer(Inference& inference, const Callee& callee,
       expected = expected->element;
     unify(result, expected, inference);
   }
-  // Of literals alone, 1.5 decides over 1.
+  // Among literals alone, 1.5 decides over 1.
   for (const bool floats : {true, false}) {
     for (std::size_t i = 0; i < matched.size(); ++i) {
       if (matched[i] == nullptr || ready[i] != nullptr || !is_open(*matched[i])) continue;

@@ -20,7 +20,7 @@ constexpr std::size_t kMaxArms = 400;
 MatchChecker::Subject MatchChecker::subject_of(const ast::Expr& expr, Body& out) {
   Subject subject;
   E whole = parts_.conversions.value(expr);
-  // What narrowing knows already is no reason to forbid a pattern for the rest.
+  // The knowledge of narrowing is no reason to forbid a pattern for the rest.
   if (whole->kind == ExprKind::kUnwrap && whole->operands[0]->kind == ExprKind::kLocal)
     whole = whole->operands[0];
   subject.type = whole->type;
@@ -152,7 +152,7 @@ MatchChecker::Test MatchChecker::test_arm(const ast::Arm& arm, const Subject& su
   for (std::size_t i = 1; i < arm.patterns.size(); ++i) {
     const ast::Pattern& pattern = arm.patterns[i];
     Test next = test_pattern(pattern, subject);
-    // Of several alternatives nothing is known in common.
+    // Several alternatives have nothing that is known in common.
     whole.facts.clear();
     for (const ast::Pattern* bound : {&arm.patterns[0], &pattern}) {
       if (bound->kind == ast::PatternKind::kType && !bound->binding.empty()) {

@@ -17,7 +17,7 @@ Condition Narrowing::condition(const ast::Expr& expr) {
     learn(is_and ? left.when_true : left.when_false);
     Condition right = condition(*expr.operands[1]);
     state_.flow = before;
-    // What both sides say holds together where both are known to hold.
+    // The facts of both sides hold together where both are known to hold.
     auto& both = is_and ? result.when_true : result.when_false;
     const auto& first = is_and ? left.when_true : left.when_false;
     const auto& second = is_and ? right.when_true : right.when_false;

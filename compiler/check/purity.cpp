@@ -71,7 +71,7 @@ class Purity {
         });
   }
 
-  // What `function` does that a parallel loop cannot do: the first such thing.
+  // The first thing in `function` that a parallel loop cannot do.
   std::optional<Impurity> impurity(const hir::Function& function) {
     auto [entry, fresh] = known_.try_emplace(&function, std::nullopt);
     if (!fresh) {

@@ -86,7 +86,7 @@ NominalSymbol* Analysis::find_type(std::string_view qualifier, std::string_view 
 
 namespace {
 
-// What a written type means in its context.
+// Resolves written types in one context.
 class TypeResolver {
  public:
   TypeResolver(Analysis& analysis, const TypeContext& context) : analysis_(analysis), context_(context) {}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the checker knows about declarations: one symbol per declaration in the source, and one instance per
+// The checker's knowledge of declarations: one symbol per declaration in the source, and one instance per
 // use of a declaration with particular type arguments (exactly one for what is not generic).
 #pragma once
 

@@ -161,7 +161,7 @@ struct ParallelLoop {
     // (kTrap "a parallel loop cannot include the largest index").
     bool may_wrap = false;
   };
-  // What the body reads of the outside: `inner` is used in the body only, `value` is evaluated once before
+  // A variable that the body reads from outside: `inner` is used in the body only, `value` is evaluated once before
   // the loop. Primitives, structs of primitives, arrays.
   struct Capture {
     Local* inner = nullptr;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What lowering asks about a function before it starts: which locals are ever assigned.
+// Lowering asks this about a function before it starts: which locals are ever assigned.
 #pragma once
 
 #include <unordered_set>

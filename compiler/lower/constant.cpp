@@ -55,7 +55,7 @@ std::optional<std::int64_t> fold_float(Binary op, T a, T b) {
   return std::isnan(result) ? std::nullopt : std::optional(bits_of(result));
 }
 
-// What cannot trap and does not depend on signedness.
+// Folds operations that cannot trap and do not depend on signedness.
 std::optional<std::int64_t> fold_integer(Binary op, const Type* type, std::int64_t left, std::int64_t right) {
   const auto a = static_cast<std::uint64_t>(left);
   const auto b = static_cast<std::uint64_t>(right);

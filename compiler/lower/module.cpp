@@ -109,7 +109,7 @@ void ModuleLowering::add_implementations() {
   }
 }
 
-// What the verifier would refuse, in the words of the program.
+// Reports what the verifier would refuse, in the words of the program.
 void ModuleLowering::check_limits() {
   const bc::Module& module = builder_.module();
   const auto within = [this](std::size_t count, std::size_t most, std::string_view what) {

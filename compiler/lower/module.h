@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the lowering of all functions shares: the module under construction, and who has which index in it.
+// The state that the lowering of all functions shares: the module under construction, and who has which index in it.
 #pragma once
 
 #include <cstdint>

@@ -72,7 +72,7 @@ void ParallelLoopLowering::parallel_for(const Stmt& s) {
   }
 }
 
-// Of an inclusive range, whose last index plus one is in `high`.
+// Traps if an inclusive range, whose last index plus one is in `high`, ends at the largest index.
 void ParallelLoopLowering::check_wrapped(Register high, const hir::Position& at) {
   Scope scope(*this);
   const LabelId fine = code_.new_label();

@@ -32,7 +32,7 @@ class Registers {
   Register next_primitive() const { return clamp(top_.primitives); }
   Register next_reference() const { return clamp(top_.references); }
 
-  // More were wanted than instructions can name. What is given out from then on is wrong.
+  // More were wanted than instructions can name. Registers given out from then on are wrong.
   bool exhausted() const { return exhausted_; }
 
  private:

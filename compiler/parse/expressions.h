@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Expressions: binary operators, by precedence climbing. What they are applied to is in operands.h.
+// Expressions: binary operators, by precedence climbing. Operands are in operands.h.
 #pragma once
 
 #include <optional>

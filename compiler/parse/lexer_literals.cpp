@@ -46,7 +46,7 @@ bool is_too_large(std::string_view digits) {
   return mantissa.find('.') == std::string_view::npos || mantissa.find_first_not_of('0') < mantissa.find('.');
 }
 
-// What a suffix from another language means here; empty when it is unknown.
+// The suffix here for one of another language; empty when it is unknown.
 std::string_view suffix_meaning(std::string_view suffix, bool fraction) {
   std::string lower;
   for (char c : suffix) lower += static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);

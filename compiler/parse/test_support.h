@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tests of lexer and parser share.
+// Shared by the tests of lexer and parser.
 #pragma once
 
 #include <memory>

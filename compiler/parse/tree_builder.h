@@ -19,7 +19,7 @@ class TreeBuilder {
   ast::Stmt* make(ast::StmtKind kind, SourceRange range) { return made_in(module_.stmts, kind, range); }
   ast::Type* make(ast::TypeKind kind, SourceRange range) { return made_in(module_.type_nodes, kind, range); }
   ast::Function& make_function(SourceRange begin);
-  // Sets the range's end and the height. What is too high becomes an error node without children.
+  // Sets the range's end and the height. A node that is too high becomes an error node without children.
   ast::Expr* finish(ast::Expr* expr);
   ast::Stmt* finish(ast::Stmt* stmt);
   ast::Type* finish(ast::Type* type);

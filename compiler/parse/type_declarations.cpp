@@ -127,7 +127,7 @@ void TypeDeclarationParser::member_declaration(ast::TypeDecl& decl) {
   }
 }
 
-// What other languages write for methods, constructors, fields. False when it looks like a field.
+// Methods, constructors and fields as other languages write them. False when it looks like a field.
 bool TypeDeclarationParser::foreign_member(ast::TypeDecl& decl) {
   const bool label = is_modifier_word(text()) && kind(1) == TokenKind::kColon;
   if (label) {  // `public:`

@@ -58,7 +58,7 @@ ast::Stmt* VariableParser::variable(StmtKind kind_of_variable, SourceRange begin
     slip(node->name.range, "a `var` needs a type or a value")
         .help("write `var {}: i64;` or `var {} = 0;`", node->name.text, node->name.text);
   }
-  // What follows relies on one of the two.
+  // Later steps rely on one of the two.
   const bool lacks_value =
       node->value == nullptr && (kind_of_variable == StmtKind::kLet || node->type == nullptr);
   if (lacks_value || (in_panic() && node->value == nullptr)) node->value = error_expr();

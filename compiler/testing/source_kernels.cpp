@@ -100,7 +100,7 @@ std::string SourceKernels::body() {
   place_.loops = 1;
   place_.calls_left = 2;
   place_.result = nullptr;
-  // What was a variable outside is a constant inside; of objects, the fields are seen.
+  // A variable of the outside is a constant inside; of objects, the fields are seen.
   std::vector<SourceVariable> fields;
   for (SourceVariable& variable : place_.variables) {
     if (variable.role == VariableRole::kVar) variable.role = VariableRole::kFixed;

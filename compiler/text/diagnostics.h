@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the compiler has to say about a program: errors and warnings, each with a place, a message, notes and
+// The compiler's messages about a program: errors and warnings, each with a place, a message, notes and
 // a remedy. Collected while compiling, rendered at the end.
 //
 //   diagnostics.error(range, "no variable '{}' here", name)

@@ -8,14 +8,14 @@
 
 namespace dhpvm::compiler {
 
-// What a type of another language is called here: "int" -> "i32", "string" -> "str". Empty when unknown.
+// The name here of a type of another language: "int" -> "i32", "string" -> "str". Empty when unknown.
 std::string_view type_for_foreign(std::string_view name);
 
-// What a value, function or literal of another language is called here: "nullptr" -> "null",
+// The name here of a value, function or literal of another language: "nullptr" -> "null",
 // "self" -> "this".
 std::string_view value_for_foreign(std::string_view name);
 
-// What to write for a value or function of another language that has no counterpart of one word: "range" ->
+// The advice for a value or function of another language that has no counterpart of one word: "range" ->
 // "write `for i in 0..n`". Empty when unknown.
 std::string_view advice_for_foreign(std::string_view name);
 
@@ -25,7 +25,7 @@ std::string_view statement_for_foreign(std::string_view name);
 // The function of module `str` that a method of text is elsewhere: "toUpperCase" -> "upper". Empty when unknown.
 std::string_view text_function_for(std::string_view name);
 
-// What a field or method of arrays, text and collections of another language is called here: "length" -> "len".
+// The name here of a field or method of arrays, text and collections of another language: "length" -> "len".
 // Only what is among `members` is given.
 std::string_view member_for_foreign(std::string_view name, std::span<const std::string_view> members);
 
