@@ -39,7 +39,7 @@ TEST_F(NativeText, Finds) {
 
 // Where a text lies in the parts in which long ones are searched must not matter.
 TEST_F(NativeText, FindsInLongTexts) {
-  // Each text has one x, with which what is looked for begins. Searching with std::string for all of it takes many times
+  // Each text has one x, with which the pattern begins. A search with std::string as the reference takes many times
   // as long under a sanitizer, which looks at all bytes that are about to be compared.
   const auto search = [&](const std::string& all, const std::string& what) {
     const auto expected = static_cast<I64>(all.find('x'));
