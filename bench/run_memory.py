@@ -42,7 +42,8 @@ def until(process, line):
 
 def measure(vm, kind, peak, wait, seconds, patience):
     """MiB at the peak and `seconds` after it; up to `patience` more seconds for what is above the bar."""
-    command = [vm.tool, *vm.interpreter(), vm.compile(PROGRAMS / "peak.dhp"), kind, str(peak), wait]
+    limits = [f"--heap={2 * peak}M", f"--off-heap={2 * peak}M"]
+    command = [vm.tool, *vm.interpreter(), *limits, vm.compile(PROGRAMS / "peak.dhp"), kind, str(peak), wait]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         try:
             until(process, "peak")
