@@ -26,7 +26,9 @@ TEST(Reduction, OfBools) {
 
 TEST(Reduction, TheIdentityChangesNothing) {
   for (const Kind kind : {Kind::kF32, Kind::kF64}) {
-    const auto value = [&](double v) { return kind == Kind::kF32 ? put(static_cast<float>(v)) : put(v); };
+    const auto value = [&](double v) {
+      return kind == Kind::kF32 ? bytecode::put(static_cast<float>(v)) : bytecode::put(v);
+    };
     for (const ReductionOp op :
          {ReductionOp::kAdd, ReductionOp::kMul, ReductionOp::kMin, ReductionOp::kMax}) {
       const Reduction reduction{op, kind};

@@ -53,30 +53,62 @@ def declared_type(words):
     return words[0] if is_plain else None
 
 
-def types_of(text):
-    """The types that `text` defines outside functions and other types: namespaces, name, line."""
-    scopes, words = [], []  # a scope is the name of its namespace ("" for an unnamed one), None for anything else
+def declared_name(words):
+    """The name of the type, function or variable that a declaration of these words is about, as far as this can tell;
+    None for those that have none of their own, and for members of classes."""
+    if words[:1] == ["using"]:
+        return words[1] if words[2:3] == ["="] else words[-1] if words[1:2] != ["namespace"] else None
+    name = declared_type(words)
+    if name or words[:1] in (["struct"], ["class"], ["enum"], ["friend"], ["extern"], ["static_assert"]):
+        return name
+    if words[:1] == ["template"]:
+        words = after_brackets(words[1:], "<", ">")
+    end = next((at for at, word in enumerate(words) if word in ("(", "=", "[")), len(words))
+    if end < 2 or not words[end - 1].isidentifier() or words[end - 2] == "::":
+        return None
+    return words[end - 1]
+
+
+def scan(text):
+    """Every declaration and definition outside functions and types: namespaces ("" for an unnamed one), its words up
+    to the brace or semicolon, line, whether it has a body."""
+    scopes, words = [], []  # None for a scope that is no namespace
     for match in WORD.finditer(text):
         word = match.group()
         if match["nothing"]:
             continue
+        if word in "{;" and words and None not in scopes and "namespace" not in words[:2]:
+            yield scopes[:], words, text.count("\n", 0, match.start()) + 1, word == "{"
         if word == "{":
-            if words[:1] == ["inline"]:
-                words = words[1:]
-            if words[:1] == ["namespace"]:
-                scopes.append("".join(words[1:]))
-            else:
-                name = None if None in scopes else declared_type(words)
-                if name:
-                    yield scopes[:], name, text.count("\n", 0, match.start()) + 1
-                scopes.append(None)
+            is_namespace = "namespace" in words[:2] and None not in scopes
+            scopes.append("".join(words[words.index("namespace") + 1 :]) if is_namespace else None)
             words = []
-        elif word in "};":
-            if word == "}" and scopes:
+        elif word == "}":
+            if scopes:
                 scopes.pop()
             words = []
-        else:
+        elif word == ";":
+            words = []
+        elif None not in scopes:
             words.append(word)
+
+
+def types_of(text):
+    """The types that `text` defines outside functions and other types: namespaces, name, line."""
+    for scopes, words, line, has_body in scan(text):
+        name = declared_type(words) if has_body else None
+        if name:
+            yield scopes, name, line
+
+
+def declarations(text):
+    """What `text` declares outside functions and types: namespaces, name, and what it is taken from by a using
+    declaration, None for a name of its own; whether it is static."""
+    for scopes, words, _, _ in scan(text):
+        name = declared_name(words)
+        if name:
+            is_taken = words[0] == "using" and "=" not in words
+            yield scopes, name, "".join(words[1:]) if is_taken else None, "static" in words[:2]
 
 
 def check_type_names(root, files):
