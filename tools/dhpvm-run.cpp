@@ -397,13 +397,13 @@ Result<int> run(const Engine& engine, const Arguments& arguments, const Request&
   return outcome;
 }
 
-// Ends the process at once if a running compilation would delay its end noticeably:
-// the code is no longer of use, and the compilation cannot be cancelled. With
-// --print-kernel, or with workers, the process ends in the ordinary way.
+// Ends the process at once if a running compilation would delay its end noticeably: the code is no longer of use, and
+// the compilation cannot be cancelled. With listings to print, or with workers, the process ends in the ordinary way.
 void leave_early(const Engine& engine, const Arguments& arguments, std::chrono::nanoseconds elapsed,
                  const Ending& ending) {
   constexpr std::chrono::nanoseconds kPatience = std::chrono::milliseconds(50);
-  if (arguments.has("--print-kernel") || !engine.workers().empty()) return;
+  const bool lists = arguments.has("--print-kernel") || arguments.has("--print-function");
+  if (lists || !engine.workers().empty()) return;
   if (engine.settle(std::max(kPatience, elapsed / 10))) return;
   std::fflush(nullptr);
   std::_Exit(end_process(ending));
