@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What instructions on primitive registers compute: the families Integer, Shift, Float, Compare and Convert, and the
+// The results of instructions on primitive registers: the families Integer, Shift, Float, Compare and Convert, and the
 // conditions of branches. No fast-math flags of their own, no contraction: the bits are the interpreter's.
 #pragma once
 

@@ -24,22 +24,22 @@ constexpr std::size_t kMaximumTargets = 8;
 // belongs. Returns the results.
 std::vector<Lowering::Value*> FunctionLowering::call_function(const Instruction& i, std::uint32_t callee,
                                                               Value* r) {
-  Value* const left = b_.CreateSub(left_, constant(unit_.facts[callee].stack_cost));
-  guard(b_.CreateICmpSGE(left, constant(0)), i, TrapKind::kStackOverflow);
+  Value* const left = b_.CreateSub(frame_.left, ir_.constant(unit_.facts[callee].stack_cost));
+  guard(b_.CreateICmpSGE(left, ir_.constant(0)), i, TrapKind::kStackOverflow);
   tick(i, nullptr);
-  llvm::SmallVector<Value*> arguments = {state_, r, ticks(), left};
+  llvm::SmallVector<Value*> arguments = {frame_.state, r, frame_.ticks(), left};
   std::uint32_t p_register = i.a;
   std::uint32_t r_register = i.b;
   const bytecode::Signature& signature = module_.functions[callee].signature;
   for (const ValueType& parameter : signature.parameters) {
-    arguments.push_back(parameter.is_ref() ? get_reference(r_register++)
-                                           : get(p_register++, slot_type(parameter.kind)));
+    arguments.push_back(parameter.is_ref() ? registers_.get_reference(r_register++)
+                                           : registers_.get(p_register++, slot_type(parameter.kind)));
   }
   // Where the machine's stack ends, the interpreter goes on: it needs none. The caller looks, so that a function
   // that calls nothing, or returns before it does, need not.
   BasicBlock* room = nullptr;
-  BasicBlock* const cold = likely(stack_has_room(), room);
-  BasicBlock* const called = new_block("called");
+  BasicBlock* const cold = ir_.likely(frame_.stack_has_room(), room);
+  BasicBlock* const called = ir_.new_block("called");
   const auto call_in = [&](BasicBlock* block, llvm::Function* function) {
     b_.SetInsertPoint(block);
     llvm::CallInst* const call = b_.CreateCall(function, arguments);
@@ -56,14 +56,14 @@ std::vector<Lowering::Value*> FunctionLowering::call_function(const Instruction&
   call->addIncoming(compiled, room);
   call->addIncoming(interpreted, cold);
   Value* const ticks_left = b_.CreateExtractValue(call, 0);
-  BasicBlock* const trapped = new_block("callee.trapped");
-  BasicBlock* const returned = new_block("returned");
-  branch_cold(b_.CreateICmpSLT(ticks_left, constant(0)), trapped, returned);
+  BasicBlock* const trapped = ir_.new_block("callee.trapped");
+  BasicBlock* const returned = ir_.new_block("returned");
+  ir_.branch_cold(b_.CreateICmpSLT(ticks_left, ir_.constant(0)), trapped, returned);
   b_.SetInsertPoint(trapped);
-  b_.CreateCall(runtime_call(unit_.module, RuntimeCall::kUnwind), {state_, site(i)});
-  leave();
+  b_.CreateCall(runtime_call(unit_.module, RuntimeCall::kUnwind), {frame_.state, frame_.site(i)});
+  frame_.leave();
   b_.SetInsertPoint(returned);
-  b_.CreateStore(ticks_left, ticks_);
+  b_.CreateStore(ticks_left, frame_.ticks_slot);
   std::vector<Value*> results;
   for (unsigned n = 0; n < signature.results.size(); ++n)
     results.push_back(b_.CreateExtractValue(call, n + 1));
@@ -76,15 +76,15 @@ void FunctionLowering::set_results(const Instruction& i, const std::vector<Value
   std::uint32_t r = i.b;
   for (std::size_t n = 0; n < types.size(); ++n) {
     if (types[n].is_ref()) {
-      set_reference(r++, values[n]);
+      registers_.set_reference(r++, values[n]);
     } else {
-      set(p++, values[n]);
+      registers_.set(p++, values[n]);
     }
   }
 }
 
 void FunctionLowering::lower_call(const Instruction& i) {
-  Value* const r = mirror(i);
+  Value* const r = frame_.mirror(i);
   set_results(i, module_.functions[i.c].signature.results, call_function(i, i.c, r));
 }
 
@@ -94,9 +94,9 @@ void FunctionLowering::lower_call(const Instruction& i) {
 // No class is ever added to a module, so all that may stand behind an interface are known: each gets a direct
 // call, which LLVM may inline.
 void FunctionLowering::lower_call_interface(const Instruction& i) {
-  Value* const receiver = get_reference(i.b);
+  Value* const receiver = registers_.get_reference(i.b);
   null_check(i, receiver);
-  Value* const r = mirror(i);
+  Value* const r = frame_.mirror(i);
   const std::vector<ValueType>& types = called_signature(module_, i).results;
   std::map<std::uint32_t, std::vector<std::uint32_t>> classes;  // by function
   for (const std::uint32_t type : implementers(module_, i.type())) {
@@ -115,13 +115,14 @@ void FunctionLowering::lower_call_interface(const Instruction& i) {
   // The arms leave their results in memory of the frame, which SROA makes phis of.
   std::vector<llvm::AllocaInst*> slots;
   for (const ValueType& type : types) {
-    slots.push_back(entry_alloca(type.is_ref() ? b_.getPtrTy() : llvm_type(slot_type(type.kind)), "result"));
+    slots.push_back(
+        ir_.entry_alloca(type.is_ref() ? b_.getPtrTy() : ir_.llvm_type(slot_type(type.kind)), "result"));
   }
-  BasicBlock* const join = new_block("method.done");
-  BasicBlock* const nowhere = new_block("no.such.class");
+  BasicBlock* const join = ir_.new_block("method.done");
+  BasicBlock* const nowhere = ir_.new_block("no.such.class");
   llvm::SwitchInst* const dispatch = b_.CreateSwitch(type_of(receiver), nowhere);
   for (const auto& [function, implementers] : classes) {
-    BasicBlock* const arm = new_block("method");
+    BasicBlock* const arm = ir_.new_block("method");
     for (const std::uint32_t type : implementers) dispatch->addCase(b_.getInt32(type), arm);
     b_.SetInsertPoint(arm);
     const std::vector<Value*> results = call_function(i, function, r);
@@ -141,10 +142,10 @@ std::vector<Lowering::Value*> FunctionLowering::call_method(const Instruction& i
   const Split in = split(signature.parameters);
   const Windows windows =
       store_windows(i, in.primitives, in.references + 1, split(signature.results).references, r);
-  Value* const ticks_left =
-      b_.CreateCall(runtime_call(unit_.module, RuntimeCall::kCallMethod),
-                    {state_, r, ticks(), left_, site(i), b_.getInt32(i.type()), b_.getInt32(i.c)});
-  leave_if_trapped(ticks_left);
+  Value* const ticks_left = b_.CreateCall(runtime_call(unit_.module, RuntimeCall::kCallMethod),
+                                          {frame_.state, r, frame_.ticks(), frame_.left, frame_.site(i),
+                                           b_.getInt32(i.type()), b_.getInt32(i.c)});
+  frame_.leave_if_trapped(ticks_left);
   return load_windows(windows, signature.results);
 }
 
@@ -156,14 +157,15 @@ std::vector<Lowering::Value*> FunctionLowering::call_method(const Instruction& i
 FunctionLowering::Windows FunctionLowering::store_windows(const Instruction& i, std::uint32_t primitives,
                                                           std::uint32_t references,
                                                           std::uint32_t result_references, Value* r) {
-  const Windows windows = {state_field(unit_.layout.state.primitives, false), r};
+  const Windows windows = {frame_.state_field(unit_.layout.state.primitives, Access::kContext), r};
   for (std::uint32_t n = 0; n < primitives; ++n) {
-    store(get_bits(i.a + n), b_.CreateConstInBoundsGEP1_32(b_.getInt64Ty(), windows.p, n), {Access::kWindow});
+    ir_.store(registers_.get_bits(i.a + n), b_.CreateConstInBoundsGEP1_32(b_.getInt64Ty(), windows.p, n),
+              {Access::kWindow});
   }
   for (std::uint32_t n = 0; n < std::max(references, result_references); ++n) {
     Value* const value =
-        n < references ? get_reference(i.b + n) : llvm::ConstantPointerNull::get(b_.getPtrTy());
-    store(value, reference_place(windows.r, n), {Access::kMirror});
+        n < references ? registers_.get_reference(i.b + n) : llvm::ConstantPointerNull::get(b_.getPtrTy());
+    ir_.store(value, frame_.reference_place(windows.r, n), {Access::kMirror});
   }
   return windows;
 }
@@ -175,36 +177,39 @@ std::vector<Lowering::Value*> FunctionLowering::load_windows(const Windows& wind
   std::uint32_t r = 0;
   for (const ValueType& type : types) {
     if (type.is_ref()) {
-      values.push_back(load(b_.getPtrTy(), reference_place(windows.r, r++), {Access::kMirror}));
+      values.push_back(ir_.load(b_.getPtrTy(), frame_.reference_place(windows.r, r++), {Access::kMirror}));
     } else {
       Value* const address = b_.CreateConstInBoundsGEP1_32(b_.getInt64Ty(), windows.p, p++);
-      values.push_back(from_bits(load(b_.getInt64Ty(), address, {Access::kWindow}), slot_type(type.kind)));
+      values.push_back(
+          ir_.from_bits(ir_.load(b_.getInt64Ty(), address, {Access::kWindow}), slot_type(type.kind)));
     }
   }
   return values;
 }
 
 void FunctionLowering::lower_call_native(const Instruction& i) {
-  Value* const r = mirror(i);
+  Value* const r = frame_.mirror(i);
   tick(i, nullptr);
   const bytecode::Signature& signature = module_.imports[i.c].signature;
   const Split in = split(signature.parameters);
   const Windows windows =
       store_windows(i, in.primitives, in.references, split(signature.results).references, r);
-  leave_if_trapped(b_.CreateCall(runtime_call(unit_.module, RuntimeCall::kCallNative),
-                                 {state_, r, ticks(), left_, site(i), b_.getInt32(i.c)}));
+  frame_.leave_if_trapped(
+      b_.CreateCall(runtime_call(unit_.module, RuntimeCall::kCallNative),
+                    {frame_.state, r, frame_.ticks(), frame_.left, frame_.site(i), b_.getInt32(i.c)}));
   set_results(i, signature.results, load_windows(windows, signature.results));
 }
 
 void FunctionLowering::lower_parallel_for(const Instruction& i) {
-  Value* const r = mirror(i);
+  Value* const r = frame_.mirror(i);
   const bytecode::KernelRecord& kernel = module_.kernels[i.c];
   const bytecode::Signature& signature = module_.functions[kernel.function].signature;
   // The window has both bounds of each dimension where the kernel has an index.
   const Split in = split(signature.parameters);
   const Windows windows = store_windows(i, in.primitives + kernel.dimensions, in.references, 0, r);
-  leave_if_trapped(b_.CreateCall(runtime_call(unit_.module, RuntimeCall::kParallelFor),
-                                 {state_, r, ticks(), left_, site(i), b_.getInt32(i.c)}));
+  frame_.leave_if_trapped(
+      b_.CreateCall(runtime_call(unit_.module, RuntimeCall::kParallelFor),
+                    {frame_.state, r, frame_.ticks(), frame_.left, frame_.site(i), b_.getInt32(i.c)}));
   set_results(i, signature.results, load_windows(windows, signature.results));
 }
 

@@ -22,11 +22,11 @@ constexpr std::uint32_t kArrived = kNoIndex;  // no block has this number
 }  // namespace
 
 void FunctionLowering::run_continuation() {
-  state_ = function_.getArg(0);
+  frame_.state = function_.getArg(0);
   window_p_ = function_.getArg(1);
-  r_ = function_.getArg(2);
-  b_.CreateStore(function_.getArg(3), ticks_);
-  left_ = function_.getArg(4);
+  frame_.r = function_.getArg(2);
+  b_.CreateStore(function_.getArg(3), frame_.ticks_slot);
+  frame_.left = function_.getArg(4);
   loops_.emplace(flow_.blocks());
   // Registers as all the headers want them; those that one of them does not look at may hold anything there.
   std::set<std::pair<std::uint32_t, SlotType>> registers;
@@ -38,25 +38,26 @@ void FunctionLowering::run_continuation() {
   }
   for (const auto& [reg, type] : registers) {
     Value* const address = b_.CreateConstInBoundsGEP1_32(b_.getInt64Ty(), window_p_, reg);
-    set(reg, from_bits(load(b_.getInt64Ty(), address, {Access::kWindow}), type));
+    registers_.set(reg, ir_.from_bits(ir_.load(b_.getInt64Ty(), address, {Access::kWindow}), type));
   }
   for (std::uint32_t reg = 0; reg < source_.reference_registers; ++reg) {
-    set_reference(reg, load(b_.getPtrTy(), reference_place(r_, reg), {Access::kMirror}));
+    registers_.set_reference(
+        reg, ir_.load(b_.getPtrTy(), frame_.reference_place(frame_.r, reg), {Access::kMirror}));
   }
   make_locals();
   std::uint64_t offset = 0;
   for (std::size_t local = 0; local < locals_.size(); ++local) {
     const std::uint64_t bytes =
         std::uint64_t{source_.locals[local].count} * bytecode::size_of(source_.locals[local].kind);
-    b_.CreateMemCpy(locals_[local], llvm::MaybeAlign(16), byte_offset(function_.getArg(5), offset),
+    b_.CreateMemCpy(locals_[local], llvm::MaybeAlign(16), ir_.byte_offset(function_.getArg(5), offset),
                     llvm::MaybeAlign(8), bytes);
     offset += (bytes + 7) / 8 * 8;
   }
-  wanted_ = entry_alloca(b_.getInt32Ty(), "wanted");
+  wanted_ = ir_.entry_alloca(b_.getInt32Ty(), "wanted");
   b_.CreateStore(function_.getArg(6), wanted_);
   {
     const llvm::IRBuilderBase::InsertPointGuard restore(b_);
-    b_.SetInsertPoint(trapped_);
+    b_.SetInsertPoint(frame_.trapped);
     b_.CreateRet(b_.getInt64(static_cast<std::uint64_t>(-1)));
   }
   lower_body();
@@ -64,7 +65,7 @@ void FunctionLowering::run_continuation() {
 
 void FunctionLowering::enter_body() {
   if (!loops_) return Lowering::enter_body();
-  BasicBlock* const nowhere = new_block("nowhere");
+  BasicBlock* const nowhere = ir_.new_block("nowhere");
   branch_to_loops(function_.getArg(6), loops_->headers(), kNoIndex, nowhere);
   b_.SetInsertPoint(nowhere);
   b_.CreateUnreachable();
@@ -72,10 +73,10 @@ void FunctionLowering::enter_body() {
 
 void FunctionLowering::block_begins() {
   fresh_.clear();
-  if (!loops_ || is_careful() || !flow_.blocks()[block_].is_loop_header) return;
+  if (!loops_ || strips_.is_careful() || !flow_.blocks()[block_].is_loop_header) return;
   const std::vector<std::uint32_t> inside = loops_->inside(block_);
   if (inside.empty()) return;
-  BasicBlock* const here = new_block("here");
+  BasicBlock* const here = ir_.new_block("here");
   branch_to_loops(b_.CreateLoad(b_.getInt32Ty(), wanted_), inside, block_, here);
   b_.SetInsertPoint(here);
   b_.CreateStore(b_.getInt32(kArrived), wanted_);
@@ -85,7 +86,7 @@ void FunctionLowering::block_begins() {
 BasicBlock* FunctionLowering::way_into(std::uint32_t header) {
   BasicBlock* const entry = entry_from_outside(header);
   if (!loops_->inside(header).empty()) return entry;
-  BasicBlock* const way = new_block("way");
+  BasicBlock* const way = ir_.new_block("way");
   const llvm::IRBuilderBase::InsertPointGuard restore(b_);
   b_.SetInsertPoint(way);
   b_.CreateStore(b_.getInt32(kArrived), wanted_);

@@ -13,28 +13,28 @@ void Lowering::lower_branch(Value* condition) {
 }
 
 void Lowering::lower_for(const Instruction& i) {
-  if (const std::optional<std::size_t> loop = loop_of(block_); loop && flow_.loops()[*loop].counted) {
-    return lower_counted_latch(i, *loop);
+  if (const std::optional<std::size_t> loop = strips_.loop_of(block_); loop && flow_.loops()[*loop].counted) {
+    return strips_.lower_latch(i, *loop);
   }
   const Block& block = flow_.blocks()[block_];
   const SlotType type = slot_type(*i.row->kind);
-  Value* const next = b_.CreateAdd(get(i.a, type), llvm::ConstantInt::get(llvm_type(type), 1));
-  Value* const again = b_.CreateICmpSLT(next, get(i.b, type));
-  BasicBlock* const taken = new_block("again");
-  BasicBlock* const done = new_block("done");
+  Value* const next = b_.CreateAdd(registers_.get(i.a, type), llvm::ConstantInt::get(ir_.llvm_type(type), 1));
+  Value* const again = b_.CreateICmpSLT(next, registers_.get(i.b, type));
+  BasicBlock* const taken = ir_.new_block("again");
+  BasicBlock* const done = ir_.new_block("done");
   b_.CreateCondBr(again, taken, done);
   b_.SetInsertPoint(taken);
-  set(i.a, next);
-  go_back(i, block.successors.back());
+  registers_.set(i.a, next);
+  strips_.go_back(i, block.successors.back());
   b_.SetInsertPoint(done);
-  set(i.a, next);
+  registers_.set(i.a, next);
   go_to(block.successors.front());
 }
 
 void Lowering::lower_jump(const Instruction& i) {
   const std::uint32_t successor = flow_.blocks()[block_].successors.front();
   if (i.has(bytecode::kBackEdge)) {
-    go_back(i, successor);
+    strips_.go_back(i, successor);
   } else {
     go_to(successor);
   }
@@ -43,7 +43,7 @@ void Lowering::lower_jump(const Instruction& i) {
 void Lowering::lower_jump_if(const Instruction& i) {
   const bool if_true = i.row->operation == bytecode::Operation::kNe;
   const llvm::CmpInst::Predicate predicate = if_true ? llvm::CmpInst::ICMP_NE : llvm::CmpInst::ICMP_EQ;
-  lower_branch(b_.CreateICmp(predicate, get_i32(i.a), b_.getInt32(0)));
+  lower_branch(b_.CreateICmp(predicate, registers_.get_i32(i.a), b_.getInt32(0)));
 }
 
 }  // namespace dhpvm::codegen

@@ -12,50 +12,13 @@
 #include <set>
 
 #include "codegen/codegen.h"
+#include "codegen/lower/function_frame.h"
 #include "codegen/lower/loop_tree.h"
 #include "codegen/lower/lowering.h"
-#include "codegen/lower/mirror.h"
 #include "codegen/lower/runtime_calls.h"
+#include "codegen/lower/unit.h"
 
 namespace dhpvm::codegen {
-
-// What the lowering is told of a function apart from its bytecode.
-struct FunctionFacts {
-  std::uint32_t stack_cost = 0;  // what a call takes from the stack limit
-};
-
-// The functions of one LLVM module being filled.
-class Unit {
- public:
-  Unit(const bytecode::Module& bytecode, const RuntimeLayout& layout, const std::vector<FunctionFacts>& facts,
-       llvm::Module& module, Mutation* mutation = nullptr)
-      : bytecode(bytecode), layout(layout), facts(facts), module(module), mutation(mutation) {}
-
-  // Declares the body of a function that will be lowered into this module.
-  void declare(std::uint32_t function);
-  // What to call for a function: its body if it is in this module, and otherwise a stub that looks for
-  // compiled code when it runs.
-  llvm::Function* callee(std::uint32_t function);
-  // For a call of a function in its own body: a copy of the body to be inlined there, so that two levels of a recursion
-  // share a frame; the body itself if the function is too large for that.
-  llvm::Function* callee_of_itself(std::uint32_t function);
-  // The same interface, but runs the function in the interpreter.
-  llvm::Function* interpreted(std::uint32_t function);
-  llvm::FunctionType* body_type(std::uint32_t function);
-  static std::string symbol(const char* prefix, std::uint32_t function);
-
-  const bytecode::Module& bytecode;
-  const RuntimeLayout& layout;
-  const std::vector<FunctionFacts>& facts;
-  llvm::Module& module;
-  Mutation* const mutation;  // null but in tests
-
- private:
-  std::map<std::uint32_t, llvm::Function*> bodies_;
-  std::map<std::uint32_t, llvm::Function*> stubs_;
-  std::map<std::uint32_t, llvm::Function*> interpreted_;
-  std::map<std::uint32_t, llvm::Function*> copies_;
-};
 
 // Emits the body of `function`, and `enter.N`, an EnterFunction that calls it.
 void lower_function(Unit& unit, std::uint32_t function);
@@ -81,9 +44,13 @@ class FunctionLowering final : public Lowering {
                     llvm::BasicBlock* go_on) override;
   void leave_with_trap(const Instruction& i, TrapKind kind) override;
   void tick(const Instruction& i, llvm::BasicBlock* begin) override;
-  Value* ticks_at_hand() override { return ticks(); }
-  void take_ticks(Value* count) override { b_.CreateStore(b_.CreateSub(ticks(), count), ticks_); }
-  void give_ticks(Value* count) override { b_.CreateStore(b_.CreateAdd(ticks(), count), ticks_); }
+  Value* ticks_at_hand() override { return frame_.ticks(); }
+  void take_ticks(Value* count) override {
+    b_.CreateStore(b_.CreateSub(frame_.ticks(), count), frame_.ticks_slot);
+  }
+  void give_ticks(Value* count) override {
+    b_.CreateStore(b_.CreateAdd(frame_.ticks(), count), frame_.ticks_slot);
+  }
   bool is_proven(const Instruction&) const override { return false; }
   void element_stored(const Instruction& i) override;
   void lower_return(const Instruction& i) override;
@@ -95,21 +62,6 @@ class FunctionLowering final : public Lowering {
   bool needs_atomics() const override { return false; }
 
   // function_lowering.cpp
-  void begin(llvm::Function& function);
-  Value* stack_has_room();
-  Value* ticks() { return b_.CreateLoad(b_.getInt64Ty(), ticks_); }
-  Value* site(const Instruction& i) { return constant(std::uint64_t{index_} << 32 | i.pc); }
-  Value* state_field(std::uint32_t offset, bool constant);
-  void leave_if_null(Value* result);
-  void leave_if_trapped(Value* ticks);
-  void leave() { b_.CreateBr(trapped_); }
-  // What is left at this instruction, for the account of a program that traps here.
-  Value* exact_ticks();
-  // A block that leaves after a called function has trapped that was not told the ticks.
-  llvm::BasicBlock* callee_trapped();
-  // Mirrors what is needed after `i`; returns the first free place on the reference stack.
-  Value* mirror(const Instruction& i);
-  Value* reference_place(Value* r, std::uint32_t index);
   void null_check(const Instruction& i, Value* reference);
   void lower_jump_null(const Instruction& i);
 
@@ -160,16 +112,11 @@ class FunctionLowering final : public Lowering {
   Unit& unit_;
   llvm::Function& function_;
   const bool is_copy_;
-  Mirror mirror_;
-  Value* state_ = nullptr;
-  Value* r_ = nullptr;
-  Value* left_ = nullptr;
-  // Of a continuation: where the results go, its loops, and the header to go on with until that is reached.
+  FunctionFrame frame_;
+  // In a continuation: where the results go, its loops, and the header to go on with until that is reached.
   Value* window_p_ = nullptr;
   std::optional<LoopTree> loops_;
   llvm::AllocaInst* wanted_ = nullptr;
-  llvm::AllocaInst* ticks_ = nullptr;
-  llvm::BasicBlock* trapped_ = nullptr;
   // Registers that hold objects made in this block with no collection since: they need no write barrier.
   std::set<std::uint32_t> fresh_;
 };

@@ -12,14 +12,14 @@ namespace dhpvm::codegen {
 using bytecode::Instruction;
 using bytecode::Split;
 
-// What a primitive register holds, as far as LLVM's types go. kBits are 64 bits that may be read as anything:
+// The content of a primitive register, as far as LLVM's types go. kBits are 64 bits that may be read as anything:
 // the value of a constant.
 enum class SlotType : std::uint8_t { kUnset, kBits, kI32, kI64, kF32, kF64 };
 
 // The slot type of a value of this kind.
 SlotType slot_type(bytecode::Kind kind);
 
-// What the instruction leaves in its primitive result register; kUnset if it has none, or if that depends on
+// The type that the instruction leaves in its primitive result register; kUnset if it has none, or if that depends on
 // more than the opcode (moves).
 SlotType result_type(const bytecode::DecodeRow& row);
 

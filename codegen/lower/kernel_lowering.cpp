@@ -16,7 +16,7 @@ constexpr std::uint32_t kMaximumWords = 20000;
 // Iterations of a counted loop between two looks at the stop flag: some tens of microseconds.
 constexpr std::uint64_t kPollInterval = 1 << 14;
 
-// What the functions inlined into one body share.
+// The functions inlined into one body share this.
 struct BodyState {
   llvm::Function* function;
   llvm::Function* trap;      // null if the result tells of traps
@@ -44,9 +44,10 @@ class KernelLowering final : public Lowering {
   void run_body(const bytecode::KernelRecord& kernel) {
     llvm::Function& function = *state_.function;
     const Split in = split(source_.signature.parameters);
-    for (std::uint32_t reg = 0; reg < in.primitives; ++reg) set(reg, function.getArg(kIndices + reg));
+    for (std::uint32_t reg = 0; reg < in.primitives; ++reg)
+      registers_.set(reg, function.getArg(kIndices + reg));
     for (std::uint32_t reg = 0; reg < in.references; ++reg) {
-      set_reference(reg, byte_offset(function.getArg(kArrays), sizeof(KernelArray) * reg));
+      registers_.set_reference(reg, ir_.byte_offset(function.getArg(kArrays), sizeof(KernelArray) * reg));
     }
     accumulators_ = static_cast<std::uint32_t>(kernel.reductions.size());
     begin();
@@ -58,15 +59,15 @@ class KernelLowering final : public Lowering {
     std::uint32_t r = 0;
     for (std::size_t n = 0; n < arguments.size(); ++n) {
       if (source_.signature.parameters[n].is_ref()) {
-        set_reference(r++, arguments[n]);
+        registers_.set_reference(r++, arguments[n]);
       } else {
-        set(p++, arguments[n]);
+        registers_.set(p++, arguments[n]);
       }
     }
-    return_ = new_block("return");
+    return_ = ir_.new_block("return");
     for (const bytecode::ValueType& type : source_.signature.results) {
       results_.push_back(
-          entry_alloca(type.is_ref() ? b_.getPtrTy() : llvm_type(slot_type(type.kind)), "result"));
+          ir_.entry_alloca(type.is_ref() ? b_.getPtrTy() : ir_.llvm_type(slot_type(type.kind)), "result"));
     }
     begin();
     b_.SetInsertPoint(return_);
@@ -85,7 +86,7 @@ class KernelLowering final : public Lowering {
   // ---- Arrays: pointers to KernelArray, which do not change while the loop runs.
 
   Value* descriptor_field(Value* array, std::uint64_t offset, llvm::Type* type) {
-    return load(type, byte_offset(array, offset), {Access::kConstant, offset});
+    return ir_.load(type, ir_.byte_offset(array, offset), {Access::kConstant, offset});
   }
   Value* array_field(Value* array, ArrayField field) override {
     switch (field) {
@@ -107,7 +108,7 @@ class KernelLowering final : public Lowering {
         i.row->family != Family::kIndex)
       return;
     if (is_proven(i)) return;
-    guard(b_.CreateICmpSGE(array_field(array, ArrayField::kLength), constant(0)), i, TrapKind::kNull);
+    guard(b_.CreateICmpSGE(array_field(array, ArrayField::kLength), ir_.constant(0)), i, TrapKind::kNull);
   }
   void inaccessible(const Instruction& i, Value*, Value*, bool write, BasicBlock*) override {
     leave(i, write ? KernelSite::Kind::kWrite : KernelSite::Kind::kRead, TrapKind::kNull);
@@ -137,9 +138,9 @@ class KernelLowering final : public Lowering {
     Value* array = b_.getInt32(0);
     if (const auto reference = trap_reference(i)) {
       Value* const distance =
-          b_.CreateSub(b_.CreatePtrToInt(get_reference(*reference), b_.getInt64Ty()),
+          b_.CreateSub(b_.CreatePtrToInt(registers_.get_reference(*reference), b_.getInt64Ty()),
                        b_.CreatePtrToInt(state_.function->getArg(kArrays), b_.getInt64Ty()));
-      array = b_.CreateTrunc(b_.CreateUDiv(distance, constant(sizeof(KernelArray))), b_.getInt32Ty());
+      array = b_.CreateTrunc(b_.CreateUDiv(distance, ir_.constant(sizeof(KernelArray))), b_.getInt32Ty());
     }
     const std::array<Value*, 3> operands = trap_operands(i);
     const auto number = static_cast<std::uint32_t>(state_.sites.size());
@@ -172,14 +173,14 @@ class KernelLowering final : public Lowering {
     llvm::LoadInst* const stop = b_.CreateLoad(b_.getInt32Ty(), state_.function->getArg(kStop));
     stop->setAtomic(llvm::AtomicOrdering::Monotonic);
     stop->setAlignment(llvm::Align(4));
-    BasicBlock* const stopped = new_block("stopped");
-    BasicBlock* const go_on = new_block("ok");
-    branch_cold(b_.CreateICmpNE(stop, b_.getInt32(0)), stopped, go_on);
+    BasicBlock* const stopped = ir_.new_block("stopped");
+    BasicBlock* const go_on = ir_.new_block("ok");
+    ir_.branch_cold(b_.CreateICmpNE(stop, b_.getInt32(0)), stopped, go_on);
     b_.SetInsertPoint(stopped);
-    report(b_.getInt32(kStopSite), b_.getInt32(0), {constant(0), constant(0), constant(0)});
+    report(b_.getInt32(kStopSite), b_.getInt32(0), {ir_.constant(0), ir_.constant(0), ir_.constant(0)});
     b_.SetInsertPoint(go_on);
   }
-  Value* ticks_at_hand() override { return constant(kPollInterval); }
+  Value* ticks_at_hand() override { return ir_.constant(kPollInterval); }
   bool has_even_strips() const override { return true; }
   void take_ticks(Value*) override {}
   void give_ticks(Value*) override {}
@@ -191,8 +192,9 @@ class KernelLowering final : public Lowering {
     if (return_ != nullptr) {
       for (std::size_t n = 0; n < types.size(); ++n) {
         Value* const value =
-            types[n].is_ref() ? get_reference(i.row->family == Family::kReturnR ? i.a : r++)
-                              : get(i.row->family == Family::kReturnP ? i.a : p++, slot_type(types[n].kind));
+            types[n].is_ref()
+                ? registers_.get_reference(i.row->family == Family::kReturnR ? i.a : r++)
+                : registers_.get(i.row->family == Family::kReturnP ? i.a : p++, slot_type(types[n].kind));
         b_.CreateStore(value, results_[n]);
       }
       b_.CreateBr(return_);
@@ -206,7 +208,8 @@ class KernelLowering final : public Lowering {
     if (state_.trap == nullptr) result = b_.CreateInsertValue(result, b_.getInt32(0), kSite);
     const unsigned first = state_.trap == nullptr ? kAccumulators : 0U;
     for (std::uint32_t n = 0; n < accumulators_; ++n) {
-      Value* const value = get(i.row->family == Family::kReturnP ? i.a : n, slot_type(types[n].kind));
+      Value* const value =
+          registers_.get(i.row->family == Family::kReturnP ? i.a : n, slot_type(types[n].kind));
       result = b_.CreateInsertValue(result, value, first + n);
     }
     b_.CreateRet(result);
@@ -224,7 +227,8 @@ class KernelLowering final : public Lowering {
     std::uint32_t p = i.a;
     std::uint32_t r = i.b;
     for (const bytecode::ValueType& parameter : signature.parameters) {
-      arguments.push_back(parameter.is_ref() ? get_reference(r++) : get(p++, slot_type(parameter.kind)));
+      arguments.push_back(parameter.is_ref() ? registers_.get_reference(r++)
+                                             : registers_.get(p++, slot_type(parameter.kind)));
     }
     CallPath callers = {{index_, i.pc}};
     callers.insert(callers.end(), callers_.begin(), callers_.end());
@@ -234,9 +238,9 @@ class KernelLowering final : public Lowering {
     r = i.b;
     for (std::size_t n = 0; n < results.size(); ++n) {
       if (signature.results[n].is_ref()) {
-        set_reference(r++, results[n]);
+        registers_.set_reference(r++, results[n]);
       } else {
-        set(p++, results[n]);
+        registers_.set(p++, results[n]);
       }
     }
   }
@@ -316,7 +320,7 @@ Result<KernelBody> lower_kernel(const bytecode::Module& bytecode, std::uint32_t 
   body.function->addParamAttrs(kArrays, attributes);
   b.SetInsertPoint(BasicBlock::Create(context, "entry", body.function));
   if (record.fast_math) {
-    // What `@fastmath` allows: another order, fused operations, reciprocals, no care for the sign of zero. Infinities
+    // `@fastmath` allows another order, fused operations, reciprocals, no care for the sign of zero. Infinities
     // and NaN stay what they are.
     llvm::FastMathFlags flags;
     flags.setAllowReassoc();

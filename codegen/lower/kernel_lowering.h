@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lowers the body of a `parallel for`: a function that does one iteration. What it calls is inlined while it
+// Lowers the body of a `parallel for`: a function that does one iteration. Its callees are inlined while it
 // is lowered, so that every place where it can trap is known together with the calls that led there.
 //
 //   {i32 site, i32 array, i64, i64, i64, accumulators..} body(ptr arrays, ptr stop, ptr traps, indices (i64)..,

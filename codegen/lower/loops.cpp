@@ -157,7 +157,7 @@ class Growth {
          const std::set<std::uint32_t>& changed_references)
       : flow_(flow), loop_(loop), changed_(changed), changed_references_(changed_references) {}
 
-  // Of register `reg` before the instruction at `pc`.
+  // The growth of register `reg` before the instruction at `pc`.
   std::optional<unsigned> of(std::uint32_t block, std::uint32_t pc, std::uint32_t reg,
                              unsigned depth = 0) const {
     if (depth > kMaximumDepth) return std::nullopt;
@@ -180,7 +180,7 @@ class Growth {
     }
   }
 
-  // Of the element's number that index2 or index3 makes.
+  // The growth of the element's number that index2 or index3 makes.
   std::optional<unsigned> of_index(std::uint32_t block, const Instruction& i, unsigned depth = 0) const {
     const bool third = i.op == Op::kIndex3;
     if (changed_references_.contains(i.b) || of(block, i.pc, i.c, depth) != 0u) return std::nullopt;

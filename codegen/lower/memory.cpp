@@ -14,8 +14,6 @@ using llvm::BasicBlock;
 
 namespace {
 
-unsigned bits_of(Kind kind) { return 8 * size_of(kind); }
-
 // Elements of different kinds never overlap; signedness apart.
 Access element_access(Kind kind) {
   const std::uint64_t family = kind == Kind::kRef ? 3 : is_float(kind) ? 2 : 1;
@@ -36,38 +34,23 @@ Place place_of(const Instruction& i) {
 
 }  // namespace
 
-// Values narrower than 32 bits are extended by their signedness.
-Lowering::Value* Lowering::load_value(Kind kind, Value* address, Access access) {
-  if (kind == Kind::kF32) return load(b_.getFloatTy(), address, access);
-  if (kind == Kind::kF64) return load(b_.getDoubleTy(), address, access);
-  Value* const value = load(b_.getIntNTy(bits_of(kind)), address, access);
-  if (bits_of(kind) >= 32) return value;
-  return is_signed(kind) ? b_.CreateSExt(value, b_.getInt32Ty()) : b_.CreateZExt(value, b_.getInt32Ty());
-}
-
-void Lowering::store_value(Kind kind, Value* address, std::uint32_t reg, Access access) {
-  Value* value = get(reg, slot_type(kind));
-  if (bits_of(kind) < 32) value = b_.CreateTrunc(value, b_.getIntNTy(bits_of(kind)));
-  store(value, address, access);
-}
-
 // The address of an element, or of a field `offset` bytes behind its start, after the check that it may be
 // accessed.
 Lowering::Value* Lowering::element_address(const Instruction& i, std::uint32_t array_register,
                                            std::uint32_t index_register, bool write, std::uint64_t size,
                                            std::uint64_t offset) {
-  Value* const array = get_reference(array_register);
-  Value* const index = get_i64(index_register);
-  const KeptArray* const kept = kept_array(array_register);
-  if (!is_proven(i) && !is_stepped(i)) {
+  Value* const array = registers_.get_reference(array_register);
+  Value* const index = registers_.get_i64(index_register);
+  const LoopStrips::KeptArray* const kept = strips_.kept_array(array_register);
+  if (!is_proven(i) && !strips_.is_stepped(i)) {
     if (kept == nullptr) check_array(i, array);
     Value* const accessible = kept != nullptr
                                   ? b_.CreateLoad(b_.getInt64Ty(), write ? kept->writable : kept->readable)
                                   : array_field(array, write ? ArrayField::kWritable : ArrayField::kReadable);
     BasicBlock* go_on = nullptr;
-    BasicBlock* const cold = likely(b_.CreateICmpULT(index, accessible), go_on);
+    BasicBlock* const cold = ir_.likely(b_.CreateICmpULT(index, accessible), go_on);
     b_.SetInsertPoint(cold);
-    if (BasicBlock* const careful = careful_entry(i)) {
+    if (BasicBlock* const careful = strips_.careful_entry(i)) {
       b_.CreateBr(careful);
     } else {
       inaccessible(i, array, index, write, go_on);
@@ -82,7 +65,7 @@ Lowering::Value* Lowering::element_address(const Instruction& i, std::uint32_t a
     return b_.CreateInBoundsGEP(b_.getIntNTy(static_cast<unsigned>(8 * size)), data, index);
   }
   Value* const element = b_.CreateInBoundsGEP(llvm::ArrayType::get(b_.getInt8Ty(), size), data, index);
-  return byte_offset(element, offset);
+  return ir_.byte_offset(element, offset);
 }
 
 void Lowering::lower_load(const Instruction& i) {
@@ -90,9 +73,9 @@ void Lowering::lower_load(const Instruction& i) {
   const Place place = place_of(i);
   Value* const address = element_address(i, i.b, i.c, false, place.size, place.offset);
   if (kind == Kind::kRef) {
-    set_reference(i.a, load(b_.getPtrTy(), address, element_access(kind)));
+    registers_.set_reference(i.a, ir_.load(b_.getPtrTy(), address, element_access(kind)));
   } else {
-    set(i.a, load_value(kind, address, element_access(kind)));
+    registers_.set(i.a, ir_.load_value(kind, address, element_access(kind)));
   }
 }
 
@@ -101,42 +84,43 @@ void Lowering::lower_store(const Instruction& i) {
   const Place place = place_of(i);
   Value* const address = element_address(i, i.a, i.b, true, place.size, place.offset);
   if (kind == Kind::kRef) {
-    store(get_reference(i.c), address, element_access(kind));
+    ir_.store(registers_.get_reference(i.c), address, element_access(kind));
     element_stored(i);
   } else {
-    store_value(kind, address, i.c, element_access(kind));
+    registers_.store_value(kind, address, i.c, element_access(kind));
   }
 }
 
 void Lowering::lower_length(const Instruction& i) {
-  Value* const array = get_reference(i.b);
-  if (const KeptArray* const kept = kept_array(i.b)) {
+  Value* const array = registers_.get_reference(i.b);
+  if (const LoopStrips::KeptArray* const kept = strips_.kept_array(i.b)) {
     Value* const length = b_.CreateLoad(b_.getInt64Ty(), kept->length);
-    BasicBlock* const there = new_block("there");
-    branch_cold(b_.CreateICmpSLT(length, constant(0)), careful_entry(i), there);
+    BasicBlock* const there = ir_.new_block("there");
+    ir_.branch_cold(b_.CreateICmpSLT(length, ir_.constant(0)), strips_.careful_entry(i), there);
     b_.SetInsertPoint(there);
-    set(i.a, length);
+    registers_.set(i.a, length);
     return;
   }
   check_array(i, array);
-  set(i.a, array_field(array, ArrayField::kLength));
+  registers_.set(i.a, array_field(array, ArrayField::kLength));
 }
 
 void Lowering::lower_dimension(const Instruction& i) {
-  Value* const array = get_reference(i.b);
+  Value* const array = registers_.get_reference(i.b);
   check_array(i, array);
-  set(i.a, array_dimension(array, i.c, true));
+  registers_.set(i.a, array_dimension(array, i.c, true));
 }
 
 void Lowering::lower_index(const Instruction& i) {
-  Value* const array = get_reference(i.b);
+  Value* const array = registers_.get_reference(i.b);
   const bool third = i.row->x == bytecode::Operand::kPP;
-  const KeptArray* const kept = kept_array(i.b);
+  const LoopStrips::KeptArray* const kept = strips_.kept_array(i.b);
   if (kept == nullptr) check_array(i, array);
-  Value* const indices[] = {get_i64(i.c), get_i64(i.x0()), third ? get_i64(i.x1()) : nullptr};
+  Value* const indices[] = {registers_.get_i64(i.c), registers_.get_i64(i.x0()),
+                            third ? registers_.get_i64(i.x1()) : nullptr};
   Value* ok = nullptr;
   Value* linear = nullptr;
-  const bool proven = is_proven(i) || is_stepped(i);
+  const bool proven = is_proven(i) || strips_.is_stepped(i);
   for (unsigned d = 0; d < (third ? 3u : 2u); ++d) {
     Value* const size = kept != nullptr ? b_.CreateLoad(b_.getInt64Ty(), kept->dimensions[d])
                                         : array_dimension(array, d, false);
@@ -148,13 +132,13 @@ void Lowering::lower_index(const Instruction& i) {
     linear = linear == nullptr ? indices[d] : b_.CreateNSWAdd(b_.CreateNSWMul(linear, size), indices[d]);
   }
   if (kept != nullptr && ok != nullptr) {
-    BasicBlock* const inside = new_block("inside");
-    branch_cold(b_.CreateNot(ok), careful_entry(i), inside);
+    BasicBlock* const inside = ir_.new_block("inside");
+    ir_.branch_cold(b_.CreateNot(ok), strips_.careful_entry(i), inside);
     b_.SetInsertPoint(inside);
   } else if (ok != nullptr) {
     guard(ok, i, TrapKind::kDimension);
   }
-  set(i.a, linear);
+  registers_.set(i.a, linear);
 }
 
 // ---- Atomic updates
@@ -189,7 +173,7 @@ static_assert(std::ranges::all_of(bytecode::kInfo,
                                   }),
               "an atomic update has no lowering");
 
-// What the update leaves in the element, where no other thread can see it.
+// The content of the element after the update, where no other thread can see it.
 llvm::Value* updated(llvm::IRBuilder<>& b, Rmw::BinOp update, llvm::Value* old, llvm::Value* operand) {
   switch (update) {
     case Rmw::FAdd: return b.CreateFAdd(old, operand);
@@ -212,26 +196,26 @@ void Lowering::lower_atomic(const Instruction& i) {
   const Kind kind = *i.row->kind;
   const SlotType type = slot_type(kind);
   Value* const address = element_address(i, i.b, i.c, true, size_of(kind), 0);
-  Value* const operand = get(i.x0(), type);
+  Value* const operand = registers_.get(i.x0(), type);
   const Access access = element_access(kind);
   if (i.row->operation == Operation::kCas) {
-    Value* const replacement = get(i.x1(), type);
+    Value* const replacement = registers_.get(i.x1(), type);
     if (needs_atomics()) {
       auto* const exchange =
           b_.CreateAtomicCmpXchg(address, operand, replacement, llvm::MaybeAlign(), kOrdering, kOrdering);
-      return set(i.a, b_.CreateExtractValue(exchange, 0));
+      return registers_.set(i.a, b_.CreateExtractValue(exchange, 0));
     }
-    Value* const old = load(llvm_type(type), address, access);
-    store(b_.CreateSelect(b_.CreateICmpEQ(old, operand), replacement, old), address, access);
-    return set(i.a, old);
+    Value* const old = ir_.load(ir_.llvm_type(type), address, access);
+    ir_.store(b_.CreateSelect(b_.CreateICmpEQ(old, operand), replacement, old), address, access);
+    return registers_.set(i.a, old);
   }
   const Rmw::BinOp update = update_of(i.row->operation, kind);
   if (needs_atomics()) {
-    return set(i.a, b_.CreateAtomicRMW(update, address, operand, llvm::MaybeAlign(), kOrdering));
+    return registers_.set(i.a, b_.CreateAtomicRMW(update, address, operand, llvm::MaybeAlign(), kOrdering));
   }
-  Value* const old = load(llvm_type(type), address, access);
-  store(updated(b_, update, old, operand), address, access);
-  set(i.a, old);
+  Value* const old = ir_.load(ir_.llvm_type(type), address, access);
+  ir_.store(updated(b_, update, old, operand), address, access);
+  registers_.set(i.a, old);
 }
 
 // ---- Local arrays
@@ -241,17 +225,17 @@ void Lowering::lower_local(const Instruction& i) {
   const bool is_load = i.row->memory == bytecode::Memory::kReadsLocal;
   const std::uint32_t number = is_load ? i.b : i.a;
   const Kind kind = *i.row->kind;
-  Value* const index = get_i64(is_load ? i.c : i.b);
+  Value* const index = registers_.get_i64(is_load ? i.c : i.b);
   if (!is_proven(i)) {
-    guard(b_.CreateICmpULT(index, constant(source_.locals[number].count)), i, TrapKind::kLocalIndex);
+    guard(b_.CreateICmpULT(index, ir_.constant(source_.locals[number].count)), i, TrapKind::kLocalIndex);
   }
   Value* const address = b_.CreateInBoundsGEP(b_.getIntNTy(bits_of(kind)), locals_[number], index);
   // Nobody else can see this memory: no alias classes needed.
   const Access access = {Access::kElement, 1000 + number};
   if (is_load) {
-    set(i.a, load_value(kind, address, access));
+    registers_.set(i.a, ir_.load_value(kind, address, access));
   } else {
-    store_value(kind, address, i.c, access);
+    registers_.store_value(kind, address, i.c, access);
   }
 }
 
@@ -260,7 +244,7 @@ void Lowering::make_locals() {
     const bytecode::LocalArray& local = source_.locals[number];
     llvm::Type* const element = b_.getIntNTy(8 * bytecode::size_of(local.kind));
     llvm::AllocaInst* const memory =
-        entry_alloca(llvm::ArrayType::get(element, local.count), "local" + llvm::Twine(number));
+        ir_.entry_alloca(llvm::ArrayType::get(element, local.count), "local" + llvm::Twine(number));
     memory->setAlignment(llvm::Align(16));
     locals_.push_back(memory);
   }

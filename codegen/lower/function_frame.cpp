@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "codegen/lower/function_frame.h"
+
+#include <llvm/IR/Intrinsics.h>
+#include <llvm/TargetParser/Triple.h>
+
+namespace dhpvm::codegen {
+
+using bytecode::kNoIndex;
+using llvm::BasicBlock;
+
+llvm::Value* FunctionFrame::stack_has_room() {
+  llvm::LLVMContext& context = b_.getContext();
+  const llvm::Triple triple(unit_.module.getTargetTriple());
+  const char* const name = triple.isX86() ? "rsp" : "sp";
+  llvm::Metadata* const reg = llvm::MDNode::get(context, llvm::MDString::get(context, name));
+  llvm::Value* const sp = b_.CreateIntrinsic(llvm::Intrinsic::read_register, {b_.getInt64Ty()},
+                                             {llvm::MetadataAsValue::get(context, reg)});
+  llvm::Value* const limit = ir_.load(
+      b_.getInt64Ty(), ir_.byte_offset(state, unit_.layout.state.native_limit), {Access::kContext, 1});
+  return b_.CreateICmpUGE(sp, limit);
+}
+
+llvm::Value* FunctionFrame::exact_ticks() {
+  llvm::Value* const untaken = strips_.back_edges_left();
+  return untaken == nullptr ? ticks() : b_.CreateAdd(ticks(), untaken);
+}
+
+BasicBlock* FunctionFrame::callee_trapped() {
+  const llvm::IRBuilderBase::InsertPointGuard restore(b_);
+  BasicBlock* const block = ir_.new_block("callee.trapped");
+  b_.SetInsertPoint(block);
+  ir_.store(exact_ticks(), ir_.byte_offset(state, unit_.layout.state.ticks), {Access::kContext, 3});
+  leave();
+  return block;
+}
+
+void FunctionFrame::leave_if_null(llvm::Value* result) {
+  BasicBlock* const go_on = ir_.new_block("made");
+  ir_.branch_cold(b_.CreateIsNull(result), callee_trapped(), go_on);
+  b_.SetInsertPoint(go_on);
+}
+
+void FunctionFrame::leave_if_trapped(llvm::Value* ticks_left) {
+  BasicBlock* const go_on = ir_.new_block("returned");
+  ir_.branch_cold(b_.CreateICmpSLT(ticks_left, ir_.constant(0)), trapped, go_on);
+  b_.SetInsertPoint(go_on);
+  b_.CreateStore(ticks_left, ticks_slot);
+}
+
+llvm::Value* FunctionFrame::state_field(std::uint32_t offset, Access::Family family) {
+  return ir_.load(b_.getPtrTy(), ir_.byte_offset(state, offset), {family, 0});
+}
+
+llvm::Value* FunctionFrame::reference_place(llvm::Value* first, std::uint32_t index) {
+  return index == 0 ? first : b_.CreateConstInBoundsGEP1_32(b_.getPtrTy(), first, index);
+}
+
+llvm::Value* FunctionFrame::mirror(const Instruction& i) {
+  const MirrorMap& map = mirror_.at(i.pc);
+  Mutation* const mutation = unit_.mutation;
+  for (std::uint32_t place = 0; place < map.size(); ++place) {
+    if (mutation != nullptr && map[place] != kNoIndex && mutation->mirror_stores++ == mutation->mirror_store)
+      continue;
+    llvm::Value* const value = map[place] == kNoIndex ? llvm::ConstantPointerNull::get(b_.getPtrTy())
+                                                      : registers_.get_reference(map[place]);
+    ir_.store(value, reference_place(r, place), {Access::kMirror});
+  }
+  return reference_place(r, static_cast<std::uint32_t>(map.size()));
+}
+
+}  // namespace dhpvm::codegen

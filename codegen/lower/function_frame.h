@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// The frame of a function being lowered: its share of the machine's state, and the ways out of it.
+#pragma once
+
+#include "codegen/lower/ir_emitter.h"
+#include "codegen/lower/loop_strips.h"
+#include "codegen/lower/mirror.h"
+#include "codegen/lower/register_file.h"
+#include "codegen/lower/unit.h"
+
+namespace dhpvm::codegen {
+
+class FunctionFrame {
+ public:
+  FunctionFrame(Unit& unit, std::uint32_t function, const Flow& flow, RegisterFile& registers,
+                LoopStrips& strips, IrEmitter& emitter)
+      : unit_(unit),
+        function_(function),
+        registers_(registers),
+        strips_(strips),
+        ir_(emitter),
+        b_(emitter.builder()),
+        mirror_(unit.bytecode, unit.bytecode.functions[function], flow) {}
+
+  llvm::Value* ticks() { return b_.CreateLoad(b_.getInt64Ty(), ticks_slot); }
+  // The ticks that are left at this instruction, for the account of a program that traps here.
+  llvm::Value* exact_ticks();
+  // The number by which the runtime knows the instruction.
+  llvm::Value* site(const Instruction& i) { return ir_.constant(std::uint64_t{function_} << 32 | i.pc); }
+  llvm::Value* state_field(std::uint32_t offset, Access::Family family);
+  // Whether the machine's stack has room for one more compiled function.
+  llvm::Value* stack_has_room();
+
+  // Mirrors what is needed after `i`; returns the first free place on the reference stack.
+  llvm::Value* mirror(const Instruction& i);
+  llvm::Value* reference_place(llvm::Value* first, std::uint32_t index);
+
+  void leave() { b_.CreateBr(trapped); }
+  void leave_if_null(llvm::Value* result);
+  // `ticks_left`: the result of a call, negative if it trapped.
+  void leave_if_trapped(llvm::Value* ticks_left);
+  // A block that leaves after a called function has trapped that was not told the ticks.
+  llvm::BasicBlock* callee_trapped();
+
+  llvm::Value* state = nullptr;
+  llvm::Value* r = nullptr;     // the first free place on the reference stack
+  llvm::Value* left = nullptr;  // of the stack limit
+  llvm::AllocaInst* ticks_slot = nullptr;
+  llvm::BasicBlock* trapped = nullptr;
+
+ private:
+  Unit& unit_;
+  const std::uint32_t function_;
+  RegisterFile& registers_;
+  LoopStrips& strips_;
+  IrEmitter& ir_;
+  llvm::IRBuilder<>& b_;
+  Mirror mirror_;
+};
+
+}  // namespace dhpvm::codegen

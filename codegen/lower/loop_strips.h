@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// Innermost loops that call nothing.
+//
+// A counted loop runs in stretches: as many back-edges as there are ticks at hand are paid for before a
+// stretch begins, so that the loop itself has nothing but its own condition and LLVM can unroll and vectorise
+// it. Count and order of fuel, deadline and interrupts are as if every back-edge had been paid for by itself.
+//
+// Where every stretch begins, the data pointers and lengths of arrays that do not change are loaded, once. An
+// access that these do not allow may still be one that has to wait for a device first, after which the handle
+// has changed. So it goes on in a second, careful copy of the loop's body, which checks as code outside of
+// loops does, and whose next iteration begins with a new stretch of the first. The first has no calls at all
+// then, which is what LLVM's loop passes need.
+//
+// Where the index of an access grows with the counter, a stretch ends before it would leave the array, and
+// the access is not checked at all. The iteration that would leave it is done carefully.
+#pragma once
+
+#include <array>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "codegen/lower/flow.h"
+#include "codegen/lower/ir_emitter.h"
+#include "codegen/lower/register_file.h"
+
+namespace dhpvm::codegen {
+
+class Lowering;
+
+class LoopStrips {
+ public:
+  // A loop's copy of the handle of an array that does not change; all 0 if the array is null.
+  struct KeptArray {
+    llvm::AllocaInst* data = nullptr;
+    llvm::AllocaInst* readable = nullptr;
+    llvm::AllocaInst* writable = nullptr;
+    llvm::AllocaInst* length = nullptr;  // -1 if the array is null
+    std::array<llvm::AllocaInst*, 3> dimensions = {};
+  };
+
+  explicit LoopStrips(Lowering& lowering);
+
+  // In this order: before the first block is lowered, then once the body can be entered, then behind all blocks.
+  void make();
+  void begin();
+  void lower_carefully();
+
+  // The inner loop around the block: its number, or nothing.
+  std::optional<std::size_t> loop_of(std::uint32_t block) const;
+  // Where a stretch of the loop with this header is set up; null if it is the header of no such loop.
+  llvm::BasicBlock* begin_of(std::uint32_t header) const;
+  // The back-edges that the counted loop around the block being lowered has paid for, but not taken yet: a value of
+  // type i64, or null outside such loops.
+  llvm::Value* back_edges_left();
+
+  // Whether the code being lowered is a copy for rare cases of what has been lowered before.
+  bool is_careful() const { return careful_; }
+  void enter_carefully(std::uint32_t pc);
+  // In a loop that has a careful copy: where to go on there with an instruction whose check failed. Otherwise null.
+  llvm::BasicBlock* careful_entry(const Instruction& i);
+
+  // The array's handle as the loop around the block being lowered keeps it, or null.
+  const KeptArray* kept_array(std::uint32_t reg);
+  bool is_stepped(const Instruction& i) const;
+
+  void lower_latch(const Instruction& i, std::size_t loop);  // of a counted loop
+  void go_back(const Instruction& i, std::uint32_t successor);
+
+ private:
+  struct Strip {                        // of an inner loop being lowered
+    llvm::BasicBlock* begin = nullptr;  // sets up the next stretch of iterations
+    llvm::AllocaInst* end =
+        nullptr;  // counted loops: the counter's value in the last iteration of the stretch
+    llvm::AllocaInst* next = nullptr;           // with even strips: its value where the next one begins
+    std::map<std::uint32_t, KeptArray> arrays;  // by register
+    std::map<std::uint32_t, llvm::BasicBlock*>
+        carefully;  // by word: the same instruction in the careful copy
+  };
+
+  void make(std::size_t loop);
+  void begin(std::size_t loop);
+  void lower_carefully(std::size_t loop);
+  void keep_array(const InvariantArray& array, const KeptArray& kept);
+  llvm::Value* steps_in_range(std::size_t loop);
+  llvm::Value* at_strip(std::uint32_t block, std::uint32_t pc, std::uint32_t reg);
+  llvm::Value* element_at_strip(std::uint32_t block, const Instruction& i);
+  void end_strip(const Instruction& i, std::size_t loop);
+
+  Lowering& lowering_;
+  const Flow& flow_;
+  IrEmitter& ir_;
+  RegisterFile& registers_;
+  llvm::IRBuilder<>& b_;
+  std::vector<Strip> strips_;  // by inner loop
+  bool careful_ = false;       // a careful copy is being lowered
+};
+
+}  // namespace dhpvm::codegen
