@@ -70,6 +70,10 @@ SPELLS = {
     "offload/loops/footprint.cpp",
 }
 
+# Names for standard error, and the files that use it for the reason why they end the process.
+STREAMS = re.compile(r"\b(stderr|cerr|clog|perror)\b")
+LAST_WORDS = {"codegen/host/guard.cpp", "gc/heap_collect.cpp"}
+
 # Folders whose files are not the project's sources.
 SKIPPED = {"build", ".git", ".cache", "__pycache__"}
 LICENCE = "SPDX-License-Identifier: Apache-2.0"
@@ -165,6 +169,21 @@ def check_includes(root, path):
                 yield f"{path}:{number}: {problem}"
 
 
+def check_streams(root, path):
+    """Writes of library code to standard error, which belongs to the application."""
+    name = path.as_posix()
+    room = room_of(name)
+    is_library = (room in ROOMS and room != "tools") or room == "include"
+    if not is_library or re.search(r"_(test|bench|fuzz|harness)$", path.stem) or name in LAST_WORDS:
+        return
+    text = (root / path).read_text(encoding="utf-8", errors="replace")
+    if re.search(r"^int main\(", text, re.MULTILINE):
+        return
+    for number, line in enumerate(text.splitlines(), start=1):
+        if STREAMS.search(line.partition("//")[0]):
+            yield f"{path}:{number}: the library writes to no stream of the process; tell EngineOptions::log instead"
+
+
 def check_readme(root, room):
     readme = root / room / "README.md"
     if not readme.is_file():
@@ -184,6 +203,7 @@ def check(root):
             problems += check_licence(root, path)
         if path.suffix in {".cpp", ".h"}:
             problems += check_includes(root, path)
+            problems += check_streams(root, path)
         if path.suffix in {".cpp", ".h", ".md"}:
             problems += check_columns(root, path)
     problems += check_type_names(root, [path for path in files if path.suffix in {".cpp", ".h"}])

@@ -157,6 +157,13 @@ class HouseTest(unittest.TestCase):
         problems = check_house.check(self.root)
         self.assertEqual([problem.split(" ")[0] for problem in problems], ["docs/a.md:5:", "gc/a.h:2:"])
 
+    def test_the_library_writes_to_no_stream(self):
+        self.assert_allowed("tools/a.cpp", 'void f() { std::fputs("x", stderr); }')
+        self.assert_allowed("gc/a_test.cpp", 'void f() { std::cerr << "x"; }')
+        self.assert_allowed("gc/a.cpp", "int f();  // not on stderr")
+        self.assert_refused("vm/api/a.cpp", 'void f() { std::cerr << "x"; }', "tell EngineOptions::log")
+        self.assert_refused("gc/a.cpp", 'void f() { std::fputs("x", stderr); }', "tell EngineOptions::log")
+
     def test_a_room_has_a_readme(self):
         self.write("gc/a.h", LICENCE)
         (self.root / "gc/README.md").unlink()

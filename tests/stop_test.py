@@ -4,8 +4,8 @@
 
 usage: stop_test.py --bin FOLDER [--only NAME] [--times]
 
-Each program says when it has begun, and does then one thing that takes long: a native, waiting. All of them have to end. How
-soon is for whoever asks with --times; the test itself only gives up on those that do not end at all.
+Each program says when it has begun, and does then one thing that takes long: a native, waiting, loops on a device. All of
+them have to end. How soon is for whoever asks with --times; the test itself only gives up on those that do not end at all.
 """
 
 import argparse
@@ -53,14 +53,57 @@ NATIVES = {
     "write_output": calls('let a = str.repeat("a", 1000000);', "io.write(a);"),
     "interpreted": calls("var i = 0;", "i += 1;"),
 }
+# An iteration takes about a millisecond, and all of them minutes.
+WORK = "var x = a[i]; for k in 0..n { x = x * 0.999 + 0.5; } a[i] = x;"
+ARRAY = "let a = [f64](200000, fill: 1.0); var n = 300000;"
+LOOPS = {
+    "long": f"fn main() {{ {ARRAY} begin(); parallel for i in 0..a.len {{ {WORK} }} print(a[7]); }}",
+    # The iterations are longer than they were when the loop was measured.
+    "longer": f"fn work(a: [f64], n: i64) {{ parallel for i in 0..a.len {{ {WORK} }} }}\n"
+              f"fn main() {{ {ARRAY} work(a, 100); begin(); while true {{ work(a, n); n += 1; }} }}",
+    # Each takes about a second, and nobody waits for them.
+    "forty": f"fn main() {{ {ARRAY} begin(); for j in 0..40 {{ parallel for i in 0..1500 {{ {WORK} }} }} print(a[7]); }}",
+    "short": "fn main() { let a = [f64](1000000, fill: 1.0); begin();"
+             " while true { parallel for i in 0..a.len { a[i] = a[i] * 0.5 + 1.0; } } }",
+    "reduction": f"fn main() {{ {ARRAY} begin(); while true {{ var s = 0.0; parallel for i in 0..a.len reduce(+: s) {{"
+                 " var x = a[i]; for k in 0..n / 30 { x = x * 0.999 + 0.5; } s += x; } if s == 7.0 { return; } } }",
+    "rows": "fn main() { let a = [f64, 2](2000, 300, fill: 1.0); begin(); parallel for i in 0..2000, j in 0..300 {"
+            " var x = a[i, j]; for k in 0..100000 { x = x * 0.999 + 0.5; } a[i, j] = x; } print(a[7, 7]); }",
+}
+# Loops that are deferred until somebody needs their results, and run together then.
+CHAIN = ("fn main() { let a = [f64](200000, fill: 1.0); let b = [f64](200000); let n = 300000; begin(); while true {"
+         f" parallel for i in 0..a.len {{ {WORK} }} parallel for i in 0..a.len {{ b[i] = a[i] * 2.0; }}"
+         " if b[7] == -1.0 { return; } } }")
+# An iteration that takes minutes.
+ITERATION = ("fn main() { let a = [f64](8, fill: 1.0); begin(); parallel for i in 0..8 {"
+             " var x = a[i]; for k in 0..1000000000000 { x = x * 0.999 + 0.5; } a[i] = x; } print(a[7]); }")
 # The two signals take turns.
 REQUESTS = [{"deadline": None, "SIGINT": signal.SIGINT}, {"deadline": None, "SIGTERM": signal.SIGTERM}]
 
 
-def table():
+def table(run):
     """Name, source and options of all that is to be run."""
     for name, source in NATIVES.items():
         yield f"native/{name}", source, []
+    devices = {"host": "host", "sim": "sim", "two": "sim,sim?units=4"}
+    if has_opencl(run):
+        devices |= {"opencl": "opencl", "mixed": "sim,opencl"}
+    else:
+        print("SKIP loops on OpenCL: this machine has no platform", flush=True)
+    for device, names in devices.items():
+        for name, source in LOOPS.items():
+            yield f"{device}/{name}", source, ["--jit-wait", f"--device={names}"]
+    for device in ["host", "sim"]:
+        yield f"{device}/iteration", ITERATION, ["--jit-wait", f"--device={device}"]
+    for options in ["", "&lazy=1"]:
+        yield "sim/chain" + options, CHAIN, ["--jit-wait", "--device=sim?mem=2MB" + options]
+    if has_opencl(run):
+        yield "opencl/chain", CHAIN, ["--jit-wait", "--device=opencl", "--device-memory=2M"]
+
+
+def has_opencl(run):
+    done = subprocess.run([run, "--list-devices"], capture_output=True, text=True, timeout=4 * PATIENCE)
+    return "opencl:" in done.stdout
 
 
 def stop(run, folder, source, options, request):
@@ -115,7 +158,7 @@ def main():
     options = parser.parse_args()
     run = str((options.bin / "dhpvm-run").resolve())
     failed = 0
-    for number, (name, source, words) in enumerate(table()):
+    for number, (name, source, words) in enumerate(table(run)):
         if options.only not in name:
             continue
         for label, request in REQUESTS[number % 2].items():

@@ -13,6 +13,7 @@
 #include "bench/report.h"
 #include "bench/suite.h"
 #include "ending.h"
+#include "open.h"
 #include "options.h"
 #include "remote.h"
 
@@ -212,6 +213,7 @@ Ending main_of(std::span<const char* const> words) {
   if (!arguments.ok()) return usage_ending(kTool, arguments.error());
   std::string text;
   EngineOptions options;
+  options.log = print_log;
   if (const std::string* const threads = arguments->last("--threads")) {
     const Result<std::uint64_t> count = parse_count(*threads);
     if (!count.ok()) return usage_ending(kTool, count.error());

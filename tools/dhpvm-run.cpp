@@ -39,7 +39,8 @@ constexpr Option kOptions[] = {
     {"What to do", "--help", 'h', Value::kNone, "", "print this text"},
 
     {kLimitsGroup, "--limits", 0, Value::kRequired, "LIST",
-     "several at once: heap=64M,off-heap=1G,device-memory=2G,stack=8M,fuel=1000000,deadline=2s"},
+     "several at once: heap=64M,off-heap=1G,device-memory=2G,stack=8M,fuel=1000000,deadline=2s;\n"
+     "0 leaves nothing, none is no limit"},
     {kLimitsGroup, "--heap", 0, Value::kRequired, "SIZE",
      "objects and small arrays (default 4G); sizes take K, M, G, T"},
     {kLimitsGroup, "--off-heap", 0, Value::kRequired, "SIZE",
@@ -148,13 +149,24 @@ struct Request {
   enum class Stats : std::uint8_t { kNone, kTable, kJson } stats = Stats::kNone;
 };
 
+// One rule for all limits: 0 leaves nothing, and `none` is no limit.
+template <typename T, typename Parse>
+Status set_to(T& limit, std::string_view value, T none, Parse&& parse) {
+  if (value == "none") {
+    limit = none;
+    return {};
+  }
+  DHPVM_ASSIGN(limit, parse(value));
+  return {};
+}
+
 Status set_limit(Limits& limits, std::string_view name, std::string_view value) {
   if (name == "fuel") {
-    DHPVM_ASSIGN(limits.fuel, parse_count(value));
+    DHPVM_TRY(set_to(limits.fuel, value, Limits::kUnlimitedFuel, parse_count));
   } else if (name == "device-memory") {
-    DHPVM_ASSIGN(limits.device_bytes, parse_size(value));
+    DHPVM_TRY(set_to(limits.device_bytes, value, std::uint64_t{Limits::kUnlimitedBytes}, parse_size));
   } else if (name == "deadline") {
-    DHPVM_ASSIGN(limits.deadline, parse_duration(value));
+    DHPVM_TRY(set_to(limits.deadline, value, Limits::kNoDeadline, parse_duration));
   } else {
     std::size_t* const size = name == "heap"       ? &limits.heap_bytes
                               : name == "off-heap" ? &limits.off_heap_bytes
@@ -165,9 +177,19 @@ Status set_limit(Limits& limits, std::string_view name, std::string_view value) 
                    "'" + std::string(name) +
                        "' is not a limit: there are heap, off-heap, device-memory, stack, fuel and deadline");
     }
-    DHPVM_ASSIGN(*size, parse_size(value));
+    DHPVM_TRY(set_to(*size, value, Limits::kUnlimitedBytes, parse_size));
   }
   return {};
+}
+
+// What is at least 1 where it is given; without it, `instead`.
+Result<std::uint64_t> parse_number_of(std::string_view option, std::string_view value,
+                                      std::string_view instead) {
+  DHPVM_ASSIGN(const std::uint64_t count, parse_count(value));
+  if (count != 0) return count;
+  return Error(ErrorCode::kInvalidArgument, std::string(option) +
+                                                "=0 is too little: give a number from 1 up, or leave " +
+                                                std::string(option) + " out for " + std::string(instead));
 }
 
 Status set_limits(Limits& limits, std::string_view list) {
@@ -251,7 +273,7 @@ Result<Request> request_of(const Arguments& arguments) {
       request.isolate.jit_threshold =
           static_cast<std::uint32_t>(std::min<std::uint64_t>(samples, UINT32_MAX));
     } else if (name == "--threads") {
-      DHPVM_ASSIGN(const std::uint64_t threads, parse_count(given.value));
+      DHPVM_ASSIGN(const std::uint64_t threads, parse_number_of(name, given.value, "one for each core"));
       request.engine.threads = static_cast<unsigned>(std::min<std::uint64_t>(threads, kMostThreads));
     } else if (name == "--cache-dir") {
       request.engine.code_cache_directory = given.value;
@@ -268,7 +290,7 @@ Result<Request> request_of(const Arguments& arguments) {
     } else if (name == "--policy") {
       DHPVM_TRY(parse_policy(given.value, request.isolate));
     } else if (name == "--batch") {
-      DHPVM_ASSIGN(request.isolate.batch, parse_count(given.value));
+      DHPVM_ASSIGN(request.isolate.batch, parse_number_of(name, given.value, "what measurements suggest"));
     } else if (name == "--batching") {
       DHPVM_ASSIGN(request.isolate.batching, parse_batching(given.value));
     } else if (given.option->group == kRemoteGroup) {
@@ -288,6 +310,7 @@ Result<Request> request_of(const Arguments& arguments) {
   request.engine.code_for_profiler = arguments.has("--perf");
   request.engine.code_for_debugger = arguments.has("--gdb");
   request.engine.system_access = !arguments.has("--no-system");
+  request.engine.log = print_log;
   request.engine.trace = arguments.has("--trace");
   request.isolate.jit_wait = arguments.has("--jit-wait");
   request.isolate.gc_verify = arguments.has("--gc-verify");

@@ -63,7 +63,7 @@ Status compile(const Arguments& arguments) {
   for (const Arguments::Given& given : arguments.options) {
     if (given.option->name == "--import-path") options.import_paths.push_back(given.value);
   }
-  const Engine engine;
+  const Engine engine({.log = print_log});
   const WarningPolicy policy = arguments.has("--werror") ? WarningPolicy::kFail : WarningPolicy::kPrint;
   DHPVM_ASSIGN(Module module, open_program(engine, source, options, policy));
   if (arguments.has("--check")) return {};

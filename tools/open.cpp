@@ -8,6 +8,12 @@
 
 namespace dhpvm::tools {
 
+void print_log(LogKind kind, std::string_view text) {
+  // One call, so that lines of several threads do not mix.
+  std::fprintf(stderr, "%s%.*s\n", kind == LogKind::kWarning ? "dhpvm: " : "", static_cast<int>(text.size()),
+               text.data());
+}
+
 Result<Module> open_program(const Engine& engine, const std::string& path, CompileOptions options,
                             WarningPolicy policy) {
   const bool terminal = ::isatty(STDERR_FILENO) == 1;

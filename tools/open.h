@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the tools open a program.
+// How the tools open a program, and what they tell of it.
 #pragma once
 
 #include <string>
+#include <string_view>
 
+#include "dhpvm/limits.h"
 #include "dhpvm/module.h"
 
 namespace dhpvm::tools {
@@ -13,6 +15,9 @@ enum class WarningPolicy {
   kPrint,     // print them
   kFail,      // print them, and refuse a program that has any: kCompile
 };
+
+// For EngineOptions::log: warnings and listings go to standard error.
+void print_log(LogKind kind, std::string_view text);
 
 // Module::open, with diagnostics on standard error: in colours if that is a terminal.
 Result<Module> open_program(const Engine& engine, const std::string& path, CompileOptions options,

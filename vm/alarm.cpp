@@ -17,8 +17,8 @@ Status Alarm::start() {
   return thread_.start_once("dhpvm-alarm", [this] { work(); });
 }
 
-Alarm::Setting::Setting(Alarm& alarm, Time time, std::atomic<std::uint32_t>& flag, std::uint32_t value)
-    : alarm_(alarm), time_(time), flag_(flag), value_(value) {
+Alarm::Setting::Setting(Alarm& alarm, Time time, StopToken& token)
+    : alarm_(alarm), time_(time), token_(token) {
   {
     const std::lock_guard lock(alarm_.mutex_);
     alarm_.settings_.push_back(this);
@@ -40,7 +40,7 @@ void Alarm::work() {
       if (setting->rung_) continue;
       if (setting->time_ <= now) {
         setting->rung_ = true;
-        setting->flag_.store(setting->value_);
+        setting->token_.raise(StopToken::kDeadline);
       } else if (setting->time_ < next) {
         next = setting->time_;
       }

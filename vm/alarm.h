@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stores a value in a flag when a time has come: how a deadline reaches a parallel loop that runs on several threads.
+// Raises stop tokens when a time has come: how a deadline reaches loops that run on several threads and devices.
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <condition_variable>
-#include <cstdint>
 #include <list>
 #include <mutex>
 
+#include "base/stop_token.h"
 #include "base/thread.h"
 #include "dhpvm/result.h"
 
@@ -27,10 +26,10 @@ class Alarm {
   // Starts the thread, unless it runs. Fails when the system grants none: alarms do not ring then.
   Status start();
 
-  // While it lives, an alarm is set.
+  // While it lives, StopToken::kDeadline of `token` is raised at `time`.
   class Setting {
    public:
-    Setting(Alarm& alarm, Time time, std::atomic<std::uint32_t>& flag, std::uint32_t value);
+    Setting(Alarm& alarm, Time time, StopToken& token);
     ~Setting();
     Setting(const Setting&) = delete;
     Setting& operator=(const Setting&) = delete;
@@ -39,8 +38,7 @@ class Alarm {
     friend class Alarm;
     Alarm& alarm_;
     const Time time_;
-    std::atomic<std::uint32_t>& flag_;
-    const std::uint32_t value_;
+    StopToken& token_;
     bool rung_ = false;
   };
 

@@ -114,7 +114,10 @@ Result<offload::Buffer*> Isolate::new_buffer(std::uint64_t bytes) {
   // Arrays that nothing refers to any more may hold the memory.
   heap_->collect(gc::CollectionKind::kFull, gc::CollectionReason::kExternal);
   // Deferred loops and loops in flight may hold arrays that are otherwise unreachable.
-  if (loops_ != nullptr) DHPVM_TRY(loops_->release_buffers());
+  if (loops_ != nullptr) {
+    (void)loops_->watch_deadline(*context_);
+    DHPVM_TRY(loops_->release_buffers());
+  }
   heap_->release_memory();
   return allocate();
 }
@@ -227,6 +230,8 @@ Status Isolate::make_accessible(gc::Array& array, std::int64_t index, bool write
 Status Isolate::fetch(gc::Array& array, bool write) {
   ++context_->fetches;
   if (offload::BufferCopies* const copies = static_cast<offload::Buffer*>(array.buffer)->copies()) {
+    // Loops that were deferred may run now. Without a thread that watches the clock, they are stopped between chunks.
+    if (loops_ != nullptr) (void)loops_->watch_deadline(*context_);
     Status status = write ? copies->to_host_for_writing() : copies->to_host_for_reading();
     if (!status.ok()) {
       // The program has done nothing wrong, whatever the device says.

@@ -15,10 +15,12 @@
 #include <vector>
 
 #include "base/reservation.h"
+#include "base/stop_token.h"
 #include "base/trace.h"
 #include "codegen/runtime_table.h"
 #include "dhpvm/result.h"
 #include "gc/heap.h"
+#include "vm/alarm.h"
 #include "vm/frame.h"
 #include "vm/linker.h"
 #include "vm/race.h"
@@ -121,7 +123,8 @@ struct Context {
   std::uint64_t fuel_batched = 0;  // given out in batches so far
   bool fuel_limited = false;
   std::optional<std::chrono::steady_clock::time_point> deadline;
-  std::atomic<bool>* interrupted;
+  std::optional<Alarm::Setting> deadline_alarm;  // of this call; set by the first who needs it
+  StopToken* stop;
   std::uint64_t bulk_bytes = 0;        // moved by single instructions since the last look at the clock
   std::uint64_t collections_seen = 0;  // of Heap::collections(), at that time
 
@@ -138,10 +141,10 @@ struct Context {
   Tracer* tracer = nullptr;
   std::uint32_t track = 0;
 
-  Reservation primitive_stack;
-  Reservation reference_stack;
-  Reservation frame_stack;
-  Reservation local_stack;
+  // Primitives, references, frames and local arrays, one behind the other: the system grants a process some 65,000
+  // mappings, whatever their size.
+  Reservation stacks;
+  std::byte* reference_stack = nullptr;
   std::vector<gc::Ref> string_constants;
   LinkedFunction outermost{};  // stands for "no function" in the frame at the bottom
 };

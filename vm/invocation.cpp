@@ -18,14 +18,21 @@ namespace {
 class Clock {
  public:
   Clock(Context& context, const LinkedFunction& function, std::chrono::nanoseconds deadline)
-      : context_(context), function_(function), timed_(deadline.count() != 0 || context.tracer != nullptr) {
+      : context_(context),
+        function_(function),
+        timed_(deadline != Limits::kNoDeadline || context.tracer != nullptr) {
     if (!timed_) return;
     begin_ = Tracer::Clock::now();
-    if (deadline.count() != 0) context.deadline = begin_ + deadline;
+    // Beyond the end of the clock, it never comes.
+    if (deadline < Tracer::Clock::time_point::max() - begin_) context.deadline = begin_ + deadline;
   }
   ~Clock() {
     if (!timed_) return;
     context_.deadline.reset();
+    if (context_.deadline_alarm) {
+      context_.deadline_alarm.reset();
+      context_.stop->lower(StopToken::kDeadline);
+    }
     const Tracer::Clock::time_point end = Tracer::Clock::now();
     context_.run_time += end - begin_;
     if (context_.tracer == nullptr) return;
@@ -74,10 +81,9 @@ Status Invocation::run() {
   if (frame_ == nullptr || context.depth == kMaximumDepth) {
     return error(ErrorCode::kStackOverflow, "calls from native functions are nested too deeply");
   }
-  // The first safepoint may be a thousand ticks away. Looked at before it is taken: an exchange alone costs
-  // as much as the rest of an empty call.
-  if (context.depth == 0 && context.interrupted->load(std::memory_order_relaxed) &&
-      context.interrupted->exchange(false, std::memory_order_relaxed)) {
+  // The first safepoint may be a thousand ticks away.
+  if (context.depth == 0 && context.stop->reasons() != 0) [[unlikely]] {
+    context.stop->lower(StopToken::kInterrupt);
     return Error(ErrorCode::kInterrupted, "the program was asked to stop");
   }
   const LinkedFunction& function = *frame_->function;
@@ -102,7 +108,8 @@ Status Invocation::run() {
   context.loop.active = false;
   Error trap = take_trap(context);
   // Only now is the request answered: every thread that works for this call has seen it.
-  if (context.depth == 0 && trap.code() == ErrorCode::kInterrupted) context.interrupted->store(false);
+  if (context.depth == 0 && trap.code() == ErrorCode::kInterrupted)
+    context.stop->lower(StopToken::kInterrupt);
   return trap;
 }
 

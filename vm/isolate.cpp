@@ -2,6 +2,7 @@
 #include "vm/isolate.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "base/error.h"
@@ -26,6 +27,11 @@ constexpr std::size_t kMostCached = std::size_t{256} << 20;
 std::size_t usable(const SystemMemory& memory) {
   constexpr std::size_t kMostReserved = std::size_t{1} << 30;
   return memory.bytes - std::min(memory.bytes / 4, kMostReserved);
+}
+
+// As heap and pool have it: 0 is no limit, and the smallest one leaves nothing.
+std::size_t room_of(std::size_t limit) {
+  return limit == Limits::kUnlimitedBytes ? 0 : std::max<std::size_t>(limit, 1);
 }
 
 }  // namespace
@@ -55,36 +61,39 @@ Result<std::unique_ptr<Isolate>> Isolate::create(std::shared_ptr<const LinkedMod
 
 Status Isolate::start() {
   Context& context = *context_;
+  if (options_.limits.stack_bytes == Limits::kUnlimitedBytes)
+    return Error(ErrorCode::kInvalidArgument,
+                 "the stack needs a limit, because address space is set aside for it: give it a size");
   // Each of the four stacks could take the whole limit. Pages that are not touched cost nothing.
   const std::size_t stack_bytes = gc::round_up(options_.limits.stack_bytes, kPage);
-  for (Reservation* stack :
-       {&context.primitive_stack, &context.reference_stack, &context.frame_stack, &context.local_stack}) {
-    *stack = Reservation(stack_bytes + kPage, kPage);
-    if (stack->data() == nullptr) {
-      return error(ErrorCode::kOutOfMemory,
-                   "the system grants no address space for a stack of {} bytes: {}; or lower the stack limit",
-                   stack_bytes, memory_shortage());
-    }
+  const std::size_t each = stack_bytes + kPage;
+  if (options_.limits.stack_bytes <= std::numeric_limits<std::size_t>::max() / 8)
+    context.stacks = Reservation(4 * each, kPage);
+  if (context.stacks.data() == nullptr) {
+    return error(ErrorCode::kOutOfMemory,
+                 "the system grants no address space for a stack of {} bytes: {}; or lower the stack limit",
+                 stack_bytes, memory_shortage());
   }
-  context.p = reinterpret_cast<std::uint64_t*>(context.primitive_stack.data());
-  context.r = reinterpret_cast<gc::Ref*>(context.reference_stack.data());
-  context.frame = reinterpret_cast<Frame*>(context.frame_stack.data());
+  context.reference_stack = context.stacks.data() + each;
+  context.p = reinterpret_cast<std::uint64_t*>(context.stacks.data());
+  context.r = reinterpret_cast<gc::Ref*>(context.reference_stack);
+  context.frame = reinterpret_cast<Frame*>(context.stacks.data() + 2 * each);
   *context.frame = Frame{};
   context.frame->function = &context.outermost;
   context.frame->stack_left = static_cast<std::int64_t>(stack_bytes);
-  context.local_end = context.local_stack.data() + stack_bytes;
+  context.local_end = context.stacks.data() + 3 * each + stack_bytes;
   context.string_constants.resize(linked_->module().strings.size());
 
   pool_ = std::make_unique<offload::BufferPool>(
-      offload::BufferPoolOptions{.budget_bytes = options_.limits.off_heap_bytes,
+      offload::BufferPoolOptions{.budget_bytes = room_of(options_.limits.off_heap_bytes),
                                  .cache_bytes = std::min(kMostCached, usable(options_.limits.memory) / 16)});
   gc::HeapOptions heap_options;
-  heap_options.limit_bytes = options_.limits.heap_bytes;
+  heap_options.limit_bytes = room_of(options_.limits.heap_bytes);
   heap_options.nursery_bytes = options_.nursery_bytes;
   heap_options.stress = options_.gc_stress;
   heap_options.verify = options_.gc_verify;
   heap_options.tracer = options_.tracer;
-  heap_options.external_budget_bytes = options_.limits.off_heap_bytes;
+  heap_options.external_budget_bytes = room_of(options_.limits.off_heap_bytes);
   heap_options.memory_bytes = usable(options_.limits.memory);
   heap_options.thread_pool = options_.thread_pool.get();
   heap_options.release_memory = [this] { pool_->release_idle(); };
@@ -113,7 +122,7 @@ Status Isolate::start() {
   context.linked = linked_.get();
   context.isolate = this;
   context.heap = heap_.get();
-  context.interrupted = &interrupted_;
+  context.stop = &stop_;
   set_fuel(options_.limits.fuel);
   if (options_.check_races) context.races = std::make_unique<RaceDetector>();
   if (options_.tracer != nullptr) {
@@ -130,17 +139,11 @@ std::vector<DeviceUse> Isolate::devices() const {
                                                            : loops_->devices()->devices();
 }
 
-void Isolate::interrupt() {
-  // In this order, also for other threads: a loop that sees the second looks for the first.
-  interrupted_.store(true);
-  if (loops_ != nullptr) loops_->interrupt();
-}
-
 // The registers of all active calls. Their windows overlap, and a caller's may reach beyond its callee's:
 // everything up to the furthest end is scanned, so that no reference in it ever dangles.
 void Isolate::visit_roots(gc::RootVisitor& visitor) {
   const Context& context = *context_;
-  auto* const bottom = reinterpret_cast<gc::Ref*>(context.reference_stack.data());
+  auto* const bottom = reinterpret_cast<gc::Ref*>(context.reference_stack);
   const gc::Ref* end = context.r + context.frame->function->reference_registers;
   for (const Frame* frame = context.frame; frame->caller_r != nullptr; --frame) {
     end = std::max<const gc::Ref*>(end, frame->caller_r + (frame - 1)->function->reference_registers);

@@ -9,7 +9,6 @@
 // "may collect" free everything else.
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -19,6 +18,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/stop_token.h"
 #include "dhpvm/result.h"
 #include "gc/heap.h"
 #include "gc/object.h"
@@ -68,12 +68,15 @@ class Isolate final : private gc::RootProvider {
   // allocation, use Invocation.
   Status call(std::uint32_t function, std::span<std::uint64_t> p, std::span<gc::Ref> r);
 
-  // Makes the running program trap with kInterrupted at its next back-edge or call; if none runs, the next
-  // one started. May be called from any thread and from a signal handler.
-  void interrupt();
+  // Makes the running program trap with kInterrupted soon, wherever it is: on the host's cores, waiting for devices or
+  // for input. If none runs, the next one started. May be called from any thread and from a signal handler.
+  void interrupt() { stop_.raise(StopToken::kInterrupt); }
 
-  // For native functions that wait: kInterrupted or kDeadline if the running program has to stop now.
-  Status poll();
+  // For native functions that wait: kInterrupted or kDeadline if the running program has to stop now. It goes on saying
+  // so until the outermost call has returned. Also from threads and devices that work for the isolate.
+  Status poll() const;
+  // For devices that work for the isolate.
+  StopToken& stop_token() { return stop_; }
 
   // For native functions that have nothing to do for `wait`, a few times a second: gives memory back that an
   // idle program does not need. May collect.
@@ -153,13 +156,13 @@ class Isolate final : private gc::RootProvider {
 
   std::shared_ptr<const LinkedModule> linked_;
   IsolateOptions options_;
+  StopToken stop_;                    // before all that works for the isolate
   std::unique_ptr<Context> context_;  // before the heap: its roots are visited until the heap is gone
   std::unique_ptr<DeadRegisters> dead_registers_;
   std::unique_ptr<offload::BufferPool> pool_;  // likewise: its buffers are closed by the heap's cleaners
   std::unique_ptr<gc::Heap> heap_;
   std::unique_ptr<Tier> tier_;       // null: everything is interpreted
   std::unique_ptr<LoopTier> loops_;  // likewise
-  std::atomic<bool> interrupted_{false};
   void* host_data_ = nullptr;
 };
 

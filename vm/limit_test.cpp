@@ -67,7 +67,7 @@ TEST(Deadline, EndsEndlessLoops) {
   EXPECT_EQ(program.run("count", {1000}), 1000u);
   // Instructions that move much memory at once are no way around it.
   EXPECT_EQ(program.trap("copies").code(), ErrorCode::kDeadline);
-  program->set_deadline({});
+  program->set_deadline(Limits::kNoDeadline);
   EXPECT_EQ(program.run("count", {1000}), 1000u);
 }
 

@@ -30,27 +30,29 @@ namespace dhpvm::vm {
 class Alarm;
 class CompileService;
 
-// Reaching a limit is a trap of the program, never a crash.
+// Reaching a limit is a trap of the program, never a crash. A limit of 0 leaves nothing.
 struct Limits {
   static constexpr std::uint64_t kUnlimitedFuel = std::numeric_limits<std::uint64_t>::max();
+  static constexpr std::size_t kUnlimitedBytes = std::numeric_limits<std::size_t>::max();
+  static constexpr std::chrono::nanoseconds kNoDeadline = std::chrono::nanoseconds::max();
 
   std::size_t heap_bytes = std::size_t{4} << 30;      // objects in the heap; kOutOfMemory beyond
   std::size_t off_heap_bytes = std::size_t{8} << 30;  // elements of large arrays; kOffHeapExhausted beyond
   // The limit for both together, whatever their own limits: the memory of the machine, or of the process's control
   // group, less a part for the rest of the process.
   SystemMemory memory = system_memory();
-  // Memory of each device for copies of arrays; 0: its whole capacity. Loops that need more work in smaller parts;
-  // kDeviceExhausted if they cannot.
-  std::uint64_t device_bytes = 0;
+  // On each device, for copies of arrays, and at most what it has. Loops work in smaller parts, or on the host where
+  // they cannot.
+  std::uint64_t device_bytes = kUnlimitedBytes;
   std::size_t stack_bytes = std::size_t{16} << 20;  // registers and frames of calls; kStackOverflow beyond
 
   // One unit per call, per back-edge taken and per iteration of a parallel loop, over the life of the
   // isolate; exact, and the same on every run. kOutOfFuel at the first unit that is not there.
   std::uint64_t fuel = kUnlimitedFuel;
 
-  // How long one outermost call may take, in real time; zero for ever. Honoured within about a millisecond,
-  // or the time of one collection or of up to 64 native functions. kDeadline.
-  std::chrono::nanoseconds deadline{0};
+  // How long one outermost call may take, in real time. Honoured within about a millisecond, or the time of one
+  // collection or of up to 64 native functions. kDeadline.
+  std::chrono::nanoseconds deadline = kNoDeadline;
 };
 
 enum class JitMode : std::uint8_t {

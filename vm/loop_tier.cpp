@@ -172,8 +172,7 @@ bool LoopTier::run(Context& context, const LinkedKernel& kernel, std::uint64_t* 
   known.history.executed(context.fuel_limited ? LoopHistory::Fuel::kLimited : LoopHistory::Fuel::kUnlimited);
   // The count of fuel is exact only in the interpreter, a loop of 2^63 iterations ends nowhere, and where no
   // thread can watch the clock, the interpreter does.
-  const bool is_watched = !context.deadline || alarm_->start().ok();
-  if (context.fuel_limited || !count || !is_watched) {
+  if (context.fuel_limited || !count || !watch_deadline(context)) {
     if (!interpret_box(context, kernel, space, window, r, nullptr, true)) return false;
   } else if (*count != 0) {
     ++context.parallel_loops;
@@ -195,6 +194,13 @@ bool LoopTier::run(Context& context, const LinkedKernel& kernel, std::uint64_t* 
     }
   }
   std::copy_n(window.end() - static_cast<std::ptrdiff_t>(results), results, p);
+  return true;
+}
+
+bool LoopTier::watch_deadline(Context& context) {
+  if (!context.deadline || context.deadline_alarm) return true;
+  if (!alarm_->start().ok()) return false;
+  context.deadline_alarm.emplace(*alarm_, *context.deadline, *context.stop);
   return true;
 }
 
@@ -328,18 +334,10 @@ bool LoopTier::run_native(const HostExecution& execution, const codegen::Compile
   loop.width = compiled.width();
   loop.accumulators = execution.accumulators();
   if (open.done != 0) loop.open = &open;
-  loop.stop = &stop_;
-  // An interrupt that came before this is still to be seen there; one that comes later sets the flag again.
-  stop_.store(0);
-  std::atomic_thread_fence(std::memory_order_seq_cst);
+  StopToken::Word stop(*context.stop);
+  loop.stop = &stop.value();
   if (!look_at_clock(context)) return false;
-  Result<offload::LoopOutcome> outcome = Error(ErrorCode::kInternal, "");
-  if (context.deadline) {
-    const Alarm::Setting setting(*alarm_, *context.deadline, stop_, kTimeIsUp);
-    outcome = run_on_host(*pool_, loop, profile);
-  } else {
-    outcome = run_on_host(*pool_, loop, profile);
-  }
+  Result<offload::LoopOutcome> outcome = run_on_host(*pool_, loop, profile);
   if (!outcome.ok()) {
     raise(context, std::move(outcome).error());
     return false;
@@ -353,7 +351,7 @@ bool LoopTier::run_native(const HostExecution& execution, const codegen::Compile
   }
   if (outcome->status == KernelStatus::kStopped) {
     if (!look_at_clock(context)) return false;
-    // The flag came late: the call that the interrupt was meant for has just ended with it.
+    // The request came late: the call that it was meant for has just ended with it.
     raise(context, Error(ErrorCode::kInterrupted, "the program was asked to stop"));
     return false;
   }

@@ -5,7 +5,6 @@
 // when that is done, the rest of it runs compiled on the thread pool. Math apart, the bits are the same either way.
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -53,14 +52,11 @@ class LoopTier {
   // How each loop has run, and why, in source terms: a paragraph for each.
   std::string explain();
 
-  // From any thread and from signal handlers: loops that run leave soon.
-  void interrupt() { stop_.store(kInterrupt); }
+  // Has the stop token of `context` raised when the deadline of the call passes. False if no thread can watch the
+  // clock.
+  bool watch_deadline(Context& context);
 
  private:
-  // Values of the stop flag.
-  static constexpr std::uint32_t kInterrupt = 1;
-  static constexpr std::uint32_t kTimeIsUp = 2;
-
   // The state of one loop over all executions.
   struct KnownLoop {
     KnownLoop(LoopCode code, std::string position) : position(std::move(position)), code(std::move(code)) {}
@@ -104,7 +100,6 @@ class LoopTier {
   std::shared_ptr<Alarm> alarm_;
   std::unique_ptr<DeviceLoops> devices_;  // null: everything stays on the host
   std::vector<KnownLoop> loops_;          // by kernel
-  std::atomic<std::uint32_t> stop_{0};
 };
 
 }  // namespace dhpvm::vm

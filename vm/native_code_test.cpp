@@ -116,7 +116,7 @@ TEST(NativeCode, EndlessLoopsEnd) {
   const Error error = program.trap("forever");
   EXPECT_EQ(error.code(), ErrorCode::kDeadline);
   EXPECT_EQ(error.frames()[0].line, 8u);
-  program->set_deadline({});
+  program->set_deadline(Limits::kNoDeadline);
   std::thread other([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
     program->interrupt();
@@ -394,7 +394,7 @@ TEST(NativeCode, ADeadlineEndsSharedLanes) {
   const std::uint64_t sum = program.run("sum", {64, 200'000, kNowhere});
   program->set_deadline(std::chrono::milliseconds(20));
   EXPECT_EQ(program.trap("sum", {64, 1ull << 40, kNowhere}).code(), ErrorCode::kDeadline);
-  program->set_deadline({});
+  program->set_deadline(Limits::kNoDeadline);
   EXPECT_EQ(program.run("sum", {64, 200'000, kNowhere}), sum);
 }
 

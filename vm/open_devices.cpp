@@ -122,6 +122,7 @@ Result<std::unique_ptr<offload::PipelineDevice>> OpenDevices::make(OpenDevice& o
   offload::PipelineDeviceOptions options;
   options.budget_bytes = options_.limits.device_bytes;
   options.poll = [this] { return isolate_.poll(); };
+  options.stop = &isolate_.stop_token();
   options.tracer = options_.tracer;
   options.loops_track = track_;
   options.overlap = options_.devices.batching == Batching::kOverlapped;

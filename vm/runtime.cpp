@@ -30,10 +30,14 @@ constexpr std::uint64_t kNativeBytes = kBulkBytes / 64;
 
 // Why the program has to stop now. Said to every thread that works for it, until the outermost call returns.
 Status stop_reason(const Context& context) {
-  if (context.interrupted->load(std::memory_order_relaxed)) {
+  const std::uint32_t reasons = context.stop->reasons();
+  if ((reasons & StopToken::kInterrupt) != 0) {
     return Error(ErrorCode::kInterrupted, "the program was asked to stop");
   }
-  if (context.deadline && std::chrono::steady_clock::now() >= *context.deadline) {
+  const auto is_late = [&] {
+    return context.deadline && std::chrono::steady_clock::now() >= *context.deadline;
+  };
+  if ((reasons & StopToken::kDeadline) != 0 || is_late()) {
     const auto limit = context.isolate->options().limits.deadline;
     return error(ErrorCode::kDeadline, "the call took longer than {} ms",
                  std::chrono::duration<double, std::milli>(limit).count());
@@ -80,7 +84,7 @@ bool look_at_clock(Context& context) {
   return false;
 }
 
-Status Isolate::poll() { return stop_reason(*context_); }
+Status Isolate::poll() const { return stop_reason(*context_); }
 
 bool refill_ticks(Context& context) {
   context.ticks = 0;

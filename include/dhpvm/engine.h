@@ -40,6 +40,9 @@ struct EngineOptions {
   OutputFunction standard_error = {};
   InputFunction standard_input = {};
 
+  // Told of warnings and listings. Empty: nobody is; the library writes to no stream of the process by itself.
+  LogFunction log = {};
+
   // Whether programs may reach files, folders and the environment through the standard library. Without it, a
   // program that uses such a function is refused when its first isolate is made (kLink); the console, time
   // and everything else stays. Set it to false for programs of strangers.
@@ -58,11 +61,11 @@ struct EngineOptions {
   // Announce compiled functions to gdb, or to perf.
   bool code_for_debugger = false;
   bool code_for_profiler = false;
-  // List compiled code on the process's standard error.
+  // Send listings of compiled code to `log`.
   Listing list_kernels = Listing::kNone;
   Listing list_functions = Listing::kNone;
   // "opencl", for a device with all that OpenCL knows; "ptx", or "ptx:sm_90" for another GPU. For an unknown language,
-  // a line on standard error lists the known ones, and everything is interpreted.
+  // a warning lists the known ones, and everything is interpreted.
   std::string list_language = "opencl";
 
   // Workers whose devices programs may use.

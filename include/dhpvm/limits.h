@@ -21,27 +21,35 @@ namespace dhpvm {
 using OutputFunction = std::function<Status(std::string_view)>;
 // Fills the front of the buffer and returns the number of bytes; 0 is end of file.
 using InputFunction = std::function<Result<std::size_t>(std::span<char>)>;
+// Takes what the library has to say to whoever runs the application, without a newline at its end: a warning, such as a
+// device that is gone, or a listing that was asked for. From any thread, possibly several at once. Must not throw, nor
+// call into an isolate.
+enum class LogKind : std::uint8_t { kWarning, kListing };
+using LogFunction = std::function<void(LogKind kind, std::string_view text)>;
 
 // Reaching a limit is a trap with a stack trace, never a crash; the isolate can be used afterwards.
-// Sizes in bytes.
+// Sizes in bytes. A limit of 0 leaves nothing: the first use traps. No limit has a name.
 struct Limits {
   static constexpr std::uint64_t kUnlimitedFuel = std::numeric_limits<std::uint64_t>::max();
+  static constexpr std::size_t kUnlimitedBytes = std::numeric_limits<std::size_t>::max();
+  static constexpr std::chrono::nanoseconds kNoDeadline = std::chrono::nanoseconds::max();
 
   // Objects and small arrays, garbage included until it is collected. Beyond: kOutOfMemory.
   std::size_t heap_bytes = std::size_t{4} << 30;
   // Elements of arrays of 64 KiB and more; spans that the host lends do not count. Beyond: kOffHeapExhausted.
   std::size_t off_heap_bytes = std::size_t{8} << 30;
-  // Memory of each accelerator, for copies of arrays. 0: the whole capacity of the device. A loop that needs more goes
-  // through its arrays part by part; where it cannot: kDeviceExhausted.
-  std::uint64_t device_bytes = 0;
-  // All nested calls together. Beyond: kStackOverflow.
+  // Memory of each accelerator, for copies of arrays, and at most what the device has. Loops make do with less by
+  // working on a part of their arrays at a time; where that cannot be, they run on the host.
+  std::uint64_t device_bytes = kUnlimitedBytes;
+  // All nested calls together; kUnlimitedBytes cannot be. Beyond: kStackOverflow.
   std::size_t stack_bytes = std::size_t{16} << 20;
   // Over the life of the isolate: one unit per call, per turn of a loop, and per iteration of a parallel
   // loop. Exact and repeatable. Beyond: kOutOfFuel. Isolate::set_fuel gives more.
   std::uint64_t fuel = kUnlimitedFuel;
-  // Real time for each call from the host; 0: no deadline. Enforced within about 1 ms, or the time of one collection or
-  // of up to 64 host functions where those take longer. Beyond: kDeadline.
-  std::chrono::nanoseconds deadline{0};
+  // For each call from the host, in real time, honoured within about a millisecond, or the time of one
+  // collection or of up to 64 host functions where those take longer. Loops on devices end within 200 ms, unless a
+  // single iteration takes longer on a device that cannot be interrupted. Beyond: kDeadline.
+  std::chrono::nanoseconds deadline = kNoDeadline;
 };
 
 // Which code is compiled. Results have the same bits, except for mathematical functions in parallel loops.
@@ -79,8 +87,8 @@ struct IsolateOptions {
   // Where parallel loops run, besides the host's cores: "auto", a GPU if there is one and a loop is expected to be
   // quicker there; "host"; the name of a device (Engine::devices, also "gpu", "cuda", "opencl"), which then runs every
   // loop that it can; or several names, separated by commas, to choose from for each loop. A hint in the program counts
-  // for "auto". A loop that the named device cannot run runs on the host, and the reason is printed once on the
-  // process's standard error. Needs `jit`.
+  // for "auto". A loop that the named device cannot run runs on the host, and EngineOptions::log is told the reason
+  // once. Needs `jit`.
   std::string device = "auto";
   Policy policy = Policy::kFastest;
   // With kRemote: how many times slower than this machine workers may be expected to be. More than 0.

@@ -80,6 +80,7 @@ Status CheckedQueue::launch(const Launch& launch, const Order& order, std::uint6
   operation.arrays.assign(launch.arrays.begin(), launch.arrays.end());
   operation.partials = launch.partials;
   operation.report = launch.report;
+  operation.stop = launch.stop;
   return accept(std::move(operation), order, label);
 }
 

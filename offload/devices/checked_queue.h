@@ -27,6 +27,7 @@ struct Operation {
   std::vector<ArrayArgument> arrays;
   MemorySpan partials;
   MemorySpan report;
+  std::shared_ptr<KernelStop> stop;
   std::function<void()> function;  // kHostCall
   std::vector<SemaphoreValue> waits;
   std::vector<SemaphoreValue> signals;

@@ -6,6 +6,7 @@
 // thread-safe, except that one queue is used by one thread at a time.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -16,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "base/stop_token.h"
 #include "dhpvm/result.h"
 #include "offload/devices/kernel_image.h"
 #include "offload/devices/semaphore.h"
@@ -37,6 +39,8 @@ struct DeviceInfo {
   bool shares_host_memory = false;
   bool is_gpu = false;
   bool is_simulated = false;
+  // Its kernels end when the token of Launch::stop is raised, and have ended when launch() returns.
+  bool stops_kernels = false;
   // It may stop answering while the program goes on, as a device of another machine: results are copied back at once.
   bool may_be_lost = false;
   // It belongs to another machine, which has a power supply of its own.
@@ -104,6 +108,13 @@ struct ArrayArgument {
   codegen::ArrayShape shape;
 };
 
+// Ends kernels early. `token` must stay until they have ended.
+struct KernelStop {
+  explicit KernelStop(StopToken& its_token) : token(its_token) {}
+  StopToken& token;
+  std::atomic<bool> has_stopped{false};  // a kernel was cut short: some of its iterations are missing
+};
+
 // One chunk of a loop. launch() copies whatever the spans refer to before it returns.
 struct Launch {
   std::shared_ptr<Kernel> kernel;
@@ -114,6 +125,8 @@ struct Launch {
   MemorySpan partials;
   // A codegen::KernelReport, if the kernel has sites. Not reset by the launch.
   MemorySpan report;
+  // For devices with DeviceInfo::stops_kernels; null: the kernel runs to its end. A launch that is cut short is done.
+  std::shared_ptr<KernelStop> stop = nullptr;
 };
 
 // A finished operation: its kind, size and time, for traces and the cost model. Times are on the device's clock.

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstring>
 #include <new>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -86,6 +87,8 @@ Status HostKernel::run(ThreadPool& pool, const Operation& operation) {
   loop.reductions = reductions_;
   loop.width = width_;
   if (!reductions_.empty()) loop.partials = reinterpret_cast<std::uint64_t*>(address(operation.partials));
+  std::optional<StopToken::Word> stop;
+  if (operation.stop != nullptr) loop.stop = &stop.emplace(operation.stop->token).value();
   LoopProfile profile;
   {
     const std::lock_guard lock(mutex_);
@@ -96,6 +99,10 @@ Status HostKernel::run(ThreadPool& pool, const Operation& operation) {
     if (operation.report.memory == nullptr)
       return error(ErrorCode::kInternal, "kernel '{}' trapped, and says that it cannot", shape().name);
     note(*reinterpret_cast<KernelReport*>(address(operation.report)), outcome.trap);
+    return {};
+  }
+  if (outcome.status == KernelStatus::kStopped) {
+    operation.stop->has_stopped = true;
     return {};
   }
   const std::lock_guard lock(mutex_);

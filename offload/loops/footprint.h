@@ -80,6 +80,7 @@ struct Footprint {
   // scattered.
   bool complete = false;
   std::string incomplete_reason;
+  bool has_inner_loops = false;  // so that an iteration may take any time; if it is complete
   unsigned dimensions = 1;
   std::uint32_t scalars = 0;      // captured
   std::vector<ArrayUse> arrays;   // one per captured array

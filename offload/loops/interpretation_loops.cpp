@@ -93,6 +93,7 @@ void Interpretation::enter_loop(Frame& frame, std::uint32_t header, State& state
 
 void Interpretation::take_back_edge(Frame& frame, std::uint32_t header, State& state, std::uint32_t counter,
                                     PolynomialId limit) {
+  footprint_.has_inner_loops = true;
   const auto found = frame.loops.find(header);
   if (found == frame.loops.end()) {
     give_up("it has loops that overlap or are entered in their middle");

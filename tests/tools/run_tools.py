@@ -257,6 +257,17 @@ class Limits(ToolTest):
         self.expect_trap(RECURSE, [], "stack overflow")
         self.expect_trap(BIG, ["--off-heap=16M"], "off-heap memory exhausted")
 
+    def test_0_leaves_nothing_and_none_is_no_limit(self):
+        self.expect_trap(SPIN, ["--fuel=0"], "out of fuel")
+        self.expect_trap(SPIN, ["--deadline=0s"], "deadline exceeded")
+        self.expect_trap(KEEP, ["--heap=0"], "out of memory")
+        self.expect_trap(BIG, ["--limits=off-heap=0"], "off-heap memory exhausted")
+        self.write("p.dhp", BIG)
+        self.expect(0, "dhpvm-run", "--limits=fuel=none,deadline=none,off-heap=none,device-memory=none,heap=none", "p.dhp")
+        self.expect(2, "dhpvm-run", "--stack=none", "p.dhp", error="give it a size")
+        self.expect(2, "dhpvm-run", "--threads=0", "p.dhp", error="leave --threads out")
+        self.expect(2, "dhpvm-run", "--batch=0", "p.dhp", error="leave --batch out")
+
     def test_device_memory_is_a_limit_of_devices_alone(self):
         self.write("p.dhp", BIG)
         self.expect(0, "dhpvm-run", "--device-memory=1M", "p.dhp")

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "bench/outputs.h"
+#include "open.h"
 
 namespace dhpvm::tools {
 namespace {
@@ -286,6 +287,7 @@ Result<std::vector<Product>> measure_products(const Engine& engine, const Remote
   std::vector<Product> products;
   std::vector<Output> expected;
   EngineOptions one_thread;
+  one_thread.log = print_log;
   one_thread.threads = 1;
   const Engine sequential(one_thread);
   const auto add = [&](const Engine& with, const Executor& executor) -> Status {

@@ -249,7 +249,7 @@ TEST_F(ChainDeadlines, ADeadlineInTheMiddleLosesNothing) {
       ASSERT_TRUE(call<void>(*device, "start", work, kTurns).ok());
       device->set_deadline(std::chrono::milliseconds(1));
       const auto late = call<std::int32_t>(*device, "look", work);
-      device->set_deadline({});
+      device->set_deadline(Limits::kNoDeadline);
       ASSERT_FALSE(late.ok());
       EXPECT_EQ(late.error().code(), ErrorCode::kDeadline) << late.error().to_string();
       if (then == Then::kLeave) {
@@ -278,7 +278,7 @@ TEST_F(ChainDeadlines, ManyDeadlinesLoseNothing) {
     ASSERT_EQ(looked.error().code(), ErrorCode::kDeadline) << looked.error().to_string();
   }
   EXPECT_GT(times, 0);
-  device.set_deadline({});
+  device.set_deadline(Limits::kNoDeadline);
   const Object expected = prepare(*host_);
   ASSERT_TRUE(call<void>(*host_, "start", expected, kTurns).ok());
   EXPECT_EQ(need(call<std::int64_t>(device, "hash", work)),
@@ -299,7 +299,7 @@ TEST_F(ChainDeadlines, ALossAndADeadline) {
     const auto late = call<std::int32_t>(device, "look", work);
     ASSERT_FALSE(late.ok());
     EXPECT_EQ(late.error().code(), ErrorCode::kDeadline) << late.error().to_string();
-    device.set_deadline({});
+    device.set_deadline(Limits::kNoDeadline);
     for (int time = 0; time < 2; ++time) {
       const auto computed = call<std::int64_t>(device, "hash", work);
       if (computed.ok()) {

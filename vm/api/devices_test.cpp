@@ -16,7 +16,7 @@ namespace {
 struct Setting {
   std::string device;
   std::uint64_t batch = 0;
-  std::size_t device_bytes = 0;
+  std::size_t device_bytes = Limits::kUnlimitedBytes;
   Batching batching = Batching::kOverlapped;
 };
 

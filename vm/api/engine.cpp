@@ -2,7 +2,6 @@
 #include "dhpvm/engine.h"
 
 #include <cerrno>
-#include <cstdio>
 #include <span>
 
 #include "base/error.h"
@@ -19,10 +18,6 @@ namespace dhpvm {
 
 namespace {
 
-void print_line(std::string_view text) {
-  std::fprintf(stderr, "%.*s\n", static_cast<int>(text.size()), text.data());
-}
-
 codegen::GeneratorOptions generator_options(const detail::EngineState& engine) {
   const EngineOptions& options = engine.options;
   codegen::GeneratorOptions generator;
@@ -35,8 +30,11 @@ codegen::GeneratorOptions generator_options(const detail::EngineState& engine) {
   generator.list_kernels = static_cast<codegen::Listing>(options.list_kernels);
   generator.list_functions = static_cast<codegen::Listing>(options.list_functions);
   generator.list_language = options.list_language;
-  generator.list = print_line;
-  generator.warn = [](const std::string& text) { print_line("dhpvm: " + text); };
+  if (options.log) {
+    // By copy: a compilation in the background may end after the engine.
+    generator.list = [log = options.log](std::string_view text) { log(LogKind::kListing, text); };
+    generator.warn = [log = options.log](const std::string& text) { log(LogKind::kWarning, text); };
+  }
   generator.tracer = engine.tracer.get();
   return generator;
 }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dhpvm/isolate.h"
 
-#include <cstdio>
-
 #include "base/error.h"
 #include "base/spelling.h"
 #include "offload/devices/device.h"
@@ -87,7 +85,8 @@ vm::IsolateOptions machine_options(const IsolateOptions& options, detail::Engine
   machine.devices.batch_iterations = options.batch;
   machine.devices.batching = static_cast<vm::Batching>(options.batching);
   if (options.device_observer) machine.devices.observer = observer_of(options.device_observer);
-  machine.devices.warn = [](const std::string& text) { std::fprintf(stderr, "dhpvm: %s\n", text.c_str()); };
+  if (const LogFunction& log = engine.options.log)
+    machine.devices.warn = [log](const std::string& text) { log(LogKind::kWarning, text); };
   return machine;
 }
 

@@ -37,6 +37,46 @@ TEST(Limits, DeadlineEndsInATrap) {
   EXPECT_EQ(need(isolate.function<void()>("spin"))().error().code(), ErrorCode::kDeadline);
 }
 
+TEST(Limits, ZeroLeavesNothing) {
+  const TestHost host;
+  const auto code = [&](const Limits& limits, const char* function) {
+    const Isolate isolate = host.isolate({.limits = limits});
+    return need(isolate.function<void()>(function))().error().code();
+  };
+  EXPECT_EQ(code({.deadline = 0s}, "spin"), ErrorCode::kDeadline);
+  EXPECT_EQ(code({.fuel = 0}, "spin"), ErrorCode::kOutOfFuel);
+  EXPECT_EQ(code({.heap_bytes = 0}, "fill_heap"), ErrorCode::kOutOfMemory);
+  const Isolate isolate = host.isolate({.limits = {.off_heap_bytes = 0}});
+  EXPECT_EQ(need(isolate.function<std::int64_t(std::int64_t)>("big"))(100'000).error().code(),
+            ErrorCode::kOffHeapExhausted);
+}
+
+TEST(Limits, NoLimitHasAName) {
+  const TestHost host;
+  const Isolate isolate = host.isolate({.limits = {.heap_bytes = Limits::kUnlimitedBytes,
+                                                   .off_heap_bytes = Limits::kUnlimitedBytes,
+                                                   .deadline = Limits::kNoDeadline}});
+  EXPECT_TRUE(need(isolate.function<void()>("empty"))().ok());
+  EXPECT_EQ(need(need(isolate.function<std::int64_t(std::int64_t)>("big"))(2'000'000)), 2'000'000);
+}
+
+TEST(Log, IsToldWhyALoopStaysOnTheHost) {
+  std::string log;
+  const Engine engine({.log = [&](LogKind kind, std::string_view text) {
+    EXPECT_EQ(kind, LogKind::kWarning);
+    log += text;
+  }});
+  const Module module =
+      need(Module::compile(engine,
+                           "fn f() -> f64 { let a = [f64](1000); parallel for i in 0..1000 { "
+                           "a[i] = f64(i); } return a[999]; }"));
+  const Isolate isolate = need(Isolate::create(module, {.jit_wait = true, .device = "sim?mem=1KB"}));
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(need(need(isolate.function<double()>("f"))()), 999.0);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+  EXPECT_NE(log.find("runs on the host"), std::string::npos) << log;
+}
+
 TEST(Limits, StackHeapAndOffHeapEndInTraps) {
   const TestHost host;
   const Isolate isolate =

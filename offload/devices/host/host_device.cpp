@@ -24,6 +24,7 @@ DeviceInfo describe(const ThreadPool& pool, HostExecution execution) {
   // A copy is work for a core like any other; beside kernels it runs all the same, if queues have threads.
   info.copy_engines = execution == HostExecution::kInline ? 0 : 2;
   info.shares_host_memory = true;
+  info.stops_kernels = execution == HostExecution::kInline;
   return info;
 }
 

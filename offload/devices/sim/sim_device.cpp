@@ -24,6 +24,7 @@ DeviceInfo info_of(std::string name, const SimOptions& options) {
   info.compute_units = options.compute_units;
   info.copy_engines = options.copy_engines;
   info.is_simulated = true;
+  info.stops_kernels = true;
   info.may_be_lost = options.lost.has_value() && !options.keeps_results;
   return info;
 }

@@ -200,8 +200,8 @@ Result<bool> SessionQueues::submit(const std::shared_ptr<Stream>& stream,
   } else if (const auto* const fill = std::get_if<session::FillState>(&pending->what)) {
     DHPVM_TRY(queue.fill(pending->to, fill->value, order.all(), pending->number));
   } else if (const auto* const state = std::get_if<session::LaunchState>(&pending->what)) {
-    const Launch launch{state->kernel, state->space,    state->scalars,
-                        state->arrays, state->partials, state->report};
+    const Launch launch{state->kernel,   state->space,  state->scalars, state->arrays,
+                        state->partials, state->report, nullptr};
     DHPVM_TRY(state->guard->check(launch));
     DHPVM_TRY(queue.launch(launch, order.all(), pending->number));
   } else {

@@ -287,7 +287,7 @@ class World {
     place.device = std::make_shared<ScriptedDevice>(info);
     place.fails_in_wait = false;
     PipelineDeviceOptions options;
-    options.budget_bytes = is_host ? 0 : setting_.budget_bytes;
+    if (!is_host && setting_.budget_bytes != 0) options.budget_bytes = setting_.budget_bytes;
     options.poll = [this, &place]() -> Status {
       if (interrupts_.exchange(false)) return Error(ErrorCode::kInterrupted, "somebody wants to stop");
       if (place.fails_in_wait) place.device->fail();

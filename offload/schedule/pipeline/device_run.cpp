@@ -8,11 +8,13 @@ namespace dhpvm::offload {
 
 Result<std::unique_ptr<DeviceRun>> DeviceRun::begin(PipelineDevice& device, Loops loops, RunPlan plan,
                                                     std::vector<std::shared_ptr<Kernel>> kernels,
-                                                    Buffer* partials) {
+                                                    Buffer* partials, WhenStopped when_stopped) {
   DHPVM_TRY(device.keep_pace());
   device.release_held();
   auto run =
       std::unique_ptr<DeviceRun>(new DeviceRun(device, loops, std::move(plan), std::move(kernels), partials));
+  if (when_stopped == WhenStopped::kAtOnce && device.info().stops_kernels && device.stop_token() != nullptr)
+    run->stop_ = std::make_shared<KernelStop>(*device.stop_token());
   const std::vector<ArrayPlan>& arrays = run->plan_.arrays;
   // First all are kept from being given up, so that none makes room for another.
   for (std::uint32_t n = 0; n < arrays.size(); ++n) {
@@ -91,6 +93,7 @@ Status DeviceRun::submit(const IterationSpace& box) {
   chunks_.push_back(std::move(*current_));
   current_.reset();
   ++chunk_;
+  if (has_stopped()) return device_.stop_reason();
   return {};
 }
 
@@ -117,6 +120,7 @@ Status DeviceRun::launch(std::size_t loop, const IterationSpace& box, const Posi
   launch.space = box_of(the_loop, box);
   launch.scalars = the_loop.scalars;
   launch.arrays = arguments;
+  launch.stop = stop_;
   Positions order = after;
   if (partials_ != nullptr) {
     launch.partials = partials_of(box).first;
@@ -127,7 +131,9 @@ Status DeviceRun::launch(std::size_t loop, const IterationSpace& box, const Posi
                         ? report_host_
                         : MemorySpan{report_block_.memory, 0, sizeof(codegen::KernelReport)};
   }
-  DHPVM_ASSIGN(const std::uint64_t position, device_.launch(launch, order, the_loop.label));
+  Loop chunk = the_loop;
+  chunk.space = launch.space;
+  DHPVM_ASSIGN(const std::uint64_t position, device_.launch(launch, order, chunk));
   last_.include(Stage::kLaunch, position);
   return {};
 }

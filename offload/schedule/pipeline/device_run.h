@@ -25,17 +25,23 @@ class DeviceRun {
   // Prepares the arrays. `kernels` are those of the loops, loaded on the device; `partials` has room for the
   // partial results of the whole loop, and stays until the run is finished. Only a loop that runs by itself
   // has reductions, or can trap. Nothing has been computed when this fails.
+  // What becomes of it when the program is asked to stop: kernels are cut short where the device can do that, or it may
+  // go on later.
+  enum class WhenStopped : std::uint8_t { kAtOnce, kBetweenChunks };
   static Result<std::unique_ptr<DeviceRun>> begin(PipelineDevice& device, Loops loops, RunPlan plan,
                                                   std::vector<std::shared_ptr<Kernel>> kernels,
-                                                  Buffer* partials);
+                                                  Buffer* partials, WhenStopped when_stopped);
   ~DeviceRun();
   DeviceRun(const DeviceRun&) = delete;
   DeviceRun& operator=(const DeviceRun&) = delete;
 
   const RunPlan& plan() const { return plan_; }
+  // Whether a kernel was cut short, because somebody wants the loop to end.
+  bool has_stopped() const { return stop_ != nullptr && stop_->has_stopped; }
 
   // Submits a chunk: whole iterations of the outermost dimension, with reductions cut as Chunking cuts. When
-  // it fails and the device has not, somebody wants the waiting to end: the chunk may be submitted again.
+  // it fails and the device has not, somebody wants the waiting to end: the chunk may be submitted again, unless the
+  // run has_stopped().
   Status submit(const IterationSpace& box);
   // Chunks that have been submitted, and are not known to be done.
   std::size_t in_flight() const { return chunks_.size(); }
@@ -145,6 +151,8 @@ class DeviceRun {
   MemorySpan report_host_;
   DeviceBlock report_block_;
   codegen::KernelReport report_;
+
+  std::shared_ptr<KernelStop> stop_;  // null: kernels run to their end
 
   std::uint64_t chunk_ = 0;                  // number of the next one
   std::optional<RunChunk> current_;          // being submitted

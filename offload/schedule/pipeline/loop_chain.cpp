@@ -135,14 +135,17 @@ Status LoopChain::begin() {
   outcome_.download_bytes = plan.download_bytes;
   std::vector<std::shared_ptr<Kernel>> kernels;
   for (const std::unique_ptr<Link>& link : links_) kernels.push_back(link->kernel);
-  DHPVM_ASSIGN(run_, DeviceRun::begin(device_, all, std::move(plan), std::move(kernels), nullptr));
+  DHPVM_ASSIGN(run_, DeviceRun::begin(device_, all, std::move(plan), std::move(kernels), nullptr,
+                                      DeviceRun::WhenStopped::kBetweenChunks));
   return {};
 }
 
 Status LoopChain::submit_all() {
   const IterationSpace& space = links_[0]->loop.space;
+  const std::vector<Loop> all = loops();
   while (next_row_ < space.extent(0)) {
-    const IterationSpace box = rows_of(space, next_row_, chunk_rows_);
+    DHPVM_TRY(device_.await_turn());
+    const IterationSpace box = rows_of(space, next_row_, std::min(chunk_rows_, soon_done_rows(device_, all)));
     next_row_ += box.extent(0);
     const Status status = run_->submit(box);
     if (!status.ok() && !device_.failure()) {

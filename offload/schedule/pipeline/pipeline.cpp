@@ -219,8 +219,8 @@ class LoopExecution {
     outcome_.download_bytes += plan->download_bytes;
     outcome_.sliced = outcome_.sliced || plan->slice_budget != 0;
     part_run.rows = std::min(part_run.rows, most_rows(loops(), *plan));
-    auto run =
-        DeviceRun::begin(device, loops(), std::move(plan).value(), {parts_[part].kernel}, partials_.buffer());
+    auto run = DeviceRun::begin(device, loops(), std::move(plan).value(), {parts_[part].kernel},
+                                partials_.buffer(), DeviceRun::WhenStopped::kAtOnce);
     if (!run.ok()) return note_failure(std::move(run).error());
     part_run.run = std::move(run).value();
     outcome_.rows_per_chunk =
@@ -250,7 +250,11 @@ class LoopExecution {
     std::deque<std::uint64_t> flying;  // rows of the chunks that are not known to be done
     const auto submit_all = [&]() -> Status {
       for (;;) {
-        const std::optional<IterationSpace> box = rows_.take(shared ? fair_rows(part_run) : part_run.rows);
+        PipelineDevice& device = *parts_[part_run.part].device;
+        DHPVM_TRY(device.await_turn());
+        std::uint64_t rows = shared ? fair_rows(part_run) : part_run.rows;
+        if (!device.info().stops_kernels) rows = std::min(rows, soon_done_rows(device, loops()));
+        const std::optional<IterationSpace> box = rows_.take(rows);
         if (!box) return part_run.run->finish(shared);
         const Status submitted = part_run.run->submit(*box);
         if (lacks_room(part_run, submitted)) {

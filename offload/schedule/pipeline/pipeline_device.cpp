@@ -114,9 +114,9 @@ PipelineDevice::PipelineDevice(std::shared_ptr<Device> device, BufferPool& pool,
       pool_(pool),
       registrations_(registrations),
       options_(options),
-      model_(std::make_shared<DeviceModel>()) {
-  budget_ = device_->info().memory_bytes;
-  if (options.budget_bytes != 0) budget_ = std::min(budget_, options.budget_bytes);
+      model_(std::make_shared<DeviceModel>()),
+      pace_(std::make_shared<Pace>(device_->info().compute_units)) {
+  budget_ = std::min(device_->info().memory_bytes, options.budget_bytes);
 }
 
 Status PipelineDevice::open_queues() {
@@ -136,11 +136,14 @@ Status PipelineDevice::open_queues() {
           fmt::format("{} {}{}", info().name, queue.name, info().is_simulated ? " (simulated)" : ""));
       if (stage == 0) first_track_ = track;
     }
-    queue.observer = [model = model_, observer = options_.observer, tracer, track, first_track = first_track_,
-                      kinds, epoch = epoch()](const OperationRecord& labelled) {
+    queue.observer = [model = model_, pace = info().stops_kernels ? nullptr : pace_,
+                      observer = options_.observer, tracer, track, first_track = first_track_, kinds,
+                      epoch = epoch()](const OperationRecord& labelled) {
       OperationRecord record = labelled;
       record.label = labelled.label & kLabelMask;
       model->record(record);
+      if (pace != nullptr && record.kind == OperationRecord::Kind::kLaunch)
+        pace->record(record.label, record.iterations, in_seconds(record.end - record.begin));
       if (observer) observer(record);
       if (tracer == nullptr) return;
       const auto kind = static_cast<unsigned>(record.kind);
@@ -221,11 +224,21 @@ Result<std::uint64_t> PipelineDevice::fill(const MemorySpan& to, std::byte value
                 [&](Queue& queue, const Order& order) { return queue.fill(to, value, order, chunk_label_); });
 }
 
-Result<std::uint64_t> PipelineDevice::launch(const Launch& launch, const Positions& after,
-                                             std::uint64_t label) {
-  return submit(Stage::kLaunch, after, [&](Queue& queue, const Order& order) {
-    return queue.launch(launch, order, chunk_label_ | (label & kLabelMask));
+Result<std::uint64_t> PipelineDevice::launch(const Launch& launch, const Positions& after, const Loop& loop) {
+  const double expected = pace_->expected_seconds(loop);
+  const auto begin = Tracer::Clock::now();
+  auto position = submit(Stage::kLaunch, after, [&](Queue& queue, const Order& order) {
+    return queue.launch(launch, order, chunk_label_ | (loop.label & kLabelMask));
   });
+  if (!position.ok() || info().is_remote) return position;
+  pace_->launched(loop);
+  if (info().stops_kernels) {
+    // It is done. The device may have a clock of its own.
+    pace_->record(loop.label & kLabelMask, *loop.space.count(), in_seconds(Tracer::Clock::now() - begin));
+  } else {
+    pace_->add_under_way(*position, expected);
+  }
+  return position;
 }
 
 Result<std::uint64_t> PipelineDevice::host_call(std::function<void()> function, const Positions& after) {
@@ -237,6 +250,23 @@ Result<std::uint64_t> PipelineDevice::host_call(std::function<void()> function, 
 const Error& PipelineDevice::fail(Error reason) {
   if (!failure_) failure_ = std::move(reason);
   return *failure_;
+}
+
+Status PipelineDevice::await_turn() {
+  if (options_.poll) DHPVM_TRY(options_.poll());
+  while (const auto position = pace_->wait_before_next(done_[Stage::kLaunch])) {
+    Positions first;
+    first[Stage::kLaunch] = *position;
+    DHPVM_TRY(wait(first));
+  }
+  return {};
+}
+
+// A request that came late was meant for a call that has just ended with it.
+Error PipelineDevice::stop_reason() const {
+  Status status = options_.poll ? options_.poll() : Status();
+  return status.ok() ? Error(ErrorCode::kInterrupted, "the program was asked to stop")
+                     : std::move(status).error();
 }
 
 Status PipelineDevice::keep_pace() {

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -24,6 +25,7 @@
 #include "offload/schedule/memory/buffer_pool.h"
 #include "offload/schedule/memory/registrations.h"
 #include "offload/schedule/pipeline/link_model.h"
+#include "offload/schedule/pipeline/pace.h"
 #include "offload/schedule/pipeline/positions.h"
 
 namespace dhpvm::offload {
@@ -66,9 +68,12 @@ class DeviceModel {
 };
 
 struct PipelineDeviceOptions {
-  std::uint64_t budget_bytes = 0;  // of device memory; 0: what the device has
+  // Of device memory, and at most what the device has.
+  std::uint64_t budget_bytes = std::numeric_limits<std::uint64_t>::max();
   // Asked while somebody waits for the device: an error ends the waiting and is passed on.
   std::function<Status()> poll;
+  // Ends kernels early, where the device can do that. Null: nobody does. Stays as long as the device.
+  StopToken* stop = nullptr;
   Tracer* tracer = nullptr;
   // The tracer's track for loops, from which arrows lead to their operations.
   std::uint32_t loops_track = 0;
@@ -96,6 +101,7 @@ class PipelineDevice final : public Timelines {
   DeviceModel& model() { return *model_; }
   std::uint64_t budget() const { return budget_; }
   bool overlaps() const { return options_.overlap; }
+  StopToken* stop_token() const { return options_.stop; }
   // Device memory in use, that which is kept for reuse included.
   std::uint64_t allocated_bytes() const { return allocated_bytes_; }
 
@@ -103,7 +109,8 @@ class PipelineDevice final : public Timelines {
   Result<std::uint64_t> upload(const MemorySpan& to, const MemorySpan& from, const Positions& after);
   Result<std::uint64_t> download(const MemorySpan& to, const MemorySpan& from, const Positions& after);
   Result<std::uint64_t> fill(const MemorySpan& to, std::byte value, const Positions& after);
-  Result<std::uint64_t> launch(const Launch& launch, const Positions& after, std::uint64_t label);
+  // `loop` is the chunk that is launched.
+  Result<std::uint64_t> launch(const Launch& launch, const Positions& after, const Loop& loop);
   // On the download queue.
   Result<std::uint64_t> host_call(std::function<void()> function, const Positions& after);
   // Operations submitted from now on belong together: a trace draws arrows to them from the loop that submits them.
@@ -113,6 +120,14 @@ class PipelineDevice final : public Timelines {
   // The last ones submitted.
   const Positions& submitted() const { return submitted_; }
 
+  // How many iterations the next launch of `loop` should have, for the device to be done with it soon. Not for devices
+  // of other machines.
+  std::uint64_t most_iterations(const Loop& loop) { return pace_->most_iterations(loop); }
+  // Before a chunk is submitted: waits until what is under way is done soon. Fails with the poll's error, or the
+  // device's.
+  Status await_turn();
+  // Why a kernel was cut short.
+  Error stop_reason() const;
   // Between loops that nobody waits for: finds out when one of them has failed, and waits when too many are
   // not yet done.
   Status keep_pace();
@@ -164,6 +179,7 @@ class PipelineDevice final : public Timelines {
   Registrations& registrations_;
   const PipelineDeviceOptions options_;
   const std::shared_ptr<DeviceModel> model_;
+  const std::shared_ptr<Pace> pace_;
   std::uint64_t budget_ = 0;
   std::array<std::unique_ptr<Queue>, kStages> queues_;
   std::array<std::shared_ptr<Semaphore>, kStages> semaphores_;

@@ -48,6 +48,16 @@ StageModels models_of(PipelineDevice& device, Loops loops) {
   return models;
 }
 
+std::uint64_t soon_done_rows(PipelineDevice& device, Loops loops) {
+  std::uint64_t rows = loops[0].space.extent(0);
+  if (device.info().is_remote) return rows;
+  for (const Loop& loop : loops) {
+    const std::uint64_t in_row = *loop.space.count() / loop.space.extent(0);
+    rows = std::min(rows, device.most_iterations(loop) / loops.size() / std::max<std::uint64_t>(in_row, 1));
+  }
+  return std::max<std::uint64_t>(rows, 1);
+}
+
 std::uint64_t most_rows(Loops loops, const RunPlan& plan) {
   if (plan.slice_budget == 0) return loops[0].space.extent(0);
   // Halos make a slice somewhat larger than its rows: they are rarely more than a row or two, each side.
