@@ -182,7 +182,7 @@ Status set_limit(Limits& limits, std::string_view name, std::string_view value) 
   return {};
 }
 
-// What is at least 1 where it is given; without it, `instead`.
+// A number of at least 1; `instead` tells what leaving the option out means.
 Result<std::uint64_t> parse_number_of(std::string_view option, std::string_view value,
                                       std::string_view instead) {
   DHPVM_ASSIGN(const std::uint64_t count, parse_count(value));
@@ -253,6 +253,13 @@ void set_kernel_listing(std::string_view text, EngineOptions& engine) {
   engine.list_language = text;
 }
 
+Result<Request::Stats> parse_stats(std::string_view text) {
+  if (text.empty()) return Request::Stats::kTable;
+  if (text == "json") return Request::Stats::kJson;
+  return Error(ErrorCode::kInvalidArgument,
+               "--stats=" + std::string(text) + " is not known; write --stats or --stats=json");
+}
+
 Result<Request> request_of(const Arguments& arguments) {
   Request request;
   for (const Arguments::Given& given : arguments.options) {
@@ -296,11 +303,7 @@ Result<Request> request_of(const Arguments& arguments) {
     } else if (given.option->group == kRemoteGroup) {
       DHPVM_TRY(set_remote(request.remote, name, given.value));
     } else if (name == "--stats") {
-      if (!given.value.empty() && given.value != "json") {
-        return Error(ErrorCode::kInvalidArgument,
-                     "--stats=" + given.value + " is not known; write --stats or --stats=json");
-      }
-      request.stats = given.value.empty() ? Request::Stats::kTable : Request::Stats::kJson;
+      DHPVM_ASSIGN(request.stats, parse_stats(given.value));
     } else if (name == "--import-path") {
       request.compile.import_paths.push_back(given.value);
     }
