@@ -64,6 +64,8 @@ if(DHPVM_ONE_GO)
                   OUTPUT_VARIABLE dhpvm_alone COMMAND_ERROR_IS_FATAL ANY OUTPUT_STRIP_TRAILING_WHITESPACE)
   string(REPLACE "\n" ";" dhpvm_alone "${dhpvm_alone}")
   list(TRANSFORM dhpvm_alone PREPEND "${PROJECT_SOURCE_DIR}/")
+  # A parameter of one file may have the name of a constant of another.
+  target_compile_options(dhpvm_flags INTERFACE -Wno-shadow)
 endif()
 
 # dhpvm_one_go(TARGET): the files of TARGET are compiled together, but for those that cannot be.
@@ -73,8 +75,6 @@ function(dhpvm_one_go target)
   endif()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
   set_source_files_properties(${dhpvm_alone} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
-  # A parameter of one file may have the name of a constant of another.
-  target_compile_options(${target} PRIVATE -Wno-shadow)
 endfunction()
 
 # dhpvm_link(TARGET SCOPE DEP...): a DEP is the name of a room or of any other library.

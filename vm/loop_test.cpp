@@ -244,12 +244,12 @@ template <typename T>
 void check_float(Kind kind, const char* name) {
   const std::string n = name;
   const auto instruction = [&](const char* op) { return fmt::format("{}.{} p0, p3, p5", op, n); };
-  constexpr T kInfinity = std::numeric_limits<T>::infinity();
+  constexpr T kInf = std::numeric_limits<T>::infinity();
   check_reduction<T>({"add", name, instruction("add").c_str(), static_cast<T>(-0.0), std::plus<T>()}, kind,
                      name);
   check_reduction<T>({"mul", name, instruction("mul").c_str(), T{1}, std::multiplies<T>()}, kind, name);
-  check_reduction<T>({"min", name, instruction("min").c_str(), kInfinity, smaller<T>}, kind, name);
-  check_reduction<T>({"max", name, instruction("max").c_str(), -kInfinity, larger<T>}, kind, name);
+  check_reduction<T>({"min", name, instruction("min").c_str(), kInf, smaller<T>}, kind, name);
+  check_reduction<T>({"max", name, instruction("max").c_str(), -kInf, larger<T>}, kind, name);
 }
 
 TEST(Reductions, OfFloats) {
