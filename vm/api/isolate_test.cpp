@@ -69,7 +69,7 @@ TEST(Log, IsToldWhyALoopStaysOnTheHost) {
   const Module module =
       need(Module::compile(engine,
                            "fn f() -> f64 { let a = [f64](1000); parallel for i in 0..1000 { "
-                           "a[i] = f64(i); } return a[999]; }"));
+                           "a[i] = i as f64; } return a[999]; }"));
   const Isolate isolate = need(Isolate::create(module, {.jit_wait = true, .device = "sim?mem=1KB"}));
   testing::internal::CaptureStderr();
   EXPECT_EQ(need(need(isolate.function<double()>("f"))()), 999.0);
