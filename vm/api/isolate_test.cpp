@@ -70,7 +70,7 @@ TEST(Log, IsToldWhyALoopStaysOnTheHost) {
       need(Module::compile(engine,
                            "fn f() -> f64 { let a = [f64](1000); parallel for i in 0..1000 { "
                            "a[i] = i as f64; } return a[999]; }"));
-  const Isolate isolate = need(Isolate::create(module, {.jit_wait = true, .device = "sim?mem=1KB"}));
+  const Isolate isolate = need(Isolate::create(module, {.jit_wait = true, .device = "sim?load_fail=1"}));
   testing::internal::CaptureStderr();
   EXPECT_EQ(need(need(isolate.function<double()>("f"))()), 999.0);
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
