@@ -253,7 +253,7 @@ class LoopExecution {
         PipelineDevice& device = *parts_[part_run.part].device;
         DHPVM_TRY(device.await_turn());
         std::uint64_t rows = shared ? fair_rows(part_run) : part_run.rows;
-        if (!device.info().stops_kernels) rows = std::min(rows, soon_done_rows(device, loops()));
+        if (device.is_paced()) rows = std::min(rows, soon_done_rows(device, loops()));
         const std::optional<IterationSpace> box = rows_.take(rows);
         if (!box) return part_run.run->finish(shared);
         const Status submitted = part_run.run->submit(*box);

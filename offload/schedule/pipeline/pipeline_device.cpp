@@ -47,6 +47,13 @@ struct EventKinds {
   std::array<Tracer::Kind, kCount> others = {};
 };
 
+// Iterations that a device does in the time of one: a launch of fewer is not over sooner.
+std::uint32_t at_once(const DeviceInfo& info) {
+  constexpr std::uint32_t kLanesOfProcessor = 16;
+  constexpr std::uint32_t kThreadsOfUnit = 1024;
+  return std::max(info.compute_units, 1U) * (info.is_gpu ? kThreadsOfUnit : kLanesOfProcessor);
+}
+
 double in_seconds(std::chrono::nanoseconds time) { return std::chrono::duration<double>(time).count(); }
 
 }  // namespace
@@ -115,7 +122,7 @@ PipelineDevice::PipelineDevice(std::shared_ptr<Device> device, BufferPool& pool,
       registrations_(registrations),
       options_(options),
       model_(std::make_shared<DeviceModel>()),
-      pace_(std::make_shared<Pace>(device_->info().compute_units)) {
+      pace_(std::make_shared<Pace>(at_once(device_->info()))) {
   budget_ = std::min(device_->info().memory_bytes, options.budget_bytes);
 }
 
@@ -136,8 +143,8 @@ Status PipelineDevice::open_queues() {
           fmt::format("{} {}{}", info().name, queue.name, info().is_simulated ? " (simulated)" : ""));
       if (stage == 0) first_track_ = track;
     }
-    queue.observer = [model = model_, pace = info().stops_kernels ? nullptr : pace_,
-                      observer = options_.observer, tracer, track, first_track = first_track_, kinds,
+    queue.observer = [model = model_, pace = is_paced() ? pace_ : nullptr, observer = options_.observer,
+                      tracer, track, first_track = first_track_, kinds,
                       epoch = epoch()](const OperationRecord& labelled) {
       OperationRecord record = labelled;
       record.label = labelled.label & kLabelMask;
@@ -254,6 +261,7 @@ const Error& PipelineDevice::fail(Error reason) {
 
 Status PipelineDevice::await_turn() {
   if (options_.poll) DHPVM_TRY(options_.poll());
+  if (!is_paced()) return {};
   while (const auto position = pace_->wait_before_next(done_[Stage::kLaunch])) {
     Positions first;
     first[Stage::kLaunch] = *position;

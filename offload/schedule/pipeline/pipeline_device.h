@@ -101,6 +101,10 @@ class PipelineDevice final : public Timelines {
   DeviceModel& model() { return *model_; }
   std::uint64_t budget() const { return budget_; }
   bool overlaps() const { return options_.overlap; }
+  // Whether launches are kept short: those of accelerators here. A worker's are not waited for when a program has to end.
+  bool is_paced() const {
+    return !info().stops_kernels && !info().is_remote && info().format != KernelFormat::kHostCode;
+  }
   StopToken* stop_token() const { return options_.stop; }
   // Device memory in use, that which is kept for reuse included.
   std::uint64_t allocated_bytes() const { return allocated_bytes_; }
