@@ -101,7 +101,7 @@ class PipelineDevice final : public Timelines {
   DeviceModel& model() { return *model_; }
   std::uint64_t budget() const { return budget_; }
   bool overlaps() const { return options_.overlap; }
-  // Whether launches are kept short: those of accelerators here. A worker's are not waited for when a program has to end.
+  // Whether launches are kept short: those of accelerators here. Nobody waits for a worker's when a program has to end.
   bool is_paced() const {
     return !info().stops_kernels && !info().is_remote && info().format != KernelFormat::kHostCode;
   }
