@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a chunk of iterations of loops needs and changes of each array.
+// The bytes of each array that a chunk of iterations needs and changes.
 //
 // Mostly it is one loop. Several deferred ones run together chunk by chunk: all of them on the first chunk, then all of
 // them on the second; they have the same indices in the outermost dimension, along which chunks are cut.

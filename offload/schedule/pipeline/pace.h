@@ -18,11 +18,11 @@ namespace dhpvm::offload {
 // Used by one thread, except record().
 class Pace {
  public:
-  // A device with so many compute units does as many iterations in the time of one.
+  // The device does `units` iterations in the time of one.
   explicit Pace(std::uint32_t units) : units_(units) {}
 
-  // The most iterations that the next launch of `loop` should have: one for each compute unit at first, and more when
-  // it is known how long they take. At least 1.
+  // The most iterations that the next launch of `loop` should have: `units` at first, and more when it is known how
+  // long they take. At least 1.
   std::uint64_t most_iterations(const Loop& loop);
   // How long a launch is expected to take, in seconds; everything that may be under way if that is not known.
   double expected_seconds(const Loop& loop) const;

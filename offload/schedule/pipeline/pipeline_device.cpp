@@ -237,12 +237,12 @@ Result<std::uint64_t> PipelineDevice::launch(const Launch& launch, const Positio
   auto position = submit(Stage::kLaunch, after, [&](Queue& queue, const Order& order) {
     return queue.launch(launch, order, chunk_label_ | (loop.label & kLabelMask));
   });
-  if (!position.ok() || info().is_remote) return position;
-  pace_->launched(loop);
+  if (!position.ok()) return position;
+  if (info().stops_kernels || is_paced()) pace_->launched(loop);
   if (info().stops_kernels) {
     // It is done. The device may have a clock of its own.
     pace_->record(loop.label & kLabelMask, *loop.space.count(), in_seconds(Tracer::Clock::now() - begin));
-  } else {
+  } else if (is_paced()) {
     pace_->add_under_way(*position, expected);
   }
   return position;
