@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the lowering and its analyses need of one decoded instruction beyond bytecode/instruction.h.
+// The facts that lowering and its analyses need of a decoded instruction beyond bytecode/instruction.h.
 #pragma once
 
 #include <cstdint>

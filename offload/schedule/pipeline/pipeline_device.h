@@ -68,7 +68,7 @@ class DeviceModel {
 };
 
 struct PipelineDeviceOptions {
-  // Of device memory, and at most what the device has.
+  // Device memory, at most what the device has.
   std::uint64_t budget_bytes = std::numeric_limits<std::uint64_t>::max();
   // Asked while somebody waits for the device: an error ends the waiting and is passed on.
   std::function<Status()> poll;
