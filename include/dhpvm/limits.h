@@ -47,8 +47,8 @@ struct Limits {
   // loop. Exact and repeatable. Beyond: kOutOfFuel. Isolate::set_fuel gives more.
   std::uint64_t fuel = kUnlimitedFuel;
   // For each call from the host, in real time, honoured within about a millisecond, or the time of one
-  // collection or of up to 64 host functions where those take longer. Loops on devices end within 200 ms, unless a
-  // single iteration takes longer on a device that cannot be interrupted. Beyond: kDeadline.
+  // collection or of up to 64 host functions where those take longer. Loops on devices end within 200 ms, unless the
+  // smallest launch of an accelerator takes longer: 16 iterations a core, 1024 a unit of a GPU. Beyond: kDeadline.
   std::chrono::nanoseconds deadline = kNoDeadline;
 };
 

@@ -37,8 +37,9 @@ F first_of(const F& own, const F& shared) {
 }
 
 std::function<void(const std::string&, const offload::OperationRecord&)> observer_of(
-    std::function<void(const DeviceOperation&)> observer) {
-  return [observer = std::move(observer)](const std::string& device, const offload::OperationRecord& record) {
+    std::function<void(const DeviceOperation&)> observer, LogFunction log) {
+  return [observer = std::move(observer), log = std::move(log)](const std::string& device,
+                                                                const offload::OperationRecord& record) {
     using Kind = offload::OperationRecord::Kind;
     DeviceOperation operation;
     operation.device = device;
@@ -54,6 +55,7 @@ std::function<void(const std::string&, const offload::OperationRecord&)> observe
     try {
       observer(operation);
     } catch (...) {
+      if (log) log(LogKind::kWarning, "device_observer threw an exception, which is ignored");
     }
   };
 }
@@ -84,7 +86,8 @@ vm::IsolateOptions machine_options(const IsolateOptions& options, detail::Engine
   }
   machine.devices.batch_iterations = options.batch;
   machine.devices.batching = static_cast<vm::Batching>(options.batching);
-  if (options.device_observer) machine.devices.observer = observer_of(options.device_observer);
+  if (options.device_observer)
+    machine.devices.observer = observer_of(options.device_observer, engine.options.log);
   if (const LogFunction& log = engine.options.log)
     machine.devices.warn = [log](const std::string& text) { log(LogKind::kWarning, text); };
   return machine;
