@@ -75,8 +75,8 @@ Status OpenDevices::open_wished() {
       if (!device.ok()) present.absent.push_back(device.error());
     }
     for (Error& problem : present.absent) {
-      // Anything else is a mistake, which does not go away by itself.
-      if (problem.code() != ErrorCode::kDeviceLost) return std::move(problem);
+      // Anything else is a mistake, which does not go away by itself; but one worker of several stops no program.
+      if (problem.code() != ErrorCode::kDeviceLost && present.names.empty()) return std::move(problem);
       problems.push_back(std::move(problem));
     }
   }

@@ -14,6 +14,7 @@ import stat
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import unittest
 from pathlib import Path
@@ -258,6 +259,52 @@ class Using(Case):
     def test_a_worker_that_is_not_there(self):
         listed = run("--connect=127.0.0.1:1", "--list-devices")
         self.assertRegex(listed.stdout, "(?m)^remote .*Connection refused")
+
+    def stranger(self, answer):
+        """An address where somebody takes connections, and answers each with these bytes and nothing else."""
+        door = socket.create_server(("127.0.0.1", 0))
+        self.addCleanup(door.close)
+
+        def serve():
+            guests = []
+            try:
+                while True:
+                    guests.append(door.accept()[0])
+                    guests[-1].sendall(answer)
+            except OSError:
+                for guest in guests:
+                    guest.close()
+
+        threading.Thread(target=serve, daemon=True).start()
+        return "127.0.0.1:" + str(door.getsockname()[1])
+
+    def test_workers_that_cannot_be_had_are_left_out(self):
+        full = self.worker("--lend=sessions=1")
+        self.start(full.device, self.rounds(10_000_000))
+        full.wait_for(r"kernel '.*' ready")
+        absent = {"full": full.address, "silent": self.stranger(b""),
+                  "of another protocol": self.stranger(b"HTTP/1.1 400\r\n\r\n"),
+                  "refused": "127.0.0.1:1", "unknown": "nobody.invalid:7100"}
+        good = self.worker()
+        program = self.rounds(2)
+        expected = self.expected(program)
+        for kind, address in absent.items():
+            begin = time.monotonic()
+            done = run(f"--connect={address},{good.address}", "--device=remote", program)
+            took = time.monotonic() - begin
+            self.assert_done(done, expected)
+            lines = [line for line in done.stderr.splitlines() if address in line]
+            self.assertEqual(len(lines), 1, (kind, done.stderr))
+            self.assertIn("loops run without it until it is there", lines[0], kind)
+            self.assertLess(took, 4, kind)  # a handshake has 5 s
+        everybody = ",".join([*absent.values(), good.address])
+        self.assert_done(run(f"--connect={everybody}", "--device=remote", program), expected)
+        for kind in ("full", "of another protocol", "refused", "unknown"):
+            # Beside the host, the program begins; without it there is nobody to run loops.
+            self.assert_done(run(f"--connect={absent[kind]}", "--device=host,remote", program), expected)
+            refused = run(f"--connect={absent[kind]}", "--device=remote", program)
+            self.assertEqual((refused.returncode, refused.stdout), (EXIT_TRAP, ""), kind)
+            self.assertIn(absent[kind], refused.stderr)
 
     def test_options_that_do_not_go_together(self):
         for words in (["--worker"], ["--certificate=a", "x.bc"], ["--worker", "--listen=nonsense:x"],

@@ -17,6 +17,8 @@ namespace {
 constexpr std::string_view kPrefix = "remote";
 // How long after it was lost, or did not answer, a worker is dialled again.
 constexpr std::chrono::seconds kRedial{1};
+// Once another worker is there, nobody waits longer than this for the first answer of one that is dialled.
+constexpr std::chrono::milliseconds kGrace{300};
 // Connections that have not yet proven who they are.
 constexpr unsigned kStrangers = 16;
 
@@ -174,6 +176,7 @@ RemoteWorkers::Dialled& RemoteWorkers::keep_dialled(const Address& address) {
   Dialled& worker = entry->second;
   if (is_new) {
     worker.address = address;
+    worker.since = std::chrono::steady_clock::now();
     worker.thread = std::thread([this, &worker] { run(worker); });
   }
   return worker;
@@ -186,10 +189,24 @@ Result<std::shared_ptr<RemoteLink>> RemoteWorkers::link(const Address& address) 
     if (link->address() == name && link->is_ready() && !link->gone()) return link;
   }
   const Dialled& worker = keep_dialled(address);
-  changed_.wait(lock, [&] { return worker.tried; });
+  const auto has_answered = [&] { return worker.tried; };
+  changed_.wait(lock, [&] { return has_answered() || has_any(); });
+  if (!changed_.wait_until(lock, worker.since + kGrace, has_answered)) {
+    return error(ErrorCode::kDeviceLost, "the worker {} has not answered yet", name);
+  }
   if (worker.problem) return *worker.problem;
   if (std::optional<Error> gone = worker.link->gone()) return std::move(*gone);
   return worker.link;
+}
+
+// With the mutex held.
+bool RemoteWorkers::has_any() const {
+  return std::ranges::any_of(dialled_,
+                             [](const auto& entry) {
+                               const Dialled& worker = entry.second;
+                               return worker.link != nullptr && !worker.link->gone();
+                             }) ||
+         std::ranges::any_of(arrived_, [](const auto& link) { return link->is_ready() && !link->gone(); });
 }
 
 RemoteWorkers::Present RemoteWorkers::present() {
@@ -254,7 +271,10 @@ Result<std::shared_ptr<RemoteLink>> RemoteWorkers::dial(Dialled& worker) {
   const Address& address = worker.address;
   const auto numeric = resolve(address);
   // Names come and go with their machines.
-  if (!numeric.ok()) return Error(ErrorCode::kDeviceLost, numeric.error().message());
+  if (!numeric.ok()) {
+    return Error(ErrorCode::kDeviceLost, numeric.error().message())
+        .with_context(fmt::format("the worker {} cannot be used", address.to_string()));
+  }
   Error problem(ErrorCode::kDeviceLost, "no address");
   for (const Address& candidate : *numeric) {
     if (identity_ == nullptr && !is_loopback(candidate)) {
@@ -277,9 +297,13 @@ Result<std::shared_ptr<RemoteLink>> RemoteWorkers::dial(Dialled& worker) {
     link->close();
     problem = std::move(status).error();
   }
-  return std::move(problem).with_context(
-      fmt::format("the worker {} cannot be used. It is started there with `dhpvm-run --worker --listen`",
-                  address.to_string()));
+  // Whatever keeps one worker away may pass, and the program goes on with the others; a mistake of the user's does not.
+  const ErrorCode code =
+      problem.code() == ErrorCode::kInvalidArgument ? problem.code() : ErrorCode::kDeviceLost;
+  return Error(code, one_line(problem))
+      .with_context(
+          fmt::format("the worker {} cannot be used. It is started there with `dhpvm-run --worker --listen`",
+                      address.to_string()));
 }
 
 std::shared_ptr<Lane> RemoteWorkers::make_lane(const std::shared_ptr<Channel>& channel, LaneKind kind) {

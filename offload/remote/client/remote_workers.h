@@ -47,7 +47,7 @@ class RemoteWorkers {
   RemoteWorkers& operator=(const RemoteWorkers&) = delete;
 
   // The worker at an address, or why it is not there. It is dialled from now on, and again whenever it is lost, every
-  // second. Waits for the first attempt only.
+  // second. Waits for the first attempt only, and not for long if another worker is there.
   Result<std::shared_ptr<RemoteLink>> link(const Address& address);
   // All connected workers: dialled, and dialled in.
   struct Present {
@@ -76,6 +76,7 @@ class RemoteWorkers {
   // A worker that is dialled by its own thread, so that one without an answer delays no other.
   struct Dialled {
     Address address;
+    std::chrono::steady_clock::time_point since;
     std::thread thread;
     bool tried = false;
     std::shared_ptr<RemoteLink> attempt;  // the last attempt, to be cancelled
@@ -88,6 +89,7 @@ class RemoteWorkers {
   Status start();
   RemoteLinkOptions link_options() const;
   Dialled& keep_dialled(const Address& address);
+  bool has_any() const;
   void run(Dialled& worker);
   Result<std::shared_ptr<RemoteLink>> dial(Dialled& worker);
   std::shared_ptr<Lane> make_lane(const std::shared_ptr<Channel>& channel, LaneKind kind);
