@@ -122,7 +122,7 @@ class Interpretation::Computation {
   Value shifted_left(PolynomialId p, std::int64_t by, Width width);
   PolynomialId atom(AtomKind kind, PolynomialId first, PolynomialId second, std::int64_t high = 0);
   Value seen_as_unsigned(AtomKind kind, PolynomialId second, std::int64_t high);
-  Value condition(Comparison holds);
+  Value condition(const Comparison& holds);
 
   // Operands of the other kinds are no registers.
   Value& b() { return state_.p[bytecode::b_of(word_)]; }
@@ -234,8 +234,8 @@ Value Interpretation::Computation::comparison() {
   return condition(*holds);
 }
 
-Value Interpretation::Computation::condition(Comparison holds) {
-  walk_.conditions_.push_back(std::move(holds));
+Value Interpretation::Computation::condition(const Comparison& holds) {
+  walk_.conditions_.push_back(holds);
   return {ValueKind::kCondition, true, static_cast<std::uint32_t>(walk_.conditions_.size() - 1)};
 }
 

@@ -2,6 +2,8 @@
 // The error bounds that docs/language.md states for the functions of `math`, on every executor that this machine has:
 // the interpreter, compiled functions, compiled parallel loops, and OpenCL. The reference has 113 bits: glibc's
 // functions for _Float128. Places are the edges of each type and of each function, and random ones of every magnitude.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -241,17 +243,14 @@ std::string program() {
   for (const std::string type : {"f64", "f32"}) {
     for (const std::string loop : {"for", "parallel for"}) {
       const std::string suffix = type + (loop == "for" ? "" : "_parallel");
-      text += "fn one_" + suffix + "(x: [" + type + "], out: [" + type + ", 2]) {\n  " + loop +
-              " i in 0..x.len {\n    let v = x[i];\n";
-      for (std::size_t k = 0; k < std::size(kUnary); ++k) {
-        text += "    out[i, " + std::to_string(k) + "] = math." + std::string(kUnary[k].name) + "(v);\n";
-      }
-      text += "  }\n}\nfn two_" + suffix + "(x: [" + type + "], y: [" + type + "], out: [" + type +
-              ", 2]) {\n  " + loop + " i in 0..x.len {\n";
-      for (std::size_t k = 0; k < std::size(kBinary); ++k) {
-        text += "    out[i, " + std::to_string(k) + "] = math." + std::string(kBinary[k].name) +
-                "(x[i], y[i]);\n";
-      }
+      text += fmt::format("fn one_{}(x: [{}], out: [{}, 2]) {{\n  {} i in 0..x.len {{\n    let v = x[i];\n",
+                          suffix, type, type, loop);
+      for (std::size_t k = 0; k < std::size(kUnary); ++k)
+        text += fmt::format("    out[i, {}] = math.{}(v);\n", k, kUnary[k].name);
+      text += fmt::format("  }}\n}}\nfn two_{}(x: [{}], y: [{}], out: [{}, 2]) {{\n  {} i in 0..x.len {{\n",
+                          suffix, type, type, type, loop);
+      for (std::size_t k = 0; k < std::size(kBinary); ++k)
+        text += fmt::format("    out[i, {}] = math.{}(x[i], y[i]);\n", k, kBinary[k].name);
       text += "  }\n}\n";
     }
   }
