@@ -107,19 +107,19 @@ void Heap::safepoint() {
   }
 }
 
-bool Heap::is_idle(IdleWatch::Clock::duration wait) {
+bool Heap::is_idle(IdleWatch::Wait wait) {
   return idle_watch_.due(IdleWatch::Clock::now(), allocated_bytes() + external_added_,
                          blocks_.resident_bytes() + large_.bytes() + external_.live(), wait);
 }
 
-void Heap::rest(IdleWatch::Clock::duration wait) {
+void Heap::rest(IdleWatch::Wait wait) {
   if (!is_idle(wait)) return;
   collect(CollectionKind::kFull, CollectionReason::kIdle);
   release_memory();
 }
 
 void Heap::look_for_idleness() {
-  if (requested_ || !is_idle(IdleWatch::Clock::duration::max())) return;
+  if (requested_ || !is_idle(IdleWatch::kRunning)) return;
   requested_ = CollectionKind::kFull;
   requested_reason_ = CollectionReason::kIdle;
   demand_attention();

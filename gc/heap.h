@@ -124,9 +124,9 @@ class Heap {
   // ---- Collection.
 
   void collect(CollectionKind kind, CollectionReason reason = CollectionReason::kRequested);
-  // For a thread that has nothing to do for `wait`, now and then: collects and gives memory back, if the program has
+  // For a thread that waits, now and then: collects and gives memory back, if the program has
   // allocated little for a while and that is worth it. May collect, so nothing but the roots survives.
-  void rest(IdleWatch::Clock::duration wait);
+  void rest(IdleWatch::Wait wait);
   // The same for a program that runs, but leaves it to the next allocation.
   void look_for_idleness();
   // Gives everything that holds no objects back to the system.
@@ -205,7 +205,7 @@ class Heap {
   bool worth_a_minor() const;
   bool nearly_full() const;
   void relieve();
-  bool is_idle(IdleWatch::Clock::duration wait);
+  bool is_idle(IdleWatch::Wait wait);
   std::uint64_t allocated_bytes() const {
     return stats_.bytes_allocated + bump_.allocated_bytes(area_) + large_allocated_;
   }

@@ -21,20 +21,26 @@ constexpr int kFruitlessTries = 3;
 
 }  // namespace
 
-bool IdleWatch::due(Clock::time_point now, std::uint64_t allocated, std::size_t occupied,
-                    Clock::duration wait) {
+// A sleep that ends before the collection would be prolonged by it. Waiting for input may end at any moment: it has to
+// last as long as the collection is expected to take, but no longer than kCalm: on a busy machine the last pause may
+// have taken seconds, during which gigabytes would stay.
+bool IdleWatch::has_time(Wait wait) const {
+  return wait.time >= (wait.kind == WaitKind::kAhead ? pause_ : std::min<Clock::duration>(pause_, kCalm));
+}
+
+bool IdleWatch::due(Clock::time_point now, std::uint64_t allocated, std::size_t occupied, Wait wait) {
   const Clock::duration looked = now - look_begin_;
   if (looked < kLook) return false;
   const auto fast = static_cast<std::uint64_t>(kCalmRate * std::chrono::duration<double>(looked).count());
   if (look_begin_ == Clock::time_point{} || allocated - look_allocated_ > fast) calm_since_ = now;
   look_begin_ = now;
   look_allocated_ = allocated_ = allocated;
-  if (occupied < kWorthCollecting || now - calm_since_ < kCalm || wait < pause_) return false;
+  if (occupied < kWorthCollecting || now - calm_since_ < kCalm || !has_time(wait)) return false;
   const std::uint64_t since = allocated - allocated_before_;
   // A busy phase comes to an end; what it cost pays for one collection at once.
   if (since > std::max(kWorthCollecting, occupied_after_ / 2)) return true;
-  // A long wait pays for a collection as well. A program that runs waits for ever, as far as this is concerned.
-  if (wait != Clock::duration::max() && wait / 20 > pause_ && since > kWorthCollecting / 32) return true;
+  // A long wait pays for a collection as well.
+  if (wait.time != kRunning.time && wait.time / 20 > pause_ && since > kWorthCollecting / 32) return true;
   return now >= not_before_ && (since > kWorthCollecting / 32 || fruitless_ < kFruitlessTries);
 }
 

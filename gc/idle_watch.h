@@ -15,15 +15,26 @@ class IdleWatch {
  public:
   using Clock = std::chrono::steady_clock;
 
+  // A wait is known by how long it will go on (a sleep), or only by how long it has lasted (for input).
+  enum class WaitKind : std::uint8_t { kAhead, kSoFar };
+  struct Wait {
+    WaitKind kind;
+    Clock::duration time;
+  };
+  // A program that runs: it never has to be back for anything.
+  static constexpr Wait kRunning{WaitKind::kAhead, Clock::duration::max()};
+
   // Whether to collect now. `allocated`: bytes since the heap's creation, those outside it included. `occupied`: bytes
-  // that the heap and what it keeps alive occupy. `wait` is for how long the program has nothing to do anyway.
-  bool due(Clock::time_point now, std::uint64_t allocated, std::size_t occupied, Clock::duration wait);
+  // that the heap and what it keeps alive occupy.
+  bool due(Clock::time_point now, std::uint64_t allocated, std::size_t occupied, Wait wait);
 
   // After each collection, with what is occupied before and after it.
   void collected(CollectionKind kind, CollectionReason reason, std::size_t before, std::size_t after,
                  Clock::time_point begin, Clock::time_point end);
 
  private:
+  bool has_time(Wait wait) const;
+
   // The current look at how fast the program allocates: its beginning, and the bytes allocated then.
   Clock::time_point look_begin_{};
   std::uint64_t look_allocated_ = 0;

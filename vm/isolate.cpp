@@ -197,7 +197,7 @@ Error Isolate::out_of_system_memory(ErrorCode code, std::string_view what) const
       heap_->census());
 }
 
-void Isolate::rest(std::chrono::nanoseconds wait) { heap_->rest(wait); }
+void Isolate::rest(gc::IdleWatch::Wait wait) { heap_->rest(wait); }
 
 Error Isolate::out_of_memory(std::string_view what) const {
   const std::size_t limit = options_.limits.heap_bytes;

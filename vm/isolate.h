@@ -78,9 +78,9 @@ class Isolate final : private gc::RootProvider {
   // For devices that work for the isolate.
   StopToken& stop_token() { return stop_; }
 
-  // For native functions that have nothing to do for `wait`, a few times a second: gives memory back that an
-  // idle program does not need. May collect.
-  void rest(std::chrono::nanoseconds wait);
+  // For native functions that wait, a few times a second: gives memory back that an idle program does not need. May
+  // collect.
+  void rest(gc::IdleWatch::Wait wait);
 
   // How each parallel loop has run, and why; empty if everything is interpreted.
   std::string explain_loops() const;

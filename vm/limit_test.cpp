@@ -202,7 +202,7 @@ TEST(Memory, GoesBackToTheSystemWhenTheProgramIsIdle) {
     // As a native does that waits; for long, because machines that run tests are busy.
     for (int i = 0; i < 3000 && resident_bytes() > before + 16 * kMiB; ++i) {
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
-      program->rest(std::chrono::hours(1));
+      program->rest({gc::IdleWatch::WaitKind::kAhead, std::chrono::hours(1)});
     }
     EXPECT_LE(resident_bytes(), before + 16 * kMiB) << what;
   }

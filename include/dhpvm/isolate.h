@@ -61,6 +61,11 @@ class DHPVM_API Isolate {
   // For calls that start from now on; zero: no deadline.
   void set_deadline(std::chrono::nanoseconds deadline);
 
+  // For input and host functions that wait, a few times a second, with how long they have waited so far: gives memory
+  // back that a waiting program does not need. kInterrupted or kDeadline if the program has to stop: a function that
+  // returns this error ends it, one that never asks holds it up.
+  Status rest(std::chrono::nanoseconds waited) const;
+
   // A new array in the program's memory, zeroed, to be filled through Object::elements and passed as often as
   // wanted without a copy. One size per dimension, up to three. kOutOfMemory or kOffHeapExhausted at the
   // limit; kInvalidArgument if no function of the module deals with such arrays.

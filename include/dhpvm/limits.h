@@ -19,7 +19,8 @@ namespace dhpvm {
 // A program's output streams. Called on the thread that runs the isolate, while the program runs or at the end of a
 // call. An error ends the program with that error. Must not call into the same isolate.
 using OutputFunction = std::function<Status(std::string_view)>;
-// Fills the front of the buffer and returns the number of bytes; 0 is end of file.
+// Fills the front of the buffer and returns the number of bytes; 0 is end of file. One that may wait for long calls
+// Isolate::rest meanwhile, and no other function of the isolate.
 using InputFunction = std::function<Result<std::size_t>(std::span<char>)>;
 // Takes what the library has to say to whoever runs the application, without a newline at its end: a warning, such as a
 // device that is gone, or a listing that was asked for. From any thread, possibly several at once. Must not throw, nor

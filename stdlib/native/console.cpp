@@ -87,7 +87,6 @@ Status Console::flush_briefly() {
 
 Result<std::size_t> Console::read_process_input(std::span<char> into) const {
   const auto begin = std::chrono::steady_clock::now();
-  // A wait that was this long will go on for some time.
   const StopCheck wait = [&]() -> Status {
     if (check_) DHPVM_TRY(check_());
     if (rest_) rest_(std::chrono::steady_clock::now() - begin);

@@ -44,7 +44,8 @@ Status time_sleep(vm::NativeCall& call) {
     DHPVM_TRY(call.isolate.poll());
     const Seconds left = Seconds(seconds) - (std::chrono::steady_clock::now() - start);
     if (left <= Seconds::zero()) return {};
-    call.isolate.rest(std::chrono::duration_cast<std::chrono::nanoseconds>(std::min(left, kLongWait)));
+    call.isolate.rest({gc::IdleWatch::WaitKind::kAhead,
+                       std::chrono::duration_cast<std::chrono::nanoseconds>(std::min(left, kLongWait))});
     std::this_thread::sleep_for(std::min(left, kNap));
   }
 }

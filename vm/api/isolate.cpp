@@ -127,7 +127,9 @@ Result<Isolate> Isolate::create(const Module& module, const IsolateOptions& opti
                                                  : stdlib::Console::HostInput::kDenied));
   DHPVM_ASSIGN(state->machine, vm::Isolate::create(program, machine_options(options, *from->engine)));
   state->console.set_stop_check([machine = state->machine.get()] { return machine->poll(); });
-  state->console.set_rest([machine = state->machine.get()](auto wait) { machine->rest(wait); });
+  state->console.set_rest([machine = state->machine.get()](auto waited) {
+    machine->rest({gc::IdleWatch::WaitKind::kSoFar, waited});
+  });
   state->machine->set_host_data(static_cast<stdlib::NativeState*>(state.get()));
   return Isolate(std::move(state));
 }
@@ -185,6 +187,11 @@ void Isolate::interrupt() const { state_->machine->interrupt(); }
 std::uint64_t Isolate::fuel_left() const { return state_->machine->fuel_left(); }
 void Isolate::set_fuel(std::uint64_t fuel) { state_->machine->set_fuel(fuel); }
 void Isolate::set_deadline(std::chrono::nanoseconds deadline) { state_->machine->set_deadline(deadline); }
+Status Isolate::rest(std::chrono::nanoseconds waited) const {
+  DHPVM_TRY(state_->machine->poll());
+  state_->machine->rest({gc::IdleWatch::WaitKind::kSoFar, waited});
+  return {};
+}
 void Isolate::collect() { state_->machine->heap().collect(gc::CollectionKind::kFull); }
 
 Result<Object> Isolate::make_array_of(detail::Kind kind, std::span<const std::int64_t> sizes) {

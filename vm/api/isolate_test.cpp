@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Limits, consoles, main functions, and several threads.
 #include <atomic>
+#include <chrono>
+#include <optional>
+#include <span>
 #include <stdexcept>
 #include <thread>
 #include <utility>
@@ -156,6 +159,33 @@ TEST(Console, FailedOutputIsReportedAsWhatItIs) {
   EXPECT_EQ(writes, 2);
   // Nothing of it is left for calls that do not print.
   EXPECT_TRUE(need(isolate.function<void()>("empty"))().ok());
+}
+
+// Arrays that the program has dropped go while the host's input function waits, and the function sees that the
+// program has to stop.
+TEST(Console, AnInputFunctionThatWaitsRests) {
+  const TestHost host;
+  std::optional<Isolate> isolate;
+  std::size_t most = 0;
+  std::size_t left = 0;
+  isolate.emplace(host.isolate({.standard_input = [&](std::span<char>) -> Result<std::size_t> {
+    const auto begin = std::chrono::steady_clock::now();
+    most = isolate->statistics().off_heap_bytes;
+    for (;;) {
+      const auto waited = std::chrono::steady_clock::now() - begin;
+      if (Status status = isolate->rest(waited); !status.ok()) return std::move(status).error();
+      left = isolate->statistics().off_heap_bytes;
+      // For long, because machines that run tests are busy.
+      if (left == 0 || waited > 60s) isolate->interrupt();
+      std::this_thread::sleep_for(10ms);
+    }
+  }}));
+  EXPECT_EQ(need(need(isolate->function<std::int64_t(std::int64_t)>("big"))(8'000'000)), 8'000'000);
+  const auto stopped = need(isolate->function<Object()>("read_line"))();
+  ASSERT_FALSE(stopped.ok());
+  EXPECT_EQ(stopped.error().code(), ErrorCode::kInterrupted);
+  EXPECT_GE(most, 64'000'000U);
+  EXPECT_EQ(left, 0U);
 }
 
 // From the interpreter and from compiled code, whose frames know nothing of exceptions.
