@@ -10,28 +10,11 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/descriptor.h"
 #include "base/error.h"
 
 namespace dhpvm {
 namespace {
-
-// A file descriptor that closes itself.
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() { close(); }
-  int get() const { return fd_; }
-  int close() {
-    const int result = fd_ > STDERR_FILENO ? ::close(fd_) : 0;
-    fd_ = -1;
-    return result;
-  }
-
- private:
-  int fd_;
-};
 
 Error io_error(const char* verb, const std::string& path, ErrorCode code = ErrorCode::kIo) {
   return error(code, "cannot {} '{}': {}", verb, path, std::strerror(errno));
@@ -39,7 +22,8 @@ Error io_error(const char* verb, const std::string& path, ErrorCode code = Error
 
 template <typename Bytes>
 Status read_all(const std::string& path, Bytes& out) {
-  const Descriptor file(path == "-" ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const Descriptor file(path == "-" ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
+                                    : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   // Who looks in several places goes on where there is nothing, and only there.
   if (file.get() < 0) return io_error("read", path, errno == ENOENT ? ErrorCode::kNotFound : ErrorCode::kIo);
   struct stat info{};

@@ -142,7 +142,7 @@ ChannelOptions options(Fabric& fabric, Role role, bool with_key, SealMode seal) 
 }
 
 [[noreturn]] void serve(int port_out, bool with_key, SealMode seal) {
-  const auto fabric = insist(load_fabric(FABRIC_LIBRARY));
+  const auto fabric = insist(load_fabric(FABRIC_FOLDER));
   const auto transport = insist(fabric->create_transport({}));
   const auto side = std::make_shared<Side>(true);
   const auto listener =
@@ -164,7 +164,7 @@ void measure(const Settings& settings, const char* name, bool with_key, SealMode
   if (child == 0) serve(ends[1], with_key, seal);
   std::uint16_t port = 0;
   if (read(ends[0], &port, sizeof(port)) != sizeof(port)) std::_Exit(1);
-  const auto fabric = insist(load_fabric(FABRIC_LIBRARY));
+  const auto fabric = insist(load_fabric(FABRIC_FOLDER));
   auto transport = insist(fabric->create_transport({}));
   const auto side = std::make_shared<Side>(false);
   for (const LaneKind kind : {LaneKind::kFrames, LaneKind::kBulk}) {

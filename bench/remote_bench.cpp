@@ -86,7 +86,7 @@ KernelImage kernel_image(std::uint64_t salt) {
 class Client {
  public:
   explicit Client(const Options& options)
-      : fabric_(insist(load_fabric(FABRIC_LIBRARY))),
+      : fabric_(insist(load_fabric(FABRIC_FOLDER))),
         transport_(insist(fabric_->create_transport({})), meter_) {
     RemoteWorkersOptions settings;
     settings.name = "remote_bench";

@@ -108,7 +108,7 @@ constexpr Option kOptions[] = {
     {kRemoteGroup, "--seal", 0, Value::kRequired, "MODE",
      "of the data of arrays: full (default): encrypted;\nintegrity: cannot be changed unnoticed; none"},
     {kRemoteGroup, "--provider", 0, Value::kRequired, "NAME",
-     "of libfabric: tcp (default), or verbs for InfiniBand and RoCE"},
+     "of libfabric, in place of TCP: verbs for InfiniBand and RoCE; on closed networks only"},
     {kRemoteGroup, "--silence", 0, Value::kRequired, "TIME",
      "take the other side for dead when it gives no sign of life for so long (default 3s)"},
     {kRemoteGroup, "--write-back", 0, Value::kRequired, "MODE",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Workers: processes, on other machines mostly, that lend their devices to programs here. Needs libfabric and
-// OpenSSL, which are loaded when they are first used.
+// Workers: processes, on other machines mostly, that lend their devices to programs here. Needs OpenSSL,
+// and libfabric where a provider is named; they are loaded when they are first used.
 #pragma once
 
 #include <chrono>
@@ -47,8 +47,9 @@ struct RemoteOptions {
   // How long to wait for the first worker to dial in; applies if `listen` is set and `workers` is empty.
   std::chrono::milliseconds arrival{10'000};
   Security security = {};
-  // The libfabric provider: "tcp", or "verbs" for InfiniBand and RoCE.
-  std::string provider = "tcp";
+  // Empty: TCP. A provider of libfabric ("verbs" for InfiniBand and RoCE) only where nobody but clients and workers can
+  // reach the port: providers trust what arrives. Clients and workers must have the same.
+  std::string provider = {};
   // A worker that sends nothing for this long is lost.
   std::chrono::milliseconds silence{3000};
   // Whether every loop ends with the write-back of its results. Then the work of a lost worker is done again elsewhere,
@@ -70,7 +71,7 @@ struct WorkerOptions {
   std::vector<std::string> clients = {};
   std::chrono::milliseconds patience{60'000};
   Security security = {};
-  std::string provider = "tcp";
+  std::string provider = {};  // as in RemoteOptions
   std::chrono::milliseconds silence{3000};
   // Limits. `sessions`: at the same time. For each session: device memory over all devices and code, in bytes, and the
   // total time with work outstanding (0: unlimited).

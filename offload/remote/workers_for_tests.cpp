@@ -81,7 +81,7 @@ class NetworkFactory final : public DeviceFactory {
     const std::string rest(name.substr(std::min<std::size_t>(name.size(), 7)));
     const std::size_t slash = std::min(rest.find('/'), rest.size());
     if (fabric_ == nullptr) {
-      DHPVM_ASSIGN(fabric_, load_fabric(DHPVM_FABRIC_LIBRARY));
+      DHPVM_ASSIGN(fabric_, load_fabric(DHPVM_FABRIC_FOLDER));
     }
     std::unique_ptr<Network>& network = networks_[rest.substr(0, slash)];
     if (network == nullptr) {

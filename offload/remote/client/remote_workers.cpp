@@ -20,7 +20,7 @@ constexpr std::chrono::seconds kRedial{1};
 // Once another worker is there, nobody waits longer than this for the first answer of one that is dialled.
 constexpr std::chrono::milliseconds kGrace{300};
 // Connections that have not yet proven who they are.
-constexpr unsigned kStrangers = 16;
+constexpr std::size_t kStrangers = 1024;
 
 std::string one_line(const Error& error) {
   std::string text = error.message();
@@ -98,7 +98,7 @@ RemoteWorkers::RemoteWorkers(Fabric& fabric, Transport& transport, RemoteWorkers
     : fabric_(fabric),
       transport_(transport),
       options_(std::move(options)),
-      gate_(std::make_shared<Gate>(Gate{this})) {}
+      gate_(std::make_shared<Gate>(Gate{this, std::make_shared<Strangers>(kStrangers)})) {}
 
 RemoteWorkers::~RemoteWorkers() {
   listener_ = nullptr;
@@ -140,18 +140,15 @@ Status RemoteWorkers::start() {
   }
   const AcceptFunction accept =
       [gate = gate_](std::shared_ptr<Connection> connection) -> std::shared_ptr<ConnectionHandler> {
-    if (gate->workers == nullptr || gate->strangers >= kStrangers) return nullptr;
-    ++gate->strangers;
-    const Channel::MakeLane make_lane = [gate](const std::shared_ptr<Channel>& channel,
-                                               LaneKind kind) -> std::shared_ptr<Lane> {
-      std::shared_ptr<Lane> lane =
-          gate->workers == nullptr ? nullptr : gate->workers->make_lane(channel, kind);
-      if (lane != nullptr) --gate->strangers;
-      return lane;
+    if (gate->workers == nullptr) return nullptr;
+    // Held by the function that the channel keeps until it is open.
+    const std::shared_ptr<Strangers::Visit> visit = gate->strangers->enter(connection);
+    const Channel::MakeLane make_lane = [gate, visit](const std::shared_ptr<Channel>& channel,
+                                                      LaneKind kind) -> std::shared_ptr<Lane> {
+      return gate->workers == nullptr ? nullptr : gate->workers->make_lane(channel, kind);
     };
     return Channel::accept(gate->workers->transport_, std::move(connection),
-                           gate->workers->link_options().channel, make_lane,
-                           [gate](const Error&) { --gate->strangers; });
+                           gate->workers->link_options().channel, make_lane, [](const Error&) {});
   };
   DHPVM_ASSIGN(listener_, transport_.listen(*options_.listen, accept));
   return {};

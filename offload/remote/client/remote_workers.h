@@ -16,6 +16,7 @@
 #include "offload/devices/device_registry.h"
 #include "offload/remote/client/remote_link.h"
 #include "offload/remote/fabric/fabric.h"
+#include "offload/remote/fabric/strangers.h"
 
 namespace dhpvm::offload {
 
@@ -25,7 +26,7 @@ struct RemoteWorkersOptions {
   // Neither key nor certificate: workers on this machine only.
   Credentials credentials;
   SealMode seal = SealMode::kFull;
-  std::string provider = "tcp";
+  std::string provider = {};  // as in TransportOptions
   std::chrono::milliseconds handshake_deadline{5000};
   std::chrono::milliseconds silence_deadline{3000};
   bool writes_back = true;  // as RemoteLinkOptions has it
@@ -70,7 +71,7 @@ class RemoteWorkers {
   // The view of incoming connections on this object. For the progress thread alone.
   struct Gate {
     RemoteWorkers* workers;
-    unsigned strangers = 0;  // that have not yet proven who they are
+    const std::shared_ptr<Strangers> strangers;
   };
 
   // A worker that is dialled by its own thread, so that one without an answer delays no other.

@@ -72,6 +72,20 @@ Result<std::vector<Address>> resolve(const Address& address) {
   return found;
 }
 
+Address address_of(const sockaddr* address, std::size_t bytes) {
+  char host[NI_MAXHOST];
+  char port[NI_MAXSERV];
+  Address made{"", 0};
+  if (address == nullptr || getnameinfo(address, static_cast<socklen_t>(bytes), host, sizeof(host), port,
+                                        sizeof(port), NI_NUMERICHOST | NI_NUMERICSERV) != 0) {
+    return made;
+  }
+  made.host = host;
+  const std::string_view digits = port;
+  static_cast<void>(std::from_chars(digits.data(), digits.data() + digits.size(), made.port));
+  return made;
+}
+
 bool is_loopback(const Address& address) {
   in_addr v4{};
   if (inet_pton(AF_INET, address.host.c_str(), &v4) == 1) return ntohl(v4.s_addr) >> 24 == 127;

@@ -2,6 +2,8 @@
 // Where a worker listens or is dialled: "gpubox:7471", "127.0.0.1", "[::1]:0".
 #pragma once
 
+#include <sys/socket.h>
+
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -27,6 +29,9 @@ struct Address {
 // The numeric addresses that the name stands for, in the resolver's order; at least one. Blocks as long as the resolver
 // does. kNotFound with its reason.
 Result<std::vector<Address>> resolve(const Address& address);
+
+// The numeric address in a socket's address; without a host for families that have none.
+Address address_of(const sockaddr* address, std::size_t bytes);
 
 // Whether a numeric address never leaves this machine: 127.0.0.0/8 or ::1. False for names.
 bool is_loopback(const Address& address);

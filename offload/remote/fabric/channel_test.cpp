@@ -107,7 +107,7 @@ class End final : public FrameHandler,
 class Pair {
  public:
   explicit Pair(bool over_tcp = false, FaultPlan from_client = {}, FaultPlan from_worker = {}) {
-    auto loaded = load_fabric(FABRIC_LIBRARY);
+    auto loaded = load_fabric(FABRIC_FOLDER);
     EXPECT_TRUE(loaded.ok());
     fabric_ = std::move(loaded).value();
     here_ = over_tcp ? *fabric_->create_transport({}) : network_.create_transport(std::move(from_client));

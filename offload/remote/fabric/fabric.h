@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What needs libfabric or OpenSSL. The implementation is in a shared library of its own, loaded when a worker
-// is started or connected to (load_fabric.h): they would cost every start of a program.
+// What needs OpenSSL or libfabric: they are in shared libraries of their own, loaded when a worker is started or
+// connected to (load_fabric.h), because they would cost every start of a program.
 #pragma once
 
 #include <array>
@@ -15,7 +15,8 @@
 namespace dhpvm::offload {
 
 struct TransportOptions {
-  std::string provider = "tcp";  // of libfabric; must have FI_EP_MSG endpoints: tcp, verbs
+  // Of libfabric, with FI_EP_MSG endpoints: tcp, verbs. Empty: TCP sockets without libfabric.
+  std::string provider = {};
   // For tests: registers memory even where the provider needs no registration.
   bool register_memory = false;
 };
@@ -23,21 +24,31 @@ struct TransportOptions {
 using Digest = std::array<std::byte, 32>;
 
 // Thread-safe.
-class Fabric {
+class TlsLibrary {
  public:
-  virtual ~Fabric() = default;
-  // kUnsupported when libfabric has no such provider here.
-  virtual Result<std::unique_ptr<Transport>> create_transport(const TransportOptions& options) = 0;
+  virtual ~TlsLibrary() = default;
   // kInvalidArgument when the credentials cannot be used.
   virtual Result<std::unique_ptr<Identity>> load_identity(const Credentials& credentials) = 0;
   virtual Digest sha256(ConstBytes bytes) = 0;
 };
 
-// The shared library, the one function that it exports, and the number that tells whether library and caller were built
-// from the same sources.
+// Thread-safe.
+class Fabric : public TlsLibrary {
+ public:
+  // kUnsupported when libfabric is not installed, or has no such provider here.
+  virtual Result<std::unique_ptr<Transport>> create_transport(const TransportOptions& options) = 0;
+};
+
+// The shared libraries and the functions that they export. Library and caller must be built from the same sources,
+// which a number tells that each library exports, too.
+inline constexpr char kTlsLibrary[] = "libdhpvm_tls.so";
+inline constexpr char kCreateTlsSymbol[] = "dhpvm_create_tls";
+using CreateTls = void (*)(std::unique_ptr<TlsLibrary>& result);
 inline constexpr char kFabricLibrary[] = "libdhpvm_fabric.so";
-inline constexpr char kCreateFabricSymbol[] = "dhpvm_create_fabric";
-inline constexpr std::uint32_t kFabricVersion = 1;
-using CreateFabric = void (*)(std::uint32_t version, Result<std::unique_ptr<Fabric>>& result);
+inline constexpr char kCreateOfiTransportSymbol[] = "dhpvm_create_ofi_transport";
+using CreateOfiTransport = void (*)(const TransportOptions& options,
+                                    Result<std::unique_ptr<Transport>>& result);
+inline constexpr char kFabricVersionSymbol[] = "dhpvm_fabric_version";
+inline constexpr std::uint32_t kFabricVersion = 2;
 
 }  // namespace dhpvm::offload

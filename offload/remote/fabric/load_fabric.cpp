@@ -5,21 +5,21 @@
 
 #include <array>
 #include <csignal>
+#include <utility>
+#include <vector>
 
 #include "base/error.h"
+#include "offload/remote/fabric/socket_transport.h"
 
 namespace dhpvm::offload {
 namespace {
 
-// The path of the library in the folder of this code; if that
-// is unknown, the bare name, for the loader's own search.
-std::string beside_this_code() {
+// The folder of this code, with a slash; empty if that is unknown.
+std::string own_folder() {
   Dl_info here{};
-  if (dladdr(reinterpret_cast<const void*>(&beside_this_code), &here) == 0 || here.dli_fname == nullptr) {
-    return kFabricLibrary;
-  }
+  if (dladdr(reinterpret_cast<const void*>(&own_folder), &here) == 0 || here.dli_fname == nullptr) return {};
   const std::string own = here.dli_fname;
-  return own.substr(0, own.rfind('/') + 1) + kFabricLibrary;
+  return own.substr(0, own.rfind('/') + 1);
 }
 
 // Libraries of network adapters install handlers for signals while they are loaded and looked for, and would end the
@@ -44,31 +44,63 @@ class SignalKeeper {
   std::array<bool, kSignals> known_{};
 };
 
-}  // namespace
-
-Result<std::unique_ptr<Fabric>> load_fabric(const std::string& library) {
+// A function that a library exports.
+Result<void*> load(const std::string& folder, const char* library, const char* symbol, const char* package) {
   const SignalKeeper keeper;
   std::string reason;
-  for (const std::string& name :
-       {library.empty() ? beside_this_code() : library, std::string(kFabricLibrary)}) {
-    // Stays loaded: libfabric keeps state that outlives every user of it.
-    void* const loaded = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+  std::vector<std::string> paths{(folder.empty() ? own_folder() : folder + "/") + library};
+  if (folder.empty()) paths.emplace_back(library);  // for the loader's own search
+  for (const std::string& path : paths) {
+    // Stays loaded: libfabric and OpenSSL keep state that outlives every user of it.
+    void* const loaded = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (loaded == nullptr) {
       if (const char* const text = dlerror(); text != nullptr && reason.empty()) reason = text;
-    } else if (void* const symbol = dlsym(loaded, kCreateFabricSymbol)) {
-      Result<std::unique_ptr<Fabric>> made = Error(ErrorCode::kInternal, "");
-      reinterpret_cast<CreateFabric>(symbol)(kFabricVersion, made);
-      return made;
-    } else {
-      reason = name + " is not DHPVM's fabric library";
+      continue;
     }
-    if (!library.empty()) break;
+    const auto version = reinterpret_cast<std::uint32_t (*)()>(dlsym(loaded, kFabricVersionSymbol));
+    void* const function = dlsym(loaded, symbol);
+    if (version == nullptr || function == nullptr || version() != kFabricVersion) {
+      return error(ErrorCode::kUnsupported, "{} is of another version of DHPVM: install both together", path);
+    }
+    return function;
   }
-  return error(
-      ErrorCode::kUnsupported,
-      "remote workers need {}, which could not be loaded: {}. Install it next to the library of DHPVM, "
-      "and libfabric1 and libssl3 with it",
-      kFabricLibrary, reason);
+  return error(ErrorCode::kUnsupported,
+               "remote workers need {}, which could not be loaded: {}. Install it next to the library of "
+               "DHPVM, and {} "
+               "with it",
+               library, reason, package);
+}
+
+class LoadedFabric final : public Fabric {
+ public:
+  LoadedFabric(std::string folder, std::unique_ptr<TlsLibrary> tls)
+      : folder_(std::move(folder)), tls_(std::move(tls)) {}
+
+  Result<std::unique_ptr<Identity>> load_identity(const Credentials& credentials) override {
+    return tls_->load_identity(credentials);
+  }
+  Digest sha256(ConstBytes bytes) override { return tls_->sha256(bytes); }
+  Result<std::unique_ptr<Transport>> create_transport(const TransportOptions& options) override {
+    if (options.provider.empty()) return SocketTransport::create();
+    DHPVM_ASSIGN(void* const create, load(folder_, kFabricLibrary, kCreateOfiTransportSymbol, "libfabric1"));
+    const SignalKeeper keeper;
+    Result<std::unique_ptr<Transport>> made = Error(ErrorCode::kInternal, "");
+    reinterpret_cast<CreateOfiTransport>(create)(options, made);
+    return made;
+  }
+
+ private:
+  const std::string folder_;
+  const std::unique_ptr<TlsLibrary> tls_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Fabric>> load_fabric(const std::string& folder) {
+  DHPVM_ASSIGN(void* const create, load(folder, kTlsLibrary, kCreateTlsSymbol, "libssl3"));
+  std::unique_ptr<TlsLibrary> tls;
+  reinterpret_cast<CreateTls>(create)(tls);
+  return std::unique_ptr<Fabric>(std::make_unique<LoadedFabric>(folder, std::move(tls)));
 }
 
 }  // namespace dhpvm::offload

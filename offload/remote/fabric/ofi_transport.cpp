@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "offload/remote/fabric/ofi_transport.h"
 
-#include <netdb.h>
 #include <rdma/fi_cm.h>
 #include <rdma/fi_eq.h>
 #include <sys/epoll.h>
@@ -20,21 +19,6 @@ namespace {
 constexpr std::uint32_t kApiVersion = FI_VERSION(1, 17);
 // While a provider's queue is full there may be nothing to wake us when it is not any more.
 constexpr std::chrono::milliseconds kStallTick{1};
-
-// "127.0.0.1:7471", or nothing for other kinds of addresses than sockets have.
-Address address_of(const void* socket_address, std::size_t length) {
-  char host[NI_MAXHOST];
-  char port[NI_MAXSERV];
-  Address address{"", 0};
-  if (socket_address == nullptr ||
-      getnameinfo(static_cast<const sockaddr*>(socket_address), static_cast<socklen_t>(length), host,
-                  sizeof(host), port, sizeof(port), NI_NUMERICHOST | NI_NUMERICSERV) != 0) {
-    return address;
-  }
-  address.host = host;
-  address.port = static_cast<std::uint16_t>(std::strtoul(port, nullptr, 10));
-  return address;
-}
 
 Error cannot_listen(const Address& address, int code) {
   if (code == -FI_EADDRINUSE) {
@@ -218,7 +202,8 @@ Result<std::unique_ptr<Listener>> OfiTransport::listen(const Address& address, A
   sockaddr_storage bound{};
   std::size_t length = sizeof(bound);
   Address chosen = address;
-  if (fi_getname(&endpoint->fid, &bound, &length) == 0) chosen.port = address_of(&bound, length).port;
+  if (fi_getname(&endpoint->fid, &bound, &length) == 0)
+    chosen.port = address_of(reinterpret_cast<const sockaddr*>(&bound), length).port;
   return std::unique_ptr<Listener>(
       std::make_unique<ListenerOf>(*this, std::move(listening), std::move(chosen)));
 }
@@ -335,7 +320,7 @@ void OfiTransport::request(const Listening& listening, const Info& info) {
   std::shared_ptr<OfiConnection> connection;
   std::shared_ptr<ConnectionHandler> handler;
   if (domain.ok()) {
-    const Address peer = address_of(info->dest_addr, info->dest_addrlen);
+    const Address peer = address_of(static_cast<const sockaddr*>(info->dest_addr), info->dest_addrlen);
     connection = std::make_shared<OfiConnection>(*this, **domain, peer.to_string(), is_loopback(peer));
     handler = listening.accept(connection);
   }

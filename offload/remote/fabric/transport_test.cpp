@@ -111,7 +111,7 @@ TEST(FabricLibrary, SignalsAreLeftAlone) {
   ours.sa_handler = [](int) {};
   struct sigaction before{};
   ASSERT_EQ(sigaction(SIGSEGV, &ours, &before), 0);
-  ASSERT_TRUE(load_fabric(FABRIC_LIBRARY).ok());
+  ASSERT_TRUE(load_fabric(FABRIC_FOLDER).ok());
   struct sigaction after{};
   ASSERT_EQ(sigaction(SIGSEGV, &before, &after), 0);
   EXPECT_EQ(after.sa_handler, ours.sa_handler);
@@ -135,12 +135,15 @@ class TransportTest : public ::testing::TestWithParam<const char*> {
     const std::string_view kind = GetParam();
     if (kind == "loopback") return network_.create_transport();
     if (fabric_ == nullptr) {
-      auto fabric = load_fabric(FABRIC_LIBRARY);
+      auto fabric = load_fabric(FABRIC_FOLDER);
       EXPECT_TRUE(fabric.ok()) << fabric.error().to_string();
       if (!fabric.ok()) return nullptr;
       fabric_ = std::move(fabric).value();
     }
-    auto made = fabric_->create_transport({.provider = "tcp", .register_memory = kind == "registered"});
+    TransportOptions options;
+    if (kind != "sockets") options.provider = "tcp";
+    options.register_memory = kind == "registered";
+    auto made = fabric_->create_transport(options);
     EXPECT_TRUE(made.ok()) << made.error().to_string();
     return made.ok() ? std::move(made).value() : nullptr;
   }
@@ -172,7 +175,7 @@ class TransportTest : public ::testing::TestWithParam<const char*> {
   std::unique_ptr<Transport> there_;
   std::unique_ptr<Listener> listener_;
 };
-INSTANTIATE_TEST_SUITE_P(Kinds, TransportTest, ::testing::Values("loopback", "tcp", "registered"),
+INSTANTIATE_TEST_SUITE_P(Kinds, TransportTest, ::testing::Values("loopback", "sockets", "tcp", "registered"),
                          [](const auto& param) { return std::string(param.param); });
 
 TEST_P(TransportTest, MessagesArriveInOrderBothWays) {
@@ -332,7 +335,7 @@ TEST_P(TransportTest, FunctionsRunInTimeAndInOrder) {
 }
 
 TEST(OfiTransport, RefusesAnUnknownProvider) {
-  auto fabric = load_fabric(FABRIC_LIBRARY);
+  auto fabric = load_fabric(FABRIC_FOLDER);
   ASSERT_TRUE(fabric.ok());
   const auto made = (*fabric)->create_transport({.provider = "carrier-pigeon"});
   ASSERT_FALSE(made.ok());
@@ -341,10 +344,10 @@ TEST(OfiTransport, RefusesAnUnknownProvider) {
 }
 
 TEST(OfiTransport, TheLibraryMayBeMissing) {
-  const auto fabric = load_fabric("/nonexistent/libdhpvm_fabric.so");
+  const auto fabric = load_fabric("/nonexistent");
   ASSERT_FALSE(fabric.ok());
   EXPECT_EQ(fabric.error().code(), ErrorCode::kUnsupported);
-  EXPECT_THAT(fabric.error().message(), ::testing::HasSubstr("libfabric1"));
+  EXPECT_THAT(fabric.error().message(), ::testing::HasSubstr("libssl3"));
 }
 
 // The messages that arrive over one connection with `fault` in message `at`.
@@ -395,7 +398,7 @@ TEST(OfiTransport, AKilledPeerIsNoticed) {
   ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, ports), 0);
   const pid_t child = fork();
   if (child == 0) {
-    auto fabric = load_fabric(FABRIC_LIBRARY);
+    auto fabric = load_fabric(FABRIC_FOLDER);
     auto transport = (*fabric)->create_transport({});
     const auto server = std::make_shared<Recorder>();
     auto listener = (*transport)->listen({"127.0.0.1", 0}, [&](std::shared_ptr<Connection> connection) {
@@ -408,7 +411,7 @@ TEST(OfiTransport, AKilledPeerIsNoticed) {
   }
   std::uint16_t port = 0;
   ASSERT_EQ(read(ports[0], &port, sizeof(port)), static_cast<ssize_t>(sizeof(port)));
-  auto fabric = load_fabric(FABRIC_LIBRARY);
+  auto fabric = load_fabric(FABRIC_FOLDER);
   auto transport = (*fabric)->create_transport({});
   const auto client = std::make_shared<Recorder>();
   client->attach(*(*transport)->connect({"127.0.0.1", port}, client));

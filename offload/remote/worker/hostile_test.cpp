@@ -34,7 +34,7 @@ class Site : public Noted {
  public:
   explicit Site(WorkerLimits limits = {}, std::chrono::milliseconds deadline = 5000ms, bool with_key = false,
                 FaultPlan from_clients = {}) {
-    fabric_ = *load_fabric(DHPVM_FABRIC_LIBRARY);
+    fabric_ = *load_fabric(DHPVM_FABRIC_FOLDER);
     if (with_key) identity_ = *fabric_->load_identity({Bytes(kKeyBytes, std::byte{7}), {}, {}, {}});
     here_ = network_.create_transport(std::move(from_clients));
     there_ = network_.create_transport();
@@ -581,15 +581,34 @@ TEST(Hostile, StrangersAreFewAndDoNotStay) {
     limits.strangers = 4;
     Site site(limits, 1500ms, with_key);
     const auto neighbour = Client::open(site);
-    std::vector<std::shared_ptr<Stranger>> silent;
+    std::deque<std::shared_ptr<Stranger>> silent;
     for (int n = 0; n < 4; ++n) silent.push_back(Stranger::dial(site, {}));
     for (const auto& stranger : silent) EXPECT_TRUE(stranger->wait_connected());
-    EXPECT_TRUE(Stranger::dial(site, {})->wait_end());
+    // Another one takes the place of the one that has been silent for longest.
+    silent.push_back(Stranger::dial(site, {}));
+    EXPECT_TRUE(silent.front()->wait_end());
+    silent.pop_front();
+    EXPECT_TRUE(site.wait_log("when 4 others waited to do so")) << site.log_;
     EXPECT_TRUE(neighbour->is_served());
     for (const auto& stranger : silent) EXPECT_TRUE(stranger->wait_end());
     EXPECT_TRUE(site.wait_log("has not answered for 1500 ms")) << site.log_;
     EXPECT_TRUE(neighbour->is_served());
     EXPECT_TRUE(Client::open(site)->is_served());
+  }
+}
+
+// All the while silent strangers come, and nobody else waits for that.
+TEST(Hostile, CrowdsOfStrangersKeepNobodyOut) {
+  WorkerLimits limits;
+  limits.strangers = 64;
+  limits.sessions = 32;
+  Site site(limits, 5000ms, true);
+  std::vector<std::shared_ptr<Stranger>> crowd;
+  for (int round = 0; round < 20; ++round) {
+    for (int n = 0; n < 100; ++n) crowd.push_back(Stranger::dial(site, {}));
+    const auto begin = std::chrono::steady_clock::now();
+    EXPECT_TRUE(Client::open(site)->is_served());
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, 1s);
   }
 }
 

@@ -17,6 +17,8 @@ namespace {
 
 // Bytes of unread replies a session may queue. A client that reads them never has more than a few per operation.
 constexpr std::size_t kMostWaiting = 4 << 20;
+// Lines of the log in a second about connections that are refused: a crowd of them must not fill the disk.
+constexpr unsigned kMostRefusals = 20;
 
 Result<wire::Token> random_token() {
   wire::Token token;
@@ -55,8 +57,8 @@ class Refusal final : public FrameHandler {
 // follows. Until then it is a stranger, and does not have forever.
 class Worker::Entrance final : public BulkHandler, public std::enable_shared_from_this<Entrance> {
  public:
-  explicit Entrance(std::shared_ptr<Gate> gate) : gate_(std::move(gate)) {}
-  ~Entrance() override { become_known(); }
+  Entrance(std::shared_ptr<Gate> gate, std::shared_ptr<Strangers::Visit> visit)
+      : gate_(std::move(gate)), visit_(std::move(visit)) {}
   void attach(const std::shared_ptr<BulkLane>& lane) {
     lane_ = lane;
     Worker& worker = *gate_->worker;
@@ -81,21 +83,17 @@ class Worker::Entrance final : public BulkHandler, public std::enable_shared_fro
       return lane->close(error(ErrorCode::kProtocol, "bulk data for a session that does not exist"));
     }
     session_ = std::move(session);
-    become_known();
+    visit_ = nullptr;
     session_->become_ready();
   }
   void on_bulk_closed(const Error& reason) override {
-    become_known();
+    visit_ = nullptr;
     if (const auto session = std::exchange(session_, nullptr)) session->on_bulk_closed(reason);
   }
 
  private:
-  void become_known() {
-    if (std::exchange(is_stranger_, false)) --gate_->strangers;
-  }
-
   const std::shared_ptr<Gate> gate_;
-  bool is_stranger_ = true;
+  std::shared_ptr<Strangers::Visit> visit_;
   std::weak_ptr<BulkLane> lane_;
   std::shared_ptr<WorkerSession> session_;
 };
@@ -106,7 +104,7 @@ Worker::Worker(Fabric& fabric, Transport& transport, std::vector<std::shared_ptr
       transport_(transport),
       devices_(std::move(devices)),
       options_(std::move(options)),
-      gate_(std::make_shared<Gate>(Gate{this, 0})) {}
+      gate_(std::make_shared<Gate>(Gate{this, std::make_shared<Strangers>(options_.limits.strangers)})) {}
 
 Worker::~Worker() {
   listeners_.clear();
@@ -158,36 +156,32 @@ Result<Address> Worker::listen(const Address& address) {
 }
 
 std::shared_ptr<ConnectionHandler> Worker::accept(std::shared_ptr<Connection> connection) {
-  if (gate_->strangers >= options_.limits.strangers) return nullptr;
-  ++gate_->strangers;
   const std::string peer = connection->peer();
-  Channel::MakeLane make_lane = [gate = gate_](const std::shared_ptr<Channel>& channel,
-                                               LaneKind kind) -> std::shared_ptr<Lane> {
+  // Held by the functions that the channel keeps until it is open.
+  const std::shared_ptr<Strangers::Visit> visit = gate_->strangers->enter(connection);
+  Channel::MakeLane make_lane = [gate = gate_, visit](const std::shared_ptr<Channel>& channel,
+                                                      LaneKind kind) -> std::shared_ptr<Lane> {
     if (gate->worker == nullptr) return nullptr;
     if (kind == LaneKind::kFrames) {
       auto session = gate->worker->begin_session(channel, {});
-      if (!session.ok()) return Refusal::make(channel, session.error(), [gate] { --gate->strangers; });
-      --gate->strangers;
+      if (!session.ok()) return Refusal::make(channel, session.error(), [visit] {});
       return (*session)->frames();
     }
-    auto entrance = std::make_shared<Entrance>(gate);
+    auto entrance = std::make_shared<Entrance>(gate, visit);
     auto lane = std::make_shared<BulkLane>(channel, entrance);
     entrance->attach(lane);
     return lane;
   };
   return Channel::accept(transport_, std::move(connection), channel_options(), std::move(make_lane),
-                         [gate = gate_, peer](const Error& reason) {
-                           --gate->strangers;
-                           if (gate->worker != nullptr) {
-                             gate->worker->log(fmt::format("refused {}: {}", peer, one_line(reason)));
-                           }
+                         [gate = gate_, peer, visit](const Error& reason) {
+                           if (gate->worker != nullptr) gate->worker->log_refusal(peer, one_line(reason));
                          });
 }
 
 Result<std::shared_ptr<WorkerSession>> Worker::begin_session(const std::shared_ptr<Channel>& channel,
                                                              Ended ended) {
   const auto refuse = [&](Error reason) {
-    log(fmt::format("refused {}: {}", channel->peer(), reason.message()));
+    log_refusal(channel->peer(), reason.message());
     return reason;
   };
   const auto token = random_token();
@@ -218,6 +212,16 @@ Result<std::shared_ptr<WorkerSession>> Worker::begin_session(const std::shared_p
   return session;
 }
 
+void Worker::log_refusal(const std::string& peer, const std::string& reason) {
+  const Transport::Clock::time_point now = Transport::Clock::now();
+  if (now - refusals_since_ >= std::chrono::seconds(1)) {
+    if (refusals_ > kMostRefusals) log(fmt::format("refused {} others", refusals_ - kMostRefusals));
+    refusals_since_ = now;
+    refusals_ = 0;
+  }
+  if (++refusals_ <= kMostRefusals) log(fmt::format("refused {}: {}", peer, reason));
+}
+
 std::shared_ptr<WorkerSession> Worker::find(ConstBytes token) {
   const std::lock_guard lock(mutex_);
   for (const auto& [key, session] : sessions_) {
@@ -232,7 +236,7 @@ std::shared_ptr<WorkerSession> Worker::find(ConstBytes token) {
   return nullptr;
 }
 
-Status Worker::dial(const Address& address, const std::string& host, Ended ended) {
+Status Worker::dial(const Address& address, const std::string& host, const Ended& ended) {
   if (options_.identity == nullptr && !is_loopback(address)) {
     return error(ErrorCode::kInvalidArgument,
                  "without a key, only clients on this machine can be dialled, and {} is elsewhere: give both "

@@ -22,6 +22,7 @@
 #include "offload/remote/fabric/fabric.h"
 #include "offload/remote/fabric/frame_lane.h"
 #include "offload/remote/fabric/protocol.h"
+#include "offload/remote/fabric/strangers.h"
 
 namespace dhpvm::offload {
 
@@ -29,7 +30,7 @@ namespace dhpvm::offload {
 struct WorkerLimits {
   unsigned sessions = 16;
   // Connections that have not authenticated yet, or not sent their first record.
-  unsigned strangers = 16;
+  unsigned strangers = 1024;
   // The limits below apply to each session. Operations submitted and not done.
   std::uint64_t operations = 4096;
   std::uint64_t memory_bytes = ~std::uint64_t{0};  // of all devices together; they have limits of their own
@@ -71,7 +72,7 @@ class Worker {
   // Offers this worker to a client that listens. `host` is its name, for its certificate. `ended` is called
   // once, on the progress thread: when that has failed, or when the session that began has ended.
   using Ended = std::function<void(const Error& reason, bool was_open)>;
-  Status dial(const Address& address, const std::string& host, Ended ended);
+  Status dial(const Address& address, const std::string& host, const Ended& ended);
 
   // Takes no new sessions, and asks the clients that are there to leave; true when the last session has ended by
   // `deadline`.
@@ -94,13 +95,15 @@ class Worker {
   // The worker as seen by connections that are being opened. For the progress thread alone.
   struct Gate {
     Worker* worker;  // null when it is gone
-    unsigned strangers = 0;
+    const std::shared_ptr<Strangers> strangers;
   };
 
   ChannelOptions channel_options() const;
   std::shared_ptr<ConnectionHandler> accept(std::shared_ptr<Connection> connection);
   Result<std::shared_ptr<WorkerSession>> begin_session(const std::shared_ptr<Channel>& channel, Ended ended);
   std::shared_ptr<WorkerSession> find(ConstBytes token);
+  // A line about who did not come in; few of them, if many do not.
+  void log_refusal(const std::string& peer, const std::string& reason);
   void dial_bulk(const Address& address, const std::string& host,
                  const std::shared_ptr<WorkerSession>& session);
   void run_on_progress_thread(const std::function<void()>& function);
@@ -110,6 +113,9 @@ class Worker {
   const std::vector<std::shared_ptr<Device>> devices_;
   const WorkerOptions options_;
   std::vector<std::unique_ptr<Listener>> listeners_;
+  // Lines about refusals in the second that began then; for the progress thread alone.
+  Transport::Clock::time_point refusals_since_;
+  unsigned refusals_ = 0;
   const std::shared_ptr<Gate> gate_;
 
   std::mutex mutex_;

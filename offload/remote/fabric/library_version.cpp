@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
+// The number that tells which interface a shared library of this folder has.
+#include "offload/remote/fabric/fabric.h"
+
+extern "C" [[gnu::visibility("default")]] std::uint32_t dhpvm_fabric_version() {
+  return dhpvm::offload::kFabricVersion;
+}

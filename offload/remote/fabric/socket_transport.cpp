@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "offload/remote/fabric/socket_transport.h"
+
+#include <fcntl.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <future>
+#include <utility>
+
+#include "base/error.h"
+
+namespace dhpvm::offload {
+namespace {
+
+// Connections that wait to be accepted; the kernel may allow fewer.
+constexpr int kBacklog = 4096;
+// Connections that are accepted before the others have their turn.
+constexpr unsigned kTurn = 64;
+
+struct SocketAddress {
+  sockaddr_storage storage{};
+  socklen_t size = sizeof(storage);
+  sockaddr* get() { return reinterpret_cast<sockaddr*>(&storage); }
+};
+
+Result<SocketAddress> socket_address(const Address& address) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV;
+  addrinfo* found = nullptr;
+  if (getaddrinfo(address.host.c_str(), std::to_string(address.port).c_str(), &hints, &found) != 0) {
+    return error(ErrorCode::kInvalidArgument, "{} is no numeric address", address.to_string());
+  }
+  SocketAddress made;
+  std::memcpy(&made.storage, found->ai_addr, found->ai_addrlen);
+  made.size = found->ai_addrlen;
+  freeaddrinfo(found);
+  return made;
+}
+
+Error no_descriptor(const char* what) {
+  return error(ErrorCode::kIo, "cannot create {}: {}", what, std::strerror(errno));
+}
+
+Error cannot_listen(const Address& address) {
+  if (errno == EADDRINUSE) {
+    return error(ErrorCode::kIo,
+                 "cannot listen at {}: another program does; choose another port, or 0 for one that is free",
+                 address.to_string());
+  }
+  return error(ErrorCode::kIo, "cannot listen at {}: {}", address.to_string(), std::strerror(errno));
+}
+
+// Messages leave at once: they are collected above, where it is known what belongs together.
+void send_at_once(int socket) {
+  const int on = 1;
+  static_cast<void>(setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)));
+}
+
+}  // namespace
+
+class SocketTransport::ListenerOf final : public Listener {
+ public:
+  ListenerOf(SocketTransport& transport, std::unique_ptr<Listening> listening, Address address)
+      : transport_(transport), listening_(std::move(listening)), address_(std::move(address)) {}
+  ~ListenerOf() override {
+    transport_.run_on_progress_thread([this] {
+      transport_.listening_.erase(listening_.get());
+      listening_ = nullptr;
+    });
+  }
+  Address address() const override { return address_; }
+
+ private:
+  SocketTransport& transport_;
+  std::unique_ptr<Listening> listening_;
+  const Address address_;
+};
+
+Result<std::unique_ptr<Transport>> SocketTransport::create() {
+  std::unique_ptr<SocketTransport> made(new SocketTransport());
+  DHPVM_TRY(made->start());
+  return std::unique_ptr<Transport>(std::move(made));
+}
+
+Status SocketTransport::start() {
+  epoll_ = Descriptor(epoll_create1(EPOLL_CLOEXEC));
+  wake_ = Descriptor(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  reserve_ = Descriptor(open("/dev/null", O_RDONLY | O_CLOEXEC));
+  if (!epoll_.is_open() || !wake_.is_open()) return no_descriptor("a descriptor to wait with");
+  DHPVM_TRY(watch(wake_.get(), EPOLLIN, nullptr));
+  progress_.start();
+  return {};
+}
+
+SocketTransport::~SocketTransport() {
+  progress_.stop([this] {
+    for (;;) {
+      std::shared_ptr<SocketConnection> connection;
+      {
+        const std::lock_guard lock(mutex_);
+        if (connections_.empty()) break;
+        connection = connections_.begin()->second;
+      }
+      connection->close(Error(ErrorCode::kDeviceLost, "the connection was closed"));
+      finish(*connection);
+    }
+  });
+}
+
+Status SocketTransport::watch(int descriptor, std::uint32_t events, void* target) const {
+  epoll_event event{};
+  event.events = events;
+  event.data.ptr = target;
+  if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, descriptor, &event) != 0) {
+    return error(ErrorCode::kIo, "cannot wait for a descriptor: {}", std::strerror(errno));
+  }
+  return {};
+}
+
+std::shared_ptr<SocketConnection> SocketTransport::make_connection(Descriptor socket, const Address& peer) {
+  send_at_once(socket.get());
+  SocketConnection::Owner& owner = *this;
+  return std::make_shared<SocketConnection>(owner, std::move(socket), peer.to_string(), is_loopback(peer));
+}
+
+// From now on the connection has events. It must have its handler.
+Status SocketTransport::add(const std::shared_ptr<SocketConnection>& connection) {
+  {
+    const std::lock_guard lock(mutex_);
+    connections_.emplace(connection.get(), connection);
+  }
+  return watch(connection->descriptor(), EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET, connection.get());
+}
+
+Result<std::shared_ptr<Connection>> SocketTransport::connect(const Address& address,
+                                                             std::shared_ptr<ConnectionHandler> handler) {
+  DHPVM_ASSIGN(SocketAddress peer, socket_address(address));
+  Descriptor socket(::socket(peer.storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (!socket.is_open()) return no_descriptor("a socket");
+  std::shared_ptr<SocketConnection> connection = make_connection(std::move(socket), address);
+  connection->set_handler(std::move(handler));
+  const int code = ::connect(connection->descriptor(), peer.get(), peer.size) == 0 ? 0 : errno;
+  DHPVM_TRY(add(connection));
+  if (code != 0 && code != EINPROGRESS) {
+    connection->close(error(ErrorCode::kDeviceLost, "could not connect to {}: {}", address.to_string(),
+                            std::strerror(code)));
+  }
+  return std::shared_ptr<Connection>(std::move(connection));
+}
+
+Result<std::unique_ptr<Listener>> SocketTransport::listen(const Address& address, AcceptFunction accept) {
+  DHPVM_ASSIGN(SocketAddress own, socket_address(address));
+  auto listening = std::make_unique<Listening>();
+  listening->accept = std::move(accept);
+  listening->socket =
+      Descriptor(::socket(own.storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  const int socket = listening->socket.get();
+  if (socket < 0) return no_descriptor("a socket");
+  // A worker that is started again takes the port of the one before, whose connections may still be ending.
+  const int on = 1;
+  static_cast<void>(setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)));
+  if (bind(socket, own.get(), own.size) != 0 || ::listen(socket, kBacklog) != 0)
+    return cannot_listen(address);
+  Address chosen = address;
+  SocketAddress bound;
+  if (getsockname(socket, bound.get(), &bound.size) == 0)
+    chosen.port = address_of(bound.get(), bound.size).port;
+  Status status;
+  run_on_progress_thread([&] {
+    listening_.emplace(listening.get(), listening.get());
+    status = watch(socket, EPOLLIN, listening.get());
+  });
+  auto made = std::make_unique<ListenerOf>(*this, std::move(listening), std::move(chosen));
+  DHPVM_TRY(status);
+  return std::unique_ptr<Listener>(std::move(made));
+}
+
+void SocketTransport::run_on_progress_thread(const std::function<void()>& function) {
+  if (progress_.is_current()) return function();
+  std::promise<void> done;
+  post([&] {
+    function();
+    done.set_value();
+  });
+  done.get_future().wait();
+}
+
+// ---- The progress thread --------------------------------------------------------------------------------------------
+
+bool SocketTransport::poll() {
+  std::array<epoll_event, 64> events;
+  const int count = epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), 0);
+  for (int i = 0; i < count; ++i) {
+    const epoll_event& event = events[static_cast<std::size_t>(i)];
+    if (event.data.ptr == nullptr) {
+      eventfd_t value;
+      static_cast<void>(eventfd_read(wake_.get(), &value));
+    } else if (const auto found = listening_.find(event.data.ptr); found != listening_.end()) {
+      accept_all(*found->second);
+    } else if (const auto connection = find(*static_cast<SocketConnection*>(event.data.ptr))) {
+      connection->on_events(event.events);
+    }
+  }
+  return count > 0;
+}
+
+void SocketTransport::wait(std::chrono::milliseconds timeout) {
+  // Not epoll_wait: that would take the events away.
+  pollfd ready{epoll_.get(), POLLIN, 0};
+  static_cast<void>(::poll(&ready, 1, static_cast<int>(timeout.count())));
+}
+
+void SocketTransport::wake() { static_cast<void>(eventfd_write(wake_.get(), 1)); }
+
+void SocketTransport::accept_all(const Listening& listening) {
+  for (unsigned i = 0; i < kTurn; ++i) {
+    SocketAddress peer;
+    Descriptor socket(accept4(listening.socket.get(), peer.get(), &peer.size, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    if (socket.is_open()) {
+      accept_one(listening, std::move(socket), address_of(peer.get(), peer.size));
+    } else if (errno == EMFILE || errno == ENFILE) {
+      return refuse_one(listening);
+    } else if (errno != EINTR && errno != ECONNABORTED) {
+      return;
+    }
+  }
+}
+
+void SocketTransport::accept_one(const Listening& listening, Descriptor socket, const Address& peer) {
+  const std::shared_ptr<SocketConnection> connection = make_connection(std::move(socket), peer);
+  std::shared_ptr<ConnectionHandler> handler = listening.accept(connection);
+  if (handler == nullptr) return;  // the socket closes with the connection
+  connection->set_handler(std::move(handler));
+  if (Status status = add(connection); !status.ok()) return connection->close(std::move(status).error());
+  connection->established();
+}
+
+// Without a descriptor for it, a connection would wait for ever, and wake this thread all the while.
+void SocketTransport::refuse_one(const Listening& listening) {
+  reserve_.close();
+  Descriptor(accept4(listening.socket.get(), nullptr, nullptr, SOCK_CLOEXEC)).close();
+  reserve_ = Descriptor(open("/dev/null", O_RDONLY | O_CLOEXEC));
+}
+
+std::shared_ptr<SocketConnection> SocketTransport::find(SocketConnection& connection) {
+  const std::lock_guard lock(mutex_);
+  const auto found = connections_.find(&connection);
+  return found == connections_.end() ? nullptr : found->second;
+}
+
+void SocketTransport::close_soon(SocketConnection& connection) {
+  post([this, held = &connection] { finish(*held); });
+}
+
+void SocketTransport::run_soon(SocketConnection& connection) {
+  post([this, held = &connection] {
+    if (const auto connection = find(*held)) connection->work();
+  });
+}
+
+void SocketTransport::finish(SocketConnection& connection) {
+  std::shared_ptr<SocketConnection> held;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = connections_.find(&connection);
+    if (found == connections_.end()) return;
+    held = std::move(found->second);
+    connections_.erase(found);
+  }
+  static_cast<void>(epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, held->descriptor(), nullptr));
+  held->finish();
+  held->tell_closed();
+}
+
+}  // namespace dhpvm::offload

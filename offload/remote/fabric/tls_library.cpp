@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// The function that libdhpvm_tls exports, and what stands behind it.
+#include <openssl/sha.h>
+
+#include "offload/remote/fabric/fabric.h"
+#include "offload/remote/fabric/tls.h"
+
+namespace dhpvm::offload {
+namespace {
+
+class OpenSslLibrary final : public TlsLibrary {
+ public:
+  Result<std::unique_ptr<Identity>> load_identity(const Credentials& credentials) override {
+    return load_tls_identity(credentials);
+  }
+  Digest sha256(ConstBytes bytes) override {
+    Digest digest;
+    SHA256(reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(),
+           reinterpret_cast<unsigned char*>(digest.data()));
+    return digest;
+  }
+};
+
+}  // namespace
+}  // namespace dhpvm::offload
+
+extern "C" [[gnu::visibility("default")]] void dhpvm_create_tls(
+    std::unique_ptr<dhpvm::offload::TlsLibrary>& result) {
+  result = std::make_unique<dhpvm::offload::OpenSslLibrary>();
+}
