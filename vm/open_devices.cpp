@@ -152,13 +152,13 @@ std::vector<std::string> OpenDevices::present(const std::vector<std::string>& wi
 bool OpenDevices::tell_losses() {
   bool told = false;
   for (const std::unique_ptr<OpenDevice>& opened : opened_) {
-    if (opened->owner == nullptr || opened->loss_was_told) continue;
-    const std::optional<Error> gone = opened->owner->gone();
-    if (!gone) continue;
+    if (opened->device == nullptr || opened->loss_was_told) continue;
+    const std::optional<Error> departure = opened->device->departure();
+    if (!departure) continue;
     opened->loss_was_told = told = true;
     if (options_.devices.warn) {
       options_.devices.warn(
-          fmt::format("{} is gone, and its work is done elsewhere: {}", opened->name, one_line(*gone)));
+          fmt::format("{} is gone, and its work is done elsewhere: {}", opened->name, one_line(*departure)));
     }
   }
   return told;
@@ -169,16 +169,14 @@ void OpenDevices::drop_lost(const std::function<void(offload::PipelineDevice&)>&
   tell_losses();
   // `before` may open others.
   for (std::size_t n = 0; n < opened_.size(); ++n) {
-    if (opened_[n]->device != nullptr && opened_[n]->owner->gone()) before(*opened_[n]->device);
+    if (opened_[n]->device != nullptr && opened_[n]->device->departure()) before(*opened_[n]->device);
   }
   std::erase_if(opened_, [&](std::unique_ptr<OpenDevice>& opened) {
-    if (opened->owner == nullptr) return is_remote(opened->name);
-    if (!opened->owner->gone()) return false;
-    if (opened->device != nullptr) {
-      // If interrupted, drop it at the next call.
-      if (!opened->device->give_up_copies().ok()) return false;
-      add_totals(dropped_, *opened->device);
-    }
+    if (opened->device == nullptr) return is_remote(opened->name);
+    if (!opened->device->departure()) return false;
+    // If interrupted, drop it at the next call.
+    if (!opened->device->give_up_copies().ok()) return false;
+    add_totals(dropped_, *opened->device);
     opened->kernels.reset();
     opened->device.reset();
     registrations_->forget(*opened->owner);

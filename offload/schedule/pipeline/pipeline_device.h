@@ -165,6 +165,9 @@ class PipelineDevice final : public Timelines {
   // The first failure that the device does not recover from: nothing more is submitted to it. Whoever submits, waits or
   // looks finds it out; all of them note it here.
   const std::optional<Error>& failure() const { return failure_; }
+  // Why the device is to be dropped, and opened again when it is back: its machine is gone, or about to be. A device
+  // that is about to leave has no failure yet: what is in flight may be finished, and its copies fetched.
+  std::optional<Error> departure() const { return device_->gone(); }
 
  private:
   PipelineDevice(std::shared_ptr<Device> device, BufferPool& pool, Registrations& registrations,
