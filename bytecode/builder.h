@@ -9,7 +9,7 @@
 //   DHPVM_TRY(f.finish());
 //   Module done = std::move(module).finish();
 //
-// The builder encodes; it does not verify. What it refuses (a label that is never bound, an operand that does
+// The builder encodes; it does not verify. A refusal (a label that is never bound, an operand that does
 // not fit) is a mistake of its caller, reported once, by finish(), as ErrorCode::kInternal.
 #pragma once
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How instructions are spelled and described to people: for the assembler, the disassembler, the reference
-// and for messages. What an instruction does is read from isa.h, never from its mnemonic; ./dev check knows
+// and for messages. The meaning of an instruction is read from isa.h, never from its mnemonic; ./dev check knows
 // who may include this.
 #pragma once
 

@@ -3,9 +3,9 @@
 // program does not own, whatever wrote the module and whatever its inputs are; the executor's own dynamic
 // checks (null, index, division, limits) are the other half of that promise.
 //
-// What is proven, per function, by one forward dataflow analysis over its branch targets: every register is
+// One forward dataflow analysis over branch targets proves for each function: every register is
 // assigned before it is read; every reference register holds null or an object of a known static type; every
-// operand suits its opcode; control stays inside the function. What is not reachable is checked for its
+// operand suits its opcode; control stays inside the function. Unreachable code is checked for its
 // encoding only, and must not be compiled or executed. docs/bytecode.md lists all rules.
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the verifier refuses, and what it must not refuse. Programs are given as text; see kPrelude for the
+// Programs that the verifier refuses, and some that it must not refuse. They are given as text; see kPrelude for the
 // types and kOpen for the registers that the bodies find.
 #include "bytecode/verifier.h"
 

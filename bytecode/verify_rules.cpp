@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The flow-dependent rules: types of references, windows of calls, ranges of registers.
 //
-// A register that is null on every path passes where an object is wanted: the instruction will trap. What it
-// would have produced is then called null as well, which nothing can observe.
+// A register that is null on every path passes where an object is wanted: the instruction will trap. Its result
+// is then called null as well, which nothing can observe.
 #include "bytecode/names.h"
 #include "bytecode/verify_function.h"
 

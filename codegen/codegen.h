@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the virtual machine sees of the code generator. The implementation is in a shared library of its own,
+// The interface of the code generator to the virtual machine. The implementation is in a shared library of its own,
 // loaded when something has become hot (vm/compile_service.h); nothing of LLVM shows here.
 #pragma once
 
@@ -34,7 +34,7 @@ struct Mutation {
   std::uint32_t barriers = 0;
 };
 
-// What people may want to read of the code that is made.
+// The form in which generated code is listed for people.
 enum class Listing : std::uint8_t { kNone, kLlvm, kAssembly, kDevice };
 
 struct GeneratorOptions {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the code generator makes of a kernel for a device: text that the device's driver compiles, and how to call it.
+// A kernel compiled for a device: text that the device's driver compiles, and how to call it.
 //
 // Each work-item of a launch takes the iterations of its chunk that are its own, as DeviceCode::dealing says.
 #pragma once
@@ -75,7 +75,7 @@ struct KernelParameter {
 // Work-items of a group of a kernel with reductions.
 inline constexpr std::uint32_t kReductionGroup = 256;
 
-// Of OpenCL C: what is added to DeviceCode::options for launches in which arrays are, even in part, the same memory.
+// For OpenCL C: added to DeviceCode::options for launches whose arrays overlap.
 inline constexpr char kMayOverlap[] = " -DRESTRICT=";
 
 struct DeviceCode {

@@ -26,7 +26,7 @@ struct KernelArray {
   ArrayShape shape;
 };
 
-// What all chunks of one execution of a loop share.
+// The arguments that all chunks of one execution of a loop share.
 struct KernelCall {
   const std::uint64_t* scalars = nullptr;            // the captured scalars, as registers
   const KernelArray* arrays = nullptr;               // the captured arrays
@@ -59,7 +59,7 @@ struct KernelChunk {
 
 enum class KernelStatus : std::uint32_t { kDone = 0, kTrapped = 1, kStopped = 2 };
 
-// What the launches of one loop on one device tell of traps, in memory that the device writes. All zeros at
+// How the launches of one loop on one device report traps, in memory that the device writes. All zeros at
 // first; shared by all chunks, and by all work-items of each.
 struct KernelReport {
   std::uint32_t lock = 0;    // taken by a work-item that has trapped

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What compiled functions know of the virtual machine that runs them: where its state lies, how heap objects
+// The knowledge that compiled functions have of the virtual machine: where its state lies, how heap objects
 // look, and which of its functions they may call. The virtual machine fills in the offsets; compiled code
 // holds no address of it, so that it can be kept on disk.
 #pragma once
@@ -65,7 +65,7 @@ struct RuntimeLayout {
 using EnterFunction = std::int64_t (*)(void* state, std::uint64_t* p, void** r, std::int64_t ticks,
                                        std::int64_t left, void* locals);
 
-// What compiled functions call, by the name under which it is linked. Signatures are in
+// The functions that compiled code calls, by the names under which they are linked. Signatures are in
 // lower/runtime_calls.cpp and, as C++, in the virtual machine. `site` is the function's index above bit 32
 // and the word offset inside it below; `r` is the first free place on the reference stack, everything below
 // which is a root. Those that can trap say so by null or a negative number, and have then recorded the trap

@@ -74,7 +74,7 @@ TEST(CompilerTest, ReadsImports) {
             std::string::npos);
 }
 
-// What is missing was said at the import, and need not be repeated at every use.
+// The import has reported the missing module; its uses need not repeat it.
 TEST(CompilerTest, ReportsAMissingModuleOnce) {
   CompileOptions options;
   options.read = [](const std::string&) -> Result<std::string> {

@@ -308,7 +308,7 @@ void BlockSpace::discard_idle() {
   }
 }
 
-// Of empty blocks.
+// These blocks are empty.
 void BlockSpace::discard(BlockIndex first, BlockIndex end) {
   memory_.discard(first * kBlockSize, (end - first) * kBlockSize);
   for (BlockIndex block = first; block < end; ++block) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What has to happen when an object dies: weak references to it become null, its cleaner runs.
+// The consequences of an object's death: weak references to it become null, its cleaner runs.
 //
 // Both lists are split into young and old entries, so that a minor collection looks only at what is new.
 #pragma once

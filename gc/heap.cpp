@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kMiB = std::size_t{1} << 20;
 constexpr std::size_t kDefaultNursery = 8 * kMiB;
-// What a heap may grow by, at least, before a full collection.
+// The least growth of a heap before a full collection.
 constexpr std::size_t kMayDouble = 128 * kMiB;
 constexpr std::size_t kMinimumGrowth = 32 * kMiB;
 // Address space for blocks over the limit of what they occupy: sparse blocks occupy only some of their pages.

@@ -7,11 +7,11 @@
 namespace dhpvm::gc {
 namespace {
 
-// What one thread marks in about a fifth of a millisecond: less is not worth waking others for.
+// One thread marks this in about a fifth of a millisecond: less is not worth waking others for.
 constexpr std::size_t kStepsAlone = 16 * 1024;
 // After so many steps a worker looks whether another has nothing to do.
 constexpr std::size_t kStepsBetweenGifts = 128;
-// Of the workers that join in. Deeper structures overflow, which costs time alone.
+// The mark stack of a worker that joins in. Deeper structures overflow, which costs only time.
 constexpr std::size_t kHelperStack = std::size_t{64} << 20;
 // Turns for which a worker without work asks before it lets other threads run.
 constexpr int kPatience = 64;
@@ -84,7 +84,7 @@ void Marker::drain_together() {
   });
 }
 
-// Of a worker that counts as busy, until there is nothing left for anybody.
+// A worker that counts as busy marks until nothing is left for any worker.
 void Marker::work(MarkWorker& worker) {
   do {
     while (!worker.drain(kStepsBetweenGifts)) {
@@ -105,7 +105,7 @@ void Marker::share(MarkWorker& worker) {
   packet_count_.store(packets_.size(), std::memory_order_relaxed);
 }
 
-// Of a worker that counts as hungry: takes a packet and makes it busy, or says that all is done. Whoever gives a packet
+// A worker that counts as hungry takes a packet and becomes busy, or learns that all is done. The giver of a packet
 // is busy, and stays so until it has been put down: without busy workers and packets there will be none.
 bool Marker::find_work(MarkWorker& worker) {
   for (int turn = 0;; ++turn) {

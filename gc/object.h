@@ -89,7 +89,7 @@ struct Weak {
   Ref target;
 };
 
-// What a native function hands to the program without letting it look inside (an open file, say). The pointer
+// An opaque handle that a native function gives to the program, such as an open file. The pointer
 // is freed by the object's cleaner, or earlier by an explicit close.
 struct Resource {
   Header header;
@@ -105,7 +105,7 @@ enum class Shape : std::uint8_t {
   kResource,
 };
 
-// What the collector needs to know of a type. Owned by the isolate; outlives the heap's objects.
+// A type as the collector sees it. Owned by the isolate; outlives the heap's objects.
 struct TypeInfo {
   Shape shape = Shape::kInstance;
   std::uint32_t size = 8;  // of the whole object for kInstance, kWeak, kResource; of the handle for arrays

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the owner of a heap may choose, and what the heap reports about itself.
+// The options of a heap, and the statistics that it reports.
 #pragma once
 
 #include <cstddef>

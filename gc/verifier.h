@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checks a heap with an independent, slow marker: a hash set instead of mark bytes, the full TypeInfo instead
-// of the marker's digest, no generations. What the collector and this disagree on is a bug in one of them, or
+// of the marker's digest, no generations. A disagreement with the collector is a bug in one of them, or
 // a root or barrier that the heap's user forgot.
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a kernel for a device asks of its surroundings: functions that the device loop calls, and that each back end
+// The functions that a kernel for a device needs from its surroundings: the device loop calls them, and each back end
 // replaces by what its language has.
 #pragma once
 

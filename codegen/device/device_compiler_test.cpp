@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What kernels become for devices. That the texts compute the right thing is for the tests of devices to see;
+// Tests the texts of kernels for devices. The tests of devices see that they compute the right thing;
 // whole texts are compared in tests/kernels.
 #include "codegen/device/device_compiler.h"
 

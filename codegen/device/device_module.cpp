@@ -32,7 +32,7 @@ Dealing dealing_of(const bytecode::KernelRecord& record, bool is_processor) {
   return record.reductions.empty() ? Dealing::kSingly : Dealing::kRuns;
 }
 
-// What the lowering promises LLVM about the host's arrays and does not hold here.
+// Drops promises of the lowering about the host's arrays that do not hold here.
 void drop_promises(llvm::Function& body) {
   for (llvm::Instruction& instruction : llvm::instructions(body)) {
     // Descriptors are memory that the kernel itself fills.

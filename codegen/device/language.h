@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A language of kernels for devices, such as PTX. What there is to know about one stands in its folder, behind this
+// A language of kernels for devices, such as PTX. Everything about one is in its folder, behind this
 // interface; languages.cpp lists them all.
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tells this build of the code generator from every other one.
+// Identifies this build of the code generator.
 #pragma once
 
 #include <string>

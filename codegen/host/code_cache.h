@@ -3,7 +3,7 @@
 // nothing.
 //
 // One file per entry, named by its key, written under another name and then renamed, so that a reader sees
-// all of it or nothing. What is read becomes machine code: an entry is used only if its checksum and key are
+// all of it or nothing. Entries become machine code: one is used only if its checksum and key are
 // right and if nobody but this user can have written it; otherwise it is removed and compiled again. The time
 // of last use is the file's modification time, so that eviction needs no index that processes would have to
 // agree on.
@@ -23,7 +23,7 @@
 
 namespace dhpvm::codegen {
 
-// What an entry is found by: a 256-bit hash of everything that its content depends on.
+// The key of an entry: a 256-bit hash of everything that its content depends on.
 struct CacheKey {
   std::array<std::uint8_t, 32> bytes = {};
   bool operator==(const CacheKey&) const = default;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What LLVM reports while it works on the modules of a context. Without a handler it prints, and for an error
+// Handles the diagnostics of LLVM for the modules of a context. Without a handler it prints, and for an error
 // ends the process.
 #pragma once
 

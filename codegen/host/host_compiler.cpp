@@ -30,7 +30,7 @@ std::span<const std::byte> bytes_of(const llvm::MemoryBuffer& buffer) {
 
 }  // namespace
 
-// What a compilation makes before it is loaded.
+// The result of a compilation before it is loaded.
 struct HostCompiler::Object {
   std::unique_ptr<llvm::MemoryBuffer> file;
   CompileTimes times;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tests of this folder share: modules from text, and work in a process of its own.
+// Shared by the tests of this folder: modules from text, and work in a process of its own.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@
 
 namespace dhpvm::codegen {
 
-// What is allocated while one of these lives is no leak: an abandoned compilation is lost on purpose.
+// Allocations while one of these lives are no leaks: an abandoned compilation is lost on purpose.
 #if DHPVM_TEST_HAS(address_sanitizer)
 using LostOnPurpose = __lsan::ScopedDisabler;
 #else

@@ -59,7 +59,7 @@ class Linker {
   // The table given to create.
   SymbolTable& symbols();
 
-  // Loads `object`. What it leaves undefined is looked for in `symbols`, then in the linker's own table;
+  // Loads `object`. Undefined symbols are looked for in `symbols`, then in the linker's own table;
   // kLink names what is in neither. kInternal for bytes that are not such a file. When memory runs out in the
   // middle of linking, LLVM's linker is in no known state: this call and all later ones fail with
   // kOutOfMemory, and code that is loaded stays usable.

@@ -12,7 +12,7 @@ namespace dhpvm::codegen {
 namespace {
 
 // LLVM's own O2 is made for translation units: it visits these modules of a function or two in a dozen passes
-// over attributes, globals and profiles that find nothing, and runs instcombine eight times. What follows
+// over attributes, globals and profiles that find nothing, and runs instcombine eight times. This pipeline
 // gives code of the speed of O3 (within 3 % on the loops that were tried) in a half to a quarter of the time.
 // In LLVM's notation for pipelines, which `opt-19 -passes=` takes as well.
 //

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What compiled code may call outside of itself, by name: the runtime's functions, C's memory functions,
+// The functions that compiled code may call outside of itself, by name: the runtime's functions, C's memory functions,
 // libm, and glibc's vector math. Nothing else of the process can be reached by accident.
 #pragma once
 

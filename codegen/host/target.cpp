@@ -26,7 +26,7 @@ Result<const llvm::Target*> find_llvm_target(const std::string& triple) {
   return target;
 }
 
-// What comes before and after the first comma of `cpu`.
+// The parts of `cpu` before and after its first comma.
 struct Request {
   std::string name;
   std::vector<std::string> changes;  // "+feature" or "-feature"
@@ -61,8 +61,8 @@ Status check_changes(const Request& request, const llvm::MCSubtargetInfo& any) {
   return {};
 }
 
-// The features that are on in `subtarget` and that the host is known not to have. What host detection does
-// not know is tuning ("fast-gather"), which any processor survives.
+// The features that are on in `subtarget` and that the host is known not to have. Host detection knows all
+// features but those for tuning ("fast-gather"), which any processor survives.
 std::string missing_features(const llvm::MCSubtargetInfo& subtarget, const llvm::StringMap<bool>& host) {
   std::string missing;
   for (const llvm::SubtargetFeatureKV& feature : subtarget.getAllProcessorFeatures()) {

@@ -12,7 +12,7 @@
 
 namespace dhpvm::codegen {
 
-// What the virtual machine has to know of a kernel's code.
+// A kernel's code as the virtual machine sees it.
 struct KernelDescription {
   std::vector<KernelSite> sites;
   unsigned width = 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What bytecode/reduction.h does with values, as LLVM IR: for scalars, and for vectors element by element.
+// The reductions of bytecode/reduction.h as LLVM IR: for scalars, and for vectors element by element.
 #pragma once
 
 #include <llvm/IR/IRBuilder.h>

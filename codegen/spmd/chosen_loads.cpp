@@ -27,7 +27,7 @@ struct ChosenLoad {
   llvm::Instruction* choice = nullptr;
 };
 
-// What a phi, a select, or a minimum or maximum chooses from.
+// The operands that a phi, a select, or a minimum or maximum chooses from.
 llvm::SmallVector<llvm::Value*, 2> ways_of(const llvm::Instruction& choice) {
   if (const auto* phi = llvm::dyn_cast<llvm::PHINode>(&choice)) {
     llvm::SmallVector<llvm::Value*, 2> values;
@@ -159,7 +159,7 @@ void move_into_predecessors(const ChosenLoad& chosen, llvm::PHINode& choice, llv
   }
 }
 
-// Makes two ways of a select, a minimum or a maximum. What is the same for all lanes is taken for the rare
+// Makes two ways of a select, a minimum or a maximum. A uniform operand is taken for the rare
 // one: it stands in for what is beyond an edge.
 void branch_before(const ChosenLoad& chosen, bool is_rare[2], llvm::PHINode*& values) {
   llvm::IRBuilder<> builder(chosen.load);

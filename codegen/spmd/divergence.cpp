@@ -134,7 +134,7 @@ void Divergence::find_splits(const Level& level, Facts& facts) const {
   }
 }
 
-// What lies between a split and the node where all its ways meet again, and which nodes there, or that node,
+// Finds the nodes between a split and the node where all its ways meet again, and which of these, or that node,
 // are reached by several of them.
 void Divergence::spread(const Level& level, unsigned node, Facts& facts) const {
   const unsigned end = level.nodes[node].post_dominator;

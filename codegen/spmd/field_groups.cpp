@@ -16,7 +16,7 @@ namespace {
 // Up to this distance between two lanes, in elements, all that lies between them is moved as well.
 constexpr std::int64_t kLargestStep = 8;
 
-// What an access touches of each lane's structure.
+// The part of each lane's structure that an access touches.
 struct Field {
   // Where the structure is: `index` times `scale` bytes behind `base`; the index may be null.
   const llvm::Value* base;
@@ -134,7 +134,7 @@ const FieldGroup* FieldGroups::find(const llvm::Instruction& access) const {
   return found == members_.end() ? nullptr : &groups_[found->second];
 }
 
-// What comes between the first load of a group and its last must not write what is loaded later.
+// Instructions between the first load of a group and its last must not write what is loaded later.
 void FieldGroups::find_loads(const llvm::BasicBlock& block, const Divergence& divergence) {
   std::vector<Open> all;
   const auto close_if = [&](auto&& condition) {
@@ -176,7 +176,7 @@ void FieldGroups::find_loads(const llvm::BasicBlock& block, const Divergence& di
   close_if([](const Open&) { return true; });
 }
 
-// What comes between the first store of a group and its last must not see, or be seen by, any of them.
+// Instructions between the first store of a group and its last must not see, or be seen by, any of them.
 void FieldGroups::find_stores(const llvm::BasicBlock& block, const Divergence& divergence) {
   Open open;
   for (const llvm::Instruction& instruction : block) {

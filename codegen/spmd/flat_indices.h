@@ -21,7 +21,7 @@ namespace dhpvm::codegen::spmd {
 // understands the copy.
 llvm::Function* split_flat_indices(llvm::Function& scalar, const std::vector<ArgShape>& args);
 
-// What the copy asks: the value that the operand has in the first lane, and in the last one, active or not.
+// The copy asks for the value that the operand has in the first lane, and in the last one, active or not.
 constexpr std::string_view kInFirstLane = "dhpvm.in.first.lane";
 constexpr std::string_view kInLastLane = "dhpvm.in.last.lane";
 bool asks_about_lanes(const llvm::Instruction& instruction);

@@ -6,7 +6,7 @@
 // the other one is pending: it runs, under its own mask, before anything that follows it in the order. A loop
 // that lanes leave at different times goes on until none is active; the lanes that have left wait.
 //
-// What a phi chooses between is kept in a variable that the edges write, blended by mask where lanes come
+// The values of a phi are kept in a variable that the edges write, blended by mask where lanes come
 // from different edges; the same holds for masks that several edges make. The variables become SSA values at
 // the end.
 #pragma once

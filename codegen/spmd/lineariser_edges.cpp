@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What happens at the end of a block: who goes where, and what waits.
+// The end of a block: which lanes go where, and which wait.
 #include "base/error.h"
 #include "codegen/spmd/lineariser.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What lanes read and write at a distance from each other: steps, fields of structures, rows of flat indices.
+// Lanes that read and write at a distance from each other: steps, fields of structures, rows of flat indices.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>

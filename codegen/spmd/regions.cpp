@@ -12,7 +12,7 @@
 namespace dhpvm::codegen::spmd {
 namespace {
 
-// The nodes from the first one, reverse post order. Of two ways, the one that reaches less comes first: few
+// The nodes from the first one, reverse post order. The way that reaches less comes first: few
 // lanes wait for it, and it waits for nothing; the other way round, a trap would be pending until the return.
 std::vector<unsigned> topological(const std::vector<Node>& nodes) {
   const auto count = static_cast<unsigned>(nodes.size());

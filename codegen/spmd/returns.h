@@ -8,7 +8,7 @@ class Function;
 
 namespace dhpvm::codegen::spmd {
 
-// What is returned is merged element by element: the elements of a structure get phis of their own, so that those on
+// Returned values are merged element by element: the elements of a structure get phis of their own, so that those on
 // which the lanes agree stay scalars, and no phi of a structure comes about.
 void merge_returns(llvm::Function& function);
 

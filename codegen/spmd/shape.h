@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a value is across the lanes.
+// The shape of a value: how it differs across the lanes.
 #pragma once
 
 #include <cstdint>

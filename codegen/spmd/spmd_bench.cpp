@@ -302,7 +302,7 @@ CompiledForm compile(HostCompiler& compiler, const Kernel& kernel, Form form, un
   return {std::move(code).value(), options.width, vectorize_ms, milliseconds_since(begin)};
 }
 
-// Of this thread: other programs on the machine do not count.
+// The processor time of this thread: other programs on the machine do not count.
 double processor_nanoseconds() {
   timespec time{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);

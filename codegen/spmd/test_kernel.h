@@ -13,7 +13,7 @@
 
 namespace dhpvm::codegen::spmd {
 
-// What a run reads and writes: three arrays, and the results.
+// The data of a run: three arrays, and the results.
 struct TestData {
   std::vector<std::uint64_t> arrays[3];
   std::vector<std::uint64_t> results;  // element e of lane l in word e * width + l

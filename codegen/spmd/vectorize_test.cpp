@@ -226,7 +226,7 @@ TEST(Vectorize, LoadsFromClampedIndicesStayVectors) {
   EXPECT_EQ(kernel->vector_text().find("gather"), std::string::npos) << kernel->vector_text();
 }
 
-// What a loop loads behind its end, where the way does not run as often as the load: left as it is.
+// A load behind the loop's end stays as it is where its way does not run as often as the load.
 TEST(Vectorize, LoadsChosenByALoopStayWhereTheyAre) {
   expect_same(R"(
     define i32 @body(i64 %i, ptr %a, ptr %b, ptr %c, i64 %n) {

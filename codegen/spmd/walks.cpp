@@ -125,7 +125,7 @@ bool Walks::may_follow_itself(const llvm::PHINode& phi, const llvm::Loop& loop) 
   }
 }
 
-// What accessing `address` in turn after turn of the loop is like, for one lane of several.
+// The pattern in which one lane of several accesses `address` in turn after turn of the loop.
 Access Walks::access_of(llvm::Value* address, const llvm::Loop& loop) {
   if (private_base(address) != nullptr) return Access::kScattered;
   const Shape shape = divergence_.shape(address);

@@ -120,7 +120,7 @@ llvm::Value* Widener::all_lanes_are(const llvm::Value* condition, bool expected)
   return second == nullptr ? nullptr : builder_.CreateLogicalAnd(first, second);
 }
 
-// Of an affine value and a uniform one. As long as the affine one does not wrap between the first and the
+// Compares an affine value with a uniform one. As long as the affine one does not wrap between the first and the
 // last lane, it lies between those two.
 llvm::Value* Widener::all_lanes_compare(const llvm::ICmpInst& compare, bool expected) {
   llvm::CmpInst::Predicate predicate = expected ? compare.getPredicate() : compare.getInversePredicate();

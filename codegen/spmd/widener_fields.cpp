@@ -94,7 +94,7 @@ llvm::Align alignment_of(const FieldGroup& group) {
   return llvm::Align(llvm::MinAlign(align.value(), group.bytes));
 }
 
-// What is said of the memory holds for all fields of a structure, unless it says which kind of number is there.
+// Metadata of the memory holds for all fields of a structure, unless it says which kind of number is there.
 void copy_metadata(llvm::Instruction& to, const llvm::Instruction& from) {
   to.copyMetadata(from, {llvm::LLVMContext::MD_alias_scope, llvm::LLVMContext::MD_noalias});
 }
@@ -115,7 +115,7 @@ llvm::Value* Widener::part_of(const FieldGroup& group, unsigned part) {
                             builder_.getInt64(static_cast<std::uint64_t>(offset)));
 }
 
-// Of the elements in a part, those that are fields of lanes that are active.
+// Selects the elements of a part that are fields of active lanes.
 llvm::Value* Widener::mask_of(const FieldGroup& group, unsigned part) {
   llvm::SmallVector<llvm::Constant*, 64> wanted;
   llvm::SmallVector<int, 64> lanes;

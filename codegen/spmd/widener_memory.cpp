@@ -12,7 +12,7 @@
 namespace dhpvm::codegen::spmd {
 namespace {
 
-// What stays true of an access that stands for those of all lanes.
+// Copies what stays true of an access that stands for those of all lanes.
 void copy_metadata(llvm::Instruction& to, const llvm::Instruction& from) {
   to.copyMetadata(
       from, {llvm::LLVMContext::MD_tbaa, llvm::LLVMContext::MD_alias_scope, llvm::LLVMContext::MD_noalias,

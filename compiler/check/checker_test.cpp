@@ -136,7 +136,7 @@ TEST(Checker, SuggestsNames) {
   refuse("import math; fn f() -> f64 => sqrt(2.0);", {"no function 'sqrt' here", "write `math.sqrt`"});
 }
 
-// What most programs of newcomers lack: an import.
+// Most programs of newcomers lack an import.
 TEST(Checker, SuggestsModules) {
   refuse_body("print(math.sqrt(2.0));",
               {"no variable 'math' here", "add `import math;` at the top of the file"});

@@ -133,7 +133,7 @@ MatchChecker::Test MatchChecker::test_pattern(const ast::Pattern& pattern, const
   test.binding = &pattern.binding;
   test.bound_type = tested;
   if (object == tested) {
-    // `T x` of a `T?`: everything but null. Of a `T`: everything.
+    // `T x` matches everything but null of a `T?`, and everything of a `T`.
     test.condition = nullable ? negate_bool(is_null()) : nullptr;
   } else {
     if (!parts_.conversions.may_be(object, tested) && state_.context.bindings.empty()) {

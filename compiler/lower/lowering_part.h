@@ -3,7 +3,7 @@
 //
 // How code is generated: an expression is lowered either into registers that the caller chose (into), so that
 // `let x = a + b` computes in x's register, or to a register of its own choice (scalar, values), so that a local is
-// used where it stands. What it needs in between it takes from the top of the register stacks and gives back.
+// used where it stands. It takes temporary registers from the top of the stacks and gives them back.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What code lowering writes: the instructions that loops and calls cost, and what it refuses. What the code
-// does is tested by running it, in tests/.
+// The code that lowering writes: the instructions that loops and calls cost, and what it refuses. Tests
+// in tests/ run the code.
 #include "compiler/lower/lowering.h"
 
 #include <gtest/gtest.h>

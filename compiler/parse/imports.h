@@ -28,7 +28,7 @@ struct ImportOptions {
 };
 
 // Parses the root file and everything that it imports, each module once; modules may import one another in
-// circles. What cannot be found, read or parsed is reported, and leaves Import::module null. `sources` is the
+// circles. A module that cannot be found, read or parsed is reported, and leaves Import::module null. `sources` is the
 // manager of `diagnostics`, and must outlive the result.
 ast::Program load_program(SourceManager& sources, std::string file_name, std::string text,
                           const ImportOptions& options, Diagnostics& diagnostics);

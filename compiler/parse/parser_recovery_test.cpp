@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the parser says about wrong source: each mistake once, with a remedy, and what follows is still read.
+// The parser's messages about wrong source: each mistake once, with a remedy, and what follows is still read.
 #include <gtest/gtest.h>
 
 #include <random>

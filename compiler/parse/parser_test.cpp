@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the parser makes of correct source, as s-expressions.
+// The trees that the parser makes of correct source, as s-expressions.
 #include "compiler/parse/parser.h"
 
 #include <gtest/gtest.h>

@@ -3,7 +3,7 @@
 // nullables, closures, `match`, every loop, `use`, fixed arrays and those of rank 1 to 3, parallel loops with
 // reductions and atomics.
 //
-// What such a program prints is the same on every executor: it ends, its parallel loops do not race, and it calls no
+// Such a program prints the same on every executor: it ends, its parallel loops do not race, and it calls no
 // function whose last bits may differ. It may trap.
 #pragma once
 

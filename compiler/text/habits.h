@@ -30,7 +30,7 @@ std::string_view text_function_for(std::string_view name);
 std::string_view member_for_foreign(std::string_view name, std::span<const std::string_view> members);
 
 // The module of the standard library that has a type or function, or is called, `name`: "List" -> "list",
-// "sqrt" -> "math", "math" -> "math". Of functions, those that are built in elsewhere. Empty when unknown.
+// "sqrt" -> "math", "math" -> "math". Functions count that are built in elsewhere. Empty when unknown.
 std::string_view library_module_of(std::string_view name);
 
 // The names that can never be shadowed by a type declaration: i8 .. f64, bool, str.

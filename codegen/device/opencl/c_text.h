@@ -20,7 +20,7 @@ std::string_view integer_type(unsigned bits, bool is_signed = false);
 // "global ", "local " or "" for private memory, as it stands before the type that a pointer points to.
 std::string_view space_name(unsigned address_space);
 std::string type_name(const llvm::Type* type);
-// Of a variable that gets its value where it is declared.
+// The type of a variable that gets its value where it is declared.
 std::string constant_type_name(const llvm::Type* type);
 // The type with which a value is read from and written to memory: an unsigned integer of its size, whatever the value
 // is, so that no memory is accessed with two types of one size.

@@ -14,7 +14,7 @@ namespace {
 
 using llvm::Intrinsic::ID;
 
-// Of one to three numbers, all exact, called the same for float and double.
+// Functions of one to three numbers, all exact, called the same for float and double.
 std::string_view float_function(ID id) {
   switch (id) {
     case llvm::Intrinsic::fabs: return "fabs";
@@ -169,7 +169,7 @@ constexpr struct {
      "if (!(fabs(x) > 700.0)) return cosh(x); const double y = exp(0.5 * fabs(x)); return 0.5 * y * y;"},
 };
 
-// What a function of the C library, named as for double, is called in OpenCL C: the same for float and double.
+// The name in OpenCL C of a function of the C library, given as for double: the same for float and double.
 std::string math_name(const std::string& name, const llvm::Type* type, Helpers& helpers) {
   const auto own =
       std::ranges::find(kLargeResults, name, &std::remove_cvref_t<decltype(kLargeResults[0])>::name);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What LLVM's intrinsics, the functions of the C library and the device's own are called in OpenCL C.
+// The names in OpenCL C of LLVM's intrinsics, of the C library's functions and of the device's own.
 #pragma once
 
 #include <llvm/IR/InstrTypes.h>
@@ -19,7 +19,7 @@ using Helpers = std::map<std::string, std::string>;
 std::optional<std::string> call_text(const llvm::CallBase& call, std::span<const std::string> arguments,
                                      Helpers& helpers);
 
-// Of an f32 or f64.
+// The sine or cosine of an f32 or f64.
 bool is_sine(const llvm::CallBase& call);
 bool is_cosine(const llvm::CallBase& call);
 

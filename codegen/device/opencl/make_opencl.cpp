@@ -18,7 +18,7 @@ namespace {
 constexpr char kTriple[] = "spir64-unknown-unknown";
 constexpr char kLayout[] = "e-i64:64-n8:16:32:64-G1";
 
-// The device's own compiler optimises. What is done here takes memory and structures apart, and leaves loops as the
+// The device's own compiler optimises. These passes take memory and structures apart, and leave loops as the
 // program has them.
 constexpr char kPasses[] =
     "always-inline,globaldce,"
@@ -27,7 +27,7 @@ constexpr char kPasses[] =
     "simplifycfg,loop-mssa(licm),dhpvm-sink-stores,simplifycfg,jump-threading,"
     "loop(indvars,loop-unroll-full),loop-mssa(licm),gvn,instcombine<no-verify-fixpoint>,adce,simplifycfg)";
 
-// What of the device a kernel uses.
+// The features of the device that a kernel uses.
 struct Needs {
   bool f64 = false;
   bool f32_arithmetic = false;

@@ -19,7 +19,7 @@ namespace {
 
 using llvm::Value;
 
-// What cl_khr_int64_base_atomics and OpenCL 1.2 have.
+// Whether cl_khr_int64_base_atomics or OpenCL 1.2 has it.
 bool is_atomic_in_opencl(const llvm::AtomicRMWInst& update) {
   using Rmw = llvm::AtomicRMWInst;
   const Rmw::BinOp op = update.getOperation();
@@ -55,7 +55,7 @@ void expand_overflow(llvm::WithOverflowInst& arithmetic) {
   if (arithmetic.use_empty()) arithmetic.eraseFromParent();
 }
 
-// Functions for sine and cosine at once take little longer than for one of them. What they compute is printed
+// Functions for sine and cosine at once take little longer than for one of them. Their common call is printed
 // where the sine stands: it moves up to a cosine of the same number in its block.
 void move_sines(llvm::BasicBlock& block) {
   llvm::DenseMap<Value*, llvm::CallInst*> cosines;  // by their argument, the first of each

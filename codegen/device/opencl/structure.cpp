@@ -62,7 +62,7 @@ void Structure::place_blocks(llvm::Function& function) {
     }
     unsigned forward = 0;
     for (Block* const from : llvm::predecessors(block)) forward += order_[from] < order_[block] ? 1 : 0;
-    // Stands in the branch that leads there. What comes behind a loop in any case does not: processors' compilers make
+    // Stands in the branch that leads there. Code that follows a loop in any case does not: processors' compilers make
     // vectors of work-items only around loops that `return` does not leave.
     const bool ends_here = always_returns(*block) && !only_returns(*block);
     if (forward < 2 && (left == nullptr || (ends_here && left->getUniqueExitBlock() != block))) continue;

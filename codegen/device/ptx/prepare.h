@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What PTX has of its own, put into the IR of a kernel.
+// Puts the particulars of PTX into the IR of a kernel.
 #pragma once
 
 #include "codegen/device/device_loop.h"
