@@ -2,6 +2,8 @@
 #include "vm/device_choice.h"
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 #include <utility>
 
 #include "base/error.h"
@@ -15,6 +17,10 @@ namespace {
 
 // With "auto", devices are looked for when a loop is expected to take this long on the host: opening one takes as long.
 constexpr double kWorthOpening = 20e-3;
+// So long, and four times as long as the first needs, the links to other workers have to be measured.
+constexpr std::chrono::milliseconds kLinkGrace{2};
+// If none is known by then, the loop does without.
+constexpr std::chrono::milliseconds kLinkPatience{300};
 
 }  // namespace
 
@@ -89,12 +95,35 @@ DeviceChosen DeviceChoice::choose(const OffloadRequest& request) {
       return {};
     }
   }
+  await_links(names);
   std::vector<Candidate> candidates;
   for (const std::string& name : names) {
     if (std::optional<Candidate> candidate = consider(request, name))
       candidates.push_back(std::move(*candidate));
   }
   return choose_among(request, std::move(candidates));
+}
+
+// Links to workers are measured when they are opened. Whoever takes much longer than the others is left out until that
+// is over: the loop does not wait for it.
+void DeviceChoice::await_links(const std::vector<std::string>& names) {
+  using Clock = std::chrono::steady_clock;
+  const auto begin = Clock::now();
+  std::optional<Clock::duration> first;
+  for (;;) {
+    bool all_known = true;
+    bool any_known = false;
+    for (const std::string& name : names) {
+      OpenDevice* const opened = is_host(name) ? nullptr : &devices_.open(name);
+      const bool known = opened == nullptr || opened->device == nullptr || opened->device->is_link_measured();
+      all_known = all_known && known;
+      any_known = any_known || (known && (opened == nullptr || opened->device != nullptr));
+    }
+    const auto passed = Clock::now() - begin;
+    if (any_known && !first) first = passed;
+    if (all_known || passed > kLinkPatience || (first && passed > kLinkGrace + 4 * *first)) return;
+    std::this_thread::sleep_for(std::chrono::microseconds(100));
+  }
 }
 
 // The expected times of a device; nothing if it cannot run the loop.
@@ -114,6 +143,15 @@ std::optional<DeviceChoice::Candidate> DeviceChoice::consider(const OffloadReque
     stay(request, *problem, false);
     return std::nullopt;
   }
+  if (!opened.device->is_link_measured()) {
+    stay(request, about(opened, "its link is still being measured"), false);
+    return std::nullopt;
+  }
+  // Chunks that others have done again meanwhile.
+  if (opened.device->is_behind()) {
+    stay(request, about(opened, "it is still busy with what others have done in its place"), false);
+    return std::nullopt;
+  }
   offload::Loop loop = request.loop;
   loop.can_trap = opened.kernels->may_trap(request.kernel);
   auto plan = plan_run(*opened.device, {&loop, 1});
@@ -127,7 +165,7 @@ std::optional<DeviceChoice::Candidate> DeviceChoice::consider(const OffloadReque
   return Candidate{
       &opened,
       {info.is_remote ? Kind::kWorker : Kind::kDevice, info.name, estimate.total_seconds,
-       estimate.kernel_seconds, !estimate.is_guess, divisible},
+       estimate.kernel_seconds, !estimate.is_guess, divisible, estimate.least_seconds},
       describe(estimate) + (divisible ? "" : ", only as a whole: its chunks may write the same elements"),
       std::move(plan).value()};
 }

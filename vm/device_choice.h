@@ -50,6 +50,7 @@ class DeviceChoice {
   };
   const std::string& wish_for(const bytecode::KernelRecord& record) const;
   static std::optional<std::string> unusable(const OpenDevice& opened);
+  void await_links(const std::vector<std::string>& names);
   std::optional<Candidate> consider(const OffloadRequest& request, const std::string& name);
   DeviceChosen choose_among(const OffloadRequest& request, std::vector<Candidate> candidates);
 

@@ -52,6 +52,10 @@ std::string DeviceHistory::explain(Number loop, bool is_deferred, std::string_vi
         story.last.rows_per_chunk, offload::bytes_text(story.last.upload_bytes),
         offload::bytes_text(story.last.download_bytes), story.last.sliced ? ", slice by slice" : "");
   }
+  if (story.last.redone != 0) {
+    text += fmt::format("  {} of the chunks were done again by a device that was idle, as another was slow\n",
+                        story.last.redone);
+  }
   if (!story.chained.empty()) {
     text += fmt::format("  ran chunk by chunk together with {}, for all of which these figures are\n",
                         story.chained);

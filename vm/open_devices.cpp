@@ -130,7 +130,11 @@ Result<std::unique_ptr<offload::PipelineDevice>> OpenDevices::make(OpenDevice& o
     options.observer = [observer = options_.devices.observer, name = opened.name](
                            const offload::OperationRecord& record) { observer(name, record); };
   }
-  return offload::PipelineDevice::create(opened.owner, pool_, *registrations_, options);
+  DHPVM_ASSIGN(auto device, offload::PipelineDevice::create(opened.owner, pool_, *registrations_, options));
+  // A link that fails meanwhile is found out by whoever uses the device.
+  if (const Status status = device->begin_to_measure_link(); !status.ok() && !device->failure())
+    return status.error();
+  return device;
 }
 
 std::vector<std::string> OpenDevices::present(const std::vector<std::string>& wishes, std::string& absent) {

@@ -232,6 +232,29 @@ class Using(Case):
         # Where loops run is for the program to find out.
         self.assert_done(run("--connect=" + ",".join(addresses), program), self.expected(program))
 
+    def test_a_slow_worker_changes_no_result(self):
+        """One of three workers has a tenth of its core: the others do its chunks again, and its results are dropped."""
+        workers = [self.worker() for _ in range(3)]
+        ended = threading.Event()
+
+        def slow_down(process):
+            while not ended.is_set() and process.poll() is None:
+                process.send_signal(signal.SIGSTOP)
+                ended.wait(0.045)
+                process.send_signal(signal.SIGCONT)
+                time.sleep(0.005)
+
+        slow = threading.Thread(target=slow_down, args=(workers[2].process,))
+        slow.start()
+        self.addCleanup(slow.join)
+        self.addCleanup(ended.set)
+        program = self.rounds(20, 1_000_000)
+        expected = self.expected(program)
+        where = "--device=" + ",".join(f"remote/{worker.address}" for worker in workers)
+        for options in ([], ["--write-back=lazy"]):
+            for _ in range(2):
+                self.assert_done(run(where, *options, program), expected)
+
     def test_workers_may_dial_in(self):
         key = self.key()
         # A port that is free now: the system gave it to a worker that is gone.

@@ -48,7 +48,7 @@ bool ArrayCopies::host_may_read() {
 bool ArrayCopies::host_may_write() {
   return !deferred_.is_pending() && host_may_read() &&
          std::ranges::all_of(contents_.entries(), [](const DeviceCopy& copy) {
-           return copy.valid.empty() && copy.device->fate_of(copy.busy) != Fate::kUnderWay;
+           return copy.valid.empty() && copy.device->fate_of(copy.uses_of_host()) != Fate::kUnderWay;
          });
 }
 

@@ -22,6 +22,12 @@ Positions DeviceCopy::reads_of_host() const {
   return positions;
 }
 
+Positions DeviceCopy::uses_of_host() const {
+  Positions positions = reads_of_host();
+  positions.include(writes_to_host());
+  return positions;
+}
+
 DeviceCopy* CopyContents::find(const PipelineDevice& device) {
   const std::lock_guard lock(mutex_);
   const auto found = std::ranges::find(entries_, &device, &DeviceCopy::device);
@@ -65,6 +71,11 @@ void CopyContents::outdate_others(const DeviceCopy& copy, const Interval& bytes)
   for (DeviceCopy& other : entries_) {
     if (&other != &copy) other.valid.remove(bytes);
   }
+}
+
+void CopyContents::outdate_in(DeviceCopy& copy, const Interval& bytes) {
+  const std::lock_guard lock(mutex_);
+  copy.valid.remove(bytes);
 }
 
 void CopyContents::arriving_on_host(const DeviceCopy& copy, const Interval& bytes,

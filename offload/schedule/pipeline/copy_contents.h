@@ -31,6 +31,8 @@ struct DeviceCopy {
   Positions writes_to_host() const;
   // The operations after which the host's memory may be overwritten.
   Positions reads_of_host() const;
+  // Both.
+  Positions uses_of_host() const;
 };
 
 class CopyContents {
@@ -55,6 +57,8 @@ class CopyContents {
   void outdate(const Interval& bytes);
   // The copies of others are not current there.
   void outdate_others(const DeviceCopy& copy, const Interval& bytes);
+  // This copy alone is not current there.
+  void outdate_in(DeviceCopy& copy, const Interval& bytes);
   // Operations have been submitted that bring the current contents to the host, where they are at `positions` of the
   // entry's device.
   void arriving_on_host(const DeviceCopy& copy, const Interval& bytes, const Positions& positions);

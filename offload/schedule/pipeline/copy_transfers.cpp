@@ -89,7 +89,7 @@ Status CopyTransfers::rescue(const DeviceCopy& copy) {
 }
 
 Status CopyTransfers::wait_until_unused() {
-  for (const DeviceCopy& copy : contents_.entries()) DHPVM_TRY(wait_for(copy, copy.busy));
+  for (const DeviceCopy& copy : contents_.entries()) DHPVM_TRY(wait_for(copy, copy.uses_of_host()));
   return {};
 }
 

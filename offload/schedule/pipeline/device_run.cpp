@@ -48,6 +48,8 @@ DeviceRun::DeviceRun(PipelineDevice& device, Loops loops, RunPlan plan,
 }
 
 DeviceRun::~DeviceRun() {
+  for (RunChunk& chunk : chunks_) let_go(chunk);
+  if (current_) let_go(*current_);
   const auto give_back = [&](DeviceBlock& block) {
     block.busy.include(last_);
     device_.release(std::move(block));
@@ -72,7 +74,24 @@ DeviceRun::~DeviceRun() {
   close(report_buffer_);
 }
 
-Status DeviceRun::submit(const IterationSpace& box) {
+bool DeviceRun::host_has_inputs() const {
+  for (std::size_t n = 0; n < arrays_.size(); ++n) {
+    if (arrays_[n].copies == nullptr) continue;
+    CopyContents& contents = arrays_[n].copies->contents();
+    for (const Interval& part : plan_.needs[n].needed.intervals()) {
+      if (!contents.host_missing(part).empty()) return false;
+    }
+  }
+  return true;
+}
+
+std::uint64_t DeviceRun::iterations_done() const {
+  std::uint64_t sum = 0;
+  for (const IterationSpace& box : chunks_done_) sum += box.empty() ? 0 : *box.count();
+  return sum;
+}
+
+Status DeviceRun::submit(const IterationSpace& box, std::shared_ptr<ChunkClaim> claim) {
   const bool is_all = box.extent(0) == loops_[0].space.extent(0);
   std::vector<ArrayNeeds> of_chunk;
   if (!is_all) of_chunk = needs_of(loops_, plan_.captures, box);
@@ -80,6 +99,26 @@ Status DeviceRun::submit(const IterationSpace& box) {
   device_.begin_chunk();
   current_ = RunChunk{};
   current_->box = box;
+  current_->claim = std::move(claim);
+  if (current_->claim != nullptr) {
+    has_claims_ = true;
+    if (Status status = make_room_for_results(needs); !status.ok()) {
+      let_go(*current_);
+      current_.reset();
+      return status;
+    }
+  }
+  DHPVM_TRY(submit_stages(needs));
+  current_->until = last_;
+  chunks_.push_back(std::move(*current_));
+  current_.reset();
+  ++chunk_;
+  if (has_stopped()) return device_.stop_reason();
+  return {};
+}
+
+Status DeviceRun::submit_stages(const std::vector<ArrayNeeds>& needs) {
+  const IterationSpace& box = current_->box;
   Positions after;
   DHPVM_TRY(upload_chunk(needs, after));
   DHPVM_TRY(end_stage());
@@ -88,13 +127,7 @@ Status DeviceRun::submit(const IterationSpace& box) {
   DHPVM_TRY(download_partials(box));
   DHPVM_TRY(end_stage());
   DHPVM_TRY(download_chunk(needs));
-  DHPVM_TRY(end_stage());
-  current_->until = last_;
-  chunks_.push_back(std::move(*current_));
-  current_.reset();
-  ++chunk_;
-  if (has_stopped()) return device_.stop_reason();
-  return {};
+  return end_stage();
 }
 
 Status DeviceRun::end_stage() { return device_.overlaps() ? Status() : device_.wait(last_); }
@@ -177,10 +210,18 @@ void DeviceRun::outdate_others() {
 Status DeviceRun::wait_for(std::size_t count) {
   while (chunks_.size() > count) {
     DHPVM_TRY(device_.wait(chunks_.front().until));
-    chunks_done_.push_back(chunks_.front().box);
+    conclude(chunks_.front());
     chunks_.pop_front();
   }
   return {};
+}
+
+Result<bool> DeviceRun::await_first() {
+  DHPVM_ASSIGN(const bool is_done, device_.await(chunks_.front().until));
+  if (!is_done) return false;
+  conclude(chunks_.front());
+  chunks_.pop_front();
+  return true;
 }
 
 Status DeviceRun::finish(bool wait) {
@@ -198,7 +239,7 @@ Status DeviceRun::finish(bool wait) {
   current_->until = last_;
   chunks_.push_back(std::move(*current_));
   current_.reset();
-  if (!device_.info().may_be_lost) DHPVM_TRY(download_report());
+  if (!device_.info().may_be_lost && !has_claims_) DHPVM_TRY(download_report());
   if (!wait && !plan_.synchronous) return {};
   DHPVM_TRY(wait_for(0));
   DHPVM_TRY(device_.wait(last_));

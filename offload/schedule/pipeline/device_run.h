@@ -15,6 +15,7 @@
 #include "dhpvm/result.h"
 #include "offload/devices/device.h"
 #include "offload/schedule/pipeline/array_copies.h"
+#include "offload/schedule/pipeline/chunk_claim.h"
 #include "offload/schedule/pipeline/run_plan.h"
 
 namespace dhpvm::offload {
@@ -39,14 +40,20 @@ class DeviceRun {
   // Whether a kernel was cut short, because somebody wants the loop to end.
   bool has_stopped() const { return stop_ != nullptr && stop_->has_stopped; }
 
+  // Whether the host's memory has all that the loops find in arrays.
+  bool host_has_inputs() const;
+
   // Submits a chunk: whole iterations of the outermost dimension, with reductions cut as Chunking cuts. When
   // it fails and the device has not, somebody wants the waiting to end: the chunk may be submitted again, unless the
-  // run has_stopped().
-  Status submit(const IterationSpace& box);
+  // run has_stopped(). With a claim, the results come to memory of the run's own, and are put in place by the thread
+  // that waits for the chunk, if the claim is open then; kOffHeapExhausted means that nothing of the chunk has begun.
+  Status submit(const IterationSpace& box, std::shared_ptr<ChunkClaim> claim = nullptr);
   // Chunks that have been submitted, and are not known to be done.
   std::size_t in_flight() const { return chunks_.size(); }
   // Waits until at most `count` are in flight.
   Status wait_for(std::size_t count);
+  // Waits for the first of them for a moment; whether it is done.
+  Result<bool> await_first();
   // Submits what remains to be sent back after the last chunk. If the loop is synchronous, or `wait`, all of it has
   // happened on return: results are on the host as far as they are sent back.
   Status finish(bool wait);
@@ -54,6 +61,11 @@ class DeviceRun {
   // contents that the host's memory has now; nothing if those are neither what they were before nor what they
   // should be. Copies on the device are gone.
   std::optional<std::vector<IterationSpace>> give_up();
+
+  // Of the chunks that are known to be done, and whose results are this run's.
+  std::uint64_t iterations_done() const;
+  // Chunks in flight are not waited for any more, all of which have been done by others: their results are dropped.
+  void abandon();
 
   // The elements that the run has written are current nowhere else, whatever other devices that shared the loop have
   // uploaded meanwhile: they may have read around them. To be called when all of them have come to their end.
@@ -98,15 +110,26 @@ class DeviceRun {
     bool done = false;
     bool abandoned = false;  // the device has been given up: nothing is put in place any more
   };
+  // Results of a chunk that has a claim, in memory of the run's own until they are put in place.
+  static constexpr std::uint32_t kNoArray = ~std::uint32_t{0};
+  struct ClaimedResult {
+    std::uint32_t array = kNoArray;
+    Interval bytes;
+    std::byte* to = nullptr;
+    Buffer* from = nullptr;
+  };
   struct RunChunk {
     IterationSpace box;
     Positions until;
+    std::shared_ptr<ChunkClaim> claim;  // null: nobody else computes the chunk
+    std::vector<ClaimedResult> results;
     std::shared_ptr<Arrival> arrival;  // null: whatever is sent back goes to its place directly
     bool in_place_sent = false;        // directly, of an array that the loops also read
   };
 
   DeviceRun(PipelineDevice& device, Loops loops, RunPlan plan, std::vector<std::shared_ptr<Kernel>> kernels,
             Buffer* partials);
+  Status submit_stages(const std::vector<ArrayNeeds>& needs);
   Status end_stage();
   Status launch(std::size_t loop, const IterationSpace& box, const Positions& after);
   void note_launches(const std::vector<ArrayNeeds>& needs);
@@ -129,6 +152,12 @@ class DeviceRun {
   Status send_back(std::uint32_t n, const Interval& bytes);
   void note_arrival(std::uint32_t n, const Interval& bytes, std::uint64_t position);
   Status download_report();
+  Status make_room_for_results(const std::vector<ArrayNeeds>& needs);
+  Status add_result(std::uint32_t array, const Interval& bytes, std::byte* to);
+  Result<MemorySpan> memory_for(const ClaimedResult& result);
+  void conclude(RunChunk& chunk);
+  void leave(RunChunk& chunk, bool is_mine);
+  void let_go(RunChunk& chunk);
   Status download_partials(const IterationSpace& box);
   Status take_over_arrivals();
   Status settle();
@@ -156,6 +185,7 @@ class DeviceRun {
 
   std::uint64_t chunk_ = 0;                  // number of the next one
   std::optional<RunChunk> current_;          // being submitted
+  bool has_claims_ = false;                  // of its chunks
   std::deque<RunChunk> chunks_;              // in flight
   std::vector<IterationSpace> chunks_done_;  // known to be
   Positions last_;                           // of all that was submitted

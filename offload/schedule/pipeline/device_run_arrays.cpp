@@ -112,6 +112,7 @@ Status DeviceRun::prepare_outputs() {
   DHPVM_ASSIGN(report_buffer_, device_.pool().allocate(kBytes, BufferContents::kUndefined));
   DHPVM_ASSIGN(report_host_, device_.registrations().span_of(device_.device(), *report_buffer_));
   report_host_.bytes = kBytes;
+  std::memset(report_buffer_->data(), 0, kBytes);
   if (!shared) {
     DHPVM_ASSIGN(report_block_, device_.acquire(kBytes));
   }

@@ -11,7 +11,7 @@ namespace dhpvm::offload {
 
 Status DeviceRun::download_chunk(const std::vector<ArrayNeeds>& needs) {
   // A chunk that has been done must not be known without its trap.
-  if (device_.info().may_be_lost) DHPVM_TRY(download_report());
+  if (device_.info().may_be_lost || current_->claim != nullptr) DHPVM_TRY(download_report());
   for (std::uint32_t n = 0; n < arrays_.size(); ++n) {
     const ArrayPlan& plan = plan_.arrays[n];
     if (plan.send_back && plan.by_chunk && plan.placement != Placement::kShared)
@@ -25,8 +25,12 @@ Status DeviceRun::send_back(std::uint32_t n, const Interval& bytes) {
   RunArray& array = arrays_[n];
   const ArrayPlan& plan = plan_.arrays[n];
   MemorySpan to = part_of(array.host, bytes);
+  const bool is_claimed = current_ && current_->claim != nullptr;
   // Staged results are put in place when the run has ended well.
-  if (current_ && plan_.is_in_place(n) && array.staging == nullptr) {
+  if (is_claimed) {
+    const auto result = std::ranges::find(current_->results, n, &ClaimedResult::array);
+    DHPVM_ASSIGN(to, memory_for(*result));
+  } else if (current_ && plan_.is_in_place(n) && array.staging == nullptr) {
     if (device_.info().may_be_lost) {
       if (current_->arrival == nullptr) current_->arrival = std::make_shared<Arrival>();
       DHPVM_ASSIGN(Buffer* const buffer, device_.pool().allocate(bytes.size(), BufferContents::kUndefined));
@@ -45,9 +49,86 @@ Status DeviceRun::send_back(std::uint32_t n, const Interval& bytes) {
   DHPVM_ASSIGN(const std::uint64_t position, device_.download(to, from, order));
   last_.include(Stage::kDownload, position);
   if (plan.placement == Placement::kSliced) slot(n).busy.include(Stage::kDownload, position);
-  if (array.copy == nullptr) return {};
+  if (array.copy == nullptr || is_claimed) return {};
   note_arrival(n, bytes, position);
   return {};
+}
+
+// ---- Chunks that others may compute as well ------------------------------------------------------------------------
+
+// Before anything of the chunk has begun, so that it can be made smaller if there is no room.
+Status DeviceRun::make_room_for_results(const std::vector<ArrayNeeds>& needs) {
+  for (std::uint32_t n = 0; n < arrays_.size(); ++n) {
+    const ArrayPlan& plan = plan_.arrays[n];
+    const Interval& writes = needs[n].writes;
+    if (!plan.send_back || !plan.by_chunk || plan.placement == Placement::kShared || writes.empty()) continue;
+    DHPVM_TRY(add_result(n, writes, plan.array.host.data + writes.begin));
+  }
+  if (partials_block_.memory != nullptr) {
+    const MemorySpan to = partials_of(current_->box).second;
+    if (to.bytes != 0) DHPVM_TRY(add_result(kNoArray, {0, to.bytes}, partials_->data() + to.offset));
+  }
+  if (report_block_.memory == nullptr) return {};
+  return add_result(kNoArray, {0, sizeof(codegen::KernelReport)}, report_buffer_->data());
+}
+
+Status DeviceRun::add_result(std::uint32_t array, const Interval& bytes, std::byte* to) {
+  DHPVM_ASSIGN(Buffer* const buffer, device_.pool().allocate(bytes.size(), BufferContents::kUndefined));
+  current_->results.push_back({array, bytes, to, buffer});
+  return {};
+}
+
+// Where the device sends it.
+Result<MemorySpan> DeviceRun::memory_for(const ClaimedResult& result) {
+  DHPVM_ASSIGN(MemorySpan to, device_.registrations().span_of(device_.device(), *result.from));
+  to.bytes = result.bytes.size();
+  return to;
+}
+
+// The chunk has been computed: its results are put in place, or dropped if others were quicker.
+void DeviceRun::conclude(RunChunk& chunk) {
+  if (chunk.claim == nullptr) {
+    chunks_done_.push_back(chunk.box);
+    return;
+  }
+  const bool is_first = chunk.claim->take([&] {
+    for (const ClaimedResult& result : chunk.results)
+      std::memcpy(result.to, result.from->data(), result.bytes.size());
+  });
+  if (is_first) chunks_done_.push_back(chunk.box);
+  leave(chunk, is_first);
+}
+
+// Takes note of where the results of the chunk are: if others have computed them, or will, this device's copy does not
+// have them.
+void DeviceRun::leave(RunChunk& chunk, bool is_mine) {
+  const bool is_on_host = chunk.claim->state() == ChunkClaim::State::kTaken;
+  for (const ClaimedResult& result : chunk.results) {
+    if (result.array == kNoArray) continue;
+    RunArray& array = arrays_[result.array];
+    if (!is_mine) array.staged.remove(result.bytes);
+    if (array.copies == nullptr) continue;
+    if (!is_mine) array.copies->contents().outdate_in(*array.copy, result.bytes);
+    if (!is_on_host) continue;
+    array.copies->contents().present_on_host(result.bytes);
+    array.copies->write_back().sent();
+  }
+  let_go(chunk);
+}
+
+void DeviceRun::let_go(RunChunk& chunk) {
+  for (const ClaimedResult& result : chunk.results) {
+    device_.hold(*result.from, last_);
+    result.from->close();
+  }
+  chunk.results.clear();
+}
+
+void DeviceRun::abandon() {
+  for (RunChunk& chunk : chunks_) leave(chunk, false);
+  chunks_.clear();
+  if (report_buffer_ != nullptr) std::memcpy(&report_, report_buffer_->data(), sizeof(report_));
+  device_.set_behind(last_);
 }
 
 // The host's memory has what array `n` is there when this download, or call, is done.
@@ -104,8 +185,12 @@ std::uint64_t DeviceRun::blocks_before(const IterationSpace& box) const {
 
 Status DeviceRun::download_partials(const IterationSpace& box) {
   if (partials_block_.memory == nullptr) return {};
-  const auto [from, to] = partials_of(box);
+  auto [from, to] = partials_of(box);
   if (from.bytes == 0) return {};
+  if (current_->claim != nullptr) {
+    const auto result = std::ranges::find(current_->results, kNoArray, &ClaimedResult::array);
+    DHPVM_ASSIGN(to, memory_for(*result));
+  }
   Positions order;
   order.include(Stage::kLaunch, last_[Stage::kLaunch]);
   DHPVM_ASSIGN(const std::uint64_t position, device_.download(to, from, order));
@@ -118,7 +203,11 @@ Status DeviceRun::download_report() {
   Positions order;
   order.include(Stage::kLaunch, last_[Stage::kLaunch]);
   const MemorySpan from{report_block_.memory, 0, sizeof(codegen::KernelReport)};
-  DHPVM_ASSIGN(const std::uint64_t position, device_.download(report_host_, from, order));
+  MemorySpan to = report_host_;
+  if (current_ && current_->claim != nullptr) {
+    DHPVM_ASSIGN(to, memory_for(current_->results.back()));
+  }
+  DHPVM_ASSIGN(const std::uint64_t position, device_.download(to, from, order));
   last_.include(Stage::kDownload, position);
   return {};
 }
@@ -128,7 +217,7 @@ bool DeviceRun::sends_all_back() const {
   for (std::uint32_t n = 0; n < arrays_.size(); ++n) {
     const ArrayPlan& plan = plan_.arrays[n];
     if (plan_.needs[n].writes.empty() || plan.placement == Placement::kShared || plan.dead) continue;
-    if (!plan.send_back || !plan.by_chunk || arrays_[n].staging != nullptr) return false;
+    if (!plan.send_back || !plan.by_chunk || (arrays_[n].staging != nullptr && !has_claims_)) return false;
   }
   return true;
 }
@@ -141,6 +230,11 @@ std::optional<std::vector<IterationSpace>> DeviceRun::give_up() {
   bool all_done = false;
   std::vector<IterationSpace> unfinished;
   for (RunChunk& chunk : chunks_) {
+    if (chunk.claim != nullptr) {
+      let_go(chunk);
+      if (chunk.claim->revoke() && !chunk.box.empty()) unfinished.push_back(chunk.box);
+      continue;
+    }
     if (chunk.arrival != nullptr) {
       const std::lock_guard lock(chunk.arrival->mutex);
       chunk.arrival->abandoned = true;
@@ -173,6 +267,7 @@ std::optional<std::vector<IterationSpace>> DeviceRun::give_up() {
     intact = intact && (chunks_done_.empty() || !in_place_sent);
     std::ranges::copy_if(chunks_done_, std::back_inserter(unfinished),
                          [](const IterationSpace& box) { return !box.empty(); });
+    chunks_done_.clear();
   } else if (report_buffer_ != nullptr && !chunks_done_.empty()) {
     std::memcpy(&report_, report_buffer_->data(), sizeof(report_));
   }
@@ -196,7 +291,7 @@ std::optional<std::vector<IterationSpace>> DeviceRun::give_up() {
 // Takes over what has arrived in memory of the run's own.
 Status DeviceRun::settle() {
   for (std::uint32_t n = 0; n < arrays_.size(); ++n) {
-    if (arrays_[n].staging == nullptr) continue;
+    if (arrays_[n].staging == nullptr || has_claims_) continue;
     for (const Interval& part : arrays_[n].staged.intervals()) {
       std::memcpy(plan_.arrays[n].array.host.data + part.begin, arrays_[n].staging->data() + part.begin,
                   part.size());

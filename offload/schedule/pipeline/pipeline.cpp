@@ -2,7 +2,8 @@
 #include "offload/schedule/pipeline/pipeline.h"
 
 #include <algorithm>
-#include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <deque>
 #include <mutex>
 #include <numeric>
@@ -13,15 +14,11 @@
 #include "base/thread.h"
 #include "bytecode/reduction.h"
 #include "offload/devices/host_code.h"
+#include "offload/schedule/pipeline/chunk_board.h"
 #include "offload/schedule/pipeline/stage_load.h"
 
 namespace dhpvm::offload {
 namespace {
-
-// Where several devices share a loop, chunks are given out late, to whoever is quickest.
-constexpr std::size_t kSharedChunksInFlight = 2;
-// A device takes next at least this part of what it has done already.
-constexpr std::uint64_t kLeastShare = 64;
 
 // Partial results, one register for each block and reduction of the whole loop.
 class Partials {
@@ -75,41 +72,35 @@ bool trapped(const codegen::KernelReport& report) {
   return report.status == static_cast<std::uint32_t>(codegen::KernelStatus::kTrapped);
 }
 
-// The rows that are still to be done, handed out piece by piece to the threads of the devices.
-class Rows {
- public:
-  explicit Rows(const Loop& loop)
-      : unit_(loop.space.dimensions == 1 && !loop.reductions.empty() ? bytecode::kReductionBlock : 1),
-        boxes_{loop.space} {}
+// Pieces of so many rows cannot be divided.
+std::uint64_t unit_of(const Loop& loop) {
+  return loop.space.dimensions == 1 && !loop.reductions.empty() ? bytecode::kReductionBlock : 1;
+}
 
-  std::uint64_t left() {
-    const std::lock_guard lock(mutex_);
-    std::uint64_t rows = 0;
-    for (const IterationSpace& box : boxes_) rows += box.extent(0);
-    return rows;
+double now_in_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+// Tells threads that a chunk is done.
+class Bell {
+ public:
+  void ring() {
+    {
+      const std::lock_guard lock(mutex_);
+      ++rings_;
+    }
+    rung_.notify_all();
   }
-  std::optional<IterationSpace> take(std::uint64_t rows) {
-    const std::lock_guard lock(mutex_);
-    if (boxes_.empty()) return std::nullopt;
-    // Cuts lie at multiples of the unit from the loop's low bound, as those of every box do.
-    rows = std::max((rows + unit_ - 1) / unit_, std::uint64_t{1}) * unit_;
-    IterationSpace& box = boxes_.back();
-    const IterationSpace piece = rows_of(box, 0, rows);
-    box.low[0] = piece.high[0];
-    if (box.empty()) boxes_.pop_back();
-    return piece;
+  // For a moment, at most.
+  void wait() {
+    std::unique_lock lock(mutex_);
+    rung_.wait_for(lock, std::chrono::milliseconds(1), [this, seen = rings_] { return rings_ != seen; });
   }
-  void give_back(const std::vector<IterationSpace>& boxes) {
-    const std::lock_guard lock(mutex_);
-    boxes_.insert(boxes_.end(), boxes.begin(), boxes.end());
-  }
-  // Pieces of so many rows cannot be divided.
-  std::uint64_t unit() const { return unit_; }
 
  private:
-  const std::uint64_t unit_;
   std::mutex mutex_;
-  std::vector<IterationSpace> boxes_;  // none is empty
+  std::condition_variable rung_;
+  std::uint64_t rings_ = 0;
 };
 
 // One execution of a loop on one device or several.
@@ -120,9 +111,8 @@ class LoopExecution {
         loop_(loop),
         wanted_rows_(rows),
         host_(host),
-        rows_(loop),
-        partials_(loop),
-        done_(parts.size() + 1) {
+        board_(loop.space, unit_of(loop), parts.size() + 1),
+        partials_(loop) {
     outcome_.shares.resize(parts.size() + 1);
   }
 
@@ -132,7 +122,7 @@ class LoopExecution {
     // A device that fails leaves its chunks to the others, which may have come to their end by then: one more round.
     std::vector<std::size_t> able(parts_.size());
     std::iota(able.begin(), able.end(), 0);
-    while (rows_.left() != 0) {
+    while (board_.rows_left() != 0) {
       // Untouched, the loop runs on the host like any other. Otherwise its rest must be combined with
       // what is done, in the order of the iterations.
       if (able.empty() && !has_begun_) return given_up(*error_);
@@ -140,6 +130,7 @@ class LoopExecution {
       if (Status status = run_round(able); !status.ok())
         return PipelineFailure{std::move(status).error(), std::nullopt};
     }
+    outcome_.redone = board_.redone();
     if (!trapped(outcome_.report)) partials_.fold(accumulators);
     if (error_) outcome_.failures.push_back(std::move(*error_));
     return std::move(outcome_);
@@ -154,6 +145,8 @@ class LoopExecution {
     std::optional<Error> exhausted;  // not even the smallest chunk has found room; what was submitted is done
     std::uint64_t chunks = 0;
     std::uint64_t iterations = 0;
+    bool is_shared = false;  // with others
+    ChunkBoard::Facts facts;
   };
 
   Loops loops() const { return {&loop_, 1}; }
@@ -178,6 +171,7 @@ class LoopExecution {
     able.clear();
     if (runs.empty()) return {};
     const bool shared = runs.size() > 1;
+    if (shared) prepare_sharing(runs);
     for (PartRun& part_run : runs) parts_[part_run.part].device->keep_copies(shared);
     std::vector<Thread> threads;
     std::vector<PartRun*> without_thread;
@@ -187,11 +181,15 @@ class LoopExecution {
         threads.push_back(std::move(thread).value());
       } else {
         without_thread.push_back(&runs[n]);
+        board_.leave(runs[n].part);
       }
     }
     work(runs[0], shared);
     // The others have taken their chunks.
-    for (PartRun* const part_run : without_thread) work(*part_run, true);
+    for (PartRun* const part_run : without_thread) {
+      board_.join(part_run->part, part_run->facts);
+      work(*part_run, true);
+    }
     threads.clear();
     for (PartRun& part_run : runs) {
       parts_[part_run.part].device->keep_copies(false);
@@ -219,6 +217,7 @@ class LoopExecution {
     outcome_.download_bytes += plan->download_bytes;
     outcome_.sliced = outcome_.sliced || plan->slice_budget != 0;
     part_run.rows = std::min(part_run.rows, most_rows(loops(), *plan));
+    part_run.facts.rows_per_second = expected_rate(device, loops(), *plan, part_run.rows);
     auto run = DeviceRun::begin(device, loops(), std::move(plan).value(), {parts_[part].kernel},
                                 partials_.buffer(), DeviceRun::WhenStopped::kAtOnce);
     if (!run.ok()) return note_failure(std::move(run).error());
@@ -233,61 +232,111 @@ class LoopExecution {
     error_ = std::move(error);
   }
 
-  // How many rows a device that shares the loop takes next. As all have begun together, what each has done
-  // tells their rates: half of what a device should still get by its own makes chunks smaller towards the
-  // end, so that all come to it at the same time; but not so small that they cost more than they bring.
-  std::uint64_t fair_rows(const PartRun& part_run) {
-    const std::uint64_t mine = done_[part_run.part].load(std::memory_order_relaxed);
-    std::uint64_t all = 0;
-    for (const std::atomic<std::uint64_t>& rows : done_) all += rows.load(std::memory_order_relaxed);
-    const double share = mine == 0 ? 1 / static_cast<double>(parts_.size())
-                                   : static_cast<double>(mine) / static_cast<double>(all);
-    const auto fair = static_cast<std::uint64_t>(static_cast<double>(rows_.left()) * share / 2) + 1;
-    return std::min(part_run.rows, std::max(fair, mine / kLeastShare));
+  // Idle devices do again what others have been given where that changes nothing but the time: the host has the inputs
+  // until results are put in place, and a chunk that was given up raises no trap that the loop does not have.
+  void prepare_sharing(std::vector<PartRun>& runs) {
+    bool has_inputs = true;
+    bool is_in_place = false;
+    for (const PartRun& part_run : runs) {
+      has_inputs = has_inputs && part_run.run->host_has_inputs();
+      is_in_place = is_in_place || part_run.run->plan().replaces_inputs();
+    }
+    Redo redo = is_in_place ? Redo::kInstead : Redo::kBeside;
+    if (!has_inputs || (is_in_place && loop_.can_trap)) redo = Redo::kNever;
+    for (PartRun& part_run : runs) {
+      const DeviceInfo& info = parts_[part_run.part].device->info();
+      part_run.is_shared = true;
+      part_run.facts.has_claims = (info.is_remote || info.may_be_lost) && !info.shares_host_memory;
+      part_run.facts.redo = redo;
+      board_.join(part_run.part, part_run.facts);
+    }
   }
 
   void work(PartRun& part_run, bool shared) {
-    std::deque<std::uint64_t> flying;  // rows of the chunks that are not known to be done
-    const auto submit_all = [&]() -> Status {
-      for (;;) {
-        PipelineDevice& device = *parts_[part_run.part].device;
-        DHPVM_TRY(device.await_turn());
-        std::uint64_t rows = shared ? fair_rows(part_run) : part_run.rows;
-        if (device.is_paced()) rows = std::min(rows, soon_done_rows(device, loops()));
-        const std::optional<IterationSpace> box = rows_.take(rows);
-        if (!box) return part_run.run->finish(shared);
-        const Status submitted = part_run.run->submit(*box);
+    part_run.status = shared ? work_with_others(part_run) : work_alone(part_run);
+    if (!shared) return;
+    board_.leave(part_run.part);
+    bell_.ring();
+  }
+
+  Status work_alone(PartRun& part_run) {
+    PipelineDevice& device = *parts_[part_run.part].device;
+    for (;;) {
+      DHPVM_TRY(device.await_turn());
+      std::uint64_t rows = part_run.rows;
+      if (device.is_paced()) rows = std::min(rows, soon_done_rows(device, loops()));
+      const std::optional<IterationSpace> box = board_.take(rows);
+      if (!box) return part_run.run->finish(false);
+      const Status submitted = part_run.run->submit(*box);
+      if (lacks_room(part_run, submitted)) {
+        board_.give_back({*box});
+        part_run.rows = box->extent(0) / 2;
+        if (box->extent(0) > board_.unit()) continue;
+        part_run.exhausted = submitted.error();
+        return part_run.run->finish(true);
+      }
+      part_run.iterations += *box->count();
+      ++part_run.chunks;
+      DHPVM_TRY(submitted);
+      DHPVM_TRY(part_run.run->wait_for(kChunksInFlight));
+    }
+  }
+
+  Status work_with_others(PartRun& part_run) {
+    using Advice = ChunkBoard::Advice;
+    PipelineDevice& device = *parts_[part_run.part].device;
+    DeviceRun& run = *part_run.run;
+    std::deque<ChunkBoard::Chunk> flying;
+    for (;;) {
+      DHPVM_TRY(device.await_turn());
+      std::uint64_t rows = part_run.rows;
+      if (device.is_paced()) rows = std::min(rows, soon_done_rows(device, loops()));
+      const ChunkBoard::Offer offer = board_.next(part_run.part, now_in_seconds(), rows);
+      if (offer.advice == Advice::kCompute) {
+        const ChunkBoard::Chunk& chunk = offer.chunk;
+        const Status submitted = run.submit(chunk.box, chunk.claim);
         if (lacks_room(part_run, submitted)) {
-          rows_.give_back({*box});
-          part_run.rows = box->extent(0) / 2;
-          if (box->extent(0) > rows_.unit()) continue;
+          board_.refuse(part_run.part, chunk);
+          part_run.rows = chunk.box.extent(0) / 2;
+          if (chunk.box.extent(0) > board_.unit()) continue;
           part_run.exhausted = submitted.error();
-          return part_run.run->finish(true);
+          return run.finish(true);
         }
-        part_run.iterations += *box->count();
         ++part_run.chunks;
         DHPVM_TRY(submitted);
-        DHPVM_TRY(part_run.run->wait_for(shared ? kSharedChunksInFlight : kChunksInFlight));
-        flying.push_back(box->extent(0));
-        for (; flying.size() > part_run.run->in_flight(); flying.pop_front()) {
-          done_[part_run.part].fetch_add(flying.front(), std::memory_order_relaxed);
-        }
+        board_.submitted(part_run.part, chunk);
+        flying.push_back(chunk);
+      } else if (offer.advice == Advice::kEnd) {
+        // Others have done whatever is still in flight here.
+        if (flying.empty()) return run.finish(true);
+        run.abandon();
+        return {};
+      } else if (flying.empty()) {
+        bell_.wait();
+      } else {
+        DHPVM_ASSIGN(const bool is_done, run.await_first());
+        if (!is_done) continue;
+        board_.done(part_run.part, flying.front(), now_in_seconds());
+        flying.pop_front();
+        bell_.ring();
       }
-    };
-    part_run.status = submit_all();
+    }
   }
 
   // Nothing of the chunk has begun then: slices may be larger in one place than in another.
   bool lacks_room(const PartRun& part_run, const Status& status) const {
-    return !status.ok() && status.error().code() == ErrorCode::kDeviceExhausted &&
+    return !status.ok() &&
+           (status.error().code() == ErrorCode::kDeviceExhausted ||
+            status.error().code() == ErrorCode::kOffHeapExhausted) &&
            !parts_[part_run.part].device->failure();
   }
 
   Status end(PartRun& part_run) {
     has_begun_ = has_begun_ || part_run.chunks != 0;
     outcome_.chunks += part_run.chunks;
-    outcome_.shares[part_run.part] += part_run.iterations;
     if (part_run.status.ok()) {
+      outcome_.shares[part_run.part] +=
+          part_run.is_shared ? part_run.run->iterations_done() : part_run.iterations;
       outcome_.in_flight = parts_.size() == 1 && !part_run.run->plan().synchronous && !part_run.exhausted;
       note_trap(part_run);
       if (part_run.exhausted) note_failure(std::move(*part_run.exhausted));
@@ -297,8 +346,8 @@ class LoopExecution {
     if (!parts_[part_run.part].device->failure()) return part_run.status;
     std::optional<std::vector<IterationSpace>> unfinished = part_run.run->give_up();
     if (!unfinished) return part_run.status;
-    for (const IterationSpace& box : *unfinished) outcome_.shares[part_run.part] -= *box.count();
-    rows_.give_back(*unfinished);
+    outcome_.shares[part_run.part] += part_run.run->iterations_done();
+    board_.give_back(*unfinished);
     note_trap(part_run);
     note_failure(part_run.status.error());
     return {};
@@ -316,9 +365,9 @@ class LoopExecution {
   const Loop& loop_;
   const std::uint64_t wanted_rows_;
   const HostPart& host_;
-  Rows rows_;
+  ChunkBoard board_;
+  Bell bell_;
   Partials partials_;
-  std::vector<std::atomic<std::uint64_t>> done_;  // rows, by part
   PipelineOutcome outcome_;
   std::optional<Error> error_;  // of the last device that failed
   bool has_begun_ = false;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cstring>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -17,8 +18,14 @@ namespace {
 // How often somebody who waits looks at the clock and for interrupts: deadlines are honoured as precisely.
 // Whoever looks more often takes some time from devices that compute on this processor.
 constexpr auto kPollInterval = std::chrono::milliseconds(4);
+// As long as await() waits.
+constexpr auto kMoment = std::chrono::milliseconds(1);
 // Enough to keep any device busy; each costs some memory until it is done.
 constexpr std::uint64_t kLaunchesAhead = 1024;
+// What is sent to measure a link: two sizes tell the round trip from the rate. 10 Mbit/s take 0.1 s for it, and a quick
+// link well under 1 ms.
+constexpr std::uint64_t kSmallProbe = 1024;
+constexpr std::uint64_t kLargeProbe = 65536;
 constexpr const char* kStageNames[] = {"upload", "compute", "download"};
 
 // Bits of a label that are left for the loop's number.
@@ -171,6 +178,32 @@ Status PipelineDevice::open_queues() {
   return {};
 }
 
+Status PipelineDevice::begin_to_measure_link() {
+  if (!info().is_remote) return {};
+  DHPVM_ASSIGN(Buffer* const buffer, pool_.allocate(kLargeProbe, BufferContents::kUndefined));
+  std::memset(buffer->data(), 0, kLargeProbe);
+  const auto copy = [&]() -> Status {
+    DHPVM_ASSIGN(MemorySpan here, registrations_.span_of(*device_, *buffer));
+    DHPVM_ASSIGN(DeviceBlock block, acquire(kLargeProbe));
+    Positions after = block.busy;
+    for (const std::uint64_t bytes : {kSmallProbe, kSmallProbe, kLargeProbe}) {
+      here.bytes = bytes;
+      const MemorySpan there{block.memory, 0, bytes};
+      DHPVM_ASSIGN(const std::uint64_t up, upload(there, here, after));
+      after.include(Stage::kUpload, up);
+      DHPVM_ASSIGN(const std::uint64_t down, download(here, there, after));
+      after.include(Stage::kDownload, down);
+    }
+    link_measured_ = block.busy = after;
+    release(std::move(block));
+    return {};
+  };
+  const Status status = copy();
+  hold(*buffer, submitted_);
+  buffer->close();
+  return status;
+}
+
 // The clock of the device as seen from the trace: both run from here on.
 Tracer::Clock::time_point PipelineDevice::epoch() const { return Tracer::Clock::now() - device_->now(); }
 
@@ -303,6 +336,20 @@ Status PipelineDevice::wait(const Positions& positions) {
     done_.at[stage] = positions.at[stage];
   }
   return {};
+}
+
+Result<bool> PipelineDevice::await(const Positions& positions) {
+  const auto deadline = Semaphore::Clock::now() + kMoment;
+  for (unsigned stage = 0; stage < kStages; ++stage) {
+    if (positions.at[stage] <= done_.at[stage]) continue;
+    DHPVM_TRY(queues_[stage]->flush());
+    if (options_.poll) DHPVM_TRY(options_.poll());
+    const Result<bool> reached = semaphores_[stage]->wait(positions.at[stage], deadline);
+    if (!reached.ok()) return fail(reached.error());
+    if (!*reached) return false;
+    done_.at[stage] = positions.at[stage];
+  }
+  return true;
 }
 
 Fate PipelineDevice::fate_of(const Positions& positions) {

@@ -109,6 +109,11 @@ class PipelineDevice final : public Timelines {
   // Device memory in use, that which is kept for reuse included.
   std::uint64_t allocated_bytes() const { return allocated_bytes_; }
 
+  // Begins to measure the link to a device of another machine, with copies of two sizes, before anything depends on it.
+  Status begin_to_measure_link();
+  // Whether that has come to its end, or there was nothing to measure.
+  bool is_link_measured() { return fate_of(link_measured_) != Fate::kUnderWay; }
+
   // Submit an operation to the queue of its stage, when `after` has been reached; its position.
   Result<std::uint64_t> upload(const MemorySpan& to, const MemorySpan& from, const Positions& after);
   Result<std::uint64_t> download(const MemorySpan& to, const MemorySpan& from, const Positions& after);
@@ -137,6 +142,11 @@ class PipelineDevice final : public Timelines {
   Status keep_pace();
   // Blocks until these have been done. Fails with the device's error, or with the poll's.
   Status wait(const Positions& positions);
+  // Waits for a moment; whether they have been done. Fails as wait() does.
+  Result<bool> await(const Positions& positions);
+  // These operations are of no use to anybody any more; until they are done, the device is busy with them.
+  void set_behind(const Positions& until) { behind_.include(until); }
+  bool is_behind() { return fate_of(behind_) == Fate::kUnderWay; }
   // The fate of these operations, without blocking. Notes a failure.
   Fate fate_of(const Positions& positions) override;
 
@@ -197,7 +207,9 @@ class PipelineDevice final : public Timelines {
   Tracer::Kind submit_kind_ = {};
   std::optional<std::uint32_t> compiler_track_;
   Positions submitted_;
-  Positions done_;  // known to be
+  Positions done_;    // known to be
+  Positions behind_;  // see set_behind()
+  Positions link_measured_;
   std::optional<Error> failure_;
   struct Held {
     BufferUse use;

@@ -141,6 +141,11 @@ void RunPlan::share() {
   synchronous = true;
 }
 
+bool RunPlan::replaces_inputs() const {
+  return std::ranges::any_of(
+      needs, [](const ArrayNeeds& array) { return !array.needed.empty() && !array.writes.empty(); });
+}
+
 Result<RunPlan> plan_run(PipelineDevice& device, Loops loops) {
   RunPlan plan;
   follow(loops, plan);

@@ -46,6 +46,8 @@ struct RunPlan {
   bool is_in_place(std::size_t array) const {
     return !needs[array].reads.empty() && !needs[array].writes.empty();
   }
+  // Whether results take the place of elements that chunks have to find there.
+  bool replaces_inputs() const;
   // For one of several devices: all results are sent back.
   void share();
 };

@@ -48,6 +48,14 @@ StageModels models_of(PipelineDevice& device, Loops loops) {
   return models;
 }
 
+double expected_rate(PipelineDevice& device, Loops loops, const RunPlan& plan, std::uint64_t rows) {
+  const StageModels models = models_of(device, loops);
+  if (!models.launches_known) return 0;
+  const StageLoad load = load_of(loops, plan);
+  rows = std::clamp<std::uint64_t>(rows, 1, load.rows);
+  return static_cast<double>(load.rows) / predicted_seconds(load, models, (load.rows + rows - 1) / rows);
+}
+
 std::uint64_t soon_done_rows(PipelineDevice& device, Loops loops) {
   std::uint64_t rows = loops[0].space.extent(0);
   if (device.info().is_remote) return rows;

@@ -18,6 +18,8 @@ StageLoad load_of(Loops loops, const RunPlan& plan);
 StageModels models_of(PipelineDevice& device, Loops loops);
 // How many rows a chunk should have, by what is known about device and loops.
 std::uint64_t rows_for(PipelineDevice& device, Loops loops, const RunPlan& plan);
+// Rows a second in chunks of `rows`, by what is known about device and loops; 0: nothing is known of the loops.
+double expected_rate(PipelineDevice& device, Loops loops, const RunPlan& plan, std::uint64_t rows);
 // At most so many rows make a chunk that the device is done with soon.
 std::uint64_t soon_done_rows(PipelineDevice& device, Loops loops);
 // At most so many rows make a chunk that fits the slots.

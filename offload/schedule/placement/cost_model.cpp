@@ -5,8 +5,37 @@
 
 #include "base/error.h"
 #include "offload/devices/device_base.h"
+#include "offload/schedule/pipeline/array_copies.h"
+#include "offload/schedule/pipeline/pipeline.h"
 
 namespace dhpvm::offload {
+
+namespace {
+
+// Of what a part needs, only that which the device lacks is sent.
+double smallest_part_seconds(PipelineDevice& device, const Loop& loop, const RunPlan& plan,
+                             const StageModels& models) {
+  const Loops loops{&loop, 1};
+  const std::vector<ArrayNeeds> needs = needs_of(loops, plan.captures, rows_of(loop.space, 0, 1));
+  double seconds = models.launch.fixed();
+  for (std::size_t n = 0; n < plan.arrays.size(); ++n) {
+    const ArrayPlan& array = plan.arrays[n];
+    if (array.placement == Placement::kUnused || array.placement == Placement::kShared) continue;
+    for (const Interval& needed : needs[n].needed.intervals()) {
+      std::vector<Interval> missing{needed};
+      if (array.placement == Placement::kResident && array.array.buffer != nullptr) {
+        ArrayCopies& copies = ArrayCopies::of(*array.array.buffer);
+        missing = copies.contents().missing(copies.on(device), needed);
+      }
+      for (const Interval& part : missing) seconds += models.upload.seconds(static_cast<double>(part.size()));
+    }
+    if (!needs[n].writes.empty())
+      seconds += models.download.seconds(static_cast<double>(needs[n].writes.size()));
+  }
+  return seconds;
+}
+
+}  // namespace
 
 DeviceEstimate estimate(PipelineDevice& device, const Loop& loop, const RunPlan& plan) {
   const StageLoad load = load_of({&loop, 1}, plan);
@@ -27,6 +56,7 @@ DeviceEstimate estimate(PipelineDevice& device, const Loop& loop, const RunPlan&
   result.kernel_seconds = models.launch.seconds(load.iterations);
   const std::uint64_t rows = rows_for(device, {&loop, 1}, plan);
   result.total_seconds = predicted_seconds(load, models, (load.rows + rows - 1) / rows);
+  if (can_be_split(plan)) result.least_seconds = smallest_part_seconds(device, loop, plan, models);
   return result;
 }
 

@@ -16,6 +16,7 @@ struct DeviceEstimate {
   double transfer_seconds = 0;  // the longer direction, or both if the device copies in one at a time
   double kernel_seconds = 0;
   double total_seconds = 0;  // overlapped
+  double least_seconds = 0;  // for the smallest part of the loop that can be done there
   // The kernel has never run there: its time is not known, and taken for nothing.
   bool is_guess = false;
   std::uint64_t upload_bytes = 0;

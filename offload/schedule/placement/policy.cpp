@@ -2,6 +2,7 @@
 #include "offload/schedule/placement/policy.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <numeric>
 
@@ -15,6 +16,9 @@ constexpr double kWorthSplitting = 2e-3;
 constexpr std::uint64_t kRowsWorthSplitting = 64;
 // Something must be better by this factor: moving back and forth between places costs more than it shows.
 constexpr double kClearlyBetter = 0.8;
+// Another place takes part if the loop is expected to take less than this part of the time with it: one that is wrongly
+// taken for useful costs more than that.
+constexpr double kWorthTakingIn = 0.97;
 
 // The place that is done first, of those at `among`, which are not empty.
 std::size_t quickest(std::span<const Place> places, std::span<const std::size_t> among) {
@@ -28,30 +32,62 @@ std::size_t quickest(std::span<const Place> places, std::span<const std::size_t>
   return best;
 }
 
-// Seconds that all take together, if each does the part that it is quick enough for.
-double shared_seconds(std::span<const Place> places, std::span<const std::size_t> among) {
-  double rate = 0;
-  for (const std::size_t n : among) rate += 1 / std::max(places[n].seconds, 1e-9);
-  return 1 / rate;
-}
+// Those of some places that share a loop, and the seconds that they take together.
+struct Sharing {
+  std::vector<std::size_t> places;
+  double seconds = std::numeric_limits<double>::infinity();
+};
 
-bool pays_to_share(std::span<const Place> places, std::span<const std::size_t> among, std::size_t best,
-                   std::uint64_t rows, double host_seconds) {
-  if (among.size() < 2 || rows < kRowsWorthSplitting) return false;
-  if (!std::ranges::all_of(among, [&](std::size_t n) { return places[n].divisible; })) return false;
-  // Unknown rates are measured while all take part.
-  if (!std::ranges::all_of(among, [&](std::size_t n) { return places[n].known; })) {
-    return host_seconds > kWorthSplitting;
+// Everybody who helps does the part of the loop that takes as long as the parts of the others: the time of a place is
+// T(part) = least + part * (seconds - least), and T is the same for all. Places are taken in, the quickest first, as
+// long as that makes T smaller by more than little.
+Sharing share_of(std::span<const Place> places, std::span<const std::size_t> among) {
+  std::vector<std::size_t> order(among.begin(), among.end());
+  std::ranges::stable_sort(order, {}, [&](std::size_t n) { return places[n].seconds; });
+  Sharing sharing;
+  double rate = 0;   // parts of the loop a second
+  double begun = 0;  // parts that would have been done in the time of everybody's least
+  for (const std::size_t n : order) {
+    const double least = std::min(places[n].least_seconds, places[n].seconds);
+    const double own = 1 / std::max(places[n].seconds - least, 1e-9);
+    const double seconds = (1 + begun + least * own) / (rate + own);
+    if (!sharing.places.empty() && seconds > sharing.seconds * kWorthTakingIn) continue;
+    rate += own;
+    begun += least * own;
+    sharing.seconds = seconds;
+    sharing.places.push_back(n);
   }
-  return places[best].seconds > kWorthSplitting &&
-         shared_seconds(places, among) < places[best].seconds * kClearlyBetter;
+  std::ranges::sort(sharing.places);
+  return sharing;
 }
 
-PlacementChoice share(std::span<const std::size_t> among) {
-  PlacementChoice choice;
-  choice.places.assign(among.begin(), among.end());
-  choice.reason = "sharing it is expected to be quicker";
-  return choice;
+// Who shares the loop; nobody, or one alone: it does not pay.
+Sharing share_if_it_pays(std::span<const Place> places, std::span<const std::size_t> among, std::size_t best,
+                         std::uint64_t rows, double host_seconds) {
+  if (among.size() < 2 || rows < kRowsWorthSplitting) return {};
+  std::vector<std::size_t> divisible;
+  std::ranges::copy_if(among, std::back_inserter(divisible),
+                       [&](std::size_t n) { return places[n].divisible; });
+  if (divisible.size() != among.size()) return {};
+  Sharing sharing = share_of(places, divisible);
+  // Unknown rates are measured while all take part who could help.
+  if (!std::ranges::all_of(sharing.places, [&](std::size_t n) { return places[n].known; })) {
+    return host_seconds > kWorthSplitting ? sharing : Sharing{};
+  }
+  const bool pays =
+      places[best].seconds > kWorthSplitting && sharing.seconds < places[best].seconds * kClearlyBetter;
+  return pays ? sharing : Sharing{};
+}
+
+// "; remote/b would not help": the places that are not among those that share.
+std::string without(std::span<const Place> places, std::span<const std::size_t> among,
+                    const Sharing& sharing) {
+  std::string names;
+  for (const std::size_t n : among) {
+    if (std::ranges::find(sharing.places, n) != sharing.places.end()) continue;
+    names += (names.empty() ? "; " : " and ") + places[n].name;
+  }
+  return names.empty() ? names : names + " would not help";
 }
 
 PlacementChoice alone(const Place& place, std::size_t number, bool only) {
@@ -77,7 +113,10 @@ class FastestCompletion final : public PlacementPolicy {
                                       std::uint64_t rows, double host_seconds) {
     if (among.empty()) return {};
     const std::size_t best = quickest(places, among);
-    if (pays_to_share(places, among, best, rows, host_seconds)) return share(among);
+    Sharing sharing = share_if_it_pays(places, among, best, rows, host_seconds);
+    if (sharing.places.size() > 1) {
+      return {sharing.places, "sharing it is expected to be quicker" + without(places, among, sharing)};
+    }
     return alone(places[best], best, among.size() == 1);
   }
 };
@@ -106,13 +145,13 @@ class PreferRemote final : public PlacementPolicy {
       return choice;
     }
     const std::size_t best = quickest(places, workers);
-    const bool shares = pays_to_share(places, workers, best, rows, host_seconds);
-    const double there = shares ? shared_seconds(places, workers) : places[best].seconds;
+    const Sharing sharing = share_if_it_pays(places, workers, best, rows, host_seconds);
+    const bool shares = sharing.places.size() > 1;
+    const double there = shares ? sharing.seconds : places[best].seconds;
     const double here = local_seconds(places, local, places[best]);
     if (there <= factor_ * here) {
-      PlacementChoice choice = shares ? share(workers) : PlacementChoice{{best}, {}};
-      choice.reason = shares ? "workers share it, and spare this machine" : "a worker spares this machine";
-      return choice;
+      if (!shares) return {{best}, "a worker spares this machine"};
+      return {sharing.places, "workers share it, and spare this machine" + without(places, workers, sharing)};
     }
     PlacementChoice choice = FastestCompletion::choose_among(places, local, rows, host_seconds);
     choice.reason = fmt::format("workers would take more than {} times as long as this machine", factor_);

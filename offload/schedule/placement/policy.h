@@ -32,6 +32,8 @@ struct Place {
   double kernel_seconds = 0;
   bool known = false;      // measured, not guessed: guesses are low, so that what was never tried is tried
   bool divisible = false;  // could do a part of the loop
+  // The smallest part of the loop takes so long there: what every part needs, and its round trip.
+  double least_seconds = 0;
 };
 
 struct PlacementChoice {

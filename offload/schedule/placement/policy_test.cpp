@@ -64,6 +64,30 @@ TEST(FastestCompletion, FindsOutWhatPlacesAreWorthTogether) {
   EXPECT_EQ(fastest({host(1e-3), unknown(worker(0.1e-3))}), Choice{1});
 }
 
+Place with_least(Place place, double seconds) {
+  place.least_seconds = seconds;
+  return place;
+}
+
+TEST(FastestCompletion, LeavesOutWhoCannotHelp) {
+  EXPECT_EQ(fastest({worker(55e-3), worker(55e-3), worker(6.0)}), (Choice{0, 1}));
+  EXPECT_EQ(fastest({worker(6.0), worker(55e-3), worker(55e-3)}), (Choice{1, 2}));
+  EXPECT_EQ(fastest({worker(55e-3), with_least(worker(60e-3), 40e-3), worker(55e-3)}), (Choice{0, 2}))
+      << "what it needs first takes as long as the others need";
+  EXPECT_EQ(fastest({worker(55e-3), with_least(worker(60e-3), 4e-3), worker(55e-3)}), (Choice{0, 1, 2}));
+  EXPECT_EQ(fastest({worker(55e-3), worker(6.0)}), Choice{0});
+  EXPECT_EQ(remote({host(10e-3), worker(30e-3), worker(30e-3), worker(9.0)}), (Choice{1, 2}));
+  EXPECT_NE(choose(*fastest_completion(), {worker(55e-3), worker(55e-3), worker(6.0)})
+                .reason.find("would not help"),
+            std::string::npos);
+  EXPECT_EQ(fastest_completion()
+                ->choose(std::vector{unknown(worker(1e-3)), unknown(worker(1e-3)), unknown(worker(1.0))},
+                         kRows, 10e-3)
+                .places,
+            (Choice{0, 1}))
+      << "its link is known";
+}
+
 TEST(PreferRemote, TakesWorkersUpToTheFactor) {
   EXPECT_EQ(remote({host(1e-3), worker(3.9e-3)}), Choice{1});
   EXPECT_EQ(remote({host(1e-3), worker(4.1e-3)}), Choice{0});
