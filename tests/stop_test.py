@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs programs that would go on for minutes or for ever, and asks them to stop: by a deadline, SIGINT and SIGTERM.
 
-usage: stop_test.py --bin FOLDER [--only NAME] [--times]
+usage: stop_test.py --bin FOLDER [--only PREFIX] [--times]
 
 Each program says when it has begun, and does then one thing that takes long: a native, waiting, loops on a device. All of
 them have to end. How soon is for whoever asks with --times; the test itself only gives up on those that do not end at all.
@@ -20,6 +20,7 @@ from pathlib import Path
 
 # Far beyond what is promised (200 ms): machines that run tests are busy.
 PATIENCE = 30
+EXIT_SKIPPED = 77
 # Between the beginning and the request.
 DELAY = 0.25
 
@@ -158,9 +159,10 @@ def main():
     options = parser.parse_args()
     run = str((options.bin / "dhpvm-run").resolve())
     failed = 0
-    for number, (name, source, words) in enumerate(table(run)):
-        if options.only not in name:
-            continue
+    chosen = [(number, *program) for number, program in enumerate(table(run)) if program[0].startswith(options.only)]
+    if not chosen:
+        return EXIT_SKIPPED if options.only in ("opencl/", "mixed/") else f"no program's name begins with '{options.only}'"
+    for number, name, source, words in chosen:
         for label, request in REQUESTS[number % 2].items():
             with tempfile.TemporaryDirectory() as folder:
                 seconds, problem = stop(run, Path(folder), source, words, request)

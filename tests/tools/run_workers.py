@@ -437,6 +437,8 @@ class Losing(Case):
             spent = time.monotonic() - begin
         return program(int(steps * seconds / spent) + steps)
 
+
+class LosingWorkers(Losing):
     def test_worker_killed_between_loops(self):
         worker = self.worker()
         program = self.rounds(4000)
@@ -508,12 +510,17 @@ class Losing(Case):
         out, errors = client.communicate(timeout=PATIENCE)
         self.assertEqual((client.returncode, out), (0, self.expected(program)), errors)
 
+
+class LosingClients(Losing):
+    """Sessions that end before their program, and the worker that serves the next."""
+
     def test_deadline_of_the_program(self):
         worker = self.worker()
         for program in (self.rounds(10_000_000), self.long_loop(5)):
-            done = run(worker.device, "--deadline=700ms", program)
-            self.assertEqual(done.returncode, EXIT_TRAP, done.stderr)
-            self.assertIn("deadline", done.stderr)
+            for mode in ("eager", "lazy"):
+                done = run(worker.device, f"--write-back={mode}", "--deadline=700ms", program)
+                self.assertEqual(done.returncode, EXIT_TRAP, done.stderr)
+                self.assertIn("deadline", done.stderr)
         self.assert_serves(worker)
 
     def test_client_killed(self):
