@@ -62,8 +62,8 @@ class ChunkBoard {
 
   // What the part should do next: a chunk has at most so many rows, or one unit of them.
   Offer next(std::size_t part, double now, std::uint64_t most_rows);
-  // The part has submitted the chunk. Before that nobody does it again: what is known about the contents of arrays
-  // changes in the order in which chunks are submitted.
+  // The part has submitted the chunk; with Redo::kInstead, it has read its inputs as well. Before that nobody does it
+  // again: contents of arrays are noted in the order of submission, and inputs are not replaced while they are read.
   void submitted(std::size_t part, const Chunk& chunk);
   // The part is done with the chunk, whose results are in place, by it or by others.
   void done(std::size_t part, const Chunk& chunk, double now);

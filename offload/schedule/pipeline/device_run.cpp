@@ -85,6 +85,12 @@ bool DeviceRun::host_has_inputs() const {
   return true;
 }
 
+bool DeviceRun::has_first_read_inputs() {
+  Positions uploads;
+  uploads[Stage::kUpload] = chunks_.front().until[Stage::kUpload];
+  return device_.fate_of(uploads) == Fate::kDone;
+}
+
 std::uint64_t DeviceRun::iterations_done() const {
   std::uint64_t sum = 0;
   for (const IterationSpace& box : chunks_done_) sum += box.empty() ? 0 : *box.count();

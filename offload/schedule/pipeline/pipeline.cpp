@@ -304,7 +304,7 @@ class LoopExecution {
         }
         ++part_run.chunks;
         DHPVM_TRY(submitted);
-        board_.submitted(part_run.part, chunk);
+        if (part_run.facts.redo != Redo::kInstead) board_.submitted(part_run.part, chunk);
         flying.push_back(chunk);
       } else if (offer.advice == Advice::kEnd) {
         // Others have done whatever is still in flight here.
@@ -315,6 +315,7 @@ class LoopExecution {
         bell_.wait();
       } else {
         DHPVM_ASSIGN(const bool is_done, run.await_first());
+        if (!is_done && run.has_first_read_inputs()) board_.submitted(part_run.part, flying.front());
         if (!is_done) continue;
         board_.done(part_run.part, flying.front(), now_in_seconds());
         flying.pop_front();
