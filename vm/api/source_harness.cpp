@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "vm/api/source_harness.h"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 namespace dhpvm {
@@ -69,8 +71,8 @@ SourceHarness::Outcome SourceHarness::compare(std::string_view source) {
   for (const Executor& executor : executors()) {
     const std::string shown = run(*module, executor.options, Limits::kUnlimitedFuel);
     if (shown == expected) continue;
-    return {Verdict::kFails, "the interpreter shows:\n" + expected + "\n\n" + std::string(executor.name) +
-                                 " shows:\n" + shown};
+    return {Verdict::kFails,
+            fmt::format("the interpreter shows:\n{}\n\n{} shows:\n{}", expected, executor.name, shown)};
   }
   return {};
 }
