@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "offload/drivers/cuda/cuda_device.h"
 
+#include <dlfcn.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <filesystem>
 #include <utility>
 
 #include "base/error.h"
@@ -78,10 +81,28 @@ Candidate describe(const cu::Api& api, int index) {
   return found;
 }
 
+// The driver whose devices are interpreted: beside the library that this code is in, or as the folders of a build lie.
+std::string interpreter_library() {
+  namespace fs = std::filesystem;
+  constexpr char kFile[] = "libdhpvm_cuda_interpreter.so";
+  Dl_info info{};
+  if (::dladdr(reinterpret_cast<const void*>(&describe), &info) == 0 || info.dli_fname == nullptr)
+    return kFile;
+  const fs::path folder = fs::absolute(info.dli_fname).parent_path();
+  std::error_code ignored;
+  if (fs::exists(folder / kFile, ignored)) return (folder / kFile).string();
+  return (folder.parent_path() / "lib" / kFile).string();
+}
+
 class CudaFactory final : public DeviceFactory {
  public:
   explicit CudaFactory(std::string library) : library_(std::move(library)) {
     if (!library_.empty()) return;
+    const char* const driver = std::getenv("DHPVM_CUDA_DRIVER");
+    if (driver != nullptr && std::string_view(driver) == "interpreter") {
+      library_ = interpreter_library();
+      return;
+    }
     const char* const elsewhere = std::getenv("DHPVM_CUDA_LIBRARY");
     library_ = elsewhere != nullptr && *elsewhere != '\0' ? elsewhere : "libcuda.so.1";
   }

@@ -2,7 +2,8 @@
 // A driver for NVIDIA GPUs that do not exist: a shared library in place of
 // libcuda.so.1. It does the device's work on the host, and is stricter than the real
 // one: it requires a current context, detects addresses outside the device's memory,
-// and allows no call from a host function. Kernels are a function of the test's.
+// and allows no call from a host function. Kernels are run by the interpreter of PTX, or
+// are a function of the test's.
 #include <cstring>
 #include <new>
 #include <utility>
@@ -61,6 +62,23 @@ bool is_void(Code code) {
 
 void* pointer(Address address) { return reinterpret_cast<void*>(address); }
 
+// A kernel that is a function of the test's; all its parameters have 64 bits.
+int run_hook(FakeCudaKernel kernel, void* data, const ptx::KernelLaunch& launch) {
+  std::vector<std::uint64_t> arguments(launch.parameters.size() / sizeof(std::uint64_t));
+  std::memcpy(arguments.data(), launch.parameters.data(), arguments.size() * sizeof(std::uint64_t));
+  const FakeCudaLaunch told = {launch.entry->name.c_str(), launch.grid.x, launch.block.x, arguments.data(),
+                               static_cast<unsigned>(arguments.size())};
+  return kernel(&told, data);
+}
+
+int run_interpreter(ptx::KernelLaunch& launch) {
+  {
+    const std::lock_guard lock(state().mutex);
+    for (const auto& [address, memory] : state().allocations) launch.memory.push_back(memory);
+  }
+  return interpret(launch);
+}
+
 }  // namespace
 }  // namespace dhpvm::offload::cu::fake
 
@@ -79,7 +97,12 @@ FAKE Code cuGetErrorName(Code code, const char** name) {
 
 FAKE Code cuGetErrorString(Code code, const char** text) {
   const char* name = nullptr;
-  *text = "as the test wanted";
+  State& all = state();
+  const std::lock_guard lock(all.mutex);
+  // Lives until the thread asks again.
+  thread_local std::string fault;
+  fault = all.fault;
+  *text = fault.empty() ? "as the test wanted" : fault.c_str();
   return cuGetErrorName(code, &name);
 }
 
@@ -180,10 +203,10 @@ FAKE Code cuMemAlloc_v2(Address* address, std::size_t bytes) {
   FAKE_CALL(cuMemAlloc_v2, true);
   if (bytes == 0) return misuse(CUDA_ERROR_INVALID_VALUE);
   if (bytes > all.config.memory_bytes - all.allocated) return CUDA_ERROR_OUT_OF_MEMORY;
-  void* const memory = ::operator new(bytes, std::align_val_t(512), std::nothrow);
+  std::shared_ptr<dhpvm::ptx::Allocation> memory = dhpvm::ptx::Allocation::create(bytes);
   if (memory == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
-  *address = reinterpret_cast<Address>(memory);
-  all.allocations[*address] = bytes;
+  *address = memory->address();
+  all.allocations[*address] = std::move(memory);
   all.allocated += bytes;
   ++all.counts.allocations;
   ++all.counts.allocations_made;
@@ -194,10 +217,9 @@ FAKE Code cuMemFree_v2(Address address) {
   FAKE_RELEASE(cuMemFree_v2);
   const auto found = all.allocations.find(address);
   if (found == all.allocations.end()) return misuse(CUDA_ERROR_INVALID_VALUE);
-  all.allocated -= found->second;
+  all.allocated -= found->second->size();
   all.allocations.erase(found);
   --all.counts.allocations;
-  ::operator delete(pointer(address), std::align_val_t(512));
   return answer;
 }
 
@@ -243,57 +265,70 @@ FAKE Code cuMemHostUnregister(void* memory) {
 FAKE Code cuMemcpyHtoDAsync_v2(Address to, const void* from, std::size_t bytes, Stream stream) {
   FAKE_CALL(cuMemcpyHtoDAsync_v2, true);
   // The real driver takes host memory that is not registered, but stages it at once, whatever it waits for.
-  if (!is_allocated(to, bytes) || !is_registered(from, bytes)) return misuse(CUDA_ERROR_INVALID_VALUE);
-  push(*stream, [=] { std::memcpy(pointer(to), from, bytes); });
+  const auto target = allocation_of(to, bytes);
+  if (target == nullptr || !is_registered(from, bytes)) return misuse(CUDA_ERROR_INVALID_VALUE);
+  push(*stream, [=] {
+    std::memcpy(pointer(to), from, bytes);
+    target->mark_written(to - target->address(), bytes);
+  });
   return CUDA_SUCCESS;
 }
 
 FAKE Code cuMemcpyDtoHAsync_v2(void* to, Address from, std::size_t bytes, Stream stream) {
   FAKE_CALL(cuMemcpyDtoHAsync_v2, true);
-  if (!is_allocated(from, bytes) || !is_registered(to, bytes)) return misuse(CUDA_ERROR_INVALID_VALUE);
+  if (allocation_of(from, bytes) == nullptr || !is_registered(to, bytes))
+    return misuse(CUDA_ERROR_INVALID_VALUE);
   push(*stream, [=] { std::memcpy(to, pointer(from), bytes); });
   return CUDA_SUCCESS;
 }
 
 FAKE Code cuMemcpyDtoDAsync_v2(Address to, Address from, std::size_t bytes, Stream stream) {
   FAKE_CALL(cuMemcpyDtoDAsync_v2, true);
-  if (!is_allocated(to, bytes) || !is_allocated(from, bytes)) return misuse(CUDA_ERROR_INVALID_VALUE);
-  push(*stream, [=] { std::memcpy(pointer(to), pointer(from), bytes); });
+  const auto target = allocation_of(to, bytes);
+  const auto source = allocation_of(from, bytes);
+  if (target == nullptr || source == nullptr) return misuse(CUDA_ERROR_INVALID_VALUE);
+  push(*stream, [=] {
+    std::memcpy(pointer(to), pointer(from), bytes);
+    target->copy_marks(to - target->address(), *source, from - source->address(), bytes);
+  });
   return CUDA_SUCCESS;
 }
 
 FAKE Code cuMemsetD8Async(Address to, unsigned char value, std::size_t bytes, Stream stream) {
   FAKE_CALL(cuMemsetD8Async, true);
-  if (!is_allocated(to, bytes)) return misuse(CUDA_ERROR_INVALID_VALUE);
-  push(*stream, [=] { std::memset(pointer(to), value, bytes); });
+  const auto target = allocation_of(to, bytes);
+  if (target == nullptr) return misuse(CUDA_ERROR_INVALID_VALUE);
+  push(*stream, [=] {
+    std::memset(pointer(to), value, bytes);
+    target->mark_written(to - target->address(), bytes);
+  });
   return CUDA_SUCCESS;
 }
 
 FAKE Code cuModuleLoadDataEx(Module* module, const void* image, unsigned count, JitOption* options,
                              void** values) {
   FAKE_CALL(cuModuleLoadDataEx, true);
-  const std::string ptx = static_cast<const char*>(image);
-  if (ptx.find(".version") == std::string::npos) {
+  auto program = dhpvm::ptx::assemble(static_cast<const char*>(image));
+  if (!program.ok()) {
     char* log = nullptr;
     std::size_t size = 0;
     for (unsigned i = 0; i < count; ++i) {
       if (options[i] == JIT_ERROR_LOG_BUFFER) log = static_cast<char*>(values[i]);
       if (options[i] == JIT_ERROR_LOG_BUFFER_SIZE_BYTES) size = reinterpret_cast<std::size_t>(values[i]);
     }
-    if (log != nullptr && size != 0) std::strncpy(log, "ptxas fatal: missing .version directive", size - 1);
+    if (log != nullptr && size != 0) std::strncpy(log, program.error().message().c_str(), size - 1);
     return CUDA_ERROR_INVALID_PTX;
   }
-  *module = new CUmod_st{ptx, {}};
+  *module = new CUmod_st{std::move(program).value(), {}};
   ++all.counts.modules;
   return CUDA_SUCCESS;
 }
 
 FAKE Code cuModuleGetFunction(Function* function, Module module, const char* name) {
   FAKE_CALL(cuModuleGetFunction, true);
-  const int parameters = parameters_of(module->ptx, name);
-  if (parameters < 0) return CUDA_ERROR_NOT_FOUND;
-  module->functions.push_back(
-      std::make_unique<CUfunc_st>(CUfunc_st{name, static_cast<unsigned>(parameters)}));
+  const dhpvm::ptx::Function* const entry = module->program->find_entry(name);
+  if (entry == nullptr) return CUDA_ERROR_NOT_FOUND;
+  module->functions.push_back(std::make_unique<CUfunc_st>(CUfunc_st{module->program, entry}));
   *function = module->functions.back().get();
   return CUDA_SUCCESS;
 }
@@ -329,23 +364,31 @@ FAKE Code cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, Function /*fu
 }
 
 FAKE Code cuLaunchKernel(Function function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
-                         unsigned block_x, unsigned block_y, unsigned block_z, unsigned /*shared*/,
-                         Stream stream, void** parameters, void** extra) {
+                         unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared, Stream stream,
+                         void** parameters, void** extra) {
   FAKE_CALL(cuLaunchKernel, true);
   if (grid_x == 0 || grid_y == 0 || grid_z == 0 || grid_y > 65535 || grid_z > 65535 || block_x == 0 ||
       block_y == 0 || block_z == 0 || block_z > 64 || block_x * block_y * block_z > 1024 || extra != nullptr)
     return misuse(CUDA_ERROR_INVALID_VALUE);
-  std::vector<std::uint64_t> arguments(function->parameters);
-  for (unsigned i = 0; i < function->parameters; ++i)
-    std::memcpy(&arguments[i], parameters[i], sizeof(arguments[i]));
+  const dhpvm::ptx::Extent required = function->entry->required_block;
+  if (required.count() != 0 && (required.x != block_x || required.y != block_y || required.z != block_z))
+    return misuse(CUDA_ERROR_INVALID_VALUE);
   ++all.counts.launches;
+  dhpvm::ptx::KernelLaunch launch;
+  launch.entry = function->entry;
+  launch.grid = {grid_x, grid_y, grid_z};
+  launch.block = {block_x, block_y, block_z};
+  launch.dynamic_shared = shared;
+  launch.parameters.resize(dhpvm::ptx::parameter_bytes(*function->entry));
+  for (std::size_t i = 0; i < function->entry->parameters.size(); ++i) {
+    const dhpvm::ptx::Variable& parameter = function->entry->parameters[i];
+    std::memcpy(launch.parameters.data() + parameter.offset, parameters[i], parameter.bytes);
+  }
   FakeCudaKernel const kernel = all.kernel;
   void* const data = all.kernel_data;
-  push(*stream, [=, entry = function->entry, arguments = std::move(arguments)] {
-    if (kernel == nullptr) return;
-    const FakeCudaLaunch launch = {entry.c_str(), grid_x, block_x, arguments.data(),
-                                   static_cast<unsigned>(arguments.size())};
-    const int code = kernel(&launch, data);
+  push(*stream, [=, program = function->program, launch = std::move(launch)]() mutable {
+    launch.program = program.get();
+    const int code = kernel != nullptr ? run_hook(kernel, data, launch) : run_interpreter(launch);
     if (code == 0) return;
     const std::lock_guard inner(state().mutex);
     stream->context->lost = static_cast<Code>(code);
@@ -472,6 +515,7 @@ FAKE void fake_cuda_configure(const FakeCudaConfig* config) {
   all.counts.registrations = before.registrations;
   all.kernel = nullptr;
   all.faults.clear();
+  all.fault.clear();
 }
 
 FAKE void fake_cuda_on_launch(FakeCudaKernel kernel, void* data) {

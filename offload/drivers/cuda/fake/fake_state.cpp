@@ -21,11 +21,11 @@ bool& in_host_function() {
   return inside;
 }
 
-bool is_allocated(Address address, std::size_t bytes) {
+std::shared_ptr<ptx::Allocation> allocation_of(Address address, std::size_t bytes) {
   auto found = state().allocations.upper_bound(address);
-  if (found == state().allocations.begin()) return false;
+  if (found == state().allocations.begin()) return nullptr;
   --found;
-  return address - found->first <= found->second && bytes <= found->second - (address - found->first);
+  return found->second->contains(address, bytes) ? found->second : nullptr;
 }
 
 bool is_registered(const void* memory, std::size_t bytes) {
@@ -63,18 +63,21 @@ void wait_until_idle(CUstream_st& stream, std::unique_lock<std::mutex>& lock) {
   state().changed.wait(lock, [&] { return stream.work.empty() && !stream.busy; });
 }
 
-int parameters_of(const std::string& ptx, const std::string& entry) {
-  for (std::size_t at = ptx.find(".entry"); at != std::string::npos; at = ptx.find(".entry", at + 1)) {
-    const std::size_t name = ptx.find_first_not_of(" \t\n", at + 6);
-    const std::size_t open = ptx.find('(', at);
-    const std::size_t close = ptx.find(')', at);
-    if (name == std::string::npos || close == std::string::npos || open > close) return -1;
-    if (ptx.substr(name, ptx.find_first_of(" \t\n(", name) - name) != entry) continue;
-    int count = 0;
-    for (std::size_t p = ptx.find(".param", open); p < close; p = ptx.find(".param", p + 1)) ++count;
-    return count;
+Code interpret(const ptx::KernelLaunch& launch) {
+  // One launch at a time: two would write the traces of one element at once.
+  static std::mutex running;
+  const std::lock_guard one(running);
+  ptx::LaunchOutcome outcome = ptx::run(launch);
+  if (!outcome.fault) return CUDA_SUCCESS;
+  const std::lock_guard lock(state().mutex);
+  state().fault = std::move(outcome.fault->message);
+  switch (outcome.fault->kind) {
+    case ptx::FaultKind::kAddress: return CUDA_ERROR_ILLEGAL_ADDRESS;
+    case ptx::FaultKind::kAlignment: return CUDA_ERROR_MISALIGNED_ADDRESS;
+    case ptx::FaultKind::kLimit: return CUDA_ERROR_LAUNCH_TIMEOUT;
+    case ptx::FaultKind::kStack: return CUDA_ERROR_HARDWARE_STACK_ERROR;
+    default: return CUDA_ERROR_LAUNCH_FAILED;
   }
-  return -1;
 }
 
 }  // namespace dhpvm::offload::cu::fake

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the fake driver knows. Streams are threads; memory of the device is memory of the host.
+// What the fake driver knows. Streams are threads; memory of the device is memory of the host, beside which the
+// interpreter of PTX keeps what was written and who accessed it.
 #pragma once
 
 #include <chrono>
@@ -15,6 +16,7 @@
 
 #include "offload/drivers/cuda/driver_api.h"
 #include "offload/drivers/cuda/fake/fake_cuda.h"
+#include "offload/ptx/launch.h"
 
 namespace dhpvm::offload::cu::fake {
 
@@ -35,12 +37,12 @@ struct CUctx_st {
   dhpvm::offload::cu::Code lost = dhpvm::offload::cu::CUDA_SUCCESS;  // what every call answers from then on
 };
 struct CUmod_st {
-  std::string ptx;
+  std::shared_ptr<const dhpvm::ptx::Program> program;
   std::vector<std::unique_ptr<CUfunc_st>> functions;
 };
 struct CUfunc_st {
-  std::string entry;
-  unsigned parameters = 0;
+  std::shared_ptr<const dhpvm::ptx::Program> program;
+  const dhpvm::ptx::Function* entry = nullptr;
 };
 struct CUevent_st {
   bool timed = false;
@@ -73,9 +75,10 @@ struct State {
   std::vector<Fault> faults;
   bool initialised = false;
   std::map<Ordinal, std::unique_ptr<CUctx_st>> contexts;
-  std::map<Address, std::size_t> allocations;
+  std::map<Address, std::shared_ptr<ptx::Allocation>> allocations;
   std::size_t allocated = 0;
   std::map<std::uintptr_t, std::size_t> registrations;
+  std::string fault;  // of the last launch that failed
 };
 
 State& state();
@@ -83,8 +86,8 @@ State& state();
 std::vector<CUctx_st*>& current();
 bool& in_host_function();
 
-// With the mutex. Whether all of the bytes lie in one allocation, or in one registration.
-bool is_allocated(Address address, std::size_t bytes);
+// With the mutex. The allocation that has all of the bytes, or null; and whether they lie in one registration.
+std::shared_ptr<ptx::Allocation> allocation_of(Address address, std::size_t bytes);
 bool is_registered(const void* memory, std::size_t bytes);
 
 // With the mutex held by `lock`.
@@ -92,7 +95,7 @@ void run_stream(CUstream_st& stream);
 void push(CUstream_st& stream, std::function<void()> work);
 void wait_until_idle(CUstream_st& stream, std::unique_lock<std::mutex>& lock);
 
-// How many parameters of 64 bits the PTX gives `entry`; -1 when it has no such entry.
-int parameters_of(const std::string& ptx, const std::string& entry);
+// Runs a kernel in the interpreter; a fault is kept in the state. Without the mutex. The driver's code for the launch.
+Code interpret(const ptx::KernelLaunch& launch);
 
 }  // namespace dhpvm::offload::cu::fake

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+// Moves, conversions, and the registers that say where a thread is.
+#include <algorithm>
+#include <cfenv>
+
+#include "offload/ptx/lane_values.h"
+#include "offload/ptx/special.h"
+
+namespace dhpvm::ptx {
+namespace {
+
+void move(Warp& warp, const Op& op, LaneMask mask) {
+  Lanes& to = warp.to(op.to[0]);
+  const Lanes& a = warp.from(op.from[0]);
+  each_lane(mask, [&](unsigned l) { to.v[l] = a.v[l]; });
+}
+
+void move_predicate(Warp& warp, const Op& op, LaneMask mask) {
+  warp.set_predicate(op.to[0], warp.predicate(op.from[0]), mask);
+}
+
+// The address of a variable of this call.
+void move_frame_address(Warp& warp, const Op& op, LaneMask mask) {
+  Lanes& to = warp.to(op.to[0]);
+  const std::uint64_t address = warp.local_base() + static_cast<std::uint64_t>(op.offset);
+  each_lane(mask, [&](unsigned l) { to.v[l] = address; });
+}
+
+// {a, b} = c: the first is the lowest part.
+void unpack(Warp& warp, const Op& op, LaneMask mask) {
+  const unsigned bits = size_of(op.type) * 8 / op.count;
+  const Lanes whole = warp.from(op.from[0]);
+  for (unsigned i = 0; i < op.count; ++i) {
+    if (op.to[i] == kNoSlot) continue;
+    Lanes& to = warp.to(op.to[i]);
+    each_lane(mask,
+              [&](unsigned l) { to.v[l] = whole.v[l] >> (bits * i) & ((std::uint64_t{1} << bits) - 1); });
+  }
+}
+
+void pack(Warp& warp, const Op& op, LaneMask mask) {
+  const unsigned bits = size_of(op.type) * 8 / op.count;
+  Lanes& to = warp.to(op.to[0]);
+  each_lane(mask, [&](unsigned l) {
+    std::uint64_t whole = 0;
+    for (unsigned i = 0; i < op.count; ++i)
+      whole |= (warp.from(op.from[i]).v[l] & ((std::uint64_t{1} << bits) - 1)) << (bits * i);
+    to.v[l] = whole;
+  });
+}
+
+std::uint32_t special_value(Warp& warp, Special which, unsigned lane) {
+  const LaunchState& launch = warp.launch();
+  const Extent at = warp.position_of(lane);
+  switch (which) {
+    case Special::kTidX: return at.x;
+    case Special::kTidY: return at.y;
+    case Special::kTidZ: return at.z;
+    case Special::kNtidX: return launch.block.x;
+    case Special::kNtidY: return launch.block.y;
+    case Special::kNtidZ: return launch.block.z;
+    case Special::kCtaidX: return launch.block_index.x;
+    case Special::kCtaidY: return launch.block_index.y;
+    case Special::kCtaidZ: return launch.block_index.z;
+    case Special::kNctaidX: return launch.grid.x;
+    case Special::kNctaidY: return launch.grid.y;
+    case Special::kNctaidZ: return launch.grid.z;
+    case Special::kLaneid: return lane;
+    case Special::kWarpid: return warp.thread_of(lane) / kWarpSize;
+    case Special::kNwarpid:
+      return static_cast<std::uint32_t>((launch.block.count() + kWarpSize - 1) / kWarpSize);
+    case Special::kLaneEq: return 1U << lane;
+    case Special::kLaneLe: return (2U << lane) - 1;
+    case Special::kLaneLt: return (1U << lane) - 1;
+    case Special::kLaneGe: return ~((1U << lane) - 1);
+    case Special::kLaneGt: return ~((2U << lane) - 1);
+    case Special::kNoSpecial: break;
+    case Special::kClock: return static_cast<std::uint32_t>(launch.executed);
+  }
+  return 0;
+}
+
+void move_special(Warp& warp, const Op& op, LaneMask mask) {
+  Lanes& to = warp.to(op.to[0]);
+  each_lane(mask, [&](unsigned l) { to.v[l] = special_value(warp, static_cast<Special>(op.mode), l); });
+}
+
+// As wide as the register that gets it.
+std::uint64_t extended(std::int64_t value, const Op& op) {
+  const auto bits = static_cast<std::uint64_t>(value);
+  return op.width == 8 ? bits : bits & ((std::uint64_t{1} << op.width * 8) - 1);
+}
+
+template <typename R, typename A>
+std::uint64_t integer_to_integer(A value, const Op& op) {
+  if (op.has(FlagBit::kSat)) {
+    __extension__ using Wide = __int128;
+    const Wide limited =
+        std::clamp<Wide>(value, std::numeric_limits<R>::min(), std::numeric_limits<R>::max());
+    return extended(static_cast<std::int64_t>(static_cast<R>(limited)), op);
+  }
+  if constexpr (std::is_signed_v<R>) return extended(static_cast<R>(value), op);
+  return static_cast<R>(value);
+}
+
+template <typename T>
+T rounded_to_whole(T value, Rounding rounding) {
+  switch (rounding) {
+    case Rounding::kNearestInt: return std::nearbyint(value);
+    case Rounding::kDownInt: return std::floor(value);
+    case Rounding::kUpInt: return std::ceil(value);
+    case Rounding::kZeroInt: return std::trunc(value);
+    default: return value;
+  }
+}
+
+// Beyond the range is its end. What is no number becomes 0, or among 64 bits the highest one.
+template <typename R, typename A>
+std::uint64_t float_to_integer(A value, const Op& op) {
+  if (std::isnan(value)) {
+    if (sizeof(A) < 8 && sizeof(R) < 8) return 0;
+    return extended(static_cast<std::int64_t>(static_cast<R>(std::uint64_t{1} << (sizeof(R) * 8 - 1))), op);
+  }
+  const A whole = rounded_to_whole(value, op.rounding);
+  // Ends of the range as powers of two, which are exact.
+  const A end = std::ldexp(A(1), sizeof(R) * 8 - (std::is_signed_v<R> ? 1 : 0));
+  const A begin = std::is_signed_v<R> ? -end : A(0);
+  R result = 0;
+  if (whole >= end) {
+    result = std::numeric_limits<R>::max();
+  } else if (whole <= begin) {
+    result = std::numeric_limits<R>::min();
+  } else {
+    result = static_cast<R>(whole);
+  }
+  if constexpr (std::is_signed_v<R>) return extended(result, op);
+  return result;
+}
+
+int mode_for(Rounding rounding) {
+  switch (rounding) {
+    case Rounding::kZero: return FE_TOWARDZERO;
+    case Rounding::kDown: return FE_DOWNWARD;
+    case Rounding::kUp: return FE_UPWARD;
+    default: return FE_TONEAREST;
+  }
+}
+
+template <typename T>
+T flushed(T value, const Op& op) {
+  if (!op.has(FlagBit::kFtz) || std::is_same_v<T, double>) return value;
+  return std::fpclassify(value) == FP_SUBNORMAL ? std::copysign(T(0), value) : value;
+}
+
+template <typename R, typename A>
+std::uint64_t to_float(A value, const Op& op) {
+  if constexpr (std::is_floating_point_v<A>) value = rounded_to_whole(flushed(value, op), op.rounding);
+  const int mode = mode_for(op.rounding);
+  if (mode != FE_TONEAREST) std::fesetround(mode);
+  // Volatile, so that the conversion stays where the rounding is set.
+  volatile A in = value;
+  volatile R out = static_cast<R>(A(in));
+  if (mode != FE_TONEAREST) std::fesetround(FE_TONEAREST);
+  R result = flushed(R(out), op);
+  if (op.has(FlagBit::kSat)) result = result > 0 ? (result < 1 ? result : R(1)) : R(0);
+  return bits_of<R>(result);
+}
+
+template <typename R, typename A>
+void convert(Warp& warp, const Op& op, LaneMask mask) {
+  Lanes& to = warp.to(op.to[0]);
+  const Lanes& a = warp.from(op.from[0]);
+  each_lane(mask, [&](unsigned l) {
+    const A value = value_of<A>(a.v[l]);
+    if constexpr (std::is_floating_point_v<R>) {
+      to.v[l] = to_float<R>(value, op);
+    } else if constexpr (std::is_floating_point_v<A>) {
+      to.v[l] = float_to_integer<R>(flushed(value, op), op);
+    } else {
+      to.v[l] = integer_to_integer<R>(value, op);
+    }
+  });
+}
+
+// Shared and local addresses become generic, or the other way round; global ones are generic.
+void convert_address(Warp& warp, const Op& op, LaneMask mask) {
+  const std::uint64_t window = op.space == Space::kShared  ? kSharedWindow
+                               : op.space == Space::kLocal ? kLocalWindow
+                                                           : 0;
+  const bool to_space = op.has(FlagBit::kTo);
+  Lanes& to = warp.to(op.to[0]);
+  const Lanes& a = warp.from(op.from[0]);
+  each_lane(mask, [&](unsigned l) {
+    to.v[l] = window == 0 ? a.v[l] : to_space ? a.v[l] & ~kWindowMask : a.v[l] | window;
+  });
+}
+
+void is_in_space(Warp& warp, const Op& op, LaneMask mask) {
+  LaneMask result = 0;
+  const Lanes& a = warp.from(op.from[0]);
+  each_lane(mask, [&](unsigned l) {
+    const std::uint64_t window = a.v[l] & kWindowMask;
+    const Space space = window == kSharedWindow  ? Space::kShared
+                        : window == kLocalWindow ? Space::kLocal
+                                                 : Space::kGlobal;
+    if (space == op.space) result |= 1U << l;
+  });
+  warp.set_predicate(op.to[0], result, mask);
+}
+
+Execute select_move(const Op& op) {
+  if (op.type == Type::kPred) return move_predicate;
+  if (op.has(FlagBit::kFrame)) return move_frame_address;
+  if (op.mode != 0) return move_special;
+  if (op.count > 1) return op.to[1] != kNoSlot || op.has(FlagBit::kTo) ? unpack : pack;
+  return move;
+}
+
+}  // namespace
+
+Execute select_convert(std::string_view name, const Op& op) {
+  if (name == "mov") return select_move(op);
+  if (name == "cvta") return convert_address;
+  if (name == "isspacep") return is_in_space;
+  return with_type(op.type, [&](auto to) -> Execute {
+    using R = decltype(to);
+    return with_type(op.from_type, [&](auto from) -> Execute {
+      using A = decltype(from);
+      constexpr bool kNarrows = std::is_same_v<R, float> && std::is_same_v<A, double>;
+      constexpr bool kNeedsRounding = kNarrows || std::is_floating_point_v<R> != std::is_floating_point_v<A>;
+      if (kNeedsRounding && op.rounding == Rounding::kNone) return nullptr;
+      return convert<R, A>;
+    });
+  });
+}
+
+}  // namespace dhpvm::ptx

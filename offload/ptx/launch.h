@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs a kernel: block after block, warp after warp from barrier to barrier. The order is always the same.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "offload/ptx/program.h"
+#include "offload/ptx/warp.h"
+
+namespace dhpvm::ptx {
+
+struct KernelLaunch {
+  const Program* program = nullptr;
+  const Function* entry = nullptr;
+  Extent grid;
+  Extent block;
+  std::uint32_t dynamic_shared = 0;
+  std::vector<std::byte> parameters;  // as long as parameter_bytes() says
+  std::vector<std::shared_ptr<Allocation>> memory;
+  std::uint64_t limit = std::uint64_t{1} << 40;  // of instructions, times threads
+};
+
+struct LaunchOutcome {
+  std::optional<Fault> fault;
+  std::uint64_t executed = 0;
+};
+
+std::uint32_t parameter_bytes(const Function& entry);
+// May be called by several threads for launches that share no memory.
+LaunchOutcome run(const KernelLaunch& launch);
+
+}  // namespace dhpvm::ptx
