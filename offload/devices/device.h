@@ -39,7 +39,8 @@ struct DeviceInfo {
   bool shares_host_memory = false;
   bool is_gpu = false;
   bool is_simulated = false;
-  // Its kernels end when the token of Launch::stop is raised, and have ended when launch() returns.
+  // Its kernels end when the token of Launch::stop is raised, and have ended when launch() returns. Those of a worker
+  // end soon after it is raised, or the worker is given up.
   bool stops_kernels = false;
   // It may stop answering while the program goes on, as a device of another machine: results are copied back at once.
   bool may_be_lost = false;
@@ -111,8 +112,10 @@ struct ArrayArgument {
 // Ends kernels early. `token` must stay until they have ended.
 struct KernelStop {
   explicit KernelStop(StopToken& its_token) : token(its_token) {}
+  bool is_wanted() const { return token.reasons() != 0 || is_abandoned; }
   StopToken& token;
-  std::atomic<bool> has_stopped{false};  // a kernel was cut short: some of its iterations are missing
+  std::atomic<bool> is_abandoned{false};  // nobody wants the results any more
+  std::atomic<bool> has_stopped{false};   // a kernel was cut short: some of its iterations are missing
 };
 
 // One chunk of a loop. launch() copies whatever the spans refer to before it returns.
@@ -125,7 +128,8 @@ struct Launch {
   MemorySpan partials;
   // A codegen::KernelReport, if the kernel has sites. Not reset by the launch.
   MemorySpan report;
-  // For devices with DeviceInfo::stops_kernels; null: the kernel runs to its end. A launch that is cut short is done.
+  // For devices with DeviceInfo::stops_kernels and those of workers; null: the kernel runs to its end. A launch that is
+  // cut short is done.
   std::shared_ptr<KernelStop> stop = nullptr;
 };
 

@@ -28,7 +28,7 @@ def message(content):
     return struct.pack("<I", len(content)) + content
 
 
-def preamble(identity=1, version=1, lane=0):
+def preamble(identity=1, version=2, lane=0):
     return b"DHPV" + struct.pack("<HBBBBH", version, identity, 2, lane, 0, 0)
 
 

@@ -118,6 +118,16 @@ class Worker:
         self.address = self.wait_for(r"listening at (\S+)").group(1) if listen else None
         self.device = f"--device=remote/{self.address}"
 
+    def idle_ticks(self):
+        """The processor time, in ticks of the system, of half a second without work."""
+        def ticks():
+            words = Path(f"/proc/{self.process.pid}/stat").read_text(encoding="utf-8").rsplit(")", 1)[1].split()
+            return int(words[11]) + int(words[12])
+
+        before = ticks()
+        time.sleep(0.5)
+        return ticks() - before
+
     def log(self):
         return self.path.read_text(encoding="utf-8")
 
@@ -522,6 +532,42 @@ class LosingClients(Losing):
                 self.assertEqual(done.returncode, EXIT_TRAP, done.stderr)
                 self.assertIn("deadline", done.stderr)
         self.assert_serves(worker)
+
+    def endless(self):
+        """A loop of minutes that is two launches."""
+        return self.write(ONE_LONG_LOOP.replace("STEPS", "10_000_000_000"))
+
+    def assert_ends_soon(self, worker, client, at, session):
+        """Both the client, and what the worker does for it; at is when it was to end."""
+        client.communicate(timeout=PATIENCE)
+        self.assertLess(time.monotonic() - at, 2)
+        worker.wait_for(rf"session {session}: ended")
+        self.assertLess(time.monotonic() - at, 3)
+        self.assertLess(worker.idle_ticks(), os.sysconf("SC_CLK_TCK") / 4)
+
+    def test_endless_kernels_end_with_their_program(self):
+        worker = self.worker()
+        session = 0
+        for options in ([], ["--write-back=lazy"]):
+            for signals in (None, signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
+                session += 1
+                begin = time.monotonic()
+                deadline = ["--deadline=1s"] if signals is None else []
+                client = self.start(worker.device, *options, *deadline, self.endless())
+                worker.wait_for(rf"session {session}: kernel")
+                if signals is not None:
+                    time.sleep(0.3)
+                    begin = time.monotonic() - 1
+                    client.send_signal(signals)
+                self.assert_ends_soon(worker, client, begin + 1, session)
+        self.assert_serves(worker)
+
+    def test_endless_kernels_end_at_the_limit_of_time(self):
+        worker = self.worker("--lend=time=1s")
+        client = self.start(worker.device, "--deadline=20s", self.endless())
+        worker.wait_for("session 1: ended.*has computed for 1000 ms")
+        self.assertLess(worker.idle_ticks(), os.sysconf("SC_CLK_TCK") / 4)
+        client.kill()
 
     def test_client_killed(self):
         worker = self.worker("--lend=sessions=1")

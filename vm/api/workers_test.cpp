@@ -211,7 +211,7 @@ TEST_F(Workers, AreCountedForGood) {
   EXPECT_EQ(before.seal, "no key");
   EXPECT_NE(before.host, "");
   EXPECT_GE(before.jobs, 1u);
-  EXPECT_EQ(before.bytes_sent, 0u);
+  EXPECT_LE(before.bytes_sent, 128u << 10) << "probes of the link alone";
   EXPECT_GE(before.bytes_received, 50'000u * 8);
   EXPECT_GT(before.round_trip.count(), 0);
   worker.reset();

@@ -311,6 +311,14 @@ void RemoteLink::on_progress_thread(std::function<void()> function) {
   transport_.post([self = shared_from_this(), function = std::move(function)] { function(); });
 }
 
+// Does not keep the link for the delay.
+void RemoteLink::on_progress_thread_after(std::chrono::milliseconds delay, std::function<void()> function) {
+  transport_.post_at(Transport::Clock::now() + delay,
+                     [weak = weak_from_this(), function = std::move(function)] {
+                       if (const auto self = weak.lock()) function();
+                     });
+}
+
 Result<wire::Reply> RemoteLink::ask(const wire::FromClient& record, wire::Id id, ConstBytes code) {
   Request request;
   request.code = code;

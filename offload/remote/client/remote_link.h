@@ -86,6 +86,7 @@ class RemoteLink final : public FrameHandler,
   void send_run(const wire::RunHeader& header, ConstBytes data, BulkLane::Done done);
   void receive_run(MutableBytes memory, BulkLane::Done done);
   void on_progress_thread(std::function<void()> function);
+  void on_progress_thread_after(std::chrono::milliseconds delay, std::function<void()> function);
   // This machine's steady clock minus the worker's. The error is at
   // most half the shortest round trip, plus the clocks' drift in
   // the second until the next measurement while the link is in use.

@@ -15,6 +15,9 @@ namespace {
 using Kind = OperationRecord::Kind;
 
 constexpr std::size_t kDiscardBytes = BulkLane::kPieceBytes;
+// How often it is looked whether launches are to be stopped, and how long a worker may take to stop them.
+constexpr std::chrono::milliseconds kStopTick{10};
+constexpr std::chrono::milliseconds kStopPatience{150};
 
 Error broken(const char* what) {
   return error(ErrorCode::kProtocol, "the worker breaks the protocol: {}", what);
@@ -74,7 +77,7 @@ std::shared_ptr<RemoteStream> RemoteOperations::find(wire::Id queue) {
 
 // ---- Submission -----------------------------------------------------------------------------------------------------
 
-void RemoteOperations::submit(RemoteStream& stream, std::shared_ptr<RemoteOperation> operation) {
+void RemoteOperations::submit(RemoteStream& stream, const std::shared_ptr<RemoteOperation>& operation) {
   operation->begin = std::chrono::steady_clock::now();
   const std::lock_guard lock(mutex_);
   const std::shared_ptr<RemoteStream> held = streams_.at(stream.id);
@@ -87,6 +90,7 @@ void RemoteOperations::submit(RemoteStream& stream, std::shared_ptr<RemoteOperat
   const wire::FromClient record = record_of(stream, *operation);
   order(stream, *operation);
   link_.post_operation(record);
+  if (operation->operation.stop != nullptr) watch_for_stops();
   if (operation->data_moved) return;
   if (operation->operation.record.kind == Kind::kDownload) downloads_[operation->number] = {held, operation};
   if (operation->operation.record.kind == Kind::kUpload) uploads_.push_back({held, operation});
@@ -156,6 +160,58 @@ void RemoteOperations::order(RemoteStream& stream, RemoteOperation& operation) {
     std::uint64_t& after = static_cast<RemoteSemaphore&>(*signal.semaphore).after;
     after = std::max(after, stream.after);
   }
+}
+
+// ---- Stopping -------------------------------------------------------------------------------------------------------
+
+// With the mutex held.
+void RemoteOperations::watch_for_stops() {
+  if (std::exchange(watching_, true)) return;
+  link_.on_progress_thread_after(kStopTick, [this] { look_for_stops(); });
+}
+
+void RemoteOperations::look_for_stops() {
+  std::vector<wire::Id> queues;
+  bool is_too_long = false;
+  {
+    const std::lock_guard lock(mutex_);
+    watching_ = false;
+    if (lost_) return;
+    for (const auto& [id, stream] : streams_) {
+      bool any = false;
+      bool is_new = false;
+      for (std::size_t n = stream->acknowledged; n < stream->pending.size(); ++n) {
+        KernelStop* const stop = stream->pending[n]->operation.stop.get();
+        if (stop == nullptr) continue;
+        any = true;
+        if (stop->is_wanted()) is_new |= !stop->has_stopped.exchange(true);
+      }
+      if (is_new) {
+        queues.push_back(id);
+        stream->stopped = std::chrono::steady_clock::now();
+      }
+      if (any) watch_for_stops();
+      is_too_long |= is_stopped_too_long(*stream);
+    }
+  }
+  for (const wire::Id queue : queues) link_.send_now(wire::StopLaunches{queue});
+  if (is_too_long) {
+    link_.drop(error(ErrorCode::kDeviceLost, "worker {} could not stop a kernel, and was given up with it",
+                     link_.address()));
+  }
+}
+
+// With the mutex held.
+bool RemoteOperations::is_stopped_too_long(RemoteStream& stream) {
+  if (!stream.stopped) return false;
+  for (std::size_t n = stream.acknowledged; n < stream.pending.size(); ++n) {
+    const KernelStop* const stop = stream.pending[n]->operation.stop.get();
+    if (stop != nullptr && stop->has_stopped) {
+      return std::chrono::steady_clock::now() - *stream.stopped > kStopPatience;
+    }
+  }
+  stream.stopped.reset();
+  return false;
 }
 
 // ---- Data and calls -------------------------------------------------------------------------------------------------

@@ -54,6 +54,8 @@ struct RemoteStream {
   // The queue's; called on the progress thread without the mutex.
   std::function<void(RemoteOperation& operation, Status status)> finish;
   std::function<void(const wire::Observed& observed)> observe;
+  // Launches that were to be stopped then are not done.
+  std::optional<std::chrono::steady_clock::time_point> stopped;
 };
 
 class RemoteOperations {
@@ -63,7 +65,7 @@ class RemoteOperations {
   void add(const std::shared_ptr<RemoteStream>& stream);
   // Waits until its operations are done, and removes it.
   void remove(RemoteStream& stream);
-  void submit(RemoteStream& stream, std::shared_ptr<RemoteOperation> operation);
+  void submit(RemoteStream& stream, const std::shared_ptr<RemoteOperation>& operation);
   // Runs the pending host calls; calls nothing after that.
   void stop() { host_.reset(); }
 
@@ -92,6 +94,9 @@ class RemoteOperations {
   void moved(const Transfer& transfer);
   void settle(const std::shared_ptr<RemoteStream>& stream);
   void discard(std::uint64_t bytes);
+  void watch_for_stops();
+  void look_for_stops();
+  bool is_stopped_too_long(RemoteStream& stream);
 
   RemoteLink& link_;
   std::mutex mutex_;
@@ -106,6 +111,7 @@ class RemoteOperations {
   std::uint64_t host_prefix_ = 0;       // all up to here are done,
   std::set<std::uint64_t> host_ahead_;  // and these
   std::vector<std::byte> discarded_;    // of the progress thread
+  bool watching_ = false;               // look_for_stops() follows
   std::unique_ptr<TaskThread> host_ = std::make_unique<TaskThread>();
 };
 

@@ -21,7 +21,7 @@
 namespace dhpvm::offload {
 
 // Both sides must have the same.
-inline constexpr std::uint16_t kProtocolVersion = 1;
+inline constexpr std::uint16_t kProtocolVersion = 2;
 
 // On the wire; the numbers are fixed.
 enum class LaneKind : std::uint8_t { kFrames = 0, kBulk = 1 };

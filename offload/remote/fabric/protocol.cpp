@@ -295,6 +295,10 @@ template <typename Codec>
 void visit(Codec& codec, Is<HostCallDone> auto& value) {
   codec.number(value.queue);
 }
+template <typename Codec>
+void visit(Codec& codec, Is<StopLaunches> auto& value) {
+  codec.number(value.queue);
+}
 
 template <typename Codec>
 void visit(Codec& codec, Is<Welcome> auto& value) {

@@ -195,10 +195,14 @@ struct HostCall {
 struct HostCallDone {
   Id queue = 0;
 };
+// Cuts short the launches that the queue has been given before, where its device can do that; all are done then.
+struct StopLaunches {
+  Id queue = 0;
+};
 
 using FromClient = std::variant<Hello, Ping, Allocate, Free, CreateQueue, DestroyQueue, CreateSemaphore,
                                 DestroySemaphore, Signal, FailSemaphore, LoadKernel, ModulePart, UnloadKernel,
-                                Upload, Download, Copy, Fill, Launch, HostCall, HostCallDone>;
+                                Upload, Download, Copy, Fill, Launch, HostCall, HostCallDone, StopLaunches>;
 
 // ---- From the worker ------------------------------------------------------------------------------------------------
 

@@ -43,7 +43,8 @@ inline std::vector<FromClient> client_examples() {
           Fill{order, {1, 0, 8}, 255},
           launch,
           HostCall{order},
-          HostCallDone{2}};
+          HostCallDone{2},
+          StopLaunches{2}};
 }
 
 inline std::vector<FromWorker> worker_examples() {

@@ -118,7 +118,7 @@ class Client final : public Noted,
     EXPECT_EQ(client->answer(2), "");
     return client;
   }
-  void dial_bulk(Bytes header) {
+  void dial_bulk(const Bytes& header) {
     Channel::dial(
         *site_.here_, site_.address_, "localhost", LaneKind::kBulk, site_.channel_options(),
         [client = shared_from_this(), header](const std::shared_ptr<Channel>& channel,
@@ -232,7 +232,7 @@ wire::Order on_queue(wire::Id queue) { return {queue, {}, {}}; }
 
 TEST(Hostile, BreachesOfTheProtocolEndTheSession) {
   Records many;
-  for (wire::Id n = 0; n < 70; ++n) many.push_back(wire::Allocate{100 + n, kHost, 100 + n, 64});
+  for (wire::Id n = 0; n < 70; ++n) many.emplace_back(wire::Allocate{100 + n, kHost, 100 + n, 64});
   wire::Launch launch;
   launch.order = on_queue(1);
   launch.kernel = 99;
@@ -272,6 +272,7 @@ TEST(Hostile, BreachesOfTheProtocolEndTheSession) {
       {{launch}, "a kernel that its device does not have"},
       {{wire::HostCallDone{1}}, "nobody has asked for"},
       {{wire::HostCallDone{99}}, "a queue that does not exist"},
+      {{wire::StopLaunches{99}}, "a queue that does not exist"},
       {many, "too many requests"},
   };
   Site site;
@@ -406,9 +407,9 @@ TEST(Hostile, CodeThatIsNotWhatItShouldBe) {
     Records records{wire::LoadKernel{request, kHost, request, digest, sent.size(), number, {}, "a kernel"}};
     for (std::size_t at = 0; at < sent.size(); at += wire::kMaxModulePart) {
       const std::size_t size = std::min(sent.size() - at, wire::kMaxModulePart);
-      records.push_back(wire::ModulePart{digest,
-                                         {sent.begin() + static_cast<std::ptrdiff_t>(at),
-                                          sent.begin() + static_cast<std::ptrdiff_t>(at + size)}});
+      records.emplace_back(wire::ModulePart{digest,
+                                            {sent.begin() + static_cast<std::ptrdiff_t>(at),
+                                             sent.begin() + static_cast<std::ptrdiff_t>(at + size)}});
     }
     for (const wire::FromClient& record : records) client->say({record});
     return client->answer(request);
@@ -452,9 +453,9 @@ TEST(Hostile, LaunchesOutsideTheirMemory) {
     Records records{wire::LoadKernel{9, kHost, 9, digest, code.size(), (*image)->kernel, {}, "saxpy"}};
     for (std::size_t at = 0; at < code.size(); at += wire::kMaxModulePart) {
       const std::size_t size = std::min(code.size() - at, wire::kMaxModulePart);
-      records.push_back(wire::ModulePart{digest,
-                                         {code.begin() + static_cast<std::ptrdiff_t>(at),
-                                          code.begin() + static_cast<std::ptrdiff_t>(at + size)}});
+      records.emplace_back(wire::ModulePart{digest,
+                                            {code.begin() + static_cast<std::ptrdiff_t>(at),
+                                             code.begin() + static_cast<std::ptrdiff_t>(at + size)}});
     }
     for (const wire::FromClient& record : records) client->say({record});
     EXPECT_EQ(client->answer(9), "");

@@ -90,6 +90,7 @@ Result<LaunchState> SessionOperations::read_launch(wire::Launch& record, const S
   LaunchState launch;
   launch.kernel = kernel->kernel;
   launch.guard = kernel->guard;
+  launch.stop = stream.stop;
   launch.space.dimensions = static_cast<unsigned>(record.space.size());
   for (std::size_t d = 0; d < record.space.size(); ++d) {
     launch.space.low[d] = record.space[d][0];

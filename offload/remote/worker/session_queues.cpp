@@ -108,6 +108,18 @@ Status SessionQueues::handle(wire::HostCallDone& record) {
   return {};
 }
 
+Status SessionQueues::handle(wire::StopLaunches& record) {
+  const auto stream = find(record.queue);
+  if (stream == nullptr) return protocol_violation("it stops the launches of a queue that does not exist");
+  stop_launches(*stream);
+  return {};
+}
+
+void SessionQueues::stop_launches(Stream& stream) {
+  stream.stop->token.raise(StopToken::kInterrupt);
+  stream.stop = std::make_shared<session::LaunchStop>();  // for those that follow
+}
+
 std::uint64_t SessionQueues::outstanding() const {
   std::uint64_t count = 0;
   for (const auto& [id, stream] : streams_) {
@@ -200,8 +212,13 @@ Result<bool> SessionQueues::submit(const std::shared_ptr<Stream>& stream,
   } else if (const auto* const fill = std::get_if<session::FillState>(&pending->what)) {
     DHPVM_TRY(queue.fill(pending->to, fill->value, order.all(), pending->number));
   } else if (const auto* const state = std::get_if<session::LaunchState>(&pending->what)) {
-    const Launch launch{state->kernel,   state->space,  state->scalars, state->arrays,
-                        state->partials, state->report, nullptr};
+    const Launch launch{state->kernel,
+                        state->space,
+                        state->scalars,
+                        state->arrays,
+                        state->partials,
+                        state->report,
+                        {state->stop, &state->stop->kernels}};
     DHPVM_TRY(state->guard->check(launch));
     DHPVM_TRY(queue.launch(launch, order.all(), pending->number));
   } else {
@@ -331,13 +348,14 @@ void SessionQueues::look_for_failures() {
   advance();
 }
 
-// The semaphores have been made to fail, and with them whatever waits; what runs, runs to its end.
+// The semaphores have been made to fail, and with them whatever waits.
 void SessionQueues::abandon(const Error& reason) {
   for (auto& [id, stream] : streams_) {
     for (const std::shared_ptr<Pending>& pending : stream->pending) {
       for (const Promise& promise : pending->signals) promise.timeline->semaphore->fail(reason);
     }
     stream->pending.clear();
+    stop_launches(*stream);
     drop(*stream);
   }
   signals_.clear();

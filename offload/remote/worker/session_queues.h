@@ -30,6 +30,7 @@ class SessionQueues {
   Status handle(wire::DestroyQueue& record);
   Status handle(wire::Signal& record);
   Status handle(wire::HostCallDone& record);
+  Status handle(wire::StopLaunches& record);
 
   // Null when there is none.
   std::shared_ptr<session::Stream> find(wire::Id queue) const;
@@ -48,7 +49,8 @@ class SessionQueues {
   Status block(session::Stream& stream, const session::LocalOrder& order, std::function<void()> reached);
   void finish_front(session::Stream& stream);
 
-  // At the end of the session: fails what waits and lets go of the queues, which finish what runs.
+  // At the end of the session: fails what waits, stops what runs, and lets go of the queues, which finish what
+  // cannot be stopped.
   void abandon(const Error& reason);
   void clear() { streams_.clear(); }
 
@@ -63,6 +65,7 @@ class SessionQueues {
   bool advance(const std::shared_ptr<session::Stream>& stream);
   Result<bool> submit(const std::shared_ptr<session::Stream>& stream,
                       const std::shared_ptr<session::Pending>& pending);
+  static void stop_launches(session::Stream& stream);
   static void keep(const session::Promise& promise);
   void mark(session::Stream& stream);
   static void forget_done(session::Stream& stream);

@@ -56,6 +56,11 @@ struct UploadState {
 struct DownloadState {
   std::uint64_t submitted = 0;
 };
+// Ends the launches that a queue is given from one StopLaunches to the next.
+struct LaunchStop {
+  StopToken token;
+  KernelStop kernels{token};
+};
 struct LaunchState {
   std::shared_ptr<Kernel> kernel;
   std::shared_ptr<const LaunchGuard> guard;
@@ -64,6 +69,7 @@ struct LaunchState {
   std::vector<ArrayArgument> arrays;
   MemorySpan partials;
   MemorySpan report;
+  std::shared_ptr<LaunchStop> stop;
 };
 struct FillState {
   std::byte value;
@@ -109,7 +115,8 @@ struct Stream {
   std::shared_ptr<std::atomic<std::uint64_t>> done = std::make_shared<std::atomic<std::uint64_t>>(0);
   std::uint64_t forgotten = 0;  // of `done`, those no longer in `submitted`
   std::uint64_t unmarked = 0;   // given since the last notification
-  bool blocked = false;         // the front is being done by the session, not by the device
+  std::shared_ptr<LaunchStop> stop = std::make_shared<LaunchStop>();
+  bool blocked = false;  // the front is being done by the session, not by the device
   std::optional<Error> failure;
 };
 

@@ -13,8 +13,15 @@ Result<std::unique_ptr<DeviceRun>> DeviceRun::begin(PipelineDevice& device, Loop
   device.release_held();
   auto run =
       std::unique_ptr<DeviceRun>(new DeviceRun(device, loops, std::move(plan), std::move(kernels), partials));
-  if (when_stopped == WhenStopped::kAtOnce && device.info().stops_kernels && device.stop_token() != nullptr)
-    run->stop_ = std::make_shared<KernelStop>(*device.stop_token());
+  run->when_stopped_ = when_stopped;
+  device.begin_run();
+  const bool is_remote = device.info().is_remote;
+  if (when_stopped == WhenStopped::kAtOnce && device.stop_token() != nullptr) {
+    if (device.info().stops_kernels || is_remote)
+      run->stop_ = std::make_shared<KernelStop>(*device.stop_token());
+  } else if (is_remote) {
+    run->stop_ = std::make_shared<KernelStop>(device.end_token());
+  }
   const std::vector<ArrayPlan>& arrays = run->plan_.arrays;
   // First all are kept from being given up, so that none makes room for another.
   for (std::uint32_t n = 0; n < arrays.size(); ++n) {
@@ -50,6 +57,9 @@ DeviceRun::DeviceRun(PipelineDevice& device, Loops loops, RunPlan plan,
 DeviceRun::~DeviceRun() {
   for (RunChunk& chunk : chunks_) let_go(chunk);
   if (current_) let_go(*current_);
+  // The token may be lowered again before a worker has heard of it.
+  if (when_stopped_ == WhenStopped::kAtOnce && stop_ != nullptr && device_.was_interrupted())
+    stop_->is_abandoned = true;
   const auto give_back = [&](DeviceBlock& block) {
     block.busy.include(last_);
     device_.release(std::move(block));

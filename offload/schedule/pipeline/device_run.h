@@ -184,6 +184,7 @@ class DeviceRun {
   codegen::KernelReport report_;
 
   std::shared_ptr<KernelStop> stop_;  // null: kernels run to their end
+  WhenStopped when_stopped_ = WhenStopped::kBetweenChunks;
 
   std::uint64_t chunk_ = 0;                  // number of the next one
   std::optional<RunChunk> current_;          // being submitted

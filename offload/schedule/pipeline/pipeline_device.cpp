@@ -222,6 +222,7 @@ void PipelineDevice::trace_compilation(std::string_view name, std::chrono::nanos
 }
 
 PipelineDevice::~PipelineDevice() {
+  end_.raise(StopToken::kInterrupt);
   // The queues wait for their operations, after which nothing needs the buffers any more.
   for (std::unique_ptr<Queue>& queue : queues_) queue.reset();
   held_.clear();
@@ -287,13 +288,20 @@ Result<std::uint64_t> PipelineDevice::host_call(std::function<void()> function, 
   });
 }
 
+Status PipelineDevice::poll() {
+  if (!options_.poll) return {};
+  Status status = options_.poll();
+  if (!status.ok()) was_interrupted_ = true;
+  return status;
+}
+
 const Error& PipelineDevice::fail(Error reason) {
   if (!failure_) failure_ = std::move(reason);
   return *failure_;
 }
 
 Status PipelineDevice::await_turn() {
-  if (options_.poll) DHPVM_TRY(options_.poll());
+  DHPVM_TRY(poll());
   if (!is_paced()) return {};
   while (const auto position = pace_->wait_before_next(done_[Stage::kLaunch])) {
     Positions first;
@@ -327,7 +335,7 @@ Status PipelineDevice::wait(const Positions& positions) {
     DHPVM_TRY(queues_[stage]->flush());
     for (bool reached = false; !reached;) {
       // Also where nothing is waited for in the end: some devices do their work while it is given to them.
-      if (options_.poll) DHPVM_TRY(options_.poll());
+      DHPVM_TRY(poll());
       Result<bool> result =
           semaphores_[stage]->wait(positions.at[stage], Semaphore::Clock::now() + kPollInterval);
       if (!result.ok()) return fail(std::move(result).error());
@@ -343,7 +351,7 @@ Result<bool> PipelineDevice::await(const Positions& positions) {
   for (unsigned stage = 0; stage < kStages; ++stage) {
     if (positions.at[stage] <= done_.at[stage]) continue;
     DHPVM_TRY(queues_[stage]->flush());
-    if (options_.poll) DHPVM_TRY(options_.poll());
+    DHPVM_TRY(poll());
     const Result<bool> reached = semaphores_[stage]->wait(positions.at[stage], deadline);
     if (!reached.ok()) return fail(reached.error());
     if (!*reached) return false;

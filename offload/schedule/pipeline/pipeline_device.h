@@ -106,6 +106,8 @@ class PipelineDevice final : public Timelines {
     return !info().stops_kernels && !info().is_remote && info().format != KernelFormat::kHostCode;
   }
   StopToken* stop_token() const { return options_.stop; }
+  // Raised when this object ends, and nobody can read any more what its launches would have written.
+  StopToken& end_token() { return end_; }
   // Device memory in use, that which is kept for reuse included.
   std::uint64_t allocated_bytes() const { return allocated_bytes_; }
 
@@ -135,6 +137,9 @@ class PipelineDevice final : public Timelines {
   // Before a chunk is submitted: waits until what is under way is done soon. Fails with the poll's error, or the
   // device's.
   Status await_turn();
+  // Whether the poll has ended a waiting since a run began on the device.
+  bool was_interrupted() const { return was_interrupted_; }
+  void begin_run() { was_interrupted_ = false; }
   // Why a kernel was cut short.
   Error stop_reason() const;
   // Between loops that nobody waits for: finds out when one of them has failed, and waits when too many are
@@ -180,6 +185,7 @@ class PipelineDevice final : public Timelines {
   std::optional<Error> departure() const { return device_->gone(); }
 
  private:
+  Status poll();
   PipelineDevice(std::shared_ptr<Device> device, BufferPool& pool, Registrations& registrations,
                  const PipelineDeviceOptions& options);
   Status open_queues();
@@ -198,6 +204,8 @@ class PipelineDevice final : public Timelines {
   const std::shared_ptr<DeviceModel> model_;
   const std::shared_ptr<Pace> pace_;
   std::uint64_t budget_ = 0;
+  bool was_interrupted_ = false;
+  StopToken end_;  // stays until the queues have ended
   std::array<std::unique_ptr<Queue>, kStages> queues_;
   std::array<std::shared_ptr<Semaphore>, kStages> semaphores_;
   // For the trace: chunks so far, and the number of the last one, in the upper half of the labels of its operations.
