@@ -49,7 +49,7 @@ Result<Thread> Thread::start(const char* name, std::function<void()> body) {
         "the system starts no thread '{}' ({}): raise the limit of threads (ulimit -u, or pids.max of the "
         "control group), or end other programs",
         name, std::strerror(problem));
-  beginning.release();  // the thread has it
+  (void)beginning.release();  // the thread has it
   Thread thread;
   thread.handle_ = handle;
   return thread;
