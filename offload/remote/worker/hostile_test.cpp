@@ -27,7 +27,9 @@ using ::testing::HasSubstr;
 using Bytes = std::vector<std::byte>;
 using Records = std::vector<wire::FromClient>;
 
-constexpr std::uint64_t kHost = 0;  // device 0; device 1 is a simulated one
+// The devices of the site.
+constexpr std::uint64_t kHost = 0;
+constexpr std::uint64_t kSim = 1;
 
 // A worker on a network of its own, with its log.
 class Site : public Noted {
@@ -186,8 +188,15 @@ class Client final : public Noted,
   }
   void on_bulk_open() override {}
   void on_run(ConstBytes, std::uint64_t bytes) override {
-    discarded_.resize(bytes);
-    bulk_->receive(discarded_, [](const Status&) {});
+    received_.resize(bytes);
+    bulk_->receive(received_, [this](const Status&) { note([&] { ++runs_received_; }); });
+  }
+  // What is in the memory; one run long at most.
+  Bytes read(wire::Id queue, wire::Id memory, std::uint64_t bytes) {
+    const std::uint64_t runs = runs_received_;
+    say({wire::Download{{queue, {}, {}}, {memory, 0, bytes}}});
+    EXPECT_TRUE(wait([&] { return runs_received_ > runs || end_; }) && !end_);
+    return received_;
   }
   void on_bulk_closed(const Error& reason) override {
     note([&] { bulk_end_ = reason; });
@@ -223,10 +232,30 @@ class Client final : public Noted,
   std::uint64_t pings_ = 0;
   std::uint64_t pongs_ = 0;
   std::uint64_t done_ = 0;
-  Bytes discarded_;
+  Bytes received_;
+  std::uint64_t runs_received_ = 0;
 };
 
 wire::Order on_queue(wire::Id queue) { return {queue, {}, {}}; }
+
+// Memory of all sizes is used again by the allocator, and so by the next session.
+TEST(Hostile, MemoryOfOthersIsNotSeen) {
+  Site site;
+  for (const std::uint64_t device : {kHost, kSim}) {
+    for (const std::uint64_t bytes : {64, 4096, 100'000}) {
+      for (int session = 0; session < 3; ++session) {
+        const auto client = Client::open(site);
+        client->say({wire::CreateQueue{3, 7, device, false, "another"}, wire::Allocate{4, device, 8, bytes}});
+        ASSERT_EQ(client->answer(3), "");
+        ASSERT_EQ(client->answer(4), "");
+        EXPECT_EQ(client->read(7, 8, bytes), Bytes(bytes)) << bytes << " bytes of device " << device;
+        client->say({wire::Fill{{7, {}, {}}, {8, 0, bytes}, 0xa5}});
+        EXPECT_EQ(client->read(7, 8, bytes), Bytes(bytes, std::byte{0xa5}));
+        client->leave();
+      }
+    }
+  }
+}
 
 // ---- The protocol ---------------------------------------------------------------------------------------------------
 

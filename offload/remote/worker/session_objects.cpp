@@ -1,9 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "offload/remote/worker/session_objects.h"
 
+#include <cstring>
 #include <utility>
 
 namespace dhpvm::offload {
+namespace {
+
+// New memory has what somebody else has left there: another session, or the worker itself.
+Status wipe(Device& device, const std::shared_ptr<DeviceMemory>& memory, std::uint64_t bytes) {
+  if (device.info().shares_host_memory && memory->host() != nullptr) {
+    std::memset(memory->host(), 0, bytes);
+    return {};
+  }
+  DHPVM_ASSIGN(const std::shared_ptr<Semaphore> semaphore, device.create_semaphore(0));
+  DHPVM_ASSIGN(const std::unique_ptr<Queue> queue, device.create_queue({"wipe", nullptr}));
+  const SemaphoreValue cleared{semaphore, 1};
+  DHPVM_TRY(queue->fill({memory, 0, bytes}, std::byte{0}, {{}, {&cleared, 1}}));
+  DHPVM_TRY(queue->flush());
+  DHPVM_ASSIGN(const bool is_cleared, semaphore->wait(1, Semaphore::Clock::time_point::max()));
+  return is_cleared ? Status() : Status(error(ErrorCode::kDeviceFailed, "new memory could not be cleared"));
+}
+
+}  // namespace
 
 Status SessionObjects::handle(wire::Allocate& record) {
   DHPVM_ASSIGN(Device* const device, port_.device(record.device));
@@ -36,6 +55,7 @@ Result<std::shared_ptr<DeviceMemory>> SessionObjects::allocate(Device& device, s
         most, held, bytes);
   }
   DHPVM_ASSIGN(std::shared_ptr<DeviceMemory> memory, device.allocate(bytes));
+  if (bytes != 0) DHPVM_TRY(wipe(device, memory, bytes));
   memory_bytes_->fetch_add(bytes);
   DeviceMemory* const raw = memory.get();
   return std::shared_ptr<DeviceMemory>(
