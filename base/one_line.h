@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Errors for logs, and for messages that go on behind them.
+// Text for lines of logs and messages: errors, and what others have sent.
 #pragma once
 
 #include <string>
+#include <string_view>
+
+#include <fmt/format.h>
 
 #include "dhpvm/result.h"
 
@@ -15,6 +18,20 @@ inline std::string one_line(const Error& error) {
     text += ": " + cause->message();
   }
   return text;
+}
+
+// A name that somebody else has chosen, in quotes that it cannot end, and without what terminals obey.
+inline std::string quoted(std::string_view name) {
+  std::string text = "'";
+  for (const char letter : name) {
+    const auto code = static_cast<unsigned char>(letter);
+    if (code < ' ' || code == 0x7f || letter == '\'' || letter == '\\') {
+      text += fmt::format("\\x{:02x}", code);
+    } else {
+      text += letter;
+    }
+  }
+  return text + "'";
 }
 
 }  // namespace dhpvm

@@ -30,7 +30,7 @@ struct Ran {
 };
 
 // Runs kernel k(u64 memory) with the body; the memory has the values.
-Ran run_body(const std::string& body, std::vector<std::uint64_t> values, Extent block = {32, 1, 1},
+Ran run_body(const std::string& body, const std::vector<std::uint64_t>& values, Extent block = {32, 1, 1},
              Extent grid = {1, 1, 1}, const std::string& before = "") {
   Ran ran;
   const std::string text = std::string(kHead) + before +

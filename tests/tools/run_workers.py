@@ -396,12 +396,14 @@ class Security(Case):
         for authority in ("authority", "stranger"):
             openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "1",
                     "-keyout", f"{authority}.key", "-out", f"{authority}.pem", "-subj", f"/CN={authority}")
-        for name, authority in (("client", "authority"), ("worker", "authority"), ("intruder", "stranger")):
+        for name, authority in (("client", "authority"), ("worker", "authority"), ("intruder", "stranger"),
+                                ("late", "authority")):
             (self.folder / "names").write_text("subjectAltName=DNS:localhost,IP:127.0.0.1\n", encoding="utf-8")
             openssl("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout",
                     f"{name}.key", "-out", f"{name}.csr", "-subj", f"/CN={name}")
             openssl("x509", "-req", "-in", f"{name}.csr", "-CA", f"{authority}.pem", "-CAkey", f"{authority}.key",
-                    "-CAcreateserial", "-days", "1", "-out", f"{name}.pem", "-extfile", "names")
+                    "-CAcreateserial", "-days", "-1" if name == "late" else "1", "-out", f"{name}.pem", "-extfile",
+                    "names")
 
     def of(self, name, authority="authority"):
         return [f"--certificate={self.folder / name}.pem", f"--private-key={self.folder / name}.key",
@@ -417,10 +419,19 @@ class Security(Case):
         for address in (worker.address, f"localhost:{port}"):
             self.assert_done(run(f"--device=remote/{address}", *self.of("client"), program), self.expected(program))
         worker.wait_for(r"session 1: .* from client \(127\.0\.0\.1")
-        for options in (self.of("intruder", "stranger"), self.of("intruder"), []):
+        for options, reason in ((self.of("intruder", "stranger"), "not of the authority that is trusted here"),
+                                (self.of("intruder"), "does not trust the authority of this side's certificate"),
+                                (self.of("late"), "this side's certificate has expired"), ([], "both need the same")):
             refused = run(worker.device, *options, program)
             self.assertEqual((refused.returncode, refused.stdout), (EXIT_TRAP, ""), options)
-        wait_until(lambda: len(re.findall(r"refused 127\.0\.0\.1", worker.log())) == 3, "no refusals in the log")
+            self.assertIn(reason, refused.stderr)
+        wait_until(lambda: len(re.findall(r"refused 127\.0\.0\.1", worker.log())) == 4, "no refusals in the log")
+        self.assertIn("its certificate has expired", worker.log())
+        late = self.worker(*self.of("late"))
+        self.assertIn("its certificate has expired", run(late.device, *self.of("client"), program).stderr)
+        os.chmod(self.folder / "client.key", 0o644)
+        self.assertIn("chmod 600", run(worker.device, *self.of("client"), program).stderr)
+        os.chmod(self.folder / "client.key", 0o600)
         self.assert_serves(worker, *self.of("client"))
 
 

@@ -101,6 +101,7 @@ class Channel final : public ConnectionHandler, public std::enable_shared_from_t
  private:
   static constexpr std::uint64_t kHandshakeTag = ~std::uint64_t{0};
   static constexpr std::size_t kHandshakeBytes = 4096;  // of one message
+  static constexpr std::byte kWelcomeWord{1};
 
   Channel(Transport& transport, bool dials, std::string host, ChannelOptions options, MakeLane make_lane,
           Failed failed);

@@ -7,6 +7,7 @@
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <openssl/x509v3.h>
+#include <sys/stat.h>
 
 #include <atomic>
 #include <filesystem>
@@ -212,6 +213,7 @@ class Certificates {
   void write(const std::string& name, Write write_to) {
     FILE* const file = std::fopen((folder_ + "/" + name).c_str(), "w");
     ASSERT_NE(file, nullptr);
+    ASSERT_EQ(fchmod(fileno(file), 0600), 0);
     write_to(file);
     std::fclose(file);
   }
@@ -313,6 +315,7 @@ TEST(Channel, CertificateForAnotherHost) {
   pair.start();
   ASSERT_TRUE(pair.client_->wait_end());
   EXPECT_FALSE(pair.client_->open_);
+  EXPECT_THAT(pair.client_->end(), HasSubstr("not for the name or address that was dialled"));
   ASSERT_TRUE(pair.worker_->wait_end());
 }
 

@@ -12,26 +12,13 @@
 #include <optional>
 #include <utility>
 
+#include "base/descriptor.h"
 #include "base/error.h"
 
 namespace dhpvm::offload {
 namespace {
 
 constexpr std::size_t kLargestFile = 256;  // bytes; a key file is smaller
-
-class Descriptor {
- public:
-  explicit Descriptor(int number) : number_(number) {}
-  ~Descriptor() {
-    if (number_ >= 0) close(number_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int operator*() const { return number_; }
-
- private:
-  const int number_;
-};
 
 Error cannot(const char* what, const std::string& path) {
   return error(errno == ENOENT ? ErrorCode::kNotFound : ErrorCode::kIo, "cannot {} the key file {}: {}{}",
@@ -92,6 +79,15 @@ Result<std::vector<std::byte>> parse_key(std::string_view text) {
   return std::move(*key);
 }
 
+Status check_secrecy(std::string_view what, const std::string& path, unsigned mode) {
+  if ((mode & 077) == 0) return {};
+  return error(
+      ErrorCode::kInvalidArgument,
+      "{} {} can be read or written by others than its owner (mode {:04o}), so that it is no secret: make a "
+      "new one, or run `chmod 600 {}` if nobody can have seen it",
+      what, path, mode & 07777, path);
+}
+
 Status make_key_file(const std::string& path) {
   unsigned char bytes[kKeyBytes];
   if (getrandom(bytes, sizeof(bytes), 0) != static_cast<ssize_t>(sizeof(bytes))) {
@@ -103,8 +99,9 @@ Status make_key_file(const std::string& path) {
   text += '\n';
   // Never replaces an existing file: workers and clients with that key would be locked out.
   const Descriptor file(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-  if (*file < 0) return cannot("create", path);
-  if (write(*file, text.data(), text.size()) != static_cast<ssize_t>(text.size()) || fsync(*file) != 0) {
+  if (!file.is_open()) return cannot("create", path);
+  if (write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()) ||
+      fsync(file.get()) != 0) {
     Error error = cannot("write", path);
     unlink(path.c_str());
     return error;
@@ -114,25 +111,19 @@ Status make_key_file(const std::string& path) {
 
 Result<std::vector<std::byte>> read_key_file(const std::string& path) {
   const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (*file < 0 && errno == ENOENT) {
+  if (!file.is_open() && errno == ENOENT) {
     return error(ErrorCode::kNotFound,
                  "there is no key file {}: copy the one that the other side has, or make one for both with "
                  "`dhpvm-run --make-key {}`",
                  path, path);
   }
-  if (*file < 0) return cannot("open", path);
+  if (!file.is_open()) return cannot("open", path);
   struct stat facts{};
-  if (fstat(*file, &facts) != 0) return cannot("look at", path);
+  if (fstat(file.get(), &facts) != 0) return cannot("look at", path);
   if (!S_ISREG(facts.st_mode)) return error(ErrorCode::kInvalidArgument, "{} is no file", path);
-  if ((facts.st_mode & 077) != 0) {
-    return error(ErrorCode::kInvalidArgument,
-                 "the key file {} can be read or written by others than its owner (mode {:04o}), so that it "
-                 "is no secret: "
-                 "make a new one, or run `chmod 600 {}` if nobody can have seen it",
-                 path, facts.st_mode & 07777, path);
-  }
+  DHPVM_TRY(check_secrecy("the key file", path, facts.st_mode));
   char text[kLargestFile];
-  const ssize_t size = read(*file, text, sizeof(text));
+  const ssize_t size = read(file.get(), text, sizeof(text));
   if (size < 0) return cannot("read", path);
   auto key = parse_key({text, static_cast<std::size_t>(size)});
   std::memset(text, 0, sizeof(text));

@@ -20,6 +20,9 @@ Status make_key_file(const std::string& path);
 // hexadecimal digits or in base64.
 Result<std::vector<std::byte>> read_key_file(const std::string& path);
 
+// kInvalidArgument when the mode of a file lets others than its owner read or write it. `what` begins the message.
+Status check_secrecy(std::string_view what, const std::string& path, unsigned mode);
+
 // Parses the content of a key file; surrounding white space does not matter.
 Result<std::vector<std::byte>> parse_key(std::string_view text);
 

@@ -7,6 +7,7 @@
 #include <openssl/sha.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <array>
@@ -38,6 +39,40 @@ std::string reason() {
   ERR_clear_error();
   const char* const text = code == 0 ? nullptr : ERR_reason_error_string(code);
   return text == nullptr ? "no reason given" : text;
+}
+
+// What is wrong with the other side's certificate; null if nothing is known to be.
+const char* certificate_problem(const SSL* ssl) {
+  switch (SSL_get_verify_result(ssl)) {
+    case X509_V_OK: return nullptr;
+    case X509_V_ERR_CERT_HAS_EXPIRED: return "its certificate has expired";
+    case X509_V_ERR_CERT_NOT_YET_VALID:
+      return "its certificate is not valid yet: one of the two clocks may be wrong";
+    case X509_V_ERR_HOSTNAME_MISMATCH:
+    case X509_V_ERR_IP_ADDRESS_MISMATCH:
+      return "its certificate is not for the name or address that was dialled (subjectAltName)";
+    case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT:
+    case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
+    case X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
+    case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN:
+    case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
+      return "its certificate is not of the authority that is trusted here";
+    case X509_V_ERR_CERT_REVOKED: return "its certificate has been revoked";
+    default: return "its certificate is not valid";
+  }
+}
+
+// What the other side has found wrong, in an alert of TLS; null for other errors.
+const char* alert_problem(unsigned long code) {
+  switch (ERR_GET_REASON(code)) {
+    case SSL_R_SSLV3_ALERT_CERTIFICATE_EXPIRED: return "it says that this side's certificate has expired";
+    case SSL_R_SSLV3_ALERT_CERTIFICATE_REVOKED:
+      return "it says that this side's certificate has been revoked";
+    case SSL_R_TLSV1_ALERT_UNKNOWN_CA: return "it does not trust the authority of this side's certificate";
+    case SSL_R_TLSV13_ALERT_CERTIFICATE_REQUIRED: return "it wants a certificate of this side";
+    case SSL_R_SSLV3_ALERT_BAD_CERTIFICATE: return "it does not accept this side's certificate";
+    default: return nullptr;
+  }
 }
 
 class TlsIdentity;
@@ -183,19 +218,31 @@ Status TlsHandshake::step(ConstBytes input, std::vector<std::byte>& out) {
       BIO_write(in, input.data(), static_cast<int>(input.size())) != static_cast<int>(input.size())) {
     return error(ErrorCode::kInternal, "OpenSSL could not take {} bytes: {}", input.size(), reason());
   }
-  const int result = SSL_do_handshake(ssl_.get());
+  // When it is done, the only thing that can come is an alert, which is no part of the handshake.
+  char nothing;
+  const int result = done_ ? SSL_read(ssl_.get(), &nothing, 1) : SSL_do_handshake(ssl_.get());
   const int state = SSL_get_error(ssl_.get(), result);
   Status status;
   if (result == 1) {
+    if (done_) return error(ErrorCode::kProtocol, "the other side goes on with TLS where it should not");
     done_ = true;
     status = proven();
   } else if (state != SSL_ERROR_WANT_READ) {
+    const unsigned long code = ERR_peek_error();
+    const char* problem = certificate_problem(ssl_.get());
+    if (problem == nullptr) problem = alert_problem(code);
+    if (problem != nullptr) {
+      ERR_clear_error();
+      status = error(ErrorCode::kDeviceLost, "the other side could not be authenticated: {}", problem);
+    }
     const char* const advice = kind_ == IdentityKind::kKey
                                    ? "both sides must have the same key file"
                                    : "both sides need certificates of an authority that the "
                                      "other one trusts, and the dialled one for its host's name";
-    status =
-        error(ErrorCode::kDeviceLost, "the other side could not be authenticated ({}): {}", reason(), advice);
+    if (problem == nullptr) {
+      status = error(ErrorCode::kDeviceLost, "the other side could not be authenticated ({}): {}", reason(),
+                     advice);
+    }
   }
   std::array<std::byte, 4096> buffer;
   BIO* const from = SSL_get_wbio(ssl_.get());
@@ -251,6 +298,9 @@ Status load_certificates(SSL_CTX* context, const Credentials& credentials) {
   const auto failed = [](const char* what, const std::string& file) {
     return error(ErrorCode::kInvalidArgument, "cannot use {} as {}: {}", file, what, reason());
   };
+  struct stat facts{};
+  if (stat(credentials.private_key_file.c_str(), &facts) == 0)
+    DHPVM_TRY(check_secrecy("the private key", credentials.private_key_file, facts.st_mode));
   if (SSL_CTX_use_certificate_chain_file(context, credentials.certificate_file.c_str()) != 1) {
     return failed("the certificate", credentials.certificate_file);
   }

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <utility>
 
+#include "base/one_line.h"
 #include "bytecode/reader.h"
 #include "bytecode/verifier.h"
 #include "offload/devices/kernel_compiler.h"
@@ -96,7 +97,7 @@ void SessionCode::log_launches() const {
 
 void SessionCode::log_launches(const session::LoadedKernel& kernel) const {
   if (kernel.launches == 0) return;
-  port_.log(fmt::format("kernel '{}' was launched {} {}", kernel.name, kernel.launches,
+  port_.log(fmt::format("kernel {} was launched {} {}", quoted(kernel.name), kernel.launches,
                         kernel.launches == 1 ? "time" : "times"));
 }
 
@@ -160,7 +161,7 @@ void SessionCode::compile(const wire::LoadKernel& record,
       if (made.ok()) {
         kernels_[record.kernel] = made->kernel;
         for (const codegen::KernelSite& site : made->sites) answer.sites.push_back(describe(site));
-        port_.log(fmt::format("kernel '{}' ready for {} after {:.1f} ms", record.name,
+        port_.log(fmt::format("kernel {} ready for {} after {:.1f} ms", quoted(record.name),
                               port_.worker().devices()[record.device]->info().name,
                               std::chrono::duration<double, std::milli>(end - begin).count()));
       } else {

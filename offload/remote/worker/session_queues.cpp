@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/one_line.h"
+
 namespace dhpvm::offload {
 
 using session::LocalOrder;
@@ -315,7 +317,7 @@ void SessionQueues::fail(Stream& stream, const Error& error) {
   if (done != 0) port_.send(wire::Progress{stream.id, done});
   stream.given = stream.done->load();
   port_.send(wire::QueueFailed{stream.id, wire::Failure::from(error)});
-  port_.log(fmt::format("queue '{}' failed: {}", stream.name, error.message()));
+  port_.log(fmt::format("queue {} failed: {}", quoted(stream.name), error.message()));
   for (const std::shared_ptr<Pending>& pending : std::exchange(stream.pending, {})) give_up(*pending, error);
   transfers_.continue_run();
 }

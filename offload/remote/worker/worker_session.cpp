@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/one_line.h"
+
 namespace dhpvm::offload {
 
 WorkerSession::WorkerSession(Worker& worker, std::uint64_t number, wire::Token token,
@@ -73,9 +75,7 @@ Status WorkerSession::dispatch(Record& record) {
 Status WorkerSession::handle(wire::Hello& record) {
   if (greeted_) return protocol_violation("it greets twice");
   greeted_ = true;
-  std::string client = record.name;
-  std::erase_if(client, [](char c) { return static_cast<unsigned char>(c) < ' '; });
-  log(fmt::format("'{}' from {} (release {})", client, frames_->peer(), record.release));
+  log(fmt::format("{} from {} (release {})", quoted(record.name), frames_->peer(), quoted(record.release)));
   const WorkerOptions& options = worker_.options();
   wire::Welcome welcome;
   welcome.name = options.name;
