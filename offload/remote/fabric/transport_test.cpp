@@ -360,7 +360,7 @@ std::deque<Bytes> sent_with(Fault fault, std::uint64_t at, std::optional<Error>*
   const auto client = std::make_shared<Recorder>();
   auto listener = there->listen({"127.0.0.1", 0}, [&](std::shared_ptr<Connection> connection) {
     server->attach(std::move(connection));
-    return server;
+    return std::shared_ptr<ConnectionHandler>(server);
   });
   client->attach(*here->connect((*listener)->address(), client));
   for (const char* word : {"alpha", "beta", "gamma"}) client->connection()->send_copy(text(word));
@@ -403,7 +403,7 @@ TEST(OfiTransport, AKilledPeerIsNoticed) {
     const auto server = std::make_shared<Recorder>();
     auto listener = (*transport)->listen({"127.0.0.1", 0}, [&](std::shared_ptr<Connection> connection) {
       server->attach(std::move(connection));
-      return server;
+      return std::shared_ptr<ConnectionHandler>(server);
     });
     const std::uint16_t port = (*listener)->address().port;
     if (write(ports[1], &port, sizeof(port)) != sizeof(port)) _exit(1);
