@@ -203,12 +203,13 @@ bool SocketTransport::poll() {
   const int count = epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), 0);
   for (int i = 0; i < count; ++i) {
     const epoll_event& event = events[static_cast<std::size_t>(i)];
-    if (event.data.ptr == nullptr) {
+    void* const target = event.data.ptr;  // a copy: the kernel's structure is packed
+    if (target == nullptr) {
       eventfd_t value;
       static_cast<void>(eventfd_read(wake_.get(), &value));
-    } else if (const auto found = listening_.find(event.data.ptr); found != listening_.end()) {
+    } else if (const auto found = listening_.find(target); found != listening_.end()) {
       accept_all(*found->second);
-    } else if (const auto connection = find(*static_cast<SocketConnection*>(event.data.ptr))) {
+    } else if (const auto connection = find(*static_cast<SocketConnection*>(target))) {
       connection->on_events(event.events);
     }
   }
