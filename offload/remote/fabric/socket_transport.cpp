@@ -266,7 +266,7 @@ void SocketTransport::close_soon(SocketConnection& connection) {
 
 void SocketTransport::run_soon(SocketConnection& connection) {
   post([this, held = &connection] {
-    if (const auto connection = find(*held)) connection->work();
+    if (const auto found = find(*held)) found->work();
   });
 }
 
