@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <future>
 #include <utility>
 
 namespace dhpvm::offload {
@@ -46,7 +45,7 @@ class OfiTransport::ListenerOf final : public Listener {
   ~ListenerOf() override {
     // The progress thread is handling the endpoint's events that have been read; unread ones are dropped with the
     // endpoint.
-    transport_.run_on_progress_thread([this] { listening_ = nullptr; });
+    transport_.progress_.run_and_wait([this] { listening_ = nullptr; });
   }
   Address address() const override { return address_; }
 
@@ -206,16 +205,6 @@ Result<std::unique_ptr<Listener>> OfiTransport::listen(const Address& address, A
     chosen.port = address_of(reinterpret_cast<const sockaddr*>(&bound), length).port;
   return std::unique_ptr<Listener>(
       std::make_unique<ListenerOf>(*this, std::move(listening), std::move(chosen)));
-}
-
-void OfiTransport::run_on_progress_thread(const std::function<void()>& function) {
-  if (progress_.is_current()) return function();
-  std::promise<void> done;
-  post([&] {
-    function();
-    done.set_value();
-  });
-  done.get_future().wait();
 }
 
 // ---- The progress thread --------------------------------------------------------------------------------------------

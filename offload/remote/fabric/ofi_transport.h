@@ -47,7 +47,6 @@ class OfiTransport final : public Transport, private EventSource, public OfiConn
   Result<OfiFabric*> fabric_of(const fi_info& info);
   Result<OfiDomain*> domain_of(const fi_info& info);
   Status watch(int descriptor) const;
-  void run_on_progress_thread(const std::function<void()>& function);
 
   // EventSource, on the progress thread.
   bool poll() override;

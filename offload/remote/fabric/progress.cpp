@@ -2,6 +2,7 @@
 #include "offload/remote/fabric/progress.h"
 
 #include <algorithm>
+#include <future>
 #include <utility>
 
 namespace dhpvm::offload {
@@ -33,6 +34,16 @@ void ProgressThread::post_at(Clock::time_point when, std::function<void()> funct
     added_.fetch_add(1);
   }
   if (sleeping_.load()) source_.wake();
+}
+
+void ProgressThread::run_and_wait(const std::function<void()>& function) {
+  if (is_current()) return function();
+  std::promise<void> done;
+  post([&] {
+    function();
+    done.set_value();
+  });
+  done.get_future().wait();
 }
 
 void ProgressThread::run() {

@@ -45,6 +45,8 @@ class ProgressThread {
   // Thread-safe. Functions that are due at the same time run in the order in which they were posted.
   void post(std::function<void()> function) { post_at(Clock::time_point::min(), std::move(function)); }
   void post_at(Clock::time_point when, std::function<void()> function);
+  // Runs the function on the thread, and waits until it has run. From any thread, this one included.
+  void run_and_wait(const std::function<void()>& function);
   bool is_current() const { return std::this_thread::get_id() == thread_.get_id(); }
 
  private:

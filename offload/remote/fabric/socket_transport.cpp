@@ -14,7 +14,6 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <future>
 #include <utility>
 
 #include "base/error.h"
@@ -74,7 +73,7 @@ class SocketTransport::ListenerOf final : public Listener {
   ListenerOf(SocketTransport& transport, std::unique_ptr<Listening> listening, Address address)
       : transport_(transport), listening_(std::move(listening)), address_(std::move(address)) {}
   ~ListenerOf() override {
-    transport_.run_on_progress_thread([this] {
+    transport_.progress_.run_and_wait([this] {
       transport_.listening_.erase(listening_.get());
       listening_ = nullptr;
     });
@@ -177,23 +176,13 @@ Result<std::unique_ptr<Listener>> SocketTransport::listen(const Address& address
   if (getsockname(socket, bound.get(), &bound.size) == 0)
     chosen.port = address_of(bound.get(), bound.size).port;
   Status status;
-  run_on_progress_thread([&] {
+  progress_.run_and_wait([&] {
     listening_.emplace(listening.get(), listening.get());
     status = watch(socket, EPOLLIN, listening.get());
   });
   auto made = std::make_unique<ListenerOf>(*this, std::move(listening), std::move(chosen));
   DHPVM_TRY(status);
   return std::unique_ptr<Listener>(std::move(made));
-}
-
-void SocketTransport::run_on_progress_thread(const std::function<void()>& function) {
-  if (progress_.is_current()) return function();
-  std::promise<void> done;
-  post([&] {
-    function();
-    done.set_value();
-  });
-  done.get_future().wait();
 }
 
 // ---- The progress thread --------------------------------------------------------------------------------------------

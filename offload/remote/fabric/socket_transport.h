@@ -40,7 +40,6 @@ class SocketTransport final : public Transport, private EventSource, private Soc
   Status watch(int descriptor, std::uint32_t events, void* target) const;
   std::shared_ptr<SocketConnection> make_connection(Descriptor socket, const Address& peer);
   Status add(const std::shared_ptr<SocketConnection>& connection);
-  void run_on_progress_thread(const std::function<void()>& function);
 
   // EventSource, on the progress thread.
   bool poll() override;
