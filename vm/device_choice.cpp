@@ -104,8 +104,8 @@ DeviceChosen DeviceChoice::choose(const OffloadRequest& request) {
   return choose_among(request, std::move(candidates));
 }
 
-// Links to workers are measured when they are opened. Whoever takes much longer than the others is left out until that
-// is over: the loop does not wait for it.
+// Links to workers are measured when they are opened. A worker whose measurement takes much longer than the
+// others is left out until that is over: the loop does not wait for it.
 void DeviceChoice::await_links(const std::vector<std::string>& names) {
   using Clock = std::chrono::steady_clock;
   const auto begin = Clock::now();

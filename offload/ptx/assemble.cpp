@@ -330,7 +330,7 @@ Status Assembler::resolve(const Reference& reference, const LabelScope& scope, b
   return {};
 }
 
-// What this block does not declare is for the one around it.
+// Names that this block does not declare belong to the one around it.
 Status Assembler::close_labels() {
   const LabelScope scope = std::move(labels_.back());
   labels_.pop_back();

@@ -114,7 +114,7 @@ T rounded_to_whole(T value, Rounding rounding) {
   }
 }
 
-// Beyond the range is its end. What is no number becomes 0, or among 64 bits the highest one.
+// Values beyond the range become its end. NaN becomes 0, or the highest bit alone in 64 bits.
 template <typename R, typename A>
 std::uint64_t float_to_integer(A value, const Op& op) {
   if (std::isnan(value)) {

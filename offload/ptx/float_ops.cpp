@@ -49,7 +49,7 @@ struct Reciprocal {
     return T(1) / a;
   }
 };
-// Of the upper half of its argument; the lower half of the result is zero.
+// It uses the upper half of its argument; the lower half of the result is zero.
 struct RoughReciprocal {
   double operator()(double a, double, double) const {
     constexpr std::uint64_t kUpper = 0xffffffff00000000;

@@ -246,7 +246,7 @@ class Parser {
     return declared;
   }
 
-  // What .ptr says about the memory that a parameter points to: space and alignment.
+  // The directive .ptr gives space and alignment of the memory that a parameter points to.
   void pointer_attributes() {
     if (is(".global") || is(".shared") || is(".local") || is(".const")) take();
   }

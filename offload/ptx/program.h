@@ -28,7 +28,7 @@ inline constexpr LaneMask kAllLanes = 0xffffffff;
 // Carries out an operation for the lanes of the mask.
 using Execute = void (*)(Warp& warp, const Op& op, LaneMask mask);
 
-// What happens to the control of the threads.
+// How an operation changes the control of the threads.
 enum class Flow : std::uint8_t {
   kPlain,
   kBranch,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What names mean, block within block.
+// The meaning of names, block within block.
 #pragma once
 
 #include <map>

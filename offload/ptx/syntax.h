@@ -30,7 +30,7 @@ struct Written {
   std::string_view guard;                   // %p1 of @%p1
   bool guard_negated = false;
   std::vector<Operand> operands;
-  // Of a call: the results and the arguments in parentheses.
+  // The results and the arguments of a call, in parentheses.
   std::vector<Operand> results;
   std::vector<Operand> arguments;
   Place at;

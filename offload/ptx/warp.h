@@ -29,7 +29,7 @@ struct Fault {
   std::string message;  // "line:column: ..."
 };
 
-// What all threads of a launch share.
+// The state that all threads of a launch share.
 struct LaunchState {
   const Program* program = nullptr;
   const Function* entry = nullptr;

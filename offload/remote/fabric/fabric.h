@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What needs OpenSSL or libfabric: they are in shared libraries of their own, loaded when a worker is started or
-// connected to (load_fabric.h), because they would cost every start of a program.
+// The interface of the code that needs OpenSSL or libfabric. It is in shared libraries of its own, loaded when a worker
+// is started or connected to (load_fabric.h), because they would cost every start of a program.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@
 namespace dhpvm::offload {
 
 struct TransportOptions {
-  // Of libfabric, with FI_EP_MSG endpoints: tcp, verbs. Empty: TCP sockets without libfabric.
+  // A provider of libfabric with FI_EP_MSG endpoints: tcp, verbs. Empty: TCP sockets without libfabric.
   std::string provider = {};
   // For tests: registers memory even where the provider needs no registration.
   bool register_memory = false;

@@ -53,7 +53,7 @@ class Handshake {
  public:
   virtual ~Handshake() = default;
   // Takes the other side's bytes, none at first, and adds the reply to `out`, also when this fails: the other side then
-  // learns why. What still comes when it is done() tells why the other side has failed.
+  // learns why. Input after it is done() tells why the other side has failed.
   virtual Status step(ConstBytes input, std::vector<std::byte>& out) = 0;
   virtual bool done() const = 0;
   // The rest only when done(). The other side's name, for messages: that in its certificate; empty with a key.

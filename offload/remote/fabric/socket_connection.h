@@ -36,7 +36,7 @@ class SocketConnection final : public Connection {
     virtual void run_soon(SocketConnection& connection) = 0;
   };
 
-  // Of a socket that does not block; `is_connected` unless connect() is still under way.
+  // The socket does not block. The connection waits for established() before it sends.
   SocketConnection(Owner& owner, Descriptor socket, std::string peer, bool is_local)
       : owner_(owner), socket_(std::move(socket)), peer_(std::move(peer)), is_local_(is_local) {}
 
@@ -53,7 +53,7 @@ class SocketConnection final : public Connection {
 
   // All that follows on the progress thread.
   void established();
-  // What epoll tells of the socket.
+  // Handles events of epoll for the socket.
   void on_events(std::uint32_t events);
   // Tells the handler what has been sent, and receives messages.
   void work();

@@ -41,7 +41,7 @@ std::string reason() {
   return text == nullptr ? "no reason given" : text;
 }
 
-// What is wrong with the other side's certificate; null if nothing is known to be.
+// Says why the other side's certificate is refused; null if it is not.
 const char* certificate_problem(const SSL* ssl) {
   switch (SSL_get_verify_result(ssl)) {
     case X509_V_OK: return nullptr;
@@ -62,7 +62,7 @@ const char* certificate_problem(const SSL* ssl) {
   }
 }
 
-// What the other side has found wrong, in an alert of TLS; null for other errors.
+// Says why the other side has refused, by its alert of TLS; null for other errors.
 const char* alert_problem(unsigned long code) {
   switch (ERR_GET_REASON(code)) {
     case SSL_R_SSLV3_ALERT_CERTIFICATE_EXPIRED: return "it says that this side's certificate has expired";

@@ -191,7 +191,7 @@ class Client final : public Noted,
     received_.resize(bytes);
     bulk_->receive(received_, [this](const Status&) { note([&] { ++runs_received_; }); });
   }
-  // What is in the memory; one run long at most.
+  // Downloads the memory, which must fit into one run.
   Bytes read(wire::Id queue, wire::Id memory, std::uint64_t bytes) {
     const std::uint64_t runs = runs_received_;
     say({wire::Download{{queue, {}, {}}, {memory, 0, bytes}}});

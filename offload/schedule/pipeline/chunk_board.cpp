@@ -19,7 +19,7 @@ constexpr std::uint64_t kLeastShare = 64;
 constexpr std::size_t kAhead = 2;
 // A chunk is done again if that is expected to take less than this fraction of the time that it would take otherwise.
 constexpr double kWorthRedoing = 0.8;
-// Whoever has taken a chunk from another is given this much more time, again and again: devices whose rates are
+// A part that has taken a chunk from another is given this much more time, again and again: devices whose rates are
 // misjudged do not take it from each other for ever.
 constexpr double kPatience = 4;
 
@@ -195,7 +195,7 @@ std::uint64_t ChunkBoard::rows_for_part(const PartState& part, double now) const
   const auto rows = static_cast<double>(left());
   if (mine <= 0) return std::max(all_rows_ / kProbes, std::uint64_t{1});
   double share = mine / all;
-  // Whoever is still being measured may turn out to be as quick.
+  // A part that is still being measured may turn out to be as quick.
   if (!all_known) share = std::min(share, 1 / static_cast<double>(here));
   const std::uint64_t fair =
       std::max(static_cast<std::uint64_t>(rows * share / 2) + 1, part.rows_done / kLeastShare);

@@ -60,7 +60,7 @@ class ChunkBoard {
   // The part's chunks are not waited for any more; the caller gives back what it has not done.
   void leave(std::size_t part);
 
-  // What the part should do next: a chunk has at most so many rows, or one unit of them.
+  // Tells the part what to do next: a chunk has at most so many rows, or one unit of them.
   Offer next(std::size_t part, double now, std::uint64_t most_rows);
   // The part has submitted the chunk; with Redo::kInstead, it has read its inputs as well. Before that nobody does it
   // again: contents of arrays are noted in the order of submission, and inputs are not replaced while they are read.

@@ -64,7 +64,7 @@ class DeviceRun {
 
   // Whether the first of them does not read the host's memory any more: then its inputs there may be replaced.
   bool has_first_read_inputs();
-  // Of the chunks that are known to be done, and whose results are this run's.
+  // Counts the chunks that are known to be done, and whose results are this run's.
   std::uint64_t iterations_done() const;
   // Chunks in flight are not waited for any more, all of which have been done by others: their results are dropped.
   void abandon();

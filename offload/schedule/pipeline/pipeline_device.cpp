@@ -22,7 +22,7 @@ constexpr auto kPollInterval = std::chrono::milliseconds(4);
 constexpr auto kMoment = std::chrono::milliseconds(1);
 // Enough to keep any device busy; each costs some memory until it is done.
 constexpr std::uint64_t kLaunchesAhead = 1024;
-// What is sent to measure a link: two sizes tell the round trip from the rate. 10 Mbit/s take 0.1 s for it, and a quick
+// Uploads that measure a link: two sizes tell the round trip from the rate. 10 Mbit/s take 0.1 s for it, and a quick
 // link well under 1 ms.
 constexpr std::uint64_t kSmallProbe = 1024;
 constexpr std::uint64_t kLargeProbe = 65536;

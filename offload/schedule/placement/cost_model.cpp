@@ -12,7 +12,7 @@ namespace dhpvm::offload {
 
 namespace {
 
-// Of what a part needs, only that which the device lacks is sent.
+// Only those inputs of a part are sent that the device lacks.
 double smallest_part_seconds(PipelineDevice& device, const Loop& loop, const RunPlan& plan,
                              const StageModels& models) {
   const Loops loops{&loop, 1};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the fake driver knows. Streams are threads; memory of the device is memory of the host, beside which the
+// The state of the fake driver. Streams are threads; memory of the device is memory of the host, beside which the
 // interpreter of PTX keeps what was written and who accessed it.
 #pragma once
 
