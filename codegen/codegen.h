@@ -133,6 +133,8 @@ class CompiledKernel {
   virtual const std::vector<KernelSite>& sites() const = 0;
   // How many iterations are done at once; 1 if the loop could not be vectorised, for the reason given.
   virtual unsigned width() const = 0;
+  // How many rows of the innermost dimension are done together, because they read the same elements; a power of two.
+  virtual unsigned rows() const = 0;
   virtual const std::string& scalar_reason() const = 0;
 };
 
@@ -151,7 +153,7 @@ class CodeGenerator {
 // were built from the same sources.
 inline constexpr char kLibraryName[] = "libdhpvm_codegen.so";
 inline constexpr char kCreateSymbol[] = "dhpvm_create_code_generator";
-inline constexpr std::uint32_t kInterfaceVersion = 8;
+inline constexpr std::uint32_t kInterfaceVersion = 9;
 using CreateCodeGenerator = void (*)(std::uint32_t version, const GeneratorOptions& options,
                                      Result<std::unique_ptr<CodeGenerator>>& result);
 

@@ -44,6 +44,7 @@ class LoadedKernel final : public CompiledKernel {
   KernelCode code() const override { return reinterpret_cast<KernelCode>(code_.address(kKernelSymbol)); }
   const std::vector<KernelSite>& sites() const override { return description_.sites; }
   unsigned width() const override { return description_.width; }
+  unsigned rows() const override { return description_.rows; }
   const std::string& scalar_reason() const override { return description_.scalar_reason; }
 
  private:

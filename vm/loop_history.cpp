@@ -64,6 +64,10 @@ std::string LoopHistory::explain(const bytecode::Module& module, LoopCode& code,
                   compiled_iterations_, iterations);
   text += last_->width() == 1 ? fmt::format("  one iteration at a time, because {}\n", last_->scalar_reason())
                               : fmt::format("  {} iterations at a time\n", last_->width());
+  if (last_->rows() > 1) {
+    text += fmt::format("  {} rows together, because they read the same elements in an inner loop\n",
+                        last_->rows());
+  }
   if (code.is_sized(*last_)) {
     text += fmt::format("  compiled for the small sizes of its arrays: {}\n",
                         sizes_text(code.dimensions(LoopVariant::kSized)));

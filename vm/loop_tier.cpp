@@ -332,6 +332,7 @@ bool LoopTier::run_native(const HostExecution& execution, const codegen::Compile
   loop.space = box;
   loop.reductions = kernel.record->reductions;
   loop.width = compiled.width();
+  loop.rows = compiled.rows();
   loop.accumulators = execution.accumulators();
   if (open.done != 0) loop.open = &open;
   StopToken::Word stop(*context.stop);

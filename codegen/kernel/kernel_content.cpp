@@ -79,6 +79,7 @@ std::string kernel_content(const KernelRequest& request) {
 std::vector<std::byte> encode_description(const KernelDescription& description) {
   CacheWriter writer;
   writer.number(description.width);
+  writer.number(description.rows);
   writer.text(description.scalar_reason);
   write_sites(writer, description.sites);
   return writer.take_bytes();
@@ -88,6 +89,7 @@ std::optional<KernelDescription> decode_description(std::span<const std::byte> b
   CacheReader reader(bytes);
   KernelDescription description;
   description.width = static_cast<unsigned>(reader.number());
+  description.rows = static_cast<unsigned>(reader.number());
   description.scalar_reason = reader.text();
   description.sites = read_sites(reader);
   if (!reader.done()) return std::nullopt;

@@ -16,6 +16,7 @@ namespace dhpvm::codegen {
 struct KernelDescription {
   std::vector<KernelSite> sites;
   unsigned width = 1;
+  unsigned rows = 1;          // see CompiledKernel
   std::string scalar_reason;  // why it is 1
 };
 

@@ -117,7 +117,9 @@ class KernelLoop {
   }
 
   void emit_dimension(unsigned d) {
-    if (d < inner_) {
+    if (wide_.tile != nullptr && d + 1 == inner_) {
+      emit_tiles(d);
+    } else if (d < inner_) {
       counted(low_[d], high_[d], i64(1), "outer", [&](Value* index) {
         index_[d] = index;
         emit_dimension(d + 1);
@@ -137,18 +139,74 @@ class KernelLoop {
     Value* const high = high_[inner_];
     Value* const extent = b_.CreateSub(high, low);  // the chunk is below 2^63 iterations
     if (wide_.full == nullptr) {
-      under_masks(low, extent, [&](Value* index, Value* active) { call(index, active, {}); });
+      under_masks(low, extent, [&](Value* index, Value* active) { call(wide_.tail, index, active, {}); });
       return;
     }
     Value* const whole = b_.CreateAnd(extent, i64(~(width - 1)));
     Value* const full_end = b_.CreateAdd(low, whole);
-    counted(low, full_end, i64(width), "full", [&](Value* index) { call(index, nullptr, {}); });
+    counted(low, full_end, i64(width), "full", [&](Value* index) { call(wide_.full, index, nullptr, {}); });
     if (width == 1) return;
     BasicBlock* const tail = block("tail");
     BasicBlock* const done = block("row.done");
     b_.CreateCondBr(b_.CreateICmpSLT(full_end, high), tail, done);
     b_.SetInsertPoint(tail);
-    call(full_end, b_.CreateSub(high, full_end), {});
+    call(wide_.tail, full_end, b_.CreateSub(high, full_end), {});
+    b_.CreateBr(done);
+    b_.SetInsertPoint(done);
+  }
+
+  // ---- Rows of dimension `d`, as many at once as a tile has, and then one after the other. Where an iteration of a
+  // ---- tile traps, the one in its first row does, and everything before that has been done.
+
+  void emit_tiles(unsigned d) {
+    BasicBlock* const before = b_.GetInsertBlock();
+    BasicBlock* const header = block("rows");
+    BasicBlock* const inside = block("inside");
+    BasicBlock* const after = block("after");
+    b_.CreateBr(header);
+    b_.SetInsertPoint(header);
+    llvm::PHINode* const row = b_.CreatePHI(b_.getInt64Ty(), 2);
+    row->addIncoming(low_[d], before);
+    b_.CreateCondBr(b_.CreateICmpSLT(row, high_[d]), inside, after);
+    b_.SetInsertPoint(inside);
+    index_[d] = row;
+    Value* const is_tile = b_.CreateICmpUGE(b_.CreateSub(high_[d], row), i64(wide_.rows));
+    Value* const rows = b_.CreateSelect(is_tile, i64(wide_.rows), i64(1));
+    emit_rows(d, is_tile, rows);
+    row->addIncoming(b_.CreateNSWAdd(row, rows), b_.GetInsertBlock());
+    b_.CreateBr(header);
+    b_.SetInsertPoint(after);
+  }
+
+  void emit_rows(unsigned d, Value* is_tile, Value* rows) {
+    const std::uint64_t width = wide_.width;
+    Value* const first = index_[d];
+    Value* const high = high_[inner_];
+    Value* const whole = b_.CreateAnd(b_.CreateSub(high, low_[inner_]), i64(~(width - 1)));
+    Value* const full_end = b_.CreateAdd(low_[inner_], whole);
+    const auto full = [&](llvm::Function* body) {
+      counted(low_[inner_], full_end, i64(width), "full",
+              [&](Value* index) { call(body, index, nullptr, {}); });
+    };
+    BasicBlock* const tile = block("tile");
+    BasicBlock* const single = block("single");
+    BasicBlock* const rest = block("rest");
+    b_.CreateCondBr(is_tile, tile, single);
+    b_.SetInsertPoint(tile);
+    full(wide_.tile);
+    b_.CreateBr(rest);
+    b_.SetInsertPoint(single);
+    full(wide_.full);
+    b_.CreateBr(rest);
+    b_.SetInsertPoint(rest);
+    BasicBlock* const tail = block("tail");
+    BasicBlock* const done = block("rows.done");
+    b_.CreateCondBr(b_.CreateICmpSLT(full_end, high), tail, done);
+    b_.SetInsertPoint(tail);
+    counted(i64(0), rows, i64(1), "tails", [&](Value* row) {
+      index_[d] = b_.CreateNSWAdd(first, row);
+      call(wide_.tail, full_end, b_.CreateSub(high, full_end), {});
+    });
     b_.CreateBr(done);
     b_.SetInsertPoint(done);
   }
@@ -164,16 +222,17 @@ class KernelLoop {
     });
   }
 
-  // Does the iterations from `first` on, all lanes or `active` of them; leaves the function if one traps. Returns the
-  // new accumulators.
-  std::vector<Value*> call(Value* first, Value* active, const std::vector<Value*>& accumulators) {
+  // Does the iterations from `first` on by `body`, all lanes or `active` of them; leaves the function if one traps.
+  // Returns the new accumulators.
+  std::vector<Value*> call(llvm::Function* body, Value* first, Value* active,
+                           const std::vector<Value*>& accumulators) {
     llvm::SmallVector<Value*> arguments = {arrays_, stop_, field(function_->getArg(1), kTrap)};
     for (unsigned d = 0; d < inner_; ++d) arguments.push_back(index_[d]);
     arguments.push_back(first);
     arguments.append(scalars_.begin(), scalars_.end());
     arguments.append(accumulators.begin(), accumulators.end());
     if (active != nullptr) arguments.push_back(active);
-    llvm::CallInst* const result = b_.CreateCall(active == nullptr ? wide_.full : wide_.tail, arguments);
+    llvm::CallInst* const result = b_.CreateCall(body, arguments);
     if (body_.trap != nullptr) leave_if_trapped();
     std::vector<Value*> values;
     for (unsigned n = 0; n < accumulators.size(); ++n) values.push_back(b_.CreateExtractValue(result, n));
@@ -320,7 +379,8 @@ class KernelLoop {
       for (std::size_t n = 0; n < memory.size(); ++n) {
         accumulators.push_back(b_.CreateLoad(vector_of(body_.accumulators[n]), place(memory[n], n, group)));
       }
-      std::vector<Value*> updated = call(index, active, accumulators);
+      std::vector<Value*> updated =
+          call(active == nullptr ? wide_.full : wide_.tail, index, active, accumulators);
       for (std::size_t n = 0; n < memory.size(); ++n) {
         if (active != nullptr) updated[n] = b_.CreateSelect(lanes_below(active), updated[n], accumulators[n]);
         b_.CreateStore(updated[n], place(memory[n], n, group));

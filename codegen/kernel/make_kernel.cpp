@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "codegen/kernel/kernel_loop.h"
 #include "codegen/lower/known_dimensions.h"
+#include "codegen/spmd/row_tiles.h"
 #include "codegen/spmd/vectorize.h"
 #include "codegen/spmd/walks.h"
 
@@ -85,6 +86,15 @@ bool masks_cost_nothing(llvm::Function& tail) {
   return instructions >= kInstructionsForAnAccess * (accesses + 1);
 }
 
+// The parameter of the body that is the index of the dimension around the innermost one.
+unsigned row_of(const bytecode::KernelRecord& record) { return kIndices + record.dimensions - 2; }
+
+spmd::RowTile tile_of(const bytecode::KernelRecord& record, const llvm::Function& body,
+                      const spmd::SpmdOptions& options) {
+  if (record.dimensions == 1 || !record.reductions.empty()) return {};
+  return spmd::choose_row_tile(body, options.args, row_of(record), options.vector_bits);
+}
+
 // The body for several iterations, at most `most`; the scalar one, and the reason, if there is none.
 Result<WideBody> widen(const bytecode::KernelRecord& record, const KernelBody& body, unsigned most,
                        const Target& target, SymbolTable& symbols, std::string& scalar_reason) {
@@ -101,6 +111,8 @@ Result<WideBody> widen(const bytecode::KernelRecord& record, const KernelBody& b
                    "each iteration goes through rows of its own, which is vectorised along the row");
     }
     options.width = std::min(spmd::choose_width(*body.function, options.args, options.vector_bits), most);
+    const spmd::RowTile rows = tile_of(record, *body.function, options);
+    if (rows.rows > 1) options.width = std::min(options.width, rows.width);
     if (options.width == 1) {
       return error(
           ErrorCode::kUnsupported,
@@ -122,6 +134,9 @@ Result<WideBody> widen(const bytecode::KernelRecord& record, const KernelBody& b
                    "lanes do not do faster than one");
     }
     wide = {.width = options.width, .full = full, .tail = tail};
+    if (rows.rows == 1 || full == nullptr) return {};
+    wide.tile = spmd::tile_rows(*full, row_of(record), rows.rows);
+    if (wide.tile != nullptr) wide.rows = rows.rows;
     return {};
   };
   if (Status status = make(); !status.ok()) {
@@ -163,7 +178,9 @@ Result<KernelDescription> make_kernel(const KernelRequest& request, const Target
   if (wide.width > 1) body.function->eraseFromParent();
   inline_into_loop(wide.full);
   inline_into_loop(wide.tail);
+  inline_into_loop(wide.tile);
   description.width = wide.width;
+  description.rows = wide.rows;
   description.sites = std::move(body.sites);
   return description;
 }

@@ -29,6 +29,7 @@ class HostKernel final : public OwnedKernel {
   const std::vector<bytecode::Reduction> reductions_;
   const codegen::KernelCode code_;
   const unsigned width_;
+  const unsigned rows_;
   const std::shared_ptr<const void> code_owner_;
   std::mutex mutex_;
   LoopProfile profile_;  // guarded by mutex_

@@ -30,6 +30,7 @@ Result<KernelImage> compile_kernel(codegen::CodeGenerator& generator, const code
       DHPVM_ASSIGN(std::shared_ptr<codegen::CompiledKernel> compiled, generator.compile(request));
       image.host_code = compiled->code();
       image.host_width = compiled->width();
+      image.host_rows = compiled->rows();
       image.sites = compiled->sites();
       image.owner = std::move(compiled);
       return image;

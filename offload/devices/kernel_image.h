@@ -32,6 +32,7 @@ struct KernelImage {
   // kHostCode: `owner` keeps the code in memory.
   codegen::KernelCode host_code = nullptr;
   unsigned host_width = 1;  // iterations that it does at once
+  unsigned host_rows = 1;   // rows of them that it does together
   std::shared_ptr<const void> owner;
   // kDeviceCode.
   codegen::DeviceCode device_code;

@@ -42,6 +42,8 @@ struct HostLoop {
   std::uint64_t* partials = nullptr;
   // How many iterations the code does at once: less are no work for a thread of their own. A power of two.
   unsigned width = 1;
+  // How many rows of the innermost dimension it does together, where a chunk has as many. A power of two.
+  unsigned rows = 1;
   // Not null: the space begins inside this block, of which the rest has been done, and lies in one row.
   const OpenBlock* open = nullptr;
 };

@@ -19,15 +19,16 @@ class LoopSchedule {
       : threads_(pool.size()),
         reduces_(!loop.reductions.empty()),
         width_(loop.width),
+        rows_(loop.rows),
+        row_(loop.space.extent(loop.space.inner())),
         left_(iterations),
         seconds_per_iteration_(profile.seconds_per_iteration) {
     if (const double seconds = expected_seconds();
         known_ && seconds > kReadySeconds && seconds <= kSerialSeconds)
       ready_ = pool.ready_for_short_loop();
-    const std::uint64_t row = loop.space.extent(loop.space.inner());
     most_ = loop.reductions.empty() || loop.partials != nullptr
                 ? std::numeric_limits<std::int64_t>::max()
-                : kRoundBlocks * std::min<std::uint64_t>(row, bytecode::kReductionBlock);
+                : kRoundBlocks * std::min<std::uint64_t>(row_, bytecode::kReductionBlock);
   }
 
   // Reductions are handed over in whole blocks; a trial may be smaller than a cut elsewhere.
@@ -71,7 +72,7 @@ class LoopSchedule {
     const std::uint64_t even = iterations / (threads_ * kChunksPerThread);
     const std::uint64_t least = std::min(lasting(kLeastChunkSeconds), (iterations + threads_ - 1) / threads_);
     const std::uint64_t wanted = std::max(std::min(lasting(kChunkSeconds), even), least);
-    return std::max({wanted, iterations / kRoundChunks, std::uint64_t{1}});
+    return whole_tiles(std::max({wanted, iterations / kRoundChunks, std::uint64_t{1}}), iterations);
   }
 
   void learn(std::uint64_t iterations, double seconds) {
@@ -89,6 +90,12 @@ class LoopSchedule {
   }
 
  private:
+  // Rows that the code does together stay together, while there is work for all threads.
+  std::uint64_t whole_tiles(std::uint64_t wanted, std::uint64_t iterations) const {
+    if (rows_ == 1 || iterations / threads_ / row_ < rows_) return wanted;
+    const std::uint64_t tile = rows_ * row_;
+    return std::max(wanted - wanted % tile, tile);
+  }
   // Seconds for the iterations that are left.
   double expected_seconds() const { return static_cast<double>(left_) * seconds_per_iteration_; }
 
@@ -119,6 +126,8 @@ class LoopSchedule {
   const std::uint64_t threads_;
   const bool reduces_;
   const std::uint64_t width_;
+  const std::uint64_t rows_;  // done together
+  const std::uint64_t row_;   // iterations of each
   std::uint64_t most_;
   std::uint64_t left_;
   double seconds_per_iteration_;
