@@ -146,11 +146,15 @@ function(dhpvm_fuzzer name)
   endif()
 endfunction()
 
-# dhpvm_tool(NAME SOURCES x.cpp ... DEPS ...): an installed program that stands on the public API alone.
+# dhpvm_tool(NAME SOURCES x.cpp ... DEPS ... [ON_ROOMS]): an installed program that stands on the public API alone, or,
+# without the library, on the rooms of its DEPS.
 function(dhpvm_tool name)
-  cmake_parse_arguments(TOOL "" "" "SOURCES;DEPS" ${ARGN})
+  cmake_parse_arguments(TOOL "ON_ROOMS" "" "SOURCES;DEPS" ${ARGN})
   add_executable(${name} ${TOOL_SOURCES})
-  dhpvm_link(${name} PRIVATE dhpvm ${TOOL_DEPS} dhpvm_flags)
+  if(NOT TOOL_ON_ROOMS)
+    list(PREPEND TOOL_DEPS dhpvm)
+  endif()
+  dhpvm_link(${name} PRIVATE ${TOOL_DEPS} dhpvm_flags)
   dhpvm_one_go(${name})
   file(RELATIVE_PATH libraries "${CMAKE_INSTALL_FULL_BINDIR}" "${CMAKE_INSTALL_FULL_LIBDIR}")
   set_target_properties(${name} PROPERTIES INSTALL_RPATH "$ORIGIN/${libraries}")

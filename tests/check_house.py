@@ -43,6 +43,7 @@ ROOMS = {
     "stdlib": {"vm", "compiler", "gc", "bytecode", "base"},
     "vm/api": {"stdlib", "vm", "compiler", "codegen", "offload", "gc", "bytecode", "base"},
     "tools": set(),
+    "tools/ptx": {"offload/ptx", "base"},
 }
 # Who may include the public headers: all of them, or only the vocabulary that every room shares.
 VOCABULARY = {"dhpvm/result.h", "dhpvm/export.h", "dhpvm/version.h"}

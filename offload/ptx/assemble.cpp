@@ -32,18 +32,13 @@ class Assembler {
  public:
   Status run(const WrittenModule& module) {
     scopes_.open();
-    DHPVM_TRY(lay_out_globals(module.variables));
     for (const Declared& variable : module.variables) {
       if (variable.space == ".shared") DHPVM_TRY(declare(variable));
     }
     for (const WrittenFunction& written : module.functions) DHPVM_TRY(declare_function(written));
+    DHPVM_TRY(lay_out_globals(module.variables));
     for (const WrittenFunction& written : module.functions) {
       if (written.has_body) DHPVM_TRY(assemble_function(written));
-    }
-    for (const Op& op : program_->ops) {
-      if (op.flow != Flow::kCall) continue;
-      const Function& callee = program_->functions[program_->calls[op.target].function];
-      if (!callee.is_defined) return problem(op.at, fmt::format("function '{}' has no body", callee.name));
     }
     return {};
   }
@@ -72,7 +67,8 @@ class Assembler {
   Status assemble_statement(const Statement& statement);
   Status assemble_instruction(const Written& written);
   Status assemble_call(const Written& written, Op& op);
-  Status pass(const std::vector<Operand>& given, const std::vector<Variable>& wanted,
+  Status assemble_indirect_call(const Written& written, const Symbol& target, Op& op);
+  Status pass(const std::vector<Operand>& given, const std::vector<Variable>* wanted,
               std::vector<Passed>& out, Place at);
   Status close_labels();
   Status resolve(const Reference& reference, const LabelScope& scope, bool& found);
@@ -108,7 +104,11 @@ Status Assembler::lay_out_globals(const std::vector<Declared>& variables) {
     symbol.offset = program_->globals->address() + offsets[i];
     if (!scopes_.declare(variable.name, symbol))
       return problem(variable.at, fmt::format("'{}' is declared twice", variable.name));
-    DHPVM_TRY(fill(variable, offsets[i]));
+  }
+  // They may have addresses of one another.
+  for (std::size_t i = 0; i < variables.size(); ++i) {
+    if (variables[i].space == ".global" || variables[i].space == ".const")
+      DHPVM_TRY(fill(variables[i], offsets[i]));
   }
   return {};
 }
@@ -119,10 +119,13 @@ Status Assembler::fill(const Declared& variable, std::uint64_t offset) {
     return problem(variable.at, "there are more values than elements");
   for (std::size_t i = 0; i < variable.values.size(); ++i) {
     const Operand& value = variable.values[i];
-    if (value.kind != Operand::Kind::kNumber)
-      return problem(value.at, "a variable with the address of another is not supported",
-                     ErrorCode::kUnsupported);
     std::uint64_t bits = value.bits;
+    if (value.kind != Operand::Kind::kNumber) {
+      Symbol symbol;
+      if (value.kind != Operand::Kind::kName || size != 8 || !scopes_.find(value.name, symbol))
+        return problem(value.at, "a value is a number, or the address of a variable or function in 64 bits");
+      bits = symbol.offset + static_cast<std::uint64_t>(value.offset);
+    }
     if (value.is_float && !value.is_single && variable.type == Type::kF32)
       bits = std::bit_cast<std::uint32_t>(static_cast<float>(std::bit_cast<double>(bits)));
     std::memcpy(program_->globals->bytes() + offset + i * size, &bits, size);
@@ -185,8 +188,8 @@ Status Assembler::lay_out(const std::vector<Declared>& written, std::vector<Vari
     const std::uint64_t bytes = each.count * size_of(each.type);
     if (bytes > kMostLocal || offset > kMostLocal - bytes)
       return problem(each.at, "the parameters are too large");
-    out.push_back(
-        {std::string(each.name), static_cast<std::uint32_t>(offset), static_cast<std::uint32_t>(bytes)});
+    out.push_back({std::string(each.name), static_cast<std::uint32_t>(offset),
+                   static_cast<std::uint32_t>(bytes), each.type});
     offset += bytes;
   }
   return {};
@@ -214,6 +217,11 @@ Status Assembler::declare_function(const WrittenFunction& written) {
     if (!function.results.empty())
       function.local_bytes = function.results.back().offset + function.results.back().bytes;
   }
+  Symbol symbol;
+  symbol.kind = Symbol::Kind::kGlobal;
+  symbol.offset = kFunctionWindow | program_->functions.size();
+  if (!scopes_.declare(written.name, symbol))
+    return problem(written.at, fmt::format("'{}' is declared twice", written.name));
   program_->functions.push_back(std::move(function));
   return {};
 }
@@ -275,33 +283,51 @@ Status Assembler::assemble_instruction(const Written& written) {
   return {};
 }
 
-Status Assembler::pass(const std::vector<Operand>& given, const std::vector<Variable>& wanted,
+// `wanted` is null where the function is not known.
+Status Assembler::pass(const std::vector<Operand>& given, const std::vector<Variable>* wanted,
                        std::vector<Passed>& out, Place at) {
-  if (given.size() != wanted.size())
+  if (wanted != nullptr && given.size() != wanted->size())
     return problem(
-        at, fmt::format("{} values are passed where the function has {}", given.size(), wanted.size()));
+        at, fmt::format("{} values are passed where the function has {}", given.size(), wanted->size()));
   for (std::size_t i = 0; i < given.size(); ++i) {
     Symbol symbol;
-    if (!scopes_.find(given[i].name, symbol) || symbol.kind != Symbol::Kind::kFrame ||
-        symbol.bytes < wanted[i].bytes)
+    const std::uint32_t bytes = wanted == nullptr ? 1 : (*wanted)[i].bytes;
+    if (!scopes_.find(given[i].name, symbol) || symbol.kind != Symbol::Kind::kFrame || symbol.bytes < bytes)
       return problem(given[i].at,
-                     fmt::format("'{}' is no .param variable of {} bytes", given[i].name, wanted[i].bytes));
-    out.push_back({static_cast<std::uint32_t>(symbol.offset), wanted[i].offset, wanted[i].bytes});
+                     fmt::format("'{}' is no .param variable of {} bytes", given[i].name, bytes));
+    out.push_back({static_cast<std::uint32_t>(symbol.offset), static_cast<std::uint32_t>(symbol.bytes)});
   }
   return {};
 }
 
+// Which function is called is found in a register by each thread.
+Status Assembler::assemble_indirect_call(const Written& written, const Symbol& target, Op& op) {
+  if (target.kind != Symbol::Kind::kRegister || size_of(target.type) != 8)
+    return problem(written.at,
+                   fmt::format("'{}' is no function, and no register of 64 bits", written.operands[0].name));
+  op.from[0] = target.slot;
+  CallSite site;
+  site.is_indirect = true;
+  DHPVM_TRY(pass(written.arguments, nullptr, site.arguments, written.at));
+  DHPVM_TRY(pass(written.results, nullptr, site.results, written.at));
+  op.target = static_cast<std::uint32_t>(program_->calls.size());
+  program_->calls.push_back(std::move(site));
+  return {};
+}
+
 Status Assembler::assemble_call(const Written& written, Op& op) {
-  if (written.operands.size() != 1 || written.operands[0].name.starts_with('%'))
-    return problem(written.at, "a call through a register is not supported", ErrorCode::kUnsupported);
   const auto callee = std::ranges::find(program_->functions, written.operands[0].name, &Function::name);
-  if (callee == program_->functions.end())
-    return problem(written.at, fmt::format("there is no function '{}'", written.operands[0].name));
+  if (callee == program_->functions.end()) {
+    Symbol target;
+    if (!scopes_.find(written.operands[0].name, target))
+      return problem(written.at, fmt::format("there is no function '{}'", written.operands[0].name));
+    return assemble_indirect_call(written, target, op);
+  }
   if (callee->is_entry) return problem(written.at, "a kernel cannot be called");
   CallSite site;
   site.function = static_cast<std::uint32_t>(callee - program_->functions.begin());
-  DHPVM_TRY(pass(written.arguments, callee->parameters, site.arguments, written.at));
-  DHPVM_TRY(pass(written.results, callee->results, site.results, written.at));
+  DHPVM_TRY(pass(written.arguments, &callee->parameters, site.arguments, written.at));
+  DHPVM_TRY(pass(written.results, &callee->results, site.results, written.at));
   op.target = static_cast<std::uint32_t>(program_->calls.size());
   program_->calls.push_back(std::move(site));
   return {};

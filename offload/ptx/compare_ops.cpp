@@ -37,12 +37,22 @@ bool compare(T a, T b) {
 }
 
 template <typename T>
-T input(std::uint64_t bits, bool flush) {
+T input_of(std::uint64_t bits, bool flush) {
   const T value = value_of<T>(bits);
   if constexpr (std::is_same_v<T, float>) {
     if (flush && std::fpclassify(value) == FP_SUBNORMAL) return std::copysign(0.0F, value);
   }
   return value;
+}
+
+template <typename T>
+auto input(std::uint64_t bits, bool flush) {
+  if constexpr (is_half_format<T>) {
+    const double half = half_value<T>(static_cast<std::uint16_t>(bits));
+    return flush && std::abs(half) < std::ldexp(1.0, T::kLeast) ? std::copysign(0.0, half) : half;
+  } else {
+    return input_of<T>(bits, flush);
+  }
 }
 
 template <typename T, Mode kMode>
@@ -148,7 +158,7 @@ Execute select_compare(std::string_view name, const Op& op) {
     return op.type == Type::kF32 ? test_property<float> : test_property<double>;
   }
   const bool number = name == "set";
-  return with_type(number ? op.from_type : op.type, [&](auto example) -> Execute {
+  return with_number(number ? op.from_type : op.type, [&](auto example) -> Execute {
     using T = decltype(example);
     return number ? with_mode<T, true>(mode_of(op)) : with_mode<T, false>(mode_of(op));
   });

@@ -148,8 +148,10 @@ int mode_for(Rounding rounding) {
 
 template <typename T>
 T flushed(T value, const Op& op) {
-  if (!op.has(FlagBit::kFtz) || std::is_same_v<T, double>) return value;
-  return std::fpclassify(value) == FP_SUBNORMAL ? std::copysign(T(0), value) : value;
+  if constexpr (std::is_same_v<T, float>) {
+    if (op.has(FlagBit::kFtz) && std::fpclassify(value) == FP_SUBNORMAL) return std::copysign(0.0F, value);
+  }
+  return value;
 }
 
 template <typename R, typename A>
@@ -166,15 +168,56 @@ std::uint64_t to_float(A value, const Op& op) {
   return bits_of<R>(result);
 }
 
+// As a double whose last bit says whether something is missing.
+template <typename A>
+double exact_or_odd(A value) {
+  if constexpr (!std::is_integral_v<A> || sizeof(A) < 8) {
+    return static_cast<double>(value);
+  } else {
+    const bool minus = std::is_signed_v<A> && value < 0;
+    auto size = static_cast<std::uint64_t>(value);
+    if (minus) size = 0 - size;
+    if (size >> 53 != 0) size = (size & ~std::uint64_t{0x7ff}) | ((size & 0x7ff) != 0 ? 0x800 : 0);
+    return minus ? -static_cast<double>(size) : static_cast<double>(size);
+  }
+}
+
+template <typename R>
+std::uint64_t to_half(double value, const Op& op) {
+  if (op.has(FlagBit::kRelu) && value <= 0) value = 0;
+  if (op.has(FlagBit::kSat)) value = value > 0 ? std::min(value, 1.0) : 0.0;
+  return half_bits<R>(rounded_to_whole(value, op.rounding), op.rounding);
+}
+
+// Two numbers become the halves of one register, the first the upper one.
+template <typename R>
+void convert_pair(Warp& warp, const Op& op, LaneMask mask) {
+  apply<std::uint32_t, float, float>(warp, op, mask, [&](float upper, float lower) {
+    return static_cast<std::uint32_t>(to_half<R>(double{flushed(upper, op)}, op) << 16 |
+                                      to_half<R>(double{flushed(lower, op)}, op));
+  });
+}
+
+template <typename A>
+auto number_of(std::uint64_t bits) {
+  if constexpr (is_half_format<A>) {
+    return static_cast<float>(half_value<A>(static_cast<std::uint16_t>(bits)));
+  } else {
+    return value_of<A>(bits);
+  }
+}
+
 template <typename R, typename A>
 void convert(Warp& warp, const Op& op, LaneMask mask) {
   Lanes& to = warp.to(op.to[0]);
   const Lanes& a = warp.from(op.from[0]);
   each_lane(mask, [&](unsigned l) {
-    const A value = value_of<A>(a.v[l]);
-    if constexpr (std::is_floating_point_v<R>) {
+    const auto value = number_of<A>(a.v[l]);
+    if constexpr (is_half_format<R>) {
+      to.v[l] = to_half<R>(exact_or_odd(flushed(value, op)), op);
+    } else if constexpr (std::is_floating_point_v<R>) {
       to.v[l] = to_float<R>(value, op);
-    } else if constexpr (std::is_floating_point_v<A>) {
+    } else if constexpr (std::is_floating_point_v<decltype(value)>) {
       to.v[l] = float_to_integer<R>(flushed(value, op), op);
     } else {
       to.v[l] = integer_to_integer<R>(value, op);
@@ -222,12 +265,17 @@ Execute select_convert(std::string_view name, const Op& op) {
   if (name == "mov") return select_move(op);
   if (name == "cvta") return convert_address;
   if (name == "isspacep") return is_in_space;
-  return with_type(op.type, [&](auto to) -> Execute {
+  if (is_half_pair(op.type)) {
+    if (op.from_type != Type::kF32 || op.rounding == Rounding::kNone) return nullptr;
+    return op.type == Type::kF16x2 ? convert_pair<F16> : convert_pair<BF16>;
+  }
+  return with_number(op.type, [&](auto to) -> Execute {
     using R = decltype(to);
-    return with_type(op.from_type, [&](auto from) -> Execute {
+    return with_number(op.from_type, [&](auto from) -> Execute {
       using A = decltype(from);
-      constexpr bool kNarrows = std::is_same_v<R, float> && std::is_same_v<A, double>;
-      constexpr bool kNeedsRounding = kNarrows || std::is_floating_point_v<R> != std::is_floating_point_v<A>;
+      constexpr bool kNarrows = (std::is_same_v<R, float> && std::is_same_v<A, double>) ||
+                                (is_half_format<R> && !std::is_same_v<R, A>);
+      constexpr bool kNeedsRounding = kNarrows || std::is_integral_v<R> != std::is_integral_v<A>;
       if (kNeedsRounding && op.rounding == Rounding::kNone) return nullptr;
       return convert<R, A>;
     });

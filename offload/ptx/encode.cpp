@@ -36,7 +36,7 @@ constexpr InstructionRow kRows[] = {
 
 // Words that change nothing here: caches, scopes, and what the interpreter does in any case.
 constexpr std::string_view kWithoutEffect =
-    " uni aligned sync nc ca cg cs lu cv wb wt weak gl cta gpu sys sc clamp ";
+    " uni aligned sync nc ca cg cs lu cv wb wt weak gl cta gpu sys sc clamp noftz warp red L1 L2 ";
 
 bool has_word(std::string_view list, std::string_view word) {
   for (std::size_t at = list.find(word); at != std::string_view::npos; at = list.find(word, at + 1)) {
@@ -46,8 +46,15 @@ bool has_word(std::string_view list, std::string_view word) {
   return false;
 }
 
+// L1::evict_last and the like, which say how long caches keep something; L2::cache_hint comes with one more operand.
+bool is_cache_hint(std::string_view word, const InstructionRow& row) {
+  return row.select == Select::memory && (word.starts_with("L1::") || word.starts_with("L2::")) &&
+         word != "L2::cache_hint";
+}
+
 bool fits(Type type, std::string_view classes) {
   char letter = "-yhwx"[std::min(size_of(type), 8U) == 8 ? 4 : size_of(type) == 4 ? 3 : size_of(type)];
+  if (is_half(type)) letter = is_half_pair(type) ? 'E' : 'e';
   if (type == Type::kF32) letter = 'f';
   if (type == Type::kF64) letter = 'g';
   if (type == Type::kPred) letter = 'p';
@@ -57,9 +64,11 @@ bool fits(Type type, std::string_view classes) {
 
 Execute select(const InstructionRow& row, const Op& op) {
   switch (row.select) {
-    case Select::A: return is_float(op.type) ? select_float(row.name, op) : select_integer(row.name, op);
+    case Select::A:
+      if (is_half(op.type)) return select_half(row.name, op);
+      return is_float(op.type) ? select_float(row.name, op) : select_integer(row.name, op);
     case Select::integer: return select_integer(row.name, op);
-    case Select::float_: return select_float(row.name, op);
+    case Select::float_: return is_half(op.type) ? select_half(row.name, op) : select_float(row.name, op);
     case Select::compare: return select_compare(row.name, op);
     case Select::convert: return select_convert(row.name, op);
     case Select::memory: return select_memory(row.name, op);
@@ -75,6 +84,15 @@ std::string text_of(const Written& written) {
   return text;
 }
 
+// bar.warp and bar.red have little in common with bar.
+std::string row_name(const Written& written) {
+  std::string name(written.name);
+  if (name != "bar" && name != "barrier") return name;
+  const auto is_kind = [](std::string_view word) { return word == ".warp" || word == ".red"; };
+  const auto kind = std::ranges::find_if(written.modifiers, is_kind);
+  return kind == written.modifiers.end() ? name : "bar_" + std::string(kind->substr(1));
+}
+
 bool set_rounding(std::string_view word, Op& op) {
   constexpr std::array<std::string_view, 9> kWords = {"", "rn", "rz", "rm", "rp", "rni", "rzi", "rmi", "rpi"};
   const auto found = std::ranges::find(kWords, word);
@@ -84,19 +102,22 @@ bool set_rounding(std::string_view word, Op& op) {
 }
 
 bool set_flag(std::string_view word, Op& op) {
-  constexpr std::array<std::pair<std::string_view, FlagBit>, 13> kFlags = {{{"ftz", FlagBit::kFtz},
-                                                                            {"sat", FlagBit::kSat},
-                                                                            {"approx", FlagBit::kApprox},
-                                                                            {"full", FlagBit::kFull},
-                                                                            {"cc", FlagBit::kCarryOut},
-                                                                            {"NaN", FlagBit::kNan},
-                                                                            {"wrap", FlagBit::kWrap},
-                                                                            {"to", FlagBit::kTo},
-                                                                            {"volatile", FlagBit::kStrong},
-                                                                            {"relaxed", FlagBit::kStrong},
-                                                                            {"acquire", FlagBit::kStrong},
-                                                                            {"release", FlagBit::kStrong},
-                                                                            {"acq_rel", FlagBit::kStrong}}};
+  constexpr std::array<std::pair<std::string_view, FlagBit>, 15> kFlags = {
+      {{"ftz", FlagBit::kFtz},
+       {"sat", FlagBit::kSat},
+       {"approx", FlagBit::kApprox},
+       {"full", FlagBit::kFull},
+       {"cc", FlagBit::kCarryOut},
+       {"NaN", FlagBit::kNan},
+       {"wrap", FlagBit::kWrap},
+       {"to", FlagBit::kTo},
+       {"volatile", FlagBit::kStrong},
+       {"relaxed", FlagBit::kStrong},
+       {"acquire", FlagBit::kStrong},
+       {"release", FlagBit::kStrong},
+       {"acq_rel", FlagBit::kStrong},
+       {"relu", FlagBit::kRelu},
+       {"shiftamt", FlagBit::kShiftAmount}}};
   for (const auto& [text, flag] : kFlags) {
     if (text == word) return op.flags |= bit_of(flag), true;
   }
@@ -150,7 +171,7 @@ bool Encoder::modifiers(const Written& written, const InstructionRow& row, Op& o
   for (std::string_view word : written.modifiers) {
     word.remove_prefix(1);
     const bool is_vote = row.name == "vote" && word == "uni";
-    if (type_modifier(word, op)) continue;
+    if (type_modifier(word, op) || is_cache_hint(word, row)) continue;
     if (!has_word(row.modifiers, word))
       return fail(written.at, fmt::format("'{}' is not supported: .{} is unknown", text_of(written), word),
                   ErrorCode::kUnsupported);
@@ -207,6 +228,8 @@ bool Encoder::source(const Operand& written, Type type, std::int32_t& slot, Op& 
   if (type == Type::kPred) return predicate(written, slot);
   if (written.kind == Operand::Kind::kNumber) {
     std::uint64_t bits = written.bits;
+    if (written.is_float && is_half(type))
+      return fail(written.at, "numbers of 16 bits are written as bits, as 0x3C00");
     if (written.is_float && is_float(type) && written.is_single != (type == Type::kF32)) {
       bits = written.is_single ? std::bit_cast<std::uint64_t>(double{value_of<float>(bits)})
                                : bits_of<float>(static_cast<float>(value_of<double>(bits)));
@@ -237,8 +260,7 @@ bool Encoder::result(char role, const Operand& written, Op& op) {
     if (role != 'q' && role != 'v') return fail(written.at, "there is one result only");
     if (!predicate(written.parts[1], op.to[1])) return false;
   }
-  const bool votes = role == 'v' && mode_of(op) >= Mode::kAll && mode_of(op) <= Mode::kUni;
-  if (role == 'q' || votes || op.type == Type::kPred) return predicate(first, op.to[0]);
+  if (role == 'q' || op.type == Type::kPred) return predicate(first, op.to[0]);
   if (first.name == "_") return op.to[0] = kNoSlot, true;
   Symbol symbol;
   if (first.kind != Operand::Kind::kName || !scopes_.find(first.name, symbol) ||
@@ -286,6 +308,7 @@ bool Encoder::address(const Operand& written, Op& op) {
       op.from[0] = symbol.slot;
       if (size_of(symbol.type) < 8 && op.space != Space::kShared && op.space != Space::kLocal)
         return fail(written.at, fmt::format("the address '{}' has less than 64 bits", written.name));
+      if (size_of(symbol.type) < 8) op.flags |= bit_of(FlagBit::kShortAddress);
       return true;
     case Symbol::Kind::kPredicate: return fail(written.at, fmt::format("'{}' is no address", written.name));
     case Symbol::Kind::kFrame:
@@ -339,7 +362,7 @@ Result<Op> Encoder::encode(const Written& written, std::string_view& label) {
   sources_ = 0;
   Op op;
   op.at = written.at;
-  const auto* const row = std::ranges::find(kRows, written.name, &InstructionRow::name);
+  const auto* const row = std::ranges::find(kRows, row_name(written), &InstructionRow::name);
   if (row == std::end(kRows))
     return Error(ErrorCode::kUnsupported,
                  placed(written.at, fmt::format("'{}' is not supported", text_of(written))));
@@ -352,6 +375,10 @@ Result<Op> Encoder::encode(const Written& written, std::string_view& label) {
   if (op.flow != Flow::kCall && (given < required || given > roles.size()))
     return Error(ErrorCode::kCompile, placed(written.at, fmt::format("'{}' has {} operands, and {} here",
                                                                      text_of(written), roles.size(), given)));
+  if (row->name == "cvt" && (given == 3) != is_half_pair(op.type))
+    return Error(
+        ErrorCode::kUnsupported,
+        placed(written.at, fmt::format("'{}' with {} operands is not supported", text_of(written), given)));
   for (std::size_t i = 0; i < given && op.flow != Flow::kCall; ++i) {
     if (!operand(roles[i], written.operands[i], op)) return *std::move(problem_);
   }

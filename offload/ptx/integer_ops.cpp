@@ -219,6 +219,15 @@ struct Reverse {
   }
 };
 
+// Of the position, how far it has to be shifted to be the highest.
+struct FindShift {
+  template <typename T>
+  std::uint32_t operator()(T a) const {
+    const std::uint32_t position = FindBit()(a);
+    return position > kBits<T> ? position : static_cast<std::uint32_t>(kBits<T> - 1) - position;
+  }
+};
+
 template <typename T>
 void multiply_wide(Warp& warp, const Op& op, LaneMask mask) {
   using R = std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>;
@@ -353,6 +362,76 @@ void funnel_shift(Warp& warp, const Op& op, LaneMask mask) {
       });
 }
 
+// Any function of three bits: the table's bits are its values for the bits of 0xf0, 0xcc and 0xaa.
+void logic_of_three(Warp& warp, const Op& op, LaneMask mask) {
+  Lanes& to = warp.to(op.to[0]);
+  const Lanes& a = warp.from(op.from[0]);
+  const Lanes& b = warp.from(op.from[1]);
+  const Lanes& c = warp.from(op.from[2]);
+  const std::uint64_t table = warp.from(op.from[3]).v[0];
+  each_lane(mask, [&](unsigned l) {
+    std::uint64_t result = 0;
+    for (unsigned row = 0; row < 8; ++row) {
+      if ((table >> row & 1) == 0) continue;
+      result |= ((row & 4) != 0 ? a.v[l] : ~a.v[l]) & ((row & 2) != 0 ? b.v[l] : ~b.v[l]) &
+                ((row & 1) != 0 ? c.v[l] : ~c.v[l]);
+    }
+    to.v[l] = result & 0xffffffff;
+  });
+}
+
+template <typename A, typename B>
+void dot_of_bytes(Warp& warp, const Op& op, LaneMask mask) {
+  apply<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t>(
+      warp, op, mask, [](std::uint32_t a, std::uint32_t b, std::uint32_t sum) {
+        for (unsigned shift = 0; shift < 32; shift += 8)
+          sum +=
+              static_cast<std::uint32_t>(int{static_cast<A>(a >> shift)} * int{static_cast<B>(b >> shift)});
+        return sum;
+      });
+}
+
+Execute select_dot(const Op& op) {
+  if (is_signed(op.type))
+    return is_signed(op.from_type) ? dot_of_bytes<std::int8_t, std::int8_t>
+                                   : dot_of_bytes<std::int8_t, std::uint8_t>;
+  return is_signed(op.from_type) ? dot_of_bytes<std::uint8_t, std::int8_t>
+                                 : dot_of_bytes<std::uint8_t, std::uint8_t>;
+}
+
+template <typename T>
+void sum_of_differences(Warp& warp, const Op& op, LaneMask mask) {
+  apply<T, T, T, T>(warp, op, mask,
+                    [](T a, T b, T c) { return Add()(c, a < b ? Subtract()(b, a) : Subtract()(a, b)); });
+}
+
+// Products of 24 bits: the lower 32 bits of 48, or the upper ones; and a sum with them.
+template <typename T>
+void multiply_24(Warp& warp, const Op& op, LaneMask mask) {
+  const unsigned shift = mode_of(op) == Mode::kHi ? 16 : 0;
+  const bool adds = op.count == 3;
+  apply<T, T, T, T>(warp, op, mask, [=](T a, T b, T c) {
+    const auto cut = [](T value) {
+      return static_cast<std::int64_t>(static_cast<T>(Unsigned<T>(value) << 8) >> 8);
+    };
+    const auto product = static_cast<T>(cut(a) * cut(b) >> shift);
+    return adds ? Add()(product, c) : product;
+  });
+}
+
+Execute select_rare(std::string_view name, const Op& op) {
+  if (name == "lop3") return logic_of_three;
+  if (name == "dp4a") return select_dot(op);
+  if (name == "mul24" || name == "mad24")
+    return is_signed(op.type) ? multiply_24<std::int32_t> : multiply_24<std::uint32_t>;
+  if (name != "sad") return nullptr;
+  return with_type(op.type, [&](auto example) -> Execute {
+    using T = decltype(example);
+    if constexpr (std::is_integral_v<T>) return sum_of_differences<T>;
+    return nullptr;
+  });
+}
+
 Execute select_bits(std::string_view name, const Op& op) {
   const bool wide = size_of(op.type) == 8;
   if (name == "prmt") return permute;
@@ -368,9 +447,10 @@ Execute select_bits(std::string_view name, const Op& op) {
   }
   if (name == "popc") return counting<CountOnes>(op.type);
   if (name == "clz") return counting<LeadingZeros>(op.type);
-  if (name == "bfind") return counting<FindBit>(op.type);
+  if (name == "bfind")
+    return op.has(FlagBit::kShiftAmount) ? counting<FindShift>(op.type) : counting<FindBit>(op.type);
   if (name == "brev") return unary<Reverse>(op.type);
-  return nullptr;
+  return select_rare(name, op);
 }
 
 template <typename F>

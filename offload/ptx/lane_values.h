@@ -6,7 +6,9 @@
 #include <cmath>
 #include <limits>
 #include <type_traits>
+#include <utility>
 
+#include "offload/ptx/half.h"
 #include "offload/ptx/modes.h"
 #include "offload/ptx/warp.h"
 
@@ -94,11 +96,24 @@ Execute with_type(Type type, F&& visit) {
   }
 }
 
+// The same, with F16() and BF16() for numbers of 16 bits.
+template <typename F>
+Execute with_number(Type type, F&& visit) {
+  if (type == Type::kF16) return visit(F16());
+  if (type == Type::kBF16) return visit(BF16());
+  return with_type(type, std::forward<F>(visit));
+}
+template <typename T>
+inline constexpr bool is_half_format = std::is_same_v<T, F16> || std::is_same_v<T, BF16>;
+
 inline Mode mode_of(const Op& op) { return static_cast<Mode>(op.mode); }
 
 // The function that carries out an instruction, chosen when it is decoded; null if the operation has no such form.
 Execute select_integer(std::string_view name, const Op& op);
 Execute select_float(std::string_view name, const Op& op);
+Execute select_half(std::string_view name, const Op& op);
+// The sums of one number of 16 bits, or of two.
+std::uint64_t half_sum(Type type, std::uint64_t a, std::uint64_t b);
 Execute select_compare(std::string_view name, const Op& op);
 Execute select_convert(std::string_view name, const Op& op);
 Execute select_memory(std::string_view name, const Op& op);

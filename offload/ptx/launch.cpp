@@ -55,6 +55,10 @@ class BlockRun {
                                                threads, state_.block.count()))};
       return;
     }
+    state_.barrier_votes = 0;
+    if (barrier.execute != nullptr) {
+      for (Warp& warp : warps) state_.barrier_votes += warp.barrier_votes();
+    }
     for (Warp& warp : warps) warp.pass_barrier();
     state_.moment.phase = next_phases(1);
   }

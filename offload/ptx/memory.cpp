@@ -2,6 +2,8 @@
 #include "offload/ptx/memory.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cstring>
 #include <new>
 
@@ -11,30 +13,69 @@ namespace {
 constexpr std::align_val_t kAlignment{512};
 constexpr int kPoison = 0xcb;
 
+// The 16 bits of each byte of the mask.
+constexpr std::uint64_t spread(std::uint8_t bytes) {
+  std::uint64_t result = 0;
+  for (unsigned i = 0; i < 4; ++i) result |= (bytes >> i & 1) != 0 ? std::uint64_t{0xffff} << (16 * i) : 0;
+  return result;
+}
+constexpr std::array<std::uint64_t, 16> kSpread = [] {
+  std::array<std::uint64_t, 16> table{};
+  for (std::uint8_t bytes = 0; bytes < 16; ++bytes) table[bytes] = spread(bytes);
+  return table;
+}();
+
+std::uint64_t in_each_byte(std::uint32_t thread) {
+  return std::uint64_t{thread & 0xffff} * 0x0001000100010001;
+}
+
+// The 16 bits of those bytes that another thread accessed.
+std::uint64_t of_others(const Trace& earlier, std::uint8_t bytes, const Moment& now) {
+  return (earlier.threads ^ in_each_byte(now.thread)) & kSpread[bytes];
+}
+
 bool conflicts(const Trace& earlier, std::uint8_t bytes, bool strong, const Moment& now) {
-  if (earlier.phase < now.launch || (earlier.bytes & bytes) == 0 || (earlier.strong && strong)) return false;
+  if (earlier.phase < now.launch) return false;
+  const auto common = static_cast<std::uint8_t>(earlier.bytes & bytes & (strong ? ~earlier.strong : 0xff));
+  if (common == 0) return false;
   if (earlier.phase < now.block) return true;
-  return earlier.phase == now.phase && (earlier.many || earlier.thread != now.thread);
+  return earlier.phase == now.phase && ((earlier.many & common) != 0 || of_others(earlier, common, now) != 0);
 }
 
-Conflict conflict_with(const Trace& earlier, const Moment& now, bool was_write) {
-  return {earlier.line, earlier.thread, earlier.phase < now.block, was_write};
+Conflict conflict_with(const Trace& earlier, std::uint8_t bytes, const Moment& now, bool was_write) {
+  const auto common = static_cast<std::uint8_t>(earlier.bytes & bytes);
+  const std::uint64_t others = of_others(earlier, common, now);
+  const int byte = others != 0 ? std::countr_zero(others) / 16 : std::countr_zero(common);
+  return {earlier.line, static_cast<std::uint16_t>(earlier.threads >> (16 * byte)), earlier.phase < now.block,
+          was_write};
 }
 
-Trace trace_of(std::uint8_t bytes, bool strong, const Moment& now) {
-  return {now.phase, now.line, static_cast<std::uint16_t>(now.thread), bytes, strong, false};
+// What others did to other bytes in the same phase stays.
+void note_access(Trace& trace, std::uint8_t bytes, bool strong, const Moment& now) {
+  if (trace.phase != now.phase) trace = {now.phase, 0, now.line, 0, 0, 0};
+  const std::uint64_t mask = kSpread[bytes];
+  trace.threads = (trace.threads & ~mask) | (in_each_byte(now.thread) & mask);
+  trace.line = now.line;
+  trace.bytes |= bytes;
+  trace.strong = static_cast<std::uint8_t>(strong ? trace.strong | bytes : trace.strong & ~bytes);
+  trace.many &= static_cast<std::uint8_t>(~bytes);
 }
 
 // Keeps what a later write may race with: an earlier block's read, and that several threads read.
 void note_read(Trace& read, std::uint8_t bytes, bool strong, const Moment& now) {
-  if (read.phase >= now.launch && read.phase < now.block && !read.strong && (read.bytes & bytes) == bytes)
+  if (read.phase >= now.launch && read.phase < now.block && (read.bytes & ~read.strong & bytes) == bytes)
     return;
-  if (read.phase == now.phase && !read.strong) {
-    read.many |= read.thread != now.thread;
-    read.bytes |= bytes;
-    return;
+  if (read.phase != now.phase) return note_access(read, bytes, strong, now);
+  // A strong read after a weak one is less than that.
+  const auto known = static_cast<std::uint8_t>(read.bytes & bytes & (strong ? ~read.strong : 0xff));
+  std::uint8_t many = read.many;
+  for (unsigned i = 0; i < 4; ++i) {
+    if ((of_others(read, static_cast<std::uint8_t>(known & 1U << i), now)) != 0)
+      many |= static_cast<std::uint8_t>(1U << i);
   }
-  read = trace_of(bytes, strong, now);
+  const auto fresh = static_cast<std::uint8_t>(strong ? bytes & ~known : bytes);
+  if (fresh != 0) note_access(read, fresh, strong, now);
+  read.many = many;
 }
 
 }  // namespace
@@ -82,10 +123,10 @@ std::optional<Conflict> Allocation::note(std::size_t offset, std::size_t bytes, 
     const std::size_t count = std::min(4 - in_cell, offset + bytes - at);
     const auto mask = static_cast<std::uint8_t>(((1U << count) - 1) << in_cell);
     Cell& cell = cells_.get()[at / 4];
-    if (conflicts(cell.write, mask, strong, now)) return conflict_with(cell.write, now, true);
+    if (conflicts(cell.write, mask, strong, now)) return conflict_with(cell.write, mask, now, true);
     if (writes) {
-      if (conflicts(cell.read, mask, strong, now)) return conflict_with(cell.read, now, false);
-      cell.write = trace_of(mask, strong, now);
+      if (conflicts(cell.read, mask, strong, now)) return conflict_with(cell.read, mask, now, false);
+      note_access(cell.write, mask, strong, now);
     } else {
       note_read(cell.read, mask, strong, now);
     }

@@ -23,14 +23,14 @@ struct Moment {
 
 enum class AccessKind : std::uint8_t { kRead, kWrite, kStrongRead, kStrongWrite };
 
-// Who accessed four bytes last.
+// Who accessed four bytes last, each of which may have had another thread.
 struct Trace {
   std::uint64_t phase = 0;
+  std::uint64_t threads = 0;  // 16 bits for each byte
   std::uint32_t line = 0;
-  std::uint16_t thread = 0;
-  std::uint8_t bytes = 0;  // a bit for each
-  bool strong = false;     // volatile or atomic
-  bool many = false;       // several threads of the phase
+  std::uint8_t bytes = 0;   // those that were accessed, a bit for each
+  std::uint8_t strong = 0;  // by volatile or atomic operations alone
+  std::uint8_t many = 0;    // by several threads of the phase
 };
 struct Cell {
   Trace write;

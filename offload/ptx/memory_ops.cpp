@@ -12,7 +12,8 @@ namespace {
 std::uint64_t address_of(Warp& warp, const Op& op, unsigned lane) {
   const auto offset = static_cast<std::uint64_t>(op.offset);
   if (op.has(FlagBit::kFrame)) return warp.local_base() + offset;
-  return warp.from(op.from[0]).v[lane] + offset;
+  const std::uint64_t address = warp.from(op.from[0]).v[lane] + offset;
+  return op.has(FlagBit::kShortAddress) ? address & 0xffffffff : address;
 }
 
 std::uint64_t loaded(const std::byte* memory, Type type, unsigned width) {
@@ -117,6 +118,24 @@ void update(Warp& warp, const Op& op, LaneMask mask) {
   }
 }
 
+// A sum of one or two numbers of 16 bits.
+void update_half(Warp& warp, const Op& op, LaneMask mask) {
+  const std::lock_guard lock(updates());
+  const unsigned size = size_of(op.type);
+  for (; mask != 0; mask &= mask - 1) {
+    const auto lane = static_cast<unsigned>(std::countr_zero(mask));
+    const std::uint64_t address = address_of(warp, op, lane);
+    std::byte* const memory = warp.access(op, lane, address, size, AccessKind::kStrongRead);
+    if (memory == nullptr || warp.access(op, lane, address, size, AccessKind::kStrongWrite) == nullptr)
+      return;
+    std::uint64_t old = 0;
+    std::memcpy(&old, memory, size);
+    const std::uint64_t next = half_sum(op.type, old, warp.from(op.from[1]).v[lane]);
+    std::memcpy(memory, &next, size);
+    if (op.to[0] != kNoSlot) warp.to(op.to[0]).v[lane] = old;
+  }
+}
+
 }  // namespace
 
 Execute select_memory(std::string_view name, const Op& op) {
@@ -124,9 +143,10 @@ Execute select_memory(std::string_view name, const Op& op) {
   if (name == "st") return op.space == Space::kParam || op.space == Space::kConst ? nullptr : store;
   const Mode mode = mode_of(op);
   if (mode < Mode::kAnd || mode > Mode::kCas) return nullptr;
+  if (is_half(op.type)) return mode == Mode::kAdd ? update_half : nullptr;
   return with_type(op.type, [&](auto example) -> Execute {
     using T = decltype(example);
-    if constexpr (sizeof(T) < 4) return nullptr;
+    if (sizeof(T) < 4 && (sizeof(T) == 1 || mode != Mode::kCas)) return nullptr;
     if (std::is_floating_point_v<T> && mode != Mode::kAdd) return nullptr;
     return update<T>;
   });

@@ -190,6 +190,10 @@ class Parser {
       take();
       if (is(".branchtargets")) {
         body.emplace_back(parse_targets(label));
+      } else if (is(".callprototype") || is(".calltargets")) {
+        // A call compares what it passes with the function that it finds.
+        while (now().kind != TokenKind::kEnd && !is(";")) take();
+        expect(";");
       } else {
         body.emplace_back(Label{label.text, label.at});
       }
@@ -276,12 +280,25 @@ class Parser {
 
   void values(Declared& declared, unsigned depth) {
     if (depth > kDeepest) return fail(now().at, "the braces are nested too deep");
-    if (!accept("{")) return declared.values.push_back(parse_operand(kDeepest));
+    if (!accept("{")) return declared.values.push_back(parse_value());
     while (ok() && !is("}")) {
       values(declared, depth + 1);
       if (!is("}")) expect(",");
     }
     expect("}");
+  }
+
+  // A number, or the address of a variable: name, name+4, generic(name).
+  Operand parse_value() {
+    Operand value = parse_operand(kDeepest);
+    if (value.kind == Operand::Kind::kName && value.name == "generic" && accept("(")) {
+      value = parse_operand(kDeepest);
+      if (accept("+")) value.offset = static_cast<std::int64_t>(parse_number().bits);
+      expect(")");
+    }
+    if (value.kind == Operand::Kind::kName && accept("+"))
+      value.offset = static_cast<std::int64_t>(parse_number().bits);
+    return value;
   }
 
   Written parse_instruction() {

@@ -55,25 +55,16 @@ enum class Flow : std::uint8_t {
   X(kStrong)               \
   X(kNegated)              \
   X(kFrame)                \
-  X(kTo)
+  X(kTo)                   \
+  X(kRelu)                 \
+  X(kShiftAmount)          \
+  X(kShortAddress)
 enum class FlagBit : std::uint8_t {
 #define X(name) name,
   DHPVM_PTX_FLAGS(X)
 #undef X
 };
 constexpr std::uint32_t bit_of(FlagBit flag) { return 1U << static_cast<unsigned>(flag); }
-
-enum class Rounding : std::uint8_t {
-  kNone,
-  kNearest,
-  kZero,
-  kDown,
-  kUp,
-  kNearestInt,
-  kZeroInt,
-  kDownInt,
-  kUpInt
-};
 
 // Numbers of predicates that are no registers.
 inline constexpr std::int32_t kFalse = -1;
@@ -103,13 +94,13 @@ struct Op {
   bool has(FlagBit flag) const { return (flags & bit_of(flag)) != 0; }
 };
 
-// Bytes of a frame's local memory that a call copies, and where.
+// A variable of the caller that a call copies, and where it lies in the caller's frame.
 struct Passed {
-  std::uint32_t caller = 0;
-  std::uint32_t callee = 0;
+  std::uint32_t place = 0;
   std::uint32_t bytes = 0;
 };
 struct CallSite {
+  bool is_indirect = false;  // the function is in a register
   std::uint32_t function = 0;
   std::vector<Passed> arguments;
   std::vector<Passed> results;
@@ -119,6 +110,7 @@ struct Variable {
   std::string name;
   std::uint32_t offset = 0;
   std::uint32_t bytes = 0;
+  Type type = Type::kNone;  // of the elements
 };
 
 struct Function {

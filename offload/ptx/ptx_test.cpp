@@ -256,6 +256,108 @@ TEST(Ptx, RacesAreFoundWithBothLines) {
       "");
 }
 
+// Two threads of 16 bits in one word do not meet; a third one meets either.
+TEST(Ptx, NeighboursInAWordDoNotRace) {
+  const std::string update =
+      "mov.u32 %r1, %tid.x; INDEX\nmul.wide.u32 %d1, %r1, 2; add.s64 %d1, %d1, %d0;\nld.global.u16 %h1, "
+      "[%d1];\nadd.u16 %h1, %h1, 1;\nst.global.u16 [%d1], %h1;";
+  const auto with = [&](const std::string& index) {
+    std::string text = update;
+    return run_body(text.replace(text.find("INDEX"), 5, index), {0, 0}, {8, 1, 1});
+  };
+  EXPECT_EQ(with("").problem, "");
+  EXPECT_EQ(with("").values[0], 0x0001000100010001U);
+  const Ran meets = with("shr.u32 %r1, %r1, 1;");
+  EXPECT_EQ(meets.kind, FaultKind::kRace) << meets.problem;
+  const Ran writes = run_body(
+      "mov.u32 %r1, %tid.x; and.b32 %r1, %r1, 1; mul.wide.u32 %d1, %r1, 2; add.s64 %d1, %d1, %d0; "
+      "st.global.u16 "
+      "[%d1], %h1;",
+      {0}, {4, 1, 1});
+  EXPECT_EQ(writes.kind, FaultKind::kRace) << writes.problem;
+  EXPECT_NE(writes.problem.find("thread (2, 0, 0)"), std::string::npos) << writes.problem;
+}
+
+TEST(Ptx, NumbersOf16BitsRoundOnce) {
+  EXPECT_EQ(one("cvt.rn.f16.f32 %h3, %f1; cvt.u64.u16 %d4, %h3;", bits(0.1F)), 0x2e66U);
+  EXPECT_EQ(one("cvt.rz.f16.f32 %h3, %f1; cvt.u64.u16 %d4, %h3;", bits(70000.0F)), 0x7bffU);
+  EXPECT_EQ(one("cvt.rn.f16.f32 %h3, %f1; cvt.u64.u16 %d4, %h3;", bits(65520.0F)), 0x7c00U);
+  EXPECT_EQ(one("cvt.rn.f16.f32 %h3, %f1; cvt.u64.u16 %d4, %h3;", bits(0x1.8p-25F)), 1U);
+  EXPECT_EQ(one("cvt.rn.bf16.f32 %h3, %f1; cvt.u64.u16 %d4, %h3;", bits(1.0F + 0x1p-8F)), 0x3f80U);
+  EXPECT_EQ(one("cvt.rn.bf16.u64 %h3, %d1; cvt.u64.u16 %d4, %h3;", (257ULL << 54) + 1), 0x5e81U);
+  EXPECT_EQ(one("cvt.f32.f16 %f4, %h1; mov.b32 %r4, %f4; cvt.u64.u32 %d4, %r4;", 0x8001), bits(-0x1p-24F));
+  EXPECT_EQ(one("cvt.rzi.s32.f16 %r4, %h1; cvt.s64.s32 %d4, %r4;", 0xc580), static_cast<std::uint64_t>(-5));
+  EXPECT_EQ(one("cvt.rn.f16x2.f32 %r4, %f1, %f2; cvt.u64.u32 %d4, %r4;", bits(1.0F), bits(2.0F)),
+            0x3c004000U);
+  EXPECT_EQ(one("add.rn.f16 %h3, %h1, %h2; cvt.u64.u16 %d4, %h3;", 0x6800, 0x3c00), 0x6800U);
+  EXPECT_EQ(one("add.rn.f16x2 %r4, %r1, %r2; cvt.u64.u32 %d4, %r4;", 0x3c004000, 0x3c003c00), 0x40004200U);
+  // The product alone is halfway between two numbers; what is added, far smaller than a double keeps, decides.
+  EXPECT_EQ(
+      one("mov.b16 %h4, 0x0001; mov.b16 %h5, 0x3fc0; fma.rn.bf16 %h3, %h5, %h1, %h4; cvt.u64.u16 %d4, %h3;",
+          0x3f83),
+      0x3fc5U);
+  EXPECT_EQ(one("setp.lt.f16 %p1, %h1, %h2; selp.u64 %d4, 1, 2, %p1;", 0xbc00, 0x0000), 1U);
+  EXPECT_EQ(one("max.NaN.f16 %h3, %h1, %h2; cvt.u64.u16 %d4, %h3;", 0x7e00, 0x3c00), 0x7fffU);
+}
+
+TEST(Ptx, RareInstructionsOfIntegers) {
+  EXPECT_EQ(one("lop3.b32 %r4, %r1, %r2, %r3, 0x96; cvt.u64.u32 %d4, %r4;", 0xf0, 0xcc, 0xaa), 0x96U);
+  EXPECT_EQ(one("dp4a.s32.s32 %r4, %r1, %r2, %r3; cvt.u64.u32 %d4, %r4;", 0xff020304, 0x01010101, 5), 13U);
+  EXPECT_EQ(one("sad.s32 %r4, %r1, %r2, %r3; cvt.u64.u32 %d4, %r4;", 0xffffffff, 2, 5), 8U);
+  EXPECT_EQ(one("mul24.lo.s32 %r4, %r1, %r2; cvt.u64.u32 %d4, %r4;", 0x00ffffff, 2), 0xfffffffeU);
+  EXPECT_EQ(one("bfind.shiftamt.u32 %r4, %r1; cvt.u64.u32 %d4, %r4;", 1), 31U);
+}
+
+TEST(Ptx, ThreadsVoteAndMatch) {
+  const Ran ran = run_body(
+      "mov.u32 %r1, %tid.x; and.b32 %r2, %r1, 1; match.any.sync.b32 %r3, %r2, -1; redux.sync.add.s32 %r4, "
+      "%r1, -1;\n"
+      "setp.lt.u32 %p1, %r1, 5;\nbar.red.popc.u32 %r5, 0, %p1;\nbar.red.or.pred %p2, 0, !%p1;\nbar.warp.sync "
+      "-1;\n"
+      "setp.ne.u32 %p3, %r1, 33;\n@%p3 bra E;\nmov.b64 %d1, {%r3, %r4}; st.global.u64 [%d0], %d1; "
+      "cvt.u64.u32 %d2, "
+      "%r5;\n"
+      "st.global.u64 [%d0+8], %d2; selp.u64 %d3, 1, 0, %p2; st.global.u64 [%d0+16], %d3;\nE:",
+      {0, 0, 0}, {64, 1, 1});
+  EXPECT_EQ(ran.problem, "");
+  EXPECT_EQ(ran.values[0], std::uint64_t{(32 + 63) * 16} << 32 | 0xaaaaaaaa);
+  EXPECT_EQ(ran.values[1], 5U);
+  EXPECT_EQ(ran.values[2], 1U);
+}
+
+constexpr char kFunctions[] =
+    ".func (.param .b32 r) one(.param .b32 a)\n{\n.reg .b32 %r<3>; ld.param.u32 %r1, [a]; add.u32 %r1, %r1, "
+    "1; "
+    "st.param.b32 [r], %r1; ret;\n}\n"
+    ".func (.param .b32 r) two(.param .b32 a)\n{\n.reg .b32 %r<3>; ld.param.u32 %r1, [a]; mul.lo.u32 %r1, "
+    "%r1, 2; "
+    "st.param.b32 [r], %r1; ret;\n}\n"
+    ".func three()\n{\nret;\n}\n.global .align 8 .u64 table[3] = {one, two, three};\n.global .u64 where = "
+    "generic(table)+8;\n";
+
+TEST(Ptx, FunctionsAreCalledThroughRegisters) {
+  const auto call = [](const std::string& choose) {
+    return run_body(
+        "mov.u32 %r1, %tid.x;\n" + choose +
+            "\nmul.wide.u32 %d1, %r2, 8; mov.u64 %d2, table; add.s64 %d2, %d2, %d1; ld.global.u64 %d3, "
+            "[%d2];\n{\n.param .b32 a; .param .b32 b; st.param.b32 [a], %r1;\n"
+            "call (b), %d3, (a), proto;\nproto: .callprototype (.param .b32 _) _ (.param .b32 _);\n"
+            "ld.param.b32 %r3, [b];\n}\nmul.wide.u32 %d4, %r1, 4; add.s64 %d4, %d4, %d0; st.global.u32 "
+            "[%d4], %r3;",
+        {0, 0}, {4, 1, 1}, {1, 1, 1}, kFunctions);
+  };
+  const Ran ran = call("and.b32 %r2, %r1, 1;");
+  EXPECT_EQ(ran.problem, "");
+  EXPECT_EQ(ran.values, (std::vector<std::uint64_t>{std::uint64_t{2} << 32 | 1, std::uint64_t{6} << 32 | 3}));
+  EXPECT_NE(call("mov.u32 %r2, 2;").problem.find("'three', which has other parameters"), std::string::npos);
+  EXPECT_EQ(
+      run_body("ld.global.u64 %d3, [where]; ld.global.u64 %d1, [%d3]; mov.u64 %d2, two; setp.ne.u64 %p1, "
+               "%d1, %d2;\n@%p1 trap;",
+               {0}, {1, 1, 1}, {1, 1, 1}, kFunctions)
+          .problem,
+      "");
+}
+
 TEST(Ptx, AddressesAndWhatWasNeverWritten) {
   const Ran behind = run_body("ld.global.u64 %d1, [%d0+8];", {0});
   EXPECT_EQ(behind.kind, FaultKind::kAddress) << behind.problem;
@@ -277,8 +379,8 @@ TEST(Ptx, WrongTextIsRefusedWithItsPlace) {
   EXPECT_EQ(refused("hello"), "1:1: PTX begins with .version, as in '.version 7.0'");
   EXPECT_EQ(run_body("wgmma.fence.sync.aligned;", {}).problem,
             "8:1: 'wgmma.fence.sync.aligned' is not supported");
-  EXPECT_EQ(run_body("add.f16 %h1, %h1, %h2;", {}).problem,
-            "8:1: 'add.f16' is not supported: .f16 is unknown");
+  EXPECT_EQ(run_body("cvt.rn.satfinite.e4m3x2.f32 %h1, %f1, %f2;", {}).problem,
+            "8:1: 'cvt.rn.satfinite.e4m3x2.f32' is not supported: .satfinite is unknown");
   EXPECT_EQ(run_body("add.s64 %d1, %d2, %nothing;", {}).problem, "8:19: '%nothing' is no register");
   EXPECT_EQ(run_body("add.s64 %d1, %d2, %r1;", {}).problem,
             "8:19: the register '%r1' of type b32 is too narrow");

@@ -2,6 +2,8 @@
 // Threads of a warp that tell each other something.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "offload/ptx/lane_values.h"
 
 namespace dhpvm::ptx {
@@ -27,6 +29,61 @@ void vote(Warp& warp, const Op& op, LaneMask mask) {
   const bool all = yes == named;
   const bool holds = mode_of(op) == Mode::kAll ? all : mode_of(op) == Mode::kAny ? yes != 0 : all || yes == 0;
   warp.set_predicate(op.to[0], holds ? kAllLanes : 0, mask);
+}
+
+// Which of the threads have the same value.
+void match(Warp& warp, const Op& op, LaneMask mask) {
+  const auto named =
+      static_cast<LaneMask>(warp.from(op.from[4]).v[static_cast<unsigned>(std::countr_zero(mask))]) & mask;
+  const Lanes value = warp.from(op.from[0]);
+  Lanes& to = warp.to(op.to[0]);
+  LaneMask all_same = 0;
+  each_lane(mask, [&](unsigned l) {
+    LaneMask same = 0;
+    for (LaneMask rest = named; rest != 0; rest &= rest - 1) {
+      const auto other = static_cast<unsigned>(std::countr_zero(rest));
+      if (value.v[other] == value.v[l]) same |= 1U << other;
+    }
+    const bool all = same == named;
+    if (all) all_same |= 1U << l;
+    to.v[l] = mode_of(op) == Mode::kAny || all ? same : 0;
+  });
+  warp.set_predicate(op.to[1], all_same, mask);
+}
+
+template <typename T>
+void reduce(Warp& warp, const Op& op, LaneMask mask) {
+  const auto named =
+      static_cast<LaneMask>(warp.from(op.from[4]).v[static_cast<unsigned>(std::countr_zero(mask))]) & mask;
+  const Lanes& value = warp.from(op.from[0]);
+  auto result = value_of<T>(value.v[static_cast<unsigned>(std::countr_zero(named))]);
+  for (LaneMask rest = named & (named - 1); rest != 0; rest &= rest - 1) {
+    const auto next = value_of<T>(value.v[static_cast<unsigned>(std::countr_zero(rest))]);
+    switch (mode_of(op)) {
+      case Mode::kAdd:
+        result = static_cast<T>(static_cast<std::uint32_t>(result) + static_cast<std::uint32_t>(next));
+        break;
+      case Mode::kMin: result = std::min(result, next); break;
+      case Mode::kMax: result = std::max(result, next); break;
+      case Mode::kAnd: result &= next; break;
+      case Mode::kOr: result |= next; break;
+      default: result ^= next; break;
+    }
+  }
+  Lanes& to = warp.to(op.to[0]);
+  each_lane(mask, [&](unsigned l) { to.v[l] = bits_of<T>(result); });
+}
+
+// After a barrier at which each thread of the block gave a predicate.
+void tell_votes(Warp& warp, const Op& op, LaneMask mask) {
+  const LaunchState& launch = warp.launch();
+  if (op.type == Type::kPred) {
+    const bool holds =
+        mode_of(op) == Mode::kAnd ? launch.barrier_votes == launch.block.count() : launch.barrier_votes != 0;
+    return warp.set_predicate(op.to[0], holds ? kAllLanes : 0, mask);
+  }
+  Lanes& to = warp.to(op.to[0]);
+  each_lane(mask, [&](unsigned l) { to.v[l] = launch.barrier_votes; });
 }
 
 void shuffle(Warp& warp, const Op& op, LaneMask mask) {
@@ -73,6 +130,13 @@ void shuffle(Warp& warp, const Op& op, LaneMask mask) {
 
 Execute select_threads(std::string_view name, const Op& op) {
   if (name == "activemask") return active_mask;
+  if (name == "match") return match;
+  if (name == "bar_red")
+    return (mode_of(op) == Mode::kPopc) == (op.type != Type::kPred) ? tell_votes : nullptr;
+  if (name == "redux") {
+    if (mode_of(op) < Mode::kAnd || mode_of(op) > Mode::kMax) return nullptr;
+    return is_signed(op.type) ? reduce<std::int32_t> : reduce<std::uint32_t>;
+  }
   if (name == "vote") return mode_of(op) >= Mode::kAll && mode_of(op) <= Mode::kBallot ? vote : nullptr;
   if (name == "shfl") return mode_of(op) >= Mode::kUp && mode_of(op) <= Mode::kIdx ? shuffle : nullptr;
   return nothing;

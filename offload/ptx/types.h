@@ -24,10 +24,14 @@ struct Place {
   X(kB16, "b16", 2)        \
   X(kU16, "u16", 2)        \
   X(kS16, "s16", 2)        \
+  X(kF16, "f16", 2)        \
+  X(kBF16, "bf16", 2)      \
   X(kB32, "b32", 4)        \
   X(kU32, "u32", 4)        \
   X(kS32, "s32", 4)        \
   X(kF32, "f32", 4)        \
+  X(kF16x2, "f16x2", 4)    \
+  X(kBF16x2, "bf16x2", 4)  \
   X(kB64, "b64", 8)        \
   X(kU64, "u64", 8)        \
   X(kS64, "s64", 8)        \
@@ -66,6 +70,9 @@ constexpr bool is_signed(Type type) {
   return type == Type::kS8 || type == Type::kS16 || type == Type::kS32 || type == Type::kS64;
 }
 constexpr bool is_float(Type type) { return type == Type::kF32 || type == Type::kF64; }
+constexpr bool is_half_pair(Type type) { return type == Type::kF16x2 || type == Type::kBF16x2; }
+// One floating-point number of 16 bits, or two.
+constexpr bool is_half(Type type) { return type == Type::kF16 || type == Type::kBF16 || is_half_pair(type); }
 
 enum class Space : std::uint8_t { kGeneric, kGlobal, kConst, kShared, kLocal, kParam };
 
@@ -84,7 +91,20 @@ constexpr std::string_view text_of(Space space) {
 // Generic addresses of shared and local memory lie in windows that no allocation of the host can reach.
 inline constexpr std::uint64_t kSharedWindow = std::uint64_t{0xfe} << 56;
 inline constexpr std::uint64_t kLocalWindow = std::uint64_t{0xfd} << 56;
+inline constexpr std::uint64_t kFunctionWindow = std::uint64_t{0xfc} << 56;  // with the function's number
 inline constexpr std::uint64_t kWindowMask = std::uint64_t{0xff} << 56;
+
+enum class Rounding : std::uint8_t {
+  kNone,
+  kNearest,
+  kZero,
+  kDown,
+  kUp,
+  kNearestInt,
+  kZeroInt,
+  kDownInt,
+  kUpInt
+};
 
 struct Extent {
   std::uint32_t x = 1;

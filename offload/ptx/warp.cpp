@@ -101,9 +101,15 @@ bool Warp::choose_group() {
     if (pc_[lane] == pc) group_ |= 1U << lane;
     if (pc_[lane] > pc) stop_ = std::min(stop_, pc_[lane]);
   }
-  base_ = frames_[group_frame_].registers;
-  predicate_base_ = frames_[group_frame_].predicates;
+  look_at(group_frame_);
   return true;
+}
+
+// Registers are those of the frame from now on.
+void Warp::look_at(std::uint32_t frame) {
+  group_frame_ = frame;
+  base_ = frames_[frame].registers;
+  predicate_base_ = frames_[frame].predicates;
 }
 
 void Warp::run() {
@@ -195,16 +201,55 @@ void Warp::branch_by_index(const Op& op, LaneMask mask) {
   }
 }
 
-void Warp::copy_passed(LaneMask mask, const Passed& passed, std::uint32_t from, std::uint32_t to) {
+void Warp::copy_passed(LaneMask mask, std::uint32_t bytes, std::uint32_t from, std::uint32_t to) {
   for (LaneMask rest = mask; rest != 0; rest &= rest - 1) {
     const unsigned lane = first_of(rest);
-    std::copy_n(local_[lane].begin() + from, passed.bytes, local_[lane].begin() + to);
-    std::copy_n(local_written_[lane].begin() + from, passed.bytes, local_written_[lane].begin() + to);
+    std::copy_n(local_[lane].begin() + from, bytes, local_[lane].begin() + to);
+    std::copy_n(local_written_[lane].begin() + from, bytes, local_written_[lane].begin() + to);
   }
+}
+
+// The function that is called. Where threads call several, the mask keeps those of one, and the others wait.
+const Function* Warp::callee_of(const Op& op, const CallSite& site, LaneMask& mask, std::uint32_t pc) {
+  if (!site.is_indirect) {
+    const Function& named = program_.functions[site.function];
+    if (named.is_defined) return &named;
+    fail(FaultKind::kAddress, op, first_of(mask),
+         fmt::format("calls function '{}', which has no body", named.name));
+    return nullptr;
+  }
+  const Lanes& targets = from(op.from[0]);
+  const unsigned first = first_of(mask);
+  const std::uint64_t target = targets.v[first];
+  for (LaneMask rest = mask; rest != 0; rest &= rest - 1) {
+    const unsigned lane = first_of(rest);
+    if (targets.v[lane] == target) continue;
+    mask &= ~(1U << lane);
+    pc_[lane] = pc;
+  }
+  const std::uint64_t index = target & ~kWindowMask;
+  if ((target & kWindowMask) != kFunctionWindow || index >= program_.functions.size()) {
+    fail(FaultKind::kAddress, op, first, fmt::format("calls {:#x}, where there is no function", target));
+    return nullptr;
+  }
+  const Function& callee = program_.functions[index];
+  const auto fits = [](const std::vector<Passed>& given, const std::vector<Variable>& wanted) {
+    return std::ranges::equal(given, wanted,
+                              [](const Passed& a, const Variable& b) { return a.bytes >= b.bytes; });
+  };
+  if (callee.is_entry || !callee.is_defined || !fits(site.arguments, callee.parameters) ||
+      !fits(site.results, callee.results)) {
+    fail(FaultKind::kAddress, op, first,
+         fmt::format("calls function '{}', which has other parameters or results, or no body", callee.name));
+    return nullptr;
+  }
+  return &callee;
 }
 
 void Warp::call(const Op& op, LaneMask mask, std::uint32_t pc) {
   const CallSite& site = program_.calls[op.target];
+  const Function* const callee = callee_of(op, site, mask, pc);
+  if (callee == nullptr) return;
   const Frame caller = frames_[group_frame_];
   if (caller.depth + 1 == kDeepestCall)
     return fail(FaultKind::kStack, op, first_of(mask), fmt::format("calls deeper than {}", kDeepestCall));
@@ -216,12 +261,15 @@ void Warp::call(const Op& op, LaneMask mask, std::uint32_t pc) {
   frame.local = (caller.local + caller.function->local_bytes + 15) / 16 * 16;
   frame.return_to = pc + 1;
   frame.call = op.target;
-  frame.function = &program_.functions[site.function];
+  frame.function = callee;
   frame.lanes = mask;
   frames_.push_back(frame);
   enter(static_cast<std::uint32_t>(frames_.size() - 1));
-  for (const Passed& passed : site.arguments)
-    copy_passed(mask, passed, caller.local + passed.caller, frame.local + passed.callee);
+  for (std::size_t i = 0; i < callee->parameters.size(); ++i) {
+    const Variable& parameter = callee->parameters[i];
+    copy_passed(mask, parameter.bytes, caller.local + site.arguments[i].place,
+                frame.local + parameter.offset);
+  }
   for (LaneMask rest = mask; rest != 0; rest &= rest - 1) pc_[first_of(rest)] = frame.function->begin;
 }
 
@@ -229,8 +277,11 @@ void Warp::leave(LaneMask mask) {
   Frame& frame = frames_[group_frame_];
   if (frame.depth == 0) return exit_lanes(mask);
   const std::uint32_t caller = frames_[frame.parent].local;
-  for (const Passed& passed : program_.calls[frame.call].results)
-    copy_passed(mask, passed, frame.local + passed.callee, caller + passed.caller);
+  for (std::size_t i = 0; i < frame.function->results.size(); ++i) {
+    const Variable& result = frame.function->results[i];
+    copy_passed(mask, result.bytes, frame.local + result.offset,
+                caller + program_.calls[frame.call].results[i].place);
+  }
   for (LaneMask rest = mask; rest != 0; rest &= rest - 1) {
     const unsigned lane = first_of(rest);
     pc_[lane] = frame.return_to;
@@ -289,14 +340,20 @@ bool Warp::release_converged() {
   return false;
 }
 
+std::uint32_t Warp::barrier_votes() {
+  if (alive_ == 0) return 0;
+  const Op& op = barrier();
+  look_at(frame_[first_of(alive_)]);
+  const LaneMask votes = predicate(op.from[1]) ^ (op.has(FlagBit::kNegated) ? kAllLanes : 0);
+  return static_cast<std::uint32_t>(std::popcount(votes & alive_));
+}
+
 void Warp::pass_barrier() {
   for (LaneMask rest = alive_; rest != 0; rest &= rest - 1) {
     const unsigned lane = first_of(rest);
     const Op& op = program_.ops[pc_[lane]];
     if (op.execute != nullptr && rest == alive_) {
-      group_frame_ = frame_[lane];
-      base_ = frames_[group_frame_].registers;
-      predicate_base_ = frames_[group_frame_].predicates;
+      look_at(frame_[lane]);
       op.execute(*this, op, alive_);
     }
     ++pc_[lane];

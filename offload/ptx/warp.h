@@ -40,7 +40,8 @@ struct LaunchState {
   Allocation* shared = nullptr;  // of the running block; null: none
   Moment moment;
   Extent block_index = {0, 0, 0};
-  std::uint64_t executed = 0;  // operations, times lanes
+  std::uint32_t barrier_votes = 0;  // threads that gave true at the barrier that is passed
+  std::uint64_t executed = 0;       // operations, times lanes
   std::uint64_t limit = 0;
   std::optional<Fault> fault;
 };
@@ -54,6 +55,8 @@ class Warp {
   bool is_done() const { return alive_ == 0; }
   // The barrier that all living threads wait at.
   const Op& barrier() const { return program_.ops[pc_[static_cast<unsigned>(std::countr_zero(alive_))]]; }
+  // At a barrier that counts votes: those of this warp.
+  std::uint32_t barrier_votes();
   void pass_barrier();
 
   // For operations.
@@ -90,13 +93,15 @@ class Warp {
     std::uint32_t predicates = 0;
     std::uint32_t local = 0;
     std::uint32_t return_to = 0;
-    std::uint32_t call = 0;
+    std::uint32_t call = 0;  // by which it was entered
     const Function* function = nullptr;
     LaneMask lanes = 0;  // that have not returned
   };
 
   bool choose_group();
   void enter(std::uint32_t frame);
+  void look_at(std::uint32_t frame);
+  const Function* callee_of(const Op& op, const CallSite& site, LaneMask& mask, std::uint32_t pc);
   void run_group();
   std::uint32_t step_flow(const Op& op, LaneMask mask, std::uint32_t pc);
   std::uint32_t branch(const Op& op, LaneMask mask, std::uint32_t pc);
@@ -110,7 +115,7 @@ class Warp {
                           AccessKind kind);
   std::byte* allocated(const Op& op, unsigned lane, Allocation& memory, std::uint64_t offset,
                        std::size_t bytes, AccessKind kind);
-  void copy_passed(LaneMask mask, const Passed& passed, std::uint32_t from, std::uint32_t to);
+  void copy_passed(LaneMask mask, std::uint32_t bytes, std::uint32_t from, std::uint32_t to);
 
   LaunchState& launch_;
   const Program& program_;

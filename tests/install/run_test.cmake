@@ -32,6 +32,7 @@ run("" "${CMAKE_COMMAND}" -S "${CMAKE_CURRENT_LIST_DIR}/../../samples/embed" -B 
     "-DCMAKE_CXX_COMPILER=${COMPILER}" "-DCMAKE_PREFIX_PATH=${prefix}" -DCMAKE_BUILD_TYPE=Release)
 run("" "${CMAKE_COMMAND}" --build "${sample}")
 run("two threads found 3.200 and 3.200" "${sample}/embed_sample")
+run("${VERSION}" "${prefix}/bin/dhpvm-ptx" --version)
 foreach(tool dhpvm-run dhpvmc)
   run("${VERSION}" "${prefix}/bin/${tool}" --version)
   # The copy stands on its own: its library is the installed one, not the one in the build folder.
