@@ -264,6 +264,9 @@ EXECUTORS = {
     "lost-sim": Sim(1, lost=True),
     "two-lost-sims": Sim(2, lost=True),
     "opencl": Device("opencl:0"),
+    # With DHPVM_CUDA_DRIVER=interpreter these need no GPU, and check how kernels access memory as well.
+    "cuda": Device("cuda:0"),
+    "two-cudas": Device("cuda:0,cuda:1"),
     "killed-worker": KilledWorker(),
 }
 

@@ -12,9 +12,8 @@ namespace dhpvm::ptx {
 namespace {
 
 constexpr std::uint64_t kMostShared = 227 << 10;
-constexpr std::uint64_t kMostLocal = 512 << 10;
-constexpr std::uint64_t kMostRegisters = 1 << 20;
-constexpr std::uint64_t kMostGlobals = std::uint64_t{1} << 30;
+constexpr std::uint64_t kMostRegisters = 1 << 17;
+constexpr std::uint64_t kMostGlobals = std::uint64_t{256} << 20;
 
 std::uint64_t aligned(std::uint64_t offset, std::uint64_t alignment) {
   return (offset + alignment - 1) / alignment * alignment;
@@ -88,7 +87,7 @@ Status Assembler::lay_out_globals(const std::vector<Declared>& variables) {
     if (variable.space == ".global" || variable.space == ".const")
       bytes += variable.count * size_of(variable.type);
     if (bytes > kMostGlobals)
-      return problem(variable.at, "the variables of the module are larger than 1 GiB");
+      return problem(variable.at, "the variables of the module are larger than 256 MiB");
   }
   if (bytes == 0) return {};
   program_->globals = Allocation::create(bytes);

@@ -364,7 +364,7 @@ class Parser {
       operand = parse_number();
     } else {
       operand.name = expect_name("an operand");
-      if (now().kind == TokenKind::kDirective) {  // %tid.x
+      if (now().kind == TokenKind::kDirective && now().text.begin() == operand.name.end()) {  // %tid.x
         const std::string_view suffix = take().text;
         operand.name = std::string_view(operand.name.begin(), suffix.end());
       }

@@ -9,6 +9,7 @@
 namespace dhpvm::ptx {
 
 inline constexpr unsigned kWarpSize = 32;
+inline constexpr std::uint32_t kMostLocal = 512 << 10;  // bytes of a thread
 
 struct Place {
   std::uint32_t line = 0;

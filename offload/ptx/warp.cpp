@@ -14,6 +14,7 @@ constexpr std::uint32_t kNowhere = std::numeric_limits<std::uint32_t>::max();
 // Operations after which a group gives way to another that it may be waiting for.
 constexpr std::uint32_t kQuantum = 256;
 constexpr std::uint32_t kDeepestCall = 256;
+constexpr std::uint32_t kMostRegisters = 1 << 18;  // of all calls of a thread
 constexpr std::uint64_t kPoison = 0xcbcbcbcbcbcbcbcb;
 
 unsigned first_of(LaneMask mask) { return static_cast<unsigned>(std::countr_zero(mask)); }
@@ -253,12 +254,18 @@ void Warp::call(const Op& op, LaneMask mask, std::uint32_t pc) {
   const Frame caller = frames_[group_frame_];
   if (caller.depth + 1 == kDeepestCall)
     return fail(FaultKind::kStack, op, first_of(mask), fmt::format("calls deeper than {}", kDeepestCall));
+  const std::uint32_t local = (caller.local + caller.function->local_bytes + 15) / 16 * 16;
+  const std::uint32_t registers = caller.registers + caller.function->registers;
+  if (local + callee->local_bytes > kMostLocal || registers + callee->registers > kMostRegisters)
+    return fail(FaultKind::kStack, op, first_of(mask),
+                fmt::format("has no room for the {} bytes and {} registers of '{}'", callee->local_bytes,
+                            callee->registers, callee->name));
   Frame frame;
   frame.parent = group_frame_;
   frame.depth = caller.depth + 1;
-  frame.registers = caller.registers + caller.function->registers;
+  frame.registers = registers;
   frame.predicates = caller.predicates + caller.function->predicates;
-  frame.local = (caller.local + caller.function->local_bytes + 15) / 16 * 16;
+  frame.local = local;
   frame.return_to = pc + 1;
   frame.call = op.target;
   frame.function = callee;

@@ -68,7 +68,8 @@ struct Fault {
 struct State {
   std::mutex mutex;
   std::condition_variable changed;
-  FakeCudaConfig config;
+  // Until a test says more: two devices, for programs that ask for several.
+  FakeCudaConfig config = {.devices = 2};
   FakeCudaCounts counts;
   FakeCudaKernel kernel = nullptr;
   void* kernel_data = nullptr;
