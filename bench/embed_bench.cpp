@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "bench/json_line.h"
+#include "dhpvm/c.h"
 #include "dhpvm/dhpvm.h"
 
 namespace {
@@ -124,6 +125,92 @@ double median_ns(std::int64_t calls, const std::function<void()>& round) {
   return times[kRepeats / 2];
 }
 
+// A function of an isolate of its own, called through the C interface.
+class CFunction {
+ public:
+  CFunction(dhpvm_engine* engine, const dhpvm::Module& module, const char* name) {
+    const std::vector<std::byte> bytes = module.bytes();
+    dhpvm_module* loaded = nullptr;
+    dhpvm_isolate* isolate = nullptr;
+    check(dhpvm_module_load(engine, bytes.data(), bytes.size(), &loaded, nullptr) == DHPVM_OK, "load");
+    check(dhpvm_isolate_new(loaded, nullptr, &isolate, nullptr) == DHPVM_OK, "isolate");
+    check(dhpvm_isolate_function(isolate, name, nullptr, &function_, nullptr) == DHPVM_OK, name);
+    dhpvm_isolate_free(isolate);
+    dhpvm_module_free(loaded);
+  }
+  ~CFunction() { dhpvm_function_free(function_); }
+  CFunction(const CFunction&) = delete;
+  CFunction& operator=(const CFunction&) = delete;
+  dhpvm_value call(const dhpvm_value* argument, std::size_t arguments, std::size_t results) const {
+    dhpvm_value result{};
+    check(dhpvm_call(function_, argument, arguments, &result, results, nullptr) == DHPVM_OK, "dhpvm_call");
+    return result;
+  }
+
+ private:
+  dhpvm_function* function_ = nullptr;
+};
+
+// What a host in C, or in a language that calls C, has of it.
+class CHost {
+ public:
+  explicit CHost(const dhpvm::Module& module) : module_(module) {
+    check(dhpvm_engine_new(nullptr, &engine_, nullptr) == DHPVM_OK, "engine");
+    define("host.nothing", "()", [](dhpvm_host_call*) -> dhpvm_code { return DHPVM_OK; });
+    define("host.add", "(i64, i64) -> i64", [](dhpvm_host_call* call) -> dhpvm_code {
+      call->results[0].of.i64 = call->arguments[0].of.i64 + call->arguments[1].of.i64;
+      return DHPVM_OK;
+    });
+    define("host.length", "(str) -> i64", [](dhpvm_host_call* call) -> dhpvm_code {
+      call->results[0].of.i64 = static_cast<std::int64_t>(call->arguments[0].of.text.size);
+      return DHPVM_OK;
+    });
+  }
+  ~CHost() { dhpvm_engine_free(engine_); }
+  CHost(const CHost&) = delete;
+  CHost& operator=(const CHost&) = delete;
+
+  double empty() const {
+    const CFunction function(engine_, module_, "empty");
+    return median_ns(kCalls, [&] {
+      for (std::int64_t i = 0; i < kCalls; ++i) (void)function.call(nullptr, 0, 0);
+    });
+  }
+  double text() const {
+    const CFunction function(engine_, module_, "text_length");
+    dhpvm_value value{DHPVM_TEXT, 0, {}};
+    value.of.text = {"0123456789abcdef", 16};
+    return median_ns(kCalls, [&] {
+      for (std::int64_t i = 0; i < kCalls; ++i) check(function.call(&value, 1, 1).of.i64 == 16, "text()");
+    });
+  }
+  double span() const {
+    const CFunction function(engine_, module_, "first");
+    std::vector<double> numbers(1000, 7.0);
+    dhpvm_array array{sizeof array, numbers.data(), DHPVM_F64, DHPVM_READ, 1, 0, {1000, 0, 0}, {}};
+    dhpvm_value value{DHPVM_ARRAY, 0, {}};
+    value.of.array = &array;
+    return median_ns(kCalls, [&] {
+      for (std::int64_t i = 0; i < kCalls; ++i) check(function.call(&value, 1, 1).of.f64 == 7.0, "first()");
+    });
+  }
+  double host_function(const char* name) const {
+    const CFunction function(engine_, module_, name);
+    dhpvm_value value{DHPVM_I64, 0, {}};
+    value.of.i64 = kCalls;
+    return median_ns(kCalls, [&] { check(function.call(&value, 1, 1).of.i64 == kCalls, name); });
+  }
+
+ private:
+  void define(const char* name, const char* signature, dhpvm_host_function function) {
+    check(dhpvm_engine_define(engine_, name, signature, function, nullptr, nullptr, nullptr) == DHPVM_OK,
+          name);
+  }
+
+  const dhpvm::Module& module_;
+  dhpvm_engine* engine_ = nullptr;
+};
+
 class Report {
  public:
   explicit Report(bool json) : json_(json) {
@@ -143,6 +230,15 @@ class Report {
  private:
   bool json_;
 };
+
+void report_c(const dhpvm::Module& module, Report& report) {
+  const CHost host(module);
+  report.add("C: call an empty function", host.empty(), "ns", 25);
+  report.add("C: pass a str of 16 bytes", host.text(), "ns", 35);
+  report.add("C: lend a span of 1000 f64", host.span(), "ns", 40);
+  report.add("C: host function, empty (with loop)", host.host_function("loop_nothing"), "ns", 0);
+  report.add("C: host function, two i64 (with loop)", host.host_function("loop_add"), "ns", 0);
+}
 
 }  // namespace
 
@@ -164,7 +260,7 @@ int main(int count, char** words) {
                        [&] {
                          for (std::int64_t i = 0; i < kCalls; ++i) check(empty().ok(), "empty()");
                        }),
-             "ns", 50);
+             "ns", 25);
 
   const auto add = need(isolate.function<std::int64_t(std::int64_t, std::int64_t)>("add"));
   report.add("call add(i64, i64) -> i64",
@@ -184,7 +280,7 @@ int main(int count, char** words) {
                          for (std::int64_t i = 0; i < kCalls; ++i)
                            check(first(numbers).value_or(0) == 7.0, "first()");
                        }),
-             "ns", 0);
+             "ns", 40);
 
   const auto text_length = need(isolate.function<std::int64_t(std::string_view)>("text_length"));
   report.add("pass a str of 16 bytes",
@@ -193,7 +289,7 @@ int main(int count, char** words) {
                          for (std::int64_t i = 0; i < kCalls; ++i)
                            check(text_length("0123456789abcdef").value_or(0) == 16, "text()");
                        }),
-             "ns", 0);
+             "ns", 35);
 
   const auto loop = [&](const char* name) {
     const auto function = need(isolate.function<std::int64_t(std::int64_t)>(name));
@@ -219,6 +315,7 @@ int main(int count, char** words) {
                            check(dhpvm::Isolate::create(module).ok(), "create()");
                        }) /
                  1000,
-             "us", 0);
+             "us", 10);
+  report_c(module, report);
   return 0;
 }

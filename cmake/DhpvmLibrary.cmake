@@ -27,3 +27,18 @@ install(EXPORT dhpvmConfig NAMESPACE dhpvm:: DESTINATION "${package}")
 include(CMakePackageConfigHelpers)
 write_basic_package_version_file("${CMAKE_BINARY_DIR}/dhpvmConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
 install(FILES "${CMAKE_BINARY_DIR}/dhpvmConfigVersion.cmake" DESTINATION "${package}")
+
+# The same for those who do not use CMake. The folder of the file says where all others are, so that what is installed can
+# be moved.
+file(RELATIVE_PATH prefix "${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig" "${CMAKE_INSTALL_PREFIX}")
+file(CONFIGURE OUTPUT "${CMAKE_BINARY_DIR}/dhpvm.pc" CONTENT "prefix=\${pcfiledir}/${prefix}
+libdir=\${prefix}/${CMAKE_INSTALL_LIBDIR}
+includedir=\${prefix}/${CMAKE_INSTALL_INCLUDEDIR}
+
+Name: DHPVM
+Description: ${PROJECT_DESCRIPTION}
+Version: ${PROJECT_VERSION}
+Cflags: -I\${includedir}
+Libs: -L\${libdir} -ldhpvm
+" @ONLY)
+install(FILES "${CMAKE_BINARY_DIR}/dhpvm.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the sample host application, and compares what it prints. usage: embed_test.py PROGRAM"""
+"""Runs a sample host application, and compares what it prints. usage: embed_test.py LANGUAGE COMMAND.."""
 
 import subprocess
 import sys
 
-EXPECTED = """\
+EXPECTED = {
+    "cpp": """\
 script says: scaled 10000 samples by 3.200
 factor 3.200, sample 31 is now 0.800
 range -0.800 to 0.800
@@ -15,14 +16,32 @@ deadline exceeded
 script says: scaled 1000 samples by 3.200
 script says: scaled 1000 samples by 3.200
 two threads found 3.200 and 3.200
-"""
+""",
+    "c": """\
+rules say: clipped 0 of 1000 values
+rules say: clipped 10 of 1000 values
+10 values were clipped so far
+index 1000 is out of range for length 1000, in reads_too_far
+deadline exceeded
+""",
+    "python": """\
+hello, ctypes
+[125.0, 25.0, 5.0] (5.0, 125.0)
+trap: in host function 'host.rate'
+  because: trap: no rate for XYZ
+  at convert (program.dhp:9)
+index out of range: index 3 is out of range for length 3
+  at at (program.dhp:19)
+""",
+}
 
 
 def main():
-    done = subprocess.run(sys.argv[1:], capture_output=True, text=True, timeout=120, check=False)
-    if done.returncode == 0 and done.stdout == EXPECTED and not done.stderr:
+    expected = EXPECTED[sys.argv[1]]
+    done = subprocess.run(sys.argv[2:], capture_output=True, text=True, timeout=120, check=False)
+    if done.returncode == 0 and done.stdout == expected and not done.stderr:
         return 0
-    print(f"exit code {done.returncode}\nexpected:\n{EXPECTED}\nprinted:\n{done.stdout}\nerrors:\n{done.stderr}")
+    print(f"exit code {done.returncode}\nexpected:\n{expected}\nprinted:\n{done.stdout}\nerrors:\n{done.stderr}")
     return 1
 
 

@@ -10,8 +10,8 @@ Fenced blocks and what happens to them:
   ```output             what the sh block above it prints; a line `...` stands for any number of lines
   ```dhp                compiled and run by dhpvm-run, with the same expectations as the corpus (tests/README.md)
   ```dhp file=NAME      written to NAME in the scratch folder, for other blocks to use
-  ```cpp from=PATH      must occur in that file of the project, apart from indentation
-Every other info string of these four languages is an error.
+  ```cpp from=PATH      must occur in that file of the project, apart from indentation; likewise ```c and ```python
+Every other info string of these languages is an error.
 """
 
 import argparse
@@ -27,7 +27,7 @@ import program as corpus
 import run_programs
 
 FENCE = re.compile(r"^(?P<indent> *)```(?P<info>.*)$")
-CHECKED_LANGUAGES = {"sh", "output", "dhp", "cpp"}
+CHECKED_LANGUAGES = {"sh", "output", "dhp", "cpp", "c", "python"}
 
 
 @dataclass
@@ -134,16 +134,18 @@ class Page:
         if problems:
             yield "\n".join(problems) + "\n" + outcome.stderr
 
-    def run_cpp(self, block):
+    def run_part(self, block):
         source = block.option.removeprefix("from=")
         if not source or source == block.option:
-            yield "name the file that this is a part of: ```cpp from=PATH"
+            yield f"name the file that this is a part of: ```{block.language} from=PATH"
             return
         if not (self.root / source).is_file():
             yield f"there is no file {source}"
             return
         if unindented(block.text) not in unindented((self.root / source).read_text(encoding="utf-8")):
             yield f"is not, or no longer, a part of {source}"
+
+    run_cpp = run_c = run_python = run_part
 
 
 def unindented(text):

@@ -87,6 +87,8 @@ class DocsTest(unittest.TestCase):
         self.assert_fails("```cpp from=samples/a.cpp\nreturn 1;\n```\n", "no longer")
         self.assert_fails("```cpp from=samples/b.cpp\nreturn 1;\n```\n", "no file samples/b.cpp")
         self.assert_fails("```cpp\nreturn 0;\n```\n", "name the file")
+        self.assert_fails("```python\nreturn 0;\n```\n", "```python from=PATH")
+        self.assert_fails("```c from=samples/a.cpp\nreturn 1;\n```\n", "no longer")
 
     def test_documentation_without_anything_to_run_fails(self):
         self.assert_fails("nothing here\n```text\nx\n```\n", "0 passed")

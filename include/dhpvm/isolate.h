@@ -88,6 +88,9 @@ class DHPVM_API Isolate {
   // The devices on which loops have run so far.
   std::vector<DeviceUse> devices() const;
 
+  // For the library's own use.
+  const std::shared_ptr<detail::IsolateState>& state() const { return state_; }
+
  private:
   explicit Isolate(std::shared_ptr<detail::IsolateState> state) : state_(std::move(state)) {}
   Result<std::shared_ptr<const detail::Target>> find(std::string_view name,

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Installs a build into a scratch folder, builds the project beside this file against the installed copy, and runs it
-# and the installed programs. Variables: BUILD, COMPILER, GENERATOR, VERSION.
+# and the installed programs. Variables: BUILD, COMPILER, C_COMPILER, GENERATOR,
+# VERSION.
 
 set(prefix "${BUILD}/install-test/prefix")
 set(project "${BUILD}/install-test/build")
@@ -33,6 +34,27 @@ run("" "${CMAKE_COMMAND}" -S "${CMAKE_CURRENT_LIST_DIR}/../../samples/embed" -B 
 run("" "${CMAKE_COMMAND}" --build "${sample}")
 run("two threads found 3.200 and 3.200" "${sample}/embed_sample")
 run("${VERSION}" "${prefix}/bin/dhpvm-ptx" --version)
+
+# The sample in C, as a project of C alone and by the compiler's command line.
+set(sample "${BUILD}/install-test/sample-c")
+set(source "${CMAKE_CURRENT_LIST_DIR}/../../samples/embed_c")
+run("" "${CMAKE_COMMAND}" -S "${source}" -B "${sample}" -G "${GENERATOR}"
+    "-DCMAKE_C_COMPILER=${C_COMPILER}" "-DCMAKE_PREFIX_PATH=${prefix}" -DCMAKE_BUILD_TYPE=Release)
+run("" "${CMAKE_COMMAND}" --build "${sample}")
+run("10 values were clipped so far" "${sample}/embed_c_sample")
+find_program(pkg_config pkg-config)
+if(pkg_config)
+  file(GLOB_RECURSE description "${prefix}/*/dhpvm.pc")
+  cmake_path(GET description PARENT_PATH folder)
+  execute_process(COMMAND "${CMAKE_COMMAND}" -E env "PKG_CONFIG_PATH=${folder}" "${pkg_config}" --cflags --libs dhpvm
+                  OUTPUT_VARIABLE flags COMMAND_ERROR_IS_FATAL ANY OUTPUT_STRIP_TRAILING_WHITESPACE)
+  separate_arguments(flags)
+  cmake_path(GET folder PARENT_PATH libraries)
+  run("" "${C_COMPILER}" -std=c11 "${source}/main.c" "-DEMBED_C_SAMPLE_RULES=\"${source}/rules.dhp\"" ${flags} -lm
+      -o "${sample}/by_hand")
+  run("10 values were clipped so far" "${CMAKE_COMMAND}" -E env "LD_LIBRARY_PATH=${libraries}" "${sample}/by_hand")
+endif()
+
 foreach(tool dhpvm-run dhpvmc)
   run("${VERSION}" "${prefix}/bin/${tool}" --version)
   # The copy stands on its own: its library is the installed one, not the one in the build folder.

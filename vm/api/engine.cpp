@@ -10,8 +10,8 @@
 #include "offload/drivers/device_kinds.h"
 #include "offload/remote/client/remote_workers.h"
 #include "stdlib/native/natives.h"
+#include "vm/api/host_definitions.h"
 #include "vm/api/security.h"
-#include "vm/api/signature.h"
 #include "vm/api/state.h"
 
 namespace dhpvm {
@@ -85,22 +85,7 @@ Engine::Engine(EngineOptions options) : state_(std::make_shared<detail::EngineSt
 
 Status Engine::define_function(std::string_view name, const detail::HostSignature& signature,
                                std::shared_ptr<void> function, detail::HostThunk thunk) {
-  const std::size_t point = name.find('.');
-  if (point == name.npos || point == 0 || point + 1 == name.size()) {
-    return error(ErrorCode::kInvalidArgument,
-                 "'{}' cannot be the name of a host function: use a name like host.{}", name,
-                 name.empty() ? "log" : name);
-  }
-  auto native = [name = std::string(name), function = std::move(function),
-                 thunk](vm::NativeCall& call) -> Status {
-    auto& isolate = detail::IsolateState::of(call.isolate);
-    // The program's output comes before any that the host function prints.
-    if (isolate.console.has_output()) DHPVM_TRY(isolate.console.flush());
-    detail::HostCall host{{call.p, reinterpret_cast<void**>(call.r), &call.isolate}, name};
-    return thunk(function.get(), host);
-  };
-  const std::lock_guard lock(state_->mutex);
-  return state_->natives.define(std::string(name), detail::signature_text(signature), std::move(native));
+  return detail::define_function(*state_, name, signature, std::move(function), thunk);
 }
 
 std::vector<DeviceEntry> Engine::devices() const {

@@ -2,11 +2,11 @@
 #include "dhpvm/isolate.h"
 
 #include "base/error.h"
-#include "base/spelling.h"
 #include "offload/devices/device.h"
 #include "offload/schedule/placement/policy.h"
 #include "vm/api/signature.h"
 #include "vm/api/state.h"
+#include "vm/api/target.h"
 
 namespace dhpvm {
 namespace {
@@ -136,27 +136,14 @@ Result<Isolate> Isolate::create(const Module& module, const IsolateOptions& opti
 
 Result<std::shared_ptr<const detail::Target>> Isolate::find(std::string_view name,
                                                             const detail::HostSignature& signature) const {
+  DHPVM_ASSIGN(const std::uint32_t index, detail::find_export(*state_, name));
   const bytecode::Module& module = state_->machine->module();
-  const auto index = state_->machine->find_export(name);
-  if (!index) {
-    std::vector<std::string_view> exports;
-    for (const bytecode::Function& function : module.functions) {
-      if (function.exported) exports.push_back(module.name_of(function));
-    }
-    const std::string_view near = nearest_name(name, exports);
-    if (near.empty()) return error(ErrorCode::kNotFound, "the module exports no function '{}'", name);
-    return error(ErrorCode::kNotFound, "the module exports no function '{}'; did you mean '{}'?", name, near);
-  }
-  const bytecode::Signature& program = module.functions[*index].signature;
+  const bytecode::Signature& program = module.functions[index].signature;
   if (!detail::matches(module, program, signature)) {
     return error(ErrorCode::kInvalidArgument, "function '{}' is {} in the program, and the host asks for {}",
                  name, vm::signature_text(module, program), detail::signature_text(signature));
   }
-  auto target = std::make_shared<detail::Target>(detail::Target{state_, *index, {}});
-  for (const bytecode::ValueType& parameter : program.parameters) {
-    if (parameter.is_ref()) target->reference_types.push_back(parameter.type);
-  }
-  return std::shared_ptr<const detail::Target>(std::move(target));
+  return detail::make_target(state_, index);
 }
 
 Result<int> Isolate::run_main(std::span<const std::string> arguments) {
@@ -195,14 +182,7 @@ Status Isolate::rest(std::chrono::nanoseconds waited) const {
 void Isolate::collect() { state_->machine->heap().collect(gc::CollectionKind::kFull); }
 
 Result<Object> Isolate::make_array_of(detail::Kind kind, std::span<const std::int64_t> sizes) {
-  const auto rank = static_cast<unsigned>(sizes.size());
-  const auto type = state_->machine->linked().find_array_type({static_cast<bytecode::Kind>(kind)}, rank);
-  if (rank == 0 || rank > 3 || !type) {
-    return error(ErrorCode::kInvalidArgument,
-                 "the program has no arrays of this element type and {} dimensions", rank);
-  }
-  DHPVM_ASSIGN(gc::Array* const array, state_->machine->new_array(*type, sizes));
-  return detail::ObjectState::wrap(state_, reinterpret_cast<gc::Ref>(array));
+  return detail::new_array(state_, kind, sizes);
 }
 
 Result<Object> Isolate::make_text(std::string_view text) {

@@ -22,6 +22,9 @@
 #include "vm/linker.h"
 #include "vm/native.h"
 
+// A handle of dhpvm/c.h.
+struct dhpvm_isolate;
+
 namespace dhpvm::detail {
 
 struct EngineState {
@@ -55,7 +58,8 @@ struct IsolateState : stdlib::NativeState {
 
   std::shared_ptr<ModuleState> module;
   std::unique_ptr<vm::Isolate> machine;
-  unsigned depth = 0;  // calls from the host that are active
+  unsigned depth = 0;                 // calls from the host that are active
+  dhpvm_isolate* c_handle = nullptr;  // of the C interface; null: none
   std::chrono::nanoseconds main_time{0};
 };
 
@@ -69,6 +73,8 @@ struct ObjectState {
   ObjectState(std::shared_ptr<IsolateState> owner, gc::Ref object)
       : isolate(std::move(owner)), root(isolate->machine->heap(), object) {}
   static Object wrap(std::shared_ptr<IsolateState> isolate, gc::Ref object);
+  // Null for a null object.
+  static ObjectState* of(const Object& object) { return object.state_.get(); }
 
   std::shared_ptr<IsolateState> isolate;  // before the root: the heap must outlive it
   gc::Root<gc::Object> root;

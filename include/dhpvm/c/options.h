@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Options of engines, modules, isolates and workers in C. Include dhpvm/c.h.
+ *
+ * Each has a function dhpvm_X_init that sets `size` and the defaults. The members are those of the structures in C++,
+ * whose headers explain them at length: engine.h, module.h, limits.h, remote.h. A text that is NULL is empty.
+ */
+#ifndef DHPVM_C_OPTIONS_H
+#define DHPVM_C_OPTIONS_H
+
+#include "dhpvm/c/types.h"
+
+/* ---- Streams of programs. Each is called with the `user` beside it, on the thread that runs the isolate. */
+
+/* Anything but DHPVM_OK ends the program with that code. */
+typedef dhpvm_code (*dhpvm_write_function)(void* user, const char* text, size_t size);
+/* Fills the front of the buffer, and returns the number of bytes; 0: end of file; below: DHPVM_IO. */
+typedef int64_t (*dhpvm_read_function)(void* user, char* buffer, size_t size);
+
+/* NULL: the stream of the engine, which by default is that of the process. */
+typedef struct dhpvm_streams {
+  dhpvm_write_function standard_output;
+  void* output_user;
+  dhpvm_write_function standard_error;
+  void* error_user;
+  dhpvm_read_function standard_input;
+  void* input_user;
+} dhpvm_streams;
+
+enum { DHPVM_LOG_WARNING = 0, DHPVM_LOG_LISTING = 1 };
+/* A warning of the library, or a listing that was asked for. From any thread. */
+typedef void (*dhpvm_log_function)(void* user, uint32_t kind, const char* text, size_t size);
+
+/* ---- Who may talk to whom. */
+
+enum { DHPVM_SEAL_NONE = 0, DHPVM_SEAL_INTEGRITY = 1, DHPVM_SEAL_FULL = 2 };
+typedef struct dhpvm_security {
+  const char* key_file; /* of dhpvm_make_key_file */
+  const char* certificate_file;
+  const char* private_key_file;
+  const char* authority_file;
+  uint32_t seal; /* of array data in transit: DHPVM_SEAL_FULL */
+  uint32_t reserved;
+} dhpvm_security;
+
+/* ---- Engine. */
+
+enum { DHPVM_LIST_NONE = 0, DHPVM_LIST_LLVM = 1, DHPVM_LIST_ASSEMBLY = 2, DHPVM_LIST_DEVICE = 3 };
+
+typedef struct dhpvm_engine_options {
+  size_t size;
+  dhpvm_streams streams;
+  dhpvm_log_function log; /* NULL: nobody is told */
+  void* log_user;
+  uint8_t system_access; /* 1: programs may reach files and the environment */
+  uint8_t code_cache;    /* 1: compiled code is kept on disk */
+  uint8_t code_for_debugger;
+  uint8_t code_for_profiler;
+  uint8_t trace;             /* collect events for dhpvm_engine_write_trace */
+  uint8_t list_kernels;      /* DHPVM_LIST_.. */
+  uint8_t list_functions;    /* DHPVM_LIST_.. */
+  uint8_t remote_write_back; /* 1: every loop on a worker ends with the write-back of its results */
+  uint32_t threads;          /* for parallel loops, the calling one included; 0: one for each core */
+  uint32_t reserved;
+  const char* code_cache_directory;
+  uint64_t code_cache_limit;
+  const char* processor;     /* "native" */
+  const char* list_language; /* "opencl" */
+  /* Workers to dial when a program needs them: "gpubox:7471". */
+  const char* const* workers;
+  size_t worker_count;
+  const char* listen;   /* where workers may dial in: "0.0.0.0:7471" */
+  int64_t arrival_ns;   /* how long to wait for the first of them: 10 s */
+  int64_t silence_ns;   /* a worker that says nothing for so long is lost: 3 s */
+  const char* provider; /* of libfabric; empty: TCP */
+  dhpvm_security security;
+} dhpvm_engine_options;
+
+/* ---- Module. */
+
+typedef struct dhpvm_compile_options {
+  size_t size;
+  const char* file_name; /* of the source, in messages: "program.dhp" */
+  const char* const* import_paths;
+  size_t import_path_count;
+} dhpvm_compile_options;
+
+/* ---- Isolate. */
+
+#define DHPVM_UNLIMITED UINT64_MAX
+#define DHPVM_NO_DEADLINE INT64_MAX
+
+enum { DHPVM_JIT_OFF = 0, DHPVM_JIT_ON = 1, DHPVM_JIT_EAGER = 2 };
+enum { DHPVM_POLICY_FASTEST = 0, DHPVM_POLICY_REMOTE = 1 };
+enum { DHPVM_BATCHING_OVERLAPPED = 0, DHPVM_BATCHING_SERIAL = 1, DHPVM_BATCHING_SERIAL_PAGEABLE = 2 };
+
+/* An operation that a device has done. */
+enum { DHPVM_UPLOAD = 0, DHPVM_LAUNCH = 1, DHPVM_DOWNLOAD = 2, DHPVM_OTHER_OPERATION = 3 };
+typedef struct dhpvm_device_operation {
+  size_t size;
+  const char* device; /* valid during the call */
+  uint32_t kind;
+  uint32_t reserved;
+  uint64_t bytes;
+  uint64_t iterations;
+  int64_t begin_ns; /* on the device's clock */
+  int64_t end_ns;
+} dhpvm_device_operation;
+/* From any thread, possibly several at once. */
+typedef void (*dhpvm_device_observer)(void* user, const dhpvm_device_operation* operation);
+
+typedef struct dhpvm_isolate_options {
+  size_t size;
+  /* Limits. DHPVM_UNLIMITED is none, but for the stack; reaching one is a trap. */
+  uint64_t heap_bytes;     /* 4 GiB */
+  uint64_t off_heap_bytes; /* 8 GiB: elements of arrays of 64 KiB and more */
+  uint64_t device_bytes;   /* unlimited */
+  uint64_t stack_bytes;    /* 16 MiB */
+  uint64_t fuel;           /* unlimited; over the life of the isolate */
+  int64_t deadline_ns;     /* DHPVM_NO_DEADLINE; of each call */
+  dhpvm_streams streams;
+  const char* device; /* "auto" */
+  dhpvm_device_observer device_observer;
+  void* observer_user;
+  double policy_factor; /* 4 */
+  uint64_t batch;       /* iterations of each chunk; 0: measured */
+  uint32_t jit_threshold;
+  uint32_t gc_stress;
+  uint8_t jit;      /* DHPVM_JIT_ON */
+  uint8_t policy;   /* DHPVM_POLICY_FASTEST */
+  uint8_t batching; /* DHPVM_BATCHING_OVERLAPPED */
+  uint8_t jit_wait;
+  uint8_t check_races;
+  uint8_t gc_verify;
+  uint8_t reserved[2];
+} dhpvm_isolate_options;
+
+/* ---- Worker. */
+
+typedef void (*dhpvm_line_function)(void* user, const char* line);
+
+typedef struct dhpvm_worker_options {
+  size_t size;
+  const char* const* devices; /* to lend; none: all usable ones */
+  size_t device_count;
+  const char* const* listen; /* addresses: "127.0.0.1:7471"; port 0: any free port */
+  size_t listen_count;
+  const char* const* clients; /* to dial */
+  size_t client_count;
+  int64_t patience_ns; /* with clients that do not answer: 60 s */
+  int64_t silence_ns;  /* 3 s */
+  int64_t time_ns;     /* for each session, with work outstanding; 0: unlimited */
+  uint64_t memory_bytes;
+  uint64_t code_bytes;
+  const char* provider;
+  dhpvm_security security;
+  dhpvm_line_function log; /* a line for every session and job, from any thread */
+  void* log_user;
+  uint32_t sessions; /* at the same time: 16 */
+  uint32_t reserved;
+} dhpvm_worker_options;
+
+#endif /* DHPVM_C_OPTIONS_H */

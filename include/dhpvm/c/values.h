@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Values between C and programs. Include dhpvm/c.h.
+ *
+ *   language                kind of value      member of `of`
+ *   bool, i8 .. u64         DHPVM_BOOL, ..     boolean, i8 .. u64
+ *   f32, f64                DHPVM_F32, ..      f32, f64
+ *   str                     DHPVM_TEXT         text: copied into the program; also DHPVM_OBJECT
+ *   [f64], [i32, 2], ..     DHPVM_ARRAY        array: the host's memory, lent for the call; also DHPVM_OBJECT
+ *   any other reference     DHPVM_OBJECT       object
+ *   null                    DHPVM_NULL
+ *   a struct                a value for each field, in order
+ *   i64?                    DHPVM_BOOL, whether it is there, and the number
+ *
+ * Results of functions: a str is DHPVM_TEXT, which lives until the next call through the same function handle, every
+ * other reference DHPVM_OBJECT, a handle of the caller's. Arguments of host functions: a str is DHPVM_TEXT, an array
+ * DHPVM_ARRAY, both valid until the function returns, a resource DHPVM_RESOURCE. Results of host functions: texts and
+ * arrays are copied when the function returns, so they must outlive it.
+ */
+#ifndef DHPVM_C_VALUES_H
+#define DHPVM_C_VALUES_H
+
+#include "dhpvm/c/types.h"
+
+typedef uint32_t dhpvm_kind;
+enum {
+  DHPVM_NULL = 0,
+  DHPVM_BOOL = 1,
+  DHPVM_I8 = 2,
+  DHPVM_U8 = 3,
+  DHPVM_I16 = 4,
+  DHPVM_U16 = 5,
+  DHPVM_I32 = 6,
+  DHPVM_U32 = 7,
+  DHPVM_I64 = 8,
+  DHPVM_U64 = 9,
+  DHPVM_F32 = 10,
+  DHPVM_F64 = 11,
+  DHPVM_TEXT = 12,
+  DHPVM_ARRAY = 13,
+  DHPVM_OBJECT = 14,
+  DHPVM_RESOURCE = 15
+};
+
+typedef uint32_t dhpvm_access;
+enum { DHPVM_READ = 0, DHPVM_READ_WRITE = 1 };
+
+#define DHPVM_MAXIMUM_RANK 3
+
+/* Elements in memory of the host, or of a program.
+ *
+ * As an argument, memory is lent for the call: the program works on it without a copy, and traps with
+ * DHPVM_BORROW_ENDED if it uses the array later. Elements that do not lie densely in row-major order are gathered into
+ * a copy for the call, and scattered back after it unless `access` is DHPVM_READ. Arrays of one call must not overlap
+ * if the program writes to one of them. */
+typedef struct dhpvm_array {
+  size_t size; /* sizeof(dhpvm_array) */
+  void* data;  /* may be NULL if a size is 0 */
+  dhpvm_kind kind;
+  dhpvm_access access;               /* whether the program may write elements */
+  uint32_t rank;                     /* 1 to 3 */
+  uint32_t reserved;                 /* 0 */
+  int64_t sizes[DHPVM_MAXIMUM_RANK]; /* outermost first */
+  /* From an element to its neighbour in each dimension, in bytes, and may be negative. All zero: dense, row-major. */
+  int64_t strides[DHPVM_MAXIMUM_RANK];
+} dhpvm_array;
+
+typedef struct dhpvm_value {
+  dhpvm_kind kind;
+  uint32_t reserved; /* 0 */
+  union {
+    uint8_t boolean; /* 0 or 1 */
+    int8_t i8;
+    uint8_t u8;
+    int16_t i16;
+    uint16_t u16;
+    int32_t i32;
+    uint32_t u32;
+    int64_t i64;
+    uint64_t u64;
+    float f32;
+    double f64;
+    struct {
+      const char* data;
+      size_t size;
+    } text;
+    const dhpvm_array* array;
+    dhpvm_object* object;
+    void* resource; /* the pointer of dhpvm_object_new_resource */
+  } of;
+} dhpvm_value;
+
+/* One call of a host function, which fills in `results`: all of them are zero at first, of the kinds of the signature.
+ * Arguments and results are as many as the signature that the function was defined with has. */
+typedef struct dhpvm_host_call {
+  size_t size;
+  void* user;             /* of dhpvm_engine_define */
+  dhpvm_isolate* isolate; /* that calls; not to be freed; NULL if its handle was freed */
+  const dhpvm_value* arguments;
+  size_t argument_count;
+  dhpvm_value* results;
+  size_t result_count;
+} dhpvm_host_call;
+
+/* Anything but DHPVM_OK ends the program: as it is if it is the code of a trap (DHPVM_USER_TRAP, say), else as
+ * DHPVM_HOST_EXCEPTION. dhpvm_host_fail gives it a message. */
+typedef dhpvm_code (*dhpvm_host_function)(dhpvm_host_call* call);
+
+#endif /* DHPVM_C_VALUES_H */

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+// Functions of an isolate in C, and their calls.
+#include <cctype>
+#include <optional>
+
+#include "dhpvm/detail/call.h"
+#include "vm/api/c/values.h"
+#include "vm/api/target.h"
+#include "vm/native.h"
+
+namespace dhpvm::c {
+namespace {
+
+// A signature without blanks, and classes by their names alone.
+std::string normalised(std::string_view text) {
+  static constexpr std::string_view kClass = "class \"";
+  std::string result;
+  bool quoted = false;
+  while (!text.empty()) {
+    if (text.starts_with(kClass)) {
+      text.remove_prefix(kClass.size());
+      quoted = true;
+      continue;
+    }
+    const char c = text.front();
+    text.remove_prefix(1);
+    if (quoted && c == '"') {
+      quoted = false;
+    } else if (std::isspace(static_cast<unsigned char>(c)) == 0) {
+      result += c;
+    }
+  }
+  return result;
+}
+
+// A dense copy of elements that lie otherwise, for the time of a call.
+struct DenseCopy {
+  CheckedArray original;
+  std::unique_ptr<std::byte[]> elements;
+};
+
+// One call: arguments in, run, results out.
+class DynamicCall {
+ public:
+  explicit DynamicCall(FunctionHandle& function) : function_(function), call_(*function.target) {
+    ++function_.active;
+  }
+  ~DynamicCall() { --function_.active; }
+  DynamicCall(const DynamicCall&) = delete;
+  DynamicCall& operator=(const DynamicCall&) = delete;
+
+  Status put(const dhpvm_value* arguments) {
+    if (!call_.has_windows()) return {};  // run() says why
+    for (std::size_t i = 0; i < function_.parameters.size(); ++i) {
+      const SignatureValue& parameter = function_.parameters[i];
+      if (is_number(parameter.kind) && arguments[i].kind == parameter.kind) [[likely]] {
+        call_.p[parameter.slot] = register_of(arguments[i]);
+      } else if (Status status = put_other(parameter, arguments[i]); !status.ok()) {
+        return std::move(status).error().with_context(fmt::format("argument {} cannot be passed", i + 1));
+      }
+    }
+    return {};
+  }
+
+  Status run() {
+    Status status = call_.run();
+    // Also after a trap: what the program wrote before is in the host's memory, as it is without a copy.
+    for (const DenseCopy& copy : copies_) {
+      if (copy.original.array.access != DHPVM_READ) scatter(copy.original, copy.elements.get());
+    }
+    return status;
+  }
+
+  Status take(dhpvm_value* results) {
+    const std::size_t count = function_.results.size();
+    Scratch<dhpvm_value, 4> taken(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      Status status = take_one(i, taken[i]);
+      if (status.ok()) continue;
+      for (std::size_t j = 0; j < i; ++j) {
+        if (taken[j].kind == DHPVM_OBJECT) dhpvm_object_free(taken[j].of.object);
+      }
+      return status;
+    }
+    std::copy_n(taken.data(), count, results);
+    return {};
+  }
+
+ private:
+  Status put_other(const SignatureValue& parameter, const dhpvm_value& value) {
+    if (parameter.type.is_reference()) {
+      switch (value.kind) {
+        case DHPVM_NULL: return {};  // as windows are at first
+        case DHPVM_OBJECT: return put_object(parameter, value.of.object);
+        case DHPVM_TEXT:
+          if (parameter.kind != DHPVM_TEXT) break;
+          if (value.of.text.size != 0) DHPVM_TRY(check_pointer(value.of.text.data, "of.text.data"));
+          return detail::put_text(call_, parameter.slot, {value.of.text.data, value.of.text.size});
+        case DHPVM_ARRAY:
+          if (parameter.kind != DHPVM_ARRAY) break;
+          return put_array(parameter, value.of.array);
+        default: break;
+      }
+    }
+    return error(ErrorCode::kInvalidArgument, "it is of kind {}, and the parameter of kind {}",
+                 kind_text(value.kind), kind_text(parameter.kind));
+  }
+
+  Status put_object(const SignatureValue& parameter, const dhpvm_object* object) {
+    DHPVM_FIND(found, object);
+    return call_.put_object(parameter.slot, found->object);
+  }
+
+  Status put_array(const SignatureValue& parameter, const dhpvm_array* array) {
+    DHPVM_ASSIGN(const CheckedArray checked, check_array(array));
+    if (element_kind(array->kind) != parameter.type.kind || array->rank != parameter.type.rank) {
+      return error(ErrorCode::kInvalidArgument,
+                   "it is an array of {} with {} dimensions, and the parameter one of {} with {}",
+                   kind_text(array->kind), array->rank, kind_text(kind_of(parameter.type.kind)),
+                   parameter.type.rank);
+    }
+    detail::HostType type = parameter.type;
+    type.read_only = array->access == DHPVM_READ;
+    if (checked.is_dense) return call_.lend(parameter.slot, type, array->data, array->sizes);
+    copies_.push_back(
+        {checked, std::unique_ptr<std::byte[]>(new std::byte[checked.count * checked.element_bytes])});
+    gather(checked, copies_.back().elements.get());
+    return call_.lend(parameter.slot, type, copies_.back().elements.get(), array->sizes);
+  }
+
+  Status take_one(std::size_t index, dhpvm_value& value) {
+    const SignatureValue& result = function_.results[index];
+    if (is_number(result.kind)) {
+      value = value_of(result.kind, call_.p[result.slot]);
+      return {};
+    }
+    value = {};
+    if (call_.r[result.slot] == nullptr) return {};
+    if (result.kind == DHPVM_TEXT) {
+      std::string_view text;
+      DHPVM_TRY(detail::get_text(call_, result.slot, text));
+      std::string& kept = function_.texts[index];
+      kept = text;
+      value.kind = DHPVM_TEXT;
+      value.of.text = {kept.data(), kept.size()};
+      return {};
+    }
+    DHPVM_TRY(
+        give(std::make_unique<ObjectHandle>(ObjectHandle{call_.get_object(result.slot)}), &value.of.object));
+    value.kind = DHPVM_OBJECT;
+    return {};
+  }
+
+  FunctionHandle& function_;
+  std::vector<DenseCopy> copies_;  // before the call, whose end is the end of the loans of them
+  detail::Call call_;
+};
+
+Status call_function(FunctionHandle& function, const dhpvm_value* arguments, std::size_t argument_count,
+                     dhpvm_value* results, std::size_t result_count) {
+  if (argument_count != function.parameters.size() || result_count != function.results.size()) {
+    return error(ErrorCode::kInvalidArgument,
+                 "the function is {}, and this call has {} arguments and room for {} results",
+                 function.signature, argument_count, result_count);
+  }
+  if (argument_count != 0) DHPVM_TRY(check_pointer(arguments, "arguments"));
+  if (result_count != 0) DHPVM_TRY(check_pointer(results, "results"));
+  DynamicCall call(function);
+  DHPVM_TRY(call.put(arguments));
+  DHPVM_TRY(call.run());
+  return result_count == 0 ? Status() : call.take(results);
+}
+
+Status find_function(const Isolate& isolate, std::string_view name, const char* wanted,
+                     dhpvm_function** function) {
+  const auto& state = isolate.state();
+  const bytecode::Module& module = state->machine->module();
+  DHPVM_ASSIGN(const std::uint32_t index, detail::find_export(*state, name));
+  const bytecode::Signature& signature = module.functions[index].signature;
+  std::string text = vm::signature_text(module, signature);
+  if (wanted != nullptr && normalised(wanted) != normalised(text)) {
+    return error(ErrorCode::kInvalidArgument, "function '{}' is {} in the program, and the host asks for {}",
+                 name, text, wanted);
+  }
+  auto handle = std::make_unique<FunctionHandle>();
+  handle->target = detail::make_target(state, index);
+  handle->signature = std::move(text);
+  handle->parameters = describe(module, signature.parameters);
+  handle->results = describe(module, signature.results);
+  handle->texts.resize(signature.results.size());
+  return give(std::move(handle), function);
+}
+
+dhpvm_kind kind_at(const std::vector<SignatureValue>& values, std::size_t index) {
+  if (index >= values.size()) return DHPVM_NULL;
+  return values[index].kind;
+}
+
+}  // namespace
+}  // namespace dhpvm::c
+
+using dhpvm::Status;
+using dhpvm::c::check_pointer;
+using dhpvm::c::guarded;
+
+dhpvm_code dhpvm_isolate_function(dhpvm_isolate* isolate, const char* name, const char* signature,
+                                  dhpvm_function** function, dhpvm_error** error) {
+  return guarded(error, [&]() -> Status {
+    DHPVM_FIND(found, isolate);
+    DHPVM_TRY(check_pointer(name, "name"));
+    DHPVM_TRY(check_pointer(function, "function"));
+    found->returned->let_go();
+    return dhpvm::c::find_function(*found->isolate, name, signature, function);
+  });
+}
+
+const char* dhpvm_function_signature(const dhpvm_function* function) {
+  const auto* const found = dhpvm::c::find(function);
+  return found == nullptr ? nullptr : found->signature.c_str();
+}
+
+size_t dhpvm_function_parameter_count(const dhpvm_function* function) {
+  const auto* const found = dhpvm::c::find(function);
+  return found == nullptr ? 0 : found->parameters.size();
+}
+
+size_t dhpvm_function_result_count(const dhpvm_function* function) {
+  const auto* const found = dhpvm::c::find(function);
+  return found == nullptr ? 0 : found->results.size();
+}
+
+dhpvm_kind dhpvm_function_parameter_kind(const dhpvm_function* function, size_t index) {
+  const auto* const found = dhpvm::c::find(function);
+  return found == nullptr ? dhpvm_kind{DHPVM_NULL} : dhpvm::c::kind_at(found->parameters, index);
+}
+
+dhpvm_kind dhpvm_function_result_kind(const dhpvm_function* function, size_t index) {
+  const auto* const found = dhpvm::c::find(function);
+  return found == nullptr ? dhpvm_kind{DHPVM_NULL} : dhpvm::c::kind_at(found->results, index);
+}
+
+dhpvm_code dhpvm_call(dhpvm_function* function, const dhpvm_value* arguments, size_t argument_count,
+                      dhpvm_value* results, size_t result_count, dhpvm_error** error) {
+  auto* const found = dhpvm::c::find(function);
+  const dhpvm_code code = guarded(error, [&]() -> Status {
+    if (found == nullptr) return dhpvm::c::bad_handle(function);
+    return dhpvm::c::call_function(*found, arguments, argument_count, results, result_count);
+  });
+  // Freed by a host function that it called.
+  if (found != nullptr && found->freed && found->active == 0) [[unlikely]]
+    delete found;
+  return code;
+}
+
+void dhpvm_function_free(dhpvm_function* function) {
+  (void)guarded(nullptr, [&]() -> Status {
+    auto taken = dhpvm::c::take_back(function);
+    if (taken != nullptr && taken->active != 0) taken.release()->freed = true;
+    return {};
+  });
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// What stands behind the handles of the C interface.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "dhpvm/dhpvm.h"
+#include "vm/api/c/entry.h"
+#include "vm/api/state.h"
+
+namespace dhpvm::c {
+
+struct ErrorState {
+  Error error;
+  std::string text;
+};
+
+// Memory of the host that a program uses until this is gone.
+struct LentMemory {
+  dhpvm::Object array;  // keeps the isolate, which the loan must not outlive
+  vm::Loan loan;
+  // Behind the loan: released when the program cannot reach the memory any more.
+  std::shared_ptr<ReleasedUser> owner;
+
+  LentMemory(dhpvm::Object object, vm::Loan lent, std::shared_ptr<ReleasedUser> user)
+      : array(std::move(object)), loan(std::move(lent)), owner(std::move(user)) {}
+  ~LentMemory() { loan.end(); }
+  LentMemory(const LentMemory&) = delete;
+  LentMemory& operator=(const LentMemory&) = delete;
+};
+
+struct ObjectHandle {
+  dhpvm::Object object;
+  std::shared_ptr<LentMemory> lent = {};  // null: the program's own
+};
+
+// Objects that another thread has given up: the isolate's own thread lets them go.
+class ReturnedObjects {
+ public:
+  void add(dhpvm::Object object, std::shared_ptr<LentMemory> lent) {
+    const std::lock_guard lock(mutex_);
+    objects_.push_back({std::move(object), std::move(lent)});
+  }
+  void let_go() {
+    std::vector<ObjectHandle> gone;
+    const std::lock_guard lock(mutex_);
+    gone.swap(objects_);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<ObjectHandle> objects_;
+};
+
+struct IsolateHandle {
+  // Held by a run of main as well, during which the handle may be freed.
+  std::shared_ptr<Isolate> isolate;
+  std::shared_ptr<ReturnedObjects> returned = std::make_shared<ReturnedObjects>();
+};
+
+// One value of a signature.
+struct SignatureValue {
+  dhpvm_kind kind = DHPVM_NULL;
+  detail::HostType type = {};
+  unsigned slot = 0;  // in its window
+};
+
+struct FunctionHandle {
+  std::shared_ptr<const detail::Target> target;
+  std::string signature;
+  std::vector<SignatureValue> parameters;
+  std::vector<SignatureValue> results;
+  std::vector<std::string> texts;  // by result
+  unsigned active = 0;             // calls; the last of them ends a handle that was freed meanwhile
+  bool freed = false;
+};
+
+// X(handle, object, kind, name)
+#define DHPVM_HANDLES(X)                                     \
+  X(dhpvm_engine, Engine, kEngine, "an engine")              \
+  X(dhpvm_module, Module, kModule, "a module")               \
+  X(dhpvm_isolate, IsolateHandle, kIsolate, "an isolate")    \
+  X(dhpvm_function, FunctionHandle, kFunction, "a function") \
+  X(dhpvm_object, ObjectHandle, kObject, "an object")        \
+  X(dhpvm_worker, Worker, kWorker, "a worker")               \
+  X(dhpvm_error, ErrorState, kError, "an error")
+
+#define X(handle, object, kind, name)                     \
+  template <>                                             \
+  struct HandleTraits<handle> {                           \
+    using Object = object;                                \
+    static constexpr HandleKind kKind = HandleKind::kind; \
+    static constexpr const char* kName = name;            \
+  };
+DHPVM_HANDLES(X)
+#undef X
+
+}  // namespace dhpvm::c

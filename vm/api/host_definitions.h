@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// Functions of the host made known to the machine, whatever language they are written in.
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include "dhpvm/detail/host_function.h"
+#include "dhpvm/result.h"
+#include "vm/api/state.h"
+
+namespace dhpvm::detail {
+
+// See Engine::define.
+Status define_function(EngineState& engine, std::string_view name, const HostSignature& signature,
+                       std::shared_ptr<void> function, HostThunk thunk);
+
+}  // namespace dhpvm::detail

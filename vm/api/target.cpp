@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "vm/api/target.h"
+
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "base/spelling.h"
+
+namespace dhpvm::detail {
+
+Result<std::uint32_t> find_export(const IsolateState& isolate, std::string_view name) {
+  if (const auto index = isolate.machine->find_export(name)) return *index;
+  const bytecode::Module& module = isolate.machine->module();
+  std::vector<std::string_view> exports;
+  for (const bytecode::Function& function : module.functions) {
+    if (function.exported) exports.push_back(module.name_of(function));
+  }
+  const std::string_view near = nearest_name(name, exports);
+  if (near.empty()) return error(ErrorCode::kNotFound, "the module exports no function '{}'", name);
+  return error(ErrorCode::kNotFound, "the module exports no function '{}'; did you mean '{}'?", name, near);
+}
+
+std::shared_ptr<const Target> make_target(std::shared_ptr<IsolateState> isolate, std::uint32_t function) {
+  auto target = std::make_shared<Target>(Target{std::move(isolate), function, {}});
+  for (const bytecode::ValueType& parameter :
+       target->isolate->machine->module().functions[function].signature.parameters) {
+    if (parameter.is_ref()) target->reference_types.push_back(parameter.type);
+  }
+  return target;
+}
+
+Result<Object> new_array(const std::shared_ptr<IsolateState>& isolate, Kind kind,
+                         std::span<const std::int64_t> sizes) {
+  const auto rank = static_cast<unsigned>(sizes.size());
+  std::optional<gc::TypeId> type;
+  if (rank >= 1 && rank <= 3)
+    type = isolate->machine->linked().find_array_type({static_cast<bytecode::Kind>(kind)}, rank);
+  if (!type) {
+    return error(ErrorCode::kInvalidArgument,
+                 "the program has no arrays of this element type and {} dimensions", rank);
+  }
+  DHPVM_ASSIGN(gc::Array* const array, isolate->machine->new_array(*type, sizes));
+  return ObjectState::wrap(isolate, reinterpret_cast<gc::Ref>(array));
+}
+
+}  // namespace dhpvm::detail

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the typed API of C++ and the untyped one of C have in common: functions by name, and arrays by kind.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "dhpvm/result.h"
+#include "vm/api/state.h"
+
+namespace dhpvm::detail {
+
+// The index of an exported function. kNotFound with the nearest name.
+Result<std::uint32_t> find_export(const IsolateState& isolate, std::string_view name);
+
+std::shared_ptr<const Target> make_target(std::shared_ptr<IsolateState> isolate, std::uint32_t function);
+
+// A new array in the program's memory, zeroed. kInvalidArgument if the module has no arrays of this type.
+Result<Object> new_array(const std::shared_ptr<IsolateState>& isolate, Kind kind,
+                         std::span<const std::int64_t> sizes);
+
+}  // namespace dhpvm::detail
