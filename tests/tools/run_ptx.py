@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Tests dhpvm-ptx from outside: arguments, files, exit codes, what is told.
+"""Tests dhpvm-ptx from outside: arguments, files, exit codes, and kernels that are made wrong by hand.
 
 usage: run_ptx.py --bin BIN_DIR [unittest arguments]
 """
@@ -16,6 +16,7 @@ from pathlib import Path
 BIN = None
 ROOT = Path(__file__).resolve().parent.parent.parent
 REVERSE = ROOT / "samples" / "ptx" / "reverse.ptx"
+SAXPY = ROOT / "tests" / "kernels" / "saxpy.ptx"
 
 
 class PtxTest(unittest.TestCase):
@@ -99,6 +100,85 @@ class CommandLine(PtxTest):
     def test_time(self):
         self.expect(0, REVERSE, "-e", "reverse", "-b", "64", "-a", "f32[64]:0", "-a", "f32[64]", "--time",
                     error=r"^\d+ instructions of all threads in [\d.]+ s")
+
+
+def single(value):
+    """The value as f32 keeps it."""
+    return struct.unpack("<f", struct.pack("<f", value))[0]
+
+
+class Mutants(PtxTest):
+    """A mistake is put into a kernel by hand, and found."""
+
+    COUNT = 50
+
+    def saxpy(self, old="", new="", code=0, y=f"f32[{COUNT}]:range", error=""):
+        """y[i] = 0.1 x[i] + y[i], as the compiler writes it, with one change; what it gives."""
+        text = SAXPY.read_text()
+        self.assertIn(old, text)
+        factor = struct.unpack("<I", struct.pack("<f", 0.1))[0]
+        arguments = ["u64:0", f"u64:{self.COUNT}", f"u64:{factor}", y, f"f32[{self.COUNT}]:range"]
+        words = [word for argument in arguments for word in ("-a", argument)]
+        done = self.expect(code, "-", "-e", "dhpvm_kernel", "-b", "64", *words, "-p", "3", text=text.replace(old, new, 1),
+                           error=error)
+        return [float(word) for word in done.stdout.split()]
+
+    def rests(self, old="", new=""):
+        """Where y[i] is the rounded -0.1 x[i], so that nothing is left of a sum that is right."""
+        products = ",".join(repr(-single(single(0.1) * i)) for i in range(self.COUNT))
+        return [abs(value) for value in self.saxpy(old, new, y="f32[]:" + products)]
+
+    def test_none(self):
+        expected = [single(single(single(0.1) * i) + i) for i in range(self.COUNT)]
+        self.assertEqual(list(map(single, self.saxpy())), expected)
+        self.assertEqual(self.rests(), [0] * self.COUNT)
+
+    def test_a_missing_bounds_check(self):
+        self.saxpy("@%p1 bra \t$L__BB0_3;", "", code=3, error=r"thread \(5\d, 0, 0\) .* accesses 4 bytes at .* of a block of")
+
+    def test_a_bounds_check_that_is_off_by_one(self):
+        self.saxpy("setp.ge.u64", "setp.gt.u64", code=3, error=r"thread \(50, 0, 0\) .* 200 bytes behind the begin")
+
+    def test_a_wrong_stride(self):
+        self.saxpy("shl.b64 \t%rd22, %rd18, 2", "shl.b64 \t%rd22, %rd18, 1", code=3, error="multiple of 4|race")
+
+    def test_a_wrong_rounding(self):
+        self.assertNotEqual(self.rests("mul.rn.f32", "mul.rz.f32"), [0] * self.COUNT)
+
+    def test_a_contraction(self):
+        rests = self.rests("add.rn.f32 \t%f5, %f3, %f4", "fma.rn.f32 \t%f5, %f2, %f1, %f4")
+        self.assertNotEqual(rests, [0] * self.COUNT)
+
+    def test_a_read_of_what_nobody_has_written(self):
+        self.saxpy(y=f"f32[{self.COUNT}]", code=3, error="reads 4 bytes at offset 0 .*, which nobody has written")
+
+    def test_a_loop_that_goes_on_too_long(self):
+        text = SAXPY.read_text().replace("setp.lt.u64 \t%p2, %rd21, %rd1", "setp.ge.u64 \t%p2, %rd22, 0")
+        self.expect(3, "-", "-e", "dhpvm_kernel", "-b", "1", "-a", "u64:0", "-a", "u64:1", "-a", "u64:0", "-a", "f32[1]:0",
+                    "-a", "f32[1]:0", text=text, error="accesses 4 bytes")
+
+    def reverse(self, old, new, error, threads=64):
+        text = REVERSE.read_text()
+        self.assertIn(old, text)
+        self.expect(3, "-", "-e", "reverse", "-b", str(threads), "-a", "f32[64]:range", "-a", "f32[64]",
+                    text=text.replace(old, new, 1), error=error)
+
+    def test_a_missing_barrier(self):
+        self.reverse("bar.sync 0;", "", "which nobody has written")
+
+    def test_a_missing_barrier_in_a_warp(self):
+        text = REVERSE.read_text().replace("252", "124").replace("bar.sync 0;", "")
+        self.expect(3, "-", "-e", "reverse", "-b", "32", "-a", "f32[64]:range", "-a", "f32[64]", text=text,
+                    error="thread 31 of the block in line 23 writes, with no barrier .*: a race")
+
+    def test_a_barrier_that_some_threads_miss(self):
+        self.reverse("bar.sync 0;", ".reg .pred %p<2>; setp.lt.u32 %p1, %r1, 32; @%p1 bar.sync 0;", "barrier|race|written")
+
+    def test_a_tile_that_is_too_small(self):
+        self.reverse("tile[256]", "tile[252]", "of shared memory, 252 bytes behind the begin of a block of 252")
+
+    def test_results_at_one_place(self):
+        self.reverse("add.s64 %d5, %d2, %d3;", "mov.u64 %d5, %d2;", "writes 4 bytes at offset 0 .*: a race")
 
 
 if __name__ == "__main__":
