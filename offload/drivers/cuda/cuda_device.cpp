@@ -48,6 +48,7 @@ Candidate describe(const cu::Api& api, int index) {
   const int capability =
       attribute(cu::COMPUTE_CAPABILITY_MAJOR) * 10 + attribute(cu::COMPUTE_CAPABILITY_MINOR);
   const int mode = attribute(cu::COMPUTE_MODE);
+  const bool is_timed = attribute(cu::KERNEL_EXEC_TIMEOUT) != 0;
   const int unified = attribute(cu::UNIFIED_ADDRESSING);
   info.compute_units = static_cast<std::uint32_t>(std::max(attribute(cu::MULTIPROCESSOR_COUNT), 1));
   info.copy_engines = static_cast<std::uint32_t>(std::clamp(attribute(cu::ASYNC_ENGINE_COUNT), 0, 2));
@@ -56,7 +57,8 @@ Candidate describe(const cu::Api& api, int index) {
     return found;
   }
   info.description =
-      fmt::format("{} (compute capability {}.{})", name.data(), capability / 10, capability % 10);
+      fmt::format("{} (compute capability {}.{}{})", name.data(), capability / 10, capability % 10,
+                  is_timed ? "; kernels must end within seconds, for a display" : "");
   info.is_gpu = true;
   info.format = KernelFormat::kDeviceCode;
   info.target.language = "ptx";
@@ -79,6 +81,18 @@ Candidate describe(const cu::Api& api, int index) {
     info.target.processor = fmt::format("sm_{}", *std::prev(newer));
   }
   return found;
+}
+
+// Other programs may use a part of the memory. Where the driver does not tell, its first other call will.
+void limit_to_free(const cu::Api& api, cu::Context context, DeviceInfo& info) {
+  std::size_t free = 0;
+  std::size_t total = 0;
+  if (api.CtxPushCurrent(context) != cu::CUDA_SUCCESS) return;
+  const cu::Code code = api.MemGetInfo(&free, &total);
+  api.CtxPopCurrent(&context);
+  if (code != cu::CUDA_SUCCESS) return;
+  info.memory_bytes = std::min<std::uint64_t>(info.memory_bytes, free);
+  info.largest_allocation = info.memory_bytes;
 }
 
 // The driver whose devices are interpreted: beside the library that this code is in, or as the folders of a build lie.
@@ -171,6 +185,7 @@ Result<std::unique_ptr<Device>> CudaDevice::open(std::shared_ptr<const cu::Api> 
   cu::Context context = nullptr;
   const cu::Code code = api->DevicePrimaryCtxRetain(&context, ordinal);
   if (code != cu::CUDA_SUCCESS) return api->error_of(code, "cuDevicePrimaryCtxRetain");
+  limit_to_free(*api, context, info);
   return std::unique_ptr<Device>(new CudaDevice(std::move(api), ordinal, context, std::move(info)));
 }
 

@@ -32,6 +32,7 @@ class CudaDevice final : public DeviceBase {
   Result<std::shared_ptr<Semaphore>> create_semaphore(std::uint64_t initial) override;
 
   const cu::Api& api() const { return *api_; }
+  cu::Ordinal ordinal() const { return ordinal_; }
   cu::Context context() const { return context_; }
   CudaEventPool& events() { return parts_->events; }
   CudaClock& clock() { return parts_->clock; }

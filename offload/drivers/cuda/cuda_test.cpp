@@ -204,6 +204,77 @@ TEST_F(Cuda, IsLostWhenAKernelFails) {
   EXPECT_NE(status.error().to_string().find("CUDA_ERROR_ILLEGAL_ADDRESS"), std::string::npos);
 }
 
+TEST_F(Cuda, TriesASmallerLaunchWhenOneIsRefused) {
+  for (const cu::Code code :
+       {cu::CUDA_ERROR_INVALID_VALUE, cu::CUDA_ERROR_OUT_OF_MEMORY, cu::CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES}) {
+    configure({});
+    fail("cuLaunchKernel", code);
+    fail("cuLaunchKernel", code);
+    std::vector<std::uint64_t> values(kCount, 7);
+    const Status status = run_loop(values);
+    ASSERT_TRUE(status.ok()) << code << ": " << status.error().to_string();
+    for (const std::uint64_t value : values) ASSERT_EQ(value, 21U) << code;
+    EXPECT_EQ(counts().launches, 2);
+    for (int i = 0; i < 8; ++i) fail("cuLaunchKernel", code);
+    EXPECT_FALSE(run_loop(values).ok()) << code;
+  }
+}
+
+TEST_F(Cuda, KnowsTheCodesOfALoss) {
+  for (const cu::Code code : {cu::CUDA_ERROR_INVALID_CONTEXT, cu::CUDA_ERROR_TENSOR_MEMORY_LEAK,
+                              cu::CUDA_ERROR_MPS_CLIENT_TERMINATED}) {
+    configure({});
+    fail("cuMemcpyDtoHAsync_v2", code);
+    std::vector<std::uint64_t> values(kCount, 7);
+    const Status status = run_loop(values);
+    ASSERT_FALSE(status.ok());
+    EXPECT_EQ(status.error().code(), ErrorCode::kDeviceLost) << status.error().to_string();
+  }
+}
+
+TEST_F(Cuda, SaysThatADisplayEndsLongKernels) {
+  configure({.exec_timeout = 1});
+  EXPECT_NE(device().info().description.find("for a display"), std::string::npos)
+      << device().info().description;
+  hook<FakeCudaOnLaunch>(kFakeCudaOnLaunch)(
+      [](const FakeCudaLaunch*, void*) { return static_cast<int>(cu::CUDA_ERROR_LAUNCH_TIMEOUT); }, nullptr);
+  device_.reset();
+  std::vector<std::uint64_t> values(kCount, 7);
+  const Status status = run_loop(values);
+  ASSERT_FALSE(status.ok());
+  EXPECT_NE(status.error().to_string().find("Use smaller batches"), std::string::npos)
+      << status.error().to_string();
+}
+
+TEST_F(Cuda, TellsFreeMemoryAndNotAll) {
+  FakeCudaConfig config;
+  config.memory_bytes = std::size_t{64} << 20;
+  configure(config);
+  EXPECT_EQ(device().info().memory_bytes, std::uint64_t{64} << 20);
+  const auto memory = device().allocate(std::size_t{30} << 20);
+  ASSERT_TRUE(memory.ok());
+  const auto second = factory()->open("cuda:0");
+  ASSERT_TRUE(second.ok());
+  EXPECT_EQ((*second)->info().memory_bytes, std::uint64_t{34} << 20);
+  EXPECT_EQ((*second)->info().largest_allocation, std::uint64_t{34} << 20);
+}
+
+TEST_F(Cuda, RefusesKernelsWhoseLocalMemoryFillsTheDevice) {
+  KernelImage image = scale();
+  const auto with = [&](const char* bytes) {
+    image = scale();
+    std::string& text = image.device_code.text;
+    text.replace(text.find("{ ret;"), 2, std::string("{ .local .align 8 .b8 depot[") + bytes + "]; ");
+    return device().load(image);
+  };
+  EXPECT_TRUE(with("65536").ok());
+  const auto kernel = with("65544");
+  ASSERT_FALSE(kernel.ok());
+  EXPECT_EQ(kernel.error().code(), ErrorCode::kUnsupported);
+  EXPECT_NE(kernel.error().message().find("for all that device 'cuda:0' runs at once"), std::string::npos)
+      << kernel.error().message();
+}
+
 TEST_F(Cuda, TakesNothingMoreWhenItIsLost) {
   Queue& work = queue();
   const auto memory = std::move(device().allocate(kBytes)).value();

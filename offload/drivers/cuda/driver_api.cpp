@@ -13,6 +13,7 @@ bool is_lost(Code code) {
   switch (code) {
     case CUDA_ERROR_DEINITIALIZED:
     case CUDA_ERROR_DEVICE_UNAVAILABLE:
+    case CUDA_ERROR_INVALID_CONTEXT:
     case CUDA_ERROR_ECC_UNCORRECTABLE:
     case CUDA_ERROR_NVLINK_UNCORRECTABLE:
     case CUDA_ERROR_CONTAINED:
@@ -26,10 +27,20 @@ bool is_lost(Code code) {
     case CUDA_ERROR_INVALID_ADDRESS_SPACE:
     case CUDA_ERROR_INVALID_PC:
     case CUDA_ERROR_LAUNCH_FAILED:
+    case CUDA_ERROR_TENSOR_MEMORY_LEAK:
+    case CUDA_ERROR_MPS_CLIENT_TERMINATED:
     case CUDA_ERROR_EXTERNAL_DEVICE:
     case CUDA_ERROR_UNKNOWN: return true;
     default: return false;
   }
+}
+
+// Advice for a device that is lost.
+const char* remedy_of_loss(Code code) {
+  if (code != CUDA_ERROR_LAUNCH_TIMEOUT) return "";
+  return ": a kernel ran for longer than the system permits where the device drives a display. Use smaller "
+         "batches "
+         "(@batch), or another device";
 }
 
 // Advice for a driver that does not even start.
@@ -87,8 +98,8 @@ Error Api::error_of(Code code, std::string_view call) const {
     return error(ErrorCode::kDeviceExhausted, "{} failed with {}", call, name_of(code));
   if (is_lost(code))
     return error(ErrorCode::kDeviceLost,
-                 "{} failed with {}. The device cannot be used by this process any more", call,
-                 name_of(code));
+                 "{} failed with {}. The device cannot be used by this process any more{}", call,
+                 name_of(code), remedy_of_loss(code));
   return error(ErrorCode::kDeviceFailed, "{} failed with {}", call, name_of(code));
 }
 

@@ -70,10 +70,12 @@ using SharedMemoryOfBlock = std::size_t (*)(int threads);
   X(ERROR_INVALID_ADDRESS_SPACE, 717)          \
   X(ERROR_INVALID_PC, 718)                     \
   X(ERROR_LAUNCH_FAILED, 719)                  \
+  X(ERROR_TENSOR_MEMORY_LEAK, 721)             \
   X(ERROR_NOT_PERMITTED, 800)                  \
   X(ERROR_NOT_SUPPORTED, 801)                  \
   X(ERROR_SYSTEM_NOT_READY, 802)               \
   X(ERROR_SYSTEM_DRIVER_MISMATCH, 803)         \
+  X(ERROR_MPS_CLIENT_TERMINATED, 810)          \
   X(ERROR_EXTERNAL_DEVICE, 911)                \
   X(ERROR_UNKNOWN, 999)
 enum Code : int {
@@ -83,12 +85,14 @@ enum Code : int {
 };
 
 // X(name, number): facts of a device, after CU_DEVICE_ATTRIBUTE_.
-#define DHPVM_CUDA_ATTRIBUTES(X)  \
-  X(MULTIPROCESSOR_COUNT, 16)     \
-  X(COMPUTE_MODE, 20)             \
-  X(ASYNC_ENGINE_COUNT, 40)       \
-  X(UNIFIED_ADDRESSING, 41)       \
-  X(COMPUTE_CAPABILITY_MAJOR, 75) \
+#define DHPVM_CUDA_ATTRIBUTES(X)        \
+  X(MULTIPROCESSOR_COUNT, 16)           \
+  X(KERNEL_EXEC_TIMEOUT, 17)            \
+  X(COMPUTE_MODE, 20)                   \
+  X(MAX_THREADS_PER_MULTIPROCESSOR, 39) \
+  X(ASYNC_ENGINE_COUNT, 40)             \
+  X(UNIFIED_ADDRESSING, 41)             \
+  X(COMPUTE_CAPABILITY_MAJOR, 75)       \
   X(COMPUTE_CAPABILITY_MINOR, 76)
 enum Attribute : int {
 #define X(name, number) name = number,
@@ -97,7 +101,7 @@ enum Attribute : int {
 };
 inline constexpr int kComputeModeProhibited = 2;
 
-enum FunctionAttribute : int { MAX_THREADS_PER_BLOCK = 0 };
+enum FunctionAttribute : int { MAX_THREADS_PER_BLOCK = 0, LOCAL_SIZE_BYTES = 3 };
 enum JitOption : unsigned { JIT_ERROR_LOG_BUFFER = 5, JIT_ERROR_LOG_BUFFER_SIZE_BYTES = 6 };
 
 inline constexpr unsigned kStreamNonBlocking = 1;

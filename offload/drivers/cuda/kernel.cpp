@@ -18,7 +18,15 @@ constexpr int kBlockSize = 256;
 // Waves of blocks: with several, short blocks run beside long ones, while the cost of starting a block is spread over
 // many iterations.
 constexpr unsigned kWaves = 8;
+// Smaller blocks than this do not fill a warp.
+constexpr std::uint32_t kSmallestBlock = 32;
 constexpr std::size_t kLogSize = std::size_t{16} << 10;
+
+// A launch that the driver has not begun, and may begin with fewer threads.
+bool is_refused(cu::Code code) {
+  return code == cu::CUDA_ERROR_INVALID_VALUE || code == cu::CUDA_ERROR_OUT_OF_MEMORY ||
+         code == cu::CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+}
 
 const char* remedy_of(cu::Code code) {
   switch (code) {
@@ -45,6 +53,7 @@ Result<std::shared_ptr<Kernel>> CudaKernel::load(CudaDevice& device, const Kerne
   std::shared_ptr<CudaKernel> kernel(new CudaKernel(device, image));
   const CudaCurrent current(device);
   DHPVM_TRY(kernel->assemble(image));
+  DHPVM_TRY(kernel->check_local_memory(image));
   DHPVM_TRY(kernel->choose_blocks(image));
   return std::shared_ptr<Kernel>(kernel);
 }
@@ -72,6 +81,25 @@ Status CudaKernel::assemble(const KernelImage& image) {
                  image.device_code.entry, api.name_of(code));
   }
   return {};
+}
+
+// The driver sets local memory aside for every thread that the device can run at once, however few are launched.
+Status CudaKernel::check_local_memory(const KernelImage& image) {
+  const cu::Api& api = device_.api();
+  int bytes = 0;
+  int threads = 0;
+  cu::Code code = api.FuncGetAttribute(&bytes, cu::LOCAL_SIZE_BYTES, function_);
+  if (code != cu::CUDA_SUCCESS) return api.error_of(code, "cuFuncGetAttribute");
+  code = api.DeviceGetAttribute(&threads, cu::MAX_THREADS_PER_MULTIPROCESSOR, device_.ordinal());
+  if (code != cu::CUDA_SUCCESS) return api.error_of(code, "cuDeviceGetAttribute");
+  const std::uint64_t all = std::uint64_t{device_.info().compute_units} * static_cast<unsigned>(threads) *
+                            static_cast<unsigned>(bytes);
+  if (all <= device_.info().memory_bytes / 2) return {};
+  return error(
+      ErrorCode::kUnsupported,
+      "kernel '{}' needs {} of local memory for each thread, {} for all that device '{}' runs at once: more "
+      "than half of its memory",
+      image.name, bytes_text(static_cast<std::uint64_t>(bytes)), bytes_text(all), device_.info().name);
 }
 
 Status CudaKernel::choose_blocks(const KernelImage& image) {
@@ -120,9 +148,14 @@ cu::Code CudaKernel::enqueue(cu::Stream stream, const Operation& launch) const {
   std::vector<void*> pointers;
   pointers.reserve(values.size());
   for (std::uint64_t& value : values) pointers.push_back(&value);
-  const LaunchGrid grid = grid_for(launch.space, limits_);
-  return device_.api().LaunchKernel(function_, grid.groups[0], grid.groups[1], grid.groups[2], grid.group[0],
-                                    grid.group[1], grid.group[2], 0, stream, pointers.data(), nullptr);
+  // Smaller blocks need less at a time, and every thread does more.
+  for (GridLimits limits = limits_;; limits.group /= 2) {
+    const LaunchGrid grid = grid_for(launch.space, limits);
+    const cu::Code code =
+        device_.api().LaunchKernel(function_, grid.groups[0], grid.groups[1], grid.groups[2], grid.group[0],
+                                   grid.group[1], grid.group[2], 0, stream, pointers.data(), nullptr);
+    if (!is_refused(code) || group() != 0 || limits.group <= kSmallestBlock) return code;
+  }
 }
 
 }  // namespace dhpvm::offload

@@ -20,6 +20,7 @@ class CudaKernel final : public DriverKernel {
  private:
   CudaKernel(CudaDevice& device, const KernelImage& image) : DriverKernel(device, image), device_(device) {}
   Status assemble(const KernelImage& image);
+  Status check_local_memory(const KernelImage& image);
   Status choose_blocks(const KernelImage& image);
 
   CudaDevice& device_;

@@ -12,6 +12,7 @@ struct FakeCudaConfig {
   int capability_major = 9;
   int capability_minor = 0;
   int compute_mode = 0;
+  int exec_timeout = 0;  // 1: kernels may not run for long
   std::size_t memory_bytes = std::size_t{1} << 30;
   int init_code = 0;  // what cuInit answers
 };

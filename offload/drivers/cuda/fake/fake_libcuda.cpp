@@ -148,6 +148,8 @@ FAKE Code cuDeviceGetAttribute(int* value, Attribute attribute, Ordinal /*device
   FAKE_CALL(cuDeviceGetAttribute, false);
   switch (attribute) {
     case MULTIPROCESSOR_COUNT: *value = 4; return CUDA_SUCCESS;
+    case KERNEL_EXEC_TIMEOUT: *value = all.config.exec_timeout; return CUDA_SUCCESS;
+    case MAX_THREADS_PER_MULTIPROCESSOR: *value = 2048; return CUDA_SUCCESS;
     case COMPUTE_MODE: *value = all.config.compute_mode; return CUDA_SUCCESS;
     case ASYNC_ENGINE_COUNT: *value = 3; return CUDA_SUCCESS;
     case UNIFIED_ADDRESSING: *value = 1; return CUDA_SUCCESS;
@@ -340,10 +342,11 @@ FAKE Code cuModuleUnload(Module module) {
   return answer;
 }
 
-FAKE Code cuFuncGetAttribute(int* value, FunctionAttribute attribute, Function /*function*/) {
+FAKE Code cuFuncGetAttribute(int* value, FunctionAttribute attribute, Function function) {
   FAKE_CALL(cuFuncGetAttribute, true);
-  if (attribute != MAX_THREADS_PER_BLOCK) return misuse(CUDA_ERROR_INVALID_VALUE);
-  *value = 1024;
+  if (attribute != MAX_THREADS_PER_BLOCK && attribute != LOCAL_SIZE_BYTES)
+    return misuse(CUDA_ERROR_INVALID_VALUE);
+  *value = attribute == MAX_THREADS_PER_BLOCK ? 1024 : static_cast<int>(function->entry->local_bytes);
   return CUDA_SUCCESS;
 }
 
