@@ -296,7 +296,7 @@ def baseline(binaries, suite, name):
 HELLO_PEAK = """import io;
 fn main() {
     print("hello, world");
-    print(io.read_text("/proc/self/status"));
+    print(io.read_text("/proc/self/status")!);
 }
 """
 

@@ -111,7 +111,11 @@ struct Function {
   bool operator==(const Function&) const = default;
 };
 
-// A native function, found by name when the module is linked: "io.write", "host.log".
+// Behind the name of an import: its failures are values. Two more results follow those of the function, a message (str,
+// null when all went well) and a code (i64, see FailureCode in vm/native.h).
+inline constexpr char kFallibleImport = '!';
+
+// A native function, found by name when the module is linked: "io.write", "host.log", "io.read_text!".
 struct Import {
   std::string name;
   Signature signature;

@@ -13,6 +13,7 @@ from pathlib import Path
 INTERNAL = {
     "array": {"small", "merge_sort", "merge_sort_by"},
     "csv": {"parse_f64_native", "field_end", "read_quoted", "plain_end", "begin_of", "Quoted"},
+    "errors": {"NativeResult", "NativeOutcome", "from_native", "text_of"},
     "image": {"parse_samples", "scale", "skip_blanks"},
     "io": {"open_native", "close_native"} | {f"file_{name}" for name in "read read_line write write_text flush seek position size".split()},
     "list": {"List.grow", "List.check", "List.items", "List.size"},

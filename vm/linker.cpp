@@ -100,12 +100,35 @@ void LinkedModule::describe_array(const bytecode::Type& type, gc::TypeId id) {
   info.element_references = reference_offsets_.data();
 }
 
+// The signature that the native function itself has: without the two results that tell of a failure.
+Status LinkedModule::take_failure(const bytecode::Import& import, bytecode::Signature& signature) {
+  auto& results = signature.results;
+  const std::size_t count = results.size();
+  const bool fits = count >= 2 && results[count - 1].kind == bytecode::Kind::kI64 &&
+                    results[count - 2].is_ref() && results[count - 2].type == bytecode::kStringType;
+  if (!fits) {
+    return error(
+        ErrorCode::kLink,
+        "the module imports '{}' with failures as values, but its results do not end in a str and an i64",
+        import.name);
+  }
+  results.resize(count - 2);
+  return {};
+}
+
 Status LinkedModule::bind_imports(const NativeRegistry& natives) {
   natives_.reserve(module_->imports.size());
   imports_.reserve(module_->imports.size());
   for (const bytecode::Import& import : module_->imports) {
-    const std::string wanted = signature_text(*module_, import.signature);
-    const NativeRegistry::Entry* entry = natives.find(import.name);
+    const bool fallible = import.name.ends_with(bytecode::kFallibleImport);
+    std::string_view name = import.name;
+    bytecode::Signature signature = import.signature;
+    if (fallible) {
+      DHPVM_TRY(take_failure(import, signature));
+      name.remove_suffix(1);
+    }
+    const std::string wanted = signature_text(*module_, signature);
+    const NativeRegistry::Entry* entry = natives.find(name);
     if (entry == nullptr) {
       return error(
           ErrorCode::kLink,
@@ -121,13 +144,20 @@ Status LinkedModule::bind_imports(const NativeRegistry& natives) {
     natives_.push_back(entry->function);
     LinkedImport& linked = imports_.emplace_back();
     linked.function = &natives_.back();  // reserved above: never moves
-    linked.fast_path = entry->fast_path;
+    linked.fast_path = fallible ? nullptr : entry->fast_path;
+    linked.fallible = fallible;
     linked.source = &import;
     const auto& parameters = import.signature.parameters;
     const auto& results = import.signature.results;
     linked.primitives = std::max(count_primitives(parameters), count_primitives(results));
-    linked.references = static_cast<std::uint16_t>(std::max(parameters.size() - count_primitives(parameters),
-                                                            results.size() - count_primitives(results)));
+    const std::size_t primitive_results = count_primitives(results);
+    const std::size_t reference_results = results.size() - primitive_results;
+    linked.references = static_cast<std::uint16_t>(
+        std::max(parameters.size() - count_primitives(parameters), reference_results));
+    if (fallible) {
+      linked.failure_message = static_cast<std::uint16_t>(reference_results - 1);
+      linked.failure_code = static_cast<std::uint16_t>(primitive_results - 1);
+    }
     for (std::size_t i = 0; i < entry->nullable.size(); ++i) {
       if (!entry->nullable[i]) linked.not_null.push_back(static_cast<std::uint16_t>(i));
     }

@@ -52,6 +52,10 @@ struct LinkedImport {
   std::vector<std::uint16_t> not_null;  // the references among the arguments that must not be null
   std::uint16_t primitives;             // the sizes of the argument windows, results included
   std::uint16_t references;
+  // Of an import whose failures are values: where the message and the code stand, behind the other results.
+  bool fallible = false;
+  std::uint16_t failure_message = 0;
+  std::uint16_t failure_code = 0;
 };
 
 // A `parallel for`, with what its execution derives from the kernel function.
@@ -130,6 +134,7 @@ class LinkedModule {
   void describe_types();
   void describe_array(const bytecode::Type& type, gc::TypeId id);
   Status bind_imports(const NativeRegistry& natives);
+  static Status take_failure(const bytecode::Import& import, bytecode::Signature& signature);
   void link_functions();
   void link_kernels();
   void build_method_table();

@@ -30,6 +30,10 @@ struct NativeCall {
   gc::Ref* r;
 };
 
+// What a program is told of a failure that it imported as a value: see bytecode::kFallibleImport. The module `errors`
+// of the standard library knows these numbers.
+enum class FailureCode : std::int64_t { kInputOutput = 0, kNotFound = 1, kHost = 2 };
+
 // An error becomes a trap of the calling program, with a stack trace. Must not throw.
 using NativeFunction = std::function<Status(NativeCall&)>;
 

@@ -109,6 +109,33 @@ bool poll_after_bulk(Context& context, std::uint64_t bytes) {
   return look_at_clock(context);
 }
 
+// The code of a failure that the program wants as a value. Limits and interrupts are none, and neither are mistakes of
+// the program, such as an index outside of an array.
+std::optional<FailureCode> failure_code(const Error& failure) {
+  switch (failure.code()) {
+    case ErrorCode::kIo:
+    case ErrorCode::kIoTrap: return FailureCode::kInputOutput;
+    case ErrorCode::kNotFound: return FailureCode::kNotFound;
+    case ErrorCode::kHostException: return FailureCode::kHost;
+    default: return failure.family() == ErrorFamily::kUser ? std::optional(FailureCode::kHost) : std::nullopt;
+  }
+}
+
+// The results of a fallible import after its call.
+bool give_failure(Context& context, const LinkedImport& import, std::uint64_t* p, gc::Ref* r,
+                  const Error& failure, FailureCode code) {
+  std::fill_n(p, import.failure_code, 0);
+  std::fill_n(r, import.failure_message, nullptr);
+  Result<gc::String*> message = context.isolate->new_string(failure.message());
+  if (!message.ok()) {
+    raise(context, std::move(message).error());
+    return false;
+  }
+  r[import.failure_message] = reinterpret_cast<gc::Ref>(*message);
+  p[import.failure_code] = put(static_cast<std::int64_t>(code));
+  return poll_after_bulk(context, kNativeBytes);
+}
+
 bool call_import(Context& context, const LinkedImport& import, std::uint64_t* p, gc::Ref* r) {
   NativeCall call{*context.isolate, p, r};
   for (const std::uint16_t index : import.not_null) {
@@ -118,8 +145,14 @@ bool call_import(Context& context, const LinkedImport& import, std::uint64_t* p,
     return false;
   }
   Status status = call_guarded(*import.function, call);
-  if (status.ok()) [[likely]]
+  if (status.ok()) [[likely]] {
+    if (import.fallible) r[import.failure_message] = nullptr;
     return poll_after_bulk(context, kNativeBytes);
+  }
+  if (import.fallible) {
+    if (const std::optional<FailureCode> code = failure_code(status.error()); code)
+      return give_failure(context, import, p, r, status.error(), *code);
+  }
   raise(context, as_trap(std::move(status).error()));
   return false;
 }

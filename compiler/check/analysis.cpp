@@ -36,6 +36,7 @@ void Analysis::run() {
     symbols.module = module.get();
     symbols.name = module->path;
     modules_by_ast_[module.get()] = &symbols;
+    if (module->is_stdlib && module->path == "errors") errors_.set_module(symbols);
   }
   for (const auto& module : source_.modules) collect(*module);
   for (ModuleSymbols& symbols : modules_) {

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "compiler/check/error_types.h"
 #include "compiler/check/symbols.h"
 #include "compiler/hir/hir.h"
 #include "compiler/parse/ast.h"
@@ -31,6 +32,7 @@ class Analysis {
   TypeTable& types() { return program_.types; }
   const Type* basic(TypeKind kind) const { return program_.types.basic(kind); }
   Diagnostics& diagnostics() { return diagnostics_; }
+  ErrorTypes& errors() { return errors_; }
 
   // Reports an error, with a note for each generic instance that the current body belongs to. A message
   // already given for this place (in another instance of the same source) is swallowed.
@@ -138,6 +140,7 @@ class Analysis {
   const ast::Program& source_;
   Diagnostics& diagnostics_;
   hir::Program& program_;
+  ErrorTypes errors_{*this};
   const Origin* current_ = nullptr;
 
   std::deque<ModuleSymbols> modules_;

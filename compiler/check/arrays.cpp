@@ -131,6 +131,7 @@ hir::Expr* ArrayChecker::index_of(E array, const ast::Expr& expr) {
   bool good = !array->type->is(TypeKind::kError);
   if (Nominal* nominal = analysis_.nominal(array->type); nominal != nullptr) {
     Diagnostic& diagnostic = error(expr.range, "a '{}' has no elements to index", array->type->name);
+    parts_.results.explain(diagnostic, array->type, expr.operands[0]->range);
     const auto& methods = nominal->symbol->methods;
     if (methods.contains("get") && methods.contains("set")) {
       diagnostic.help("write `.{}(...)` and `.set(..., value)`", methods.contains("at") ? "at" : "get");

@@ -17,4 +17,8 @@ const hir::Expr* check_expression(Analysis& analysis, const ast::Expr& expr, con
   return BodyParts(analysis, context).functions.check_constant(expr, expected, what);
 }
 
+hir::Function* entry_of(Analysis& analysis, FunctionInstance& main) {
+  return BodyParts(analysis, main.context).functions.entry_of(main);
+}
+
 }  // namespace dhpvm::compiler

@@ -16,4 +16,7 @@ void check_body(Analysis& analysis, FunctionInstance& instance);
 const hir::Expr* check_expression(Analysis& analysis, const ast::Expr& expr, const TypeContext& context,
                                   const Type* expected, std::string_view what);
 
+// A function that calls `main` and traps with the error that it gives.
+hir::Function* entry_of(Analysis& analysis, FunctionInstance& main);
+
 }  // namespace dhpvm::compiler

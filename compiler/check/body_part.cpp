@@ -113,7 +113,7 @@ hir::Expr* BodyPart::stable(E value, std::vector<hir::Stmt*>& statements) {
 hir::Expr* BodyPart::in_block(std::vector<hir::Stmt*> statements, E value, Range range) {
   if (statements.empty()) return value;
   E made = make(ExprKind::kBlock, value->type, range);
-  if (value->type->is(TypeKind::kVoid)) {
+  if (value->type->is(TypeKind::kVoid) || value->type->is(TypeKind::kNever)) {
     statements.push_back(evaluate(value));
   } else {
     made->operands.push_back(value);

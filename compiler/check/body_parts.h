@@ -26,6 +26,7 @@
 #include "compiler/check/operators.h"
 #include "compiler/check/parallel.h"
 #include "compiler/check/reductions.h"
+#include "compiler/check/results.h"
 #include "compiler/check/scopes.h"
 #include "compiler/check/statements.h"
 #include "compiler/check/text.h"
@@ -57,6 +58,7 @@ struct BodyParts {
   BuiltinCalls builtins{*this};
   TextMaker texts{*this};
   IntrinsicCalls intrinsics{*this};
+  ResultChecker results{*this};
   StatementChecker statements{*this};
   LoopChecker loops{*this};
   AssignmentChecker assignment{*this};

@@ -68,7 +68,7 @@ hir::Expr* BuiltinCalls::print_call(const ast::Expr& call) {
 hir::Expr* BuiltinCalls::trap_expr(E message, Range range) {
   hir::Stmt* stmt = analysis_.make(hir::StmtKind::kTrap, range);
   stmt->value = message;
-  E made = make(ExprKind::kBlock, basic(TypeKind::kVoid), range);
+  E made = make(ExprKind::kBlock, basic(TypeKind::kNever), range);
   made->statements.push_back(stmt);
   return made;
 }

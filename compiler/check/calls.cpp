@@ -109,6 +109,13 @@ hir::Expr* CallChecker::call_method(E object, const ast::Expr& member, const ast
   switch (type->kind) {
     case TypeKind::kError: parts_.argument_matching.check_all(call); return wrong(call.range);
     case TypeKind::kStruct:
+      if (analysis_.errors().is_result(type)) {
+        parts_.argument_matching.check_all(call);
+        parts_.results.explain(error(name.range, "this may be an error: it is a '{}'", type->name), type,
+                               member.operands[0]->range);
+        return wrong(call.range);
+      }
+      [[fallthrough]];
     case TypeKind::kClass: {
       Nominal& nominal = *analysis_.nominal(type);
       if (auto method = nominal.symbol->methods.find(name.text); method != nominal.symbol->methods.end()) {
@@ -287,8 +294,11 @@ hir::Expr* CallChecker::call_instance(FunctionInstance& instance, std::vector<E>
   const Type* result = analysis_.result_of(instance, range);
   if (result->is(TypeKind::kError)) return wrong(range);
   if (declaration.linkage == ast::Linkage::kExtern) {
+    hir::Native* native = analysis_.native(instance);
+    if (analysis_.errors().is_result(result))
+      return parts_.results.native_call(*native, result, std::move(arguments), range);
     E made = make(ExprKind::kCallNative, result, range, std::move(arguments));
-    made->native = analysis_.native(instance);
+    made->native = native;
     return made;
   }
   E made = make(ExprKind::kCall, result, range, std::move(arguments));

@@ -75,7 +75,7 @@ hir::Expr* ClosureChecker::closure(const ast::Expr& expr, const std::vector<cons
     parts_.statements.statements(declaration.body->body, function.body);
     parts_.scopes.close_scope();
     if (frame.result == nullptr) frame.result = basic(TypeKind::kVoid);
-    if (state_.flow.reachable && !frame.result->is(TypeKind::kVoid) && !frame.result->is(TypeKind::kError)) {
+    if (!parts_.statements.end_of_body(frame.result, expr.range, function.body)) {
       error(expr.range, "this closure can end without giving a '{}'", frame.result->name)
           .help("end every path with `return`");
     }
@@ -104,12 +104,13 @@ bool ClosureChecker::closure_result(const ast::Expr& result, hir::Function& func
           .help("write the result type: `fn(...) -> T? {{ ... }}`");
       value = wrong(result.range);
     }
-    if (!drops) state_.frame->result = value->type;
+    if (!drops)
+      state_.frame->result = value->type->is(TypeKind::kNever) ? basic(TypeKind::kVoid) : value->type;
   } else {
     value = parts_.conversions.value_as(result, wanted);
   }
   if (value->type->is(TypeKind::kError)) return false;
-  if (drops || value->type->is(TypeKind::kVoid)) {
+  if (drops || value->type->is(TypeKind::kVoid) || value->type->is(TypeKind::kNever)) {
     function.body.push_back(evaluate(value));
     return true;
   }

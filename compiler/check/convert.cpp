@@ -54,6 +54,9 @@ hir::Expr* Conversions::value_as(const ast::Expr& expr, const Type* target) {
 
 bool Conversions::can_coerce(const Type* from, const Type* to) {
   if (from == to || from->is(TypeKind::kError) || to->is(TypeKind::kError)) return true;
+  if (from->is(TypeKind::kNever)) return true;
+  if (const Type* value = analysis_.errors().value_in(to); value != nullptr)
+    return analysis_.errors().is_error(from) || (!value->is(TypeKind::kVoid) && can_coerce(from, value));
   if (from->is(TypeKind::kNull)) return to->is(TypeKind::kNullable);
   if (to->is(TypeKind::kNullable)) return can_coerce(without_null(from), to->element);
   return is_object(from) && to->is(TypeKind::kInterface) && analysis_.implements(from, to);
@@ -62,7 +65,16 @@ bool Conversions::can_coerce(const Type* from, const Type* to) {
 hir::Expr* Conversions::coerce(E expr, const Type* target, Range range) {
   const Type* from = expr->type;
   if (from == target || from->is(TypeKind::kError) || target->is(TypeKind::kError)) return expr;
+  if (from->is(TypeKind::kNever)) {
+    E made = make(ExprKind::kBlock, target, range, {make(ExprKind::kZero, target, range)});
+    made->statements.push_back(evaluate(expr));
+    return made;
+  }
   if (can_coerce(from, target)) {
+    if (const Type* value = analysis_.errors().value_in(target); value != nullptr) {
+      if (analysis_.errors().is_error(from)) return parts_.results.failure(target, expr, range);
+      return parts_.results.success(target, coerce(expr, value, range), range);
+    }
     if (from->is(TypeKind::kNull)) return make(ExprKind::kNull, target, range);
     if (target->is(TypeKind::kNullable)) {
       if (from->is(TypeKind::kNullable)) return make(ExprKind::kUpcast, target, range, {expr});
@@ -77,6 +89,7 @@ hir::Expr* Conversions::coerce(E expr, const Type* target, Range range) {
     return wrong(range);
   }
   Diagnostic& diagnostic = error(range, "'{}' expected, found '{}'", target->name, from->name);
+  parts_.results.explain(diagnostic, from, range);
   const Type* wanted = without_null(target);
   if (from->is_number() && wanted->is_number()) {
     diagnostic.help("write `{} as {}`", text, wanted->name);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Collecting the declarations of every module, and checking those that are not generic.
 #include "compiler/check/analysis.h"
+#include "compiler/check/body.h"
 
 namespace dhpvm::compiler {
 
@@ -144,6 +145,8 @@ void Analysis::check_entry(ModuleSymbols& root) {
     return;
   }
   const Type* result = result_of(instance, symbol.declaration->name.range);
+  const Type* const value = errors_.value_in(result);
+  if (value != nullptr) result = value;
   const bool result_fits =
       result->is(TypeKind::kVoid) || result->is(TypeKind::kI32) || result->is(TypeKind::kError);
   const bool parameters_fit =
@@ -152,11 +155,12 @@ void Analysis::check_entry(ModuleSymbols& root) {
                                        instance.parameters[0]->is(TypeKind::kError)));
   if (!result_fits || !parameters_fit) {
     error(symbol.declaration->name.range,
-          "'main' takes nothing or one `[str]`, and gives nothing or an `i32`")
-        .help("write `fn main()` or `fn main(args: [str]) -> i32`");
+          "'main' takes nothing or one `[str]`, and gives nothing, an `i32`, or one of these or an error")
+        .help("write `fn main()`, `fn main(args: [str]) -> i32` or `fn main() -> void!`");
     return;
   }
-  program_.entry = instance.function;
+  use(instance);
+  program_.entry = value != nullptr ? entry_of(*this, instance) : instance.function;
 }
 
 }  // namespace dhpvm::compiler

@@ -15,6 +15,11 @@ hir::Expr* ExpressionChecker::expr(const ast::Expr& expr, const Type* expected) 
   }
   ++analysis_.nesting;
   if (expected != nullptr && expected->is(TypeKind::kError)) expected = nullptr;
+  if (expected != nullptr) {
+    // What stands here is the value of the result, or an error.
+    if (const Type* value = analysis_.errors().value_in(expected); value != nullptr)
+      expected = value->is(TypeKind::kVoid) ? nullptr : value;
+  }
   E checked = dispatch(expr, expected);
   --analysis_.nesting;
   return checked;
@@ -47,6 +52,9 @@ hir::Expr* ExpressionChecker::dispatch(const ast::Expr& expr, const Type* expect
     case ast::ExprKind::kClosure: return parts_.closures.closure_expr(expr, expected);
     case ast::ExprKind::kIf: return if_expr(expr, expected);
     case ast::ExprKind::kMatch: return parts_.matching.match_expr(expr, expected);
+    case ast::ExprKind::kJump: return parts_.statements.jump_expr(expr);
+    case ast::ExprKind::kTry: return parts_.results.try_expr(expr, expected);
+    case ast::ExprKind::kCatch: return parts_.results.catch_expr(expr, expected);
   }
   return wrong(expr.range);
 }
@@ -66,6 +74,7 @@ hir::Expr* ExpressionChecker::if_expr(const ast::Expr& expr, const Type* expecte
   const int first = LiteralChecker::is_flexible(yes) || yes.kind == ast::ExprKind::kNull ? 1 : 0;
   check_branch(first, expected);
   const Type* hint = expected != nullptr ? expected : values[first]->type;
+  if (hint->is(TypeKind::kNever)) hint = nullptr;
   check_branch(1 - first, hint);
   state_.flow = before;
   const Type* type = parts_.conversions.common_type(values[0], yes.range, values[1], no.range);
@@ -76,6 +85,7 @@ hir::Expr* ExpressionChecker::if_expr(const ast::Expr& expr, const Type* expecte
 hir::Expr* ExpressionChecker::unwrap_expr(const ast::Expr& expr) {
   E operand = parts_.conversions.value(*expr.operands[0]);
   if (operand->type->is(TypeKind::kError)) return operand;
+  if (analysis_.errors().is_result(operand->type)) return parts_.results.trap_on_error(operand, expr.range);
   if (!operand->type->is(TypeKind::kNullable)) {
     // Narrowing may have removed the null already; in generic code `!` may meet types without null.
     if (operand->kind == ExprKind::kUnwrap || !state_.context.bindings.empty()) return operand;

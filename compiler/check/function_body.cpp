@@ -47,12 +47,13 @@ void FunctionChecker::check_function(FunctionInstance& instance) {
         error(result.range, "the type of `null` alone is unknown").help("write the result type: `-> T?`");
         value = wrong(result.range);
       }
-      instance.result = state_.frame->result = value->type;
+      instance.result = state_.frame->result =
+          value->type->is(TypeKind::kNever) ? basic(TypeKind::kVoid) : value->type;
     } else if (state_.frame->result->is(TypeKind::kVoid) && !value->type->is(TypeKind::kVoid) &&
-               !value->type->is(TypeKind::kError)) {
+               !value->type->is(TypeKind::kError) && !value->type->is(TypeKind::kNever)) {
       error(result.range, "this function gives nothing, and the expression gives '{}'", value->type->name);
     }
-    if (value->type->is(TypeKind::kVoid)) {
+    if (value->type->is(TypeKind::kVoid) || value->type->is(TypeKind::kNever)) {
       function.body.push_back(evaluate(value));
     } else {
       hir::Stmt* stmt = analysis_.make(StmtKind::kReturn, result.range);
@@ -63,8 +64,7 @@ void FunctionChecker::check_function(FunctionInstance& instance) {
     parts_.scopes.open_scope();
     parts_.statements.statements(declaration.body->body, function.body);
     parts_.scopes.close_scope();
-    if (state_.flow.reachable && !state_.frame->result->is(TypeKind::kVoid) &&
-        !state_.frame->result->is(TypeKind::kError)) {
+    if (!parts_.statements.end_of_body(state_.frame->result, declaration.name.range, function.body)) {
       error(declaration.name.range, "'{}' can end without giving a '{}'", declaration.name.text,
             state_.frame->result->name)
           .help("end every path with `return`, or with `trap(\"...\")` where it cannot get");
@@ -79,6 +79,30 @@ void FunctionChecker::check_function(FunctionInstance& instance) {
     if (instance.result == nullptr) instance.result = error_type();
   }
   function.result = instance.result;
+}
+
+hir::Function* FunctionChecker::entry_of(FunctionInstance& main) {
+  const Range range = main.symbol->declaration->name.range;
+  hir::Function& entry = analysis_.program().function_arena.emplace_back();
+  analysis_.program().functions.push_back(&entry);
+  entry.name = "program";
+  entry.position = main.function->position;
+  entry.result = analysis_.errors().value_in(main.result);
+  hir::Expr* call = make(hir::ExprKind::kCall, main.result, range);
+  call->function = main.function;
+  for (const Type* parameter : main.parameters) {
+    entry.parameters.push_back(temporary(parameter));
+    call->operands.push_back(read(entry.parameters.back(), range));
+  }
+  E value = parts_.results.trap_on_error(call, range);
+  if (entry.result->is(TypeKind::kVoid)) {
+    entry.body.push_back(evaluate(value));
+  } else {
+    hir::Stmt* give = analysis_.make(StmtKind::kReturn, range);
+    give->value = value;
+    entry.body.push_back(give);
+  }
+  return &entry;
 }
 
 }  // namespace dhpvm::compiler

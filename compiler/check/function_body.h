@@ -11,6 +11,7 @@ class FunctionChecker : public BodyPart {
   using BodyPart::BodyPart;
 
   void check_function(FunctionInstance& instance);
+  hir::Function* entry_of(FunctionInstance& main);
   hir::Expr* check_constant(const ast::Expr& expr, const Type* expected, std::string_view what);
 };
 

@@ -149,6 +149,8 @@ hir::Native* Analysis::native(FunctionInstance& instance) {
     }
   }
   const Type* result = instance.result;
+  const Type* const given = errors_.value_in(result);
+  if (given != nullptr) result = given;
   bool fits = result->is(TypeKind::kVoid) || crosses_to_host(result);
   if (result->is(TypeKind::kStruct)) {
     complete(*nominal(result));
@@ -162,8 +164,12 @@ hir::Native* Analysis::native(FunctionInstance& instance) {
   if (!declaration.type_parameters.empty()) {
     error(declaration.name.range, "a native function cannot be generic");
   }
-  const std::string name =
+  std::string name =
       declaration.has_import_name ? declaration.import_name : "host." + std::string(declaration.name.text);
+  if (given != nullptr) {
+    name += bytecode::kFallibleImport;
+    result = errors_.native_result_of(given, declaration.name.range);
+  }
   hir::Native* known = native(name, instance.parameters, result);
   if (known->parameters != instance.parameters || known->result != result) {
     error(declaration.name.range, "'{}' is declared elsewhere with another signature", name)

@@ -43,7 +43,8 @@ bool TypeInference::mentions_unknown(const ast::Type* pattern, const Inference& 
 }
 
 void TypeInference::unify(const ast::Type* pattern, const Type* type, Inference& inference) {
-  if (pattern == nullptr || type == nullptr || type->is(TypeKind::kError) || type->is(TypeKind::kVoid))
+  if (pattern == nullptr || type == nullptr || type->is(TypeKind::kError) || type->is(TypeKind::kVoid) ||
+      type->is(TypeKind::kNever))
     return;
   if (const std::ptrdiff_t found = parameter_index(*pattern, *inference.parameters); found >= 0) {
     const auto index = static_cast<std::size_t>(found);
@@ -57,6 +58,10 @@ void TypeInference::unify(const ast::Type* pattern, const Type* type, Inference&
     case ast::TypeKind::kNullable:
       unify(pattern->element, type->is(TypeKind::kNullable) ? type->element : type, inference);
       return;
+    case ast::TypeKind::kResult: {
+      const Type* value = analysis_.errors().value_in(type);
+      return unify(pattern->element, value != nullptr ? value : type, inference);
+    }
     case ast::TypeKind::kFunction:
       if (!type->is(TypeKind::kFunction) || type->parameters.size() != pattern->arguments.size()) return;
       for (std::size_t i = 0; i < type->parameters.size(); ++i) {

@@ -73,6 +73,14 @@ void LexicalWalk::expr(const ast::Expr* node) {
         function(part);
         --closures_;
       }};
+  if (node->kind == ExprKind::kCatch) {
+    expr(node->operands[0]);
+    const std::size_t outer = locals_.size();
+    declare(node->name, Role::kCaught);
+    stmt(node->statement);
+    close_scope(outer);
+    return;
+  }
   ast::for_each_child(*node, visit);
 }
 

@@ -25,7 +25,7 @@ class LexicalWalk {
   void expr(const ast::Expr* node);  // null does nothing
 
  protected:
-  enum class Role : std::uint8_t { kParameter, kLet, kVar, kUse, kLoop, kReduction, kPattern };
+  enum class Role : std::uint8_t { kParameter, kLet, kVar, kUse, kLoop, kReduction, kPattern, kCaught };
   struct Local {
     ast::Name name;
     Role role = Role::kLet;

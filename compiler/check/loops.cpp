@@ -177,6 +177,7 @@ hir::Expr* LoopChecker::iterated(E collection, const ast::Stmt& loop) {
 
 void LoopChecker::report_not_iterable(const Type* type, Range range) {
   Diagnostic& diagnostic = error(range, "a '{}' cannot be iterated over", type->name);
+  parts_.results.explain(diagnostic, type, range);
   Nominal* nominal = analysis_.nominal(type);
   if (type->is_integer()) {
     diagnostic.help("write a range: `0..n`");

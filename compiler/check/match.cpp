@@ -290,7 +290,7 @@ hir::Expr* MatchChecker::match_expr(const ast::Expr& expr, const Type* expected)
     state_.flow = here;
     exclude_null(arm, subject);
     if (type == nullptr && !LiteralChecker::is_flexible(*arm.value) &&
-        !checked.value->type->is(TypeKind::kNull)) {
+        !checked.value->type->is(TypeKind::kNull) && !checked.value->type->is(TypeKind::kNever)) {
       type = checked.value->type;
     }
     good = good && !checked.value->type->is(TypeKind::kError) &&

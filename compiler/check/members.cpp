@@ -124,6 +124,12 @@ hir::Expr* MemberChecker::member_of(E object, const ast::Expr& expr) {
   switch (type->kind) {
     case TypeKind::kError: return wrong(expr.range);
     case TypeKind::kStruct:
+      if (analysis_.errors().is_result(type)) {
+        parts_.results.explain(error(name.range, "this may be an error: it is a '{}'", type->name), type,
+                               expr.operands[0]->range);
+        return wrong(expr.range);
+      }
+      [[fallthrough]];
     case TypeKind::kClass: {
       std::uint32_t index = 0;
       if (analysis_.find_field(type, name.text, index) != nullptr) return field(object, index, expr.range);

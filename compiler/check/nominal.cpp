@@ -80,6 +80,8 @@ const Type* Analysis::instantiate(NominalSymbol& symbol, std::vector<const Type*
     for (std::size_t i = 0; i < wanted; ++i) name += (i == 0 ? "" : ", ") + arguments[i]->name;
     name += ">";
   }
+  if (errors_.declares_result(symbol))
+    name = ErrorTypes::name_of(wanted != 0 ? arguments[0] : basic(TypeKind::kVoid));
   Origin origin = make_origin(wanted != 0, range, name);
   if (too_deep(origin, range)) return basic(TypeKind::kError);
 

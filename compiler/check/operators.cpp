@@ -145,6 +145,9 @@ bool OperatorChecker::operands_of(const ast::Expr& expr, const Type* expected, E
     left = parts_.conversions.value(a, expected);
     right = parts_.conversions.value(b, left->type);
   }
+  if (left->type->is(TypeKind::kNever) && !right->type->is(TypeKind::kNever))
+    left = parts_.conversions.coerce(left, right->type, a.range);
+  if (right->type->is(TypeKind::kNever)) right = parts_.conversions.coerce(right, left->type, b.range);
   return !left->type->is(TypeKind::kError) && !right->type->is(TypeKind::kError);
 }
 
@@ -170,6 +173,8 @@ hir::Expr* OperatorChecker::arithmetic_on(Binary op, E left, E right, Range rang
   }
   Diagnostic& diagnostic =
       error(operator_range, "'{}' cannot combine '{}' and '{}'", spelling(op), a->name, b->name);
+  parts_.results.explain(diagnostic, a, analysis_.range_of(left));
+  parts_.results.explain(diagnostic, b, analysis_.range_of(right));
   if (a->is(TypeKind::kNullable) || b->is(TypeKind::kNullable)) {
     diagnostic.help("test for null first, give another value with `??`, or trap on null with `!`");
   } else if (a->is_number() && b->is_number() && a != b) {
@@ -208,7 +213,12 @@ hir::Expr* OperatorChecker::comparison(Binary op, const ast::Expr& expr, Conditi
     if (operand->type->is(TypeKind::kNull)) return boolean(op == Binary::kEq, expr.range);
     if (!operand->type->is(TypeKind::kNullable)) {
       if (operand->kind != ExprKind::kUnwrap && state_.context.bindings.empty()) {
-        error(expr.range, "a '{}' is never null", operand->type->name).help("remove the comparison");
+        Diagnostic& diagnostic = error(expr.range, "a '{}' is never null", operand->type->name);
+        if (analysis_.errors().is_result(operand->type)) {
+          parts_.results.explain(diagnostic, operand->type, tested.range);
+        } else {
+          diagnostic.help("remove the comparison");
+        }
         return wrong(expr.range);
       }
       // Known already by narrowing, or a type argument without null: the operand has no effect to keep.
@@ -275,8 +285,13 @@ hir::Expr* OperatorChecker::coalesce(const ast::Expr& expr, const Type* expected
         right->type->is(TypeKind::kError)) {
       return left;
     }
-    error(expr.operator_range, "the left side of `??` is a '{}', which is never null", left->type->name)
-        .help("remove the `??` and what follows");
+    Diagnostic& diagnostic =
+        error(expr.operator_range, "the left side of `??` is a '{}', which is never null", left->type->name);
+    if (analysis_.errors().is_result(left->type)) {
+      diagnostic.help("another value in place of an error: `.. catch {{ value }}`");
+    } else {
+      diagnostic.help("remove the `??` and what follows");
+    }
     return wrong(expr.range);
   }
   const Type* element = left->type->element;

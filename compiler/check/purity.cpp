@@ -45,7 +45,9 @@ class Purity {
  private:
   using Callback = std::function<void(Impurity, const hir::Function* through)>;
 
-  bool is_plain(const Type* type) { return type->is(TypeKind::kVoid) || analysis_.is_plain(type); }
+  bool is_plain(const Type* type) {
+    return type->is(TypeKind::kVoid) || type->is(TypeKind::kNever) || analysis_.is_plain(type);
+  }
   bool is_array(const Type* type) { return type->is(TypeKind::kArray) && is_plain(type->element); }
 
   void each(const std::vector<hir::Stmt*>& body, const Callback& report) {

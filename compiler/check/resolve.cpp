@@ -64,6 +64,9 @@ NominalSymbol* Analysis::find_type(std::string_view qualifier, std::string_view 
     found = type->second;
     found_in = module_name;
   }
+  if (const ModuleSymbols* everywhere = errors_.module(); found == nullptr && everywhere != nullptr) {
+    if (auto type = everywhere->types.find(name); type != everywhere->types.end()) return type->second;
+  }
   if (found == nullptr && report_missing) {
     Diagnostic& diagnostic = error(range, "no type '{}' here", name);
     const std::vector<std::string> names = names_of_types(context);
@@ -99,6 +102,7 @@ class TypeResolver {
       case ast::TypeKind::kArray: return array(*syntax);
       case ast::TypeKind::kFixedArray: return fixed_array(*syntax);
       case ast::TypeKind::kNullable: return nullable(*syntax);
+      case ast::TypeKind::kResult: return failing(*syntax);
       case ast::TypeKind::kFunction: return function(*syntax);
     }
     return wrong();
@@ -111,6 +115,7 @@ class TypeResolver {
   const Type* array(const ast::Type& syntax);
   const Type* fixed_array(const ast::Type& syntax);
   const Type* nullable(const ast::Type& syntax);
+  const Type* failing(const ast::Type& syntax);
   const Type* function(const ast::Type& syntax);
   const Type* named(const ast::Type& syntax);
   const Type* simple(std::string_view name) const;
@@ -160,6 +165,18 @@ const Type* TypeResolver::nullable(const ast::Type& syntax) {
   return types().nullable(element);
 }
 
+const Type* TypeResolver::failing(const ast::Type& syntax) {
+  const ast::Type& value = *syntax.element;
+  const bool empty =
+      value.kind == ast::TypeKind::kNamed && value.qualifier.empty() && value.name.text == "void";
+  const Type* element = empty ? analysis_.basic(TypeKind::kVoid) : resolve(&value);
+  if (element->is(TypeKind::kFixedArray)) {
+    analysis_.error(syntax.range, "a fixed array is no value of a result");
+    return wrong();
+  }
+  return analysis_.errors().result_of(element, syntax.range);
+}
+
 const Type* TypeResolver::function(const ast::Type& syntax) {
   std::vector<const Type*> parameters;
   bool good = true;
@@ -196,6 +213,8 @@ const Type* TypeResolver::named(const ast::Type& syntax) {
   }
   NominalSymbol* symbol = analysis_.find_type(syntax.qualifier.text, name, syntax.range, context_, true);
   if (symbol == nullptr) return wrong();
+  if (analysis_.errors().declares_result(*symbol) && arguments.size() == 1)
+    return analysis_.errors().result_of(arguments[0], syntax.range);
   return analysis_.instantiate(*symbol, std::move(arguments), syntax.range);
 }
 

@@ -8,16 +8,6 @@ namespace dhpvm::compiler {
 using hir::ExprKind;
 using hir::StmtKind;
 
-namespace {
-
-// `trap(...)` as an expression: a block that ends in a trap.
-bool never_ends(const hir::Expr& expr) {
-  return expr.kind == ExprKind::kBlock && expr.operands.empty() && !expr.statements.empty() &&
-         expr.statements.back()->kind == StmtKind::kTrap;
-}
-
-}  // namespace
-
 void StatementChecker::statements(const std::vector<ast::Stmt*>& list, Body& out) {
   for (std::size_t i = 0; i < list.size(); ++i) {
     if (list[i]->kind == ast::StmtKind::kUse) {
@@ -51,9 +41,16 @@ void StatementChecker::statement(const ast::Stmt& stmt, Body& out) {
     case ast::StmtKind::kAssign: parts_.assignment.assign_stmt(stmt, out); break;
     case ast::StmtKind::kUpdate: parts_.assignment.update_stmt(stmt, out); break;
     case ast::StmtKind::kExpr: {
-      E value = parts_.expressions.expr(*stmt.value);
+      E value = stmt.value->kind == ast::ExprKind::kCatch
+                    ? parts_.results.catch_expr(*stmt.value, basic(TypeKind::kVoid))
+                    : parts_.expressions.expr(*stmt.value);
       if (value->type->is(TypeKind::kError)) break;
-      if (never_ends(*value)) state_.flow.reachable = false;
+      if (analysis_.errors().is_result(value->type)) {
+        parts_.results.explain(error(stmt.value->range, "this may fail, and its error would be lost"),
+                               value->type, stmt.value->range);
+        break;
+      }
+      if (value->type->is(TypeKind::kNever)) state_.flow.reachable = false;
       out.push_back(evaluate(value));
       break;
     }
@@ -100,6 +97,9 @@ void StatementChecker::variable(const ast::Stmt& stmt, Body& out) {
           .help("write its type: `{} {}: T? = null;`", kind == VariableKind::kVar ? "var" : "let",
                 stmt.name.text);
       type = error_type();
+    } else if (value->type->is(TypeKind::kNever)) {
+      error(stmt.value->range, "this never gives a value").help("write it as a statement");
+      type = error_type();
     } else {
       type = value->type;
     }
@@ -142,7 +142,10 @@ void StatementChecker::return_stmt(const ast::Stmt& stmt, Body& out) {
   const Type*& result = state_.frame->result;
   if (stmt.value == nullptr) {
     if (result == nullptr) result = basic(TypeKind::kVoid);
-    if (!result->is(TypeKind::kVoid) && !result->is(TypeKind::kError)) {
+    if (const Type* value = analysis_.errors().value_in(result);
+        value != nullptr && value->is(TypeKind::kVoid)) {
+      made->value = parts_.results.success(result, nullptr, stmt.range);
+    } else if (!result->is(TypeKind::kVoid) && !result->is(TypeKind::kError)) {
       error(stmt.range, "a '{}' must be returned here", result->name).help("write `return value;`");
     }
     if (state_.init != nullptr && state_.frame->outer == nullptr && state_.flow.reachable)
@@ -168,6 +171,25 @@ void StatementChecker::return_stmt(const ast::Stmt& stmt, Body& out) {
   }
   state_.flow.reachable = false;
   out.push_back(made);
+}
+
+// A jump where a value stands: the flow goes on for the other values.
+hir::Expr* StatementChecker::jump_expr(const ast::Expr& expr) {
+  E made = make(ExprKind::kBlock, basic(TypeKind::kNever), expr.range);
+  statement(*expr.statement, made->statements);
+  state_.flow.reachable = true;
+  return made;
+}
+
+// Behind the last statement of a body: `void!` succeeds. False if the body must not end here.
+bool StatementChecker::end_of_body(const Type* result, Range range, Body& out) {
+  if (!state_.flow.reachable || result->is(TypeKind::kVoid) || result->is(TypeKind::kError)) return true;
+  const Type* value = analysis_.errors().value_in(result);
+  if (value == nullptr || !value->is(TypeKind::kVoid)) return false;
+  hir::Stmt* made = analysis_.make(StmtKind::kReturn, range);
+  made->value = parts_.results.success(result, nullptr, range);
+  out.push_back(made);
+  return true;
 }
 
 void StatementChecker::jump(const ast::Stmt& stmt, Body& out) {
@@ -199,9 +221,14 @@ void StatementChecker::use_stmt(const ast::Stmt& stmt, const std::vector<ast::St
   } else if (!object->type->is(TypeKind::kError)) {
     made->close = parts_.calls.invoke(target, "close", {}, stmt.range);
     if (made->close == nullptr) {
-      error(stmt.value->range, "`use` needs an object with a method `close()`, and '{}' has none",
-            object->type->name)
-          .help("write `let`");
+      Diagnostic& diagnostic =
+          error(stmt.value->range, "`use` needs an object with a method `close()`, and '{}' has none",
+                object->type->name);
+      if (analysis_.errors().is_result(object->type)) {
+        parts_.results.explain(diagnostic, object->type, stmt.value->range);
+      } else {
+        diagnostic.help("write `let`");
+      }
     }
   }
   for (; next < list.size(); ++next) {

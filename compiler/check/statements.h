@@ -10,6 +10,8 @@ class StatementChecker : public BodyPart {
  public:
   using BodyPart::BodyPart;
 
+  bool end_of_body(const Type* result, Range range, Body& out);
+  E jump_expr(const ast::Expr& expr);
   void statements(const std::vector<ast::Stmt*>& list, Body& out);
   void block(const ast::Stmt& stmt, Body& out);
 

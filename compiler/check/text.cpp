@@ -30,6 +30,12 @@ hir::Expr* TextMaker::text_of(E value, Range range) {
     return type->is(kind) ? value : make(ExprKind::kConvert, basic(kind), range, {value});
   };
   if (type->is(TypeKind::kError) || type == str) return value;
+  if (type->is(TypeKind::kNever)) return parts_.conversions.coerce(value, str, range);
+  if (analysis_.errors().is_result(type)) {
+    parts_.results.explain(error(range, "a '{}' may be an error, which has another text", type->name), type,
+                           range);
+    return wrong(range);
+  }
   if (type->is_signed_integer()) return call_native("str.from_i64", {converted(TypeKind::kI64)}, str, range);
   if (type->is_unsigned_integer())
     return call_native("str.from_u64", {converted(TypeKind::kU64)}, str, range);

@@ -65,13 +65,16 @@ class Warnings final : public LexicalWalk {
  private:
   // ---- variables
   void on_scope_end(const Local& local) override {
-    const bool counts = local.role == Role::kLet || local.role == Role::kVar || local.role == Role::kPattern;
+    const bool counts = local.role == Role::kLet || local.role == Role::kVar ||
+                        local.role == Role::kPattern || local.role == Role::kCaught;
     const std::string_view name = local.name.text;
     if (!counts || local.is_read || name.starts_with('_')) return;
     Diagnostic& diagnostic = diagnostics_.warning(local.name.range, "'{}' is {} used", name,
                                                   local.is_assigned ? "assigned, and never" : "never");
     if (local.role == Role::kPattern) {
       diagnostic.help("remove the name, and leave the type");
+    } else if (local.role == Role::kCaught) {
+      diagnostic.help("write `catch {{ ... }}`");
     } else {
       diagnostic.help("remove it, or call it `_{}` if it is meant so", name);
     }
@@ -93,7 +96,7 @@ class Warnings final : public LexicalWalk {
       case StmtKind::kReturn:
       case StmtKind::kBreak:
       case StmtKind::kContinue: return true;
-      case StmtKind::kExpr: return is_builtin_call(*stmt.value, "trap");
+      case StmtKind::kExpr: return !stmt.gives_value && is_builtin_call(*stmt.value, "trap");
       case StmtKind::kBlock:
         return std::any_of(stmt.body.begin(), stmt.body.end(),
                            [&](const ast::Stmt* s) { return leaves(*s); });
@@ -137,7 +140,7 @@ class Warnings final : public LexicalWalk {
 
   // ---- values
   void on_statement(const ast::Stmt& stmt) override {
-    if (stmt.kind != StmtKind::kExpr) return;
+    if (stmt.kind != StmtKind::kExpr || stmt.gives_value) return;
     const ast::Expr& value = *stmt.value;
     if (value.kind == ExprKind::kCall) {
       dropped_result(value);
@@ -165,7 +168,10 @@ class Warnings final : public LexicalWalk {
       case ExprKind::kUnwrap:  // these test something
       case ExprKind::kCast:
       case ExprKind::kIf:
-      case ExprKind::kMatch: return false;
+      case ExprKind::kMatch:
+      case ExprKind::kJump:
+      case ExprKind::kTry:
+      case ExprKind::kCatch: return false;
       case ExprKind::kBinary: {
         const bool chooses = expr.binary == ast::BinaryOp::kAnd || expr.binary == ast::BinaryOp::kOr ||
                              expr.binary == ast::BinaryOp::kCoalesce;

@@ -8,8 +8,9 @@ namespace dhpvm::compiler {
 
 namespace {
 
-constexpr const char* kBasicNames[] = {"<error>", "void", "bool", "i8",  "u8",  "i16",  "u16", "i32",
-                                       "u32",     "i64",  "u64",  "f32", "f64", "null", "str", "resource"};
+constexpr const char* kBasicNames[] = {"<error>", "void", "never", "bool", "i8",      "u8",
+                                       "i16",     "u16",  "i32",   "u32",  "i64",     "u64",
+                                       "f32",     "f64",  "null",  "str",  "resource"};
 constexpr unsigned kBasicCount = sizeof(kBasicNames) / sizeof(kBasicNames[0]);
 static_assert(kBasicCount == static_cast<unsigned>(TypeKind::kResource) + 1);
 

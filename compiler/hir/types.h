@@ -18,6 +18,7 @@ struct Expr;
 enum class TypeKind : std::uint8_t {
   kError,  // the type of a wrong expression; compatible with everything so that one mistake gives one message
   kVoid,
+  kNever,  // of what never gives a value: `trap(..)`, `return`; it fits everywhere
   kBool,
   kI8,
   kU8,

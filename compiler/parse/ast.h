@@ -46,6 +46,7 @@ enum class TypeKind : std::uint8_t {
   kArray,       // [element], [element, 2], [element, 3]: rank 1 to 3
   kFixedArray,  // [element; count]: count is an expression that the checker evaluates
   kNullable,    // element?
+  kResult,      // element!: the value, or the Error that prevented it; `void!` has no value
   kFunction,    // fn(arguments...) -> element; element is null when the function gives nothing
 };
 
@@ -90,6 +91,9 @@ enum class ExprKind : std::uint8_t {
   kClosure,       // fn(...) { } or fn(...) => e: closure; its parameters' types may be null
   kIf,            // if operands[0] { operands[1] } else { operands[2] }; `else if` is a kIf in operands[2]
   kMatch,         // match operands[0] { arms }, each arm with a `value`
+  kJump,          // `return`, `break` or `continue` in place of a value: statement
+  kTry,           // try operands[0]
+  kCatch,         // operands[0] catch name { ... }: statement is the block; name may be empty
 };
 
 enum class UnaryOp : std::uint8_t { kNegate, kNot, kComplement };
@@ -185,7 +189,8 @@ struct Expr {
   bool parenthesised = false;  // any kind: written in parentheses
   std::uint32_t height = 1;    // nodes on the longest way down from here
   SourceRange range;           // the whole expression
-  SourceRange operator_range;  // kUnary, kBinary, kCast, kCastOrNull, kIs, kUnwrap: the operator alone
+  SourceRange
+      operator_range;  // kUnary, kBinary, kCast, kCastOrNull, kIs, kUnwrap, kTry, kCatch: the operator
   std::vector<Expr*> operands;
 
   Name name;
@@ -199,6 +204,7 @@ struct Expr {
   std::vector<FormatPart> parts;
   std::vector<Arm> arms;
   Function* closure = nullptr;
+  Stmt* statement = nullptr;
 };
 
 // ------------------------------------------------------------------------------------------- statements
@@ -211,7 +217,7 @@ enum class StmtKind : std::uint8_t {
   kVar,          // var name: type = value;  likewise, at least one of the two present
   kAssign,       // place = value;
   kUpdate,       // place binary= value;
-  kExpr,         // value;
+  kExpr,         // value;  without the `;` it is the value of the block around it (gives_value)
   kIf,           // if value body[0] else otherwise; body[0] is a kBlock; otherwise null, a kBlock or a kIf
   kWhile,        // while value body[0]
   kForRange,     // for name in value..limit step step body[0]; step may be null
@@ -262,6 +268,7 @@ struct Stmt {
   StmtKind kind = StmtKind::kError;
   BinaryOp binary = BinaryOp::kAdd;
   bool inclusive = false;    // kForRange: ..=
+  bool gives_value = false;  // kExpr: the last statement of the block of a `catch`
   std::uint32_t height = 1;  // nodes on the longest way down from here
   SourceRange range;
   Name name;

@@ -62,6 +62,7 @@ void for_each_child(const Expr& node, const Visitor& visit) {
   for (const FormatPart& part : node.parts) visit_present(part.value, visit);
   for (const Arm& arm : node.arms) visit(arm);
   visit_present(node.closure, visit);
+  visit_present(node.statement, visit);
 }
 
 template <typename Visitor>

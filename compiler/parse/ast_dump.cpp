@@ -178,6 +178,7 @@ std::string dump(const ast::Type& type) {
     case ast::TypeKind::kArray: return Form("array").node(type.element).add(std::to_string(type.rank)).end();
     case ast::TypeKind::kFixedArray: return Form("fixed").node(type.element).node(type.count).end();
     case ast::TypeKind::kNullable: return dump(*type.element) + "?";
+    case ast::TypeKind::kResult: return dump(*type.element) + "!";
     case ast::TypeKind::kFunction: return Form("fn").nodes(type.arguments).add("->").node(type.element).end();
   }
   return "?";
@@ -212,6 +213,10 @@ std::string dump(const ast::Expr& e) {
     case ExprKind::kIs: return Form("is").nodes(e.operands).node(e.type).end();
     case ExprKind::kUnwrap: return Form("!!").nodes(e.operands).end();
     case ExprKind::kClosure: return function(*e.closure);
+    case ExprKind::kJump: return dump(*e.statement);
+    case ExprKind::kTry: return Form("try").nodes(e.operands).end();
+    case ExprKind::kCatch:
+      return Form("catch").nodes(e.operands).add(e.name.empty() ? "_" : e.name.text).node(e.statement).end();
     case ExprKind::kIf: return Form("if").nodes(e.operands).end();
     case ExprKind::kMatch: {
       Form form("match");
@@ -232,7 +237,7 @@ std::string dump(const ast::Stmt& s) {
     case StmtKind::kAssign: return Form("=").node(s.place).node(s.value).end();
     case StmtKind::kUpdate:
       return Form(std::string(to_string(s.binary)) + "=").node(s.place).node(s.value).end();
-    case StmtKind::kExpr: return dump(*s.value);
+    case StmtKind::kExpr: return s.gives_value ? Form("value").node(s.value).end() : dump(*s.value);
     case StmtKind::kIf: {
       Form form("if");
       form.node(s.value).nodes(s.body);

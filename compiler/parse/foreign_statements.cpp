@@ -21,10 +21,11 @@ ast::Stmt* ForeignStatements::statement() {
       return error_stmt();
     }
   }
-  const bool foreign_block = at_word("loop") || at_word("do") || at_word("try") || at_word("unsafe");
+  const bool foreign_block = at_word("loop") || at_word("do") || at_word("unsafe");
   if (block_next && foreign_block) return block();
   if (operand_next && (at_word("throw") || at_word("raise"))) {
-    error(range(), "there are no exceptions").help("write `trap(\"message\");` to end the program");
+    error(range(), "there are no exceptions")
+        .help("write `return Error(\"message\");` in a function that gives a `T!`, or `trap(\"message\");`");
     return error_stmt();
   }
   if (const std::string_view advice = statement_for_foreign(text()); operand_next && !advice.empty()) {
@@ -44,12 +45,11 @@ ast::Stmt* ForeignStatements::statement() {
   return parts_.assignments.expression_statement();
 }
 
-// `loop`, `do`, `try` and `unsafe`, each with a block.
+// `loop`, `do` and `unsafe`, each with a block.
 ast::Stmt* ForeignStatements::block() {
   auto& problem = slip(range(), "there is no `{}`", text());
   if (at_word("loop")) problem.help("write `while true {{ ... }}`");
   if (at_word("do")) problem.help("write `while true {{ ... if !condition {{ break; }} }}`");
-  if (at_word("try")) problem.help("there are no exceptions: a trap ends the program; test beforehand");
   const bool is_do = at_word("do");
   ast::Stmt* contents = nullptr;
   if (is_do || at_word("loop")) {
@@ -62,9 +62,6 @@ ast::Stmt* ForeignStatements::block() {
   } else {
     advance();
     contents = parts_.statements.block();
-  }
-  while (!in_panic() && (at_word("catch") || at_word("except") || at_word("finally"))) {
-    if (recovery_.skip_to_brace()) parts_.statements.block();  // said already
   }
   if (is_do && at(TokenKind::kWhile) && !in_panic()) {
     // The `while (c);` that ends it.

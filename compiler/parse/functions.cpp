@@ -87,7 +87,8 @@ void FunctionParser::signature(ast::Function& node) {
 void FunctionParser::result_type(ast::Function& node) {
   if (at(TokenKind::kArrow)) {
     advance();
-    if (at_word("void") || at_word("Unit") || at_word("None")) {
+    const bool foreign = at_word("void") || at_word("Unit") || at_word("None");
+    if (foreign && kind(1) != TokenKind::kBang) {
       slip(range(), "there is no type `{}`", text())
           .help("leave `-> {}` out: the function gives nothing", text());
       advance();

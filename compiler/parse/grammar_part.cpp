@@ -115,6 +115,7 @@ bool GrammarPart::starts_expression(std::uint32_t ahead) const {
     case TokenKind::kFn:
     case TokenKind::kIf:
     case TokenKind::kMatch:
+    case TokenKind::kTry:
     case TokenKind::kLeftParen:
     case TokenKind::kLeftBracket:
     case TokenKind::kMinus:

@@ -13,6 +13,7 @@
 #include "compiler/parse/operands.h"
 #include "compiler/parse/parallel_loops.h"
 #include "compiler/parse/primary.h"
+#include "compiler/parse/results.h"
 #include "compiler/parse/statements.h"
 #include "compiler/parse/type_declarations.h"
 #include "compiler/parse/types.h"
@@ -39,6 +40,7 @@ struct GrammarParts {
   ExpressionParser expressions{*this};
   OperandParser operands{*this};
   PrimaryParser primary{*this};
+  ResultParser results{*this};
   FormatStringParser format_strings{*this};
 };
 

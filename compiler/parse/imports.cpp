@@ -52,6 +52,7 @@ class Loader {
 
   ast::Program run(std::string file_name, std::string text) {
     add("", std::move(file_name), std::move(text), {}, false);
+    builtin("errors");  // its types are known everywhere
     while (!waiting_.empty()) {
       const Waiting next = waiting_.front();
       waiting_.pop_front();

@@ -10,6 +10,7 @@ using ast::UnaryOp;
 
 ast::Expr* OperandParser::unary() {
   struct Prefix {
+    ExprKind kind;
     UnaryOp op;
     SourceRange where;
   };
@@ -17,15 +18,17 @@ ast::Expr* OperandParser::unary() {
   for (;;) {
     const SourceRange where = range();
     if (at(TokenKind::kMinus)) {
-      prefixes.push_back({UnaryOp::kNegate, where});
+      prefixes.push_back({ExprKind::kUnary, UnaryOp::kNegate, where});
     } else if (at(TokenKind::kBang)) {
-      prefixes.push_back({UnaryOp::kNot, where});
+      prefixes.push_back({ExprKind::kUnary, UnaryOp::kNot, where});
     } else if (at(TokenKind::kTilde)) {
-      prefixes.push_back({UnaryOp::kComplement, where});
+      prefixes.push_back({ExprKind::kUnary, UnaryOp::kComplement, where});
+    } else if (at(TokenKind::kTry)) {
+      prefixes.push_back({ExprKind::kTry, UnaryOp::kNot, where});
     } else if (at_word("not") && starts_expression(1) && kind(1) != TokenKind::kLeftParen &&
                kind(1) != TokenKind::kLeftBracket && kind(1) != TokenKind::kMinus) {
       slip(where, "`not` is no operator here").help("write `!`");
-      prefixes.push_back({UnaryOp::kNot, where});
+      prefixes.push_back({ExprKind::kUnary, UnaryOp::kNot, where});
     } else if (at(TokenKind::kPlus)) {
       if (kind(1) == TokenKind::kPlus && cursor_.touches_next()) {
         slip(join(where, range(1)), "there is no operator `++`").help("write `x += 1;` as a statement");
@@ -43,7 +46,7 @@ ast::Expr* OperandParser::unary() {
   }
   ast::Expr* expr = cast();
   for (auto prefix = prefixes.rbegin(); prefix != prefixes.rend() && !errors_.has_given_up(); ++prefix) {
-    ast::Expr* node = make(ExprKind::kUnary, join(prefix->where, expr->range));
+    ast::Expr* node = make(prefix->kind, join(prefix->where, expr->range));
     node->unary = prefix->op;
     node->operator_range = prefix->where;
     node->operands = {expr};
@@ -101,6 +104,7 @@ ast::Expr* OperandParser::postfix() {
         expr = finish(node);
         break;
       }
+      case TokenKind::kCatch: return parts_.results.catch_suffix(expr);
       case TokenKind::kArrow:
         slip(range(), "members are reached with a dot").help("write `.`");
         expr = member(expr, Access::kPlain);

@@ -104,7 +104,10 @@ TEST(RecoveryTest, StatementsOfOtherLanguages) {
   EXPECT_EQ(advice("loop { f(); }"), "there is no `loop` | write `while true { ... }`");
   EXPECT_EQ(advice("do { f(); } while (x);"),
             "there is no `do` | write `while true { ... if !condition { break; } }`");
-  EXPECT_EQ(advice("throw x;"), "there are no exceptions | write `trap(\"message\");` to end the program");
+  EXPECT_EQ(
+      advice("throw x;"),
+      "there are no exceptions | write `return Error(\"message\");` in a function that gives a `T!`, or "
+      "`trap(\"message\");`");
   EXPECT_EQ(advice("  fn g(x: i64) { }"),
             "functions are declared at the top level of a file, or in a type | write `let g = fn(...) { ... "
             "};` for a "

@@ -139,8 +139,8 @@ TEST(ParserTest, WordsThatAreNamesElsewhere) {
   EXPECT_EQ(
       body_of("let step = 1; let reduce = 2; let fill = step + reduce; for i in 0..step step step { }"),
       "(block (let step _ 1) (let reduce _ 2) (let fill _ (+ step reduce)) (for i .. 0 step step (block)))");
-  EXPECT_EQ(body_of("switch = loop; do(match_); try.catch(and, or, not); default[0] = new + auto;"),
-            "(block (= switch loop) (call do match_) (call (. try catch) and or not) "
+  EXPECT_EQ(body_of("switch = loop; do(match_); attempt.grab(and, or, not); default[0] = new + auto;"),
+            "(block (= switch loop) (call do match_) (call (. attempt grab) and or not) "
             "(= (index default 0) (+ new auto)))");
 }
 

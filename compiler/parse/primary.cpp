@@ -23,6 +23,9 @@ ast::Expr* PrimaryParser::primary() {
     case TokenKind::kFn: return closure();
     case TokenKind::kIf: return if_expression();
     case TokenKind::kMatch: return parts_.matches.match_expression();
+    case TokenKind::kReturn:
+    case TokenKind::kBreak:
+    case TokenKind::kContinue: return parts_.results.jump_expression();
     case TokenKind::kThis: {
       ast::Expr* node = make(ExprKind::kThis, range());
       advance();

@@ -81,6 +81,18 @@ ast::Stmt* StatementParser::statement() {
     case TokenKind::kBreak: return jump(StmtKind::kBreak);
     case TokenKind::kContinue: return jump(StmtKind::kContinue);
     case TokenKind::kUse: return parts_.variables.use();
+    case TokenKind::kTry:
+      if (kind(1) == TokenKind::kLeftBrace) {
+        slip(range(), "there are no `try` blocks")
+            .help("`try f()` passes an error on, `f() catch err {{ ... }}` handles it");
+        advance();
+        return block();
+      }
+      return parts_.assignments.expression_statement();
+    case TokenKind::kCatch:
+      error(range(), "`catch` without a value before it").help("write `f() catch err {{ ... }}`");
+      advance();
+      return error_stmt();
     case TokenKind::kParallel:
     case TokenKind::kAt: return parts_.parallel_loops.parallel();
     case TokenKind::kSemicolon:

@@ -18,6 +18,7 @@ enum class KeywordRole : std::uint8_t { kNone, kStatement, kDeclaration, kWithin
 #define DHPVM_KEYWORDS(X)                  \
   X(kAs, "as", kWithin)                    \
   X(kBreak, "break", kStatement)           \
+  X(kCatch, "catch", kWithin)              \
   X(kClass, "class", kDeclaration)         \
   X(kConst, "const", kWithin)              \
   X(kContinue, "continue", kStatement)     \
@@ -41,6 +42,7 @@ enum class KeywordRole : std::uint8_t { kNone, kStatement, kDeclaration, kWithin
   X(kStruct, "struct", kDeclaration)       \
   X(kThis, "this", kWithin)                \
   X(kTrue, "true", kWithin)                \
+  X(kTry, "try", kStatement)               \
   X(kUse, "use", kStatement)               \
   X(kVar, "var", kStatement)               \
   X(kWhile, "while", kStatement)

@@ -51,6 +51,7 @@ bool TypeScan::type() {
     default: return false;
   }
   if (!half_taken_) take(TokenKind::kQuestion);
+  if (!half_taken_) take(TokenKind::kBang);
   return true;
 }
 

@@ -30,6 +30,12 @@ ast::Type* TypeParser::type(TypePlace place) {
     advance();
     result = finish(nullable);
   }
+  if (at(TokenKind::kBang) && place == TypePlace::kDeclaration) {
+    ast::Type* failing = make(TypeKind::kResult, result->range);
+    failing->element = result;
+    advance();
+    result = finish(failing);
+  }
   return result;
 }
 

@@ -52,7 +52,9 @@ Result<std::span<char>> bytes(vm::NativeCall& call, unsigned index, std::int64_t
 }
 
 Error io_error(std::string_view what, std::string_view path) {
-  return error(ErrorCode::kIoTrap, "cannot {} '{}': {}", what, path, std::strerror(errno));
+  const bool missing = errno == ENOENT || errno == ENOTDIR;
+  return error(missing ? ErrorCode::kNotFound : ErrorCode::kIoTrap, "cannot {} '{}': {}", what, path,
+               std::strerror(errno));
 }
 
 Result<std::string> path_argument(const vm::NativeCall& call, unsigned index) {

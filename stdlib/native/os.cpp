@@ -18,7 +18,9 @@ namespace {
 namespace fs = std::filesystem;
 
 Error path_error(std::string_view what, std::string_view path, const std::error_code& reason) {
-  return error(ErrorCode::kIoTrap, "cannot {} '{}': {}", what, path, reason.message());
+  const bool missing = reason == std::errc::no_such_file_or_directory || reason == std::errc::not_a_directory;
+  return error(missing ? ErrorCode::kNotFound : ErrorCode::kIoTrap, "cannot {} '{}': {}", what, path,
+               reason.message());
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "stdlib/native/call.h"
 
 namespace dhpvm::stdlib {
 namespace {
@@ -51,7 +52,7 @@ Result<Descriptor> open_file(const std::string& path, int flags, std::string_vie
     }
     // A pipe without a reader.
     const bool waits = errno == ENXIO || errno == EINTR;
-    if (!waits) return error(ErrorCode::kIoTrap, "cannot {} '{}': {}", what, path, std::strerror(errno));
+    if (!waits) return io_error(what, path);
     if (check) DHPVM_TRY(check());
     ::poll(nullptr, 0, kNapMilliseconds);
   }

@@ -37,8 +37,8 @@ class Descriptor {
  private:
   int number_;
 };
-// open(2), closed in processes that the host starts. For writing, waits until a pipe has a reader. kIoTrap with "cannot
-// <what> '<path>'" and the system's reason.
+// open(2), closed in processes that the host starts. For writing, waits until a pipe has a reader. An error says
+// "cannot <what> '<path>'" and the system's reason.
 Result<Descriptor> open_file(const std::string& path, int flags, std::string_view what,
                              const StopCheck& check);
 

@@ -168,7 +168,7 @@ TEST(Link, SystemAccessCanBeDenied) {
   const auto create = [&engine](const char* source) {
     return Isolate::create(need(Module::compile(engine, source)));
   };
-  const auto refused = create("import io;  fn f() -> str => io.read_text(\"/etc/passwd\");");
+  const auto refused = create("import io;  fn f() -> str! => io.read_text(\"/etc/passwd\");");
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().code(), ErrorCode::kLink);
   EXPECT_NE(refused.error().to_string().find("io.read_text"), std::string::npos)

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// What handles errors, `e catch err { ... }`, and the jumps that stand in place of a value: `x ?? return`.
+#pragma once
+
+#include "compiler/parse/grammar_part.h"
+
+namespace dhpvm::compiler {
+
+class ResultParser : public GrammarPart {
+ public:
+  using GrammarPart::GrammarPart;
+
+  ast::Expr* catch_suffix(ast::Expr* failing);
+  ast::Expr* jump_expression();
+
+ private:
+  ast::Stmt* handler();
+  bool gives_value() const;
+  std::uint32_t last_brace_of_construct() const;
+};
+
+}  // namespace dhpvm::compiler
