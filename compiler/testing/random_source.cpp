@@ -26,6 +26,11 @@ fn some<T>(given: bool, x: T) -> T? {
     if given { return x; }
     return null;
 }
+fn fails<T>(failing: bool, x: T) -> T! {
+    if failing { return Error("failed", Malformed()); }
+    return x;
+}
+fn passes<T>(failing: bool, x: T) -> T! => pick(true, try fails(failing, x), x);
 fn pick<T>(first: bool, a: T, b: T) -> T => if first { a } else { b };
 fn weigh<T>(x: T) -> i64 => hash(x);
 fn sum_1<T>(a: [T]) -> i64 {

@@ -36,6 +36,7 @@ std::string SourceExpressions::value(const SourceType& type, unsigned depth) {
   if (decisions_.one_in(9)) return choice(type, depth - 1);
   if (decisions_.one_in(12)) return match(type, depth - 1);
   const bool is_free = !place_.in_kernel && !place_.is_pure;
+  if (is_free && decisions_.one_in(14)) return from_result(type, depth - 1);
   if (is_free && decisions_.one_in(12) && type.shape != Shape::kNullable) return unwrapped(type, depth - 1);
   switch (type.shape) {
     case Shape::kBool: return boolean(depth - 1);
@@ -52,6 +53,21 @@ std::string SourceExpressions::value(const SourceType& type, unsigned depth) {
     case Shape::kFunction: return closure(type, depth - 1);
   }
   return literal(type);
+}
+
+// The value of a result: an error is handled, passed on inside of `passes`, or not there.
+std::string SourceExpressions::from_result(const SourceType& type, unsigned depth) {
+  switch (decisions_.below(4)) {
+    case 0: return Phrase{"fails<{}>(false, {})!", type.name, value(type, depth)}.text;
+    case 1:
+      return Phrase{"(passes<{}>({}, {}) catch err {{ print(err, err.kind.name()); {} }})", type.name,
+                    boolean(depth), value(type, depth), value(type, depth)}
+          .text;
+    default:
+      return Phrase{"(passes<{}>({}, {}) catch {{ {} }})", type.name, boolean(depth), value(type, depth),
+                    value(type, depth)}
+          .text;
+  }
 }
 
 // Without going further down.

@@ -32,6 +32,7 @@ class SourceExpressions {
   struct Candidate;
   std::string one_of(const std::vector<Candidate>& candidates);
   std::string literal(const SourceType& type);
+  std::string from_result(const SourceType& type, unsigned depth);
   std::string zero_deep(const SourceType& type);
   std::string number(const SourceType& type, unsigned depth);
   std::string integer(const SourceType& type, unsigned depth);

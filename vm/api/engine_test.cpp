@@ -134,6 +134,31 @@ TEST(HostFunction, TrapsOfNestedCallsAreKept) {
       << trap.error().to_string();
 }
 
+// The same failures, where the program declares the function with a result.
+TEST(HostFunction, FailuresAreValuesWhereTheProgramWantsThem) {
+  Engine engine;
+  ASSERT_TRUE(engine
+                  .define("host.load",
+                          [](std::int64_t x) -> Result<std::string> {
+                            if (x == 1) return Error(ErrorCode::kNotFound, "no such account");
+                            if (x == 2) throw std::runtime_error("thrown");
+                            if (x == 3) return Error(ErrorCode::kUserTrap, "a trap stays one");
+                            return std::string("loaded");
+                          })
+                  .ok());
+  const Isolate isolate = need(Isolate::create(need(Module::compile(engine, R"(
+extern fn load(x: i64) -> str!;
+fn run(x: i64) -> str => load(x) catch err { f"{err.kind.name()}: {err.message}" };
+)"))));
+  const auto run = need(isolate.function<std::string(std::int64_t)>("run"));
+  EXPECT_EQ(need(run(0)), "loaded");
+  EXPECT_EQ(need(run(1)),
+            "host function failed: host function 'host.load' failed: not found: no such account");
+  EXPECT_EQ(need(run(2)), "host function failed: host function 'host.load' threw: thrown");
+  EXPECT_EQ(run(3).error().code(), ErrorCode::kUserTrap);
+  EXPECT_EQ(need(run(4)), "loaded");
+}
+
 TEST(HostFunction, AcceptsAnyCallable) {
   Engine engine;
   EXPECT_TRUE(engine.define("host.a", +[](int x) { return x; }).ok());
