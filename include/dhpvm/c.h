@@ -241,6 +241,19 @@ DHPVM_C_API dhpvm_code dhpvm_object_copy(const dhpvm_object* object, dhpvm_objec
                                          dhpvm_error** error);
 /* Its type: "Node", "[f64, 2]", "str". */
 DHPVM_C_API dhpvm_code dhpvm_object_type(const dhpvm_object* object, dhpvm_bytes* name, dhpvm_error** error);
+/* Calls `visit` for each field of an instance of a class; none for other objects. */
+DHPVM_C_API dhpvm_code dhpvm_object_fields(const dhpvm_object* object, dhpvm_field_visitor visit, void* user,
+                                           dhpvm_error** error);
+/* The value of a field: a number or bool of its kind, DHPVM_OBJECT for every other one, a str as well, which is the
+ * caller's to free; DHPVM_NULL. DHPVM_NOT_FOUND with the nearest name; DHPVM_BAD_CAST if the object is no instance of a
+ * class. */
+DHPVM_C_API dhpvm_code dhpvm_object_get(const dhpvm_object* object, const char* field, dhpvm_value* value,
+                                        dhpvm_error** error);
+/* Stores a field: a value of exactly its kind, DHPVM_TEXT or DHPVM_OBJECT for a str, DHPVM_OBJECT or DHPVM_NULL for
+ * other references; DHPVM_BAD_CAST otherwise. The program may rely on what it alone writes: a `let` field, or one that
+ * is never null. */
+DHPVM_C_API dhpvm_code dhpvm_object_set(dhpvm_object* object, const char* field, const dhpvm_value* value,
+                                        dhpvm_error** error);
 /* 1 if both are handles to the same object, else 0. */
 DHPVM_C_API int dhpvm_object_equal(const dhpvm_object* one, const dhpvm_object* other);
 /* The bytes of a str; valid as long as the handle. */

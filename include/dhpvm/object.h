@@ -3,10 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "dhpvm/export.h"
@@ -15,10 +17,22 @@
 
 namespace dhpvm {
 
+class Object;
+
 namespace detail {
 struct ObjectState;
 class Call;
 }  // namespace detail
+
+// The types that a field of an object can be read and written as.
+template <typename T>
+concept FieldValue = Primitive<T> || std::is_same_v<T, std::string> || std::is_same_v<T, Object>;
+
+// A field of a class: "next", "Node".
+struct FieldEntry {
+  std::string name;
+  std::string type;
+};
 
 // Keeps one object of an isolate's heap alive, or is null. Copies refer to the same object.
 //
@@ -40,6 +54,22 @@ class DHPVM_API Object {
   // The bytes of a str; valid as long as this handle. kBadCast if it is something else, kNullReference if
   // it is null.
   Result<std::string_view> text() const;
+
+  // The fields of an instance of a class, in the order of its declaration; a field of a struct's type is one entry for
+  // each field of the struct, "position.x". Empty if the object is something else.
+  std::vector<FieldEntry> fields() const;
+
+  // The value of a field: `node.get<std::int64_t>("value")`. T is the exact type of a number or bool, std::string for a
+  // str, Object for any reference. kNotFound with the nearest name; kBadCast if the field is of another type, or the
+  // object no instance of a class; kNullReference if the object is null, or a field read as std::string is.
+  template <FieldValue T>
+  Result<T> get(std::string_view field) const;
+
+  // Stores a field. A new str is made of a std::string; an Object has to be null, or an instance of the field's type
+  // and of the same isolate. Errors as above, and kInvalidArgument for an object of another isolate. The program may
+  // rely on what it alone writes: a `let` field, or one that is never null; store nothing there that it would not.
+  template <FieldValue T>
+  Status set(std::string_view field, const T& value) const;
 
   // The number of elements in each dimension of an array, outermost first. Empty if the object is not an array.
   std::vector<std::int64_t> sizes() const;
@@ -68,8 +98,43 @@ class DHPVM_API Object {
     return std::span<T>(reinterpret_cast<T*>(bytes->data()), bytes->size() / sizeof(T));
   }
   Result<std::span<std::byte>> elements_of(detail::Kind kind, bool write) const;
+  // The bytes of a field of this kind.
+  Result<std::span<std::byte>> field_of(std::string_view name, detail::Kind kind) const;
+  Result<Object> get_reference(std::string_view field) const;
+  Status set_reference(std::string_view field, const Object& value) const;
+  Result<std::string> get_text(std::string_view field) const;
+  Status set_text(std::string_view field, std::string_view text) const;
 
   std::shared_ptr<detail::ObjectState> state_;
 };
+
+template <FieldValue T>
+Result<T> Object::get(std::string_view field) const {
+  if constexpr (std::is_same_v<T, Object>) {
+    return get_reference(field);
+  } else if constexpr (std::is_same_v<T, std::string>) {
+    return get_text(field);
+  } else {
+    const Result<std::span<std::byte>> bytes = field_of(field, detail::kind_of<T>());
+    if (!bytes.ok()) return bytes.error();
+    T value{};
+    std::memcpy(&value, bytes->data(), sizeof value);
+    return value;
+  }
+}
+
+template <FieldValue T>
+Status Object::set(std::string_view field, const T& value) const {
+  if constexpr (std::is_same_v<T, Object>) {
+    return set_reference(field, value);
+  } else if constexpr (std::is_same_v<T, std::string>) {
+    return set_text(field, value);
+  } else {
+    const Result<std::span<std::byte>> bytes = field_of(field, detail::kind_of<T>());
+    if (!bytes.ok()) return bytes.error();
+    std::memcpy(bytes->data(), &value, sizeof value);
+    return {};
+  }
+}
 
 }  // namespace dhpvm

@@ -308,6 +308,49 @@ static void test_references(const host* state) {
   dhpvm_object_free(node.of.object);
 }
 
+static void count_field(void* user, const char* name, const char* type) {
+  if (strcmp(name, "next") == 0 && strcmp(type, "Node") == 0) ++*(int*)user;
+}
+
+static void test_fields(const host* state) {
+  dhpvm_value argument = i64_value(2);
+  dhpvm_value node;
+  dhpvm_value value;
+  dhpvm_error* error = NULL;
+  int found = 0;
+  CHECK_CODE(DHPVM_OK, call_by_name(state, "chain", &argument, 1, &node, 1, NULL));
+  dhpvm_object* const object = node.of.object;
+  CHECK_CODE(DHPVM_OK, dhpvm_object_fields(object, count_field, &found, NULL));
+  CHECK(found == 1);
+  CHECK_CODE(DHPVM_OK, dhpvm_object_get(object, "value", &value, NULL));
+  CHECK(value.kind == DHPVM_I64 && value.of.i64 == 1);
+  CHECK_CODE(DHPVM_OK, dhpvm_object_get(object, "next", &value, NULL));
+  CHECK(value.kind == DHPVM_OBJECT);
+  CHECK_CODE(DHPVM_OK, dhpvm_object_set(value.of.object, "next", &node, NULL));
+  dhpvm_object_free(value.of.object);
+  value = i64_value(9);
+  CHECK_CODE(DHPVM_OK, dhpvm_object_set(object, "value", &value, NULL));
+  CHECK_CODE(DHPVM_OK, call_by_name(state, "value", &node, 1, &value, 1, NULL));
+  CHECK(value.of.i64 == 9);
+  value = f64_value(1);
+  CHECK_CODE(DHPVM_BAD_CAST, dhpvm_object_set(object, "value", &value, NULL));
+  value = text_value("x");
+  CHECK_CODE(DHPVM_BAD_CAST, dhpvm_object_set(object, "next", &value, NULL));
+  value.kind = DHPVM_ARRAY;
+  CHECK_CODE(DHPVM_INVALID_ARGUMENT, dhpvm_object_set(object, "next", &value, NULL));
+  value.kind = DHPVM_NULL;
+  CHECK_CODE(DHPVM_OK, dhpvm_object_set(object, "next", &value, NULL));
+  CHECK_CODE(DHPVM_OK, dhpvm_object_get(object, "next", &value, NULL));
+  CHECK(value.kind == DHPVM_NULL);
+  CHECK_CODE(DHPVM_NOT_FOUND, dhpvm_object_get(object, "nxet", &value, &error));
+  CHECK(strstr(dhpvm_error_message(error), "did you mean 'next'") != NULL);
+  dhpvm_error_free(error);
+  CHECK_CODE(DHPVM_INVALID_ARGUMENT, dhpvm_object_get(object, NULL, &value, NULL));
+  CHECK_CODE(DHPVM_INVALID_ARGUMENT, dhpvm_object_get(object, "next", NULL, NULL));
+  CHECK_CODE(DHPVM_INVALID_ARGUMENT, dhpvm_object_set(NULL, "next", &value, NULL));
+  dhpvm_object_free(object);
+}
+
 void test_objects(void) {
   host state;
   host other;
@@ -318,6 +361,7 @@ void test_objects(void) {
   test_lending(&state);
   test_program_arrays(&state);
   test_references(&state);
+  test_fields(&state);
   host_begin(&other, NULL);
   CHECK_CODE(DHPVM_OK, call_by_name(&other, "chain", &argument, 1, &node, 1, NULL));
   CHECK_CODE(DHPVM_INVALID_ARGUMENT, call_by_name(&state, "value", &node, 1, &result, 1, NULL));

@@ -205,6 +205,72 @@ TEST(Object, KeepsAliveAndIsChecked) {
   EXPECT_EQ(Object().type_name(), "null");
 }
 
+TEST(Object, FieldsAreReadAndWrittenByName) {
+  const Engine engine;
+  const Module module = need(Module::compile(engine, R"(
+    struct Point { x: f64; y: f32; }
+    class Node {
+      flag: bool = true; small: i8 = -5; count: u16 = 65535; value: i64 = 7;
+      where: Point = Point(1.5, 2.5);
+      name: str = "first"; next: Node? = null; items: [f64] = [1.0, 2.0];
+    }
+    fn make() -> Node => Node();
+    fn length(node: Node?) -> i64 { var n = 0; var at = node; while at != null { n += 1; at = at.next; } return n; }
+    fn name_of(node: Node) -> str => node.name;
+  )"));
+  for (const std::uint32_t stress : {0u, 1u}) {
+    const Isolate isolate = need(Isolate::create(module, {.gc_stress = stress, .gc_verify = true}));
+    const auto make = need(isolate.function<Object()>("make"));
+    const Object node = need(make());
+    EXPECT_EQ(need(node.get<bool>("flag")), true);
+    EXPECT_EQ(need(node.get<std::int8_t>("small")), -5);
+    EXPECT_EQ(need(node.get<std::uint16_t>("count")), 65535);
+    EXPECT_EQ(need(node.get<std::int64_t>("value")), 7);
+    EXPECT_EQ(need(node.get<double>("where.x")), 1.5);
+    EXPECT_EQ(need(node.get<std::string>("name")), "first");
+    EXPECT_FALSE(need(node.get<Object>("next")));
+    EXPECT_EQ(need(need(node.get<Object>("items")).elements<const double>())[1], 2.0);
+
+    Object last = node;
+    for (int i = 0; i < 50; ++i) {
+      const Object next = need(make());
+      ASSERT_TRUE(last.set("next", next).ok());
+      ASSERT_TRUE(next.set("name", "node " + std::to_string(i)).ok());
+      last = next;
+    }
+    EXPECT_EQ(need(need(isolate.function<std::int64_t(const Object&)>("length"))(node)), 51);
+    EXPECT_EQ(need(need(isolate.function<std::string(const Object&)>("name_of"))(last)), "node 49");
+    ASSERT_TRUE(node.set("where.y", 0.25f).ok());
+    EXPECT_EQ(need(node.get<float>("where.y")), 0.25f);
+    ASSERT_TRUE(node.set("next", Object()).ok());
+    EXPECT_FALSE(need(node.get<Object>("next")));
+    EXPECT_EQ(node.fields().size(), 9u);
+    EXPECT_EQ(node.fields()[3].name + ": " + node.fields()[3].type, "value: i64");
+  }
+}
+
+TEST(Object, FieldsThatDoNotFitAreExplained) {
+  const TestHost host;
+  const Isolate isolate = host.isolate();
+  const Object box = need(need(isolate.function<Object(std::int64_t)>("box"))(5));
+  EXPECT_EQ(box.get<std::int64_t>("numbre").error().message(),
+            "class Box has no field 'numbre'; did you mean 'number'?");
+  EXPECT_EQ(box.get<std::int64_t>("zzz").error().code(), ErrorCode::kNotFound);
+  EXPECT_EQ(box.get<double>("number").error().message(), "field 'number' is of type i64, and not f64");
+  EXPECT_EQ(box.get<std::string>("array").error().code(), ErrorCode::kBadCast);
+  EXPECT_EQ(box.get<Object>("number").error().message(),
+            "field 'number' is of type i64, and not a reference");
+  EXPECT_EQ(box.set("array", box).error().message(), "field 'array' is of type [f64], and not Box");
+  EXPECT_EQ(box.set("array", std::string("x")).error().code(), ErrorCode::kBadCast);
+  EXPECT_EQ(Object().get<bool>("x").error().code(), ErrorCode::kNullReference);
+  EXPECT_TRUE(Object().fields().empty());
+  Isolate second = host.isolate();
+  const Object foreign = need(second.make_array<double>({3}));
+  EXPECT_EQ(box.set("array", foreign).error().code(), ErrorCode::kInvalidArgument);
+  EXPECT_EQ(foreign.get<bool>("x").error().code(), ErrorCode::kBadCast);
+  EXPECT_TRUE(foreign.fields().empty());
+}
+
 TEST(Object, ArraysOfTheProgramArePassedWithoutACopy) {
   const TestHost host;
   Isolate isolate = host.isolate();

@@ -124,4 +124,7 @@ typedef void (*dhpvm_statistic_visitor)(void* user, const char* name, const char
 /* "dot", "([f64], [f64]) -> f64" */
 typedef void (*dhpvm_export_visitor)(void* user, const char* name, const char* signature);
 
+/* "next", "Node" */
+typedef void (*dhpvm_field_visitor)(void* user, const char* name, const char* type);
+
 #endif /* DHPVM_C_TYPES_H */

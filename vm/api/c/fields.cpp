@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// The fields of objects in C.
+#include "vm/api/fields.h"
+#include "dhpvm/detail/window.h"
+#include "vm/api/c/objects.h"
+
+namespace dhpvm::c {
+namespace {
+
+// The type of the field as the C++ API asks for it.
+template <typename F>
+Status with_number_type(dhpvm_kind kind, F&& act) {
+  switch (kind) {
+    case DHPVM_BOOL: return act(bool{});
+    case DHPVM_I8: return act(std::int8_t{});
+    case DHPVM_U8: return act(std::uint8_t{});
+    case DHPVM_I16: return act(std::int16_t{});
+    case DHPVM_U16: return act(std::uint16_t{});
+    case DHPVM_I32: return act(std::int32_t{});
+    case DHPVM_U32: return act(std::uint32_t{});
+    case DHPVM_I64: return act(std::int64_t{});
+    case DHPVM_U64: return act(std::uint64_t{});
+    case DHPVM_F32: return act(float{});
+    case DHPVM_F64: return act(double{});
+    default: return error(ErrorCode::kInvalidArgument, "a field cannot be of kind {}", kind_text(kind));
+  }
+}
+
+Status get_field(const dhpvm::Object& object, std::string_view field, dhpvm_value& value) {
+  DHPVM_ASSIGN(const bytecode::Field* const entry,
+               detail::find_field(detail::ObjectState::of(object), field));
+  const dhpvm_kind kind =
+      entry->type.is_ref() ? dhpvm_kind{DHPVM_OBJECT} : kind_of(static_cast<detail::Kind>(entry->type.kind));
+  if (kind != DHPVM_OBJECT) {
+    return with_number_type(kind, [&](auto zero) -> Status {
+      DHPVM_ASSIGN(const auto number, object.get<decltype(zero)>(field));
+      value = value_of(kind, detail::to_register(number));
+      return {};
+    });
+  }
+  DHPVM_ASSIGN(dhpvm::Object found, object.get<dhpvm::Object>(field));
+  dhpvm_value result{};
+  if (found) {
+    result.kind = DHPVM_OBJECT;
+    DHPVM_TRY(give_object(std::move(found), nullptr, &result.of.object));
+  }
+  value = result;
+  return {};
+}
+
+Status set_field(const dhpvm::Object& object, std::string_view field, const dhpvm_value& value) {
+  switch (value.kind) {
+    case DHPVM_NULL: return object.set(field, dhpvm::Object());
+    case DHPVM_OBJECT: {
+      DHPVM_FIND(found, value.of.object);
+      return object.set(field, found->object);
+    }
+    case DHPVM_TEXT:
+      if (value.of.text.size != 0) DHPVM_TRY(check_pointer(value.of.text.data, "of.text.data"));
+      return object.set(field, std::string(value.of.text.data, value.of.text.size));
+    default:
+      return with_number_type(value.kind, [&](auto zero) {
+        return object.set(field, detail::from_register<decltype(zero)>(register_of(value)));
+      });
+  }
+}
+
+}  // namespace
+}  // namespace dhpvm::c
+
+using dhpvm::Status;
+using dhpvm::c::check_pointer;
+using dhpvm::c::guarded;
+
+dhpvm_code dhpvm_object_fields(const dhpvm_object* object, dhpvm_field_visitor visit, void* user,
+                               dhpvm_error** error) {
+  return guarded(error, [&]() -> Status {
+    DHPVM_FIND(found, object);
+    DHPVM_TRY(check_pointer(visit, "visit"));
+    for (const dhpvm::FieldEntry& field : found->object.fields())
+      visit(user, field.name.c_str(), field.type.c_str());
+    return {};
+  });
+}
+
+dhpvm_code dhpvm_object_get(const dhpvm_object* object, const char* field, dhpvm_value* value,
+                            dhpvm_error** error) {
+  return guarded(error, [&]() -> Status {
+    DHPVM_FIND(found, object);
+    DHPVM_TRY(check_pointer(field, "field"));
+    DHPVM_TRY(check_pointer(value, "value"));
+    return dhpvm::c::get_field(found->object, field, *value);
+  });
+}
+
+dhpvm_code dhpvm_object_set(dhpvm_object* object, const char* field, const dhpvm_value* value,
+                            dhpvm_error** error) {
+  return guarded(error, [&]() -> Status {
+    DHPVM_FIND(found, object);
+    DHPVM_TRY(check_pointer(field, "field"));
+    DHPVM_TRY(check_pointer(value, "value"));
+    return dhpvm::c::set_field(found->object, field, *value);
+  });
+}
