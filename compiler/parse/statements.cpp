@@ -6,7 +6,6 @@
 
 namespace dhpvm::compiler {
 
-using ast::ExprKind;
 using ast::StmtKind;
 
 ast::Stmt* StatementParser::block() {

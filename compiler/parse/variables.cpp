@@ -73,7 +73,8 @@ ast::Stmt* VariableParser::use() {
   if (!in_panic() && !accept(TokenKind::kEqual)) {
     error(range(), "expected `=` after the name, found {}", found())
         .help(
-            "write `use file = io.open(path, \"r\");`; modules are imported with `import` at the top of the "
+            "write `use file = try io.open(path, \"r\");`; modules are imported with `import` at the top of "
+            "the "
             "file");
   }
   node->value = in_panic() ? error_expr() : parts_.expressions.expression();
