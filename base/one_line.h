@@ -20,6 +20,16 @@ inline std::string one_line(const Error& error) {
   return text;
 }
 
+// What somebody else has written, cut at `most` bytes and without what terminals obey.
+inline std::string printable(std::string_view text, std::size_t most) {
+  std::string kept(text.substr(0, most));
+  std::erase_if(kept, [](char letter) {
+    const auto code = static_cast<unsigned char>(letter);
+    return code < ' ' || code == 0x7f;
+  });
+  return kept;
+}
+
 // A name that somebody else has chosen, in quotes that it cannot end, and without what terminals obey.
 inline std::string quoted(std::string_view name) {
   std::string text = "'";

@@ -97,6 +97,8 @@ constexpr Option kOptions[] = {
      "use the devices of workers that dial in here; with --worker: lend to clients that do"},
     {kRemoteGroup, "--worker", 0, Value::kNone, "",
      "run no program, but lend this machine's devices (--device: these) to programs elsewhere"},
+    // How a worker starts the processes of its sessions.
+    {kRemoteGroup, "--worker-session", 0, Value::kNone, "", ""},
     {kRemoteGroup, "--key-file", 0, Value::kRequired, "FILE",
      "the secret that both sides have;\nwithout one, or certificates, only this machine is talked to"},
     {kRemoteGroup, "--make-key", 0, Value::kRequired, "FILE", "make such a file, and do nothing else"},
@@ -319,6 +321,7 @@ Result<Request> request_of(const Arguments& arguments) {
   request.isolate.gc_verify = arguments.has("--gc-verify");
   const std::string* const device = arguments.last("--device");
   request.remote.worker = arguments.has("--worker");
+  request.remote.is_session = arguments.has("--worker-session");
   if (request.remote.worker && !arguments.operands.empty()) {
     return Error(ErrorCode::kInvalidArgument,
                  "--worker runs no program, but lends devices to those elsewhere: leave out '" +
@@ -475,7 +478,7 @@ Ending main_of(std::span<const char* const> words) {
     return printed.ok() ? Ending{} : ending_of(kTool, printed.error());
   }
   if (request->remote.worker) {
-    const Result<int> lent = lend(request->engine, request->remote, request->isolate.device);
+    const Result<int> lent = lend(request->engine, request->remote, request->isolate.device, words);
     return lent.ok() ? Ending{.code = *lent} : ending_of(kTool, lent.error());
   }
   if (arguments->operands.empty())

@@ -135,6 +135,7 @@ std::string help_text(std::string_view usage, std::span<const Option> table, std
   std::string text(usage);
   std::string_view group;
   for (const Option& option : table) {
+    if (option.help.empty()) continue;
     if (option.group != group) text += "\n" + std::string(group = option.group) + ":\n";
     std::string line = left_side(option);
     std::string_view help = option.help;

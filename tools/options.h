@@ -26,7 +26,7 @@ struct Option {
   char letter;             // 'o' for -o, or 0
   Value value;
   std::string_view placeholder;  // "FILE"
-  std::string_view help;         // lines are divided by \n
+  std::string_view help;         // lines are divided by \n; empty: not for people, and not listed
 };
 
 struct Arguments {

@@ -147,7 +147,8 @@ RemoteOptions workers_of(const RemoteRequest& request) {
   return options;
 }
 
-Result<int> lend(EngineOptions engine, const RemoteRequest& request, std::string_view devices) {
+Result<int> lend(EngineOptions engine, const RemoteRequest& request, std::string_view devices,
+                 std::span<const char* const> words) {
   // Before there are other threads, so that none of them takes the signals.
   sigset_t signals;
   sigemptyset(&signals);
@@ -160,6 +161,10 @@ Result<int> lend(EngineOptions engine, const RemoteRequest& request, std::string
   options.clients = request.connect;
   if (devices != "auto") options.devices = split(devices);
   options.log = log;
+  if (request.is_session) return Worker::serve_session(Engine(std::move(engine)), options);
+  options.session_command.emplace_back("/proc/self/exe");
+  options.session_command.insert(options.session_command.end(), words.begin(), words.end());
+  options.session_command.emplace_back("--worker-session");
   DHPVM_ASSIGN(Worker worker, Worker::start(Engine(std::move(engine)), std::move(options)));
   for (const std::string& address : worker.addresses()) log("listening at " + address);
   while (worker.is_needed()) {

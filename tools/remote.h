@@ -2,6 +2,7 @@
 // The remote options of dhpvm-run, and its worker mode.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,6 +15,7 @@ inline constexpr std::string_view kRemoteGroup = "Devices of other machines";
 
 struct RemoteRequest {
   bool worker = false;
+  bool is_session = false;  // with `worker`: one session of it
   std::vector<std::string> connect;
   std::vector<std::string> listen;
   bool write_back = true;
@@ -30,7 +32,8 @@ Status check_remote(const RemoteRequest& request, std::string_view device);
 RemoteOptions workers_of(const RemoteRequest& request);
 
 // Lends the devices of this machine until a signal, or until all clients that were dialled are gone. SIGTERM ends it
-// when all sessions have ended, a second one and SIGINT at once.
-Result<int> lend(EngineOptions engine, const RemoteRequest& request, std::string_view devices);
+// when all sessions have ended, a second one and SIGINT at once. `words`: the command line, for the processes of sessions.
+Result<int> lend(EngineOptions engine, const RemoteRequest& request, std::string_view devices,
+                 std::span<const char* const> words);
 
 }  // namespace dhpvm::tools

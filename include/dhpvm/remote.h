@@ -79,6 +79,9 @@ struct WorkerOptions {
   std::uint64_t memory_bytes = ~std::uint64_t{0};
   std::uint64_t code_bytes = std::uint64_t{64} << 20;
   std::chrono::milliseconds time{0};
+  // A program, and its arguments, that calls Worker::serve_session(): each session then has a process of its own, which
+  // a crash or a kernel without end does not outlive. Empty: sessions are in this process, as they are with a provider.
+  std::vector<std::string> session_command = {};
   // Receives one line for every session and job, from any thread.
   std::function<void(const std::string& line)> log = {};
 };
@@ -89,6 +92,10 @@ class DHPVM_API Worker {
   // Code for the devices is compiled as the engine's options say. kInvalidArgument if it would listen on an address
   // that other machines can reach, without a key or certificates.
   static Result<Worker> start(const Engine& engine, WorkerOptions options);
+  // Serves one session in a process that a worker has started with its `session_command`, and ends the process with it.
+  // `devices`, limits and `silence` should be those of the worker; addresses, security and log are not used. Returns why
+  // it cannot.
+  static Status serve_session(const Engine& engine, const WorkerOptions& options);
   ~Worker();
   Worker(Worker&& other) noexcept;
   Worker& operator=(Worker&& other) noexcept;

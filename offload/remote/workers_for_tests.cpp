@@ -14,6 +14,7 @@
 #include "offload/remote/fabric/key_file.h"
 #include "offload/remote/fabric/load_fabric.h"
 #include "offload/remote/fabric/loopback.h"
+#include "offload/remote/worker/local_sessions.h"
 #include "offload/remote/worker/worker.h"
 
 namespace dhpvm::offload {
@@ -47,7 +48,8 @@ class Network {
       DHPVM_ASSIGN(std::shared_ptr<Device> device, factory->open(factory->prefix()));
       devices.push_back(std::move(device));
     }
-    made->worker_ = std::make_unique<Worker>(fabric, *made->there_, std::move(devices), std::move(worker));
+    auto runner = make_local_sessions(fabric, *made->there_, std::move(devices), worker);
+    made->worker_ = std::make_unique<Worker>(*made->there_, std::move(runner), std::move(worker));
     DHPVM_ASSIGN(made->address_, made->worker_->listen({"127.0.0.1", 0}));
     DHPVM_ASSIGN(std::shared_ptr<RemoteWorkers> workers,
                  RemoteWorkers::create(fabric, *made->here_, std::move(client)));

@@ -99,10 +99,11 @@ def run(*words, **options):
 
 
 def wait_until(condition, what):
+    """Waits, and says at the end of its patience what there is not: a text, or a function that makes one."""
     deadline = time.monotonic() + PATIENCE
     while not condition():
         if time.monotonic() > deadline:
-            raise AssertionError(f"in {PATIENCE} s: {what}")
+            raise AssertionError(f"in {PATIENCE} s: {what() if callable(what) else what}")
         time.sleep(0.01)
 
 
@@ -114,15 +115,34 @@ class Worker:
         where = [f"--listen={listen}"] if listen else []
         with open(self.path, "w", encoding="utf-8") as log:
             self.process = subprocess.Popen([*prefix, str(BIN / "dhpvm-run"), "--worker", "--device=host", *where,
-                                             *options], stdout=log, stderr=log)
+                                             *options], stdout=log, stderr=log, start_new_session=True)
         self.address = self.wait_for(r"listening at (\S+)").group(1) if listen else None
         self.device = f"--device=remote/{self.address}"
+
+    def sessions(self):
+        """The numbers of the processes of its sessions, and of the one that waits for the next."""
+        found = []
+        for path in Path("/proc").glob("[0-9]*/stat"):
+            try:
+                parent = path.read_text(encoding="utf-8").rsplit(")", 1)[1].split()[1]
+            except FileNotFoundError:
+                continue
+            if int(parent) == self.process.pid:
+                found.append(int(path.parent.name))
+        return sorted(found)
+
+    def signal_all(self, number):
+        """Sends a signal to the worker and the processes of its sessions."""
+        os.killpg(self.process.pid, number)
 
     def idle_ticks(self):
         """The processor time, in ticks of the system, of half a second without work."""
         def ticks():
-            words = Path(f"/proc/{self.process.pid}/stat").read_text(encoding="utf-8").rsplit(")", 1)[1].split()
-            return int(words[11]) + int(words[12])
+            total = 0
+            for pid in [self.process.pid, *self.sessions()]:
+                words = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rsplit(")", 1)[1].split()
+                total += int(words[11]) + int(words[12])
+            return total
 
         before = ticks()
         time.sleep(0.5)
@@ -139,14 +159,14 @@ class Worker:
             found = re.search(pattern, self.log())
             return found or self.process.poll() is not None
 
-        wait_until(look, f"no '{pattern}' in the worker's log:\n{self.log()}")
+        wait_until(look, lambda: f"no '{pattern}' in the worker's log:\n{self.log()}")
         if not found:
             raise AssertionError(f"the worker has ended without '{pattern}':\n{self.log()}")
         return found
 
     def end(self):
         if self.process.poll() is None:
-            self.process.send_signal(signal.SIGCONT)
+            self.signal_all(signal.SIGCONT)
             self.process.kill()
         self.process.wait()
 
@@ -497,10 +517,10 @@ class LosingWorkers(Losing):
         worker = self.worker()
         program = self.rounds(4000)
         client = self.started(worker, program, "--silence=500ms")
-        worker.process.send_signal(signal.SIGSTOP)
+        worker.signal_all(signal.SIGSTOP)
         self.assert_goes_on(client, self.expected(program))
         # And the worker, when it wakes up, finds that the client is gone, and serves others.
-        worker.process.send_signal(signal.SIGCONT)
+        worker.signal_all(signal.SIGCONT)
         worker.wait_for("session 1: ended")
         self.assert_serves(worker)
 
@@ -592,6 +612,55 @@ class LosingClients(Losing):
         # The only session that is allowed is free again as soon as the last kernel is done.
         program = self.rounds(1, 50_000)
         wait_until(lambda: run(worker.device, program).returncode == 0, "the worker keeps the dead session")
+
+    def test_session_that_crashes(self):
+        key = self.folder / "key"
+        run(f"--make-key={key}")
+        for options in [], [f"--key-file={key}"]:
+            worker = self.worker(*options)
+            program = self.rounds(4000)
+            waiting = worker.sessions()
+            client = self.started(worker, program, *options)
+            other = self.start(worker.device, *options, program)
+            worker.wait_for("session 2: kernel")
+            os.kill(waiting[0], signal.SIGSEGV)
+            # Its client hears why, and nobody else notices.
+            out, errors = client.communicate(timeout=PATIENCE)
+            self.assertEqual((client.returncode, out), (0, self.expected(program)), errors)
+            self.assertIn("the process of the session was ended by signal 11", errors)
+            worker.wait_for("session 1: the process of the session was ended by signal 11")
+            out, errors = other.communicate(timeout=PATIENCE)
+            self.assertEqual((other.returncode, out, errors), (0, self.expected(program), ""))
+
+    def test_processes_of_sessions(self):
+        worker = self.worker()
+        spare, = worker.sessions()
+        status = Path(f"/proc/{spare}/status").read_text(encoding="utf-8")
+        self.assertRegex(status, r"NoNewPrivs:\s+1")
+        self.assertRegex(Path(f"/proc/{spare}/limits").read_text(encoding="utf-8"), r"Max core file size\s+0\s+0")
+        # One that waits and dies is not missed.
+        os.kill(spare, signal.SIGKILL)
+        worker.wait_for("a process that waited for a session: .*signal 9")
+        self.assert_serves(worker)
+        # One that hears nothing any more does not keep the worker from ending, and none outlives it.
+        client = self.started(worker, self.rounds(10_000_000))
+        sessions = worker.sessions()
+        self.assertEqual(len(sessions), 2)
+        for pid in sessions:
+            os.kill(pid, signal.SIGSTOP)
+        worker.process.send_signal(signal.SIGINT)
+        self.assertEqual(worker.process.wait(timeout=10), 0)
+        self.assertEqual([pid for pid in sessions if Path(f"/proc/{pid}").exists()], [])
+        client.kill()
+
+    def test_no_session_outlives_its_worker(self):
+        worker = self.worker()
+        client = self.started(worker, self.rounds(10_000_000))
+        sessions = worker.sessions()
+        os.kill(sessions[-1], signal.SIGSTOP)
+        worker.process.kill()
+        wait_until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in sessions), "a session without a worker")
+        client.kill()
 
     def test_client_stopped(self):
         worker = self.worker("--silence=500ms")

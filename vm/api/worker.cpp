@@ -16,6 +16,9 @@
 #include "dhpvm/version.h"
 #include "offload/remote/fabric/key_file.h"
 #include "offload/remote/fabric/load_fabric.h"
+#include "offload/remote/worker/local_sessions.h"
+#include "offload/remote/worker/session_process.h"
+#include "offload/remote/worker/session_processes.h"
 #include "vm/api/security.h"
 #include "vm/api/state.h"
 
@@ -53,10 +56,26 @@ Result<std::vector<std::shared_ptr<offload::Device>>> open_devices(offload::Devi
   return devices;
 }
 
+// The options of sessions.
+offload::WorkerOptions session_options(const Engine& engine, const WorkerOptions& options) {
+  offload::WorkerOptions made;
+  made.name = host_name();
+  made.release = DHPVM_VERSION;
+  made.limits.sessions = options.sessions;
+  made.limits.memory_bytes = options.memory_bytes;
+  made.limits.module_bytes = options.code_bytes;
+  made.limits.time = options.time;
+  made.silence_deadline = options.silence;
+  made.generator = [service = engine.state()->compile_service] { return service->generator(); };
+  return made;
+}
+
 }  // namespace
 
 struct Worker::State {
   ~State();
+  Result<std::unique_ptr<offload::SessionRunner>> make_runner(const WorkerOptions& options,
+                                                              const offload::WorkerOptions& made) const;
   void dial(const offload::Address& numeric, const std::string& host,
             std::chrono::steady_clock::time_point deadline, const std::string& told = {});
 
@@ -79,6 +98,20 @@ Worker::State::~State() {
   });
   told.get_future().wait();
   worker = nullptr;
+}
+
+Result<std::unique_ptr<offload::SessionRunner>> Worker::State::make_runner(
+    const WorkerOptions& options, const offload::WorkerOptions& made) const {
+  // Connections of libfabric cannot leave their process.
+  if (!options.session_command.empty() && options.provider.empty()) {
+    const auto log = [write = made.log](const std::string& line) {
+      if (write) write(line);
+    };
+    return offload::start_session_processes(*transport, options.session_command, log);
+  }
+  DHPVM_ASSIGN(std::vector<std::shared_ptr<offload::Device>> devices,
+               open_devices(*engine->devices, options.devices));
+  return offload::make_local_sessions(*fabric, *transport, std::move(devices), made);
 }
 
 // A client may be started after its workers: tries again until it has been there once.
@@ -111,17 +144,9 @@ Status make_key_file(const std::string& path) { return offload::make_key_file(pa
 Result<Worker> Worker::start(const Engine& engine, WorkerOptions options) {
   auto state = std::make_unique<State>();
   state->engine = engine.state();
-  offload::WorkerOptions made;
-  made.name = host_name();
-  made.release = DHPVM_VERSION;
+  offload::WorkerOptions made = session_options(engine, options);
   made.seal = static_cast<offload::SealMode>(options.security.seal);
-  made.limits.sessions = options.sessions;
-  made.limits.memory_bytes = options.memory_bytes;
-  made.limits.module_bytes = options.code_bytes;
-  made.limits.time = options.time;
-  made.silence_deadline = options.silence;
   made.log = options.log;
-  made.generator = [service = state->engine->compile_service] { return service->generator(); };
   offload::Credentials credentials = credentials_of(options.security);
   if (!options.security.key_file.empty()) {
     DHPVM_ASSIGN(credentials.key, offload::read_key_file(options.security.key_file));
@@ -130,11 +155,9 @@ Result<Worker> Worker::start(const Engine& engine, WorkerOptions options) {
   if (!credentials.key.empty() || !credentials.certificate_file.empty()) {
     DHPVM_ASSIGN(made.identity, state->fabric->load_identity(credentials));
   }
-  DHPVM_ASSIGN(std::vector<std::shared_ptr<offload::Device>> devices,
-               open_devices(*state->engine->devices, options.devices));
   DHPVM_ASSIGN(state->transport, state->fabric->create_transport({.provider = options.provider}));
-  state->worker = std::make_unique<offload::Worker>(*state->fabric, *state->transport, std::move(devices),
-                                                    std::move(made));
+  DHPVM_ASSIGN(auto runner, state->make_runner(options, made));
+  state->worker = std::make_unique<offload::Worker>(*state->transport, std::move(runner), std::move(made));
   for (const std::string& text : options.listen) {
     DHPVM_ASSIGN(const offload::Address address, offload::Address::parse(text));
     DHPVM_ASSIGN(const std::vector<offload::Address> numeric, offload::resolve(address));
@@ -148,6 +171,25 @@ Result<Worker> Worker::start(const Engine& engine, WorkerOptions options) {
     state->dial(numeric.front(), address.host, std::chrono::steady_clock::now() + options.patience);
   }
   return Worker(std::move(state));
+}
+
+Status Worker::serve_session(const Engine& engine, const WorkerOptions& options) {
+  const offload::control::Socket control{Descriptor(offload::kSessionSocket)};
+  std::unique_ptr<offload::Fabric> fabric;
+  std::unique_ptr<offload::Transport> transport;
+  std::vector<std::shared_ptr<offload::Device>> devices;
+  const auto prepare = [&]() -> Status {
+    DHPVM_TRY(offload::enter_session_process(control));
+    DHPVM_ASSIGN(fabric, offload::load_fabric());
+    DHPVM_ASSIGN(transport, fabric->create_transport({}));
+    DHPVM_ASSIGN(devices, open_devices(*engine.state()->devices, options.devices));
+    return {};
+  };
+  if (Status status = prepare(); !status.ok()) {
+    offload::refuse_session(control, status.error());
+    return status;
+  }
+  offload::serve_session(control, *fabric, *transport, std::move(devices), session_options(engine, options));
 }
 
 Worker::Worker(std::unique_ptr<State> state) : state_(std::move(state)) {}

@@ -4,7 +4,9 @@
 #include <openssl/crypto.h>
 #include <openssl/hmac.h>
 
+#include <bit>
 #include <string_view>
+#include <utility>
 
 #include "base/error.h"
 
@@ -20,16 +22,24 @@ const unsigned char* data_of(ConstBytes bytes) {
 
 }  // namespace
 
-AesGcm::AesGcm(const GcmSecret& secret, bool seals)
-    : secret_(secret), seals_(seals), context_(EVP_CIPHER_CTX_new()) {}
+AesGcm::AesGcm(const GcmSecret& secret, SealUse use)
+    : secret_(secret), use_(use), context_(EVP_CIPHER_CTX_new()) {}
+
+AesGcm::AesGcm(const SealState& state, SealUse use) : AesGcm(std::bit_cast<GcmSecret>(state.secret), use) {
+  counter_ = state.messages;
+}
+
+SealState AesGcm::state() const {
+  return {std::bit_cast<std::array<std::byte, sizeof(GcmSecret)>>(secret_), counter_};
+}
 
 AesGcm::~AesGcm() { OPENSSL_cleanse(&secret_, sizeof(secret_)); }
 
 bool AesGcm::next() {
   if (context_ == nullptr) return false;
   const std::uint64_t number = counter_++;
-  const bool fresh = number % kMessagesPerKey == 0;
-  if (fresh && number != 0) {
+  const bool derives = number % kMessagesPerKey == 0 && number != 0;
+  if (derives) {
     unsigned size = 0;
     std::array<unsigned char, 32> derived{};
     if (HMAC(EVP_sha256(), secret_.key.data(), static_cast<int>(secret_.key.size()),
@@ -43,8 +53,10 @@ bool AesGcm::next() {
   // As in TLS 1.3: the number of the message on top of a secret start.
   std::array<unsigned char, 12> nonce = secret_.vector;
   for (unsigned i = 0; i < 8; ++i) nonce[11 - i] ^= static_cast<unsigned char>(number >> (8 * i));
-  return EVP_CipherInit_ex(context_.get(), number == 0 ? EVP_aes_256_gcm() : nullptr, nullptr,
-                           fresh ? secret_.key.data() : nullptr, nonce.data(), seals_ ? 1 : 0) == 1;
+  const bool has_key = std::exchange(has_key_, true);
+  return EVP_CipherInit_ex(context_.get(), has_key ? nullptr : EVP_aes_256_gcm(), nullptr,
+                           has_key && !derives ? nullptr : secret_.key.data(), nonce.data(),
+                           use_ == SealUse::kSeal ? 1 : 0) == 1;
 }
 
 Status AesGcm::seal(ConstBytes readable, ConstBytes from, MutableBytes to, Tag& tag) {

@@ -23,10 +23,13 @@ class AesGcm final : public Seal {
   // below what AES-GCM may encrypt under one key (RFC 8446, section 5.5).
   static constexpr std::uint64_t kMessagesPerKey = 1 << 16;
 
-  AesGcm(const GcmSecret& secret, bool seals);
+  AesGcm(const GcmSecret& secret, SealUse use);
+  // Goes on where another one has stopped.
+  AesGcm(const SealState& state, SealUse use);
   ~AesGcm() override;
   Status seal(ConstBytes readable, ConstBytes from, MutableBytes to, Tag& tag) override;
   Status open(ConstBytes readable, MutableBytes data, const Tag& tag) override;
+  SealState state() const override;
 
  private:
   struct FreeContext {
@@ -37,8 +40,9 @@ class AesGcm final : public Seal {
   bool next();
 
   GcmSecret secret_;
-  const bool seals_;
+  const SealUse use_;
   std::uint64_t counter_ = 0;
+  bool has_key_ = false;  // the context has
   std::unique_ptr<EVP_CIPHER_CTX, FreeContext> context_;
 };
 

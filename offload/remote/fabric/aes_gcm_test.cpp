@@ -30,8 +30,8 @@ class AesGcmTest : public ::testing::Test {
     return receiver_.open(readable, data, tag_);
   }
 
-  AesGcm sender_{secret(), true};
-  AesGcm receiver_{secret(), false};
+  AesGcm sender_{secret(), SealUse::kSeal};
+  AesGcm receiver_{secret(), SealUse::kOpen};
   Tag tag_{};
 };
 
@@ -51,8 +51,8 @@ TEST_F(AesGcmTest, WhatIsSealedOpens) {
 TEST_F(AesGcmTest, ChangesAreNoticed) {
   const std::vector<std::byte> readable = bytes(5);
   for (int what = 0; what < 3; ++what) {
-    AesGcm sender(secret(), true);
-    AesGcm receiver(secret(), false);
+    AesGcm sender(secret(), SealUse::kSeal);
+    AesGcm receiver(secret(), SealUse::kOpen);
     std::vector<std::byte> header = readable;
     std::vector<std::byte> data = bytes(40);
     Tag tag{};
@@ -61,6 +61,26 @@ TEST_F(AesGcmTest, ChangesAreNoticed) {
     if (what == 1) data[39] ^= std::byte{0x80};
     if (what == 2) tag[0] ^= std::byte{1};
     EXPECT_FALSE(receiver.open(header, data, tag).ok()) << what;
+  }
+}
+
+TEST_F(AesGcmTest, AnotherProcessGoesOnWhereOneHasStopped) {
+  // At the beginning, in between, and where the key changes.
+  for (const std::uint64_t messages : {std::uint64_t{0}, std::uint64_t{3}, AesGcm::kMessagesPerKey - 1,
+                                       AesGcm::kMessagesPerKey, AesGcm::kMessagesPerKey + 1}) {
+    AesGcm sender(secret(), SealUse::kSeal);
+    AesGcm receiver(secret(), SealUse::kOpen);
+    std::vector<std::byte> data = bytes(16);
+    Tag tag{};
+    for (std::uint64_t i = 0; i < messages; ++i) {
+      ASSERT_TRUE(sender.seal({}, data, data, tag).ok());
+      ASSERT_TRUE(receiver.open({}, data, tag).ok());
+    }
+    AesGcm next_sender(sender.state(), SealUse::kSeal);
+    AesGcm next_receiver(receiver.state(), SealUse::kOpen);
+    ASSERT_TRUE(next_sender.seal({}, data, data, tag).ok());
+    ASSERT_TRUE(next_receiver.open({}, data, tag).ok()) << messages;
+    EXPECT_EQ(data, bytes(16));
   }
 }
 
@@ -93,7 +113,7 @@ TEST_F(AesGcmTest, IsTheStandardsCipher) {
        "d9313225f88406e5a55909c5aff5269a86a7a9531534f7da2e4c303d8a318a721c3c0c95956809532fcf0e2449a6b525b16ae"
        "df5aa0de657"
        "ba637b39");
-  AesGcm sender(known, true);
+  AesGcm sender(known, SealUse::kSeal);
   Tag tag{};
   ASSERT_TRUE(sender.seal(readable, data, data, tag).ok());
   Tag expected{};

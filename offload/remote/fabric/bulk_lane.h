@@ -40,8 +40,13 @@ class BulkLane final : public Lane, public std::enable_shared_from_this<BulkLane
   // Called once, on the progress thread: with an error when the lane ends before.
   using Done = std::function<void(const Status& status)>;
 
-  BulkLane(std::shared_ptr<Channel> channel, std::shared_ptr<BulkHandler> handler)
-      : channel_(std::move(channel)), handler_(std::move(handler)), slots_(kWindow) {}
+  // `messages_received`: by the lane that this channel had before it was detached.
+  BulkLane(std::shared_ptr<Channel> channel, std::shared_ptr<BulkHandler> handler,
+           std::uint64_t messages_received = 0)
+      : channel_(std::move(channel)),
+        handler_(std::move(handler)),
+        messages_received_(messages_received),
+        slots_(kWindow) {}
 
   // Queues a run behind the waiting ones; its memory must not change until `done`. From any thread.
   void send(ConstBytes header, ConstBytes memory, Done done);
@@ -53,6 +58,7 @@ class BulkLane final : public Lane, public std::enable_shared_from_this<BulkLane
   void close(Error reason) { channel_->close(std::move(reason)); }
   void drop(Error reason) { channel_->drop(std::move(reason)); }
   const std::string& peer() const { return channel_->peer(); }
+  Channel& channel() const { return *channel_; }
 
   void opened() override;
   void received(std::uint64_t tag, std::size_t bytes) override;
@@ -109,7 +115,7 @@ class BulkLane final : public Lane, public std::enable_shared_from_this<BulkLane
   std::deque<Part> parts_;
   std::size_t asked_parts_ = 0;  // parts_ whose receives are all posted
   std::deque<Piece> asked_;
-  std::uint64_t messages_received_ = 0;
+  std::uint64_t messages_received_;
   std::optional<Error> ended_;
 
   // Sending.

@@ -99,6 +99,44 @@ std::shared_ptr<Channel> Channel::accept(Transport& transport, std::shared_ptr<C
   return channel;
 }
 
+std::shared_ptr<Channel> Channel::adopt(Transport& transport, DetachedChannel detached, SealPair seals,
+                                        LaneKind kind, MakeLane make_lane, Failed failed) {
+  std::shared_ptr<Channel> channel(
+      new Channel(transport, false, {}, {}, std::move(make_lane), std::move(failed)));
+  channel->is_adopted_ = true;
+  channel->own_.lane = kind;
+  channel->peer_ = std::move(detached.peer);
+  channel->seal_mode_ = detached.seal;
+  channel->seals_ = std::move(seals);
+  // As in dial().
+  transport.post([channel, moved = std::make_shared<DetachedConnection>(std::move(detached.connection))] {
+    auto connection = channel->transport_.adopt(std::move(*moved), channel);
+    if (connection.ok()) {
+      channel->connection_ = std::move(connection).value();
+    } else {
+      channel->on_closed(connection.error());
+    }
+  });
+  return channel;
+}
+
+std::optional<DetachedChannel> Channel::detach() {
+  std::optional<DetachedConnection> connection = connection_->detach();
+  if (!connection) return std::nullopt;
+  std::shared_ptr<Lane> lane;  // destroyed without the mutex
+  {
+    const std::lock_guard lock(mutex_);
+    lane = std::exchange(lane_, nullptr);
+    reason_ = Error(ErrorCode::kDeviceLost, "the connection was given away");
+  }
+  failed_ = nullptr;
+  DetachedChannel detached{std::move(*connection), peer_, seal_mode_, std::nullopt, std::move(last_word_)};
+  if (seals_.outgoing != nullptr) {
+    detached.seals = SealStates{seals_.outgoing->state(), seals_.incoming->state()};
+  }
+  return detached;
+}
+
 void Channel::attach(std::shared_ptr<Connection> connection) {
   connection_ = std::move(connection);
   peer_ = connection_->peer();
@@ -121,6 +159,10 @@ void Channel::receive() {
 }
 
 void Channel::on_connected() {
+  if (is_adopted_) {
+    if (Status status = carry(); !status.ok()) close(std::move(status).error());
+    return;
+  }
   if (!dials_) return;
   std::vector<std::byte> first = own_.to_bytes();
   if (options_.identity != nullptr) {
@@ -227,22 +269,29 @@ Status Channel::open() {
     const std::vector<std::byte> second = dials_ ? theirs_->to_bytes() : own_.to_bytes();
     context.insert(context.end(), second.begin(), second.end());
     DHPVM_ASSIGN(seals_, handshake_->seals(context));
+    DHPVM_ASSIGN(last_word_, handshake_->last_word_seal(
+                                 context, own_.role == Role::kWorker ? SealUse::kSeal : SealUse::kOpen));
     if (const std::string name = handshake_->peer(); !name.empty())
       peer_ = fmt::format("{} ({})", name, peer_);
     handshake_ = nullptr;
   }
   memory_ = {};
+  return carry();
+}
+
+Status Channel::carry() {
   // Release the memory that both functions hold; make_lane() sees an open channel.
   const MakeLane make_lane = std::exchange(make_lane_, nullptr);
   std::shared_ptr<Lane> lane = make_lane(shared_from_this(), own_.lane);
+  {
+    const std::lock_guard lock(mutex_);
+    if (lane == nullptr && reason_) return {};  // detached, or closed with a reason of its own
+    lane_ = lane;
+  }
   if (lane == nullptr) {
     return error(ErrorCode::kDeviceLost, "this side takes no more connections of this kind");
   }
   failed_ = nullptr;
-  {
-    const std::lock_guard lock(mutex_);
-    lane_ = lane;
-  }
   lane->opened();
   return {};
 }

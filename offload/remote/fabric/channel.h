@@ -63,6 +63,15 @@ struct ChannelOptions {
   std::chrono::milliseconds handshake_deadline{5000};
 };
 
+// An open channel that has left its transport, on its way to another process.
+struct DetachedChannel {
+  DetachedConnection connection;
+  std::string peer;
+  SealMode seal = SealMode::kNone;
+  std::optional<SealStates> seals;  // none without an identity
+  std::unique_ptr<Seal> last_word;  // likewise; stays with who has detached the channel
+};
+
 class Channel final : public ConnectionHandler, public std::enable_shared_from_this<Channel> {
  public:
   // Makes what an open channel carries, on the progress thread; null to close it.
@@ -79,6 +88,13 @@ class Channel final : public ConnectionHandler, public std::enable_shared_from_t
   static std::shared_ptr<Channel> accept(Transport& transport, std::shared_ptr<Connection> connection,
                                          ChannelOptions options, MakeLane make_lane, Failed failed);
 
+  // An open channel that comes from elsewhere, with the seals that belong to its states.
+  static std::shared_ptr<Channel> adopt(Transport& transport, DetachedChannel detached, SealPair seals,
+                                        LaneKind kind, MakeLane make_lane, Failed failed);
+  // Takes the open channel out of its transport; its lane hears nothing more, `Failed` included. Nothing as in
+  // Connection::detach. On the progress thread, from MakeLane or from the lane.
+  std::optional<DetachedChannel> detach();
+
   // Says why to the other side, and gives it a moment to read that. From any thread.
   void close(Error reason);
   // At once: the other side is dead, or has said why it leaves. From any thread, once there is a lane.
@@ -92,6 +108,7 @@ class Channel final : public ConnectionHandler, public std::enable_shared_from_t
   // Null without an identity. Each is used by one thread at a time: the incoming one by the progress thread.
   Seal* outgoing() const { return seals_.outgoing.get(); }
   Seal* incoming() const { return seals_.incoming.get(); }
+  Seal* last_word() const { return last_word_.get(); }
 
   void on_connected() override;
   void on_received(std::uint64_t tag, std::size_t bytes) override;
@@ -112,9 +129,12 @@ class Channel final : public ConnectionHandler, public std::enable_shared_from_t
   Status advance(ConstBytes input);
   void send(std::vector<std::byte> bytes);
   Status open();
+  // The channel is open.
+  Status carry();
 
   Transport& transport_;
   const bool dials_;
+  bool is_adopted_ = false;
   const std::string host_;
   const ChannelOptions options_;
   // For the progress thread alone until there is a lane; constant afterwards.
@@ -128,6 +148,7 @@ class Channel final : public ConnectionHandler, public std::enable_shared_from_t
   std::vector<std::byte> memory_;  // of the handshake's receive
   SealMode seal_mode_ = SealMode::kNone;
   SealPair seals_;
+  std::unique_ptr<Seal> last_word_;
 
   std::mutex mutex_;
   std::shared_ptr<Lane> lane_;

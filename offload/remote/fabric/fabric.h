@@ -30,6 +30,8 @@ class TlsLibrary {
   // kInvalidArgument when the credentials cannot be used.
   virtual Result<std::unique_ptr<Identity>> load_identity(const Credentials& credentials) = 0;
   virtual Digest sha256(ConstBytes bytes) = 0;
+  // The seals of a connection that another process has opened.
+  virtual SealPair resume(const SealStates& states) = 0;
 };
 
 // Thread-safe.
@@ -49,6 +51,6 @@ inline constexpr char kCreateOfiTransportSymbol[] = "dhpvm_create_ofi_transport"
 using CreateOfiTransport = void (*)(const TransportOptions& options,
                                     Result<std::unique_ptr<Transport>>& result);
 inline constexpr char kFabricVersionSymbol[] = "dhpvm_fabric_version";
-inline constexpr std::uint32_t kFabricVersion = 2;
+inline constexpr std::uint32_t kFabricVersion = 3;
 
 }  // namespace dhpvm::offload

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/one_line.h"
 
 namespace dhpvm::offload {
 namespace {
@@ -20,6 +21,18 @@ std::uint32_t read_counter(ConstBytes bytes) {
 
 Error broken(const char* what) {
   return error(ErrorCode::kProtocol, "the other side breaks the protocol: {}", what);
+}
+
+// The number of a last word, where messages are numbered.
+constexpr std::uint32_t kLastWordNumber = ~std::uint32_t{0};
+
+// A farewell: the code of an error and its message.
+std::vector<std::byte> goodbye(const Error& reason) {
+  std::vector<std::byte> content{static_cast<std::byte>(reason.code())};
+  std::string text = one_line(reason);
+  text.resize(std::min(text.size(), FrameLane::kLargestGoodbye));
+  for (const char letter : text) content.push_back(static_cast<std::byte>(letter));
+  return content;
 }
 
 // With what keeping it costs.
@@ -52,22 +65,30 @@ void FrameLane::received(std::uint64_t slot, std::size_t bytes) {
   receive(slot);
 }
 
+// A worker's last word has a seal, or a number, that no other message has: those of the others are not known to it.
+Status FrameLane::open(ConstBytes header, MutableBytes content, ConstBytes trailer) {
+  const bool is_last_word = header[0] == static_cast<std::byte>(Kind::kLastWord);
+  if (channel_->incoming() == nullptr) {
+    if (read_counter(trailer) == (is_last_word ? kLastWordNumber : messages_received_++)) return {};
+    return broken("a message was lost, repeated or moved");
+  }
+  Seal* const seal = is_last_word ? channel_->last_word() : channel_->incoming();
+  if (seal == nullptr) return broken("a last word of a side that has none");
+  Tag tag;
+  std::ranges::copy(trailer, tag.begin());
+  return seal->open(header, content, tag);
+}
+
 Status FrameLane::handle(MutableBytes message) {
   if (message.size() < kHeaderBytes + trailer_bytes()) return broken("a message that is too short");
   const ConstBytes header = message.first(kHeaderBytes);
   const MutableBytes content = message.subspan(kHeaderBytes, message.size() - kHeaderBytes - trailer_bytes());
-  const ConstBytes trailer = message.last(trailer_bytes());
-  if (Seal* const seal = channel_->incoming()) {
-    Tag tag;
-    std::ranges::copy(trailer, tag.begin());
-    DHPVM_TRY(seal->open(header, content, tag));
-  } else if (read_counter(trailer) != messages_received_++) {
-    return broken("a message was lost, repeated or moved");
-  }
+  DHPVM_TRY(open(header, content, message.last(trailer_bytes())));
   DHPVM_TRY(take_credits(std::to_integer<unsigned>(header[1])));
   switch (static_cast<Kind>(header[0])) {
     case Kind::kSign: return {};
-    case Kind::kGoodbye: hear_goodbye(content); return {};
+    case Kind::kGoodbye:
+    case Kind::kLastWord: hear_goodbye(content); return {};
     case Kind::kFrame: break;
     default: return broken("a message of an unknown kind");
   }
@@ -135,17 +156,25 @@ void FrameLane::send_now(Kind kind, ConstBytes content) {
   last_sent_ = Clock::now();
 }
 
-// The code of an error and its message.
 void FrameLane::say_goodbye(const Error& reason) {
-  std::vector<std::byte> content{static_cast<std::byte>(reason.code())};
-  std::string text = reason.message();
-  for (const Error* cause = reason.cause(); cause != nullptr; cause = cause->cause())
-    text += ": " + cause->message();
-  text.resize(std::min(text.size(), kLargestGoodbye));
-  for (const char letter : text) content.push_back(static_cast<std::byte>(letter));
+  const std::vector<std::byte> content = goodbye(reason);
   const std::lock_guard lock(mutex_);
   send_now(Kind::kGoodbye, content);
   closed_ = true;
+}
+
+Result<std::vector<std::byte>> FrameLane::make_last_word(const Error& reason, Seal* seal) {
+  std::vector<std::byte> message{static_cast<std::byte>(Kind::kLastWord), std::byte{0}};
+  std::vector<std::byte> content = goodbye(reason);
+  Tag tag;
+  if (seal != nullptr) DHPVM_TRY(seal->seal(message, content, content, tag));
+  message.insert(message.end(), content.begin(), content.end());
+  if (seal != nullptr) {
+    message.insert(message.end(), tag.begin(), tag.end());
+  } else {
+    message.insert(message.end(), kCounterBytes, std::byte{0xff});
+  }
+  return message;
 }
 
 void FrameLane::hear_goodbye(ConstBytes content) {

@@ -55,6 +55,9 @@ class FrameLane final : public Lane, public std::enable_shared_from_this<FrameLa
   const std::string& peer() const { return channel_->peer(); }
   Channel& channel() const { return *channel_; }
 
+  // The message for LastWord; `seal` is null without an identity.
+  static Result<std::vector<std::byte>> make_last_word(const Error& reason, Seal* seal);
+
   void opened() override;
   void received(std::uint64_t tag, std::size_t bytes) override;
   void sent(std::uint64_t) override {}
@@ -63,13 +66,15 @@ class FrameLane final : public Lane, public std::enable_shared_from_this<FrameLa
 
  private:
   using Clock = Transport::Clock;
-  enum class Kind : std::uint8_t { kFrame = 0, kSign = 1, kGoodbye = 2 };
+  // kLastWord: a farewell of the worker for a session whose process can say none (last_word.h).
+  enum class Kind : std::uint8_t { kFrame = 0, kSign = 1, kGoodbye = 2, kLastWord = 3 };
   static constexpr std::size_t kHeaderBytes = 2;
   static constexpr std::size_t kCounterBytes = 4;
 
   std::size_t trailer_bytes() const { return channel_->incoming() == nullptr ? kCounterBytes : kTagBytes; }
   void receive(std::uint64_t slot);
   Status handle(MutableBytes message);
+  Status open(ConstBytes header, MutableBytes content, ConstBytes trailer);
   void hear_goodbye(ConstBytes content);
   Status take_credits(unsigned count);
   void send_now(Kind kind, ConstBytes content);

@@ -80,6 +80,7 @@ class LoadedFabric final : public Fabric {
     return tls_->load_identity(credentials);
   }
   Digest sha256(ConstBytes bytes) override { return tls_->sha256(bytes); }
+  SealPair resume(const SealStates& states) override { return tls_->resume(states); }
   Result<std::unique_ptr<Transport>> create_transport(const TransportOptions& options) override {
     if (options.provider.empty()) return SocketTransport::create();
     DHPVM_ASSIGN(void* const create, load(folder_, kFabricLibrary, kCreateOfiTransportSymbol, "libfabric1"));

@@ -31,6 +31,16 @@ enum class IdentityKind : std::uint8_t { kNone = 0, kKey = 1, kCertificate = 2 }
 inline constexpr std::size_t kTagBytes = 16;
 using Tag = std::array<std::byte, kTagBytes>;
 
+// A seal on its way to another process: secret.
+struct SealState {
+  std::array<std::byte, 44> secret{};  // the key, and the start of the nonces
+  std::uint64_t messages = 0;          // sealed or opened so far
+};
+struct SealStates {
+  SealState outgoing;
+  SealState incoming;
+};
+
 // Seals or opens the messages of one direction of one connection, in their order: each is opened only where and when it
 // was sealed, so that a message that is repeated, left out or moved is noticed. Used by one thread at a time.
 class Seal {
@@ -41,7 +51,11 @@ class Seal {
   virtual Status seal(ConstBytes readable, ConstBytes from, MutableBytes to, Tag& tag) = 0;
   // Decrypts in place, or fails when anything is not as it was sealed; the data is useless then.
   virtual Status open(ConstBytes readable, MutableBytes data, const Tag& tag) = 0;
+  // For TlsLibrary::resume; this seal is not used any more.
+  virtual SealState state() const = 0;
 };
+
+enum class SealUse : std::uint8_t { kSeal, kOpen };
 
 struct SealPair {
   std::unique_ptr<Seal> outgoing;
@@ -60,6 +74,8 @@ class Handshake {
   virtual std::string peer() const = 0;
   // Fresh keys, bound to `context`: both sides must give the same bytes.
   virtual Result<SealPair> seals(ConstBytes context) = 0;
+  // One for a single message of the worker, which may follow any of the others (last_word.h).
+  virtual Result<std::unique_ptr<Seal>> last_word_seal(ConstBytes context, SealUse use) = 0;
 };
 
 // A secret that has been loaded. Thread-safe.

@@ -36,12 +36,6 @@ void advance(std::span<iovec> parts, std::size_t& first, std::size_t bytes) {
   }
 }
 
-std::array<std::byte, SocketConnection::kHeaderBytes> header_of(std::size_t length) {
-  std::array<std::byte, SocketConnection::kHeaderBytes> header;
-  for (unsigned i = 0; i < header.size(); ++i) header[i] = static_cast<std::byte>(length >> (8 * i));
-  return header;
-}
-
 std::size_t length_in(ConstBytes header) {
   std::size_t length = 0;
   for (unsigned i = 0; i < header.size(); ++i) length |= std::to_integer<std::size_t>(header[i]) << (8 * i);
@@ -62,6 +56,12 @@ ssize_t send_parts(int socket, std::span<iovec> parts) {
 }
 
 }  // namespace
+
+std::array<std::byte, SocketConnection::kHeaderBytes> SocketConnection::header_of(std::size_t length) {
+  std::array<std::byte, kHeaderBytes> header;
+  for (unsigned i = 0; i < header.size(); ++i) header[i] = static_cast<std::byte>(length >> (8 * i));
+  return header;
+}
 
 // ---- Sending --------------------------------------------------------------------------------------------------------
 
@@ -240,7 +240,8 @@ SocketConnection::Step SocketConnection::read_socket() {
 void SocketConnection::finish_message() {
   const Message message = *message_;
   message_.reset();
-  handler_->on_received(message.tag, message.bytes);
+  const std::shared_ptr<ConnectionHandler> handler = handler_;  // it may detach the connection
+  handler->on_received(message.tag, message.bytes);
 }
 
 SocketConnection::Step SocketConnection::receive_step() {
@@ -263,7 +264,8 @@ void SocketConnection::established() {
     is_connected_ = true;
     flush();
   }
-  handler_->on_connected();
+  const std::shared_ptr<ConnectionHandler> handler = handler_;
+  handler->on_connected();
 }
 
 void SocketConnection::on_events(std::uint32_t events) {
@@ -328,6 +330,25 @@ void SocketConnection::fail(Error reason) {
   reason_ = std::move(reason);
   is_closing_.store(true);
   owner_.close_soon(*this);
+}
+
+void SocketConnection::set_unread(ConstBytes bytes) {
+  std::ranges::copy(bytes, staging_.begin());
+  staged_end_ = bytes.size();
+}
+
+std::optional<DetachedConnection> SocketConnection::detach() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (reason_ || send_failure_ || !outgoing_.empty() || message_) return std::nullopt;
+    reason_ = Error(ErrorCode::kDeviceLost, "the connection was given away");
+    is_closing_.store(true);
+    receives_.clear();
+  }
+  owner_.forget(*this);
+  const ConstBytes unread = ConstBytes(staging_).subspan(staged_begin_, staged());
+  handler_ = nullptr;
+  return DetachedConnection{std::move(socket_), peer_, is_local_, {unread.begin(), unread.end()}};
 }
 
 void SocketConnection::finish() {

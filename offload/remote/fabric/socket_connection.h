@@ -25,6 +25,10 @@ namespace dhpvm::offload {
 class SocketConnection final : public Connection {
  public:
   static constexpr std::size_t kHeaderBytes = 4;
+  static constexpr std::size_t kStagingBytes = 4096;
+
+  // What goes in front of a message of that length.
+  static std::array<std::byte, kHeaderBytes> header_of(std::size_t length);
 
   // Requests of a connection to its transport, from any thread.
   class Owner {
@@ -34,14 +38,17 @@ class SocketConnection final : public Connection {
     virtual void close_soon(SocketConnection& connection) = 0;
     // Call work() on the progress thread.
     virtual void run_soon(SocketConnection& connection) = 0;
+    // The connection leaves; on the progress thread.
+    virtual void forget(SocketConnection& connection) = 0;
   };
 
   // The socket does not block. The connection waits for established() before it sends.
   SocketConnection(Owner& owner, Descriptor socket, std::string peer, bool is_local)
       : owner_(owner), socket_(std::move(socket)), peer_(std::move(peer)), is_local_(is_local) {}
 
-  // Before the first event.
+  // Before the first event. `bytes`, at most kStagingBytes, were received before.
   void set_handler(std::shared_ptr<ConnectionHandler> handler) { handler_ = std::move(handler); }
+  void set_unread(ConstBytes bytes);
   int descriptor() const { return socket_.get(); }
 
   void send(std::span<const ConstBytes> parts, std::uint64_t tag) override;
@@ -50,6 +57,7 @@ class SocketConnection final : public Connection {
   void close(Error reason) override;
   std::string peer() const override { return peer_; }
   bool is_local() const override { return is_local_; }
+  std::optional<DetachedConnection> detach() override;
 
   // All that follows on the progress thread.
   void established();
@@ -97,7 +105,7 @@ class SocketConnection final : public Connection {
   std::shared_ptr<ConnectionHandler> handler_;
   bool is_readable_ = false;  // the socket may have bytes
   // Bytes that were received with a message and belong to later ones.
-  std::array<std::byte, 4096> staging_;
+  std::array<std::byte, kStagingBytes> staging_;
   std::size_t staged_begin_ = 0;
   std::size_t staged_end_ = 0;
   // The message that is being received: its memory that is still empty.

@@ -158,6 +158,21 @@ Result<std::shared_ptr<Connection>> SocketTransport::connect(const Address& addr
   return std::shared_ptr<Connection>(std::move(connection));
 }
 
+Result<std::shared_ptr<Connection>> SocketTransport::adopt(DetachedConnection detached,
+                                                           std::shared_ptr<ConnectionHandler> handler) {
+  if (detached.unread.size() > SocketConnection::kStagingBytes) {
+    return error(ErrorCode::kInvalidArgument, "a connection with {} unread bytes", detached.unread.size());
+  }
+  SocketConnection::Owner& owner = *this;
+  auto connection = std::make_shared<SocketConnection>(owner, std::move(detached.socket),
+                                                       std::move(detached.peer), detached.is_local);
+  connection->set_handler(std::move(handler));
+  connection->set_unread(detached.unread);
+  // It is writable: the first event establishes it.
+  DHPVM_TRY(add(connection));
+  return std::shared_ptr<Connection>(std::move(connection));
+}
+
 Result<std::unique_ptr<Listener>> SocketTransport::listen(const Address& address, AcceptFunction accept) {
   DHPVM_ASSIGN(SocketAddress own, socket_address(address));
   auto listening = std::make_unique<Listening>();
@@ -259,18 +274,28 @@ void SocketTransport::run_soon(SocketConnection& connection) {
   });
 }
 
-void SocketTransport::finish(SocketConnection& connection) {
+// The connection has no more events.
+std::shared_ptr<SocketConnection> SocketTransport::take_out(SocketConnection& connection) {
   std::shared_ptr<SocketConnection> held;
   {
     const std::lock_guard lock(mutex_);
     const auto found = connections_.find(&connection);
-    if (found == connections_.end()) return;
+    if (found == connections_.end()) return nullptr;
     held = std::move(found->second);
     connections_.erase(found);
   }
   static_cast<void>(epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, held->descriptor(), nullptr));
+  return held;
+}
+
+void SocketTransport::finish(SocketConnection& connection) {
+  const std::shared_ptr<SocketConnection> held = take_out(connection);
+  if (held == nullptr) return;
   held->finish();
   held->tell_closed();
 }
+
+// Its owners still hold it.
+void SocketTransport::forget(SocketConnection& connection) { static_cast<void>(take_out(connection)); }
 
 }  // namespace dhpvm::offload

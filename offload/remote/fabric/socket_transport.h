@@ -22,6 +22,8 @@ class SocketTransport final : public Transport, private EventSource, private Soc
   Result<std::shared_ptr<Connection>> connect(const Address& address,
                                               std::shared_ptr<ConnectionHandler> handler) override;
   Result<std::unique_ptr<Listener>> listen(const Address& address, AcceptFunction accept) override;
+  Result<std::shared_ptr<Connection>> adopt(DetachedConnection connection,
+                                            std::shared_ptr<ConnectionHandler> handler) override;
   void post(std::function<void()> function) override { progress_.post(std::move(function)); }
   void post_at(Clock::time_point when, std::function<void()> function) override {
     progress_.post_at(when, std::move(function));
@@ -49,11 +51,13 @@ class SocketTransport final : public Transport, private EventSource, private Soc
   void accept_one(const Listening& listening, Descriptor socket, const Address& peer);
   void refuse_one(const Listening& listening);
   void finish(SocketConnection& connection);
+  std::shared_ptr<SocketConnection> take_out(SocketConnection& connection);
   std::shared_ptr<SocketConnection> find(SocketConnection& connection);
 
   // SocketConnection::Owner.
   void close_soon(SocketConnection& connection) override;
   void run_soon(SocketConnection& connection) override;
+  void forget(SocketConnection& connection) override;
 
   Descriptor epoll_;
   Descriptor wake_;

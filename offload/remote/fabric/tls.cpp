@@ -12,6 +12,8 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <span>
+#include <string_view>
 #include <utility>
 
 #include "base/error.h"
@@ -31,7 +33,8 @@ using Context = std::unique_ptr<SSL_CTX, FreeSsl>;
 
 constexpr char kCipher[] = "TLS_AES_256_GCM_SHA384";
 constexpr unsigned char kCipherNumber[] = {0x13, 0x02};
-constexpr char kExporterLabel[] = "EXPORTER-dhpvm";
+constexpr std::string_view kExporterLabel = "EXPORTER-dhpvm";
+constexpr std::string_view kLastWordLabel = "EXPORTER-dhpvm last word";
 
 // The oldest error that OpenSSL has noted, as text; forgets all.
 std::string reason() {
@@ -86,9 +89,11 @@ class TlsHandshake final : public Handshake {
   bool done() const override { return done_; }
   std::string peer() const override;
   Result<SealPair> seals(ConstBytes context) override;
+  Result<std::unique_ptr<Seal>> last_word_seal(ConstBytes context, SealUse use) override;
 
  private:
   Status proven() const;
+  Status derive(std::span<GcmSecret> secrets, std::string_view label, ConstBytes context) const;
 
   const std::unique_ptr<SSL, FreeSsl> ssl_;  // owns its memory BIOs
   const bool dials_;
@@ -278,20 +283,32 @@ std::string TlsHandshake::peer() const {
   return text;
 }
 
-Result<SealPair> TlsHandshake::seals(ConstBytes context) {
-  GcmSecret secrets[2];  // of the side that dialled, and of the other
-  static_assert(sizeof(secrets) == 2 * (32 + 12));
-  if (SSL_export_keying_material(ssl_.get(), reinterpret_cast<unsigned char*>(secrets), sizeof(secrets),
-                                 kExporterLabel, sizeof(kExporterLabel) - 1,
-                                 reinterpret_cast<const unsigned char*>(context.data()), context.size(),
-                                 1) != 1) {
+Status TlsHandshake::derive(std::span<GcmSecret> secrets, std::string_view label, ConstBytes context) const {
+  static_assert(sizeof(GcmSecret) == 32 + 12);
+  if (SSL_export_keying_material(
+          ssl_.get(), reinterpret_cast<unsigned char*>(secrets.data()), secrets.size_bytes(), label.data(),
+          label.size(), reinterpret_cast<const unsigned char*>(context.data()), context.size(), 1) != 1) {
     return error(ErrorCode::kInternal, "OpenSSL could not derive keys: {}", reason());
   }
+  return {};
+}
+
+Result<SealPair> TlsHandshake::seals(ConstBytes context) {
+  GcmSecret secrets[2];  // of the side that dialled, and of the other
+  DHPVM_TRY(derive(secrets, kExporterLabel, context));
   SealPair pair;
-  pair.outgoing = std::make_unique<AesGcm>(secrets[dials_ ? 0 : 1], true);
-  pair.incoming = std::make_unique<AesGcm>(secrets[dials_ ? 1 : 0], false);
+  pair.outgoing = std::make_unique<AesGcm>(secrets[dials_ ? 0 : 1], SealUse::kSeal);
+  pair.incoming = std::make_unique<AesGcm>(secrets[dials_ ? 1 : 0], SealUse::kOpen);
   OPENSSL_cleanse(secrets, sizeof(secrets));
   return pair;
+}
+
+Result<std::unique_ptr<Seal>> TlsHandshake::last_word_seal(ConstBytes context, SealUse use) {
+  GcmSecret secret;
+  DHPVM_TRY(derive({&secret, 1}, kLastWordLabel, context));
+  auto seal = std::make_unique<AesGcm>(secret, use);
+  OPENSSL_cleanse(&secret, sizeof(secret));
+  return std::unique_ptr<Seal>(std::move(seal));
 }
 
 Status load_certificates(SSL_CTX* context, const Credentials& credentials) {

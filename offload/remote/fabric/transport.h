@@ -10,9 +10,14 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "base/descriptor.h"
+#include "base/error.h"
 #include "dhpvm/result.h"
 #include "offload/remote/fabric/address.h"
 
@@ -39,6 +44,14 @@ class ConnectionHandler {
   virtual void on_closed(const Error& reason) = 0;
 };
 
+// A connection that has left its transport without being closed, on its way to another one.
+struct DetachedConnection {
+  Descriptor socket;
+  std::string peer;
+  bool is_local = false;
+  std::vector<std::byte> unread;  // received, and not yet given to the handler
+};
+
 // Lives until it has been closed, however many references there are.
 class Connection {
  public:
@@ -58,6 +71,10 @@ class Connection {
   virtual std::string peer() const = 0;
   // Whether both ends are on this machine.
   virtual bool is_local() const = 0;
+  // Takes the connection out of its transport; the handler hears nothing more, and receives that were not filled are
+  // dropped. Nothing when connections of this transport cannot leave it, or in the middle of a message. On the progress
+  // thread.
+  virtual std::optional<DetachedConnection> detach() { return std::nullopt; }
 };
 
 // Handlers are kept until on_closed.
@@ -82,6 +99,13 @@ class Transport {
                                                       std::shared_ptr<ConnectionHandler> handler) = 0;
   // At a numeric address. `accept` is called for every connection; it returns null to refuse.
   virtual Result<std::unique_ptr<Listener>> listen(const Address& address, AcceptFunction accept) = 0;
+  // Takes in a connection that has left another transport; on_connected follows. kUnsupported where none can.
+  virtual Result<std::shared_ptr<Connection>> adopt(DetachedConnection connection,
+                                                    std::shared_ptr<ConnectionHandler> handler) {
+    static_cast<void>(connection);
+    static_cast<void>(handler);
+    return Error(ErrorCode::kUnsupported, "this transport takes no connections of others");
+  }
   // Calls `function` on the progress thread, soon or not before `when`. Dropped when the transport is destroyed first.
   virtual void post(std::function<void()> function) = 0;
   virtual void post_at(Clock::time_point when, std::function<void()> function) = 0;

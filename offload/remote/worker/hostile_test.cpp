@@ -13,10 +13,12 @@
 #include "offload/devices/host/host_device.h"
 #include "offload/devices/sim/sim_device.h"
 #include "offload/remote/fabric/bulk_lane.h"
+#include "offload/remote/fabric/frame_lane.h"
 #include "offload/remote/fabric/key_file.h"
 #include "offload/remote/fabric/load_fabric.h"
 #include "offload/remote/fabric/loopback.h"
 #include "offload/remote/fabric/noted.h"
+#include "offload/remote/worker/local_sessions.h"
 #include "offload/remote/worker/worker.h"
 
 namespace dhpvm::offload {
@@ -52,7 +54,8 @@ class Site : public Noted {
     for (const auto& factory : {host_factory(pool), sim_factory(pool)}) {
       devices.push_back(*factory->open(factory->prefix()));
     }
-    worker_ = std::make_unique<Worker>(*fabric_, *there_, std::move(devices), std::move(options));
+    auto runner = make_local_sessions(*fabric_, *there_, std::move(devices), options);
+    worker_ = std::make_unique<Worker>(*there_, std::move(runner), std::move(options));
     address_ = *worker_->listen({"127.0.0.1", 0});
   }
 

@@ -110,7 +110,7 @@ void SessionCode::clear() {
 void SessionCode::check_module(const wire::Digest& digest) {
   port_.post_task([this, digest, file = modules_[digest].arriving] {
     const auto check = [&]() -> Result<std::shared_ptr<const bytecode::Module>> {
-      if (port_.worker().fabric().sha256(file) != digest) {
+      if (port_.host().fabric().sha256(file) != digest) {
         return error(ErrorCode::kUnverified, "the code that arrived is not what was announced");
       }
       DHPVM_ASSIGN(bytecode::Module module, bytecode::read_module(file));
@@ -162,7 +162,7 @@ void SessionCode::compile(const wire::LoadKernel& record,
         kernels_[record.kernel] = made->kernel;
         for (const codegen::KernelSite& site : made->sites) answer.sites.push_back(describe(site));
         port_.log(fmt::format("kernel {} ready for {} after {:.1f} ms", quoted(record.name),
-                              port_.worker().devices()[record.device]->info().name,
+                              port_.host().devices()[record.device]->info().name,
                               std::chrono::duration<double, std::milli>(end - begin).count()));
       } else {
         kernels_.erase(record.kernel);
@@ -187,12 +187,12 @@ Result<SessionCode::Compiled> SessionCode::compile_now(
   compiled.kernel.device = record.device;
   compiled.kernel.name = record.name;
   DHPVM_ASSIGN(compiled.kernel.guard, LaunchGuard::create(module, number, std::move(proven)));
-  DHPVM_ASSIGN(codegen::CodeGenerator* const generator, port_.worker().options().generator());
+  DHPVM_ASSIGN(codegen::CodeGenerator* const generator, port_.host().options().generator());
   codegen::KernelRequest request;
   request.module = module.get();
   request.kernel = number;
   request.proven = compiled.kernel.guard->proven_paths();
-  Device& device = *port_.worker().devices()[record.device];
+  Device& device = *port_.host().devices()[record.device];
   DHPVM_ASSIGN(const KernelImage image, compile_kernel(*generator, request, device.info(),
                                                        describe_kernel(*module, number, record.name)));
   if (image.sites.size() > wire::kMaxSites) {

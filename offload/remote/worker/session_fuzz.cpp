@@ -12,8 +12,10 @@
 #include "offload/devices/host/host_device.h"
 #include "offload/devices/sim/sim_device.h"
 #include "offload/remote/fabric/bulk_lane.h"
+#include "offload/remote/fabric/frame_lane.h"
 #include "offload/remote/fabric/loopback.h"
 #include "offload/remote/fabric/noted.h"
+#include "offload/remote/worker/local_sessions.h"
 #include "offload/remote/worker/worker.h"
 
 namespace dhpvm::offload {
@@ -41,6 +43,7 @@ class SmallFabric final : public Fabric {
     for (std::size_t i = 0; i < bytes.size(); ++i) digest[i % digest.size()] ^= bytes[i];
     return digest;
   }
+  SealPair resume(const SealStates&) override { return {}; }
 };
 
 class Client final : public FrameHandler,
@@ -153,7 +156,8 @@ class Site {
       insist(device.ok(), "a device does not open");
       devices.push_back(std::move(device).value());
     }
-    worker_ = std::make_unique<Worker>(fabric_, *there_, std::move(devices), std::move(options));
+    auto runner = make_local_sessions(fabric_, *there_, std::move(devices), options);
+    worker_ = std::make_unique<Worker>(*there_, std::move(runner), std::move(options));
     auto address = worker_->listen({"127.0.0.1", 0});
     insist(address.ok(), "the worker does not listen");
     address_ = *address;

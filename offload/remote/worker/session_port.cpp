@@ -20,8 +20,8 @@ void SessionPort::send(FrameLane& frames, const wire::FromWorker& record) {
 }
 
 Result<Device*> SessionPort::device(std::uint64_t number) {
-  if (number >= worker().devices().size()) return protocol_violation("a device that does not exist");
-  return worker().devices()[number].get();
+  if (number >= host().devices().size()) return protocol_violation("a device that does not exist");
+  return host().devices()[number].get();
 }
 
 Error protocol_violation(std::string_view what) {

@@ -14,13 +14,13 @@
 #include "base/error.h"
 #include "offload/remote/fabric/frame_lane.h"
 #include "offload/remote/fabric/protocol.h"
-#include "offload/remote/worker/worker.h"
+#include "offload/remote/worker/session_host.h"
 
 namespace dhpvm::offload {
 
 class SessionPort {
  public:
-  virtual Worker& worker() = 0;
+  virtual SessionHost& host() = 0;
   virtual bool has_ended() const = 0;
   // Ends the session; the client is told the reason.
   virtual void close(Error reason) = 0;
@@ -45,7 +45,7 @@ class SessionPort {
   static void send(FrameLane& frames, const wire::FromWorker& record);
   // kProtocol when there is no such device.
   Result<Device*> device(std::uint64_t number);
-  const WorkerLimits& limits() { return worker().options().limits; }
+  const WorkerLimits& limits() { return host().options().limits; }
 
  protected:
   ~SessionPort() = default;

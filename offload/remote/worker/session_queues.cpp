@@ -327,7 +327,7 @@ void SessionQueues::watch() {
   if (watching_ || port_.has_ended() || outstanding() == 0) return;
   watching_ = true;
   watched_since_ = std::chrono::steady_clock::now();
-  port_.worker().transport().post_at(watched_since_ + kWatchEvery, [this, weak = port_.alive()] {
+  port_.host().transport().post_at(watched_since_ + kWatchEvery, [this, weak = port_.alive()] {
     if (const auto alive = weak.lock()) look_for_failures();
   });
 }

@@ -10,15 +10,10 @@
 #include "base/error.h"
 #include "base/one_line.h"
 #include "offload/remote/fabric/bulk_lane.h"
-#include "offload/remote/worker/worker_session.h"
+#include "offload/remote/fabric/frame_lane.h"
 
 namespace dhpvm::offload {
 namespace {
-
-// Bytes of unread replies a session may queue. A client that reads them never has more than a few per operation.
-constexpr std::size_t kMostWaiting = 4 << 20;
-// Lines of the log in a second about connections that are refused: a crowd of them must not fill the disk.
-constexpr unsigned kMostRefusals = 20;
 
 Result<wire::Token> random_token() {
   wire::Token token;
@@ -76,15 +71,16 @@ class Worker::Entrance final : public BulkHandler, public std::enable_shared_fro
   void on_run(ConstBytes header, std::uint64_t bytes) override {
     if (session_ != nullptr) return session_->on_run(header, bytes);
     const auto lane = lane_.lock();
-    std::shared_ptr<WorkerSession> session =
+    const std::shared_ptr<SessionHandle> handle =
         bytes == 0 && gate_->worker != nullptr ? gate_->worker->find(header) : nullptr;
     if (lane == nullptr) return;
-    if (session == nullptr || !session->attach_bulk(lane)) {
+    if (handle == nullptr) {
       return lane->close(error(ErrorCode::kProtocol, "bulk data for a session that does not exist"));
     }
-    session_ = std::move(session);
+    auto taken = handle->take_bulk(lane);
+    if (!taken.ok()) return lane->close(std::move(taken).error());
+    session_ = std::move(taken).value();
     visit_ = nullptr;
-    session_->become_ready();
   }
   void on_bulk_closed(const Error& reason) override {
     visit_ = nullptr;
@@ -95,14 +91,12 @@ class Worker::Entrance final : public BulkHandler, public std::enable_shared_fro
   const std::shared_ptr<Gate> gate_;
   std::shared_ptr<Strangers::Visit> visit_;
   std::weak_ptr<BulkLane> lane_;
-  std::shared_ptr<WorkerSession> session_;
+  std::shared_ptr<BulkHandler> session_;
 };
 
-Worker::Worker(Fabric& fabric, Transport& transport, std::vector<std::shared_ptr<Device>> devices,
-               WorkerOptions options)
-    : fabric_(fabric),
-      transport_(transport),
-      devices_(std::move(devices)),
+Worker::Worker(Transport& transport, std::unique_ptr<SessionRunner> runner, WorkerOptions options)
+    : transport_(transport),
+      runner_(std::move(runner)),
       options_(std::move(options)),
       gate_(std::make_shared<Gate>(Gate{this, std::make_shared<Strangers>(options_.limits.strangers)})) {}
 
@@ -110,9 +104,10 @@ Worker::~Worker() {
   listeners_.clear();
   run_on_progress_thread([this] { gate_->worker = nullptr; });
   std::unique_lock lock(mutex_);
-  for (const auto& [key, session] : sessions_) {
-    transport_.post(
-        [session] { session->close(Error(ErrorCode::kDeviceLost, "the worker is shutting down")); });
+  for (const auto& [number, session] : sessions_) {
+    transport_.post([handle = session.handle] {
+      handle->close(Error(ErrorCode::kDeviceLost, "the worker is shutting down"));
+    });
   }
   changed_.wait(lock, [this] { return sessions_.empty(); });
 }
@@ -163,9 +158,8 @@ std::shared_ptr<ConnectionHandler> Worker::accept(std::shared_ptr<Connection> co
                                                       LaneKind kind) -> std::shared_ptr<Lane> {
     if (gate->worker == nullptr) return nullptr;
     if (kind == LaneKind::kFrames) {
-      auto session = gate->worker->begin_session(channel, {});
-      if (!session.ok()) return Refusal::make(channel, session.error(), [visit] {});
-      return (*session)->frames();
+      auto lane = gate->worker->begin_session(channel, {}, {});
+      return lane.ok() ? std::move(lane).value() : Refusal::make(channel, lane.error(), [visit] {});
     }
     auto entrance = std::make_shared<Entrance>(gate, visit);
     auto lane = std::make_shared<BulkLane>(channel, entrance);
@@ -178,60 +172,63 @@ std::shared_ptr<ConnectionHandler> Worker::accept(std::shared_ptr<Connection> co
                          });
 }
 
-Result<std::shared_ptr<WorkerSession>> Worker::begin_session(const std::shared_ptr<Channel>& channel,
-                                                             Ended ended) {
+Result<std::shared_ptr<Lane>> Worker::begin_session(const std::shared_ptr<Channel>& channel,
+                                                    const Ended& ended,
+                                                    const std::function<void(std::uint64_t)>& dial_bulk) {
   const auto refuse = [&](Error reason) {
-    log_refusal(channel->peer(), reason.message());
+    log_refusal(channel->peer(), one_line(reason));
     return reason;
   };
   const auto token = random_token();
   if (!token.ok()) return refuse(token.error());
-  const std::lock_guard lock(mutex_);
-  if (draining_) return refuse(error(ErrorCode::kDeviceLost, "the worker is shutting down: use another one"));
-  if (sessions_.size() >= options_.limits.sessions) {
-    return refuse(error(ErrorCode::kDeviceExhausted,
-                        "the worker has {} sessions, which is its limit: try again later, or start it with "
-                        "--lend=sessions=N",
-                        sessions_.size()));
+  std::shared_ptr<SessionHandle> handle;
+  SessionStart start{.token = *token};
+  {
+    const std::lock_guard lock(mutex_);
+    if (draining_)
+      return refuse(error(ErrorCode::kDeviceLost, "the worker is shutting down: use another one"));
+    if (sessions_.size() >= options_.limits.sessions) {
+      return refuse(error(ErrorCode::kDeviceExhausted,
+                          "the worker has {} sessions, which is its limit: try again later, or start it with "
+                          "--lend=sessions=N",
+                          sessions_.size()));
+    }
+    const std::uint64_t number = start.number = next_session_++;
+    if (dial_bulk) start.dial_bulk = [dial_bulk, number] { dial_bulk(number); };
+    start.ended = [this, number, ended](const Error& reason) {
+      if (ended) ended(reason, true);
+      end_session(number);
+    };
+    auto begun = runner_->begin(std::move(start));
+    if (!begun.ok()) return refuse(std::move(begun).error());
+    handle = sessions_.emplace(number, Session{*token, std::move(begun).value()}).first->second.handle;
   }
-  auto session = std::make_shared<WorkerSession>(*this, next_session_++, *token,
-                                                 [ended = std::move(ended)](const Error& reason) {
-                                                   if (ended) ended(reason, true);
-                                                 });
-  session->attach(std::make_shared<FrameLane>(channel, session,
-                                              FrameLaneOptions{options_.silence_deadline, kMostWaiting}));
-  sessions_.emplace(session.get(), session);
-  transport_.post_at(
-      Transport::Clock::now() + options_.handshake_deadline,
-      [weak = std::weak_ptr(session), deadline = options_.handshake_deadline] {
-        const auto late = weak.lock();
-        if (late == nullptr || late->is_ready()) return;
-        late->close(error(ErrorCode::kDeviceLost, "the client has not opened its second connection for {} ms",
-                          deadline.count()));
-      });
-  return session;
+  return handle->take_frames(channel);
 }
 
 void Worker::log_refusal(const std::string& peer, const std::string& reason) {
-  const Transport::Clock::time_point now = Transport::Clock::now();
-  if (now - refusals_since_ >= std::chrono::seconds(1)) {
-    if (refusals_ > kMostRefusals) log(fmt::format("refused {} others", refusals_ - kMostRefusals));
-    refusals_since_ = now;
-    refusals_ = 0;
-  }
-  if (++refusals_ <= kMostRefusals) log(fmt::format("refused {}: {}", peer, reason));
+  const bool has_room = refusals_.take(LogBudget::Clock::now());
+  if (const unsigned others = refusals_.take_left_out(); others != 0)
+    log(fmt::format("refused {} others", others));
+  if (has_room) log(fmt::format("refused {}: {}", peer, reason));
 }
 
-std::shared_ptr<WorkerSession> Worker::find(ConstBytes token) {
+std::shared_ptr<SessionHandle> Worker::find(std::uint64_t number) {
   const std::lock_guard lock(mutex_);
-  for (const auto& [key, session] : sessions_) {
-    if (token.size() != session->token().size()) continue;
+  const auto found = sessions_.find(number);
+  return found == sessions_.end() ? nullptr : found->second.handle;
+}
+
+std::shared_ptr<SessionHandle> Worker::find(ConstBytes token) {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [number, session] : sessions_) {
+    if (token.size() != session.token.size()) continue;
     // Takes the same time wherever the first difference is.
     unsigned difference = 0;
     for (std::size_t i = 0; i < token.size(); ++i) {
-      difference |= std::to_integer<unsigned>(token[i] ^ session->token()[i]);
+      difference |= std::to_integer<unsigned>(token[i] ^ session.token[i]);
     }
-    if (difference == 0) return session;
+    if (difference == 0) return session.handle;
   }
   return nullptr;
 }
@@ -247,39 +244,39 @@ Status Worker::dial(const Address& address, const std::string& host, const Ended
   Channel::MakeLane make_lane = [gate = gate_, address, host, ended](const std::shared_ptr<Channel>& channel,
                                                                      LaneKind) -> std::shared_ptr<Lane> {
     if (gate->worker == nullptr) return nullptr;
-    auto begun = gate->worker->begin_session(channel, ended);
-    if (!begun.ok()) {
-      return Refusal::make(channel, begun.error(), [ended, reason = begun.error()] { ended(reason, false); });
-    }
-    const std::shared_ptr<WorkerSession> session = std::move(begun).value();
-    // Only then the client knows the token that opens the other lane.
-    session->when_welcome([gate, address, host, weak = std::weak_ptr(session)] {
-      const auto welcomed = weak.lock();
-      if (welcomed != nullptr && gate->worker != nullptr) gate->worker->dial_bulk(address, host, welcomed);
+    auto lane = gate->worker->begin_session(channel, ended, [gate, address, host](std::uint64_t number) {
+      if (gate->worker != nullptr) gate->worker->dial_bulk(address, host, number);
     });
-    return session->frames();
+    if (lane.ok()) return std::move(lane).value();
+    return Refusal::make(channel, lane.error(), [ended, reason = lane.error()] { ended(reason, false); });
   };
   Channel::dial(transport_, address, host, LaneKind::kFrames, channel_options(), std::move(make_lane),
                 [ended](const Error& reason) { ended(reason, false); });
   return {};
 }
 
-void Worker::dial_bulk(const Address& address, const std::string& host,
-                       const std::shared_ptr<WorkerSession>& session) {
-  Channel::MakeLane make_lane = [session](const std::shared_ptr<Channel>& channel,
-                                          LaneKind) -> std::shared_ptr<Lane> {
-    auto lane = std::make_shared<BulkLane>(channel, session);
-    return session->attach_bulk(lane) ? lane : nullptr;
+void Worker::dial_bulk(const Address& address, const std::string& host, std::uint64_t number) {
+  const auto handle_of = [gate = gate_, number] {
+    return gate->worker == nullptr ? nullptr : gate->worker->find(number);
+  };
+  Channel::MakeLane make_lane = [handle_of](const std::shared_ptr<Channel>& channel,
+                                            LaneKind) -> std::shared_ptr<Lane> {
+    const std::shared_ptr<SessionHandle> handle = handle_of();
+    if (handle == nullptr) return nullptr;
+    auto lane = handle->take_dialled_bulk(channel);
+    return lane.ok() ? std::move(lane).value() : nullptr;
   };
   Channel::dial(transport_, address, host, LaneKind::kBulk, channel_options(), std::move(make_lane),
-                [session](const Error& reason) { session->close(reason); });
+                [handle_of](const Error& reason) {
+                  if (const auto handle = handle_of()) handle->close(reason);
+                });
 }
 
 bool Worker::drain(std::chrono::steady_clock::time_point deadline) {
   std::unique_lock lock(mutex_);
   draining_ = true;
-  for (const auto& [key, session] : sessions_) {
-    transport_.post([session] { session->announce_end(); });
+  for (const auto& [number, session] : sessions_) {
+    transport_.post([handle = session.handle] { handle->announce_end(); });
   }
   return changed_.wait_until(lock, deadline, [this] { return sessions_.empty(); });
 }
@@ -289,10 +286,10 @@ unsigned Worker::sessions() {
   return static_cast<unsigned>(sessions_.size());
 }
 
-void Worker::remove(WorkerSession& session) {
+void Worker::end_session(std::uint64_t number) {
   // Notify under the lock: the waiting thread may destroy the worker as soon as it has the lock.
   const std::lock_guard lock(mutex_);
-  sessions_.erase(&session);
+  sessions_.erase(number);
   changed_.notify_all();
 }
 

@@ -8,22 +8,33 @@
 
 namespace dhpvm::offload {
 
-WorkerSession::WorkerSession(Worker& worker, std::uint64_t number, wire::Token token,
-                             std::function<void(const Error&)> ended)
-    : worker_(worker), number_(number), token_(token), ended_callback_(std::move(ended)) {}
+WorkerSession::WorkerSession(SessionHost& host, wire::Token token, std::function<void()> dial_bulk)
+    : host_(host), token_(token), dial_bulk_(std::move(dial_bulk)) {}
 
 WorkerSession::~WorkerSession() = default;
 
-bool WorkerSession::attach_bulk(std::shared_ptr<BulkLane> bulk) {
-  return !ended_ && transfers_.attach(std::move(bulk));
+std::shared_ptr<FrameLane> WorkerSession::attach(const std::shared_ptr<Channel>& channel) {
+  const WorkerOptions& options = host_.options();
+  frames_ = std::make_shared<FrameLane>(channel, shared_from_this(),
+                                        FrameLaneOptions{options.silence_deadline, kMostWaiting});
+  host_.transport().post_at(
+      Transport::Clock::now() + options.handshake_deadline,
+      [weak = weak_from_this(), deadline = options.handshake_deadline] {
+        const auto late = weak.lock();
+        if (late == nullptr || late->is_ready_) return;
+        late->close(error(ErrorCode::kDeviceLost, "the client has not opened its second connection for {} ms",
+                          deadline.count()));
+      });
+  return frames_;
+}
+
+Status WorkerSession::attach_bulk(std::shared_ptr<BulkLane> bulk) {
+  if (!ended_ && transfers_.attach(std::move(bulk))) return {};
+  return protocol_violation("a second connection for bulk data");
 }
 
 void WorkerSession::on_bulk_open() {
-  transfers_.lane()->send(token_, {}, [](const Status&) {});
-  become_ready();
-}
-
-void WorkerSession::become_ready() {
+  if (dial_bulk_) transfers_.lane()->send(token_, {}, [](const Status&) {});
   is_ready_ = true;
   operations_.open();
   send(wire::Ready{});
@@ -76,7 +87,7 @@ Status WorkerSession::handle(wire::Hello& record) {
   if (greeted_) return protocol_violation("it greets twice");
   greeted_ = true;
   log(fmt::format("{} from {} (release {})", quoted(record.name), frames_->peer(), quoted(record.release)));
-  const WorkerOptions& options = worker_.options();
+  const WorkerOptions& options = host_.options();
   wire::Welcome welcome;
   welcome.name = options.name;
   welcome.release = options.release;
@@ -84,13 +95,14 @@ Status WorkerSession::handle(wire::Hello& record) {
   welcome.max_operations = options.limits.operations;
   welcome.memory_quota = options.limits.memory_bytes;
   welcome.module_quota = options.limits.module_bytes;
-  for (const std::shared_ptr<Device>& device : worker_.devices()) {
+  for (const std::shared_ptr<Device>& device : host_.devices()) {
     const DeviceInfo& info = device->info();
     welcome.devices.push_back({info.name, info.description, info.memory_bytes, info.largest_allocation,
                                info.compute_units, info.is_gpu, info.is_simulated});
   }
   send(welcome);
-  if (const auto then = std::exchange(when_welcome_, nullptr)) then();
+  // Only now the client knows the token that opens the other lane.
+  if (dial_bulk_) dial_bulk_();
   return {};
 }
 
@@ -116,10 +128,10 @@ void WorkerSession::reply(const wire::Reply& answer) {
   send(answer);
 }
 
-void WorkerSession::log(std::string_view text) { worker_.log(fmt::format("session {}: {}", number_, text)); }
+void WorkerSession::log(std::string_view text) { host_.log(text); }
 
 void WorkerSession::post_to_progress(std::function<void()> function) {
-  worker_.transport().post([session = shared_from_this(), function = std::move(function)] { function(); });
+  host_.transport().post([session = shared_from_this(), function = std::move(function)] { function(); });
 }
 
 // ---- The end --------------------------------------------------------------------------------------------------------
@@ -149,8 +161,10 @@ void WorkerSession::begin_end(const Error& reason) {
 void WorkerSession::end() {
   code_.log_launches();
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count();
-  log(fmt::format("ended after {:.1f} s, {} jobs, {} bytes in, {} bytes out: {}", seconds,
-                  operations_.launches(), transfers_.bytes_in(), transfers_.bytes_out(), ended_->message()));
+  host_.on_client_gone(
+      fmt::format("ended after {:.1f} s, {} jobs, {} bytes in, {} bytes out: {}", seconds,
+                  operations_.launches(), transfers_.bytes_in(), transfers_.bytes_out(), ended_->message()),
+      *ended_);
   queues_.abandon(*ended_);
   transfers_.forget_all();
   tasks_.post([this] {
@@ -161,10 +175,7 @@ void WorkerSession::end() {
         code_.clear();
         objects_.clear();
         transfers_.clear_staging();
-        post_to_progress([this] {
-          ended_callback_(*ended_);
-          worker_.remove(*this);
-        });
+        post_to_progress([this] { host_.on_session_ended(*ended_); });
       });
     });
   });

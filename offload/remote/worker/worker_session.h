@@ -15,13 +15,13 @@
 #include "offload/remote/fabric/frame_lane.h"
 #include "offload/remote/fabric/protocol.h"
 #include "offload/remote/worker/session_code.h"
+#include "offload/remote/worker/session_host.h"
 #include "offload/remote/worker/session_objects.h"
 #include "offload/remote/worker/session_operations.h"
 #include "offload/remote/worker/session_port.h"
 #include "offload/remote/worker/session_queues.h"
 #include "offload/remote/worker/session_transfers.h"
 #include "offload/remote/worker/task_thread.h"
-#include "offload/remote/worker/worker.h"
 
 namespace dhpvm::offload {
 
@@ -30,18 +30,15 @@ class WorkerSession final : public FrameHandler,
                             public std::enable_shared_from_this<WorkerSession>,
                             private SessionPort {
  public:
-  WorkerSession(Worker& worker, std::uint64_t number, wire::Token token,
-                std::function<void(const Error&)> ended);
+  // `dial_bulk` as in SessionStart. The host lives until on_session_ended().
+  WorkerSession(SessionHost& host, wire::Token token, std::function<void()> dial_bulk);
   ~WorkerSession() override;
 
-  // Before the lane opens.
-  void attach(std::shared_ptr<FrameLane> frames) { frames_ = std::move(frames); }
-  // False when there is one already.
-  bool attach_bulk(std::shared_ptr<BulkLane> bulk);
+  // The lane for the first connection. The second one must follow within the handshake's deadline.
+  std::shared_ptr<FrameLane> attach(const std::shared_ptr<Channel>& channel);
+  // The second one. kProtocol when there is one already.
+  Status attach_bulk(std::shared_ptr<BulkLane> bulk);
   const std::shared_ptr<FrameLane>& frames() const override { return frames_; }
-  const wire::Token& token() const { return token_; }
-  // Called when the client is to be dialled for the bulk lane.
-  void when_welcome(std::function<void()> function) { when_welcome_ = std::move(function); }
   void close(Error reason) override;
   // Asks the client to leave.
   void announce_end();
@@ -50,9 +47,6 @@ class WorkerSession final : public FrameHandler,
   void on_frame(ConstBytes frame) override;
   void on_closed(const Error& reason) override;
   // Both lanes are there.
-  void become_ready();
-  bool is_ready() const { return is_ready_; }
-  // Only of a bulk lane that this side has dialled.
   void on_bulk_open() override;
   void on_run(ConstBytes header, std::uint64_t bytes) override;
   void on_bulk_closed(const Error& reason) override;
@@ -61,7 +55,7 @@ class WorkerSession final : public FrameHandler,
   // Requests that a client may have waiting.
   static constexpr std::uint64_t kRequests = 64;
 
-  Worker& worker() override { return worker_; }
+  SessionHost& host() override { return host_; }
   bool has_ended() const override { return ended_.has_value(); }
   Status begin_request() override;
   void reply(const wire::Reply& answer) override;
@@ -78,11 +72,12 @@ class WorkerSession final : public FrameHandler,
   void begin_end(const Error& reason);
   void end();
 
-  Worker& worker_;
-  const std::uint64_t number_;
+  // Bytes of unread replies that may wait. A client that reads them never has more than a few per operation.
+  static constexpr std::size_t kMostWaiting = 4 << 20;
+
+  SessionHost& host_;
   const wire::Token token_;
-  std::function<void(const Error&)> ended_callback_;
-  std::function<void()> when_welcome_;
+  const std::function<void()> dial_bulk_;
   std::shared_ptr<FrameLane> frames_;
   bool greeted_ = false;
   bool is_ready_ = false;

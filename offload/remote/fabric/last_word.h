@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tells a client why its session has ended when the session's process can no longer do it: a copy of its sockets keeps
+// the connections open until that is said.
+#pragma once
+
+#include <memory>
+
+#include "base/descriptor.h"
+#include "offload/remote/fabric/channel.h"
+
+namespace dhpvm::offload {
+
+class LastWord {
+ public:
+  // Before the channels are given away. Without a descriptor left there will be no last word.
+  void keep_frames(DetachedChannel& frames);
+  void keep_bulk(const DetachedChannel& bulk);
+
+  // Says why, and closes both connections. In the middle of another message the client takes it for a broken one.
+  void say(const Error& reason);
+  // Closes what is kept.
+  void discard();
+
+ private:
+  Descriptor frames_;
+  Descriptor bulk_;
+  std::unique_ptr<Seal> seal_;
+};
+
+}  // namespace dhpvm::offload

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "offload/remote/worker/local_sessions.h"
+
+#include <utility>
+
+#include "base/error.h"
+#include "offload/remote/worker/session_host.h"
+#include "offload/remote/worker/worker_session.h"
+
+namespace dhpvm::offload {
+namespace {
+
+// What all sessions share.
+struct Surroundings {
+  Fabric& fabric;
+  Transport& transport;
+  const std::vector<std::shared_ptr<Device>> devices;
+  const WorkerOptions options;
+};
+
+class LocalSession final : public SessionHandle, private SessionHost {
+ public:
+  LocalSession(Surroundings& surroundings, SessionStart start)
+      : surroundings_(surroundings),
+        start_(std::move(start)),
+        session_(std::make_shared<WorkerSession>(static_cast<SessionHost&>(*this), start_.token,
+                                                 start_.dial_bulk)) {}
+
+  Result<std::shared_ptr<Lane>> take_frames(const std::shared_ptr<Channel>& channel) override {
+    return std::shared_ptr<Lane>(session_->attach(channel));
+  }
+  Result<std::shared_ptr<BulkHandler>> take_bulk(const std::shared_ptr<BulkLane>& lane) override {
+    DHPVM_TRY(session_->attach_bulk(lane));
+    session_->on_bulk_open();
+    return std::shared_ptr<BulkHandler>(session_);
+  }
+  Result<std::shared_ptr<Lane>> take_dialled_bulk(const std::shared_ptr<Channel>& channel) override {
+    auto lane = std::make_shared<BulkLane>(channel, session_);
+    DHPVM_TRY(session_->attach_bulk(lane));
+    return std::shared_ptr<Lane>(std::move(lane));
+  }
+  void announce_end() override { session_->announce_end(); }
+  void close(const Error& reason) override { session_->close(reason); }
+
+ private:
+  const WorkerOptions& options() const override { return surroundings_.options; }
+  const std::vector<std::shared_ptr<Device>>& devices() const override { return surroundings_.devices; }
+  Fabric& fabric() override { return surroundings_.fabric; }
+  Transport& transport() override { return surroundings_.transport; }
+  void log(std::string_view text) override {
+    if (options().log) options().log(fmt::format("session {}: {}", start_.number, text));
+  }
+  void on_client_gone(const std::string& summary, const Error&) override { log(summary); }
+  void on_session_ended(const Error& reason) override {
+    const auto ended = std::move(start_.ended);
+    ended(reason);  // this is destroyed here
+  }
+
+  Surroundings& surroundings_;
+  SessionStart start_;
+  const std::shared_ptr<WorkerSession> session_;
+};
+
+class LocalSessions final : public SessionRunner {
+ public:
+  explicit LocalSessions(Surroundings surroundings) : surroundings_(std::move(surroundings)) {}
+  Result<std::shared_ptr<SessionHandle>> begin(SessionStart start) override {
+    return std::shared_ptr<SessionHandle>(std::make_shared<LocalSession>(surroundings_, std::move(start)));
+  }
+
+ private:
+  Surroundings surroundings_;
+};
+
+}  // namespace
+
+std::unique_ptr<SessionRunner> make_local_sessions(Fabric& fabric, Transport& transport,
+                                                   std::vector<std::shared_ptr<Device>> devices,
+                                                   WorkerOptions options) {
+  return std::make_unique<LocalSessions>(
+      Surroundings{fabric, transport, std::move(devices), std::move(options)});
+}
+
+}  // namespace dhpvm::offload

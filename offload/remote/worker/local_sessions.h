@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sessions in the worker's own process: for workers inside other programs, and for connections that cannot be handed
+// to another process. A crash in one of them ends all.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "offload/devices/device.h"
+#include "offload/remote/fabric/fabric.h"
+#include "offload/remote/worker/session_runner.h"
+#include "offload/remote/worker/worker_options.h"
+
+namespace dhpvm::offload {
+
+// Fabric and transport must outlive it.
+std::unique_ptr<SessionRunner> make_local_sessions(Fabric& fabric, Transport& transport,
+                                                   std::vector<std::shared_ptr<Device>> devices,
+                                                   WorkerOptions options);
+
+}  // namespace dhpvm::offload

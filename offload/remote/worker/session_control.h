@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// The conversation of a worker with the process of a session, over a pair of local sockets that keep messages apart.
+//
+// The process believes what the worker says. The worker takes nothing of what the process says for granted: a client's
+// code may have got hold of it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "base/descriptor.h"
+#include "dhpvm/result.h"
+#include "offload/remote/fabric/channel.h"
+#include "offload/remote/fabric/protocol.h"
+
+namespace dhpvm::offload::control {
+
+// ---- To the process -------------------------------------------------------------------------------------------------
+
+// The session begins, with its first connection.
+struct Begin {
+  std::uint64_t number = 0;
+  wire::Token token{};
+  bool dials_client = false;  // the worker dials the client for the second connection, too
+  DetachedChannel frames;
+};
+// Its second connection.
+struct TakeBulk {
+  DetachedChannel bulk;
+};
+struct AnnounceEnd {};
+struct Close {
+  std::uint64_t code = 0;
+  std::string message;
+};
+using ToSession = std::variant<Begin, TakeBulk, AnnounceEnd, Close>;
+
+// ---- From the process -----------------------------------------------------------------------------------------------
+
+// It can take a session.
+struct Serving {};
+// It cannot, and ends.
+struct Unable {
+  std::uint64_t code = 0;
+  std::string message;
+};
+struct LogLine {
+  std::string text;
+};
+// Asks for the second connection.
+struct DialBulk {};
+// The client is gone; the process ends.
+struct Ended {
+  std::string summary;  // for the log
+  std::string reason;
+};
+using FromSession = std::variant<Serving, Unable, LogLine, DialBulk, Ended>;
+
+// ---- The socket -----------------------------------------------------------------------------------------------------
+
+// The longest text in a message; longer ones are cut.
+inline constexpr std::size_t kLongestText = 1024;
+
+enum class Patience : std::uint8_t { kNone, kForever };
+
+// One end of the pair. Thread-safe.
+class Socket {
+ public:
+  explicit Socket(Descriptor descriptor) : descriptor_(std::move(descriptor)) {}
+  static Result<std::pair<Socket, Socket>> create_pair();
+  int descriptor() const { return descriptor_.get(); }
+
+  // kIo when the other end is gone, or takes nothing and there is no patience.
+  Status send(ToSession record, Patience patience) const;
+  Status send(const FromSession& record, Patience patience) const;
+  // Nothing when there is none and no patience. kIo at the end, kProtocol for nonsense.
+  Result<std::optional<ToSession>> receive_to_session(Patience patience) const;
+  Result<std::optional<FromSession>> receive_from_session(Patience patience) const;
+
+ private:
+  Descriptor descriptor_;
+};
+
+}  // namespace dhpvm::offload::control

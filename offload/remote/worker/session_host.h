@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// The process that a session runs in, as the session sees it.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "dhpvm/result.h"
+#include "offload/devices/device.h"
+#include "offload/remote/fabric/fabric.h"
+#include "offload/remote/fabric/transport.h"
+#include "offload/remote/worker/worker_options.h"
+
+namespace dhpvm::offload {
+
+class SessionHost {
+ public:
+  virtual const WorkerOptions& options() const = 0;
+  virtual const std::vector<std::shared_ptr<Device>>& devices() const = 0;
+  virtual Fabric& fabric() = 0;
+  virtual Transport& transport() = 0;
+  // One line about the session. From any thread.
+  virtual void log(std::string_view text) = 0;
+  // The client is gone: what follows frees what the session has. A process of its own need not come back from here.
+  // `summary` is for the log.
+  virtual void on_client_gone(const std::string& summary, const Error& reason) = 0;
+  // Everything is freed. The last call; it may destroy the host. On the progress thread, as the one above.
+  virtual void on_session_ended(const Error& reason) = 0;
+
+ protected:
+  ~SessionHost() = default;
+};
+
+}  // namespace dhpvm::offload

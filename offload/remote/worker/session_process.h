@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// The process of a session, from inside.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "offload/devices/device.h"
+#include "offload/remote/fabric/fabric.h"
+#include "offload/remote/worker/session_control.h"
+#include "offload/remote/worker/worker_options.h"
+
+namespace dhpvm::offload {
+
+// The first thing to do: the process keeps no core dumps, gains no privileges, and ends with the worker. kInvalidArgument
+// where no worker is at the other end.
+Status enter_session_process(const control::Socket& control);
+// Tells the worker why there can be no session.
+void refuse_session(const control::Socket& control, const Error& reason);
+
+// Serves one session for the worker at the other end of `control`. The process ends with the session, or with the
+// worker. Of the options, identity and seal are not used: the worker has authenticated the client.
+[[noreturn]] void serve_session(const control::Socket& control, Fabric& fabric, Transport& transport,
+                                std::vector<std::shared_ptr<Device>> devices, WorkerOptions options);
+
+}  // namespace dhpvm::offload

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the sessions of a worker run: in its own process (local_sessions.h), or in a process each
+// (session_processes.h). Everything here is called on the progress thread of the worker's transport.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "dhpvm/result.h"
+#include "offload/remote/fabric/bulk_lane.h"
+#include "offload/remote/fabric/channel.h"
+#include "offload/remote/fabric/protocol.h"
+
+namespace dhpvm::offload {
+
+// A session that is about to begin.
+struct SessionStart {
+  std::uint64_t number = 0;  // for the log
+  wire::Token token{};
+  // Dials the client for its second connection, and hands that to the session; null when the client dials.
+  std::function<void()> dial_bulk = {};
+  // Called once, when everything that the session had is free. It may destroy the session's handle.
+  std::function<void(const Error& reason)> ended = {};
+};
+
+// A session, as its worker sees it.
+class SessionHandle {
+ public:
+  virtual ~SessionHandle() = default;
+  // What the first connection carries; null when another process has taken it.
+  virtual Result<std::shared_ptr<Lane>> take_frames(const std::shared_ptr<Channel>& channel) = 0;
+  // The second connection, which the client has dialled, and whose first run was the token. Who handles its further
+  // runs; null when another process has taken it. kProtocol when there is a second connection already.
+  virtual Result<std::shared_ptr<BulkHandler>> take_bulk(const std::shared_ptr<BulkLane>& lane) = 0;
+  // The second connection, which has been dialled here. As take_frames().
+  virtual Result<std::shared_ptr<Lane>> take_dialled_bulk(const std::shared_ptr<Channel>& channel) = 0;
+  // Asks the client to leave.
+  virtual void announce_end() = 0;
+  // The client is told the reason; `ended` follows.
+  virtual void close(const Error& reason) = 0;
+};
+
+class SessionRunner {
+ public:
+  virtual ~SessionRunner() = default;
+  virtual Result<std::shared_ptr<SessionHandle>> begin(SessionStart start) = 0;
+};
+
+}  // namespace dhpvm::offload

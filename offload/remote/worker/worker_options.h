@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a worker is told when it is started.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "codegen/codegen.h"
+#include "offload/remote/fabric/security.h"
+
+namespace dhpvm::offload {
+
+// The limits of a worker for its clients.
+struct WorkerLimits {
+  unsigned sessions = 16;
+  // Connections that have not authenticated yet, or not sent their first record.
+  unsigned strangers = 1024;
+  // The limits below apply to each session. Operations submitted and not done.
+  std::uint64_t operations = 4096;
+  std::uint64_t memory_bytes = ~std::uint64_t{0};  // of all devices together; they have limits of their own
+  std::uint64_t module_bytes = std::uint64_t{64} << 20;
+  // Memories, semaphores and kernels, each; queues a sixteenth of it.
+  std::uint64_t objects = 4096;
+  // Total time with operations outstanding; 0: unlimited.
+  std::chrono::milliseconds time{0};
+};
+
+struct WorkerOptions {
+  std::string name;     // for the messages of clients
+  std::string release;  // of DHPVM
+  std::shared_ptr<Identity> identity;
+  SealMode seal = SealMode::kFull;
+  WorkerLimits limits;
+  std::chrono::milliseconds handshake_deadline{5000};
+  std::chrono::milliseconds silence_deadline{3000};
+  // The compiler of kernels, or why there is none. Called on any thread.
+  std::function<Result<codegen::CodeGenerator*>()> generator;
+  // One line for each session and job. Called on any thread.
+  std::function<void(const std::string& line)> log;
+};
+
+}  // namespace dhpvm::offload
