@@ -30,13 +30,8 @@ void LastWord::say(const Error& reason) {
     const auto header = SocketConnection::header_of(message->size());
     message->insert(message->begin(), header.begin(), header.end());
     static_cast<void>(::send(frames_.get(), message->data(), message->size(), MSG_NOSIGNAL | MSG_DONTWAIT));
+    static_cast<void>(shutdown(frames_.get(), SHUT_WR));
   }
-  discard();
-}
-
-void LastWord::discard() {
-  frames_.close();
-  bulk_.close();
 }
 
 }  // namespace dhpvm::offload

@@ -16,10 +16,10 @@ class LastWord {
   void keep_frames(DetachedChannel& frames);
   void keep_bulk(const DetachedChannel& bulk);
 
-  // Says why, and closes both connections. In the middle of another message the client takes it for a broken one.
+  // Says why. In the middle of another message the client takes it for a broken one. The connections stay open until
+  // this is destroyed, which should be a moment later: what is closed with data that nobody has read takes the last
+  // word along.
   void say(const Error& reason);
-  // Closes what is kept.
-  void discard();
 
  private:
   Descriptor frames_;

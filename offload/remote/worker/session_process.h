@@ -12,8 +12,8 @@
 
 namespace dhpvm::offload {
 
-// The first thing to do: the process keeps no core dumps, gains no privileges, and ends with the worker. kInvalidArgument
-// where no worker is at the other end.
+// The first thing to do: the process keeps no core dumps, gains no privileges, and ends with the worker.
+// kInvalidArgument where no worker is at the other end.
 Status enter_session_process(const control::Socket& control);
 // Tells the worker why there can be no session.
 void refuse_session(const control::Socket& control, const Error& reason);

@@ -35,6 +35,8 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::seconds kStart{60};
 // What a process that was told to close gets for its client's last words, before it is killed.
 constexpr std::chrono::seconds kGrace{1};
+// How long a client may take to read the last word.
+constexpr std::chrono::milliseconds kLinger{200};
 // Lines of the log in a second that a session may write.
 constexpr unsigned kMostLines = 50;
 
@@ -316,8 +318,9 @@ void Watcher::finish(const std::shared_ptr<Process>& process) {
     process->problem = process->close_reason.value_or(end);
     process->summary = one_line(*process->problem);
     process->last_word.say(*process->problem);
+    const auto word = std::make_shared<LastWord>(std::move(process->last_word));
+    transport_.post_at(Clock::now() + kLinger, [word] {});
   }
-  process->last_word.discard();
   if (!session) return log_("a process that waited for a session: " + one_line(*process->problem));
   // The line is written when the next session may begin.
   transport_.post(
