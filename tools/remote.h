@@ -32,7 +32,8 @@ Status check_remote(const RemoteRequest& request, std::string_view device);
 RemoteOptions workers_of(const RemoteRequest& request);
 
 // Lends the devices of this machine until a signal, or until all clients that were dialled are gone. SIGTERM ends it
-// when all sessions have ended, a second one and SIGINT at once. `words`: the command line, for the processes of sessions.
+// when all sessions have ended, a second one and SIGINT at once. `words`: the command line, for the processes of
+// sessions.
 Result<int> lend(EngineOptions engine, const RemoteRequest& request, std::string_view devices,
                  std::span<const char* const> words);
 

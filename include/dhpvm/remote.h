@@ -92,9 +92,9 @@ class DHPVM_API Worker {
   // Code for the devices is compiled as the engine's options say. kInvalidArgument if it would listen on an address
   // that other machines can reach, without a key or certificates.
   static Result<Worker> start(const Engine& engine, WorkerOptions options);
-  // Serves one session in a process that a worker has started with its `session_command`, and ends the process with it.
-  // `devices`, limits and `silence` should be those of the worker; addresses, security and log are not used. Returns why
-  // it cannot.
+  // Serves one session in a process that a worker has started with its `session_command`, and ends the process with
+  // it. `devices`, limits and `silence` should be those of the worker; addresses, security and log are not used.
+  // Returns why it cannot.
   static Status serve_session(const Engine& engine, const WorkerOptions& options);
   ~Worker();
   Worker(Worker&& other) noexcept;
