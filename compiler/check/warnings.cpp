@@ -128,13 +128,17 @@ class Warnings final : public LexicalWalk {
       case StmtKind::kParallelFor: return false;
       default: break;
     }
+    return breaks_inside(stmt);
+  }
+  // The same of a part of it: an expression can break, too.
+  template <typename Node>
+  static bool breaks_inside(const Node& node) {
     bool found = false;
-    const ast::Overloaded inside{[&](const auto&) {},
-                                 [&](const ast::Stmt& part) { found = found || breaks(part); }};
     const ast::Overloaded visit{[&](const auto&) {},
                                 [&](const ast::Stmt& part) { found = found || breaks(part); },
-                                [&](const ast::Arm& arm) { ast::for_each_child(arm, inside); }};
-    ast::for_each_child(stmt, visit);
+                                [&](const ast::Expr& part) { found = found || breaks_inside(part); },
+                                [&](const ast::Arm& part) { found = found || breaks_inside(part); }};
+    ast::for_each_child(node, visit);
     return found;
   }
 

@@ -146,7 +146,7 @@ Result<Worker> Worker::start(const Engine& engine, WorkerOptions options) {
   state->engine = engine.state();
   offload::WorkerOptions made = session_options(engine, options);
   made.seal = static_cast<offload::SealMode>(options.security.seal);
-  made.log = options.log;
+  made.log = std::move(options.log);
   offload::Credentials credentials = credentials_of(options.security);
   if (!options.security.key_file.empty()) {
     DHPVM_ASSIGN(credentials.key, offload::read_key_file(options.security.key_file));

@@ -158,15 +158,15 @@ Result<std::shared_ptr<Connection>> SocketTransport::connect(const Address& addr
   return std::shared_ptr<Connection>(std::move(connection));
 }
 
-Result<std::shared_ptr<Connection>> SocketTransport::adopt(DetachedConnection detached,
-                                                           std::shared_ptr<ConnectionHandler> handler) {
+Result<std::shared_ptr<Connection>> SocketTransport::adopt(
+    DetachedConnection detached, const std::shared_ptr<ConnectionHandler>& handler) {
   if (detached.unread.size() > SocketConnection::kStagingBytes) {
     return error(ErrorCode::kInvalidArgument, "a connection with {} unread bytes", detached.unread.size());
   }
   SocketConnection::Owner& owner = *this;
   auto connection = std::make_shared<SocketConnection>(owner, std::move(detached.socket),
                                                        std::move(detached.peer), detached.is_local);
-  connection->set_handler(std::move(handler));
+  connection->set_handler(handler);
   connection->set_unread(detached.unread);
   // It is writable: the first event establishes it.
   DHPVM_TRY(add(connection));

@@ -23,7 +23,7 @@ class SocketTransport final : public Transport, private EventSource, private Soc
                                               std::shared_ptr<ConnectionHandler> handler) override;
   Result<std::unique_ptr<Listener>> listen(const Address& address, AcceptFunction accept) override;
   Result<std::shared_ptr<Connection>> adopt(DetachedConnection connection,
-                                            std::shared_ptr<ConnectionHandler> handler) override;
+                                            const std::shared_ptr<ConnectionHandler>& handler) override;
   void post(std::function<void()> function) override { progress_.post(std::move(function)); }
   void post_at(Clock::time_point when, std::function<void()> function) override {
     progress_.post_at(when, std::move(function));

@@ -101,7 +101,7 @@ class Transport {
   virtual Result<std::unique_ptr<Listener>> listen(const Address& address, AcceptFunction accept) = 0;
   // Takes in a connection that has left another transport; on_connected follows. kUnsupported where none can.
   virtual Result<std::shared_ptr<Connection>> adopt(DetachedConnection connection,
-                                                    std::shared_ptr<ConnectionHandler> handler) {
+                                                    const std::shared_ptr<ConnectionHandler>& handler) {
     static_cast<void>(connection);
     static_cast<void>(handler);
     return Error(ErrorCode::kUnsupported, "this transport takes no connections of others");
