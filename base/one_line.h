@@ -20,7 +20,7 @@ inline std::string one_line(const Error& error) {
   return text;
 }
 
-// What somebody else has written, cut at `most` bytes and without what terminals obey.
+// Text that somebody else has written, cut at `most` bytes and without what terminals obey.
 inline std::string printable(std::string_view text, std::size_t most) {
   std::string kept(text.substr(0, most));
   std::erase_if(kept, [](char letter) {

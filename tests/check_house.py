@@ -151,7 +151,7 @@ def check_include(path, header, quote):
     if header == SPELLINGS and path.as_posix() not in SPELLS and not path.stem.endswith("_test"):
         yield f"{SPELLINGS} is for messages and the text form; ask bytecode/isa.h what an instruction does"
     if room == "include":
-        # What C and C++ share stands in headers of C.
+        # Headers of C hold the part that C and C++ share.
         if header in C_HEADERS and (path.name == "c.h" or path.parent.name == "c"):
             return
         if target != "dhpvm" and (quote == '"' or "/" in header or header.endswith(".h")):

@@ -52,7 +52,7 @@ struct LinkedImport {
   std::vector<std::uint16_t> not_null;  // the references among the arguments that must not be null
   std::uint16_t primitives;             // the sizes of the argument windows, results included
   std::uint16_t references;
-  // Of an import whose failures are values: where the message and the code stand, behind the other results.
+  // For an import whose failures are values: where the message and the code stand, behind the other results.
   bool fallible = false;
   std::uint16_t failure_message = 0;
   std::uint16_t failure_code = 0;

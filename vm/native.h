@@ -30,7 +30,7 @@ struct NativeCall {
   gc::Ref* r;
 };
 
-// What a program is told of a failure that it imported as a value: see bytecode::kFallibleImport. The module `errors`
+// The words for a failure that a program imported as a value: see bytecode::kFallibleImport. The module `errors`
 // of the standard library knows these numbers.
 enum class FailureCode : std::int64_t { kInputOutput = 0, kNotFound = 1, kHost = 2 };
 

@@ -33,8 +33,8 @@ bool writes(const llvm::Instruction& instruction) {
   return instruction.mayWriteToMemory() && !llvm::isa<llvm::LoadInst>(instruction) && !is_trap(instruction);
 }
 
-// What differs from row to row: everything that is computed from the index, and all stores, which keep the order that
-// they have within each row. What is read in other iterations' elements may be read once.
+// The values that differ from row to row: everything that is computed from the index, and all stores, which keep the
+// order that they have within each row. What is read in other iterations' elements may be read once.
 class RowDependence {
  public:
   RowDependence(llvm::Function& function, unsigned row) {
@@ -73,7 +73,7 @@ bool can_be_tiled(llvm::Function& function, const RowDependence& dependence) {
   });
 }
 
-// What an inner loop has of each kind, in vectors of lanes.
+// Counts of an inner loop by kind, in vectors of lanes.
 struct LoopCounts {
   unsigned carried = 0;  // by each row, from turn to turn
   unsigned bits = 32;    // of the widest element of these

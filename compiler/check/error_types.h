@@ -28,7 +28,7 @@ class ErrorTypes {
   // The T of `T!`, void of `void!`, and null of any other type.
   const Type* value_in(const Type* type) const;
   bool is_result(const Type* type) const { return value_in(type) != nullptr; }
-  // What a native function gives whose errors become values: the value, then a message or null, then a code.
+  // The results of a native function whose errors become values: the value, then a message or null, then a code.
   const Type* native_result_of(const Type* value, SourceRange range);
   // The class `Error`.
   const Type* error(SourceRange range);

@@ -16,7 +16,7 @@ hir::Expr* ExpressionChecker::expr(const ast::Expr& expr, const Type* expected) 
   ++analysis_.nesting;
   if (expected != nullptr && expected->is(TypeKind::kError)) expected = nullptr;
   if (expected != nullptr) {
-    // What stands here is the value of the result, or an error.
+    // The value of the result stands here, or an error.
     if (const Type* value = analysis_.errors().value_in(expected); value != nullptr)
       expected = value->is(TypeKind::kVoid) ? nullptr : value;
   }

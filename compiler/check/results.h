@@ -21,7 +21,7 @@ class ResultChecker : public BodyPart {
   E native_call(hir::Native& native, const Type* result, std::vector<E> arguments, Range range);
   // Where `range` stands, as errors name it: "notes.dhp:12".
   E origin(Range range);
-  // What to write where a result stands instead of its value. Says nothing of other types.
+  // Advice for a result that stands where its value should. Says nothing of other types.
   void explain(Diagnostic& diagnostic, const Type* type, Range range);
 
  private:

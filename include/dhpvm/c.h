@@ -66,7 +66,7 @@ DHPVM_C_API size_t dhpvm_live_handles(void);
 DHPVM_C_API dhpvm_code dhpvm_error_code(const dhpvm_error* error);
 /* Whether a program trapped: its mistake, and its isolate can be used afterwards. */
 DHPVM_C_API int dhpvm_error_is_trap(const dhpvm_error* error);
-/* What happened, and what to do about it. */
+/* Says what happened, and what to do about it. */
 DHPVM_C_API const char* dhpvm_error_message(const dhpvm_error* error);
 /* Code, message, causes and stack, several lines: for people. */
 DHPVM_C_API const char* dhpvm_error_text(const dhpvm_error* error);
@@ -113,7 +113,7 @@ DHPVM_C_API dhpvm_code dhpvm_engine_workers(const dhpvm_engine* engine, dhpvm_wo
 /* Memory still held by programs that have ended; all zero unless the library has a bug. */
 DHPVM_C_API dhpvm_code dhpvm_engine_leftovers(const dhpvm_engine* engine, dhpvm_leftovers* leftovers,
                                               dhpvm_error** error);
-/* What the engine has done so far as a Chrome trace, if dhpvm_engine_options.trace was set. */
+/* Gives what the engine has done so far as a Chrome trace, if dhpvm_engine_options.trace was set. */
 DHPVM_C_API dhpvm_code dhpvm_engine_write_trace(const dhpvm_engine* engine, const char* path,
                                                 dhpvm_error** error);
 /* Drops queued compilations, and waits for the running one. DHPVM_DEADLINE if it runs on. */

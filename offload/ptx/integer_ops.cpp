@@ -219,7 +219,7 @@ struct Reverse {
   }
 };
 
-// Of the position, how far it has to be shifted to be the highest.
+// The shift that makes the position the highest.
 struct FindShift {
   template <typename T>
   std::uint32_t operator()(T a) const {

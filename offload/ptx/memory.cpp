@@ -50,7 +50,7 @@ Conflict conflict_with(const Trace& earlier, std::uint8_t bytes, const Moment& n
           was_write};
 }
 
-// What others did to other bytes in the same phase stays.
+// Writes of others to other bytes in the same phase stay.
 void note_access(Trace& trace, std::uint8_t bytes, bool strong, const Moment& now) {
   if (trace.phase != now.phase) trace = {now.phase, 0, now.line, 0, 0, 0};
   const std::uint64_t mask = kSpread[bytes];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0
- * What the parts of the conformance test share. */
+ * Declarations that the parts of the conformance test share. */
 #ifndef DHPVM_TESTS_C_CHECK_H
 #define DHPVM_TESTS_C_CHECK_H
 

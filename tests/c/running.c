@@ -50,7 +50,7 @@ void test_handles(void) {
   refuse_handle(&local);
   refuse_handle((void*)(uintptr_t)-1);
   refuse_handle((void*)(uintptr_t)0x12345);
-  /* Of another kind. */
+  /* A handle of another kind. */
   CHECK_CODE(DHPVM_INVALID_ARGUMENT,
              dhpvm_call((dhpvm_function*)(void*)state.isolate, NULL, 0, NULL, 0, NULL));
   CHECK_CODE(DHPVM_INVALID_ARGUMENT, dhpvm_isolate_interrupt((dhpvm_isolate*)(void*)state.module));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the typed API of C++ and the untyped one of C have in common: functions by name, and arrays by kind.
+// The part that the typed API of C++ and the untyped one of C have in common: functions by name, and arrays by kind.
 #pragma once
 
 #include <cstdint>

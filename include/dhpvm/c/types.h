@@ -24,7 +24,7 @@ typedef struct dhpvm_function dhpvm_function;
 typedef struct dhpvm_object dhpvm_object;
 typedef struct dhpvm_worker dhpvm_worker;
 typedef struct dhpvm_error dhpvm_error;
-/* Of DLPack 1: see its dlpack.h. */
+/* Defined by DLPack 1: see its dlpack.h. */
 struct DLManagedTensorVersioned;
 
 /* A dhpvm_code; the numbers never change. dhpvm/result.h says what each means. */

@@ -27,7 +27,7 @@ class SocketConnection final : public Connection {
   static constexpr std::size_t kHeaderBytes = 4;
   static constexpr std::size_t kStagingBytes = 4096;
 
-  // What goes in front of a message of that length.
+  // The header of a message of that length.
   static std::array<std::byte, kHeaderBytes> header_of(std::size_t length);
 
   // Requests of a connection to its transport, from any thread.

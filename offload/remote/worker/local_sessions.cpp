@@ -10,7 +10,7 @@
 namespace dhpvm::offload {
 namespace {
 
-// What all sessions share.
+// The objects that all sessions share.
 struct Surroundings {
   Fabric& fabric;
   Transport& transport;

@@ -19,7 +19,7 @@ Status enter_session_process(const control::Socket& control);
 void refuse_session(const control::Socket& control, const Error& reason);
 
 // Serves one session for the worker at the other end of `control`. The process ends with the session, or with the
-// worker. Of the options, identity and seal are not used: the worker has authenticated the client.
+// worker. Identity and seal of the options are not used: the worker has authenticated the client.
 [[noreturn]] void serve_session(const control::Socket& control, Fabric& fabric, Transport& transport,
                                 std::vector<std::shared_ptr<Device>> devices, WorkerOptions options);
 

@@ -33,7 +33,7 @@ using Clock = std::chrono::steady_clock;
 
 // How long the first process may take until it can serve: drivers of devices take their time.
 constexpr std::chrono::seconds kStart{60};
-// What a process that was told to close gets for its client's last words, before it is killed.
+// The time that a process that was told to close has for its client's last words, before it is killed.
 constexpr std::chrono::seconds kGrace{1};
 // How long a client may take to read the last word.
 constexpr std::chrono::milliseconds kLinger{200};

@@ -28,7 +28,7 @@ struct SessionStart {
 class SessionHandle {
  public:
   virtual ~SessionHandle() = default;
-  // What the first connection carries; null when another process has taken it.
+  // The lane of the first connection; null when another process has taken it.
   virtual Result<std::shared_ptr<Lane>> take_frames(const std::shared_ptr<Channel>& channel) = 0;
   // The second connection, which the client has dialled, and whose first run was the token. Who handles its further
   // runs; null when another process has taken it. kProtocol when there is a second connection already.

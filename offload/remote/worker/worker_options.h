@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a worker is told when it is started.
+// The options of a worker.
 #pragma once
 
 #include <chrono>

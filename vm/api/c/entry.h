@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every function of the C interface begins and ends with: handles to objects, errors to codes, structures of
+// The beginning and the end of every function of the C interface: handles to objects, errors to codes, structures of
 // callers that know an older or a later version.
 #pragma once
 

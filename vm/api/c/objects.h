@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What objects and tensors of DLPack have in common.
+// The part that objects and tensors of DLPack have in common.
 #pragma once
 
 #include "vm/api/c/values.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stands behind the handles of the C interface.
+// The objects behind the handles of the C interface.
 #pragma once
 
 #include <memory>
