@@ -127,19 +127,12 @@ hir::Expr* ArrayChecker::index_expr(const ast::Expr& expr) {
 }
 
 hir::Expr* ArrayChecker::index_of(E array, const ast::Expr& expr) {
+  if (parts_.elements.may_define(array->type)) {
+    const ElementMethods::Element element = parts_.elements.to_read(array, expr);
+    return element.object == nullptr ? wrong(expr.range) : parts_.elements.read(element);
+  }
   std::vector<E> operands;
   bool good = !array->type->is(TypeKind::kError);
-  if (Nominal* nominal = analysis_.nominal(array->type); nominal != nullptr) {
-    Diagnostic& diagnostic = error(expr.range, "a '{}' has no elements to index", array->type->name);
-    parts_.results.explain(diagnostic, array->type, expr.operands[0]->range);
-    const auto& methods = nominal->symbol->methods;
-    if (methods.contains("get") && methods.contains("set")) {
-      diagnostic.help("write `.{}(...)` and `.set(..., value)`", methods.contains("at") ? "at" : "get");
-    } else if (methods.contains("get")) {
-      diagnostic.help("write `.get(...)`");
-    }
-    return wrong(expr.range);
-  }
   for (std::size_t i = 1; i < expr.operands.size(); ++i) {
     operands.push_back(index_value(*expr.operands[i]));
     good = good && !operands.back()->type->is(TypeKind::kError);

@@ -96,7 +96,7 @@ bool AssignmentChecker::check_field(const Type* type, std::uint32_t index, Range
   return false;
 }
 
-AssignmentChecker::Place AssignmentChecker::place(const ast::Expr& expr, bool updated) {
+AssignmentChecker::Place AssignmentChecker::place(const ast::Expr& expr, PlaceUse use) {
   Place place;
   const Range range = expr.range;
   switch (expr.kind) {
@@ -105,7 +105,7 @@ AssignmentChecker::Place AssignmentChecker::place(const ast::Expr& expr, bool up
       if (expr.name.empty()) return place;
       Variable* variable = parts_.scopes.find_variable(expr.name.text);
       if (variable == nullptr && parts_.names.this_has_field(expr.name.text)) {
-        return field_place(parts_.names.this_value(range), expr.name, range, updated);
+        return field_place(parts_.names.this_value(range), expr.name, range, use);
       }
       if (variable == nullptr && resembles_none(expr.name.text, parts_.names.visible_names())) {
         error(range, "no variable '{}' here", expr.name.text)
@@ -129,29 +129,10 @@ AssignmentChecker::Place AssignmentChecker::place(const ast::Expr& expr, bool up
       if (place.variable != nullptr) place.expr = read(place.variable->local, range);
       return place;
     }
-    case ast::ExprKind::kMember: {
+    case ast::ExprKind::kMember:
       if (expr.safe) break;
-      const ast::Expr& object_expr = *expr.operands[0];
-      if (ModuleSymbols* module = parts_.names.module_named(object_expr); module != nullptr) {
-        error(range, "'{}' belongs to a module and cannot be assigned", expr.name.text)
-            .help("modules have functions, types and constants, and no variables");
-        return place;
-      }
-      return field_place(parts_.members.receiver(object_expr), expr.name, range, updated);
-    }
-    case ast::ExprKind::kIndex: {
-      const ast::Expr& array_expr = *expr.operands[0];
-      E array = parts_.conversions.operand_value(array_expr);
-      if (array->type->is(TypeKind::kStr)) {
-        error(range, "a str cannot be changed").help("build a new one, or use an array of bytes: `[u8]`");
-        return place;
-      }
-      E element = parts_.arrays.index_of(array, expr);
-      if (element->type->is(TypeKind::kError)) return place;
-      if (element->kind == ExprKind::kFixedIndex && !mutable_root(*array, range)) return place;
-      place.expr = element;
-      return place;
-    }
+      return member_place(expr, use);
+    case ast::ExprKind::kIndex: return index_place(expr, use);
     default: break;
   }
   if (parts_.expressions.expr(expr)->type->is(TypeKind::kError)) return place;
@@ -159,8 +140,65 @@ AssignmentChecker::Place AssignmentChecker::place(const ast::Expr& expr, bool up
   return place;
 }
 
+AssignmentChecker::Place AssignmentChecker::member_place(const ast::Expr& expr, PlaceUse use) {
+  const ast::Expr& object_expr = *expr.operands[0];
+  if (ModuleSymbols* module = parts_.names.module_named(object_expr); module != nullptr) {
+    error(expr.range, "'{}' belongs to a module and cannot be assigned", expr.name.text)
+        .help("modules have functions, types and constants, and no variables");
+    return {};
+  }
+  std::optional<Copy> copy;
+  E object = holder(object_expr, copy);
+  Place place = field_place(object, expr.name, expr.range, use);
+  place.copy = std::move(copy);
+  return place;
+}
+
+// The object of a field that is assigned. If it is a struct that methods give, or is inside of one, it is a copy that
+// they take back.
+hir::Expr* AssignmentChecker::holder(const ast::Expr& expr, std::optional<Copy>& copy) {
+  const ast::Expr* root = &expr;
+  while (root->kind == ast::ExprKind::kMember && !root->safe) root = root->operands[0];
+  if (root->kind != ast::ExprKind::kIndex) return parts_.members.receiver(expr);
+  if (expr.kind == ast::ExprKind::kMember)
+    return parts_.members.member_of(holder(*expr.operands[0], copy), expr);
+  E container = parts_.conversions.operand_value(*expr.operands[0]);
+  if (!parts_.elements.may_define(container->type)) return parts_.arrays.index_of(container, expr);
+  Copy made;
+  made.element = parts_.elements.to_read(container, expr);
+  if (made.element.object == nullptr) return wrong(expr.range);
+  E given = parts_.elements.read(made.element);
+  if (!given->type->is(TypeKind::kStruct) || analysis_.errors().is_result(given->type)) return given;
+  if (!parts_.elements.to_update(made.element, made.before)) return wrong(expr.range);
+  made.local = temporary(given->type);
+  copy = std::move(made);
+  return read(copy->local, expr.range);
+}
+
+AssignmentChecker::Place AssignmentChecker::index_place(const ast::Expr& expr, PlaceUse use) {
+  Place place;
+  const ast::Expr& array_expr = *expr.operands[0];
+  E array = parts_.conversions.operand_value(array_expr);
+  if (array->type->is(TypeKind::kStr)) {
+    error(expr.range, "a str cannot be changed").help("build a new one, or use an array of bytes: `[u8]`");
+    return place;
+  }
+  if (parts_.elements.may_define(array->type)) {
+    const bool updated = use == PlaceUse::kUpdated;
+    Element element = updated ? parts_.elements.to_read(array, expr) : parts_.elements.to_assign(array, expr);
+    if (element.object == nullptr) return place;
+    if (!updated || parts_.elements.to_update(element, place.before)) place.element = std::move(element);
+    return place;
+  }
+  E element = parts_.arrays.index_of(array, expr);
+  if (element->type->is(TypeKind::kError)) return place;
+  if (element->kind == ExprKind::kFixedIndex && !mutable_root(*array, expr.range)) return place;
+  place.expr = element;
+  return place;
+}
+
 AssignmentChecker::Place AssignmentChecker::field_place(E object, const ast::Name& name, Range range,
-                                                        bool updated) {
+                                                        PlaceUse use) {
   Place place;
   const Range object_range = analysis_.range_of(object);
   const Type* type = object->type;
@@ -192,7 +230,7 @@ AssignmentChecker::Place AssignmentChecker::field_place(E object, const ast::Nam
   } else if (!own && !check_field(type, index, range)) {
     return place;
   }
-  if (own && !updated) {
+  if (own && use == PlaceUse::kAssigned) {
     place.init_field = index;
     place.expr = make(ExprKind::kField, type->fields[index].type, range, {object});
     place.expr->index = index;
@@ -205,7 +243,14 @@ AssignmentChecker::Place AssignmentChecker::field_place(E object, const ast::Nam
 
 void AssignmentChecker::assign_stmt(const ast::Stmt& stmt, Body& out) {
   if (parts_.reductions.reduction_assign(stmt, out)) return;
-  Place target = place(*stmt.place, false);
+  Place target = place(*stmt.place, PlaceUse::kAssigned);
+  if (target.element.has_value()) {
+    E given = parts_.conversions.value_as(*stmt.value, parts_.elements.assigned_type(*target.element));
+    if (given->type->is(TypeKind::kError)) return;
+    E call = parts_.elements.write(*target.element, given, stmt.range);
+    if (!call->type->is(TypeKind::kError)) out.push_back(evaluate(call));
+    return;
+  }
   if (target.expr == nullptr) {
     parts_.conversions.value(*stmt.value);
     return;
@@ -216,7 +261,24 @@ void AssignmentChecker::assign_stmt(const ast::Stmt& stmt, Body& out) {
   if (target.variable != nullptr) parts_.narrowing.assigned(target.variable, given_type);
   if (target.init_field >= 0) state_.flow.unassigned.erase(static_cast<std::uint32_t>(target.init_field));
   if (given->type->is(TypeKind::kError)) return;
+  if (target.copy.has_value())
+    return change_copy(target, given, [](E value) { return value; }, stmt.range, out);
   out.push_back(assign(target.expr, given, stmt.range));
+}
+
+// The operand comes first: computing it may change other fields of the element.
+void AssignmentChecker::change_copy(Place& target, E operand, const std::function<E(E)>& changed, Range range,
+                                    Body& out) {
+  Copy& copy = *target.copy;
+  hir::Stmt* made = analysis_.make(StmtKind::kBlock, range);
+  made->body = std::move(copy.before);
+  operand = stable(operand, made->body);
+  made->body.push_back(let(copy.local, parts_.elements.read(copy.element)));
+  made->body.push_back(assign(target.expr, changed(operand), range));
+  E call = parts_.elements.write(copy.element, read(copy.local, range), range);
+  if (call->type->is(TypeKind::kError)) return;
+  made->body.push_back(evaluate(call));
+  out.push_back(made);
 }
 
 // The same place with parts that can be evaluated twice.
@@ -241,10 +303,42 @@ hir::Expr* AssignmentChecker::stable_place(E place, Body& before) {
   }
 }
 
+// The right side of `left op= value`, which can be combined with the left; null after a diagnostic.
+hir::Expr* AssignmentChecker::update_operand(E left, const ast::Stmt& stmt) {
+  const bool shift = is_shift(binary_of(stmt.binary));
+  E right = parts_.conversions.value(*stmt.value, shift ? nullptr : left->type);
+  if (right->type->is(TypeKind::kError)) return nullptr;
+  if (!shift) return combined(left, right, stmt)->type->is(TypeKind::kError) ? nullptr : right;
+  if (left->type->is_integer() && right->type->is_integer()) return right;
+  error(stmt.range, "shifts are for integers, not '{}' by '{}'", left->type->name, right->type->name);
+  return nullptr;
+}
+
+hir::Expr* AssignmentChecker::combined(E left, E right, const ast::Stmt& stmt) {
+  const Binary op = binary_of(stmt.binary);
+  return is_shift(op) ? binary(op, left, right, stmt.range)
+                      : parts_.operators.arithmetic_on(op, left, right, stmt.range, stmt.range);
+}
+
+void AssignmentChecker::update_element(const ast::Stmt& stmt, Place& target, Body& out) {
+  const Element& element = *target.element;
+  E left = parts_.elements.read_for_update(element);
+  E right = update_operand(left, stmt);
+  if (right == nullptr) return;
+  E result = parts_.conversions.coerce(combined(left, right, stmt), parts_.elements.assigned_type(element),
+                                       stmt.range);
+  E call = parts_.elements.write(element, result, stmt.range);
+  if (result->type->is(TypeKind::kError) || call->type->is(TypeKind::kError)) return;
+  hir::Stmt* made = analysis_.make(StmtKind::kBlock, stmt.range);
+  made->body = std::move(target.before);
+  made->body.push_back(evaluate(call));
+  out.push_back(made);
+}
+
 void AssignmentChecker::update_stmt(const ast::Stmt& stmt, Body& out) {
   if (parts_.reductions.reduction_assign(stmt, out)) return;
-  const Binary op = binary_of(stmt.binary);
-  Place target = place(*stmt.place, true);
+  Place target = place(*stmt.place, PlaceUse::kUpdated);
+  if (target.element.has_value()) return update_element(stmt, target, out);
   if (target.expr == nullptr) {
     parts_.conversions.value(*stmt.value);
     return;
@@ -252,30 +346,24 @@ void AssignmentChecker::update_stmt(const ast::Stmt& stmt, Body& out) {
   // A narrowed variable is updated as what it is known to be.
   E left = target.expr;
   if (target.variable != nullptr) left = parts_.names.read_variable(target.variable, stmt.place->range);
-  E right = parts_.conversions.value(*stmt.value, is_shift(op) ? nullptr : left->type);
-  if (right->type->is(TypeKind::kError)) return;
-  if (is_shift(op)) {
-    if (!left->type->is_integer() || !right->type->is_integer()) {
-      error(stmt.range, "shifts are for integers, not '{}' by '{}'", left->type->name, right->type->name);
-      return;
-    }
-  } else {
-    E probe = parts_.operators.arithmetic_on(op, left, right, stmt.range, stmt.range);
-    if (probe->type->is(TypeKind::kError)) return;
+  E right = update_operand(left, stmt);
+  if (right == nullptr) return;
+  if (target.copy.has_value()) {
+    const auto changed = [&](E operand) { return combined(left, operand, stmt); };
+    return change_copy(target, right, changed, stmt.range, out);
   }
   if (left->type == target.expr->type && !left->type->is(TypeKind::kStr)) {
     hir::Stmt* made = analysis_.make(StmtKind::kUpdate, stmt.range);
     made->place = target.expr;
     made->value = right;
-    made->binary = op;
+    made->binary = binary_of(stmt.binary);
     out.push_back(made);
     return;
   }
   Body before;
   E place = target.expr;
   if (target.variable == nullptr) left = place = stable_place(place, before);
-  E result = is_shift(op) ? binary(op, left, right, stmt.range)
-                          : parts_.operators.arithmetic_on(op, left, right, stmt.range, stmt.range);
+  E result = combined(left, right, stmt);
   const Type* result_type = result->type;
   before.push_back(assign(place, parts_.conversions.coerce(result, place->type, stmt.range), stmt.range));
   if (target.variable != nullptr) parts_.narrowing.assigned(target.variable, result_type);

@@ -2,7 +2,11 @@
 // Assignment: what may stand on the left, and `place op= value`.
 #pragma once
 
-#include "compiler/check/body_part.h"
+#include <cstdint>
+#include <functional>
+#include <optional>
+
+#include "compiler/check/element_methods.h"
 
 namespace dhpvm::compiler {
 
@@ -15,13 +19,31 @@ class AssignmentChecker : public BodyPart {
   bool check_assignable(const Variable& variable, Range range);
 
  private:
-  struct Place {
-    E expr = nullptr;              // null when it is wrong
-    Variable* variable = nullptr;  // assigned whole
-    std::int64_t init_field = -1;  // field of `this` that `init` sets
+  enum class PlaceUse : std::uint8_t { kAssigned, kUpdated };
+  using Element = ElementMethods::Element;
+  // A struct that the methods of its container give and take: a field of it is assigned in a copy.
+  struct Copy {
+    Element element;
+    hir::Local* local = nullptr;
+    Body before;  // what the element's parts need
   };
-  Place place(const ast::Expr& expr, bool updated);
-  Place field_place(E object, const ast::Name& name, Range range, bool updated);
+  struct Place {
+    E expr = nullptr;                // null when it is wrong, or what methods assign
+    std::optional<Element> element;  // assigned by methods
+    std::optional<Copy> copy;        // `expr` is inside of it
+    Variable* variable = nullptr;    // assigned whole
+    std::int64_t init_field = -1;    // field of `this` that `init` sets
+    Body before;                     // what the parts of `element` need
+  };
+  Place place(const ast::Expr& expr, PlaceUse use);
+  Place member_place(const ast::Expr& expr, PlaceUse use);
+  Place index_place(const ast::Expr& expr, PlaceUse use);
+  Place field_place(E object, const ast::Name& name, Range range, PlaceUse use);
+  E holder(const ast::Expr& expr, std::optional<Copy>& copy);
+  void change_copy(Place& target, E operand, const std::function<E(E)>& changed, Range range, Body& out);
+  void update_element(const ast::Stmt& stmt, Place& target, Body& out);
+  E update_operand(E left, const ast::Stmt& stmt);
+  E combined(E left, E right, const ast::Stmt& stmt);
   E stable_place(E place, Body& before);
   bool check_field(const Type* type, std::uint32_t index, Range range);
   bool mutable_root(const hir::Expr& place, Range range);

@@ -11,6 +11,7 @@
 #include "compiler/check/closures.h"
 #include "compiler/check/construct.h"
 #include "compiler/check/convert.h"
+#include "compiler/check/element_methods.h"
 #include "compiler/check/expr.h"
 #include "compiler/check/function_body.h"
 #include "compiler/check/inference.h"
@@ -46,6 +47,7 @@ struct BodyParts {
   LiteralChecker literals{*this};
   ArrayChecker arrays{*this};
   ArrayMethods array_methods{*this};
+  ElementMethods elements{*this};
   OperatorChecker operators{*this};
   Narrowing narrowing{*this};
   MemberChecker members{*this};

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/check/calls.h"
 
+#include <algorithm>
+
 #include "base/spelling.h"
 #include "compiler/check/body_parts.h"
 
@@ -329,36 +331,39 @@ hir::Expr* CallChecker::call_value(E function, const ast::Expr& call) {
   return make(ExprKind::kCallClosure, type->result, call.range, std::move(values));
 }
 
+const std::vector<const Type*>* CallChecker::parameters_of(const Type* type, std::string_view method,
+                                                           Range range) {
+  Nominal* nominal = analysis_.nominal(type);
+  if (nominal == nullptr) return nullptr;
+  analysis_.complete(*nominal);
+  for (const MethodInfo& info : type->methods) {
+    if (info.name == method) return &info.parameters;
+  }
+  auto found = nominal->symbol->methods.find(method);
+  if (type->is(TypeKind::kInterface) || found == nominal->symbol->methods.end()) return nullptr;
+  if (!found->second->declaration->type_parameters.empty()) return nullptr;
+  return &analysis_.instantiate(*found->second, nominal, {}, range).parameters;
+}
+
 // A call without syntax: of a method that the language knows by name, such as `close`. Null when `object` has
 // no method of that name and these parameters.
 hir::Expr* CallChecker::invoke(E object, std::string_view method, std::vector<E> arguments, Range range) {
-  Nominal* nominal = analysis_.nominal(object->type);
-  if (nominal == nullptr) return nullptr;
-  analysis_.complete(*nominal);
-  const auto matches = [&](const std::vector<const Type*>& parameters) {
-    if (parameters.size() != arguments.size()) return false;
-    for (std::size_t i = 0; i < parameters.size(); ++i) {
-      if (parameters[i] != arguments[i]->type) return false;
-    }
-    return true;
-  };
-  if (object->type->is(TypeKind::kInterface)) {
-    for (std::uint32_t i = 0; i < object->type->methods.size(); ++i) {
-      const MethodInfo& info = object->type->methods[i];
-      if (info.name != method || !matches(info.parameters)) continue;
-      arguments.insert(arguments.begin(), object);
-      E made = make(ExprKind::kCallInterface, info.result, range, std::move(arguments));
-      made->index = i;
-      return made;
-    }
+  const Type* type = object->type;
+  const std::vector<const Type*>* parameters = parameters_of(type, method, range);
+  const auto fits = [](const Type* parameter, E argument) { return parameter == argument->type; };
+  if (parameters == nullptr || parameters->size() != arguments.size() ||
+      !std::equal(parameters->begin(), parameters->end(), arguments.begin(), fits))
     return nullptr;
-  }
-  auto found = nominal->symbol->methods.find(method);
-  if (found == nominal->symbol->methods.end()) return nullptr;
-  if (!found->second->declaration->type_parameters.empty()) return nullptr;
-  FunctionInstance& instance = analysis_.instantiate(*found->second, nominal, {}, range);
-  if (!matches(instance.parameters)) return nullptr;
   arguments.insert(arguments.begin(), object);
+  for (std::uint32_t i = 0; i < type->methods.size(); ++i) {
+    if (type->methods[i].name != method) continue;
+    E made = make(ExprKind::kCallInterface, type->methods[i].result, range, std::move(arguments));
+    made->index = i;
+    return made;
+  }
+  Nominal& nominal = *analysis_.nominal(type);
+  FunctionInstance& instance =
+      analysis_.instantiate(*nominal.symbol->methods.at(method), &nominal, {}, range);
   return call_instance(instance, std::move(arguments), range);
 }
 

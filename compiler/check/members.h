@@ -17,9 +17,9 @@ class MemberChecker : public BodyPart {
   void report_missing_member(const Type* type, const ast::Name& name, bool called);
   void report_missing_in_module(ModuleSymbols& module, std::string_view as, const ast::Name& name);
   bool report_hidden_module(const ast::Expr& object, const ast::Name& name);
+  E member_of(E object, const ast::Expr& expr);
 
  private:
-  E member_of(E object, const ast::Expr& expr);
   E module_member(ModuleSymbols& module, const ast::Expr& expr, const Type* expected);
   E type_constant(const Type* type, const ast::Expr& expr);
   E array_member(E object, const ast::Expr& expr);

@@ -16,6 +16,8 @@ namespace {
 
 // The prelude of all programs. `at` makes an index of any number; `some` gives nullables of which nothing is known.
 constexpr const char* kPrelude = R"(import atomic;
+import list;
+import map;
 import math;
 
 fn at(i: i64, n: i64) -> i64 {
@@ -25,6 +27,11 @@ fn at(i: i64, n: i64) -> i64 {
 fn some<T>(given: bool, x: T) -> T? {
     if given { return x; }
     return null;
+}
+fn map_of<T>(x: T) -> Map<i64, T> {
+    let m = Map<i64, T>();
+    m[0] = x;
+    return m;
 }
 fn fails<T>(failing: bool, x: T) -> T! {
     if failing { return Error("failed", Malformed()); }

@@ -46,6 +46,8 @@ std::string SourceExpressions::value(const SourceType& type, unsigned depth) {
     case Shape::kStruct:
     case Shape::kClass: return construct(type, depth - 1);
     case Shape::kArray: return array(type, depth - 1);
+    case Shape::kList:
+    case Shape::kMap: return collection(type, depth - 1);
     case Shape::kNullable:
       return Phrase{"some<{}>({}, {})", type.element->name, boolean(depth - 1),
                     value(*type.element, depth - 1)}
@@ -79,6 +81,8 @@ std::string SourceExpressions::zero_deep(const SourceType& type) {
     case Shape::kStruct:
     case Shape::kClass: return construct(type, 0);
     case Shape::kArray: return array(type, 0);
+    case Shape::kList:
+    case Shape::kMap: return collection(type, 0);
     case Shape::kNullable:
       return Phrase{"some<{}>(false, {})", type.element->name, zero_deep(*type.element)}.text;
     case Shape::kFunction: return closure(type, 0);
@@ -108,13 +112,19 @@ std::string SourceExpressions::index(const std::string& length, unsigned depth) 
   return Phrase{"at({}, {})", value(world_.types.i64(), depth), length}.text;
 }
 
-std::string SourceExpressions::element(const SourceVariable& array) {
+std::string SourceExpressions::element(const SourceVariable& array, ElementUse use) {
   if (array.role == VariableRole::kOutput) return Phrase{"{}[{}]", array.name, array.own_index}.text;
   ++elements_;
   std::string indices;
   if (array.role == VariableRole::kFixedArray) {
     const SourceType& type = *decisions_.pick(world_.types.integers());
     indices = Phrase{"({}) & {}", value(type, 1), array.count - 1}.text;
+  } else if (array.type->shape == Shape::kList) {
+    indices = index(array.name + ".len()");
+  } else if (array.type->shape == Shape::kMap) {
+    // Any key can be written. Reading one that is not there traps.
+    const bool any = use == ElementUse::kWrite || decisions_.one_in(40);
+    indices = any ? Phrase{"({}) & 7", value(world_.types.i64(), 1)}.text : "0";
   } else {
     for (unsigned d = 0; d < array.type->rank; ++d) {
       const std::string length =
@@ -133,11 +143,14 @@ struct SourceExpressions::Candidate {
   bool is_element = false;
 };
 
-std::string SourceExpressions::one_of(const std::vector<Candidate>& candidates) {
+std::string SourceExpressions::one_of(const std::vector<Candidate>& candidates, ElementUse use) {
   if (candidates.empty()) return "";
   const Candidate& taken = decisions_.pick(candidates);
-  if (taken.is_element) return element(*taken.variable);
-  return taken.variable->name + (taken.field != nullptr ? "." + taken.field->name : "");
+  const std::string field = taken.field != nullptr ? "." + taken.field->name : "";
+  // A field is changed in an element that is there.
+  if (taken.is_element)
+    return element(*taken.variable, taken.field != nullptr ? ElementUse::kRead : use) + field;
+  return taken.variable->name + field;
 }
 
 std::string SourceExpressions::stored(const SourceType& type) {
@@ -148,14 +161,14 @@ std::string SourceExpressions::stored(const SourceType& type) {
         variable->role == VariableRole::kOutput || variable->role == VariableRole::kFixedArray;
     if (variable->type == &type && !is_own) found.push_back({variable});
     const bool is_fixed = variable->role == VariableRole::kFixedArray && variable->type == &type;
-    const bool is_array = variable->type->shape == Shape::kArray && variable->type->element == &type;
-    if (has_elements && (is_fixed || is_array)) found.push_back({variable, nullptr, true});
+    if (has_elements && (is_fixed || (variable->type->has_elements() && variable->type->element == &type)))
+      found.push_back({variable, nullptr, true});
     if (is_own || (variable->type->shape != Shape::kStruct && variable->type->shape != Shape::kClass))
       continue;
     for (const SourceType::Field& field : variable->type->fields)
       if (field.type == &type) found.push_back({variable, &field});
   }
-  return one_of(found);
+  return one_of(found, ElementUse::kRead);
 }
 
 std::string SourceExpressions::assignable(const SourceType& type) {
@@ -169,11 +182,16 @@ std::string SourceExpressions::assignable(const SourceType& type) {
         if (field.type == &type) found.push_back({variable, &field});
     }
     const bool is_fixed = variable->role == VariableRole::kFixedArray && variable->type == &type;
-    const bool is_array = variable->type->shape == Shape::kArray && variable->type->element == &type;
-    if (is_fixed || (is_array && (is_free || variable->role == VariableRole::kOutput)))
+    const bool can_change = is_free || variable->role == VariableRole::kOutput;
+    const bool has_elements = variable->type->has_elements() && can_change;
+    if (is_fixed || (has_elements && variable->type->element == &type))
       found.push_back({variable, nullptr, true});
+    if (has_elements && variable->type->element->shape == Shape::kStruct) {
+      for (const SourceType::Field& field : variable->type->element->fields)
+        if (field.type == &type) found.push_back({variable, &field, true});
+    }
   }
-  return one_of(found);
+  return one_of(found, ElementUse::kWrite);
 }
 
 std::string SourceExpressions::number(const SourceType& type, unsigned depth) {
@@ -315,6 +333,13 @@ std::string SourceExpressions::array(const SourceType& type, unsigned depth) {
   const std::string fill =
       is_filled ? ", fill: " + value(*type.element, depth == 0 ? 0 : depth - 1) : std::string();
   return Phrase{"{}({}{})", type.name, sizes, fill}.text;
+}
+
+std::string SourceExpressions::collection(const SourceType& type, unsigned depth) {
+  if (type.shape == Shape::kMap)
+    return Phrase{"map_of<{}>({})", type.element->name, value(*type.element, depth)}.text;
+  return Phrase{"list.of<{}>({})", type.element->name, array(world_.types.array(*type.element, 1), depth)}
+      .text;
 }
 
 std::string SourceExpressions::closure(const SourceType& type, unsigned depth) {

@@ -20,7 +20,8 @@ class SourceExpressions {
   // An index inside an array of `length` elements; both are i64.
   std::string index(const std::string& length, unsigned depth = 1);
   // An element of the array, anywhere or at the iteration's own place.
-  std::string element(const SourceVariable& array);
+  enum class ElementUse : std::uint8_t { kRead, kWrite };
+  std::string element(const SourceVariable& array, ElementUse use);
   // The variables that can be read here and satisfy `fits`.
   std::vector<const SourceVariable*> readable(const std::function<bool(const SourceVariable&)>& fits) const;
   // A place of the type that can be assigned; empty if there is none.
@@ -30,7 +31,7 @@ class SourceExpressions {
 
  private:
   struct Candidate;
-  std::string one_of(const std::vector<Candidate>& candidates);
+  std::string one_of(const std::vector<Candidate>& candidates, ElementUse use);
   std::string literal(const SourceType& type);
   std::string from_result(const SourceType& type, unsigned depth);
   std::string zero_deep(const SourceType& type);
@@ -41,6 +42,7 @@ class SourceExpressions {
   std::string text(unsigned depth);
   std::string construct(const SourceType& type, unsigned depth);
   std::string array(const SourceType& type, unsigned depth);
+  std::string collection(const SourceType& type, unsigned depth);
   std::string closure(const SourceType& type, unsigned depth);
   std::string choice(const SourceType& type, unsigned depth);
   std::string match(const SourceType& type, unsigned depth);

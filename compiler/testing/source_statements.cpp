@@ -197,6 +197,7 @@ void SourceStatements::visit() {
     if (variable.role == VariableRole::kFixedArray) return true;
     if (variable.role == VariableRole::kOutput) return false;
     if (is_free() && variable.type->shape == Shape::kText) return true;
+    if (variable.type->shape == Shape::kList) return true;
     return variable.type->shape == Shape::kArray && variable.type->rank == 1;
   });
   if (sequences.empty()) return count();

@@ -52,6 +52,14 @@ const SourceType& SourceTypes::array(const SourceType& element, unsigned rank) {
   return derived(Shape::kArray, "[" + element.name + dimensions + "]", element, rank);
 }
 
+const SourceType& SourceTypes::list(const SourceType& element) {
+  return derived(Shape::kList, "List<" + element.name + ">", element, 0);
+}
+
+const SourceType& SourceTypes::map(const SourceType& value) {
+  return derived(Shape::kMap, "Map<i64, " + value.name + ">", value, 0);
+}
+
 const SourceType& SourceTypes::nullable(const SourceType& element) {
   return derived(Shape::kNullable, element.name + "?", element, 0);
 }
@@ -76,7 +84,7 @@ void SourceTypes::finish(const SourceType& declared) {
 const SourceType& SourceTypes::any(Decisions& decisions) {
   // The first class has no other to refer to.
   const SourceType& object = classes_.empty() ? text() : *decisions.pick(classes_);
-  switch (decisions.below(16)) {
+  switch (decisions.below(20)) {
     case 0: return text();
     case 1: return *decisions.pick(structs_);
     case 2: return object;
@@ -87,6 +95,8 @@ const SourceType& SourceTypes::any(Decisions& decisions) {
     case 7: return nullable(object);
     case 8: return function(*decisions.pick(numbers_));
     case 9: return nullable(*decisions.pick(structs_));
+    case 10: return list(decisions.one_in(3) ? text() : *decisions.pick(plain_));
+    case 11: return map(decisions.one_in(3) ? text() : *decisions.pick(plain_));
     default: return *decisions.pick(primitives_);
   }
 }

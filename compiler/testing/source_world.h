@@ -19,6 +19,8 @@ enum class Shape : std::uint8_t {
   kStruct,
   kClass,
   kArray,
+  kList,
+  kMap,  // from i64; the key 0 is always there
   kNullable,
   kFunction
 };
@@ -33,13 +35,17 @@ struct SourceType {
   unsigned bits = 0;
   bool is_signed = false;
   unsigned rank = 0;
-  const SourceType* element = nullptr;  // of arrays and nullables; the result of a function of one i64
+  const SourceType* element =
+      nullptr;  // of arrays, lists, maps and nullables; the result of a function of one i64
   std::vector<Field> fields;
 
   bool is_number() const { return shape == Shape::kInteger || shape == Shape::kFloat; }
   bool is_primitive() const { return is_number() || shape == Shape::kBool; }
   // A primitive, or a struct of such: a parallel loop may have variables of the type.
   bool is_plain() const;
+  bool has_elements() const {
+    return shape == Shape::kArray || shape == Shape::kList || shape == Shape::kMap;
+  }
   // A parallel loop may read variables of the type.
   bool is_for_kernels() const { return is_plain() || (shape == Shape::kArray && element->is_plain()); }
 };
@@ -83,6 +89,8 @@ class SourceTypes {
   const std::vector<const SourceType*>& classes() const { return classes_; }
 
   const SourceType& array(const SourceType& element, unsigned rank);
+  const SourceType& list(const SourceType& element);
+  const SourceType& map(const SourceType& value);
   const SourceType& nullable(const SourceType& element);
   const SourceType& function(const SourceType& result);
   SourceType& declare(Shape shape, std::string name);
