@@ -11,6 +11,7 @@ import shutil
 import signal
 import socket
 import stat
+import struct
 import subprocess
 import sys
 import tempfile
@@ -331,12 +332,31 @@ class Using(Case):
         threading.Thread(target=serve, daemon=True).start()
         return "127.0.0.1:" + str(door.getsockname()[1])
 
+    def test_clients_of_the_last_release_are_served(self):
+        worker = self.worker()
+        host, port = worker.address.split(":")
+        hello = b"\x00\x05older\x03" + b"0.0"  # a record of version 2: its number, and two texts
+        there = socket.create_connection((host, int(port)), timeout=PATIENCE)
+        self.addCleanup(there.close)
+        for content in (b"DHPV" + struct.pack("<HBBBBH", 2, 0, 2, 0, 0, 0), b"\0\0" + hello + struct.pack("<I", 0)):
+            there.sendall(struct.pack("<I", len(content)) + content)
+        said = b""
+        while b"host" not in said:
+            piece = there.recv(4096)
+            self.assertNotEqual(piece, b"", said)
+            said += piece
+        self.assertTrue(said.startswith(struct.pack("<I", 12) + b"DHPV\x02\x00"), said)
+        self.assertEqual(said[14:16], b"\0\0")
+        worker.wait_for("session 1: 'older' from")
+
     def test_workers_that_cannot_be_had_are_left_out(self):
         full = self.worker("--lend=sessions=1")
         self.start(full.device, self.rounds(10_000_000))
         full.wait_for(r"kernel '.*' ready")
         absent = {"full": full.address, "silent": self.stranger(b""),
                   "of another protocol": self.stranger(b"HTTP/1.1 400\r\n\r\n"),
+                  "of a later release": self.stranger(
+                      struct.pack("<I", 12) + b"DHPV" + struct.pack("<HBBBBH", 9, 0, 2, 0, 1, 8)),
                   "refused": "127.0.0.1:1", "unknown": "nobody.invalid:7100"}
         good = self.worker()
         program = self.rounds(2)
@@ -352,7 +372,7 @@ class Using(Case):
             self.assertLess(took, 4, kind)  # a handshake has 5 s
         everybody = ",".join([*absent.values(), good.address])
         self.assert_done(run(f"--connect={everybody}", "--device=remote", program), expected)
-        for kind in ("full", "of another protocol", "refused", "unknown"):
+        for kind in ("full", "of another protocol", "of a later release", "refused", "unknown"):
             # Beside the host, the program begins; without it there is nobody to run loops.
             self.assert_done(run(f"--connect={absent[kind]}", "--device=host,remote", program), expected)
             refused = run(f"--connect={absent[kind]}", "--device=remote", program)
@@ -523,6 +543,16 @@ class LosingWorkers(Losing):
         worker.signal_all(signal.SIGCONT)
         worker.wait_for("session 1: ended")
         self.assert_serves(worker)
+
+    def test_worker_that_gets_no_processor_for_a_while(self):
+        worker = self.worker()
+        program = self.rounds(2000)
+        client = self.started(worker, program, "--silence=500ms")
+        worker.signal_all(signal.SIGSTOP)
+        time.sleep(1.2)
+        worker.signal_all(signal.SIGCONT)
+        out, errors = client.communicate(timeout=PATIENCE)
+        self.assertEqual((client.returncode, out, errors), (0, self.expected(program), ""))
 
     def test_only_copy_lost(self):
         worker = self.worker()

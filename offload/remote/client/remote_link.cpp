@@ -73,8 +73,10 @@ Status RemoteLink::handle(wire::Welcome& record) {
   welcomed_ = true;
   welcome_ = std::move(record);
   if (!dialled_) return {};  // it dials the other lane as well
+  ChannelOptions channel_options = options_.channel;
+  channel_options.version = frames_->channel().version();
   Channel::dial(
-      transport_, dialled_->first, dialled_->second, LaneKind::kBulk, options_.channel,
+      transport_, dialled_->first, dialled_->second, LaneKind::kBulk, channel_options,
       [self = shared_from_this()](const std::shared_ptr<Channel>& channel,
                                   LaneKind) -> std::shared_ptr<Lane> {
         auto lane = std::make_shared<BulkLane>(channel, self);

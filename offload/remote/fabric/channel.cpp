@@ -31,8 +31,9 @@ std::vector<std::byte> Preamble::to_bytes() const {
   for (const char letter : kMagic) bytes.push_back(static_cast<std::byte>(letter));
   bytes.push_back(static_cast<std::byte>(version));
   bytes.push_back(static_cast<std::byte>(version >> 8));
-  for (const auto value : {static_cast<unsigned>(identity), static_cast<unsigned>(seal),
-                           static_cast<unsigned>(lane), static_cast<unsigned>(role), 0u, 0u}) {
+  for (const auto value :
+       {static_cast<unsigned>(identity), static_cast<unsigned>(seal), static_cast<unsigned>(lane),
+        static_cast<unsigned>(role), unsigned{oldest}, static_cast<unsigned>(oldest >> 8)}) {
     bytes.push_back(static_cast<std::byte>(value));
   }
   return bytes;
@@ -47,10 +48,14 @@ Result<Preamble> Preamble::read(ConstBytes message) {
   }
   Preamble preamble;
   preamble.version = static_cast<std::uint16_t>(at(4) | at(5) << 8);
-  if (preamble.version != kProtocolVersion) return preamble;
-  if (at(6) > 2 || at(7) > 2 || at(8) > 1 || at(9) > 1 || at(10) != 0 || at(11) != 0) {
-    return error(ErrorCode::kProtocol, "the other side's first message is malformed");
-  }
+  preamble.oldest = static_cast<std::uint16_t>(at(10) | at(11) << 8);
+  const bool tells_range = preamble.version > kVersionWithoutRange;
+  // Whatever is as old as that stands for itself alone; a later one that tells nothing, likewise.
+  if (tells_range && preamble.oldest == 0) preamble.oldest = preamble.version;
+  const Error malformed(ErrorCode::kProtocol, "the other side's first message is malformed");
+  if (tells_range ? preamble.oldest > preamble.version : preamble.oldest != 0) return malformed;
+  if (!preamble.has_common_version()) return preamble;
+  if (at(6) > 2 || at(7) > 2 || at(8) > 1 || at(9) > 1) return malformed;
   preamble.identity = static_cast<IdentityKind>(at(6));
   preamble.seal = static_cast<SealMode>(at(7));
   preamble.lane = static_cast<LaneKind>(at(8));
@@ -70,6 +75,8 @@ Channel::Channel(Transport& transport, bool dials, std::string host, ChannelOpti
   own_.identity = options_.identity == nullptr ? IdentityKind::kNone : options_.identity->kind();
   own_.seal = options_.seal;
   own_.role = options_.role;
+  own_.version = options_.version;
+  if (own_.version == kVersionWithoutRange) own_.oldest = 0;
 }
 
 std::shared_ptr<Channel> Channel::dial(Transport& transport, const Address& address, const std::string& host,
@@ -79,6 +86,7 @@ std::shared_ptr<Channel> Channel::dial(Transport& transport, const Address& addr
       new Channel(transport, true, host, std::move(options), std::move(make_lane), std::move(failed)));
   channel->own_.lane = kind;
   channel->peer_ = address.to_string();
+  channel->dialled_ = address;
   // On the progress thread, so that nothing is heard of the connection before it is attached.
   transport.post([channel, address] {
     auto connection = channel->transport_.connect(address, channel);
@@ -107,6 +115,7 @@ std::shared_ptr<Channel> Channel::adopt(Transport& transport, DetachedChannel de
   channel->own_.lane = kind;
   channel->peer_ = std::move(detached.peer);
   channel->seal_mode_ = detached.seal;
+  channel->own_.version = detached.version;
   channel->seals_ = std::move(seals);
   // As in dial().
   transport.post([channel, moved = std::make_shared<DetachedConnection>(std::move(detached.connection))] {
@@ -130,7 +139,8 @@ std::optional<DetachedChannel> Channel::detach() {
     reason_ = Error(ErrorCode::kDeviceLost, "the connection was given away");
   }
   failed_ = nullptr;
-  DetachedChannel detached{std::move(*connection), peer_, seal_mode_, std::nullopt, std::move(last_word_)};
+  DetachedChannel detached{std::move(*connection), peer_,        seal_mode_,
+                           own_.version,           std::nullopt, std::move(last_word_)};
   if (seals_.outgoing != nullptr) {
     detached.seals = SealStates{seals_.outgoing->state(), seals_.incoming->state()};
   }
@@ -165,6 +175,7 @@ void Channel::on_connected() {
   }
   if (!dials_) return;
   std::vector<std::byte> first = own_.to_bytes();
+  context_ = first;
   if (options_.identity != nullptr) {
     auto handshake = options_.identity->begin(true, host_);
     if (!handshake.ok()) return close(std::move(handshake).error());
@@ -198,16 +209,23 @@ void Channel::on_received(std::uint64_t tag, std::size_t bytes) {
 }
 
 Status Channel::handle(ConstBytes message) {
-  if (!theirs_) {
+  if (!is_met_) {
     auto theirs = Preamble::read(message);
     // The answer goes first, also to a side that is refused: it can tell its user why.
+    Status agreed = theirs.ok() ? agree(*theirs) : Status(theirs.error());
+    if (theirs.ok()) context_.insert(context_.end(), message.begin(), message.begin() + Preamble::kBytes);
     if (!dials_) {
       if (theirs.ok()) own_.lane = theirs->lane;
-      send(own_.to_bytes());
+      std::vector<std::byte> answer = own_.to_bytes();
+      context_.insert(context_.end(), answer.begin(), answer.end());
+      send(std::move(answer));
+    } else if (agreed.ok() && own_.version != options_.version && theirs->oldest == 0) {
+      dial_again();
+      return {};
     }
-    if (!theirs.ok()) return std::move(theirs).error();
+    DHPVM_TRY(std::move(agreed));
     DHPVM_TRY(meet(*theirs));
-    theirs_ = *theirs;
+    is_met_ = true;
     message = message.subspan(Preamble::kBytes);
     if (own_.identity == IdentityKind::kNone) {
       if (!message.empty()) return error(ErrorCode::kProtocol, "the other side's first message is malformed");
@@ -218,13 +236,32 @@ Status Channel::handle(ConstBytes message) {
   return advance(message);
 }
 
-Status Channel::meet(const Preamble& theirs) {
-  if (theirs.version != kProtocolVersion) {
+// Which version holds from now on.
+Status Channel::agree(const Preamble& theirs) {
+  if (!theirs.has_common_version() || theirs.oldest > own_.version) {
+    const std::string range = theirs.oldest != 0 && theirs.oldest < theirs.version
+                                  ? fmt::format("versions {} to {}", theirs.oldest, theirs.version)
+                                  : fmt::format("version {}", theirs.version);
     return error(ErrorCode::kUnsupported,
-                 "it speaks version {} of the protocol, and this side version {}: install the same release "
-                 "of DHPVM on both",
-                 theirs.version, kProtocolVersion);
+                 "it speaks {} of the protocol, and this side versions {} to {}: install releases of DHPVM "
+                 "that follow each other on both",
+                 range, kOldestVersion, kProtocolVersion);
   }
+  own_.version = std::min(own_.version, theirs.version);
+  if (own_.version == kVersionWithoutRange) own_.oldest = 0;
+  return {};
+}
+
+// The other side refuses whoever offers a later version than its own.
+void Channel::dial_again() {
+  ChannelOptions options = options_;
+  options.version = own_.version;
+  dial(transport_, *dialled_, host_, own_.lane, std::move(options), std::exchange(make_lane_, nullptr),
+       std::exchange(failed_, nullptr));
+  close(Error(ErrorCode::kUnsupported, "it is dialled again with an earlier version of the protocol"));
+}
+
+Status Channel::meet(const Preamble& theirs) {
   if (theirs.identity != own_.identity) {
     return error(ErrorCode::kDeviceLost, "it has been started with {}, this side with {}: both need the same",
                  what_it_wants(theirs.identity), what_it_wants(own_.identity));
@@ -265,12 +302,9 @@ Status Channel::advance(ConstBytes input) {
 
 Status Channel::open() {
   if (handshake_ != nullptr) {
-    std::vector<std::byte> context = dials_ ? own_.to_bytes() : theirs_->to_bytes();
-    const std::vector<std::byte> second = dials_ ? theirs_->to_bytes() : own_.to_bytes();
-    context.insert(context.end(), second.begin(), second.end());
-    DHPVM_ASSIGN(seals_, handshake_->seals(context));
+    DHPVM_ASSIGN(seals_, handshake_->seals(context_));
     DHPVM_ASSIGN(last_word_, handshake_->last_word_seal(
-                                 context, own_.role == Role::kWorker ? SealUse::kSeal : SealUse::kOpen));
+                                 context_, own_.role == Role::kWorker ? SealUse::kSeal : SealUse::kOpen));
     if (const std::string name = handshake_->peer(); !name.empty())
       peer_ = fmt::format("{} ({})", name, peer_);
     handshake_ = nullptr;

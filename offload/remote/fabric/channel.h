@@ -20,8 +20,11 @@
 
 namespace dhpvm::offload {
 
-// Both sides must have the same.
-inline constexpr std::uint16_t kProtocolVersion = 2;
+// Each side tells the range of versions that it speaks, and both take the highest that they have in common.
+inline constexpr std::uint16_t kProtocolVersion = 3;
+inline constexpr std::uint16_t kOldestVersion = 2;
+// The last version whose sides tell no range. One that is dialled refuses later ones, and is dialled again with this.
+inline constexpr std::uint16_t kVersionWithoutRange = 2;
 
 // On the wire; the numbers are fixed.
 enum class LaneKind : std::uint8_t { kFrames = 0, kBulk = 1 };
@@ -30,14 +33,16 @@ enum class Role : std::uint8_t { kClient = 0, kWorker = 1 };
 // The first message of each side.
 struct Preamble {
   static constexpr std::size_t kBytes = 12;
-  std::uint16_t version = kProtocolVersion;
+  std::uint16_t version = kProtocolVersion;  // the highest; in an answer, the one that holds
   IdentityKind identity = IdentityKind::kNone;
   SealMode seal = SealMode::kFull;
   LaneKind lane = LaneKind::kFrames;
   Role role = Role::kClient;
+  std::uint16_t oldest = kOldestVersion;  // the lowest; none, 0, where the version is kVersionWithoutRange
 
   std::vector<std::byte> to_bytes() const;
-  // Reads only the version if it is not ours; the other fields may differ there.
+  bool has_common_version() const { return version >= kOldestVersion && oldest <= kProtocolVersion; }
+  // Reads only the versions if none of them is ours; the other fields may differ there.
   static Result<Preamble> read(ConstBytes message);
 };
 
@@ -61,6 +66,7 @@ struct ChannelOptions {
   std::shared_ptr<Identity> identity;  // null: none; then both sides must be on this machine
   SealMode seal = SealMode::kFull;
   std::chrono::milliseconds handshake_deadline{5000};
+  std::uint16_t version = kProtocolVersion;  // the highest that is offered
 };
 
 // An open channel that has left its transport, on its way to another process.
@@ -68,6 +74,7 @@ struct DetachedChannel {
   DetachedConnection connection;
   std::string peer;
   SealMode seal = SealMode::kNone;
+  std::uint16_t version = kProtocolVersion;
   std::optional<SealStates> seals;  // none without an identity
   std::unique_ptr<Seal> last_word;  // likewise; stays with who has detached the channel
 };
@@ -103,6 +110,7 @@ class Channel final : public ConnectionHandler, public std::enable_shared_from_t
   // The following once there is a lane. Who is at the other end: an address, and the name in its certificate.
   const std::string& peer() const { return peer_; }
   SealMode seal_mode() const { return seal_mode_; }
+  std::uint16_t version() const { return own_.version; }
   Connection& connection() const { return *connection_; }
   Transport& transport() const { return transport_; }
   // Null without an identity. Each is used by one thread at a time: the incoming one by the progress thread.
@@ -126,6 +134,8 @@ class Channel final : public ConnectionHandler, public std::enable_shared_from_t
   void receive();
   Status handle(ConstBytes message);
   Status meet(const Preamble& theirs);
+  Status agree(const Preamble& theirs);
+  void dial_again();
   Status advance(ConstBytes input);
   void send(std::vector<std::byte> bytes);
   Status open();
@@ -136,6 +146,7 @@ class Channel final : public ConnectionHandler, public std::enable_shared_from_t
   const bool dials_;
   bool is_adopted_ = false;
   const std::string host_;
+  std::optional<Address> dialled_;
   const ChannelOptions options_;
   // For the progress thread alone until there is a lane; constant afterwards.
   MakeLane make_lane_;
@@ -143,7 +154,8 @@ class Channel final : public ConnectionHandler, public std::enable_shared_from_t
   std::shared_ptr<Connection> connection_;
   std::string peer_;
   Preamble own_;
-  std::optional<Preamble> theirs_;
+  bool is_met_ = false;             // the other side's preamble is there, and fits
+  std::vector<std::byte> context_;  // both preambles, the dialling side's first: the keys depend on them
   std::unique_ptr<Handshake> handshake_;
   std::vector<std::byte> memory_;  // of the handshake's receive
   SealMode seal_mode_ = SealMode::kNone;

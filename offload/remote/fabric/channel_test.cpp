@@ -397,10 +397,20 @@ Bytes preamble_with(std::size_t at, unsigned value) {
   return bytes;
 }
 
+// As releases before and after this one may send it.
+Bytes of_versions(std::uint16_t highest, std::uint16_t oldest) {
+  Preamble preamble;
+  preamble.version = highest;
+  preamble.oldest = oldest;
+  return preamble.to_bytes();
+}
+
 TEST(Channel, StrangersAreSentAway) {
   const std::vector<std::pair<std::vector<Bytes>, const char*>> cases = {
       {{numbers(12)}, "does not speak"},    {{numbers(3)}, "does not speak"},
-      {{Bytes()}, "does not speak"},        {{preamble_with(4, 99)}, "version 99"},
+      {{Bytes()}, "does not speak"},        {{of_versions(99, 98)}, "versions 98 to 99"},
+      {{of_versions(1, 0)}, "version 1 "},  {{of_versions(99, 0)}, "version 99 "},
+      {{of_versions(2, 2)}, "malformed"},   {{of_versions(3, 4)}, "malformed"},
       {{preamble_with(6, 3)}, "malformed"}, {{preamble_with(7, 9)}, "malformed"},
       {{preamble_with(8, 2)}, "malformed"}, {{preamble_with(11, 1)}, "malformed"},
       {{preamble_with(6, 1)}, "a key"},     {{numbers(5000)}, "4096"},
@@ -416,10 +426,73 @@ TEST(Channel, StrangersAreSentAway) {
     ASSERT_TRUE(stranger_end->wait_end()) << expected;
     EXPECT_THAT(stranger_end->end(), HasSubstr(expected));
     // A client of another version learns the worker's version.
-    if (std::string_view(expected) == "version 99") {
+    if (std::string_view(expected) == "version 99 ") {
       ASSERT_EQ(stranger->heard_.size(), 1u);
       EXPECT_EQ(Preamble::read(stranger->heard_[0])->version, kProtocolVersion);
     }
+  }
+}
+
+TEST(Channel, ClientsOfOtherReleasesGetTheHighestCommonVersion) {
+  const struct {
+    std::uint16_t highest, oldest, agreed, told;
+  } cases[] = {{2, 0, 2, 0}, {3, 2, 3, 2}, {4, 3, 3, 2}, {99, 1, 3, 2}};
+  for (const auto& [highest, oldest, agreed, told] : cases) {
+    Pair pair;
+    pair.start();
+    ASSERT_TRUE(pair.worker_->wait_open());
+    auto end = std::make_shared<End>();
+    pair.worker_ = end;
+    const auto stranger = Stranger::dial(pair, {of_versions(highest, oldest)});
+    ASSERT_TRUE(end->wait_open()) << end->end();
+    EXPECT_EQ(end->frame_->channel().version(), agreed);
+    ASSERT_TRUE(stranger->wait([&] { return !stranger->heard_.empty(); }));
+    Bytes answer = of_versions(agreed, told);
+    answer[9] = static_cast<std::byte>(Role::kWorker);
+    EXPECT_EQ(stranger->heard_[0], answer);
+  }
+}
+
+// Answers with version 2, whatever it is told, and goes.
+class Refuser final : public ConnectionHandler {
+ public:
+  explicit Refuser(std::shared_ptr<Connection> connection) : connection_(std::move(connection)) {
+    const MutableBytes part = memory_;
+    connection_->receive({&part, 1}, 0);
+  }
+  void on_connected() override {}
+  void on_received(std::uint64_t, std::size_t) override { connection_->send_copy(of_versions(2, 0)); }
+  void on_sent(std::uint64_t) override {}
+  void on_closed(const Error&) override { connection_ = nullptr; }
+
+ private:
+  std::shared_ptr<Connection> connection_;
+  Bytes memory_ = Bytes(4096);
+};
+
+// A worker of the last release: it takes its own version only, and answers others with it before it leaves.
+TEST(Channel, WorkersOfTheLastReleaseAreDialledAgain) {
+  for (const bool with_key : {false, true}) {
+    Pair pair;
+    if (with_key) pair.use_key(std::byte{7});
+    std::atomic<unsigned> dialled = 0;
+    pair.worker_options_.version = kVersionWithoutRange;
+    auto listener = pair.there_->listen(
+        {"127.0.0.1", 0}, [&](std::shared_ptr<Connection> connection) -> std::shared_ptr<ConnectionHandler> {
+          if (++dialled == 1) return std::make_shared<Refuser>(std::move(connection));
+          return Channel::accept(*pair.there_, std::move(connection), pair.worker_options_,
+                                 pair.worker_->make_lane(), pair.worker_->failed());
+        });
+    ASSERT_TRUE(listener.ok());
+    pair.listener_ = std::move(listener).value();
+    Channel::dial(*pair.here_, pair.listener_->address(), pair.host_, LaneKind::kFrames, pair.client_options_,
+                  pair.client_->make_lane(), pair.client_->failed());
+    ASSERT_TRUE(pair.client_->wait_open()) << pair.client_->end();
+    ASSERT_TRUE(pair.worker_->wait_open()) << pair.worker_->end();
+    EXPECT_EQ(pair.client_->frame_->channel().version(), 2);
+    EXPECT_EQ(dialled, 2u);
+    pair.client_->frame_->send(numbers(5));
+    EXPECT_TRUE(pair.worker_->wait([&] { return pair.worker_->frames_.size() == 1; })) << pair.worker_->end();
   }
 }
 
@@ -576,6 +649,17 @@ TEST(FrameLane, IdleSidesKeepEachOtherAlive) {
   ASSERT_TRUE(pair.worker_->wait([&] { return pair.worker_->frames_.size() == 1; })) << pair.worker_->end();
 }
 
+TEST(FrameLane, APatientSideGivesSignsToAnImpatientOne) {
+  Pair pair;
+  pair.client_->silence_ = 400ms;
+  pair.worker_->silence_ = 1h;
+  pair.open();
+  std::this_thread::sleep_for(1200ms);
+  pair.client_->frame_->send(numbers(3));
+  ASSERT_TRUE(pair.worker_->wait([&] { return pair.worker_->frames_.size() == 1 || pair.worker_->ended_; }));
+  EXPECT_FALSE(pair.worker_->ended_) << pair.worker_->end();
+}
+
 TEST(FrameLane, ASilentSideIsTakenForDead) {
   Pair pair(false, {}, [](unsigned, std::uint64_t message, ConstBytes) {
     return message == 0 ? Fault{} : Fault{Fault::Kind::kDrop, 0, {}};
@@ -583,7 +667,7 @@ TEST(FrameLane, ASilentSideIsTakenForDead) {
   pair.client_->silence_ = 100ms;
   pair.open();
   ASSERT_TRUE(pair.client_->wait_end());
-  EXPECT_THAT(pair.client_->end(), HasSubstr("no sign of life for 100 ms"));
+  EXPECT_THAT(pair.client_->end(), HasSubstr("no sign of life for"));
   EXPECT_EQ(pair.client_->ended_->code(), ErrorCode::kDeviceLost);
 }
 

@@ -23,6 +23,13 @@ Error broken(const char* what) {
   return error(ErrorCode::kProtocol, "the other side breaks the protocol: {}", what);
 }
 
+// Nobody is given signs of life more often than this asks for.
+constexpr std::chrono::milliseconds kShortestDeadline{10};
+// How many deadlines a process has that says nothing while its machine answers.
+constexpr int kPatience = 4;
+constexpr std::size_t kDeadlineBytes = 4;
+constexpr std::chrono::milliseconds kUsualDeadline{3000};
+
 // The number of a last word, where messages are numbered.
 constexpr std::uint32_t kLastWordNumber = ~std::uint32_t{0};
 
@@ -49,8 +56,30 @@ void FrameLane::opened() {
   slot_bytes_ = kHeaderBytes + kLargestFrame + trailer_bytes();
   memory_.resize((kCredits + kReserved) * slot_bytes_);
   for (unsigned slot = 0; slot < kCredits + kReserved; ++slot) receive(slot);
+  const std::vector<std::byte> sign = first_sign();
+  {
+    const std::lock_guard lock(mutex_);
+    send_now(Kind::kSign, sign);
+  }
   handler_->on_open();
   tick();
+}
+
+std::vector<std::byte> FrameLane::first_sign() const {
+  const auto deadline = static_cast<std::uint32_t>(std::min<std::chrono::milliseconds::rep>(
+      options_.silence_deadline.count(), std::numeric_limits<std::int32_t>::max()));
+  std::vector<std::byte> content(kDeadlineBytes);
+  for (unsigned i = 0; i < kDeadlineBytes; ++i) content[i] = static_cast<std::byte>(deadline >> (8 * i));
+  return content;
+}
+
+Status FrameLane::hear_sign(ConstBytes content) {
+  if (content.empty()) return {};
+  if (content.size() != kDeadlineBytes) return broken("a malformed sign of life");
+  if (needed_there_ != kNotTold) return broken("it tells twice how long a silence it bears");
+  needed_there_ = std::max(std::chrono::milliseconds(read_counter(content)), kShortestDeadline);
+  tick();
+  return {};
 }
 
 void FrameLane::receive(std::uint64_t slot) {
@@ -86,7 +115,7 @@ Status FrameLane::handle(MutableBytes message) {
   DHPVM_TRY(open(header, content, message.last(trailer_bytes())));
   DHPVM_TRY(take_credits(std::to_integer<unsigned>(header[1])));
   switch (static_cast<Kind>(header[0])) {
-    case Kind::kSign: return {};
+    case Kind::kSign: return hear_sign(content);
     case Kind::kGoodbye:
     case Kind::kLastWord: hear_goodbye(content); return {};
     case Kind::kFrame: break;
@@ -193,22 +222,38 @@ void FrameLane::hear_goodbye(ConstBytes content) {
   channel_->drop(Error(code, fmt::format("{} says: {}", peer(), text)));
 }
 
+std::chrono::milliseconds FrameLane::deadline() const {
+  // Sides of the last version give signs as often as they need them themselves.
+  const bool is_told = channel_->version() >= 3;
+  return is_told ? options_.silence_deadline : std::max(options_.silence_deadline, kUsualDeadline);
+}
+
+bool FrameLane::is_dead(Clock::time_point now) {
+  const std::chrono::milliseconds step = shortest_silence() / 8;
+  // A look that comes late tells of this side, not of the other: what has come meanwhile may not have been read.
+  silence_ = std::min<Clock::duration>(silence_ + 2 * step, now - last_received_);
+  // Noticed within the deadline, and so up to one step before it.
+  if (silence_ <= deadline() - step) return false;
+  return silence_ > kPatience * deadline() - step || !channel_->connection().is_acknowledged(deadline());
+}
+
 // Looks after both sides' signs of life, four times as often as one is needed.
 void FrameLane::tick() {
-  const std::chrono::milliseconds step = options_.silence_deadline / 8;
   const Clock::time_point now = Clock::now();
-  // Noticed within the deadline, and so up to one step before it.
-  if (now - last_received_ > 7 * step) {
-    return channel_->drop(error(ErrorCode::kDeviceLost, "{} has given no sign of life for {} ms", peer(),
-                                options_.silence_deadline.count()));
+  if (is_dead(now)) {
+    const auto silence = std::chrono::duration_cast<std::chrono::milliseconds>(now - last_received_);
+    return channel_->drop(
+        error(ErrorCode::kDeviceLost, "{} has given no sign of life for {} ms", peer(), silence.count()));
   }
+  const std::chrono::milliseconds step = shortest_silence() / 8;
   {
     const std::lock_guard lock(mutex_);
     if (closed_) return;
     if (now - last_sent_ >= 2 * step) send_now(Kind::kSign, {});
   }
-  channel_->transport().post_at(now + step, [weak = weak_from_this()] {
-    if (const auto lane = weak.lock()) lane->tick();
+  // One that has been called in between replaces the one that was to follow.
+  channel_->transport().post_at(now + step, [weak = weak_from_this(), turn = ++turn_] {
+    if (const auto lane = weak.lock(); lane != nullptr && lane->turn_ == turn) lane->tick();
   });
 }
 

@@ -4,8 +4,12 @@
 // On the wire: one byte for the kind, one byte for the credits it grants, the content, and a trailer: the tag of
 // AES-GCM, or without an identity the number of the message. A sender needs a credit for each frame, so that the
 // receiver needs no more memory than it has laid out (back-pressure).
+//
+// The first message of each side is a sign of life that tells how long a silence it bears: the other one gives signs
+// four times as often as the more impatient of the two needs them.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <deque>
@@ -29,7 +33,8 @@ class FrameHandler {
 };
 
 struct FrameLaneOptions {
-  // The other side is lost if it sends nothing for this long.
+  // The other side is lost if it sends nothing for this long, or four times as long while its machine still answers:
+  // then it is its process that waits for a processor. Time in which this side could not listen does not count.
   std::chrono::milliseconds silence_deadline{3000};
   // The most bytes of frames that may wait for credits: beyond, the connection is dropped.
   std::size_t most_waiting = std::numeric_limits<std::size_t>::max();
@@ -68,6 +73,7 @@ class FrameLane final : public Lane, public std::enable_shared_from_this<FrameLa
   using Clock = Transport::Clock;
   // kLastWord: a farewell of the worker for a session whose process can say none (last_word.h).
   enum class Kind : std::uint8_t { kFrame = 0, kSign = 1, kGoodbye = 2, kLastWord = 3 };
+  static constexpr std::chrono::milliseconds kNotTold = std::chrono::milliseconds::max();
   static constexpr std::size_t kHeaderBytes = 2;
   static constexpr std::size_t kCounterBytes = 4;
 
@@ -76,9 +82,17 @@ class FrameLane final : public Lane, public std::enable_shared_from_this<FrameLa
   Status handle(MutableBytes message);
   Status open(ConstBytes header, MutableBytes content, ConstBytes trailer);
   void hear_goodbye(ConstBytes content);
+  Status hear_sign(ConstBytes content);
+  std::vector<std::byte> first_sign() const;
   Status take_credits(unsigned count);
   void send_now(Kind kind, ConstBytes content);
   void tick();
+  std::chrono::milliseconds deadline() const;
+  bool is_dead(Clock::time_point now);
+  // A quarter of this is the time between two signs.
+  std::chrono::milliseconds shortest_silence() const {
+    return std::min(options_.silence_deadline, needed_there_);
+  }
 
   const std::shared_ptr<Channel> channel_;
   std::shared_ptr<FrameHandler> handler_;
@@ -89,6 +103,9 @@ class FrameLane final : public Lane, public std::enable_shared_from_this<FrameLa
   std::size_t slot_bytes_ = 0;
   std::uint32_t messages_received_ = 0;
   Clock::time_point last_received_;
+  Clock::duration silence_{0};                         // how long this side has listened since then
+  std::chrono::milliseconds needed_there_ = kNotTold;  // the other side's deadline
+  std::uint64_t turn_ = 0;                             // of tick()
 
   std::atomic<unsigned> owed_ = 0;  // credits for the other side, to be sent with the next message
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "offload/remote/fabric/socket_connection.h"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
@@ -335,6 +337,13 @@ void SocketConnection::fail(Error reason) {
 void SocketConnection::set_unread(ConstBytes bytes) {
   std::ranges::copy(bytes, staging_.begin());
   staged_end_ = bytes.size();
+}
+
+bool SocketConnection::is_acknowledged(std::chrono::milliseconds within) const {
+  tcp_info facts{};
+  socklen_t size = sizeof(facts);
+  if (getsockopt(socket_.get(), IPPROTO_TCP, TCP_INFO, &facts, &size) != 0) return false;
+  return facts.tcpi_last_ack_recv <= within.count();
 }
 
 std::optional<DetachedConnection> SocketConnection::detach() {

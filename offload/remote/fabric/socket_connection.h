@@ -10,6 +10,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <deque>
 #include <memory>
 #include <mutex>
@@ -57,6 +58,7 @@ class SocketConnection final : public Connection {
   void close(Error reason) override;
   std::string peer() const override { return peer_; }
   bool is_local() const override { return is_local_; }
+  bool is_acknowledged(std::chrono::milliseconds within) const override;
   std::optional<DetachedConnection> detach() override;
 
   // All that follows on the progress thread.

@@ -71,6 +71,12 @@ class Connection {
   virtual std::string peer() const = 0;
   // Whether both ends are on this machine.
   virtual bool is_local() const = 0;
+  // Whether the other machine has answered within that time, whatever its process does. False where none can tell. On
+  // the progress thread.
+  virtual bool is_acknowledged(std::chrono::milliseconds within) const {
+    static_cast<void>(within);
+    return false;
+  }
   // Takes the connection out of its transport; the handler hears nothing more, and receives that were not filled are
   // dropped. Nothing when connections of this transport cannot leave it, or in the middle of a message. On the progress
   // thread.

@@ -76,10 +76,13 @@ void visit(Codec& codec, Is<DetachedChannel> auto& channel) {
   codec.text(channel.peer);
   auto seal = static_cast<std::uint64_t>(channel.seal);
   codec.number(seal);
+  auto version = std::uint64_t{channel.version};
+  codec.number(version);
   bool has_seals = channel.seals.has_value();
   codec.flag(has_seals);
   if constexpr (!std::is_const_v<std::remove_reference_t<decltype(channel)>>) {
     channel.seal = static_cast<SealMode>(seal);
+    channel.version = static_cast<std::uint16_t>(version);
     if (has_seals) channel.seals.emplace();
   }
   if (!has_seals) return;

@@ -244,9 +244,11 @@ Status Worker::dial(const Address& address, const std::string& host, const Ended
   Channel::MakeLane make_lane = [gate = gate_, address, host, ended](const std::shared_ptr<Channel>& channel,
                                                                      LaneKind) -> std::shared_ptr<Lane> {
     if (gate->worker == nullptr) return nullptr;
-    auto lane = gate->worker->begin_session(channel, ended, [gate, address, host](std::uint64_t number) {
-      if (gate->worker != nullptr) gate->worker->dial_bulk(address, host, number);
-    });
+    const std::uint16_t version = channel->version();
+    auto lane =
+        gate->worker->begin_session(channel, ended, [gate, address, host, version](std::uint64_t number) {
+          if (gate->worker != nullptr) gate->worker->dial_bulk(address, host, version, number);
+        });
     if (lane.ok()) return std::move(lane).value();
     return Refusal::make(channel, lane.error(), [ended, reason = lane.error()] { ended(reason, false); });
   };
@@ -255,7 +257,10 @@ Status Worker::dial(const Address& address, const std::string& host, const Ended
   return {};
 }
 
-void Worker::dial_bulk(const Address& address, const std::string& host, std::uint64_t number) {
+void Worker::dial_bulk(const Address& address, const std::string& host, std::uint16_t version,
+                       std::uint64_t number) {
+  ChannelOptions options = channel_options();
+  options.version = version;
   const auto handle_of = [gate = gate_, number] {
     return gate->worker == nullptr ? nullptr : gate->worker->find(number);
   };
@@ -266,7 +271,7 @@ void Worker::dial_bulk(const Address& address, const std::string& host, std::uin
     auto lane = handle->take_dialled_bulk(channel);
     return lane.ok() ? std::move(lane).value() : nullptr;
   };
-  Channel::dial(transport_, address, host, LaneKind::kBulk, channel_options(), std::move(make_lane),
+  Channel::dial(transport_, address, host, LaneKind::kBulk, std::move(options), std::move(make_lane),
                 [handle_of](const Error& reason) {
                   if (const auto handle = handle_of()) handle->close(reason);
                 });

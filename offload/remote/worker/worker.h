@@ -70,7 +70,8 @@ class Worker {
   std::shared_ptr<SessionHandle> find(ConstBytes token);
   // A line about who did not come in; few of them, if many do not.
   void log_refusal(const std::string& peer, const std::string& reason);
-  void dial_bulk(const Address& address, const std::string& host, std::uint64_t number);
+  void dial_bulk(const Address& address, const std::string& host, std::uint16_t version,
+                 std::uint64_t number);
   void run_on_progress_thread(const std::function<void()>& function);
 
   Transport& transport_;
