@@ -11,12 +11,12 @@ class ArrayMethods : public BodyPart {
   using BodyPart::BodyPart;
 
   E array_method(E array, const ast::Expr& member, const ast::Expr& call);
+  E dim_of(E array, std::uint32_t dimension, Range range);
 
  private:
   E array_slice(E array, E low, E high, Range range);
   E array_fill(E array, E filler, Range range);
   E array_copy(E array, Range range);
-  E dim_of(E array, std::uint32_t dimension, Range range);
 };
 
 }  // namespace dhpvm::compiler

@@ -97,7 +97,8 @@ void LoopChecker::for_range(const ast::Stmt& stmt, Body& out) {
 }
 
 void LoopChecker::for_each(const ast::Stmt& stmt, Body& out) {
-  E collection = iterated(parts_.conversions.operand_value(*stmt.value), stmt);
+  const IteratedValue iterated_value = iterated(parts_.conversions.operand_value(*stmt.value), stmt);
+  E collection = iterated_value.collection;
   parts_.narrowing.forget_assigned_in(stmt.range);
   const Flow entry = state_.flow;
   Flow left;
@@ -114,12 +115,9 @@ void LoopChecker::for_each(const ast::Stmt& stmt, Body& out) {
   }
 
   parts_.scopes.open_scope();
-  hir::Local* index = nullptr;
-  if (!stmt.index_name.empty()) {
-    index = parts_.scopes.declare(stmt.index_name, i64, VariableKind::kLoop)->local;
-  } else {
-    index = temporary(i64);
-  }
+  const bool positions = iterated_value.names == LoopNames::kPositionAndElement && !stmt.index_name.empty();
+  hir::Local* index =
+      positions ? parts_.scopes.declare(stmt.index_name, i64, VariableKind::kLoop)->local : temporary(i64);
   E element = nullptr;
   E count = count_of(collection, range);
   if (count != nullptr) element = element_of(collection, read(index, range), range);
@@ -134,8 +132,12 @@ void LoopChecker::for_each(const ast::Stmt& stmt, Body& out) {
   made->value = integer(0, i64, range);
   made->limit = count;
   parts_.scopes.open_scope();
-  Variable* item = parts_.scopes.declare(stmt.name, element->type, VariableKind::kLoop);
-  made->body.push_back(let(item->local, element));
+  if (iterated_value.names == LoopNames::kPair) {
+    element = declare_pair(element, stmt, made->body);
+  } else {
+    Variable* item = parts_.scopes.declare(stmt.name, element->type, VariableKind::kLoop);
+    made->body.push_back(let(item->local, element));
+  }
   loop_body(*stmt.body[0], left, made->body);
   parts_.scopes.close_scope();
   parts_.scopes.close_scope();
@@ -151,6 +153,26 @@ void LoopChecker::for_each(const ast::Stmt& stmt, Body& out) {
   out.push_back(whole);
 }
 
+// The two variables of `for k, v in pairs`, which are the fields of `pair`.
+hir::Expr* LoopChecker::declare_pair(E pair, const ast::Stmt& stmt, Body& out) {
+  const Type* type = pair->type;
+  if (Nominal* nominal = analysis_.nominal(type); nominal != nullptr) analysis_.complete(*nominal);
+  const bool good =
+      type->is(TypeKind::kStruct) && type->fields.size() == 2 && !analysis_.errors().is_result(type);
+  if (!good && !type->is(TypeKind::kError)) {
+    error(stmt.value->range, "`iterate_pairs` gives elements of type '{}'", type->name)
+        .help("let it give structs of two fields, which are the two variables of the loop");
+  }
+  if (good) pair = stable(pair, out);
+  for (std::uint32_t i = 0; i < 2; ++i) {
+    E part = good ? parts_.members.field(pair, i, stmt.value->range) : wrong(stmt.value->range);
+    const ast::Name& name = i == 0 ? stmt.index_name : stmt.name;
+    Variable* variable = parts_.scopes.declare(name, part->type, VariableKind::kLoop);
+    out.push_back(let(variable->local, part));
+  }
+  return good ? pair : wrong(stmt.value->range);
+}
+
 // Whether `name` is a variable that the loop assigns.
 bool LoopChecker::is_assigned_in(const ast::Expr& name, Range loop) {
   if (name.kind != ast::ExprKind::kName) return false;
@@ -158,21 +180,27 @@ bool LoopChecker::is_assigned_in(const ast::Expr& name, Range loop) {
   return variable != nullptr && state_.assignments.inside(variable->range, loop);
 }
 
-// `collection`, or what its method `iterate()` gives for `for` to go over.
-hir::Expr* LoopChecker::iterated(E collection, const ast::Stmt& loop) {
-  E given = parts_.calls.invoke(collection, "iterate", {}, loop.value->range);
-  if (given == nullptr || given->type->is(TypeKind::kVoid)) return collection;
-  if (loop.index_name.empty()) return given;
-  Diagnostic& diagnostic = error(join(loop.index_name.range, loop.name.range),
-                                 "the elements of a '{}' have no positions", collection->type->name);
-  if (Nominal* nominal = analysis_.nominal(collection->type);
-      nominal != nullptr && nominal->symbol->methods.contains("at")) {
-    diagnostic.help("write `for {} in m {{ let {} = m.at({}); ... }}`", loop.index_name.text, loop.name.text,
-                    loop.index_name.text);
-  } else {
-    diagnostic.help("write `for {} in ...`, and count in a `var`", loop.name.text);
+// `collection`, or what its methods `iterate()` and `iterate_pairs()` give for `for` to go over.
+LoopChecker::IteratedValue LoopChecker::iterated(E collection, const ast::Stmt& loop) {
+  const Range range = loop.value->range;
+  const auto given_by = [&](std::string_view method) {
+    E given = parts_.calls.invoke(collection, method, {}, range);
+    return given == nullptr || given->type->is(TypeKind::kVoid) ? nullptr : given;
+  };
+  if (loop.index_name.empty()) {
+    E given = given_by("iterate");
+    return {given == nullptr ? collection : given, LoopNames::kPositionAndElement};
   }
-  return wrong(loop.value->range);
+  if (E pairs = given_by("iterate_pairs"); pairs != nullptr) return {pairs, LoopNames::kPair};
+  if (given_by("iterate") == nullptr) return {collection, LoopNames::kPositionAndElement};
+  error(join(loop.index_name.range, loop.name.range), "the elements of a '{}' have no positions",
+        collection->type->name)
+      .help(
+          "write `for {} in ...` and count in a `var`, or give it a method `iterate_pairs()` whose elements "
+          "are "
+          "structs of two fields",
+          loop.name.text);
+  return {wrong(range), LoopNames::kPositionAndElement};
 }
 
 void LoopChecker::report_not_iterable(const Type* type, Range range) {

@@ -2,6 +2,8 @@
 // while, for over ranges, for over collections.
 #pragma once
 
+#include <cstdint>
+
 #include "compiler/check/body_part.h"
 
 namespace dhpvm::compiler {
@@ -20,7 +22,14 @@ class LoopChecker : public BodyPart {
   E count_of(E collection, Range range);
   E element_of(E collection, E index, Range range);
   bool is_assigned_in(const ast::Expr& name, Range loop);
-  E iterated(E collection, const ast::Stmt& loop);
+  // The first of two names in the head of a loop: the position, or the first half of a pair.
+  enum class LoopNames : std::uint8_t { kPositionAndElement, kPair };
+  struct IteratedValue {
+    E collection = nullptr;
+    LoopNames names = LoopNames::kPositionAndElement;
+  };
+  IteratedValue iterated(E collection, const ast::Stmt& loop);
+  E declare_pair(E pair, const ast::Stmt& stmt, Body& out);
   void report_not_iterable(const Type* type, Range range);
 };
 

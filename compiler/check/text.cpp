@@ -57,7 +57,7 @@ hir::Expr* TextMaker::text_of(E value, Range range) {
   if (E made = parts_.calls.invoke(value, "to_str", {}, range); made != nullptr && made->type == str)
     return made;
   if (type->is(TypeKind::kStruct)) return struct_text(value, range);
-  if (type->is(TypeKind::kArray) && type->rank == 1) return array_text(value, range);
+  if (type->is(TypeKind::kArray)) return array_text(value, range);
   const bool is_object = type->is(TypeKind::kClass) || type->is(TypeKind::kInterface);
   if (is_object && state_.in_trap_message) {
     // Its name must do: a message is no reason to refuse a program, least of all in generic code.
@@ -67,8 +67,6 @@ hir::Expr* TextMaker::text_of(E value, Range range) {
   Diagnostic& diagnostic = error(range, "a '{}' has no text", type->name);
   if (type->is(TypeKind::kClass) || type->is(TypeKind::kInterface)) {
     diagnostic.help("add `fn to_str() -> str` to '{}'", type->name);
-  } else if (type->is(TypeKind::kArray)) {
-    diagnostic.help("print its elements in a loop");
   }
   return wrong(range);
 }
@@ -90,19 +88,28 @@ hir::Expr* TextMaker::struct_text(E value, Range range) {
   return in_block(std::move(before), join_text(parts, range), range);
 }
 
-// The texts of the elements go into an array and are joined at once: adding them to a growing string would
-// take quadratic time.
 hir::Expr* TextMaker::array_text(E array, Range range) {
-  const Type* str = basic(TypeKind::kStr);
-  const Type* i64 = basic(TypeKind::kI64);
-  std::vector<hir::Stmt*> before;
+  Body before;
   array = stable(array, before);
-  E count = stable(make(ExprKind::kArrayLength, i64, range, {array}), before);
+  E text = row_text({array}, range);
+  return text->type->is(TypeKind::kError) ? text : in_block(std::move(before), text, range);
+}
+
+// The text of what `place`, an array and some of its indices, leaves open. The texts of the elements go into an array
+// and are joined at once: adding them to a growing string would take quadratic time.
+hir::Expr* TextMaker::row_text(const std::vector<E>& place, Range range) {
+  const Type* str = basic(TypeKind::kStr);
+  const Type* type = place[0]->type;
+  const auto dimension = static_cast<std::uint32_t>(place.size() - 1);
+  Body before;
+  E count = stable(parts_.array_methods.dim_of(place[0], dimension, range), before);
   E texts = stable(make(ExprKind::kNewArray, types().array(str, 1), range, {count}), before);
   bool good = true;
   before.push_back(count_loop(count, range, [&](E index) -> Body {
-    E element = make(ExprKind::kIndex, array->type->element, range, {array, index});
-    E text = text_of(element, range);
+    std::vector<E> inner = place;
+    inner.push_back(index);
+    E text = inner.size() <= type->rank ? row_text(inner, range)
+                                        : text_of(make(ExprKind::kIndex, type->element, range, inner), range);
     good = !text->type->is(TypeKind::kError);
     return {assign(make(ExprKind::kIndex, str, range, {texts, index}), text, range)};
   }));

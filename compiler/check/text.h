@@ -2,6 +2,8 @@
 // Text of values: for print, str and formatted strings.
 #pragma once
 
+#include <vector>
+
 #include "compiler/check/body_part.h"
 
 namespace dhpvm::compiler {
@@ -17,6 +19,7 @@ class TextMaker : public BodyPart {
  private:
   E struct_text(E value, Range range);
   E array_text(E array, Range range);
+  E row_text(const std::vector<E>& place, Range range);
   E formatted(E value, const ast::FormatPart& part);
 };
 

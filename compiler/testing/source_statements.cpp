@@ -197,7 +197,7 @@ void SourceStatements::visit() {
     if (variable.role == VariableRole::kFixedArray) return true;
     if (variable.role == VariableRole::kOutput) return false;
     if (is_free() && variable.type->shape == Shape::kText) return true;
-    if (variable.type->shape == Shape::kList) return true;
+    if (variable.type->shape == Shape::kList || variable.type->shape == Shape::kMap) return true;
     return variable.type->shape == Shape::kArray && variable.type->rank == 1;
   });
   if (sequences.empty()) return count();
@@ -210,6 +210,8 @@ void SourceStatements::visit() {
   const bool has_index = decisions_.one_in(2);
   if (has_index)
     place_.variables.push_back({place, &world_.types.i64(), VariableRole::kFixed, "", 0, place_.closures});
+  // Without a second name, a map gives its keys.
+  if (!has_index && sequence.type->shape == Shape::kMap) element = &world_.types.i64();
   const std::string body = loop_block({name, element, VariableRole::kFixed, "", 0, place_.closures});
   if (has_index) place_.variables.pop_back();
   write(Phrase{"for {}{} in {} {}", has_index ? place + ", " : "", name, sequence.name, body});
@@ -237,7 +239,9 @@ void SourceStatements::narrow() {
   const bool is_object = !world_.types.classes().empty() && decisions_.one_in(2);
   const SourceType& type = *decisions_.pick(is_object ? world_.types.classes() : world_.types.primitives());
   const std::string name = world_.fresh("q");
-  write(Phrase{"let {} = {};", name, expressions_.value(world_.types.nullable(type), 2)});
+  // A variable may be known not to be null here.
+  const SourceType& nullable = world_.types.nullable(type);
+  write(Phrase{"let {} = pick<{}>(true, {}, null);", name, nullable.name, expressions_.value(nullable, 2)});
   const std::string body = block_with({name, &type, VariableRole::kFixed, "", 0, place_.closures});
   switch (decisions_.below(3)) {
     case 0: return write(Phrase{"if {} == null {} else {}", name, block(), body});
@@ -268,8 +272,14 @@ void SourceStatements::open_resource() {
 
 void SourceStatements::print() {
   const auto& types = world_.types;
-  switch (decisions_.below(4)) {
+  switch (decisions_.below(5)) {
     case 0: return write(Phrase{"print({});", expressions_.value(types.text(), 2)});
+    case 3: {
+      const SourceType& element = *decisions_.pick(types.primitives());
+      const SourceType* const kinds[] = {&world_.types.array(element, 1 + decisions_.below(3)),
+                                         &world_.types.list(element), &world_.types.map(element)};
+      return write(Phrase{"print({});", expressions_.value(*kinds[decisions_.below(3)], 2)});
+    }
     case 1: return write(Phrase{"print({});", expressions_.value(*decisions_.pick(types.structs()), 2)});
     case 2:
       return write(Phrase{"print(f\"{{{}}}\");", expressions_.value(*decisions_.pick(types.integers()), 0)});
