@@ -18,7 +18,7 @@ from pathlib import Path
 from type_names import check_type_names
 
 # Whom a room may include, besides itself and the rooms inside it. Who may include a room may include those inside it as
-# well, unless they stand above (vm/api). Arrows run downwards only. The folders below the rooms (samples, bench, tests)
+# well, unless they stand above (vm/api). Arrows run downwards only. The folders below the rooms (python, samples, bench, tests)
 # may use everything.
 ROOMS = {
     "base": set(),
@@ -213,7 +213,7 @@ def check(root):
         if path.suffix in {".cpp", ".c", ".h", ".md"}:
             problems += check_columns(root, path)
     problems += check_type_names(root, [path for path in files if path.suffix in {".cpp", ".h"}])
-    folders = {path.parts[0] for path in files if len(path.parts) > 1} & {"samples", "bench", "tests"}
+    folders = {path.parts[0] for path in files if len(path.parts) > 1} & {"python", "samples", "bench", "tests"}
     for folder in sorted(folders | {room for room in ROOMS if (root / room).is_dir()}):
         problems += check_readme(root, folder)
     return problems

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "python/core/arguments.h"
+
+#include <cstring>
+#include <utility>
+
+#include "python/core/objects.h"
+
+namespace nb = nanobind;
+
+namespace dhpvm::python {
+namespace {
+
+PyObject* list_maker = nullptr;
+
+template <typename T>
+constexpr dhpvm_kind kSigned = sizeof(T) == 8 ? DHPVM_I64 : DHPVM_I32;
+template <typename T>
+constexpr dhpvm_kind kUnsigned = sizeof(T) == 8 ? DHPVM_U64 : DHPVM_U32;
+
+// The kind that a format of the buffer protocol stands for; DHPVM_NULL if programs have none.
+dhpvm_kind kind_of_format(const char* format) {
+  if (format == nullptr) return DHPVM_U8;
+  if (*format == '@' || *format == '=' || *format == '<') ++format;
+  if (format[0] == '\0' || format[1] != '\0') return DHPVM_NULL;
+  switch (*format) {
+    case '?': return DHPVM_BOOL;
+    case 'b': return DHPVM_I8;
+    case 'B': return DHPVM_U8;
+    case 'h': return DHPVM_I16;
+    case 'H': return DHPVM_U16;
+    case 'i': return DHPVM_I32;
+    case 'I': return DHPVM_U32;
+    case 'l': return kSigned<long>;
+    case 'L': return kUnsigned<unsigned long>;
+    case 'q': return DHPVM_I64;
+    case 'Q': return DHPVM_U64;
+    case 'f': return DHPVM_F32;
+    case 'd': return DHPVM_F64;
+    default: return DHPVM_NULL;
+  }
+}
+
+template <typename T>
+Conversion put_integer(PyObject* object, T& place) {
+  int overflow = 0;
+  const long long number = PyLong_AsLongLongAndOverflow(object, &overflow);
+  if (number == -1 && PyErr_Occurred() != nullptr) return Conversion::kFailed;
+  if constexpr (std::is_same_v<T, std::uint64_t>) {
+    if (overflow > 0) {
+      place = PyLong_AsUnsignedLongLong(object);
+      return PyErr_Occurred() != nullptr ? Conversion::kFailed : Conversion::kDone;
+    }
+  }
+  if (overflow != 0 || !std::in_range<T>(number)) {
+    PyErr_Format(PyExc_OverflowError, "%R does not fit into %d bits of a%s integer", object,
+                 static_cast<int>(8 * sizeof(T)), std::is_signed_v<T> ? " signed" : "n unsigned");
+    return Conversion::kFailed;
+  }
+  place = static_cast<T>(number);
+  return Conversion::kDone;
+}
+
+Conversion put_integer_of(PyObject* object, dhpvm_kind kind, dhpvm_value& value) {
+  switch (kind) {
+    case DHPVM_I8: return put_integer(object, value.of.i8);
+    case DHPVM_U8: return put_integer(object, value.of.u8);
+    case DHPVM_I16: return put_integer(object, value.of.i16);
+    case DHPVM_U16: return put_integer(object, value.of.u16);
+    case DHPVM_I32: return put_integer(object, value.of.i32);
+    case DHPVM_U32: return put_integer(object, value.of.u32);
+    case DHPVM_I64: return put_integer(object, value.of.i64);
+    default: return put_integer(object, value.of.u64);
+  }
+}
+
+bool is_float(dhpvm_kind kind) { return kind == DHPVM_F32 || kind == DHPVM_F64; }
+
+Conversion put_float(PyObject* object, dhpvm_kind kind, dhpvm_value& value) {
+  const double number = PyFloat_AsDouble(object);
+  if (number == -1.0 && PyErr_Occurred() != nullptr) return Conversion::kFailed;
+  if (kind == DHPVM_F32) {
+    value.of.f32 = static_cast<float>(number);
+  } else {
+    value.of.f64 = number;
+  }
+  return Conversion::kDone;
+}
+
+// A scalar of NumPy, or an array without dimensions: both have a buffer of one element.
+Conversion put_scalar_buffer(PyObject* object, dhpvm_kind kind, dhpvm_value& value) {
+  Py_buffer view;
+  if (PyObject_GetBuffer(object, &view, PyBUF_RECORDS_RO) != 0) {
+    PyErr_Clear();
+    return Conversion::kMismatch;
+  }
+  const bool fits = view.ndim == 0 && kind_of_format(view.format) == kind;
+  if (fits) std::memcpy(&value.of, view.buf, static_cast<std::size_t>(view.itemsize));
+  PyBuffer_Release(&view);
+  return fits ? Conversion::kDone : Conversion::kMismatch;
+}
+
+// The number that Python sees in a scalar, whatever its type.
+Conversion put_converted(PyObject* object, dhpvm_kind kind, dhpvm_value& value) {
+  if (kind == DHPVM_BOOL) {
+    if (put_scalar_buffer(object, kind, value) == Conversion::kDone) return Conversion::kDone;
+    return Conversion::kMismatch;
+  }
+  if (PyObject_CheckBuffer(object) != 0 && put_scalar_buffer(object, kind, value) == Conversion::kDone)
+    return Conversion::kDone;
+  PyObject* const number = is_float(kind) ? PyNumber_Float(object) : PyNumber_Index(object);
+  if (number == nullptr) {
+    if (PyErr_ExceptionMatches(PyExc_TypeError) == 0) return Conversion::kFailed;
+    PyErr_Clear();
+    return Conversion::kMismatch;
+  }
+  const Conversion done =
+      is_float(kind) ? put_float(number, kind, value) : put_integer_of(number, kind, value);
+  Py_DECREF(number);
+  return done;
+}
+
+Conversion put_number(PyObject* object, const Parameter& parameter, Fit fit, dhpvm_value& value) {
+  const dhpvm_kind kind = parameter.kind;
+  value.kind = kind;
+  if (fit == Fit::kExact && !parameter.is_python) return put_scalar_buffer(object, kind, value);
+  if (kind == DHPVM_BOOL) {
+    if (PyBool_Check(object)) {
+      value.of.boolean = object == Py_True ? 1 : 0;
+      return Conversion::kDone;
+    }
+  } else if (is_float(kind)) {
+    if (PyFloat_Check(object)) return put_float(object, kind, value);
+  } else if (PyLong_CheckExact(object)) {
+    return put_integer_of(object, kind, value);
+  }
+  if (fit == Fit::kExact || PyUnicode_Check(object) || PyBytes_Check(object)) return Conversion::kMismatch;
+  return put_converted(object, kind, value);
+}
+
+// NumPy gives no buffer of what has no format there, dates for example.
+Conversion open_buffer(PyObject* object, Buffers& buffers, Py_buffer*& view) {
+  if (PyObject_CheckBuffer(object) == 0) return Conversion::kMismatch;
+  if (buffers.is_full()) {
+    PyErr_Format(PyExc_TypeError, "a call can have at most %d arrays", static_cast<int>(Buffers::kMaximum));
+    return Conversion::kFailed;
+  }
+  view = buffers.open(object, PyBUF_RECORDS_RO);
+  if (view != nullptr) return Conversion::kDone;
+  PyErr_Clear();
+  return Conversion::kMismatch;
+}
+
+Conversion put_array(PyObject* object, const Parameter& parameter, Buffers& buffers, dhpvm_array& array,
+                     dhpvm_value& value) {
+  Py_buffer* view = nullptr;
+  if (const Conversion opened = open_buffer(object, buffers, view); opened != Conversion::kDone)
+    return opened;
+  if (static_cast<std::uint32_t>(view->ndim) != parameter.rank ||
+      kind_of_format(view->format) != parameter.element) {
+    buffers.close_last();
+    return Conversion::kMismatch;
+  }
+  if (view->readonly != 0 && parameter.is_written) {
+    PyErr_SetString(PyExc_ValueError, "the function writes to an array that is read-only: pass a copy");
+    return Conversion::kFailed;
+  }
+  array.size = sizeof array;
+  array.data = view->buf;
+  array.kind = parameter.element;
+  array.access = view->readonly != 0 ? DHPVM_READ : DHPVM_READ_WRITE;
+  array.rank = parameter.rank;
+  array.reserved = 0;
+  for (std::uint32_t i = 0; i < parameter.rank; ++i) {
+    array.sizes[i] = view->shape[i];
+    array.strides[i] = view->strides[i];
+  }
+  value.kind = DHPVM_ARRAY;
+  value.of.array = &array;
+  return Conversion::kDone;
+}
+
+// A list is copied: what the program would write to it, nobody would see, so that this is refused.
+Conversion put_list(PyObject* object, const Parameter& parameter, Buffers& buffers, dhpvm_array& array,
+                    dhpvm_value& value) {
+  PyObject* const copy = PyObject_CallFunction(list_maker, "OII", object, parameter.element, parameter.rank);
+  if (copy == nullptr) return Conversion::kFailed;
+  const Conversion done = put_array(copy, parameter, buffers, array, value);
+  Py_DECREF(copy);  // the buffer keeps it
+  return done;
+}
+
+Conversion put_text(PyObject* object, dhpvm_value& value) {
+  if (!PyUnicode_Check(object)) return Conversion::kMismatch;
+  Py_ssize_t size = 0;
+  const char* const data = PyUnicode_AsUTF8AndSize(object, &size);
+  if (data == nullptr) return Conversion::kFailed;
+  value.kind = DHPVM_TEXT;
+  value.of.text = {data, static_cast<std::size_t>(size)};
+  return Conversion::kDone;
+}
+
+}  // namespace
+
+Buffers::~Buffers() {
+  while (count_ != 0) close_last();
+}
+
+Py_buffer* Buffers::open(PyObject* object, int flags) {
+  if (PyObject_GetBuffer(object, &views_[count_], flags) != 0) return nullptr;
+  return &views_[count_++];
+}
+
+void Buffers::close_last() { PyBuffer_Release(&views_[--count_]); }
+
+Conversion convert(PyObject* object, const Parameter& parameter, Fit fit, Buffers& buffers,
+                   dhpvm_array& array, dhpvm_value& value) {
+  if (parameter.kind >= DHPVM_BOOL && parameter.kind <= DHPVM_F64)
+    return put_number(object, parameter, fit, value);
+  if (object == Py_None) {
+    value.kind = DHPVM_NULL;
+    return fit == Fit::kExact ? Conversion::kMismatch : Conversion::kDone;
+  }
+  if (ObjectReference* const reference = as_reference(object)) {
+    value.kind = DHPVM_OBJECT;
+    value.of.object = reference->object();
+    return Conversion::kDone;
+  }
+  switch (parameter.kind) {
+    case DHPVM_TEXT: return put_text(object, value);
+    case DHPVM_ARRAY:
+      if (fit == Fit::kConvert && (PyList_Check(object) || PyTuple_Check(object)))
+        return put_list(object, parameter, buffers, array, value);
+      return put_array(object, parameter, buffers, array, value);
+    default: return Conversion::kMismatch;
+  }
+}
+
+void set_list_maker(nb::object maker) {
+  Py_XDECREF(list_maker);
+  list_maker = maker.release().ptr();
+}
+
+void raise_mismatch(PyObject* object, const Parameter& parameter, std::size_t index) {
+  Buffers buffers;
+  Py_buffer* view = nullptr;
+  if (PyObject_CheckBuffer(object) != 0 && open_buffer(object, buffers, view) == Conversion::kDone) {
+    PyErr_Format(
+        PyExc_TypeError,
+        "argument %zu should be %s, and is an array of %d dimensions whose elements have the format '%s'; "
+        "a.astype(...) converts elements",
+        index + 1, parameter.type.c_str(), view->ndim, view->format != nullptr ? view->format : "B");
+    return;
+  }
+  PyErr_Clear();
+  PyErr_Format(PyExc_TypeError, "argument %zu should be %s, and is of type %s", index + 1,
+               parameter.type.c_str(), Py_TYPE(object)->tp_name);
+}
+
+}  // namespace dhpvm::python

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// Calls of functions of programs.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "python/core/arguments.h"
+#include "python/core/machine.h"
+
+namespace dhpvm::python {
+
+// How the results of a function are read.
+struct ResultLayout {
+  std::vector<bool> is_array;
+  bool has_error = false;  // the first result is an Error, or null
+};
+
+// A function of an isolate. It is called with the tuple of its arguments.
+class ProgramFunction {
+ public:
+  ProgramFunction(std::shared_ptr<Machine> machine, const std::string& name, const nanobind::list& parameters,
+                  const nanobind::dict& results);
+  ~ProgramFunction() { dhpvm_function_free(function_); }
+  ProgramFunction(const ProgramFunction&) = delete;
+  ProgramFunction& operator=(const ProgramFunction&) = delete;
+
+  struct Outcome {
+    PyObject* result = nullptr;  // null with an exception set, or with none: the arguments are of other types
+    bool is_mismatch = false;
+  };
+  // A new reference.
+  Outcome call(PyObject* const* arguments, std::size_t count, Fit fit);
+
+ private:
+  bool lend_shared(dhpvm_value* values, dhpvm_array* arrays, std::vector<dhpvm_object*>& lent);
+  dhpvm_code run(const dhpvm_value* values, dhpvm_value* results, dhpvm_error** error, bool& was_interrupted);
+  PyObject* take(const dhpvm_value* results);
+
+  std::shared_ptr<Machine> machine_;
+  dhpvm_function* function_ = nullptr;
+  std::vector<Parameter> parameters_;
+  ResultLayout layout_;
+  std::size_t array_count_ = 0;
+};
+
+// Adds Function, which converts arguments, and Dispatcher, which chooses the version that fits exactly.
+void bind_calls(nanobind::module_& module);
+
+}  // namespace dhpvm::python

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// The compiled part of the Python package: what must be fast, and what must not hold the interpreter lock.
+#include <nanobind/nanobind.h>
+
+#include "python/core/call.h"
+#include "python/core/errors.h"
+#include "python/core/machine.h"
+#include "python/core/objects.h"
+
+NB_MODULE(_core, module) {
+  if (dhpvm_abi_version() < DHPVM_ABI_VERSION)
+    throw nanobind::import_error("libdhpvm is older than this package: install both of one version");
+  // The engine, its programs and the functions of their caller live as long as the process.
+  nanobind::set_leak_warnings(false);
+  dhpvm::python::bind_machine(module);
+  dhpvm::python::bind_objects(module);
+  dhpvm::python::bind_calls(module);
+  module.def("set_exception_maker", &dhpvm::python::set_exception_maker);
+  module.def("set_array_maker", &dhpvm::python::set_array_maker);
+  module.def("set_list_maker", &dhpvm::python::set_list_maker);
+}

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ctrl-C while a program runs.
+#pragma once
+
+#include <csignal>
+
+#include "dhpvm/c.h"
+
+namespace dhpvm::python {
+
+// While it exists, SIGINT interrupts the isolate, besides what Python does about it. Only in the main thread, where
+// Python's own handler is installed; elsewhere it does nothing. Calls nest.
+class InterruptScope {
+ public:
+  explicit InterruptScope(const dhpvm_isolate* isolate);
+  ~InterruptScope() { leave(); }
+  InterruptScope(const InterruptScope&) = delete;
+  InterruptScope& operator=(const InterruptScope&) = delete;
+
+  // Ends the scope. Returns whether a SIGINT came in it.
+  bool leave();
+
+ private:
+  bool is_active_ = false;
+  const dhpvm_isolate* outer_ = nullptr;
+  struct sigaction previous_{};
+};
+
+}  // namespace dhpvm::python

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "python/core/machine.h"
+
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <utility>
+
+#include "python/core/errors.h"
+#include "python/core/interrupt.h"
+
+namespace nb = nanobind;
+
+namespace dhpvm::python {
+namespace {
+
+struct Engine {
+  EngineHandle handle;
+};
+struct Program {
+  ModuleHandle handle;
+};
+
+nb::bytes take_bytes(dhpvm_bytes bytes) {
+  nb::bytes result(bytes.data, bytes.size);
+  dhpvm_bytes_free(&bytes);
+  return result;
+}
+nb::str take_text(dhpvm_bytes bytes) {
+  nb::str result(bytes.data, bytes.size);
+  dhpvm_bytes_free(&bytes);
+  return result;
+}
+
+// A visitor of the library adds to the list that it is given.
+template <typename... Arguments>
+void append(void* list, Arguments... arguments) {
+  static_cast<nb::list*>(list)->append(nb::make_tuple(arguments...));
+}
+
+struct CompileOptions {
+  dhpvm_compile_options given;
+  std::vector<const char*> addresses;
+
+  CompileOptions(const char* file_name, const std::vector<std::string>& import_paths) {
+    dhpvm_compile_options_init(&given);
+    if (file_name != nullptr) given.file_name = file_name;
+    for (const std::string& path : import_paths) addresses.push_back(path.c_str());
+    given.import_paths = addresses.data();
+    given.import_path_count = addresses.size();
+  }
+};
+
+// Compiling runs without the interpreter lock.
+template <typename F>
+Program new_program(F&& compile) {
+  dhpvm_module* module = nullptr;
+  Failure failure;
+  dhpvm_code code = DHPVM_OK;
+  {
+    const nb::gil_scoped_release release;
+    code = compile(&module, failure.out());
+  }
+  failure.check(code);
+  return {{module, ModuleDeleter()}};
+}
+
+Program compile(const Engine& engine, const std::string& source, const char* file_name,
+                const std::vector<std::string>& import_paths) {
+  const CompileOptions options(file_name, import_paths);
+  return new_program([&](dhpvm_module** module, dhpvm_error** error) {
+    return dhpvm_module_compile(engine.handle.get(), source.data(), source.size(), &options.given, module,
+                                error);
+  });
+}
+
+Program open(const Engine& engine, const std::string& path, const std::vector<std::string>& import_paths) {
+  const CompileOptions options(nullptr, import_paths);
+  return new_program([&](dhpvm_module** module, dhpvm_error** error) {
+    return dhpvm_module_open(engine.handle.get(), path.c_str(), &options.given, module, error);
+  });
+}
+
+Program load(const Engine& engine, const nb::bytes& bytes) {
+  return new_program([&](dhpvm_module** module, dhpvm_error** error) {
+    return dhpvm_module_load(engine.handle.get(), bytes.c_str(), bytes.size(), module, error);
+  });
+}
+
+nb::list exports(const Program& program) {
+  nb::list list;
+  Failure failure;
+  failure.check(dhpvm_module_exports(
+      program.handle.get(),
+      [](void* user, const char* name, const char* signature) { append(user, name, signature); }, &list,
+      failure.out()));
+  return list;
+}
+
+nb::bytes to_bytes(const Program& program) {
+  dhpvm_bytes bytes{};
+  Failure failure;
+  failure.check(dhpvm_module_bytes(program.handle.get(), &bytes, failure.out()));
+  return take_bytes(bytes);
+}
+
+nb::list devices(const Engine& engine) {
+  nb::list list;
+  Failure failure;
+  failure.check(dhpvm_engine_devices(
+      engine.handle.get(),
+      [](void* user, const dhpvm_device* device) {
+        append(user, device->name, device->description, device->problem);
+      },
+      &list, failure.out()));
+  return list;
+}
+
+nb::list workers(const Engine& engine) {
+  nb::list list;
+  Failure failure;
+  failure.check(dhpvm_engine_workers(
+      engine.handle.get(),
+      [](void* user, const dhpvm_worker_use* use) {
+        append(user, use->name, use->host, use->state, use->seal, use->jobs, use->bytes_sent,
+               use->bytes_received);
+      },
+      &list, failure.out()));
+  return list;
+}
+
+void write_trace(const Engine& engine, const std::string& path) {
+  Failure failure;
+  failure.check(dhpvm_engine_write_trace(engine.handle.get(), path.c_str(), failure.out()));
+}
+
+int run_main(Machine& machine, const std::vector<std::string>& arguments) {
+  std::vector<const char*> addresses;
+  for (const std::string& argument : arguments) addresses.push_back(argument.c_str());
+  Failure failure;
+  std::int32_t exit_code = 0;
+  dhpvm_code code = DHPVM_OK;
+  bool was_interrupted = false;
+  {
+    const auto lock = machine.lock();
+    InterruptScope interrupts(machine.isolate());
+    const nb::gil_scoped_release release;
+    code = dhpvm_isolate_run_main(machine.isolate(), addresses.data(), addresses.size(), &exit_code,
+                                  failure.out());
+    was_interrupted = interrupts.leave();
+  }
+  if (was_interrupted && PyErr_CheckSignals() != 0) throw nb::python_error();
+  failure.check(code);
+  return exit_code;
+}
+
+nb::str explain(Machine& machine) {
+  dhpvm_bytes bytes{};
+  Failure failure;
+  const auto lock = machine.lock();
+  failure.check(dhpvm_isolate_explain(machine.isolate(), &bytes, failure.out()));
+  return take_text(bytes);
+}
+
+nb::dict statistics(Machine& machine) {
+  nb::dict counters;
+  Failure failure;
+  const auto lock = machine.lock();
+  failure.check(dhpvm_isolate_statistics(
+      machine.isolate(),
+      [](void* user, const char* name, const char* /*unit*/, const char* /*meaning*/, std::uint64_t value) {
+        (*static_cast<nb::dict*>(user))[name] = value;
+      },
+      &counters, failure.out()));
+  return counters;
+}
+
+nb::list loop_devices(Machine& machine) {
+  nb::list list;
+  Failure failure;
+  const auto lock = machine.lock();
+  failure.check(dhpvm_isolate_devices(
+      machine.isolate(),
+      [](void* user, const dhpvm_device* device) {
+        append(user, device->name, device->description, device->problem);
+      },
+      &list, failure.out()));
+  return list;
+}
+
+std::uint64_t fuel_left(Machine& machine) {
+  std::uint64_t fuel = 0;
+  Failure failure;
+  const auto lock = machine.lock();
+  failure.check(dhpvm_isolate_fuel_left(machine.isolate(), &fuel, failure.out()));
+  return fuel;
+}
+
+void set_fuel(Machine& machine, std::uint64_t fuel) {
+  Failure failure;
+  const auto lock = machine.lock();
+  failure.check(dhpvm_isolate_set_fuel(machine.isolate(), fuel, failure.out()));
+}
+
+void set_deadline(Machine& machine, std::int64_t deadline_ns) {
+  Failure failure;
+  const auto lock = machine.lock();
+  failure.check(dhpvm_isolate_set_deadline(machine.isolate(), deadline_ns, failure.out()));
+}
+
+}  // namespace
+
+Machine::~Machine() {
+  free_dropped();
+  dhpvm_isolate_free(isolate_);
+}
+
+std::unique_lock<std::recursive_mutex> Machine::lock() {
+  std::unique_lock lock(running_, std::try_to_lock);
+  if (!lock.owns_lock()) {
+    const nb::gil_scoped_release release;
+    lock.lock();
+  }
+  free_dropped();
+  return lock;
+}
+
+void Machine::drop(dhpvm_object* object) {
+  const std::unique_lock lock(running_, std::try_to_lock);
+  if (lock.owns_lock()) {
+    dhpvm_object_free(object);
+    return;
+  }
+  const std::scoped_lock dropping(dropping_);
+  dropped_.push_back(object);
+}
+
+void Machine::free_dropped() {
+  const std::scoped_lock dropping(dropping_);
+  for (dhpvm_object* const object : std::exchange(dropped_, {})) dhpvm_object_free(object);
+}
+
+void bind_machine(nb::module_& module) {
+  nb::class_<Engine>(module, "Engine")
+      .def("__init__",
+           [](Engine* place, const nb::dict& options) { new (place) Engine{new_engine(options)}; })
+      .def("compile", &compile, nb::arg("source"), nb::arg("file_name"), nb::arg("import_paths"))
+      .def("open", &open, nb::arg("path"), nb::arg("import_paths"))
+      .def("load", &load)
+      .def("devices", &devices)
+      .def("workers", &workers)
+      .def("write_trace", &write_trace);
+  nb::class_<Program>(module, "Program")
+      .def("exports", &exports)
+      .def("to_bytes", &to_bytes)
+      .def("has_main",
+           [](const Program& program) { return dhpvm_module_has_main(program.handle.get()) != 0; })
+      .def("isolate", [](const Program& program, const nb::dict& options) {
+        return new_machine(program.handle, options);
+      });
+  nb::class_<Machine>(module, "Isolate")
+      .def("run_main", &run_main)
+      .def("explain", &explain)
+      .def("statistics", &statistics)
+      .def("devices", &loop_devices)
+      .def("fuel_left", &fuel_left)
+      .def("set_fuel", &set_fuel)
+      .def("set_deadline", &set_deadline)
+      .def("interrupt", [](const Machine& machine) { (void)dhpvm_isolate_interrupt(machine.isolate()); });
+  module.def("make_key_file", [](const std::string& path) {
+    Failure failure;
+    failure.check(dhpvm_make_key_file(path.c_str(), failure.out()));
+  });
+  module.def("version", &dhpvm_version);
+}
+
+}  // namespace dhpvm::python

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// Engines, modules and isolates, held by what Python holds of them.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "dhpvm/c.h"
+
+namespace dhpvm::python {
+
+struct EngineDeleter {
+  void operator()(dhpvm_engine* engine) const { dhpvm_engine_free(engine); }
+};
+struct ModuleDeleter {
+  void operator()(dhpvm_module* module) const { dhpvm_module_free(module); }
+};
+using EngineHandle = std::shared_ptr<dhpvm_engine>;
+using ModuleHandle = std::shared_ptr<dhpvm_module>;
+
+// An isolate, which one thread uses at a time: whoever uses it or a handle of it holds the lock.
+class Machine {
+ public:
+  explicit Machine(dhpvm_isolate* isolate) : isolate_(isolate) {}
+  ~Machine();
+  Machine(const Machine&) = delete;
+  Machine& operator=(const Machine&) = delete;
+
+  dhpvm_isolate* isolate() const { return isolate_; }
+  // Waits without the interpreter lock, so that the thread that runs the isolate can call Python meanwhile. A host
+  // function may call functions of the isolate that called it.
+  std::unique_lock<std::recursive_mutex> lock();
+  // Frees the object when no other thread uses the isolate: at once, or at the next lock().
+  void drop(dhpvm_object* object);
+
+  // Whether a SIGINT came so late that the next call is interrupted in its place.
+  bool has_stale_interrupt = false;
+
+ private:
+  void free_dropped();
+
+  dhpvm_isolate* isolate_;
+  std::recursive_mutex running_;
+  std::mutex dropping_;
+  std::vector<dhpvm_object*> dropped_;
+};
+
+// Options come as dictionaries, whose names python/dhpvm/options.py checks.
+EngineHandle new_engine(const nanobind::dict& options);
+std::shared_ptr<Machine> new_machine(const ModuleHandle& module, const nanobind::dict& options);
+
+// Adds Engine, Module and Isolate.
+void bind_machine(nanobind::module_& module);
+
+}  // namespace dhpvm::python

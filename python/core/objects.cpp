@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "python/core/objects.h"
+
+#include <nanobind/stl/string.h>
+
+#include <utility>
+
+#include "python/core/arguments.h"
+#include "python/core/errors.h"
+
+namespace nb = nanobind;
+
+namespace dhpvm::python {
+namespace {
+
+// By kind, from DHPVM_BOOL on.
+constexpr const char* kFormats[] = {"?", "b", "B", "h", "H", "i", "I", "q", "Q", "f", "d"};
+constexpr Py_ssize_t kSizes[] = {1, 1, 1, 2, 2, 4, 4, 8, 8, 4, 8};
+
+PyObject* array_maker = nullptr;
+PyObject* object_type = nullptr;
+
+// An array in a program's memory, seen through the buffer protocol. The tensor keeps the array alive, and may be
+// given back from any thread.
+class ProgramArray {
+ public:
+  ProgramArray(std::shared_ptr<Machine> machine, dhpvm_object* object) : machine_(std::move(machine)) {
+    Failure failure;
+    dhpvm_array array{};
+    array.size = sizeof array;
+    dhpvm_code code = dhpvm_object_array(object, DHPVM_READ_WRITE, &array, failure.out());
+    if (code == DHPVM_OK) code = dhpvm_object_to_dlpack(object, &tensor_, failure.out());
+    dhpvm_object_free(object);
+    failure.check(code);
+    data_ = array.data;
+    kind_ = array.kind;
+    rank_ = static_cast<int>(array.rank);
+    for (int i = 0; i < rank_; ++i) {
+      sizes_[i] = static_cast<Py_ssize_t>(array.sizes[i]);
+      strides_[i] = static_cast<Py_ssize_t>(array.strides[i]);
+    }
+  }
+  ~ProgramArray();
+  ProgramArray(const ProgramArray&) = delete;
+  ProgramArray& operator=(const ProgramArray&) = delete;
+
+  void describe(Py_buffer& view) {
+    view.buf = data_;
+    view.itemsize = kSizes[kind_ - DHPVM_BOOL];
+    view.len = view.itemsize;
+    for (int i = 0; i < rank_; ++i) view.len *= sizes_[i];
+    view.readonly = 0;
+    view.ndim = rank_;
+    view.format = const_cast<char*>(kFormats[kind_ - DHPVM_BOOL]);
+    view.shape = sizes_;
+    view.strides = strides_;
+    view.suboffsets = nullptr;
+    view.internal = nullptr;
+  }
+
+ private:
+  std::shared_ptr<Machine> machine_;
+  struct DLManagedTensorVersioned* tensor_ = nullptr;
+  void* data_ = nullptr;
+  dhpvm_kind kind_ = DHPVM_NULL;
+  int rank_ = 0;
+  Py_ssize_t sizes_[DHPVM_MAXIMUM_RANK] = {};
+  Py_ssize_t strides_[DHPVM_MAXIMUM_RANK] = {};
+};
+
+// The head of DLPack's DLManagedTensorVersioned, whose order is fixed by that standard.
+struct TensorHead {
+  std::uint32_t version[2];
+  void* context;
+  void (*deleter)(struct DLManagedTensorVersioned*);
+};
+
+ProgramArray::~ProgramArray() {
+  if (tensor_ != nullptr) reinterpret_cast<TensorHead*>(tensor_)->deleter(tensor_);
+}
+
+int get_buffer(PyObject* exporter, Py_buffer* view, int /*flags*/) {
+  nb::inst_ptr<ProgramArray>(exporter)->describe(*view);
+  Py_INCREF(exporter);
+  view->obj = exporter;
+  return 0;
+}
+
+PyType_Slot array_slots[] = {{Py_bf_getbuffer, reinterpret_cast<void*>(&get_buffer)}, {0, nullptr}};
+
+nb::object new_array(const std::shared_ptr<Machine>& machine, dhpvm_object* object) {
+  const nb::object array = nb::cast(new ProgramArray(machine, object), nb::rv_policy::take_ownership);
+  return nb::handle(array_maker)(array);
+}
+
+// Reads an object that fields give, which may be a text or an array as well.
+nb::object from_object(const std::shared_ptr<Machine>& machine, dhpvm_object* object) {
+  const char* text = nullptr;
+  std::size_t size = 0;
+  if (dhpvm_object_text(object, &text, &size, nullptr) == DHPVM_OK) {
+    nb::str result(text, size);
+    dhpvm_object_free(object);
+    return nb::object(std::move(result));
+  }
+  dhpvm_array array{};
+  array.size = sizeof array;
+  if (dhpvm_object_array(object, DHPVM_READ, &array, nullptr) == DHPVM_OK) return new_array(machine, object);
+  return nb::cast(new ObjectReference(machine, object), nb::rv_policy::take_ownership);
+}
+
+}  // namespace
+
+ObjectReference* as_reference(PyObject* object) {
+  if (reinterpret_cast<PyObject*>(Py_TYPE(object)) != object_type) return nullptr;
+  return nb::inst_ptr<ObjectReference>(object);
+}
+
+nb::object from_program(const std::shared_ptr<Machine>& machine, const dhpvm_value& value, bool is_array) {
+  switch (value.kind) {
+    case DHPVM_BOOL: return nb::bool_(value.of.boolean != 0);
+    case DHPVM_I8: return nb::int_(value.of.i8);
+    case DHPVM_U8: return nb::int_(value.of.u8);
+    case DHPVM_I16: return nb::int_(value.of.i16);
+    case DHPVM_U16: return nb::int_(value.of.u16);
+    case DHPVM_I32: return nb::int_(value.of.i32);
+    case DHPVM_U32: return nb::int_(value.of.u32);
+    case DHPVM_I64: return nb::int_(value.of.i64);
+    case DHPVM_U64: return nb::int_(value.of.u64);
+    case DHPVM_F32: return nb::float_(static_cast<double>(value.of.f32));
+    case DHPVM_F64: return nb::float_(value.of.f64);
+    case DHPVM_TEXT:
+      return nb::bytes(value.of.text.data, value.of.text.size).attr("decode")("utf-8", "surrogateescape");
+    case DHPVM_OBJECT:
+      return is_array ? new_array(machine, value.of.object) : from_object(machine, value.of.object);
+    default: return nb::none();
+  }
+}
+
+nb::str ObjectReference::type_name() const {
+  dhpvm_bytes name{};
+  Failure failure;
+  const auto lock = machine_->lock();
+  failure.check(dhpvm_object_type(object_, &name, failure.out()));
+  nb::str result(name.data, name.size);
+  dhpvm_bytes_free(&name);
+  return result;
+}
+
+nb::object ObjectReference::get(const std::string& field) const {
+  dhpvm_value value{};
+  Failure failure;
+  const auto lock = machine_->lock();
+  const dhpvm_code code = dhpvm_object_get(object_, field.c_str(), &value, failure.out());
+  // What Python asks every object for, copying and NumPy for example, is no error of the program.
+  if (code == DHPVM_NOT_FOUND || code == DHPVM_BAD_CAST) throw nb::attribute_error(field.c_str());
+  failure.check(code);
+  return from_program(machine_, value, false);
+}
+
+void ObjectReference::set(const std::string& field, nb::handle value) {
+  Failure failure;
+  const auto lock = machine_->lock();
+  dhpvm_value given{};
+  failure.check(dhpvm_object_get(object_, field.c_str(), &given, failure.out()));
+  if (given.kind == DHPVM_OBJECT) dhpvm_object_free(given.of.object);
+  if (given.kind >= DHPVM_BOOL && given.kind <= DHPVM_F64) {
+    Parameter type;
+    type.kind = given.kind;
+    type.type = "a number or bool, as the field is";
+    Buffers buffers;
+    dhpvm_array array;
+    const Conversion done = convert(value.ptr(), type, Fit::kConvert, buffers, array, given);
+    if (done == Conversion::kMismatch) raise_mismatch(value.ptr(), type, 0);
+    if (done != Conversion::kDone) throw nb::python_error();
+  } else if (PyUnicode_Check(value.ptr())) {
+    Py_ssize_t size = 0;
+    given.kind = DHPVM_TEXT;
+    given.of.text.data = PyUnicode_AsUTF8AndSize(value.ptr(), &size);
+    given.of.text.size = static_cast<std::size_t>(size);
+    if (given.of.text.data == nullptr) throw nb::python_error();
+  } else if (value.is_none()) {
+    given.kind = DHPVM_NULL;
+  } else if (const ObjectReference* const reference = as_reference(value.ptr())) {
+    given.kind = DHPVM_OBJECT;
+    given.of.object = reference->object_;
+  } else {
+    PyErr_Format(PyExc_TypeError, "a value of type %s cannot be stored in a field",
+                 Py_TYPE(value.ptr())->tp_name);
+    throw nb::python_error();
+  }
+  failure.check(dhpvm_object_set(object_, field.c_str(), &given, failure.out()));
+}
+
+nb::list ObjectReference::fields() const {
+  nb::list list;
+  Failure failure;
+  const auto lock = machine_->lock();
+  failure.check(dhpvm_object_fields(
+      object_,
+      [](void* user, const char* name, const char* type) {
+        static_cast<nb::list*>(user)->append(nb::make_tuple(name, type));
+      },
+      &list, failure.out()));
+  return list;
+}
+
+bool ObjectReference::is_same(const ObjectReference& other) const {
+  return dhpvm_object_equal(object_, other.object_) != 0;
+}
+
+void set_array_maker(nb::object maker) {
+  Py_XDECREF(array_maker);
+  array_maker = maker.release().ptr();
+}
+
+void bind_objects(nb::module_& module) {
+  const nb::class_<ProgramArray> array_type(module, "ProgramArray", nb::type_slots(array_slots));
+  const auto type = nb::class_<ObjectReference>(module, "Object")
+                        .def_prop_ro("type_name_", &ObjectReference::type_name)
+                        .def("fields_", &ObjectReference::fields)
+                        .def("__getattr__", &ObjectReference::get)
+                        .def("__setattr__", &ObjectReference::set, nb::arg("field"), nb::arg("value").none())
+                        .def("is_same_", &ObjectReference::is_same)
+                        .def("__repr__", [](const ObjectReference& self) {
+                          return nb::str("<{} of a program>").format(self.type_name());
+                        });
+  object_type = type.ptr();
+}
+
+}  // namespace dhpvm::python

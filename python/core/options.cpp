@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// Options of engines and isolates from dictionaries, and the streams of programs.
+#include <nanobind/stl/string.h>
+
+#include <functional>
+
+#include "python/core/errors.h"
+#include "python/core/machine.h"
+
+namespace nb = nanobind;
+
+namespace dhpvm::python {
+namespace {
+
+// What options point to until the library has copied it.
+struct Keeper {
+  std::vector<std::string> texts;
+  std::vector<const char*> addresses;
+
+  explicit Keeper(std::size_t count) { texts.reserve(count); }
+  const char* keep(nb::handle text) { return texts.emplace_back(nb::cast<std::string>(text)).c_str(); }
+};
+
+// The streams of the process as Python sees them: notebooks and tests replace sys.stdout.
+dhpvm_code write_stream(const char* stream, const char* text, std::size_t size) {
+  if (Py_IsInitialized() == 0) return DHPVM_OK;
+  const nb::gil_scoped_acquire lock;
+  try {
+    nb::module_::import_("sys").attr(stream).attr("write")(
+        nb::bytes(text, size).attr("decode")("utf-8", "replace"));
+    return DHPVM_OK;
+  } catch (nb::python_error& error) {
+    error.discard_as_unraisable("the output of a program");
+    return DHPVM_IO;
+  }
+}
+dhpvm_code write_output(void* /*user*/, const char* text, std::size_t size) {
+  return write_stream("stdout", text, size);
+}
+dhpvm_code write_error(void* /*user*/, const char* text, std::size_t size) {
+  return write_stream("stderr", text, size);
+}
+
+void write_log(void* /*user*/, std::uint32_t kind, const char* text, std::size_t size) {
+  if (Py_IsInitialized() == 0) return;
+  const nb::gil_scoped_acquire lock;
+  try {
+    const nb::object logger = nb::module_::import_("logging").attr("getLogger")("dhpvm");
+    logger.attr(kind == DHPVM_LOG_WARNING ? "warning" : "info")("%s", nb::str(text, size));
+  } catch (nb::python_error& error) {
+    error.discard_as_unraisable("a message of dhpvm");
+  }
+}
+
+using Setter = std::function<void(nb::handle value)>;
+struct Member {
+  const char* name;
+  Setter set;
+};
+
+template <typename T>
+Setter number(T& member) {
+  return [&member](nb::handle value) { member = nb::cast<T>(value); };
+}
+Setter flag(std::uint8_t& member) {
+  return [&member](nb::handle value) { member = nb::cast<bool>(value) ? 1 : 0; };
+}
+Setter text(Keeper& keeper, const char*& member) {
+  return [&keeper, &member](nb::handle value) { member = keeper.keep(value); };
+}
+
+void set_all(const nb::dict& options, std::initializer_list<Member> members) {
+  for (const auto& [key, value] : options) {
+    const std::string name = nb::cast<std::string>(key);
+    const Member* found = nullptr;
+    for (const Member& member : members) {
+      if (name == member.name) found = &member;
+    }
+    if (found == nullptr) throw nb::key_error(name.c_str());
+    found->set(value);
+  }
+}
+
+}  // namespace
+
+EngineHandle new_engine(const nb::dict& options) {
+  dhpvm_engine_options given;
+  dhpvm_engine_options_init(&given);
+  given.streams.standard_output = &write_output;
+  given.streams.standard_error = &write_error;
+  given.log = &write_log;
+  const std::size_t count = options.contains("workers") ? nb::len(nb::object(options["workers"])) : 0;
+  Keeper keeper(count + options.size());
+  set_all(options, {{"threads", number(given.threads)},
+                    {"system_access", flag(given.system_access)},
+                    {"code_cache", flag(given.code_cache)},
+                    {"code_cache_directory", text(keeper, given.code_cache_directory)},
+                    {"trace", flag(given.trace)},
+                    {"workers",
+                     [&](nb::handle workers) {
+                       for (const nb::handle worker : workers)
+                         keeper.addresses.push_back(keeper.keep(worker));
+                       given.workers = keeper.addresses.data();
+                       given.worker_count = keeper.addresses.size();
+                     }},
+                    {"listen", text(keeper, given.listen)},
+                    {"arrival_ns", number(given.arrival_ns)},
+                    {"silence_ns", number(given.silence_ns)},
+                    {"provider", text(keeper, given.provider)},
+                    {"key", text(keeper, given.security.key_file)},
+                    {"certificate", text(keeper, given.security.certificate_file)},
+                    {"private_key", text(keeper, given.security.private_key_file)},
+                    {"authority", text(keeper, given.security.authority_file)},
+                    {"seal", number(given.security.seal)}});
+  dhpvm_engine* engine = nullptr;
+  Failure failure;
+  failure.check(dhpvm_engine_new(&given, &engine, failure.out()));
+  return {engine, EngineDeleter()};
+}
+
+std::shared_ptr<Machine> new_machine(const ModuleHandle& module, const nb::dict& options) {
+  dhpvm_isolate_options given;
+  dhpvm_isolate_options_init(&given);
+  Keeper keeper(options.size());
+  set_all(options, {{"heap", number(given.heap_bytes)},
+                    {"off_heap", number(given.off_heap_bytes)},
+                    {"device_memory", number(given.device_bytes)},
+                    {"stack", number(given.stack_bytes)},
+                    {"fuel", number(given.fuel)},
+                    {"deadline_ns", number(given.deadline_ns)},
+                    {"device", text(keeper, given.device)},
+                    {"jit", number(given.jit)},
+                    {"jit_threshold", number(given.jit_threshold)},
+                    {"jit_wait", flag(given.jit_wait)},
+                    {"check_races", flag(given.check_races)},
+                    {"policy", number(given.policy)},
+                    {"batch", number(given.batch)}});
+  dhpvm_isolate* isolate = nullptr;
+  Failure failure;
+  failure.check(dhpvm_isolate_new(module.get(), &given, &isolate, failure.out()));
+  return std::make_shared<Machine>(isolate);
+}
+
+}  // namespace dhpvm::python

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""DHPVM from Python: programs in the language, and Python functions, compiled and run in parallel on what is near.
+
+    import dhpvm, numpy as np
+
+    @dhpvm.jit
+    def saxpy(a, x, y):
+        for i in dhpvm.prange(len(x)):
+            y[i] += a * x[i]
+
+docs/python.md explains it from a loop over NumPy arrays to two workers.
+"""
+
+from __future__ import annotations
+
+from . import _core, arrays, errors
+from .engine import Device, Engine, WorkerUse, current, make_key, workers
+from .errors import *  # noqa: F403: the exceptions
+from .module import Function, Module
+
+__version__ = _core.version()
+Object = _core.Object
+
+
+def compile(source, *, name="program.dhp", import_paths=(), **limits):
+    """A module from source text in the language."""
+    return current().compile(source, name=name, import_paths=import_paths, **limits)
+
+
+def load(path, *, import_paths=(), **limits):
+    """A module from a file of source text or bytecode, or from the bytes of a .bc file."""
+    return current().load(path, import_paths=import_paths, **limits)
+
+
+_core.set_exception_maker(errors.make_exception)
+_core.set_array_maker(arrays.to_array)
+_core.set_list_maker(arrays.from_list)

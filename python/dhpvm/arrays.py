@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Arrays between Python and programs, where NumPy is there and where it is not."""
+
+from __future__ import annotations
+
+import array
+
+FORMATS = "?bBhHiIqQfd"  # of the buffer protocol, by kind from 1 on
+
+
+def to_array(elements):
+    """An array of a program as users see it: NumPy's, or a memoryview where there is no NumPy."""
+    try:
+        import numpy
+    except ImportError:
+        return memoryview(elements)
+    return numpy.asarray(elements)
+
+
+def from_list(numbers, kind, rank):
+    """A copy of the numbers in a list, read-only."""
+    code = FORMATS[kind - 1]
+    if rank == 1 and code != "?":
+        return memoryview(array.array(code, numbers)).toreadonly()
+    import numpy
+
+    copy = numpy.array(numbers, dtype=code)
+    copy.flags.writeable = False
+    return copy

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Engines: what all programs of a process share, and which of them is used where none is named."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+from collections import namedtuple
+
+from . import _core, options
+
+Device = namedtuple("Device", "name description problem")
+WorkerUse = namedtuple("WorkerUse", "name host state seal jobs bytes_sent bytes_received")
+
+
+class Engine:
+    """Threads, compiled code, workers and limits that programs share.
+
+    Options of the engine: `threads`, `system_access`, `code_cache`, `code_cache_directory`, `trace`; of workers:
+    `connect` (addresses to dial, "host:7471"), `listen`, `key` (a file of `dhpvm.make_key`), `certificate`,
+    `private_key`, `authority`, `seal`, `arrival` and `silence` (seconds), `provider`.
+
+    Options of its programs: `device` ("auto", "cpu", "cuda:0", ..), `policy` ("fastest" or "remote"), `heap`,
+    `off_heap`, `device_memory`, `stack` (bytes), `fuel`, `deadline` (seconds of each call), `jit`, `jit_wait`,
+    `check_races`, `batch`.
+    """
+
+    def __init__(self, *, connect=None, **given):
+        if connect is not None:
+            given["workers"] = connect
+        known = options.ENGINE | options.PROGRAM
+        unknown = set(given) - known
+        if unknown:
+            options.take({name: None for name in unknown}, known)
+        engine = {name: value for name, value in given.items() if name in options.ENGINE}
+        self._program_options = {name: value for name, value in given.items() if name in options.PROGRAM}
+        options.take(self._program_options, options.PROGRAM)
+        self._core = _core.Engine(options.take(engine, options.ENGINE))
+
+    def compile(self, source, *, name="program.dhp", import_paths=(), **limits):
+        """A module from source text."""
+        from .module import Module
+
+        program = self._core.compile(source, os.fspath(name), [os.fspath(path) for path in import_paths])
+        return Module(self, program, {**self._program_options, **limits})
+
+    def load(self, path, *, import_paths=(), **limits):
+        """A module from a file: source text, or bytecode. Also from the bytes of a .bc file."""
+        from .module import Module
+
+        if isinstance(path, (bytes, bytearray, memoryview)):
+            program = self._core.load(bytes(path))
+        else:
+            os.stat(path)  # FileNotFoundError
+            program = self._core.open(os.fspath(path), [os.fspath(folder) for folder in import_paths])
+        return Module(self, program, {**self._program_options, **limits})
+
+    def devices(self):
+        """The devices of this machine and of the engine's workers."""
+        return [Device(*device) for device in self._core.devices()]
+
+    def workers(self):
+        """Each worker that programs have used, or tried to use."""
+        return [WorkerUse(*use) for use in self._core.workers()]
+
+    def write_trace(self, path):
+        """Writes what the engine has done, if it was made with trace=True, for chrome://tracing or Perfetto."""
+        self._core.write_trace(os.fspath(path))
+
+    def __enter__(self):
+        """Makes it the engine of functions that are compiled and called in the block."""
+        _use(self)
+        return self
+
+    def __exit__(self, *_):
+        _leave()
+
+
+_lock = threading.Lock()
+_stack: list[Engine] = []
+
+
+def current():
+    """The engine of the innermost `with`, else the process's own."""
+    with _lock:
+        if not _stack:
+            _stack.append(Engine())
+            _core.set_current_engine(_stack[-1])
+        return _stack[-1]
+
+
+def _use(engine):
+    current()
+    with _lock:
+        _stack.append(engine)
+        _core.set_current_engine(engine)
+
+
+def _leave():
+    with _lock:
+        _stack.pop()
+        _core.set_current_engine(_stack[-1])
+
+
+@contextlib.contextmanager
+def workers(*addresses, key=None, policy="fastest", **more):
+    """In the block, loops run on these workers where that is faster, or always with policy="remote".
+
+        with dhpvm.workers("gpubox:7471", key="cluster.key"):
+            blur(image, result)
+    """
+    with Engine(connect=list(addresses), key=key, policy=policy, **more) as engine:
+        yield engine
+
+
+def make_key(path):
+    """Creates a file with a random key for workers and their clients."""
+    _core.make_key_file(os.fspath(path))

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What can go wrong, as exceptions. A trap is also the exception that Python has for it: IndexError, for example."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A frame of a program's stack. `line` is 0 where it is unknown."""
+
+    function: str
+    file: str
+    line: int
+
+
+class Error(Exception):
+    """The base of all exceptions of this package. `frames` is the program's stack, innermost first."""
+
+    frames: tuple[Frame, ...] = ()
+
+
+class CompileError(Error):
+    """A program in the language that does not compile. The message holds all diagnostics."""
+
+
+class TranslationError(Error):
+    """Python code that cannot be compiled. The message names the line, and says what to write instead."""
+
+
+class Trap(Error):
+    """A program went wrong while it ran. Its isolate can be used afterwards."""
+
+
+class ProgramError(Error):
+    """A function whose result is `T!` returned an error. `error` is the program's object."""
+
+    error: object = None
+
+
+class IndexTrap(Trap, IndexError):
+    """An index beyond the array."""
+
+
+class DivisionTrap(Trap, ZeroDivisionError):
+    """An integer divided by zero."""
+
+
+class LengthTrap(Trap, ValueError):
+    """An array of negative or impossible size."""
+
+
+class MemoryTrap(Trap, MemoryError):
+    """A limit on memory is reached."""
+
+
+class StackTrap(Trap, RecursionError):
+    """Calls nest too deeply."""
+
+
+class LimitTrap(Trap, TimeoutError):
+    """The program used up its fuel or its time."""
+
+
+class InterruptTrap(Trap):
+    """The program was interrupted by `interrupt()`. Ctrl-C raises KeyboardInterrupt."""
+
+
+class DeviceTrap(Trap):
+    """A device failed or was lost, and the loop could not be run elsewhere."""
+
+
+class IoError(Error, OSError):
+    """A file or a connection."""
+
+
+class ArgumentError(Error, ValueError):
+    """An argument that the library refuses."""
+
+
+class NotFoundError(Error, LookupError):
+    """There is nothing of that name."""
+
+
+# By dhpvm_code: see include/dhpvm/c/types.h. Others are a Trap or an Error.
+_CLASSES = {
+    1: ArgumentError, 2: NotFoundError, 3: IoError, 7: CompileError, 9: MemoryTrap, 10: MemoryTrap, 11: StackTrap,
+    12: LimitTrap, 13: LimitTrap, 14: InterruptTrap, 15: IndexTrap, 16: LengthTrap, 17: DivisionTrap, 25: DeviceTrap,
+    26: DeviceTrap, 27: DeviceTrap,
+}
+
+# Texts of sources that were made from Python code, by their file name: they turn a frame into one of Python.
+_line_maps: dict[str, object] = {}
+
+
+def register_lines(file_name, lines):
+    """`lines(line)` gives file, function and line of the Python code that a line of `file_name` was made from."""
+    _line_maps[file_name] = lines
+
+
+def _pythons(frame):
+    lines = _line_maps.get(frame.file)
+    if lines is None:
+        return frame
+    found = lines(frame.line)
+    return frame if found is None else Frame(found[1], found[0], found[2])
+
+
+def make_exception(code, is_trap, message, text, frames):
+    """The exception for an error of the library. Called by the compiled part."""
+    own = [Frame(*frame) for frame in frames]
+    seen = tuple(_pythons(frame) for frame in own)
+    if seen != tuple(own):
+        text = message + "".join(f"\n  at {frame.file}:{frame.line} in {frame.function}" for frame in seen)
+    error = _CLASSES.get(code, Trap if is_trap else Error)(text)
+    error.frames = seen
+    for frame in reversed(seen):
+        error = _with_frame(error, frame) if frame.file and frame.line else error
+    return error
+
+
+def _with_frame(error, frame):
+    """The error with a frame of the program in its traceback, so that Python shows the line of the source."""
+    try:
+        code = compile("\n" * (frame.line - 1) + "raise error", frame.file, "exec")
+        exec(code.replace(co_name=frame.function), {"error": error})  # noqa: S102: two words of our own
+    except Error as raised:
+        # The frame of this function is of no interest to anyone.
+        return raised.with_traceback(raised.__traceback__.tb_next)
+    return error
+
+
+def program_error(error):
+    """The exception for an object of the class Error."""
+    exception = ProgramError(error.message)
+    exception.error = error
+    return exception

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Options of engines and programs, as the compiled part takes them: checked, in bytes and nanoseconds."""
+
+from __future__ import annotations
+
+import os
+
+from .errors import ArgumentError
+
+ENGINE = {"threads", "system_access", "code_cache", "code_cache_directory", "trace", "workers", "listen", "arrival",
+          "silence", "provider", "key", "certificate", "private_key", "authority", "seal"}
+PROGRAM = {"heap", "off_heap", "device_memory", "stack", "fuel", "deadline", "device", "jit", "jit_threshold",
+           "jit_wait", "check_races", "policy", "batch"}
+_TIMES = {"arrival", "silence", "deadline"}
+_PATHS = {"key", "certificate", "private_key", "authority", "code_cache_directory"}
+_CHOICES = {
+    "seal": {"none": 0, "integrity": 1, "full": 2},
+    "jit": {"off": 0, "on": 1, "eager": 2, False: 0, True: 1},
+    "policy": {"fastest": 0, "remote": 1},
+}
+
+
+def take(options, known):
+    """The options that are given, with the names and units of the C interface."""
+    taken = {}
+    for name, value in options.items():
+        if name not in known:
+            raise TypeError(f"there is no option '{name}'; there are {', '.join(sorted(known))}")
+        if value is None:
+            continue
+        if name in _CHOICES:
+            if value not in _CHOICES[name]:
+                choices = ", ".join(repr(choice) for choice in _CHOICES[name] if isinstance(choice, str))
+                raise ArgumentError(f"{name} is {value!r}, and can be {choices}")
+            value = _CHOICES[name][value]
+        elif name in _TIMES:
+            name, value = f"{name}_ns", nanoseconds(value)
+        elif name in _PATHS:
+            value = os.fspath(value)
+        elif name == "workers":
+            value = [value] if isinstance(value, str) else list(value)
+        taken[name] = value
+    return taken
+
+
+def nanoseconds(seconds):
+    """Seconds, or a datetime.timedelta, as nanoseconds."""
+    if hasattr(seconds, "total_seconds"):
+        seconds = seconds.total_seconds()
+    if seconds < 0:
+        raise ArgumentError(f"a time of {seconds} seconds is negative")
+    return int(seconds * 1e9)

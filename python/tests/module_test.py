@@ -1,0 +1,302 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Programs in the language called from Python: values, arrays, errors, limits, threads, Ctrl-C."""
+
+import contextlib
+import io
+import os
+import pickle
+import signal
+import tempfile
+import threading
+import time
+import traceback
+import unittest
+from pathlib import Path
+
+import support  # noqa: F401: skips where there is no NumPy
+import numpy as np
+
+import dhpvm
+
+SOURCE = """
+import math;
+
+struct Range { low: f64; high: f64; count: i64; }
+class Node { value: i64; name: str; next: Node?; }
+
+fn twice(x: f64) -> f64 => 2.0 * x;
+fn flip(x: bool) -> bool => !x;
+fn same_i8(x: i8) -> i8 => x;
+fn same_u8(x: u8) -> u8 => x;
+fn same_i64(x: i64) -> i64 => x;
+fn same_u64(x: u64) -> u64 => x;
+fn same_f32(x: f32) -> f32 => x;
+fn greet(name: str) -> str => "hello, " + name;
+fn nothing() {}
+fn half(n: i64) -> i64? { if n % 2 == 0 { return n / 2; } return null; }
+fn range(values: [f64]) -> Range {
+    var r = Range(values[0], values[0], values.len);
+    for v in values { if v < r.low { r.low = v; } if v > r.high { r.high = v; } }
+    return r;
+}
+fn checked(fails: bool) -> i64! {
+    if fails { return Error("it failed"); }
+    return 3;
+}
+fn node(value: i64, name: str) -> Node => Node(value, name, null);
+fn value(n: Node) -> i64 => n.value;
+fn at(a: [f64], i: i64) -> f64 {
+    return a[i];
+}
+fn sum2(a: [i32, 2]) -> i64 {
+    var s = 0;
+    for i in 0..a.rows { for j in 0..a.cols { s += a[i, j] as i64; } }
+    return s;
+}
+fn sum3(a: [u16, 3]) -> i64 {
+    var s = 0;
+    for i in 0..a.depth { for j in 0..a.rows { for k in 0..a.cols { s += a[i, j, k] as i64; } } }
+    return s;
+}
+fn set(a: [f64], x: f64) { for i in 0..a.len { a[i] = x; } }
+fn add(a: [f64], b: [f64]) { parallel for i in 0..a.len { a[i] += b[i]; } }
+fn table(n: i64) -> [f64, 2] {
+    let t = [f64, 2](n, n);
+    for i in 0..n { t[i, i] = i as f64; }
+    return t;
+}
+fn say(text: str) { print(text); }
+fn forever() { while true {} }
+fn divide(a: i64, b: i64) -> i64 => a / b;
+"""
+
+m = dhpvm.compile(SOURCE, name="test.dhp")
+
+
+class Values(unittest.TestCase):
+    def test_numbers_of_every_kind_come_back(self):
+        for name, values in {"i8": (-128, 127), "u8": (0, 255), "i64": (-2**63, 2**63 - 1), "u64": (0, 2**64 - 1),
+                             "f32": (1.5, float("inf"))}.items():
+            for value in values:
+                self.assertEqual(getattr(m, f"same_{name}")(value), value)
+        self.assertEqual(m.twice(21), 42.0)
+        self.assertIs(m.flip(True), False)
+        self.assertIsNone(m.nothing())
+
+    def test_scalars_of_numpy_are_taken(self):
+        self.assertEqual(m.twice(np.float32(1.5)), 3.0)
+        self.assertEqual(m.same_i8(np.int64(5)), 5)
+        self.assertIs(m.flip(np.bool_(False)), True)
+        self.assertEqual(m.same_u64(np.uint64(2**64 - 1)), 2**64 - 1)
+
+    def test_what_does_not_fit_is_refused(self):
+        for call in (lambda: m.same_i8(128), lambda: m.same_u8(-1), lambda: m.same_i64(2**63)):
+            self.assertRaises(OverflowError, call)
+        for call in (lambda: m.twice("1"), lambda: m.same_i8(1.5), lambda: m.flip(1), lambda: m.twice(),
+                     lambda: m.twice(1, 2), lambda: m.twice(x=1), lambda: m.greet(b"x"), lambda: m.value(3)):
+            self.assertRaises(TypeError, call)
+        with self.assertRaisesRegex(TypeError, "argument 1 should be f64, and is of type str"):
+            m.twice("1")
+
+    def test_text_structs_and_nullables(self):
+        self.assertEqual(m.greet("Ada é"), "hello, Ada é")
+        self.assertEqual(m.range(np.array([3.0, -1.0, 2.0])), (-1.0, 3.0, 3))
+        self.assertEqual((m.half(6), m.half(7)[0]), ((True, 3), False))
+
+    def test_objects_have_their_fields_as_attributes(self):
+        node = m.node(4, "four")
+        self.assertEqual((node.value, node.name, node.next), (4, "four", None))
+        node.value, node.name, node.next = 5, "five", m.node(6, "six")
+        self.assertEqual((m.value(node), node.name, m.value(node.next)), (5, "five", 6))
+        self.assertEqual(node.fields_()[0], ("value", "i64"))
+        self.assertRaises(AttributeError, lambda: node.missing)
+        with self.assertRaises(TypeError):
+            node.value = "x"
+
+    def test_attributes_that_are_no_functions(self):
+        with self.assertRaisesRegex(AttributeError, "no function 'twise'"):
+            m.twise(1)
+        self.assertEqual(m.functions()["twice"], "(f64) -> f64")
+        self.assertIn("twice", dir(m))
+
+
+class Arrays(unittest.TestCase):
+    def test_elements_are_lent(self):
+        a = np.zeros(1000)
+        m.set(a, 2.5)
+        self.assertTrue((a == 2.5).all())
+        self.assertEqual(m.sum2(np.arange(6, dtype=np.int32).reshape(2, 3)), 15)
+        self.assertEqual(m.sum3(np.arange(24, dtype=np.uint16).reshape(2, 3, 4)), 276)
+
+    def test_other_strides_are_copied_and_written_back(self):
+        a = np.zeros(10)
+        m.set(a[::3], 1.0)
+        m.set(a[8:4:-2], 2.0)
+        self.assertEqual(list(a), [1, 0, 0, 1, 0, 0, 2, 0, 2, 1])
+        self.assertEqual(m.sum2(np.arange(6, dtype=np.int32).reshape(2, 3).T), 15)
+
+    def test_empty_arrays(self):
+        m.set(np.zeros(0), 1.0)
+        self.assertEqual(m.sum2(np.zeros((0, 4), np.int32)), 0)
+
+    def test_wrong_arrays_are_refused(self):
+        for wrong in (np.zeros(3, np.float32), np.zeros((2, 2)), np.array(1.0), np.zeros(3, ">f8"),
+                      np.array([1.0, None]), np.zeros(2, "M8[s]"), np.zeros(2, "f8,i4"), "text", 3):
+            with self.subTest(repr(wrong)), self.assertRaisesRegex(TypeError, "argument 1 should be"):
+                m.at(wrong, 0)
+
+    def test_read_only_arrays_are_read_only(self):
+        a = np.arange(3.0)
+        a.flags.writeable = False
+        self.assertEqual(m.at(a, 2), 2.0)
+        self.assertRaises(dhpvm.Trap, m.set, a, 1.0)
+        self.assertEqual(list(a), [0, 1, 2])
+
+    def test_lists_are_copied(self):
+        self.assertEqual(m.at([1, 2.5], 1), 2.5)
+        self.assertEqual(m.sum2([[1, 2], [3, 4]]), 10)
+        self.assertRaises(dhpvm.Trap, m.set, [1.0], 2.0)
+
+    def test_buffers_that_are_not_numpys(self):
+        import array
+        a = array.array("d", [1, 2])
+        m.set(a, 4.0)
+        self.assertEqual(list(a), [4, 4])
+
+    def test_one_array_twice(self):
+        a = np.arange(4.0)
+        m.add(a, a)
+        self.assertEqual(list(a), [0, 2, 4, 6])
+
+    def test_overlap_is_refused(self):
+        a = np.arange(4.0)
+        with self.assertRaisesRegex(ValueError, "share memory"):
+            m.add(a[:3], a[1:])
+        m.add(a[:2], a[2:])
+        self.assertEqual(list(a), [2, 4, 2, 3])
+
+    def test_results_are_arrays_of_numpy(self):
+        for n in (3, 300):
+            t = m.table(n)
+            self.assertEqual((t.shape, t.dtype, t[n - 1, n - 1]), ((n, n), np.float64, n - 1))
+            t[0, 0] = 7
+            self.assertEqual(m.table(n)[0, 0], 0)
+
+    def test_results_outlive_their_program(self):
+        t = dhpvm.compile(SOURCE).table(200)
+        self.assertEqual(t.sum(), 199 * 100)
+
+    def test_large_arrays_are_not_copied(self):
+        a = np.zeros(50_000_000 // 8)
+        m.at(a, 0)
+        begin = time.perf_counter()
+        for _ in range(100):
+            m.at(a, 0)
+        self.assertLess(time.perf_counter() - begin, 0.1)
+
+
+class Errors(unittest.TestCase):
+    def test_traps_are_exceptions_of_python_too(self):
+        self.assertRaises(IndexError, m.at, np.zeros(3), 3)
+        self.assertRaises(ZeroDivisionError, m.divide, 1, 0)
+        with self.assertRaises(dhpvm.IndexTrap) as caught:
+            m.at(np.zeros(3), -1)
+        self.assertEqual(caught.exception.frames[0], dhpvm.Frame("at", "test.dhp", 29))
+        try:
+            m.at(np.zeros(3), 3)
+        except IndexError:
+            self.assertIn('File "test.dhp", line 29, in at', traceback.format_exc())
+        self.assertEqual(m.at(np.ones(1), 0), 1.0)
+
+    def test_results_that_are_errors(self):
+        self.assertEqual(m.checked(False), 3)
+        with self.assertRaisesRegex(dhpvm.ProgramError, "^it failed$") as caught:
+            m.checked(True)
+        self.assertEqual(caught.exception.error.message, "it failed")
+
+    def test_programs_that_do_not_compile(self):
+        with self.assertRaisesRegex(dhpvm.CompileError, "mine.dhp:1"):
+            dhpvm.compile("fn f() -> i64 { return x; }", name="mine.dhp")
+        self.assertRaises(dhpvm.Error, dhpvm.load, b"no bytecode")
+        self.assertRaises(OSError, dhpvm.load, "/nowhere/x.dhp")
+
+    def test_unknown_options(self):
+        with self.assertRaisesRegex(TypeError, "no option 'heep'"):
+            dhpvm.compile(SOURCE, heep=3)
+        with self.assertRaisesRegex(ValueError, "policy is 'best'"):
+            dhpvm.Engine(policy="best")
+
+
+class Running(unittest.TestCase):
+    def test_limits(self):
+        limited = dhpvm.compile(SOURCE, deadline=0.05, heap=1 << 20)
+        self.assertRaises(TimeoutError, limited.forever)
+        self.assertRaises(MemoryError, dhpvm.compile(SOURCE, heap=1 << 20, off_heap=1 << 16).table, 2000)
+        limited.limit(fuel=10, deadline=10)
+        self.assertRaises(dhpvm.LimitTrap, limited.forever)
+
+    def test_output_goes_to_pythons_stdout(self):
+        with contextlib.redirect_stdout(io.StringIO()) as output:
+            m.say("naïve")
+        self.assertEqual(output.getvalue(), "naïve\n")
+
+    def test_control_c(self):
+        threading.Timer(0.1, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+        self.assertRaises(KeyboardInterrupt, m.forever)
+        self.assertEqual(m.twice(1), 2)
+        self.assertIs(signal.getsignal(signal.SIGINT), signal.default_int_handler)
+
+    def test_interrupt_from_another_thread(self):
+        threading.Timer(0.1, m.interrupt).start()
+        self.assertRaises(dhpvm.InterruptTrap, m.forever)
+
+    def test_the_interpreter_lock_is_released(self):
+        program = dhpvm.compile(SOURCE, deadline=0.3)
+        thread = threading.Thread(target=lambda: self.assertRaises(TimeoutError, program.forever))
+        begin = time.perf_counter()
+        thread.start()
+        turns = 0
+        while thread.is_alive():
+            turns += 1
+        self.assertGreater(turns, 1000)
+        self.assertLess(time.perf_counter() - begin, 5)
+
+    def test_threads_take_turns(self):
+        a = np.zeros(10_000)
+        ones = np.ones(10_000)
+
+        def work():
+            for _ in range(50):
+                m.add(a, ones)
+                m.node(1, "dropped by a thread")
+
+        threads = [threading.Thread(target=work) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertTrue((a == 200).all())
+
+    def test_files_bytes_and_pickles(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "p.dhp"
+            path.write_text(SOURCE)
+            program = dhpvm.load(path)
+        for copy in (program, dhpvm.load(program.to_bytes()), pickle.loads(pickle.dumps(program))):
+            self.assertEqual(copy.twice(4), 8)
+
+    def test_main(self):
+        program = dhpvm.compile("fn main(args: [str]) -> i32 => args.len as i32;")
+        self.assertEqual(program.main("a", 2), 2)
+
+    def test_engines(self):
+        with dhpvm.Engine(threads=1, device="cpu") as engine:
+            self.assertIs(dhpvm.current(), engine)
+            self.assertEqual(dhpvm.compile(SOURCE).twice(1), 2)
+        self.assertIsNot(dhpvm.current(), engine)
+        self.assertEqual(engine.workers(), [])
+
+
+if __name__ == "__main__":
+    support.main()

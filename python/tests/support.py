@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the tests share. A test that cannot run here ends with 77 and says why."""
+
+import sys
+import unittest
+
+try:
+    import numpy  # noqa: F401
+except ImportError:
+    print("skipped: NumPy is missing")
+    sys.exit(77)
+
+
+def main():
+    unittest.main(verbosity=0)
