@@ -116,7 +116,8 @@ constexpr Option kOptions[] = {
     {kRemoteGroup, "--write-back", 0, Value::kRequired, "MODE",
      "copy results back: eager (default), so that no worker has the only copy; lazy: when needed"},
     {kRemoteGroup, "--lend", 0, Value::kRequired, "LIST",
-     "limits for each client of a worker: memory=4G,code=64M,time=1h; and sessions=16 of all"},
+     "limits for each session of a worker: memory=4G,code=64M,time=1h,idle=10m;\n"
+     "and for all: sessions=16,waiting=16,total-memory=16G"},
 
     {"Watching", "--stats", 0, Value::kOptional, "json",
      "afterwards, print counters of the run to standard error"},

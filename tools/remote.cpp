@@ -43,13 +43,23 @@ Status set_lend(WorkerOptions& options, std::string_view list) {
     } else if (name == "time") {
       DHPVM_ASSIGN(const std::chrono::nanoseconds time, parse_duration(value));
       options.time = std::chrono::ceil<std::chrono::milliseconds>(time);
+    } else if (name == "total-memory") {
+      DHPVM_ASSIGN(options.total_memory_bytes, parse_size(value));
+    } else if (name == "idle") {
+      DHPVM_ASSIGN(const std::chrono::nanoseconds time, parse_duration(value));
+      options.idle = std::chrono::ceil<std::chrono::milliseconds>(time);
+    } else if (name == "waiting") {
+      DHPVM_ASSIGN(const std::uint64_t waiting, parse_count(value));
+      options.waiting = static_cast<unsigned>(std::min<std::uint64_t>(waiting, 1 << 16));
     } else if (name == "sessions") {
       DHPVM_ASSIGN(const std::uint64_t sessions, parse_count(value));
       options.sessions = static_cast<unsigned>(std::min<std::uint64_t>(sessions, 1 << 16));
     } else {
       return Error(
           ErrorCode::kInvalidArgument,
-          "'" + item + "' is no limit of a worker: there are memory=4G, code=64M, time=1h and sessions=16");
+          "'" + item +
+              "' is no limit of a worker: there are memory=4G, code=64M, time=1h and idle=10m for each "
+              "session, and sessions=16, waiting=16 and total-memory=16G for all");
     }
   }
   return {};

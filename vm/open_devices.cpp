@@ -2,6 +2,8 @@
 #include "vm/open_devices.h"
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 #include <utility>
 
 #include "base/error.h"
@@ -15,6 +17,12 @@ offload::HostMemory memory_kind(Batching batching) {
   return batching == Batching::kSerialPageable ? offload::HostMemory::kPageable
                                                : offload::HostMemory::kPinned;
 }
+
+// How often a full worker is asked whether the program's turn has come.
+constexpr std::chrono::milliseconds kLookAgain{20};
+
+// A worker that has a place in its queue for this program.
+bool is_full(const Error& problem) { return problem.code() == ErrorCode::kDeviceExhausted; }
 
 bool is_remote(std::string_view name) { return name == "remote" || name.starts_with("remote/"); }
 
@@ -60,28 +68,42 @@ OpenDevices::OpenDevices(const LinkedModule& linked, CompileService& service, of
 
 OpenDevices::~OpenDevices() = default;
 
-// With several devices, a missing one is skipped: loops use it as soon as it is there.
-Status OpenDevices::open_wished() {
-  if (options_.devices.names == "auto") return {};
-  bool has_any = false;
-  std::vector<Error> problems;
+Result<OpenDevices::Wished> OpenDevices::look_for_wished() {
+  Wished wished;
   for (const std::string& wish : split_names(options_.devices.names)) {
-    if (is_host(wish)) has_any = true;
+    if (is_host(wish)) wished.has_any = true;
     if (is_host(wish)) continue;
     offload::DevicePresence present = options_.devices.registry->present(wish);
+    wished.is_queued = wished.is_queued || std::ranges::any_of(present.absent, is_full);
     for (const std::string& name : present.names) {
       const auto device = options_.devices.registry->open(name);
-      has_any = has_any || device.ok();
+      wished.has_any = wished.has_any || device.ok();
       if (!device.ok()) present.absent.push_back(device.error());
     }
     for (Error& problem : present.absent) {
       // Anything else is a mistake, which does not go away by itself; but one worker of several stops no program.
-      if (problem.code() != ErrorCode::kDeviceLost && present.names.empty()) return std::move(problem);
-      problems.push_back(std::move(problem));
+      const bool goes_away = problem.code() == ErrorCode::kDeviceLost || is_full(problem);
+      if (!goes_away && present.names.empty()) return std::move(problem);
+      wished.problems.push_back(std::move(problem));
     }
   }
-  if (!has_any && !problems.empty()) return std::move(problems.front());
-  for (const Error& problem : problems) {
+  return wished;
+}
+
+// With several devices, a missing one is skipped: loops use it as soon as it is there. A worker that is full, and has a
+// place in its queue for this program, is waited for when there is nothing else.
+Status OpenDevices::open_wished() {
+  if (options_.devices.names == "auto") return {};
+  const auto begin = std::chrono::steady_clock::now();
+  DHPVM_ASSIGN(Wished wished, look_for_wished());
+  while (!wished.has_any && wished.is_queued) {
+    warn_once(fmt::format("{}; it waits there", one_line(*std::ranges::find_if(wished.problems, is_full))));
+    if (std::chrono::steady_clock::now() - begin > options_.limits.deadline) break;
+    std::this_thread::sleep_for(kLookAgain);
+    DHPVM_ASSIGN(wished, look_for_wished());
+  }
+  if (!wished.has_any && !wished.problems.empty()) return std::move(wished.problems.front());
+  for (const Error& problem : wished.problems) {
     warn_once(fmt::format("{}; loops run without it until it is there", one_line(problem)));
   }
   return {};

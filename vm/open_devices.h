@@ -64,6 +64,13 @@ class OpenDevices {
 
  private:
   Result<std::unique_ptr<offload::PipelineDevice>> make(OpenDevice& opened);
+  // What the options ask for by name.
+  struct Wished {
+    bool has_any = false;
+    bool is_queued = false;       // at a worker that is full
+    std::vector<Error> problems;  // of those that are not there
+  };
+  Result<Wished> look_for_wished();
 
   const LinkedModule& linked_;
   CompileService& service_;

@@ -79,6 +79,13 @@ struct WorkerOptions {
   std::uint64_t memory_bytes = ~std::uint64_t{0};
   std::uint64_t code_bytes = std::uint64_t{64} << 20;
   std::chrono::milliseconds time{0};
+  // Sessions that wait in a queue while there are as many as that; their programs use other devices meanwhile.
+  unsigned waiting = 16;
+  // Device memory of all sessions together. Each gets a share of it when it begins: half of it is for even shares, and
+  // half of what is left of the other half for each session that comes.
+  std::uint64_t total_memory_bytes = ~std::uint64_t{0};
+  // A session that has nothing to do for so long is ended; 0: it is not.
+  std::chrono::milliseconds idle{0};
   // A program, and its arguments, that calls Worker::serve_session(): each session then has a process of its own, which
   // a crash or a kernel without end does not outlive. Empty: sessions are in this process, as they are with a provider.
   std::vector<std::string> session_command = {};

@@ -350,7 +350,7 @@ class Using(Case):
         worker.wait_for("session 1: 'older' from")
 
     def test_workers_that_cannot_be_had_are_left_out(self):
-        full = self.worker("--lend=sessions=1")
+        full = self.worker("--lend=sessions=1,waiting=0")
         self.start(full.device, self.rounds(10_000_000))
         full.wait_for(r"kernel '.*' ready")
         absent = {"full": full.address, "silent": self.stranger(b""),
@@ -667,6 +667,7 @@ class LosingClients(Losing):
         spare, = worker.sessions()
         status = Path(f"/proc/{spare}/status").read_text(encoding="utf-8")
         self.assertRegex(status, r"NoNewPrivs:\s+1")
+        self.assertRegex(status, r"Seccomp:\s+2")
         self.assertRegex(Path(f"/proc/{spare}/limits").read_text(encoding="utf-8"), r"Max core file size\s+0\s+0")
         # One that waits and dies is not missed.
         os.kill(spare, signal.SIGKILL)
@@ -724,8 +725,51 @@ class LosingClients(Losing):
         client = self.start(worker.device, program)
         self.assert_goes_on(client, self.expected(program))
 
+    def test_programs_queue_at_a_full_worker(self):
+        worker = self.worker("--lend=sessions=1,waiting=2")
+        first = self.started(worker, self.rounds(10_000_000))
+        program = self.rounds(2, 50_000)
+        waiting = []
+        for place in (1, 2):
+            waiting.append(self.start(worker.device, "--explain-offload", program))
+            worker.wait_for(rf"session {place + 1}: waits at place {place}")
+        # The queue is full as well; and whoever may use the host begins there.
+        self.assertIn("2 that wait", run(worker.device, program).stderr)
+        waiting[1].kill()
+        worker.wait_for("session 3: ended")
+        done = run("--device=host," + worker.device.removeprefix("--device="), program)
+        self.assert_done(done, self.expected(program))
+        self.assertIn("has place 2 in its queue; loops run without it until it is there", done.stderr)
+        first.kill()
+        out, errors = waiting[0].communicate(timeout=PATIENCE)
+        self.assertEqual((waiting[0].returncode, out), (0, self.expected(program)), errors)
+        self.assertIn("has place 1 in its queue; it waits there", errors)
+        self.assertIn(f"ran on remote/{worker.address}", errors)
+        worker.wait_for("session 2: is served")
+
+    def test_twenty_programs_at_a_worker_for_sixteen(self):
+        worker = self.worker()
+        program = self.rounds(200, 100_000)
+        expected = self.expected(program)
+        clients = [self.start(worker.device, program) for _ in range(20)]
+        for client in clients:
+            out, errors = client.communicate(timeout=PATIENCE)
+            self.assertEqual((client.returncode, out), (0, expected), errors)
+
+    def test_idle_sessions_end(self):
+        worker = self.worker("--lend=idle=300ms")
+        program = self.write("import time;\nfn main() { let x = [i64](50_000); parallel for i in 0..x.len { x[i] = i; }\n"
+                             "    time.sleep(2.0); print(x[7]); }\n")
+        self.assert_done(run(worker.device, program), "7\n")
+        worker.wait_for("session 1: ended .*nothing to do for 300 ms")
+
+    def test_memory_of_all_sessions(self):
+        worker = self.worker("--lend=total-memory=8M")
+        program = self.write(TRANSFERS.replace("round < 200", "round < 2"))
+        self.assert_done(run(worker.device, program), self.expected(program))
+
     def test_too_many_sessions(self):
-        worker = self.worker("--lend=sessions=1")
+        worker = self.worker("--lend=sessions=1,waiting=0")
         first = self.started(worker, self.rounds(10_000_000))
         refused = run(worker.device, self.rounds(1))
         self.assertEqual(refused.returncode, EXIT_TRAP)

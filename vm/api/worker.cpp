@@ -65,6 +65,9 @@ offload::WorkerOptions session_options(const Engine& engine, const WorkerOptions
   made.limits.memory_bytes = options.memory_bytes;
   made.limits.module_bytes = options.code_bytes;
   made.limits.time = options.time;
+  made.limits.idle = options.idle;
+  made.limits.waiting = options.waiting;
+  made.limits.total_memory_bytes = options.total_memory_bytes;
   made.silence_deadline = options.silence;
   made.generator = [service = engine.state()->compile_service] { return service->generator(); };
   return made;
@@ -178,8 +181,10 @@ Status Worker::serve_session(const Engine& engine, const WorkerOptions& options)
   std::unique_ptr<offload::Fabric> fabric;
   std::unique_ptr<offload::Transport> transport;
   std::vector<std::shared_ptr<offload::Device>> devices;
+  std::string rights;
   const auto prepare = [&]() -> Status {
-    DHPVM_TRY(offload::enter_session_process(control));
+    DHPVM_ASSIGN(rights,
+                 offload::enter_session_process(control, {engine.state()->options.code_cache_directory}));
     DHPVM_ASSIGN(fabric, offload::load_fabric());
     DHPVM_ASSIGN(transport, fabric->create_transport({}));
     DHPVM_ASSIGN(devices, open_devices(*engine.state()->devices, options.devices));
@@ -189,7 +194,8 @@ Status Worker::serve_session(const Engine& engine, const WorkerOptions& options)
     offload::refuse_session(control, status.error());
     return status;
   }
-  offload::serve_session(control, *fabric, *transport, std::move(devices), session_options(engine, options));
+  offload::serve_session(control, *fabric, *transport, std::move(devices), session_options(engine, options),
+                         rights);
 }
 
 Worker::Worker(std::unique_ptr<State> state) : state_(std::move(state)) {}

@@ -60,18 +60,36 @@ void RemoteLink::on_open() {
   wire::write(frame, wire::Hello{options_.name, options_.release});
   frames_->send(frame);
   // Greeting and the other lane take as long as a handshake at most, each.
-  const auto deadline = 2 * options_.channel.handshake_deadline;
+  await_ready(2 * options_.channel.handshake_deadline);
+}
+
+void RemoteLink::await_ready(std::chrono::milliseconds deadline) {
   transport_.post_at(Clock::now() + deadline, [weak = weak_from_this(), deadline] {
     const auto link = weak.lock();
-    if (link == nullptr || link->was_ready()) return;
+    if (link == nullptr || link->was_ready() || link->is_queued()) return;
     link->lose(error(ErrorCode::kDeviceLost, "it has not become ready for {} ms", deadline.count()));
   });
+}
+
+std::uint64_t RemoteLink::take_place() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(place_, 0);
+}
+
+// The worker gives signs of life while the session waits.
+Status RemoteLink::handle(wire::Queued& record) {
+  if (welcomed_ || record.place == 0) return broken("it queues a session that it has welcomed");
+  const std::lock_guard lock(mutex_);
+  place_ = record.place;
+  changed_.notify_all();
+  return {};
 }
 
 Status RemoteLink::handle(wire::Welcome& record) {
   if (welcomed_) return broken("it welcomes twice");
   welcomed_ = true;
   welcome_ = std::move(record);
+  if (take_place() != 0) await_ready(2 * options_.channel.handshake_deadline);
   if (!dialled_) return {};  // it dials the other lane as well
   ChannelOptions channel_options = options_.channel;
   channel_options.version = frames_->channel().version();
@@ -121,11 +139,26 @@ void RemoteLink::become_ready() {
   changed_.notify_all();
 }
 
-Status RemoteLink::wait_until_ready() {
+Status RemoteLink::wait_until_ready(const std::function<void(std::uint64_t place)>& queued) {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return ready_ || lost_; });
+  std::uint64_t told = 0;
+  while (!ready_ && !lost_) {
+    if (const std::uint64_t place = place_; place != told) {
+      told = place;
+      lock.unlock();
+      if (place != 0) queued(place);
+      lock.lock();
+    } else {
+      changed_.wait(lock);
+    }
+  }
   if (lost_) return *lost_;
   return {};
+}
+
+bool RemoteLink::is_queued() {
+  const std::lock_guard lock(mutex_);
+  return place_ != 0;
 }
 
 bool RemoteLink::was_ready() {

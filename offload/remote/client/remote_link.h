@@ -7,6 +7,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -46,8 +47,9 @@ class RemoteLink final : public FrameHandler,
   // token. False when that is another session's.
   std::shared_ptr<Lane> accept(const std::shared_ptr<Channel>& channel);
   bool accept_bulk(ConstBytes token, const std::shared_ptr<BulkLane>& lane);
-  // Blocks until the worker is ready, or tells why it never will be.
-  Status wait_until_ready();
+  // Blocks until the worker is ready, or tells why it never will be. Meanwhile `queued` is called with each new place
+  // in the queue of a worker that is full.
+  Status wait_until_ready(const std::function<void(std::uint64_t place)>& queued);
   bool is_ready();
   // That it has been, whatever has happened since.
   bool was_ready();
@@ -130,6 +132,9 @@ class RemoteLink final : public FrameHandler,
   void finish();
   void become_ready();
   void leave();
+  bool is_queued();
+  std::uint64_t take_place();
+  void await_ready(std::chrono::milliseconds deadline);
   void ping();
 
   Status handle(wire::Welcome& record);
@@ -142,6 +147,7 @@ class RemoteLink final : public FrameHandler,
   Status handle(wire::CallHost& record) { return operations_.on_call(record); }
   Status handle(wire::Observed& record);
   Status handle(wire::Draining& record);
+  Status handle(wire::Queued& record);
 
   Fabric& fabric_;
   Transport& transport_;
@@ -167,6 +173,7 @@ class RemoteLink final : public FrameHandler,
   bool ended_ = false;  // nothing accesses the memory of operations any more
   std::optional<Error> lost_;
   bool draining_ = false;
+  std::uint64_t place_ = 0;  // in the worker's queue
   unsigned devices_ = 0;
   wire::Id next_id_ = 1;
   std::vector<std::byte> batch_;

@@ -289,7 +289,14 @@ Result<std::shared_ptr<RemoteLink>> RemoteWorkers::dial(Dialled& worker) {
       worker.attempt = link;
     }
     transport_.post([link, candidate, host = address.host] { link->dial(candidate, host); });
-    Status status = link->wait_until_ready();
+    Status status = link->wait_until_ready([&](std::uint64_t place) {
+      const std::lock_guard lock(mutex_);
+      worker.tried = true;
+      worker.problem =
+          error(ErrorCode::kDeviceExhausted, "the worker {} is full: this program has place {} in its queue",
+                address.to_string(), place);
+      changed_.notify_all();
+    });
     if (status.ok()) return link;
     link->close();
     problem = std::move(status).error();

@@ -305,8 +305,8 @@ Status Channel::open() {
     DHPVM_ASSIGN(seals_, handshake_->seals(context_));
     DHPVM_ASSIGN(last_word_, handshake_->last_word_seal(
                                  context_, own_.role == Role::kWorker ? SealUse::kSeal : SealUse::kOpen));
-    if (const std::string name = handshake_->peer(); !name.empty())
-      peer_ = fmt::format("{} ({})", name, peer_);
+    name_ = handshake_->peer();
+    if (!name_.empty()) peer_ = fmt::format("{} ({})", name_, peer_);
     handshake_ = nullptr;
   }
   memory_ = {};

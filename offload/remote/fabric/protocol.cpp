@@ -351,6 +351,10 @@ void visit(Codec& codec, Is<Observed> auto& value) {
 }
 template <typename Codec>
 void visit(Codec&, Is<Draining> auto&) {}
+template <typename Codec>
+void visit(Codec& codec, Is<Queued> auto& value) {
+  codec.number(value.place);
+}
 
 // The number of a record on the wire is its place in the variant.
 template <typename Record>

@@ -255,9 +255,13 @@ struct Observed {
 };
 // The worker is about to end: the client should leave when that suits it, or will be sent away.
 struct Draining {};
+// The worker is full: Welcome follows when the session's turn comes. From version 3 on, and again whenever it moves up.
+struct Queued {
+  std::uint64_t place = 0;  // 1: the next
+};
 
 using FromWorker = std::variant<Welcome, Ready, Pong, Reply, NeedModule, Progress, QueueFailed, CallHost,
-                                Observed, Draining>;
+                                Observed, Draining, Queued>;
 
 // ---- Frames ---------------------------------------------------------------------------------------------------------
 

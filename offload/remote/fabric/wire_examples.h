@@ -65,7 +65,8 @@ inline std::vector<FromWorker> worker_examples() {
           QueueFailed{2, example_failure()},
           CallHost{2},
           Observed{17, -5, 1'000'000},
-          Draining{}};
+          Draining{},
+          Queued{3}};
 }
 
 }  // namespace dhpvm::offload::wire

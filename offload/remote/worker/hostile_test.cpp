@@ -164,6 +164,9 @@ class Client final : public Noted,
   std::string end() {
     return wait([&] { return end_.has_value(); }) ? end_->to_string() : "no end";
   }
+  bool wait_place(std::uint64_t place) {
+    return wait([&] { return place_ == place; });
+  }
   std::string bulk_end() {
     return wait([&] { return bulk_end_.has_value(); }) ? bulk_end_->to_string() : "no end";
   }
@@ -227,6 +230,7 @@ class Client final : public Noted,
   void take(const wire::CallHost&) {}
   void take(const wire::Observed&) {}
   void take(const wire::Draining&) {}
+  void take(const wire::Queued& record) { place_ = record.place; }
 
   Site& site_;
   std::map<wire::Id, std::string> answers_;
@@ -234,6 +238,7 @@ class Client final : public Noted,
   std::set<wire::Digest> needed_;
   std::uint64_t pings_ = 0;
   std::uint64_t pongs_ = 0;
+  std::uint64_t place_ = 0;  // in the queue
   std::uint64_t done_ = 0;
   Bytes received_;
   std::uint64_t runs_received_ = 0;
@@ -412,6 +417,7 @@ TEST(Hostile, TimeOfASession) {
 TEST(Hostile, Sessions) {
   WorkerLimits limits;
   limits.sessions = 2;
+  limits.waiting = 0;
   Site site(limits);
   const auto first = Client::open(site);
   const auto second = Client::open(site);
@@ -643,6 +649,20 @@ TEST(Hostile, CrowdsOfStrangersKeepNobodyOut) {
     EXPECT_TRUE(Client::open(site)->is_served());
     EXPECT_LT(std::chrono::steady_clock::now() - begin, 1s);
   }
+}
+
+TEST(Hostile, WhoWaitsForAPlaceDoesNothingElse) {
+  WorkerLimits limits;
+  limits.sessions = 1;
+  Site site(limits);
+  const auto first = Client::open(site);
+  const auto eager = Client::dial(site);
+  eager->say({wire::Hello{"a test", "0"}});
+  EXPECT_TRUE(eager->wait_place(1));
+  eager->say({wire::Allocate{1, 0, 1, 64}});
+  EXPECT_THAT(eager->end(), HasSubstr("does not wait until it is served"));
+  EXPECT_TRUE(site.wait_sessions(1));
+  EXPECT_TRUE(first->is_served());
 }
 
 TEST(Hostile, WhoOpensALaneMustSayWhatFor) {

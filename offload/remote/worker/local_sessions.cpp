@@ -23,7 +23,7 @@ class LocalSession final : public SessionHandle, private SessionHost {
   LocalSession(Surroundings& surroundings, SessionStart start)
       : surroundings_(surroundings),
         start_(std::move(start)),
-        session_(std::make_shared<WorkerSession>(static_cast<SessionHost&>(*this), start_.token,
+        session_(std::make_shared<WorkerSession>(static_cast<SessionHost&>(*this), start_.token, start_.place,
                                                  start_.dial_bulk)) {}
 
   Result<std::shared_ptr<Lane>> take_frames(const std::shared_ptr<Channel>& channel) override {
@@ -39,6 +39,7 @@ class LocalSession final : public SessionHandle, private SessionHost {
     DHPVM_TRY(session_->attach_bulk(lane));
     return std::shared_ptr<Lane>(std::move(lane));
   }
+  void move_to(const SessionPlace& place) override { session_->move_to(place); }
   void announce_end() override { session_->announce_end(); }
   void close(const Error& reason) override { session_->close(reason); }
 

@@ -90,9 +90,15 @@ void visit(Codec& codec, Is<DetachedChannel> auto& channel) {
   visit(codec, channel.seals->incoming);
 }
 template <typename Codec>
+void visit(Codec& codec, Is<SessionPlace> auto& place) {
+  codec.number(place.number);
+  codec.number(place.memory_bytes);
+}
+template <typename Codec>
 void visit(Codec& codec, Is<Begin> auto& record) {
   codec.number(record.number);
   codec.bytes(std::span(record.token));
+  visit(codec, record.place);
   codec.flag(record.dials_client);
   visit(codec, record.frames);
 }
@@ -101,9 +107,17 @@ void visit(Codec& codec, Is<TakeBulk> auto& record) {
   visit(codec, record.bulk);
 }
 template <typename Codec>
+void visit(Codec& codec, Is<Move> auto& record) {
+  visit(codec, record.place);
+}
+template <typename Codec>
 void visit(Codec& codec, Is<Close> auto& record) {
   codec.number(record.code);
   codec.text(record.message);
+}
+template <typename Codec>
+void visit(Codec& codec, Is<Serving> auto& record) {
+  codec.text(record.rights);
 }
 template <typename Codec>
 void visit(Codec& codec, Is<Unable> auto& record) {

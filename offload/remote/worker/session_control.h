@@ -15,6 +15,7 @@
 #include "dhpvm/result.h"
 #include "offload/remote/fabric/channel.h"
 #include "offload/remote/fabric/protocol.h"
+#include "offload/remote/worker/session_runner.h"
 
 namespace dhpvm::offload::control {
 
@@ -24,6 +25,7 @@ namespace dhpvm::offload::control {
 struct Begin {
   std::uint64_t number = 0;
   wire::Token token{};
+  SessionPlace place;
   bool dials_client = false;  // the worker dials the client for the second connection, too
   DetachedChannel frames;
 };
@@ -31,17 +33,23 @@ struct Begin {
 struct TakeBulk {
   DetachedChannel bulk;
 };
+// As SessionHandle::move_to() has it.
+struct Move {
+  SessionPlace place;
+};
 struct AnnounceEnd {};
 struct Close {
   std::uint64_t code = 0;
   std::string message;
 };
-using ToSession = std::variant<Begin, TakeBulk, AnnounceEnd, Close>;
+using ToSession = std::variant<Begin, TakeBulk, Move, AnnounceEnd, Close>;
 
 // ---- From the process -----------------------------------------------------------------------------------------------
 
 // It can take a session.
-struct Serving {};
+struct Serving {
+  std::string rights;  // that the system could not take away
+};
 // It cannot, and ends.
 struct Unable {
   std::uint64_t code = 0;

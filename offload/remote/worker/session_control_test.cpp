@@ -28,6 +28,7 @@ TEST_F(SessionControlTest, ConnectionsArriveWithTheirKeys) {
   Begin begin;
   begin.number = 300;
   begin.token[3] = std::byte{9};
+  begin.place = {7, 1 << 20};
   begin.dials_client = true;
   begin.frames.connection = {Descriptor(open("/dev/null", O_RDONLY | O_CLOEXEC)), "1.2.3.4:5", true,
                              some_bytes(4096)};
@@ -44,6 +45,8 @@ TEST_F(SessionControlTest, ConnectionsArriveWithTheirKeys) {
   const Begin& received = std::get<Begin>(**record);
   EXPECT_EQ(received.number, 300u);
   EXPECT_EQ(received.token[3], std::byte{9});
+  EXPECT_EQ(received.place.number, 7u);
+  EXPECT_EQ(received.place.memory_bytes, 1u << 20);
   EXPECT_TRUE(received.dials_client);
   EXPECT_EQ(received.frames.connection.peer, "1.2.3.4:5");
   EXPECT_TRUE(received.frames.connection.is_local);

@@ -45,7 +45,7 @@ class SessionPort {
   static void send(FrameLane& frames, const wire::FromWorker& record);
   // kProtocol when there is no such device.
   Result<Device*> device(std::uint64_t number);
-  const WorkerLimits& limits() { return host().options().limits; }
+  virtual const WorkerLimits& limits() const = 0;
 
  protected:
   ~SessionPort() = default;

@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -16,6 +15,7 @@
 #include "base/error.h"
 #include "base/one_line.h"
 #include "offload/remote/worker/session_host.h"
+#include "offload/remote/worker/session_rights.h"
 #include "offload/remote/worker/worker_session.h"
 
 namespace dhpvm::offload {
@@ -31,7 +31,7 @@ class SessionProcess final : private SessionHost {
         devices_(std::move(devices)),
         options_(std::move(options)) {}
 
-  [[noreturn]] void serve();
+  [[noreturn]] void serve(const std::string& rights);
 
  private:
   const WorkerOptions& options() const override { return options_; }
@@ -50,6 +50,7 @@ class SessionProcess final : private SessionHost {
   SealPair seals_of(DetachedChannel& channel);
   void handle(control::Begin& record);
   void handle(control::TakeBulk& record);
+  void handle(control::Move& record);
   void handle(control::AnnounceEnd& record);
   void handle(control::Close& record);
 
@@ -72,8 +73,8 @@ void SessionProcess::end(const std::string& summary, const Error& reason) const 
   _exit(0);
 }
 
-void SessionProcess::serve() {
-  tell(control::Serving{});
+void SessionProcess::serve(const std::string& rights) {
+  tell(control::Serving{rights});
   for (;;) {
     auto record = control_.receive_to_session(control::Patience::kForever);
     if (!record.ok()) _exit(1);
@@ -92,7 +93,8 @@ void SessionProcess::handle(control::Begin& record) {
   dials_client_ = record.dials_client;
   std::function<void()> dial_bulk;
   if (dials_client_) dial_bulk = [this] { tell(control::DialBulk{}); };
-  session_ = std::make_shared<WorkerSession>(static_cast<SessionHost&>(*this), record.token, dial_bulk);
+  session_ = std::make_shared<WorkerSession>(static_cast<SessionHost&>(*this), record.token, record.place,
+                                             dial_bulk);
   SealPair seals = seals_of(record.frames);
   Channel::adopt(
       transport_, std::move(record.frames), std::move(seals), LaneKind::kFrames,
@@ -116,6 +118,12 @@ void SessionProcess::handle(control::TakeBulk& record) {
       [this](const Error& reason) { session_->close(reason); });
 }
 
+void SessionProcess::handle(control::Move& record) {
+  transport_.post([this, place = record.place] {
+    if (session_ != nullptr) session_->move_to(place);
+  });
+}
+
 void SessionProcess::handle(control::AnnounceEnd&) {
   transport_.post([this] {
     if (session_ != nullptr) session_->announce_end();
@@ -131,7 +139,8 @@ void SessionProcess::handle(control::Close& record) {
 
 }  // namespace
 
-Status enter_session_process(const control::Socket& control) {
+Result<std::string> enter_session_process(const control::Socket& control,
+                                          const std::vector<std::string>& folders) {
   int kind = 0;
   socklen_t size = sizeof(kind);
   if (getsockopt(control.descriptor(), SOL_SOCKET, SO_TYPE, &kind, &size) != 0 || kind != SOCK_SEQPACKET) {
@@ -144,14 +153,12 @@ Status enter_session_process(const control::Socket& control) {
   // When memory runs out, a session goes before the worker.
   const Descriptor score(open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC));
   if (score.is_open()) static_cast<void>(::write(score.get(), "500", 3));
-  const rlimit none{0, 0};
-  if (setrlimit(RLIMIT_CORE, &none) != 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
-      prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0 || prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0) {
-    return error(ErrorCode::kIo, "the process of a session cannot give up its rights: {}",
+  if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0) {
+    return error(ErrorCode::kIo, "the process of a session cannot be tied to its worker: {}",
                  std::strerror(errno));
   }
   static_cast<void>(prctl(PR_SET_NAME, "dhpvm-session", 0, 0, 0));
-  return {};
+  return give_up_rights(folders);
 }
 
 void refuse_session(const control::Socket& control, const Error& reason) {
@@ -160,9 +167,10 @@ void refuse_session(const control::Socket& control, const Error& reason) {
 }
 
 void serve_session(const control::Socket& control, Fabric& fabric, Transport& transport,
-                   std::vector<std::shared_ptr<Device>> devices, WorkerOptions options) {
+                   std::vector<std::shared_ptr<Device>> devices, WorkerOptions options,
+                   const std::string& rights) {
   SessionProcess process(control, fabric, transport, std::move(devices), std::move(options));
-  process.serve();
+  process.serve(rights);
 }
 
 }  // namespace dhpvm::offload

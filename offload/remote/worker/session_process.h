@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "offload/devices/device.h"
@@ -12,15 +13,19 @@
 
 namespace dhpvm::offload {
 
-// The first thing to do: the process keeps no core dumps, gains no privileges, and ends with the worker.
-// kInvalidArgument where no worker is at the other end.
-Status enter_session_process(const control::Socket& control);
+// The first thing to do: the process ends with the worker, and gives up its rights (session_rights.h) but those to
+// change files in `folders`. Returns those that the system could not take away. kInvalidArgument where no worker is at
+// the other end.
+Result<std::string> enter_session_process(const control::Socket& control,
+                                          const std::vector<std::string>& folders);
 // Tells the worker why there can be no session.
 void refuse_session(const control::Socket& control, const Error& reason);
 
 // Serves one session for the worker at the other end of `control`. The process ends with the session, or with the
-// worker. Identity and seal of the options are not used: the worker has authenticated the client.
+// worker. Identity and seal of the options are not used: the worker has authenticated the client. `rights`: those that
+// enter_session_process() has returned.
 [[noreturn]] void serve_session(const control::Socket& control, Fabric& fabric, Transport& transport,
-                                std::vector<std::shared_ptr<Device>> devices, WorkerOptions options);
+                                std::vector<std::shared_ptr<Device>> devices, WorkerOptions options,
+                                const std::string& rights);
 
 }  // namespace dhpvm::offload

@@ -165,6 +165,10 @@ Status Watcher::start() {
   if (word.ok() && *word) {
     handle(*first, **word);
     if (first->problem) return *first->problem;
+    const auto* const serving = std::get_if<control::Serving>(&**word);
+    if (serving != nullptr && !serving->rights.empty())
+      log_("the processes of sessions keep these rights: " +
+           printable(serving->rights, control::kLongestText));
   } else {
     processes_.clear();
     kill(*first);
@@ -339,6 +343,7 @@ class ProcessSession final : public SessionHandle {
         process_(std::move(process)),
         number_(start.number),
         token_(start.token),
+        place_(start.place),
         dials_client_(start.dial_bulk != nullptr) {}
 
   Result<std::shared_ptr<Lane>> take_frames(const std::shared_ptr<Channel>& channel) override {
@@ -347,6 +352,7 @@ class ProcessSession final : public SessionHandle {
     control::Begin record;
     record.number = number_;
     record.token = token_;
+    record.place = place_;
     record.dials_client = dials_client_;
     record.frames = std::move(detached);
     return send(std::move(record));
@@ -357,6 +363,10 @@ class ProcessSession final : public SessionHandle {
   }
   Result<std::shared_ptr<Lane>> take_dialled_bulk(const std::shared_ptr<Channel>& channel) override {
     return take_second(*channel);
+  }
+  void move_to(const SessionPlace& place) override {
+    if (!process_->control.send(control::Move{place}, control::Patience::kNone).ok())
+      watcher_.kill(*process_);
   }
   void announce_end() override {
     if (!process_->control.send(control::AnnounceEnd{}, control::Patience::kNone).ok())
@@ -388,6 +398,7 @@ class ProcessSession final : public SessionHandle {
   const std::shared_ptr<Process> process_;
   const std::uint64_t number_;
   const wire::Token token_;
+  const SessionPlace place_;  // at the beginning
   const bool dials_client_;
   bool has_bulk_ = false;
 };

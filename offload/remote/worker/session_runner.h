@@ -14,10 +14,17 @@
 
 namespace dhpvm::offload {
 
+// What a session has of the worker.
+struct SessionPlace {
+  std::uint64_t number = 0;                        // in the queue of those that wait; 0: it is served
+  std::uint64_t memory_bytes = ~std::uint64_t{0};  // when it is served
+};
+
 // A session that is about to begin.
 struct SessionStart {
   std::uint64_t number = 0;  // for the log
   wire::Token token{};
+  SessionPlace place = {};
   // Dials the client for its second connection, and hands that to the session; null when the client dials.
   std::function<void()> dial_bulk = {};
   // Called once, when everything that the session had is free. It may destroy the session's handle.
@@ -35,6 +42,8 @@ class SessionHandle {
   virtual Result<std::shared_ptr<BulkHandler>> take_bulk(const std::shared_ptr<BulkLane>& lane) = 0;
   // The second connection, which has been dialled here. As take_frames().
   virtual Result<std::shared_ptr<Lane>> take_dialled_bulk(const std::shared_ptr<Channel>& channel) = 0;
+  // It moves up in the queue, or is served from now on.
+  virtual void move_to(const SessionPlace& place) = 0;
   // Asks the client to leave.
   virtual void announce_end() = 0;
   // The client is told the reason; `ended` follows.

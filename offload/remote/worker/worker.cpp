@@ -98,7 +98,8 @@ Worker::Worker(Transport& transport, std::unique_ptr<SessionRunner> runner, Work
     : transport_(transport),
       runner_(std::move(runner)),
       options_(std::move(options)),
-      gate_(std::make_shared<Gate>(Gate{this, std::make_shared<Strangers>(options_.limits.strangers)})) {}
+      gate_(std::make_shared<Gate>(Gate{this, std::make_shared<Strangers>(options_.limits.strangers)})),
+      places_(options_.limits) {}
 
 Worker::~Worker() {
   listeners_.clear();
@@ -187,23 +188,37 @@ Result<std::shared_ptr<Lane>> Worker::begin_session(const std::shared_ptr<Channe
     const std::lock_guard lock(mutex_);
     if (draining_)
       return refuse(error(ErrorCode::kDeviceLost, "the worker is shutting down: use another one"));
-    if (sessions_.size() >= options_.limits.sessions) {
-      return refuse(error(ErrorCode::kDeviceExhausted,
-                          "the worker has {} sessions, which is its limit: try again later, or start it with "
-                          "--lend=sessions=N",
-                          sessions_.size()));
-    }
+    const auto place = find_place(*channel);
+    if (!place.ok()) return refuse(place.error());
     const std::uint64_t number = start.number = next_session_++;
+    start.place = *place;
     if (dial_bulk) start.dial_bulk = [dial_bulk, number] { dial_bulk(number); };
     start.ended = [this, number, ended](const Error& reason) {
       if (ended) ended(reason, true);
       end_session(number);
     };
     auto begun = runner_->begin(std::move(start));
-    if (!begun.ok()) return refuse(std::move(begun).error());
+    if (!begun.ok()) {
+      static_cast<void>(places_.leave(number));  // whoever waits does so for others that are served
+      return refuse(std::move(begun).error());
+    }
+    if (place->number != 0) log(fmt::format("session {}: waits at place {}", number, place->number));
     handle = sessions_.emplace(number, Session{*token, std::move(begun).value()}).first->second.handle;
   }
   return handle->take_frames(channel);
+}
+
+// With the mutex held; for the next session.
+Result<SessionPlace> Worker::find_place(const Channel& channel) {
+  // Clients of the last version cannot be told that they wait.
+  const auto patience =
+      channel.version() >= 3 ? WorkerPlaces::Patience::kWaits : WorkerPlaces::Patience::kNone;
+  if (const auto place = places_.enter(next_session_, channel.name(), patience)) return *place;
+  return error(
+      ErrorCode::kDeviceExhausted,
+      "the worker has {} sessions, which is its limit, and {} that wait: try again later, or start it with "
+      "--lend=sessions=N,waiting=N",
+      places_.served(), places_.waiting());
 }
 
 void Worker::log_refusal(const std::string& peer, const std::string& reason) {
@@ -295,6 +310,10 @@ void Worker::end_session(std::uint64_t number) {
   // Notify under the lock: the waiting thread may destroy the worker as soon as it has the lock.
   const std::lock_guard lock(mutex_);
   sessions_.erase(number);
+  for (const auto& [moving, place] : places_.leave(number)) {
+    if (const auto found = sessions_.find(moving); found != sessions_.end() && !draining_)
+      found->second.handle->move_to(place);
+  }
   changed_.notify_all();
 }
 

@@ -21,6 +21,7 @@
 #include "offload/remote/worker/log_budget.h"
 #include "offload/remote/worker/session_runner.h"
 #include "offload/remote/worker/worker_options.h"
+#include "offload/remote/worker/worker_places.h"
 
 namespace dhpvm::offload {
 
@@ -65,6 +66,7 @@ class Worker {
   };
   Result<std::shared_ptr<Lane>> begin_session(const std::shared_ptr<Channel>& channel, const Ended& ended,
                                               const std::function<void(std::uint64_t)>& dial_bulk);
+  Result<SessionPlace> find_place(const Channel& channel);
   void end_session(std::uint64_t number);
   std::shared_ptr<SessionHandle> find(std::uint64_t number);
   std::shared_ptr<SessionHandle> find(ConstBytes token);
@@ -85,7 +87,8 @@ class Worker {
   std::condition_variable changed_;
   bool draining_ = false;
   std::uint64_t next_session_ = 1;
-  std::map<std::uint64_t, Session> sessions_;
+  std::map<std::uint64_t, Session> sessions_;  // served or waiting
+  WorkerPlaces places_;
 };
 
 }  // namespace dhpvm::offload

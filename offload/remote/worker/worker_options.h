@@ -16,6 +16,10 @@ namespace dhpvm::offload {
 // The limits of a worker for its clients.
 struct WorkerLimits {
   unsigned sessions = 16;
+  // Sessions that wait until one of those has ended.
+  unsigned waiting = 16;
+  // What the sessions may have together; see worker_places.h.
+  std::uint64_t total_memory_bytes = ~std::uint64_t{0};
   // Connections that have not authenticated yet, or not sent their first record.
   unsigned strangers = 1024;
   // The limits below apply to each session. Operations submitted and not done.
@@ -26,6 +30,8 @@ struct WorkerLimits {
   std::uint64_t objects = 4096;
   // Total time with operations outstanding; 0: unlimited.
   std::chrono::milliseconds time{0};
+  // Time without anything to do; 0: unlimited.
+  std::chrono::milliseconds idle{0};
 };
 
 struct WorkerOptions {

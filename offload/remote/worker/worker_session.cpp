@@ -8,24 +8,33 @@
 
 namespace dhpvm::offload {
 
-WorkerSession::WorkerSession(SessionHost& host, wire::Token token, std::function<void()> dial_bulk)
-    : host_(host), token_(token), dial_bulk_(std::move(dial_bulk)) {}
+WorkerSession::WorkerSession(SessionHost& host, wire::Token token, const SessionPlace& place,
+                             std::function<void()> dial_bulk)
+    : host_(host),
+      token_(token),
+      dial_bulk_(std::move(dial_bulk)),
+      limits_(host.options().limits),
+      place_(place.number) {
+  if (place_ == 0) limits_.memory_bytes = std::min(limits_.memory_bytes, place.memory_bytes);
+}
 
 WorkerSession::~WorkerSession() = default;
 
 std::shared_ptr<FrameLane> WorkerSession::attach(const std::shared_ptr<Channel>& channel) {
-  const WorkerOptions& options = host_.options();
   frames_ = std::make_shared<FrameLane>(channel, shared_from_this(),
-                                        FrameLaneOptions{options.silence_deadline, kMostWaiting});
-  host_.transport().post_at(
-      Transport::Clock::now() + options.handshake_deadline,
-      [weak = weak_from_this(), deadline = options.handshake_deadline] {
-        const auto late = weak.lock();
-        if (late == nullptr || late->is_ready_) return;
-        late->close(error(ErrorCode::kDeviceLost, "the client has not opened its second connection for {} ms",
-                          deadline.count()));
-      });
+                                        FrameLaneOptions{host_.options().silence_deadline, kMostWaiting});
+  if (place_ == 0) await_bulk();
   return frames_;
+}
+
+void WorkerSession::await_bulk() {
+  const auto deadline = host_.options().handshake_deadline;
+  host_.transport().post_at(Transport::Clock::now() + deadline, [weak = weak_from_this(), deadline] {
+    const auto late = weak.lock();
+    if (late == nullptr || late->is_ready_) return;
+    late->close(error(ErrorCode::kDeviceLost, "the client has not opened its second connection for {} ms",
+                      deadline.count()));
+  });
 }
 
 Status WorkerSession::attach_bulk(std::shared_ptr<BulkLane> bulk) {
@@ -38,6 +47,21 @@ void WorkerSession::on_bulk_open() {
   is_ready_ = true;
   operations_.open();
   send(wire::Ready{});
+  watch_idleness();
+}
+
+void WorkerSession::watch_idleness() {
+  const auto most = limits_.idle;
+  const auto now = std::chrono::steady_clock::now();
+  if (ended_ || most.count() == 0) return;
+  if (queues_.outstanding() != 0) active_ = now;
+  if (now - active_ >= most) {
+    return close(error(ErrorCode::kDeviceExhausted,
+                       "the session has had nothing to do for {} ms, which is the limit", most.count()));
+  }
+  host_.transport().post_at(now + most / 8, [weak = weak_from_this()] {
+    if (const auto session = weak.lock()) session->watch_idleness();
+  });
 }
 
 void WorkerSession::close(Error reason) {
@@ -57,15 +81,20 @@ void WorkerSession::on_frame(ConstBytes frame) {
   auto records = wire::read_from_client(frame);
   if (!records.ok()) return close(std::move(records).error());
   for (wire::FromClient& record : *records) {
-    Status status;
-    if (!greeted_ && !std::holds_alternative<wire::Hello>(record)) {
-      status = protocol_violation("it does not begin with a greeting");
-    } else {
-      status = std::visit([this](auto& value) { return dispatch(value); }, record);
-    }
+    Status status = admit(record);
+    if (status.ok()) status = std::visit([this](auto& value) { return dispatch(value); }, record);
     if (!status.ok()) return close(std::move(status).error());
   }
   queues_.advance();
+}
+
+// Whether the client may say that now.
+Status WorkerSession::admit(const wire::FromClient& record) {
+  const bool is_greeting = std::holds_alternative<wire::Hello>(record);
+  if (!greeted_ && !is_greeting) return protocol_violation("it does not begin with a greeting");
+  if (place_ != 0 && !is_greeting) return protocol_violation("it does not wait until it is served");
+  if (!std::holds_alternative<wire::Ping>(record)) active_ = std::chrono::steady_clock::now();
+  return {};
 }
 
 template <typename Record>
@@ -87,14 +116,36 @@ Status WorkerSession::handle(wire::Hello& record) {
   if (greeted_) return protocol_violation("it greets twice");
   greeted_ = true;
   log(fmt::format("{} from {} (release {})", quoted(record.name), frames_->peer(), quoted(record.release)));
+  if (place_ == 0) {
+    welcome();
+  } else {
+    send(wire::Queued{place_});
+  }
+  return {};
+}
+
+void WorkerSession::move_to(const SessionPlace& place) {
+  if (ended_ || place_ == 0) return;
+  place_ = place.number;
+  if (place_ == 0) {
+    limits_.memory_bytes = std::min(limits_.memory_bytes, place.memory_bytes);
+    log("is served");
+    await_bulk();
+    if (greeted_) welcome();
+  } else if (greeted_) {
+    send(wire::Queued{place_});
+  }
+}
+
+void WorkerSession::welcome() {
   const WorkerOptions& options = host_.options();
   wire::Welcome welcome;
   welcome.name = options.name;
   welcome.release = options.release;
   welcome.token = token_;
-  welcome.max_operations = options.limits.operations;
-  welcome.memory_quota = options.limits.memory_bytes;
-  welcome.module_quota = options.limits.module_bytes;
+  welcome.max_operations = limits_.operations;
+  welcome.memory_quota = limits_.memory_bytes;
+  welcome.module_quota = limits_.module_bytes;
   for (const std::shared_ptr<Device>& device : host_.devices()) {
     const DeviceInfo& info = device->info();
     welcome.devices.push_back({info.name, info.description, info.memory_bytes, info.largest_allocation,
@@ -103,7 +154,6 @@ Status WorkerSession::handle(wire::Hello& record) {
   send(welcome);
   // Only now the client knows the token that opens the other lane.
   if (dial_bulk_) dial_bulk_();
-  return {};
 }
 
 Status WorkerSession::handle(wire::Ping& record) {

@@ -20,6 +20,7 @@
 #include "offload/remote/worker/session_operations.h"
 #include "offload/remote/worker/session_port.h"
 #include "offload/remote/worker/session_queues.h"
+#include "offload/remote/worker/session_runner.h"
 #include "offload/remote/worker/session_transfers.h"
 #include "offload/remote/worker/task_thread.h"
 
@@ -31,7 +32,8 @@ class WorkerSession final : public FrameHandler,
                             private SessionPort {
  public:
   // `dial_bulk` as in SessionStart. The host lives until on_session_ended().
-  WorkerSession(SessionHost& host, wire::Token token, std::function<void()> dial_bulk);
+  WorkerSession(SessionHost& host, wire::Token token, const SessionPlace& place,
+                std::function<void()> dial_bulk);
   ~WorkerSession() override;
 
   // The lane for the first connection. The second one must follow within the handshake's deadline.
@@ -40,6 +42,8 @@ class WorkerSession final : public FrameHandler,
   Status attach_bulk(std::shared_ptr<BulkLane> bulk);
   const std::shared_ptr<FrameLane>& frames() const override { return frames_; }
   void close(Error reason) override;
+  // As SessionHandle has it.
+  void move_to(const SessionPlace& place);
   // Asks the client to leave.
   void announce_end();
 
@@ -57,6 +61,7 @@ class WorkerSession final : public FrameHandler,
 
   SessionHost& host() override { return host_; }
   bool has_ended() const override { return ended_.has_value(); }
+  const WorkerLimits& limits() const override { return limits_; }
   Status begin_request() override;
   void reply(const wire::Reply& answer) override;
   void log(std::string_view text) override;
@@ -69,6 +74,10 @@ class WorkerSession final : public FrameHandler,
   // The part that has a handle() for the record.
   template <typename Record>
   Status dispatch(Record& record);
+  Status admit(const wire::FromClient& record);
+  void await_bulk();
+  void welcome();
+  void watch_idleness();
   void begin_end(const Error& reason);
   void end();
 
@@ -78,10 +87,13 @@ class WorkerSession final : public FrameHandler,
   SessionHost& host_;
   const wire::Token token_;
   const std::function<void()> dial_bulk_;
+  WorkerLimits limits_;
+  std::uint64_t place_;  // in the queue; 0: it is served
   std::shared_ptr<FrameLane> frames_;
   bool greeted_ = false;
   bool is_ready_ = false;
   const std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
+  std::chrono::steady_clock::time_point active_ = began_;  // had something to do
   std::optional<Error> ended_;
   bool frames_closed_ = false;
   bool bulk_closed_ = false;

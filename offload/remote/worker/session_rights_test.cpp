@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "offload/remote/worker/session_rights.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/ptrace.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <functional>
+
+namespace dhpvm::offload {
+namespace {
+
+// Calls `attempt` in a process without rights: 0 if that went well there, errno otherwise. -1: the system refuses
+// nothing.
+int without_rights(const std::vector<std::string>& folders, const std::function<int()>& attempt) {
+  const pid_t child = fork();
+  if (child == 0) {
+    const auto kept = give_up_rights(folders);
+    if (!kept.ok() || !kept->empty()) _exit(255);
+    errno = 0;
+    _exit(attempt() < 0 ? errno : 0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) && WEXITSTATUS(status) != 255 ? WEXITSTATUS(status) : -1;
+}
+
+class SessionRights : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    // Not beneath a folder for temporary files.
+    for (const char* const place : {"allowed", "other"}) {
+      folders_.push_back(std::filesystem::current_path() / (std::string("session-rights-") + place));
+      std::filesystem::create_directories(folders_.back());
+    }
+    if (without_rights({}, [] { return 0; }) < 0)
+      GTEST_SKIP() << "SKIP: this system has no Landlock or no seccomp";
+  }
+  void TearDown() override {
+    for (const std::string& folder : folders_) std::filesystem::remove_all(folder);
+  }
+  int write_in(const std::string& folder) const {
+    return without_rights({folders_[0]},
+                          [&] { return open((folder + "/x").c_str(), O_CREAT | O_WRONLY, 0600); });
+  }
+  std::vector<std::string> folders_;
+};
+
+TEST_F(SessionRights, FilesAreChangedInItsFoldersOnly) {
+  EXPECT_EQ(write_in(folders_[0]), 0);
+  EXPECT_EQ(write_in("/dev/shm"), 0);
+  EXPECT_EQ(write_in(folders_[1]), EACCES);
+  EXPECT_EQ(without_rights({}, [] { return open("/proc/self/status", O_RDONLY); }), 0);
+  std::filesystem::remove("/dev/shm/x");
+}
+
+TEST_F(SessionRights, OtherProcessesAreOutOfReach) {
+  EXPECT_EQ(without_rights({}, [] { return static_cast<int>(ptrace(PTRACE_ATTACH, getppid(), 0, 0)); }),
+            EPERM);
+  EXPECT_EQ(without_rights({}, [] { return chroot("/"); }), EPERM);
+  EXPECT_EQ(without_rights({},
+                           [] {
+                             const int door = socket(AF_INET, SOCK_STREAM, 0);
+                             return listen(door, 1);
+                           }),
+            EPERM);
+}
+
+TEST_F(SessionRights, DescriptorsAreLimited) {
+  EXPECT_EQ(without_rights({},
+                           [] {
+                             int last = 0;
+                             for (int n = 0; n < 2000 && last >= 0; ++n) last = dup(0);
+                             return last;
+                           }),
+            EMFILE);
+}
+
+}  // namespace
+}  // namespace dhpvm::offload

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who of a worker's sessions is served, who waits, and how much memory each gets.
+//
+// A free place goes to the client with the fewest sessions that are served, and to the one of these that has waited
+// longest. Half of the memory is shared out evenly, so that nobody finds it gone; of the other half, each session that
+// begins gets half of what is left, so that a few sessions get much.
+//
+// Arithmetic only. Not thread-safe.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "offload/remote/worker/session_runner.h"
+#include "offload/remote/worker/worker_options.h"
+
+namespace dhpvm::offload {
+
+class WorkerPlaces {
+ public:
+  explicit WorkerPlaces(const WorkerLimits& limits);
+
+  // A place for session `number` of a client; nothing when even the queue is full, or when it does not wait.
+  enum class Patience : std::uint8_t { kNone, kWaits };
+  std::optional<SessionPlace> enter(std::uint64_t number, const std::string& client, Patience patience);
+  // Whoever moves because the session has ended, with the new place.
+  using Moves = std::vector<std::pair<std::uint64_t, SessionPlace>>;
+  Moves leave(std::uint64_t number);
+
+  std::size_t served() const { return served_.size(); }
+  std::size_t waiting() const { return waiting_.size(); }
+
+ private:
+  struct Served {
+    std::string client;
+    std::uint64_t extra_bytes = 0;  // beyond the even share
+  };
+  using Waiting = std::list<std::pair<std::uint64_t, std::string>>;
+
+  SessionPlace serve(std::uint64_t number, const std::string& client);
+  std::size_t served_for(const std::string& client) const;
+
+  const std::size_t most_served_;
+  const std::size_t most_waiting_;
+  const std::uint64_t total_bytes_;
+  std::uint64_t extra_bytes_ = 0;  // given out
+  std::map<std::uint64_t, Served> served_;
+  Waiting waiting_;
+};
+
+}  // namespace dhpvm::offload

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "offload/remote/worker/worker_places.h"
+
+#include <gtest/gtest.h>
+
+namespace dhpvm::offload {
+namespace {
+
+constexpr auto kWaits = WorkerPlaces::Patience::kWaits;
+
+WorkerLimits limits(unsigned sessions, unsigned waiting) {
+  WorkerLimits made;
+  made.sessions = sessions;
+  made.waiting = waiting;
+  return made;
+}
+
+TEST(WorkerPlaces, FirstComeFirstServed) {
+  WorkerPlaces places(limits(1, 2));
+  EXPECT_EQ(places.enter(1, "a", kWaits)->number, 0u);
+  EXPECT_FALSE(places.enter(2, "a", WorkerPlaces::Patience::kNone));
+  EXPECT_EQ(places.enter(3, "a", kWaits)->number, 1u);
+  EXPECT_EQ(places.enter(4, "a", kWaits)->number, 2u);
+  EXPECT_FALSE(places.enter(5, "a", kWaits));
+  const auto moves = places.leave(1);
+  ASSERT_EQ(moves.size(), 2u);
+  EXPECT_EQ(moves[0].first, 3u);
+  EXPECT_EQ(moves[0].second.number, 0u);
+  EXPECT_EQ(moves[1].first, 4u);
+  EXPECT_EQ(moves[1].second.number, 1u);
+  EXPECT_TRUE(places.leave(4).empty());
+  EXPECT_EQ(places.served(), 1u);
+  EXPECT_EQ(places.waiting(), 0u);
+}
+
+TEST(WorkerPlaces, WhoHasManySessionsLetsOthersGoFirst) {
+  WorkerPlaces places(limits(2, 8));
+  for (std::uint64_t number = 1; number <= 4; ++number)
+    static_cast<void>(places.enter(number, "greedy", kWaits));
+  static_cast<void>(places.enter(5, "modest", kWaits));
+  EXPECT_EQ(places.leave(1)[0].first, 5u);
+  EXPECT_EQ(places.leave(2)[0].first, 3u);
+}
+
+TEST(WorkerPlaces, MemoryIsNeverGivenTwice) {
+  WorkerLimits some = limits(16, 0);
+  some.total_memory_bytes = 32 << 20;
+  WorkerPlaces places(some);
+  std::uint64_t sum = 0;
+  std::uint64_t least = some.total_memory_bytes;
+  for (std::uint64_t number = 1; number <= 16; ++number) {
+    const std::uint64_t bytes = places.enter(number, "a", kWaits)->memory_bytes;
+    if (number == 1) EXPECT_EQ(bytes, 9u << 20);
+    sum += bytes;
+    least = std::min(least, bytes);
+  }
+  EXPECT_LE(sum, some.total_memory_bytes);
+  EXPECT_GE(least, 1u << 20);
+  static_cast<void>(places.leave(1));
+  EXPECT_GE(places.enter(17, "a", kWaits)->memory_bytes, 5u << 20);
+}
+
+}  // namespace
+}  // namespace dhpvm::offload
