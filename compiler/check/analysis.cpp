@@ -37,6 +37,8 @@ void Analysis::run() {
     symbols.name = module->path;
     modules_by_ast_[module.get()] = &symbols;
     if (module->is_stdlib && module->path == "errors") errors_.set_module(symbols);
+    if (module->is_stdlib && (module->path == "str" || module->path == "array"))
+      method_modules_.push_back(&symbols);
   }
   for (const auto& module : source_.modules) collect(*module);
   for (ModuleSymbols& symbols : modules_) {

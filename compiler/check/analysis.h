@@ -81,6 +81,9 @@ class Analysis {
                                        const Type* expected, std::string_view what);
 
   ModuleSymbols& module(const ast::Module& module) { return *modules_by_ast_.at(&module); }
+  // The function of the library that is a method of `type`, which was not declared; or null.
+  FunctionSymbol* library_method(const Type* type, std::string_view name);
+  std::vector<std::string_view> library_methods(const Type* type);
   hir::Expr* make(hir::ExprKind kind, const Type* type, SourceRange range);
   hir::Stmt* make(hir::StmtKind kind, SourceRange range);
 
@@ -120,6 +123,7 @@ class Analysis {
 
  private:
   Diagnostic& report(SourceRange range, std::string message);
+  bool is_method_of(const FunctionSymbol& function, const Type* type);
   void collect(const ast::Module& module);
   void collect_type(ModuleSymbols& symbols, const ast::TypeDecl& declaration);
   void check_duplicate(std::map<std::string_view, SourceRange>& seen, const ast::Name& name);
@@ -148,6 +152,7 @@ class Analysis {
   std::deque<NominalSymbol> nominal_symbols_;
   std::deque<ConstantSymbol> constants_;
   std::map<const ast::Module*, ModuleSymbols*> modules_by_ast_;
+  std::vector<ModuleSymbols*> method_modules_;
 
   std::uint32_t generic_instances_ = 0;
   std::deque<Nominal> nominals_;

@@ -61,6 +61,48 @@ hir::Expr* ArrayMethods::dim_of(E array, std::uint32_t dimension, Range range) {
   return made;
 }
 
+// `x[low..high]`, which is `x.slice(low, high)`.
+hir::Expr* ArrayMethods::slice_expr(const ast::Expr& expr) {
+  const Range range = expr.range;
+  Body before;
+  E whole = parts_.conversions.operand_value(*expr.operands[0]);
+  const Type* type = whole->type;
+  if (!type->is(TypeKind::kError) && !type->is(TypeKind::kFixedArray)) whole = stable(whole, before);
+  E low = parts_.arrays.index_value(*expr.operands[1]);
+  E high = expr.operands.size() > 2 ? parts_.arrays.index_value(*expr.operands[2])
+                                    : parts_.loops.count_of(whole, range);
+  const bool wrong_part =
+      high != nullptr && (low->type->is(TypeKind::kError) || high->type->is(TypeKind::kError));
+  if (type->is(TypeKind::kError) || wrong_part) return wrong(range);
+  if (expr.inclusive) high = binary(Binary::kAdd, high, integer(1, high->type, range), range);
+  E part = nullptr;
+  if (type->is(TypeKind::kArray) && type->rank == 1) {
+    part = array_slice(whole, low, high, range);
+  } else if (type->is(TypeKind::kStr)) {
+    part = call_native("str.slice", {whole, low, high}, type, range);
+  } else if (high != nullptr) {
+    part = parts_.calls.invoke(whole, "slice", {low, high}, range);
+  }
+  if (part != nullptr) return in_block(std::move(before), part, range);
+  report_no_slice(type, expr);
+  return wrong(range);
+}
+
+void ArrayMethods::report_no_slice(const Type* type, const ast::Expr& expr) {
+  if (type->is(TypeKind::kNullable)) {
+    parts_.narrowing.explain_null(error(expr.range, "this '{}' may be null", type->name),
+                                  expr.operands[0]->range, "trap on null with `!`");
+    return;
+  }
+  Diagnostic& diagnostic = error(expr.range, "a '{}' has no parts to slice", type->name);
+  parts_.results.explain(diagnostic, type, expr.operands[0]->range);
+  if (type->is(TypeKind::kClass) && !analysis_.errors().is_result(type)) {
+    diagnostic.help("give it the methods `fn len() -> i64` and `fn slice(low: i64, high: i64) -> T`");
+  } else if (type->is(TypeKind::kArray)) {
+    diagnostic.help("only arrays of rank 1 can be sliced");
+  }
+}
+
 // let part = [T](high - low); copy part, 0, array, low, high - low. A negative length or a range outside of
 // the array traps in these two.
 hir::Expr* ArrayMethods::array_slice(E array, E low, E high, Range range) {

@@ -9,6 +9,7 @@ using hir::ExprKind;
 
 hir::Expr* ArrayChecker::array_literal(const ast::Expr& expr, const Type* expected) {
   if (expected != nullptr && expected->is(TypeKind::kNullable)) expected = expected->element;
+  if (E made = parts_.collection_literals.list(expr, expected); made != nullptr) return made;
   const Type* element = nullptr;
   if (expected != nullptr && expected->is(TypeKind::kArray) && expected->rank == 1)
     element = expected->element;

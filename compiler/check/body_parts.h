@@ -9,6 +9,7 @@
 #include "compiler/check/builtins.h"
 #include "compiler/check/calls.h"
 #include "compiler/check/closures.h"
+#include "compiler/check/collection_literals.h"
 #include "compiler/check/construct.h"
 #include "compiler/check/convert.h"
 #include "compiler/check/element_methods.h"
@@ -48,6 +49,7 @@ struct BodyParts {
   ArrayChecker arrays{*this};
   ArrayMethods array_methods{*this};
   ElementMethods elements{*this};
+  CollectionLiterals collection_literals{*this};
   OperatorChecker operators{*this};
   Narrowing narrowing{*this};
   MemberChecker members{*this};

@@ -139,8 +139,12 @@ hir::Expr* CallChecker::call_method(E object, const ast::Expr& member, const ast
     }
     case TypeKind::kArray: {
       if (E made = parts_.array_methods.array_method(object, member, call); made != nullptr) return made;
+      if (E made = call_library_method(object, member, call, expected); made != nullptr) return made;
       break;
     }
+    case TypeKind::kStr:
+      if (E made = call_library_method(object, member, call, expected); made != nullptr) return made;
+      break;
     case TypeKind::kWeak:
       if (name.text == "get") {
         if (!parts_.argument_matching.expect_arguments(call, 0, 0, "get()")) return wrong(call.range);
@@ -275,11 +279,21 @@ hir::Expr* CallChecker::call_method_of(E object, FunctionSymbol& symbol, const a
   return in_block(std::move(before), call_instance(*instance, std::move(values), call.range), call.range);
 }
 
-hir::Expr* CallChecker::call_function(FunctionSymbol& symbol, const ast::Expr& call, const Type* expected) {
+// `text.upper()` is `str.upper(text)`: null if the library has no such function.
+hir::Expr* CallChecker::call_library_method(E object, const ast::Expr& member, const ast::Expr& call,
+                                            const Type* expected) {
+  FunctionSymbol* function = analysis_.library_method(object->type, member.name.text);
+  if (function == nullptr) return nullptr;
+  ast::Expr whole = call;
+  whole.arguments.insert(whole.arguments.begin(), {ast::Name{}, member.operands[0]});
+  return call_function(*function, whole, expected, {object});
+}
+
+hir::Expr* CallChecker::call_function(FunctionSymbol& symbol, const ast::Expr& call, const Type* expected,
+                                      std::vector<E> ready) {
   if (symbol.declaration->linkage == ast::Linkage::kIntrinsic && symbol.module->name == "atomic") {
     return parts_.intrinsics.atomic_call(symbol, call);
   }
-  std::vector<E> ready;
   FunctionInstance* instance = instance_for(symbol, nullptr, call, expected, ready);
   if (instance == nullptr) return wrong(call.range);
   std::vector<hir::Stmt*> before;

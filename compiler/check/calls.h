@@ -23,7 +23,9 @@ class CallChecker : public BodyPart {
   E call_module(ModuleSymbols& module, const ast::Expr& member, const ast::Expr& call, const Type* expected);
   E call_method_of(E object, FunctionSymbol& symbol, const ast::Expr& call, const Type* expected);
   E call_interface(E object, const ast::Expr& member, const ast::Expr& call);
-  E call_function(FunctionSymbol& symbol, const ast::Expr& call, const Type* expected);
+  E call_library_method(E object, const ast::Expr& member, const ast::Expr& call, const Type* expected);
+  E call_function(FunctionSymbol& symbol, const ast::Expr& call, const Type* expected,
+                  std::vector<E> ready = {});
   E call_instance(FunctionInstance& instance, std::vector<E> arguments, Range range);
   E call_value(E function, const ast::Expr& call);
   FunctionInstance* instance_for(FunctionSymbol& symbol, Nominal* owner, const ast::Expr& call,

@@ -43,6 +43,8 @@ hir::Expr* ExpressionChecker::dispatch(const ast::Expr& expr, const Type* expect
     case ast::ExprKind::kCall: return parts_.calls.call_expr(expr, expected);
     case ast::ExprKind::kNewArray: return parts_.arrays.new_array(expr);
     case ast::ExprKind::kArrayLiteral: return parts_.arrays.array_literal(expr, expected);
+    case ast::ExprKind::kMapLiteral: return parts_.collection_literals.map(expr, expected);
+    case ast::ExprKind::kSlice: return parts_.array_methods.slice_expr(expr);
     case ast::ExprKind::kUnary: return parts_.operators.unary_expr(expr, expected);
     case ast::ExprKind::kBinary: return parts_.operators.binary_expr(expr, expected);
     case ast::ExprKind::kCast:

@@ -102,7 +102,7 @@ bool TypeInference::infer(Inference& inference, const Callee& callee,
     parts_.argument_matching.check_all(call);
     return false;
   }
-  ready.assign(matched.size(), nullptr);
+  ready.resize(matched.size(), nullptr);
   bool good = true;
   const auto known_type = [&](const ast::Type* pattern) -> const Type* {
     return mentions_unknown(pattern, inference) ? nullptr : analysis_.resolve(pattern, inference.context);
@@ -117,7 +117,11 @@ bool TypeInference::infer(Inference& inference, const Callee& callee,
     return LiteralChecker::is_flexible(expr) || expr.kind == ast::ExprKind::kNull;
   };
   for (std::size_t i = 0; i < matched.size(); ++i) {
-    if (matched[i] != nullptr && !is_open(*matched[i]) && !is_closure(*matched[i])) check(i);
+    if (ready[i] != nullptr) {
+      unify(patterns[i], ready[i]->type, inference);
+    } else if (matched[i] != nullptr && !is_open(*matched[i]) && !is_closure(*matched[i])) {
+      check(i);
+    }
   }
   if (expected != nullptr && result != nullptr) {
     if (expected->is(TypeKind::kNullable) && result->kind != ast::TypeKind::kNullable)
@@ -132,7 +136,7 @@ bool TypeInference::infer(Inference& inference, const Callee& callee,
     }
   }
   for (std::size_t i = 0; i < matched.size(); ++i) {
-    if (matched[i] == nullptr || !is_closure(*matched[i])) continue;
+    if (matched[i] == nullptr || ready[i] != nullptr || !is_closure(*matched[i])) continue;
     std::vector<const Type*> parameters;
     const Type* gives = nullptr;
     if (patterns[i]->kind == ast::TypeKind::kFunction) {

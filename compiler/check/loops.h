@@ -16,10 +16,11 @@ class LoopChecker : public BodyPart {
   void for_range(const ast::Stmt& stmt, Body& out);
   void for_each(const ast::Stmt& stmt, Body& out);
   bool range_bounds(const ast::Expr& low, const ast::Expr& high, E& low_value, E& high_value);
+  // The number of elements that `for` goes over; null when it cannot.
+  E count_of(E collection, Range range);
 
  private:
   void loop_body(const ast::Stmt& body, Flow& left, Body& out);
-  E count_of(E collection, Range range);
   E element_of(E collection, E index, Range range);
   bool is_assigned_in(const ast::Expr& name, Range loop);
   // The first of two names in the head of a loop: the position, or the first half of a pair.

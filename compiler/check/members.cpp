@@ -207,9 +207,13 @@ void MemberChecker::report_missing_member(const Type* type, const ast::Name& nam
     fields = {"len"};
     if (type->rank >= 2) fields.insert(fields.end(), {"rows", "cols"});
     if (type->rank == 3) fields.emplace_back("depth");
-    methods = {"dim", "slice", "copy", "fill", "close"};
-  } else if (type->is(TypeKind::kFixedArray) || type->is(TypeKind::kStr)) {
+    methods = analysis_.library_methods(type);
+    methods.insert(methods.end(), {"dim", "slice", "copy", "fill", "close"});
+  } else if (type->is(TypeKind::kFixedArray)) {
     fields = {"len"};
+  } else if (type->is(TypeKind::kStr)) {
+    fields = {"len"};
+    methods = analysis_.library_methods(type);
   } else if (type->is(TypeKind::kWeak)) {
     methods = {"get"};
   }
@@ -241,11 +245,11 @@ void MemberChecker::report_missing_member(const Type* type, const ast::Name& nam
         "`array`",
         type->element->name);
   } else if (type->is(TypeKind::kStr)) {
-    const std::string_view function = text_function_for(name.text);
-    diagnostic.help(
-        "functions on text are in module `str`: write `str.{}(text{})`, with `import str;` at the top",
-        function.empty() ? "find" : function,
-        function == "upper" || function == "lower" || function == "trim" ? "" : ", ...");
+    if (const std::string_view function = text_function_for(name.text); function == "join") {
+      diagnostic.help("write `parts.join(separator)`");
+    } else if (!function.empty()) {
+      diagnostic.help("write `.{}(...)`", function);
+    }
   } else if (type->is_primitive() &&
              (name.text == "to_string" || name.text == "toString" || name.text == "to_str")) {
     diagnostic.help("write `str(x)`");

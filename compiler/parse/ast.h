@@ -78,10 +78,12 @@ enum class ExprKind : std::uint8_t {
   kThis,      //
   kMember,    // operands[0].name, or operands[0]?.name when `safe`; also module.name and f32.max
   kIndex,     // operands[0][operands[1..]]: 1 to 3 indices
+  kSlice,     // operands[0][operands[1]..operands[2]], ..= when `inclusive`; without operands[2] to the end
   kCall,      // operands[0]<type_arguments>(arguments); construction, `str(x)`, `Weak<T>(x)` and method calls
               // look alike: a method call's operands[0] is a kMember
   kNewArray,  // type(arguments): [f32, 2](rows, cols), [str](n, fill: ""); type is a kArray
   kArrayLiteral,  // [operands...]
+  kMapLiteral,    // [operands[0]: operands[1], ...], keys and values in turn; [:]
   kUnary,         // unary operands[0]
   kBinary,        // operands[0] binary operands[1], `&&`, `||` and `??` included
   kCast,          // operands[0] as type
@@ -185,6 +187,7 @@ struct Expr {
   UnaryOp unary = UnaryOp::kNegate;
   BinaryOp binary = BinaryOp::kAdd;
   bool safe = false;           // kMember: `?.`
+  bool inclusive = false;      // kSlice: ..=
   bool is_byte = false;        // kInt: 'a'
   bool parenthesised = false;  // any kind: written in parentheses
   std::uint32_t height = 1;    // nodes on the longest way down from here

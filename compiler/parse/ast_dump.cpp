@@ -198,6 +198,7 @@ std::string dump(const ast::Expr& e) {
     case ExprKind::kThis: return "this";
     case ExprKind::kMember: return Form(e.safe ? "?." : ".").nodes(e.operands).add(e.name.text).end();
     case ExprKind::kIndex: return Form("index").nodes(e.operands).end();
+    case ExprKind::kSlice: return Form(e.inclusive ? "slice=" : "slice").nodes(e.operands).end();
     case ExprKind::kCall: {
       Form form("call");
       form.nodes(e.operands);
@@ -206,6 +207,7 @@ std::string dump(const ast::Expr& e) {
     }
     case ExprKind::kNewArray: return Form("new").node(e.type).add(arguments(e.arguments)).end();
     case ExprKind::kArrayLiteral: return Form("list").nodes(e.operands).end();
+    case ExprKind::kMapLiteral: return Form("map").nodes(e.operands).end();
     case ExprKind::kUnary: return Form(to_string(e.unary)).nodes(e.operands).end();
     case ExprKind::kBinary: return Form(to_string(e.binary)).nodes(e.operands).end();
     case ExprKind::kCast: return Form("as").nodes(e.operands).node(e.type).end();

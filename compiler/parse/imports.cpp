@@ -20,6 +20,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kSuffix = ".dhp";
+// Their functions are methods of text and arrays, everywhere.
+constexpr std::string_view kMethodModules[] = {"str", "array"};
 // Beyond it, something other than a person has written the imports.
 constexpr std::size_t kMaxModules = 4096;
 // Files of a folder that are considered as suggestions for a misspelt module.
@@ -53,6 +55,7 @@ class Loader {
   ast::Program run(std::string file_name, std::string text) {
     add("", std::move(file_name), std::move(text), {}, false);
     builtin("errors");  // its types are known everywhere
+    for (const std::string_view name : kMethodModules) builtin(std::string(name));
     while (!waiting_.empty()) {
       const Waiting next = waiting_.front();
       waiting_.pop_front();

@@ -163,11 +163,15 @@ ast::Expr* OperandParser::index(ast::Expr* object) {
   }
   do {
     if (at(TokenKind::kRightBracket)) break;
+    if (at_range() && node->operands.size() == 1) {
+      node->operands.push_back(finish(make(ExprKind::kInt, range())));  // `[..high]` begins at 0
+      break;
+    }
     node->operands.push_back(parts_.expressions.expression());
   } while (!in_panic() && accept(TokenKind::kComma));
-  if (at(TokenKind::kDotDot) || at(TokenKind::kDotDotEqual) || at(TokenKind::kColon)) {
-    error(range(), "an index is one place, not a range")
-        .help("copy a part: `a.slice(low, high)` of an array, `str.slice(s, low, high)` of a text");
+  if (at_range() && !in_panic()) slice_end(*node);
+  if (at(TokenKind::kColon) && !in_panic()) {
+    error(range(), "a part is written with two points").help("write `[low..high]`");
   }
   if (!in_panic() && !accept(TokenKind::kRightBracket)) {
     error(range(), "expected `]` after the index, found {}", found()).note(open, "it is opened here");
@@ -179,6 +183,22 @@ ast::Expr* OperandParser::index(ast::Expr* object) {
     node->operands.resize(4);
   }
   return finish(node);
+}
+
+bool OperandParser::at_range() const { return at(TokenKind::kDotDot) || at(TokenKind::kDotDotEqual); }
+
+// `..high`, `..=high` or `..` behind the first index.
+void OperandParser::slice_end(ast::Expr& node) {
+  if (node.operands.size() != 2) {
+    error(range(), "only one dimension can be sliced")
+        .help("write `a[low..high]`, or copy the elements in a loop");
+    return;
+  }
+  node.kind = ExprKind::kSlice;
+  node.inclusive = at(TokenKind::kDotDotEqual);
+  advance();
+  if (!at(TokenKind::kRightBracket) || node.inclusive)
+    node.operands.push_back(parts_.expressions.expression());
 }
 
 ast::Expr* OperandParser::call(ast::Expr* callee) {

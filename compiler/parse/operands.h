@@ -21,6 +21,8 @@ class OperandParser : public GrammarPart {
   bool null_test_habit();
   ast::Expr* member(ast::Expr* object, Access access);
   ast::Expr* index(ast::Expr* object);
+  bool at_range() const;
+  void slice_end(ast::Expr& node);
   ast::Expr* call(ast::Expr* callee);
 };
 

@@ -133,10 +133,7 @@ TEST(RecoveryTest, ValuesOfOtherLanguages) {
             "there are no tuples | declare a struct: `struct Pair { first: A; second: B; }`");
   EXPECT_EQ(advice("let q = List<i64>;"),
             "a type with arguments is no value | make an object by calling it: `List<i64>()`");
-  EXPECT_EQ(advice("let r = a[1..2];"),
-            "an index is one place, not a range | copy a part: `a.slice(low, high)` of an array, "
-            "`str.slice(s, low, high)` "
-            "of a text");
+  EXPECT_EQ(advice("let r = a[1:2];"), "a part is written with two points | write `[low..high]`");
   EXPECT_EQ(advice("f(x = 1);"), "named arguments take a colon | write `x: value`");
   EXPECT_EQ(advice("let s = f\"{x=}\";"),
             "expected `}` after the expression, found `=` | write the name into the text: `x = {x}`");

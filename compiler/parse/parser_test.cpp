@@ -39,6 +39,11 @@ TEST(ParserTest, Literals) {
   EXPECT_EQ(expression_of("'a'"), "'97'");
   EXPECT_EQ(expression_of("[true, false, null,]"), "(list true false null)");
   EXPECT_EQ(expression_of("[]"), "(list)");
+  EXPECT_EQ(expression_of("[a: 1, b: 2,]"), "(map a 1 b 2)");
+  EXPECT_EQ(expression_of("[:]"), "(map)");
+  EXPECT_EQ(expression_of("a[1..n]"), "(slice a 1 n)");
+  EXPECT_EQ(expression_of("a[..=n]"), "(slice= a 0 n)");
+  EXPECT_EQ(expression_of("a[1..]"), "(slice a 1)");
   EXPECT_EQ(expression_of("\"a\\n\\\"\""), "\"a\\x0a\\\"\"");
 }
 

@@ -185,9 +185,20 @@ ast::Expr* PrimaryParser::bracketed() {
     return error_expr();
   }
   advance();
+  if (at(TokenKind::kColon) && kind(1) == TokenKind::kRightBracket) {
+    node->kind = ExprKind::kMapLiteral;
+    advance();
+  }
   while (!at(TokenKind::kRightBracket) && !at(TokenKind::kEnd)) {
+    const bool is_key = node->operands.empty() || node->kind == ExprKind::kMapLiteral;
     node->operands.push_back(parts_.expressions.inner_expression());
     if (in_panic()) return finish(node);
+    if (is_key && (at(TokenKind::kColon) || node->kind == ExprKind::kMapLiteral)) {
+      node->kind = ExprKind::kMapLiteral;
+      if (!expect(TokenKind::kColon, "after the key")) return finish(node);
+      node->operands.push_back(parts_.expressions.inner_expression());
+      if (in_panic()) return finish(node);
+    }
     if (at(TokenKind::kSemicolon) && kind(1) == TokenKind::kInt) {  // [0; 10]
       slip(range(), "an array of equal elements is made by a call").help("write `[i64](n, fill: 0)`");
       advance();

@@ -33,6 +33,15 @@ fn map_of<T>(x: T) -> Map<i64, T> {
     m[0] = x;
     return m;
 }
+fn typed<T>(x: T) -> T => x;
+fn cut(s: str, i: i64, j: i64) -> str {
+    let low = at(i, s.len + 1);
+    return s[low..low + at(j, s.len - low + 1)];
+}
+fn part<T>(a: [T], i: i64, j: i64) -> [T] {
+    let low = at(i, a.len);
+    return a[low..=low + at(j, a.len - low)];
+}
 fn fails<T>(failing: bool, x: T) -> T! {
     if failing { return Error("failed", Malformed()); }
     return x;

@@ -295,7 +295,15 @@ std::string SourceExpressions::boolean(unsigned depth) {
 }
 
 std::string SourceExpressions::text(unsigned depth) {
-  switch (decisions_.below(5)) {
+  switch (decisions_.below(7)) {
+    case 3:
+      return Phrase{"cut({}, {}, {})", value(world_.types.text(), depth), value(world_.types.i64(), 1),
+                    value(world_.types.i64(), 1)}
+          .text;
+    case 4:
+      return Phrase{"({}).{}", value(world_.types.text(), depth),
+                    decisions_.pick({"upper()", "trim()", "repeat(2)", "replace(\"a\", \"bc\")"})}
+          .text;
     case 0:
       return Phrase{"({} + {})", value(world_.types.text(), depth), value(world_.types.text(), depth)}.text;
     case 1: return Phrase{"str({})", value(*decisions_.pick(world_.types.primitives()), depth)}.text;
@@ -320,6 +328,10 @@ std::string SourceExpressions::construct(const SourceType& type, unsigned depth)
 }
 
 std::string SourceExpressions::array(const SourceType& type, unsigned depth) {
+  if (type.rank == 1 && depth != 0 && decisions_.one_in(6))
+    return Phrase{"part({}, {}, {})", value(type, depth - 1), value(world_.types.i64(), 1),
+                  value(world_.types.i64(), 1)}
+        .text;
   if (type.rank == 1 && (depth != 0 || type.element->shape == Shape::kText) && decisions_.one_in(2)) {
     std::string elements = value(*type.element, depth == 0 ? 0 : depth - 1);
     for (unsigned more = decisions_.below(4); more > 0; --more)
@@ -336,6 +348,15 @@ std::string SourceExpressions::array(const SourceType& type, unsigned depth) {
 }
 
 std::string SourceExpressions::collection(const SourceType& type, unsigned depth) {
+  const bool is_literal = depth != 0 && decisions_.one_in(2);
+  if (is_literal && type.shape == Shape::kMap)
+    return Phrase{"typed<{}>([0: {}, {}: {}])", type.name, value(*type.element, depth - 1),
+                  decisions_.below(9), value(*type.element, depth - 1)}
+        .text;
+  if (is_literal)
+    return Phrase{"typed<{}>([{}, {}])", type.name, value(*type.element, depth - 1),
+                  value(*type.element, depth - 1)}
+        .text;
   if (type.shape == Shape::kMap)
     return Phrase{"map_of<{}>({})", type.element->name, value(*type.element, depth)}.text;
   return Phrase{"list.of<{}>({})", type.element->name, array(world_.types.array(*type.element, 1), depth)}

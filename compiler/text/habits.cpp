@@ -96,20 +96,7 @@ constexpr Translation kStatements[] = {
 };
 
 constexpr Translation kTextFunctions[] = {
-    {"upper", "upper"},
-    {"lower", "lower"},
-    {"trim", "trim"},
-    {"find", "find"},
-    {"replace", "replace"},
-    {"repeat", "repeat"},
-    {"split", "split"},
     {"join", "join"},
-    {"contains", "contains"},
-    {"starts_with", "starts_with"},
-    {"ends_with", "ends_with"},
-    {"slice", "slice"},
-    {"lines", "lines"},
-    {"words", "words"},
     {"toUpperCase", "upper"},
     {"to_upper", "upper"},
     {"to_uppercase", "upper"},
