@@ -61,6 +61,12 @@ KERNELS = {
     "kmeans": Kernel(400_000, 300, False, STRICT_SUM),
     "jacobi": Kernel(1000, 20, True),
     "spmv": Kernel(50_000, 200, False, STRICT_SUM),
+    "row_sums": Kernel(2048, 45, False, STRICT_SUM),
+    "gemv": Kernel(2048, 45, False, STRICT_SUM),
+    "matmul_nt": Kernel(512, 45, False, STRICT_SUM),
+    "softmax": Kernel(2048, 45, False, "expf is called one element at a time, and " + STRICT_SUM, 1e-5, 1e-5),
+    "layer_norm": Kernel(2048, 45, False, STRICT_SUM),
+    "transpose": Kernel(2048, 45, False, "its stores are far apart"),
 }
 
 

@@ -135,6 +135,8 @@ class CompiledKernel {
   virtual unsigned width() const = 0;
   // How many rows of the innermost dimension are done together, because they read the same elements; a power of two.
   virtual unsigned rows() const = 0;
+  // How many operands of inner loops, along each lane's own row, are transposed in blocks rather than gathered.
+  virtual unsigned staged_operands() const = 0;
   virtual const std::string& scalar_reason() const = 0;
 };
 

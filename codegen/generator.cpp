@@ -45,6 +45,7 @@ class LoadedKernel final : public CompiledKernel {
   const std::vector<KernelSite>& sites() const override { return description_.sites; }
   unsigned width() const override { return description_.width; }
   unsigned rows() const override { return description_.rows; }
+  unsigned staged_operands() const override { return description_.staged_operands; }
   const std::string& scalar_reason() const override { return description_.scalar_reason; }
 
  private:

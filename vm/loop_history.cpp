@@ -68,6 +68,11 @@ std::string LoopHistory::explain(const bytecode::Module& module, LoopCode& code,
     text += fmt::format("  {} rows together, because they read the same elements in an inner loop\n",
                         last_->rows());
   }
+  if (last_->staged_operands() > 0) {
+    text += fmt::format(
+        "  rows of {} in an inner loop are loaded in blocks and transposed for the lanes\n",
+        last_->staged_operands() == 1 ? "one operand" : fmt::format("{} operands", last_->staged_operands()));
+  }
   if (code.is_sized(*last_)) {
     text += fmt::format("  compiled for the small sizes of its arrays: {}\n",
                         sizes_text(code.dimensions(LoopVariant::kSized)));

@@ -16,7 +16,9 @@ namespace dhpvm::codegen {
 struct KernelDescription {
   std::vector<KernelSite> sites;
   unsigned width = 1;
-  unsigned rows = 1;          // see CompiledKernel
+  // See CompiledKernel.
+  unsigned rows = 1;
+  unsigned staged_operands = 0;
   std::string scalar_reason;  // why it is 1
 };
 

@@ -20,6 +20,7 @@ struct WideBody {
   llvm::Function* full = nullptr;
   llvm::Function* tail = nullptr;
   llvm::Function* tile = nullptr;
+  unsigned staged_operands = 0;  // see CompiledKernel
 };
 
 // Emits the function `name`, a KernelCode.

@@ -4,13 +4,16 @@
 #include <llvm/Analysis/LoopInfo.h>
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/IntrinsicInst.h>
+#include <llvm/Transforms/Utils/Cloning.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "base/error.h"
 #include "codegen/kernel/kernel_loop.h"
 #include "codegen/lower/known_dimensions.h"
 #include "codegen/spmd/row_tiles.h"
+#include "codegen/spmd/staging.h"
 #include "codegen/spmd/vectorize.h"
 #include "codegen/spmd/walks.h"
 
@@ -95,56 +98,78 @@ spmd::RowTile tile_of(const bytecode::KernelRecord& record, const llvm::Function
   return spmd::choose_row_tile(body, options.args, row_of(record), options.vector_bits);
 }
 
-// The body for several iterations, at most `most`; the scalar one, and the reason, if there is none.
-Result<WideBody> widen(const bytecode::KernelRecord& record, const KernelBody& body, unsigned most,
-                       const Target& target, SymbolTable& symbols, std::string& scalar_reason) {
-  WideBody wide;
-  wide.full = body.function;
-  spmd::SpmdOptions options;
-  options.args = shapes_of(record, *body.function);
-  options.vector_bits = target.vector_bits();
-  options.has_symbol = [&](std::string_view name) { return symbols.find(name) != nullptr; };
-  const auto make = [&]() -> Status {
-    DHPVM_TRY(spmd::prepare(*body.function, options.args));
-    if (spmd::walks_rows(*body.function, options.args)) {
+// The body for several iterations.
+class BodyWidener {
+ public:
+  BodyWidener(const bytecode::KernelRecord& record, const KernelBody& body, const Target& target,
+              SymbolTable& symbols)
+      : record_(record), body_(*body.function) {
+    options_.args = shapes_of(record, body_);
+    options_.vector_bits = target.vector_bits();
+    options_.has_symbol = [&symbols](std::string_view name) { return symbols.find(name) != nullptr; };
+  }
+
+  // At most `most` iterations. kUnsupported, with the reason, where one at a time is better.
+  Result<WideBody> run(unsigned most) {
+    DHPVM_TRY(spmd::prepare(body_, options_.args));
+    if (spmd::walks_rows(body_, options_.args)) {
       return error(ErrorCode::kUnsupported,
                    "each iteration goes through rows of its own, which is vectorised along the row");
     }
-    options.width = std::min(spmd::choose_width(*body.function, options.args, options.vector_bits), most);
-    const spmd::RowTile rows = tile_of(record, *body.function, options);
-    if (rows.rows > 1) options.width = std::min(options.width, rows.width);
-    if (options.width == 1) {
+    options_.width = std::min(spmd::choose_width(body_, options_.args, options_.vector_bits), most);
+    const spmd::RowTile tile = tile_of(record_, body_, options_);
+    if (tile.rows > 1) options_.width = std::min(options_.width, tile.width);
+    if (options_.width == 1) {
       return error(
           ErrorCode::kUnsupported,
           "there is so much code in an iteration that compiling it for several lanes would take too long; "
           "several smaller loops can be vectorised");
     }
-    options.tail = true;
-    DHPVM_ASSIGN(llvm::Function* const tail, vectorize(*body.function, options));
-    llvm::Function* full = nullptr;
-    if (!masks_cost_nothing(*tail)) {
-      options.tail = false;
-      DHPVM_ASSIGN(full, vectorize(*body.function, options));
+    llvm::ValueToValueMapTy copies;
+    llvm::Function* const staged = llvm::CloneFunction(&body_, copies);
+    const std::optional<unsigned> row = tile.rows > 1 ? std::optional(row_of(record_)) : std::nullopt;
+    const unsigned operands = spmd::stage_operands(*staged, options_, row);
+    Result<WideBody> wide = vectorise(operands == 0 ? body_ : *staged, tile.rows);
+    staged->eraseFromParent();
+    if (wide.ok()) wide->staged_operands = operands;
+    return wide;
+  }
+
+ private:
+  Result<WideBody> vectorise(llvm::Function& body, unsigned rows) {
+    WideBody wide{.width = options_.width};
+    options_.tail = true;
+    DHPVM_ASSIGN(wide.tail, vectorize(body, options_));
+    if (rows > 1 || !masks_cost_nothing(*wide.tail)) {
+      options_.tail = false;
+      DHPVM_ASSIGN(wide.full, vectorize(body, options_));
     }
-    if (full != nullptr && mostly_gathers(*full)) {
-      full->eraseFromParent();
-      tail->eraseFromParent();
+    if (wide.full != nullptr && mostly_gathers(*wide.full)) {
+      wide.full->eraseFromParent();
+      wide.tail->eraseFromParent();
       return error(ErrorCode::kUnsupported,
                    "its inner loop mostly fetches elements from all over memory, which several "
                    "lanes do not do faster than one");
     }
-    wide = {.width = options.width, .full = full, .tail = tail};
-    if (rows.rows == 1 || full == nullptr) return {};
-    wide.tile = spmd::tile_rows(*full, row_of(record), rows.rows);
-    if (wide.tile != nullptr) wide.rows = rows.rows;
-    return {};
-  };
-  if (Status status = make(); !status.ok()) {
-    if (status.error().code() != ErrorCode::kUnsupported) return std::move(status).error();
-    scalar_reason = status.error().message();
-    wide = WideBody{.full = body.function};
+    if (rows == 1) return wide;
+    wide.tile = spmd::tile_rows(*wide.full, row_of(record_), rows);
+    if (wide.tile != nullptr) wide.rows = rows;
+    return wide;
   }
-  return wide;
+
+  const bytecode::KernelRecord& record_;
+  llvm::Function& body_;
+  spmd::SpmdOptions options_;
+};
+
+// The body for several iterations, at most `most`; the scalar one, and the reason, if there is none.
+Result<WideBody> widen(const bytecode::KernelRecord& record, const KernelBody& body, unsigned most,
+                       const Target& target, SymbolTable& symbols, std::string& scalar_reason) {
+  Result<WideBody> wide = BodyWidener(record, body, target, symbols).run(most);
+  if (wide.ok()) return wide;
+  if (wide.error().code() != ErrorCode::kUnsupported) return std::move(wide).error();
+  scalar_reason = wide.error().message();
+  return WideBody{.full = body.function};
 }
 
 // The loop wants nothing but what it contains.
@@ -181,6 +206,7 @@ Result<KernelDescription> make_kernel(const KernelRequest& request, const Target
   inline_into_loop(wide.tile);
   description.width = wide.width;
   description.rows = wide.rows;
+  description.staged_operands = wide.staged_operands;
   description.sites = std::move(body.sites);
   return description;
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/spmd/row_tiles.h"
 
-#include <llvm/ADT/SmallPtrSet.h>
 #include <llvm/Analysis/LoopInfo.h>
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/IRBuilder.h>
@@ -12,6 +11,7 @@
 #include <algorithm>
 
 #include "codegen/spmd/divergence.h"
+#include "codegen/spmd/staging.h"
 
 namespace dhpvm::codegen::spmd {
 namespace {
@@ -30,43 +30,30 @@ bool is_trap(const llvm::Instruction& instruction) {
 
 // Looks at the stop flag are atomic loads, which LLVM counts as writes.
 bool writes(const llvm::Instruction& instruction) {
-  return instruction.mayWriteToMemory() && !llvm::isa<llvm::LoadInst>(instruction) && !is_trap(instruction);
+  const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
+  if (is_trap(instruction) || (call != nullptr && call->hasFnAttr(kOnceForAllRows))) return false;
+  return instruction.mayWriteToMemory() && !llvm::isa<llvm::LoadInst>(instruction);
 }
 
-// The values that differ from row to row: everything that is computed from the index, and all stores, which keep the
-// order that they have within each row. What is read in other iterations' elements may be read once.
-class RowDependence {
- public:
-  RowDependence(llvm::Function& function, unsigned row) {
-    llvm::SmallVector<const llvm::Value*, 32> work{function.getArg(row)};
-    for (llvm::Instruction& instruction : llvm::instructions(function)) {
-      if (writes(instruction)) add(instruction, work);
-    }
-    while (!work.empty()) {
-      for (const llvm::User* user : work.pop_back_val()->users()) {
-        const auto& instruction = *llvm::cast<llvm::Instruction>(user);
-        if (!is_trap(instruction)) add(instruction, work);
-      }
+// Whether nothing but fills changes what is in the local array.
+bool is_staging_buffer(const llvm::AllocaInst& array) {
+  llvm::SmallVector<const llvm::Value*, 8> work{&array};
+  while (!work.empty()) {
+    for (const llvm::User* user : work.pop_back_val()->users()) {
+      const auto* call = llvm::dyn_cast<llvm::CallInst>(user);
+      if (llvm::isa<llvm::LoadInst>(user) || (call != nullptr && call->hasFnAttr(kOnceForAllRows))) continue;
+      if (!llvm::isa<llvm::GetElementPtrInst>(user)) return false;
+      work.push_back(user);
     }
   }
-  bool differs(const llvm::Instruction& instruction) const { return found_.contains(&instruction); }
-  bool differs(const llvm::Value* value) const {
-    const auto* instruction = llvm::dyn_cast<llvm::Instruction>(value);
-    return instruction != nullptr && differs(*instruction);
-  }
-
- private:
-  void add(const llvm::Instruction& instruction, llvm::SmallVectorImpl<const llvm::Value*>& work) {
-    if (found_.insert(&instruction).second) work.push_back(&instruction);
-  }
-
-  llvm::SmallPtrSet<const llvm::Instruction*, 32> found_;
-};
+  return true;
+}
 
 // Whether copies of all that differs may stand side by side.
 bool can_be_tiled(llvm::Function& function, const RowDependence& dependence) {
   return llvm::all_of(llvm::instructions(function), [&](const llvm::Instruction& instruction) {
-    if (llvm::isa<llvm::AllocaInst>(instruction)) return false;
+    const auto* local = llvm::dyn_cast<llvm::AllocaInst>(&instruction);
+    if (local != nullptr && !is_staging_buffer(*local)) return false;
     if (!dependence.differs(instruction)) return true;
     if (instruction.isTerminator() || instruction.isAtomic() || instruction.isVolatile()) return false;
     return !llvm::isa<llvm::CallInst>(instruction) || llvm::isa<llvm::IntrinsicInst>(instruction);
@@ -147,6 +134,22 @@ class RowTiler {
 };
 
 }  // namespace
+
+RowDependence::RowDependence(llvm::Function& function, unsigned row) {
+  llvm::SmallVector<const llvm::Value*, 32> work{function.getArg(row)};
+  const auto add = [&](const llvm::Instruction& instruction) {
+    if (found_.insert(&instruction).second) work.push_back(&instruction);
+  };
+  for (llvm::Instruction& instruction : llvm::instructions(function)) {
+    if (writes(instruction)) add(instruction);
+  }
+  while (!work.empty()) {
+    for (const llvm::User* user : work.pop_back_val()->users()) {
+      const auto& instruction = *llvm::cast<llvm::Instruction>(user);
+      if (!is_trap(instruction)) add(instruction);
+    }
+  }
+}
 
 RowTile choose_row_tile(const llvm::Function& function, const std::vector<ArgShape>& args, unsigned row,
                         unsigned vector_bits) {

@@ -6,11 +6,25 @@
 // ("unroll and jam"). Each row keeps accumulators of its own, so that every sum stays in its order.
 #pragma once
 
+#include <llvm/ADT/SmallPtrSet.h>
+#include <llvm/IR/Instructions.h>
+
 #include <vector>
 
 #include "codegen/spmd/vectorize.h"
 
 namespace dhpvm::codegen::spmd {
+
+// The values that differ from row to row: everything that is computed from the index, argument `row`, and all stores,
+// which keep the order that they have within each row. What is read in other iterations' elements may be read once.
+class RowDependence {
+ public:
+  RowDependence(llvm::Function& function, unsigned row);
+  bool differs(const llvm::Instruction& instruction) const { return found_.contains(&instruction); }
+
+ private:
+  llvm::SmallPtrSet<const llvm::Instruction*, 32> found_;
+};
 
 struct RowTile {
   unsigned rows = 1;   // 1: rows are done one after the other

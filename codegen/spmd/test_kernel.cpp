@@ -8,8 +8,10 @@
 #include <llvm/Transforms/Utils/Cloning.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "base/error.h"
+#include "codegen/spmd/staging.h"
 #include "codegen/spmd/values.h"
 
 namespace dhpvm::codegen::spmd {
@@ -138,6 +140,7 @@ Result<TestKernel> TestKernel::create(const std::string& text, unsigned width, u
                   ArgShape::kUniform};
   options.args.resize(body->arg_size(), ArgShape::kVarying);
   DHPVM_TRY(prepare(*body, options.args));
+  stage_operands(*body, options, std::nullopt);
   auto symbols = std::make_shared<SymbolTable>();
   options.has_symbol = [symbols](std::string_view name) { return symbols->find(name) != nullptr; };
   DHPVM_ASSIGN(llvm::Function * full, vectorize(*body, options));

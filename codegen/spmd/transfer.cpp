@@ -2,6 +2,7 @@
 #include "codegen/spmd/transfer.h"
 
 #include "codegen/spmd/flat_indices.h"
+#include "codegen/spmd/staging.h"
 
 #include <llvm/ADT/MapVector.h>
 #include <llvm/ADT/STLExtras.h>
@@ -142,6 +143,7 @@ Shape transfer(const llvm::Instruction& instruction, ShapeLookup shape_of) {
     const bool is_private = private_base(load->getPointerOperand()) != nullptr;
     return all_uniform && !is_private ? Shape::uniform() : Shape::varying();
   }
+  if (calls(instruction, kStagedLoad)) return Shape::varying();
   if (all_uniform || asks_about_lanes(instruction)) return Shape::uniform();
   const auto operand_shape = [&](unsigned index) { return shape_of(instruction.getOperand(index)); };
   if (const auto* gep = llvm::dyn_cast<llvm::GEPOperator>(&instruction)) return transfer_gep(*gep, shape_of);

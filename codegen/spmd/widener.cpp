@@ -7,6 +7,7 @@
 #include <llvm/Support/raw_ostream.h>
 
 #include "base/error.h"
+#include "codegen/spmd/staging.h"
 #include "codegen/spmd/transfer.h"
 
 namespace dhpvm::codegen::spmd {
@@ -42,6 +43,7 @@ bool needs_lanes(const llvm::Instruction& instruction, const Divergence& diverge
     return divergence.shape(&instruction).is_uniform() && !is_safe_divisor(instruction.getOperand(1));
   }
   if (llvm::isa<llvm::IntrinsicInst>(instruction)) return false;
+  if (calls(instruction, kStagedLoad) || calls(instruction, kStagingBuffer)) return false;
   return instruction.mayHaveSideEffects() || llvm::isa<llvm::CallInst, llvm::FenceInst>(instruction);
 }
 
@@ -49,7 +51,7 @@ unsigned cost_of(const llvm::Instruction& instruction, const Divergence& diverge
   if (llvm::isa<llvm::PHINode, llvm::BranchInst>(instruction)) return 0;
   if (divergence.shape(&instruction).is_affine() && !instruction.mayReadOrWriteMemory()) return 0;
   if (const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction)) {
-    return llvm::isa<llvm::IntrinsicInst>(call) ? 2 : 24;
+    return llvm::isa<llvm::IntrinsicInst>(call) || calls(*call, kStagedLoad) ? 2 : 24;
   }
   switch (instruction.getOpcode()) {
     case llvm::Instruction::FDiv: return 5;

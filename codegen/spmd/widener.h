@@ -83,6 +83,11 @@ class Widener {
   llvm::Value* part_of(const FieldGroup& group, unsigned part);
   llvm::Value* mask_of(const FieldGroup& group, unsigned part);
 
+  // Staged operands (widener_staging.cpp).
+  void staging_buffer(const llvm::CallInst& call);
+  void load_staged(const llvm::CallInst& load);
+  void fill(const llvm::CallInst& call);
+
   // Calls (widener_calls.cpp).
   Status call(llvm::CallInst& call);
   void answer(const llvm::CallInst& question);

@@ -9,6 +9,7 @@
 #include "base/trigonometry.h"
 #include "codegen/spmd/flat_indices.h"
 #include "codegen/spmd/math.h"
+#include "codegen/spmd/staging.h"
 #include "codegen/spmd/widener.h"
 
 namespace dhpvm::codegen::spmd {
@@ -54,6 +55,18 @@ Status Widener::call(llvm::CallInst& call) {
   }
   if (asks_about_lanes(call)) {
     answer(call);
+    return {};
+  }
+  if (calls(call, kStagingBuffer)) {
+    staging_buffer(call);
+    return {};
+  }
+  if (calls(call, kStagedLoad)) {
+    load_staged(call);
+    return {};
+  }
+  if (calls(call, kFillFromRows)) {
+    fill(call);
     return {};
   }
   if (call.hasFnAttr(kOnceForFirstLane) && call.getType()->isVoidTy()) {

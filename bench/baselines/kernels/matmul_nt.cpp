@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// The product of a matrix of float, size x size, and another one's transpose: rows times rows, in the plain way.
+#include "../measure.h"
+
+namespace {
+
+void product(std::int64_t n, const float* a, const float* b, float* c) {
+#pragma omp parallel for
+  for (std::int64_t i = 0; i < n; ++i) {
+    for (std::int64_t j = 0; j < n; ++j) {
+      float sum = 0.0f;
+      for (std::int64_t k = 0; k < n; ++k) sum += a[i * n + k] * b[j * n + k];
+      c[i * n + j] = sum;
+    }
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  measure::Run run(argc, argv, 512);
+  const std::int64_t n = run.size();
+  std::vector<float> a(n * n);
+  std::vector<float> b(n * n);
+  std::vector<float> c(n * n);
+#pragma omp parallel for
+  for (std::int64_t i = 0; i < n * n; ++i) {
+    a[i] = static_cast<float>(measure::noise(i) - 0.5);
+    b[i] = static_cast<float>(measure::noise(n * n + i) - 0.5);
+  }
+  while (run.next()) {
+    product(n, a.data(), b.data(), c.data());
+    run.done(c[n * n - 1]);
+  }
+  measure::check(c);
+}

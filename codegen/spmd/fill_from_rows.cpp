@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// The functions that fill the buffers of staged operands.
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Module.h>
+
+#include <algorithm>
+#include <string>
+
+#include "codegen/spmd/staging.h"
+
+namespace dhpvm::codegen::spmd {
+namespace {
+
+using llvm::BasicBlock;
+using llvm::Value;
+
+class FillEmitter {
+ public:
+  FillEmitter(llvm::Function& function, const FillForm& form)
+      : function_(function),
+        form_(form),
+        b_(BasicBlock::Create(function.getContext(), "entry", &function)),
+        element_(b_.getIntNTy(form.element_bits)),
+        align_(form.element_bits / 8) {}
+
+  // Squares of as many lanes as a vector has elements; what is left of the turns by single elements.
+  void run() {
+    const unsigned side = std::min(form_.width, form_.vector_bits / form_.element_bits);
+    Value* const turns = function_.getArg(2);
+    Value* const whole = b_.CreateAnd(turns, number(~std::uint64_t{side - 1}));
+    store_pointers();
+    counted(number(0), number(form_.width), side, [&](Value* lane) {
+      llvm::SmallVector<Value*, 16> rows;
+      for (unsigned n = 0; n < side; ++n) rows.push_back(row(b_.CreateAdd(lane, number(n))));
+      counted(number(0), whole, side, [&](Value* turn) { transpose(rows, lane, turn); });
+      counted(whole, turns, 1, [&](Value* turn) {
+        for (unsigned n = 0; n < side; ++n) {
+          Value* const element =
+              b_.CreateAlignedLoad(element_, b_.CreateInBoundsGEP(element_, rows[n], turn), align_);
+          store(element, turn, b_.CreateAdd(lane, number(n)));
+        }
+      });
+    });
+    b_.CreateRetVoid();
+  }
+
+ private:
+  llvm::ConstantInt* number(std::uint64_t value) { return b_.getInt64(value); }
+
+  template <typename Body>
+  void counted(Value* low, Value* high, unsigned step, Body&& body) {
+    BasicBlock* const before = b_.GetInsertBlock();
+    BasicBlock* const header = BasicBlock::Create(b_.getContext(), "header", &function_);
+    BasicBlock* const inside = BasicBlock::Create(b_.getContext(), "inside", &function_);
+    BasicBlock* const after = BasicBlock::Create(b_.getContext(), "after", &function_);
+    b_.CreateBr(header);
+    b_.SetInsertPoint(header);
+    llvm::PHINode* const index = b_.CreatePHI(b_.getInt64Ty(), 2);
+    index->addIncoming(low, before);
+    b_.CreateCondBr(b_.CreateICmpULT(index, high), inside, after);
+    b_.SetInsertPoint(inside);
+    body(index);
+    index->addIncoming(b_.CreateNUWAdd(index, number(step)), b_.GetInsertBlock());
+    b_.CreateBr(header);
+    b_.SetInsertPoint(after);
+  }
+
+  // The lanes' rows, in memory: they are asked for by a number that is not known.
+  void store_pointers() {
+    Value* const pointers = function_.getArg(1);
+    pointers_ = b_.CreateAlloca(pointers->getType());
+    b_.CreateStore(pointers, pointers_);
+  }
+  Value* row(Value* lane) {
+    return b_.CreateLoad(b_.getPtrTy(), b_.CreateInBoundsGEP(b_.getPtrTy(), pointers_, lane));
+  }
+  void store(Value* value, Value* turn, Value* lane) {
+    Value* const index = b_.CreateAdd(b_.CreateMul(turn, number(form_.width)), lane);
+    b_.CreateAlignedStore(value, b_.CreateInBoundsGEP(element_, function_.getArg(0), index), align_);
+  }
+
+  // Exchanges the quarters off the diagonal, and then those of each quarter.
+  void transpose(llvm::ArrayRef<Value*> rows, Value* lane, Value* turn) {
+    const auto side = static_cast<unsigned>(rows.size());
+    llvm::Type* const vector = llvm::FixedVectorType::get(element_, side);
+    llvm::SmallVector<Value*, 16> lines;
+    for (Value* row : rows) {
+      lines.push_back(b_.CreateAlignedLoad(vector, b_.CreateInBoundsGEP(element_, row, turn), align_));
+    }
+    for (unsigned half = side / 2; half > 0; half /= 2) {
+      llvm::SmallVector<int, 16> upper;
+      llvm::SmallVector<int, 16> lower;
+      for (unsigned n = 0; n < side; ++n) {
+        const bool is_second = (n & half) != 0;
+        upper.push_back(static_cast<int>(is_second ? side + n - half : n));
+        lower.push_back(static_cast<int>(is_second ? side + n : n + half));
+      }
+      for (unsigned n = 0; n < side; ++n) {
+        if ((n & half) != 0) continue;
+        Value* const first = lines[n];
+        lines[n] = b_.CreateShuffleVector(first, lines[n + half], upper);
+        lines[n + half] = b_.CreateShuffleVector(first, lines[n + half], lower);
+      }
+    }
+    for (unsigned n = 0; n < side; ++n) store(lines[n], b_.CreateAdd(turn, number(n)), lane);
+  }
+
+  llvm::Function& function_;
+  const FillForm& form_;
+  llvm::IRBuilder<> b_;
+  llvm::Type* const element_;
+  const llvm::Align align_;
+  Value* pointers_ = nullptr;
+};
+
+}  // namespace
+
+// A function of its own that is not inlined: it stands outside of the inner loop, and is needed in several places.
+llvm::Function* fill_from_rows(llvm::Module& module, const FillForm& form) {
+  const std::string name = std::string(kFillFromRows) + ".lanes" + std::to_string(form.width) + ".i" +
+                           std::to_string(form.element_bits);
+  if (llvm::Function* const made = module.getFunction(name)) return made;
+  llvm::LLVMContext& context = module.getContext();
+  llvm::Type* const pointer = llvm::PointerType::get(context, 0);
+  llvm::Type* const rows = llvm::FixedVectorType::get(pointer, form.width);
+  auto* const type = llvm::FunctionType::get(
+      llvm::Type::getVoidTy(context), {pointer, rows, llvm::Type::getInt64Ty(context)}, /*isVarArg=*/false);
+  auto* const function = llvm::Function::Create(type, llvm::GlobalValue::InternalLinkage, name, module);
+  function->setDoesNotThrow();
+  function->setWillReturn();
+  function->addFnAttr(llvm::Attribute::NoInline);
+  function->addParamAttr(0, llvm::Attribute::NoAlias);
+  FillEmitter(*function, form).run();
+  return function;
+}
+
+}  // namespace dhpvm::codegen::spmd

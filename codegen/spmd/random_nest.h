@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// For tests: random nests of loops that go through memory by strides, in LLVM assembly.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace dhpvm::codegen::spmd {
+
+// The words that each array of a nest has, of any content but for floats, which are finite.
+constexpr std::size_t kNestWords = std::size_t{1} << 16;
+// The most turns of its innermost loops, and the last iteration.
+constexpr std::int64_t kMostNestTurns = 600;
+constexpr std::int64_t kLastNestIteration = 39;
+
+enum class NestType : std::uint8_t { kInteger, kFloat, kDouble };
+NestType nest_type(std::uint32_t seed);
+
+// The text of a module that defines @body as TestKernel wants it: one to three loops in each other, of which the
+// innermost has about %n turns and combines elements of rows, columns and diagonals of arrays %a and %b.
+std::string random_nest(std::uint32_t seed);
+
+}  // namespace dhpvm::codegen::spmd
