@@ -172,15 +172,14 @@ class KernelLoop {
     index_[d] = row;
     Value* const is_tile = b_.CreateICmpUGE(b_.CreateSub(high_[d], row), i64(wide_.rows));
     Value* const rows = b_.CreateSelect(is_tile, i64(wide_.rows), i64(1));
-    emit_rows(d, is_tile, rows);
+    emit_rows(is_tile);
     row->addIncoming(b_.CreateNSWAdd(row, rows), b_.GetInsertBlock());
     b_.CreateBr(header);
     b_.SetInsertPoint(after);
   }
 
-  void emit_rows(unsigned d, Value* is_tile, Value* rows) {
+  void emit_rows(Value* is_tile) {
     const std::uint64_t width = wide_.width;
-    Value* const first = index_[d];
     Value* const high = high_[inner_];
     Value* const whole = b_.CreateAnd(b_.CreateSub(high, low_[inner_]), i64(~(width - 1)));
     Value* const full_end = b_.CreateAdd(low_[inner_], whole);
@@ -200,13 +199,18 @@ class KernelLoop {
     b_.CreateBr(rest);
     b_.SetInsertPoint(rest);
     BasicBlock* const tail = block("tail");
+    BasicBlock* const tile_tail = block("tile.tail");
+    BasicBlock* const single_tail = block("single.tail");
     BasicBlock* const done = block("rows.done");
     b_.CreateCondBr(b_.CreateICmpSLT(full_end, high), tail, done);
     b_.SetInsertPoint(tail);
-    counted(i64(0), rows, i64(1), "tails", [&](Value* row) {
-      index_[d] = b_.CreateNSWAdd(first, row);
-      call(wide_.tail, full_end, b_.CreateSub(high, full_end), {});
-    });
+    Value* const active = b_.CreateSub(high, full_end);
+    b_.CreateCondBr(is_tile, tile_tail, single_tail);
+    b_.SetInsertPoint(tile_tail);
+    call(wide_.tile_tail, full_end, active, {});
+    b_.CreateBr(done);
+    b_.SetInsertPoint(single_tail);
+    call(wide_.tail, full_end, active, {});
     b_.CreateBr(done);
     b_.SetInsertPoint(done);
   }

@@ -12,14 +12,16 @@ namespace dhpvm::codegen {
 
 // The body for `width` consecutive iterations of the innermost dimension: that index is the first one; accumulators
 // and results are vectors (scalars if width is 1). `tail` has an additional last parameter (i64): how many leading
-// lanes are active; it is null if width is 1. `full` is null where `tail` serves for all iterations. `tile`, if not
-// null, is `full` for `rows` consecutive indices of the dimension around the innermost one, from the given one on.
+// lanes are active; it is null if width is 1. `full` is null where `tail` serves for all iterations. `tile` and
+// `tile_tail`, if not null, are `full` and `tail` for `rows` consecutive indices of the dimension around the innermost
+// one, from the given one on.
 struct WideBody {
   unsigned width = 1;  // divides bytecode::kReductionLanes
   unsigned rows = 1;   // a power of two
   llvm::Function* full = nullptr;
   llvm::Function* tail = nullptr;
   llvm::Function* tile = nullptr;
+  llvm::Function* tile_tail = nullptr;
   unsigned staged_operands = 0;  // see CompiledKernel
 };
 

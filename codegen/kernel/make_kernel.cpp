@@ -153,7 +153,14 @@ class BodyWidener {
     }
     if (rows == 1) return wide;
     wide.tile = spmd::tile_rows(*wide.full, row_of(record_), rows);
-    if (wide.tile != nullptr) wide.rows = rows;
+    if (wide.tile == nullptr) return wide;
+    wide.tile_tail = spmd::tile_rows(*wide.tail, row_of(record_), rows);
+    if (wide.tile_tail == nullptr) {
+      wide.tile->eraseFromParent();
+      wide.tile = nullptr;
+      return wide;
+    }
+    wide.rows = rows;
     return wide;
   }
 
@@ -204,6 +211,7 @@ Result<KernelDescription> make_kernel(const KernelRequest& request, const Target
   inline_into_loop(wide.full);
   inline_into_loop(wide.tail);
   inline_into_loop(wide.tile);
+  inline_into_loop(wide.tile_tail);
   description.width = wide.width;
   description.rows = wide.rows;
   description.staged_operands = wide.staged_operands;
