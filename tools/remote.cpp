@@ -87,6 +87,8 @@ Status set_remote(RemoteRequest& request, std::string_view name, std::string_vie
     request.listen.emplace_back(value);
   } else if (name == "--key-file") {
     options.security.key_file = value;
+  } else if (name == "--clients") {
+    options.clients_file = value;
   } else if (name == "--certificate") {
     options.security.certificate_file = value;
   } else if (name == "--private-key") {
@@ -130,6 +132,12 @@ Status check_remote(const RemoteRequest& request, std::string_view device) {
     return Error(ErrorCode::kInvalidArgument,
                  "--key-file and certificates exclude each other: give one of them");
   }
+  if (!request.options.clients_file.empty() &&
+      (!request.worker || files != 0 || !security.key_file.empty() || !request.connect.empty())) {
+    return Error(ErrorCode::kInvalidArgument,
+                 "--clients=FILE is for a --worker that listens, and has the keys: leave out --key-file, "
+                 "certificates and --connect");
+  }
   if (request.worker && request.listen.empty() && request.connect.empty()) {
     return Error(ErrorCode::kInvalidArgument,
                  "--worker needs --listen=ADDRESS, where clients dial in, or --connect=HOST:PORT, a client "
@@ -164,6 +172,7 @@ Result<int> lend(EngineOptions engine, const RemoteRequest& request, std::string
   sigemptyset(&signals);
   sigaddset(&signals, SIGINT);
   sigaddset(&signals, SIGTERM);
+  if (!request.options.clients_file.empty()) sigaddset(&signals, SIGHUP);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   std::signal(SIGPIPE, SIG_IGN);
   WorkerOptions options = request.options;
@@ -182,6 +191,11 @@ Result<int> lend(EngineOptions engine, const RemoteRequest& request, std::string
     const int signal =
         request.listen.empty() ? sigtimedwait(&signals, nullptr, &tick) : sigwaitinfo(&signals, nullptr);
     if (signal == SIGINT) break;
+    if (signal == SIGHUP) {
+      const Status reloaded = worker.reload_clients();
+      log(reloaded.ok() ? "the file of clients was read anew"
+                        : "the clients stay as they were: " + reloaded.error().to_string());
+    }
     if (signal != SIGTERM) continue;
     log("draining: no new sessions, and " + std::to_string(kDrain.count()) + " s for those there are");
     pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);

@@ -71,6 +71,8 @@ struct WorkerOptions {
   std::vector<std::string> clients = {};
   std::chrono::milliseconds patience{60'000};
   Security security = {};
+  // In place of a key file: a file with the clients that may come in, with their keys and limits (docs/deploying.md).
+  std::string clients_file = {};
   std::string provider = {};  // as in RemoteOptions
   std::chrono::milliseconds silence{3000};
   // Limits. `sessions`: at the same time. For each session: device memory over all devices and code, in bytes, and the
@@ -111,6 +113,9 @@ class DHPVM_API Worker {
   std::vector<std::string> addresses() const;
   // Whether work can still arrive: false for a worker that listens nowhere once all dialled clients are gone.
   bool is_needed() const;
+  // Reads the file of clients anew, from the same path. Sessions whose key is no longer there end. On an error
+  // everything stays as it was.
+  Status reload_clients();
   // Accepts no new sessions; true if all current ones have ended within `patience`.
   bool drain(std::chrono::milliseconds patience);
 

@@ -5,6 +5,7 @@
 usage: run_workers.py --bin BIN_DIR [unittest arguments]
 """
 
+import json
 import os
 import re
 import shutil
@@ -411,6 +412,45 @@ class Security(Case):
         refused = run("--worker", "--listen=127.0.0.1:0", f"--key-file={key}")
         self.assertEqual(refused.returncode, EXIT_USER)
         self.assertIn("chmod 600", refused.stderr)
+
+    def test_a_file_of_clients(self):
+        keys = {name: self.key(name) for name in ("anna", "next", "bert")}
+        path = self.folder / "clients.json"
+
+        def allow(**clients):
+            entries = [{"name": name, "keys": [keys[key].read_text().strip() for key in names], "sessions": 1}
+                       for name, names in clients.items()]
+            path.write_text(json.dumps({"clients": entries}), encoding="utf-8")
+            path.chmod(0o600)
+
+        allow(anna=["anna", "next"], bert=["bert"])
+        worker = self.worker(f"--clients={path}")
+        program = self.rounds(2, 50_000)
+        expected = self.expected(program)
+        for key in keys.values():
+            self.assert_done(run(worker.device, f"--key-file={key}", program), expected)
+        worker.wait_for(r"session 1: 'dhpvm-run' from anna \(127\.0\.0\.1")
+        self.assertRegex(worker.log(), r"session 1: has key [0-9a-f]{16}")
+        # Whoever is revoked is sent away, and others stay.
+        long = self.rounds(1500)
+        gone = self.start(worker.device, f"--key-file={keys['anna']}", long)
+        worker.wait_for("session 4: kernel")
+        stays = self.start(worker.device, f"--key-file={keys['bert']}", long)
+        worker.wait_for("session 5: kernel")
+        path.write_text("{", encoding="utf-8")
+        worker.process.send_signal(signal.SIGHUP)
+        worker.wait_for("clients stay as they were.*is no file of clients")
+        allow(anna=["next"], bert=["bert"])
+        worker.process.send_signal(signal.SIGHUP)
+        worker.wait_for("session 4: ended.*has been revoked")
+        self.assert_goes_on(gone, self.expected(long))
+        out, errors = stays.communicate(timeout=PATIENCE)
+        self.assertEqual((stays.returncode, out, errors), (0, self.expected(long), ""))
+        refused = run(worker.device, f"--key-file={keys['anna']}", program)
+        self.assertEqual(refused.returncode, EXIT_TRAP)
+        self.assert_done(run(worker.device, f"--key-file={keys['next']}", program), expected)
+        path.chmod(0o644)
+        self.assertIn("chmod 600", run("--worker", "--listen=127.0.0.1:0", f"--clients={path}").stderr)
 
     def test_a_key_at_the_client_only(self):
         worker = self.worker()

@@ -16,6 +16,7 @@
 #include "dhpvm/version.h"
 #include "offload/remote/fabric/key_file.h"
 #include "offload/remote/fabric/load_fabric.h"
+#include "offload/remote/worker/clients_file.h"
 #include "offload/remote/worker/local_sessions.h"
 #include "offload/remote/worker/session_process.h"
 #include "offload/remote/worker/session_processes.h"
@@ -87,6 +88,7 @@ struct Worker::State {
   std::unique_ptr<offload::Transport> transport;
   std::unique_ptr<offload::Worker> worker;
   std::vector<std::string> addresses;
+  std::string clients_file;           // empty: none
   std::atomic<unsigned> dialled = 0;  // clients that are being dialled, or served
   // True while the worker ends: posted tasks then do nothing. For the progress thread alone.
   const std::shared_ptr<bool> ending = std::make_shared<bool>(false);
@@ -142,6 +144,18 @@ void Worker::State::dial(const offload::Address& numeric, const std::string& hos
   }
 }
 
+namespace {
+
+std::vector<offload::ClientKey> keys_of(const std::vector<offload::ClientEntry>& clients) {
+  std::vector<offload::ClientKey> keys;
+  for (const offload::ClientEntry& client : clients) {
+    for (const std::vector<std::byte>& key : client.keys) keys.push_back({client.name, key});
+  }
+  return keys;
+}
+
+}  // namespace
+
 Status make_key_file(const std::string& path) { return offload::make_key_file(path); }
 
 Result<Worker> Worker::start(const Engine& engine, WorkerOptions options) {
@@ -151,16 +165,26 @@ Result<Worker> Worker::start(const Engine& engine, WorkerOptions options) {
   made.seal = static_cast<offload::SealMode>(options.security.seal);
   made.log = std::move(options.log);
   offload::Credentials credentials = credentials_of(options.security);
-  if (!options.security.key_file.empty()) {
+  std::vector<offload::ClientEntry> clients;
+  if (!options.clients_file.empty()) {
+    state->clients_file = options.clients_file;
+    DHPVM_ASSIGN(clients, offload::read_clients_file(options.clients_file));
+    credentials.clients = keys_of(clients);
+    if (credentials.clients.empty())
+      return error(ErrorCode::kInvalidArgument, "{} names no client: nobody could come in",
+                   options.clients_file);
+  } else if (!options.security.key_file.empty()) {
     DHPVM_ASSIGN(credentials.key, offload::read_key_file(options.security.key_file));
   }
   DHPVM_ASSIGN(state->fabric, offload::load_fabric());
-  if (!credentials.key.empty() || !credentials.certificate_file.empty()) {
+  if (!credentials.key.empty() || !credentials.clients.empty() || !credentials.certificate_file.empty()) {
     DHPVM_ASSIGN(made.identity, state->fabric->load_identity(credentials));
   }
+  const std::shared_ptr<offload::Identity> identity = made.identity;
   DHPVM_ASSIGN(state->transport, state->fabric->create_transport({.provider = options.provider}));
   DHPVM_ASSIGN(auto runner, state->make_runner(options, made));
   state->worker = std::make_unique<offload::Worker>(*state->transport, std::move(runner), std::move(made));
+  if (!clients.empty()) state->worker->set_clients(identity, clients);
   for (const std::string& text : options.listen) {
     DHPVM_ASSIGN(const offload::Address address, offload::Address::parse(text));
     DHPVM_ASSIGN(const std::vector<offload::Address> numeric, offload::resolve(address));
@@ -206,6 +230,21 @@ Worker& Worker::operator=(Worker&& other) noexcept = default;
 std::vector<std::string> Worker::addresses() const { return state_->addresses; }
 
 bool Worker::is_needed() const { return !state_->addresses.empty() || state_->dialled.load() != 0; }
+
+Status Worker::reload_clients() {
+  if (state_->clients_file.empty()) return {};
+  DHPVM_ASSIGN(const std::vector<offload::ClientEntry> clients,
+               offload::read_clients_file(state_->clients_file));
+  offload::Credentials credentials;
+  credentials.clients = keys_of(clients);
+  if (clients.empty()) {
+    return error(ErrorCode::kInvalidArgument, "{} names no client: end the worker to let nobody in",
+                 state_->clients_file);
+  }
+  DHPVM_ASSIGN(std::shared_ptr<offload::Identity> identity, state_->fabric->load_identity(credentials));
+  state_->worker->set_clients(std::move(identity), clients);
+  return {};
+}
 
 bool Worker::drain(std::chrono::milliseconds patience) {
   return state_->worker->drain(std::chrono::steady_clock::now() + patience);

@@ -306,6 +306,7 @@ Status Channel::open() {
     DHPVM_ASSIGN(last_word_, handshake_->last_word_seal(
                                  context_, own_.role == Role::kWorker ? SealUse::kSeal : SealUse::kOpen));
     name_ = handshake_->peer();
+    key_name_ = handshake_->key_name();
     if (!name_.empty()) peer_ = fmt::format("{} ({})", name_, peer_);
     handshake_ = nullptr;
   }

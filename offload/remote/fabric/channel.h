@@ -109,8 +109,9 @@ class Channel final : public ConnectionHandler, public std::enable_shared_from_t
 
   // The following once there is a lane. Who is at the other end: an address, and the name in its certificate.
   const std::string& peer() const { return peer_; }
-  // The name that it has proven; empty where all have the same key.
+  // The name that it has proven, and that of its key, as Handshake has them.
   const std::string& name() const { return name_; }
+  const std::string& key_name() const { return key_name_; }
   SealMode seal_mode() const { return seal_mode_; }
   std::uint16_t version() const { return own_.version; }
   Connection& connection() const { return *connection_; }
@@ -156,6 +157,7 @@ class Channel final : public ConnectionHandler, public std::enable_shared_from_t
   std::shared_ptr<Connection> connection_;
   std::string peer_;
   std::string name_;
+  std::string key_name_;
   Preamble own_;
   bool is_met_ = false;             // the other side's preamble is there, and fits
   std::vector<std::byte> context_;  // both preambles, the dialling side's first: the keys depend on them

@@ -70,8 +70,11 @@ class Handshake {
   // learns why. Input after it is done() tells why the other side has failed.
   virtual Status step(ConstBytes input, std::vector<std::byte>& out) = 0;
   virtual bool done() const = 0;
-  // The rest only when done(). The other side's name, for messages: that in its certificate; empty with a key.
+  // The rest only when done(). The other side's name, for messages: that in its certificate, or of the client whose key
+  // it has; empty where all have the same key.
   virtual std::string peer() const = 0;
+  // What the key is called, which tells nothing about it; empty with certificates.
+  virtual std::string key_name() const = 0;
   // Fresh keys, bound to `context`: both sides must give the same bytes.
   virtual Result<SealPair> seals(ConstBytes context) = 0;
   // One for a single message of the worker, which may follow any of the others (last_word.h).
@@ -83,16 +86,25 @@ class Identity {
  public:
   virtual ~Identity() = default;
   virtual IdentityKind kind() const = 0;
+  // What its keys are called; none with certificates.
+  virtual std::vector<std::string> key_names() const = 0;
   // `host` is who is dialled: a certificate must be for that name or address. Empty for the side that listens.
   virtual Result<std::unique_ptr<Handshake>> begin(bool dials, const std::string& host) = 0;
 };
 
-// Either a key, or all three files.
+// A key that one client has.
+struct ClientKey {
+  std::string client;
+  std::vector<std::byte> key;
+};
+
+// Either keys, or all three files.
 struct Credentials {
   std::vector<std::byte> key;
   std::string certificate_file;  // PEM, with those between it and the authority
   std::string private_key_file;  // PEM
   std::string authority_file;    // PEM: whose certificates are accepted
+  std::vector<ClientKey> clients = {};
 };
 
 }  // namespace dhpvm::offload

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <list>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -78,6 +79,26 @@ const char* alert_problem(unsigned long code) {
   }
 }
 
+// A key, and whose it is.
+struct Secret {
+  explicit Secret(ClientKey given) : client(std::move(given.client)), key(std::move(given.key)) {
+    // Tells keys apart without telling them: a part of a hash.
+    std::array<unsigned char, SHA256_DIGEST_LENGTH> digest{};
+    std::vector<unsigned char> text{'d', 'h', 'p', 'v', 'm', ' ', 'k', 'e', 'y', ' '};
+    for (const std::byte byte : key) text.push_back(std::to_integer<unsigned char>(byte));
+    SHA256(text.data(), text.size(), digest.data());
+    OPENSSL_cleanse(text.data(), text.size());
+    for (std::size_t i = 0; i < 8; ++i) name += fmt::format("{:02x}", digest[i]);
+  }
+  ~Secret() { OPENSSL_cleanse(key.data(), key.size()); }
+  Secret(const Secret&) = delete;
+  Secret& operator=(const Secret&) = delete;
+
+  std::string client;
+  std::vector<std::byte> key;
+  std::string name;  // of the key, in the first message of TLS
+};
+
 class TlsIdentity;
 
 class TlsHandshake final : public Handshake {
@@ -88,6 +109,7 @@ class TlsHandshake final : public Handshake {
   Status step(ConstBytes input, std::vector<std::byte>& out) override;
   bool done() const override { return done_; }
   std::string peer() const override;
+  std::string key_name() const override;
   Result<SealPair> seals(ConstBytes context) override;
   Result<std::unique_ptr<Seal>> last_word_seal(ConstBytes context, SealUse use) override;
 
@@ -103,22 +125,19 @@ class TlsHandshake final : public Handshake {
 
 class TlsIdentity final : public Identity {
  public:
-  TlsIdentity(Context context, std::vector<std::byte> key)
-      : context_(std::move(context)), key_(std::move(key)) {
-    if (key_.empty()) return;
-    // Tells keys apart without telling them: a part of a hash.
-    std::array<unsigned char, SHA256_DIGEST_LENGTH> digest{};
-    std::vector<unsigned char> text{'d', 'h', 'p', 'v', 'm', ' ', 'k', 'e', 'y', ' '};
-    for (const std::byte byte : key_) text.push_back(std::to_integer<unsigned char>(byte));
-    SHA256(text.data(), text.size(), digest.data());
-    OPENSSL_cleanse(text.data(), text.size());
-    for (std::size_t i = 0; i < 8; ++i) name_ += fmt::format("{:02x}", digest[i]);
+  // Without keys: certificates.
+  TlsIdentity(Context context, std::vector<ClientKey> keys) : context_(std::move(context)) {
+    for (ClientKey& key : keys) secrets_.emplace_back(std::move(key));
   }
-  ~TlsIdentity() override { OPENSSL_cleanse(key_.data(), key_.size()); }
 
   Status prepare();
   IdentityKind kind() const override {
-    return key_.empty() ? IdentityKind::kCertificate : IdentityKind::kKey;
+    return secrets_.empty() ? IdentityKind::kCertificate : IdentityKind::kKey;
+  }
+  std::vector<std::string> key_names() const override {
+    std::vector<std::string> names;
+    for (const Secret& secret : secrets_) names.push_back(secret.name);
+    return names;
   }
   Result<std::unique_ptr<Handshake>> begin(bool dials, const std::string& host) override;
 
@@ -129,11 +148,10 @@ class TlsIdentity final : public Identity {
   static int use_key(SSL* ssl, const EVP_MD* digest, const unsigned char** name, std::size_t* name_size,
                      SSL_SESSION** session);
   static int find_key(SSL* ssl, const unsigned char* name, std::size_t name_size, SSL_SESSION** session);
-  SSL_SESSION* make_session(SSL* ssl) const;
+  static SSL_SESSION* make_session(SSL* ssl, const Secret& secret);
 
   const Context context_;
-  std::vector<std::byte> key_;
-  std::string name_;  // of the key, in the first message of TLS
+  std::list<Secret> secrets_;  // constant after the constructor
 };
 
 Status TlsIdentity::prepare() {
@@ -150,19 +168,19 @@ Status TlsIdentity::prepare() {
   }
   // With a key, a dialled side that shows a certificate fails; with certificates, a side that shows none fails.
   SSL_CTX_set_verify(context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
-  if (!key_.empty()) {
+  if (!secrets_.empty()) {
     SSL_CTX_set_psk_use_session_callback(context, use_key);
     SSL_CTX_set_psk_find_session_callback(context, find_key);
   }
   return {};
 }
 
-SSL_SESSION* TlsIdentity::make_session(SSL* ssl) const {
+SSL_SESSION* TlsIdentity::make_session(SSL* ssl, const Secret& secret) {
   const SSL_CIPHER* const cipher = SSL_CIPHER_find(ssl, kCipherNumber);
   std::unique_ptr<SSL_SESSION, FreeSsl> session(SSL_SESSION_new());
   if (cipher == nullptr || session == nullptr ||
-      SSL_SESSION_set1_master_key(session.get(), reinterpret_cast<const unsigned char*>(key_.data()),
-                                  key_.size()) != 1 ||
+      SSL_SESSION_set1_master_key(session.get(), reinterpret_cast<const unsigned char*>(secret.key.data()),
+                                  secret.key.size()) != 1 ||
       SSL_SESSION_set_cipher(session.get(), cipher) != 1 ||
       SSL_SESSION_set_protocol_version(session.get(), TLS1_3_VERSION) != 1) {
     return nullptr;
@@ -172,19 +190,23 @@ SSL_SESSION* TlsIdentity::make_session(SSL* ssl) const {
 
 int TlsIdentity::use_key(SSL* ssl, const EVP_MD*, const unsigned char** name, std::size_t* name_size,
                          SSL_SESSION** session) {
-  const TlsIdentity& identity = of(ssl);
-  *session = identity.make_session(ssl);
-  *name = reinterpret_cast<const unsigned char*>(identity.name_.data());
-  *name_size = identity.name_.size();
+  Secret& own = of(ssl).secrets_.front();
+  SSL_set_app_data(ssl, &own);
+  *session = make_session(ssl, own);
+  *name = reinterpret_cast<const unsigned char*>(own.name.data());
+  *name_size = own.name.size();
   return *session == nullptr ? 0 : 1;
 }
 
 int TlsIdentity::find_key(SSL* ssl, const unsigned char* name, std::size_t name_size, SSL_SESSION** session) {
-  const TlsIdentity& identity = of(ssl);
   *session = nullptr;
+  std::list<Secret>& secrets = of(ssl).secrets_;
+  const std::string_view wanted(reinterpret_cast<const char*>(name), name_size);
+  const auto found = std::ranges::find(secrets, wanted, &Secret::name);
   // Another key: the handshake goes on without one, and fails for want of a certificate.
-  if (std::string_view(reinterpret_cast<const char*>(name), name_size) != identity.name_) return 1;
-  *session = identity.make_session(ssl);
+  if (found == secrets.end()) return 1;
+  SSL_set_app_data(ssl, &*found);
+  *session = make_session(ssl, *found);
   return *session == nullptr ? 0 : 1;
 }
 
@@ -268,8 +290,17 @@ Status TlsHandshake::proven() const {
   return error(ErrorCode::kDeviceLost, "the other side has not proven who it is");
 }
 
+std::string TlsHandshake::key_name() const {
+  if (kind_ != IdentityKind::kKey) return {};
+  const auto* const secret = static_cast<const Secret*>(SSL_get_app_data(ssl_.get()));
+  return secret == nullptr ? std::string() : secret->name;
+}
+
 std::string TlsHandshake::peer() const {
-  if (kind_ != IdentityKind::kCertificate) return {};
+  if (kind_ == IdentityKind::kKey) {
+    const auto* const secret = static_cast<const Secret*>(SSL_get_app_data(ssl_.get()));
+    return secret == nullptr ? std::string() : secret->client;
+  }
   const std::unique_ptr<X509, FreeSsl> certificate(SSL_get1_peer_certificate(ssl_.get()));
   if (certificate == nullptr) return {};
   std::array<char, 256> name{};
@@ -335,13 +366,14 @@ Status load_certificates(SSL_CTX* context, const Credentials& credentials) {
 Result<std::unique_ptr<Identity>> load_tls_identity(const Credentials& credentials) {
   Context context(SSL_CTX_new(TLS_method()));
   if (context == nullptr) return error(ErrorCode::kUnsupported, "OpenSSL cannot be used: {}", reason());
-  if (credentials.key.empty()) {
-    DHPVM_TRY(load_certificates(context.get(), credentials));
-  } else if (credentials.key.size() != kKeyBytes) {
-    return error(ErrorCode::kInvalidArgument, "a key has {} bytes, not {}", kKeyBytes,
-                 credentials.key.size());
+  std::vector<ClientKey> keys = credentials.clients;
+  if (!credentials.key.empty()) keys.insert(keys.begin(), ClientKey{{}, credentials.key});
+  if (keys.empty()) DHPVM_TRY(load_certificates(context.get(), credentials));
+  for (const ClientKey& key : keys) {
+    if (key.key.size() == kKeyBytes) continue;
+    return error(ErrorCode::kInvalidArgument, "a key has {} bytes, not {}", kKeyBytes, key.key.size());
   }
-  auto identity = std::make_unique<TlsIdentity>(std::move(context), credentials.key);
+  auto identity = std::make_unique<TlsIdentity>(std::move(context), std::move(keys));
   DHPVM_TRY(identity->prepare());
   return std::unique_ptr<Identity>(std::move(identity));
 }

@@ -99,6 +99,7 @@ Worker::Worker(Transport& transport, std::unique_ptr<SessionRunner> runner, Work
       runner_(std::move(runner)),
       options_(std::move(options)),
       gate_(std::make_shared<Gate>(Gate{this, std::make_shared<Strangers>(options_.limits.strangers)})),
+      identity_(options_.identity),
       places_(options_.limits) {}
 
 Worker::~Worker() {
@@ -122,10 +123,13 @@ void Worker::run_on_progress_thread(const std::function<void()>& function) {
   done.get_future().wait();
 }
 
-ChannelOptions Worker::channel_options() const {
+ChannelOptions Worker::channel_options() {
   ChannelOptions options;
   options.role = Role::kWorker;
-  options.identity = options_.identity;
+  {
+    const std::lock_guard lock(mutex_);
+    options.identity = identity_;
+  }
   options.seal = options_.seal;
   options.handshake_deadline = options_.handshake_deadline;
   return options;
@@ -188,6 +192,7 @@ Result<std::shared_ptr<Lane>> Worker::begin_session(const std::shared_ptr<Channe
     const std::lock_guard lock(mutex_);
     if (draining_)
       return refuse(error(ErrorCode::kDeviceLost, "the worker is shutting down: use another one"));
+    if (!knows(*channel)) return refuse(error(ErrorCode::kDeviceLost, "the client's key has been revoked"));
     const auto place = find_place(*channel);
     if (!place.ok()) return refuse(place.error());
     const std::uint64_t number = start.number = next_session_++;
@@ -202,10 +207,32 @@ Result<std::shared_ptr<Lane>> Worker::begin_session(const std::shared_ptr<Channe
       static_cast<void>(places_.leave(number));  // whoever waits does so for others that are served
       return refuse(std::move(begun).error());
     }
+    if (!channel->key_name().empty()) log(fmt::format("session {}: has key {}", number, channel->key_name()));
     if (place->number != 0) log(fmt::format("session {}: waits at place {}", number, place->number));
-    handle = sessions_.emplace(number, Session{*token, std::move(begun).value()}).first->second.handle;
+    handle = sessions_.emplace(number, Session{*token, std::move(begun).value(), channel->key_name()})
+                 .first->second.handle;
   }
   return handle->take_frames(channel);
+}
+
+void Worker::set_clients(std::shared_ptr<Identity> identity, const std::vector<ClientEntry>& clients) {
+  const std::vector<std::string> names = identity->key_names();
+  const std::lock_guard lock(mutex_);
+  identity_ = std::move(identity);
+  places_.set_clients(clients);
+  for (const auto& [number, session] : sessions_) {
+    if (std::ranges::find(names, session.key_name) != names.end()) continue;
+    transport_.post([handle = session.handle] {
+      handle->close(Error(ErrorCode::kDeviceLost, "the client's key has been revoked"));
+    });
+  }
+}
+
+// With the mutex held. Keys may have changed since the client has proven that it has one.
+bool Worker::knows(const Channel& channel) const {
+  if (channel.key_name().empty()) return true;
+  const std::vector<std::string> names = identity_->key_names();
+  return std::ranges::find(names, channel.key_name()) != names.end();
 }
 
 // With the mutex held; for the next session.

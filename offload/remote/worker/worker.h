@@ -41,6 +41,8 @@ class Worker {
   using Ended = std::function<void(const Error& reason, bool was_open)>;
   Status dial(const Address& address, const std::string& host, const Ended& ended);
 
+  // Who may come in from now on, and with which keys. Sessions of keys that are no longer there end.
+  void set_clients(std::shared_ptr<Identity> identity, const std::vector<ClientEntry>& clients);
   // Takes no new sessions, and asks the clients that are there to leave; true when the last session has ended by
   // `deadline`.
   bool drain(std::chrono::steady_clock::time_point deadline);
@@ -58,14 +60,16 @@ class Worker {
     const std::shared_ptr<Strangers> strangers;
   };
 
-  ChannelOptions channel_options() const;
+  ChannelOptions channel_options();
   std::shared_ptr<ConnectionHandler> accept(std::shared_ptr<Connection> connection);
   struct Session {
     wire::Token token{};
     std::shared_ptr<SessionHandle> handle;
+    std::string key_name;
   };
   Result<std::shared_ptr<Lane>> begin_session(const std::shared_ptr<Channel>& channel, const Ended& ended,
                                               const std::function<void(std::uint64_t)>& dial_bulk);
+  bool knows(const Channel& channel) const;
   Result<SessionPlace> find_place(const Channel& channel);
   void end_session(std::uint64_t number);
   std::shared_ptr<SessionHandle> find(std::uint64_t number);
@@ -85,6 +89,7 @@ class Worker {
 
   std::mutex mutex_;
   std::condition_variable changed_;
+  std::shared_ptr<Identity> identity_;
   bool draining_ = false;
   std::uint64_t next_session_ = 1;
   std::map<std::uint64_t, Session> sessions_;  // served or waiting

@@ -14,9 +14,20 @@ constexpr std::uint64_t kUnlimited = std::numeric_limits<std::uint64_t>::max();
 WorkerPlaces::WorkerPlaces(const WorkerLimits& limits)
     : most_served_(limits.sessions), most_waiting_(limits.waiting), total_bytes_(limits.total_memory_bytes) {}
 
+void WorkerPlaces::set_clients(const std::vector<ClientEntry>& clients) {
+  clients_.clear();
+  for (const ClientEntry& client : clients) clients_[client.name] = {client.sessions, client.memory_bytes};
+}
+
+bool WorkerPlaces::has_room_for(const std::string& client) const {
+  if (served_.size() >= most_served_) return false;
+  const auto limits = clients_.find(client);
+  return limits == clients_.end() || served_for(client) < limits->second.sessions;
+}
+
 std::optional<SessionPlace> WorkerPlaces::enter(std::uint64_t number, const std::string& client,
                                                 Patience patience) {
-  if (served_.size() < most_served_) return serve(number, client);
+  if (has_room_for(client)) return serve(number, client);
   if (patience == Patience::kNone || waiting_.size() >= most_waiting_) return std::nullopt;
   waiting_.emplace_back(number, client);
   return SessionPlace{waiting_.size(), 0};
@@ -25,11 +36,13 @@ std::optional<SessionPlace> WorkerPlaces::enter(std::uint64_t number, const std:
 SessionPlace WorkerPlaces::serve(std::uint64_t number, const std::string& client) {
   Served& served = served_[number];
   served.client = client;
-  if (total_bytes_ == kUnlimited) return {0, kUnlimited};
+  const auto limits = clients_.find(client);
+  const std::uint64_t most = limits == clients_.end() ? kUnlimited : limits->second.memory_bytes;
+  if (total_bytes_ == kUnlimited) return {0, most};
   const std::uint64_t half = total_bytes_ / 2;
   served.extra_bytes = (half - extra_bytes_) / 2;
   extra_bytes_ += served.extra_bytes;
-  return {0, half / most_served_ + served.extra_bytes};
+  return {0, std::min(most, half / most_served_ + served.extra_bytes)};
 }
 
 std::size_t WorkerPlaces::served_for(const std::string& client) const {
@@ -44,9 +57,14 @@ WorkerPlaces::Moves WorkerPlaces::leave(std::uint64_t number) {
     served_.erase(served);
   }
   std::erase_if(waiting_, [&](const auto& entry) { return entry.first == number; });
-  while (served_.size() < most_served_ && !waiting_.empty()) {
-    const auto next = std::ranges::min_element(
-        waiting_, {}, [this](const auto& entry) { return served_for(entry.second); });
+  for (;;) {
+    const auto better = [this](const auto& one, const auto& other) {
+      const bool has_room = has_room_for(one.second);
+      if (has_room != has_room_for(other.second)) return has_room;
+      return served_for(one.second) < served_for(other.second);
+    };
+    const auto next = std::ranges::min_element(waiting_, better);
+    if (next == waiting_.end() || !has_room_for(next->second)) break;
     moves.emplace_back(next->first, serve(next->first, next->second));
     waiting_.erase(next);
   }

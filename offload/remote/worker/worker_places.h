@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "offload/remote/worker/clients_file.h"
 #include "offload/remote/worker/session_runner.h"
 #include "offload/remote/worker/worker_options.h"
 
@@ -25,6 +26,8 @@ namespace dhpvm::offload {
 class WorkerPlaces {
  public:
   explicit WorkerPlaces(const WorkerLimits& limits);
+  // The limits of clients; others have none of their own.
+  void set_clients(const std::vector<ClientEntry>& clients);
 
   // A place for session `number` of a client; nothing when even the queue is full, or when it does not wait.
   enum class Patience : std::uint8_t { kNone, kWaits };
@@ -45,11 +48,17 @@ class WorkerPlaces {
 
   SessionPlace serve(std::uint64_t number, const std::string& client);
   std::size_t served_for(const std::string& client) const;
+  bool has_room_for(const std::string& client) const;
 
   const std::size_t most_served_;
   const std::size_t most_waiting_;
   const std::uint64_t total_bytes_;
   std::uint64_t extra_bytes_ = 0;  // given out
+  struct ClientLimits {
+    std::size_t sessions;
+    std::uint64_t memory_bytes;
+  };
+  std::map<std::string, ClientLimits> clients_;
   std::map<std::uint64_t, Served> served_;
   Waiting waiting_;
 };

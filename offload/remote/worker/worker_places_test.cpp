@@ -42,6 +42,20 @@ TEST(WorkerPlaces, WhoHasManySessionsLetsOthersGoFirst) {
   EXPECT_EQ(places.leave(2)[0].first, 3u);
 }
 
+TEST(WorkerPlaces, ClientsHaveLimitsOfTheirOwn) {
+  WorkerPlaces places(limits(4, 8));
+  ClientEntry small;
+  small.name = "small";
+  small.sessions = 1;
+  small.memory_bytes = 100;
+  places.set_clients({small});
+  EXPECT_EQ(places.enter(1, "small", kWaits)->memory_bytes, 100u);
+  EXPECT_EQ(places.enter(2, "small", kWaits)->number, 1u);
+  EXPECT_EQ(places.enter(3, "large", kWaits)->number, 0u);
+  EXPECT_TRUE(places.leave(3).front().second.number == 1);
+  EXPECT_EQ(places.leave(1).front().second.number, 0u);
+}
+
 TEST(WorkerPlaces, MemoryIsNeverGivenTwice) {
   WorkerLimits some = limits(16, 0);
   some.total_memory_bytes = 32 << 20;
