@@ -20,6 +20,7 @@ INTERNAL = {
     "map": {"spread", "Pair", "Map.find", "Map.missing", "Map.home", "Map.next", "Map.close_gap", "Map.place",
             "Map.reset", "Map.respread", "Map.rebuild"},
     "random": {"Pair", "normal_at"},
+    "queue": {"Deque.check", "Deque.grow", "Deque.place", "Deque.take", "Heap.sink"},
     "str": {"join_part", "parse_i64_native", "parse_f64_native", "ParsedInt", "ParsedFloat", "CodePoint", "Builder.grow"},
 }  # fmt: skip
 DECLARATION = re.compile(

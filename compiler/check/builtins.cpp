@@ -30,7 +30,8 @@ std::string on_one_line(std::string_view source) {
 }  // namespace
 
 bool BuiltinCalls::is_builtin(std::string_view name) {
-  return name == "print" || name == "trap" || name == "assert" || name == "str" || name == "hash";
+  return name == "print" || name == "trap" || name == "assert" || name == "str" || name == "hash" ||
+         name == "equal";
 }
 
 hir::Expr* BuiltinCalls::call_builtin(std::string_view name, const ast::Expr& call) {
@@ -43,6 +44,7 @@ hir::Expr* BuiltinCalls::call_builtin(std::string_view name, const ast::Expr& ca
     E argument = parts_.conversions.value(*call.arguments[0].value);
     return parts_.texts.text_of(argument, call.arguments[0].value->range);
   }
+  if (name == "equal") return equal_call(call);
   if (!parts_.argument_matching.expect_arguments(call, 1, 1, "hash(x)")) return wrong(call.range);
   E argument = parts_.conversions.value(*call.arguments[0].value);
   return hash_of(argument, call.arguments[0].value->range);
@@ -127,6 +129,25 @@ hir::Expr* BuiltinCalls::failed_assertion(const ast::Expr& asserted, E& test, Bo
                                  string(fmt::format(" {} ", ast::to_string(asserted.binary)), range),
                                  parts_.texts.text_of(sides[1], range), string(")", range)},
                                 range);
+}
+
+// Whether two keys are the same: by their method `equals`, or by `==`.
+hir::Expr* BuiltinCalls::equal_call(const ast::Expr& call) {
+  if (!parts_.argument_matching.expect_arguments(call, 2, 2, "equal(x, y)")) return wrong(call.range);
+  E left = parts_.conversions.value(*call.arguments[0].value);
+  if (left->type->is(TypeKind::kError)) return left;
+  if (analysis_.errors().is_result(left->type)) {
+    const Range range = call.arguments[0].value->range;
+    parts_.results.explain(error(range, "a '{}' may be an error", left->type->name), left->type, range);
+    return wrong(range);
+  }
+  E right = parts_.conversions.value_as(*call.arguments[1].value, left->type);
+  if (right->type->is(TypeKind::kError)) return right;
+  const Type* truth = basic(TypeKind::kBool);
+  if (E made = parts_.calls.invoke(left, "equals", {right}, call.range);
+      made != nullptr && made->type == truth)
+    return made;
+  return binary(Binary::kEq, left, right, call.range);
 }
 
 hir::Expr* BuiltinCalls::hash_of(E value, Range range) {

@@ -18,6 +18,7 @@ class BuiltinCalls : public BodyPart {
   E assert_call(const ast::Expr& call);
   E trap_call(const ast::Expr& call);
   E trap_expr(E message, Range range);
+  E equal_call(const ast::Expr& call);
   E hash_of(E value, Range range);
   E message_of(const ast::Expr& expr);
   E failed_assertion(const ast::Expr& asserted, E& test, Body& before);

@@ -26,7 +26,11 @@ hir::Expr* CallChecker::call_name(const ast::Expr& expr, const Type* expected) {
   }
   if (parts_.scopes.find_variable(name) != nullptr || parts_.names.this_has_field(name))
     return call_value(parts_.names.name_expr(callee, nullptr), expr);
-  if (FunctionSymbol* method = parts_.names.this_method(name); method != nullptr) {
+  FunctionSymbol* method = parts_.names.this_method(name);
+  // A method `hash()` has the hash of a field by `hash(field)`.
+  const bool means_builtin = method != nullptr && BuiltinCalls::is_builtin(name) &&
+                             method->declaration->parameters.empty() && !expr.arguments.empty();
+  if (method != nullptr && !means_builtin) {
     if (state_.in_init_frame()) parts_.init_fields.require_initialised(callee.range, "a method is called");
     return call_method_of(parts_.names.this_value(callee.range), *method, expr, expected);
   }

@@ -192,7 +192,8 @@ hir::Expr* Conversions::is_type(const ast::Expr& expr, Condition* facts) {
   return made;
 }
 
-const Type* Conversions::common_type(E& left, Range left_range, E& right, Range right_range) {
+const Type* Conversions::common_type(E& left, Range left_range, E& right, Range right_range,
+                                     const Type* expected) {
   const Type* a = left->type;
   const Type* b = right->type;
   if (a->is(TypeKind::kError) || b->is(TypeKind::kError)) return nullptr;
@@ -210,11 +211,15 @@ const Type* Conversions::common_type(E& left, Range left_range, E& right, Range 
     type = types().nullable(b);
   } else if (b->is(TypeKind::kNullable) && can_coerce(b->element, a)) {
     type = types().nullable(a);
+  } else if (expected != nullptr && can_coerce(a, expected) && can_coerce(b, expected)) {
+    type = expected;
   }
   if (type == nullptr) {
     error(right_range, "this is '{}', and the other branch is '{}'", b->name, a->name)
         .note(left_range, "the other branch is here")
-        .help("both must have one type");
+        .help(
+            "both must have one type; two classes have that of an interface if it is written: `let x: I = "
+            "...`");
     return nullptr;
   }
   left = coerce(left, type, left_range);

@@ -18,8 +18,8 @@ class Conversions : public BodyPart {
   bool may_be(const Type* from, const Type* to);
   E cast(const ast::Expr& expr);
   E is_type(const ast::Expr& expr, Condition* facts);
-  // One type for both branches of a conditional; null after a diagnostic.
-  const Type* common_type(E& left, Range left_range, E& right, Range right_range);
+  // One type for both branches of a conditional, which may be what is expected there; null after a diagnostic.
+  const Type* common_type(E& left, Range left_range, E& right, Range right_range, const Type* expected);
 };
 
 }  // namespace dhpvm::compiler

@@ -79,7 +79,7 @@ hir::Expr* ExpressionChecker::if_expr(const ast::Expr& expr, const Type* expecte
   if (hint->is(TypeKind::kNever)) hint = nullptr;
   check_branch(1 - first, hint);
   state_.flow = before;
-  const Type* type = parts_.conversions.common_type(values[0], yes.range, values[1], no.range);
+  const Type* type = parts_.conversions.common_type(values[0], yes.range, values[1], no.range, expected);
   if (type == nullptr || test.value->type->is(TypeKind::kError)) return wrong(expr.range);
   return make(ExprKind::kConditional, type, expr.range, {test.value, values[0], values[1]});
 }

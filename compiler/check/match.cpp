@@ -311,7 +311,7 @@ hir::Expr* MatchChecker::match_expr(const ast::Expr& expr, const Type* expected)
   // All arms agree on one type, as the branches of `if` do.
   for (std::size_t i = 1; i < arms.size(); ++i) {
     const Type* common =
-        parts_.conversions.common_type(arms[0].value, arms[0].range, arms[i].value, arms[i].range);
+        parts_.conversions.common_type(arms[0].value, arms[0].range, arms[i].value, arms[i].range, expected);
     if (common == nullptr) return wrong(range);
   }
   for (Checked& arm : arms) arm.value = parts_.conversions.coerce(arm.value, arms[0].value->type, arm.range);

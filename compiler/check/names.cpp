@@ -169,7 +169,7 @@ std::vector<std::string> NameChecker::visible_names() {
   for (const auto& [name, symbol] : state_.context.module->functions) names.emplace_back(name);
   for (const auto& [name, symbol] : state_.context.module->constants) names.emplace_back(name);
   for (const auto& [name, symbol] : state_.context.module->imports) names.emplace_back(name);
-  for (const char* builtin : {"print", "trap", "assert", "str", "hash"}) names.emplace_back(builtin);
+  for (const char* builtin : {"print", "trap", "assert", "str", "hash", "equal"}) names.emplace_back(builtin);
   return names;
 }
 

@@ -160,8 +160,8 @@ hir::Expr* ResultChecker::catch_expr(const ast::Expr& expr, const Type* expected
     return wrong(range);
   }
   E present = part(result, ErrorTypes::kValueField, range);
-  const Type* type =
-      parts_.conversions.common_type(present, expr.operands[0]->range, value, expr.statement->range);
+  const Type* type = parts_.conversions.common_type(present, expr.operands[0]->range, value,
+                                                    expr.statement->range, expected);
   if (type == nullptr) return wrong(range);
   E block = in_block(std::move(handler), value, expr.statement->range);
   return in_block(std::move(before),

@@ -348,6 +348,7 @@ std::string SourceExpressions::array(const SourceType& type, unsigned depth) {
 }
 
 std::string SourceExpressions::collection(const SourceType& type, unsigned depth) {
+  if (type.shape == Shape::kList && depth != 0 && decisions_.one_in(4)) return mapped(type, depth - 1);
   const bool is_literal = depth != 0 && decisions_.one_in(2);
   if (is_literal && type.shape == Shape::kMap)
     return Phrase{"typed<{}>([0: {}, {}: {}])", type.name, value(*type.element, depth - 1),
@@ -360,6 +361,26 @@ std::string SourceExpressions::collection(const SourceType& type, unsigned depth
   if (type.shape == Shape::kMap)
     return Phrase{"map_of<{}>({})", type.element->name, value(*type.element, depth)}.text;
   return Phrase{"list.of<{}>({})", type.element->name, array(world_.types.array(*type.element, 1), depth)}
+      .text;
+}
+
+// A list made of another one by a closure.
+std::string SourceExpressions::mapped(const SourceType& type, unsigned depth) {
+  const SourceType& from = *decisions_.pick(world_.types.primitives());
+  const std::string source = value(world_.types.list(from), depth);
+  const std::string parameter = world_.fresh("x");
+  ++place_.closures;
+  place_.variables.push_back({parameter, &from, VariableRole::kFixed, "", 0, place_.closures});
+  const std::string element = value(*type.element, depth);
+  place_.variables.pop_back();
+  --place_.closures;
+  return Phrase{"({}).map<{}>(fn({}: {}) -> {} => {})",
+                source,
+                type.element->name,
+                parameter,
+                from.name,
+                type.element->name,
+                element}
       .text;
 }
 

@@ -43,6 +43,7 @@ class SourceExpressions {
   std::string construct(const SourceType& type, unsigned depth);
   std::string array(const SourceType& type, unsigned depth);
   std::string collection(const SourceType& type, unsigned depth);
+  std::string mapped(const SourceType& type, unsigned depth);
   std::string closure(const SourceType& type, unsigned depth);
   std::string choice(const SourceType& type, unsigned depth);
   std::string match(const SourceType& type, unsigned depth);
