@@ -130,7 +130,7 @@ Conversion put_number(PyObject* object, const Parameter& parameter, Fit fit, dhp
       return Conversion::kDone;
     }
   } else if (is_float(kind)) {
-    if (PyFloat_Check(object)) return put_float(object, kind, value);
+    if (PyFloat_CheckExact(object)) return put_float(object, kind, value);
   } else if (PyLong_CheckExact(object)) {
     return put_integer_of(object, kind, value);
   }
@@ -161,14 +161,14 @@ Conversion put_array(PyObject* object, const Parameter& parameter, Buffers& buff
     buffers.close_last();
     return Conversion::kMismatch;
   }
-  if (view->readonly != 0 && parameter.is_written) {
+  if (view->readonly != 0 && parameter.use == ArrayUse::kWritten) {
     PyErr_SetString(PyExc_ValueError, "the function writes to an array that is read-only: pass a copy");
     return Conversion::kFailed;
   }
   array.size = sizeof array;
   array.data = view->buf;
   array.kind = parameter.element;
-  array.access = view->readonly != 0 ? DHPVM_READ : DHPVM_READ_WRITE;
+  array.access = view->readonly != 0 || parameter.use == ArrayUse::kRead ? DHPVM_READ : DHPVM_READ_WRITE;
   array.rank = parameter.rank;
   array.reserved = 0;
   for (std::uint32_t i = 0; i < parameter.rank; ++i) {

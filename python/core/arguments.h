@@ -17,12 +17,19 @@ enum class Fit : std::uint8_t {
   kExact     // no conversion: a compiled function has one version for each combination of types
 };
 
+// What a function does with an array.
+enum class ArrayUse : std::uint8_t {
+  kUnsaid,   // a program in the language does not say: writing to a read-only array traps
+  kWritten,  // a read-only array is refused
+  kRead
+};
+
 // A parameter, as python/dhpvm/signature.py describes it.
 struct Parameter {
   dhpvm_kind kind = DHPVM_NULL;
   dhpvm_kind element = DHPVM_NULL;  // of arrays
   std::uint32_t rank = 0;
-  bool is_written = false;  // arrays: a read-only one is refused
+  ArrayUse use = ArrayUse::kUnsaid;
   bool is_python =
       false;         // numbers: with Fit::kExact Python's own int, float or bool, else a scalar of NumPy
   std::string type;  // as the language writes it

@@ -68,7 +68,7 @@ Parameter parameter_of(const nb::handle& description) {
   parameter.kind = nb::cast<dhpvm_kind>(description[0]);
   parameter.element = nb::cast<dhpvm_kind>(description[1]);
   parameter.rank = nb::cast<std::uint32_t>(description[2]);
-  parameter.is_written = nb::cast<bool>(description[3]);
+  parameter.use = static_cast<ArrayUse>(nb::cast<std::uint8_t>(description[3]));
   parameter.is_python = nb::cast<bool>(description[4]);
   parameter.type = nb::cast<std::string>(description[5]);
   return parameter;

@@ -135,6 +135,12 @@ void write_trace(const Engine& engine, const std::string& path) {
   failure.check(dhpvm_engine_write_trace(engine.handle.get(), path.c_str(), failure.out()));
 }
 
+// Waits for the compilation that runs in the background, and drops those that wait.
+void settle(const Engine& engine, std::int64_t patience_ns) {
+  const nb::gil_scoped_release release;
+  (void)dhpvm_engine_settle(engine.handle.get(), patience_ns, nullptr);
+}
+
 int run_main(Machine& machine, const std::vector<std::string>& arguments) {
   std::vector<const char*> addresses;
   for (const std::string& argument : arguments) addresses.push_back(argument.c_str());
@@ -250,7 +256,8 @@ void bind_machine(nb::module_& module) {
       .def("load", &load)
       .def("devices", &devices)
       .def("workers", &workers)
-      .def("write_trace", &write_trace);
+      .def("write_trace", &write_trace)
+      .def("settle", &settle);
   nb::class_<Program>(module, "Program")
       .def("exports", &exports)
       .def("to_bytes", &to_bytes)

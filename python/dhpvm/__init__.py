@@ -16,7 +16,9 @@ from __future__ import annotations
 from . import _core, arrays, errors
 from .engine import Device, Engine, WorkerUse, current, make_key, workers
 from .errors import *  # noqa: F403: the exceptions
+from .jit import CompiledFunction, jit
 from .module import Function, Module
+from .parallel import atomic_add, prange
 
 __version__ = _core.version()
 Object = _core.Object

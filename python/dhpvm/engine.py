@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import os
 import threading
+import weakref
 from collections import namedtuple
 
 from . import _core, options
@@ -37,6 +39,7 @@ class Engine:
         self._program_options = {name: value for name, value in given.items() if name in options.PROGRAM}
         options.take(self._program_options, options.PROGRAM)
         self._core = _core.Engine(options.take(engine, options.ENGINE))
+        _engines.add(self)
 
     def compile(self, source, *, name="program.dhp", import_paths=(), **limits):
         """A module from source text."""
@@ -78,6 +81,7 @@ class Engine:
 
 
 _lock = threading.Lock()
+_engines: weakref.WeakSet[Engine] = weakref.WeakSet()
 _stack: list[Engine] = []
 
 
@@ -88,6 +92,13 @@ def current():
             _stack.append(Engine())
             _core.set_current_engine(_stack[-1])
         return _stack[-1]
+
+
+@atexit.register
+def _settle():
+    """The process must not end while a thread of an engine compiles: the compiler's own data goes first."""
+    for engine in list(_engines):
+        engine._core.settle(5_000_000_000)
 
 
 def _use(engine):

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 
@@ -107,12 +108,23 @@ def _pythons(frame):
     return frame if found is None else Frame(found[1], found[0], found[2])
 
 
+def python_lines(text):
+    """The text with the lines of the Python code in place of those of translated functions."""
+    def replace(match):
+        lines = _line_maps.get(match[1])
+        found = lines(int(match[2])) if lines else None
+        return f"{found[0]}:{found[2]}" if found else match[0]
+
+    return re.sub(r"([\w.]+\.dhp):(\d+)", replace, text)
+
+
 def make_exception(code, is_trap, message, text, frames):
     """The exception for an error of the library. Called by the compiled part."""
     own = [Frame(*frame) for frame in frames]
     seen = tuple(_pythons(frame) for frame in own)
     if seen != tuple(own):
-        text = message + "".join(f"\n  at {frame.file}:{frame.line} in {frame.function}" for frame in seen)
+        stack = (f"\n  at {frame.file}:{frame.line} in {frame.function}" for frame in seen)
+        text = python_lines(message) + "".join(stack)
     error = _CLASSES.get(code, Trap if is_trap else Error)(text)
     error.frames = seen
     for frame in reversed(seen):

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+# What a function does with an array; a program in the language does not say.
+UNSAID, WRITTEN, READ = 0, 1, 2
 NULL, TEXT, ARRAY, OBJECT = 0, 12, 13, 14
 KINDS = {name: number for number, name in enumerate(
     "bool i8 u8 i16 u16 i32 u32 i64 u64 f32 f64".split(), start=1)}
@@ -18,15 +20,15 @@ class Parameter:
     kind: int
     element: int
     rank: int
-    is_written: bool
+    use: int
     is_python: bool
     type: str
 
     def description(self):
-        return (self.kind, self.element, self.rank, self.is_written, self.is_python, self.type)
+        return (self.kind, self.element, self.rank, self.use, self.is_python, self.type)
 
 
-def parameter(type_name, is_written=False, is_python=False):
+def parameter(type_name, use=UNSAID, is_python=False):
     """The parameter of a type as the language writes it."""
     kind, element, rank = OBJECT, NULL, 0
     if type_name in KINDS:
@@ -37,7 +39,7 @@ def parameter(type_name, is_written=False, is_python=False):
         name, _, dimensions = type_name[1:-1].partition(", ")
         if name in KINDS:
             kind, element, rank = ARRAY, KINDS[name], int(dimensions or 1)
-    return Parameter(kind, element, rank, is_written, is_python, type_name)
+    return Parameter(kind, element, rank, use, is_python, type_name)
 
 
 def results(types):

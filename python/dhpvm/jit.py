@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Functions of Python, compiled for the types of their arguments."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import itertools
+import re
+
+from . import _core, errors, options, signature
+from .engine import current
+from .translate import types
+from .translate.unit import Unit, type_text
+
+_numbers = itertools.count(1)
+_DIAGNOSTIC = re.compile(r"\.dhp:(?P<line>\d+):\d+: (?P<kind>error|warning): (?P<text>.*)$", re.M)
+
+
+def jit(function=None, *, fastmath=False, debug=False, device=None, **limits):
+    """Compiles a function for the types of its arguments, when it is called with them for the first time.
+
+    Loops over `dhpvm.prange` run in parallel, on the device or the workers of the engine in use. `fastmath` lets loops
+    reorder floating-point operations; `device` wishes for a device, "gpu" for example; `debug` interprets the function
+    and raises where iterations get in each other's way. Others are options of dhpvm.Engine: `deadline`, `heap`, ..
+    """
+    if function is None:
+        return lambda given: jit(given, fastmath=fastmath, debug=debug, device=device, **limits)
+    if not inspect.isfunction(function):
+        raise TypeError(f"jit is for functions that are written with def, and this is {type(function).__name__}")
+    code = function.__code__
+    if code.co_kwonlyargcount or code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS):
+        raise errors.TranslationError(f"{function.__name__} has *args, **kwargs or keyword-only parameters, which "
+                                      "cannot be compiled: write each parameter by position")
+    return CompiledFunction(function, fastmath, debug, device, limits)
+
+
+class CompiledFunction(_core.Dispatcher):
+    """What dhpvm.jit makes of a function; `__wrapped__` is the function itself."""
+
+    def __init__(self, function, fastmath, debug, device, limits):
+        super().__init__(function.__code__.co_argcount)
+        functools.update_wrapper(self, function)
+        self._signature = inspect.signature(function)
+        self._hints = ["@fastmath"] * fastmath + [f'@device("{device}")'] * (device is not None)
+        self._options = {**limits, **({"jit": "off", "check_races": True} if debug else {})}
+        options.take(self._options, options.PROGRAM)
+        self._given = (fastmath, debug, device, limits)
+        self._programs = {}
+
+    def __repr__(self):
+        return f"<compiled {self.__wrapped__!r}>"
+
+    def __reduce__(self):
+        # Where the decorator put it: by name, as functions of Python travel.
+        return self.__qualname__
+
+    def __get__(self, instance, owner=None):
+        raise TypeError(f"{self.__qualname__} is a method: compile functions, and pass them the arrays")
+
+    def _bind(self, arguments, keywords):
+        bound = self._signature.bind(*arguments, **keywords)
+        bound.apply_defaults()
+        return tuple(bound.arguments.values())
+
+    def _specialise(self, arguments):
+        program = self._compile(arguments)
+        self._programs[program.key] = program
+        return program.function
+
+    def _compile(self, arguments):
+        kinds = tuple(type_of(argument, name) for argument, name in zip(arguments, self._signature.parameters))
+        return CompiledProgram(self.__wrapped__, kinds, self._hints, current(), self._options)
+
+    def signatures(self):
+        """The combinations of types that it has been compiled for."""
+        return [program.signature for program in self._programs.values()]
+
+    def inspect(self, *arguments):
+        """The program in the language that calls with these arguments run; without arguments, the last one."""
+        if arguments:
+            return self._compile(self._bind(arguments, {})).text
+        return next(reversed(self._programs.values())).text if self._programs else ""
+
+    def explain(self):
+        """How each parallel loop was run, and why it ran no faster."""
+        return "\n".join(program.explain() for program in self._programs.values())
+
+
+class CompiledProgram:
+    """A function for one combination of types on one engine."""
+
+    def __init__(self, function, kinds, hints, engine, given):
+        unit = Unit(hints)
+        self._version = unit.version(function, tuple(kind for kind, _ in kinds))
+        self.text, self._origins = unit.text()
+        self._file = f"{function.__name__}.{next(_numbers)}.dhp"
+        self.key = (tuple(kinds), id(engine))
+        self.signature = ", ".join(str(kind) for kind, _ in kinds)
+        errors.register_lines(self._file, self._origin)
+        module = self._module(engine, given)
+        self._isolate = module._isolate
+        written = self._version.written_parameters()
+        parameters = [signature.parameter(type_text(kind), signature.WRITTEN if i in written else signature.READ,
+                                          is_python).description() for i, (kind, is_python) in enumerate(kinds)]
+        self.function = _core.Function(self._isolate, self._version.text_name, parameters,
+                                       signature.results(self._result_types()))
+
+    def _result_types(self):
+        result = self._version.result
+        if result == types.NONE:
+            return []
+        return [type_text(item) for item in (result.items if isinstance(result, types.Tuple) else [result])]
+
+    def _origin(self, line):
+        return self._origins[line - 1] if 0 < line <= len(self._origins) else None
+
+    def _module(self, engine, given):
+        try:
+            return engine.compile(self.text, name=self._file, **given)
+        except errors.CompileError as error:
+            raise self._translated(str(error)) from None
+
+    def _translated(self, message):
+        """The errors of the compiler at the lines of the Python code."""
+        found = []
+        for match in _DIAGNOSTIC.finditer(message):
+            origin = self._origin(int(match["line"]))
+            if match["kind"] == "error" and origin:
+                found.append(f"{origin[0]}:{origin[2]}: {self._python_lines(match['text'])}")
+        return errors.TranslationError("\n".join(found) or message)
+
+    def _python_lines(self, text):
+        def replace(match):
+            origin = self._origin(int(match[1]))
+            return f"line {origin[2]}" if origin else match[0]
+
+        return re.sub(r"\bline (\d+)", replace, text)
+
+    def explain(self):
+        return errors.python_lines(self._isolate.explain())
+
+
+def type_of(argument, name):
+    """The type of an argument, and whether it is a number of Python's own."""
+    if isinstance(argument, bool):
+        return types.BOOL, True
+    if type(argument) is int:
+        return types.INT, True
+    if type(argument) is float:
+        return types.FLOAT, True
+    dtype = getattr(argument, "dtype", None)
+    rank = getattr(argument, "ndim", None)
+    if dtype is None or rank is None:
+        raise errors.TranslationError(f"'{name}' is of type {type(argument).__name__}: functions are compiled for "
+                                      "int, float, bool, and arrays and numbers of NumPy")
+    element = types.NUMPY_NAMES.get(dtype.name)
+    if element is None or not dtype.isnative:
+        advice = "a.astype(a.dtype.newbyteorder('='))" if element else "a.astype(np.float64), for example"
+        raise errors.TranslationError(f"'{name}' is an array of {dtype.str}, which programs do not have: {advice}")
+    if rank > 3:
+        raise errors.TranslationError(f"'{name}' has {rank} dimensions, and programs have arrays of 1 to 3: "
+                                      "reshape it")
+    if rank == 0:
+        return types.Scalar(element), False
+    return types.Array(element, rank), False

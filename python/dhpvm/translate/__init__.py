@@ -1,0 +1,6 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Functions of Python translated into the language, as text with a map of lines.
+
+`unit.translate(function, types)` is the way in. types.py has what Python and NumPy say about types, scopes.py which
+variables belong to an iteration of a parallel loop, expressions.py, calls.py and statements.py the translation itself.
+"""

@@ -1,0 +1,256 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Calls: conversions, functions of math and NumPy on numbers, and other compiled functions."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import math
+
+from . import creation
+from .types import BOOL, FLOAT, INT, NUMPY_NAMES, UNKNOWN, Array, Scalar, promote
+from .values import Value
+
+# By their name in NumPy, what the language's module math calls them.
+UNARY = {"sqrt": "sqrt", "exp": "exp", "exp2": "exp2", "expm1": "expm1", "log": "log", "log2": "log2",
+         "log10": "log10", "log1p": "log1p", "sin": "sin", "cos": "cos", "tan": "tan", "arcsin": "asin",
+         "arccos": "acos", "arctan": "atan", "sinh": "sinh", "cosh": "cosh", "tanh": "tanh", "cbrt": "cbrt",
+         "floor": "floor", "ceil": "ceil", "trunc": "trunc"}
+BINARY = {"arctan2": "atan2", "hypot": "hypot", "power": "pow"}
+# The same of Python's math, whose results are Python's floats.
+MATH_UNARY = ("sqrt", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "asin", "acos",
+              "atan", "sinh", "cosh", "tanh", "cbrt", "erf")
+MATH_BINARY = ("atan2", "pow")
+MATH_TO_INTEGER = ("floor", "ceil", "trunc")
+HELPERS = {"minimum": "minimum", "maximum": "maximum", "fmod": "remainder", "copysign": "copysign"}
+
+
+def is_min_or_max(source, local_names):
+    """A function that tells 'min' and 'max' calls from others, for reductions."""
+    def tell(call):
+        try:
+            function = source.meaning(call.func, local_names)
+        except LookupError:
+            return None
+        return {builtins.min: "min", builtins.max: "max"}.get(function if callable(function) else None)
+    return tell
+
+
+def _is_from(function, module, names):
+    name = getattr(function, "__name__", None)
+    return name in names and getattr(_modules().get(module), name, None) is function
+
+
+def _modules():
+    import sys
+
+    return {"numpy": sys.modules.get("numpy"), "math": math}
+
+
+def call(expressions, node):
+    """The value of a call."""
+    try:
+        function = expressions.source.meaning(node.func, expressions.scope.names())
+    except LookupError:
+        return _method(expressions, node)
+    for handle in (_conversion, _builtin, creation.create, _of_numpy, _of_math, _of_package, _of_user):
+        value = handle(expressions, node, function)
+        if value is not None:
+            return value
+    expressions.fail(node, f"{ast.unparse(node.func)} cannot be compiled; docs/python.md lists the functions that can, "
+                           "and functions written in Python can be called")
+
+
+def _method(expressions, node):
+    if isinstance(node.func, ast.Attribute):
+        base = expressions.value(node.func.value)
+        if base.type == UNKNOWN:
+            return Value("0", UNKNOWN)
+        if isinstance(base.type, Array) and node.func.attr == "copy" and not node.args:
+            array = expressions.whole_array(node, base)
+            return Value(f"{array.text}.copy()", array.type)
+        expressions.fail(node, f".{node.func.attr}() of {base.type} cannot be compiled: write a loop")
+    expressions.fail(node, f"'{ast.unparse(node.func)}' is not defined")
+
+
+def _arguments(expressions, node, least, most=None):
+    most = least if most is None else most
+    if node.keywords or not least <= len(node.args) <= most or any(isinstance(a, ast.Starred) for a in node.args):
+        expected = f"{least}" if least == most else f"{least} to {most}"
+        expressions.fail(node, f"{ast.unparse(node.func)} takes {expected} positional arguments here")
+    return [expressions.scalar(argument) for argument in node.args]
+
+
+def _conversion(expressions, node, function):
+    """int(x), np.float32(x)."""
+    kinds = {int: INT, float: FLOAT, bool: BOOL}
+    kind = kinds.get(function) if isinstance(function, type) else None
+    if kind is None and isinstance(function, type) and function.__module__ == "numpy":
+        name = "bool" if function.__name__ in ("bool", "bool_") else function.__name__
+        kind = Scalar(NUMPY_NAMES[name]) if name in NUMPY_NAMES else None
+    if kind is None:
+        return None
+    (value,) = _arguments(expressions, node, 1)
+    if kind.name == "bool":
+        return Value(expressions.test(node.args[0]), BOOL)
+    if value.type == UNKNOWN:
+        return Value(value.as_type(kind), kind)
+    if value.is_constant and kind.is_integer and not math.isfinite(value.constant):
+        expressions.fail(node, f"{value.constant} has no integer")
+    return Value(value.as_type(kind), kind)
+
+
+def _builtin(expressions, node, function):
+    if function is builtins.len:
+        if len(node.args) != 1:
+            expressions.fail(node, "len takes one argument")
+        array = expressions.value(node.args[0])
+        if array.type == UNKNOWN:
+            return Value("0", INT)
+        if not isinstance(array.type, Array):
+            expressions.fail(node, f"len of {array.type} cannot be compiled")
+        return Value(expressions.sizes(array)[0], INT)
+    if function in (builtins.abs, _numpy("abs"), _numpy("absolute"), _numpy("fabs")) and function is not None:
+        (value,) = _arguments(expressions, node, 1)
+        kind = INT if value.type == BOOL else value.type
+        if kind == UNKNOWN or kind.name.startswith("u"):
+            return value
+        return Value(f"{expressions.unit.module('math')}.abs({value.as_type(kind)})", kind)
+    if function in (builtins.min, builtins.max):
+        values = _arguments(expressions, node, 2, 8)
+        return _fold(expressions, values, function.__name__)
+    return None
+
+
+def _fold(expressions, values, name):
+    """min or max of several: the first unless a later one is smaller, or larger, as in Python."""
+    result = values[0]
+    for value in values[1:]:
+        if UNKNOWN in (result.type, value.type):
+            return Value("0", UNKNOWN)
+        kind = promote(result.type, value.type)
+        module = expressions.unit.module("math")
+        result = Value(f"{module}.{name}({result.as_type(kind)}, {value.as_type(kind)})", kind)
+    return result
+
+
+def _numpy(name):
+    return getattr(_modules()["numpy"], name, None)
+
+
+def _float_of(value):
+    """The type in which NumPy computes a function of reals of this argument."""
+    kind = INT if value.type == BOOL else value.type
+    if kind.is_float:
+        return kind
+    return FLOAT if kind.is_weak else Scalar("f64")
+
+
+def _of_numpy(expressions, node, function):
+    unit = expressions.unit
+    if _is_from(function, "numpy", UNARY):
+        (value,) = _arguments(expressions, node, 1)
+        if value.type == UNKNOWN:
+            return Value("0", UNKNOWN)
+        kind = Scalar(_float_of(value).name)
+        return Value(f"{unit.module('math')}.{UNARY[function.__name__]}({value.as_type(kind)})", kind)
+    if _is_from(function, "numpy", ("rint", "round")):
+        (value,) = _arguments(expressions, node, 1)
+        if value.type == UNKNOWN or not value.type.is_float:
+            return value
+        return Value(f"{unit.helper('rint', value.type.name)}({value.text})", Scalar(value.type.name))
+    if _is_from(function, "numpy", BINARY):
+        kind, (x, y) = _pair(expressions, node)
+        if kind == UNKNOWN:
+            return Value("0", UNKNOWN)
+        kind = Scalar(kind.name if kind.is_float else "f64")
+        return Value(f"{unit.module('math')}.{BINARY[function.__name__]}({x.as_type(kind)}, {y.as_type(kind)})", kind)
+    if _is_from(function, "numpy", HELPERS):
+        kind, (x, y) = _pair(expressions, node)
+        if kind == UNKNOWN:
+            return Value("0", UNKNOWN)
+        return Value(f"{unit.helper(HELPERS[function.__name__], kind.name)}({x.as_type(kind)}, {y.as_type(kind)})",
+                     Scalar(kind.name))
+    if _is_from(function, "numpy", ("isnan", "isfinite", "isinf")):
+        return _classification(expressions, node, function.__name__)
+    if function is _numpy("where") and function is not None:
+        if len(node.args) != 3:
+            expressions.fail(node, "np.where takes three arguments here")
+        return expressions.choice(expressions.test(node.args[0]), *(expressions.scalar(a) for a in node.args[1:]))
+    return None
+
+
+def _pair(expressions, node):
+    values = _arguments(expressions, node, 2)
+    return promote(values[0].type, values[1].type), values
+
+
+def _classification(expressions, node, name):
+    (value,) = _arguments(expressions, node, 1)
+    if value.type == UNKNOWN or not value.type.is_float:
+        return Value("true" if name == "isfinite" else "false", BOOL)
+    return Value(f"{expressions.unit.helper(name, value.type.name)}({value.text})", BOOL)
+
+
+def _of_math(expressions, node, function):
+    if _is_from(function, "math", ("isnan", "isfinite", "isinf")):
+        return _classification(expressions, node, function.__name__)
+    for names, count in ((MATH_UNARY, 1), (MATH_BINARY, 2), (MATH_TO_INTEGER, 1), (("fabs",), 1)):
+        if not _is_from(function, "math", names):
+            continue
+        values = [value.as_type(FLOAT) for value in _arguments(expressions, node, count)]
+        name = "abs" if function.__name__ == "fabs" else function.__name__
+        text = f"{expressions.unit.module('math')}.{name}({', '.join(values)})"
+        return Value(f"({text} as i64)", INT) if names is MATH_TO_INTEGER else Value(text, FLOAT)
+    if function in (math.fmod, math.copysign, math.hypot):
+        x, y = (value.as_type(FLOAT) for value in _arguments(expressions, node, 2))
+        if function is math.hypot:
+            return Value(f"{expressions.unit.module('math')}.hypot({x}, {y})", FLOAT)
+        return Value(f"{expressions.unit.helper(HELPERS[function.__name__], 'f64')}({x}, {y})", FLOAT)
+    return None
+
+
+def _of_package(expressions, node, function):
+    from .. import parallel
+
+    if function is parallel.prange or function is builtins.range:
+        expressions.fail(node, f"{function.__name__} stands in a for loop only")
+    if function is parallel.atomic_add:
+        if len(node.args) != 3 or node.keywords:
+            expressions.fail(node, "atomic_add takes an array, an index and a number")
+        base = expressions.value(node.args[0])
+        if base.type == UNKNOWN:
+            return Value("0", UNKNOWN)
+        array = expressions.whole_array(node.args[0], base)
+        element = expressions.element(ast.Subscript(node.args[0], node.args[1], ast.Load()), array)
+        if element.indices or element.type.name not in ("i32", "u32", "i64", "u64", "f32", "f64"):
+            expressions.fail(node, "atomic_add is for elements of 32 and 64 bits")
+        expressions.scope.written(node.args[0].id)
+        value = expressions.scalar(node.args[2]).as_type(element.type)
+        return Value(f"{expressions.unit.module('atomic')}.add({element.text}, {value})", element.type)
+    return None
+
+
+def _of_user(expressions, node, function):
+    """A compiled function, or one of Python's that can be."""
+    function = getattr(function, "__wrapped__", function)
+    if not hasattr(function, "__code__"):
+        return None
+    if node.keywords or any(isinstance(argument, ast.Starred) for argument in node.args):
+        expressions.fail(node, f"pass the arguments of {function.__name__} by position")
+    values = [expressions.value(argument) for argument in node.args]
+    types, texts = [], []
+    for argument, value in zip(node.args, values):
+        if value.type == UNKNOWN:
+            return Value("0", UNKNOWN)
+        if isinstance(value.type, Array):
+            expressions.whole_array(argument, value)
+        elif not isinstance(value.type, Scalar):
+            expressions.fail(argument, f"{value.type} cannot be passed on")
+        types.append(value.type)
+        texts.append(value.text)
+    version = expressions.unit.version(function, tuple(types), node, expressions.source)
+    for position in version.written_parameters():
+        if isinstance(node.args[position], ast.Name):
+            expressions.scope.written(node.args[position].id)
+    return Value(f"{version.text_name}({', '.join(texts)})", version.result)

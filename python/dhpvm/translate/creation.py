@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""New arrays: np.zeros, np.empty, np.ones, np.full, and those like another."""
+
+from __future__ import annotations
+
+import ast
+import sys
+
+from .types import NUMPY_NAMES, UNKNOWN, Array, Scalar, Tuple, literal
+from .values import Value
+
+FILLS = {"zeros": 0, "empty": 0, "ones": 1, "full": None}
+
+
+def create(expressions, node, function):
+    """The value of such a call; None for other functions."""
+    name = getattr(function, "__name__", "")
+    is_like = name.endswith("_like")
+    base = name.removesuffix("_like")
+    if base not in FILLS or getattr(sys.modules.get("numpy"), name, None) is not function:
+        return None
+    if expressions.scope.in_parallel:
+        expressions.fail(node, "a prange loop cannot make arrays: make them before the loop, one row for each "
+                               "iteration")
+    given = _arguments(expressions, node, ["shape"] + ["fill_value"] * (base == "full") + ["dtype"])
+    if is_like:
+        like = expressions.whole_array(node, expressions.value(given["shape"]))
+        if like.type == UNKNOWN:
+            return like
+        sizes, element = list(expressions.sizes(like)), like.type.element
+    else:
+        sizes, element = _sizes(expressions, given["shape"]), "f64"
+    fill = expressions.scalar(given["fill_value"]) if base == "full" else None
+    if fill is not None and fill.type == UNKNOWN:
+        return fill
+    if "dtype" in given:
+        element = _element(expressions, given["dtype"])
+    elif fill is not None and not is_like:
+        element = fill.type.name
+    kind = Array(element, len(sizes))
+    if fill is not None:
+        sizes.append(f"fill: {fill.as_type(Scalar(element))}")
+    elif FILLS[base]:
+        sizes.append(f"fill: {literal(FILLS[base], element)}")
+    return Value(f"{kind.text}({', '.join(sizes)})", kind)
+
+
+def _arguments(expressions, node, names):
+    given = dict(zip(names, node.args))
+    for keyword in node.keywords:
+        if keyword.arg not in names and not (keyword.arg == "a" and "shape" not in given):
+            expressions.fail(node, f"'{keyword.arg}' of {ast.unparse(node.func)} cannot be compiled")
+        given["shape" if keyword.arg == "a" else keyword.arg] = keyword.value
+    if len(node.args) > len(names) or set(names) - {"dtype"} - set(given):
+        expressions.fail(node, f"{ast.unparse(node.func)} takes {', '.join(names)} here")
+    return given
+
+
+def _sizes(expressions, shape):
+    nodes = shape.elts if isinstance(shape, (ast.Tuple, ast.List)) else None
+    if nodes is None:
+        value = expressions.value(shape)
+        if isinstance(value.type, Tuple):
+            return list(value.indices)
+        nodes = [shape]
+    if not 1 <= len(nodes) <= 3:
+        expressions.fail(shape, "arrays have 1 to 3 dimensions")
+    return [expressions.integer(each) for each in nodes]
+
+
+def _element(expressions, node):
+    """The type of elements that dtype=... names."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        name = node.value
+    elif isinstance(node, ast.Attribute) and node.attr == "dtype":
+        array = expressions.value(node.value)
+        return array.type.element if isinstance(array.type, Array) else "f64"
+    else:
+        try:
+            meant = expressions.source.meaning(node, expressions.scope.names())
+        except LookupError:
+            expressions.fail(node, "dtype is a type of NumPy, np.float32 for example, or the dtype of an array")
+        name = {int: "int64", float: "float64", bool: "bool"}.get(meant, getattr(meant, "__name__", str(meant)))
+    name = "bool" if name == "bool_" else name
+    if name not in NUMPY_NAMES:
+        expressions.fail(node, f"elements of type {name} cannot be compiled; {', '.join(NUMPY_NAMES)} can")
+    return NUMPY_NAMES[name]

@@ -1,0 +1,299 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Expressions of Python as expressions of the language."""
+
+from __future__ import annotations
+
+import ast
+
+from . import calls
+from .types import BOOL, FLOAT, INT, UNKNOWN, Array, Scalar, Tuple, literal, promote
+from .values import NOTHING, Value, constant
+
+ARITHMETIC = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*"}
+BITWISE = {ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^", ast.LShift: "<<", ast.RShift: ">>"}
+COMPARISONS = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="}
+SYMBOLS = {**ARITHMETIC, **BITWISE, ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**"}
+
+
+class Expressions:
+    """Translates the expressions of one function. `scope` has its variables, `unit` the functions that it calls."""
+
+    def __init__(self, source, unit, scope):
+        self.source, self.unit, self.scope = source, unit, scope
+
+    def fail(self, node, message):
+        self.source.fail(node, message)
+
+    # ---- What an expression is.
+
+    def value(self, node):
+        """Any expression."""
+        known = self._known(node)
+        if known is not None:
+            return known
+        method = getattr(self, f"_{type(node).__name__.lower()}", None)
+        if method is None:
+            advice = _ADVICE.get(type(node), "use loops and numbers")
+            self.fail(node, f"{type(node).__name__} expressions cannot be compiled: {advice}")
+        return method(node)
+
+    def scalar(self, node):
+        """An expression that is a number or bool."""
+        value = self.value(node)
+        if value.type != UNKNOWN and not isinstance(value.type, Scalar):
+            if isinstance(value.type, Array):
+                self.fail(node, f"a number is needed here, and this is an {value.type}: write a loop over its elements")
+            self.fail(node, f"a number is needed here, and this is {value.type}")
+        return value
+
+    def integer(self, node):
+        """The text of an expression that is an index, a length or a bound."""
+        value = self.scalar(node)
+        if value.type != UNKNOWN and (value.type.is_float or value.type == BOOL):
+            self.fail(node, f"an integer is needed here, and this is {value.type}: write int(...)")
+        return value.as_type(INT)
+
+    def test(self, node):
+        """The text of a condition. Numbers are true if they are not 0."""
+        if isinstance(node, ast.BoolOp):
+            symbol = " && " if isinstance(node.op, ast.And) else " || "
+            return "(" + symbol.join(self.test(each) for each in node.values) + ")"
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            return f"(!{self.test(node.operand)})"
+        value = self.scalar(node)
+        if value.type in (BOOL, UNKNOWN):
+            return value.as_type(BOOL)
+        return f"({value.text} != {literal(0, value.type.name)})"
+
+    def _known(self, node):
+        """What can be computed now: constants of the surroundings."""
+        if isinstance(node, ast.Constant):
+            found = constant(node.value)
+            if found is None:
+                self.fail(node, f"{node.value!r} cannot be compiled: numbers and bools can")
+            return found
+        if not isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)):
+            return None
+        try:
+            meant = self.source.meaning(node, self.scope.names())
+        except LookupError:
+            return None
+        found = constant(meant)
+        if found is None:
+            kind = type(meant).__name__
+            what = "pass it as an argument" if hasattr(meant, "shape") else "only numbers of the surroundings can"
+            self.fail(node, f"'{ast.unparse(node)}' is of type {kind} and cannot be compiled here: {what}")
+        return found
+
+    # ---- Names and elements.
+
+    def _name(self, node):
+        if node.id not in self.scope.names():
+            self.fail(node, f"'{node.id}' is not defined")
+        return self.scope.read(node)
+
+    def _attribute(self, node):
+        base = self.value(node.value)
+        if base.type == UNKNOWN:
+            return NOTHING
+        if isinstance(base.type, Array):
+            if node.attr == "size":
+                return Value(f"{base.text}.len", INT)
+            if node.attr == "ndim":
+                return constant(base.type.rank - len(base.indices))
+            if node.attr == "shape":
+                return Value("", Tuple((INT,) * (base.type.rank - len(base.indices))), indices=self.sizes(base))
+            if node.attr == "T":
+                self.fail(node, "views cannot be compiled: exchange the indices where the array is used")
+        self.fail(node, f"'.{node.attr}' of {base.type} cannot be compiled; .shape, .size and .ndim of arrays can")
+
+    def sizes(self, array):
+        """The texts of an array's sizes, those of a row if some indices are given."""
+        if array.type.rank == 1:
+            return (f"{array.text}.len",)
+        return tuple(f"{array.text}.dim({i})" for i in range(len(array.indices), array.type.rank))
+
+    def _subscript(self, node):
+        base = self.value(node.value)
+        if base.type == UNKNOWN:
+            return NOTHING
+        if isinstance(base.type, Tuple):
+            position = self._known(node.slice) or self.value(node.slice)
+            if not position.is_constant or not -len(base.indices) <= position.constant < len(base.indices):
+                self.fail(node, "an item of a shape is named by a constant: a.shape[0]")
+            return Value(base.indices[position.constant], base.type.items[position.constant])
+        if not isinstance(base.type, Array):
+            self.fail(node, f"this is no array but {base.type}")
+        return self.element(node, base)
+
+    def element(self, node, base):
+        """An element, or a row where there are fewer indices than dimensions."""
+        given = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        sizes = self.sizes(base)
+        if len(given) > len(sizes):
+            self.fail(node, f"there are {len(given)} indices, and the array has {len(sizes)} dimensions")
+        indices = base.indices + tuple(self._index(each, size) for each, size in zip(given, sizes))
+        if len(indices) < base.type.rank:
+            return Value(base.text, base.type, indices=indices)
+        return Value(f"{base.text}[{', '.join(indices)}]", Scalar(base.type.element))
+
+    def _index(self, node, size):
+        if isinstance(node, (ast.Slice, ast.Starred)):
+            self.fail(node, "slices cannot be compiled here: write a loop over the elements; a[:] = x sets all of them")
+        value = self.scalar(node)
+        if value.type != UNKNOWN and not value.type.is_integer:
+            self.fail(node, f"an index is an integer, and this is {value.type}: write int(...)")
+        if value.is_constant and value.constant < 0:
+            return f"{size} - {-value.constant}"
+        return value.text if value.type != UNKNOWN else "0"
+
+    def whole_array(self, node, value):
+        """An expression that is an array, and no row of one."""
+        if value.type == UNKNOWN:
+            return value
+        if not isinstance(value.type, Array):
+            self.fail(node, f"an array is needed here, and this is {value.type}")
+        if value.indices:
+            self.fail(node, f"rows cannot be passed on: pass the array and the index, or copy the row in a loop")
+        return value
+
+    # ---- Operators.
+
+    def _binop(self, node):
+        left, right = self.scalar(node.left), self.scalar(node.right)
+        return self.operation(node, node.op, left, right)
+
+    def operation(self, node, operator, left, right):
+        """left OPERATOR right, as NumPy types it."""
+        if UNKNOWN in (left.type, right.type):
+            return Value("0", UNKNOWN)
+        kind = type(operator)
+        if kind in BITWISE and left.type == right.type == BOOL and kind not in (ast.LShift, ast.RShift):
+            symbol = {"&": "&&", "|": "||", "^": "!="}[BITWISE[kind]]
+            return Value(f"({left.text} {symbol} {right.text})", BOOL)
+        result = promote(left.type, right.type)
+        if left.is_constant and right.is_constant and result.is_weak:
+            folded = self._fold(operator, left.constant, right.constant)
+            if folded is not None:
+                return folded
+        if kind in BITWISE and result.is_float:
+            self.fail(node, f"{BITWISE[kind]} is for integers, and these are {left.type} and {right.type}")
+        if kind in ARITHMETIC or kind in BITWISE:
+            symbol = SYMBOLS[kind]
+            return Value(f"({left.as_type(result)} {symbol} {right.as_type(result)})", result)
+        if kind is ast.Div:
+            if result.is_integer:
+                result = FLOAT if result.is_weak else Scalar("f64")
+            return Value(f"({left.as_type(result)} / {right.as_type(result)})", result)
+        if kind in (ast.FloorDiv, ast.Mod):
+            return self._floor_division(kind, left, right, result)
+        if kind is ast.Pow:
+            return self._power(node, left, right, result)
+        self.fail(node, "the operator @ cannot be compiled: write the loops, or call np.dot outside")
+
+    def _fold(self, operator, left, right):
+        """Two constants of Python, combined by Python."""
+        expression = ast.fix_missing_locations(ast.Expression(ast.BinOp(
+            ast.Constant(left), operator, ast.Constant(right))))
+        if isinstance(operator, ast.Pow) and abs(right) > 64:
+            return None
+        try:
+            return constant(eval(compile(expression, "constant", "eval")))  # noqa: S307: two numbers
+        except (ArithmeticError, ValueError, TypeError):
+            return None
+
+    def _floor_division(self, kind, left, right, result):
+        a, b = left.as_type(result), right.as_type(result)
+        if result.name.startswith("u") or (result.is_integer and right.is_constant and right.constant > 0 and
+                                           left.is_constant and left.constant >= 0):
+            return Value(f"({a} {'/' if kind is ast.FloorDiv else '%'} {b})", result)
+        helper = "floor_divide" if kind is ast.FloorDiv else "modulo"
+        return Value(f"{self.unit.helper(helper, result.name)}({a}, {b})", result)
+
+    def _power(self, node, left, right, result):
+        if result.is_integer:
+            if not right.is_constant or right.constant < 0:
+                self.fail(node, "an integer to a power that is not known: write float(x) ** y, or a loop")
+            if right.constant > 64:
+                self.fail(node, "a power of an integer can be at most 64")
+            return Value(f"{self.unit.helper(f'power_{right.constant}', result.name)}({left.as_type(result)})", result)
+        if right.is_constant and right.constant in (1, 2):
+            if right.constant == 1:
+                return Value(left.as_type(result), result)
+            return Value(f"{self.unit.helper('power_2', result.name)}({left.as_type(result)})", result)
+        return Value(f"{self.unit.module('math')}.pow({left.as_type(result)}, {right.as_type(result)})", result)
+
+    def _unaryop(self, node):
+        if isinstance(node.op, ast.Not):
+            return Value(self.test(node), BOOL)
+        value = self.scalar(node.operand)
+        if value.type == UNKNOWN:
+            return value
+        kind = INT if value.type == BOOL else value.type
+        if isinstance(node.op, ast.UAdd):
+            return Value(value.as_type(kind), kind)
+        if isinstance(node.op, ast.Invert):
+            if value.type == BOOL:
+                self.fail(node, "~ of a bool is a number in Python: write `not`")
+            if kind.is_float:
+                self.fail(node, "~ is for integers")
+            return Value(f"(~{value.text})", kind)
+        if value.is_constant and kind.is_weak:
+            return constant(-value.constant)
+        if kind.name.startswith("u"):
+            return Value(f"({literal(0, kind.name)} - {value.text})", kind)
+        return Value(f"(-{value.as_type(kind)})", kind)
+
+    def _boolop(self, node):
+        for each in node.values:
+            if self.value(each).type not in (BOOL, UNKNOWN):
+                self.fail(each, "`and` and `or` of numbers give one of them in Python: write `x if c else y`")
+        return Value(self.test(node), BOOL)
+
+    def _compare(self, node):
+        operands = [node.left, *node.comparators]
+        if len(operands) > 2 and any(isinstance(each, ast.Call) for middle in operands[1:-1]
+                                     for each in ast.walk(middle)):
+            self.fail(node, "a call in the middle of a chain of comparisons: give its result a name first")
+        parts = []
+        for operator, left, right in zip(node.ops, operands, operands[1:]):
+            if type(operator) not in COMPARISONS:
+                self.fail(node, "`in` and `is` cannot be compiled: compare numbers")
+            parts.append(self._comparison(COMPARISONS[type(operator)], self.scalar(left), self.scalar(right)))
+        return Value(parts[0] if len(parts) == 1 else "(" + " && ".join(parts) + ")", BOOL)
+
+    def _comparison(self, symbol, left, right):
+        if UNKNOWN in (left.type, right.type):
+            return "false"
+        if left.type == right.type == BOOL and symbol in ("==", "!="):
+            return f"({left.text} {symbol} {right.text})"
+        kind = promote(left.type, right.type)
+        return f"({left.as_type(kind)} {symbol} {right.as_type(kind)})"
+
+    def _ifexp(self, node):
+        test, left, right = self.test(node.test), self.scalar(node.body), self.scalar(node.orelse)
+        return self.choice(test, left, right)
+
+    def choice(self, test, left, right):
+        """One of two numbers."""
+        if UNKNOWN in (left.type, right.type):
+            return right if left.type == UNKNOWN else left
+        kind = BOOL if left.type == right.type == BOOL else promote(left.type, right.type)
+        return Value(f"(if {test} {{ {left.as_type(kind)} }} else {{ {right.as_type(kind)} }})", kind)
+
+    # ---- Calls.
+
+    def _call(self, node):
+        return calls.call(self, node)
+
+
+_ADVICE = {
+    ast.ListComp: "write a loop that fills an array",
+    ast.GeneratorExp: "write a loop",
+    ast.Lambda: "write a function",
+    ast.List: "make an array with np.zeros or np.empty",
+    ast.Dict: "pass what it holds as arguments",
+    ast.Tuple: "give each item a variable of its own",
+    ast.JoinedStr: "text can be made outside",
+    ast.NamedExpr: "write an assignment before",
+}

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Functions of the language for what Python and NumPy define differently. T stands for the type of their numbers."""
+
+HELPERS = {
+    # Towards minus infinity, as Python has it; the language cuts off.
+    "floor_divide": {
+        "integer": """fn NAME(a: T, b: T) -> T {
+    let q = a / b;
+    if (q * b != a) && ((a < ZERO) != (b < ZERO)) { return q - ONE; }
+    return q;
+}""",
+        "float": """fn NAME(a: T, b: T) -> T {
+    if b == ZERO { return a / b; }
+    var r = a % b;
+    var q = (a - r) / b;
+    if r != ZERO && (b < ZERO) != (r < ZERO) { q -= ONE; }
+    if q == ZERO { return ZERO * (a / b); }
+    let f = math.floor(q);
+    if q - f > HALF { return f + ONE; }
+    return f;
+}""",
+    },
+    # With the sign of the divisor.
+    "modulo": {
+        "integer": """fn NAME(a: T, b: T) -> T {
+    let r = a % b;
+    if (r != ZERO) && ((r < ZERO) != (b < ZERO)) { return r + b; }
+    return r;
+}""",
+        "float": """fn NAME(a: T, b: T) -> T {
+    let r = a % b;
+    if r == ZERO { return if b < ZERO { -ZERO } else { ZERO }; }
+    if (b < ZERO) != (r < ZERO) { return r + b; }
+    return r;
+}""",
+    },
+    "remainder": {"any": "fn NAME(a: T, b: T) -> T => a % b;"},
+    # To the nearest integer, halves to the even one.
+    "rint": {"float": """fn NAME(x: T) -> T {
+    if math.abs(x - math.trunc(x)) == HALF { return TWO * math.round(x / TWO); }
+    return math.round(x);
+}"""},
+    # NaN if one of both is.
+    "minimum": {"any": "fn NAME(a: T, b: T) -> T => if a != a || a < b { a } else { b };"},
+    "maximum": {"any": "fn NAME(a: T, b: T) -> T => if a != a || a > b { a } else { b };"},
+    "copysign": {"float": """fn NAME(a: T, b: T) -> T {
+    let negative = b < ZERO || (b == ZERO && ONE / b < ZERO);
+    let size = math.abs(a);
+    return if negative { -size } else { size };
+}"""},
+    "isnan": {"float": "fn NAME(x: T) -> bool => x != x;"},
+    "isinf": {"float": "fn NAME(x: T) -> bool => x == T.infinity || x == -T.infinity;"},
+    "isfinite": {"float": "fn NAME(x: T) -> bool => x - x == ZERO;"},
+}
+
+
+def text(name, kind, own_name):
+    """The function for one type, and whether it needs the module math."""
+    is_float = kind.startswith("f")
+    if name.startswith("power_"):
+        body = _power(int(name[6:]))
+    else:
+        forms = HELPERS[name]
+        body = forms.get("any") or forms["float" if is_float else "integer"]
+    for word, value in (("ZERO", "0"), ("ONE", "1"), ("TWO", "2"), ("HALF", "0.5")):
+        number = value if "." in value or not is_float else f"{value}.0"
+        body = body.replace(word, f"({number} as {kind})")
+    return body.replace("NAME", own_name).replace(": T", f": {kind}").replace("-> T", f"-> {kind}").replace(
+        "T.infinity", f"{kind}.infinity")
+
+
+def _power(exponent):
+    """By squaring, with the products that NumPy forms for integers; all of them wrap."""
+    if exponent == 0:
+        return "fn NAME(x: T) -> T => ONE;"
+    lines, result, base, left = [], None, "x", exponent
+    while left:
+        if left & 1:
+            result = base if result is None else f"{result} * {base}"
+        left >>= 1
+        if left:
+            lines.append(f"    let {base}x = {base} * {base};")
+            base += "x"
+    return "fn NAME(x: T) -> T {\n" + "\n".join(lines) + f"\n    return {result};\n}}"

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which variables of a parallel loop belong to an iteration, and which are reductions."""
+
+from __future__ import annotations
+
+import ast
+
+REDUCTIONS = {ast.Add: "+", ast.Sub: "+", ast.Mult: "*", ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^"}
+
+
+def stored(nodes):
+    """The names that these statements assign, loop variables included."""
+    return {node.id for statement in nodes for node in ast.walk(statement)
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+
+
+def loads(node, name):
+    return any(isinstance(each, ast.Name) and each.id == name and isinstance(each.ctx, ast.Load)
+               for each in ast.walk(node))
+
+
+def first_use(statements, name):
+    """'load' if a value of the variable from before these statements may be read in them, 'store' if they assign it
+    first, None if neither is sure."""
+    for statement in statements:
+        found = _first_use_of(statement, name)
+        if found:
+            return found
+    return None
+
+
+def _first_use_of(statement, name):
+    if isinstance(statement, ast.If):
+        if loads(statement.test, name):
+            return "load"
+        branches = [first_use(statement.body, name), first_use(statement.orelse, name)]
+        return "load" if "load" in branches else "store" if branches == ["store", "store"] else None
+    if isinstance(statement, (ast.For, ast.While)):
+        head = statement.iter if isinstance(statement, ast.For) else statement.test
+        if loads(head, name):
+            return "load"
+        if isinstance(statement, ast.For) and name in stored([ast.Expr(statement.target)]):
+            return None
+        return "load" if first_use(statement.body, name) == "load" else None
+    if isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name) and statement.target.id == name:
+        return "load"
+    if loads(statement, name):
+        return "load"
+    return "store" if name in stored([statement]) else None
+
+
+def reduction(body, name, is_min_or_max):
+    """The operator of a reduction, '+' for example, if the statements update the variable by nothing else and read it
+    nowhere else. `is_min_or_max(call)` tells 'min' and 'max' calls from others."""
+    operators, updates = set(), 0
+    uses = sum(isinstance(node, ast.Name) and node.id == name for statement in body for node in ast.walk(statement))
+    for statement in body:
+        for node in ast.walk(statement):
+            found = _update(node, name, is_min_or_max)
+            if found:
+                operators.add(found[0])
+                updates += found[1]
+    return operators.pop() if len(operators) == 1 and updates == uses else None
+
+
+def _update(node, name, is_min_or_max):
+    """The operator of an update, and how many uses of the name it has."""
+    if isinstance(node, ast.AugAssign):
+        if isinstance(node.target, ast.Name) and node.target.id == name and type(node.op) in REDUCTIONS:
+            return REDUCTIONS[type(node.op)], 1
+    elif isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+        if node.targets[0].id == name and isinstance(node.value, ast.Call) and len(node.value.args) == 2:
+            kind = is_min_or_max(node.value)
+            if kind and isinstance(node.value.args[0], ast.Name) and node.value.args[0].id == name:
+                return kind, 2
+    return None
+
+
+def is_read_after(function, loop, name):
+    """Whether what the loop assigns may be read behind it."""
+    position = (loop.end_lineno, loop.end_col_offset)
+    updated = [node.target for node in ast.walk(function) if isinstance(node, ast.AugAssign)]
+    enclosing = [node for node in ast.walk(function) if isinstance(node, (ast.For, ast.While)) and node is not loop
+                 and (node.lineno, node.col_offset) < (loop.lineno, loop.col_offset)
+                 and (node.end_lineno, node.end_col_offset) >= position]
+    for body in [function.body] + [node.body for node in enclosing]:
+        first = next((use for use in _uses(body, name, position if body is function.body else (0, 0))
+                      if not _is_inside(use, loop)), None)
+        if first is not None and (isinstance(first.ctx, ast.Load) or first in updated):
+            return True
+    return False
+
+
+def _is_inside(use, loop):
+    return (loop.lineno, loop.col_offset) <= (use.lineno, use.col_offset) < (loop.end_lineno, loop.end_col_offset)
+
+
+def _uses(body, name, begin):
+    """Uses of the name from a position on, as they are evaluated: what is assigned comes after its value."""
+    found = []
+    for statement in body:
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Name) and node.id == name and (node.lineno, node.col_offset) >= begin:
+                found.append((node.lineno, isinstance(node.ctx, ast.Store), node.col_offset, node))
+    return [each[3] for each in sorted(found, key=lambda each: each[:3])]

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A function of Python as what it was written as: its syntax tree, where it stands, and what its names mean."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import inspect
+import textwrap
+
+from ..errors import TranslationError
+
+
+class Source:
+    """The syntax tree of a function, with the line numbers of its file."""
+
+    def __init__(self, function):
+        self.function = function
+        self.name = function.__name__
+        self.file = function.__code__.co_filename
+        try:
+            lines, first = inspect.getsourcelines(function)
+        except (OSError, TypeError):
+            raise TranslationError(f"the source of {self.name} cannot be read: define it in a file or a notebook "
+                                   "cell") from None
+        tree = ast.parse(textwrap.dedent("".join(lines)))
+        self.tree = tree.body[0]
+        ast.increment_lineno(tree, max(first, 1) - 1)
+        if not isinstance(self.tree, ast.FunctionDef):
+            raise TranslationError(f"{self.name} is no function that is written with def")
+        self._lines = {max(first, 1) + i: line for i, line in enumerate(lines)}
+        self.names = {**function.__globals__, **_captured(function)}
+        self.parameters = [each.arg for each in self.tree.args.posonlyargs + self.tree.args.args]
+
+    def fail(self, node, message):
+        """Raises the error at a node."""
+        line = getattr(node, "lineno", self.tree.lineno)
+        shown = self._lines.get(line, "").strip()
+        error = TranslationError(f"{self.file}:{line}: {message}\n    {shown}")
+        error.line, error.file = line, self.file
+        raise error
+
+    def meaning(self, node, local_names):
+        """The object that a name or a dotted name of the surroundings refers to; LookupError if it is none."""
+        if isinstance(node, ast.Name):
+            if node.id in local_names:
+                raise LookupError
+            if node.id in self.names:
+                return self.names[node.id]
+            return getattr_or_lookup_error(builtins, node.id)
+        if isinstance(node, ast.Attribute):
+            return getattr_or_lookup_error(self.meaning(node.value, local_names), node.attr)
+        if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
+            whole = self.meaning(node.value, local_names)
+            if isinstance(whole, (tuple, dict)):
+                return whole[node.slice.value]
+        raise LookupError
+
+
+def getattr_or_lookup_error(owner, name):
+    try:
+        return getattr(owner, name)
+    except AttributeError:
+        raise LookupError from None
+
+
+def _captured(function):
+    cells = zip(function.__code__.co_freevars, function.__closure__ or ())
+    captured = {}
+    for name, cell in cells:
+        try:
+            captured[name] = cell.cell_contents
+        except ValueError:  # not assigned yet
+            pass
+    return captured

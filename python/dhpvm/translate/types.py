@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Types of Python values in compiled functions, and how NumPy 2 combines them.
+
+A number is *weak* if it is Python's own: a literal, an int or float argument, a loop variable, a length. Combined with
+a number of NumPy it takes that one's type, as NumPy 2 has it: `x[i] * 2.0` is a float32 if x is an array of float32.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+INTEGERS = ("i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64")
+FLOATS = ("f32", "f64")
+NUMPY_NAMES = {"bool": "bool", "int8": "i8", "uint8": "u8", "int16": "i16", "uint16": "u16", "int32": "i32",
+               "uint32": "u32", "int64": "i64", "uint64": "u64", "float32": "f32", "float64": "f64"}
+
+
+@dataclass(frozen=True)
+class Scalar:
+    """A number or bool. `name` is the language's."""
+
+    name: str
+    is_weak: bool = False
+
+    def __str__(self):
+        return {"bool": "bool", "i64": "int", "f64": "float"}[self.name] if self.is_weak else numpy_name(self.name)
+
+    @property
+    def is_float(self):
+        return self.name in FLOATS
+
+    @property
+    def is_integer(self):
+        return self.name in INTEGERS
+
+
+@dataclass(frozen=True)
+class Array:
+    """An array of NumPy of 1 to 3 dimensions."""
+
+    element: str
+    rank: int
+
+    def __str__(self):
+        return f"array of {numpy_name(self.element)} with {self.rank} dimension{'s' if self.rank > 1 else ''}"
+
+    @property
+    def text(self):
+        """As the language writes it."""
+        return f"[{self.element}]" if self.rank == 1 else f"[{self.element}, {self.rank}]"
+
+
+@dataclass(frozen=True)
+class Tuple:
+    """Several results of a function."""
+
+    items: tuple
+
+    def __str__(self):
+        return "tuple"
+
+
+@dataclass(frozen=True)
+class Special:
+    """A type without values that are passed on."""
+
+    name: str
+
+    def __str__(self):
+        return self.name
+
+
+BOOL = Scalar("bool")
+INT = Scalar("i64", True)
+FLOAT = Scalar("f64", True)
+NONE = Special("None")
+UNKNOWN = Special("unknown")
+
+
+def numpy_name(name):
+    return next(numpy for numpy, own in NUMPY_NAMES.items() if own == name)
+
+
+def _bits(name):
+    return int(name[1:])
+
+
+def _common(a, b):
+    """The type that NumPy gives two different types of its numbers."""
+    if a in FLOATS and b in FLOATS:
+        return "f64"
+    if a in FLOATS or b in FLOATS:
+        number, integer = (a, b) if a in FLOATS else (b, a)
+        return "f32" if number == "f32" and _bits(integer) <= 16 else "f64"
+    if a[0] == b[0]:
+        return max(a, b, key=_bits)
+    signed, unsigned = (a, b) if a[0] == "i" else (b, a)
+    if _bits(signed) > _bits(unsigned):
+        return signed
+    return f"i{2 * _bits(unsigned)}" if _bits(unsigned) < 64 else "f64"
+
+
+def promote(a, b):
+    """The type of an arithmetic operation on two scalars."""
+    if UNKNOWN in (a, b):
+        return UNKNOWN
+    a, b = (INT if each == BOOL else each for each in (a, b))
+    if a.is_weak and b.is_weak:
+        return FLOAT if FLOAT in (a, b) else INT
+    if a.is_weak or b.is_weak:
+        weak, strong = (a, b) if a.is_weak else (b, a)
+        return Scalar("f64") if weak.is_float and strong.is_integer else strong
+    return a if a == b else Scalar(_common(a.name, b.name))
+
+
+def join(a, b):
+    """The type of a variable that is given values of both types; None if there is none."""
+    if a == UNKNOWN or a == b:
+        return b
+    if b == UNKNOWN:
+        return a
+    if isinstance(a, Scalar) and isinstance(b, Scalar):
+        return None if BOOL in (a, b) else promote(a, b)
+    if isinstance(a, Tuple) and isinstance(b, Tuple) and len(a.items) == len(b.items):
+        items = tuple(join(x, y) for x, y in zip(a.items, b.items))
+        return None if None in items else Tuple(items)
+    return None
+
+
+def literal(value, name):
+    """A constant as the language writes it, as a value of the type with that name."""
+    if name == "bool":
+        return "true" if value else "false"
+    if name in FLOATS:
+        text = _float_text(float(value))
+        return text if name == "f64" else f"({text} as f32)"
+    bits = _bits(name)
+    number = int(value) & ((1 << bits) - 1)
+    if name[0] == "i" and number >> (bits - 1):
+        number -= 1 << bits
+    if number == -(1 << (bits - 1)):
+        return f"{name}.min"
+    text = f"{abs(number)}" if name == "i64" else f"{abs(number)}{name}"
+    return f"(-{text})" if number < 0 else text
+
+
+def _float_text(value):
+    if value != value:
+        return "f64.nan"
+    if value in (float("inf"), float("-inf")):
+        return "f64.infinity" if value > 0 else "(-f64.infinity)"
+    text = repr(value)
+    if "." not in text and "e" not in text:
+        text += ".0"
+    return f"({text})" if text.startswith("-") else text

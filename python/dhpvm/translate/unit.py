@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A program in the language that holds a function for one combination of types, and all that it calls."""
+
+from __future__ import annotations
+
+from ..errors import TranslationError
+from . import helpers
+from .source import Source
+from .statements import Statements
+from .types import NONE, UNKNOWN, Array, Scalar, Tuple
+
+
+class Version:
+    """A function for one combination of types."""
+
+    def __init__(self, source, types, text_name):
+        self.source, self.types, self.text_name = source, types, text_name
+        self.result = UNKNOWN
+        self.lines = []
+        self.scope = None
+
+    def written_parameters(self):
+        """The positions of the arrays that it writes to."""
+        if self.scope is None:
+            return []
+        return [i for i, name in enumerate(self.source.parameters) if self.scope.is_written(name)]
+
+
+class Unit:
+    """The program. `hints` stand before each parallel loop."""
+
+    def __init__(self, hints=()):
+        self.hints = list(hints)
+        self._versions, self._modules, self._helpers, self._structs, self._sources = {}, set(), {}, {}, {}
+
+    def version(self, function, types, node=None, caller=None):
+        """The function for these types, translated on first need."""
+        key = (function, types)
+        if key in self._versions:
+            return self._versions[key]
+        source = self._sources.get(function)
+        if source is None:
+            source = self._sources[function] = Source(function)
+        if len(types) != len(source.parameters):
+            message = f"{source.name} takes {len(source.parameters)} arguments, and {len(types)} are given"
+            if caller is None:
+                raise TranslationError(message)
+            caller.fail(node, message)
+        version = Version(source, types, f"{source.name.strip('_') or 'f'}__{len(self._versions)}")
+        self._versions[key] = version
+        statements = Statements(source, self, types, version)
+        version.scope = statements.scope
+        version.lines = statements.run()
+        return version
+
+    def module(self, name):
+        """Imports a module of the language; returns its name."""
+        self._modules.add(name)
+        return name
+
+    def helper(self, name, kind):
+        own_name = f"_{name}_{kind}"
+        if own_name not in self._helpers:
+            self._helpers[own_name] = helpers.text(name, kind, own_name)
+            if "math." in self._helpers[own_name]:
+                self.module("math")
+        return own_name
+
+    def struct(self, result):
+        """The name of the struct for several results."""
+        types = tuple(type_text(item) for item in result.items)
+        return self._structs.setdefault(types, f"Results{len(self._structs)}")
+
+    def text(self):
+        """The program, and for each of its lines file, function and line of the Python code it stands for, or None."""
+        lines, origins = [], []
+
+        def add(text, origin=None):
+            for line in text.split("\n"):
+                lines.append(line)
+                origins.append(origin)
+
+        bodies = [(version, self._head(version)) for version in self._versions.values()]
+        for name in sorted(self._modules):
+            add(f"import {name};")
+        for types, name in self._structs.items():
+            add(f"struct {name} {{ " + " ".join(f"x{i}: {kind};" for i, kind in enumerate(types)) + " }")
+        for helper in self._helpers.values():
+            add(helper)
+        for version, head in bodies:
+            source = version.source
+            add(head, (source.file, source.name, source.tree.lineno))
+            for depth, text, line in version.lines:
+                add("    " * depth + text, (source.file, source.name, line))
+            add("}")
+        return "\n".join(lines) + "\n", origins
+
+    def _head(self, version):
+        parameters = ", ".join(f"{version.scope.parameter_text(name)}: {type_text(kind)}"
+                               for name, kind in zip(version.source.parameters, version.types))
+        result = version.result
+        if result == NONE:
+            return f"fn {version.text_name}({parameters}) {{"
+        text = self.struct(result) if isinstance(result, Tuple) else type_text(result)
+        return f"fn {version.text_name}({parameters}) -> {text} {{"
+
+
+def type_text(kind):
+    """A type as the language writes it."""
+    return kind.text if isinstance(kind, Array) else kind.name if isinstance(kind, Scalar) else str(kind)

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The variables of one function: which of them are iterations' own, and their types."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from .types import UNKNOWN, Array, Scalar, join
+from .values import Value
+
+# Words of the language, and names that translated functions use themselves.
+RESERVED = set("as break catch class const continue else extern false fn for if import in init interface intrinsic is "
+               "let match null parallel return struct this true try use var while reduce step fill print str hash "
+               "assert trap main math atomic bool i8 u8 i16 u16 i32 u32 i64 u64 f32 f64 resource Weak Error".split())
+
+
+@dataclass
+class Frame:
+    """Variables that live as long as a function, an iteration of a parallel loop, or a loop."""
+
+    key: object
+    names: set
+    is_constant: bool = False  # loop variables of the language
+    reductions: dict = field(default_factory=dict)
+
+
+class Variables:
+    """Types are found by translating several times: they stay between passes, and only ever grow."""
+
+    def __init__(self, source):
+        self._source = source
+        code = source.function.__code__
+        self._names = set(code.co_varnames + code.co_cellvars)
+        self._types = {}
+        self._aliases = {}
+        self._written = set()
+        self.has_changed = True
+        self.in_parallel = False
+        self.assigned_parameters = set()
+        self.begin_pass()
+
+    def begin_pass(self):
+        self.has_changed = False
+        self._frames = [Frame(0, self._names)]
+        self._blocks = [0]
+        self._next_block = 1
+        self._declared = {}
+
+    def names(self):
+        """Every name that is local to the function."""
+        return self._names
+
+    @staticmethod
+    def text(name):
+        return f"{name}_" if name in RESERVED or name.startswith("_") or name.endswith("_") else name
+
+    def parameter_text(self, name):
+        """The name in the head of the function."""
+        return f"_in_{name}" if name in self.assigned_parameters else self.text(name)
+
+    # ---- Frames and blocks.
+
+    def enter(self, frame):
+        self._frames.append(frame)
+
+    def leave(self):
+        self._frames.pop()
+
+    def open_block(self):
+        self._blocks.append(self._next_block)
+        self._next_block += 1
+
+    def close_block(self):
+        self._blocks.pop()
+
+    def _frame_of(self, name):
+        return next(frame for frame in reversed(self._frames) if name in frame.names)
+
+    def depth(self):
+        return len(self._blocks)
+
+    def reduction(self, name):
+        """The operator if the variable is a reduction here, else None."""
+        for frame in reversed(self._frames):
+            if name in frame.reductions or name in frame.names:
+                return frame.reductions.get(name)
+        return None
+
+    def scalars(self, key):
+        """Names and types of a frame's numbers, for their declarations."""
+        return [(name, kind) for (frame, name), kind in self._types.items()
+                if frame == key and isinstance(kind, Scalar)]
+
+    # ---- Use.
+
+    def read(self, node):
+        frame = self._frame_of(node.id)
+        kind = self._types.get((frame.key, node.id), UNKNOWN)
+        if isinstance(kind, Array):
+            self._check_block(node, node.id)
+        return Value(self.text(node.id), kind)
+
+    def define(self, key, name, kind):
+        """A parameter or loop variable."""
+        self._types[key, name] = kind
+        if isinstance(kind, Array):
+            self._declared[name] = (0,)
+
+    def assign(self, node, name, kind):
+        """Notes that the variable is given a value of this type."""
+        frame = self._frame_of(name)
+        if frame.is_constant:
+            self._source.fail(node, f"the loop variable '{name}' of a parallel loop cannot be assigned")
+        old = self._types.get((frame.key, name), UNKNOWN)
+        new = join(old, kind)
+        if new is None:
+            self._source.fail(node, f"'{name}' is {_article(kind)} here and {_article(old)} elsewhere: a variable has "
+                                    "one type; use two names")
+        if new != old:
+            self._types[frame.key, name] = new
+            self.has_changed = True
+        return new
+
+    # ---- Arrays, which are references.
+
+    def declare_array(self, node, name):
+        """Whether this is the first assignment, which declares the variable."""
+        if name in self._declared:
+            self._check_block(node, name)
+            return False
+        self._declared[name] = tuple(self._blocks)
+        return True
+
+    def _check_block(self, node, name):
+        declared = self._declared.get(name)
+        if declared is not None and tuple(self._blocks[:len(declared)]) != declared:
+            self._source.fail(node, f"the array '{name}' is first made in a block that has ended: make it before")
+
+    def alias(self, name, other):
+        """Both are the same array from now on."""
+        self._aliases.setdefault(name, set()).add(other)
+        self._aliases.setdefault(other, set()).add(name)
+
+    def same_arrays(self, name):
+        """All names that may be the same array."""
+        found, todo = set(), [name]
+        while todo:
+            each = todo.pop()
+            if each not in found:
+                found.add(each)
+                todo.extend(self._aliases.get(each, ()))
+        return found
+
+    def written(self, name):
+        self._written.add(name)
+
+    def is_written(self, name):
+        return bool(self.same_arrays(name) & self._written)
+
+
+def _article(kind):
+    text = str(kind)
+    return f"an {text}" if text[0] in "aiu" else f"a {text}"

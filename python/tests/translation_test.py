@@ -1,0 +1,287 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What cannot be compiled is an error at its line that says what to write instead; arguments that do not fit, too."""
+
+import pickle
+import re
+import threading
+import traceback
+import unittest
+
+import support  # noqa: F401: skips where there is no NumPy
+import numpy as np
+
+import dhpvm
+from dhpvm import prange
+
+X = np.arange(4.0)
+
+
+@dhpvm.jit
+def doubled(x):
+    return 2 * x
+
+
+@dhpvm.jit
+def beyond(x, k):
+    s = 0.0
+    for i in range(len(x)):
+        s += x[i + k]  # traps here
+    return s
+
+
+def inner(x, i):
+    return x[i]  # traps here, too
+
+
+@dhpvm.jit
+def outer(x):
+    return inner(x, len(x))
+
+
+class Refused(unittest.TestCase):
+    def refuse(self, function, advice, *arguments, line=None):
+        with self.assertRaises(dhpvm.TranslationError) as caught:
+            dhpvm.jit(function)(*arguments)
+        self.assertRegex(str(caught.exception), advice)
+        first = function.__code__.co_firstlineno
+        shown = re.match(rf"{re.escape(__file__)}:(\d+): ", str(caught.exception))
+        self.assertIsNotNone(shown, str(caught.exception))
+        self.assertEqual(int(shown[1]) - first, line or 1, str(caught.exception))
+
+    def test_expressions(self):
+        def f(x):
+            return [i for i in range(3)]
+        self.refuse(f, "write a loop that fills an array", 1)
+
+        def f(x):
+            return x[0:2]
+        self.refuse(f, "slices cannot be compiled", X)
+
+        def f(x):
+            return x + 1
+        self.refuse(f, "write a loop over its elements", X)
+
+        def f(x):
+            return x.sum()
+        self.refuse(f, r"\.sum\(\).* write a loop", X)
+
+        def f(x):
+            return "text"
+        self.refuse(f, "numbers and bools can", 1)
+
+        def f(x):
+            return x or 1
+        self.refuse(f, "write `x if c else y`", 1)
+
+        def f(x):
+            return 2 ** x
+        self.refuse(f, r"float\(x\) \*\* y", 1)
+
+        def f(x):
+            return x[0.5]
+        self.refuse(f, "an index is an integer", X)
+
+        def f(x):
+            return x[0, 1]
+        self.refuse(f, "2 indices, and the array has 1", X)
+
+        def f(x):
+            return len(X)
+        self.refuse(f, "pass it as an argument", 1)
+
+        def f(x):
+            return sorted(x)
+        self.refuse(f, "docs/python.md lists", X)
+
+        def f(x):
+            return undefined(x)  # noqa: F821
+        self.refuse(f, "'undefined' is not defined", 1)
+
+    def test_statements(self):
+        def f(x):
+            with open("x"):
+                pass
+        self.refuse(f, "With statements", 1)
+
+        def f(x):
+            x = 1.5 if x else 2
+            x = X
+        self.refuse(f, "pass it as an argument", 1, line=2)
+
+        def f(x):
+            y = x
+            y = 1
+            return y
+        self.refuse(f, "a variable has one type", X, line=2)
+
+        def f(x):
+            if x[0] > 1:
+                return 1
+            return x.copy()
+        self.refuse(f, "one type of result", X, line=3)
+
+        def f(x):
+            return x
+        self.refuse(f, "the caller has 'x' already", X)
+
+    def test_parallel_loops(self):
+        def f(x):
+            t = 0.0
+            for i in prange(len(x)):
+                x[i] = t
+                t = x[i]
+        self.refuse(f, "'t' passes a value from one iteration to the next", X, line=2)
+
+        def f(x):
+            for i in prange(len(x)):
+                t = x[i]
+            return t
+        self.refuse(f, "'t' belongs to an iteration", X)
+
+        def f(x):
+            for i in prange(len(x)):
+                if x[i] > 1:
+                    break
+        self.refuse(f, "break cannot leave it", X, line=3)
+
+        def f(x):
+            for i in prange(len(x)):
+                y = np.zeros(3)
+                x[i] = y[0]
+        self.refuse(f, "make them before the loop", X, line=2)
+
+        def f(x):
+            for i in prange(1, len(x)):
+                x[i] = x[i - 1]
+        self.refuse(f, "iterations conflict", X, line=2)
+
+        def f(x):
+            for i in prange(len(x)):
+                return
+        self.refuse(f, "return cannot leave it", X, line=2)
+
+    def test_arguments(self):
+        for wrong, advice in (("text", "is of type str"), ([1, 2], "is of type list"),
+                              (np.zeros(2, ">f8"), "newbyteorder"), (np.zeros(2, complex), "astype"),
+                              (np.zeros((1, 1, 1, 1)), "reshape"),
+                              (np.array([None]), "astype"), (1j, "is of type complex")):
+            with self.subTest(wrong), self.assertRaisesRegex(dhpvm.TranslationError, advice):
+                doubled(wrong)
+        self.assertRaises(OverflowError, doubled, 2**63)
+        self.assertEqual(doubled(np.array(3.0)), 6.0)
+
+    def test_read_only_and_shared_arrays(self):
+        @dhpvm.jit
+        def add(x, y):
+            for i in prange(len(x)):
+                x[i] += y[i]
+
+        x = np.arange(6.0)
+        x.flags.writeable = False
+        with self.assertRaisesRegex(ValueError, "read-only"):
+            add(x, x.copy())
+        y = np.zeros(6)
+        add(y, x)
+        add(y, y)
+        self.assertEqual(list(y), [0, 2, 4, 6, 8, 10])
+        with self.assertRaisesRegex(ValueError, "share memory"):
+            add(y[1:], y[:-1])
+
+    def test_methods_and_lambdas(self):
+        self.assertRaises(TypeError, dhpvm.jit, 3)
+        self.assertRaises(dhpvm.TranslationError, dhpvm.jit, lambda *x: x)
+        self.assertRaises(dhpvm.TranslationError, dhpvm.jit(lambda x: x), 1)
+
+
+class Errors(unittest.TestCase):
+    def check(self, call, *lines):
+        try:
+            call()
+        except IndexError as error:
+            text = traceback.format_exc()
+            for line in lines:
+                self.assertIn(line, text)
+            self.assertEqual(error.frames[0].file, __file__)
+            return
+        self.fail("no IndexError")
+
+    def test_traps_have_pythons_lines(self):
+        self.check(lambda: beyond(X, 1), "in beyond", "s += x[i + k]  # traps here")
+        self.check(lambda: outer(X), "in inner", "in outer", "return inner(x, len(x))", "traps here, too")
+
+    def test_explanations_have_pythons_lines(self):
+        @dhpvm.jit
+        def total(x):
+            s = 0.0
+            for i in prange(len(x)):
+                s += x[i]
+            return s
+
+        total(X)
+        first = total.__wrapped__.__code__.co_firstlineno
+        found = re.search(rf"{re.escape(__file__)}:(\d+) ", total.explain())
+        self.assertIn(int(found[1]) - first, (3, 4))  # the head of the loop or its body
+
+    def test_debug_finds_races(self):
+        @dhpvm.jit(debug=True)
+        def scatter(x, where):
+            for i in prange(len(where)):
+                x[where[i]] = i
+
+        scatter(X.copy(), np.array([0, 1, 2]))
+        with self.assertRaisesRegex(dhpvm.Trap, rf"writes element 1 .* at {re.escape(__file__)}:\d+"):
+            scatter(X.copy(), np.array([0, 1, 1]))
+
+    def test_raise_and_assert(self):
+        @dhpvm.jit
+        def check(x):
+            assert x > 0, "x is too small"
+            if x > 10:
+                raise ValueError("x is too large")
+            return x
+
+        self.assertEqual(check(3), 3)
+        self.assertRaisesRegex(dhpvm.Trap, "x is too small", check, 0)
+        self.assertRaisesRegex(dhpvm.Trap, "x is too large", check, 11)
+
+    def test_threads_compile_and_call_at_once(self):
+        @dhpvm.jit
+        def add(x, y):
+            for i in prange(len(x)):
+                x[i] += y
+
+        def work(dtype):
+            for _ in range(20):
+                x = np.zeros(100, dtype)
+                add(x, 1)
+                if not (x == 1).all():
+                    wrong.append(dtype)
+
+        wrong = []
+        threads = [threading.Thread(target=work, args=(dtype,)) for dtype in ("f8", "f4", "i8", "f8")]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(wrong, [])
+
+    def test_pickles(self):
+        self.assertIs(pickle.loads(pickle.dumps(doubled)), doubled)
+
+    def test_functions_of_notebooks(self):
+        import linecache
+
+        text = "def cell(x):\n    return 3 * x\n"
+        linecache.cache["<cell 1>"] = (len(text), None, text.splitlines(True), "<cell 1>")
+        names = {}
+        exec(compile(text, "<cell 1>", "exec"), names)
+        self.assertEqual(dhpvm.jit(names["cell"])(2), 6)
+        names = {}
+        exec("def nowhere(x): return x", names)
+        with self.assertRaisesRegex(dhpvm.TranslationError, "define it in a file"):
+            dhpvm.jit(names["nowhere"])(2)
+
+
+if __name__ == "__main__":
+    support.main()
