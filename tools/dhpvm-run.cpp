@@ -103,6 +103,8 @@ constexpr Option kOptions[] = {
      "the secret that both sides have;\nwithout one, or certificates, only this machine is talked to"},
     {kRemoteGroup, "--clients", 0, Value::kRequired, "FILE",
      "in its place, for a worker: the clients that may come in, each with keys and limits"},
+    {kRemoteGroup, "--log", 0, Value::kRequired, "FORM",
+     "of a worker: text (default), or json: an object for each line"},
     {kRemoteGroup, "--make-key", 0, Value::kRequired, "FILE", "make such a file, and do nothing else"},
     {kRemoteGroup, "--certificate", 0, Value::kRequired, "FILE",
      "instead of a key: the own certificate (PEM),"},

@@ -3,10 +3,13 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <csignal>
 #include <cstdio>
 #include <ctime>
 #include <mutex>
+
+#include <nlohmann/json.hpp>
 
 #include "options.h"
 
@@ -66,7 +69,7 @@ Status set_lend(WorkerOptions& options, std::string_view list) {
 }
 
 // One line with a timestamp: a worker runs unattended for long.
-void log(const std::string& line) {
+void log_text(const std::string& line) {
   std::array<char, 32> time{};
   const std::time_t now = std::time(nullptr);
   std::tm parts{};
@@ -75,6 +78,32 @@ void log(const std::string& line) {
   std::string text = line;
   std::ranges::replace(text, '\n', ' ');
   std::fprintf(stderr, "%s %s\n", time.data(), text.c_str());
+}
+
+// The same for programs that read logs: an object a line, with the number of the session apart if it is about one.
+void log_json(const std::string& line) {
+  constexpr std::string_view kSession = "session ";
+  std::array<char, 32> time{};
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  std::strftime(time.data(), time.size(), "%Y-%m-%dT%H:%M:%SZ", &parts);
+  nlohmann::ordered_json entry{{"time", time.data()}};
+  std::string_view text = line;
+  const std::size_t colon = text.find(": ");
+  if (text.starts_with(kSession) && colon != text.npos) {
+    std::uint64_t number = 0;
+    const std::string_view digits = text.substr(kSession.size(), colon - kSession.size());
+    const auto read = std::from_chars(digits.begin(), digits.end(), number);
+    if (read.ec == std::errc() && read.ptr == digits.end()) {
+      entry["session"] = number;
+      text.remove_prefix(colon + 2);
+    }
+  }
+  entry["text"] = text;
+  // Names of others need not be UTF-8.
+  const std::string written = entry.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  std::fprintf(stderr, "%s\n", written.c_str());
 }
 
 }  // namespace
@@ -87,6 +116,9 @@ Status set_remote(RemoteRequest& request, std::string_view name, std::string_vie
     request.listen.emplace_back(value);
   } else if (name == "--key-file") {
     options.security.key_file = value;
+  } else if (name == "--log") {
+    if (value != "text" && value != "json") return unknown(name, value, "text or json");
+    options.log = value == "json" ? log_json : log_text;
   } else if (name == "--clients") {
     options.clients_file = value;
   } else if (name == "--certificate") {
@@ -179,7 +211,8 @@ Result<int> lend(EngineOptions engine, const RemoteRequest& request, std::string
   options.listen = request.listen;
   options.clients = request.connect;
   if (devices != "auto") options.devices = split(devices);
-  options.log = log;
+  if (!options.log) options.log = log_text;
+  const auto log = options.log;
   if (request.is_session) return Worker::serve_session(Engine(std::move(engine)), options);
   options.session_command.emplace_back("/proc/self/exe");
   options.session_command.insert(options.session_command.end(), words.begin(), words.end());

@@ -118,7 +118,7 @@ class Worker:
         with open(self.path, "w", encoding="utf-8") as log:
             self.process = subprocess.Popen([*prefix, str(BIN / "dhpvm-run"), "--worker", "--device=host", *where,
                                              *options], stdout=log, stderr=log, process_group=0)
-        self.address = self.wait_for(r"listening at (\S+)").group(1) if listen else None
+        self.address = self.wait_for(r'listening at ([^\s"]+)').group(1) if listen else None
         self.device = f"--device=remote/{self.address}"
 
     def sessions(self):
@@ -233,6 +233,20 @@ class Using(Case):
         worker.wait_for(r"session 1: ended .* [1-9]\d* jobs")
         listed = run(f"--connect={worker.address}", "--list-devices")
         self.assertIn(f"remote/{worker.address}/host", listed.stdout)
+
+    def test_logs_for_programs(self):
+        worker = self.worker("--log=json")
+        program = self.folder / "na\"me\udcff\x1b.dhp"
+        self.write(ROUNDS.replace("ROUNDS", "2").replace("SIZE", "50000")).rename(program)
+        done = subprocess.run([str(BIN / "dhpvm-run"), worker.device, program], capture_output=True, timeout=PATIENCE)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        worker.wait_for("ended after")
+        entries = [json.loads(line) for line in worker.log().splitlines()]
+        self.assertNotIn("session", entries[0])
+        self.assertIn("listening at", entries[0]["text"])
+        self.assertEqual({entry["session"] for entry in entries[1:]}, {1})
+        self.assertRegex(entries[1]["time"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")
+        self.assertNotIn("\x1b", worker.log())
 
     def test_traps_name_their_line(self):
         worker = self.worker()
