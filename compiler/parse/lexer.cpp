@@ -165,9 +165,14 @@ void Lexer::skip_block_comment() {
 void Lexer::next() {
   const char c = current();
   if (c == 'f' && at(pos_ + 1) == '"') return format_begin();
+  const bool raw = c == 'r' && at(pos_ + 1) == '"';
+  // An expression in a formatted string ends on its line.
+  if (holes_.empty() && text_.substr(pos_ + (raw ? 1 : 0)).starts_with(kBlockQuotes))
+    return block_string(raw ? Escapes::kRaw : Escapes::kResolved);
+  if (raw) return string(Escapes::kRaw);
   if (is_letter(c)) return word();
   if (is_digit(c)) return number();
-  if (c == '"') return string();
+  if (c == '"') return string(Escapes::kResolved);
   if (c == '\'') return byte();
   if (!holes_.empty() && hole_punctuation()) return;
   punctuation();

@@ -26,6 +26,7 @@ class Lexer {
   TokenStream run();
 
  private:
+  static constexpr std::string_view kBlockQuotes = "\"\"\"";
   // An f-string whose `{` is open: what follows is an expression until its `}`.
   struct Hole {
     std::uint32_t brace = 0;  // of the {
@@ -48,7 +49,9 @@ class Lexer {
   void integer_token(std::uint32_t begin, std::string_view digits, int radix, std::string_view suffix);
   void float_token(std::uint32_t begin, std::string_view digits, std::string_view suffix);
   std::string_view take_suffix(std::string_view digits);
-  void string();
+  enum class Escapes : std::uint8_t { kResolved, kRaw };  // kRaw: r"..."
+  void string(Escapes escapes);
+  void block_string(Escapes escapes);
   void byte();
   void quoted_word(std::uint32_t begin, std::uint32_t end);
   void format_begin();

@@ -251,11 +251,12 @@ void Lexer::unicode_escape(std::string& out, std::uint32_t begin) {
   append_utf8(out, value);
 }
 
-void Lexer::string() {
-  const std::uint32_t begin = pos_++;
+void Lexer::string(Escapes escapes) {
+  const std::uint32_t begin = pos_;
+  pos_ += escapes == Escapes::kRaw ? 2 : 1;
   std::string value;
   while (!at_line_end() && current() != '"') {
-    if (current() == '\\') {
+    if (current() == '\\' && escapes == Escapes::kResolved) {
       escape(value);
     } else {
       value += text_[pos_++];
@@ -275,6 +276,62 @@ void Lexer::string() {
   }
   push_string(TokenKind::kString, begin, std::move(value));
   if (!ended) close_holes();
+}
+
+// Text of several lines, between three quotes on either side. The line ends behind the first and before the last quotes
+// do not belong to it, nor does what the line of the last quotes is indented by.
+void Lexer::block_string(Escapes escapes) {
+  const std::uint32_t begin = pos_;
+  const bool raw = escapes == Escapes::kRaw;
+  pos_ += (raw ? 1 : 0) + static_cast<std::uint32_t>(kBlockQuotes.size());
+  std::uint32_t end = pos_;
+  while (end < text_.size() && !text_.substr(end).starts_with(kBlockQuotes))
+    end += !raw && at(end) == '\\' ? 2 : 1;
+  const bool closed = end < text_.size();
+  end = std::min(end, static_cast<std::uint32_t>(text_.size()));
+  if (!closed) {
+    diagnostics_.error(range(begin, pos_), "this text of several lines is not closed")
+        .help("write `\"\"\"` where it ends");
+  }
+  const auto is_blank = [&](std::uint32_t from, std::uint32_t to) {
+    return slice(from, to).find_first_not_of(" \t\r") == std::string_view::npos;
+  };
+  std::uint32_t last_line = end;
+  while (last_line > pos_ && at(last_line - 1) != '\n') --last_line;
+  const bool ends_alone = last_line > pos_ && is_blank(last_line, end);
+  const std::uint32_t indentation = ends_alone ? end - last_line : 0;
+  const std::uint32_t content_end = ends_alone ? last_line - 1 : end;
+  std::uint32_t first_end = pos_;
+  while (first_end < content_end && at(first_end) != '\n') ++first_end;
+  const bool begins_alone = is_blank(pos_, first_end) && at(first_end) == '\n';
+
+  std::string value;
+  const auto skip_indentation = [&] {
+    const std::uint32_t most = std::min(pos_ + indentation, content_end);
+    while (pos_ < most && (current() == ' ' || current() == '\t')) ++pos_;
+  };
+  if (begins_alone) {
+    pos_ = first_end + 1;
+    skip_indentation();
+  }
+  while (pos_ < content_end) {
+    const char c = current();
+    if (c == '\\' && !raw) {
+      if (at(pos_ + 1) == '\n' || at(pos_ + 1) == '\r') {
+        diagnostics_.error(range(pos_, pos_ + 1), "a `\\` at the end of a line escapes nothing")
+            .help("write `\\\\` for a backslash, or `r\"\"\"` where they are many");
+      }
+      escape(value);
+    } else if (c == '\r' && at(pos_ + 1) == '\n') {
+      ++pos_;
+    } else {
+      value += c;
+      ++pos_;
+      if (c == '\n') skip_indentation();
+    }
+  }
+  pos_ = closed ? end + static_cast<std::uint32_t>(kBlockQuotes.size()) : end;
+  push_string(TokenKind::kString, begin, std::move(value));
 }
 
 void Lexer::byte() {

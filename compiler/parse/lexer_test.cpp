@@ -139,6 +139,21 @@ TEST(LexerTest, ReadsStrings) {
   EXPECT_EQ(string_of(R"("{x}")"), "{x}") << "braces mean something in f-strings only";
 }
 
+TEST(LexerTest, ReadsRawStringsAndThoseOfSeveralLines) {
+  EXPECT_EQ(string_of(R"(r"a\n\")"), "a\\n\\");
+  EXPECT_EQ(string_of("\"\"\"\"\"\""), "");
+  EXPECT_EQ(string_of("\"\"\"a\\tb\"\"\""), "a\tb");
+  EXPECT_EQ(string_of("r\"\"\"a\\tb\"\"\""), "a\\tb");
+  EXPECT_EQ(string_of("\"\"\"\n  a\n    b\n\n  \"\"\""), "a\n  b\n");
+  EXPECT_EQ(string_of("\"\"\"\r\n  a\r\n b\r\n  \"\"\""), "a\nb");
+  EXPECT_EQ(string_of("\"\"\"\n\"\"\""), "");
+  EXPECT_EQ(string_of("\"\"\"\n\n\"\"\""), "");
+  EXPECT_EQ(string_of("\"\"\"\n\n\n\"\"\""), "\n");
+  EXPECT_EQ(string_of("\"\"\"a\\\"\"\"\""), "a\"") << "an escaped quote is none of the three";
+  for (const char* text : {"\"\"\"", "\"\"\"a\\", "\"\"\"a\"\"", "\"\"\"\\\n\"\"\"", "r\"\"\"\n", "r\"a"})
+    EXPECT_TRUE(Lexed(text).diagnostics.has_errors()) << text;
+}
+
 TEST(LexerTest, ReadsBytes) {
   EXPECT_EQ(Lexed("'a'").stream.tokens[0].value, 97u);
   EXPECT_EQ(Lexed(R"('\n')").stream.tokens[0].value, 10u);

@@ -94,6 +94,7 @@ std::string SourceExpressions::literal(const SourceType& type) {
   switch (type.shape) {
     case Shape::kBool: return decisions_.one_in(2) ? "true" : "false";
     case Shape::kText:
+      if (decisions_.one_in(8)) return "r\"a\\n\"";
       return Phrase{"\"{}\"", decisions_.pick({"", "a", "hello", "\\u{e9}t\\u{e9}", "x y"})}.text;
     case Shape::kFloat:
       if (decisions_.one_in(8))

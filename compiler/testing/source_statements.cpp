@@ -273,7 +273,10 @@ void SourceStatements::open_resource() {
 void SourceStatements::print() {
   const auto& types = world_.types;
   switch (decisions_.below(5)) {
-    case 0: return write(Phrase{"print({});", expressions_.value(types.text(), 2)});
+    case 0: {
+      const char* lines = decisions_.one_in(3) ? " + \"\"\"\n  a\n b\n \"\"\"" : "";
+      return write(Phrase{"print({}{});", expressions_.value(types.text(), 2), lines});
+    }
     case 3: {
       const SourceType& element = *decisions_.pick(types.primitives());
       const SourceType* const kinds[] = {&world_.types.array(element, 1 + decisions_.below(3)),
