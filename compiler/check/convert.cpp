@@ -98,10 +98,10 @@ hir::Expr* Conversions::coerce(E expr, const Type* target, Range range) {
   } else if (from->is_integer() && wanted->is(TypeKind::kBool)) {
     diagnostic.help("compare: `{} != 0`", text);
   } else if (from->is(TypeKind::kStr) && wanted->is_number()) {
-    diagnostic.help("`str.{}(text)` reads a number, and gives null where there is none; with `import str;`",
+    diagnostic.help("`{}.{}()` reads a number, and gives null where there is none", text,
                     wanted->is_float() ? "parse_float" : "parse_int");
   } else if (from->is(TypeKind::kStr) && wanted->is(TypeKind::kArray) && wanted->element->is(TypeKind::kU8)) {
-    diagnostic.help("write `str.to_bytes({})`, with `import str;` at the top", text);
+    diagnostic.help("write `{}.to_bytes()`", text);
   } else if (wanted->is(TypeKind::kStr) && from->is_primitive()) {
     diagnostic.help("write `str({})`", text);
   } else if (from->is(TypeKind::kNullable) && can_coerce(from->element, target)) {

@@ -183,7 +183,7 @@ hir::Expr* OperatorChecker::arithmetic_on(Binary op, E left, E right, Range rang
   } else if (op == Binary::kAdd && (a->is(TypeKind::kStr) || b->is(TypeKind::kStr))) {
     diagnostic.help("write `str(...)` around the other side, or a formatted string: `f\"{{x}}\"`");
   } else if (op == Binary::kMul && a->is(TypeKind::kStr) && b->is_integer()) {
-    diagnostic.help("write `str.repeat(text, n)`, with `import str;` at the top");
+    diagnostic.help("write `text.repeat(n)`");
   } else if (a == b && a->is_float()) {
     diagnostic.help("bits are those of integers: see `math.bits`");
   }
@@ -264,7 +264,7 @@ hir::Expr* OperatorChecker::comparison(Binary op, const ast::Expr& expr, Conditi
     if (type->is(TypeKind::kNullable)) {
       diagnostic.help("test for null first");
     } else if (type->is(TypeKind::kStruct) || type->is(TypeKind::kClass)) {
-      diagnostic.help("compare a field; sort by one with `array.sort_by(xs, fn(a, b) => a.x < b.x)`");
+      diagnostic.help("compare a field; sort by one with `xs.sort_by(fn(a, b) => a.x < b.x)`");
     }
     return wrong(expr.range);
   }

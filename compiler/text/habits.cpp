@@ -32,8 +32,9 @@ constexpr Translation kValues[] = {
     {"raise", "trap"},   {"not", "!"},
 };
 
-constexpr std::string_view kList = "write `list.of([1, 2])` or `List<T>()`, with `import list;` at the top";
-constexpr std::string_view kMap = "write `Map<K, V>()`, with `import map;` at the top";
+constexpr std::string_view kList =
+    "write `let xs: List<i64> = [1, 2];` or `List<T>()`, with `import list;` at the top";
+constexpr std::string_view kMap = "write `[\"a\": 1]` or `Map<K, V>()`, with `import map;` at the top";
 constexpr std::string_view kClosure = "a closure is written `fn(x) => x + 1`";
 constexpr std::string_view kPrint = "write `print(x, y)`";
 constexpr std::string_view kFormat = "write a formatted string: `f\"{x:.3f}\"`";
@@ -42,12 +43,12 @@ constexpr Translation kAdvice[] = {
     {"range", "write `for i in 0..n`, with `step 2` behind it where needed"},
     {"len", "write `x.len`, or `x.len()` of a list or map"},
     {"enumerate", "write `for i, x in xs`"},
-    {"zip", "loop over the positions: `for i in 0..a.len`"},
-    {"sorted", "`array.sort(a)` sorts in place, with `import array;` at the top"},
-    {"reversed", "`array.reverse(a)` reverses in place, with `import array;` at the top"},
+    {"zip", "write `for x, y in xs.zip(ys)` of lists, `for i in 0..a.len` of arrays"},
+    {"sorted", "`a.sort()` sorts an array in place"},
+    {"reversed", "`a.reverse()` reverses an array or a list in place"},
     {"input", "write `io.read_line()`, with `import io;` at the top"},
-    {"int", "write `x as i64` for a number, `str.parse_int(text)` for text"},
-    {"float", "write `x as f64` for a number, `str.parse_float(text)` for text"},
+    {"int", "write `x as i64` for a number, `text.parse_int()` for text"},
+    {"float", "write `x as f64` for a number, `text.parse_float()` for text"},
     {"string", "write `str(x)`"},
     {"String", "write `str(x)`"},
     {"chr", "write `str.from_code_point(n)`, with `import str;` at the top"},
@@ -136,15 +137,17 @@ constexpr Translation kMembers[] = {
 };
 
 constexpr Translation kLibrary[] = {
-    {"array", "array"},   {"atomic", "atomic"}, {"csv", "csv"},     {"image", "image"},  {"io", "io"},
-    {"list", "list"},     {"map", "map"},       {"math", "math"},   {"os", "os"},        {"random", "random"},
-    {"time", "time"},     {"List", "list"},     {"Map", "map"},     {"Set", "map"},      {"Builder", "str"},
-    {"Random", "random"}, {"Table", "csv"},     {"Image", "image"}, {"File", "io"},      {"sqrt", "math"},
-    {"sin", "math"},      {"cos", "math"},      {"tan", "math"},    {"atan2", "math"},   {"exp", "math"},
-    {"log", "math"},      {"pow", "math"},      {"abs", "math"},    {"min", "math"},     {"max", "math"},
-    {"clamp", "math"},    {"floor", "math"},    {"ceil", "math"},   {"round", "math"},   {"pi", "math"},
-    {"sort", "array"},    {"reverse", "array"}, {"sum", "array"},   {"read_line", "io"}, {"exit", "os"},
-    {"sleep", "time"},
+    {"array", "array"},  {"atomic", "atomic"}, {"csv", "csv"},       {"image", "image"},
+    {"io", "io"},        {"list", "list"},     {"map", "map"},       {"math", "math"},
+    {"os", "os"},        {"random", "random"}, {"time", "time"},     {"List", "list"},
+    {"Map", "map"},      {"Set", "map"},       {"Deque", "queue"},   {"Heap", "queue"},
+    {"Builder", "str"},  {"Random", "random"}, {"Table", "csv"},     {"Image", "image"},
+    {"File", "io"},      {"sqrt", "math"},     {"sin", "math"},      {"cos", "math"},
+    {"tan", "math"},     {"atan2", "math"},    {"exp", "math"},      {"log", "math"},
+    {"pow", "math"},     {"abs", "math"},      {"min", "math"},      {"max", "math"},
+    {"clamp", "math"},   {"floor", "math"},    {"ceil", "math"},     {"round", "math"},
+    {"pi", "math"},      {"sort", "array"},    {"reverse", "array"}, {"sum", "array"},
+    {"read_line", "io"}, {"exit", "os"},       {"sleep", "time"},
 };
 
 constexpr std::string_view kPrimitives[] = {"bool", "i8",  "i16", "i32", "i64", "u8",
