@@ -70,7 +70,7 @@ std::string LoopHistory::explain(const bytecode::Module& module, LoopCode& code,
   }
   if (last_->staged_operands() > 0) {
     text += fmt::format(
-        "  rows of {} in an inner loop are loaded in blocks and transposed for the lanes\n",
+        "  rows of {} in inner loops are transposed for the lanes, block by block\n",
         last_->staged_operands() == 1 ? "one operand" : fmt::format("{} operands", last_->staged_operands()));
   }
   if (code.is_sized(*last_)) {

@@ -19,6 +19,7 @@ class NestGenerator {
     const char* const zero = is_integer() ? "7" : "0.5";
     line("%sum = alloca {}", name());
     line("store {} {}, ptr %sum", name(), zero);
+    writes_ = below(2) == 0;
     const bool is_chosen = below(3) == 0;
     if (is_chosen) {
       const std::string rest = value("urem i64 %i, 3");
@@ -66,6 +67,12 @@ class NestGenerator {
     } else {
       const unsigned operations = 1 + below(3);
       for (unsigned n = 0; n < operations; ++n) combine(index);
+      if (writes_) {
+        const std::string sum = value("load {}, ptr %sum", name());
+        line("store {} {}, ptr {}", name(), sum, own_place(index));
+        // Rarely a second time, which comes behind a load.
+        if (below(6) == 0) line("store {} {}, ptr {}", name(), element(index), own_place(index));
+      }
     }
     line("br label %latch{}", number);
     begin(fmt::format("latch{}", number));
@@ -90,7 +97,9 @@ class NestGenerator {
     const auto stride = [&] { return static_cast<std::int64_t>(kStrides[below(std::size(kStrides))]); };
     std::int64_t of_lane = stride();
     std::int64_t of_turn = 1;
-    switch (below(6)) {
+    if (writes_ && below(3) == 0) return value("load {}, ptr {}", name(), own_place(index));
+    // Where a row is written, mostly all that is read are rows.
+    switch (below(writes_ ? 30 : 6)) {
       case 0: of_lane = 0; break;
       case 1:
         of_lane = 1;
@@ -109,6 +118,13 @@ class NestGenerator {
     place = value("add i64 {}, {}", place, below(70));
     const char* const array = below(3) == 0 ? "%b" : "%a";
     return value("load {}, ptr {}", name(), value("getelementptr {}, ptr {}, i64 {}", name(), array, place));
+  }
+
+  // Around an element of the iteration's own row of %c.
+  std::string own_place(const std::string& index) {
+    const std::string row = value("mul nsw i64 %i, {}", kMostNestTurns + 10);
+    const std::string place = value("add i64 {}, {}", value("add i64 {}, {}", row, index), below(3));
+    return value("getelementptr {}, ptr %c, i64 {}", name(), place);
   }
 
   void combine(const std::string& index) {
@@ -151,6 +167,7 @@ class NestGenerator {
   std::string text_;
   unsigned next_ = 0;
   unsigned loops_ = 0;
+  bool writes_ = false;
 };
 
 }  // namespace

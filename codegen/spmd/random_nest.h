@@ -18,7 +18,8 @@ enum class NestType : std::uint8_t { kInteger, kFloat, kDouble };
 NestType nest_type(std::uint32_t seed);
 
 // The text of a module that defines @body as TestKernel wants it: one to three loops in each other, of which the
-// innermost has about %n turns and combines elements of rows, columns and diagonals of arrays %a and %b.
+// innermost has about %n turns and combines elements of rows, columns and diagonals of arrays %a and %b, and may
+// read and write a row of array %c that belongs to the iteration.
 std::string random_nest(std::uint32_t seed);
 
 }  // namespace dhpvm::codegen::spmd

@@ -34,25 +34,41 @@ constexpr std::uint64_t kBufferBytes = std::uint64_t{8} << 10;
 constexpr std::int64_t kLine = 64;
 // Loops of fewer turns are not worth a block.
 constexpr unsigned kFewTurns = 16;
-// More buffers would push each other out of the cache.
+// More buffers in a loop would push each other out of the cache.
 constexpr std::size_t kMostBuffers = 4;
 
 struct Operand {
-  llvm::LoadInst* load = nullptr;
+  llvm::Instruction* access = nullptr;  // a load or a store
   const llvm::SCEVAddRecExpr* address = nullptr;
   Value* start = nullptr;  // the address in the first turn, once it is needed
 };
 
-// An inner loop that does all of its body in each of a number of turns that the lanes share, and writes no memory: what
-// it reads can be read before.
+// An operand's part of a block of turns.
+struct BlockOfRow {
+  const Operand& operand;
+  Value* buffer;
+  Value* row;  // where the lane's part begins
+  Value* turns;
+  Value* turn;  // of the loop, in the block
+};
+
+// An inner loop that does all of its body in each of a number of turns that the lanes share. What it reads can be read
+// before, because it writes no memory, or only the operand that it does last in each turn.
 struct StagedLoop {
   llvm::Loop* loop = nullptr;
   BasicBlock* exiting = nullptr;
   BasicBlock* exit = nullptr;
   const llvm::SCEV* back_edges = nullptr;  // taken: one less than turns
   Value* last = nullptr;                   // the same as a value, once it is needed
+  llvm::StoreInst* store = nullptr;        // the one that there is, if any
   std::vector<Operand> operands = {};
 };
+
+llvm::Type* type_of(const llvm::Instruction& access) {
+  const auto* store = llvm::dyn_cast<llvm::StoreInst>(&access);
+  return store == nullptr ? access.getType() : store->getValueOperand()->getType();
+}
+std::uint64_t bytes_of(const llvm::Instruction& access) { return type_of(access)->getScalarSizeInBits() / 8; }
 
 class Staging {
  public:
@@ -74,30 +90,34 @@ class Staging {
 
   unsigned run() {
     std::vector<StagedLoop> found;
-    std::size_t operands = 0;
     for (llvm::Loop* loop : loops_.getLoopsInPreorder()) {
       std::optional<StagedLoop> staged = examine(*loop);
-      if (!staged) continue;
-      operands += staged->operands.size();
-      found.push_back(std::move(*staged));
+      if (staged && staged->operands.size() <= kMostBuffers) found.push_back(std::move(*staged));
     }
-    if (operands == 0 || operands > kMostBuffers) return 0;
     // Before anything is changed that the analyses know.
     for (StagedLoop& staged : found) expand(staged);
-    for (const StagedLoop& staged : found) cut_into_blocks(staged);
-    return buffers_;
+    unsigned operands = 0;
+    for (const StagedLoop& staged : found) {
+      cut_into_blocks(staged);
+      operands += static_cast<unsigned>(staged.operands.size());
+    }
+    return operands;
   }
 
  private:
   std::optional<StagedLoop> examine(llvm::Loop& loop);
-  bool can_be_read_ahead(const llvm::Loop& loop, const BasicBlock& exiting) const;
+  bool can_be_read_ahead(StagedLoop& staged) const;
+  bool comes_last(const StagedLoop& staged) const;
   bool is_uniform(const llvm::SCEV* expression) const;
-  bool goes_along_rows(const llvm::LoadInst& load, const llvm::SCEVAddRecExpr& address) const;
+  bool goes_along_rows(const llvm::Instruction& access, const llvm::SCEVAddRecExpr& address) const;
   void add_operands(StagedLoop& staged);
   void expand(StagedLoop& staged);
   void cut_into_blocks(const StagedLoop& staged);
-  void stage(llvm::IRBuilder<>& before_block, const Operand& operand, Value* done, Value* turns, Value* turn);
-  llvm::Function* declare(const llvm::Twine& name, llvm::Type* result,
+  Value* turns_in_block(llvm::IRBuilder<>& b, const StagedLoop& staged, Value* total);
+  Value* is_apart(llvm::IRBuilder<>& b, const Operand& read, const Operand& written, Value* total);
+  Value* buffer(std::size_t number);
+  void stage(const BlockOfRow& part, llvm::IRBuilder<>& before, llvm::IRBuilder<>& behind);
+  llvm::Function* declare(const std::string& name, llvm::Type* result,
                           llvm::ArrayRef<llvm::Type*> parameters);
 
   llvm::Function& function_;
@@ -113,19 +133,19 @@ class Staging {
   llvm::ScalarEvolution evolution_;
   llvm::SCEVExpander expander_;
   std::optional<RowDependence> dependence_;
-  unsigned buffers_ = 0;
+  std::vector<llvm::CallInst*> buffers_;  // which the loops use one after the other
 };
 
 std::optional<StagedLoop> Staging::examine(llvm::Loop& loop) {
   BasicBlock* const exiting = loop.getExitingBlock();
   if (!loop.isInnermost() || exiting == nullptr || loop.getExitBlock() == nullptr) return {};
-  if (!can_be_read_ahead(loop, *exiting)) return {};
   const unsigned known_turns = evolution_.getSmallConstantTripCount(&loop);
   if (known_turns != 0 && known_turns < kFewTurns) return {};
   StagedLoop staged{.loop = &loop,
                     .exiting = exiting,
                     .exit = loop.getExitBlock(),
                     .back_edges = evolution_.getBackedgeTakenCount(&loop)};
+  if (!can_be_read_ahead(staged)) return {};
   if (llvm::isa<llvm::SCEVCouldNotCompute>(staged.back_edges) || !is_uniform(staged.back_edges)) return {};
   const llvm::Instruction* const before = loop.getLoopPreheader()->getTerminator();
   if (evolution_.getTypeSizeInBits(staged.back_edges->getType()) > 64 ||
@@ -133,18 +153,41 @@ std::optional<StagedLoop> Staging::examine(llvm::Loop& loop) {
     return {};
   }
   add_operands(staged);
-  if (staged.operands.empty()) return {};
+  if (staged.operands.empty() || (staged.store != nullptr && !comes_last(staged))) return {};
   return staged;
 }
 
-// Whether every turn gets to the exit, all lanes leave together, and nothing is written.
-bool Staging::can_be_read_ahead(const llvm::Loop& loop, const BasicBlock& exiting) const {
-  const BasicBlock* const latch = loop.getLoopLatch();
-  if (&exiting != latch && (latch->getSinglePredecessor() != &exiting || latch->size() != 1)) return false;
-  if (divergence_.diverges(regions_.level_of(loop.getHeader()))) return false;
-  return llvm::all_of(loop.blocks(), [](const BasicBlock* block) {
-    return llvm::all_of(*block, [](const llvm::Instruction& instruction) {
-      return !instruction.mayHaveSideEffects() && !instruction.isAtomic() && !instruction.isVolatile();
+// Whether every turn gets to the exit, all lanes leave together, and at most one instruction writes.
+bool Staging::can_be_read_ahead(StagedLoop& staged) const {
+  const BasicBlock* const latch = staged.loop->getLoopLatch();
+  if (staged.exiting != latch && (latch->getSinglePredecessor() != staged.exiting || latch->size() != 1))
+    return false;
+  if (divergence_.diverges(regions_.level_of(staged.loop->getHeader()))) return false;
+  for (BasicBlock* block : staged.loop->blocks()) {
+    for (llvm::Instruction& instruction : *block) {
+      if (instruction.isAtomic() || instruction.isVolatile()) return false;
+      auto* const store = llvm::dyn_cast<llvm::StoreInst>(&instruction);
+      if (store == nullptr && instruction.mayHaveSideEffects()) return false;
+      if (store == nullptr) continue;
+      // Rows that are done together each write elements of their own.
+      if (staged.store != nullptr || dependence_) return false;
+      staged.store = store;
+    }
+  }
+  return true;
+}
+
+// Whether the store is an operand, behind all loads, and these are operands as well or of memory that nobody writes.
+bool Staging::comes_last(const StagedLoop& staged) const {
+  const auto is_operand = [&](const llvm::Instruction& access) {
+    return llvm::any_of(staged.operands, [&](const Operand& operand) { return operand.access == &access; });
+  };
+  if (!is_operand(*staged.store)) return false;
+  return llvm::all_of(staged.loop->blocks(), [&](const BasicBlock* block) {
+    return llvm::all_of(*block, [&](const llvm::Instruction& instruction) {
+      if (&instruction == staged.store || !instruction.mayReadFromMemory()) return true;
+      if (instruction.hasMetadata(llvm::LLVMContext::MD_invariant_load)) return true;
+      return is_operand(instruction) && dominators_.dominates(&instruction, staged.store);
     });
   });
 }
@@ -160,31 +203,31 @@ bool Staging::is_uniform(const llvm::SCEV* expression) const {
   });
 }
 
-// Of the loads that every turn does.
+// Of the accesses that every turn does.
 void Staging::add_operands(StagedLoop& staged) {
   const llvm::Instruction* const before = staged.loop->getLoopPreheader()->getTerminator();
   for (BasicBlock* block : staged.loop->blocks()) {
     if (!dominators_.dominates(block, staged.exiting)) continue;
     for (llvm::Instruction& instruction : *block) {
-      auto* const load = llvm::dyn_cast<llvm::LoadInst>(&instruction);
-      if (load == nullptr || !load->isSimple() || (dependence_ && dependence_->differs(*load))) continue;
-      const auto* address =
-          llvm::dyn_cast<llvm::SCEVAddRecExpr>(evolution_.getSCEV(load->getPointerOperand()));
-      if (address == nullptr || address->getLoop() != staged.loop || !goes_along_rows(*load, *address))
+      Value* const pointer = llvm::getLoadStorePointerOperand(&instruction);
+      if (pointer == nullptr || (dependence_ && dependence_->differs(instruction))) continue;
+      const auto* address = llvm::dyn_cast<llvm::SCEVAddRecExpr>(evolution_.getSCEV(pointer));
+      if (address == nullptr || address->getLoop() != staged.loop || !goes_along_rows(instruction, *address))
         continue;
       if (!expander_.isSafeToExpandAt(address->getStart(), before)) continue;
-      staged.operands.push_back({.load = load, .address = address});
+      staged.operands.push_back({.access = &instruction, .address = address});
     }
   }
 }
 
-// Whether the load's elements lie side by side from turn to turn, and far apart from lane to lane.
-bool Staging::goes_along_rows(const llvm::LoadInst& load, const llvm::SCEVAddRecExpr& address) const {
-  const llvm::Type* const type = load.getType();
+// Whether the accessed elements lie side by side from turn to turn, and far apart from lane to lane.
+bool Staging::goes_along_rows(const llvm::Instruction& access, const llvm::SCEVAddRecExpr& address) const {
+  const llvm::Type* const type = type_of(access);
   if (!type->isIntegerTy() && !type->isFloatingPointTy()) return false;
+  const Value* const pointer = llvm::getLoadStorePointerOperand(&access);
   const unsigned bits = type->getScalarSizeInBits();
-  if ((bits != 32 && bits != 64) || private_base(load.getPointerOperand()) != nullptr) return false;
-  const Shape shape = divergence_.shape(load.getPointerOperand());
+  if ((bits != 32 && bits != 64) || private_base(pointer) != nullptr) return false;
+  const Shape shape = divergence_.shape(pointer);
   if (shape.is_affine() && std::abs(shape.stride()) < kLine) return false;
   if (!address.isAffine()) return false;
   const auto* step = llvm::dyn_cast<llvm::SCEVConstant>(address.getOperand(1));
@@ -209,6 +252,8 @@ void Staging::cut_into_blocks(const StagedLoop& staged) {
   llvm::Type* const number = b.getInt64Ty();
   Value* const total = b.CreateAdd(b.CreateZExtOrTrunc(staged.last, number), b.getInt64(1));
 
+  Value* const most = turns_in_block(b, staged, total);
+
   BasicBlock* const block = BasicBlock::Create(b.getContext(), "block", &function_, header);
   BasicBlock* const over = BasicBlock::Create(b.getContext(), "block.over", &function_, staged.exit);
   before->getTerminator()->replaceSuccessorWith(header, block);
@@ -221,14 +266,15 @@ void Staging::cut_into_blocks(const StagedLoop& staged) {
     phi.setIncomingValueForBlock(before, carried);
     phi.replaceIncomingBlockWith(before, block);
   }
-  std::uint64_t widest = 0;
-  for (const Operand& operand : staged.operands) {
-    widest = std::max<std::uint64_t>(widest, operand.load->getType()->getScalarSizeInBits() / 8);
-  }
-  Value* const most = b.getInt64(kBufferBytes / (options_.width * widest));
   Value* const turns = b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, b.CreateSub(total, done), most);
   llvm::PHINode* const turn = llvm::PHINode::Create(number, 2, "turn", header->begin());
-  for (const Operand& operand : staged.operands) stage(b, operand, done, turns, turn);
+  llvm::IRBuilder<> behind(over);
+  for (std::size_t n = 0; n < staged.operands.size(); ++n) {
+    const Operand& operand = staged.operands[n];
+    Value* const offset = b.CreateMul(done, b.getInt64(bytes_of(*operand.access)));
+    Value* const row = b.CreateGEP(b.getInt8Ty(), operand.start, offset);
+    stage({.operand = operand, .buffer = buffer(n), .row = row, .turns = turns, .turn = turn}, b, behind);
+  }
   b.CreateBr(header);
 
   auto* const branch = llvm::cast<llvm::BranchInst>(staged.exiting->getTerminator());
@@ -247,32 +293,77 @@ void Staging::cut_into_blocks(const StagedLoop& staged) {
   for (llvm::PHINode& phi : staged.exit->phis()) phi.replaceIncomingBlockWith(staged.exiting, over);
 }
 
-void Staging::stage(llvm::IRBuilder<>& before_block, const Operand& operand, Value* done, Value* turns,
-                    Value* turn) {
-  llvm::IRBuilder<> entry(function_.getEntryBlock().getTerminator());
-  llvm::IRBuilder<>& b = before_block;
-  llvm::Type* const number = b.getInt64Ty();
-  llvm::Type* const type = operand.load->getType();
-  const unsigned bits = type->getScalarSizeInBits();
-  llvm::CallInst* const buffer = entry.CreateCall(declare(kStagingBuffer, b.getPtrTy(), {number, number}),
-                                                  {b.getInt64(buffers_++), b.getInt64(kBufferBytes)});
-  Value* const row = b.CreateGEP(b.getInt8Ty(), operand.start, b.CreateMul(done, b.getInt64(bits / 8)));
-  b.CreateCall(declare(llvm::Twine(kFillFromRows) + ".i" + llvm::Twine(bits), b.getVoidTy(),
-                       {b.getPtrTy(), b.getPtrTy(), number}),
-               {buffer, row, turns});
-  llvm::IRBuilder<> at(operand.load);
-  llvm::Function* const load =
-      declare(llvm::Twine(kStagedLoad) + (type->isFloatingPointTy() ? ".f" : ".i") + llvm::Twine(bits), type,
-              {b.getPtrTy(), number});
-  load->setOnlyReadsMemory();
-  operand.load->replaceAllUsesWith(at.CreateCall(load, {buffer, turn}));
-  operand.load->eraseFromParent();
+// As many as the buffers hold, or one where a row that is written would have to be read in the middle of a block.
+Value* Staging::turns_in_block(llvm::IRBuilder<>& b, const StagedLoop& staged, Value* total) {
+  std::uint64_t widest = 0;
+  for (const Operand& operand : staged.operands) widest = std::max(widest, bytes_of(*operand.access));
+  const std::uint64_t row = std::min(kBufferBytes / options_.width, kStagedRowBytes);
+  Value* most = b.getInt64(row / widest);
+  if (staged.store == nullptr) return most;
+  const auto written =
+      llvm::find_if(staged.operands, [&](const Operand& operand) { return operand.access == staged.store; });
+  for (const Operand& read : staged.operands) {
+    if (&read == &*written || read.address == written->address) continue;
+    Value* const everywhere = b.CreateCall(declare(kInAllLanes, b.getInt1Ty(), {b.getInt1Ty()}),
+                                           {is_apart(b, read, *written, total)});
+    most = b.CreateSelect(everywhere, most, b.getInt64(1));
+  }
+  return most;
 }
 
-llvm::Function* Staging::declare(const llvm::Twine& name, llvm::Type* result,
+// Whether the lane reads and writes the same element in each turn, or rows that do not overlap.
+Value* Staging::is_apart(llvm::IRBuilder<>& b, const Operand& read, const Operand& written, Value* total) {
+  Value* const from = b.CreatePtrToInt(read.start, b.getInt64Ty());
+  Value* const to = b.CreatePtrToInt(written.start, b.getInt64Ty());
+  const auto length = [&](const Operand& operand) {
+    return b.CreateMul(total, b.getInt64(bytes_of(*operand.access)));
+  };
+  Value* const behind = b.CreateICmpUGE(b.CreateSub(from, to), length(written));
+  Value* const in_front = b.CreateICmpUGE(b.CreateSub(to, from), length(read));
+  Value* const apart = b.CreateAnd(behind, in_front);
+  if (bytes_of(*read.access) != bytes_of(*written.access)) return apart;
+  return b.CreateOr(apart, b.CreateICmpEQ(from, to));
+}
+
+Value* Staging::buffer(std::size_t number) {
+  if (number < buffers_.size()) return buffers_[number];
+  llvm::IRBuilder<> entry(function_.getEntryBlock().getTerminator());
+  llvm::Type* const word = entry.getInt64Ty();
+  llvm::Function* const made = declare(kStagingBuffer, entry.getPtrTy(), {word, word});
+  return buffers_.emplace_back(
+      entry.CreateCall(made, {entry.getInt64(number), entry.getInt64(kBufferBytes)}));
+}
+
+// `before` is in front of each block, and `behind` behind it.
+void Staging::stage(const BlockOfRow& part, llvm::IRBuilder<>& before, llvm::IRBuilder<>& behind) {
+  const auto& [operand, buffer, row, turns, turn] = part;
+  llvm::Type* const pointer = before.getPtrTy();
+  llvm::Type* const number = before.getInt64Ty();
+  llvm::Type* const none = before.getVoidTy();
+  llvm::Type* const type = type_of(*operand.access);
+  const unsigned bits = type->getScalarSizeInBits();
+  const std::string suffix = (type->isFloatingPointTy() ? ".f" : ".i") + std::to_string(bits);
+  const std::string bits_suffix = ".i" + std::to_string(bits);
+  llvm::IRBuilder<> at(operand.access);
+  if (auto* const store = llvm::dyn_cast<llvm::StoreInst>(operand.access)) {
+    at.CreateCall(declare(kStagedStore + suffix, none, {pointer, number, type}),
+                  {buffer, turn, store->getValueOperand()});
+    behind.CreateCall(declare(kDrainToRows + bits_suffix, none, {pointer, pointer, number}),
+                      {buffer, row, turns});
+  } else {
+    before.CreateCall(declare(kFillFromRows + bits_suffix, none, {pointer, pointer, number}),
+                      {buffer, row, turns});
+    llvm::Function* const load = declare(kStagedLoad + suffix, type, {pointer, number});
+    load->setOnlyReadsMemory();
+    operand.access->replaceAllUsesWith(at.CreateCall(load, {buffer, turn}));
+  }
+  operand.access->eraseFromParent();
+}
+
+llvm::Function* Staging::declare(const std::string& name, llvm::Type* result,
                                  llvm::ArrayRef<llvm::Type*> parameters) {
   llvm::FunctionCallee callee = function_.getParent()->getOrInsertFunction(
-      name.str(), llvm::FunctionType::get(result, parameters, /*isVarArg=*/false));
+      name, llvm::FunctionType::get(result, parameters, /*isVarArg=*/false));
   auto* const function = llvm::cast<llvm::Function>(callee.getCallee());
   function->setDoesNotThrow();
   function->setWillReturn();

@@ -43,7 +43,10 @@ bool needs_lanes(const llvm::Instruction& instruction, const Divergence& diverge
     return divergence.shape(&instruction).is_uniform() && !is_safe_divisor(instruction.getOperand(1));
   }
   if (llvm::isa<llvm::IntrinsicInst>(instruction)) return false;
-  if (calls(instruction, kStagedLoad) || calls(instruction, kStagingBuffer)) return false;
+  if (calls(instruction, kStagedLoad) || calls(instruction, kStagedStore) ||
+      calls(instruction, kStagingBuffer)) {
+    return false;
+  }
   return instruction.mayHaveSideEffects() || llvm::isa<llvm::CallInst, llvm::FenceInst>(instruction);
 }
 
@@ -51,7 +54,9 @@ unsigned cost_of(const llvm::Instruction& instruction, const Divergence& diverge
   if (llvm::isa<llvm::PHINode, llvm::BranchInst>(instruction)) return 0;
   if (divergence.shape(&instruction).is_affine() && !instruction.mayReadOrWriteMemory()) return 0;
   if (const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction)) {
-    return llvm::isa<llvm::IntrinsicInst>(call) || calls(*call, kStagedLoad) ? 2 : 24;
+    return llvm::isa<llvm::IntrinsicInst>(call) || calls(*call, kStagedLoad) || calls(*call, kStagedStore)
+               ? 2
+               : 24;
   }
   switch (instruction.getOpcode()) {
     case llvm::Instruction::FDiv: return 5;

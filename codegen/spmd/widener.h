@@ -10,6 +10,7 @@
 #include "codegen/spmd/divergence.h"
 #include "codegen/spmd/field_groups.h"
 #include "codegen/spmd/math.h"
+#include "codegen/spmd/staging.h"
 #include "codegen/spmd/values.h"
 #include "codegen/spmd/vectorize.h"
 #include "dhpvm/result.h"
@@ -84,9 +85,12 @@ class Widener {
   llvm::Value* mask_of(const FieldGroup& group, unsigned part);
 
   // Staged operands (widener_staging.cpp).
-  void staging_buffer(const llvm::CallInst& call);
-  void load_staged(const llvm::CallInst& load);
-  void fill(const llvm::CallInst& call);
+  bool staged(const llvm::CallInst& call);
+  llvm::AllocaInst* new_staging_buffer(std::uint64_t bytes);
+  llvm::Value* staged_place(const llvm::CallInst& access, llvm::Type* vector);
+  void access_staged(const llvm::CallInst& access);
+  llvm::Value* rows_of_active(const llvm::CallInst& copy, RowCopy direction);
+  void copy_staged_rows(const llvm::CallInst& call);
 
   // Calls (widener_calls.cpp).
   Status call(llvm::CallInst& call);
@@ -120,6 +124,7 @@ class Widener {
     unsigned element_bytes = 0;
   };
   llvm::DenseMap<const llvm::AllocaInst*, LocalArray> locals_;
+  llvm::AllocaInst* unused_row_ = nullptr;  // for what lanes that are off write
 };
 
 // The kUnsupported error for `instruction`: its text and what is the matter with it.

@@ -9,7 +9,6 @@
 #include "base/trigonometry.h"
 #include "codegen/spmd/flat_indices.h"
 #include "codegen/spmd/math.h"
-#include "codegen/spmd/staging.h"
 #include "codegen/spmd/widener.h"
 
 namespace dhpvm::codegen::spmd {
@@ -57,18 +56,7 @@ Status Widener::call(llvm::CallInst& call) {
     answer(call);
     return {};
   }
-  if (calls(call, kStagingBuffer)) {
-    staging_buffer(call);
-    return {};
-  }
-  if (calls(call, kStagedLoad)) {
-    load_staged(call);
-    return {};
-  }
-  if (calls(call, kFillFromRows)) {
-    fill(call);
-    return {};
-  }
+  if (staged(call)) return {};
   if (call.hasFnAttr(kOnceForFirstLane) && call.getType()->isVoidTy()) {
     call_for_first_lane(call);
     return {};

@@ -13,40 +13,79 @@ constexpr std::uint64_t kBufferAlignment = 64;
 
 }  // namespace
 
-void Widener::staging_buffer(const llvm::CallInst& call) {
+llvm::AllocaInst* Widener::new_staging_buffer(std::uint64_t bytes) {
   llvm::IRBuilder<> at_entry(entry_, entry_->begin());
-  const std::uint64_t bytes = llvm::cast<llvm::ConstantInt>(call.getArgOperand(1))->getZExtValue();
   llvm::AllocaInst* const buffer = at_entry.CreateAlloca(llvm::ArrayType::get(at_entry.getInt8Ty(), bytes));
   buffer->setAlignment(llvm::Align(kBufferAlignment));
-  values_.set_scalar(&call, buffer);
+  return buffer;
 }
 
 // All lanes of a turn lie side by side, active or not.
-void Widener::load_staged(const llvm::CallInst& load) {
-  llvm::Type* const type = widen(load.getType(), width_);
-  const std::uint64_t bytes = std::uint64_t{width_} * load.getType()->getScalarSizeInBits() / 8;
-  llvm::Value* const first = builder_.CreateInBoundsGEP(type, values_.scalar(load.getArgOperand(0)),
-                                                        values_.scalar(load.getArgOperand(1)));
-  const llvm::Align align(std::min(bytes, kBufferAlignment));
-  values_.set_vector(&load, builder_.CreateAlignedLoad(type, first, align));
+llvm::Value* Widener::staged_place(const llvm::CallInst& access, llvm::Type* vector) {
+  return builder_.CreateInBoundsGEP(vector, values_.scalar(access.getArgOperand(0)),
+                                    values_.scalar(access.getArgOperand(1)));
 }
 
-void Widener::fill(const llvm::CallInst& call) {
-  llvm::Value* rows = values_.vector(call.getArgOperand(1));
-  if (!is_full(mask_)) {
-    // Lanes that are off go along the row of the first that is on.
+void Widener::access_staged(const llvm::CallInst& access) {
+  const bool loads = calls(access, kStagedLoad);
+  llvm::Type* const element = loads ? access.getType() : access.getArgOperand(2)->getType();
+  llvm::Type* const vector = widen(element, width_);
+  const std::uint64_t bytes = std::uint64_t{width_} * element->getScalarSizeInBits() / 8;
+  const llvm::Align align(std::min(bytes, kBufferAlignment));
+  llvm::Value* const place = staged_place(access, vector);
+  if (loads) {
+    values_.set_vector(&access, builder_.CreateAlignedLoad(vector, place, align));
+  } else {
+    builder_.CreateAlignedStore(values_.vector(access.getArgOperand(2)), place, align);
+  }
+}
+
+// Lanes that are off read the row of the first that is on, and write to memory that nobody reads.
+llvm::Value* Widener::rows_of_active(const llvm::CallInst& copy, RowCopy direction) {
+  llvm::Value* const rows = values_.vector(copy.getArgOperand(1));
+  if (is_full(mask_)) return rows;
+  llvm::Value* row = nullptr;
+  if (direction == RowCopy::kFill) {
     llvm::Value* const bits = builder_.CreateBitCast(mask_, builder_.getIntNTy(width_));
     llvm::Value* const lane = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, bits, builder_.getTrue());
-    llvm::Value* const row = builder_.CreateExtractElement(rows, lane);
-    rows = builder_.CreateSelect(mask_, rows, builder_.CreateVectorSplat(width_, row));
+    row = builder_.CreateExtractElement(rows, lane);
+  } else {
+    if (unused_row_ == nullptr) unused_row_ = new_staging_buffer(kStagedRowBytes);
+    row = unused_row_;
   }
-  const FillForm form{.width = width_,
-                      .vector_bits = options_.vector_bits,
-                      .element_bits = call.getCalledFunction()->getName().ends_with(".i64") ? 64U : 32U};
-  llvm::CallInst* const made = builder_.CreateCall(
-      fill_from_rows(*result_.getParent(), form),
-      {values_.scalar(call.getArgOperand(0)), rows, values_.scalar(call.getArgOperand(2))});
-  made->addFnAttr(llvm::Attribute::get(builder_.getContext(), kOnceForAllRows));
+  return builder_.CreateSelect(mask_, rows, builder_.CreateVectorSplat(width_, row));
+}
+
+void Widener::copy_staged_rows(const llvm::CallInst& call) {
+  const RowCopyForm form{.direction = calls(call, kFillFromRows) ? RowCopy::kFill : RowCopy::kDrain,
+                         .width = width_,
+                         .vector_bits = options_.vector_bits,
+                         .element_bits = call.getCalledFunction()->getName().ends_with(".i64") ? 64U : 32U};
+  llvm::CallInst* const made =
+      builder_.CreateCall(copy_rows(*result_.getParent(), form),
+                          {values_.scalar(call.getArgOperand(0)), rows_of_active(call, form.direction),
+                           values_.scalar(call.getArgOperand(2))});
+  if (form.direction == RowCopy::kFill) {
+    made->addFnAttr(llvm::Attribute::get(builder_.getContext(), kOnceForAllRows));
+  }
+}
+
+bool Widener::staged(const llvm::CallInst& call) {
+  if (calls(call, kStagingBuffer)) {
+    const std::uint64_t bytes = llvm::cast<llvm::ConstantInt>(call.getArgOperand(1))->getZExtValue();
+    values_.set_scalar(&call, new_staging_buffer(bytes));
+  } else if (calls(call, kStagedLoad) || calls(call, kStagedStore)) {
+    access_staged(call);
+  } else if (calls(call, kFillFromRows) || calls(call, kDrainToRows)) {
+    copy_staged_rows(call);
+  } else if (calls(call, kInAllLanes)) {
+    llvm::Value* const holds = values_.vector(call.getArgOperand(0));
+    llvm::Value* const off = llvm::Constant::getAllOnesValue(holds->getType());
+    values_.set_scalar(&call, builder_.CreateAndReduce(blend(mask_, holds, off)));
+  } else {
+    return false;
+  }
+  return true;
 }
 
 }  // namespace dhpvm::codegen::spmd

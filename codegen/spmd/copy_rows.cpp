@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions that fill the buffers of staged operands.
+// The functions that fill and drain the buffers of staged operands.
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Module.h>
 
@@ -14,9 +14,9 @@ namespace {
 using llvm::BasicBlock;
 using llvm::Value;
 
-class FillEmitter {
+class RowCopyEmitter {
  public:
-  FillEmitter(llvm::Function& function, const FillForm& form)
+  RowCopyEmitter(llvm::Function& function, const RowCopyForm& form)
       : function_(function),
         form_(form),
         b_(BasicBlock::Create(function.getContext(), "entry", &function)),
@@ -35,9 +35,10 @@ class FillEmitter {
       counted(number(0), whole, side, [&](Value* turn) { transpose(rows, lane, turn); });
       counted(whole, turns, 1, [&](Value* turn) {
         for (unsigned n = 0; n < side; ++n) {
-          Value* const element =
-              b_.CreateAlignedLoad(element_, b_.CreateInBoundsGEP(element_, rows[n], turn), align_);
-          store(element, turn, b_.CreateAdd(lane, number(n)));
+          Value* const in_row = b_.CreateInBoundsGEP(element_, rows[n], turn);
+          Value* const in_buffer = place(turn, b_.CreateAdd(lane, number(n)));
+          const bool fills = form_.direction == RowCopy::kFill;
+          store(load(element_, fills ? in_row : in_buffer), fills ? in_buffer : in_row);
         }
       });
     });
@@ -74,19 +75,26 @@ class FillEmitter {
   Value* row(Value* lane) {
     return b_.CreateLoad(b_.getPtrTy(), b_.CreateInBoundsGEP(b_.getPtrTy(), pointers_, lane));
   }
-  void store(Value* value, Value* turn, Value* lane) {
+  Value* place(Value* turn, Value* lane) {
     Value* const index = b_.CreateAdd(b_.CreateMul(turn, number(form_.width)), lane);
-    b_.CreateAlignedStore(value, b_.CreateInBoundsGEP(element_, function_.getArg(0), index), align_);
+    return b_.CreateInBoundsGEP(element_, function_.getArg(0), index);
   }
+  Value* load(llvm::Type* type, Value* from) { return b_.CreateAlignedLoad(type, from, align_); }
+  void store(Value* value, Value* to) { b_.CreateAlignedStore(value, to, align_); }
 
   // Exchanges the quarters off the diagonal, and then those of each quarter.
   void transpose(llvm::ArrayRef<Value*> rows, Value* lane, Value* turn) {
     const auto side = static_cast<unsigned>(rows.size());
     llvm::Type* const vector = llvm::FixedVectorType::get(element_, side);
-    llvm::SmallVector<Value*, 16> lines;
-    for (Value* row : rows) {
-      lines.push_back(b_.CreateAlignedLoad(vector, b_.CreateInBoundsGEP(element_, row, turn), align_));
+    llvm::SmallVector<Value*, 16> in_rows;
+    llvm::SmallVector<Value*, 16> in_buffer;
+    for (unsigned n = 0; n < side; ++n) {
+      in_rows.push_back(b_.CreateInBoundsGEP(element_, rows[n], turn));
+      in_buffer.push_back(place(b_.CreateAdd(turn, number(n)), lane));
     }
+    const bool fills = form_.direction == RowCopy::kFill;
+    llvm::SmallVector<Value*, 16> lines;
+    for (Value* from : fills ? in_rows : in_buffer) lines.push_back(load(vector, from));
     for (unsigned half = side / 2; half > 0; half /= 2) {
       llvm::SmallVector<int, 16> upper;
       llvm::SmallVector<int, 16> lower;
@@ -102,11 +110,11 @@ class FillEmitter {
         lines[n + half] = b_.CreateShuffleVector(first, lines[n + half], lower);
       }
     }
-    for (unsigned n = 0; n < side; ++n) store(lines[n], b_.CreateAdd(turn, number(n)), lane);
+    for (unsigned n = 0; n < side; ++n) store(lines[n], (fills ? in_buffer : in_rows)[n]);
   }
 
   llvm::Function& function_;
-  const FillForm& form_;
+  const RowCopyForm& form_;
   llvm::IRBuilder<> b_;
   llvm::Type* const element_;
   const llvm::Align align_;
@@ -116,9 +124,9 @@ class FillEmitter {
 }  // namespace
 
 // A function of its own that is not inlined: it stands outside of the inner loop, and is needed in several places.
-llvm::Function* fill_from_rows(llvm::Module& module, const FillForm& form) {
-  const std::string name = std::string(kFillFromRows) + ".lanes" + std::to_string(form.width) + ".i" +
-                           std::to_string(form.element_bits);
+llvm::Function* copy_rows(llvm::Module& module, const RowCopyForm& form) {
+  const std::string name = std::string(form.direction == RowCopy::kFill ? kFillFromRows : kDrainToRows) +
+                           ".lanes" + std::to_string(form.width) + ".i" + std::to_string(form.element_bits);
   if (llvm::Function* const made = module.getFunction(name)) return made;
   llvm::LLVMContext& context = module.getContext();
   llvm::Type* const pointer = llvm::PointerType::get(context, 0);
@@ -130,7 +138,7 @@ llvm::Function* fill_from_rows(llvm::Module& module, const FillForm& form) {
   function->setWillReturn();
   function->addFnAttr(llvm::Attribute::NoInline);
   function->addParamAttr(0, llvm::Attribute::NoAlias);
-  FillEmitter(*function, form).run();
+  RowCopyEmitter(*function, form).run();
   return function;
 }
 
