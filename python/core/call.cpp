@@ -276,6 +276,9 @@ class Dispatcher {
     return outcome.result;
   }
   void clear() { versions_.clear(); }
+  void forget(nb::handle engine) {
+    std::erase_if(versions_, [&](const Version& version) { return version.engine.is(engine); });
+  }
 
  private:
   struct Version {
@@ -300,7 +303,7 @@ void bind_calls(nb::module_& module) {
   nb::class_<Dispatcher>(module, "Dispatcher", nb::type_slots(dispatcher_slots), nb::dynamic_attr(),
                          nb::is_weak_referenceable())
       .def(nb::init<std::size_t>())
-      .def("clear", &Dispatcher::clear);
+      .def("_forget_versions", &Dispatcher::forget);
   module.def("set_current_engine", [](nb::object engine) {
     Py_XDECREF(current_engine);
     current_engine = engine.release().ptr();

@@ -23,7 +23,7 @@ class Engine:
     `connect` (addresses to dial, "host:7471"), `listen`, `key` (a file of `dhpvm.make_key`), `certificate`,
     `private_key`, `authority`, `seal`, `arrival` and `silence` (seconds), `provider`.
 
-    Options of its programs: `device` ("auto", "cpu", "cuda:0", ..), `policy` ("fastest" or "remote"), `heap`,
+    Options of its programs: `device` ("auto", "host", "cuda:0", ..), `policy` ("fastest" or "remote"), `heap`,
     `off_heap`, `device_memory`, `stack` (bytes), `fuel`, `deadline` (seconds of each call), `jit`, `jit_wait`,
     `check_races`, `batch`.
     """
@@ -82,6 +82,7 @@ class Engine:
 
 _lock = threading.Lock()
 _engines: weakref.WeakSet[Engine] = weakref.WeakSet()
+_functions: weakref.WeakSet = weakref.WeakSet()
 _stack: list[Engine] = []
 
 
@@ -92,6 +93,11 @@ def current():
             _stack.append(Engine())
             _core.set_current_engine(_stack[-1])
         return _stack[-1]
+
+
+def on_end(function):
+    """`function.forget(engine)` is called when an engine of `workers` is needed no more, so that it ends."""
+    _functions.add(function)
 
 
 @atexit.register
@@ -115,14 +121,22 @@ def _leave():
 
 
 @contextlib.contextmanager
-def workers(*addresses, key=None, policy="fastest", **more):
-    """In the block, loops run on these workers where that is faster, or always with policy="remote".
+def workers(*addresses, key=None, always=False, **more):
+    """In the block, loops run on these workers where that is faster; with always=True all of them run on the workers.
 
         with dhpvm.workers("gpubox:7471", key="cluster.key"):
             blur(image, result)
     """
-    with Engine(connect=list(addresses), key=key, policy=policy, **more) as engine:
-        yield engine
+    if not addresses:
+        raise TypeError("workers takes at least one address: \"gpubox:7471\"")
+    if always:
+        more.setdefault("device", ",".join(f"remote/{address}" for address in addresses))
+    with Engine(connect=list(addresses), key=key, **more) as engine:
+        try:
+            yield engine
+        finally:
+            for function in list(_functions):
+                function.forget(engine)
 
 
 def make_key(path):

@@ -92,27 +92,29 @@ _CLASSES = {
 }
 
 # Texts of sources that were made from Python code, by their file name: they turn a frame into one of Python.
-_line_maps: dict[str, object] = {}
+_line_maps: dict[str, list] = {}
 
 
-def register_lines(file_name, lines):
-    """`lines(line)` gives file, function and line of the Python code that a line of `file_name` was made from."""
-    _line_maps[file_name] = lines
+def register_lines(file_name, origins):
+    """For each line of `file_name`, file, function and line of the Python code that it was made from, or None."""
+    _line_maps[file_name] = origins
+
+
+def origin(file_name, line):
+    """File, function and line of the Python code; None if there is none."""
+    origins = _line_maps.get(file_name, ())
+    return origins[line - 1] if 0 < line <= len(origins) else None
 
 
 def _pythons(frame):
-    lines = _line_maps.get(frame.file)
-    if lines is None:
-        return frame
-    found = lines(frame.line)
+    found = origin(frame.file, frame.line)
     return frame if found is None else Frame(found[1], found[0], found[2])
 
 
 def python_lines(text):
     """The text with the lines of the Python code in place of those of translated functions."""
     def replace(match):
-        lines = _line_maps.get(match[1])
-        found = lines(int(match[2])) if lines else None
+        found = origin(match[1], int(match[2]))
         return f"{found[0]}:{found[2]}" if found else match[0]
 
     return re.sub(r"([\w.]+\.dhp):(\d+)", replace, text)

@@ -9,9 +9,8 @@ import itertools
 import re
 
 from . import _core, errors, options, signature
-from .engine import current
+from .engine import current, on_end
 from .translate import types
-from .translate.unit import Unit, type_text
 
 _numbers = itertools.count(1)
 _DIAGNOSTIC = re.compile(r"\.dhp:(?P<line>\d+):\d+: (?P<kind>error|warning): (?P<text>.*)$", re.M)
@@ -47,6 +46,7 @@ class CompiledFunction(_core.Dispatcher):
         options.take(self._options, options.PROGRAM)
         self._given = (fastmath, debug, device, limits)
         self._programs = {}
+        on_end(self)
 
     def __repr__(self):
         return f"<compiled {self.__wrapped__!r}>"
@@ -72,6 +72,11 @@ class CompiledFunction(_core.Dispatcher):
         kinds = tuple(type_of(argument, name) for argument, name in zip(arguments, self._signature.parameters))
         return CompiledProgram(self.__wrapped__, kinds, self._hints, current(), self._options)
 
+    def forget(self, engine):
+        """Drops what it has been compiled to for this engine."""
+        self._forget_versions(engine)
+        self._programs = {key: program for key, program in self._programs.items() if program.engine is not engine}
+
     def signatures(self):
         """The combinations of types that it has been compiled for."""
         return [program.signature for program in self._programs.values()]
@@ -91,17 +96,19 @@ class CompiledProgram:
     """A function for one combination of types on one engine."""
 
     def __init__(self, function, kinds, hints, engine, given):
+        from .translate.unit import Unit  # takes longer to import than all else
+
         unit = Unit(hints)
         self._version = unit.version(function, tuple(kind for kind, _ in kinds))
         self.text, self._origins = unit.text()
         self._file = f"{function.__name__}.{next(_numbers)}.dhp"
-        self.key = (tuple(kinds), id(engine))
+        self.engine, self.key = engine, (tuple(kinds), id(engine))
         self.signature = ", ".join(str(kind) for kind, _ in kinds)
-        errors.register_lines(self._file, self._origin)
+        errors.register_lines(self._file, self._origins)
         module = self._module(engine, given)
         self._isolate = module._isolate
         written = self._version.written_parameters()
-        parameters = [signature.parameter(type_text(kind), signature.WRITTEN if i in written else signature.READ,
+        parameters = [signature.parameter(types.text(kind), signature.WRITTEN if i in written else signature.READ,
                                           is_python).description() for i, (kind, is_python) in enumerate(kinds)]
         self.function = _core.Function(self._isolate, self._version.text_name, parameters,
                                        signature.results(self._result_types()))
@@ -110,10 +117,10 @@ class CompiledProgram:
         result = self._version.result
         if result == types.NONE:
             return []
-        return [type_text(item) for item in (result.items if isinstance(result, types.Tuple) else [result])]
+        return [types.text(item) for item in (result.items if isinstance(result, types.Tuple) else [result])]
 
     def _origin(self, line):
-        return self._origins[line - 1] if 0 < line <= len(self._origins) else None
+        return errors.origin(self._file, line)
 
     def _module(self, engine, given):
         try:

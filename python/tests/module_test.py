@@ -291,7 +291,7 @@ class Running(unittest.TestCase):
         self.assertEqual(program.main("a", 2), 2)
 
     def test_engines(self):
-        with dhpvm.Engine(threads=1, device="cpu") as engine:
+        with dhpvm.Engine(threads=1, device="host") as engine:
             self.assertIs(dhpvm.current(), engine)
             self.assertEqual(dhpvm.compile(SOURCE).twice(1), 2)
         self.assertIsNot(dhpvm.current(), engine)

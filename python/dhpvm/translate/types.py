@@ -77,6 +77,11 @@ NONE = Special("None")
 UNKNOWN = Special("unknown")
 
 
+def text(kind):
+    """A number, bool or array as the language writes its type."""
+    return kind.text if isinstance(kind, Array) else kind.name
+
+
 def numpy_name(name):
     return next(numpy for numpy, own in NUMPY_NAMES.items() if own == name)
 

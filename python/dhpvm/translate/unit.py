@@ -7,7 +7,7 @@ from ..errors import TranslationError
 from . import helpers
 from .source import Source
 from .statements import Statements
-from .types import NONE, UNKNOWN, Array, Scalar, Tuple
+from .types import NONE, UNKNOWN, Tuple, text
 
 
 class Version:
@@ -68,7 +68,7 @@ class Unit:
 
     def struct(self, result):
         """The name of the struct for several results."""
-        types = tuple(type_text(item) for item in result.items)
+        types = tuple(text(item) for item in result.items)
         return self._structs.setdefault(types, f"Results{len(self._structs)}")
 
     def text(self):
@@ -96,15 +96,10 @@ class Unit:
         return "\n".join(lines) + "\n", origins
 
     def _head(self, version):
-        parameters = ", ".join(f"{version.scope.parameter_text(name)}: {type_text(kind)}"
+        parameters = ", ".join(f"{version.scope.parameter_text(name)}: {text(kind)}"
                                for name, kind in zip(version.source.parameters, version.types))
         result = version.result
         if result == NONE:
             return f"fn {version.text_name}({parameters}) {{"
-        text = self.struct(result) if isinstance(result, Tuple) else type_text(result)
-        return f"fn {version.text_name}({parameters}) -> {text} {{"
-
-
-def type_text(kind):
-    """A type as the language writes it."""
-    return kind.text if isinstance(kind, Array) else kind.name if isinstance(kind, Scalar) else str(kind)
+        kind = self.struct(result) if isinstance(result, Tuple) else text(result)
+        return f"fn {version.text_name}({parameters}) -> {kind} {{"
