@@ -364,6 +364,25 @@ class Using(Case):
         self.assertEqual(said[14:16], b"\0\0")
         worker.wait_for("session 1: 'older' from")
 
+    def test_workers_that_are_not_there_are_dialled_less_and_less(self):
+        door = socket.create_server(("127.0.0.1", 0))
+        self.addCleanup(door.close)
+        dialled = []
+
+        def refuse():
+            try:
+                while True:
+                    door.accept()[0].close()
+                    dialled.append(time.monotonic())
+            except OSError:
+                pass
+
+        threading.Thread(target=refuse, daemon=True).start()
+        program = self.write("import time;\nfn main() { time.sleep(4.5); print(7); }\n")
+        self.assert_done(run("--device=host,remote", f"--connect=127.0.0.1:{door.getsockname()[1]}", program), "7\n")
+        # At once, and after 1 s and 2 s more.
+        self.assertEqual(len(dialled), 3, dialled)
+
     def test_workers_that_cannot_be_had_are_left_out(self):
         full = self.worker("--lend=sessions=1,waiting=0")
         self.start(full.device, self.rounds(10_000_000))

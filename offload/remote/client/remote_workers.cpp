@@ -15,8 +15,9 @@ namespace dhpvm::offload {
 namespace {
 
 constexpr std::string_view kPrefix = "remote";
-// How long after it was lost, or did not answer, a worker is dialled again.
+// How long after it was lost, or did not answer, a worker is dialled again; twice as long after each attempt in vain.
 constexpr std::chrono::seconds kRedial{1};
+constexpr std::chrono::seconds kSlowestRedial{15};
 // Once another worker is there, nobody waits longer than this for the first answer of one that is dialled.
 constexpr std::chrono::milliseconds kGrace{300};
 // Connections that have not yet proven who they are.
@@ -239,6 +240,7 @@ std::vector<PeerStatus> RemoteWorkers::status() {
 
 // The thread of a worker: dials it whenever it is not there.
 void RemoteWorkers::run(Dialled& worker) {
+  std::chrono::seconds delay = kRedial;
   std::unique_lock lock(mutex_);
   while (!ending_) {
     lock.unlock();
@@ -259,7 +261,9 @@ void RemoteWorkers::run(Dialled& worker) {
       lock.lock();
       worker.past = status_of(**made, worker.past);
     }
-    changed_.wait_for(lock, kRedial, [this] { return ending_; });
+    if (made.ok()) delay = kRedial;
+    changed_.wait_for(lock, delay, [this] { return ending_; });
+    if (!made.ok()) delay = std::min(2 * delay, kSlowestRedial);
   }
 }
 

@@ -47,8 +47,8 @@ class RemoteWorkers {
   RemoteWorkers(const RemoteWorkers&) = delete;
   RemoteWorkers& operator=(const RemoteWorkers&) = delete;
 
-  // The worker at an address, or why it is not there. It is dialled from now on, and again whenever it is lost, every
-  // second. Waits for the first attempt only, and not for long if another worker is there.
+  // The worker at an address, or why it is not there. It is dialled from now on, and again whenever it is lost: after a
+  // second, and less and less often in vain. Waits for the first attempt only, and not long if another one is there.
   Result<std::shared_ptr<RemoteLink>> link(const Address& address);
   // All connected workers: dialled, and dialled in.
   struct Present {
