@@ -113,9 +113,11 @@ def _builtin(expressions, node, function):
     if function in (builtins.abs, _numpy("abs"), _numpy("absolute"), _numpy("fabs")) and function is not None:
         (value,) = _arguments(expressions, node, 1)
         kind = INT if value.type == BOOL else value.type
-        if kind == UNKNOWN or kind.name.startswith("u"):
+        if kind == UNKNOWN:
             return value
-        return Value(f"{expressions.unit.module('math')}.abs({value.as_type(kind)})", kind)
+        if not kind.name.startswith("u"):
+            value = Value(f"{expressions.unit.module('math')}.abs({value.as_type(kind)})", kind)
+        return value if function is builtins.abs else _as_numpys(value)
     if function in (builtins.min, builtins.max):
         values = _arguments(expressions, node, 2, 8)
         return _fold(expressions, values, function.__name__)
@@ -143,7 +145,16 @@ def _float_of(value):
     kind = INT if value.type == BOOL else value.type
     if kind.is_float:
         return kind
-    return FLOAT if kind.is_weak else Scalar("f64")
+    if kind.is_weak:
+        return FLOAT
+    return Scalar("f32" if int(kind.name[1:]) <= 16 else "f64")
+
+
+def _as_numpys(value):
+    """The value as a number of NumPy, as its functions return them."""
+    if value.type in (UNKNOWN, BOOL):
+        return value
+    return Value(value.as_type(value.type), Scalar(value.type.name))
 
 
 def _of_numpy(expressions, node, function):
@@ -152,13 +163,18 @@ def _of_numpy(expressions, node, function):
         (value,) = _arguments(expressions, node, 1)
         if value.type == UNKNOWN:
             return Value("0", UNKNOWN)
+        if function.__name__ in ("floor", "ceil", "trunc") and not value.type.is_float:
+            return _as_numpys(value)
         kind = Scalar(_float_of(value).name)
         return Value(f"{unit.module('math')}.{UNARY[function.__name__]}({value.as_type(kind)})", kind)
     if _is_from(function, "numpy", ("rint", "round")):
         (value,) = _arguments(expressions, node, 1)
-        if value.type == UNKNOWN or not value.type.is_float:
+        if value.type == UNKNOWN:
             return value
-        return Value(f"{unit.helper('rint', value.type.name)}({value.text})", Scalar(value.type.name))
+        if function.__name__ == "round" and not value.type.is_float:
+            return _as_numpys(value)
+        kind = Scalar(_float_of(value).name)
+        return Value(f"{unit.helper('rint', kind.name)}({value.as_type(kind)})", kind)
     if _is_from(function, "numpy", BINARY):
         kind, (x, y) = _pair(expressions, node)
         if kind == UNKNOWN:
@@ -176,7 +192,8 @@ def _of_numpy(expressions, node, function):
     if function is _numpy("where") and function is not None:
         if len(node.args) != 3:
             expressions.fail(node, "np.where takes three arguments here")
-        return expressions.choice(expressions.test(node.args[0]), *(expressions.scalar(a) for a in node.args[1:]))
+        test, left, right = expressions.test(node.args[0]), *(expressions.scalar(a) for a in node.args[1:])
+        return _as_numpys(expressions.choice(test, left, right))
     return None
 
 
