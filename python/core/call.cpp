@@ -304,10 +304,13 @@ void bind_calls(nb::module_& module) {
                          nb::is_weak_referenceable())
       .def(nb::init<std::size_t>())
       .def("_forget_versions", &Dispatcher::forget);
-  module.def("set_current_engine", [](nb::object engine) {
-    Py_XDECREF(current_engine);
-    current_engine = engine.release().ptr();
-  });
+  module.def(
+      "set_current_engine",
+      [](nb::object engine) {
+        Py_XDECREF(current_engine);
+        current_engine = engine.release().ptr();
+      },
+      nb::arg("engine").none());
 }
 
 }  // namespace dhpvm::python

@@ -24,7 +24,9 @@ class ProgramFunction {
  public:
   ProgramFunction(std::shared_ptr<Machine> machine, const std::string& name, const nanobind::list& parameters,
                   const nanobind::dict& results);
-  ~ProgramFunction() { dhpvm_function_free(function_); }
+  ~ProgramFunction() {
+    if (machine_->is_usable()) dhpvm_function_free(function_);
+  }
   ProgramFunction(const ProgramFunction&) = delete;
   ProgramFunction& operator=(const ProgramFunction&) = delete;
 

@@ -12,6 +12,7 @@ NB_MODULE(_core, module) {
     throw nanobind::import_error("libdhpvm is older than this package: install both of one version");
   // The engine, its programs and the functions of their caller live as long as the process.
   nanobind::set_leak_warnings(false);
+  dhpvm::python::ForkCount::watch();
   dhpvm::python::bind_machine(module);
   dhpvm::python::bind_objects(module);
   dhpvm::python::bind_calls(module);

@@ -5,6 +5,8 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <pthread.h>
+
 #include <utility>
 
 #include "python/core/errors.h"
@@ -14,6 +16,8 @@ namespace nb = nanobind;
 
 namespace dhpvm::python {
 namespace {
+
+unsigned forks = 0;
 
 struct Engine {
   EngineHandle handle;
@@ -137,6 +141,7 @@ void write_trace(const Engine& engine, const std::string& path) {
 
 // Waits for the compilation that runs in the background, and drops those that wait.
 void settle(const Engine& engine, std::int64_t patience_ns) {
+  if (!std::get_deleter<EngineDeleter>(engine.handle)->forks.is_current()) return;
   const nb::gil_scoped_release release;
   (void)dhpvm_engine_settle(engine.handle.get(), patience_ns, nullptr);
 }
@@ -217,12 +222,25 @@ void set_deadline(Machine& machine, std::int64_t deadline_ns) {
 
 }  // namespace
 
+unsigned ForkCount::current() { return forks; }
+void ForkCount::watch() {
+  (void)pthread_atfork(nullptr, nullptr, [] { ++forks; });
+}
+
 Machine::~Machine() {
+  if (!is_usable()) return;
   free_dropped();
   dhpvm_isolate_free(isolate_);
 }
 
 std::unique_lock<std::recursive_mutex> Machine::lock() {
+  if (!is_usable()) {
+    PyErr_SetString(
+        PyExc_RuntimeError,
+        "this program was made before the process was forked: make it in this process, or start processes "
+        "with the method 'spawn' or 'forkserver'");
+    throw nb::python_error();
+  }
   std::unique_lock lock(running_, std::try_to_lock);
   if (!lock.owns_lock()) {
     const nb::gil_scoped_release release;
@@ -233,6 +251,7 @@ std::unique_lock<std::recursive_mutex> Machine::lock() {
 }
 
 void Machine::drop(dhpvm_object* object) {
+  if (!is_usable()) return;
   const std::unique_lock lock(running_, std::try_to_lock);
   if (lock.owns_lock()) {
     dhpvm_object_free(object);

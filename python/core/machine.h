@@ -13,11 +13,31 @@
 
 namespace dhpvm::python {
 
+// Counts the forks that led to this process. Threads of engines do not survive a fork: what was made before it cannot
+// be used in the child, nor freed there.
+class ForkCount {
+ public:
+  ForkCount() : made_(current()) {}
+  bool is_current() const { return made_ == current(); }
+  // Called once, when the package is imported.
+  static void watch();
+
+ private:
+  static unsigned current();
+  unsigned made_;
+};
+
 struct EngineDeleter {
-  void operator()(dhpvm_engine* engine) const { dhpvm_engine_free(engine); }
+  ForkCount forks;
+  void operator()(dhpvm_engine* engine) const {
+    if (forks.is_current()) dhpvm_engine_free(engine);
+  }
 };
 struct ModuleDeleter {
-  void operator()(dhpvm_module* module) const { dhpvm_module_free(module); }
+  ForkCount forks;
+  void operator()(dhpvm_module* module) const {
+    if (forks.is_current()) dhpvm_module_free(module);
+  }
 };
 using EngineHandle = std::shared_ptr<dhpvm_engine>;
 using ModuleHandle = std::shared_ptr<dhpvm_module>;
@@ -33,7 +53,9 @@ class Machine {
   dhpvm_isolate* isolate() const { return isolate_; }
   // Waits without the interpreter lock, so that the thread that runs the isolate can call Python meanwhile. A host
   // function may call functions of the isolate that called it.
+  // Throws an exception of Python in a process that was forked off since.
   std::unique_lock<std::recursive_mutex> lock();
+  bool is_usable() const { return forks_.is_current(); }
   // Frees the object when no other thread uses the isolate: at once, or at the next lock().
   void drop(dhpvm_object* object);
 
@@ -43,6 +65,7 @@ class Machine {
  private:
   void free_dropped();
 
+  ForkCount forks_;
   dhpvm_isolate* isolate_;
   std::recursive_mutex running_;
   std::mutex dropping_;

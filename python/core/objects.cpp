@@ -76,7 +76,7 @@ struct TensorHead {
 };
 
 ProgramArray::~ProgramArray() {
-  if (tensor_ != nullptr) reinterpret_cast<TensorHead*>(tensor_)->deleter(tensor_);
+  if (tensor_ != nullptr && machine_->is_usable()) reinterpret_cast<TensorHead*>(tensor_)->deleter(tensor_);
 }
 
 int get_buffer(PyObject* exporter, Py_buffer* view, int /*flags*/) {

@@ -102,9 +102,20 @@ def on_end(function):
 
 @atexit.register
 def _settle():
-    """The process must not end while a thread of an engine compiles: the compiler's own data goes first."""
+    """No thread may compile while the process ends, when the compiler's own data goes first, or forks."""
     for engine in list(_engines):
         engine._core.settle(5_000_000_000)
+
+
+def _after_fork():
+    """Functions are compiled anew in a process that was forked off: threads of engines do not come along."""
+    global _lock
+    _lock = threading.Lock()
+    _stack.clear()
+    _core.set_current_engine(None)
+
+
+os.register_at_fork(before=_settle, after_in_child=_after_fork)
 
 
 def _use(engine):

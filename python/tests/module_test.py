@@ -298,5 +298,65 @@ class Running(unittest.TestCase):
         self.assertEqual(engine.workers(), [])
 
 
+class Forks(unittest.TestCase):
+    def in_child(self, work):
+        """What work() returns, in a process that is forked off."""
+        out, inp = os.pipe()
+        child = os.fork()
+        if child == 0:
+            try:
+                text = str(work())
+            except BaseException as error:  # noqa: BLE001: told to the parent
+                text = repr(error)
+            os.write(inp, text.encode())
+            os._exit(0)
+        os.close(inp)
+        with os.fdopen(out) as file:
+            text = file.read()
+        self.assertEqual(os.waitpid(child, 0)[1], 0)
+        return text
+
+    def test_functions_are_compiled_anew_in_the_child(self):
+        x = np.ones(200_000)
+        self.assertEqual(total(x), 200_000)
+        self.assertEqual(self.in_child(lambda: total(x)), "200000.0")
+        self.assertEqual(self.in_child(lambda: dhpvm.compile(SOURCE).twice(4)), "8.0")
+        self.assertEqual(total(x), 200_000)
+
+    def test_programs_of_the_parent_are_an_error(self):
+        self.assertIn("before the process was forked", self.in_child(lambda: m.twice(4)))
+        self.assertEqual(m.twice(4), 8)
+
+
+class Memory(unittest.TestCase):
+    def test_calls_leave_nothing_behind(self):
+        def resident():
+            return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
+
+        def work():
+            for _ in range(20_000):
+                m.at(x, 1)
+                m.greet("Ada")
+                total(x)
+            for _ in range(300):
+                m.node(1, "x").next = m.node(2, "y")
+                m.table(100)
+                self.assertRaises(IndexError, m.at, x, 99)
+
+        x = np.ones(10)
+        work()
+        before = resident()
+        work()
+        self.assertLess(resident() - before, 4 << 20)
+
+
+@dhpvm.jit
+def total(x):
+    s = 0.0
+    for i in dhpvm.prange(len(x)):
+        s += x[i]
+    return s
+
+
 if __name__ == "__main__":
     support.main()
