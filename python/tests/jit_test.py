@@ -268,6 +268,41 @@ def stores(a, x):
     a[-1] *= 2
 
 
+def whole_arrays(a, b):
+    c = a * 2 + np.sqrt(b) - a[0]
+    c += 1
+    d = c > b
+    c[:] = np.where(d, c, b / 3)
+    e = -c
+    e /= np.max(b)
+    a[:] = b - b[0]
+    return c, d, np.abs(e) + a[1]
+
+
+def added(a, b):
+    return a + b
+
+
+def combined(a):
+    t = a - a.mean()
+    u = a * a
+    return a.min(), np.max(a), len(t), np.sum(u), a.sum(), np.prod(a)
+
+
+def products(x, y):
+    n = np.sqrt(np.dot(x, x))
+    y[:] = x
+    y /= n
+    return x - np.dot(x, y)
+
+
+def sums_of_rows(a, n):
+    s = 0.0
+    for i in prange(n):
+        s += a.sum() * i
+    return s
+
+
 def same_bits(a, b):
     if isinstance(a, tuple):
         return len(a) == len(b) and all(same_bits(x, y) for x, y in zip(a, b))
@@ -388,6 +423,25 @@ class Functions(unittest.TestCase):
         self.compare(reductions, random.integers(0, 100, 1000))
         self.compare(mandelbrot, 40, 30)
         self.compare(histogram, random.integers(0, 1000, 5000), np.zeros(16, np.int64))
+
+    def test_whole_arrays(self):
+        random = np.random.default_rng(2)
+        for shape in ((1,), (50,), (6, 7), (3, 4, 5)):
+            a, b = random.random(shape), random.random(shape)
+            if len(shape) == 1 and shape[0] > 1:
+                self.compare(whole_arrays, a, b)
+                self.compare(whole_arrays, a.astype(np.float32), b)
+            self.compare(combined, (a * 8).astype(np.int64))
+            self.compare(combined, (a * 8).astype(np.int16))
+            self.compare(combined, a, fit=close)
+        self.compare(sums_of_rows, np.arange(10.0), 4)
+        x, y = np.array([3.0, 4.0]), np.zeros(2)
+        self.compare(products, x, y)
+        add = dhpvm.jit(added)
+        with self.assertRaisesRegex(dhpvm.Trap, "different shapes"):
+            add(np.zeros(3), np.zeros(4))
+        x = np.arange(4.0)
+        self.assertEqual(list(add(x, x)), [0, 2, 4, 6])
 
     def test_defaults_and_keywords(self):
         @dhpvm.jit

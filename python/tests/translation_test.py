@@ -59,12 +59,21 @@ class Refused(unittest.TestCase):
         self.refuse(f, "slices cannot be compiled", X)
 
         def f(x):
-            return x + 1
-        self.refuse(f, "write a loop over its elements", X)
+            return len(x + 1)
+        self.refuse(f, "give a result that is an array a name first", X)
 
         def f(x):
-            return x.sum()
-        self.refuse(f, r"\.sum\(\).* write a loop", X)
+            return x.std()
+        self.refuse(f, r"\.std\(\).* write a loop", X)
+
+        def f(x):
+            return np.sum(x * x)
+        self.refuse(f, "give the array a name first", X)
+
+        def f(x):
+            for i in prange(len(x)):
+                x *= 2
+        self.refuse(f, "elements are computed one by one", X, line=2)
 
         def f(x):
             return "text"

@@ -49,11 +49,13 @@ def _modules():
 
 def call(expressions, node):
     """The value of a call."""
+    from . import whole  # which knows the functions of this module
+
     try:
         function = expressions.source.meaning(node.func, expressions.scope.names())
     except LookupError:
         return _method(expressions, node)
-    for handle in (_conversion, _builtin, creation.create, _of_numpy, _of_math, _of_package, _of_user):
+    for handle in (_conversion, _builtin, creation.create, whole.of_call, _of_numpy, _of_math, _of_package, _of_user):
         value = handle(expressions, node, function)
         if value is not None:
             return value
@@ -62,13 +64,17 @@ def call(expressions, node):
 
 
 def _method(expressions, node):
+    from . import whole
+
     if isinstance(node.func, ast.Attribute):
-        base = expressions.value(node.func.value)
+        base = expressions.base(node.func.value)
         if base.type == UNKNOWN:
             return Value("0", UNKNOWN)
         if isinstance(base.type, Array) and node.func.attr == "copy" and not node.args:
             array = expressions.whole_array(node, base)
             return Value(f"{array.text}.copy()", array.type)
+        if isinstance(base.type, Array) and node.func.attr in whole.REDUCTIONS and not node.args + node.keywords:
+            return whole.reduction(expressions, node, node.func.attr, node.func.value)
         expressions.fail(node, f".{node.func.attr}() of {base.type} cannot be compiled: write a loop")
     expressions.fail(node, f"'{ast.unparse(node.func)}' is not defined")
 
@@ -104,7 +110,7 @@ def _builtin(expressions, node, function):
     if function is builtins.len:
         if len(node.args) != 1:
             expressions.fail(node, "len takes one argument")
-        array = expressions.value(node.args[0])
+        array = expressions.base(node.args[0])
         if array.type == UNKNOWN:
             return Value("0", INT)
         if not isinstance(array.type, Array):

@@ -20,6 +20,9 @@ class Expressions:
 
     def __init__(self, source, unit, scope):
         self.source, self.unit, self.scope = source, unit, scope
+        self.elements_at = ()  # the indices of the element, inside an expression of whole arrays
+        self.before_loop = []  # names and texts of what its elements need, and which is computed once
+        self.temporary = None
 
     def fail(self, node, message):
         self.source.fail(node, message)
@@ -42,7 +45,8 @@ class Expressions:
         value = self.value(node)
         if value.type != UNKNOWN and not isinstance(value.type, Scalar):
             if isinstance(value.type, Array):
-                self.fail(node, f"a number is needed here, and this is an {value.type}: write a loop over its elements")
+                self.fail(node, f"a number is needed here, and this is an {value.type}: give a result that is an array "
+                                "a name first, or write a loop over the elements")
             self.fail(node, f"a number is needed here, and this is {value.type}")
         return value
 
@@ -90,10 +94,21 @@ class Expressions:
     def _name(self, node):
         if node.id not in self.scope.names():
             self.fail(node, f"'{node.id}' is not defined")
-        return self.scope.read(node)
+        value = self.scope.read(node)
+        if self.elements_at and isinstance(value.type, Array):
+            return Value(f"{value.text}[{', '.join(self.elements_at)}]", Scalar(value.type.element))
+        return value
+
+    def base(self, node):
+        """What is indexed or asked for its size: never an element in place of its array."""
+        indices, self.elements_at = self.elements_at, ()
+        try:
+            return self.value(node)
+        finally:
+            self.elements_at = indices
 
     def _attribute(self, node):
-        base = self.value(node.value)
+        base = self.base(node.value)
         if base.type == UNKNOWN:
             return NOTHING
         if isinstance(base.type, Array):
@@ -114,7 +129,7 @@ class Expressions:
         return tuple(f"{array.text}.dim({i})" for i in range(len(array.indices), array.type.rank))
 
     def _subscript(self, node):
-        base = self.value(node.value)
+        base = self.base(node.value)
         if base.type == UNKNOWN:
             return NOTHING
         if isinstance(base.type, Tuple):

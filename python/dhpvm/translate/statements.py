@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import ast
 
-from . import scopes
+from . import scopes, whole
 from .expressions import Expressions
 from .loops import Loops
 from .types import NONE, UNKNOWN, Array, Scalar, Tuple, join
@@ -20,6 +20,7 @@ class Statements(Loops):
         self.source, self.unit, self.types, self.version = source, unit, types, version
         self.scope = Variables(source)
         self.expressions = Expressions(source, unit, self.scope)
+        self.expressions.temporary = self.temporary
         self.lines = []
         self.loop_depth = 0
 
@@ -107,11 +108,17 @@ class Statements(Loops):
         if isinstance(target, (ast.Tuple, ast.List)):
             self._unpack(target, value)
         elif isinstance(target, ast.Name):
-            self.store_value(target, self.expressions.value(value), value)
+            self.store_value(target, self._any_value(value), value)
         elif isinstance(target, ast.Subscript):
             self._store_element(target, value)
         else:
             self.source.fail(target, "only variables and elements of arrays can be assigned")
+
+    def _any_value(self, node):
+        """An expression, which may be one of whole arrays."""
+        if whole.is_whole(self.expressions, node):
+            return whole.new_array(self, node)
+        return self.expressions.value(node)
 
     def _unpack(self, target, value):
         """x, y = y, x; m, n = a.shape; q, r = f(x)."""
@@ -183,6 +190,9 @@ class Statements(Loops):
     def _fill(self, target, node):
         """a[:] = x."""
         array = self.expressions.whole_array(target.value, self.expressions.value(target.value))
+        if isinstance(array.type, Array) and whole.leaves(self.expressions, node):
+            self._store_whole(target, target.value, array, node)
+            return
         value = self.expressions.scalar(node)
         if array.type == UNKNOWN:
             return
@@ -190,6 +200,28 @@ class Statements(Loops):
             self.source.fail(target, "in a prange loop elements are set one by one: write a loop")
         self._note_written(target)
         self.emit(f"{array.text}.fill({value.as_type(Scalar(array.type.element))});", target)
+
+    def _store_whole(self, target, name, array, node):
+        """a[:] = b + c; the same elements are read and written, so that a may be among the others."""
+        self._note_written(target)
+        element = Scalar(array.type.element)
+        # An element that is read on its own may be one that the loop has written.
+        made = None
+        if any(isinstance(each, ast.Subscript) for each in ast.walk(node)):
+            made = whole.new_array(self, node)
+            if made.type == UNKNOWN:
+                return
+
+        def store(indices):
+            if made is None:
+                value = whole.element(self.expressions, node, indices)
+            else:
+                value = Value(f"{made.text}[{', '.join(indices)}]", Scalar(made.type.element))
+            if value.type != UNKNOWN:
+                self.emit(f"{array.text}[{', '.join(indices)}] = {value.as_type(element)};", target)
+
+        others = whole.leaves(self.expressions, node) if made is None else [(node, made)]
+        whole.loop(self, target, [(name, array), *others], store)
 
     def _element(self, target):
         """The place of an element that is written."""
@@ -200,6 +232,7 @@ class Statements(Loops):
         return element
 
     def _note_written(self, target):
+        """The array that is written, however its element is named."""
         base = target
         while isinstance(base, ast.Subscript):
             base = base.value
@@ -210,7 +243,10 @@ class Statements(Loops):
         if isinstance(node.target, ast.Name):
             old = self.expressions.value(node.target)
             if isinstance(old.type, Array):
-                self.source.fail(node, "whole arrays cannot be compiled: write a loop over the elements")
+                name = ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target)
+                result = ast.copy_location(ast.BinOp(name, node.op, node.value), node)
+                self._store_whole(node.target, name, old, result)
+                return
             name, operator = node.target.id, self.scope.reduction(node.target.id)
             value = self.expressions.scalar(node.value)
             result = self.expressions.operation(node, node.op, old, value)
@@ -265,7 +301,7 @@ class Statements(Loops):
             self._note_result(node, NONE)
             self.emit("return;", node)
         elif isinstance(node.value, ast.Tuple):
-            values = [self.expressions.value(each) for each in node.value.elts]
+            values = [self._any_value(each) for each in node.value.elts]
             if UNKNOWN in [value.type for value in values]:
                 return
             for value, each in zip(values, node.value.elts):
@@ -275,7 +311,7 @@ class Statements(Loops):
                      for value, kind in zip(values, result.items)]
             self.emit(f"return {self.unit.struct(result)}({', '.join(texts)});", node)
         else:
-            value = self.expressions.value(node.value)
+            value = self._any_value(node.value)
             if value.type == UNKNOWN:
                 return
             self._check_result(node.value, value)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from ..errors import TranslationError
-from . import helpers
+from . import helpers, whole
 from .source import Source
 from .statements import Statements
 from .types import NONE, UNKNOWN, Tuple, text
@@ -63,6 +63,15 @@ class Unit:
         if own_name not in self._helpers:
             self._helpers[own_name] = helpers.text(name, kind, own_name)
             if "math." in self._helpers[own_name]:
+                self.module("math")
+        return own_name
+
+    def reduction(self, name, array, result, is_sequential):
+        """The function that combines the elements of an array."""
+        own_name = f"_{name}_{array.element}_{array.rank}" + "_in_order" * is_sequential
+        if own_name not in self._helpers:
+            self._helpers[own_name] = whole.helper_text(name, array, result, is_sequential, own_name)
+            if name in ("min", "max"):
                 self.module("math")
         return own_name
 
