@@ -26,6 +26,17 @@ struct Program {
   ModuleHandle handle;
 };
 
+// Calls `free` without the interpreter lock, if this thread has it.
+template <typename F>
+void without_lock(F&& free) {
+  if (Py_IsInitialized() == 0 || PyGILState_Check() == 0) {
+    free();
+    return;
+  }
+  const nb::gil_scoped_release release;
+  free();
+}
+
 nb::bytes take_bytes(dhpvm_bytes bytes) {
   nb::bytes result(bytes.data, bytes.size);
   dhpvm_bytes_free(&bytes);
@@ -227,10 +238,19 @@ void ForkCount::watch() {
   (void)pthread_atfork(nullptr, nullptr, [] { ++forks; });
 }
 
+void EngineDeleter::operator()(dhpvm_engine* engine) const {
+  if (forks.is_current()) without_lock([&] { dhpvm_engine_free(engine); });
+}
+void ModuleDeleter::operator()(dhpvm_module* module) const {
+  if (forks.is_current()) without_lock([&] { dhpvm_module_free(module); });
+}
+
 Machine::~Machine() {
   if (!is_usable()) return;
-  free_dropped();
-  dhpvm_isolate_free(isolate_);
+  without_lock([&] {
+    free_dropped();
+    dhpvm_isolate_free(isolate_);
+  });
 }
 
 std::unique_lock<std::recursive_mutex> Machine::lock() {

@@ -27,17 +27,15 @@ class ForkCount {
   unsigned made_;
 };
 
+// Freeing the last handle waits for threads of the engine, which may wait for the interpreter lock to tell Python
+// something.
 struct EngineDeleter {
   ForkCount forks;
-  void operator()(dhpvm_engine* engine) const {
-    if (forks.is_current()) dhpvm_engine_free(engine);
-  }
+  void operator()(dhpvm_engine* engine) const;
 };
 struct ModuleDeleter {
   ForkCount forks;
-  void operator()(dhpvm_module* module) const {
-    if (forks.is_current()) dhpvm_module_free(module);
-  }
+  void operator()(dhpvm_module* module) const;
 };
 using EngineHandle = std::shared_ptr<dhpvm_engine>;
 using ModuleHandle = std::shared_ptr<dhpvm_module>;

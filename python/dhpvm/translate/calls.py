@@ -198,8 +198,8 @@ def _of_numpy(expressions, node, function):
     if function is _numpy("where") and function is not None:
         if len(node.args) != 3:
             expressions.fail(node, "np.where takes three arguments here")
-        test, left, right = expressions.test(node.args[0]), *(expressions.scalar(a) for a in node.args[1:])
-        return _as_numpys(expressions.choice(test, left, right))
+        left, right = (expressions.scalar(argument) for argument in node.args[1:])
+        return _as_numpys(expressions.choice(expressions.test(node.args[0]), left, right))
     return None
 
 
