@@ -46,6 +46,9 @@ def devices(vm):
     return [line.split()[0] for line in listing.splitlines() if line.lstrip().startswith("opencl:") and "cannot be used" not in line]
 
 
+LOOPS = [name for name, kernel in KERNELS.items() if kernel.on_devices]
+
+
 class Bench:
     def __init__(self, vm, binaries, device):
         self.vm, self.binaries, self.device = vm, binaries, device
@@ -128,14 +131,14 @@ def main(arguments):
     parser.add_argument("--device", metavar="NAME", help="an OpenCL device (default: the first there is)")
     parser.add_argument("--runs", type=int, default=9, help="timed repetitions of each program (default 9)")
     parser.add_argument("--size", type=float, default=1.0, metavar="FACTOR", help="multiplies every size (default 1)")
-    parser.add_argument("--only", action="append", choices=list(KERNELS), metavar="LOOP", help="this loop only, and loops alone; may be repeated")
+    parser.add_argument("--only", action="append", choices=LOOPS, metavar="LOOP", help="this loop only, and loops alone; may be repeated")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write everything to FILE")
     parser.add_argument("--quick", action="store_true", help="measure nothing: run tiny sizes and compare the results")
     options = parser.parse_args(arguments)
     if options.runs < 1 or options.size <= 0:
         parser.error("--runs and --size must be positive")
 
-    names, rows = options.only or list(KERNELS), []
+    names, rows = options.only or LOOPS, []
     with tempfile.TemporaryDirectory(prefix="dhpvm-bench-") as folder:
         vm = VirtualMachine(options.bin, folder)
         found = devices(vm)
