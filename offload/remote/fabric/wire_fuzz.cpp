@@ -56,7 +56,9 @@ class QuietTransport final : public Transport {
       function();
     }
   }
+  // The connection that was made last, and who hears of it.
   std::shared_ptr<class QuietConnection> connection_;
+  std::shared_ptr<ConnectionHandler> handler_;
 
  private:
   std::deque<std::function<void()>> posted_;
@@ -100,7 +102,8 @@ class QuietConnection final : public Connection {
 };
 
 Result<std::shared_ptr<Connection>> QuietTransport::connect(const Address&,
-                                                            std::shared_ptr<ConnectionHandler>) {
+                                                            std::shared_ptr<ConnectionHandler> handler) {
+  handler_ = std::move(handler);
   return std::shared_ptr<Connection>(connection_ = std::make_shared<QuietConnection>());
 }
 
@@ -154,14 +157,23 @@ void test_channel(ConstBytes bytes, bool dials, std::shared_ptr<Identity> identi
   } else {
     transport.connection_ = std::make_shared<QuietConnection>();
     channel = Channel::accept(transport, transport.connection_, options, make_lane, {});
+    transport.handler_ = channel;
   }
+  const Error end(ErrorCode::kDeviceLost, "the end of the input");
   while (bytes.size() >= 2) {
     const ConstBytes message = next_message(bytes);
-    if (!transport.connection_->deliver(*channel, message)) break;
+    const std::shared_ptr<ConnectionHandler> current = transport.handler_;
+    if (!transport.connection_->deliver(*current, message)) break;
+    transport.run();
+    if (transport.handler_ == current) continue;
+    // The other side was dialled again, with an earlier version of the protocol.
+    current->on_closed(end);
+    transport.handler_->on_connected();
     transport.run();
   }
-  channel->on_closed(Error(ErrorCode::kDeviceLost, "the end of the input"));
+  transport.handler_->on_closed(end);
   transport.run();
+  transport.handler_ = nullptr;
   handler->bulk_ = nullptr;
 }
 
@@ -191,6 +203,7 @@ struct Side {
   void end() {
     channel->on_closed(Error(ErrorCode::kDeviceLost, "the end of the input"));
     transport.run();
+    transport.handler_ = nullptr;
     handler->bulk_ = nullptr;
   }
 };
