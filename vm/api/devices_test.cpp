@@ -37,7 +37,7 @@ class Devices : public ::testing::Test {
   }
 
   Isolate reference() const { return need(Isolate::create(module_, {.jit = Jit::kOff})); }
-  // The interpreter's result, cached for each function and size because it takes long.
+  // The interpreter's result. It takes long, so all tests share the results for each function and size.
   std::int64_t expected(std::string_view function, std::int64_t n) {
     const auto [place, is_new] = expected_.try_emplace({std::string(function), n});
     if (is_new) place->second = need(run(reference(), function, n));
@@ -70,7 +70,7 @@ class Devices : public ::testing::Test {
   const Module module_;
 
  private:
-  std::map<std::pair<std::string, std::int64_t>, std::int64_t> expected_;
+  static inline std::map<std::pair<std::string, std::int64_t>, std::int64_t> expected_;
 };
 
 TEST_F(Devices, ComputeWhatTheInterpreterComputes) {
@@ -84,9 +84,10 @@ TEST_F(Devices, ComputeWhatTheInterpreterComputes) {
 TEST_F(Devices, ChunksMayHaveAnySize) {
   std::mt19937_64 random(1);
   for (const std::string_view function : kDeviceFunctions) {
+    const auto few = static_cast<std::int64_t>(20 + random() % 300);
+    const auto many = static_cast<std::int64_t>(17'000 + random() % 20'000);
     for (const std::uint64_t batch : {1u, 7u, 64u, 4096u, 5000u, 1'000'000u}) {
-      const auto n = static_cast<std::int64_t>(batch < 64 ? 20 + random() % 300 : 17'000 + random() % 20'000);
-      compare({random() % 2 == 0 ? "sim" : "host", batch}, function, n);
+      compare({random() % 2 == 0 ? "sim" : "host", batch}, function, batch < 64 ? few : many);
     }
   }
 }
@@ -94,8 +95,8 @@ TEST_F(Devices, ChunksMayHaveAnySize) {
 TEST_F(Devices, ArraysMayBeLargerThanTheDevice) {
   std::mt19937_64 random(2);
   for (const std::string_view function : kDeviceFunctions) {
+    const auto n = static_cast<std::int64_t>(20'000 + random() % 60'000);
     for (const std::size_t kilobytes : {100u, 300u, 700u, 1500u}) {
-      const auto n = static_cast<std::int64_t>(20'000 + random() % 60'000);
       compare({"sim", random() % 2 * 3000, kilobytes << 10}, function, n);
     }
   }
