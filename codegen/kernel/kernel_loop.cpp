@@ -6,9 +6,11 @@
 #include <llvm/IR/MDBuilder.h>
 
 #include <limits>
+#include <utility>
 
 #include "codegen/kernel/reduce.h"
 #include "codegen/kernel_abi.h"
+#include "codegen/spmd/counted_loop.h"
 
 namespace dhpvm::codegen {
 namespace {
@@ -97,23 +99,9 @@ class KernelLoop {
     lanes_ = b_.CreateLoad(b_.getPtrTy(), field(chunk, offsetof(KernelChunk, lanes)));
   }
 
-  // A loop from `low` in steps of `step` while the index is below `high`; neither overflows.
   template <typename Body>
   void counted(Value* low, Value* high, Value* step, const char* name, Body&& body) {
-    BasicBlock* const before = b_.GetInsertBlock();
-    BasicBlock* const header = block(name);
-    BasicBlock* const inside = block("inside");
-    BasicBlock* const after = block("after");
-    b_.CreateBr(header);
-    b_.SetInsertPoint(header);
-    llvm::PHINode* const index = b_.CreatePHI(b_.getInt64Ty(), 2);
-    index->addIncoming(low, before);
-    b_.CreateCondBr(b_.CreateICmpSLT(index, high), inside, after);
-    b_.SetInsertPoint(inside);
-    body(index);
-    index->addIncoming(b_.CreateNSWAdd(index, step), b_.GetInsertBlock());
-    b_.CreateBr(header);
-    b_.SetInsertPoint(after);
+    spmd::counted_loop(b_, low, high, step, name, std::forward<Body>(body));
   }
 
   void emit_dimension(unsigned d) {

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
+#include "codegen/spmd/counted_loop.h"
 #include "codegen/spmd/staging.h"
 
 namespace dhpvm::codegen::spmd {
@@ -50,20 +52,7 @@ class RowCopyEmitter {
 
   template <typename Body>
   void counted(Value* low, Value* high, unsigned step, Body&& body) {
-    BasicBlock* const before = b_.GetInsertBlock();
-    BasicBlock* const header = BasicBlock::Create(b_.getContext(), "header", &function_);
-    BasicBlock* const inside = BasicBlock::Create(b_.getContext(), "inside", &function_);
-    BasicBlock* const after = BasicBlock::Create(b_.getContext(), "after", &function_);
-    b_.CreateBr(header);
-    b_.SetInsertPoint(header);
-    llvm::PHINode* const index = b_.CreatePHI(b_.getInt64Ty(), 2);
-    index->addIncoming(low, before);
-    b_.CreateCondBr(b_.CreateICmpULT(index, high), inside, after);
-    b_.SetInsertPoint(inside);
-    body(index);
-    index->addIncoming(b_.CreateNUWAdd(index, number(step)), b_.GetInsertBlock());
-    b_.CreateBr(header);
-    b_.SetInsertPoint(after);
+    counted_loop(b_, low, high, number(step), "rows", std::forward<Body>(body));
   }
 
   // The lanes' rows, in memory: they are asked for by a number that is not known.

@@ -1,15 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/spmd/staging.h"
 
-#include <llvm/Analysis/AssumptionCache.h>
-#include <llvm/Analysis/LoopInfo.h>
-#include <llvm/Analysis/ScalarEvolution.h>
 #include <llvm/Analysis/ScalarEvolutionExpressions.h>
-#include <llvm/Analysis/TargetLibraryInfo.h>
 #include <llvm/IR/CFG.h>
-#include <llvm/IR/Dominators.h>
 #include <llvm/IR/IRBuilder.h>
-#include <llvm/IR/Module.h>
 #include <llvm/Transforms/Utils/ScalarEvolutionExpander.h>
 
 #include <algorithm>
@@ -18,7 +12,7 @@
 #include <vector>
 
 #include "codegen/spmd/canonical_form.h"
-#include "codegen/spmd/divergence.h"
+#include "codegen/spmd/loop_analyses.h"
 #include "codegen/spmd/row_tiles.h"
 #include "codegen/spmd/transfer.h"
 
@@ -52,8 +46,8 @@ struct BlockOfRow {
   Value* turn;  // of the loop, in the block
 };
 
-// An inner loop that does all of its body in each of a number of turns that the lanes share. What it reads can be read
-// before, because it writes no memory, or only the operand that it does last in each turn.
+// An inner loop that does all of its body in each of a number of turns that the lanes share. Its loads can be
+// done before it, because it writes no memory, or only the operand that it does last in each turn.
 struct StagedLoop {
   llvm::Loop* loop = nullptr;
   BasicBlock* exiting = nullptr;
@@ -76,21 +70,14 @@ class Staging {
       : function_(function),
         options_(options),
         layout_(function.getParent()->getDataLayout()),
-        dominators_(function),
-        loops_(dominators_),
-        regions_(function, loops_),
-        divergence_(function, regions_, options.args),
-        library_names_(llvm::Triple(function.getParent()->getTargetTriple())),
-        library_(library_names_, &function),
-        assumptions_(function),
-        evolution_(function, library_, assumptions_, dominators_, loops_),
-        expander_(evolution_, layout_, "staged") {
+        analyses_(function, options.args),
+        expander_(analyses_.evolution, layout_, "staged") {
     if (row) dependence_.emplace(function, *row);
   }
 
   unsigned run() {
     std::vector<StagedLoop> found;
-    for (llvm::Loop* loop : loops_.getLoopsInPreorder()) {
+    for (llvm::Loop* loop : analyses_.loops.getLoopsInPreorder()) {
       std::optional<StagedLoop> staged = examine(*loop);
       if (staged && staged->operands.size() <= kMostBuffers) found.push_back(std::move(*staged));
     }
@@ -123,14 +110,7 @@ class Staging {
   llvm::Function& function_;
   const SpmdOptions& options_;
   const llvm::DataLayout& layout_;
-  llvm::DominatorTree dominators_;
-  llvm::LoopInfo loops_;
-  Regions regions_;
-  Divergence divergence_;
-  llvm::TargetLibraryInfoImpl library_names_;
-  llvm::TargetLibraryInfo library_;
-  llvm::AssumptionCache assumptions_;
-  llvm::ScalarEvolution evolution_;
+  LoopAnalyses analyses_;
   llvm::SCEVExpander expander_;
   std::optional<RowDependence> dependence_;
   std::vector<llvm::CallInst*> buffers_;  // which the loops use one after the other
@@ -139,16 +119,16 @@ class Staging {
 std::optional<StagedLoop> Staging::examine(llvm::Loop& loop) {
   BasicBlock* const exiting = loop.getExitingBlock();
   if (!loop.isInnermost() || exiting == nullptr || loop.getExitBlock() == nullptr) return {};
-  const unsigned known_turns = evolution_.getSmallConstantTripCount(&loop);
+  const unsigned known_turns = analyses_.evolution.getSmallConstantTripCount(&loop);
   if (known_turns != 0 && known_turns < kFewTurns) return {};
   StagedLoop staged{.loop = &loop,
                     .exiting = exiting,
                     .exit = loop.getExitBlock(),
-                    .back_edges = evolution_.getBackedgeTakenCount(&loop)};
+                    .back_edges = analyses_.evolution.getBackedgeTakenCount(&loop)};
   if (!can_be_read_ahead(staged)) return {};
   if (llvm::isa<llvm::SCEVCouldNotCompute>(staged.back_edges) || !is_uniform(staged.back_edges)) return {};
   const llvm::Instruction* const before = loop.getLoopPreheader()->getTerminator();
-  if (evolution_.getTypeSizeInBits(staged.back_edges->getType()) > 64 ||
+  if (analyses_.evolution.getTypeSizeInBits(staged.back_edges->getType()) > 64 ||
       !expander_.isSafeToExpandAt(staged.back_edges, before)) {
     return {};
   }
@@ -162,7 +142,7 @@ bool Staging::can_be_read_ahead(StagedLoop& staged) const {
   const BasicBlock* const latch = staged.loop->getLoopLatch();
   if (staged.exiting != latch && (latch->getSinglePredecessor() != staged.exiting || latch->size() != 1))
     return false;
-  if (divergence_.diverges(regions_.level_of(staged.loop->getHeader()))) return false;
+  if (analyses_.divergence.diverges(analyses_.regions.level_of(staged.loop->getHeader()))) return false;
   for (BasicBlock* block : staged.loop->blocks()) {
     for (llvm::Instruction& instruction : *block) {
       if (instruction.isAtomic() || instruction.isVolatile()) return false;
@@ -187,7 +167,7 @@ bool Staging::comes_last(const StagedLoop& staged) const {
     return llvm::all_of(*block, [&](const llvm::Instruction& instruction) {
       if (&instruction == staged.store || !instruction.mayReadFromMemory()) return true;
       if (instruction.hasMetadata(llvm::LLVMContext::MD_invariant_load)) return true;
-      return is_operand(instruction) && dominators_.dominates(&instruction, staged.store);
+      return is_operand(instruction) && analyses_.dominators.dominates(&instruction, staged.store);
     });
   });
 }
@@ -196,22 +176,22 @@ bool Staging::comes_last(const StagedLoop& staged) const {
 bool Staging::is_uniform(const llvm::SCEV* expression) const {
   return !llvm::SCEVExprContains(expression, [&](const llvm::SCEV* part) {
     if (const auto* moving = llvm::dyn_cast<llvm::SCEVAddRecExpr>(part)) {
-      return divergence_.diverges(regions_.level_of(moving->getLoop()->getHeader()));
+      return analyses_.divergence.diverges(analyses_.regions.level_of(moving->getLoop()->getHeader()));
     }
     const auto* value = llvm::dyn_cast<llvm::SCEVUnknown>(part);
-    return value != nullptr && !divergence_.shape(value->getValue()).is_uniform();
+    return value != nullptr && !analyses_.divergence.shape(value->getValue()).is_uniform();
   });
 }
 
-// Of the accesses that every turn does.
+// Finds the operands among the accesses that every turn does.
 void Staging::add_operands(StagedLoop& staged) {
   const llvm::Instruction* const before = staged.loop->getLoopPreheader()->getTerminator();
   for (BasicBlock* block : staged.loop->blocks()) {
-    if (!dominators_.dominates(block, staged.exiting)) continue;
+    if (!analyses_.dominators.dominates(block, staged.exiting)) continue;
     for (llvm::Instruction& instruction : *block) {
       Value* const pointer = llvm::getLoadStorePointerOperand(&instruction);
       if (pointer == nullptr || (dependence_ && dependence_->differs(instruction))) continue;
-      const auto* address = llvm::dyn_cast<llvm::SCEVAddRecExpr>(evolution_.getSCEV(pointer));
+      const auto* address = llvm::dyn_cast<llvm::SCEVAddRecExpr>(analyses_.evolution.getSCEV(pointer));
       if (address == nullptr || address->getLoop() != staged.loop || !goes_along_rows(instruction, *address))
         continue;
       if (!expander_.isSafeToExpandAt(address->getStart(), before)) continue;
@@ -227,7 +207,7 @@ bool Staging::goes_along_rows(const llvm::Instruction& access, const llvm::SCEVA
   const Value* const pointer = llvm::getLoadStorePointerOperand(&access);
   const unsigned bits = type->getScalarSizeInBits();
   if ((bits != 32 && bits != 64) || private_base(pointer) != nullptr) return false;
-  const Shape shape = divergence_.shape(pointer);
+  const Shape shape = analyses_.divergence.shape(pointer);
   if (shape.is_affine() && std::abs(shape.stride()) < kLine) return false;
   if (!address.isAffine()) return false;
   const auto* step = llvm::dyn_cast<llvm::SCEVConstant>(address.getOperand(1));

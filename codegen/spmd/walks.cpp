@@ -1,17 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/spmd/walks.h"
 
-#include <llvm/Analysis/AssumptionCache.h>
-#include <llvm/Analysis/LoopInfo.h>
-#include <llvm/Analysis/ScalarEvolution.h>
 #include <llvm/Analysis/ScalarEvolutionExpressions.h>
-#include <llvm/Analysis/TargetLibraryInfo.h>
-#include <llvm/IR/Dominators.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
-#include <llvm/IR/Module.h>
 
-#include "codegen/spmd/divergence.h"
+#include "codegen/spmd/loop_analyses.h"
 #include "codegen/spmd/math.h"
 #include "codegen/spmd/transfer.h"
 
@@ -31,15 +25,7 @@ enum class Access : std::uint8_t { kTogether, kRow, kScattered };
 class Walks {
  public:
   Walks(llvm::Function& function, const std::vector<ArgShape>& args)
-      : function_(function),
-        dominators_(function),
-        loops_(dominators_),
-        regions_(function, loops_),
-        divergence_(function, regions_, args),
-        library_names_(llvm::Triple(function.getParent()->getTargetTriple())),
-        library_(library_names_, &function),
-        assumptions_(function),
-        evolution_(function, library_, assumptions_, dominators_, loops_) {}
+      : function_(function), analyses_(function, args) {}
 
   bool everywhere();
 
@@ -49,19 +35,12 @@ class Walks {
   Access access_of(llvm::Value* address, const llvm::Loop& loop);
 
   llvm::Function& function_;
-  llvm::DominatorTree dominators_;
-  llvm::LoopInfo loops_;
-  Regions regions_;
-  Divergence divergence_;
-  llvm::TargetLibraryInfoImpl library_names_;
-  llvm::TargetLibraryInfo library_;
-  llvm::AssumptionCache assumptions_;
-  llvm::ScalarEvolution evolution_;
+  LoopAnalyses analyses_;
 };
 
 bool Walks::everywhere() {
   bool any = false;
-  for (const llvm::Loop* loop : loops_.getLoopsInPreorder()) {
+  for (const llvm::Loop* loop : analyses_.loops.getLoopsInPreorder()) {
     if (!loop->isInnermost()) continue;
     if (!walks(*loop)) return false;
     any = true;
@@ -71,16 +50,16 @@ bool Walks::everywhere() {
   for (const llvm::Instruction& instruction : llvm::instructions(function_)) {
     const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
     if (call != nullptr && !math_function(*call).empty()) return false;
-    const llvm::Loop* loop = loops_.getLoopFor(instruction.getParent());
+    const llvm::Loop* loop = analyses_.loops.getLoopFor(instruction.getParent());
     const bool is_outside = loop == nullptr || !loop->isInnermost();
     const bool computes = instruction.isBinaryOp() && instruction.getType()->isFloatingPointTy();
-    operations += computes && is_outside && divergence_.shape(&instruction).is_varying() ? 1 : 0;
+    operations += computes && is_outside && analyses_.divergence.shape(&instruction).is_varying() ? 1 : 0;
   }
   return operations <= kFewOperations;
 }
 
 bool Walks::walks(const llvm::Loop& loop) {
-  const unsigned turns = evolution_.getSmallConstantTripCount(&loop);
+  const unsigned turns = analyses_.evolution.getSmallConstantTripCount(&loop);
   if (turns != 0 && turns <= kShortLoop) return false;
   for (const llvm::PHINode& phi : loop.getHeader()->phis()) {
     if (!may_follow_itself(phi, loop)) return false;
@@ -96,7 +75,7 @@ bool Walks::walks(const llvm::Loop& loop) {
         continue;
       }
       if (instruction.isAtomic() || instruction.isVolatile()) return false;
-      if (divergence_.shape(address).is_uniform() && private_base(address) == nullptr) continue;
+      if (analyses_.divergence.shape(address).is_uniform() && private_base(address) == nullptr) continue;
       if (access_of(address, loop) != Access::kRow) return false;
       any_row = true;
     }
@@ -107,8 +86,8 @@ bool Walks::walks(const llvm::Loop& loop) {
 // Whether what the next turn needs of this one costs no time: a counter, or one operation on integers.
 bool Walks::may_follow_itself(const llvm::PHINode& phi, const llvm::Loop& loop) {
   auto& value = const_cast<llvm::PHINode&>(phi);
-  if (evolution_.isSCEVable(phi.getType())) {
-    const auto* counter = llvm::dyn_cast<llvm::SCEVAddRecExpr>(evolution_.getSCEV(&value));
+  if (analyses_.evolution.isSCEVable(phi.getType())) {
+    const auto* counter = llvm::dyn_cast<llvm::SCEVAddRecExpr>(analyses_.evolution.getSCEV(&value));
     if (counter != nullptr && counter->getLoop() == &loop) return true;
   }
   const auto* next = llvm::dyn_cast<llvm::Instruction>(phi.getIncomingValueForBlock(loop.getLoopLatch()));
@@ -128,12 +107,12 @@ bool Walks::may_follow_itself(const llvm::PHINode& phi, const llvm::Loop& loop) 
 // The pattern in which one lane of several accesses `address` in turn after turn of the loop.
 Access Walks::access_of(llvm::Value* address, const llvm::Loop& loop) {
   if (private_base(address) != nullptr) return Access::kScattered;
-  const Shape shape = divergence_.shape(address);
+  const Shape shape = analyses_.divergence.shape(address);
   if (shape.is_affine() && static_cast<std::uint64_t>(std::abs(shape.stride())) < kLine)
     return Access::kTogether;
-  const auto* moving = llvm::dyn_cast<llvm::SCEVAddRecExpr>(evolution_.getSCEV(address));
+  const auto* moving = llvm::dyn_cast<llvm::SCEVAddRecExpr>(analyses_.evolution.getSCEV(address));
   if (moving == nullptr || moving->getLoop() != &loop) return Access::kScattered;
-  const auto* step = llvm::dyn_cast<llvm::SCEVConstant>(moving->getStepRecurrence(evolution_));
+  const auto* step = llvm::dyn_cast<llvm::SCEVConstant>(moving->getStepRecurrence(analyses_.evolution));
   return step != nullptr && step->getAPInt().abs().ult(kLine) ? Access::kRow : Access::kScattered;
 }
 
