@@ -31,6 +31,12 @@ std::int64_t whole(const char* text, const char* name) {
 
 }  // namespace
 
+std::vector<float> centred_noise(std::int64_t count, std::int64_t first) {
+  std::vector<float> values(static_cast<std::size_t>(count));
+  for (std::int64_t i = 0; i < count; ++i) values[i] = static_cast<float>(noise(first + i) - 0.5);
+  return values;
+}
+
 Run::Run(int argc, char** argv, std::int64_t size) : size_(argc > 1 ? whole(argv[1], "SIZE") : size) {
   if (argc > 2) {
     timed_ = true;

@@ -41,6 +41,8 @@ inline double noise(std::int64_t i) {
   return static_cast<double>(h >> 40) * 5.9604644775390625e-8;
 }
 inline float noise_f32(std::int64_t i) { return static_cast<float>(noise(i)); }
+// noise(first), noise(first + 1) and so on, less a half.
+std::vector<float> centred_noise(std::int64_t count, std::int64_t first = 0);
 
 // Summarises a result as measure.dhp does: a hash of all bits, sums, and some of the numbers.
 class Digest {

@@ -18,12 +18,9 @@ void gemv(std::int64_t n, const float* a, const float* x, float* y) {
 int main(int argc, char** argv) {
   measure::Run run(argc, argv, 2048);
   const std::int64_t n = run.size();
-  std::vector<float> a(n * n);
-  std::vector<float> x(n);
+  const std::vector<float> a = measure::centred_noise(n * n);
+  const std::vector<float> x = measure::centred_noise(n, n * n);
   std::vector<float> y(n);
-#pragma omp parallel for
-  for (std::int64_t i = 0; i < n * n; ++i) a[i] = static_cast<float>(measure::noise(i) - 0.5);
-  for (std::int64_t j = 0; j < n; ++j) x[j] = static_cast<float>(measure::noise(n * n + j) - 0.5);
   while (run.next()) {
     for (int turn = 0; turn < 8; ++turn) gemv(n, a.data(), x.data(), y.data());
     run.done(y[n - 1]);

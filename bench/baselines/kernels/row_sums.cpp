@@ -18,10 +18,8 @@ void row_sums(std::int64_t n, const float* a, float* sums) {
 int main(int argc, char** argv) {
   measure::Run run(argc, argv, 2048);
   const std::int64_t n = run.size();
-  std::vector<float> a(n * n);
+  const std::vector<float> a = measure::centred_noise(n * n);
   std::vector<float> sums(n);
-#pragma omp parallel for
-  for (std::int64_t i = 0; i < n * n; ++i) a[i] = static_cast<float>(measure::noise(i) - 0.5);
   while (run.next()) {
     for (int turn = 0; turn < 8; ++turn) row_sums(n, a.data(), sums.data());
     run.done(sums[n - 1]);

@@ -20,14 +20,9 @@ void gemm(std::int64_t n, const float* a, const float* b, float* c) {
 int main(int argc, char** argv) {
   measure::Run run(argc, argv, 480);
   const std::int64_t n = run.size();
-  std::vector<float> a(n * n);
-  std::vector<float> b(n * n);
+  const std::vector<float> a = measure::centred_noise(n * n);
+  const std::vector<float> b = measure::centred_noise(n * n, n * n);
   std::vector<float> c(n * n);
-#pragma omp parallel for
-  for (std::int64_t i = 0; i < n * n; ++i) {
-    a[i] = static_cast<float>(measure::noise(i) - 0.5);
-    b[i] = static_cast<float>(measure::noise(n * n + i) - 0.5);
-  }
   while (run.next()) {
     gemm(n, a.data(), b.data(), c.data());
     run.done(c[n * n - 1]);

@@ -16,10 +16,8 @@ void transpose(std::int64_t n, const float* a, float* out) {
 int main(int argc, char** argv) {
   measure::Run run(argc, argv, 2048);
   const std::int64_t n = run.size();
-  std::vector<float> a(n * n);
+  const std::vector<float> a = measure::centred_noise(n * n);
   std::vector<float> out(n * n);
-#pragma omp parallel for
-  for (std::int64_t i = 0; i < n * n; ++i) a[i] = static_cast<float>(measure::noise(i) - 0.5);
   while (run.next()) {
     transpose(n, a.data(), out.data());
     run.done(out[(n - 1) * n]);
