@@ -54,6 +54,10 @@ void append(void* list, Arguments... arguments) {
   static_cast<nb::list*>(list)->append(nb::make_tuple(arguments...));
 }
 
+void append_device(void* list, const dhpvm_device* device) {
+  append(list, device->name, device->description, device->problem);
+}
+
 struct CompileOptions {
   dhpvm_compile_options given;
   std::vector<const char*> addresses;
@@ -123,12 +127,7 @@ nb::bytes to_bytes(const Program& program) {
 nb::list devices(const Engine& engine) {
   nb::list list;
   Failure failure;
-  failure.check(dhpvm_engine_devices(
-      engine.handle.get(),
-      [](void* user, const dhpvm_device* device) {
-        append(user, device->name, device->description, device->problem);
-      },
-      &list, failure.out()));
+  failure.check(dhpvm_engine_devices(engine.handle.get(), &append_device, &list, failure.out()));
   return list;
 }
 
@@ -202,12 +201,7 @@ nb::list loop_devices(Machine& machine) {
   nb::list list;
   Failure failure;
   const auto lock = machine.lock();
-  failure.check(dhpvm_isolate_devices(
-      machine.isolate(),
-      [](void* user, const dhpvm_device* device) {
-        append(user, device->name, device->description, device->problem);
-      },
-      &list, failure.out()));
+  failure.check(dhpvm_isolate_devices(machine.isolate(), &append_device, &list, failure.out()));
   return list;
 }
 
