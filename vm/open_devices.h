@@ -64,7 +64,7 @@ class OpenDevices {
 
  private:
   Result<std::unique_ptr<offload::PipelineDevice>> make(OpenDevice& opened);
-  // What the options ask for by name.
+  // How the devices that the options ask for by name have been found.
   struct Wished {
     bool has_any = false;
     bool is_queued = false;       // at a worker that is full

@@ -16,7 +16,7 @@
 namespace dhpvm::codegen::spmd {
 
 // The values that differ from row to row: everything that is computed from the index, argument `row`, and all stores,
-// which keep the order that they have within each row. What is read in other iterations' elements may be read once.
+// which keep the order that they have within each row. Elements of other iterations may be read once.
 class RowDependence {
  public:
   RowDependence(llvm::Function& function, unsigned row);

@@ -5,7 +5,7 @@
 // turn would gather from, or scatter to, as many rows as there are lanes. Such an inner loop is cut into blocks here.
 // Before each block, its part of every row is loaded as whole vectors, transposed in registers, and kept in a buffer on
 // the stack, in which the elements of one turn are a vector. The loop itself reads the buffer, so that every sum stays
-// in its order. What it stores goes to a buffer too, and behind the block to the rows, transposed back. Where a row
+// in its order. Its stores go to a buffer too, which is transposed back to the rows behind the block. Where a row
 // that is written overlaps one that is read ahead, a block is one turn.
 #pragma once
 

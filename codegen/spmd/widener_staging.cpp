@@ -8,7 +8,7 @@
 namespace dhpvm::codegen::spmd {
 namespace {
 
-// Of a cache line, which no vector is longer than.
+// A cache line: no vector is longer.
 constexpr std::uint64_t kBufferAlignment = 64;
 
 }  // namespace

@@ -17,7 +17,7 @@ enum class Fit : std::uint8_t {
   kExact     // no conversion: a compiled function has one version for each combination of types
 };
 
-// What a function does with an array.
+// The use that a function makes of an array.
 enum class ArrayUse : std::uint8_t {
   kUnsaid,   // a program in the language does not say: writing to a read-only array traps
   kWritten,  // a read-only array is refused
@@ -54,7 +54,7 @@ class Buffers {
   std::size_t count_ = 0;
 };
 
-// What has become of an argument.
+// The outcome of converting an argument.
 enum class Conversion : std::uint8_t {
   kDone,
   kMismatch,  // of another type; no exception is set

@@ -12,7 +12,7 @@ namespace nb = nanobind;
 namespace dhpvm::python {
 namespace {
 
-// What options point to until the library has copied it.
+// Holds the texts that options point to until the library has copied them.
 struct Keeper {
   std::vector<std::string> texts;
   std::vector<const char*> addresses;

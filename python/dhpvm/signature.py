@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-# What a function does with an array; a program in the language does not say.
+# The use that a function makes of an array; a program in the language does not say.
 UNSAID, WRITTEN, READ = 0, 1, 2
 NULL, TEXT, ARRAY, OBJECT = 0, 12, 13, 14
 KINDS = {name: number for number, name in enumerate(

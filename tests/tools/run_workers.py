@@ -464,7 +464,7 @@ class Security(Case):
             self.assert_done(run(worker.device, f"--key-file={key}", program), expected)
         worker.wait_for(r"session 1: 'dhpvm-run' from anna \(127\.0\.0\.1")
         self.assertRegex(worker.log(), r"session 1: has key [0-9a-f]{16}")
-        # Whoever is revoked is sent away, and others stay.
+        # A revoked client is sent away, and others stay.
         long = self.rounds(1500)
         gone = self.start(worker.device, f"--key-file={keys['anna']}", long)
         worker.wait_for("session 4: kernel")

@@ -224,7 +224,7 @@ void FrameLane::hear_goodbye(ConstBytes content) {
 
 std::chrono::milliseconds FrameLane::deadline() const {
   // Sides of the last version give signs as often as they need them themselves.
-  const bool is_told = channel_->version() >= 3;
+  const bool is_told = channel_->version() > kVersionWithoutRange;
   return is_told ? options_.silence_deadline : std::max(options_.silence_deadline, kUsualDeadline);
 }
 

@@ -73,7 +73,7 @@ class Handshake {
   // The rest only when done(). The other side's name, for messages: that in its certificate, or of the client whose key
   // it has; empty where all have the same key.
   virtual std::string peer() const = 0;
-  // What the key is called, which tells nothing about it; empty with certificates.
+  // The name of the key, which tells nothing about it; empty with certificates.
   virtual std::string key_name() const = 0;
   // Fresh keys, bound to `context`: both sides must give the same bytes.
   virtual Result<SealPair> seals(ConstBytes context) = 0;
@@ -86,7 +86,7 @@ class Identity {
  public:
   virtual ~Identity() = default;
   virtual IdentityKind kind() const = 0;
-  // What its keys are called; none with certificates.
+  // The names of its keys; none with certificates.
   virtual std::vector<std::string> key_names() const = 0;
   // `host` is who is dialled: a certificate must be for that name or address. Empty for the side that listens.
   virtual Result<std::unique_ptr<Handshake>> begin(bool dials, const std::string& host) = 0;

@@ -117,8 +117,8 @@ constexpr std::uint32_t kArchitecture = AUDIT_ARCH_AARCH64;
 constexpr std::uint32_t kArchitecture = 0;
 #endif
 
-// What neither compilers nor drivers of devices call: other processes, the system, and parts of the kernel that much
-// has been broken through.
+// Neither compilers nor drivers of devices make these calls: they reach other processes, the system, and parts of the
+// kernel that many attacks went through.
 constexpr long kRefused[] = {
     SYS_ptrace,
     SYS_process_vm_readv,

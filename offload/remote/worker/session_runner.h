@@ -14,7 +14,7 @@
 
 namespace dhpvm::offload {
 
-// What a session has of the worker.
+// A session's share of the worker.
 struct SessionPlace {
   std::uint64_t number = 0;                        // in the queue of those that wait; 0: it is served
   std::uint64_t memory_bytes = ~std::uint64_t{0};  // when it is served

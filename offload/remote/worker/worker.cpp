@@ -238,8 +238,8 @@ bool Worker::knows(const Channel& channel) const {
 // With the mutex held; for the next session.
 Result<SessionPlace> Worker::find_place(const Channel& channel) {
   // Clients of the last version cannot be told that they wait.
-  const auto patience =
-      channel.version() >= 3 ? WorkerPlaces::Patience::kWaits : WorkerPlaces::Patience::kNone;
+  const auto patience = channel.version() > kVersionWithoutRange ? WorkerPlaces::Patience::kWaits
+                                                                 : WorkerPlaces::Patience::kNone;
   if (const auto place = places_.enter(next_session_, channel.name(), patience)) return *place;
   return error(
       ErrorCode::kDeviceExhausted,

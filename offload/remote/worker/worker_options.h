@@ -18,7 +18,7 @@ struct WorkerLimits {
   unsigned sessions = 16;
   // Sessions that wait until one of those has ended.
   unsigned waiting = 16;
-  // What the sessions may have together; see worker_places.h.
+  // The memory that the sessions may have together; see worker_places.h.
   std::uint64_t total_memory_bytes = ~std::uint64_t{0};
   // Connections that have not authenticated yet, or not sent their first record.
   unsigned strangers = 1024;

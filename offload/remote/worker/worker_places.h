@@ -32,7 +32,7 @@ class WorkerPlaces {
   // A place for session `number` of a client; nothing when even the queue is full, or when it does not wait.
   enum class Patience : std::uint8_t { kNone, kWaits };
   std::optional<SessionPlace> enter(std::uint64_t number, const std::string& client, Patience patience);
-  // Whoever moves because the session has ended, with the new place.
+  // The sessions that move because this one has ended, with their new places.
   using Moves = std::vector<std::pair<std::uint64_t, SessionPlace>>;
   Moves leave(std::uint64_t number);
 
