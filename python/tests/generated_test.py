@@ -2,14 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Random functions give the same bits in Python and compiled. DHPVM_SEED and DHPVM_RUNS choose others, and more."""
 
-import linecache
-import math
 import os
 import random
 import unittest
 
-import support  # noqa: F401: skips where there is no NumPy
 import numpy as np
+import support
 
 import dhpvm
 
@@ -105,13 +103,6 @@ class Generator:
         return "\n".join(self.lines) + "\n"
 
 
-def define(text, name):
-    linecache.cache[name] = (len(text), None, text.splitlines(True), name)
-    names = {"np": np, "math": math, "dhpvm": dhpvm}
-    exec(compile(text, name, "exec"), names)  # noqa: S102: what the generator wrote
-    return names["f"]
-
-
 def same(a, b):
     a, b = np.asarray(a), np.asarray(b)
     return bool(((a == b) | ((a != a) & (b != b))).all())
@@ -124,7 +115,7 @@ class Random(unittest.TestCase):
             chosen = random.Random(seed)
             a, b = chosen.choice([(1.5, -0.25), (3, 7), (np.float32(0.3), 2.5), (-2, 0.125)])
             x = np.random.default_rng(seed).integers(1, 100, 7).astype(chosen.choice(TYPES))
-            function = define(text, f"<generated {seed}>")
+            function = support.define(text, f"<generated {seed}>")
             expected, found = np.zeros(9, np.float64), np.zeros(9, np.float64)
             with self.subTest(seed=seed):
                 with np.errstate(all="ignore"):

@@ -2,16 +2,63 @@
 """What the tests share. A test that cannot run here ends with 77 and says why."""
 
 import faulthandler
+import linecache
+import math
 import sys
 import unittest
 
 faulthandler.enable()
 
 try:
-    import numpy  # noqa: F401
+    import numpy as np
 except ImportError:
     print("skipped: NumPy is missing")
     sys.exit(77)
+
+import dhpvm
+
+
+def same_bits(a, b):
+    """Whether two results are the same: arrays by their type, too, numbers by its kind: all come back as Python's."""
+    if isinstance(a, tuple) or isinstance(b, tuple):
+        return isinstance(a, tuple) and isinstance(b, tuple) and len(a) == len(b) and \
+            all(same_bits(x, y) for x, y in zip(a, b))
+    if a is None or b is None:
+        return a is b
+    is_array = isinstance(a, np.ndarray)
+    a, b = np.asarray(a), np.asarray(b)
+    kinds = [each.dtype if is_array else each.dtype.kind.replace("u", "i") for each in (a, b)]
+    if a.shape != b.shape or kinds[0] != kinds[1]:
+        return False
+    both_nan = (a != a) & (b != b)
+    signs = np.ones(1) if a.dtype.kind == "b" else np.copysign(1, a) == np.copysign(1, b)
+    return bool(((a == b) & signs.astype(bool) | both_nan).all())
+
+
+def define(text, name):
+    """The function `f` of a text that a generator wrote."""
+    linecache.cache[name] = (len(text), None, text.splitlines(True), name)
+    names = {"np": np, "math": math, "dhpvm": dhpvm}
+    exec(compile(text, name, "exec"), names)  # noqa: S102: what a generator wrote
+    return names["f"]
+
+
+class Comparisons(unittest.TestCase):
+    """Tests that call functions in Python and compiled."""
+
+    compiled = {}
+
+    def compare(self, function, *arguments, fit=same_bits):
+        """Calls it in both with equal arguments: the results and what it writes are the same."""
+        own = [a.copy() if isinstance(a, np.ndarray) else a for a in arguments]
+        theirs = [a.copy() if isinstance(a, np.ndarray) else a for a in arguments]
+        compiled = self.compiled.setdefault(function, dhpvm.jit(function))
+        with np.errstate(all="ignore"):
+            expected = function(*own)
+            found = compiled(*theirs)
+        with self.subTest(function.__name__, arguments=arguments):
+            self.assertTrue(fit(found, expected), f"\n  Python    {expected}\n  compiled  {found}")
+            self.assertTrue(same_bits(tuple(own), tuple(theirs)), f"\n  Python    {own}\n  compiled  {theirs}")
 
 
 def main():

@@ -56,19 +56,51 @@ class Refused(unittest.TestCase):
 
         def f(x):
             return x[0:2]
-        self.refuse(f, "slices cannot be compiled", X)
+        self.refuse(f, r"the caller has 'x' already: x\[0:2\]\.copy\(\)", X)
 
         def f(x):
-            return len(x + 1)
-        self.refuse(f, "give a result that is an array a name first", X)
+            return int(x + 1)
+        self.refuse(f, "a number is needed here", X)
 
         def f(x):
             return x.std()
         self.refuse(f, r"\.std\(\).* write a loop", X)
 
         def f(x):
-            return np.sum(x * x)
-        self.refuse(f, "give the array a name first", X)
+            return x[x[0]:]
+        self.refuse(f, "an integer is needed here", X)
+
+        def f(x):
+            return x[1, None, 1]
+        self.refuse(f, "2 indices, and the array has 1", X)
+
+        def f(x):
+            return x[x > 1] + 1
+        self.refuse(f, "an array as an index cannot be compiled", X)
+
+        def f(x):
+            return doubled(x)[1:] + x[0]
+        self.refuse(f, "a name first", X)
+
+        def f(x):
+            return np.std(x)
+        self.refuse(f, "docs/python.md lists", X)
+
+        def f(x):
+            x[x > 1] = x[:2]
+        self.refuse(f, "is set to one number", X)
+
+        def f(x):
+            return x.sum(axis=1)
+        self.refuse(f, "there is no axis 1", X)
+
+        def f(x):
+            return x @ 2
+        self.refuse(f, "a product is one of arrays", X)
+
+        def f(x):
+            return x.cumsum()
+        self.refuse(f, "cumsum is for arrays of one dimension", np.ones((2, 3)))
 
         def f(x):
             for i in prange(len(x)):
@@ -84,8 +116,28 @@ class Refused(unittest.TestCase):
         self.refuse(f, "write `x if c else y`", 1)
 
         def f(x):
-            return 2 ** x
+            return x ** -2
         self.refuse(f, r"float\(x\) \*\* y", 1)
+
+        def f(x):
+            return round(x, 2)
+        self.refuse(f, r"round\(x \* 100\)", 1.5)
+
+        def f(x):
+            for i, y, z in enumerate(x):
+                pass
+        self.refuse(f, "enumerate gives an index and an element", X)
+
+        def f(x):
+            for i in prange(len(x)):
+                x[i] = 1
+            else:
+                x[0] = 2
+        self.refuse(f, "never left early", X, line=4)
+
+        def f(x):
+            return float("many")
+        self.refuse(f, "could not convert", X)
 
         def f(x):
             return x[0.5]
@@ -124,6 +176,25 @@ class Refused(unittest.TestCase):
             return y
         self.refuse(f, "a variable has one type", X, line=2)
 
+        def f(x, k):
+            y = x[1:]
+            if k:
+                y = x[2:]
+            return y.sum()
+        self.refuse(f, "'y' is a view of an array here, and is assigned elsewhere", X, 1)
+
+        def f(x):
+            x[1:] = np.ones((2, 3))
+        self.refuse(f, "does not fit into 1 dimensions", X)
+
+        def f(x):
+            x += 0.5
+        self.refuse(f, "write a = a \\+ b", np.arange(3))
+
+        def f(x):
+            return x.shape, 1
+        self.refuse(f, "several of them as one tuple", X)
+
         def f(x):
             if x[0] > 1:
                 return 1
@@ -133,6 +204,58 @@ class Refused(unittest.TestCase):
         def f(x):
             return x
         self.refuse(f, "the caller has 'x' already", X)
+
+    def test_functions_in_parallel_loops(self):
+        def add(x, y):
+            x[:] = y
+
+        def f(x):
+            for i in prange(1, x.shape[0]):
+                add(x[i], x[0])
+        self.refuse(f, "reads elements that it has written", np.ones((2, 3)), line=-2)
+
+        def g(x):
+            assert x > 0
+            return x
+
+        def f(x):
+            for i in prange(3):
+                x[i] = g(x[i])
+        self.refuse(f, "a prange loop cannot assert", X, line=-3)
+
+    def test_functions_in_functions(self):
+        def f(x):
+            k = x
+            def g(y):
+                return y + k
+            return g(1)
+        self.refuse(f, "g uses 'k' of the function around it", 1, line=2)
+
+        def f(x):
+            if x:
+                def g(y):
+                    return y
+            return g(1)
+        self.refuse(f, "in the first level", 1, line=2)
+
+        def f(x):
+            def g(y=1):
+                return y
+            return g(x)
+        self.refuse(f, "without decorators and defaults", 1)
+
+    def test_sequences(self):
+        def f(x):
+            return np.arange(x, dtype=np.int32)
+        self.refuse(f, "has no elements of type int32", 1.5)
+
+        def f(x):
+            return np.linspace(x, 1)
+        self.refuse(f, r"float\(x\)", np.float32(1))
+
+        def f(x):
+            return np.linspace(x, 1, retstep=True)
+        self.refuse(f, "takes start, stop, num", 1)
 
     def test_parallel_loops(self):
         def f(x):
@@ -164,6 +287,16 @@ class Refused(unittest.TestCase):
             for i in prange(1, len(x)):
                 x[i] = x[i - 1]
         self.refuse(f, "iterations conflict", X, line=2)
+
+        def f(x):
+            for i in prange(x.shape[0]):
+                x[i, 1:] = x[i, :-1]
+        self.refuse(f, "reads elements that it has written", np.ones((2, 3)), line=2)
+
+        def f(x):
+            for i in prange(x.shape[0]):
+                y = x[i] + 1
+        self.refuse(f, "assign to a row", np.ones((2, 3)), line=2)
 
         def f(x):
             for i in prange(len(x)):

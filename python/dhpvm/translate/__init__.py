@@ -2,5 +2,7 @@
 """Functions of Python translated into the language, as text with a map of lines.
 
 `unit.translate(function, types)` is the way in. types.py has what Python and NumPy say about types, scopes.py which
-variables belong to an iteration of a parallel loop, expressions.py, calls.py and statements.py the translation itself.
+variables belong to an iteration of a parallel loop, expressions.py, calls.py and statements.py with assignments.py and
+loops.py the translation itself. Arrays: views.py has their elements under other indices, elementwise.py the expressions
+of whole arrays, kernels.py the functions with loops that compute them, whole.py and products.py which there are.
 """

@@ -7,9 +7,9 @@ import ast
 import builtins
 import math
 
-from . import creation
+from . import creation, views
 from .types import BOOL, FLOAT, INT, NUMPY_NAMES, UNKNOWN, Array, Scalar, promote
-from .values import Value
+from .values import NOTHING, Value, constant, tuple_of
 
 # By their name in NumPy, what the language's module math calls them.
 UNARY = {"sqrt": "sqrt", "exp": "exp", "exp2": "exp2", "expm1": "expm1", "log": "log", "log2": "log2",
@@ -49,13 +49,14 @@ def _modules():
 
 def call(expressions, node):
     """The value of a call."""
-    from . import whole  # which knows the functions of this module
+    from . import products, sequences, whole  # which know the functions of this module
 
     try:
         function = expressions.source.meaning(node.func, expressions.scope.names())
     except LookupError:
         return _method(expressions, node)
-    for handle in (_conversion, _builtin, creation.create, whole.of_call, _of_numpy, _of_math, _of_package, _of_user):
+    for handle in (_conversion, _builtin, creation.create, sequences.of_call, whole.of_call, products.of_call,
+                   _of_numpy, _of_math, _of_package, _of_user):
         value = handle(expressions, node, function)
         if value is not None:
             return value
@@ -64,19 +65,31 @@ def call(expressions, node):
 
 
 def _method(expressions, node):
-    from . import whole
+    from . import products, selections, whole
 
-    if isinstance(node.func, ast.Attribute):
-        base = expressions.base(node.func.value)
-        if base.type == UNKNOWN:
-            return Value("0", UNKNOWN)
-        if isinstance(base.type, Array) and node.func.attr == "copy" and not node.args:
-            array = expressions.whole_array(node, base)
-            return Value(f"{array.text}.copy()", array.type)
-        if isinstance(base.type, Array) and node.func.attr in whole.REDUCTIONS and not node.args + node.keywords:
-            return whole.reduction(expressions, node, node.func.attr, node.func.value)
-        expressions.fail(node, f".{node.func.attr}() of {base.type} cannot be compiled: write a loop")
-    expressions.fail(node, f"'{ast.unparse(node.func)}' is not defined")
+    if not isinstance(node.func, ast.Attribute):
+        expressions.fail(node, f"'{ast.unparse(node.func)}' is not defined")
+    name = node.func.attr
+    if not node.args + node.keywords:
+        selected = selections.reduction(expressions, node, name, node.func.value)
+        if selected is not None:
+            return selected
+    base = expressions.value(node.func.value)
+    if base.type == UNKNOWN:
+        return NOTHING
+    if name == "astype" and isinstance(base.type, Scalar) and len(node.args) == 1 and not node.keywords:
+        kind = Scalar(creation.element(expressions, node.args[0]))
+        return Value(base.as_type(kind), kind)
+    if isinstance(base.type, Array):
+        if name == "copy" and not node.args:
+            if base.view is None and base.elements is None:
+                return Value(f"{base.text}.copy()", base.type)
+            return whole.new_array(expressions, node, base)
+        if name in whole.REDUCTIONS:
+            return whole.of_method(expressions, node, base)
+        if name == "dot" and len(node.args) == 1:
+            return products.product(expressions, node, base, expressions.value(node.args[0]))
+    expressions.fail(node, f".{name}() of {base.type} cannot be compiled: write a loop")
 
 
 def _arguments(expressions, node, least, most=None):
@@ -96,6 +109,12 @@ def _conversion(expressions, node, function):
         kind = Scalar(NUMPY_NAMES[name]) if name in NUMPY_NAMES else None
     if kind is None:
         return None
+    if kind.is_float and len(node.args) == 1 and isinstance(node.args[0], ast.Constant) and \
+            isinstance(node.args[0].value, str):
+        try:
+            return constant(function(node.args[0].value))
+        except ValueError as error:
+            expressions.fail(node, str(error))
     (value,) = _arguments(expressions, node, 1)
     if kind.name == "bool":
         return Value(expressions.test(node.args[0]), BOOL)
@@ -107,15 +126,17 @@ def _conversion(expressions, node, function):
 
 
 def _builtin(expressions, node, function):
+    from . import whole
+
     if function is builtins.len:
         if len(node.args) != 1:
             expressions.fail(node, "len takes one argument")
-        array = expressions.base(node.args[0])
+        array = expressions.value(node.args[0])
         if array.type == UNKNOWN:
             return Value("0", INT)
         if not isinstance(array.type, Array):
             expressions.fail(node, f"len of {array.type} cannot be compiled")
-        return Value(expressions.sizes(array)[0], INT)
+        return Value(whole.sizes(expressions, node, array)[0], INT)
     if function in (builtins.abs, _numpy("abs"), _numpy("absolute"), _numpy("fabs")) and function is not None:
         (value,) = _arguments(expressions, node, 1)
         kind = INT if value.type == BOOL else value.type
@@ -127,7 +148,25 @@ def _builtin(expressions, node, function):
     if function in (builtins.min, builtins.max):
         values = _arguments(expressions, node, 2, 8)
         return _fold(expressions, values, function.__name__)
+    if function is builtins.divmod:
+        left, right = _arguments(expressions, node, 2)
+        return tuple_of(expressions.operation(node, operator, left, right) for operator in (ast.FloorDiv(), ast.Mod()))
+    if function is builtins.round:
+        return _round(expressions, node)
     return None
+
+
+def _round(expressions, node):
+    """To an integer; half of the way to the even one."""
+    if len(node.args) != 1 or node.keywords:
+        expressions.fail(node, "round takes one number here: write round(x * 100) / 100, or round outside")
+    (value,) = _arguments(expressions, node, 1)
+    kind = value.type
+    if kind == UNKNOWN or kind.is_integer:
+        return value
+    if kind == BOOL:
+        return Value(value.as_type(INT), INT)
+    return Value(f"({expressions.unit.helper('rint', kind.name)}({value.text}) as i64)", INT)
 
 
 def _fold(expressions, values, name):
@@ -185,6 +224,8 @@ def _of_numpy(expressions, node, function):
         kind, (x, y) = _pair(expressions, node)
         if kind == UNKNOWN:
             return Value("0", UNKNOWN)
+        if function.__name__ == "power":
+            return _as_numpys(expressions.operation(node, ast.Pow(), x, y))
         kind = Scalar(kind.name if kind.is_float else "f64")
         return Value(f"{unit.module('math')}.{BINARY[function.__name__]}({x.as_type(kind)}, {y.as_type(kind)})", kind)
     if _is_from(function, "numpy", HELPERS):
@@ -195,6 +236,11 @@ def _of_numpy(expressions, node, function):
                      Scalar(kind.name))
     if _is_from(function, "numpy", ("isnan", "isfinite", "isinf")):
         return _classification(expressions, node, function.__name__)
+    if _is_from(function, "numpy", ("clip",)):
+        return _clip(expressions, node)
+    if _is_from(function, "numpy", ("square",)):
+        (value,) = _arguments(expressions, node, 1)
+        return _as_numpys(expressions.operation(node, ast.Pow(), value, constant(2)))
     if function is _numpy("where") and function is not None:
         if len(node.args) != 3:
             expressions.fail(node, "np.where takes three arguments here")
@@ -233,6 +279,18 @@ def _of_math(expressions, node, function):
     return None
 
 
+def _clip(expressions, node):
+    """np.clip(x, low, high): as np.minimum(np.maximum(x, low), high)."""
+    value, low, high = _arguments(expressions, node, 3)
+    for name, bound in (("maximum", low), ("minimum", high)):
+        kind = promote(value.type, bound.type)
+        if kind == UNKNOWN:
+            return NOTHING
+        helper = expressions.unit.helper(name, kind.name)
+        value = Value(f"{helper}({value.as_type(kind)}, {bound.as_type(kind)})", kind)
+    return _as_numpys(value)
+
+
 def _of_package(expressions, node, function):
     from .. import parallel
 
@@ -242,11 +300,11 @@ def _of_package(expressions, node, function):
         if len(node.args) != 3 or node.keywords:
             expressions.fail(node, "atomic_add takes an array, an index and a number")
         base = expressions.value(node.args[0])
-        if base.type == UNKNOWN:
-            return Value("0", UNKNOWN)
-        array = expressions.whole_array(node.args[0], base)
-        element = expressions.element(ast.Subscript(node.args[0], node.args[1], ast.Load()), array)
-        if element.indices or element.type.name not in ("i32", "u32", "i64", "u64", "f32", "f64"):
+        if not isinstance(base.type, Array):
+            return NOTHING
+        element = views.subscript(expressions, ast.copy_location(
+            ast.Subscript(node.args[0], node.args[1], ast.Load()), node), base)
+        if not isinstance(element.type, Scalar) or element.type.name not in ("i32", "u32", "i64", "u64", "f32", "f64"):
             expressions.fail(node, "atomic_add is for elements of 32 and 64 bits")
         expressions.scope.written(node.args[0].id)
         value = expressions.scalar(node.args[2]).as_type(element.type)
@@ -257,7 +315,7 @@ def _of_package(expressions, node, function):
 def _of_user(expressions, node, function):
     """A compiled function, or one of Python's that can be."""
     function = getattr(function, "__wrapped__", function)
-    if not hasattr(function, "__code__"):
+    if not hasattr(function, "__code__") or function.__module__.partition(".")[0] == "numpy":
         return None
     if node.keywords or any(isinstance(argument, ast.Starred) for argument in node.args):
         expressions.fail(node, f"pass the arguments of {function.__name__} by position")
@@ -266,14 +324,20 @@ def _of_user(expressions, node, function):
     for argument, value in zip(node.args, values):
         if value.type == UNKNOWN:
             return Value("0", UNKNOWN)
+        if isinstance(value.type, Array) and value.view is not None:
+            kind, numbers = views.passed(value)
+            types.append(kind)
+            texts += [value.text, *numbers]
+            continue
         if isinstance(value.type, Array):
-            expressions.whole_array(argument, value)
+            value = expressions.named(argument, value)
         elif not isinstance(value.type, Scalar):
             expressions.fail(argument, f"{value.type} cannot be passed on")
         types.append(value.type)
         texts.append(value.text)
-    version = expressions.unit.version(function, tuple(types), node, expressions.source)
+    version = expressions.unit.version(function, tuple(types), node, expressions)
     for position in version.written_parameters():
-        if isinstance(node.args[position], ast.Name):
-            expressions.scope.written(node.args[position].id)
+        base = views.base_of(node.args[position])
+        if base is not None:
+            expressions.scope.written(base.id)
     return Value(f"{version.text_name}({', '.join(texts)})", version.result)

@@ -6,7 +6,8 @@ from __future__ import annotations
 import ast
 import sys
 
-from .types import NUMPY_NAMES, UNKNOWN, Array, Scalar, Tuple, literal
+from . import views
+from .types import INT, NUMPY_NAMES, UNKNOWN, Array, Scalar, Tuple, literal
 from .values import Value
 
 FILLS = {"zeros": 0, "empty": 0, "ones": 1, "full": None}
@@ -14,34 +15,37 @@ FILLS = {"zeros": 0, "empty": 0, "ones": 1, "full": None}
 
 def create(expressions, node, function):
     """The value of such a call; None for other functions."""
-    name = getattr(function, "__name__", "")
-    is_like = name.endswith("_like")
-    base = name.removesuffix("_like")
-    if base not in FILLS or getattr(sys.modules.get("numpy"), name, None) is not function:
+    called = getattr(function, "__name__", "")
+    is_like = called.endswith("_like")
+    base = called.removesuffix("_like")
+    if base not in FILLS or getattr(sys.modules.get("numpy"), called, None) is not function:
         return None
-    if expressions.scope.in_parallel:
+    if expressions.is_sequential:
         expressions.fail(node, "a prange loop cannot make arrays: make them before the loop, one row for each "
                                "iteration")
     given = _arguments(expressions, node, ["shape"] + ["fill_value"] * (base == "full") + ["dtype"])
     if is_like:
-        like = expressions.whole_array(node, expressions.value(given["shape"]))
+        like = expressions.value(given["shape"])
         if like.type == UNKNOWN:
             return like
-        sizes, element = list(expressions.sizes(like)), like.type.element
+        if not isinstance(like.type, Array):
+            expressions.fail(node, f"an array is needed here, and this is {like.type}")
+        like = expressions.named(node, like)
+        sizes, name = list(views.sizes(like)), like.type.element
     else:
-        sizes, element = _sizes(expressions, given["shape"]), "f64"
+        sizes, name = _sizes(expressions, given["shape"]), "f64"
     fill = expressions.scalar(given["fill_value"]) if base == "full" else None
     if fill is not None and fill.type == UNKNOWN:
         return fill
     if "dtype" in given:
-        element = _element(expressions, given["dtype"])
+        name = element(expressions, given["dtype"])
     elif fill is not None and not is_like:
-        element = fill.type.name
-    kind = Array(element, len(sizes))
+        name = fill.type.name
+    kind = Array(name, len(sizes))
     if fill is not None:
-        sizes.append(f"fill: {fill.as_type(Scalar(element))}")
+        sizes.append(f"fill: {fill.as_type(Scalar(name))}")
     elif FILLS[base]:
-        sizes.append(f"fill: {literal(FILLS[base], element)}")
+        sizes.append(f"fill: {literal(FILLS[base], name)}")
     return Value(f"{kind.text}({', '.join(sizes)})", kind)
 
 
@@ -61,14 +65,14 @@ def _sizes(expressions, shape):
     if nodes is None:
         value = expressions.value(shape)
         if isinstance(value.type, Tuple):
-            return list(value.indices)
+            return [item.as_type(INT) for item in value.items]
         nodes = [shape]
     if not 1 <= len(nodes) <= 3:
         expressions.fail(shape, "arrays have 1 to 3 dimensions")
     return [expressions.integer(each) for each in nodes]
 
 
-def _element(expressions, node):
+def element(expressions, node):
     """The type of elements that dtype=... names."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         name = node.value

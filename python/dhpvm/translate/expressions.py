@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import ast
 
-from . import calls
+from . import calls, elementwise, products, views, whole
 from .types import BOOL, FLOAT, INT, UNKNOWN, Array, Scalar, Tuple, literal, promote
-from .values import NOTHING, Value, constant
+from .values import NOTHING, Value, constant, tuple_of
 
 ARITHMETIC = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*"}
 BITWISE = {ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^", ast.LShift: "<<", ast.RShift: ">>"}
@@ -18,11 +18,15 @@ SYMBOLS = {**ARITHMETIC, **BITWISE, ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "
 class Expressions:
     """Translates the expressions of one function. `scope` has its variables, `unit` the functions that it calls."""
 
-    def __init__(self, source, unit, scope):
-        self.source, self.unit, self.scope = source, unit, scope
-        self.elements_at = ()  # the indices of the element, inside an expression of whole arrays
-        self.before_loop = []  # names and texts of what its elements need, and which is computed once
-        self.temporary = None
+    def __init__(self, source, unit, scope, version):
+        self.source, self.unit, self.scope, self.version = source, unit, scope, version
+        self._given = {}  # values of nodes that are known already
+        self._is_element = False
+
+    @property
+    def is_sequential(self):
+        """Whether this runs in an iteration of a prange loop: of this function, or of one that calls it."""
+        return self.scope.in_parallel or self.version.is_sequential
 
     def fail(self, node, message):
         self.source.fail(node, message)
@@ -31,22 +35,42 @@ class Expressions:
 
     def value(self, node):
         """Any expression."""
+        if node in self._given:
+            return self._given[node]
         known = self._known(node)
         if known is not None:
             return known
-        method = getattr(self, f"_{type(node).__name__.lower()}", None)
-        if method is None:
-            advice = _ADVICE.get(type(node), "use loops and numbers")
-            self.fail(node, f"{type(node).__name__} expressions cannot be compiled: {advice}")
-        return method(node)
+        operands = {each: self.value(each) for each in elementwise.operands(self, node)}
+        if any(isinstance(value.type, Array) for value in operands.values()):
+            return elementwise.combine(self, node, operands)
+        return self._with(node, operands, False)
+
+    def of_elements(self, node, operands):
+        """An operator or a function, for elements of its operands."""
+        return self._with(node, operands, True)
+
+    def _with(self, node, operands, is_element):
+        before = self._given, self._is_element
+        self._given, self._is_element = {**self._given, **operands}, is_element
+        try:
+            method = getattr(self, f"_{type(node).__name__.lower()}", None)
+            if method is None:
+                advice = _ADVICE.get(type(node), "use loops and numbers")
+                self.fail(node, f"{type(node).__name__} expressions cannot be compiled: {advice}")
+            return method(node)
+        finally:
+            self._given, self._is_element = before
+
+    def named(self, node, value):
+        """An array or view; the elements of an expression are computed."""
+        return whole.new_array(self, node, value) if value.elements is not None else value
 
     def scalar(self, node):
         """An expression that is a number or bool."""
         value = self.value(node)
         if value.type != UNKNOWN and not isinstance(value.type, Scalar):
             if isinstance(value.type, Array):
-                self.fail(node, f"a number is needed here, and this is an {value.type}: give a result that is an array "
-                                "a name first, or write a loop over the elements")
+                self.fail(node, f"a number is needed here, and this is an {value.type}: write a loop over the elements")
             self.fail(node, f"a number is needed here, and this is {value.type}")
         return value
 
@@ -59,10 +83,10 @@ class Expressions:
 
     def test(self, node):
         """The text of a condition. Numbers are true if they are not 0."""
-        if isinstance(node, ast.BoolOp):
+        if node not in self._given and isinstance(node, ast.BoolOp):
             symbol = " && " if isinstance(node.op, ast.And) else " || "
             return "(" + symbol.join(self.test(each) for each in node.values) + ")"
-        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        if node not in self._given and isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
             return f"(!{self.test(node.operand)})"
         value = self.scalar(node)
         if value.type in (BOOL, UNKNOWN):
@@ -94,89 +118,45 @@ class Expressions:
     def _name(self, node):
         if node.id not in self.scope.names():
             self.fail(node, f"'{node.id}' is not defined")
-        value = self.scope.read(node)
-        if self.elements_at and isinstance(value.type, Array):
-            return Value(f"{value.text}[{', '.join(self.elements_at)}]", Scalar(value.type.element))
-        return value
-
-    def base(self, node):
-        """What is indexed or asked for its size: never an element in place of its array."""
-        indices, self.elements_at = self.elements_at, ()
-        try:
-            return self.value(node)
-        finally:
-            self.elements_at = indices
+        return self.scope.read(node)
 
     def _attribute(self, node):
-        base = self.base(node.value)
+        base = self.value(node.value)
         if base.type == UNKNOWN:
             return NOTHING
         if isinstance(base.type, Array):
             if node.attr == "size":
-                return Value(f"{base.text}.len", INT)
+                return Value(f"({' * '.join(whole.sizes(self, node, base))})", INT)
             if node.attr == "ndim":
-                return constant(base.type.rank - len(base.indices))
+                return constant(base.type.rank)
             if node.attr == "shape":
-                return Value("", Tuple((INT,) * (base.type.rank - len(base.indices))), indices=self.sizes(base))
+                return tuple_of(Value(size, INT) for size in whole.sizes(self, node, base))
             if node.attr == "T":
-                self.fail(node, "views cannot be compiled: exchange the indices where the array is used")
-        self.fail(node, f"'.{node.attr}' of {base.type} cannot be compiled; .shape, .size and .ndim of arrays can")
-
-    def sizes(self, array):
-        """The texts of an array's sizes, those of a row if some indices are given."""
-        if array.type.rank == 1:
-            return (f"{array.text}.len",)
-        return tuple(f"{array.text}.dim({i})" for i in range(len(array.indices), array.type.rank))
+                base = self.named(node, base)
+                views.check_repeatable(self, node, base.text)
+                return views.transposed(base)
+        self.fail(node, f"'.{node.attr}' of {base.type} cannot be compiled; .shape, .size, .ndim and .T of arrays can")
 
     def _subscript(self, node):
-        base = self.base(node.value)
+        base = self.value(node.value)
         if base.type == UNKNOWN:
             return NOTHING
         if isinstance(base.type, Tuple):
             position = self._known(node.slice) or self.value(node.slice)
-            if not position.is_constant or not -len(base.indices) <= position.constant < len(base.indices):
-                self.fail(node, "an item of a shape is named by a constant: a.shape[0]")
-            return Value(base.indices[position.constant], base.type.items[position.constant])
+            if not position.is_constant or not -len(base.items) <= position.constant < len(base.items):
+                self.fail(node, "an item of a tuple is named by a constant, a.shape[0] for example; unpack the results "
+                                "of a function into variables")
+            return base.items[position.constant]
         if not isinstance(base.type, Array):
             self.fail(node, f"this is no array but {base.type}")
-        return self.element(node, base)
-
-    def element(self, node, base):
-        """An element, or a row where there are fewer indices than dimensions."""
-        given = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-        sizes = self.sizes(base)
-        if len(given) > len(sizes):
-            self.fail(node, f"there are {len(given)} indices, and the array has {len(sizes)} dimensions")
-        indices = base.indices + tuple(self._index(each, size) for each, size in zip(given, sizes))
-        if len(indices) < base.type.rank:
-            return Value(base.text, base.type, indices=indices)
-        return Value(f"{base.text}[{', '.join(indices)}]", Scalar(base.type.element))
-
-    def _index(self, node, size):
-        if isinstance(node, (ast.Slice, ast.Starred)):
-            self.fail(node, "slices cannot be compiled here: write a loop over the elements; a[:] = x sets all of them")
-        value = self.scalar(node)
-        if value.type != UNKNOWN and not value.type.is_integer:
-            self.fail(node, f"an index is an integer, and this is {value.type}: write int(...)")
-        if value.is_constant and value.constant < 0:
-            return f"{size} - {-value.constant}"
-        return value.text if value.type != UNKNOWN else "0"
-
-    def whole_array(self, node, value):
-        """An expression that is an array, and no row of one."""
-        if value.type == UNKNOWN:
-            return value
-        if not isinstance(value.type, Array):
-            self.fail(node, f"an array is needed here, and this is {value.type}")
-        if value.indices:
-            self.fail(node, f"rows cannot be passed on: pass the array and the index, or copy the row in a loop")
-        return value
+        return views.subscript(self, node, self.named(node, base))
 
     # ---- Operators.
 
     def _binop(self, node):
-        left, right = self.scalar(node.left), self.scalar(node.right)
-        return self.operation(node, node.op, left, right)
+        if isinstance(node.op, ast.MatMult):
+            return products.product(self, node, self.value(node.left), self.value(node.right))
+        return self.operation(node, node.op, self.scalar(node.left), self.scalar(node.right))
 
     def operation(self, node, operator, left, right):
         """left OPERATOR right, as NumPy types it."""
@@ -204,7 +184,7 @@ class Expressions:
             return self._floor_division(kind, left, right, result)
         if kind is ast.Pow:
             return self._power(node, left, right, result)
-        self.fail(node, "the operator @ cannot be compiled: write the loops, or call np.dot outside")
+        self.fail(node, f"{ast.unparse(node)} cannot be compiled here")
 
     def _fold(self, operator, left, right):
         """Two constants of Python, combined by Python."""
@@ -227,11 +207,13 @@ class Expressions:
 
     def _power(self, node, left, right, result):
         if result.is_integer:
-            if not right.is_constant or right.constant < 0:
-                self.fail(node, "an integer to a power that is not known: write float(x) ** y, or a loop")
-            if right.constant > 64:
-                self.fail(node, "a power of an integer can be at most 64")
-            return Value(f"{self.unit.helper(f'power_{right.constant}', result.name)}({left.as_type(result)})", result)
+            if right.is_constant and right.constant < 0:
+                self.fail(node, "an integer to a negative power is a float in Python: write float(x) ** y")
+            if right.is_constant and right.constant <= 64:
+                helper = self.unit.helper(f"power_{right.constant}", result.name)
+                return Value(f"{helper}({left.as_type(result)})", result)
+            helper = self.unit.helper("power", result.name)
+            return Value(f"{helper}({left.as_type(result)}, {right.as_type(result)})", result)
         if right.is_constant and right.constant in (1, 2):
             if right.constant == 1:
                 return Value(left.as_type(result), result)
@@ -248,6 +230,8 @@ class Expressions:
         if isinstance(node.op, ast.UAdd):
             return Value(value.as_type(kind), kind)
         if isinstance(node.op, ast.Invert):
+            if value.type == BOOL and self._is_element:
+                return Value(f"(!{value.text})", BOOL)
             if value.type == BOOL:
                 self.fail(node, "~ of a bool is a number in Python: write `not`")
             if kind.is_float:

@@ -40,6 +40,19 @@ HELPERS = {
     if math.abs(x - math.trunc(x)) == HALF { return TWO * math.round(x / TWO); }
     return math.round(x);
 }"""},
+    # A negative exponent divides by zero, as 0 ** -1 does: the trap that parallel loops can have.
+    "power": {"any": """fn NAME(a: T, b: T) -> T {
+    if b < ZERO { return ONE / (b - b); }
+    var result = ONE;
+    var base = a;
+    var left = b;
+    while left > ZERO {
+        if left % TWO == ONE { result *= base; }
+        base *= base;
+        left = left / TWO;
+    }
+    return result;
+}"""},
     # NaN if one of both is.
     "minimum": {"any": "fn NAME(a: T, b: T) -> T => if a != a || a < b { a } else { b };"},
     "maximum": {"any": "fn NAME(a: T, b: T) -> T => if a != a || a > b { a } else { b };"},
@@ -47,6 +60,16 @@ HELPERS = {
     let negative = b < ZERO || (b == ZERO && ONE / b < ZERO);
     let size = math.abs(a);
     return if negative { -size } else { size };
+}"""},
+    # A bound of a slice: from the end if it is negative, and within the array.
+    "slice_bound": {"integer": """fn NAME(bound: T, size: T, step: T) -> T {
+    let place = if bound < ZERO { bound + size } else { bound };
+    if step > ZERO { return math.min(math.max(place, ZERO), size); }
+    return math.min(math.max(place, ZERO - ONE), size - ONE);
+}"""},
+    "range_len": {"integer": """fn NAME(begin: T, end: T, step: T) -> T {
+    let size = if step > ZERO { (end - begin + step - ONE) / step } else { (begin - end - step - ONE) / -step };
+    return math.max(size, ZERO);
 }"""},
     "isnan": {"float": "fn NAME(x: T) -> bool => x != x;"},
     "isinf": {"float": "fn NAME(x: T) -> bool => x == T.infinity || x == -T.infinity;"},

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""For loops: over ranges and arrays, one after the other or in parallel."""
+"""Loops: while, and over ranges and arrays, one after the other or in parallel."""
 
 from __future__ import annotations
 
@@ -7,35 +7,58 @@ import ast
 
 from .. import parallel
 from . import calls, scopes
-from .types import INT, UNKNOWN, Array, Scalar
+from .iterables import Items
+from .types import INT
 from .values import Value
 from .variables import Frame
 
 
 class Loops:
-    """The part of Statements that translates for loops."""
+    """The part of Statements that translates loops. `loops` has those around a statement, innermost last: the variable
+    that says whether it was left early, None where nobody asks."""
 
     def _for(self, node):
-        if node.orelse:
-            self.source.fail(node.orelse[0], "else after a loop cannot be compiled: use a variable")
-        if isinstance(node.iter, ast.Call):
-            if self._means(node.iter.func, parallel.prange):
-                if self.scope.in_parallel:
-                    self._over_range(node, node.iter)
-                else:
-                    self._parallel(node)
-                return
-            if self._means(node.iter.func, range):
-                self._over_range(node, node.iter)
-                return
-            if self._means(node.iter.func, enumerate) and len(node.iter.args) == 1:
-                self._over_array(node, node.iter.args[0], True)
-                return
-        self._over_array(node, node.iter, False)
+        if isinstance(node.iter, ast.Call) and self.means(node.iter.func, parallel.prange) and \
+                not self.expressions.is_sequential:
+            self._parallel(node)
+        elif isinstance(node.iter, ast.Call) and (self.means(node.iter.func, range) or
+                                                  self.means(node.iter.func, parallel.prange)):
+            self._over_range(node, node.iter)
+        else:
+            self._over_items(node)
 
     # ---- One after the other.
 
-    def _range(self, call):
+    def _while(self, node):
+        self._loop(f"while {self.expressions.test(node.test)}", node)
+
+    def _loop(self, head, node, begin=lambda: None):
+        """A loop, with the statements of its else. `begin` emits what comes before its body."""
+        left_early = self.temporary() if node.orelse else None
+        if left_early:
+            self.emit(f"var {left_early} = false;", node)
+        self.loops.append(left_early)
+        self.emit(head + " {", node)
+        self.scope.open_block()
+        begin()
+        self.block(node.body)
+        self.scope.close_block()
+        self.emit("}", node)
+        self.loops.pop()
+        if left_early:
+            self.braces(f"if !{left_early}", node.orelse, node.orelse[0])
+
+    def _break(self, node):
+        if not self.loops:
+            self.source.fail(node, "a prange loop runs all of its iterations: break cannot leave it")
+        if self.loops[-1]:
+            self.emit(f"{self.loops[-1]} = true;", node)
+        self.emit("break;", node)
+
+    def _continue(self, node):
+        self.emit("continue;", node)
+
+    def range(self, call):
         """The texts of begin, end and step."""
         if call.keywords or not 1 <= len(call.args) <= 3 or isinstance(call.args[0], ast.Tuple):
             self.source.fail(call, "a range has one to three bounds")
@@ -49,55 +72,31 @@ class Loops:
     def _over_range(self, node, call):
         if not isinstance(node.target, ast.Name):
             self.source.fail(node.target, "the variable of a range is one name")
-        begin, end, step = self._range(call)
+        begin, end, step = self.range(call)
         head = f"{begin}..{end}" + ("" if step == "1" else f" step {step}")
         name = node.target.id
-        is_kept = name in scopes.stored(node.body) or scopes.is_read_after(self.source.tree, node, name)
-        self.loop_depth += 1
-        if is_kept:
+        if name in scopes.stored(node.body) or scopes.is_read_after(self.source.tree, node, name):
             hidden = self.temporary()
-            kind = self.scope.assign(node.target, name, INT)
-            self.emit(f"for {hidden} in {head} {{", node)
-            self.scope.open_block()
-            self.emit(f"{self.scope.text(name)} = {Value(hidden, INT).as_type(kind)};", node)
-            self.block(node.body)
-        else:
-            frame = Frame((node.lineno, node.col_offset), {name}, is_constant=True)
-            self.scope.enter(frame)
-            self.scope.define(frame.key, name, INT)
-            self.emit(f"for {self.scope.text(name)} in {head} {{", node)
-            self.scope.open_block()
-            self.block(node.body)
-            self.scope.leave()
-        self.scope.close_block()
-        self.emit("}", node)
-        self.loop_depth -= 1
-
-    def _over_array(self, node, iterated, is_enumerated):
-        array = self.expressions.value(iterated)
-        if array.type == UNKNOWN:
+            self._loop(f"for {hidden} in {head}", node, lambda: self.store_value(node.target, Value(hidden, INT), node))
             return
-        if not isinstance(array.type, Array) or array.type.rank - len(array.indices) != 1:
-            self.source.fail(iterated, "a loop runs over range(...), prange(...), or an array of one dimension")
-        targets = [node.target]
-        if is_enumerated:
-            if not isinstance(node.target, ast.Tuple) or len(node.target.elts) != 2:
-                self.source.fail(node.target, "enumerate gives an index and an element")
-            targets = node.target.elts
-        if not all(isinstance(target, ast.Name) for target in targets):
-            self.source.fail(node.target, "the variables of a loop are names")
-        index = self.temporary()
-        self.loop_depth += 1
-        self.emit(f"for {index} in 0..{self.expressions.sizes(array)[0]} {{", node)
-        self.scope.open_block()
-        if is_enumerated:
-            self.store_value(targets[0], Value(index, INT), node.target)
-        element = f"{array.text}[{', '.join(array.indices + (index,))}]"
-        self.store_value(targets[-1], Value(element, Scalar(array.type.element)), node.target)
-        self.block(node.body)
-        self.scope.close_block()
-        self.emit("}", node)
-        self.loop_depth -= 1
+        frame = Frame((node.lineno, node.col_offset), {name}, is_constant=True)
+        self.scope.enter(frame)
+        self.scope.define(frame.key, name, INT)
+        self._loop(f"for {self.scope.text(name)} in {head}", node)
+        self.scope.leave()
+
+    def _over_items(self, node):
+        items = Items(self)
+        items.add(node.target, node.iter)
+        if not items.is_known:
+            return
+        turn = self.temporary()
+
+        def begin():
+            for target, value, iterated in items.stores:
+                self.store_value(target, value(turn), iterated)
+
+        self._loop(f"for {turn} in 0..{items.size}", node, begin)
 
     # ---- In parallel.
 
@@ -110,16 +109,18 @@ class Loops:
                 self.source.fail(node, "prange((n, m)) gives as many indices as it has sizes, at most three")
             sizes = [self.expressions.integer(size) for size in call.args[0].elts]
             return [(name, ["0", size, "1"]) for name, size in zip(names, sizes)], node.body
-        heads, body = [(target, self._range(call))], node.body
+        if node.orelse:
+            self.source.fail(node.orelse[0], "a prange loop is never left early: write what stands in else behind it")
+        heads, body = [(target, self.range(call))], node.body
         while len(heads) < 3 and len(body) == 1 and isinstance(body[0], ast.For) and not body[0].orelse:
             inner = body[0]
-            if not (isinstance(inner.iter, ast.Call) and self._means(inner.iter.func, parallel.prange)):
+            if not (isinstance(inner.iter, ast.Call) and self.means(inner.iter.func, parallel.prange)):
                 break
             outer = {each.id for each, _ in heads if isinstance(each, ast.Name)}
             if any(scopes.loads(argument, name) for argument in inner.iter.args for name in outer) or \
                     any(isinstance(argument, ast.Tuple) for argument in inner.iter.args):
                 break
-            heads.append((inner.target, self._range(inner.iter)))
+            heads.append((inner.target, self.range(inner.iter)))
             body = inner.body
         return heads, body
 
@@ -149,24 +150,27 @@ class Loops:
         for name in frame.names:
             self.scope.define(frame.key, name, INT)
         reductions = ", ".join(f"{operator}: {self.scope.text(name)}" for name, operator in inner.reductions.items())
+        at, depth = len(self.lines), self.scope.depth()
         for hint in self.unit.hints:
             self.emit(hint, node)
         self.emit(f"parallel for {', '.join(ranges)}" + (f" reduce({reductions})" if reductions else "") + " {", node)
         self._parallel_body(node, body, inner, begins)
+        self.lines[at:at] = [(depth, text, node.lineno) for text in dict.fromkeys(self.before_parallel)]
+        self.before_parallel.clear()
         self.scope.leave()
         self.emit("}", node)
 
     def _parallel_body(self, node, body, inner, begins):
         self.scope.enter(inner)
         self.scope.open_block()
-        depth, loops = self.scope.depth(), self.loop_depth
-        self.scope.in_parallel, self.loop_depth = True, 0
+        depth, loops = self.scope.depth(), self.loops
+        self.scope.in_parallel, self.loops = True, []
         for line in begins:
             self.emit(line, node)
         at = len(self.lines)
         self.block(body)
         self.lines[at:at] = self._declarations(inner.key, depth, node)
-        self.scope.in_parallel, self.loop_depth = False, loops
+        self.scope.in_parallel, self.loops = False, loops
         self.scope.close_block()
         self.scope.leave()
 

@@ -41,7 +41,8 @@ def _first_use_of(statement, name):
             return "load"
         if isinstance(statement, ast.For) and name in stored([ast.Expr(statement.target)]):
             return None
-        return "load" if first_use(statement.body, name) == "load" else None
+        uses = (first_use(statement.body, name), first_use(statement.orelse, name))
+        return "load" if "load" in uses else None
     if isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name) and statement.target.id == name:
         return "load"
     if loads(statement, name):

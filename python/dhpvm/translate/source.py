@@ -7,6 +7,7 @@ import ast
 import builtins
 import inspect
 import textwrap
+from types import CellType, FunctionType
 
 from ..errors import TranslationError
 
@@ -31,6 +32,26 @@ class Source:
         self._lines = {max(first, 1) + i: line for i, line in enumerate(lines)}
         self.names = {**function.__globals__, **_captured(function)}
         self.parameters = [each.arg for each in self.tree.args.posonlyargs + self.tree.args.args]
+        self._functions = self._take_functions()
+
+    def _take_functions(self):
+        """The functions that are defined in its body, by name. They are no statements of it."""
+        nodes = [node for node in self.tree.body if isinstance(node, ast.FunctionDef)]
+        self.tree.body = [node for node in self.tree.body if node not in nodes] or [ast.Pass(lineno=self.tree.lineno)]
+        code = self.function.__code__
+        codes = {each.co_name: each for each in code.co_consts if inspect.iscode(each)}
+        cells = {node.name: CellType() for node in nodes}
+        found = {}
+        for node in nodes:
+            if node.decorator_list or node.args.defaults or node.args.kwonlyargs:
+                self.fail(node, "a function in a function is compiled without decorators and defaults")
+            for name in codes[node.name].co_freevars:
+                if name not in cells and (name in code.co_varnames + code.co_cellvars or name not in self.names):
+                    self.fail(node, f"{node.name} uses '{name}' of the function around it: pass it as an argument")
+            closure = tuple(cells.get(name) or CellType(self.names[name]) for name in codes[node.name].co_freevars)
+            found[node.name] = FunctionType(codes[node.name], self.function.__globals__, node.name, None, closure)
+            cells[node.name].cell_contents = found[node.name]
+        return found
 
     def fail(self, node, message):
         """Raises the error at a node."""
@@ -43,6 +64,8 @@ class Source:
     def meaning(self, node, local_names):
         """The object that a name or a dotted name of the surroundings refers to; LookupError if it is none."""
         if isinstance(node, ast.Name):
+            if node.id in self._functions:
+                return self._functions[node.id]
             if node.id in local_names:
                 raise LookupError
             if node.id in self.names:

@@ -5,30 +5,33 @@ from __future__ import annotations
 
 import ast
 
-from . import scopes, whole
+from . import scopes
+from .assignments import Assignments
 from .expressions import Expressions
 from .loops import Loops
 from .types import NONE, UNKNOWN, Array, Scalar, Tuple, join
-from .values import Value
+from .values import Value, quoted
+from .views import PassedView, base_of
 from .variables import Variables
+from .whole import new_array
 
 
-class Statements(Loops):
+class Statements(Assignments, Loops):
     """Translates a function, pass after pass, until no type changes any more."""
 
     def __init__(self, source, unit, types, version):
         self.source, self.unit, self.types, self.version = source, unit, types, version
         self.scope = Variables(source)
-        self.expressions = Expressions(source, unit, self.scope)
-        self.expressions.temporary = self.temporary
+        self.expressions = Expressions(source, unit, self.scope, version)
         self.lines = []
-        self.loop_depth = 0
+        self.loops, self.before_parallel = [], []
 
     def run(self):
         """The lines of the function's body: (depth, text, line of the Python code)."""
         for _ in range(20):
             self.scope.begin_pass()
             self.lines, self._next_temporary = [], 0
+            self.version.kernels.clear()
             self._parameters()
             result = self.version.result
             self.block(self.source.tree.body)
@@ -50,6 +53,10 @@ class Statements(Loops):
                 joined = self.scope.assign(self.source.tree, name, kind)
                 given = Value(self.scope.parameter_text(name), kind)
                 self.emit(f"{self.scope.text(name)} = {given.as_type(joined)};", self.source.tree)
+            elif isinstance(kind, PassedView):
+                value = kind.value(self.scope.text(name))
+                self.scope.define(0, name, value.type)
+                self.scope.name_view(name, value)
             else:
                 self.scope.define(0, name, kind)
 
@@ -70,7 +77,9 @@ class Statements(Loops):
         for statement in statements:
             method = getattr(self, f"_{type(statement).__name__.lower()}", None)
             if method is None:
-                self.source.fail(statement, f"{type(statement).__name__} statements cannot be compiled")
+                advice = ": define functions in the first level of the function, or outside" if isinstance(
+                    statement, ast.FunctionDef) else ""
+                self.source.fail(statement, f"{type(statement).__name__} statements cannot be compiled{advice}")
             method(statement)
 
     def braces(self, head, statements, node):
@@ -80,187 +89,6 @@ class Statements(Loops):
         self.block(statements)
         self.scope.close_block()
         self.emit("}", node)
-
-    # ---- Assignments.
-
-    def _assign(self, node):
-        if len(node.targets) == 1:
-            self.store(node.targets[0], node.value)
-            return
-        value = self.expressions.scalar(node.value)
-        if value.type != UNKNOWN and not value.is_constant:
-            name = self.temporary()
-            self.emit(f"let {name} = {value.text};", node)
-            value = Value(name, value.type)
-        for target in node.targets:
-            if isinstance(target, ast.Name):
-                self.store_value(target, value, node.value)
-            elif isinstance(target, ast.Subscript):
-                self._store_element(target, node.value, value)
-            else:
-                self.source.fail(target, "write an assignment for each variable")
-
-    def _annassign(self, node):
-        if node.value is not None:
-            self.store(node.target, node.value)
-
-    def store(self, target, value):
-        if isinstance(target, (ast.Tuple, ast.List)):
-            self._unpack(target, value)
-        elif isinstance(target, ast.Name):
-            self.store_value(target, self._any_value(value), value)
-        elif isinstance(target, ast.Subscript):
-            self._store_element(target, value)
-        else:
-            self.source.fail(target, "only variables and elements of arrays can be assigned")
-
-    def _any_value(self, node):
-        """An expression, which may be one of whole arrays."""
-        if whole.is_whole(self.expressions, node):
-            return whole.new_array(self, node)
-        return self.expressions.value(node)
-
-    def _unpack(self, target, value):
-        """x, y = y, x; m, n = a.shape; q, r = f(x)."""
-        if isinstance(value, (ast.Tuple, ast.List)):
-            parts = [self.expressions.value(each) for each in value.elts]
-            nodes = value.elts
-        else:
-            whole = self.expressions.value(value)
-            if whole.type == UNKNOWN:
-                return
-            if not isinstance(whole.type, Tuple):
-                self.source.fail(value, f"{whole.type} cannot be unpacked")
-            nodes = [value] * len(whole.type.items)
-            if whole.indices:
-                parts = [Value(text, kind) for text, kind in zip(whole.indices, whole.type.items)]
-            else:
-                name = self.temporary()
-                self.emit(f"let {name} = {whole.text};", value)
-                parts = [Value(f"{name}.x{i}", kind) for i, kind in enumerate(whole.type.items)]
-        if len(parts) != len(target.elts):
-            self.source.fail(target, f"{len(target.elts)} variables for {len(parts)} values")
-        for i, part in enumerate(parts):
-            if part.type not in (UNKNOWN,) and not part.is_constant and isinstance(value, (ast.Tuple, ast.List)):
-                name = self.temporary()
-                self.emit(f"let {name} = {part.text};", value)
-                parts[i] = Value(name, part.type)
-        for each, part, node in zip(target.elts, parts, nodes):
-            if isinstance(each, ast.Name):
-                self.store_value(each, part, node)
-            elif isinstance(each, ast.Subscript):
-                self._store_element(each, node, part)
-            else:
-                self.source.fail(each, "tuples in tuples cannot be compiled")
-
-    def store_value(self, target, value, node):
-        """Gives a variable a value."""
-        if value.type == UNKNOWN:
-            return
-        if value.type == NONE or isinstance(value.type, Tuple):
-            self.source.fail(node, f"{value.type} cannot be kept in a variable: unpack it into several")
-        kind = self.scope.assign(target, target.id, value.type)
-        name = self.scope.text(target.id)
-        if isinstance(kind, Scalar):
-            self.emit(f"{name} = {value.as_type(kind)};", target)
-            return
-        if self.scope.in_parallel:
-            self.source.fail(target, "arrays cannot be assigned to variables in a prange loop: use them directly")
-        value = self.expressions.whole_array(node, value)
-        if isinstance(node, ast.Name):
-            self.scope.alias(target.id, node.id)
-        elif isinstance(node, ast.IfExp):
-            self.source.fail(node, "choose between arrays with if and else statements")
-        if self.scope.declare_array(target, target.id):
-            self.emit(f"var {name} = {value.text};", target)
-        elif target.id in self.source.parameters:
-            self.source.fail(target, f"'{target.id}' is a parameter: give the array another name, {target.id}2 = ...")
-        else:
-            self.emit(f"{name} = {value.text};", target)
-
-    def _store_element(self, target, node, value=None):
-        if ast.unparse(target.slice) == ":":
-            self._fill(target, node)
-            return
-        element = self._element(target)
-        value = self.expressions.scalar(node) if value is None else value
-        if element.type != UNKNOWN:
-            self.emit(f"{element.text} = {value.as_type(element.type)};", target)
-
-    def _fill(self, target, node):
-        """a[:] = x."""
-        array = self.expressions.whole_array(target.value, self.expressions.value(target.value))
-        if isinstance(array.type, Array) and whole.leaves(self.expressions, node):
-            self._store_whole(target, target.value, array, node)
-            return
-        value = self.expressions.scalar(node)
-        if array.type == UNKNOWN:
-            return
-        if self.scope.in_parallel:
-            self.source.fail(target, "in a prange loop elements are set one by one: write a loop")
-        self._note_written(target)
-        self.emit(f"{array.text}.fill({value.as_type(Scalar(array.type.element))});", target)
-
-    def _store_whole(self, target, name, array, node):
-        """a[:] = b + c; the same elements are read and written, so that a may be among the others."""
-        self._note_written(target)
-        element = Scalar(array.type.element)
-        # An element that is read on its own may be one that the loop has written.
-        made = None
-        if any(isinstance(each, ast.Subscript) for each in ast.walk(node)):
-            made = whole.new_array(self, node)
-            if made.type == UNKNOWN:
-                return
-
-        def store(indices):
-            if made is None:
-                value = whole.element(self.expressions, node, indices)
-            else:
-                value = Value(f"{made.text}[{', '.join(indices)}]", Scalar(made.type.element))
-            if value.type != UNKNOWN:
-                self.emit(f"{array.text}[{', '.join(indices)}] = {value.as_type(element)};", target)
-
-        others = whole.leaves(self.expressions, node) if made is None else [(node, made)]
-        whole.loop(self, target, [(name, array), *others], store)
-
-    def _element(self, target):
-        """The place of an element that is written."""
-        element = self.expressions.value(target)
-        if isinstance(element.type, Array):
-            self.source.fail(target, "a row cannot be assigned: write a loop over its elements")
-        self._note_written(target)
-        return element
-
-    def _note_written(self, target):
-        """The array that is written, however its element is named."""
-        base = target
-        while isinstance(base, ast.Subscript):
-            base = base.value
-        if isinstance(base, ast.Name):
-            self.scope.written(base.id)
-
-    def _augassign(self, node):
-        if isinstance(node.target, ast.Name):
-            old = self.expressions.value(node.target)
-            if isinstance(old.type, Array):
-                name = ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target)
-                result = ast.copy_location(ast.BinOp(name, node.op, node.value), node)
-                self._store_whole(node.target, name, old, result)
-                return
-            name, operator = node.target.id, self.scope.reduction(node.target.id)
-            value = self.expressions.scalar(node.value)
-            result = self.expressions.operation(node, node.op, old, value)
-            kind = self.scope.assign(node.target, name, result.type)
-            if operator is None:
-                self.emit(f"{self.scope.text(name)} = {result.as_type(kind)};", node)
-            elif isinstance(kind, Scalar):
-                symbol = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*"}.get(type(node.op), operator)
-                self.emit(f"{self.scope.text(name)} {symbol}= {value.as_type(kind)};", node)
-            return
-        element = self._element(node.target)
-        value = self.expressions.operation(node, node.op, element, self.expressions.scalar(node.value))
-        if UNKNOWN not in (element.type, value.type):
-            self.emit(f"{element.text} = {value.as_type(element.type)};", node)
 
     # ---- Control flow.
 
@@ -276,21 +104,6 @@ class Statements(Loops):
             self.scope.close_block()
         self.emit("}", node)
 
-    def _while(self, node):
-        if node.orelse:
-            self.source.fail(node.orelse[0], "else after a loop cannot be compiled: use a variable")
-        self.loop_depth += 1
-        self.braces(f"while {self.expressions.test(node.test)}", node.body, node)
-        self.loop_depth -= 1
-
-    def _break(self, node):
-        if self.loop_depth == 0:
-            self.source.fail(node, "a prange loop runs all of its iterations: break cannot leave it")
-        self.emit("break;", node)
-
-    def _continue(self, node):
-        self.emit("continue;", node)
-
     def _pass(self, node):
         pass
 
@@ -301,31 +114,39 @@ class Statements(Loops):
             self._note_result(node, NONE)
             self.emit("return;", node)
         elif isinstance(node.value, ast.Tuple):
-            values = [self._any_value(each) for each in node.value.elts]
-            if UNKNOWN in [value.type for value in values]:
-                return
-            for value, each in zip(values, node.value.elts):
-                self._check_result(each, value)
-            result = self._note_result(node, Tuple(tuple(value.type for value in values)))
-            texts = [value.as_type(kind) if isinstance(kind, Scalar) else value.text
-                     for value, kind in zip(values, result.items)]
-            self.emit(f"return {self.unit.struct(result)}({', '.join(texts)});", node)
+            self._return_several(node, node.value.elts, [self.expressions.value(each) for each in node.value.elts])
         else:
-            value = self._any_value(node.value)
-            if value.type == UNKNOWN:
-                return
-            self._check_result(node.value, value)
-            result = self._note_result(node, value.type)
-            self.emit(f"return {value.as_type(result) if isinstance(result, Scalar) else value.text};", node)
+            value = self.expressions.value(node.value)
+            if value.items:
+                self._return_several(node, [node.value] * len(value.items), value.items)
+            elif value.type != UNKNOWN:
+                value = self._result(node.value, value)
+                result = self._note_result(node, value.type)
+                self.emit(f"return {value.as_type(result) if isinstance(result, Scalar) else value.text};", node)
 
-    def _check_result(self, node, value):
-        if isinstance(value.type, Array):
-            self.expressions.whole_array(node, value)
-            if isinstance(node, ast.Name):
-                same = self.scope.same_arrays(node.id) & set(self.source.parameters)
-                if same:
-                    self.source.fail(node, f"the caller has '{sorted(same)[0]}' already: return nothing, or "
-                                           f"{node.id}.copy()")
+    def _return_several(self, node, parts, values):
+        if UNKNOWN in [value.type for value in values]:
+            return
+        values = [self._result(each, value) for value, each in zip(values, parts)]
+        if any(not isinstance(value.type, (Scalar, Array)) for value in values):
+            self.source.fail(node, "a function returns numbers and arrays, several of them as one tuple")
+        result = self._note_result(node, Tuple(tuple(value.type for value in values)))
+        texts = [value.as_type(kind) if isinstance(kind, Scalar) else value.text
+                 for value, kind in zip(values, result.items)]
+        self.emit(f"return {self.unit.struct(result)}({', '.join(texts)});", node)
+
+    def _result(self, node, value):
+        """The value as it can be returned: an array that the caller does not have."""
+        if not isinstance(value.type, Array):
+            return value
+        name = base_of(node)
+        if name is not None and value.elements is None:
+            same = self.scope.same_arrays(name.id) & set(self.source.parameters)
+            if same:
+                advice = "" if value.view is not None else "return nothing, or "
+                self.source.fail(node, f"the caller has '{sorted(same)[0]}' already: {advice}"
+                                       f"{ast.unparse(node)}.copy()")
+        return value if value.view is None and value.elements is None else new_array(self.expressions, node, value)
 
     def _note_result(self, node, kind):
         result = join(self.version.result, kind)
@@ -342,20 +163,21 @@ class Statements(Loops):
             return  # a docstring
         if not isinstance(node.value, ast.Call):
             self.source.fail(node, "this has no effect")
-        if isinstance(node.value.func, ast.Name) and self._means(node.value.func, print):
+        if isinstance(node.value.func, ast.Name) and self.means(node.value.func, print):
             self._print(node)
             return
         value = self.expressions.value(node.value)
         self.emit(f"{value.text};" if value.type == NONE else f"let _ = {value.text};", node)
 
-    def _means(self, node, thing):
+    def means(self, node, thing):
+        """Whether the name is that of this thing."""
         try:
             return self.source.meaning(node, self.scope.names()) is thing
         except LookupError:
             return False
 
     def _print(self, node):
-        if self.scope.in_parallel:
+        if self.expressions.is_sequential:
             self.source.fail(node, "a prange loop cannot print")
         texts = []
         for argument in node.value.args:
@@ -366,7 +188,7 @@ class Statements(Loops):
         self.emit(f"print({', '.join(texts)});", node)
 
     def _assert(self, node):
-        if self.scope.in_parallel:
+        if self.expressions.is_sequential:
             self.source.fail(node, "a prange loop cannot assert: check before the loop")
         message = quoted(f"assert {ast.unparse(node.test)}")
         if isinstance(node.msg, ast.Constant) and isinstance(node.msg.value, str):
@@ -374,12 +196,6 @@ class Statements(Loops):
         self.emit(f"assert({self.expressions.test(node.test)}, {message});", node)
 
     def _raise(self, node):
-        if self.scope.in_parallel:
+        if self.expressions.is_sequential:
             self.source.fail(node, "a prange loop cannot raise: set a flag in an array")
         self.emit(f"trap({quoted(ast.unparse(node.exc) if node.exc else 'raise')});", node)
-
-
-def quoted(text):
-    """Text as the language writes it."""
-    escapes = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r", "\0": "\\0"}
-    return '"' + "".join(escapes.get(character, character) for character in text) + '"'

@@ -4,19 +4,21 @@
 from __future__ import annotations
 
 from ..errors import TranslationError
-from . import helpers, whole
+from . import helpers
 from .source import Source
 from .statements import Statements
-from .types import NONE, UNKNOWN, Tuple, text
+from .types import NONE, UNKNOWN, Array, Tuple, text
+from .views import PassedView
 
 
 class Version:
-    """A function for one combination of types."""
+    """A function for one combination of types. It is sequential if iterations of prange loops call it."""
 
-    def __init__(self, source, types, text_name):
-        self.source, self.types, self.text_name = source, types, text_name
+    def __init__(self, source, types, text_name, is_sequential):
+        self.source, self.types, self.text_name, self.is_sequential = source, types, text_name, is_sequential
         self.result = UNKNOWN
         self.lines = []
+        self.kernels = {}  # name and line by text
         self.scope = None
 
     def written_parameters(self):
@@ -34,8 +36,9 @@ class Unit:
         self._versions, self._modules, self._helpers, self._structs, self._sources = {}, set(), {}, {}, {}
 
     def version(self, function, types, node=None, caller=None):
-        """The function for these types, translated on first need."""
-        key = (function, types)
+        """The function for these types, translated on first need. `caller` has the expressions that the node is in."""
+        is_sequential = caller is not None and caller.is_sequential
+        key = (function, types, is_sequential)
         if key in self._versions:
             return self._versions[key]
         source = self._sources.get(function)
@@ -46,7 +49,7 @@ class Unit:
             if caller is None:
                 raise TranslationError(message)
             caller.fail(node, message)
-        version = Version(source, types, f"{source.name.strip('_') or 'f'}__{len(self._versions)}")
+        version = Version(source, types, f"{source.name.strip('_') or 'f'}__{len(self._versions)}", is_sequential)
         self._versions[key] = version
         statements = Statements(source, self, types, version)
         version.scope = statements.scope
@@ -66,14 +69,12 @@ class Unit:
                 self.module("math")
         return own_name
 
-    def reduction(self, name, array, result, is_sequential):
-        """The function that combines the elements of an array."""
-        own_name = f"_{name}_{array.element}_{array.rank}" + "_in_order" * is_sequential
-        if own_name not in self._helpers:
-            self._helpers[own_name] = whole.helper_text(name, array, result, is_sequential, own_name)
-            if name in ("min", "max"):
-                self.module("math")
-        return own_name
+    @staticmethod
+    def kernel(version, node, head, lines):
+        """The name of the function that this version calls for the expression at a node."""
+        text = "\n    ".join([head + " {", *lines]) + "\n}"
+        name = f"{version.text_name}_loop{len(version.kernels)}"
+        return version.kernels.setdefault(text, (name, node.lineno))[0]
 
     def struct(self, result):
         """The name of the struct for several results."""
@@ -102,11 +103,20 @@ class Unit:
             for depth, text, line in version.lines:
                 add("    " * depth + text, (source.file, source.name, line))
             add("}")
+            for text, (name, line) in version.kernels.items():
+                add(f"fn {name}{text}", (source.file, source.name, line))
         return "\n".join(lines) + "\n", origins
 
     def _head(self, version):
-        parameters = ", ".join(f"{version.scope.parameter_text(name)}: {text(kind)}"
-                               for name, kind in zip(version.source.parameters, version.types))
+        parameters = []
+        for name, kind in zip(version.source.parameters, version.types):
+            if isinstance(kind, PassedView):
+                own = version.scope.text(name)
+                parameters += [f"{own}: {Array(kind.element, kind.view.rank).text}"]
+                parameters += [f"{each}: i64" for each in kind.names(own)]
+            else:
+                parameters.append(f"{version.scope.parameter_text(name)}: {text(kind)}")
+        parameters = ", ".join(parameters)
         result = version.result
         if result == NONE:
             return f"fn {version.text_name}({parameters}) {{"

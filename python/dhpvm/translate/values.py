@@ -5,19 +5,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .types import BOOL, FLOAT, INT, NUMPY_NAMES, UNKNOWN, Scalar, literal
+from .types import BOOL, FLOAT, INT, NUMPY_NAMES, UNKNOWN, Scalar, Tuple, literal
 
 ABSENT = object()
 
 
 @dataclass(frozen=True)
 class Value:
-    """An expression. `constant` is what it is known to be, `indices` those of a row `a[i]` of an array."""
+    """An expression. `constant` is what it is known to be. A tuple that is made where it is used, a shape for example,
+    has its `items`. Of arrays, `view` says which elements of the one with this text it has, and `elements` is the
+    expression of each where there is no array yet."""
 
     text: str
     type: object
     constant: object = ABSENT
-    indices: tuple = ()
+    items: tuple = ()
+    view: object = None
+    elements: object = None
 
     @property
     def is_constant(self):
@@ -39,7 +43,21 @@ class Value:
         return f"({self.text} as {name})"
 
 
+@dataclass(frozen=True)
+class Elementwise:
+    """An expression of whole arrays: its node, and pairs of node and value of what it combines."""
+
+    node: object
+    operands: tuple
+
+
 NOTHING = Value("", UNKNOWN)
+
+
+def tuple_of(items):
+    """A tuple that is made where it is used."""
+    items = tuple(items)
+    return Value("", Tuple(tuple(item.type for item in items)), items=items)
 
 
 def constant(value):
@@ -55,3 +73,9 @@ def constant(value):
         return None
     own = NUMPY_NAMES.get(name)
     return Value(literal(value, own), Scalar(own), value.item()) if own else None
+
+
+def quoted(text):
+    """Text as the language writes it."""
+    escapes = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r", "\0": "\\0"}
+    return '"' + "".join(escapes.get(character, character) for character in text) + '"'

@@ -45,6 +45,7 @@ class Variables:
         self._blocks = [0]
         self._next_block = 1
         self._declared = {}
+        self._views = {}
 
     def names(self):
         """Every name that is local to the function."""
@@ -98,7 +99,7 @@ class Variables:
         kind = self._types.get((frame.key, node.id), UNKNOWN)
         if isinstance(kind, Array):
             self._check_block(node, node.id)
-        return Value(self.text(node.id), kind)
+        return self._views.get(node.id) or Value(self.text(node.id), kind)
 
     def define(self, key, name, kind):
         """A parameter or loop variable."""
@@ -135,6 +136,10 @@ class Variables:
         declared = self._declared.get(name)
         if declared is not None and tuple(self._blocks[:len(declared)]) != declared:
             self._source.fail(node, f"the array '{name}' is first made in a block that has ended: make it before")
+
+    def name_view(self, name, value):
+        """From now on the variable is this view of an array."""
+        self._views[name] = value
 
     def alias(self, name, other):
         """Both are the same array from now on."""

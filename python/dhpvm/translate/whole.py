@@ -1,140 +1,66 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Expressions of whole arrays: loops over their elements, and functions that combine all elements into one number."""
+"""What is made of whole arrays: new arrays, other elements, and numbers that combine all elements."""
 
 from __future__ import annotations
 
 import ast
 import sys
 
-from . import calls
-from .types import BOOL, UNKNOWN, Array, Scalar
-from .values import Value
+from . import views
+from .kernels import Kernel
+from .types import BOOL, INT, UNKNOWN, Array, Scalar, literal
+from .values import NOTHING
 
-REDUCTIONS = ("sum", "prod", "min", "max", "mean")
-ELEMENTWISE = {*calls.UNARY, *calls.BINARY, *calls.HELPERS, "abs", "absolute", "fabs", "rint", "round", "isnan",
-               "isinf", "isfinite", "where"}
-
-
-def leaves(expressions, node):
-    """The whole arrays that an expression is computed from, element by element: pairs of node and value. None of them
-    if it is a number, or no such expression."""
-    if isinstance(node, ast.Name):
-        if node.id not in expressions.scope.names():
-            return []
-        value = expressions.scope.read(node)
-        return [(node, value)] if isinstance(value.type, Array) else []
-    if isinstance(node, ast.BinOp):
-        parts = [node.left, node.right]
-    elif isinstance(node, ast.UnaryOp):
-        parts = [node.operand]
-    elif isinstance(node, ast.Compare):
-        parts = [node.left, *node.comparators]
-    elif isinstance(node, ast.Call) and _is_elementwise(expressions, node):
-        parts = node.args
-    else:
-        parts = []
-    return [leaf for part in parts for leaf in leaves(expressions, part)]
+REDUCTIONS = ("sum", "prod", "min", "max", "mean", "any", "all", "argmin", "argmax", "cumsum")
+NUMPY_NAMES = {"amin": "min", "amax": "max"}
 
 
-def _is_elementwise(expressions, node):
-    try:
-        function = expressions.source.meaning(node.func, expressions.scope.names())
-    except LookupError:
-        return False
-    if function is abs:
-        return True
-    name = getattr(function, "__name__", None)
-    numpy = sys.modules.get("numpy")
-    if isinstance(function, type):
-        return function.__module__ == "numpy"
-    return name in ELEMENTWISE and getattr(numpy, name, None) is function
+def new_array(expressions, node, value):
+    """A new array with these elements."""
+    if expressions.is_sequential:
+        expressions.fail(node, "in a prange loop elements are computed one by one: write a loop, or assign to a row: "
+                               "c[i, :] = ...")
+    kernel = Kernel(expressions, node)
+    shape = kernel.shape(value)
+    kernel.lines.append(f"let r = {value.type.text}({', '.join(shape)});")
+    kernel.loop(shape, lambda indices: [f"r[{', '.join(indices)}] = {kernel.element(value, indices).text};"])
+    return kernel.call(value.type, "r")
 
 
-def is_whole(expressions, node):
-    """Whether it has to be computed element by element; the name of an array is one already."""
-    return not isinstance(node, ast.Name) and bool(leaves(expressions, node))
+def store(expressions, node, target, value):
+    """The text of a call that sets the elements of an array or view."""
+    kernel = Kernel(expressions, node)
+    shape = kernel.shape(target)
+    kernel.check_fits(shape, value)
+    element = Scalar(target.type.element)
+
+    def line(indices):
+        place, given = kernel.element(target, indices), kernel.element(value, indices)
+        return [f"{place.text} = {given.as_type(element)};"]
+
+    kernel.loop(shape, line)
+    return kernel.call().text
 
 
-def loop(statements, node, found, body):
-    """Emits a parallel loop over the elements of the arrays; `body(indices)` emits what is done with them."""
-    expressions = statements.expressions
-    first = found[0][1]
-    if statements.scope.in_parallel:
-        statements.source.fail(node, "in a prange loop elements are computed one by one: write a loop")
-    for leaf, value in found[1:]:
-        if value.type.rank != first.type.rank:
-            statements.source.fail(leaf, f"arrays of {first.type.rank} and {value.type.rank} dimensions are not "
-                                         "combined: write loops")
-        if value.text != first.text:
-            same = " && ".join(f"{a} == {b}" for a, b in zip(expressions.sizes(first), expressions.sizes(value)))
-            statements.emit(f'assert({same}, "arrays of different shapes cannot be combined");', node)
-    indices = [statements.temporary() for _ in range(first.type.rank)]
-    ranges = ", ".join(f"{name} in 0..{size}" for name, size in zip(indices, expressions.sizes(first)))
-    at, depth = len(statements.lines), statements.scope.depth()
-    expressions.before_loop.clear()
-    for hint in statements.unit.hints:
-        statements.emit(hint, node)
-    statements.emit(f"parallel for {ranges} {{", node)
-    statements.scope.open_block()
-    body(indices)
-    statements.scope.close_block()
-    statements.lines[at:at] = [(depth, text, node.lineno) for text in expressions.before_loop]
-    statements.emit("}", node)
+def leaves(value):
+    """The arrays and views that an expression reads."""
+    if not isinstance(value.type, Array):
+        return []
+    if value.elements is None:
+        return [value]
+    return [leaf for _, operand in value.elements.operands for leaf in leaves(operand)]
 
 
-def element(expressions, node, indices):
-    """The expression for one element."""
-    expressions.elements_at = tuple(indices)
-    try:
-        return expressions.scalar(node)
-    finally:
-        expressions.elements_at = ()
-
-
-def new_array(statements, node):
-    """Emits the computation of such an expression; the value is a new array."""
-    expressions = statements.expressions
-    found = leaves(expressions, node)
-    first = found[0][1]
-    kind = element(expressions, node, ["0"] * first.type.rank).type
-    if kind == UNKNOWN:
-        return Value("", UNKNOWN)
-    result = Array(kind.name, first.type.rank)
-    name = statements.temporary()
-    statements.emit(f"let {name} = {result.text}({', '.join(expressions.sizes(first))});", node)
-    loop(statements, node, found, lambda indices: statements.emit(
-        f"{name}[{', '.join(indices)}] = {element(expressions, node, indices).text};", node))
-    return Value(name, result)
-
-
-def reduction(expressions, node, name, array_node):
-    """sum, prod, min, max or mean of an array."""
-    if is_whole(expressions, array_node):
-        expressions.fail(array_node, "give the array a name first: t = ...")
-    array = expressions.base(array_node)
-    if array.type == UNKNOWN:
-        return Value("0", UNKNOWN)
-    if not isinstance(array.type, Array) or array.indices:
-        expressions.fail(array_node, f"{name} is for whole arrays, and this is {array.type}")
-    kind = _result(array.type.element, name)
-    return _combine(expressions, name, array.type, kind, array.text)
-
-
-def _combine(expressions, name, array, kind, arguments):
-    """The call of the helper, which comes before the loop if it is a part of each element's expression."""
-    helper = expressions.unit.reduction(name, array, kind.name, expressions.scope.in_parallel)
-    text = f"{helper}({arguments})"
-    if expressions.elements_at:
-        variable = expressions.temporary()
-        expressions.before_loop.append(f"let {variable} = {text};")
-        text = variable
-    return Value(text, kind)
-
+# ---- Numbers.
 
 def _result(element_name, name):
     kind = Scalar(element_name)
     if name in ("min", "max"):
         return kind
+    if name in ("any", "all"):
+        return BOOL
+    if name in ("argmin", "argmax"):
+        return Scalar("i64")
     if name == "mean":
         return kind if kind.is_float else Scalar("f64")
     if kind == BOOL or kind.is_integer:
@@ -142,54 +68,153 @@ def _result(element_name, name):
     return kind
 
 
-def of_call(expressions, node, function):
-    """np.sum(a) and its kin, and np.dot(a, b) of two arrays of one dimension; None for other functions."""
-    name = getattr(function, "__name__", "").removeprefix("a") if getattr(function, "__name__", "") in (
-        "amin", "amax") else getattr(function, "__name__", "")
-    numpy = sys.modules.get("numpy")
-    if name in REDUCTIONS and function is getattr(numpy, name, None):
-        if len(node.args) != 1 or node.keywords:
-            expressions.fail(node, f"np.{name} takes one array here: write a loop for an axis")
-        return reduction(expressions, node, name, node.args[0])
-    if function is getattr(numpy, "dot", numpy) and numpy is not None:
-        values = [expressions.whole_array(each, expressions.base(each)) for each in node.args]
-        if UNKNOWN in [value.type for value in values]:
-            return Value("0", UNKNOWN)
-        if len(values) != 2 or {value.type.rank for value in values} != {1} or values[0].type != values[1].type:
-            expressions.fail(node, "np.dot takes two arrays of one dimension and one type here: write the loops")
-        kind = _result(values[0].type.element, "sum") if Scalar(values[0].type.element).is_float else None
-        if kind is None:
-            expressions.fail(node, "np.dot is for arrays of floats here: write the loop")
-        return _combine(expressions, "dot", values[0].type, kind, f"{values[0].text}, {values[1].text}")
-    return None
+def reduction(expressions, node, name, value, axis=None):
+    """a.sum() and its kin of an array, a view or an expression of them."""
+    if value.type == UNKNOWN:
+        return NOTHING
+    if not isinstance(value.type, Array):
+        expressions.fail(node, f"{name} is for arrays, and this is {value.type}")
+    if name == "cumsum":
+        return _running_sum(expressions, node, value)
+    if axis is not None:
+        return _along(expressions, node, name, value, axis)
+    kernel, kind = Kernel(expressions, node), _result(value.type.element, name)
+    shape = kernel.shape(value)
+    if name in ("min", "max", "argmin", "argmax"):
+        return _extreme(kernel, name, value, shape, kind)
+    if name in ("any", "all"):
+        is_any = name == "any"
+        kernel.lines.append(f"var s = {0 if is_any else 1};")
+        kernel.loop(shape, lambda indices: [
+            f"s {'|' if is_any else '&'}= ({kernel.element(value, indices).as_type(BOOL)} as i64);"],
+            f"{'|' if is_any else '&'}: s")
+        return kernel.call(kind, "s != 0")
+    symbol = "*" if name == "prod" else "+"
+    kernel.lines.append(f"var s: {kind.name} = {literal(symbol == '*', kind.name)};")
+    kernel.loop(shape, lambda indices: [f"s {symbol}= {kernel.element(value, indices).as_type(kind)};"], f"{symbol}: s")
+    return kernel.call(kind, _mean(kind, shape) if name == "mean" else "s")
 
 
-def helper_text(name, array, result, is_sequential, own_name):
-    """The function of the language for a reduction of arrays of this type."""
-    names = ["i", "j", "k"][:array.rank]
-    sizes = ["a.len"] if array.rank == 1 else [f"a.dim({d})" for d in range(array.rank)]
-    at = f"a[{', '.join(names)}]"
-    term = at if array.element == result else f"({at} as {result})"
-    operator, start, update = {
-        "sum": ("+", "0", f"s += {term};"),
-        "mean": ("+", "0", f"s += {term};"),
-        "dot": ("+", "0", f"s += {at} * b[i];"),
-        "prod": ("*", "1", f"s *= {term};"),
-        "min": ("min", None, f"s = math.min(s, {at});"),
-        "max": ("max", None, f"s = math.max(s, {at});"),
-    }[name]
-    first = f"a[{', '.join('0' * array.rank)}]" if start is None else f"({start} as {result})"
-    lines = [f"fn {own_name}(a: {array.text}{', b: ' + array.text if name == 'dot' else ''}) -> {result} {{"]
-    if name == "dot" and not is_sequential:
-        lines.append('    assert(a.len == b.len, "arrays of different shapes cannot be combined");')
-    lines.append(f"    var s: {result} = {first};")
-    if is_sequential:
-        for depth, (index, size) in enumerate(zip(names, sizes), start=1):
-            lines.append("    " * depth + f"for {index} in 0..{size} {{")
-        lines.append("    " * (array.rank + 1) + update)
-        lines.extend("    " * depth + "}" for depth in range(array.rank, 0, -1))
+def _mean(kind, shape):
+    return f"s / (({' * '.join(shape)}) as {kind.name})"
+
+
+def _extreme(kernel, name, value, shape, kind):
+    """The smallest or largest; NaN if there is one. For argmin and argmax where the first of them is."""
+    name, is_index = name.removeprefix("arg"), name.startswith("arg")
+    kernel.check(" && ".join(f"{size} > 0" for size in shape), f"{name} of an array without elements")
+    element = Scalar(value.type.element)
+    if element == BOOL:
+        kernel.expressions.fail(kernel.node, f"{name} of bools: write any or all")
+    unit = kernel.expressions.unit
+    kernel.lines.append(f"var s: {element.name} = {kernel.element(value, ['0'] * len(shape)).text};")
+    if kernel.is_sequential:
+        helper = unit.helper({"min": "minimum", "max": "maximum"}[name], element.name)
+        kernel.loop(shape, lambda indices: [f"s = {helper}(s, {kernel.element(value, indices).text});"])
     else:
-        heads = ", ".join(f"{index} in 0..{size}" for index, size in zip(names, sizes))
-        lines.append(f"    parallel for {heads} reduce({operator}: s) {{ {update} }}")
-    lines.append(f"    return s{f' / (a.len as {result})' if name == 'mean' else ''};")
-    return "\n".join([*lines, "}"])
+        kernel.lines.append("var unordered = 0;")
+        kernel.loop(shape, lambda indices: [
+            f"let x = {kernel.element(value, indices).text};", f"s = {unit.module('math')}.{name}(s, x);",
+            *["unordered |= ((x != x) as i64);"] * element.is_float],
+                    f"{name}: s" + ", |: unordered" * element.is_float)
+        if element.is_float:
+            kernel.lines.append(f"if unordered != 0 {{ s = {element.name}.nan; }}")
+    if not is_index:
+        return kernel.call(kind, "s")
+    kernel.lines.append("var place = i64.max;")
+
+    def line(indices):
+        place = indices[0]
+        for size, index in zip(shape[1:], indices[1:]):
+            place = f"({place}) * {size} + {index}"
+        return [f"let x = {kernel.element(value, indices).text};",
+                f"place = {unit.module('math')}.min(place, if x == s || (s != s && x != x) {{ {place} }} else "
+                "{ i64.max });"]
+
+    kernel.loop(shape, line, "min: place")
+    return kernel.call(kind, "place")
+
+
+def _along(expressions, node, name, value, axis):
+    """The numbers along one dimension, as an array of the others."""
+    rank = value.type.rank
+    if not -rank <= axis < rank:
+        expressions.fail(node, f"the array has {rank} dimensions: there is no axis {axis}")
+    axis %= rank
+    if rank == 1:
+        return reduction(expressions, node, name, value)
+    if expressions.is_sequential or name not in ("sum", "prod", "min", "max", "mean"):
+        expressions.fail(node, f"{name} along an axis cannot be compiled here: write a loop")
+    kernel, kind = Kernel(expressions, node), _result(value.type.element, name)
+    shape = kernel.shape(value)
+    others = [size for position, size in enumerate(shape) if position != axis]
+    if name in ("min", "max"):
+        kernel.check(f"{shape[axis]} > 0", f"{name} of an array without elements")
+        helper = expressions.unit.helper({"min": "minimum", "max": "maximum"}[name], kind.name)
+    result = Array(kind.name, rank - 1)
+    kernel.lines.append(f"let r = {result.text}({', '.join(others)});")
+
+    def lines(indices):
+        def at(index):
+            return kernel.element(value, [*indices[:axis], index, *indices[axis:]]).as_type(kind)
+
+        symbol = "*" if name == "prod" else "+"
+        start = at("0") if name in ("min", "max") else literal(symbol == "*", kind.name)
+        update = f"s = {helper}(s, {at('n')});" if name in ("min", "max") else f"s {symbol}= {at('n')};"
+        last = _mean(kind, [shape[axis]]) if name == "mean" else "s"
+        return [f"var s: {kind.name} = {start};", f"for n in 0..{shape[axis]} {{ {update} }}",
+                f"r[{', '.join(indices)}] = {last};"]
+
+    kernel.loop(others, lines)
+    return kernel.call(result, "r")
+
+
+def _running_sum(expressions, node, value):
+    if value.type.rank != 1 or expressions.is_sequential:
+        expressions.fail(node, "cumsum is for arrays of one dimension, outside of prange loops: write a loop")
+    kernel = Kernel(expressions, node)
+    kind = _result(value.type.element, "sum")
+    (size,) = kernel.shape(value)
+    result = Array(kind.name, 1)
+    kernel.lines += [f"let r = {result.text}({size});", f"var s: {kind.name} = {literal(0, kind.name)};",
+                     f"for i in 0..{size} {{", f"s += {kernel.element(value, ['i']).as_type(kind)};", "r[i] = s;", "}"]
+    return kernel.call(result, "r")
+
+
+def of_method(expressions, node, value):
+    """a.sum(axis=0) and its kin."""
+    return reduction(expressions, node, node.func.attr, value, _axis(expressions, node, node.args))
+
+
+def of_call(expressions, node, function):
+    """np.sum(a) and its kin; None for other functions."""
+    name = NUMPY_NAMES.get(getattr(function, "__name__", ""), getattr(function, "__name__", ""))
+    from . import selections  # which is made of these
+
+    if name not in REDUCTIONS or function is not getattr(sys.modules.get("numpy"), name, None):
+        return None
+    if not node.args:
+        expressions.fail(node, f"np.{name} takes an array")
+    if len(node.args) == 1 and not node.keywords:
+        selected = selections.reduction(expressions, node, name, node.args[0])
+        if selected is not None:
+            return selected
+    return reduction(expressions, node, name, expressions.value(node.args[0]),
+                     _axis(expressions, node, node.args[1:]))
+
+
+def _axis(expressions, node, given):
+    given = list(given) + [each.value for each in node.keywords if each.arg == "axis"]
+    if len(given) > 1 or any(each.arg != "axis" for each in node.keywords):
+        expressions.fail(node, f"{ast.unparse(node.func)} takes an array and an axis here")
+    if not given or (isinstance(given[0], ast.Constant) and given[0].value is None):
+        return None
+    axis = expressions.scalar(given[0])
+    if not axis.is_constant or axis.type != INT:
+        expressions.fail(node, "an axis is a constant integer")
+    return axis.constant
+
+
+def sizes(expressions, node, value):
+    """The texts of the sizes of any array."""
+    return views.sizes(new_array(expressions, node, value) if value.elements is not None else value)

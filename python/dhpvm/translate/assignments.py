@@ -1,0 +1,272 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Assignments: to variables, to elements, and to views of arrays."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import replace
+
+from . import selections, views, whole
+from .types import NONE, UNKNOWN, Array, Scalar, Tuple
+from .values import Value, quoted
+
+
+class Assignments:
+    """The part of Statements that translates assignments. `before_parallel` has what must hold for those of the prange
+    loop around them."""
+
+    def _assign(self, node):
+        if len(node.targets) == 1:
+            self.store(node.targets[0], node.value)
+            return
+        value = self.expressions.scalar(node.value)
+        if value.type != UNKNOWN and not value.is_constant:
+            name = self.temporary()
+            self.emit(f"let {name} = {value.text};", node)
+            value = Value(name, value.type)
+        for target in node.targets:
+            if isinstance(target, ast.Name):
+                self.store_value(target, value, node.value)
+            elif isinstance(target, ast.Subscript):
+                self._store_element(target, value, node.value)
+            else:
+                self.source.fail(target, "write an assignment for each variable")
+
+    def _annassign(self, node):
+        if node.value is not None:
+            self.store(node.target, node.value)
+
+    def store(self, target, value):
+        if isinstance(target, (ast.Tuple, ast.List)):
+            self._unpack(target, value)
+        elif isinstance(target, ast.Name):
+            self.store_value(target, self.expressions.value(value), value)
+        elif isinstance(target, ast.Subscript):
+            self._store_element(target, self.expressions.value(value), value)
+        else:
+            self.source.fail(target, "only variables and elements of arrays can be assigned")
+
+    # ---- Several at once.
+
+    def _unpack(self, target, value):
+        """x, y = y, x; m, n = a.shape; q, r = f(x)."""
+        if isinstance(value, (ast.Tuple, ast.List)):
+            parts = [self.expressions.value(each) for each in value.elts]
+            nodes = value.elts
+        else:
+            several = self.expressions.value(value)
+            if several.type == UNKNOWN:
+                return
+            if not isinstance(several.type, Tuple):
+                self.source.fail(value, f"{several.type} cannot be unpacked")
+            nodes = [value] * len(several.type.items)
+            parts = list(several.items) or self._results(several, value)
+        if len(parts) != len(target.elts):
+            self.source.fail(target, f"{len(target.elts)} variables for {len(parts)} values")
+        parts = [self._kept(part, node) for part, node in zip(parts, nodes)]
+        for each, part, node in zip(target.elts, parts, nodes):
+            if isinstance(each, ast.Name):
+                self.store_value(each, part, node)
+            elif isinstance(each, ast.Subscript):
+                self._store_element(each, part, node)
+            else:
+                self.source.fail(each, "tuples in tuples cannot be compiled")
+
+    def _results(self, several, node):
+        name = self.temporary()
+        self.emit(f"let {name} = {several.text};", node)
+        return [Value(f"{name}.x{i}", kind) for i, kind in enumerate(several.type.items)]
+
+    def _kept(self, value, node):
+        """The value as it is now, whatever is assigned meanwhile. A view stays one."""
+        if value.type == UNKNOWN or value.is_constant or value.view is not None or isinstance(value.type, Tuple):
+            return value
+        if isinstance(value.type, Array):
+            value = self.expressions.named(node, value)
+        name = self.temporary()
+        self.emit(f"let {name} = {value.text};", node)
+        return Value(name, value.type)
+
+    # ---- Variables.
+
+    def store_value(self, target, value, node):
+        """Gives a variable a value."""
+        if value.type == UNKNOWN:
+            return
+        if value.type == NONE or isinstance(value.type, Tuple):
+            self.source.fail(node, f"{value.type} cannot be kept in a variable: unpack it into several")
+        if value.view is not None:
+            self._store_view(target, value, node)
+            return
+        kind = self.scope.assign(target, target.id, value.type)
+        name = self.scope.text(target.id)
+        if isinstance(kind, Scalar):
+            self.emit(f"{name} = {value.as_type(kind)};", target)
+            return
+        value = self.expressions.named(node, value)
+        if self.expressions.is_sequential:
+            self.source.fail(target, "arrays cannot be assigned to variables in a prange loop: use them directly")
+        if isinstance(node, ast.IfExp):
+            self.source.fail(node, "choose between arrays with if and else statements")
+        if isinstance(node, ast.Name):
+            self.scope.alias(target.id, node.id)
+        if self.scope.declare_array(target, target.id):
+            self.emit(f"var {name} = {value.text};", target)
+        elif target.id in self.source.parameters:
+            self.source.fail(target, f"'{target.id}' is a parameter: give the array another name, {target.id}2 = ...")
+        else:
+            self.emit(f"{name} = {value.text};", target)
+
+    def _store_view(self, target, value, source):
+        """A variable that is a view of an array: each has its own name, so that it is known which elements it has."""
+        nodes = list(ast.walk(self.source.tree))
+        in_place = [node.target for node in nodes if isinstance(node, ast.AugAssign)]
+        stores = [each for each in nodes if isinstance(each, ast.Name) and each.id == target.id and
+                  isinstance(each.ctx, ast.Store) and each not in in_place]
+        if len(stores) > 1 or target.id in self.source.parameters:
+            self.source.fail(target, f"'{target.id}' is a view of an array here, and is assigned elsewhere, too: give "
+                                     "it a name of its own, or write .copy()")
+        self.scope.assign(target, target.id, value.type)
+        self.scope.declare_array(target, target.id)
+        self.scope.name_view(target.id, self.held(target, value))
+        base = views.base_of(source)
+        if base is not None:
+            self.scope.alias(target.id, base.id)
+
+    def held(self, node, value):
+        """An array or view as it is now, whatever is assigned to the names in it."""
+        texts = {}
+
+        def hold(text, can_be_array=False):
+            if text.lstrip("-").isdigit() or (can_be_array and self.expressions.is_sequential):
+                return text
+            if text not in texts:
+                texts[text] = self.temporary()
+                self.emit(f"let {texts[text]} = {text};", node)
+            return texts[text]
+
+        name = hold(value.text, True)
+        if value.view is None:
+            return replace(value, text=name)
+        axes = tuple(replace(axis, size=hold(axis.size), begin=hold(axis.begin)) for axis in value.view.axes)
+        fixed = tuple((dimension, hold(text)) for dimension, text in value.view.fixed)
+        return replace(value, text=name, view=replace(value.view, axes=axes, fixed=fixed))
+
+    # ---- Elements and views.
+
+    def _store_element(self, target, value, node):
+        mask = selections.condition(self.expressions, target)
+        if mask is not None:
+            self._store_selected(target, *selections.new_elements(self.expressions, target, mask, value))
+            return
+        place = self.expressions.value(target)
+        if UNKNOWN in (place.type, value.type):
+            return
+        self._note_written(target)
+        if isinstance(place.type, Array):
+            self._store_elements(target, place, value, node)
+        elif not isinstance(value.type, Scalar):
+            self.source.fail(node, f"a number is needed here, and this is {value.type}")
+        else:
+            self.emit(f"{place.text} = {value.as_type(place.type)};", target)
+
+    def _store_selected(self, target, array, value):
+        """a[a > 2] = 0, as all elements of a, of which others keep their value."""
+        if UNKNOWN not in (array.type, value.type):
+            self._note_written(target)
+            self._store_elements(target, array, value, target.value)
+
+    def _store_elements(self, target, place, value, node):
+        """a[1:-1] = b + c. All is read before it is written."""
+        self._check_stored(target, place, value, node)
+        if place.view is None and isinstance(value.type, Scalar):
+            self.emit(f"{place.text}.fill({value.as_type(Scalar(place.type.element))});", target)
+            return
+        others = [leaf for leaf in whole.leaves(value) if _may_overlap(place, leaf)]
+        if not others:
+            self.emit(f"{whole.store(self.expressions, target, place, value)};", target)
+            return
+        is_certain = any(leaf.text == place.text for leaf in others)
+        if self.expressions.is_sequential:
+            message = "in a prange loop this reads elements that it has written: take the values from another array"
+            if is_certain or not self.scope.in_parallel:
+                self.source.fail(target, message)
+            self.before_parallel += [f"assert({place.text} != {leaf.text}, {quoted(message)});" for leaf in others]
+            self.emit(f"{whole.store(self.expressions, target, place, value)};", target)
+            return
+        copied = whole.store(self.expressions, target, place, whole.new_array(self.expressions, node, value))
+        if is_certain:
+            self.emit(f"{copied};", target)
+            return
+        same = " || ".join(dict.fromkeys(f"{place.text} == {leaf.text}" for leaf in others))
+        self.emit(f"if {same} {{", target)
+        self.emit(f"{copied};", target)
+        self.emit("} else {", target)
+        self.emit(f"{whole.store(self.expressions, target, place, value)};", target)
+        self.emit("}", target)
+
+    def _check_stored(self, target, place, value, node):
+        if self.scope.in_parallel and place.view is None:
+            self.source.fail(target, "in a prange loop elements are computed one by one: write a loop")
+        if isinstance(value.type, Array) and value.type.rank > place.type.rank:
+            self.source.fail(node, f"an {value.type} does not fit into {place.type.rank} dimensions")
+        if not isinstance(value.type, (Array, Scalar)):
+            self.source.fail(node, f"a number or an array is needed here, and this is {value.type}")
+
+    def _note_written(self, target):
+        """The array that is written, however its element is named."""
+        base = views.base_of(target)
+        if base is not None:
+            self.scope.written(base.id)
+
+    # ---- In place.
+
+    def _augassign(self, node):
+        mask = selections.condition(self.expressions, node.target)
+        if mask is not None:
+            self._store_selected(node.target, *selections.updated_elements(self.expressions, node, mask))
+            return
+        old = self.expressions.value(node.target)
+        if isinstance(old.type, Array):
+            self._augment_elements(node, old)
+        elif isinstance(node.target, ast.Name):
+            self._augment_variable(node, old)
+        else:
+            self._note_written(node.target)
+            value = self.expressions.operation(node, node.op, old, self.expressions.scalar(node.value))
+            if UNKNOWN not in (old.type, value.type):
+                self.emit(f"{old.text} = {value.as_type(old.type)};", node)
+
+    def _augment_elements(self, node, place):
+        """a += b, a[1:] *= 2."""
+        value = self.expressions.value(ast.copy_location(ast.BinOp(node.target, node.op, node.value), node))
+        if value.type == UNKNOWN:
+            return
+        old, new = Scalar(place.type.element), Scalar(value.type.element)
+        if (new.is_float and not old.is_float) or (old.name == "bool" and new != old):
+            self.source.fail(node, f"the result is {new}, and does not fit into an {place.type}: write a = a + b")
+        self._note_written(node.target)
+        self._store_elements(node.target, place, value, node.value)
+
+    def _augment_variable(self, node, old):
+        name, operator = node.target.id, self.scope.reduction(node.target.id)
+        value = self.expressions.scalar(node.value)
+        result = self.expressions.operation(node, node.op, old, value)
+        kind = self.scope.assign(node.target, name, result.type)
+        if operator is None:
+            self.emit(f"{self.scope.text(name)} = {result.as_type(kind)};", node)
+        elif isinstance(kind, Scalar):
+            symbol = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*"}.get(type(node.op), operator)
+            self.emit(f"{self.scope.text(name)} {symbol}= {value.as_type(kind)};", node)
+
+
+def _may_overlap(place, leaf):
+    """Whether storing an element may change another element that is read."""
+    to, of = views.of(place), views.of(leaf)
+    if place.type.element != leaf.type.element or to.rank != of.rank:
+        return False
+    return _places(to) != _places(of)
+
+
+def _places(view):
+    return [(axis.dimension, axis.begin, axis.step) for axis in view.axes], sorted(view.fixed)

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Expressions of whole arrays: operators and functions on numbers, applied to each element."""
+
+from __future__ import annotations
+
+import ast
+import sys
+
+from . import calls
+from .types import UNKNOWN, Array, Scalar
+from .values import NOTHING, Elementwise, Value
+
+FUNCTIONS = {*calls.UNARY, *calls.BINARY, *calls.HELPERS, "abs", "absolute", "fabs", "rint", "round", "isnan", "isinf",
+             "isfinite", "where", "clip", "square"}
+
+
+def operands(expressions, node):
+    """The expressions that are combined element by element if one of them is an array; none for other expressions."""
+    if isinstance(node, ast.BinOp) and not isinstance(node.op, ast.MatMult):
+        return [node.left, node.right]
+    if isinstance(node, ast.UnaryOp) and not isinstance(node.op, ast.Not):
+        return [node.operand]
+    if isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) not in (ast.In, ast.NotIn, ast.Is,
+                                                                                         ast.IsNot):
+        return [node.left, *node.comparators]
+    if isinstance(node, ast.Call) and _is_function(expressions, node):
+        return [each for each in node.args if not (isinstance(each, ast.Constant) and isinstance(each.value, str))]
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "astype":
+        return [node.func.value]
+    return []
+
+
+def _is_function(expressions, node):
+    try:
+        function = expressions.source.meaning(node.func, expressions.scope.names())
+    except LookupError:
+        return False
+    if function is abs:
+        return True
+    if isinstance(function, type):
+        return function.__module__ == "numpy"
+    name = getattr(function, "__name__", None)
+    return name in FUNCTIONS and getattr(sys.modules.get("numpy"), name, None) is function
+
+
+def combine(expressions, node, values):
+    """The array of this expression for the values of its operands. It is computed where it is needed."""
+    if UNKNOWN in [value.type for value in values.values()]:
+        return NOTHING
+    given = {each: Value("0", Scalar(value.type.element)) if isinstance(value.type, Array) else value
+             for each, value in values.items()}
+    kind = expressions.of_elements(node, given).type
+    if kind == UNKNOWN:
+        return NOTHING
+    rank = max(value.type.rank for value in values.values() if isinstance(value.type, Array))
+    return Value("", Array(kind.name, rank), elements=Elementwise(node, tuple(values.items())))

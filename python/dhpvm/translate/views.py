@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Views: elements of an array under other indices, as rows, slices and transposed arrays have them."""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass, replace
+
+from .types import UNKNOWN, Array, Scalar
+from .values import Value
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A dimension of a view: its element i is at begin + i * step in a dimension of the array. An axis without one is
+    new, and stretches to any size."""
+
+    dimension: int | None
+    size: str
+    begin: str = "0"
+    step: int = 1
+
+    def place(self, index):
+        scaled = index if self.step == 1 else f"{index} * {self.step}"
+        return scaled if self.begin == "0" else f"{self.begin} + {scaled}"
+
+
+@dataclass(frozen=True)
+class View:
+    """The dimensions of the view, and the texts of the indices at which other dimensions of the array stay."""
+
+    rank: int
+    axes: tuple
+    fixed: tuple = ()
+
+    def place(self, indices):
+        """The texts of the array's indices for those of the view."""
+        found = dict(self.fixed)
+        found.update((axis.dimension, axis.place(index)) for axis, index in zip(self.axes, indices))
+        return [found[dimension] for dimension in range(self.rank)]
+
+
+def of(value):
+    """The view that an array or view is."""
+    if value.view is not None:
+        return value.view
+    rank = value.type.rank
+    sizes = [f"{value.text}.len"] if rank == 1 else [f"{value.text}.dim({i})" for i in range(rank)]
+    return View(rank, tuple(Axis(i, size) for i, size in enumerate(sizes)))
+
+
+def sizes(value):
+    """The texts of the sizes of an array or view."""
+    return tuple(axis.size for axis in of(value).axes)
+
+
+def at(value, indices):
+    """The element with these texts of indices, or the row if there are fewer than dimensions."""
+    view = of(value)
+    if len(indices) == len(view.axes):
+        return Value(f"{value.text}[{', '.join(view.place(indices))}]", Scalar(value.type.element))
+    fixed = [(axis.dimension, axis.place(index)) for axis, index in zip(view.axes, indices)
+             if axis.dimension is not None]
+    return _made(value, view.axes[len(indices):], view.fixed + tuple(fixed))
+
+
+def _made(value, axes, fixed):
+    """The view with these axes; the array itself if these are all elements in their order."""
+    plain = replace(value, type=Array(value.type.element, of(value).rank), view=None)
+    view = View(of(value).rank, tuple(axes), fixed)
+    return plain if view == of(plain) else replace(plain, type=Array(value.type.element, len(axes)), view=view)
+
+
+def transposed(value):
+    view = of(value)
+    return _made(value, tuple(reversed(view.axes)), view.fixed)
+
+
+def check_repeatable(expressions, node, text):
+    """What a view is made of is evaluated in several places: it may not call functions of the user."""
+    if re.search(r"__\d+\(", text):
+        expressions.fail(node, "give the result of the function a name first: t = ...")
+
+
+def is_new_axis(expressions, node):
+    if isinstance(node, ast.Constant):
+        return node.value is None
+    try:
+        return isinstance(node, ast.Attribute) and expressions.source.meaning(node, expressions.scope.names()) is None
+    except LookupError:
+        return False
+
+
+def subscript(expressions, node, value):
+    """value[...] with integers, slices and new axes."""
+    given = list(node.slice.elts) if isinstance(node.slice, ast.Tuple) else [node.slice]
+    view = of(value)
+    ellipsis = [i for i, each in enumerate(given) if isinstance(each, ast.Constant) and each.value is Ellipsis]
+    used = sum(not is_new_axis(expressions, each) for each in given) - len(ellipsis)
+    if used > len(view.axes):
+        expressions.fail(node, f"there are {used} indices, and the array has {len(view.axes)} dimensions")
+    if ellipsis:
+        given[ellipsis[0]:ellipsis[0] + 1] = [ast.Slice()] * (len(view.axes) - used)
+    axes, fixed, left = [], list(view.fixed), list(view.axes)
+    for each in given:
+        if is_new_axis(expressions, each):
+            axes.append(Axis(None, "1"))
+            continue
+        axis = left.pop(0)
+        if isinstance(each, ast.Slice):
+            axes.append(_slice(expressions, node, each, axis))
+            continue
+        index = _index(expressions, each, axis.size)
+        if axis.dimension is not None:
+            fixed.append((axis.dimension, axis.place(index)))
+    if not axes and not left:
+        return Value(f"{value.text}[{', '.join(View(view.rank, (), tuple(fixed)).place(()))}]",
+                     Scalar(value.type.element))
+    check_repeatable(expressions, node, value.text)
+    if len(axes) + len(left) > 3:
+        expressions.fail(node, "arrays have 1 to 3 dimensions")
+    return _made(value, axes + left, tuple(fixed))
+
+
+def _index(expressions, node, size):
+    value = expressions.value(node)
+    if value.type == UNKNOWN:
+        return "0"
+    if isinstance(value.type, Array):
+        expressions.fail(node, "an array as an index cannot be compiled: write a loop over the elements")
+    if not isinstance(value.type, Scalar) or not value.type.is_integer:
+        expressions.fail(node, f"an index is an integer, and this is {value.type}: write int(...)")
+    if value.is_constant and value.constant < 0:
+        return f"({size} - {-value.constant})"
+    return value.text
+
+
+def _slice(expressions, node, given, axis):
+    """The part of an axis; bounds beyond the array are cut off, as in Python."""
+    if axis.dimension is None:
+        expressions.fail(node, "a new axis cannot be sliced")
+    step = expressions.scalar(given.step).constant if given.step is not None else 1
+    if not isinstance(step, int) or step == 0:
+        expressions.fail(node, "the step of a slice is a constant integer")
+    if given.lower is None and given.upper is None and step == 1:
+        return axis
+    begin = _bound(expressions, given.lower, axis.size, step, "0" if step > 0 else f"{axis.size} - 1")
+    end = _bound(expressions, given.upper, axis.size, step, axis.size if step > 0 else "-1")
+    size = f"{expressions.unit.helper('range_len', 'i64')}({begin}, {end}, {step})"
+    place = axis.place(f"({begin})" if " " in begin else begin)
+    return Axis(axis.dimension, size, place, axis.step * step)
+
+
+def _bound(expressions, node, size, step, default):
+    if node is None or (isinstance(node, ast.Constant) and node.value is None):
+        return default
+    bound = expressions.integer(node)
+    check_repeatable(expressions, node, bound)
+    return f"{expressions.unit.helper('slice_bound', 'i64')}({bound}, {size}, {step})"
+
+
+def base_of(node):
+    """The name of the array that an element or view is named by; None if there is none."""
+    while isinstance(node, (ast.Subscript, ast.Attribute)):
+        node = node.value
+    return node if isinstance(node, ast.Name) else None
+
+
+@dataclass(frozen=True)
+class PassedView:
+    """The type of a parameter that is a view: the array is passed, and the texts of indices and sizes as numbers, which
+    `view` has as their positions behind it."""
+
+    element: str
+    view: View
+
+    def __str__(self):
+        return f"view of an {Array(self.element, self.view.rank)}"
+
+    @property
+    def count(self):
+        """How many numbers there are."""
+        return sum(2 for axis in self.view.axes if axis.dimension is not None) + len(self.view.fixed)
+
+    def names(self, name):
+        return [f"_{name}_{position}" for position in range(self.count)]
+
+    def value(self, name):
+        """The view in the function that has the parameter."""
+        names = self.names(name)
+        axes = tuple(axis if axis.dimension is None else
+                     replace(axis, size=names[int(axis.size)], begin=names[int(axis.begin)]) for axis in self.view.axes)
+        fixed = tuple((dimension, names[int(place)]) for dimension, place in self.view.fixed)
+        return Value(name, Array(self.element, len(axes)), view=replace(self.view, axes=axes, fixed=fixed))
+
+
+def passed(value):
+    """The type of a view as a parameter, and the texts that are passed behind the array."""
+    texts = []
+
+    def position(text):
+        texts.append(text)
+        return str(len(texts) - 1)
+
+    axes = tuple(axis if axis.dimension is None else
+                 replace(axis, size=position(axis.size), begin=position(axis.begin)) for axis in value.view.axes)
+    fixed = tuple((dimension, position(text)) for dimension, text in value.view.fixed)
+    return PassedView(value.type.element, replace(value.view, axes=axes, fixed=fixed)), texts

@@ -1,0 +1,200 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What users of Python write every day: built-in functions, and loops over more than ranges."""
+
+import numpy as np
+import support
+
+import dhpvm
+from dhpvm import prange
+
+LIMIT = 3
+INTEGERS = (np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.uint64)
+
+
+def divmods(a, b):
+    q, r = divmod(a, b)
+    return q, r, divmod(a, b)[1]
+
+
+def returns_pair(a, b):
+    return divmod(a, b)
+
+
+def shape_of(a):
+    return a.shape
+
+
+def rounds(x):
+    return round(x), round(x * 3)
+
+
+def guarded(a):
+    low = float("inf")
+    high = -float("inf")
+    for x in a:
+        low = min(low, x)
+        high = max(x, high)
+    return low, high, min(low, float("nan")), max(float("nan"), low), float("1.5")
+
+
+def zipped(a, b):
+    s = 0.0
+    for x, y in zip(a, b):
+        s += x * y
+    for i, (x, y) in enumerate(zip(a, b), 3):
+        s -= x * i + y
+    for i, x, k in zip(range(2, 100, 3), a, range(len(b), 0, -1)):
+        s += i * x + k
+    for i, x in enumerate(a, start=len(b)):
+        s += i - x
+    return s
+
+
+def searches(a, wanted):
+    for i, x in enumerate(a):
+        if x == wanted:
+            found = i
+            break
+    else:
+        found = -1
+    return found
+
+
+def primes(n):
+    count = 0
+    for i in range(2, n):
+        for k in range(2, i):
+            if i % k == 0:
+                break
+        else:
+            count += 1
+            if count == 20:
+                break
+    else:
+        count = -count
+    while n > 3:
+        n -= 2
+        if n == 8:
+            break
+    else:
+        count += 1000
+    return count
+
+
+def parallel_search(a, found):
+    for i in prange(len(found)):
+        for k in range(len(a)):
+            if a[k] == i:
+                found[i] = k
+                break
+        else:
+            found[i] = -1
+
+
+def powers(x, y):
+    return x ** y, np.power(x, y)
+
+
+def powers_of_all(a, y):
+    s = 0
+    for i in prange(len(a)):
+        s += a[i] ** y
+    return s
+
+
+def shadowed(a):
+    n = 0
+    for a1, a2 in zip(a, a):
+        n += 1
+    return n, a1, a2
+
+
+def ranges(n, start, stop, step):
+    return np.arange(n), np.arange(2, n), np.arange(n, 0, -2), np.arange(start, stop, step), np.arange(1.5, n), \
+        np.arange(n, dtype=np.float32), np.arange(start, stop), np.arange(n)[::-1].sum(), np.arange(n, dtype=float) / 2
+
+
+def spaces(start, stop, n):
+    return np.linspace(start, stop, n), np.linspace(start, stop), np.linspace(start, stop, num=n, endpoint=False), \
+        np.linspace(0, n, n + 1), np.linspace(start, start, n)
+
+
+def ranges_of(n):
+    return np.arange(n)
+
+
+def nested(a, k):
+    def square(x):
+        return x * x
+
+    def power(x, n):
+        if n == 0:
+            return 1.0
+        return square(power(x, n // 2)) * (x if n % 2 else 1.0) * LIMIT / 3
+
+    s = 0.0
+    for i in prange(len(a)):
+        s += square(a[i])
+    return s, power(1.5, k), square(k)
+
+
+class Idioms(support.Comparisons):
+    def test_divmod_and_round(self):
+        for pair in ((7, 3), (-7, 3), (7, -3), (7.5, 2), (-7.5, 2.25), (np.int32(-9), 4), (np.float32(2.5), 0.5)):
+            self.compare(divmods, *pair)
+            self.compare(returns_pair, *pair)
+        for x in (0.5, 1.5, 2.5, -0.5, -3.5, 1e15, 7, True, np.float64(4.5), np.float32(2.5), np.int16(9)):
+            self.compare(rounds, x)
+        self.compare(shape_of, np.zeros((2, 3)))
+        self.compare(shape_of, np.zeros((2, 3, 0)))
+
+    def test_loops_over_arrays(self):
+        random = np.random.default_rng(3)
+        for n in (0, 1, 7, 31):
+            for m in (0, 1, 5, 31):
+                self.compare(zipped, random.random(n), random.random(m))
+            self.compare(guarded, random.random(n))
+            if n:
+                self.compare(shadowed, random.random(n))
+
+    def test_else_of_loops(self):
+        for n in (2, 3, 4, 9, 10, 50, 200):
+            self.compare(primes, n)
+        a = np.array([3, 1, 4, 1, 5, 9, 2, 6])
+        for wanted in (3, 1, 6, 7):
+            self.compare(searches, a, wanted)
+        self.compare(searches, a[:0], 1)
+        self.compare(parallel_search, a, np.zeros(11, np.int64))
+
+    def test_sequences(self):
+        for n in (0, 1, 2, 7, 31):
+            for bounds in ((0.0, 1.0, 0.1), (1, 10, 0.25), (-3.5, 4, 0.7), (3, -20, -1), (2.0, 1.0, 0.5)):
+                self.compare(ranges, n, *bounds)
+            for start, stop in ((0.0, 1.0), (-1.7, 3.3), (5, 2), (1.0, 1.0), (0, 1e-300)):
+                self.compare(spaces, start, stop, n)
+        for number in (np.int32(5), np.float32(2.5), 7.25, np.uint8(9)):
+            self.compare(ranges_of, number)
+        with self.assertRaisesRegex(dhpvm.Trap, "number of samples is negative"):
+            dhpvm.jit(spaces)(0.0, 1.0, -1)
+
+    def test_functions_in_functions(self):
+        self.compare(nested, np.arange(7.0), 5)
+        self.compare(nested, np.arange(3), 0)
+
+    def test_powers_of_integers(self):
+        for x in (0, 1, -1, 2, -3, 7):
+            for y in (0, 1, 2, 5, 13, 20):
+                self.compare(powers, x, y)
+        for kind in INTEGERS:
+            self.compare(powers, kind(3), kind(4))
+            self.compare(powers, kind(3), kind(5))
+            self.compare(powers_of_all, np.arange(9, dtype=kind), 3)
+        self.compare(powers, 2.5, 3.0)
+        power = dhpvm.jit(powers)
+        self.assertRaises(ZeroDivisionError, power, 2, -1)
+        self.assertRaises(ZeroDivisionError, dhpvm.jit(powers_of_all), np.arange(5), -1)
+
+
+if __name__ == "__main__":
+    support.main()
