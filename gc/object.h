@@ -56,8 +56,8 @@ static_assert(sizeof(String) == 16);
 
 // An array of rank 1 to 3, row-major. Small arrays and all arrays that hold references keep their elements
 // behind the handle (or, for large ones, in the same large object); primitive arrays of kOffHeapThreshold
-// bytes or more keep them in an off-heap buffer. Either way `data` points at them, so that code that reads an
-// element never needs to know.
+// bytes or more keep them in an off-heap buffer, and so do smaller ones that a worker has use for. Either way
+// `data` points at them, so that code that reads an element never needs to know.
 //
 // `readable` and `writable` are the numbers of elements that the host may access right now: equal to `length`
 // unless a device holds the newer copy, the array was closed, or a host's borrow has ended. An index at or

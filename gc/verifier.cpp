@@ -102,10 +102,11 @@ std::string Verifier::fault_of_shape(const Object* object) const {
     if (array.length < 0) return "an array of negative length";
     if (array.readable > array.length || array.writable > array.length)
       return "an array with a bound above its length";
-    // A closed array has forgotten where its elements were; those inside it take up their room until it dies.
+    // A closed array has forgotten where its elements were, and others have been moved to a buffer since; those that
+    // were inside it take up their room until it dies.
     const bool closed = array.data == nullptr;
     const bool inside = array.data == reinterpret_cast<const std::byte*>(object) + type.size ||
-                        (closed && actual > round_up(size, kGranule));
+                        ((closed || array.buffer != nullptr) && actual > round_up(size, kGranule));
     if (inside) size += static_cast<std::size_t>(array.length) * type.element_size;
     if (type.shape == Shape::kRefArray && !inside && !closed)
       return "an array of references with its elements elsewhere";

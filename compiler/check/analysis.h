@@ -13,8 +13,10 @@
 #include <utility>
 #include <vector>
 
+#include "compiler/check/enum_types.h"
 #include "compiler/check/error_types.h"
 #include "compiler/check/symbols.h"
+#include "compiler/check/tuple_types.h"
 #include "compiler/hir/hir.h"
 #include "compiler/parse/ast.h"
 #include "compiler/text/diagnostics.h"
@@ -33,6 +35,8 @@ class Analysis {
   const Type* basic(TypeKind kind) const { return program_.types.basic(kind); }
   Diagnostics& diagnostics() { return diagnostics_; }
   ErrorTypes& errors() { return errors_; }
+  EnumTypes& enums() { return enums_; }
+  TupleTypes& tuples() { return tuples_; }
 
   // Reports an error, with a note for each generic instance that the current body belongs to. A message
   // already given for this place (in another instance of the same source) is swallowed.
@@ -55,6 +59,8 @@ class Analysis {
   // Primitives, structs and nullables of them: what parallel loops may use as values.
   bool is_plain(const Type* type);
   bool implements(const Type* type, const Type* interface);
+  // Adds a field to a type that is being completed.
+  void add_field(Nominal& nominal, FieldInfo field, SourceRange range);
   const FieldInfo* find_field(const Type* type, std::string_view name, std::uint32_t& index);
   std::vector<std::string> names_of_types(const TypeContext& context);
 
@@ -145,6 +151,8 @@ class Analysis {
   Diagnostics& diagnostics_;
   hir::Program& program_;
   ErrorTypes errors_{*this};
+  EnumTypes enums_{*this};
+  TupleTypes tuples_{*this};
   const Origin* current_ = nullptr;
 
   std::deque<ModuleSymbols> modules_;

@@ -14,14 +14,19 @@ bool ArgumentMatching::match_arguments(const Callee& callee, const ast::Expr& ca
     if (callee.has_declaration) diagnostic.note(callee.declared, "'{}' is declared here", callee.name);
   };
   const std::size_t count = callee.parameters.size();
+  const std::size_t receivers = callee.has_receiver ? 1 : 0;
+  const auto report_count = [&](Range range) {
+    const std::size_t wanted = count - receivers;
+    declared(error(range, "'{}' takes {} argument{}, not {}", callee.name, wanted, wanted == 1 ? "" : "s",
+                   call.arguments.size() - receivers));
+  };
   matched.assign(count, nullptr);
   std::size_t position = 0;
   for (const ast::Argument& argument : call.arguments) {
     std::size_t index = count;
     if (argument.name.empty()) {
       if (position >= count) {
-        declared(error(argument.value->range, "'{}' takes {} argument{}, not {}", callee.name, count,
-                       count == 1 ? "" : "s", call.arguments.size()));
+        report_count(argument.value->range);
         return false;
       }
       index = position++;
@@ -52,8 +57,7 @@ bool ArgumentMatching::match_arguments(const Callee& callee, const ast::Expr& ca
     const Callee::Parameter& parameter = callee.parameters[i];
     if (matched[i] != nullptr || parameter.optional) continue;
     if (parameter.name.empty()) {
-      declared(error(call.range, "'{}' takes {} argument{}, not {}", callee.name, count,
-                     count == 1 ? "" : "s", call.arguments.size()));
+      report_count(call.range);
     } else {
       Diagnostic& diagnostic = error(call.range, "'{}' is not given to '{}'", parameter.name, callee.name);
       declared(diagnostic);

@@ -103,7 +103,7 @@ hir::Expr* ArrayChecker::new_array(const ast::Expr& expr) {
 
 bool ArrayChecker::has_zero(const Type* type) {
   if (type->is_primitive() || type->is(TypeKind::kNullable) || type->is(TypeKind::kError)) return true;
-  if (!type->is(TypeKind::kStruct)) return false;
+  if (!type->is(TypeKind::kStruct) || type->is_enum) return false;
   analysis_.complete(*analysis_.nominal(type));
   for (const FieldInfo& field : type->fields) {
     if (!has_zero(field.type)) return false;

@@ -243,27 +243,37 @@ AssignmentChecker::Place AssignmentChecker::field_place(E object, const ast::Nam
 
 void AssignmentChecker::assign_stmt(const ast::Stmt& stmt, Body& out) {
   if (parts_.reductions.reduction_assign(stmt, out)) return;
-  Place target = place(*stmt.place, PlaceUse::kAssigned);
+  if (stmt.place->kind == ast::ExprKind::kTuple) return parts_.tuples.assign(stmt, out);
+  const auto given = [&](const Type* type) { return parts_.conversions.value(*stmt.value, type); };
+  assign_to(*stmt.place, given, stmt.value->range, out);
+}
+
+// `given` gives the value, for a place of a type or an unknown one.
+void AssignmentChecker::assign_to(const ast::Expr& where, const std::function<E(const Type*)>& given,
+                                  Range value_range, Body& out) {
+  const Range range = join(where.range, value_range);
+  Place target = place(where, PlaceUse::kAssigned);
   if (target.element.has_value()) {
-    E given = parts_.conversions.value_as(*stmt.value, parts_.elements.assigned_type(*target.element));
-    if (given->type->is(TypeKind::kError)) return;
-    E call = parts_.elements.write(*target.element, given, stmt.range);
+    const Type* type = parts_.elements.assigned_type(*target.element);
+    E value = parts_.conversions.coerce(given(type), type, value_range);
+    if (value->type->is(TypeKind::kError)) return;
+    E call = parts_.elements.write(*target.element, value, range);
     if (!call->type->is(TypeKind::kError)) out.push_back(evaluate(call));
     return;
   }
   if (target.expr == nullptr) {
-    parts_.conversions.value(*stmt.value);
+    given(nullptr);
     return;
   }
-  E given = parts_.conversions.value(*stmt.value, target.expr->type);
-  const Type* given_type = given->type;
-  given = parts_.conversions.coerce(given, target.expr->type, stmt.value->range);
+  E value = given(target.expr->type);
+  const Type* given_type = value->type;
+  value = parts_.conversions.coerce(value, target.expr->type, value_range);
   if (target.variable != nullptr) parts_.narrowing.assigned(target.variable, given_type);
   if (target.init_field >= 0) state_.flow.unassigned.erase(static_cast<std::uint32_t>(target.init_field));
-  if (given->type->is(TypeKind::kError)) return;
+  if (value->type->is(TypeKind::kError)) return;
   if (target.copy.has_value())
-    return change_copy(target, given, [](E value) { return value; }, stmt.range, out);
-  out.push_back(assign(target.expr, given, stmt.range));
+    return change_copy(target, value, [](E changed) { return changed; }, range, out);
+  out.push_back(assign(target.expr, value, range));
 }
 
 // The operand comes first: computing it may change other fields of the element.

@@ -15,6 +15,8 @@ class AssignmentChecker : public BodyPart {
   using BodyPart::BodyPart;
 
   void assign_stmt(const ast::Stmt& stmt, Body& out);
+  void assign_to(const ast::Expr& where, const std::function<E(const Type*)>& given, Range value_range,
+                 Body& out);
   void update_stmt(const ast::Stmt& stmt, Body& out);
   bool check_assignable(const Variable& variable, Range range);
 

@@ -17,6 +17,11 @@ const hir::Expr* check_expression(Analysis& analysis, const ast::Expr& expr, con
   return BodyParts(analysis, context).functions.check_constant(expr, expected, what);
 }
 
+void write_derived(Analysis& analysis, const Type* type, DerivedKind kind, hir::Function& function,
+                   SourceRange range) {
+  BodyParts(analysis, analysis.nominal(type)->context).derived.write(type, kind, function, range);
+}
+
 hir::Function* entry_of(Analysis& analysis, FunctionInstance& main) {
   return BodyParts(analysis, main.context).functions.entry_of(main);
 }

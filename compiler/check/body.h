@@ -16,6 +16,10 @@ void check_body(Analysis& analysis, FunctionInstance& instance);
 const hir::Expr* check_expression(Analysis& analysis, const ast::Expr& expr, const TypeContext& context,
                                   const Type* expected, std::string_view what);
 
+// Writes the function of this kind for an enum.
+void write_derived(Analysis& analysis, const Type* type, DerivedKind kind, hir::Function& function,
+                   SourceRange range);
+
 // A function that calls `main` and traps with the error that it gives.
 hir::Function* entry_of(Analysis& analysis, FunctionInstance& main);
 

@@ -12,7 +12,9 @@
 #include "compiler/check/collection_literals.h"
 #include "compiler/check/construct.h"
 #include "compiler/check/convert.h"
+#include "compiler/check/derived.h"
 #include "compiler/check/element_methods.h"
+#include "compiler/check/enums.h"
 #include "compiler/check/expr.h"
 #include "compiler/check/function_body.h"
 #include "compiler/check/inference.h"
@@ -27,11 +29,13 @@
 #include "compiler/check/narrowing.h"
 #include "compiler/check/operators.h"
 #include "compiler/check/parallel.h"
+#include "compiler/check/patterns.h"
 #include "compiler/check/reductions.h"
 #include "compiler/check/results.h"
 #include "compiler/check/scopes.h"
 #include "compiler/check/statements.h"
 #include "compiler/check/text.h"
+#include "compiler/check/tuples.h"
 
 namespace dhpvm::compiler {
 
@@ -67,6 +71,10 @@ struct BodyParts {
   LoopChecker loops{*this};
   AssignmentChecker assignment{*this};
   MatchChecker matching{*this};
+  PatternChecker patterns{*this};
+  EnumChecker enums{*this};
+  TupleChecker tuples{*this};
+  DerivedFunctions derived{*this};
   ParallelLoopChecker parallel_loops{*this};
   ReductionChecker reductions{*this};
 };

@@ -9,6 +9,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -41,6 +42,12 @@ struct Frame {
   hir::ParallelLoop* loop = nullptr;  // kernels
   const Type* result = nullptr;       // null while it is inferred
   std::vector<std::vector<Variable*>> scopes;
+  // The same by name, with the number of the scope: inner ones behind those around them.
+  struct Declared {
+    Variable* variable = nullptr;
+    std::size_t scope = 0;
+  };
+  std::unordered_map<std::string_view, std::vector<Declared>> declared;
   unsigned loops = 0;  // loops around the current statement, inside this frame
   std::map<const Variable*, Variable*> captures;
   std::map<std::string, Variable*> paths;  // kernels: captured field paths
@@ -67,7 +74,8 @@ struct Condition {
 
 // Something that is called: the part that functions, methods, constructors and closures have in common.
 struct Callee {
-  std::string name;  // for messages: "area", "List<i64>.push"
+  std::string name;          // for messages: "area", "List<i64>.push"
+  std::string generic_form;  // where type arguments stand if not behind the name: "Option<...>.some"
   struct Parameter {
     std::string_view name;  // empty for closures
     const Type* type = nullptr;
@@ -76,6 +84,7 @@ struct Callee {
     SourceRange range;
   };
   std::vector<Parameter> parameters;
+  bool has_receiver = false;  // a method of the library: the first parameter is the object before the point
   TypeContext fallback_context;
   SourceRange declared;
   bool has_declaration = false;
@@ -97,10 +106,15 @@ struct BodyState {
   Nominal* self = nullptr;
   Nominal* init = nullptr;  // when the body is the `init` of this class
   Flow flow;
-  std::vector<Flow*> breaks;  // where `break` merges the flow into, for each loop
+  struct Loop {
+    Flow* left = nullptr;  // where `break` merges the flow into
+    std::string_view label;
+  };
+  std::vector<Loop> loops;  // around the current point, inside of its function, closure or parallel loop
   Assignments assignments;
   std::set<std::string_view> tested_in_vain;  // the text of what was compared with null, but is not narrowed
   bool in_trap_message = false;
+  std::set<const Type*> texts_in_work;  // structs whose text is being put together
   std::deque<Variable> variables;
   std::deque<Frame> frames;
   std::string function_name;

@@ -147,7 +147,21 @@ hir::Expr* BuiltinCalls::equal_call(const ast::Expr& call) {
   if (E made = parts_.calls.invoke(left, "equals", {right}, call.range);
       made != nullptr && made->type == truth)
     return made;
-  return binary(Binary::kEq, left, right, call.range);
+  return parts_.derived.equality(left, right, call.range);
+}
+
+// Values combine as digits of a number in an odd base, so that their order counts.
+hir::Expr* BuiltinCalls::combined_hash(std::uint64_t first, const std::vector<E>& values, Range range) {
+  constexpr std::uint64_t kBase = 0x9e3779b97f4a7c15;
+  const Type* i64 = basic(TypeKind::kI64);
+  E combined = integer(first, i64, range);
+  for (E value : values) {
+    E part = hash_of(value, range);
+    if (part->type->is(TypeKind::kError)) return part;
+    combined =
+        binary(Binary::kAdd, binary(Binary::kMul, combined, integer(kBase, i64, range), range), part, range);
+  }
+  return combined;
 }
 
 hir::Expr* BuiltinCalls::hash_of(E value, Range range) {
@@ -174,21 +188,21 @@ hir::Expr* BuiltinCalls::hash_of(E value, Range range) {
   }
   if (E made = parts_.calls.invoke(value, "hash", {}, range); made != nullptr && made->type == i64)
     return made;
+  if (type->is_enum) {
+    if (analysis_.enums().is_plain(type))
+      return make(ExprKind::kConvert, i64, range, {parts_.enums.number(value, range)});
+    return parts_.derived.call(DerivedKind::kHash, {value}, range);
+  }
   if (type->is(TypeKind::kStruct)) {
     analysis_.complete(*analysis_.nominal(type));
     value = stable(value, before);
-    // Fields combine as digits of a number in an odd base, so that their order counts.
-    constexpr std::uint64_t kBase = 0x9e3779b97f4a7c15;
-    E combined = integer(type->fields.size(), i64, range);
+    std::vector<E> fields;
     for (std::uint32_t i = 0; i < type->fields.size(); ++i) {
-      E part = make(ExprKind::kField, type->fields[i].type, range, {value});
-      part->index = i;
-      part = hash_of(part, range);
-      if (part->type->is(TypeKind::kError)) return part;
-      combined = binary(Binary::kAdd, binary(Binary::kMul, combined, integer(kBase, i64, range), range), part,
-                        range);
+      fields.push_back(make(ExprKind::kField, type->fields[i].type, range, {value}));
+      fields.back()->index = i;
     }
-    return in_block(std::move(before), combined, range);
+    E combined = combined_hash(fields.size(), fields, range);
+    return combined->type->is(TypeKind::kError) ? combined : in_block(std::move(before), combined, range);
   }
   Diagnostic& diagnostic = error(range, "a '{}' cannot be hashed", type->name);
   if (type->is(TypeKind::kClass) || type->is(TypeKind::kInterface)) {

@@ -12,6 +12,8 @@ class BuiltinCalls : public BodyPart {
 
   static bool is_builtin(std::string_view name);
   E call_builtin(std::string_view name, const ast::Expr& call);
+  // The hash of several values, in their order.
+  E combined_hash(std::uint64_t first, const std::vector<E>& values, Range range);
 
  private:
   E print_call(const ast::Expr& call);

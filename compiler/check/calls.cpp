@@ -80,6 +80,8 @@ hir::Expr* CallChecker::call_member(const ast::Expr& expr, const Type* expected)
     error(object_expr.range, "module 'str' is not imported").help("add `import str;`");
     return wrong(expr.range);
   }
+  if (NominalSymbol* symbol = parts_.enums.named(object_expr); symbol != nullptr)
+    return parts_.enums.call(*symbol, callee, expr, expected);
   if (object_expr.kind == ast::ExprKind::kName &&
       parts_.scopes.find_variable(object_expr.name.text) == nullptr &&
       !parts_.names.this_has_field(object_expr.name.text) &&
@@ -245,6 +247,7 @@ FunctionInstance* CallChecker::instance_for(FunctionSymbol& symbol, Nominal* own
     if (owner != nullptr) inference.context.bindings = owner->context.bindings;
     Callee callee;
     callee.name = symbol.name();
+    callee.has_receiver = !ready.empty();
     callee.declared = declaration.name.range;
     callee.has_declaration = true;
     std::vector<const ast::Type*> patterns;
@@ -298,12 +301,14 @@ hir::Expr* CallChecker::call_function(FunctionSymbol& symbol, const ast::Expr& c
   if (symbol.declaration->linkage == ast::Linkage::kIntrinsic && symbol.module->name == "atomic") {
     return parts_.intrinsics.atomic_call(symbol, call);
   }
+  const bool has_receiver = !ready.empty();
   FunctionInstance* instance = instance_for(symbol, nullptr, call, expected, ready);
   if (instance == nullptr) return wrong(call.range);
   std::vector<hir::Stmt*> before;
   std::vector<E> values;
-  if (!parts_.argument_matching.arguments(callee_of(*instance), call, &ready, before, values))
-    return wrong(call.range);
+  Callee callee = callee_of(*instance);
+  callee.has_receiver = has_receiver;
+  if (!parts_.argument_matching.arguments(callee, call, &ready, before, values)) return wrong(call.range);
   return in_block(std::move(before), call_instance(*instance, std::move(values), call.range), call.range);
 }
 

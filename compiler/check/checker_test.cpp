@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <ctime>
 #include <string>
 #include <vector>
 
@@ -125,6 +127,39 @@ TEST(Checker, OneMistakeGivesOneMessage) {
   refuse_body("let a: Missing = 5; a.f(); for x in a { x.y(); }", {"no type 'Missing' here"});
   const Outcome outcome = run("fn f() { a(); b = 1; let c: d = e; }");
   EXPECT_EQ(outcome.errors.size(), 4u) << outcome.rendered;
+}
+
+TEST(Checker, BlocksHideNames) {
+  accept_body(
+      "let a = 1; { let a = true; if a { let a = 2; print(a + 1); } } print(a + 1); { let a = 1.5; print(a + "
+      "0.5); }");
+  refuse_body("{ let a = 1; } print(a);", {"no variable 'a' here"});
+  refuse_body("let a = 1; { let b = 2; let a = 3; let b = 4; }",
+              {"1:", "'b' is declared twice", "first declared here"});
+  accept_body(
+      "let _ = 1; let _ = 2; let f = fn(a: i64) -> i64 { let b = a; return b; }; let b = f(1); print(b);");
+}
+
+// Processor time for each variable does not grow with their number: the square would be 16 times for 4 times as many.
+TEST(Checker, ManyVariablesTakeLinearTime) {
+  const auto seconds = [](int count) {
+    std::string text = "let v0 = 1;";
+    for (int n = 1; n < count; ++n) {
+      text += " let v" + std::to_string(n) + " = v" + std::to_string(n / 2) + ";";
+    }
+    text = "fn f() { " + text + " }";
+    const std::clock_t begin = std::clock();
+    run(text);
+    return static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
+  };
+  constexpr int kFew = 8'000;
+  double few = 1;
+  double many = 1;
+  for (int turn = 0; turn < 3; ++turn) {
+    few = std::min(few, seconds(kFew));
+    many = std::min(many, seconds(4 * kFew));
+  }
+  EXPECT_LT(many, 10 * few);
 }
 
 TEST(Checker, SuggestsNames) {

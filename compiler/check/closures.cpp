@@ -41,8 +41,8 @@ hir::Expr* ClosureChecker::closure(const ast::Expr& expr, const std::vector<cons
     frame.result = result_hint;
   }
   const Flow before = state_.flow;
-  std::vector<Flow*> breaks = std::move(state_.breaks);
-  state_.breaks.clear();
+  std::vector<BodyState::Loop> loops = std::move(state_.loops);
+  state_.loops.clear();
   state_.frame = &frame;
   parts_.scopes.open_scope();
   bool good = frame.result == nullptr || !frame.result->is(TypeKind::kError);
@@ -81,7 +81,7 @@ hir::Expr* ClosureChecker::closure(const ast::Expr& expr, const std::vector<cons
     }
   }
   state_.frame = frame.outer;
-  state_.breaks = std::move(breaks);
+  state_.loops = std::move(loops);
   state_.flow = before;
   if (!good || frame.result->is(TypeKind::kError)) return wrong(expr.range);
   function.result = frame.result;

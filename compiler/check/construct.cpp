@@ -16,6 +16,14 @@ hir::Expr* Construction::construct(NominalSymbol& symbol, const ast::Expr& call,
         .help("construct a class that implements it");
     return wrong(call.range);
   }
+  if (declaration.kind == ast::TypeDeclKind::kEnum) {
+    parts_.argument_matching.check_all(call);
+    Diagnostic& diagnostic =
+        error(call.operands[0]->range, "'{}' is an enum: a case of it makes a value", symbol.name());
+    if (!declaration.cases.empty())
+      diagnostic.help("write for example `{}.{}`", symbol.name(), declaration.cases[0].name.text);
+    return wrong(call.range);
+  }
   std::vector<const Type*> type_arguments;
   std::vector<E> ready;
   if (!call.type_arguments.empty()) {
@@ -67,6 +75,7 @@ hir::Expr* Construction::construct(NominalSymbol& symbol, const ast::Expr& call,
 hir::Expr* Construction::construct_type(const Type* type, const ast::Expr& call,
                                         const std::vector<E>* ready) {
   Nominal& nominal = *analysis_.nominal(type);
+  if (type->is_enum) return construct(*nominal.symbol, call, type);
   analysis_.complete(nominal);
   const ast::TypeDecl& declaration = *nominal.symbol->declaration;
   std::vector<hir::Stmt*> before;
@@ -127,7 +136,7 @@ hir::Expr* Construction::construct_weak(const ast::Expr& call, const Type* expec
                                 : parts_.conversions.value(*call.arguments[0].value);
   if (object->type->is(TypeKind::kError)) return object;
   if (element == nullptr) element = object->type;
-  if (call.type_arguments.size() > 1 ||
+  if (call.type_arguments.size() > 1 || element->is_enum ||
       !(element->is(TypeKind::kClass) || element->is(TypeKind::kInterface))) {
     error(call.range, "a weak reference refers to an object of a class or interface, not to '{}'",
           element->name);

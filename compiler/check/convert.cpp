@@ -11,7 +11,9 @@ namespace {
 
 const Type* without_null(const Type* type) { return type->is(TypeKind::kNullable) ? type->element : type; }
 
-bool is_object(const Type* type) { return type->is(TypeKind::kClass) || type->is(TypeKind::kInterface); }
+bool is_object(const Type* type) {
+  return (type->is(TypeKind::kClass) && !type->is_enum) || type->is(TypeKind::kInterface);
+}
 
 // The source of a short expression, fit for being quoted with something behind it.
 std::string quoted(const Diagnostics& diagnostics, const SourceRange& range) {
@@ -130,6 +132,13 @@ hir::Expr* Conversions::cast(const ast::Expr& expr) {
   const Type* from = operand->type;
   if (from->is(TypeKind::kError) || target->is(TypeKind::kError)) return wrong(expr.range);
   if (from == target && !or_null) return operand;
+  if (from->is_enum && target->is_number() && !or_null) {
+    if (analysis_.enums().is_plain(from))
+      return make(ExprKind::kConvert, target, expr.range, {parts_.enums.number(operand, expr.range)});
+    error(expr.range, "a '{}' is no number: it has cases with values", from->name)
+        .help("write a method with a `match`");
+    return wrong(expr.range);
+  }
   if (from->is_primitive() && target->is_primitive() && !or_null) {
     if (target->is_number()) {
       return make(ExprKind::kConvert, target, expr.range, {operand});
@@ -144,6 +153,8 @@ hir::Expr* Conversions::cast(const ast::Expr& expr) {
       diagnostic.help("write `as? {}`, which gives null for another class", target->element->name);
     } else if (target->is(TypeKind::kStr)) {
       diagnostic.help("write `str(...)`");
+    } else if (target->is_enum && from->is_integer() && analysis_.enums().is_plain(target)) {
+      diagnostic.help("index its cases: `{}.cases[i]`", target->name);
     } else if (from->is(TypeKind::kNullable) && from->element->is_primitive()) {
       diagnostic.help("test for null first, or write `!` to trap on null");
     } else if (or_null && target->is_primitive()) {
@@ -168,8 +179,9 @@ hir::Expr* Conversions::cast(const ast::Expr& expr) {
 }
 
 hir::Expr* Conversions::is_type(const ast::Expr& expr, Condition* facts) {
-  const Type* target = analysis_.resolve(expr.type, state_.context);
   E operand = value(*expr.operands[0]);
+  if (operand->type->is_enum) return parts_.enums.is_case(operand, *expr.type, expr.range);
+  const Type* target = analysis_.resolve(expr.type, state_.context);
   if (operand->type->is(TypeKind::kError) || target->is(TypeKind::kError)) return wrong(expr.range);
   const Type* object = without_null(operand->type);
   if (!is_object(object) || !is_object(target)) {

@@ -71,6 +71,11 @@ void Analysis::collect_type(ModuleSymbols& symbols, const ast::TypeDecl& declara
 
   std::map<std::string_view, SourceRange> seen;
   for (const ast::Field& field : declaration.fields) check_duplicate(seen, field.name);
+  for (const ast::EnumCase& option : declaration.cases) {
+    check_duplicate(seen, option.name);
+    std::map<std::string_view, SourceRange> values;
+    for (const ast::Field& value : option.values) check_duplicate(values, value.name);
+  }
   for (const ast::Function* method : declaration.methods) {
     check_duplicate(seen, method->name);
     FunctionSymbol& function = functions_.emplace_back();

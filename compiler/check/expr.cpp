@@ -26,6 +26,11 @@ hir::Expr* ExpressionChecker::expr(const ast::Expr& expr, const Type* expected) 
 }
 
 hir::Expr* ExpressionChecker::dispatch(const ast::Expr& expr, const Type* expected) {
+  if (!expr.type_arguments.empty() && expr.kind != ast::ExprKind::kCall) {
+    error(expr.range, "a type with arguments is no value")
+        .help("make an object by calling it, or name a case of an enum: `Name<...>.name`");
+    return wrong(expr.range);
+  }
   switch (expr.kind) {
     case ast::ExprKind::kError: return wrong(expr.range);
     case ast::ExprKind::kInt: return parts_.literals.int_literal(expr, false, expected);
@@ -45,6 +50,7 @@ hir::Expr* ExpressionChecker::dispatch(const ast::Expr& expr, const Type* expect
     case ast::ExprKind::kArrayLiteral: return parts_.arrays.array_literal(expr, expected);
     case ast::ExprKind::kMapLiteral: return parts_.collection_literals.map(expr, expected);
     case ast::ExprKind::kSlice: return parts_.array_methods.slice_expr(expr);
+    case ast::ExprKind::kTuple: return parts_.tuples.tuple_expr(expr, expected);
     case ast::ExprKind::kUnary: return parts_.operators.unary_expr(expr, expected);
     case ast::ExprKind::kBinary: return parts_.operators.binary_expr(expr, expected);
     case ast::ExprKind::kCast:

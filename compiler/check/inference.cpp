@@ -69,6 +69,11 @@ void TypeInference::unify(const ast::Type* pattern, const Type* type, Inference&
       }
       unify(pattern->element, type->result, inference);
       return;
+    case ast::TypeKind::kTuple:
+      if (!analysis_.tuples().is_tuple(type) || type->fields.size() != pattern->arguments.size()) return;
+      for (std::size_t i = 0; i < type->fields.size(); ++i)
+        unify(pattern->arguments[i], type->fields[i].type, inference);
+      return;
     case ast::TypeKind::kNamed: break;
     default: return;
   }
@@ -154,7 +159,9 @@ bool TypeInference::infer(Inference& inference, const Callee& callee,
     const std::string_view name = (*inference.parameters)[i].name.text;
     error(call.range, "the type argument '{}' of '{}' cannot be inferred", name, callee.name)
         .note(callee.declared, "'{}' is declared here", callee.name)
-        .help("write it: `{}<...>(...)`", callee.name);
+        .help("write it: `{}`", callee.generic_form.empty() ? callee.name + "<...>(...)"
+                                : call.arguments.empty()    ? callee.generic_form
+                                                            : callee.generic_form + "(...)");
     return false;
   }
   return true;

@@ -25,6 +25,12 @@ void LexicalWalk::type_declaration(const ast::TypeDecl& node) {
     type(field.type);
     expr(field.fallback);
   }
+  for (const ast::EnumCase& option : node.cases) {
+    for (const ast::Field& value : option.values) {
+      type(value.type);
+      expr(value.fallback);
+    }
+  }
   if (node.init != nullptr) function(*node.init);
   for (const ast::Function* method : node.methods) function(*method);
 }
@@ -93,6 +99,7 @@ void LexicalWalk::stmt(const ast::Stmt* node) {
     case StmtKind::kUse:
       type(node->type);
       expr(node->value);
+      for (const ast::Pattern& whole : node->patterns) pattern(whole);
       declare(node->name, node->kind == StmtKind::kLet   ? Role::kLet
                           : node->kind == StmtKind::kVar ? Role::kVar
                                                          : Role::kUse);
@@ -119,6 +126,7 @@ void LexicalWalk::parts(const ast::Stmt& node) {
   if (node.parallel != nullptr) heads(*node.parallel);
   declare(node.index_name, Role::kLoop);
   declare(node.name, Role::kLoop);
+  for (const ast::Pattern& whole : node.patterns) pattern(whole);
   if (node.kind == StmtKind::kBlock) on_statements(node.body);
   for (const ast::Stmt* inner : node.body) stmt(inner);
   close_scope(outer);
@@ -143,12 +151,22 @@ void LexicalWalk::heads(const ast::ParallelFor& loop) {
 void LexicalWalk::arm(const ast::Arm& node) {
   const std::size_t outer = locals_.size();
   for (const ast::Pattern& alternative : node.patterns) pattern(alternative);
+  expr(node.guard);
   expr(node.value);
   stmt(node.body);
   close_scope(outer);
 }
 
 void LexicalWalk::pattern(const ast::Pattern& node) {
+  for (const ast::Pattern& part : node.parts) pattern(part);
+  if (node.kind == PatternKind::kName && node.part && node.type->qualifier.empty() &&
+      !is_known_name(node.type->name.text)) {
+    on_type(*node.type);
+    declare(node.type->name, Role::kPart);
+    return;
+  }
+  // A case of an enum needs no name before it, and is no variable.
+  if (node.kind == PatternKind::kCase && node.value->kind == ExprKind::kName) return;
   // A bare name stands in both `value` and `type`.
   if (node.type != nullptr) on_type(*node.type);
   if (node.type != nullptr && node.kind != PatternKind::kName) {
@@ -165,18 +183,18 @@ void LexicalWalk::declare(const ast::Name& name, Role role) {
   local.name = name;
   local.role = role;
   local.closures = closures_;
+  named_[name.text].push_back(&local);
 }
 
 LexicalWalk::Local* LexicalWalk::find(std::string_view name) {
-  for (auto local = locals_.rbegin(); local != locals_.rend(); ++local) {
-    if (local->name.text == name) return &*local;
-  }
-  return nullptr;
+  const auto locals = named_.find(name);
+  return locals == named_.end() || locals->second.empty() ? nullptr : locals->second.back();
 }
 
 void LexicalWalk::close_scope(std::size_t outer) {
   while (locals_.size() > outer) {
     on_scope_end(locals_.back());
+    named_[locals_.back().name.text].pop_back();
     locals_.pop_back();
   }
 }

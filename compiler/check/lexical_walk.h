@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <deque>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "compiler/parse/ast.h"
@@ -25,7 +26,17 @@ class LexicalWalk {
   void expr(const ast::Expr* node);  // null does nothing
 
  protected:
-  enum class Role : std::uint8_t { kParameter, kLet, kVar, kUse, kLoop, kReduction, kPattern, kCaught };
+  enum class Role : std::uint8_t {
+    kParameter,
+    kLet,
+    kVar,
+    kUse,
+    kLoop,
+    kReduction,
+    kPattern,
+    kPart,
+    kCaught
+  };
   struct Local {
     ast::Name name;
     Role role = Role::kLet;
@@ -39,6 +50,8 @@ class LexicalWalk {
   // How many closures stand around the current point.
   unsigned closures() const { return closures_; }
 
+  // Whether a name alone inside of a pattern is a case, a constant or a type, and not a new variable.
+  virtual bool is_known_name(std::string_view) const { return false; }
   virtual void on_assign(Local&, const ast::Name&) {}
   virtual void on_scope_end(const Local&) {}
   virtual void on_free_name(const ast::Name&) {}
@@ -60,6 +73,7 @@ class LexicalWalk {
   void close_scope(std::size_t outer);
 
   std::deque<Local> locals_;  // references to them stay valid while inner scopes come and go
+  std::unordered_map<std::string_view, std::vector<Local*>> named_;  // inner ones behind those around them
   unsigned closures_ = 0;
 };
 

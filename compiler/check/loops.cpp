@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/check/loops.h"
 
+#include <algorithm>
+
 #include "compiler/check/body_parts.h"
 #include "compiler/check/fold.h"
 
@@ -11,13 +13,17 @@ using hir::StmtKind;
 
 // Checks the body of a loop in a scope of its own. Before it, flow_ is what holds at the start of every
 // iteration; after it, flow_ is what holds at its end. `left` collects the flows of `break`.
-void LoopChecker::loop_body(const ast::Stmt& body, Flow& left, Body& out) {
+void LoopChecker::loop_body(const ast::Stmt& loop, Flow& left, Body& out) {
   left.reachable = false;
-  state_.breaks.push_back(&left);
+  const ast::Name& label = loop.label;
+  const auto same = [&](const BodyState::Loop& outer) { return outer.label == label.text; };
+  if (!label.empty() && std::any_of(state_.loops.begin(), state_.loops.end(), same))
+    error(label.range, "a loop around this one is called '{}', too", label.text).help("choose another name");
+  state_.loops.push_back({&left, label.text});
   ++state_.frame->loops;
-  parts_.statements.block(body, out);
+  parts_.statements.block(*loop.body[0], out);
   --state_.frame->loops;
-  state_.breaks.pop_back();
+  state_.loops.pop_back();
 }
 
 void LoopChecker::while_stmt(const ast::Stmt& stmt, Body& out) {
@@ -28,7 +34,7 @@ void LoopChecker::while_stmt(const ast::Stmt& stmt, Body& out) {
   made->value = test.value;
   Flow left;
   parts_.narrowing.learn(test.when_true);
-  loop_body(*stmt.body[0], left, made->body);
+  loop_body(stmt, left, made->body);
   state_.flow = entry;
   parts_.narrowing.learn(test.when_false);
   const bool endless = stmt.value->kind == ast::ExprKind::kBool && stmt.value->integer != 0;
@@ -90,7 +96,7 @@ void LoopChecker::for_range(const ast::Stmt& stmt, Body& out) {
   Flow left;
   parts_.scopes.open_scope();
   made->local = parts_.scopes.declare(stmt.name, type, VariableKind::kLoop)->local;
-  loop_body(*stmt.body[0], left, made->body);
+  loop_body(stmt, left, made->body);
   parts_.scopes.close_scope();
   state_.flow = Narrowing::merge(entry, left);
   if (good) out.push_back(made);
@@ -134,11 +140,13 @@ void LoopChecker::for_each(const ast::Stmt& stmt, Body& out) {
   parts_.scopes.open_scope();
   if (iterated_value.names == LoopNames::kPair) {
     element = declare_pair(element, stmt, made->body);
+  } else if (!stmt.patterns.empty()) {
+    declare_parts(stmt, element, iterated_value.has_pairs, made->body);
   } else {
     Variable* item = parts_.scopes.declare(stmt.name, element->type, VariableKind::kLoop);
     made->body.push_back(let(item->local, element));
   }
-  loop_body(*stmt.body[0], left, made->body);
+  loop_body(stmt, left, made->body);
   parts_.scopes.close_scope();
   parts_.scopes.close_scope();
   state_.flow = Narrowing::merge(entry, left);
@@ -153,12 +161,24 @@ void LoopChecker::for_each(const ast::Stmt& stmt, Body& out) {
   out.push_back(whole);
 }
 
+// The variables of `for (a, b) in tuples`.
+void LoopChecker::declare_parts(const ast::Stmt& stmt, E element, bool has_pairs, Body& out) {
+  const ast::Pattern& pattern = stmt.patterns[0];
+  if (element->type->is(TypeKind::kError)) return parts_.patterns.bind_wrong(pattern);
+  if (has_pairs && !analysis_.tuples().is_tuple(element->type)) {
+    error(pattern.range, "this goes over a '{}' each, which is no tuple", element->type->name)
+        .help("remove the parentheses: `for k, v in ...` goes over pairs");
+    return parts_.patterns.bind_wrong(pattern);
+  }
+  parts_.tuples.declare(pattern, element, VariableKind::kLoop, out);
+}
+
 // The two variables of `for k, v in pairs`, which are the fields of `pair`.
 hir::Expr* LoopChecker::declare_pair(E pair, const ast::Stmt& stmt, Body& out) {
   const Type* type = pair->type;
   if (Nominal* nominal = analysis_.nominal(type); nominal != nullptr) analysis_.complete(*nominal);
-  const bool good =
-      type->is(TypeKind::kStruct) && type->fields.size() == 2 && !analysis_.errors().is_result(type);
+  const bool good = type->is(TypeKind::kStruct) && type->fields.size() == 2 && !type->is_enum &&
+                    !analysis_.errors().is_result(type);
   if (!good && !type->is(TypeKind::kError)) {
     error(stmt.value->range, "`iterate_pairs` gives elements of type '{}'", type->name)
         .help("let it give structs of two fields, which are the two variables of the loop");
@@ -166,6 +186,10 @@ hir::Expr* LoopChecker::declare_pair(E pair, const ast::Stmt& stmt, Body& out) {
   if (good) pair = stable(pair, out);
   for (std::uint32_t i = 0; i < 2; ++i) {
     E part = good ? parts_.members.field(pair, i, stmt.value->range) : wrong(stmt.value->range);
+    if (i == 1 && !stmt.patterns.empty()) {
+      parts_.tuples.declare(stmt.patterns[0], part, VariableKind::kLoop, out);
+      continue;
+    }
     const ast::Name& name = i == 0 ? stmt.index_name : stmt.name;
     Variable* variable = parts_.scopes.declare(name, part->type, VariableKind::kLoop);
     out.push_back(let(variable->local, part));
@@ -189,10 +213,11 @@ LoopChecker::IteratedValue LoopChecker::iterated(E collection, const ast::Stmt& 
   };
   if (loop.index_name.empty()) {
     E given = given_by("iterate");
-    return {given == nullptr ? collection : given, LoopNames::kPositionAndElement};
+    const bool has_pairs = !loop.patterns.empty() && given_by("iterate_pairs") != nullptr;
+    return {given == nullptr ? collection : given, LoopNames::kPositionAndElement, has_pairs};
   }
-  if (E pairs = given_by("iterate_pairs"); pairs != nullptr) return {pairs, LoopNames::kPair};
-  if (given_by("iterate") == nullptr) return {collection, LoopNames::kPositionAndElement};
+  if (E pairs = given_by("iterate_pairs"); pairs != nullptr) return {pairs, LoopNames::kPair, true};
+  if (given_by("iterate") == nullptr) return {collection, LoopNames::kPositionAndElement, false};
   error(join(loop.index_name.range, loop.name.range), "the elements of a '{}' have no positions",
         collection->type->name)
       .help(
@@ -200,7 +225,7 @@ LoopChecker::IteratedValue LoopChecker::iterated(E collection, const ast::Stmt& 
           "are "
           "structs of two fields",
           loop.name.text);
-  return {wrong(range), LoopNames::kPositionAndElement};
+  return {wrong(range), LoopNames::kPositionAndElement, false};
 }
 
 void LoopChecker::report_not_iterable(const Type* type, Range range) {

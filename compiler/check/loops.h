@@ -20,7 +20,7 @@ class LoopChecker : public BodyPart {
   E count_of(E collection, Range range);
 
  private:
-  void loop_body(const ast::Stmt& body, Flow& left, Body& out);
+  void loop_body(const ast::Stmt& loop, Flow& left, Body& out);
   E element_of(E collection, E index, Range range);
   bool is_assigned_in(const ast::Expr& name, Range loop);
   // The first of two names in the head of a loop: the position, or the first half of a pair.
@@ -28,8 +28,10 @@ class LoopChecker : public BodyPart {
   struct IteratedValue {
     E collection = nullptr;
     LoopNames names = LoopNames::kPositionAndElement;
+    bool has_pairs = false;
   };
   IteratedValue iterated(E collection, const ast::Stmt& loop);
+  void declare_parts(const ast::Stmt& stmt, E element, bool has_pairs, Body& out);
   E declare_pair(E pair, const ast::Stmt& stmt, Body& out);
   void report_not_iterable(const Type* type, Range range);
 };

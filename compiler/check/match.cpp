@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/check/match.h"
 
+#include <algorithm>
+
 #include "compiler/check/body_parts.h"
-#include "compiler/check/fold.h"
 
 namespace dhpvm::compiler {
 
-using hir::Binary;
 using hir::ExprKind;
 using hir::StmtKind;
 
@@ -17,7 +17,8 @@ constexpr std::size_t kMaxArms = 400;
 
 }  // namespace
 
-MatchChecker::Subject MatchChecker::subject_of(const ast::Expr& expr, Body& out) {
+MatchChecker::Subject MatchChecker::subject_of(const ast::Expr& expr, const std::vector<ast::Arm>& arms,
+                                               Body& out) {
   Subject subject;
   E whole = parts_.conversions.value(expr);
   // The knowledge of narrowing is no reason to forbid a pattern for the rest.
@@ -28,158 +29,17 @@ MatchChecker::Subject MatchChecker::subject_of(const ast::Expr& expr, Body& out)
     error(expr.range, "matching `null` alone makes no sense");
     subject.type = error_type();
   }
+  // A variable that an arm assigns is read once all the same: tests come before bodies, but for conditions.
+  const bool has_guards =
+      std::any_of(arms.begin(), arms.end(), [](const ast::Arm& arm) { return arm.guard != nullptr; });
+  if (has_guards && whole->kind == ExprKind::kLocal && !subject.type->is(TypeKind::kError)) {
+    hir::Local* copy = temporary(whole->type);
+    out.push_back(let(copy, whole));
+    whole = read(copy, expr.range);
+  }
   subject.value = stable(whole, out);
-  // A variable that an arm assigns is read once all the same: tests come before bodies.
   subject.variable = subject.type->is(TypeKind::kError) ? nullptr : parts_.narrowing.narrowable(expr);
   return subject;
-}
-
-// The type that a bare name in a pattern stands for, if it is one.
-const Type* MatchChecker::pattern_type(const ast::Pattern& pattern) {
-  const ast::Name& name = pattern.type->name;
-  const std::string_view qualifier = pattern.type->qualifier.text;
-  if (pattern.kind == ast::PatternKind::kName) {
-    if (qualifier.empty() && parts_.scopes.find_variable(name.text) != nullptr) return nullptr;
-    const ModuleSymbols* module = state_.context.module;
-    if (!qualifier.empty()) {
-      auto import = module->imports.find(qualifier);
-      if (import == module->imports.end()) return nullptr;
-      module = import->second;
-    }
-    if (module->constants.contains(name.text)) return nullptr;
-    if (find_binding(state_.context.bindings, name.text) == nullptr &&
-        analysis_.find_type(qualifier, name.text, name.range, state_.context, false) == nullptr) {
-      return nullptr;
-    }
-  }
-  return analysis_.resolve(pattern.type, state_.context);
-}
-
-hir::Expr* MatchChecker::test_value(const ast::Pattern& pattern, E subject) {
-  const Type* type = subject->type;
-  const auto constant = [&](const ast::Expr& expr) -> E {
-    E checked = parts_.conversions.value_as(expr, type);
-    if (checked->type->is(TypeKind::kError)) return nullptr;
-    const hir::Expr* known = analysis_.evaluate(*checked);
-    if (known == nullptr) {
-      error(expr.range, "a pattern must be constant").help("use `else` and an `if`");
-      return nullptr;
-    }
-    E copy = make(known->kind, known->type, expr.range);
-    copy->integer = known->integer;
-    copy->number = known->number;
-    copy->text = known->text;
-    return copy;
-  };
-  if (!type->is_primitive() && !type->is(TypeKind::kStr)) {
-    error(pattern.range, "a '{}' cannot be matched with a value", type->name)
-        .help("match its class: `Name x => ...`");
-    return nullptr;
-  }
-  E low = constant(*pattern.value);
-  if (pattern.kind != ast::PatternKind::kRange) {
-    return low == nullptr ? nullptr : binary(Binary::kEq, subject, low, pattern.range);
-  }
-  E high = constant(*pattern.high);
-  if (low == nullptr || high == nullptr) return nullptr;
-  if (!type->is_number()) {
-    error(pattern.range, "a range matches numbers, not '{}'", type->name);
-    return nullptr;
-  }
-  E above = binary(Binary::kGe, subject, low, pattern.range);
-  E below = binary(pattern.inclusive ? Binary::kLe : Binary::kLt, subject, high, pattern.range);
-  return make(ExprKind::kAnd, basic(TypeKind::kBool), pattern.range, {above, below});
-}
-
-MatchChecker::Test MatchChecker::test_pattern(const ast::Pattern& pattern, const Subject& subject) {
-  Test test;
-  test.condition = wrong(pattern.range);
-  if (pattern.kind == ast::PatternKind::kElse) {
-    test.condition = nullptr;
-    return test;
-  }
-  const Type* type = subject.type;
-  if (pattern.kind == ast::PatternKind::kError || type->is(TypeKind::kError)) return test;
-  const bool nullable = type->is(TypeKind::kNullable);
-  const auto is_null = [&] {
-    return make(ExprKind::kIsNull, basic(TypeKind::kBool), pattern.range, {subject.value});
-  };
-  if (pattern.kind == ast::PatternKind::kNull) {
-    if (!nullable) {
-      error(pattern.range, "a '{}' is never null", type->name).help("remove this pattern");
-      return test;
-    }
-    test.condition = is_null();
-    return test;
-  }
-  const Type* tested = nullptr;
-  if (pattern.kind == ast::PatternKind::kType || pattern.kind == ast::PatternKind::kName) {
-    tested = pattern_type(pattern);
-  }
-  if (tested == nullptr) {
-    E whole = subject.value;
-    if (nullable) whole = make(ExprKind::kUnwrap, type->element, pattern.range, {whole});
-    E condition = test_value(pattern, whole);
-    if (condition == nullptr) return test;
-    if (nullable) {
-      condition =
-          make(ExprKind::kAnd, basic(TypeKind::kBool), pattern.range, {negate_bool(is_null()), condition});
-    }
-    test.condition = condition;
-    return test;
-  }
-  if (tested->is(TypeKind::kError)) return test;
-  const Type* object = nullable ? type->element : type;
-  test.binding = &pattern.binding;
-  test.bound_type = tested;
-  if (object == tested) {
-    // `T x` matches everything but null of a `T?`, and everything of a `T`.
-    test.condition = nullable ? negate_bool(is_null()) : nullptr;
-  } else {
-    if (!parts_.conversions.may_be(object, tested) && state_.context.bindings.empty()) {
-      error(pattern.range, "a '{}' is never a '{}'", object->name, tested->name);
-      return test;
-    }
-    test.condition = make(ExprKind::kIsType, basic(TypeKind::kBool), pattern.range, {subject.value});
-    test.condition->tested = tested;
-  }
-  if (subject.variable != nullptr && type != tested) test.facts.push_back({subject.variable, tested});
-  return test;
-}
-
-MatchChecker::Test MatchChecker::test_arm(const ast::Arm& arm, const Subject& subject) {
-  Test whole = test_pattern(arm.patterns[0], subject);
-  for (std::size_t i = 1; i < arm.patterns.size(); ++i) {
-    const ast::Pattern& pattern = arm.patterns[i];
-    Test next = test_pattern(pattern, subject);
-    // Several alternatives have nothing that is known in common.
-    whole.facts.clear();
-    for (const ast::Pattern* bound : {&arm.patterns[0], &pattern}) {
-      if (bound->kind == ast::PatternKind::kType && !bound->binding.empty()) {
-        error(bound->range, "a pattern with alternatives cannot bind '{}'", bound->binding.text)
-            .help("write one arm for each type");
-        whole.condition = wrong(pattern.range);
-      }
-    }
-    whole.binding = nullptr;
-    if (whole.condition == nullptr || next.condition == nullptr) {
-      whole.condition = nullptr;
-    } else if (whole.condition->type->is(TypeKind::kError) || next.condition->type->is(TypeKind::kError)) {
-      whole.condition = wrong(pattern.range);
-    } else {
-      whole.condition =
-          make(ExprKind::kOr, basic(TypeKind::kBool), arm.range, {whole.condition, next.condition});
-    }
-  }
-  return whole;
-}
-
-void MatchChecker::bind_pattern(const Test& test, const Subject& subject, Body& out) {
-  parts_.narrowing.learn(test.facts);
-  if (test.binding == nullptr || test.binding->empty()) return;
-  Variable* bound = parts_.scopes.declare(*test.binding, test.bound_type, VariableKind::kLet);
-  out.push_back(
-      let(bound->local, parts_.narrowing.refine(subject.value, test.bound_type, test.binding->range)));
 }
 
 bool MatchChecker::too_many_arms(const std::vector<ast::Arm>& arms, Range range) {
@@ -190,78 +50,170 @@ bool MatchChecker::too_many_arms(const std::vector<ast::Arm>& arms, Range range)
 
 // After an arm that takes null away, the variable is known to be there.
 void MatchChecker::exclude_null(const ast::Arm& arm, const Subject& subject) {
-  if (subject.variable == nullptr || !subject.type->is(TypeKind::kNullable)) return;
+  if (subject.variable == nullptr || !subject.type->is(TypeKind::kNullable) || arm.guard != nullptr) return;
   for (const ast::Pattern& pattern : arm.patterns) {
     if (pattern.kind == ast::PatternKind::kNull)
       parts_.narrowing.learn({{subject.variable, subject.type->element}});
   }
 }
 
+// The patterns of an arm, of which those before the last may not declare variables; and the test whether one fits.
+MatchChecker::Test MatchChecker::test_arm(const ast::Arm& arm, const Subject& subject, Coverage& coverage) {
+  Test whole;
+  bool always = false;
+  for (const ast::Pattern& pattern : arm.patterns) {
+    CheckedPattern checked = parts_.patterns.check(pattern, subject.type);
+    const bool alone = arm.patterns.size() == 1;
+    const ast::Name* name = PatternChecker::first_variable(checked);
+    if (!alone && name != nullptr) {
+      error(pattern.range, "a pattern with alternatives cannot bind '{}'", name->text)
+          .help("write one arm for each");
+      checked.kind = CheckedPattern::Kind::kWrong;
+    }
+    whole.good = whole.good && checked.kind != CheckedPattern::Kind::kWrong;
+    // In generic code two patterns can come to mean the same.
+    const bool certain =
+        coverage.is_certain() && (state_.context.bindings.empty() || coverage.takes_everything());
+    if (whole.good && certain && !coverage.is_reached(checked)) {
+      const bool takes_rest = checked.kind == CheckedPattern::Kind::kAny;
+      error(alone ? arm.range : pattern.range, "this {} is never reached", alone ? "arm" : "pattern")
+          .help("{}", coverage.takes_everything() && !takes_rest
+                          ? "move it before the arm that takes everything"
+                          : "remove it: what stands before takes all that it would");
+      whole.good = false;
+    }
+    E condition = parts_.patterns.test(checked, subject.value);
+    always = always || condition == nullptr;
+    if (condition != nullptr && whole.condition != nullptr)
+      condition = make(ExprKind::kOr, basic(TypeKind::kBool), arm.range, {whole.condition, condition});
+    whole.condition = condition;
+    if (alone) {
+      if (whole.good) exclude_nulls(checked, checked, coverage);
+      whole.pattern = checked;
+    }
+    if (arm.guard == nullptr) coverage.add(std::move(checked));
+  }
+  if (always || !whole.good) whole.condition = nullptr;
+  const Type* known = whole.good ? PatternChecker::known_type(whole.pattern) : nullptr;
+  if (known != nullptr && subject.variable != nullptr) whole.facts.push_back({subject.variable, known});
+  if (arm.guard != nullptr) add_guard(arm, subject, whole);
+  return whole;
+}
+
+// Variables inside of `whole` are not null where the arms before take all that is null there.
+void MatchChecker::exclude_nulls(CheckedPattern& whole, CheckedPattern& part, Coverage& coverage) {
+  for (CheckedPattern& inner : part.parts) exclude_nulls(whole, inner, coverage);
+  if (part.binding == nullptr || part.kind != CheckedPattern::Kind::kAny ||
+      !part.bound->is(TypeKind::kNullable))
+    return;
+  part.kind = CheckedPattern::Kind::kNull;
+  if (!coverage.is_reached(whole)) part.bound = part.bound->element;
+  part.kind = CheckedPattern::Kind::kAny;
+}
+
+// The condition of an arm sees the variables of its pattern.
+void MatchChecker::add_guard(const ast::Arm& arm, const Subject& subject, Test& test) {
+  const Flow before = state_.flow;
+  parts_.scopes.open_scope();
+  Body variables;
+  bind_pattern(arm, test, subject, variables);
+  Condition condition = parts_.narrowing.condition(*arm.guard);
+  parts_.scopes.close_scope();
+  state_.flow = before;
+  test.good = test.good && !condition.value->type->is(TypeKind::kError);
+  // What it says of the variables of the pattern is forgotten: the body has its own.
+  test.facts.insert(test.facts.end(), condition.when_true.begin(), condition.when_true.end());
+  E value = in_block(std::move(variables), condition.value, arm.guard->range);
+  test.condition = test.condition == nullptr ? value
+                                             : make(ExprKind::kAnd, basic(TypeKind::kBool), arm.guard->range,
+                                                    {test.condition, value});
+}
+
+void MatchChecker::bind_pattern(const ast::Arm& arm, const Test& test, const Subject& subject, Body& out) {
+  parts_.narrowing.learn(test.facts);
+  if (test.good) {
+    parts_.patterns.bind(test.pattern, subject.value, out);
+  } else {
+    for (const ast::Pattern& pattern : arm.patterns) parts_.patterns.bind_wrong(pattern);
+  }
+}
+
+// Says what the arms leave out. False if that is an error.
+bool MatchChecker::check_coverage(Coverage& coverage, const Subject& subject, Range range) {
+  const std::vector<std::string> left_out = coverage.left_out();
+  if (coverage.gave_up()) {
+    error(range, "the patterns of this match are too many to be compared").help("split it into several");
+    return false;
+  }
+  if (left_out.empty()) return true;
+  if (left_out[0] == "_") {
+    error(range, "this match does not cover every '{}': it needs an `else`", subject.type->name)
+        .help("add `else => value`");
+    return false;
+  }
+  std::string list;
+  for (std::size_t i = 0; i < left_out.size(); ++i) {
+    const bool last = i != 0 && i + 1 == left_out.size();
+    const bool others = last && left_out[i] == "others";
+    list += (i == 0 ? "" : last ? " and " : ", ") + (others ? left_out[i] : "`" + left_out[i] + "`");
+  }
+  error(range, "this match leaves out {}", list)
+      .help("add `{} => ...`, or `else => ...` for all that is left", left_out[0]);
+  return false;
+}
+
+// A match of an enum covers all cases; as a statement, one of other values need not.
+bool MatchChecker::must_cover(const Type* type) {
+  if (type->is(TypeKind::kNullable)) return must_cover(type->element);
+  const auto is_covered = [&](const FieldInfo& field) { return must_cover(field.type); };
+  return type->is_enum || (analysis_.tuples().is_tuple(type) &&
+                           std::any_of(type->fields.begin(), type->fields.end(), is_covered));
+}
+
 void MatchChecker::match_stmt(const ast::Stmt& stmt, Body& out) {
   if (too_many_arms(stmt.arms, stmt.value->range)) return;
   hir::Stmt* whole = analysis_.make(StmtKind::kBlock, stmt.range);
-  Subject subject = subject_of(*stmt.value, whole->body);
+  Subject subject = subject_of(*stmt.value, stmt.arms, whole->body);
+  Coverage coverage(analysis_.enums(), analysis_.tuples(), subject.type);
   Flow after;
   after.reachable = false;
   Body* next = &whole->body;
-  bool open = true;  // whether a value may get past the arms so far
-  bool good = true;
+  bool good = !subject.type->is(TypeKind::kError);
   for (const ast::Arm& arm : stmt.arms) {
-    if (!open) {
-      error(arm.range, "this arm is never reached").help("move it before the arm that takes everything");
-      break;
-    }
     const Flow before = state_.flow;
-    Test test = test_arm(arm, subject);
+    const Test test = test_arm(arm, subject, coverage);
     parts_.scopes.open_scope();
     Body body;
-    bind_pattern(test, subject, body);
+    bind_pattern(arm, test, subject, body);
     parts_.statements.block(*arm.body, body);
     parts_.scopes.close_scope();
     after = Narrowing::merge(after, state_.flow);
     state_.flow = before;
     exclude_null(arm, subject);
-    if (test.condition == nullptr) {
-      open = false;
+    good = good && test.good;
+    const bool last = &arm == &stmt.arms.back() && arm.guard == nullptr && good && coverage.is_complete();
+    if (test.condition == nullptr || last) {
       next->insert(next->end(), body.begin(), body.end());
       continue;
     }
-    good = good && !test.condition->type->is(TypeKind::kError);
     hir::Stmt* made = analysis_.make(StmtKind::kIf, arm.range);
     made->value = test.condition;
     made->body = std::move(body);
     next->push_back(made);
     next = &made->otherwise;
   }
-  state_.flow = open && !covers_all(stmt.arms, subject) ? Narrowing::merge(after, state_.flow) : after;
+  if (good && must_cover(subject.type)) good = check_coverage(coverage, subject, stmt.value->range);
+  const bool complete = must_cover(subject.type) || coverage.is_complete();
+  state_.flow = complete ? after : Narrowing::merge(after, state_.flow);
   if (good) out.push_back(whole);
-}
-
-// Without `else`: both values of bool, or null and the type itself.
-bool MatchChecker::covers_all(const std::vector<ast::Arm>& arms, const Subject& subject) {
-  bool null = !subject.type->is(TypeKind::kNullable);
-  const Type* type = null ? subject.type : subject.type->element;
-  bool yes = false;
-  bool no = false;
-  for (const ast::Arm& arm : arms) {
-    for (const ast::Pattern& pattern : arm.patterns) {
-      null = null || pattern.kind == ast::PatternKind::kNull;
-      if (pattern.kind == ast::PatternKind::kValue && pattern.value->kind == ast::ExprKind::kBool) {
-        (pattern.value->integer != 0 ? yes : no) = true;
-      }
-      if (pattern.kind == ast::PatternKind::kType || pattern.kind == ast::PatternKind::kName) {
-        if (const Type* tested = pattern_type(pattern); tested == type) yes = no = true;
-      }
-    }
-  }
-  return null && yes && no;
 }
 
 hir::Expr* MatchChecker::match_expr(const ast::Expr& expr, const Type* expected) {
   const Range range = expr.range;
   if (too_many_arms(expr.arms, expr.operands[0]->range)) return wrong(range);
   Body before;
-  Subject subject = subject_of(*expr.operands[0], before);
+  Subject subject = subject_of(*expr.operands[0], expr.arms, before);
+  Coverage coverage(analysis_.enums(), analysis_.tuples(), subject.type);
   struct Checked {
     E condition;
     Body bindings;
@@ -270,21 +222,16 @@ hir::Expr* MatchChecker::match_expr(const ast::Expr& expr, const Type* expected)
   };
   std::vector<Checked> arms;
   const Flow start = state_.flow;
-  bool open = true;
   bool good = !subject.type->is(TypeKind::kError);
   const Type* type = expected;
   for (const ast::Arm& arm : expr.arms) {
-    if (!open) {
-      error(arm.range, "this arm is never reached").help("move it before the arm that takes everything");
-      break;
-    }
     const Flow here = state_.flow;
     Checked checked;
-    Test test = test_arm(arm, subject);
+    const Test test = test_arm(arm, subject, coverage);
     checked.condition = test.condition;
     checked.range = arm.value->range;
     parts_.scopes.open_scope();
-    bind_pattern(test, subject, checked.bindings);
+    bind_pattern(arm, test, subject, checked.bindings);
     checked.value = parts_.conversions.value(*arm.value, type);
     parts_.scopes.close_scope();
     state_.flow = here;
@@ -293,21 +240,13 @@ hir::Expr* MatchChecker::match_expr(const ast::Expr& expr, const Type* expected)
         !checked.value->type->is(TypeKind::kNull) && !checked.value->type->is(TypeKind::kNever)) {
       type = checked.value->type;
     }
-    good = good && !checked.value->type->is(TypeKind::kError) &&
-           (test.condition == nullptr || !test.condition->type->is(TypeKind::kError));
-    open = test.condition != nullptr;
+    good = good && !checked.value->type->is(TypeKind::kError) && test.good;
     arms.push_back(std::move(checked));
   }
   state_.flow = start;
-  if (!good) return wrong(range);
-  if (open) {
-    if (!covers_all(expr.arms, subject)) {
-      error(range, "this match does not cover every '{}': it needs an `else`", subject.type->name)
-          .help("add `else => value`");
-      return wrong(range);
-    }
-    arms.back().condition = nullptr;
-  }
+  if (!good || !check_coverage(coverage, subject, must_cover(subject.type) ? expr.operands[0]->range : range))
+    return wrong(range);
+  arms.back().condition = nullptr;
   // All arms agree on one type, as the branches of `if` do.
   for (std::size_t i = 1; i < arms.size(); ++i) {
     const Type* common =

@@ -2,7 +2,10 @@
 // `match`, as a statement and as an expression: a chain of tests of one value.
 #pragma once
 
+#include <vector>
+
 #include "compiler/check/body_part.h"
+#include "compiler/check/coverage.h"
 
 namespace dhpvm::compiler {
 
@@ -20,20 +23,20 @@ class MatchChecker : public BodyPart {
     const Type* type = nullptr;
   };
   struct Test {
+    bool good = true;
     E condition = nullptr;  // null: always true
     std::vector<Fact> facts;
-    const Type* bound_type = nullptr;
-    const ast::Name* binding = nullptr;
+    CheckedPattern pattern;  // where there are no alternatives
   };
-  Subject subject_of(const ast::Expr& expr, Body& out);
-  Test test_pattern(const ast::Pattern& pattern, const Subject& subject);
-  Test test_arm(const ast::Arm& arm, const Subject& subject);
-  E test_value(const ast::Pattern& pattern, E subject);
-  void bind_pattern(const Test& test, const Subject& subject, Body& out);
-  const Type* pattern_type(const ast::Pattern& pattern);
-  bool covers_all(const std::vector<ast::Arm>& arms, const Subject& subject);
+  Subject subject_of(const ast::Expr& expr, const std::vector<ast::Arm>& arms, Body& out);
+  Test test_arm(const ast::Arm& arm, const Subject& subject, Coverage& coverage);
+  void add_guard(const ast::Arm& arm, const Subject& subject, Test& test);
+  void bind_pattern(const ast::Arm& arm, const Test& test, const Subject& subject, Body& out);
+  bool check_coverage(Coverage& coverage, const Subject& subject, Range range);
   bool too_many_arms(const std::vector<ast::Arm>& arms, Range range);
   void exclude_null(const ast::Arm& arm, const Subject& subject);
+  static void exclude_nulls(CheckedPattern& whole, CheckedPattern& part, Coverage& coverage);
+  bool must_cover(const Type* type);
 };
 
 }  // namespace dhpvm::compiler

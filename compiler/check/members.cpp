@@ -21,6 +21,8 @@ hir::Expr* MemberChecker::member(const ast::Expr& expr, const Type* expected) {
   }
   if (const Type* type = parts_.names.primitive_named(object_expr); type != nullptr)
     return type_constant(type, expr);
+  if (NominalSymbol* symbol = parts_.enums.named(object_expr); symbol != nullptr)
+    return parts_.enums.member(*symbol, expr, expected);
   if (state_.in_kernel()) {
     if (E value = parts_.kernel_captures.hoisted(expr); value != nullptr) return value;
   }
@@ -49,8 +51,13 @@ void MemberChecker::report_missing_in_module(ModuleSymbols& module, std::string_
                                              const ast::Name& name) {
   if (name.empty()) return;
   if (module.types.contains(name.text)) {
-    error(name.range, "'{}' is a type, and a value is expected here", name.text)
-        .help("construct one: `{}.{}(...)`", as, name.text);
+    const ast::TypeDecl& declaration = *module.types.at(name.text)->declaration;
+    Diagnostic& diagnostic = error(name.range, "'{}' is a type, and a value is expected here", name.text);
+    if (declaration.kind == ast::TypeDeclKind::kEnum && !declaration.cases.empty()) {
+      diagnostic.help("name a case: `{}.{}.{}`", as, name.text, declaration.cases[0].name.text);
+    } else {
+      diagnostic.help("construct one: `{}.{}(...)`", as, name.text);
+    }
     return;
   }
   std::vector<std::string_view> names;
@@ -201,7 +208,19 @@ void MemberChecker::report_missing_member(const Type* type, const ast::Name& nam
   std::vector<std::string_view> methods;
   if (nominal != nullptr) {
     analysis_.complete(*nominal);
-    for (const FieldInfo& field : type->fields) fields.push_back(field.name);
+    if (type->is_enum) {
+      for (const CaseInfo& option : nominal->cases) {
+        for (const FieldInfo& value : option.values) {
+          if (value.name != name.text) continue;
+          error(name.range, "'{}' is a value of the case '{}', and this may be another case", name.text,
+                option.name())
+              .help("match it: `match x {{ {}({}: v) => ..., else => ... }}`", option.name(), name.text);
+          return;
+        }
+      }
+    } else {
+      for (const FieldInfo& field : type->fields) fields.push_back(field.name);
+    }
     for (const auto& [method, symbol] : nominal->symbol->methods) methods.push_back(method);
   } else if (type->is(TypeKind::kArray)) {
     fields = {"len"};
@@ -255,6 +274,10 @@ void MemberChecker::report_missing_member(const Type* type, const ast::Name& nam
     diagnostic.help("write `str(x)`");
   } else if (type->is_number() && library_module_of(name.text) == "math") {
     diagnostic.help("write `math.{}(x)`, with `import math;` at the top", name.text);
+  } else if (type->is_enum) {
+    diagnostic.help("a `match` takes it apart: its cases are {}", parts_.enums.list_of_cases(type));
+  } else if (analysis_.tuples().is_tuple(type)) {
+    diagnostic.help("its values are `.0` to `.{}`", type->fields.size() - 1);
   } else if (nominal != nullptr) {
     diagnostic.note(nominal->symbol->declaration->name.range, "'{}' is declared here",
                     nominal->symbol->name());

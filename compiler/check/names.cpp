@@ -74,8 +74,13 @@ hir::Expr* NameChecker::name_expr(const ast::Expr& expr, const Type* expected) {
   }
   if (primitive_named(expr) != nullptr ||
       analysis_.find_type({}, name, expr.range, state_.context, false) != nullptr) {
-    error(expr.range, "'{}' is a type, and a value is expected here", name)
-        .help("construct one: `{}(...)`", name);
+    Diagnostic& diagnostic = error(expr.range, "'{}' is a type, and a value is expected here", name);
+    const NominalSymbol* symbol = parts_.enums.named(expr);
+    if (symbol != nullptr && !symbol->declaration->cases.empty()) {
+      diagnostic.help("name a case: `{}.{}`", name, symbol->declaration->cases[0].name.text);
+    } else {
+      diagnostic.help("construct one: `{}(...)`", name);
+    }
     return wrong(expr.range);
   }
   if (module.imports.contains(name)) {
@@ -184,6 +189,13 @@ void NameChecker::report_unknown(std::string_view name, Range range, bool called
   for (const auto& [module_name, module] : state_.context.module->imports) {
     if (module->functions.contains(name) || module->constants.contains(name)) {
       diagnostic.help("write `{}.{}`", module_name, name);
+      return;
+    }
+  }
+  for (const auto& [type_name, type] : state_.context.module->types) {
+    for (const ast::EnumCase& option : type->declaration->cases) {
+      if (option.name.text != name) continue;
+      diagnostic.help("write `{}.{}`", type_name, name);
       return;
     }
   }

@@ -14,8 +14,10 @@ constexpr std::uint32_t kMaxStructValues = 512;
 // The name of a runaway type grows exponentially where its depth grows linearly.
 constexpr std::size_t kMaxTypeName = 4000;
 
+// Enums are structs unless they contain themselves.
 TypeKind kind_of(ast::TypeDeclKind kind) {
   switch (kind) {
+    case ast::TypeDeclKind::kEnum:
     case ast::TypeDeclKind::kStruct: return TypeKind::kStruct;
     case ast::TypeDeclKind::kClass: return TypeKind::kClass;
     case ast::TypeDeclKind::kInterface: break;
@@ -82,12 +84,17 @@ const Type* Analysis::instantiate(NominalSymbol& symbol, std::vector<const Type*
   }
   if (errors_.declares_result(symbol))
     name = ErrorTypes::name_of(wanted != 0 ? arguments[0] : basic(TypeKind::kVoid));
+  if (tuples_.declares(symbol)) name = TupleTypes::name_of(arguments);
   Origin origin = make_origin(wanted != 0, range, name);
   if (too_deep(origin, range)) return basic(TypeKind::kError);
 
   Nominal& nominal = nominals_.emplace_back();
   nominal.symbol = &symbol;
-  nominal.type = types().nominal(kind_of(declaration.kind), name);
+  const bool is_enum = declaration.kind == ast::TypeDeclKind::kEnum;
+  const TypeKind kind =
+      is_enum && enums_.contains_itself(symbol) ? TypeKind::kClass : kind_of(declaration.kind);
+  nominal.type = types().nominal(kind, name);
+  nominal.type->is_enum = is_enum;
   nominal.context.module = symbol.module;
   for (std::size_t i = 0; i < wanted; ++i) {
     nominal.context.bindings.emplace_back(declaration.type_parameters[i].name.text, arguments[i]);
@@ -145,6 +152,8 @@ void Analysis::complete(Nominal& nominal) {
   }
   if (nominal.type->is(TypeKind::kInterface)) {
     complete_interface(nominal);
+  } else if (nominal.type->is_enum) {
+    enums_.complete(nominal);
   } else {
     complete_fields(nominal);
   }
@@ -162,18 +171,22 @@ void Analysis::complete_fields(Nominal& nominal) {
           .help("use an array: `{}: [{}]`", field.name.text, type->element->name);
       type = basic(TypeKind::kError);
     }
-    nominal.type->fields.push_back({std::string(field.name.text), type, field.immutable});
-    if (!nominal.type->is(TypeKind::kStruct)) continue;
-    check_embedding(nominal, type, field.range);
-    nominal.values += values_in(nominal.type->fields.back().type);
-    if (nominal.values > kMaxStructValues) {
-      error(field.range, "struct '{}' is too large: it has more than {} values", nominal.type->name,
-            kMaxStructValues)
-          .help("make it a class, or keep parts of it in arrays");
-      nominal.values = 0;
-      nominal.type->fields.back().type = basic(TypeKind::kError);
-    }
+    add_field(nominal, {std::string(field.name.text), type, field.immutable}, field.range);
   }
+}
+
+void Analysis::add_field(Nominal& nominal, FieldInfo field, SourceRange range) {
+  const Type* type = field.type;
+  nominal.type->fields.push_back(std::move(field));
+  if (!nominal.type->is(TypeKind::kStruct)) return;
+  check_embedding(nominal, type, range);
+  nominal.values += values_in(nominal.type->fields.back().type);
+  if (nominal.values <= kMaxStructValues) return;
+  error(range, "{} '{}' is too large: it has more than {} values", nominal.type->is_enum ? "enum" : "struct",
+        nominal.type->name, kMaxStructValues)
+      .help("make it a class, or keep parts of it in arrays");
+  nominal.values = 0;
+  nominal.type->fields.back().type = basic(TypeKind::kError);
 }
 
 std::uint32_t Analysis::values_in(const Type* type) {
@@ -214,7 +227,7 @@ void Analysis::complete_interface(Nominal& nominal) {
 
 bool Analysis::implements(const Type* type, const Type* interface) {
   if (type == interface) return true;
-  if (!type->is(TypeKind::kClass)) return false;
+  if (!type->is(TypeKind::kClass) || type->is_enum) return false;
   Nominal& cls = *nominal(type);
   complete(cls);
   for (const Type* known : cls.interfaces) {
@@ -225,7 +238,7 @@ bool Analysis::implements(const Type* type, const Type* interface) {
 
 const FieldInfo* Analysis::find_field(const Type* type, std::string_view name, std::uint32_t& index) {
   Nominal* owner = nominal(type);
-  if (owner == nullptr) return nullptr;
+  if (owner == nullptr || type->is_enum) return nullptr;
   complete(*owner);
   for (index = 0; index < type->fields.size(); ++index) {
     if (type->fields[index].name == name) return &type->fields[index];

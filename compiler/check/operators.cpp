@@ -254,7 +254,11 @@ hir::Expr* OperatorChecker::comparison(Binary op, const ast::Expr& expr, Conditi
     left = parts_.conversions.coerce(left, type, a.range);
     right = parts_.conversions.coerce(right, type, b.range);
   }
-  if (equality) return binary(op, left, right, expr.range);
+  if (equality) {
+    if (!analysis_.enums().compares_inside(type)) return binary(op, left, right, expr.range);
+    E same = parts_.derived.equality(left, right, expr.range);
+    return op == Binary::kEq ? same : negate_bool(same);
+  }
   if (type->is(TypeKind::kStr)) {
     E order = make(ExprKind::kStringCompare, basic(TypeKind::kI32), expr.range, {left, right});
     return binary(op, order, integer(0, basic(TypeKind::kI32), expr.range), expr.range);
@@ -263,6 +267,9 @@ hir::Expr* OperatorChecker::comparison(Binary op, const ast::Expr& expr, Conditi
     Diagnostic& diagnostic = error(expr.operator_range, "'{}' cannot order '{}'", spelling(op), type->name);
     if (type->is(TypeKind::kNullable)) {
       diagnostic.help("test for null first");
+    } else if (type->is_enum) {
+      diagnostic.help("{}", analysis_.enums().is_plain(type) ? "compare numbers: `x as i64`"
+                                                             : "write a method that gives a number");
     } else if (type->is(TypeKind::kStruct) || type->is(TypeKind::kClass)) {
       diagnostic.help("compare a field; sort by one with `xs.sort_by(fn(a, b) => a.x < b.x)`");
     }

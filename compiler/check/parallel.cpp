@@ -72,8 +72,8 @@ void ParallelLoopChecker::parallel_for(const ast::Stmt& stmt, Body& out) {
   kernel.function = state_.frame->function;
   kernel.loop = &loop;
   const Flow before = state_.flow;
-  std::vector<Flow*> breaks = std::move(state_.breaks);
-  state_.breaks.clear();
+  std::vector<BodyState::Loop> loops = std::move(state_.loops);
+  state_.loops.clear();
   state_.frame = &kernel;
   parts_.scopes.open_scope();
   for (std::size_t i = 0; i < loop.dimensions.size(); ++i) {
@@ -92,7 +92,7 @@ void ParallelLoopChecker::parallel_for(const ast::Stmt& stmt, Body& out) {
   parts_.statements.block(*stmt.body[0], loop.body);
   parts_.scopes.close_scope();
   state_.frame = kernel.outer;
-  state_.breaks = std::move(breaks);
+  state_.loops = std::move(loops);
   state_.flow = before;
   if (!good) return;
   analysis_.add_kernel({made, analysis_.current(), stmt.range});

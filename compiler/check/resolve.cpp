@@ -104,6 +104,7 @@ class TypeResolver {
       case ast::TypeKind::kNullable: return nullable(*syntax);
       case ast::TypeKind::kResult: return failing(*syntax);
       case ast::TypeKind::kFunction: return function(*syntax);
+      case ast::TypeKind::kTuple: return tuple(*syntax);
     }
     return wrong();
   }
@@ -117,6 +118,7 @@ class TypeResolver {
   const Type* nullable(const ast::Type& syntax);
   const Type* failing(const ast::Type& syntax);
   const Type* function(const ast::Type& syntax);
+  const Type* tuple(const ast::Type& syntax);
   const Type* named(const ast::Type& syntax);
   const Type* simple(std::string_view name) const;
   const Type* weak(const ast::Type& syntax, const std::vector<const Type*>& arguments);
@@ -193,6 +195,18 @@ const Type* TypeResolver::function(const ast::Type& syntax) {
   return good && !result->is(TypeKind::kError) ? types().function(std::move(parameters), result) : wrong();
 }
 
+const Type* TypeResolver::tuple(const ast::Type& syntax) {
+  std::vector<const Type*> values;
+  for (const ast::Type* argument : syntax.arguments) {
+    values.push_back(resolve(argument));
+    if (!values.back()->is(TypeKind::kFixedArray)) continue;
+    analysis_.error(argument->range, "a fixed array is no value of a tuple")
+        .help("use an array: `[{}]`", values.back()->element->name);
+    return wrong();
+  }
+  return analysis_.tuples().of(std::move(values), syntax.range);
+}
+
 const Type* TypeResolver::named(const ast::Type& syntax) {
   std::vector<const Type*> arguments;
   for (const ast::Type* argument : syntax.arguments) {
@@ -228,8 +242,8 @@ const Type* TypeResolver::simple(std::string_view name) const {
 }
 
 const Type* TypeResolver::weak(const ast::Type& syntax, const std::vector<const Type*>& arguments) {
-  const bool one_object =
-      arguments.size() == 1 && (arguments[0]->is(TypeKind::kClass) || arguments[0]->is(TypeKind::kInterface));
+  const bool one_object = arguments.size() == 1 && !arguments[0]->is_enum &&
+                          (arguments[0]->is(TypeKind::kClass) || arguments[0]->is(TypeKind::kInterface));
   if (one_object) return types().weak(arguments[0]);
   analysis_.error(syntax.range, "'Weak' takes one class or interface").help("write `Weak<SomeClass>`");
   return wrong();

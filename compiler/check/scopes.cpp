@@ -1,16 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/check/scopes.h"
 
+#include <algorithm>
+
 #include "compiler/check/body_parts.h"
 
 namespace dhpvm::compiler {
 
+void Scopes::close_scope() {
+  Frame& frame = *state_.frame;
+  for (const Variable* variable : frame.scopes.back()) frame.declared[variable->name].pop_back();
+  frame.scopes.pop_back();
+}
+
 Variable* Scopes::declare(const ast::Name& name, const Type* type, VariableKind kind) {
-  for (const Variable* known : state_.frame->scopes.back()) {
-    // `let _ = f();` drops a result, as often as one likes.
-    if (known->name == name.text && !name.empty() && name.text != "_") {
+  // `let _ = f();` drops a result, as often as one likes.
+  if (!name.empty() && name.text != "_") {
+    const std::vector<Frame::Declared>& known = state_.frame->declared[name.text];
+    const auto first = std::ranges::find(known, state_.frame->scopes.size(), &Frame::Declared::scope);
+    if (first != known.end()) {
       error(name.range, "'{}' is declared twice in this block", name.text)
-          .note(known->range, "first declared here")
+          .note(first->variable->range, "first declared here")
           .help("choose another name, or assign: `{} = ...;`", name.text);
     }
   }
@@ -26,17 +36,16 @@ Variable* Scopes::declare_hidden(std::string_view name, const Type* type, Variab
   variable.kind = kind;
   variable.range = range;
   variable.frame = state_.frame;
-  state_.frame->scopes.back().push_back(&variable);
+  Frame& frame = *state_.frame;
+  frame.scopes.back().push_back(&variable);
+  frame.declared[name].push_back({&variable, frame.scopes.size()});
   return &variable;
 }
 
 Variable* Scopes::find_variable(std::string_view name) {
   for (Frame* frame = state_.frame; frame != nullptr; frame = frame->outer) {
-    for (auto scope = frame->scopes.rbegin(); scope != frame->scopes.rend(); ++scope) {
-      for (auto known = scope->rbegin(); known != scope->rend(); ++known) {
-        if ((*known)->name == name) return *known;
-      }
-    }
+    const auto known = frame->declared.find(name);
+    if (known != frame->declared.end() && !known->second.empty()) return known->second.back().variable;
   }
   return nullptr;
 }

@@ -11,7 +11,7 @@ class Scopes : public BodyPart {
   using BodyPart::BodyPart;
 
   void open_scope() { state_.frame->scopes.emplace_back(); }
-  void close_scope() { state_.frame->scopes.pop_back(); }
+  void close_scope();
   Variable* declare(const ast::Name& name, const Type* type, VariableKind kind);
   Variable* declare_hidden(std::string_view name, const Type* type, VariableKind kind, Range range);
   Variable* find_variable(std::string_view name);  // as the frame that declares it sees it

@@ -103,7 +103,11 @@ void StatementChecker::variable(const ast::Stmt& stmt, Body& out) {
     } else {
       type = value->type;
     }
+    if (!stmt.patterns.empty()) return parts_.tuples.declare(stmt.patterns[0], value, kind, out);
     made->value = value;
+  } else if (!stmt.patterns.empty()) {
+    error(stmt.range, "a tuple that is taken apart needs its value at once");
+    return parts_.patterns.bind_wrong(stmt.patterns[0]);
   } else if (!parts_.arrays.has_zero(type) && !type->is(TypeKind::kFixedArray)) {
     error(stmt.range, "'{}' needs a first value: '{}' has no null", stmt.name.text, type->name)
         .help("write `var {}: {} = ...;`, or make it `{}`", stmt.name.text, type->name,
@@ -203,9 +207,30 @@ void StatementChecker::jump(const ast::Stmt& stmt, Body& out) {
     }
     return;
   }
-  if (is_break) *state_.breaks.back() = Narrowing::merge(*state_.breaks.back(), state_.flow);
+  unsigned outwards = 0;
+  if (!stmt.label.empty() && !find_loop(stmt.label, outwards)) return;
+  if (is_break) {
+    Flow& left = *state_.loops[state_.loops.size() - 1 - outwards].left;
+    left = Narrowing::merge(left, state_.flow);
+  }
   state_.flow.reachable = false;
-  out.push_back(analysis_.make(is_break ? StmtKind::kBreak : StmtKind::kContinue, stmt.range));
+  hir::Stmt* made = analysis_.make(is_break ? StmtKind::kBreak : StmtKind::kContinue, stmt.range);
+  made->outwards = outwards;
+  out.push_back(made);
+}
+
+// How many loops lie between here and the loop of this label. False after a diagnostic.
+bool StatementChecker::find_loop(const ast::Name& label, unsigned& outwards) {
+  for (auto loop = state_.loops.rbegin(); loop != state_.loops.rend(); ++loop, ++outwards) {
+    if (loop->label == label.text) return true;
+  }
+  Diagnostic& diagnostic = error(label.range, "no loop around this is called '{}'", label.text);
+  if (state_.in_kernel()) {
+    diagnostic.help("a parallel loop cannot be left; its inner loops can");
+  } else {
+    diagnostic.help("name the loop: `{}: for ...`", label.text);
+  }
+  return false;
 }
 
 void StatementChecker::use_stmt(const ast::Stmt& stmt, const std::vector<ast::Stmt*>& list, std::size_t next,

@@ -20,6 +20,7 @@ class StatementChecker : public BodyPart {
   void variable(const ast::Stmt& stmt, Body& out);
   void if_stmt(const ast::Stmt& stmt, Body& out);
   void return_stmt(const ast::Stmt& stmt, Body& out);
+  bool find_loop(const ast::Name& label, unsigned& outwards);
   void jump(const ast::Stmt& stmt, Body& out);
   void use_stmt(const ast::Stmt& stmt, const std::vector<ast::Stmt*>& list, std::size_t next, Body& out);
 };

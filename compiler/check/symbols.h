@@ -28,8 +28,10 @@ struct FunctionSymbol {
 };
 
 struct NominalSymbol {
+  enum class Recursion : std::uint8_t { kUnknown, kNone, kContainsItself };
   const ast::TypeDecl* declaration = nullptr;
   ModuleSymbols* module = nullptr;
+  Recursion recursion = Recursion::kUnknown;  // of enums
   std::map<std::string_view, FunctionSymbol*> methods;
   FunctionSymbol* init = nullptr;
   std::string_view name() const { return declaration->name.text; }
@@ -77,7 +79,15 @@ struct Origin {
   std::uint32_t depth = 0;
 };
 
-// A struct, class or interface with its type arguments.
+// A case of an enum: each of its values lies in a field of the enum's type.
+struct CaseInfo {
+  const ast::EnumCase* declaration = nullptr;
+  std::vector<FieldInfo> values;
+  std::vector<std::uint32_t> fields;
+  std::string_view name() const { return declaration->name.text; }
+};
+
+// A struct, class, interface or enum with its type arguments.
 struct Nominal {
   enum class State : std::uint8_t { kDeclared, kBusy, kComplete };
   Type* type = nullptr;
@@ -87,7 +97,8 @@ struct Nominal {
   Origin origin;
   State state = State::kDeclared;
   std::vector<const Type*> interfaces;
-  std::uint32_t values = 0;  // of a complete struct: how many primitives and references it flattens to
+  std::vector<CaseInfo> cases;  // of a complete enum
+  std::uint32_t values = 0;     // of a complete struct: how many primitives and references it flattens to
 };
 
 struct FunctionInstance {

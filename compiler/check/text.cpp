@@ -56,7 +56,17 @@ hir::Expr* TextMaker::text_of(E value, Range range) {
   }
   if (E made = parts_.calls.invoke(value, "to_str", {}, range); made != nullptr && made->type == str)
     return made;
-  if (type->is(TypeKind::kStruct)) return struct_text(value, range);
+  // A struct can hold arrays of itself.
+  if (type->is_enum || state_.texts_in_work.contains(type)) {
+    const bool in_trap = state_.in_trap_message;
+    return parts_.derived.call(in_trap ? DerivedKind::kTextInTrap : DerivedKind::kText, {value}, range);
+  }
+  if (type->is(TypeKind::kStruct)) {
+    state_.texts_in_work.insert(type);
+    E text = struct_text(value, range);
+    state_.texts_in_work.erase(type);
+    return text;
+  }
   if (type->is(TypeKind::kArray)) return array_text(value, range);
   const bool is_object = type->is(TypeKind::kClass) || type->is(TypeKind::kInterface);
   if (is_object && state_.in_trap_message) {
@@ -76,9 +86,10 @@ hir::Expr* TextMaker::struct_text(E value, Range range) {
   analysis_.complete(*analysis_.nominal(type));
   std::vector<hir::Stmt*> before;
   value = stable(value, before);
-  std::vector<E> parts{string(type->name + "(", range)};
+  const bool is_tuple = analysis_.tuples().is_tuple(type);
+  std::vector<E> parts{string(is_tuple ? "(" : type->name + "(", range)};
   for (std::uint32_t i = 0; i < type->fields.size(); ++i) {
-    parts.push_back(string((i == 0 ? "" : ", ") + type->fields[i].name + ": ", range));
+    parts.push_back(string((i == 0 ? "" : ", ") + (is_tuple ? "" : type->fields[i].name + ": "), range));
     E part = make(ExprKind::kField, type->fields[i].type, range, {value});
     part->index = i;
     parts.push_back(text_of(part, range));

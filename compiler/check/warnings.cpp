@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cctype>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -59,20 +60,36 @@ std::string_view name_in_braces(std::string_view text) {
 
 class Warnings final : public LexicalWalk {
  public:
-  Warnings(const ast::Module& module, Diagnostics& diagnostics)
-      : module_(module), diagnostics_(diagnostics) {}
+  Warnings(const ast::Module& module, Diagnostics& diagnostics) : module_(module), diagnostics_(diagnostics) {
+    add_names(module);
+    for (const ast::Constant* constant : module.constants) known_names_.insert(constant->name.text);
+    for (const ast::Import& import : module.imports) {
+      if (import.module != nullptr) add_names(*import.module);
+    }
+  }
 
  private:
+  void add_names(const ast::Module& module) {
+    for (const ast::TypeDecl* type : module.types) {
+      known_names_.insert(type->name.text);
+      for (const ast::EnumCase& option : type->cases) known_names_.insert(option.name.text);
+    }
+  }
+  bool is_known_name(std::string_view name) const override { return known_names_.contains(name); }
+
   // ---- variables
   void on_scope_end(const Local& local) override {
     const bool counts = local.role == Role::kLet || local.role == Role::kVar ||
-                        local.role == Role::kPattern || local.role == Role::kCaught;
+                        local.role == Role::kPattern || local.role == Role::kPart ||
+                        local.role == Role::kCaught;
     const std::string_view name = local.name.text;
     if (!counts || local.is_read || name.starts_with('_')) return;
     Diagnostic& diagnostic = diagnostics_.warning(local.name.range, "'{}' is {} used", name,
                                                   local.is_assigned ? "assigned, and never" : "never");
     if (local.role == Role::kPattern) {
       diagnostic.help("remove the name, and leave the type");
+    } else if (local.role == Role::kPart) {
+      diagnostic.help("write `_` in its place");
     } else if (local.role == Role::kCaught) {
       diagnostic.help("write `catch {{ ... }}`");
     } else {
@@ -103,7 +120,8 @@ class Warnings final : public LexicalWalk {
       case StmtKind::kIf:
         return stmt.otherwise != nullptr && leaves(*stmt.body[0]) && leaves(*stmt.otherwise);
       case StmtKind::kWhile:
-        return stmt.value->kind == ExprKind::kBool && stmt.value->integer != 0 && !breaks(*stmt.body[0]);
+        return stmt.value->kind == ExprKind::kBool && stmt.value->integer != 0 &&
+               !breaks(*stmt.body[0], stmt.label.text, LoopDepth::kInside);
       case StmtKind::kMatch: {
         bool takes_all = false;
         for (const ast::Arm& arm : stmt.arms) {
@@ -118,26 +136,29 @@ class Warnings final : public LexicalWalk {
     }
   }
 
-  // Whether the statement leaves the loop around it by `break`.
-  static bool breaks(const ast::Stmt& stmt) {
+  enum class LoopDepth : std::uint8_t { kInside, kInInnerLoop };
+
+  // Whether the statement leaves the loop of this label by `break`, which has to name it in inner loops.
+  static bool breaks(const ast::Stmt& stmt, std::string_view label, LoopDepth depth) {
     switch (stmt.kind) {
-      case StmtKind::kBreak: return true;
+      case StmtKind::kBreak:
+        return stmt.label.empty() ? depth == LoopDepth::kInside : stmt.label.text == label;
       case StmtKind::kWhile:
       case StmtKind::kForRange:
       case StmtKind::kForEach:
-      case StmtKind::kParallelFor: return false;
+      case StmtKind::kParallelFor: depth = LoopDepth::kInInnerLoop; break;
       default: break;
     }
-    return breaks_inside(stmt);
+    return breaks_inside(stmt, label, depth);
   }
   // The same of a part of it: an expression can break, too.
   template <typename Node>
-  static bool breaks_inside(const Node& node) {
+  static bool breaks_inside(const Node& node, std::string_view label, LoopDepth depth) {
     bool found = false;
-    const ast::Overloaded visit{[&](const auto&) {},
-                                [&](const ast::Stmt& part) { found = found || breaks(part); },
-                                [&](const ast::Expr& part) { found = found || breaks_inside(part); },
-                                [&](const ast::Arm& part) { found = found || breaks_inside(part); }};
+    const ast::Overloaded visit{
+        [&](const auto&) {}, [&](const ast::Stmt& part) { found = found || breaks(part, label, depth); },
+        [&](const ast::Expr& part) { found = found || breaks_inside(part, label, depth); },
+        [&](const ast::Arm& part) { found = found || breaks_inside(part, label, depth); }};
     ast::for_each_child(node, visit);
     return found;
   }
@@ -241,6 +262,7 @@ class Warnings final : public LexicalWalk {
 
   const ast::Module& module_;
   Diagnostics& diagnostics_;
+  std::set<std::string_view> known_names_;  // of cases, constants and types: see is_known_name
 };
 
 }  // namespace

@@ -135,17 +135,17 @@ struct Expr {
 };
 
 enum class StmtKind : std::uint8_t {
-  kLet,       // local = value (absent: a fixed array, zeroed here)
-  kAssign,    // place = value; place is kLocal, kField (of a class, or nested in a struct place), kIndex,
-              // kFixedIndex
-  kUpdate,    // place = place op value, the place's parts evaluated once
-  kExpr,      // value, result dropped
-  kBlock,     // body
-  kIf,        // condition value, body, otherwise
-  kWhile,     // condition value, body
-  kForRange,  // local from value to limit, step; see Stmt::step
-  kBreak,
-  kContinue,     // of the innermost loop
+  kLet,          // local = value (absent: a fixed array, zeroed here)
+  kAssign,       // place = value; place is kLocal, kField (of a class, or nested in a struct place), kIndex,
+                 // kFixedIndex
+  kUpdate,       // place = place op value, the place's parts evaluated once
+  kExpr,         // value, result dropped
+  kBlock,        // body
+  kIf,           // condition value, body, otherwise
+  kWhile,        // condition value, body
+  kForRange,     // local from value to limit, step; see Stmt::step
+  kBreak,        // of the loop around the statement, or the one that lies `outwards` from there
+  kContinue,     // likewise
   kReturn,       // value, absent when void
   kTrap,         // trap kUserTrap with the str `value`
   kUse,          // local = value; body; then, however body is left, the expression `close` (a call on local)
@@ -189,6 +189,7 @@ struct Stmt {
   Expr* value = nullptr;
   Binary binary = Binary::kAdd;  // kUpdate
   Expr* limit = nullptr;         // kForRange: exclusive, or inclusive
+  unsigned outwards = 0;         // kBreak, kContinue: how many loops are left besides
   bool inclusive = false;        // kForRange: must not overflow at the type's maximum
   Expr* step = nullptr;  // kForRange: absent is 1; a negative step is a kInt constant; otherwise lowering
                          // checks that it is positive (trap "step must be positive")

@@ -73,6 +73,10 @@ struct Type {
   std::vector<const Type*> parameters;  // kFunction
   const Type* result = nullptr;         // kFunction
 
+  // An enum: a kStruct, or a kClass if it contains itself. Its first field is the number of the case, the others
+  // hold the values of the cases, which share them.
+  bool is_enum = false;
+
   // kStruct, kClass, kInterface: filled in by the checker after the type is created,
   // complete before lowering.
   std::vector<FieldInfo> fields;                    // kStruct, kClass

@@ -21,6 +21,7 @@ void ExitLowering::enter_use(const Expr& close) {
 std::optional<CodeBuffer::LabelId> ExitLowering::direct_exit(const std::vector<Stmt*>& body) const {
   if (body.size() != 1 || enclosing_.empty() || enclosing_.back().kind != Enclosing::Kind::kLoop)
     return std::nullopt;
+  if (body[0]->outwards != 0) return std::nullopt;
   switch (body[0]->kind) {
     case hir::StmtKind::kBreak: return enclosing_.back().break_label;
     case hir::StmtKind::kContinue: return enclosing_.back().continue_label;
@@ -28,9 +29,11 @@ std::optional<CodeBuffer::LabelId> ExitLowering::direct_exit(const std::vector<S
   }
 }
 
-void ExitLowering::leave_loop(LoopExit how) {
+void ExitLowering::leave_loop(LoopExit how, unsigned outwards) {
   std::size_t depth = enclosing_.size();
-  while (depth > 0 && enclosing_[depth - 1].kind != Enclosing::Kind::kLoop) --depth;
+  for (; depth > 0; --depth) {
+    if (enclosing_[depth - 1].kind == Enclosing::Kind::kLoop && outwards-- == 0) break;
+  }
   if (depth == 0) return;  // the checker allows neither outside of loops
   close_down_to(depth);
   const Enclosing& loop = enclosing_[depth - 1];

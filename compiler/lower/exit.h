@@ -17,7 +17,8 @@ class ExitLowering : public LoweringPart {
   void enter_use(const Expr& close);
   void leave_enclosing() { enclosing_.pop_back(); }
 
-  void leave_loop(LoopExit how);
+  // The innermost loop, or the one that lies `outwards` from there.
+  void leave_loop(LoopExit how, unsigned outwards);
   // Where `body` jumps to if that is all it does, so that the condition before it can jump by itself.
   std::optional<LabelId> direct_exit(const std::vector<Stmt*>& body) const;
   void return_statement(const Stmt& s);

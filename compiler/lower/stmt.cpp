@@ -49,8 +49,8 @@ void StatementLowering::statement(const Stmt& s) {
     case StmtKind::kIf: return if_statement(s);
     case StmtKind::kWhile: return parts_.loops.while_loop(s);
     case StmtKind::kForRange: return parts_.loops.for_range(s);
-    case StmtKind::kBreak: return parts_.exits.leave_loop(LoopExit::kBreak);
-    case StmtKind::kContinue: return parts_.exits.leave_loop(LoopExit::kContinue);
+    case StmtKind::kBreak: return parts_.exits.leave_loop(LoopExit::kBreak, s.outwards);
+    case StmtKind::kContinue: return parts_.exits.leave_loop(LoopExit::kContinue, s.outwards);
     case StmtKind::kReturn: return parts_.exits.return_statement(s);
     case StmtKind::kTrap: return trap_statement(s);
     case StmtKind::kUse: return use_statement(s);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/lower/types.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace dhpvm::compiler {
@@ -24,6 +25,18 @@ bc::Kind kind_of(const Type* type) {
     case TypeKind::kF64: return bc::Kind::kF64;
     default: return bc::Kind::kRef;
   }
+}
+
+// Whether a value has no leaves: a struct without fields, or of such structs.
+bool is_empty(const Type* type) {
+  return type->is(TypeKind::kStruct) && std::all_of(type->fields.begin(), type->fields.end(),
+                                                    [](const FieldInfo& f) { return is_empty(f.type); });
+}
+
+// Whether a value is one leaf. Says so without asking for the leaves, which can hold arrays of the same type.
+bool is_single(const Type* type) {
+  if (type->is_primitive() || type->is_reference()) return true;
+  return type->is(TypeKind::kNullable) && is_empty(type->element);
 }
 
 std::string join(const std::string& prefix, const std::string& name) {
@@ -131,7 +144,7 @@ void TypeLowering::define_methods(const Type* type, std::uint32_t id) {
 }
 
 std::uint32_t TypeLowering::element_struct(const Type* type) {
-  if (leaves(type).size() == 1 && !type->is(TypeKind::kStruct)) return bc::kNoIndex;
+  if (is_single(type)) return bc::kNoIndex;
   if (const auto known = element_structs_.find(type); known != element_structs_.end()) return known->second;
   const std::uint32_t id = builder_.declare_struct(type->name);
   element_structs_.emplace(type, id);

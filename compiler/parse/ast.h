@@ -48,6 +48,7 @@ enum class TypeKind : std::uint8_t {
   kNullable,    // element?
   kResult,      // element!: the value, or the Error that prevented it; `void!` has no value
   kFunction,    // fn(arguments...) -> element; element is null when the function gives nothing
+  kTuple,       // (arguments...), at least two
 };
 
 struct Type {
@@ -76,7 +77,8 @@ enum class ExprKind : std::uint8_t {
   kFormat,    // f"...": parts
   kName,      // name: a variable, member without `this.`, function, type, module, built-in
   kThis,      //
-  kMember,    // operands[0].name, or operands[0]?.name when `safe`; also module.name and f32.max
+  kMember,    // operands[0].name, or operands[0]?.name when `safe`; also module.name, f32.max and Enum.case;
+              // a kName or kMember with type_arguments is the enum in `Option<i64>.none`
   kIndex,     // operands[0][operands[1..]]: 1 to 3 indices
   kSlice,     // operands[0][operands[1]..operands[2]], ..= when `inclusive`; without operands[2] to the end
   kCall,      // operands[0]<type_arguments>(arguments); construction, `str(x)`, `Weak<T>(x)` and method calls
@@ -84,6 +86,7 @@ enum class ExprKind : std::uint8_t {
   kNewArray,  // type(arguments): [f32, 2](rows, cols), [str](n, fill: ""); type is a kArray
   kArrayLiteral,  // [operands...]
   kMapLiteral,    // [operands[0]: operands[1], ...], keys and values in turn; [:]
+  kTuple,         // (operands...), at least two
   kUnary,         // unary operands[0]
   kBinary,        // operands[0] binary operands[1], `&&`, `||` and `??` included
   kCast,          // operands[0] as type
@@ -161,22 +164,28 @@ enum class PatternKind : std::uint8_t {
            // both hold it
   kRange,  // value .. high, or value ..= high when `inclusive`
   kType,   // type, bound to `binding` unless that is empty
+  kTuple,  // (parts...), at least two
+  kCase,   // value(parts...): a case of an enum, by its name or `Enum.name`, and patterns for its values
   kNull,
-  kElse,
+  kElse,  // `else`, and `_` inside of others
 };
 
 struct Pattern {
   PatternKind kind = PatternKind::kError;
   SourceRange range;
+  Name label;         // of a part: `name: pattern`; empty where the position says which value it is for
+  bool part = false;  // stands inside of another: a kName that is nothing known becomes a variable
   Expr* value = nullptr;
   Expr* high = nullptr;
   bool inclusive = false;
   Type* type = nullptr;
   Name binding;
+  std::vector<Pattern> parts;
 };
 
 struct Arm {
   std::vector<Pattern> patterns;  // alternatives, at least one
+  Expr* guard = nullptr;          // the condition after `if`, or null
   Expr* value = nullptr;          // in a match expression
   Stmt* body = nullptr;           // in a match statement
   SourceRange range;
@@ -216,7 +225,8 @@ enum class StmtKind : std::uint8_t {
   kError,
   kBlock,        // { body }
   kLet,          // let name: type = value;  type and value may be null (a `let` without value is a syntax
-                 // error, and becomes a kLet whose value is kError)
+                 // error, and becomes a kLet whose value is kError);
+                 // patterns[0] stands for the name where a tuple is taken apart; likewise in kVar
   kVar,          // var name: type = value;  likewise, at least one of the two present
   kAssign,       // place = value;
   kUpdate,       // place binary= value;
@@ -224,9 +234,9 @@ enum class StmtKind : std::uint8_t {
   kIf,           // if value body[0] else otherwise; body[0] is a kBlock; otherwise null, a kBlock or a kIf
   kWhile,        // while value body[0]
   kForRange,     // for name in value..limit step step body[0]; step may be null
-  kForEach,      // for index_name, name in value body[0]; index_name may be empty
-  kBreak,        //
-  kContinue,     //
+  kForEach,      // for index_name, name in value body[0]; index_name may be empty, patterns[0] is for name
+  kBreak,        // of the loop `label`, or of the innermost
+  kContinue,     // likewise
   kReturn,       // return value; value may be null
   kMatch,        // match value { arms }, each arm with a `body`
   kUse,          // use name = value; closed at the end of the enclosing block
@@ -276,6 +286,8 @@ struct Stmt {
   SourceRange range;
   Name name;
   Name index_name;
+  Name label;                     // of loops, and of the loop that is left; may be empty
+  std::vector<Pattern> patterns;  // at most one
   Type* type = nullptr;
   Expr* place = nullptr;
   Expr* value = nullptr;
@@ -329,7 +341,14 @@ struct Field {
   SourceRange range;
 };
 
-enum class TypeDeclKind : std::uint8_t { kStruct, kClass, kInterface };
+// One of the values of an enum. Its fields have a name, or none where their position says enough.
+struct EnumCase {
+  Name name;
+  std::vector<Field> values;
+  SourceRange range;
+};
+
+enum class TypeDeclKind : std::uint8_t { kStruct, kClass, kInterface, kEnum };
 
 struct TypeDecl {
   TypeDeclKind kind = TypeDeclKind::kStruct;
@@ -338,6 +357,7 @@ struct TypeDecl {
   std::vector<TypeParameter> type_parameters;
   std::vector<Type*> interfaces;  // kClass: after the colon
   std::vector<Field> fields;      // kStruct, kClass
+  std::vector<EnumCase> cases;    // kEnum
   std::vector<Function*> methods;
   Function* init = nullptr;  // kClass, or null
 };

@@ -31,12 +31,17 @@ void for_each_child(const Type& node, const Visitor& visit) {
 }
 
 template <typename Visitor>
+void for_each_child(const Pattern& node, const Visitor& visit) {
+  visit_present(node.type, visit);
+  visit_present(node.value, visit);
+  visit_present(node.high, visit);
+  for (const Pattern& part : node.parts) for_each_child(part, visit);
+}
+
+template <typename Visitor>
 void for_each_child(const Arm& node, const Visitor& visit) {
-  for (const Pattern& pattern : node.patterns) {
-    visit_present(pattern.type, visit);
-    visit_present(pattern.value, visit);
-    visit_present(pattern.high, visit);
-  }
+  for (const Pattern& pattern : node.patterns) for_each_child(pattern, visit);
+  visit_present(node.guard, visit);
   visit_present(node.value, visit);
   visit_present(node.body, visit);
 }
@@ -67,6 +72,7 @@ void for_each_child(const Expr& node, const Visitor& visit) {
 
 template <typename Visitor>
 void for_each_child(const Stmt& node, const Visitor& visit) {
+  for (const Pattern& pattern : node.patterns) for_each_child(pattern, visit);
   for (const Expr* part : {node.place, node.value, node.limit, node.step}) visit_present(part, visit);
   visit_present(node.type, visit);
   if (node.parallel != nullptr) {

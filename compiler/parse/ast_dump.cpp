@@ -86,6 +86,20 @@ std::string pattern(const ast::Pattern& p) {
     case PatternKind::kRange: return Form(p.inclusive ? "..=" : "..").node(p.value).node(p.high).end();
     case PatternKind::kType:
       return Form("type").node(p.type).add(p.binding.empty() ? "_" : p.binding.text).end();
+    case PatternKind::kCase: {
+      Form form("case");
+      form.node(p.value);
+      for (const ast::Pattern& part : p.parts) {
+        const std::string label = part.label.empty() ? "" : std::string(part.label.text) + ": ";
+        form.add(label + pattern(part));
+      }
+      return form.end();
+    }
+    case PatternKind::kTuple: {
+      Form form("tuple");
+      for (const ast::Pattern& part : p.parts) form.add(pattern(part));
+      return form.end();
+    }
     case PatternKind::kNull: return "null";
     case PatternKind::kElse: return "else";
   }
@@ -95,6 +109,7 @@ std::string pattern(const ast::Pattern& p) {
 std::string arm(const ast::Arm& a) {
   Form form("arm");
   for (const ast::Pattern& p : a.patterns) form.add(pattern(p));
+  if (a.guard != nullptr) form.add("if").node(a.guard);
   form.add("=>");
   return a.value != nullptr ? form.node(a.value).end() : form.node(a.body).end();
 }
@@ -129,21 +144,32 @@ std::string function(const ast::Function& f) {
   return form.end();
 }
 
+std::string field(const ast::Field& f) {
+  Form form(f.immutable ? "let" : "field");
+  form.add(f.name.text).node(f.type);
+  if (f.fallback != nullptr) form.node(f.fallback);
+  return form.end();
+}
+
 std::string declaration(const ast::TypeDecl& decl) {
-  Form form(decl.kind == ast::TypeDeclKind::kStruct  ? "struct"
-            : decl.kind == ast::TypeDeclKind::kClass ? "class"
-                                                     : "interface");
+  constexpr std::string_view kWords[] = {"struct", "class", "interface", "enum"};
+  Form form(kWords[static_cast<unsigned>(decl.kind)]);
   form.add(std::string(decl.name.text) + type_parameters(decl.type_parameters));
   if (!decl.interfaces.empty()) form.add(":").nodes(decl.interfaces);
-  for (const ast::Field& field : decl.fields) {
-    Form part(field.immutable ? "let" : "field");
-    part.add(field.name.text).node(field.type);
-    if (field.fallback != nullptr) part.node(field.fallback);
+  for (const ast::Field& member : decl.fields) form.add(field(member));
+  for (const ast::EnumCase& option : decl.cases) {
+    Form part("case");
+    part.add(option.name.text);
+    for (const ast::Field& value : option.values) part.add(field(value));
     form.add(part.end());
   }
   if (decl.init != nullptr) form.add(function(*decl.init));
   for (const ast::Function* method : decl.methods) form.add(function(*method));
   return form.end();
+}
+
+std::string variable(const ast::Stmt& s) {
+  return s.patterns.empty() ? std::string(s.name.text) : pattern(s.patterns[0]);
 }
 
 std::string parallel(const ast::Stmt& stmt) {
@@ -179,6 +205,7 @@ std::string dump(const ast::Type& type) {
     case ast::TypeKind::kFixedArray: return Form("fixed").node(type.element).node(type.count).end();
     case ast::TypeKind::kNullable: return dump(*type.element) + "?";
     case ast::TypeKind::kResult: return dump(*type.element) + "!";
+    case ast::TypeKind::kTuple: return Form("tuple").nodes(type.arguments).end();
     case ast::TypeKind::kFunction: return Form("fn").nodes(type.arguments).add("->").node(type.element).end();
   }
   return "?";
@@ -208,6 +235,7 @@ std::string dump(const ast::Expr& e) {
     case ExprKind::kNewArray: return Form("new").node(e.type).add(arguments(e.arguments)).end();
     case ExprKind::kArrayLiteral: return Form("list").nodes(e.operands).end();
     case ExprKind::kMapLiteral: return Form("map").nodes(e.operands).end();
+    case ExprKind::kTuple: return Form("tuple").nodes(e.operands).end();
     case ExprKind::kUnary: return Form(to_string(e.unary)).nodes(e.operands).end();
     case ExprKind::kBinary: return Form(to_string(e.binary)).nodes(e.operands).end();
     case ExprKind::kCast: return Form("as").nodes(e.operands).node(e.type).end();
@@ -230,12 +258,14 @@ std::string dump(const ast::Expr& e) {
   return "?";
 }
 
-std::string dump(const ast::Stmt& s) {
+namespace {
+
+std::string unlabelled(const ast::Stmt& s) {
   switch (s.kind) {
     case StmtKind::kError: return "error";
     case StmtKind::kBlock: return Form("block").nodes(s.body).end();
-    case StmtKind::kLet: return Form("let").add(s.name.text).node(s.type).node(s.value).end();
-    case StmtKind::kVar: return Form("var").add(s.name.text).node(s.type).node(s.value).end();
+    case StmtKind::kLet: return Form("let").add(variable(s)).node(s.type).node(s.value).end();
+    case StmtKind::kVar: return Form("var").add(variable(s)).node(s.type).node(s.value).end();
     case StmtKind::kAssign: return Form("=").node(s.place).node(s.value).end();
     case StmtKind::kUpdate:
       return Form(std::string(to_string(s.binary)) + "=").node(s.place).node(s.value).end();
@@ -258,12 +288,12 @@ std::string dump(const ast::Stmt& s) {
     case StmtKind::kForEach:
       return Form("each")
           .add(s.index_name.empty() ? "_" : s.index_name.text)
-          .add(s.name.text)
+          .add(variable(s))
           .node(s.value)
           .nodes(s.body)
           .end();
-    case StmtKind::kBreak: return "break";
-    case StmtKind::kContinue: return "continue";
+    case StmtKind::kBreak: return s.label.empty() ? "break" : Form("break").add(s.label.text).end();
+    case StmtKind::kContinue: return s.label.empty() ? "continue" : Form("continue").add(s.label.text).end();
     case StmtKind::kReturn: return Form("return").node(s.value).end();
     case StmtKind::kMatch: {
       Form form("match");
@@ -275,6 +305,14 @@ std::string dump(const ast::Stmt& s) {
     case StmtKind::kParallelFor: return parallel(s);
   }
   return "?";
+}
+
+}  // namespace
+
+std::string dump(const ast::Stmt& s) {
+  const bool is_jump = s.kind == StmtKind::kBreak || s.kind == StmtKind::kContinue;
+  if (s.label.empty() || is_jump) return unlabelled(s);
+  return Form("label").add(s.label.text).add(unlabelled(s)).end();
 }
 
 std::string dump(const ast::Module& module) {

@@ -23,7 +23,8 @@ void DeclarationParser::declaration() {
     case TokenKind::kConst: return constant();
     case TokenKind::kStruct:
     case TokenKind::kClass:
-    case TokenKind::kInterface: return parts_.type_declarations.type_declaration();
+    case TokenKind::kInterface:
+    case TokenKind::kEnum: return parts_.type_declarations.type_declaration();
     case TokenKind::kFn:
       module_.functions.push_back(parts_.functions.function(FunctionBody::kRequired));
       return;
@@ -67,7 +68,6 @@ void DeclarationParser::foreign_top_level() {
       {"using", "write `import name;`"},
       {"include", "write `import name;`"},
       {"require", "write `import name;`"},
-      {"enum", "write `const` for each value, or an interface and classes"},
       {"trait", "write `interface`"},
       {"protocol", "write `interface`"},
       {"impl", "write the functions inside the struct or class"},
@@ -79,7 +79,7 @@ void DeclarationParser::foreign_top_level() {
       {"template", "type parameters stand behind the name: `fn f<T>(x: T)`, `class C<T>`"},
       {"record", "write `struct`"},
       {"object", "write `class`"},
-      {"union", "write an interface and classes"},
+      {"union", "write `enum`, whose cases have values"},
   };
   for (const Habit& habit : kHabits) {
     if (!at_word(habit.word)) continue;
@@ -103,7 +103,7 @@ void DeclarationParser::foreign_top_level() {
     error(range(), "statements stand inside functions").help("a program begins in `fn main() {{ ... }}`");
   } else {
     error(range(), "expected a declaration, found {}", found())
-        .help("a file holds import, const, fn, extern, struct, class and interface");
+        .help("a file holds import, const, fn, extern, struct, class, interface and enum");
   }
   advance();
 }

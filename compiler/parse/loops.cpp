@@ -47,7 +47,10 @@ ast::Stmt* LoopParser::for_statement() {
   advance();
   const SourceRange open = range();
   bool in_parentheses = false;
-  if (at(TokenKind::kLeftParen)) {
+  const auto at_tuple = [&] {
+    return at(TokenKind::kLeftParen) && state_.layout.behind_group(cursor_.position()) == TokenKind::kIn;
+  };
+  if (at(TokenKind::kLeftParen) && !at_tuple()) {
     const bool is_in =
         kind(1) == TokenKind::kIdentifier && (kind(2) == TokenKind::kIn || kind(2) == TokenKind::kComma);
     if (!is_in) return foreign_for();
@@ -60,18 +63,22 @@ ast::Stmt* LoopParser::for_statement() {
     slip(range(), "the loop variable is declared by `for` itself").help("remove `{}`", text());
     advance();
   }
-  node->name = expect_name("the name of the loop variable");
+  if (!at_tuple()) node->name = expect_name("the name of the loop variable");
   if (!in_panic() && accept(TokenKind::kComma)) {
     node->index_name = node->name;
-    node->name = expect_name("the name of the element");
+    node->name = at_tuple() ? ast::Name{} : expect_name("the name of the element");
   }
+  if (at_tuple() && !in_panic()) node->patterns.push_back(parts_.matches.tuple_pattern());
   if (!in_panic()) expect_in(node->name.text);
   if (!in_panic()) node->value = parts_.expressions.expression();
   if (!in_panic() && (at(TokenKind::kDotDot) || at(TokenKind::kDotDotEqual))) {
     node->kind = StmtKind::kForRange;
     advance();
     node->limit = range_end(node->inclusive);
-    if (!node->index_name.empty()) {
+    if (!node->patterns.empty()) {
+      slip(node->patterns[0].range, "a range gives numbers, which have no parts").help("write a name");
+      node->patterns.clear();
+    } else if (!node->index_name.empty()) {
       slip(node->name.range, "a range gives one variable")
           .help("write `for {} in ...`", node->index_name.text);
       node->index_name = {};

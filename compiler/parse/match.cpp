@@ -61,6 +61,7 @@ std::vector<ast::Arm> MatchParser::arms(ParseBody body) {
     ast::Arm arm;
     arm.range = range();
     arm.patterns = patterns();
+    if (!in_panic() && accept(TokenKind::kIf)) arm.guard = guard();
     if (!in_panic()) arm_arrow();
     if (!in_panic()) body(arm);
     arm.range = cursor_.since(arm.range);
@@ -76,6 +77,14 @@ std::vector<ast::Arm> MatchParser::arms(ParseBody body) {
   return list;
 }
 
+// The condition of an arm: `pattern if condition => ...`.
+ast::Expr* MatchParser::guard() {
+  const bool outer = std::exchange(state_.arrow_closures, false);
+  ast::Expr* condition = parts_.expressions.expression();
+  state_.arrow_closures = outer;
+  return condition;
+}
+
 void MatchParser::arm_arrow() {
   if (accept(TokenKind::kFatArrow)) return;
   if (at(TokenKind::kArrow) || at(TokenKind::kColon)) {
@@ -84,7 +93,7 @@ void MatchParser::arm_arrow() {
     return;
   }
   auto& problem = error(range(), "expected `=>` after the pattern, found {}", found());
-  if (at(TokenKind::kIf)) problem.help("patterns have no conditions; write the `if` inside the arm");
+  if (at_word("when") || at_word("where")) problem.help("the condition of an arm begins with `if`");
   if (at(TokenKind::kPipe)) problem.help("alternatives are separated by commas: `1, 2 => ...`");
 }
 
@@ -102,11 +111,102 @@ std::vector<ast::Pattern> MatchParser::patterns() {
   return list;
 }
 
+// At `name(`, `Enum.name(` or `module.Enum.name(`: the number of tokens before the parenthesis, otherwise 0.
+std::uint32_t MatchParser::tokens_of_case_name() const {
+  std::uint32_t ahead = 0;
+  while (kind(ahead) == TokenKind::kIdentifier) {
+    ++ahead;
+    if (kind(ahead) == TokenKind::kLeftParen) return ahead;
+    if (kind(ahead) != TokenKind::kDot) return 0;
+    ++ahead;
+  }
+  return 0;
+}
+
+// `circle(r)`, `Shape.box(w, h: 1.0)`
+ast::Pattern MatchParser::case_pattern(std::uint32_t tokens) {
+  const Level level(*this);
+  ast::Pattern result;
+  result.range = range();
+  if (!level.ok) return result;
+  ast::Expr* path = make(ExprKind::kName, range());
+  path->name = take_name();
+  path = finish(path);
+  for (std::uint32_t taken = 1; taken < tokens; taken += 2) {
+    advance();
+    ast::Expr* member = make(ExprKind::kMember, path->range);
+    member->operands = {path};
+    member->name = take_name();
+    path = finish(member);
+  }
+  result.kind = PatternKind::kCase;
+  result.value = path;
+  parts_in_parentheses(result);
+  return result;
+}
+
+// `(a, 0)`. With one pattern in them, the parentheses do not count.
+ast::Pattern MatchParser::tuple_pattern() {
+  const Level level(*this);
+  ast::Pattern result;
+  result.range = range();
+  if (!level.ok) return result;
+  result.kind = PatternKind::kTuple;
+  parts_in_parentheses(result);
+  if (in_panic()) return result;
+  for (const ast::Pattern& part : result.parts) {
+    if (!part.label.empty()) slip(part.label.range, "the values of a tuple have no names").help("remove it");
+  }
+  if (result.parts.empty()) error(result.range, "there is nothing between the parentheses");
+  if (result.parts.size() != 1) return result;
+  ast::Pattern only = result.parts[0];
+  return only;
+}
+
+void MatchParser::parts_in_parentheses(ast::Pattern& whole) {
+  const SourceRange open = range();
+  advance();
+  while (!at(TokenKind::kRightParen) && !at(TokenKind::kEnd)) {
+    whole.parts.push_back(part());
+    if (in_panic() || !accept(TokenKind::kComma)) break;
+  }
+  if (!in_panic() && !accept(TokenKind::kRightParen)) {
+    error(range(), "expected `,` or `)` after the pattern, found {}", found())
+        .note(open, "its parts begin here");
+  }
+  whole.range = cursor_.since(whole.range);
+}
+
+// A pattern for a value inside of another: `r`, `_`, `3..10`, `circle(r)`, `radius: r`.
+ast::Pattern MatchParser::part() {
+  ast::Name label;
+  if (at(TokenKind::kIdentifier) && kind(1) == TokenKind::kColon) {
+    label = take_name();
+    advance();
+  }
+  ast::Pattern result;
+  if (at_word("_") && (kind(1) == TokenKind::kComma || kind(1) == TokenKind::kRightParen)) {
+    result.range = range();
+    result.kind = PatternKind::kElse;
+    advance();
+  } else if (at(TokenKind::kLet) || at(TokenKind::kVar)) {
+    slip(range(), "a name in a pattern is a new variable already").help("remove `{}`", text());
+    advance();
+    result = pattern();
+  } else {
+    result = pattern();
+  }
+  result.label = label;
+  result.part = true;
+  return result;
+}
+
 ast::Pattern MatchParser::pattern() {
   ast::Pattern result;
   result.range = range();
   const bool ends_next = kind(1) == TokenKind::kFatArrow || kind(1) == TokenKind::kComma ||
-                         kind(1) == TokenKind::kArrow || kind(1) == TokenKind::kColon;
+                         kind(1) == TokenKind::kArrow || kind(1) == TokenKind::kColon ||
+                         kind(1) == TokenKind::kIf;
   const bool foreign_else = (at_word("_") || at_word("default")) && ends_next;
   if (at(TokenKind::kElse) || foreign_else) {
     if (foreign_else) slip(range(), "the arm for everything else is `else`").help("write `else`");
@@ -123,10 +223,13 @@ ast::Pattern MatchParser::pattern() {
     slip(range(), "a type is a pattern of itself").help("remove `is`: `Circle c => ...`");
     advance();
   }
+  if (at(TokenKind::kLeftParen)) return tuple_pattern();
+  if (const std::uint32_t tokens = tokens_of_case_name(); tokens != 0) return case_pattern(tokens);
   if (at(TokenKind::kIdentifier)) {
     const std::uint32_t end = end_of_type();
     const TokenKind after = end == TypeScan::kNoType ? TokenKind::kEnd : cursor_.token_at(end).kind;
-    const bool arrow_or_comma = after == TokenKind::kFatArrow || after == TokenKind::kComma;
+    const bool arrow_or_comma = after == TokenKind::kFatArrow || after == TokenKind::kComma ||
+                                after == TokenKind::kIf || after == TokenKind::kRightParen;
     // More than `name` or `module.name`: it has type arguments or a `?`.
     const TokenKind last = end == TypeScan::kNoType ? TokenKind::kEnd : cursor_.token_at(end - 1).kind;
     const bool only_type = arrow_or_comma && last != TokenKind::kIdentifier;
@@ -149,8 +252,7 @@ ast::Pattern MatchParser::pattern() {
   const ast::Expr& value = *result.value;
   if (in_panic() || result.kind == PatternKind::kRange) return result;
   if (value.kind == ExprKind::kCall) {
-    slip(value.range, "a pattern takes no objects apart")
-        .help("write `Type name => ...` and use the name's members");
+    slip(value.range, "a pattern is no call").help("write a constant, or `else` and an `if`");
     result.kind = PatternKind::kError;
     return result;
   }

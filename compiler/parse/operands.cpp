@@ -147,8 +147,29 @@ ast::Expr* OperandParser::member(ast::Expr* object, Access access) {
     error(cursor_.previous(), "a number does not end in a point").help("write `1.0`");
     return error_expr();
   }
+  if (at(TokenKind::kInt)) {
+    node->name = take_name();  // `t.0`
+    return finish(node);
+  }
+  if (at(TokenKind::kFloat)) return nested_position(node);
   node->name = expect_name("the name of a member");
   return finish(node);
+}
+
+// `t.0.1`, of which the lexer makes the number 0.1.
+ast::Expr* OperandParser::nested_position(ast::Expr* outer) {
+  const ast::Name whole = take_name();
+  const std::size_t point = whole.text.find('.');
+  const bool is_position = whole.text.find_first_not_of("0123456789.") == std::string_view::npos;
+  if (!is_position || point == std::string_view::npos || point + 1 == whole.text.size()) {
+    error(whole.range, "expected the name of a member, found a number");
+    return error_expr();
+  }
+  outer->name = {whole.text.substr(0, point), whole.range};
+  ast::Expr* inner = make(ExprKind::kMember, outer->range);
+  inner->operands = {finish(outer)};
+  inner->name = {whole.text.substr(point + 1), whole.range};
+  return finish(inner);
 }
 
 ast::Expr* OperandParser::index(ast::Expr* object) {
@@ -206,6 +227,10 @@ ast::Expr* OperandParser::call(ast::Expr* callee) {
   node->operands = {callee};
   if (at(TokenKind::kLess)) {
     node->type_arguments = parts_.types.type_arguments();
+    if (at(TokenKind::kDot) && kind(1) == TokenKind::kIdentifier && !in_panic()) {  // `Option<i64>.none`
+      callee->type_arguments = std::move(node->type_arguments);
+      return finish(callee);
+    }
     if (!in_panic() && !at(TokenKind::kLeftParen)) {
       const SourceRange whole = cursor_.since(callee->range);
       slip(whole, "a type with arguments is no value")

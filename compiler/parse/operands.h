@@ -20,6 +20,7 @@ class OperandParser : public GrammarPart {
   ast::Expr* cast();
   bool null_test_habit();
   ast::Expr* member(ast::Expr* object, Access access);
+  ast::Expr* nested_position(ast::Expr* outer);
   ast::Expr* index(ast::Expr* object);
   bool at_range() const;
   void slice_end(ast::Expr& node);

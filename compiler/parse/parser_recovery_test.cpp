@@ -129,8 +129,8 @@ TEST(RecoveryTest, ValuesOfOtherLanguages) {
   EXPECT_EQ(advice("xs.map(x => x + 1);"), "a closure begins with `fn` | write `fn(x) => ...`");
   EXPECT_EQ(advice("let a = [0; 10];"),
             "an array of equal elements is made by a call | write `[i64](n, fill: 0)`");
-  EXPECT_EQ(advice("let t = (1, 2);"),
-            "there are no tuples | declare a struct: `struct Pair { first: A; second: B; }`");
+  EXPECT_EQ(advice("return 1, 2;"), "a `return` gives one value | give a tuple: `return (a, b);`");
+  EXPECT_EQ(advice("let t = (1,);"), "a tuple has at least two values | remove the `,`");
   EXPECT_EQ(advice("let q = List<i64>;"),
             "a type with arguments is no value | make an object by calling it: `List<i64>()`");
   EXPECT_EQ(advice("let r = a[1:2];"), "a part is written with two points | write `[low..high]`");
@@ -162,8 +162,9 @@ TEST(RecoveryTest, DeclarationsOfOtherLanguages) {
             "statements stand inside functions | a program begins in `fn main() { ... }`");
   EXPECT_EQ(top_level_advice("import \"x.dhp\";"),
             "a module is named without quotes | write `import geometry.shapes;` for geometry/shapes.dhp");
-  EXPECT_EQ(top_level_advice("enum E { A, B }"),
-            "there is no `enum` | write `const` for each value, or an interface and classes");
+  EXPECT_EQ(top_level_advice("enum E { A, B };"), "there is no `;` after the `}` of an enum | remove it");
+  EXPECT_EQ(top_level_advice("union U { int a; }"),
+            "there is no `union` | write `enum`, whose cases have values");
   EXPECT_EQ(top_level_advice("struct P { x: f64; };"),
             "there is no `;` after the `}` of a struct | remove it");
   EXPECT_EQ(top_level_advice("struct P { x: f64, }"), "a field ends in `;` | write `;`");

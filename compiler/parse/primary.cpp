@@ -134,9 +134,8 @@ ast::Expr* PrimaryParser::parenthesised() {
     return error_expr();
   }
   ast::Expr* expr = parts_.expressions.inner_expression();
-  if (at(TokenKind::kComma) && !in_panic()) {
-    error(range(), "there are no tuples").help("declare a struct: `struct Pair {{ first: A; second: B; }}`");
-  } else if ((at(TokenKind::kDotDot) || at(TokenKind::kDotDotEqual)) && !in_panic()) {
+  if (at(TokenKind::kComma) && !in_panic()) return tuple(expr, open);
+  if ((at(TokenKind::kDotDot) || at(TokenKind::kDotDotEqual)) && !in_panic()) {
     error(range(), "a range is no value").help("write it without parentheses: `for i in a..b`");
   } else if (at(TokenKind::kEqual) && !in_panic()) {
     error(range(), "an assignment is no expression").help("write `==` to compare");
@@ -147,6 +146,21 @@ ast::Expr* PrimaryParser::parenthesised() {
   expr->parenthesised = true;
   expr->range = cursor_.since(open);
   return in_panic() ? expr : foreign_cast(expr);
+}
+
+// Behind the first value of `(a, b)`.
+ast::Expr* PrimaryParser::tuple(ast::Expr* first, SourceRange open) {
+  ast::Expr* node = make(ExprKind::kTuple, open);
+  node->operands.push_back(first);
+  while (!in_panic() && accept(TokenKind::kComma) && !at(TokenKind::kRightParen))
+    node->operands.push_back(parts_.expressions.inner_expression());
+  if (!in_panic() && !accept(TokenKind::kRightParen)) {
+    error(range(), "expected `,` or `)` after the value, found {}", found())
+        .note(open, "the tuple is opened here");
+  }
+  if (node->operands.size() > 1) return finish(node);
+  if (!in_panic()) slip(cursor_.since(open), "a tuple has at least two values").help("remove the `,`");
+  return first;
 }
 
 // `(int) x`, behind the parenthesis.

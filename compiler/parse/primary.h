@@ -17,6 +17,7 @@ class PrimaryParser : public GrammarPart {
   ast::Expr* not_an_expression();
   ast::Expr* literal();
   ast::Expr* parenthesised();
+  ast::Expr* tuple(ast::Expr* first, SourceRange open);
   ast::Expr* foreign_cast(ast::Expr* expr);
   ast::Expr* bracketed();
   ast::Expr* closure();

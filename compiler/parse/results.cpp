@@ -29,6 +29,8 @@ ast::Expr* ResultParser::jump_expression() {
   advance();
   if (jump->kind == StmtKind::kReturn && starts_expression() && !token().first_on_line)
     jump->value = parts_.expressions.expression();
+  if (jump->kind != StmtKind::kReturn && at(TokenKind::kIdentifier) && !token().first_on_line)
+    jump->label = take_name();
   node->statement = finish(jump);
   return finish(node);
 }

@@ -114,12 +114,25 @@ ast::Stmt* StatementParser::statement() {
     case TokenKind::kClass:
     case TokenKind::kStruct:
     case TokenKind::kInterface:
+    case TokenKind::kEnum:
     case TokenKind::kImport:
     case TokenKind::kExtern:
     case TokenKind::kIntrinsic: return misplaced_declaration();
-    case TokenKind::kIdentifier: return parts_.foreign_statements.statement();
+    case TokenKind::kIdentifier: {
+      const bool loop = kind(2) == TokenKind::kFor || kind(2) == TokenKind::kWhile;
+      return kind(1) == TokenKind::kColon && loop ? labelled() : parts_.foreign_statements.statement();
+    }
     default: return parts_.assignments.expression_statement();
   }
+}
+
+// `outer: for ...`
+ast::Stmt* StatementParser::labelled() {
+  const ast::Name label = take_name();
+  advance();
+  ast::Stmt* loop = at(TokenKind::kFor) ? parts_.loops.for_statement() : while_statement();
+  loop->label = label;
+  return loop;
 }
 
 ast::Stmt* StatementParser::misplaced_declaration() {
@@ -182,6 +195,8 @@ ast::Stmt* StatementParser::return_statement() {
   const bool bare = at(TokenKind::kSemicolon) || at(TokenKind::kRightBrace) || at(TokenKind::kEnd) ||
                     (token().first_on_line && !starts_expression());
   if (!bare) node->value = parts_.expressions.expression();
+  if (at(TokenKind::kComma) && !in_panic())
+    error(range(), "a `return` gives one value").help("give a tuple: `return (a, b);`");
   expect_semicolon(bare ? "`return`" : "the value");
   return finish(node);
 }
@@ -189,10 +204,7 @@ ast::Stmt* StatementParser::return_statement() {
 ast::Stmt* StatementParser::jump(StmtKind which) {
   ast::Stmt* node = make(which, range());
   advance();
-  if (at(TokenKind::kIdentifier) && !token().first_on_line) {
-    slip(range(), "loops have no labels").help("put the loops into a function and `return` from it");
-    advance();
-  }
+  if (at(TokenKind::kIdentifier) && !token().first_on_line) node->label = take_name();
   expect_semicolon(which == StmtKind::kBreak ? "`break`" : "`continue`");
   return finish(node);
 }

@@ -23,6 +23,7 @@ enum class KeywordRole : std::uint8_t { kNone, kStatement, kDeclaration, kWithin
   X(kConst, "const", kWithin)              \
   X(kContinue, "continue", kStatement)     \
   X(kElse, "else", kWithin)                \
+  X(kEnum, "enum", kDeclaration)           \
   X(kExtern, "extern", kDeclaration)       \
   X(kFalse, "false", kWithin)              \
   X(kFn, "fn", kDeclaration)               \

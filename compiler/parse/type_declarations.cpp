@@ -15,8 +15,13 @@ std::string_view word_of(TypeDeclKind kind) {
     case TypeDeclKind::kStruct: return "struct";
     case TypeDeclKind::kClass: return "class";
     case TypeDeclKind::kInterface: return "interface";
+    case TypeDeclKind::kEnum: return "enum";
   }
   return "type";
+}
+
+std::string_view article(TypeDeclKind kind) {
+  return kind == TypeDeclKind::kInterface || kind == TypeDeclKind::kEnum ? "an" : "a";
 }
 
 FunctionBody body_of_methods(TypeDeclKind kind) {
@@ -30,6 +35,7 @@ void TypeDeclarationParser::type_declaration() {
   decl.range = range();
   if (at(TokenKind::kClass)) decl.kind = TypeDeclKind::kClass;
   if (at(TokenKind::kInterface)) decl.kind = TypeDeclKind::kInterface;
+  if (at(TokenKind::kEnum)) decl.kind = TypeDeclKind::kEnum;
   advance();
   decl.name = expect_name("the name of a type");
   if (!decl.name.empty()) module_.types.push_back(&decl);
@@ -61,7 +67,8 @@ void TypeDeclarationParser::type_declaration() {
   }
   decl.range = cursor_.since(decl.range);
   if (at(TokenKind::kSemicolon) && !in_panic()) {
-    slip(range(), "there is no `;` after the `}}` of a {}", word_of(decl.kind)).help("remove it");
+    slip(range(), "there is no `;` after the `}}` of {} {}", article(decl.kind), word_of(decl.kind))
+        .help("remove it");
     advance();
   }
 }
@@ -72,10 +79,10 @@ void TypeDeclarationParser::base_types(ast::TypeDecl& decl) {
   if (foreign) slip(range(), "there is no `{}`", text()).help("write `:` and the interfaces");
   if (!foreign && !at(TokenKind::kColon)) return;
   if (decl.kind != TypeDeclKind::kClass) {
-    slip(range(), "{} {} implements no interfaces", decl.kind == TypeDeclKind::kStruct ? "a" : "an",
-         word_of(decl.kind))
-        .help("{}", decl.kind == TypeDeclKind::kStruct
-                        ? "make it a class, or leave the interface out"
+    slip(range(), "{} {} implements no interfaces", article(decl.kind), word_of(decl.kind))
+        .help("{}", decl.kind == TypeDeclKind::kStruct ? "make it a class, or leave the interface out"
+                    : decl.kind == TypeDeclKind::kEnum
+                        ? "leave the interface out: its cases are told apart by `match`"
                         : "repeat the functions of the other interface in this one");
   }
   advance();
@@ -100,6 +107,7 @@ void TypeDeclarationParser::member_declaration(ast::TypeDecl& decl) {
     case TokenKind::kInit: init(decl); return;
     case TokenKind::kLet:
       advance();
+      if (decl.kind == TypeDeclKind::kEnum) return enum_case(decl);
       field(decl, Mutability::kImmutable);
       return;
     case TokenKind::kVar:
@@ -108,6 +116,7 @@ void TypeDeclarationParser::member_declaration(ast::TypeDecl& decl) {
       field(decl, Mutability::kMutable);
       return;
     case TokenKind::kIdentifier:
+      if (decl.kind == TypeDeclKind::kEnum) return enum_case(decl);
       if (!foreign_member(decl)) field(decl, Mutability::kMutable);
       return;
     case TokenKind::kSemicolon:
@@ -122,8 +131,70 @@ void TypeDeclarationParser::member_declaration(ast::TypeDecl& decl) {
       return;
     default:
       error(range(), "expected a member of the {}, found {}", word_of(decl.kind), found())
-          .help("members are fields, `name: type;`, and functions, `fn name() {{ ... }}`");
+          .help("members are {}, and functions, `fn name() {{ ... }}`",
+                decl.kind == TypeDeclKind::kEnum ? "cases, `name;` or `name(value: type);`"
+                                                 : "fields, `name: type;`");
       return;
+  }
+}
+
+// `red;`, `circle(radius: f64);`, `some(T);`: cases end in `;` or `,`, the last one needs neither.
+void TypeDeclarationParser::enum_case(ast::TypeDecl& decl) {
+  if (at_word("case") && kind(1) == TokenKind::kIdentifier) {
+    slip(range(), "a case begins with its name").help("remove `case`");
+    advance();
+  }
+  ast::EnumCase node;
+  node.range = range();
+  node.name = expect_name("the name of a case");
+  if (in_panic()) return;
+  const bool braces = at(TokenKind::kLeftBrace);
+  if (braces) {
+    error(range(), "the values of a case stand in parentheses")
+        .help("write `{}(name: type, ...);`", node.name.text);
+    return;
+  }
+  if (at(TokenKind::kEqual)) {
+    slip(range(), "a case has no number of its own")
+        .help("`as i64` gives its position; for other numbers write a method with a `match`");
+    advance();
+    parts_.expressions.expression();
+  } else if (at(TokenKind::kColon)) {
+    error(range(), "an enum has cases and no fields").help("write `{}(name: type);`", node.name.text);
+    return;
+  }
+  if (!in_panic() && at(TokenKind::kLeftParen)) case_values(node);
+  if (in_panic()) return;
+  node.range = cursor_.since(node.range);
+  decl.cases.push_back(std::move(node));
+  if (accept(TokenKind::kComma) || accept(TokenKind::kSemicolon) || at(TokenKind::kRightBrace)) return;
+  slip(cursor_.gap(), "expected `;` after the case").help("write `;`");
+  accept(TokenKind::kPipe);
+}
+
+void TypeDeclarationParser::case_values(ast::EnumCase& node) {
+  const SourceRange open = range();
+  advance();
+  while (!at(TokenKind::kRightParen) && !at(TokenKind::kEnd)) {
+    ast::Field value;
+    value.range = range();
+    value.immutable = true;
+    if (at(TokenKind::kIdentifier) && kind(1) == TokenKind::kColon) {
+      value.name = take_name();
+      advance();
+    }
+    value.type = parts_.types.type();
+    if (!in_panic() && accept(TokenKind::kEqual)) value.fallback = parts_.expressions.expression();
+    value.range = cursor_.since(value.range);
+    node.values.push_back(value);
+    if (in_panic()) return;
+    if (!accept(TokenKind::kComma)) break;
+  }
+  if (!accept(TokenKind::kRightParen)) {
+    error(range(), "expected `,` or `)` after the value, found {}", found())
+        .note(open, "the values of this case begin here");
+  } else if (node.values.empty()) {
+    slip(cursor_.since(open), "there is nothing between the parentheses").help("remove them");
   }
 }
 
@@ -188,11 +259,11 @@ void TypeDeclarationParser::init(ast::TypeDecl& decl) {
   node.name = take_name();
   node.name.text = "init";
   if (decl.kind != TypeDeclKind::kClass) {
-    slip(node.name.range, "a{} {} has no `init`", decl.kind == TypeDeclKind::kInterface ? "n" : "",
-         word_of(decl.kind))
-        .help("{}", decl.kind == TypeDeclKind::kStruct
-                        ? "it is made from its fields; write a function that gives one for anything else"
-                        : "the classes have it");
+    slip(node.name.range, "{} {} has no `init`", article(decl.kind), word_of(decl.kind))
+        .help("{}", decl.kind == TypeDeclKind::kInterface ? "the classes have it"
+                    : decl.kind == TypeDeclKind::kEnum
+                        ? "its values are made by its cases"
+                        : "it is made from its fields; write a function that gives one for anything else");
   }
   if (expect(TokenKind::kLeftParen, "after `init`"))
     node.parameters = parts_.functions.parameters(ParameterTypes::kRequired);

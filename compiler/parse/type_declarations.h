@@ -19,6 +19,8 @@ class TypeDeclarationParser : public GrammarPart {
   void member_declaration(ast::TypeDecl& decl);
   bool foreign_member(ast::TypeDecl& decl);
   void init(ast::TypeDecl& decl);
+  void enum_case(ast::TypeDecl& decl);
+  void case_values(ast::EnumCase& node);
   void field(ast::TypeDecl& decl, Mutability mutability);
 };
 

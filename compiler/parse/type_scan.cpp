@@ -46,7 +46,10 @@ bool TypeScan::type() {
       break;
     case TokenKind::kLeftParen:
       take(TokenKind::kLeftParen);
-      if (!whole_type() || !take(TokenKind::kRightParen)) return false;
+      do {
+        if (!whole_type()) return false;
+      } while (take(TokenKind::kComma));
+      if (!take(TokenKind::kRightParen)) return false;
       break;
     default: return false;
   }

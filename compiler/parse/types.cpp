@@ -53,11 +53,7 @@ ast::Type* TypeParser::base_type(TypePlace place) {
         return error_type();
       }
       ast::Type* inner = type();
-      if (at(TokenKind::kComma)) {
-        error(range(), "there are no tuples")
-            .help("declare a struct: `struct Pair {{ first: A; second: B; }}`");
-        return inner;
-      }
+      if (at(TokenKind::kComma) && !in_panic()) return tuple_type(inner, begin);
       expect(TokenKind::kRightParen, "after the type");
       return inner;
     }
@@ -72,6 +68,18 @@ ast::Type* TypeParser::base_type(TypePlace place) {
       return error_type();
     default: error(range(), "expected a type, found {}", found()); return error_type();
   }
+}
+
+// Behind the first type of `(A, B)`.
+ast::Type* TypeParser::tuple_type(ast::Type* first, SourceRange open) {
+  ast::Type* node = make(TypeKind::kTuple, open);
+  node->arguments.push_back(first);
+  while (!in_panic() && accept(TokenKind::kComma) && !at(TokenKind::kRightParen))
+    node->arguments.push_back(type());
+  if (!in_panic()) expect(TokenKind::kRightParen, "after the types of the tuple");
+  if (node->arguments.size() > 1) return finish(node);
+  if (!in_panic()) slip(cursor_.since(open), "a tuple has at least two values").help("remove the `,`");
+  return first;
 }
 
 ast::Type* TypeParser::named_type(TypePlace place) {

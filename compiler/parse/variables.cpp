@@ -23,15 +23,20 @@ ast::Stmt* VariableParser::variable(StmtKind kind_of_variable, SourceRange begin
   ast::Stmt* node = make(kind_of_variable, begin);
   node->type = known_type;
   const std::string_view word = kind_of_variable == StmtKind::kLet ? "let" : "var";
-  if (at(TokenKind::kLeftParen) || at(TokenKind::kLeftBracket)) {
-    error(range(), "a `{}` declares one variable", word)
-        .help("take the parts one by one: `{} a = pair.first;`", word);
+  if (at(TokenKind::kLeftBracket)) {
+    error(range(), "a `{}` declares one variable, or those of a tuple", word)
+        .help("write `{} (a, b) = pair;`, or take elements one by one: `{} a = xs[0];`", word, word);
     return error_stmt();
   }
-  node->name = expect_name("the name of a variable");
+  if (at(TokenKind::kLeftParen)) {
+    node->patterns.push_back(parts_.matches.tuple_pattern());
+    node->name.range = node->patterns[0].range;
+  } else {
+    node->name = expect_name("the name of a variable");
+  }
   if (at(TokenKind::kComma) && !in_panic()) {
     error(range(), "a `{}` declares one variable", word)
-        .help("write a statement for each; a function that gives several values gives a struct of them");
+        .help("write a statement for each; `{} (a, b) = pair;` takes a tuple apart", word);
     return error_stmt();
   }
   const bool walrus = at(TokenKind::kColon) && kind(1) == TokenKind::kEqual;

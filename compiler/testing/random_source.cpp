@@ -80,6 +80,8 @@ class SourceProgram {
     declare_struct(false);
     declare_struct(false);
     declare_struct(true);
+    for (const EnumValues values : {EnumValues::kNone, EnumValues::kOthers, EnumValues::kItself})
+      declare_enum(values);
     declare_class();
     declare_class();
     for (unsigned n = 1 + decisions_.below(2); n > 0; --n) declare_function(true);
@@ -96,6 +98,30 @@ class SourceProgram {
       type.fields.push_back({world_.fresh("f"), decisions_.pick(world_.types.plain())});
     if (has_text) type.fields.push_back({world_.fresh("f"), &world_.types.text()});
     text_ += Phrase{"struct {} {{\n{}}}\n", type.name, fields_of(type)}.text;
+    world_.types.finish(type);
+  }
+
+  enum class EnumValues : std::uint8_t { kNone, kOthers, kItself };
+
+  void declare_enum(EnumValues values) {
+    SourceType& type = world_.types.declare(Shape::kEnum, world_.fresh("Enum"));
+    type.cases.push_back({world_.fresh("c"), {}});
+    std::string text = type.cases[0].name + ";\n";
+    for (unsigned n = 1 + decisions_.below(3); n > 0; --n) {
+      SourceType::Case& option = type.cases.emplace_back();
+      option.name = world_.fresh("c");
+      std::string listed;
+      const unsigned count = values == EnumValues::kNone ? 0 : 1 + decisions_.below(3);
+      while (option.values.size() < count) {
+        const bool itself = values == EnumValues::kItself && decisions_.one_in(2);
+        option.values.push_back(itself                 ? &type
+                                : decisions_.one_in(4) ? &world_.types.text()
+                                                       : decisions_.pick(world_.types.plain()));
+        listed += (listed.empty() ? "" : ", ") + option.values.back()->name;
+      }
+      text += listed.empty() ? option.name + ";\n" : Phrase{"{}({});\n", option.name, listed}.text;
+    }
+    text_ += Phrase{"enum {} {{\n{}}}\n", type.name, text}.text;
     world_.types.finish(type);
   }
 

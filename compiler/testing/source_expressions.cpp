@@ -43,6 +43,7 @@ std::string SourceExpressions::value(const SourceType& type, unsigned depth) {
     case Shape::kInteger: return integer(type, depth - 1);
     case Shape::kFloat: return floating(type, depth - 1);
     case Shape::kText: return text(depth - 1);
+    case Shape::kEnum: return enum_value(type, depth - 1);
     case Shape::kStruct:
     case Shape::kClass: return construct(type, depth - 1);
     case Shape::kArray: return array(type, depth - 1);
@@ -78,6 +79,7 @@ std::string SourceExpressions::zero_deep(const SourceType& type) {
     if (std::string found = stored(type); !found.empty()) return found;
   }
   switch (type.shape) {
+    case Shape::kEnum: return enum_value(type, 0);
     case Shape::kStruct:
     case Shape::kClass: return construct(type, 0);
     case Shape::kArray: return array(type, 0);
@@ -284,7 +286,8 @@ std::string SourceExpressions::boolean(unsigned depth) {
       return Phrase{"({} {} null)", value(type, depth), decisions_.pick({"==", "!="})}.text;
     }
     case 8: {
-      const SourceType& type = *decisions_.pick(world_.types.structs());
+      const auto& types = decisions_.one_in(2) ? world_.types.structs() : world_.types.enums();
+      const SourceType& type = *decisions_.pick(types);
       return Phrase{"({} {} {})", value(type, depth), decisions_.pick({"==", "!="}), value(type, depth)}.text;
     }
     default: {
@@ -400,11 +403,52 @@ std::string SourceExpressions::closure(const SourceType& type, unsigned depth) {
 }
 
 std::string SourceExpressions::choice(const SourceType& type, unsigned depth) {
-  return Phrase{"(if {} {{ {} }} else {{ {} }})", boolean(depth), value(type, depth), value(type, depth)}
-      .text;
+  const std::string test = boolean(depth);
+  return Phrase{"(if {} {{ {} }} else {{ {} }})", test, value(type, depth), value(type, depth)}.text;
+}
+
+std::string SourceExpressions::enum_value(const SourceType& type, unsigned depth) {
+  const SourceType::Case& option = depth == 0 ? type.cases.front() : decisions_.pick(type.cases);
+  std::string values;
+  for (const SourceType* part : option.values)
+    values += (values.empty() ? "" : ", ") + value(*part, depth - 1);
+  return Phrase{"{}.{}{}", type.name, option.name, values.empty() ? "" : "(" + values + ")"}.text;
+}
+
+std::string SourceExpressions::case_pattern(const SourceType::Case& option,
+                                            std::vector<SourceVariable>& variables) {
+  if (option.values.empty() || decisions_.one_in(4)) return option.name;
+  std::string parts;
+  for (const SourceType* part : option.values) {
+    parts += parts.empty() ? "" : ", ";
+    if (part->shape == Shape::kEnum && decisions_.one_in(3)) {
+      parts += case_pattern(decisions_.pick(part->cases), variables);
+    } else {
+      variables.push_back({world_.fresh("v"), part, VariableRole::kFixed, "", 0, place_.closures});
+      parts += variables.back().name;
+    }
+  }
+  return option.name + "(" + parts + ")";
+}
+
+std::string SourceExpressions::match_cases(unsigned depth, const std::function<std::string()>& arm) {
+  const SourceType& subject = *decisions_.pick(world_.types.enums());
+  std::string arms;
+  for (std::size_t taken = decisions_.below(3); taken > 0; --taken) {
+    std::vector<SourceVariable> variables;
+    arms += case_pattern(decisions_.pick(subject.cases), variables);
+    place_.variables.insert(place_.variables.end(), variables.begin(), variables.end());
+    // With a condition, so that later arms are reached.
+    arms += Phrase{" if {} => {}", boolean(1), arm()}.text;
+    place_.variables.resize(place_.variables.size() - variables.size());
+  }
+  for (const SourceType::Case& option : subject.cases) arms += Phrase{"{} => {}", option.name, arm()}.text;
+  return Phrase{"match {} {{ {}}}", value(subject, depth), arms}.text;
 }
 
 std::string SourceExpressions::match(const SourceType& type, unsigned depth) {
+  if (!place_.in_kernel && !place_.is_pure && decisions_.one_in(2))
+    return "(" + match_cases(depth, [&] { return value(type, depth) + ", "; }) + ")";
   const SourceType& subject = *decisions_.pick(world_.types.integers());
   return Phrase{"(match {} {{ 0, 7 => {}, 1..5 => {}, else => {}, }})", value(subject, depth),
                 value(type, depth), value(type, depth), value(type, depth)}

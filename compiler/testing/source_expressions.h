@@ -26,6 +26,8 @@ class SourceExpressions {
   std::vector<const SourceVariable*> readable(const std::function<bool(const SourceVariable&)>& fits) const;
   // A place of the type that can be assigned; empty if there is none.
   std::string assignable(const SourceType& type);
+  // A match of an enum with an arm for each case, which `arm` writes; on one line if that has no line ends.
+  std::string match_cases(unsigned depth, const std::function<std::string()>& arm);
   // The body of a closure with one i64 parameter.
   std::function<std::string(const SourceType& result, const std::string& parameter)> closure_body;
 
@@ -40,6 +42,8 @@ class SourceExpressions {
   std::string floating(const SourceType& type, unsigned depth);
   std::string boolean(unsigned depth);
   std::string text(unsigned depth);
+  std::string enum_value(const SourceType& type, unsigned depth);
+  std::string case_pattern(const SourceType::Case& option, std::vector<SourceVariable>& variables);
   std::string construct(const SourceType& type, unsigned depth);
   std::string array(const SourceType& type, unsigned depth);
   std::string collection(const SourceType& type, unsigned depth);

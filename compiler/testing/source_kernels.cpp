@@ -98,6 +98,7 @@ std::string SourceKernels::body() {
   const SourcePlace outside = place_;
   place_.in_kernel = true;
   place_.loops = 1;
+  place_.labels.clear();
   place_.calls_left = 2;
   place_.result = nullptr;
   // A variable of the outside is a constant inside; of objects, the fields are seen.

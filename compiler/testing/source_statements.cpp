@@ -20,6 +20,7 @@ SourceStatements::SourceStatements(SourceWorld& world, SourcePlace& place)
     SourcePlace inner = place_;
     inner.result = &result;
     inner.loops = 0;
+    inner.labels.clear();
     inner.closures += 1;
     inner.calls_left = 1;
     inner.variables.push_back({parameter, &world_.types.i64(), VariableRole::kFixed, "", 0, inner.closures});
@@ -50,9 +51,13 @@ std::string SourceStatements::block_with(SourceVariable variable) {
   return text;
 }
 
+std::string SourceStatements::label_of(const std::string& variable) { return "loop_" + variable; }
+
 std::string SourceStatements::loop_block(SourceVariable variable) {
   ++place_.loops;
+  place_.labels.push_back(label_of(variable.name));
   std::string text = block_with(std::move(variable));
+  place_.labels.pop_back();
   --place_.loops;
   return text;
 }
@@ -98,7 +103,21 @@ void SourceStatements::compound() {
   }
 }
 
+// Two variables by a tuple.
+void SourceStatements::declare_tuple() {
+  const bool is_var = decisions_.one_in(2);
+  const VariableRole role = is_var ? VariableRole::kVar : VariableRole::kFixed;
+  const SourceType& first = type_here();
+  const SourceType& second = type_here();
+  const std::string names[] = {world_.fresh("v"), world_.fresh("v")};
+  write(Phrase{"{} ({}, {}) = ({}, {});", is_var ? "var" : "let", names[0], names[1],
+               expressions_.value(first), expressions_.value(second)});
+  place_.variables.push_back({names[0], &first, role, "", 0, place_.closures});
+  place_.variables.push_back({names[1], &second, role, "", 0, place_.closures});
+}
+
 void SourceStatements::declare() {
+  if (decisions_.one_in(10)) return declare_tuple();
   const SourceType& type = type_here();
   const bool is_var = decisions_.one_in(2);
   const std::string name = world_.fresh("v");
@@ -153,8 +172,8 @@ void SourceStatements::repeat_while() {
   const std::string body =
       loop_block({turns, &world_.types.i64(), VariableRole::kFixed, "", 0, place_.closures});
   write(Phrase{"var {} = 0;", turns});
-  write(
-      Phrase{"while {} < {}{} {{\n{} += 1;\n{}\n}}", turns, 1 + decisions_.below(6), condition, turns, body});
+  write(Phrase{"{}: while {} < {}{} {{\n{} += 1;\n{}\n}}", label_of(turns), turns, 1 + decisions_.below(6),
+               condition, turns, body});
 }
 
 // Bounds and steps of every kind: constants, variables, of other integer types, upwards and downwards.
@@ -188,7 +207,7 @@ void SourceStatements::count() {
   const std::string range =
       Phrase{"{}..{}{}", is_down ? high : low, decisions_.one_in(3) ? "=" : "", is_down ? low : high}.text;
   const std::string body = loop_block({name, &type, VariableRole::kFixed, "", 0, place_.closures});
-  write(Phrase{"for {} in {}{} {}", name, range, step, body});
+  write(Phrase{"{}: for {} in {}{} {}", label_of(name), name, range, step, body});
 }
 
 void SourceStatements::visit() {
@@ -214,10 +233,13 @@ void SourceStatements::visit() {
   if (!has_index && sequence.type->shape == Shape::kMap) element = &world_.types.i64();
   const std::string body = loop_block({name, element, VariableRole::kFixed, "", 0, place_.closures});
   if (has_index) place_.variables.pop_back();
-  write(Phrase{"for {}{} in {} {}", has_index ? place + ", " : "", name, sequence.name, body});
+  write(Phrase{"{}: for {}{} in {} {}", label_of(name), has_index ? place + ", " : "", name, sequence.name,
+               body});
 }
 
 void SourceStatements::match_number() {
+  if (is_free() && decisions_.one_in(2))
+    return write(Phrase{"{}", expressions_.match_cases(2, [&] { return block() + "\n"; })});
   const SourceType& type = *decisions_.pick(world_.types.integers());
   std::string arms = Phrase{"0, 3 => {}\n", block()}.text;
   if (decisions_.one_in(2)) arms += Phrase{"4..{} => {}\n", 5 + decisions_.below(60), block()}.text;
@@ -256,7 +278,8 @@ void SourceStatements::leave_loop() {
   if (place_.loops == 0) return assign();
   // A parallel loop cannot be broken off, its inner loops can.
   const bool can_break = !place_.in_kernel || place_.loops > 1;
-  const char* jump = can_break && decisions_.one_in(2) ? "break" : "continue";
+  std::string jump = can_break && decisions_.one_in(2) ? "break" : "continue";
+  if (!place_.labels.empty() && decisions_.one_in(3)) jump += " " + decisions_.pick(place_.labels);
   write(Phrase{"if {} {{ {}; }}", expressions_.value(world_.types.boolean(), 2), jump});
 }
 
@@ -283,7 +306,10 @@ void SourceStatements::print() {
                                          &world_.types.list(element), &world_.types.map(element)};
       return write(Phrase{"print({});", expressions_.value(*kinds[decisions_.below(3)], 2)});
     }
-    case 1: return write(Phrase{"print({});", expressions_.value(*decisions_.pick(types.structs()), 2)});
+    case 1: {
+      const auto& kinds = decisions_.one_in(2) ? types.structs() : types.enums();
+      return write(Phrase{"print({});", expressions_.value(*decisions_.pick(kinds), 2)});
+    }
     case 2:
       return write(Phrase{"print(f\"{{{}}}\");", expressions_.value(*decisions_.pick(types.integers()), 0)});
     default:

@@ -26,6 +26,7 @@ class SourceStatements {
   void statement();
   void simple();
   void compound();
+  void declare_tuple();
   void declare();
   void declare_fixed_array();
   void assign();
@@ -48,6 +49,7 @@ class SourceStatements {
   const SourceType& type_here();
   // `{ .. }` with one more variable in scope.
   std::string block_with(SourceVariable variable);
+  static std::string label_of(const std::string& variable);
   std::string loop_block(SourceVariable variable);
   void write(const Phrase& phrase) { text_ += phrase.text + "\n"; }
 

@@ -77,6 +77,7 @@ SourceType& SourceTypes::declare(Shape shape, std::string name) {
 
 void SourceTypes::finish(const SourceType& declared) {
   if (declared.shape == Shape::kClass) return classes_.push_back(&declared);
+  if (declared.shape == Shape::kEnum) return enums_.push_back(&declared);
   structs_.push_back(&declared);
   if (declared.is_plain()) plain_.push_back(&declared);
 }
@@ -97,6 +98,7 @@ const SourceType& SourceTypes::any(Decisions& decisions) {
     case 9: return nullable(*decisions.pick(structs_));
     case 10: return list(decisions.one_in(3) ? text() : *decisions.pick(plain_));
     case 11: return map(decisions.one_in(3) ? text() : *decisions.pick(plain_));
+    case 12: return *decisions.pick(enums_);
     default: return *decisions.pick(primitives_);
   }
 }

@@ -17,6 +17,7 @@ enum class Shape : std::uint8_t {
   kFloat,
   kText,
   kStruct,
+  kEnum,
   kClass,
   kArray,
   kList,
@@ -38,6 +39,11 @@ struct SourceType {
   const SourceType* element =
       nullptr;  // of arrays, lists, maps and nullables; the result of a function of one i64
   std::vector<Field> fields;
+  struct Case {
+    std::string name;
+    std::vector<const SourceType*> values;
+  };
+  std::vector<Case> cases;  // of an enum; the first has no values
 
   bool is_number() const { return shape == Shape::kInteger || shape == Shape::kFloat; }
   bool is_primitive() const { return is_number() || shape == Shape::kBool; }
@@ -86,6 +92,7 @@ class SourceTypes {
   const std::vector<const SourceType*>& numbers() const { return numbers_; }
   const std::vector<const SourceType*>& plain() const { return plain_; }      // primitives and plain structs
   const std::vector<const SourceType*>& structs() const { return structs_; }  // all of them
+  const std::vector<const SourceType*>& enums() const { return enums_; }
   const std::vector<const SourceType*>& classes() const { return classes_; }
 
   const SourceType& array(const SourceType& element, unsigned rank);
@@ -103,7 +110,7 @@ class SourceTypes {
   const SourceType& derived(Shape shape, std::string name, const SourceType& element, unsigned rank);
 
   std::deque<SourceType> all_;
-  std::vector<const SourceType*> primitives_, integers_, numbers_, plain_, structs_, classes_;
+  std::vector<const SourceType*> primitives_, integers_, numbers_, plain_, structs_, enums_, classes_;
   const SourceType* i64_ = nullptr;
   const SourceType* f64_ = nullptr;
   const SourceType* text_ = nullptr;
@@ -114,10 +121,11 @@ struct SourcePlace {
   std::deque<SourceVariable> variables;  // those in scope, outer first; they stay where they are
   const SourceType* result = nullptr;    // of the function or closure; null: nothing is returned
   bool in_kernel = false;
-  bool is_pure = false;     // what is written may run in a parallel loop
-  unsigned loops = 0;       // around the place, inside the function
-  unsigned closures = 0;    // around the place
-  unsigned calls_left = 3;  // so that the program ends
+  bool is_pure = false;             // what is written may run in a parallel loop
+  unsigned loops = 0;               // around the place, inside the function
+  std::vector<std::string> labels;  // of these loops, but for a parallel one
+  unsigned closures = 0;            // around the place
+  unsigned calls_left = 3;          // so that the program ends
 };
 
 struct SourceWorld {

@@ -52,13 +52,13 @@ TokenKind kind_of(std::string_view token) {
 
 // Words that change what a program means, and operators.
 constexpr const char* kWords[] = {
-    "let",   "var",   "for", "while", "parallel", "continue", "break", "return", "match", "null", "use",
-    "in",    "step",  "as",  "is",    "this",     "true",     "false", "0",      "1",     "-1",   "7u8",
-    "2.5",   "i64",   "i32", "u8",    "f32",      "f64",      "bool",  "str",    "fn",    "if",   "else",
-    "..",    "..=",   "==",  "!=",    "<",        "&&",       "||",    "??",     "?.",    "!",    "?",
-    "+",     "-",     "*",   "/",     "%",        "<<",       "+=",    "=",      "(",     ")",    "[",
-    "]",     "{",     "}",   ",",     ";",        ":",        ".",     "=>",     "->",    "len",  "math",
-    "\"x\"", "1e300", "min", "max",   "copy",     "close",    "try",   "catch"};
+    "let",  "var",   "for",   "while", "parallel", "continue", "break", "return", "match", "enum", "null",
+    "use",  "in",    "step",  "as",    "is",       "this",     "true",  "false",  "0",     "1",    "-1",
+    "7u8",  "2.5",   "i64",   "i32",   "u8",       "f32",      "f64",   "bool",   "str",   "fn",   "if",
+    "else", "..",    "..=",   "==",    "!=",       "<",        "&&",    "||",     "??",    "?.",   "!",
+    "?",    "+",     "-",     "*",     "/",        "%",        "<<",    "+=",     "=",     "(",    ")",
+    "[",    "]",     "{",     "}",     ",",        ";",        ":",     ".",      "=>",    "->",   "len",
+    "math", "\"x\"", "1e300", "min",   "max",      "copy",     "close", "try",    "catch"};
 
 }  // namespace
 

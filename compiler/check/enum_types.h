@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// The types of enums: how the values of their cases lie in fields, and the functions that give text, hash and
+// equality of them.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "compiler/check/symbols.h"
+
+namespace dhpvm::compiler {
+
+class Analysis;
+
+// What the compiler writes for an enum.
+enum class DerivedKind : std::uint8_t { kText, kTextInTrap, kHash, kEquals };
+
+class EnumTypes {
+ public:
+  explicit EnumTypes(Analysis& analysis) : analysis_(analysis) {}
+
+  // The field with the number of the case.
+  static constexpr std::uint32_t kCaseField = 0;
+
+  // Whether a value of the enum can hold one of the same enum other than in an array or object: it is an object then.
+  bool contains_itself(NominalSymbol& symbol);
+  // Resolves the values of all cases, and lays them out in fields.
+  void complete(Nominal& nominal);
+  const std::vector<CaseInfo>& cases(const Type* type);
+  // The case of this name, or null.
+  const CaseInfo* find_case(const Type* type, std::string_view name, std::uint32_t& index);
+  // Whether all cases are without values: the enum is a number.
+  bool is_plain(const Type* type);
+  // Whether two values can be equal that are not the same object: `==` looks inside.
+  bool compares_inside(const Type* type);
+  // The function of this kind for `type`; makes it when it is first asked for.
+  hir::Function* derived(const Type* type, DerivedKind kind, SourceRange range);
+
+ private:
+  void parts_of(const ast::Type* syntax, const NominalSymbol& owner, std::vector<NominalSymbol*>& out);
+  std::uint32_t field_for(Nominal& nominal, const FieldInfo& value, std::set<std::uint32_t>& taken,
+                          SourceRange range);
+
+  Analysis& analysis_;
+  std::map<std::tuple<const Type*, DerivedKind>, hir::Function*> derived_;
+};
+
+}  // namespace dhpvm::compiler

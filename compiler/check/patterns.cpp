@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/check/patterns.h"
+
+#include "base/spelling.h"
+#include "compiler/check/body_parts.h"
+
+namespace dhpvm::compiler {
+
+using hir::Binary;
+using hir::ExprKind;
+using Kind = CheckedPattern::Kind;
+
+namespace {
+
+CheckedPattern pattern_of(Kind kind, const ast::Pattern& pattern, const Type* type) {
+  CheckedPattern made;
+  made.kind = kind;
+  made.range = pattern.range;
+  made.type = type;
+  return made;
+}
+
+// `name`, `Enum.name` or `module.Enum.name`, which may be a case of an enum.
+const ast::Expr* path_of(const ast::Pattern& pattern) {
+  const bool is_path =
+      pattern.kind == ast::PatternKind::kName || pattern.kind == ast::PatternKind::kCase ||
+      (pattern.kind == ast::PatternKind::kValue && pattern.value->kind == ast::ExprKind::kMember);
+  return is_path ? pattern.value : nullptr;
+}
+
+}  // namespace
+
+CheckedPattern PatternChecker::check(const ast::Pattern& pattern, const Type* type) {
+  CheckedPattern made = pattern_of(Kind::kWrong, pattern, type);
+  if (pattern.kind == ast::PatternKind::kElse) {
+    made.kind = Kind::kAny;
+    return made;
+  }
+  if (pattern.kind == ast::PatternKind::kError || type->is(TypeKind::kError)) return made;
+  if (pattern.kind == ast::PatternKind::kNull) {
+    if (type->is(TypeKind::kNullable)) {
+      made.kind = Kind::kNull;
+    } else {
+      error(pattern.range, "a '{}' is never null", type->name).help("remove this pattern");
+    }
+    return made;
+  }
+  if (!type->is(TypeKind::kNullable)) return check_present(pattern, type);
+  CheckedPattern present = check_present(pattern, type->element);
+  if (present.kind == Kind::kWrong) return made;
+  if (present.kind == Kind::kAny && pattern.kind == ast::PatternKind::kName && present.binding != nullptr) {
+    // A variable takes null, too.
+    present.type = present.bound = type;
+    return present;
+  }
+  made.kind = Kind::kPresent;
+  made.parts.push_back(std::move(present));
+  return made;
+}
+
+CheckedPattern PatternChecker::check_present(const ast::Pattern& pattern, const Type* type) {
+  switch (pattern.kind) {
+    case ast::PatternKind::kName: return check_name(pattern, type);
+    case ast::PatternKind::kCase: return check_case(pattern, type);
+    case ast::PatternKind::kTuple: return check_tuple(pattern, type);
+    case ast::PatternKind::kType: {
+      const Type* tested = type_named(pattern);
+      if (tested == nullptr || tested->is(TypeKind::kError)) return pattern_of(Kind::kWrong, pattern, type);
+      return check_object(pattern, type, tested);
+    }
+    default: break;
+  }
+  if (type->is_enum && path_of(pattern) != nullptr) return check_case(pattern, type);
+  return check_value(pattern, type);
+}
+
+// A name alone: a case, a constant or a type. Inside of another pattern it is a new variable otherwise.
+CheckedPattern PatternChecker::check_name(const ast::Pattern& pattern, const Type* type) {
+  const ast::Name& name = pattern.type->name;
+  const bool may_declare = pattern.part && pattern.type->qualifier.empty();
+  const auto declares = [&] {
+    CheckedPattern made = pattern_of(Kind::kAny, pattern, type);
+    made.binding = &name;
+    made.bound = type;
+    return made;
+  };
+  if (type->is_enum) {
+    std::uint32_t index = 0;
+    if (may_declare && analysis_.enums().find_case(type, name.text, index) == nullptr) return declares();
+    return check_case(pattern, type);
+  }
+  const bool is_object = type->is(TypeKind::kClass) || type->is(TypeKind::kInterface);
+  if (may_declare && (is_object || !state_.context.module->constants.contains(name.text)) &&
+      (!is_object || type_named(pattern) == nullptr)) {
+    return declares();
+  }
+  const Type* tested = type_named(pattern);
+  if (tested == nullptr) return check_value(pattern, type);
+  if (tested->is(TypeKind::kError)) return pattern_of(Kind::kWrong, pattern, type);
+  return check_object(pattern, type, tested);
+}
+
+// The type that a bare name in a pattern stands for, if it is one.
+const Type* PatternChecker::type_named(const ast::Pattern& pattern) {
+  const ast::Name& name = pattern.type->name;
+  const std::string_view qualifier = pattern.type->qualifier.text;
+  if (pattern.kind == ast::PatternKind::kName) {
+    if (qualifier.empty() && parts_.scopes.find_variable(name.text) != nullptr) return nullptr;
+    const ModuleSymbols* module = state_.context.module;
+    if (!qualifier.empty()) {
+      auto import = module->imports.find(qualifier);
+      if (import == module->imports.end()) return nullptr;
+      module = import->second;
+    }
+    if (module->constants.contains(name.text)) return nullptr;
+    if (find_binding(state_.context.bindings, name.text) == nullptr &&
+        analysis_.find_type(qualifier, name.text, name.range, state_.context, false) == nullptr) {
+      return nullptr;
+    }
+  }
+  return analysis_.resolve(pattern.type, state_.context);
+}
+
+CheckedPattern PatternChecker::check_object(const ast::Pattern& pattern, const Type* type,
+                                            const Type* tested) {
+  CheckedPattern made = pattern_of(Kind::kAny, pattern, type);
+  made.binding = pattern.binding.empty() ? nullptr : &pattern.binding;
+  made.bound = tested;
+  if (type == tested) return made;
+  if (!parts_.conversions.may_be(type, tested) && state_.context.bindings.empty()) {
+    Diagnostic& diagnostic = error(pattern.range, "a '{}' is never a '{}'", type->name, tested->name);
+    if (type->is_enum) diagnostic.help("its cases are {}", parts_.enums.list_of_cases(type));
+    return pattern_of(Kind::kWrong, pattern, type);
+  }
+  made.kind = Kind::kObject;
+  made.tested = tested;
+  return made;
+}
+
+CheckedPattern PatternChecker::check_case(const ast::Pattern& pattern, const Type* type) {
+  CheckedPattern made = pattern_of(Kind::kWrong, pattern, type);
+  const ast::Expr& path = *path_of(pattern);
+  if (!type->is_enum) {
+    Diagnostic& diagnostic =
+        error(pattern.range, "a '{}' is no enum, and has no case '{}'", type->name, path.name.text);
+    const bool is_object = type->is(TypeKind::kClass) || type->is(TypeKind::kInterface);
+    diagnostic.help("{}", is_object ? "write `Type name => ...` and use the name's members"
+                                    : "write a constant, or `else` and an `if`");
+    return made;
+  }
+  if (path.name.empty()) return made;
+  const Nominal& nominal = *analysis_.nominal(type);
+  if (path.kind == ast::ExprKind::kMember && parts_.enums.named(*path.operands[0]) != nominal.symbol) {
+    error(path.range, "this is no case of '{}'", type->name)
+        .help("its cases are {}", parts_.enums.list_of_cases(type));
+    return made;
+  }
+  const CaseInfo* option = analysis_.enums().find_case(type, path.name.text, made.index);
+  if (option == nullptr) {
+    parts_.enums.report_missing_case(type, path.name);
+    return made;
+  }
+  made.kind = Kind::kCase;
+  if (pattern.kind == ast::PatternKind::kCase) check_parts(pattern, *option, made);
+  return made;
+}
+
+CheckedPattern PatternChecker::check_tuple(const ast::Pattern& pattern, const Type* type) {
+  CheckedPattern made = pattern_of(Kind::kWrong, pattern, type);
+  if (!analysis_.tuples().is_tuple(type) || type->fields.size() != pattern.parts.size()) {
+    error(pattern.range, "a '{}' is no tuple of {} values", type->name, pattern.parts.size());
+    return made;
+  }
+  made.kind = Kind::kTuple;
+  for (std::size_t i = 0; i < pattern.parts.size(); ++i) {
+    made.parts.push_back(check(pattern.parts[i], type->fields[i].type));
+    if (made.parts.back().kind == Kind::kWrong) made.kind = Kind::kWrong;
+  }
+  return made;
+}
+
+// The patterns for the values of a case, by position or by name. Values without a pattern may be anything.
+void PatternChecker::check_parts(const ast::Pattern& pattern, const CaseInfo& option, CheckedPattern& out) {
+  const std::size_t count = option.values.size();
+  ast::Pattern anything;
+  anything.kind = ast::PatternKind::kElse;
+  std::vector<const ast::Pattern*> chosen(count, nullptr);
+  std::size_t position = 0;
+  bool labels = false;
+  for (const ast::Pattern& part : pattern.parts) {
+    std::size_t index = position++;
+    if (!part.label.empty()) {
+      labels = true;
+      index = count;
+      for (std::size_t i = 0; i < count; ++i) {
+        if (option.values[i].name == part.label.text) index = i;
+      }
+      if (index == count) {
+        error(part.label.range, "the case '{}' has no value '{}'", option.name(), part.label.text)
+            .note(option.declaration->range, "'{}' is declared here", option.name());
+        out.kind = Kind::kWrong;
+        continue;
+      }
+    }
+    if (index < count && chosen[index] == nullptr) chosen[index] = &part;
+  }
+  if (count == 0 || (!labels && pattern.parts.size() != count)) {
+    Diagnostic& diagnostic = error(pattern.range, "the case '{}' has {} value{}, and this pattern names {}",
+                                   option.name(), count, count == 1 ? "" : "s", pattern.parts.size());
+    diagnostic.note(option.declaration->range, "'{}' is declared here", option.name());
+    diagnostic.help(
+        "{}", count == 0
+                  ? fmt::format("write `{}`", option.name())
+                  : fmt::format("write `_` for a value that does not matter, or `{}` alone", option.name()));
+    out.kind = Kind::kWrong;
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    const ast::Pattern& part = chosen[i] != nullptr ? *chosen[i] : anything;
+    out.parts.push_back(check(part, option.values[i].type));
+    if (out.parts.back().kind == Kind::kWrong) out.kind = Kind::kWrong;
+  }
+}
+
+const hir::Expr* PatternChecker::constant(const ast::Expr& expr, const Type* type) {
+  E checked = parts_.conversions.value_as(expr, type);
+  if (checked->type->is(TypeKind::kError)) return nullptr;
+  const hir::Expr* known = analysis_.evaluate(*checked);
+  if (known == nullptr) error(expr.range, "a pattern must be constant").help("use `else` and an `if`");
+  return known;
+}
+
+CheckedPattern PatternChecker::check_value(const ast::Pattern& pattern, const Type* type) {
+  CheckedPattern made = pattern_of(Kind::kWrong, pattern, type);
+  if (!type->is_primitive() && !type->is(TypeKind::kStr)) {
+    Diagnostic& diagnostic = error(pattern.range, "a '{}' cannot be matched with a value", type->name);
+    if (type->is_enum) {
+      diagnostic.help("its cases are {}", parts_.enums.list_of_cases(type));
+    } else {
+      diagnostic.help("match its class: `Name x => ...`");
+    }
+    return made;
+  }
+  made.low = constant(*pattern.value, type);
+  if (pattern.kind == ast::PatternKind::kRange) made.high = constant(*pattern.high, type);
+  if (made.low == nullptr || (pattern.kind == ast::PatternKind::kRange && made.high == nullptr)) return made;
+  made.kind = Kind::kConstant;
+  if (pattern.kind != ast::PatternKind::kRange) return made;
+  made.kind = Kind::kRange;
+  made.inclusive = pattern.inclusive;
+  if (type->is_number()) return made;
+  error(pattern.range, "a range matches numbers, not '{}'", type->name);
+  made.kind = Kind::kWrong;
+  return made;
+}
+
+hir::Expr* PatternChecker::literal(const hir::Expr& constant, Range range) {
+  E copy = make(constant.kind, constant.type, range);
+  copy->integer = constant.integer;
+  copy->number = constant.number;
+  copy->text = constant.text;
+  return copy;
+}
+
+// The value that part `index` of the pattern is for.
+hir::Expr* PatternChecker::part_of(const CheckedPattern& pattern, std::size_t index, E value) {
+  if (pattern.kind == Kind::kPresent)
+    return make(ExprKind::kUnwrap, pattern.type->element, pattern.range, {value});
+  if (pattern.kind == Kind::kTuple)
+    return parts_.members.field(value, static_cast<std::uint32_t>(index), pattern.range);
+  const CaseInfo& option = analysis_.enums().cases(pattern.type)[pattern.index];
+  return parts_.members.field(value, option.fields[index], pattern.range);
+}
+
+hir::Expr* PatternChecker::test(const CheckedPattern& pattern, E value) {
+  const Type* truth = basic(TypeKind::kBool);
+  const Range range = pattern.range;
+  E condition = nullptr;
+  switch (pattern.kind) {
+    case Kind::kWrong: return wrong(range);
+    case Kind::kAny: return nullptr;
+    case Kind::kNull: return make(ExprKind::kIsNull, truth, range, {value});
+    case Kind::kPresent:
+      // The test for a class says no to null.
+      if (pattern.parts[0].kind == Kind::kObject) return test(pattern.parts[0], value);
+      condition = negate_bool(make(ExprKind::kIsNull, truth, range, {value}));
+      break;
+    case Kind::kTuple: break;
+    case Kind::kCase: {
+      E number = parts_.enums.number(value, range);
+      condition = binary(Binary::kEq, number, integer(pattern.index, number->type, range), range);
+      break;
+    }
+    case Kind::kConstant: return binary(Binary::kEq, value, literal(*pattern.low, range), range);
+    case Kind::kRange: {
+      E above = binary(Binary::kGe, value, literal(*pattern.low, range), range);
+      E below =
+          binary(pattern.inclusive ? Binary::kLe : Binary::kLt, value, literal(*pattern.high, range), range);
+      return make(ExprKind::kAnd, truth, range, {above, below});
+    }
+    case Kind::kObject:
+      condition = make(ExprKind::kIsType, truth, range, {value});
+      condition->tested = pattern.tested;
+      return condition;
+  }
+  for (std::size_t i = 0; i < pattern.parts.size(); ++i) {
+    E inner = test(pattern.parts[i], part_of(pattern, i, value));
+    if (inner == nullptr) continue;
+    condition = condition == nullptr ? inner : make(ExprKind::kAnd, truth, range, {condition, inner});
+  }
+  return condition;
+}
+
+void PatternChecker::bind(const CheckedPattern& pattern, E value, Body& out, VariableKind kind) {
+  if (pattern.binding != nullptr) {
+    Variable* bound = parts_.scopes.declare(*pattern.binding, pattern.bound, kind);
+    out.push_back(let(bound->local, parts_.narrowing.refine(value, pattern.bound, pattern.binding->range)));
+  }
+  for (std::size_t i = 0; i < pattern.parts.size(); ++i)
+    bind(pattern.parts[i], part_of(pattern, i, value), out, kind);
+}
+
+void PatternChecker::bind_wrong(const ast::Pattern& pattern) {
+  const bool names = pattern.part && pattern.kind == ast::PatternKind::kName;
+  const ast::Name& name = names ? pattern.type->name : pattern.binding;
+  if (!name.empty()) parts_.scopes.declare_hidden(name.text, error_type(), VariableKind::kLet, name.range);
+  for (const ast::Pattern& part : pattern.parts) bind_wrong(part);
+}
+
+const Type* PatternChecker::known_type(const CheckedPattern& pattern) {
+  if (pattern.kind == Kind::kObject) return pattern.tested;
+  if (pattern.kind != Kind::kPresent) return nullptr;
+  const Type* inner = known_type(pattern.parts[0]);
+  return inner != nullptr ? inner : pattern.parts[0].type;
+}
+
+const ast::Name* PatternChecker::first_variable(const CheckedPattern& pattern) {
+  if (pattern.binding != nullptr) return pattern.binding;
+  for (const CheckedPattern& part : pattern.parts) {
+    if (const ast::Name* name = first_variable(part); name != nullptr) return name;
+  }
+  return nullptr;
+}
+
+}  // namespace dhpvm::compiler

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Patterns: what their names mean, the test whether a value fits, and the variables that they declare.
+#pragma once
+
+#include <vector>
+
+#include "compiler/check/body_part.h"
+#include "compiler/check/coverage.h"
+
+namespace dhpvm::compiler {
+
+class PatternChecker : public BodyPart {
+ public:
+  using BodyPart::BodyPart;
+
+  // What `pattern` means for a value of `type`; of kind kWrong after a diagnostic.
+  CheckedPattern check(const ast::Pattern& pattern, const Type* type);
+  // Whether `value` fits, null if it always does. The value may be evaluated again and again.
+  E test(const CheckedPattern& pattern, E value);
+  // Declares the variables of the pattern, of which `value` is known to be one.
+  void bind(const CheckedPattern& pattern, E value, Body& out, VariableKind kind = VariableKind::kLet);
+  // Declares the variables of a wrong pattern, so that nothing more is said about them.
+  void bind_wrong(const ast::Pattern& pattern);
+  // What is known of a value that fits: its type, or null if nothing more than before.
+  static const Type* known_type(const CheckedPattern& pattern);
+  // The first variable in the pattern, or null.
+  static const ast::Name* first_variable(const CheckedPattern& pattern);
+
+ private:
+  CheckedPattern check_present(const ast::Pattern& pattern, const Type* type);
+  CheckedPattern check_name(const ast::Pattern& pattern, const Type* type);
+  CheckedPattern check_case(const ast::Pattern& pattern, const Type* type);
+  CheckedPattern check_tuple(const ast::Pattern& pattern, const Type* type);
+  CheckedPattern check_object(const ast::Pattern& pattern, const Type* type, const Type* tested);
+  CheckedPattern check_value(const ast::Pattern& pattern, const Type* type);
+  void check_parts(const ast::Pattern& pattern, const CaseInfo& option, CheckedPattern& out);
+  const hir::Expr* constant(const ast::Expr& expr, const Type* type);
+  const Type* type_named(const ast::Pattern& pattern);
+  E literal(const hir::Expr& constant, Range range);
+  E part_of(const CheckedPattern& pattern, std::size_t index, E value);
+};
+
+}  // namespace dhpvm::compiler
