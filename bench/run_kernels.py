@@ -66,9 +66,15 @@ KERNELS = {
     "row_sums": Kernel(2048, 45, False, STRICT_SUM, on_devices=False),
     "gemv": Kernel(2048, 45, False, STRICT_SUM, on_devices=False),
     "matmul_nt": Kernel(512, 45, False, STRICT_SUM, on_devices=False),
+    "matmul_tn": Kernel(512, 45, False, STRICT_SUM, on_devices=False),
     "softmax": Kernel(2048, 45, False, "expf is called one element at a time, and " + STRICT_SUM, 1e-5, 1e-5, on_devices=False),
     "layer_norm": Kernel(2048, 45, False, STRICT_SUM, on_devices=False),
     "transpose": Kernel(2048, 45, False, "its stores are far apart", on_devices=False),
+    "md": Kernel(100_000, 300, False, STRICT_SUM, on_devices=False),
+    "xsbench": Kernel(200_000, 300, False, STRICT_SUM, on_devices=False),
+    "needleman_wunsch": Kernel(3000, 45, False, "its elements are far apart", on_devices=False),
+    "forest": Kernel(20_000, 100, False, "it walks through trees", on_devices=False),
+    "particles": Kernel(1_000_000, 300, False, "fields of several widths under conditions", on_devices=False),
 }
 
 

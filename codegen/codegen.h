@@ -137,6 +137,9 @@ class CompiledKernel {
   virtual unsigned rows() const = 0;
   // How many operands of inner loops, along each lane's own row, are transposed in blocks rather than gathered.
   virtual unsigned staged_operands() const = 0;
+  // How many operands of inner loops are packed for all rows, and the memory that each chunk wants for that.
+  virtual unsigned packed_operands() const = 0;
+  virtual std::size_t panel_bytes() const = 0;
   virtual const std::string& scalar_reason() const = 0;
 };
 

@@ -13,6 +13,7 @@
 #include "codegen/kernel/kernel_content.h"
 #include "codegen/kernel/make_kernel.h"
 #include "codegen/lower/function_lowering.h"
+#include "codegen/spmd/staging.h"
 
 namespace dhpvm::codegen {
 namespace {
@@ -46,6 +47,10 @@ class LoadedKernel final : public CompiledKernel {
   unsigned width() const override { return description_.width; }
   unsigned rows() const override { return description_.rows; }
   unsigned staged_operands() const override { return description_.staged_operands; }
+  unsigned packed_operands() const override { return description_.packed_operands; }
+  std::size_t panel_bytes() const override {
+    return description_.packed_operands == 0 ? 0 : spmd::kPanelMemory;
+  }
   const std::string& scalar_reason() const override { return description_.scalar_reason; }
 
  private:

@@ -54,6 +54,8 @@ struct KernelChunk {
   // Iteration low + j goes on with lane j mod kReductionLanes of these. They are not combined, and there are
   // no partials.
   std::uint64_t* lanes = nullptr;
+  // CompiledKernel::panel_bytes of any content, aligned to a cache line, for the operands that it packs.
+  std::byte* panels = nullptr;
   KernelTrap trap;
 };
 

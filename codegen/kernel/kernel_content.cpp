@@ -81,6 +81,7 @@ std::vector<std::byte> encode_description(const KernelDescription& description) 
   writer.number(description.width);
   writer.number(description.rows);
   writer.number(description.staged_operands);
+  writer.number(description.packed_operands);
   writer.text(description.scalar_reason);
   write_sites(writer, description.sites);
   return writer.take_bytes();
@@ -92,6 +93,7 @@ std::optional<KernelDescription> decode_description(std::span<const std::byte> b
   description.width = static_cast<unsigned>(reader.number());
   description.rows = static_cast<unsigned>(reader.number());
   description.staged_operands = static_cast<unsigned>(reader.number());
+  description.packed_operands = static_cast<unsigned>(reader.number());
   description.scalar_reason = reader.text();
   description.sites = read_sites(reader);
   if (!reader.done()) return std::nullopt;

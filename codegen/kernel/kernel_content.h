@@ -19,6 +19,7 @@ struct KernelDescription {
   // See CompiledKernel.
   unsigned rows = 1;
   unsigned staged_operands = 0;
+  unsigned packed_operands = 0;
   std::string scalar_reason;  // why it is 1
 };
 

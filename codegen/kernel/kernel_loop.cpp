@@ -23,6 +23,9 @@ using llvm::Value;
 
 constexpr std::uint64_t kTrap = offsetof(KernelChunk, trap);
 constexpr std::uint64_t kTrapIndex = offsetof(KernelTrap, index);
+// Rows that share what is packed: so many that packing takes little of the time, and that what they do not share stays
+// in the second cache.
+constexpr std::uint64_t kRowsOfPanel = 128;
 // The innermost index while no iteration has trapped: none has this one, because bounds are exclusive.
 constexpr std::uint64_t kNoTrap = std::numeric_limits<std::int64_t>::max();
 
@@ -106,7 +109,11 @@ class KernelLoop {
 
   void emit_dimension(unsigned d) {
     if (wide_.tile != nullptr && d + 1 == inner_) {
-      emit_tiles(d);
+      if (wide_.operands.panels != 0) {
+        emit_strips(d);
+      } else {
+        emit_tiles(d, low_[d], high_[d], [&](Value* is_tile) { emit_rows(is_tile); });
+      }
     } else if (d < inner_) {
       counted(low_[d], high_[d], i64(1), "outer", [&](Value* index) {
         index_[d] = index;
@@ -146,7 +153,9 @@ class KernelLoop {
   // ---- Rows of dimension `d`, as many at once as a tile has, and then one after the other. Where an iteration of a
   // ---- tile traps, the one in its first row does, and everything before that has been done.
 
-  void emit_tiles(unsigned d) {
+  // Calls each(is_tile) with the first row's index for rows from `low` to `high`.
+  template <typename Each>
+  void emit_tiles(unsigned d, Value* low, Value* high, Each&& each) {
     BasicBlock* const before = b_.GetInsertBlock();
     BasicBlock* const header = block("rows");
     BasicBlock* const inside = block("inside");
@@ -154,15 +163,72 @@ class KernelLoop {
     b_.CreateBr(header);
     b_.SetInsertPoint(header);
     llvm::PHINode* const row = b_.CreatePHI(b_.getInt64Ty(), 2);
-    row->addIncoming(low_[d], before);
-    b_.CreateCondBr(b_.CreateICmpSLT(row, high_[d]), inside, after);
+    row->addIncoming(low, before);
+    b_.CreateCondBr(b_.CreateICmpSLT(row, high), inside, after);
     b_.SetInsertPoint(inside);
     index_[d] = row;
-    Value* const is_tile = b_.CreateICmpUGE(b_.CreateSub(high_[d], row), i64(wide_.rows));
+    Value* const is_tile = b_.CreateICmpUGE(b_.CreateSub(high, row), i64(wide_.rows));
     Value* const rows = b_.CreateSelect(is_tile, i64(wide_.rows), i64(1));
-    emit_rows(is_tile);
+    each(is_tile);
     row->addIncoming(b_.CreateNSWAdd(row, rows), b_.GetInsertBlock());
     b_.CreateBr(header);
+    b_.SetInsertPoint(after);
+  }
+
+  // ---- The same lanes of many rows, which share panels, and then the next lanes.
+
+  void emit_strips(unsigned d) {
+    const std::uint64_t width = wide_.width;
+    Value* const extent = b_.CreateSub(high_[inner_], low_[inner_]);
+    Value* const full_end = b_.CreateAdd(low_[inner_], b_.CreateAnd(extent, i64(~(width - 1))));
+    counted(i64(0), b_.CreateSub(high_[d], low_[d]), i64(kRowsOfPanel), "band", [&](Value* done) {
+      Value* const low = b_.CreateAdd(low_[d], done);
+      Value* const left = b_.CreateSub(high_[d], low);
+      Value* const rows = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, left, i64(kRowsOfPanel));
+      Value* const high = b_.CreateAdd(low, rows);
+      counted(low_[inner_], full_end, i64(width), "strip", [&](Value* index) {
+        empty_panels();
+        emit_tiles(d, low, high, [&](Value* is_tile) {
+          either(
+              is_tile, [&] { call(wide_.tile, index, nullptr, {}); },
+              [&] { call(wide_.full, index, nullptr, {}); });
+        });
+      });
+      Value* const active = b_.CreateSub(high_[inner_], full_end);
+      either(
+          b_.CreateICmpNE(active, i64(0)),
+          [&] {
+            empty_panels();
+            emit_tiles(d, low, high, [&](Value* is_tile) {
+              either(
+                  is_tile, [&] { call(wide_.tile_tail, full_end, active, {}); },
+                  [&] { call(wide_.tail, full_end, active, {}); });
+            });
+          },
+          [] {});
+    });
+  }
+
+  void empty_panels() {
+    Value* const panels =
+        b_.CreateLoad(b_.getPtrTy(), field(function_->getArg(1), offsetof(KernelChunk, panels)));
+    const unsigned count = wide_.operands.panels;
+    for (unsigned n = 0; n < count; ++n)
+      b_.CreateStore(i64(0), field(panels, spmd::offset_of_panel(n, count)));
+  }
+
+  template <typename Then, typename Else>
+  void either(Value* condition, Then&& then, Else&& otherwise) {
+    BasicBlock* const first = block("first");
+    BasicBlock* const second = block("second");
+    BasicBlock* const after = block("after");
+    b_.CreateCondBr(condition, first, second);
+    b_.SetInsertPoint(first);
+    then();
+    b_.CreateBr(after);
+    b_.SetInsertPoint(second);
+    otherwise();
+    b_.CreateBr(after);
     b_.SetInsertPoint(after);
   }
 
@@ -298,17 +364,7 @@ class KernelLoop {
   // What is done where the chunk is a part of a block, and what otherwise.
   template <typename Part, typename Whole>
   void of_parts(Part&& part, Whole&& whole) {
-    BasicBlock* const in_part = block("part");
-    BasicBlock* const in_whole = block("whole");
-    BasicBlock* const after = block("after");
-    b_.CreateCondBr(b_.CreateIsNull(lanes_), in_whole, in_part);
-    b_.SetInsertPoint(in_part);
-    part();
-    b_.CreateBr(after);
-    b_.SetInsertPoint(in_whole);
-    whole();
-    b_.CreateBr(after);
-    b_.SetInsertPoint(after);
+    either(b_.CreateIsNull(lanes_), std::forward<Whole>(whole), std::forward<Part>(part));
   }
 
   // Calls each(n, group, address) for each reduction and `width` lanes, `address` being where their registers stand.

@@ -7,6 +7,7 @@
 
 #include "bytecode/module.h"
 #include "codegen/lower/kernel_lowering.h"
+#include "codegen/spmd/staging.h"
 
 namespace dhpvm::codegen {
 
@@ -14,7 +15,7 @@ namespace dhpvm::codegen {
 // and results are vectors (scalars if width is 1). `tail` has an additional last parameter (i64): how many leading
 // lanes are active; it is null if width is 1. `full` is null where `tail` serves for all iterations. `tile` and
 // `tile_tail`, if not null, are `full` and `tail` for `rows` consecutive indices of the dimension around the innermost
-// one, from the given one on.
+// one, from the given one on. With operands in panels, KernelChunk::panels, they do not trap.
 struct WideBody {
   unsigned width = 1;  // divides bytecode::kReductionLanes
   unsigned rows = 1;   // a power of two
@@ -22,7 +23,7 @@ struct WideBody {
   llvm::Function* tail = nullptr;
   llvm::Function* tile = nullptr;
   llvm::Function* tile_tail = nullptr;
-  unsigned staged_operands = 0;  // see CompiledKernel
+  spmd::StagedOperands operands = {};
 };
 
 // Emits the function `name`, a KernelCode.

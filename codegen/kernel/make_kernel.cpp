@@ -3,15 +3,18 @@
 
 #include <llvm/Analysis/LoopInfo.h>
 #include <llvm/IR/Dominators.h>
+#include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/Transforms/Utils/Cloning.h>
 
 #include <algorithm>
-#include <optional>
+#include <cstddef>
 
 #include "base/error.h"
 #include "codegen/kernel/kernel_loop.h"
+#include "codegen/kernel_abi.h"
 #include "codegen/lower/known_dimensions.h"
+#include "codegen/spmd/lane_costs.h"
 #include "codegen/spmd/row_tiles.h"
 #include "codegen/spmd/staging.h"
 #include "codegen/spmd/vectorize.h"
@@ -28,28 +31,6 @@ std::vector<ArgShape> shapes_of(const bytecode::KernelRecord& record, const llvm
   shapes[kIndices + record.dimensions - 1] = ArgShape::kLaneIndex;
   std::fill_n(shapes.rbegin(), record.reductions.size(), ArgShape::kVarying);
   return shapes;
-}
-
-// Whether the inner loops of the vectorised body mostly fetch single elements from all over memory: a gather takes as
-// long as the loads that it stands for, so that lanes only pay where enough is computed with what they fetch.
-bool mostly_gathers(llvm::Function& body) {
-  llvm::DominatorTree dominators(body);
-  const llvm::LoopInfo loops(dominators);
-  unsigned gathers = 0;
-  unsigned operations = 0;
-  for (llvm::BasicBlock& block : body) {
-    const llvm::Loop* const loop = loops.getLoopFor(&block);
-    if (loop == nullptr || !loop->isInnermost()) continue;
-    for (const llvm::Instruction& instruction : block) {
-      if (const auto* const call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction)) {
-        gathers += call->getIntrinsicID() == llvm::Intrinsic::masked_gather ? 1 : 0;
-      }
-      const bool computes = instruction.isBinaryOp() || llvm::isa<llvm::CallInst>(instruction);
-      operations += computes && instruction.getType()->isFPOrFPVectorTy() ? 1 : 0;
-    }
-  }
-  // Gathers of floats have been counted as operations as well.
-  return gathers > 1 && operations <= 2 * gathers;
 }
 
 bool accesses_under_a_mask(const llvm::Instruction& instruction) {
@@ -103,7 +84,7 @@ class BodyWidener {
  public:
   BodyWidener(const bytecode::KernelRecord& record, const KernelBody& body, const Target& target,
               SymbolTable& symbols)
-      : record_(record), body_(*body.function) {
+      : record_(record), body_(*body.function), traps_(!body.sites.empty()) {
     options_.args = shapes_of(record, body_);
     options_.vector_bits = target.vector_bits();
     options_.has_symbol = [&symbols](std::string_view name) { return symbols.find(name) != nullptr; };
@@ -112,12 +93,12 @@ class BodyWidener {
   // At most `most` iterations. kUnsupported, with the reason, where one at a time is better.
   Result<WideBody> run(unsigned most) {
     DHPVM_TRY(spmd::prepare(body_, options_.args));
-    if (spmd::walks_rows(body_, options_.args)) {
+    options_.width = std::min(spmd::choose_width(body_, options_.args, options_.vector_bits), most);
+    const spmd::RowTile tile = tile_of(record_, body_, options_);
+    if (tile.rows == 1 && spmd::walks_rows(body_, options_.args)) {
       return error(ErrorCode::kUnsupported,
                    "each iteration goes through rows of its own, which is vectorised along the row");
     }
-    options_.width = std::min(spmd::choose_width(body_, options_.args, options_.vector_bits), most);
-    const spmd::RowTile tile = tile_of(record_, body_, options_);
     if (tile.rows > 1) options_.width = std::min(options_.width, tile.width);
     if (options_.width == 1) {
       return error(
@@ -127,15 +108,28 @@ class BodyWidener {
     }
     llvm::ValueToValueMapTy copies;
     llvm::Function* const staged = llvm::CloneFunction(&body_, copies);
-    const std::optional<unsigned> row = tile.rows > 1 ? std::optional(row_of(record_)) : std::nullopt;
-    const unsigned operands = spmd::stage_operands(*staged, options_, row);
-    Result<WideBody> wide = vectorise(operands == 0 ? body_ : *staged, tile.rows);
+    const spmd::StagedOperands operands = stage(*staged, tile.rows);
+    Result<WideBody> wide = vectorise(operands.blocks + operands.panels == 0 ? body_ : *staged, tile.rows);
     staged->eraseFromParent();
-    if (wide.ok()) wide->staged_operands = operands;
+    if (wide.ok()) wide->operands = operands;
     return wide;
   }
 
  private:
+  // Panels serve the same lanes of many rows, which are done before the next lanes are. Of iterations that trap in
+  // another order than that of the loop, the first would not be known.
+  spmd::StagedOperands stage(llvm::Function& body, unsigned rows) {
+    if (rows == 1) return spmd::stage_operands(body, {.spmd = options_});
+    if (traps_) return spmd::stage_operands(body, {.spmd = options_, .row = row_of(record_)});
+    llvm::IRBuilder<> b(body.getEntryBlock().getTerminator());
+    constexpr std::int64_t kFromTrap =
+        std::int64_t{offsetof(KernelChunk, panels)} - offsetof(KernelChunk, trap);
+    llvm::LoadInst* const panels =
+        b.CreateLoad(b.getPtrTy(), b.CreateGEP(b.getInt8Ty(), body.getArg(kTraps), b.getInt64(kFromTrap)));
+    panels->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(b.getContext(), {}));
+    return spmd::stage_operands(body, {.spmd = options_, .row = row_of(record_), .panels = panels});
+  }
+
   Result<WideBody> vectorise(llvm::Function& body, unsigned rows) {
     WideBody wide{.width = options_.width};
     options_.tail = true;
@@ -144,12 +138,14 @@ class BodyWidener {
       options_.tail = false;
       DHPVM_ASSIGN(wide.full, vectorize(body, options_));
     }
-    if (wide.full != nullptr && mostly_gathers(*wide.full)) {
-      wide.full->eraseFromParent();
+    const llvm::Function& made = wide.full != nullptr ? *wide.full : *wide.tail;
+    if (spmd::estimate_costs(body, made, options_).lanes_lose()) {
+      if (wide.full != nullptr) wide.full->eraseFromParent();
       wide.tail->eraseFromParent();
-      return error(ErrorCode::kUnsupported,
-                   "its inner loop mostly fetches elements from all over memory, which several "
-                   "lanes do not do faster than one");
+      return error(
+          ErrorCode::kUnsupported,
+          "its elements lie all over memory, where fetching and storing those of several iterations takes "
+          "longer than doing them together saves");
     }
     if (rows == 1) return wide;
     wide.tile = spmd::tile_rows(*wide.full, row_of(record_), rows);
@@ -166,6 +162,7 @@ class BodyWidener {
 
   const bytecode::KernelRecord& record_;
   llvm::Function& body_;
+  const bool traps_;
   spmd::SpmdOptions options_;
 };
 
@@ -214,7 +211,8 @@ Result<KernelDescription> make_kernel(const KernelRequest& request, const Target
   inline_into_loop(wide.tile_tail);
   description.width = wide.width;
   description.rows = wide.rows;
-  description.staged_operands = wide.staged_operands;
+  description.staged_operands = wide.operands.blocks;
+  description.packed_operands = wide.operands.panels;
   description.sites = std::move(body.sites);
   return description;
 }

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/spmd/staging.h"
 
+#include <llvm/Analysis/CFG.h>
 #include <llvm/Analysis/ScalarEvolutionExpressions.h>
 #include <llvm/IR/CFG.h>
 #include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InstIterator.h>
 #include <llvm/Transforms/Utils/ScalarEvolutionExpander.h>
 
 #include <algorithm>
@@ -31,17 +33,22 @@ constexpr unsigned kFewTurns = 16;
 // More buffers in a loop would push each other out of the cache.
 constexpr std::size_t kMostBuffers = 4;
 
+enum class Along : std::uint8_t { kRows, kColumns };
+
 struct Operand {
   llvm::Instruction* access = nullptr;  // a load or a store
   const llvm::SCEVAddRecExpr* address = nullptr;
-  Value* start = nullptr;  // the address in the first turn, once it is needed
+  Along along = Along::kRows;  // of each lane's own, or all in neighbouring columns
+  // Once they are needed: the address in the first turn, and what it grows by from turn to turn.
+  Value* start = nullptr;
+  Value* step = nullptr;
 };
 
 // An operand's part of a block of turns.
 struct BlockOfRow {
   const Operand& operand;
-  Value* buffer;
-  Value* row;  // where the lane's part begins
+  Value* buffer;  // or panel
+  Value* row;     // where the lane's part begins
   Value* turns;
   Value* turn;  // of the loop, in the block
 };
@@ -55,6 +62,7 @@ struct StagedLoop {
   const llvm::SCEV* back_edges = nullptr;  // taken: one less than turns
   Value* last = nullptr;                   // the same as a value, once it is needed
   llvm::StoreInst* store = nullptr;        // the one that there is, if any
+  bool packs = false;                      // its operands, for all rows
   std::vector<Operand> operands = {};
 };
 
@@ -66,28 +74,30 @@ std::uint64_t bytes_of(const llvm::Instruction& access) { return type_of(access)
 
 class Staging {
  public:
-  Staging(llvm::Function& function, const SpmdOptions& options, std::optional<unsigned> row)
+  Staging(llvm::Function& function, const StagingOptions& options)
       : function_(function),
-        options_(options),
+        options_(options.spmd),
+        panel_memory_(options.panels),
         layout_(function.getParent()->getDataLayout()),
-        analyses_(function, options.args),
+        analyses_(function, options.spmd.args),
         expander_(analyses_.evolution, layout_, "staged") {
-    if (row) dependence_.emplace(function, *row);
+    if (options.row) dependence_.emplace(function, *options.row);
   }
 
-  unsigned run() {
+  StagedOperands run() {
     std::vector<StagedLoop> found;
+    StagedOperands operands;
     for (llvm::Loop* loop : analyses_.loops.getLoopsInPreorder()) {
       std::optional<StagedLoop> staged = examine(*loop);
-      if (staged && staged->operands.size() <= kMostBuffers) found.push_back(std::move(*staged));
+      if (!staged || staged->operands.size() > kMostBuffers) continue;
+      (staged->packs ? operands.panels : operands.blocks) += static_cast<unsigned>(staged->operands.size());
+      found.push_back(std::move(*staged));
     }
+    panels_ = operands.panels;
+    if (panels_ > kMostPanels) return {};
     // Before anything is changed that the analyses know.
     for (StagedLoop& staged : found) expand(staged);
-    unsigned operands = 0;
-    for (const StagedLoop& staged : found) {
-      cut_into_blocks(staged);
-      operands += static_cast<unsigned>(staged.operands.size());
-    }
+    for (const StagedLoop& staged : found) cut_into_blocks(staged);
     return operands;
   }
 
@@ -96,24 +106,32 @@ class Staging {
   bool can_be_read_ahead(StagedLoop& staged) const;
   bool comes_last(const StagedLoop& staged) const;
   bool is_uniform(const llvm::SCEV* expression) const;
-  bool goes_along_rows(const llvm::Instruction& access, const llvm::SCEVAddRecExpr& address) const;
+  bool can_be_packed(const llvm::Loop& loop) const;
+  std::optional<Along> direction_of(const llvm::Instruction& access,
+                                    const llvm::SCEVAddRecExpr& address) const;
   void add_operands(StagedLoop& staged);
   void expand(StagedLoop& staged);
   void cut_into_blocks(const StagedLoop& staged);
   Value* turns_in_block(llvm::IRBuilder<>& b, const StagedLoop& staged, Value* total);
   Value* is_apart(llvm::IRBuilder<>& b, const Operand& read, const Operand& written, Value* total);
   Value* buffer(std::size_t number);
+  Value* next_panel();
+  void pack(const BlockOfRow& part, llvm::IRBuilder<>& before);
+  void replace_load(llvm::Instruction& load, Value* buffer, Value* turn);
   void stage(const BlockOfRow& part, llvm::IRBuilder<>& before, llvm::IRBuilder<>& behind);
   llvm::Function* declare(const std::string& name, llvm::Type* result,
                           llvm::ArrayRef<llvm::Type*> parameters);
 
   llvm::Function& function_;
   const SpmdOptions& options_;
+  Value* const panel_memory_;
   const llvm::DataLayout& layout_;
   LoopAnalyses analyses_;
   llvm::SCEVExpander expander_;
   std::optional<RowDependence> dependence_;
   std::vector<llvm::CallInst*> buffers_;  // which the loops use one after the other
+  unsigned panels_ = 0;
+  unsigned panels_used_ = 0;
 };
 
 std::optional<StagedLoop> Staging::examine(llvm::Loop& loop) {
@@ -132,6 +150,7 @@ std::optional<StagedLoop> Staging::examine(llvm::Loop& loop) {
       !expander_.isSafeToExpandAt(staged.back_edges, before)) {
     return {};
   }
+  staged.packs = can_be_packed(loop);
   add_operands(staged);
   if (staged.operands.empty() || (staged.store != nullptr && !comes_last(staged))) return {};
   return staged;
@@ -183,6 +202,16 @@ bool Staging::is_uniform(const llvm::SCEV* expression) const {
   });
 }
 
+// Whether other rows may read what this one has read: no iteration writes before it gets to the loop.
+bool Staging::can_be_packed(const llvm::Loop& loop) const {
+  if (panel_memory_ == nullptr || !dependence_) return false;
+  return llvm::none_of(llvm::instructions(function_), [&](const llvm::Instruction& instruction) {
+    return llvm::isa<llvm::StoreInst, llvm::AtomicRMWInst, llvm::AtomicCmpXchgInst>(instruction) &&
+           llvm::isPotentiallyReachable(instruction.getParent(), loop.getHeader(), nullptr,
+                                        &analyses_.dominators, &analyses_.loops);
+  });
+}
+
 // Finds the operands among the accesses that every turn does.
 void Staging::add_operands(StagedLoop& staged) {
   const llvm::Instruction* const before = staged.loop->getLoopPreheader()->getTerminator();
@@ -192,26 +221,37 @@ void Staging::add_operands(StagedLoop& staged) {
       Value* const pointer = llvm::getLoadStorePointerOperand(&instruction);
       if (pointer == nullptr || (dependence_ && dependence_->differs(instruction))) continue;
       const auto* address = llvm::dyn_cast<llvm::SCEVAddRecExpr>(analyses_.evolution.getSCEV(pointer));
-      if (address == nullptr || address->getLoop() != staged.loop || !goes_along_rows(instruction, *address))
+      if (address == nullptr || address->getLoop() != staged.loop || !address->isAffine()) continue;
+      const std::optional<Along> along = direction_of(instruction, *address);
+      if (!along || (*along == Along::kColumns && !staged.packs)) continue;
+      if (!expander_.isSafeToExpandAt(address->getStart(), before) ||
+          !expander_.isSafeToExpandAt(address->getOperand(1), before)) {
         continue;
-      if (!expander_.isSafeToExpandAt(address->getStart(), before)) continue;
-      staged.operands.push_back({.access = &instruction, .address = address});
+      }
+      staged.operands.push_back({.access = &instruction, .address = address, .along = *along});
     }
   }
 }
 
-// Whether the accessed elements lie side by side from turn to turn, and far apart from lane to lane.
-bool Staging::goes_along_rows(const llvm::Instruction& access, const llvm::SCEVAddRecExpr& address) const {
+// Whether the accessed elements lie side by side from turn to turn, and far apart from lane to lane, or the other way
+// round. Columns that fill whole rows in memory need no packing.
+std::optional<Along> Staging::direction_of(const llvm::Instruction& access,
+                                           const llvm::SCEVAddRecExpr& address) const {
   const llvm::Type* const type = type_of(access);
-  if (!type->isIntegerTy() && !type->isFloatingPointTy()) return false;
+  if (!type->isIntegerTy() && !type->isFloatingPointTy()) return {};
   const Value* const pointer = llvm::getLoadStorePointerOperand(&access);
   const unsigned bits = type->getScalarSizeInBits();
-  if ((bits != 32 && bits != 64) || private_base(pointer) != nullptr) return false;
+  if ((bits != 32 && bits != 64) || private_base(pointer) != nullptr) return {};
+  const std::int64_t bytes = bits / 8;
   const Shape shape = analyses_.divergence.shape(pointer);
-  if (shape.is_affine() && std::abs(shape.stride()) < kLine) return false;
-  if (!address.isAffine()) return false;
   const auto* step = llvm::dyn_cast<llvm::SCEVConstant>(address.getOperand(1));
-  return step != nullptr && step->getAPInt() == bits / 8;
+  if (shape == Shape::affine(bytes)) {
+    const std::int64_t row = bytes * options_.width;
+    const bool is_far = step == nullptr ? is_uniform(address.getOperand(1)) : step->getAPInt().abs().ugt(row);
+    return is_far && llvm::isa<llvm::LoadInst>(access) ? std::optional(Along::kColumns) : std::nullopt;
+  }
+  if (shape.is_affine() && std::abs(shape.stride()) < kLine) return {};
+  return step != nullptr && step->getAPInt() == bytes ? std::optional(Along::kRows) : std::nullopt;
 }
 
 void Staging::expand(StagedLoop& staged) {
@@ -220,6 +260,8 @@ void Staging::expand(StagedLoop& staged) {
   for (Operand& operand : staged.operands) {
     const llvm::SCEV* const start = operand.address->getStart();
     operand.start = expander_.expandCodeFor(start, start->getType(), end);
+    const llvm::SCEV* const step = operand.address->getOperand(1);
+    operand.step = expander_.expandCodeFor(step, step->getType(), end);
   }
 }
 
@@ -251,9 +293,15 @@ void Staging::cut_into_blocks(const StagedLoop& staged) {
   llvm::IRBuilder<> behind(over);
   for (std::size_t n = 0; n < staged.operands.size(); ++n) {
     const Operand& operand = staged.operands[n];
-    Value* const offset = b.CreateMul(done, b.getInt64(bytes_of(*operand.access)));
-    Value* const row = b.CreateGEP(b.getInt8Ty(), operand.start, offset);
-    stage({.operand = operand, .buffer = buffer(n), .row = row, .turns = turns, .turn = turn}, b, behind);
+    Value* const row = b.CreateGEP(b.getInt8Ty(), operand.start, b.CreateMul(done, operand.step));
+    BlockOfRow part{.operand = operand, .buffer = nullptr, .row = row, .turns = turns, .turn = turn};
+    if (staged.packs) {
+      part.buffer = next_panel();
+      pack(part, b);
+    } else {
+      part.buffer = buffer(n);
+      stage(part, b, behind);
+    }
   }
   b.CreateBr(header);
 
@@ -273,12 +321,17 @@ void Staging::cut_into_blocks(const StagedLoop& staged) {
   for (llvm::PHINode& phi : staged.exit->phis()) phi.replaceIncomingBlockWith(staged.exiting, over);
 }
 
-// As many as the buffers hold, or one where a row that is written would have to be read in the middle of a block.
+// As many as the buffers hold, all if a panel does, or one where a row that is written would have to be read in the
+// middle of a block.
 Value* Staging::turns_in_block(llvm::IRBuilder<>& b, const StagedLoop& staged, Value* total) {
   std::uint64_t widest = 0;
   for (const Operand& operand : staged.operands) widest = std::max(widest, bytes_of(*operand.access));
   const std::uint64_t row = std::min(kBufferBytes / options_.width, kStagedRowBytes);
   Value* most = b.getInt64(row / widest);
+  if (staged.packs) {
+    Value* const held = b.getInt64(bytes_of_panel(panels_) / (options_.width * widest));
+    return b.CreateSelect(b.CreateICmpULE(total, held), held, most);
+  }
   if (staged.store == nullptr) return most;
   const auto written =
       llvm::find_if(staged.operands, [&](const Operand& operand) { return operand.access == staged.store; });
@@ -314,6 +367,41 @@ Value* Staging::buffer(std::size_t number) {
       entry.CreateCall(made, {entry.getInt64(number), entry.getInt64(kBufferBytes)}));
 }
 
+Value* Staging::next_panel() {
+  llvm::IRBuilder<> entry(function_.getEntryBlock().getTerminator());
+  const std::uint64_t offset = offset_of_panel(panels_used_++, panels_);
+  return entry.CreateInBoundsGEP(entry.getInt8Ty(), panel_memory_, entry.getInt64(offset));
+}
+
+void Staging::pack(const BlockOfRow& part, llvm::IRBuilder<>& before) {
+  const auto& [operand, panel, start, turns, turn] = part;
+  llvm::Type* const pointer = before.getPtrTy();
+  llvm::Type* const number = before.getInt64Ty();
+  llvm::Type* const type = type_of(*operand.access);
+  const std::string suffix = ".i" + std::to_string(type->getScalarSizeInBits());
+  if (operand.along == Along::kColumns) {
+    before.CreateCall(declare(kPackColumns + suffix, before.getVoidTy(), {pointer, pointer, number, number}),
+                      {panel, start, operand.step, turns});
+  } else {
+    before.CreateCall(declare(kPackRows + suffix, before.getVoidTy(), {pointer, pointer, number}),
+                      {panel, start, turns});
+  }
+  Value* const elements =
+      before.CreateInBoundsGEP(before.getInt8Ty(), panel, before.getInt64(kPanelHeaderBytes));
+  replace_load(*operand.access, elements, turn);
+}
+
+void Staging::replace_load(llvm::Instruction& load, Value* buffer, Value* turn) {
+  llvm::IRBuilder<> at(&load);
+  llvm::Type* const type = load.getType();
+  const std::string suffix =
+      (type->isFloatingPointTy() ? ".f" : ".i") + std::to_string(type->getScalarSizeInBits());
+  llvm::Function* const staged = declare(kStagedLoad + suffix, type, {at.getPtrTy(), at.getInt64Ty()});
+  staged->setOnlyReadsMemory();
+  load.replaceAllUsesWith(at.CreateCall(staged, {buffer, turn}));
+  load.eraseFromParent();
+}
+
 // `before` is in front of each block, and `behind` behind it.
 void Staging::stage(const BlockOfRow& part, llvm::IRBuilder<>& before, llvm::IRBuilder<>& behind) {
   const auto& [operand, buffer, row, turns, turn] = part;
@@ -321,23 +409,20 @@ void Staging::stage(const BlockOfRow& part, llvm::IRBuilder<>& before, llvm::IRB
   llvm::Type* const number = before.getInt64Ty();
   llvm::Type* const none = before.getVoidTy();
   llvm::Type* const type = type_of(*operand.access);
-  const unsigned bits = type->getScalarSizeInBits();
-  const std::string suffix = (type->isFloatingPointTy() ? ".f" : ".i") + std::to_string(bits);
-  const std::string bits_suffix = ".i" + std::to_string(bits);
-  llvm::IRBuilder<> at(operand.access);
-  if (auto* const store = llvm::dyn_cast<llvm::StoreInst>(operand.access)) {
-    at.CreateCall(declare(kStagedStore + suffix, none, {pointer, number, type}),
-                  {buffer, turn, store->getValueOperand()});
-    behind.CreateCall(declare(kDrainToRows + bits_suffix, none, {pointer, pointer, number}),
+  const std::string bits = std::to_string(type->getScalarSizeInBits());
+  auto* const store = llvm::dyn_cast<llvm::StoreInst>(operand.access);
+  if (store == nullptr) {
+    before.CreateCall(declare(kFillFromRows + (".i" + bits), none, {pointer, pointer, number}),
                       {buffer, row, turns});
-  } else {
-    before.CreateCall(declare(kFillFromRows + bits_suffix, none, {pointer, pointer, number}),
-                      {buffer, row, turns});
-    llvm::Function* const load = declare(kStagedLoad + suffix, type, {pointer, number});
-    load->setOnlyReadsMemory();
-    operand.access->replaceAllUsesWith(at.CreateCall(load, {buffer, turn}));
+    replace_load(*operand.access, buffer, turn);
+    return;
   }
-  operand.access->eraseFromParent();
+  const std::string suffix = (type->isFloatingPointTy() ? ".f" : ".i") + bits;
+  llvm::IRBuilder<>(store).CreateCall(declare(kStagedStore + suffix, none, {pointer, number, type}),
+                                      {buffer, turn, store->getValueOperand()});
+  behind.CreateCall(declare(kDrainToRows + (".i" + bits), none, {pointer, pointer, number}),
+                    {buffer, row, turns});
+  store->eraseFromParent();
 }
 
 llvm::Function* Staging::declare(const std::string& name, llvm::Type* result,
@@ -352,9 +437,9 @@ llvm::Function* Staging::declare(const std::string& name, llvm::Type* result,
 
 }  // namespace
 
-unsigned stage_operands(llvm::Function& scalar, const SpmdOptions& options, std::optional<unsigned> row) {
-  const unsigned staged = Staging(scalar, options, row).run();
-  if (staged != 0) bring_into_form(scalar);
+StagedOperands stage_operands(llvm::Function& scalar, const StagingOptions& options) {
+  const StagedOperands staged = Staging(scalar, options).run();
+  if (staged.blocks + staged.panels != 0) bring_into_form(scalar);
   return staged;
 }
 

@@ -7,6 +7,10 @@
 // the stack, in which the elements of one turn are a vector. The loop itself reads the buffer, so that every sum stays
 // in its order. Its stores go to a buffer too, which is transposed back to the rows behind the block. Where a row
 // that is written overlaps one that is read ahead, a block is one turn.
+//
+// Where several rows are done together (row_tiles.h), what all rows of the loop read in the inner loop is packed into
+// a panel: memory that outlives the function, in which the same lanes of the next rows find it. Rows are transposed on
+// the way there, and columns, each turn of which may be a page of its own, come to lie side by side.
 #pragma once
 
 #include <cstdint>
@@ -17,24 +21,41 @@
 namespace llvm {
 class Instruction;
 class Module;
+class Value;
 }  // namespace llvm
 
 namespace dhpvm::codegen::spmd {
 
-// Changes the prepared function `scalar`, which only `vectorize` understands then, and only with options.width lanes.
-// Returns how many operands are staged; 0 where nothing is changed. Where the function's rows are done together
-// (row_tiles.h), `row` is the argument with their index, and only what they share is staged.
-unsigned stage_operands(llvm::Function& scalar, const SpmdOptions& options, std::optional<unsigned> row);
+struct StagingOptions {
+  const SpmdOptions& spmd;
+  // The argument with the index of the rows, where several are done together: only what they share is staged.
+  std::optional<unsigned> row = std::nullopt;
+  // kPanelMemory bytes, aligned to a cache line, that are the same for the same lanes of all rows; null: no panels.
+  llvm::Value* panels = nullptr;
+};
+
+struct StagedOperands {
+  unsigned blocks = 0;  // operands that are brought into order in each row, block by block
+  unsigned panels = 0;  // and those that are packed for all rows
+};
+
+// Changes the prepared function `scalar`, which only `vectorize` understands then, and only with spmd.width lanes.
+StagedOperands stage_operands(llvm::Function& scalar, const StagingOptions& options);
 
 // The calls that it puts in:
 //   ptr kStagingBuffer(i64 number, i64 bytes)                   the buffer of an operand
 //   void kFillFromRows.iN(ptr buffer, ptr row, i64 turns)       a block of N-bit elements of each lane's row
+//   void kPackRows.iN(ptr panel, ptr row, i64 turns)            the same, unless the panel holds it
+//   void kPackColumns.iN(ptr panel, ptr column, i64 step, i64 turns)
+//                                                               of neighbouring columns, `step` bytes from turn to turn
 //   T kStagedLoad.T(ptr buffer, i64 turn)                       each lane's element of one turn
 //   void kStagedStore.T(ptr buffer, i64 turn, T value)
 //   void kDrainToRows.iN(ptr buffer, ptr row, i64 turns)        from the buffer to each lane's row
 //   i1 kInAllLanes(i1)                                          whether it is true in all active lanes
 constexpr const char* kStagingBuffer = "dhpvm.staging.buffer";
 constexpr const char* kFillFromRows = "dhpvm.fill.from.rows";
+constexpr const char* kPackRows = "dhpvm.pack.rows";
+constexpr const char* kPackColumns = "dhpvm.pack.columns";
 constexpr const char* kStagedLoad = "dhpvm.staged.load";
 constexpr const char* kStagedStore = "dhpvm.staged.store";
 constexpr const char* kDrainToRows = "dhpvm.drain.to.rows";
@@ -43,6 +64,19 @@ bool calls(const llvm::Instruction& instruction, const char* name);
 
 // The most bytes of a row in a block.
 constexpr std::uint64_t kStagedRowBytes = 4096;
+
+// Panels lie one behind the other, each behind a header that begins with a word: how many turns it holds. Whoever calls
+// the function sets it to 0 when other lanes have their turn.
+constexpr unsigned kMostPanels = 4;
+constexpr std::uint64_t kPanelHeaderBytes = 1024;
+// For each thread that runs a chunk: what a second cache holds.
+constexpr std::uint64_t kPanelMemory = (std::uint64_t{1} << 20) + kMostPanels * kPanelHeaderBytes;
+constexpr std::uint64_t bytes_of_panel(unsigned panels) {
+  return ((kPanelMemory - kMostPanels * kPanelHeaderBytes) / panels) & ~std::uint64_t{4095};
+}
+constexpr std::uint64_t offset_of_panel(unsigned number, unsigned panels) {
+  return number * (kPanelHeaderBytes + bytes_of_panel(panels));
+}
 
 // An attribute of calls in vectorised code that are the same for all rows of a tile, and are done once.
 constexpr const char* kOnceForAllRows = "once-for-all-rows";
@@ -56,5 +90,9 @@ struct RowCopyForm {
 };
 // Adds, once, void (ptr buffer, <width x ptr> rows, i64 turns), which fills or drains a buffer, to the module.
 llvm::Function* copy_rows(llvm::Module& module, const RowCopyForm& form);
+// The same for panels (pack.cpp), filled unless they hold what is asked for. Columns: void (ptr panel, ptr of the first
+// column, i64 step, i64 turns, i64 with a bit for each lane that has a column).
+llvm::Function* pack_rows(llvm::Module& module, const RowCopyForm& form);
+llvm::Function* pack_columns(llvm::Module& module, const RowCopyForm& form);
 
 }  // namespace dhpvm::codegen::spmd

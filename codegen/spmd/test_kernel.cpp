@@ -140,7 +140,7 @@ Result<TestKernel> TestKernel::create(const std::string& text, unsigned width, u
                   ArgShape::kUniform};
   options.args.resize(body->arg_size(), ArgShape::kVarying);
   DHPVM_TRY(prepare(*body, options.args));
-  stage_operands(*body, options, std::nullopt);
+  stage_operands(*body, {.spmd = options});
   auto symbols = std::make_shared<SymbolTable>();
   options.has_symbol = [symbols](std::string_view name) { return symbols->find(name) != nullptr; };
   DHPVM_ASSIGN(llvm::Function * full, vectorize(*body, options));

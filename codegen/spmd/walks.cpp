@@ -83,7 +83,8 @@ bool Walks::walks(const llvm::Loop& loop) {
   return any_row;
 }
 
-// Whether what the next turn needs of this one costs no time: a counter, or one operation on integers.
+// Whether what the next turn needs of this one costs no time: a counter, or one operation on integers, or a sum of
+// floats that may be done in another order.
 bool Walks::may_follow_itself(const llvm::PHINode& phi, const llvm::Loop& loop) {
   auto& value = const_cast<llvm::PHINode&>(phi);
   if (analyses_.evolution.isSCEVable(phi.getType())) {
@@ -91,9 +92,17 @@ bool Walks::may_follow_itself(const llvm::PHINode& phi, const llvm::Loop& loop) 
     if (counter != nullptr && counter->getLoop() == &loop) return true;
   }
   const auto* next = llvm::dyn_cast<llvm::Instruction>(phi.getIncomingValueForBlock(loop.getLoopLatch()));
-  if (next == nullptr || !phi.getType()->isIntegerTy()) return false;
-  if (llvm::none_of(next->operands(), [&](const llvm::Value* operand) { return operand == &phi; }))
+  if (next == nullptr ||
+      llvm::none_of(next->operands(), [&](const llvm::Value* operand) { return operand == &phi; }))
     return false;
+  if (phi.getType()->isFloatingPointTy()) {
+    const auto is_outside = [&](const llvm::User* user) {
+      return user == &phi || !loop.contains(llvm::cast<llvm::Instruction>(user));
+    };
+    return next->getOpcode() == llvm::Instruction::FAdd && next->hasAllowReassoc() && phi.hasOneUse() &&
+           llvm::all_of(next->users(), is_outside);
+  }
+  if (!phi.getType()->isIntegerTy()) return false;
   switch (next->getOpcode()) {
     case llvm::Instruction::Add:
     case llvm::Instruction::Sub:

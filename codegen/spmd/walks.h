@@ -8,11 +8,11 @@
 
 namespace dhpvm::codegen::spmd {
 
-// Whether what an iteration of the prepared function `scalar` does is to go through rows: in its inner loops,
-// memory is accessed element by element, in another place for each lane, and no element waits for the one
-// before. Lanes would fetch from as many rows at once, which a cache bears badly (rows of a power of two
-// share their few places in it); one iteration after the other reads what lies together, and LLVM makes
-// vectors along the row.
+// Whether what an iteration of the prepared function `scalar` does is to go through rows: in its inner loops, memory is
+// accessed element by element, in another place for each lane, and no element waits for the one before, unless in a sum
+// whose order does not matter. Lanes would fetch from as many rows at once, which a cache bears badly (rows of a power
+// of two share their few places in it); one iteration after the other reads what lies together, and LLVM makes vectors
+// along the row.
 bool walks_rows(const llvm::Function& scalar, const std::vector<ArgShape>& args);
 
 }  // namespace dhpvm::codegen::spmd

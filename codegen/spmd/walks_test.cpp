@@ -14,8 +14,8 @@
 namespace dhpvm::codegen::spmd {
 namespace {
 
-// Rows of `text`, a loop over %j from 0 to %n with the row of iteration %i at %row.
-bool walks(const std::string& turn, std::string_view carried = "") {
+// Rows of `turn`, a loop over %j from 0 to %n with the row of iteration %i at %row, and then `after`.
+bool walks(const std::string& turn, std::string_view carried = "", const std::string& after = "") {
   const std::string text = R"(
     declare float @expf(float)
     define i32 @body(i64 %i, ptr %a, ptr %b, ptr %c, i64 %n) {
@@ -34,6 +34,7 @@ bool walks(const std::string& turn, std::string_view carried = "") {
       %again = icmp slt i64 %next, %n
       br i1 %again, label %loop, label %done
     done:
+      )" + after + R"(
       ret i32 0
     })";
   llvm::LLVMContext context;
@@ -59,6 +60,15 @@ TEST(Walks, NotWhereElementsWaitForEachOther) {
       %y = fadd float %sum, %x
       store float %y, ptr %p)",
                      "%sum = phi float [ 0.0, %entry ], [ %y, %loop ]"));
+}
+
+TEST(Walks, SumsInAnyOrder) {
+  const char* const sum = "%sum = phi float [ 0.0, %entry ], [ %y, %loop ]";
+  const std::string kept = "store float %y, ptr %b";
+  EXPECT_TRUE(walks("%y = fadd reassoc float %sum, %x", sum, kept));
+  EXPECT_FALSE(walks("%y = fadd float %sum, %x", sum, kept));
+  EXPECT_FALSE(walks("%y = fdiv reassoc float %sum, %x", sum, kept));
+  EXPECT_FALSE(walks("%y = fadd reassoc float %sum, %x\n store float %y, ptr %p", sum));
 }
 
 TEST(Walks, CountsAlongTheRow) {

@@ -90,7 +90,9 @@ class Widener {
   llvm::Value* staged_place(const llvm::CallInst& access, llvm::Type* vector);
   void access_staged(const llvm::CallInst& access);
   llvm::Value* rows_of_active(const llvm::CallInst& copy, RowCopy direction);
+  RowCopyForm row_copy_form(const llvm::CallInst& call) const;
   void copy_staged_rows(const llvm::CallInst& call);
+  void pack_staged_columns(const llvm::CallInst& call);
 
   // Calls (widener_calls.cpp).
   Status call(llvm::CallInst& call);

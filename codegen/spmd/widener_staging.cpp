@@ -56,18 +56,37 @@ llvm::Value* Widener::rows_of_active(const llvm::CallInst& copy, RowCopy directi
   return builder_.CreateSelect(mask_, rows, builder_.CreateVectorSplat(width_, row));
 }
 
+RowCopyForm Widener::row_copy_form(const llvm::CallInst& call) const {
+  return {.direction = calls(call, kDrainToRows) ? RowCopy::kDrain : RowCopy::kFill,
+          .width = width_,
+          .vector_bits = options_.vector_bits,
+          .element_bits = call.getCalledFunction()->getName().ends_with(".i64") ? 64U : 32U};
+}
+
 void Widener::copy_staged_rows(const llvm::CallInst& call) {
-  const RowCopyForm form{.direction = calls(call, kFillFromRows) ? RowCopy::kFill : RowCopy::kDrain,
-                         .width = width_,
-                         .vector_bits = options_.vector_bits,
-                         .element_bits = call.getCalledFunction()->getName().ends_with(".i64") ? 64U : 32U};
+  const RowCopyForm form = row_copy_form(call);
+  llvm::Module& module = *result_.getParent();
   llvm::CallInst* const made =
-      builder_.CreateCall(copy_rows(*result_.getParent(), form),
+      builder_.CreateCall(calls(call, kPackRows) ? pack_rows(module, form) : copy_rows(module, form),
                           {values_.scalar(call.getArgOperand(0)), rows_of_active(call, form.direction),
                            values_.scalar(call.getArgOperand(2))});
   if (form.direction == RowCopy::kFill) {
     made->addFnAttr(llvm::Attribute::get(builder_.getContext(), kOnceForAllRows));
   }
+}
+
+void Widener::pack_staged_columns(const llvm::CallInst& call) {
+  llvm::SmallVector<llvm::Value*, 5> arguments;
+  for (const llvm::Use& argument : call.args()) arguments.push_back(values_.scalar(argument));
+  llvm::Value* columns = builder_.getInt64(~std::uint64_t{0} >> (64 - width_));
+  if (!is_full(mask_)) {
+    llvm::Value* const bits = builder_.CreateBitCast(mask_, builder_.getIntNTy(width_));
+    columns = builder_.CreateZExt(bits, builder_.getInt64Ty());
+  }
+  arguments.push_back(columns);
+  llvm::CallInst* const made =
+      builder_.CreateCall(pack_columns(*result_.getParent(), row_copy_form(call)), arguments);
+  made->addFnAttr(llvm::Attribute::get(builder_.getContext(), kOnceForAllRows));
 }
 
 bool Widener::staged(const llvm::CallInst& call) {
@@ -76,7 +95,9 @@ bool Widener::staged(const llvm::CallInst& call) {
     values_.set_scalar(&call, new_staging_buffer(bytes));
   } else if (calls(call, kStagedLoad) || calls(call, kStagedStore)) {
     access_staged(call);
-  } else if (calls(call, kFillFromRows) || calls(call, kDrainToRows)) {
+  } else if (calls(call, kPackColumns)) {
+    pack_staged_columns(call);
+  } else if (calls(call, kFillFromRows) || calls(call, kPackRows) || calls(call, kDrainToRows)) {
     copy_staged_rows(call);
   } else if (calls(call, kInAllLanes)) {
     llvm::Value* const holds = values_.vector(call.getArgOperand(0));

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "codegen/spmd/lane_costs.h"
+
+#include <llvm/Analysis/LoopInfo.h>
+#include <llvm/IR/Dominators.h>
+#include <llvm/IR/IntrinsicInst.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "codegen/spmd/divergence.h"
+#include "codegen/spmd/math.h"
+#include "codegen/spmd/staging.h"
+
+namespace dhpvm::codegen::spmd {
+namespace {
+
+// All that the estimate knows of processors, in cycles, as measured on an AMD EPYC with vectors of 512 bits, which it
+// works off as two halves. Throughput is the time where nothing waits for anything.
+struct Throughput {
+  double scalar = 0.3;         // an operation on one number
+  double half_vector = 0.5;    // the same on each 256 bits
+  double access = 0.5;         // of neighbouring elements, for each 512 bits, or of one
+  double masked_access = 1.0;  // the same where some are left out
+  double gather32 = 1.5;       // for each element
+  double gather64 = 2.0;
+  double scatter = 2.3;
+  double lane_by_lane = 4.0;     // an element whose width or processor has no gathers
+  double division = 4.0;         // of one floating-point number, or a root
+  double vector_division = 1.0;  // for each 64 bits
+  double integer_division = 8.0;
+  double integer_division_in_lane = 5.0;
+  double integer_division_by_constant = 1.5;  // of an integer, in a lane or not
+  double function = 40.0;                     // a mathematical function of one number
+  double function_in_vector = 2.5;            // for each 64 bits
+  double parting = 2.0;  // a branch that iterations take differently: some are foretold wrongly
+};
+constexpr Throughput kThroughput;
+
+// And until the result is there.
+struct Latency {
+  double integer = 1;
+  double floating = 3;
+  double division = 13;
+  double load = 5;
+  double gather = 25;
+  double function = 40;
+};
+constexpr Latency kLatency;
+
+// A turn of an inner loop counts for as many of what is around it.
+constexpr double kTurns = 16;
+
+bool is_division(const llvm::Instruction& instruction) {
+  switch (instruction.getOpcode()) {
+    case llvm::Instruction::SDiv:
+    case llvm::Instruction::UDiv:
+    case llvm::Instruction::SRem:
+    case llvm::Instruction::URem: return true;
+    default: return false;
+  }
+}
+
+const llvm::Type* type_of(const llvm::Instruction& instruction) {
+  const auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction);
+  return store == nullptr ? instruction.getType() : store->getValueOperand()->getType();
+}
+
+double bits_of(const llvm::Type* type) {
+  const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(type);
+  const llvm::Type* const element = type->getScalarType();
+  const double bits = element->isPointerTy() ? 64 : element->getScalarSizeInBits();
+  return vector == nullptr ? bits : bits * vector->getNumElements();
+}
+
+double lanes_of(const llvm::Type* type) {
+  const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(type);
+  return vector == nullptr ? 1 : vector->getNumElements();
+}
+
+double operation(const llvm::Type* type) {
+  return type->isVectorTy() ? std::max(1.0, bits_of(type) / 256) * kThroughput.half_vector
+                            : kThroughput.scalar;
+}
+
+double throughput_of_elements(const llvm::Type* type, double each, unsigned vector_bits) {
+  const bool has_instruction = bits_of(type->getScalarType()) >= 32 && vector_bits > 128;
+  return lanes_of(type) * (has_instruction ? each : kThroughput.lane_by_lane);
+}
+
+double throughput_of_call(const llvm::CallInst& call, unsigned vector_bits) {
+  const llvm::Type* const type = call.getType();
+  const double vectors = std::max(1.0, bits_of(type) / 512);
+  switch (call.getIntrinsicID()) {
+    case llvm::Intrinsic::masked_gather:
+      return throughput_of_elements(
+          type, bits_of(type->getScalarType()) > 32 ? kThroughput.gather64 : kThroughput.gather32,
+          vector_bits);
+    case llvm::Intrinsic::masked_scatter:
+      return throughput_of_elements(call.getArgOperand(0)->getType(), kThroughput.scatter, vector_bits);
+    case llvm::Intrinsic::masked_load: return vectors * kThroughput.masked_access;
+    case llvm::Intrinsic::masked_store:
+      return std::max(1.0, bits_of(call.getArgOperand(0)->getType()) / 512) * kThroughput.masked_access;
+    case llvm::Intrinsic::sqrt:
+      return type->isVectorTy() ? bits_of(type) / 64 * kThroughput.vector_division : kThroughput.division;
+    default: break;
+  }
+  if (!math_function(call).empty()) {
+    return type->isVectorTy() ? bits_of(type) / 64 * kThroughput.function_in_vector : kThroughput.function;
+  }
+  // What is staged was brought into order before the loop, for little.
+  if (!llvm::isa<llvm::IntrinsicInst>(call)) return 0;
+  return type->isVoidTy() ? 0 : operation(type);
+}
+
+double throughput_of(const llvm::Instruction& instruction, unsigned vector_bits) {
+  if (llvm::isa<llvm::PHINode, llvm::GetElementPtrInst>(instruction) || instruction.isTerminator()) {
+    // Vectors of addresses belong to gathers, which are counted.
+    return 0;
+  }
+  if (const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction))
+    return throughput_of_call(*call, vector_bits);
+  const llvm::Type* const type = type_of(instruction);
+  if (llvm::isa<llvm::LoadInst, llvm::StoreInst>(instruction)) {
+    return std::max(1.0, bits_of(type) / 512) * kThroughput.access;
+  }
+  if (instruction.getOpcode() == llvm::Instruction::FDiv) {
+    return type->isVectorTy() ? bits_of(type) / 64 * kThroughput.vector_division : kThroughput.division;
+  }
+  if (is_division(instruction)) {
+    if (llvm::isa<llvm::Constant>(instruction.getOperand(1)))
+      return lanes_of(type) * kThroughput.integer_division_by_constant;
+    return type->isVectorTy() ? lanes_of(type) * kThroughput.integer_division_in_lane
+                              : kThroughput.integer_division;
+  }
+  return operation(type);
+}
+
+double latency_of(const llvm::Instruction& instruction) {
+  if (llvm::isa<llvm::PHINode, llvm::GetElementPtrInst>(instruction)) return 0;
+  if (llvm::isa<llvm::LoadInst>(instruction)) return kLatency.load;
+  if (const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction)) {
+    if (call->getIntrinsicID() == llvm::Intrinsic::masked_gather) return kLatency.gather;
+    if (call->getIntrinsicID() == llvm::Intrinsic::sqrt) return kLatency.division;
+    return math_function(*call).empty() ? kLatency.integer : kLatency.function;
+  }
+  if (is_division(instruction) || instruction.getOpcode() == llvm::Instruction::FDiv)
+    return kLatency.division;
+  const bool floating = instruction.isBinaryOp() && instruction.getType()->isFPOrFPVectorTy();
+  return floating || llvm::isa<llvm::FCmpInst>(instruction) ? kLatency.floating : kLatency.integer;
+}
+
+class Estimate {
+ public:
+  Estimate(llvm::Function& function, unsigned vector_bits)
+      : function_(function), vector_bits_(vector_bits), dominators_(function), loops_(dominators_) {}
+
+  // Of the function, in which iterations take different ways from the blocks that `parts` says.
+  double cycles(llvm::function_ref<bool(const llvm::BasicBlock&)> parts) const {
+    double sum = 0;
+    llvm::DenseMap<const llvm::Loop*, double> turns;
+    for (const llvm::BasicBlock& block : function_) {
+      if (is_rare(block)) continue;
+      double cost = parts(block) ? kThroughput.parting : 0;
+      for (const llvm::Instruction& instruction : block) cost += throughput_of(instruction, vector_bits_);
+      const llvm::Loop* const loop = loops_.getLoopFor(&block);
+      if (loop != nullptr && loop->isInnermost()) {
+        turns[loop] += cost;
+      } else {
+        sum += cost * weight(loop);
+      }
+    }
+    for (const auto& [loop, cost] : turns) sum += std::max(cost, chain(*loop)) * weight(loop);
+    return sum;
+  }
+
+ private:
+  static double weight(const llvm::Loop* loop) {
+    return loop == nullptr ? 1 : std::pow(kTurns, std::min(loop->getLoopDepth(), 6U));
+  }
+
+  // Whether a branch on the way to `block` is said to be seldom taken.
+  bool is_rare(const llvm::BasicBlock& block) const {
+    const llvm::DomTreeNode* node = dominators_.getNode(&block);
+    for (; node != nullptr && node->getIDom() != nullptr; node = node->getIDom()) {
+      const llvm::BasicBlock* const from = node->getBlock()->getSinglePredecessor();
+      if (from == nullptr || !from->getTerminator()->hasMetadata(llvm::LLVMContext::MD_prof)) continue;
+      const std::optional<unsigned> rare = rare_side(from->getTerminator());
+      if (rare && from->getTerminator()->getSuccessor(*rare) == node->getBlock()) return true;
+    }
+    return false;
+  }
+
+  // The longest way from what a turn begins with to what the next one does.
+  double chain(const llvm::Loop& loop) const {
+    double longest = 0;
+    for (const llvm::PHINode& phi : loop.getHeader()->phis()) {
+      llvm::DenseMap<const llvm::Value*, double> known;
+      longest =
+          std::max(longest, distance(phi.getIncomingValueForBlock(loop.getLoopLatch()), phi, loop, known));
+    }
+    return longest;
+  }
+
+  // From `phi` to `value`, by operands; below 0 where there is no way.
+  double distance(const llvm::Value* value, const llvm::PHINode& phi, const llvm::Loop& loop,
+                  llvm::DenseMap<const llvm::Value*, double>& known) const {
+    constexpr double kNowhere = -1e9;
+    if (value == &phi) return 0;
+    const auto* instruction = llvm::dyn_cast<llvm::Instruction>(value);
+    if (instruction == nullptr || !loop.contains(instruction)) return kNowhere;
+    // Also what ends at itself, in a turn before.
+    if (instruction->getParent() == loop.getHeader() && llvm::isa<llvm::PHINode>(instruction))
+      return kNowhere;
+    const auto [place, is_new] = known.try_emplace(value, kNowhere);
+    if (!is_new) return place->second;
+    double longest = kNowhere;
+    for (const llvm::Value* operand : instruction->operands()) {
+      longest = std::max(longest, distance(operand, phi, loop, known));
+    }
+    return known[value] = longest + latency_of(*instruction);
+  }
+
+  llvm::Function& function_;
+  const unsigned vector_bits_;
+  const llvm::DominatorTree dominators_;
+  const llvm::LoopInfo loops_;
+};
+
+}  // namespace
+
+LaneCosts estimate_costs(const llvm::Function& scalar, const llvm::Function& wide,
+                         const SpmdOptions& options) {
+  // The analyses take functions that they could change, and change nothing.
+  auto& body = const_cast<llvm::Function&>(scalar);
+  llvm::DominatorTree dominators(body);
+  const llvm::LoopInfo loops(dominators);
+  const Regions regions(body, loops);
+  const Divergence divergence(body, regions, options.args);
+  const auto parts = [&](const llvm::BasicBlock& block) {
+    const Level& level = regions.level_of(&block);
+    return divergence.splits(level, regions.node_of(&block)) &&
+           llvm::none_of(llvm::successors(&block), only_returns);
+  };
+  const auto together = [](const llvm::BasicBlock&) { return false; };
+  const double several = Estimate(const_cast<llvm::Function&>(wide), options.vector_bits).cycles(together);
+  return {.one = Estimate(body, options.vector_bits).cycles(parts), .several = several / options.width};
+}
+
+}  // namespace dhpvm::codegen::spmd
