@@ -4,6 +4,7 @@
 // Integers in tables are LEB128: seven bits per byte, the lowest first, the top bit set on all but the last.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -37,6 +38,7 @@ class ByteWriter {
     const auto* bytes = reinterpret_cast<const std::byte*>(value.data());
     out_.insert(out_.end(), bytes, bytes + value.size());
   }
+  void bytes(std::span<const std::byte> value) { out_.insert(out_.end(), value.begin(), value.end()); }
 
  private:
   std::vector<std::byte>& out_;
@@ -111,6 +113,11 @@ class ByteReader {
     std::string value(reinterpret_cast<const char*>(bytes_.data()) + at_, size);
     at_ += size;
     return value;
+  }
+  void bytes(std::span<std::byte> out) {
+    if (remaining() < out.size()) return fail("cut off");
+    std::ranges::copy(bytes_.subspan(at_, out.size()), out.begin());
+    at_ += out.size();
   }
   void words(std::span<std::uint64_t> out) {
     if (remaining() / sizeof(std::uint64_t) < out.size()) return fail("cut off");

@@ -438,7 +438,9 @@ void leave_early(const Engine& engine, const Arguments& arguments, std::chrono::
   constexpr std::chrono::nanoseconds kPatience = std::chrono::milliseconds(50);
   const bool lists = arguments.has("--print-kernel") || arguments.has("--print-function");
   if (lists || !engine.workers().empty()) return;
-  if (engine.settle(std::max(kPatience, elapsed / 10))) return;
+  // Without a cache the code would never be used.
+  const bool is_kept = !arguments.has("--no-cache");
+  if (engine.settle(is_kept ? std::max(kPatience, elapsed / 10) : std::chrono::nanoseconds(0))) return;
   std::fflush(nullptr);
   std::_Exit(end_process(ending));
 }

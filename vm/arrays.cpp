@@ -3,6 +3,7 @@
 // by the host.
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <limits>
 #include <utility>
 
@@ -130,20 +131,37 @@ Result<gc::Array*> Isolate::new_off_heap_array(gc::TypeId type, std::int64_t len
     (*buffer)->close();
     return out_of_memory("the handle of an array");
   }
-  array->data = (*buffer)->data();
   array->readable = array->writable = length;
-  array->buffer = *buffer;
+  give_buffer(*array, **buffer);
+  return array;
+}
+
+// The array owns the buffer from now on.
+void Isolate::give_buffer(gc::Array& array, offload::Buffer& buffer) {
+  array.data = buffer.data();
+  array.buffer = &buffer;
   Context& context = *context_;
-  context.off_heap_bytes += (*buffer)->capacity();
+  context.off_heap_bytes += buffer.capacity();
   context.off_heap_peak_bytes = std::max(context.off_heap_peak_bytes, context.off_heap_bytes);
-  heap_->add_external((*buffer)->capacity());
+  heap_->add_external(buffer.capacity());
   heap_->add_cleaner(
-      reinterpret_cast<gc::Ref>(array),
+      reinterpret_cast<gc::Ref>(&array),
       [](gc::Object* dead, void* isolate) {
         static_cast<Isolate*>(isolate)->release_buffer(reinterpret_cast<gc::Array*>(dead));
       },
       this);
-  return array;
+}
+
+void Isolate::move_off_heap(gc::Array& array) {
+  const gc::TypeInfo& info = linked_->types()[array.header.type];
+  const auto bytes = static_cast<std::size_t>(array.length) * info.element_size;
+  if (array.buffer != nullptr || array.data == nullptr || bytes == 0 || info.shape != gc::Shape::kArray ||
+      array.header.has(gc::kBorrowed) || array.header.has(gc::kImmortal) || !heap_->fits_memory(bytes))
+    return;
+  const auto buffer = pool_->allocate(bytes, offload::BufferContents::kUndefined);
+  if (!buffer.ok()) return;
+  std::memcpy((*buffer)->data(), array.data, bytes);
+  give_buffer(array, **buffer);
 }
 
 void Isolate::release_buffer(gc::Array* array) {

@@ -8,36 +8,30 @@
 #include "offload/schedule/pipeline/chain_rules.h"
 
 namespace dhpvm::vm {
-namespace {
 
-// The loops of a chain but one.
-std::string others(const std::vector<std::string>& positions, std::size_t one) {
-  std::string text;
-  for (std::size_t n = 0; n < positions.size(); ++n) {
-    if (n != one) text += (text.empty() ? "that at " : ", ") + positions[n];
-  }
-  return text;
-}
-
-}  // namespace
-
-// Only where chunks overlap: the serial modes are there to be compared with, a loop after the other.
-bool DeferredChain::may_defer(offload::Part& part, const offload::Loop& loop) {
-  if (!part.device->overlaps()) return false;
+// Only where chunks overlap: the serial modes are there to be compared with, a loop after the other. Loops that can
+// trap or have a result are never deferred, and need no plan to be told so.
+std::optional<DeferredChain::Way> DeferredChain::way_of(offload::Part& part, const offload::Loop& loop,
+                                                        std::uint64_t rows) {
+  if (!part.device->overlaps()) return std::nullopt;
   // Loops whose arrays fit are many, and short.
   std::uint64_t bytes = 0;
   for (std::size_t n = 0; n < loop.arrays.size(); ++n) bytes += loop.array(n).bytes();
-  if (bytes <= part.device->budget() / 2) return false;
+  const bool is_large = bytes > part.device->budget() / 2;
+  const bool is_told_with_others = rows == 0 && part.device->copies_with_launches(1);
+  if ((!is_large && !is_told_with_others) || loop.can_trap || !loop.reductions.empty()) return std::nullopt;
   if (!part.plan) {
     auto plan = plan_run(*part.device, {&loop, 1});
-    if (!plan.ok()) return false;
+    if (!plan.ok()) return std::nullopt;
     part.plan = std::move(plan).value();
   }
-  return offload::may_be_deferred(*part.plan);
+  if (is_large && offload::may_be_deferred(*part.plan)) return Way::kInSlices;
+  if (is_told_with_others && offload::may_be_told_with_others(*part.plan)) return Way::kAsWholes;
+  return std::nullopt;
 }
 
 Status DeferredChain::defer(const OffloadRequest& request, const offload::Loop& loop,
-                            const offload::Part& part, std::uint64_t rows, bool is_forced) {
+                            const offload::Part& part, std::uint64_t rows, bool is_forced, Way way) {
   // Makes the kernel for the host, if it must redo the loop long after the loop has returned.
   const auto host = [this, wish = request.kernel]() -> std::optional<offload::Part> {
     const OpenDevices::OnHost cores = devices_.load_on_host(wish);
@@ -50,6 +44,8 @@ Status DeferredChain::defer(const OffloadRequest& request, const offload::Loop& 
       apart = "that is on another device";
     } else if (chain_->rows() != rows) {
       apart = "that has chunks of another size";
+    } else if (chain_->way() != way) {
+      apart = "the arrays of one of them go through in slices";
     } else {
       apart = chain_->add(loop, part, host);
     }
@@ -61,7 +57,7 @@ Status DeferredChain::defer(const OffloadRequest& request, const offload::Loop& 
   history_.kept_apart(request.number(), std::move(apart));
   loops_.push_back({request.number(), std::string(request.kernel.position), is_forced});
   if (joins) return {};
-  chain_ = std::make_unique<offload::LoopChain>(*part.device, rows);
+  chain_ = std::make_unique<offload::LoopChain>(*part.device, rows, way);
   chain_->on_end = [this](const offload::ChainOutcome& outcome) { ended(outcome); };
   chain_->add(loop, part, host);
   return {};
@@ -81,17 +77,17 @@ void DeferredChain::leave(const offload::PipelineDevice& device) {
 
 void DeferredChain::ended(const offload::ChainOutcome& outcome) {
   const bool told = outcome.failure && devices_.tell_losses();
-  std::vector<std::string> positions;
-  for (const Deferred& loop : loops_) positions.push_back(loop.position);
+  auto positions = std::make_shared<std::vector<std::string>>();
+  for (Deferred& loop : loops_) positions->push_back(std::move(loop.position));
   for (std::size_t n = 0; n < loops_.size(); ++n) {
     const Deferred& loop = loops_[n];
-    history_.ran_in_chain(loop.number, outcome, others(positions, n));
+    history_.ran_in_chain(loop.number, outcome, positions, n);
     if (!outcome.failure) continue;
     const std::string text =
         fmt::format("in part: {}: {}", history_.devices(loop.number), first_cause(*outcome.failure));
     history_.stayed(loop.number, text);
     if (loop.is_forced && !told)
-      devices_.warn_once(fmt::format("parallel for at {} runs on the host: {}", positions[n], text));
+      devices_.warn_once(fmt::format("parallel for at {} runs on the host: {}", (*positions)[n], text));
   }
   chunks_ += outcome.chunks;
   if (loops_.size() > 1) chained_ += loops_.size();

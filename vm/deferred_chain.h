@@ -19,12 +19,15 @@ class DeferredChain {
  public:
   DeferredChain(OpenDevices& devices, DeviceHistory& history) : devices_(devices), history_(history) {}
 
-  // Whether the loop may be deferred. Makes the part's plan if it has none.
-  static bool may_defer(offload::Part& part, const offload::Loop& loop);
+  using Way = offload::LoopChain::Way;
+
+  // How the loop would run with others if it were deferred, with so many rows in a chunk (0: as measurements suggest);
+  // nothing if it must not be. Makes the part's plan if it has none.
+  static std::optional<Way> way_of(offload::Part& part, const offload::Loop& loop, std::uint64_t rows);
   // Appends the loop to the chain of deferred loops; runs that first if the loop does not fit it, and starts a new one.
   // With `is_forced`, the user is told if the device does not run the loop in the end.
   Status defer(const OffloadRequest& request, const offload::Loop& loop, const offload::Part& part,
-               std::uint64_t rows, bool is_forced);
+               std::uint64_t rows, bool is_forced, Way way);
   // Runs the deferred loops; whether there were any.
   Result<bool> settle();
   // The device is lost: the host runs the deferred loops. If that fails, accesses to their results report it.

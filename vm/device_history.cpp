@@ -1,12 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "vm/device_history.h"
 
+#include <set>
 #include <utility>
 
 #include "base/error.h"
 #include "offload/devices/device_base.h"
 
 namespace dhpvm::vm {
+namespace {
+
+// The loops of a chain but one; each place in the source once.
+std::string others_of(const DeviceHistory::Chain& chain, std::size_t one) {
+  std::string text;
+  if (chain == nullptr) return text;
+  std::set<std::string_view> told;
+  for (std::size_t n = 0; n < chain->size(); ++n) {
+    if (n != one && told.insert((*chain)[n]).second) text += (text.empty() ? "that at " : ", ") + (*chain)[n];
+  }
+  return text;
+}
+
+}  // namespace
 
 void DeviceHistory::ran(Number loop, std::string devices, const offload::PipelineOutcome& outcome) {
   Story& story = loops_[loop];
@@ -15,7 +30,8 @@ void DeviceHistory::ran(Number loop, std::string devices, const offload::Pipelin
   story.last = outcome;
 }
 
-void DeviceHistory::ran_in_chain(Number loop, const offload::ChainOutcome& outcome, std::string others) {
+void DeviceHistory::ran_in_chain(Number loop, const offload::ChainOutcome& outcome, Chain chain,
+                                 std::size_t place) {
   Story& story = loops_[loop];
   ++story.executions;
   story.last = {};
@@ -23,8 +39,10 @@ void DeviceHistory::ran_in_chain(Number loop, const offload::ChainOutcome& outco
   story.last.rows_per_chunk = outcome.rows_per_chunk;
   story.last.upload_bytes = outcome.upload_bytes;
   story.last.download_bytes = outcome.download_bytes;
-  story.last.sliced = true;
-  story.chained = std::move(others);
+  story.last.sliced = outcome.way == offload::ChainWay::kInSlices;
+  story.chain = std::move(chain);
+  story.place_in_chain = place;
+  story.way = outcome.way;
 }
 
 void DeviceHistory::not_considered(Number loop, double seconds) {
@@ -56,9 +74,10 @@ std::string DeviceHistory::explain(Number loop, bool is_deferred, std::string_vi
     text += fmt::format("  {} of the chunks were done again by a device that was idle, as another was slow\n",
                         story.last.redone);
   }
-  if (!story.chained.empty()) {
-    text += fmt::format("  ran chunk by chunk together with {}, for all of which these figures are\n",
-                        story.chained);
+  if (const std::string others = others_of(story.chain, story.place_in_chain); !others.empty()) {
+    const bool is_in_slices = story.way == offload::ChainWay::kInSlices;
+    text += fmt::format("  ran {} {}, for all of which these figures are\n",
+                        is_in_slices ? "chunk by chunk together with" : "in one message with", others);
   }
   if (!story.apart.empty()) text += fmt::format("  not together with the loop before it: {}\n", story.apart);
   if (is_deferred) text += "  is deferred: nobody has needed its results yet\n";

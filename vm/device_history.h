@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,8 +24,10 @@ class DeviceHistory {
   void ran(Number loop, std::string devices, const offload::PipelineOutcome& outcome);
   // It was deferred, to run on these.
   void deferred(Number loop, std::string devices) { loops_[loop].devices = std::move(devices); }
-  // It ran with other loops, chunk by chunk; `others` names them. Empty: it was deferred, and ran alone.
-  void ran_in_chain(Number loop, const offload::ChainOutcome& outcome, std::string others);
+  // The loops of a chain, by where they begin in the source.
+  using Chain = std::shared_ptr<const std::vector<std::string>>;
+  // It was deferred, and ran as number `place` of the chain, as `outcome` says.
+  void ran_in_chain(Number loop, const offload::ChainOutcome& outcome, Chain chain, std::size_t place);
   // Why it did not run together with the deferred loops before it; empty if it did.
   void kept_apart(Number loop, std::string reason) { loops_[loop].apart = std::move(reason); }
 
@@ -54,7 +57,9 @@ class DeviceHistory {
     std::map<std::string, std::uint64_t> stays;  // how often, by reason
     std::uint64_t unmeasured = 0;
     std::uint64_t too_short = 0;
-    std::string chained;
+    Chain chain;
+    std::size_t place_in_chain = 0;
+    offload::ChainWay way = offload::ChainWay::kInSlices;
     std::string apart;
   };
   std::vector<Story> loops_;

@@ -41,7 +41,9 @@ DeviceLoops::DeviceLoops(std::shared_ptr<const LinkedModule> linked, std::shared
       history_(linked_->kernels().size()),
       devices_(*linked_, *service_, pool, isolate, track_),
       choice_(options_, devices_, history_),
-      deferred_(devices_, history_) {}
+      deferred_(devices_, history_),
+      isolate_(isolate),
+      on_worker_(linked_->kernels().size()) {}
 
 DeviceLoops::~DeviceLoops() = default;
 
@@ -103,15 +105,27 @@ OffloadOutcome DeviceLoops::run(const OffloadRequest& request) {
     outcome.remaining = {request.loop.space};
     return outcome;
   }
-  if (participants.parts.size() == 1 && DeferredChain::may_defer(participants.parts[0], participants.loop))
-    return defer(request, participants);
+  on_worker_[request.number()] =
+      participants.parts.size() == 1 && participants.parts[0].device->copies_with_launches(1);
+  if (participants.parts.size() == 1) {
+    const auto way = DeferredChain::way_of(participants.parts[0], participants.loop, participants.rows);
+    if (way) return defer(request, participants, *way);
+  }
   return run_now(request, participants);
 }
 
-OffloadOutcome DeviceLoops::defer(const OffloadRequest& request, const Participants& participants) {
+void DeviceLoops::move_arrays(std::uint32_t number, std::span<const gc::Ref> arrays) {
+  if (!on_worker_[number]) return;
+  for (const gc::Ref reference : arrays) {
+    if (reference != nullptr) isolate_.move_off_heap(*reinterpret_cast<gc::Array*>(reference));
+  }
+}
+
+OffloadOutcome DeviceLoops::defer(const OffloadRequest& request, const Participants& participants,
+                                  offload::LoopChain::Way way) {
   history_.deferred(request.number(), participants.names);
   if (Status status = deferred_.defer(request, participants.loop, participants.parts[0], participants.rows,
-                                      participants.is_forced);
+                                      participants.is_forced, way);
       !status.ok())
     return failed(request, std::move(status).error(), participants.names);
   withhold(request);

@@ -39,6 +39,9 @@ class DeviceLoops {
   // Opens the devices that were asked for by name: kNotFound if there is none such, and so on.
   Status open_devices() { return devices_.open_wished(); }
   OffloadOutcome run(const OffloadRequest& request);
+  // Before the arrays of kernel `number` are captured: if it has run on a worker, those in the heap move to buffers, so
+  // that they can stay there.
+  void move_arrays(std::uint32_t number, std::span<const gc::Ref> arrays);
   // Runs deferred loops, and waits until devices need no buffer any more that the program has let go of.
   Status release_buffers();
 
@@ -56,7 +59,8 @@ class DeviceLoops {
 
   void take_part(const OffloadRequest& request, DeviceChosen chosen, Participants& participants);
   std::uint64_t rows_of_chunks(const OffloadRequest& request) const;
-  OffloadOutcome defer(const OffloadRequest& request, const Participants& participants);
+  OffloadOutcome defer(const OffloadRequest& request, const Participants& participants,
+                       offload::LoopChain::Way way);
   OffloadOutcome run_now(const OffloadRequest& request, Participants& participants);
   OffloadOutcome conclude(const OffloadRequest& request, const Participants& participants,
                           const offload::PipelineOutcome& done);
@@ -71,6 +75,8 @@ class DeviceLoops {
   DeviceChoice choice_;
   DeferredChain deferred_;  // after the devices
   std::uint64_t chunks_ = 0;
+  Isolate& isolate_;
+  std::vector<bool> on_worker_;  // by kernel: its last execution was
 };
 
 }  // namespace dhpvm::vm

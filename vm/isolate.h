@@ -129,6 +129,9 @@ class Isolate final : private gc::RootProvider {
   // A device begins to work on the elements of `array`, and its buffer's copies know of that: from now on the
   // host has to ask before it writes them, or, unless `host_reads`, before it touches them.
   static void withhold(gc::Array& array, bool host_reads);
+  // Moves the elements from the heap to a buffer, of whose contents copies elsewhere are kept, if there is room. The
+  // array is open.
+  void move_off_heap(gc::Array& array);
   // Releases the elements now; later accesses trap with kClosed. Closing twice is allowed.
   void close_array(gc::Array* array);
 
@@ -147,6 +150,7 @@ class Isolate final : private gc::RootProvider {
   explicit Isolate(std::shared_ptr<const LinkedModule> linked, const IsolateOptions& options);
   Status start();
   Result<gc::Array*> new_off_heap_array(gc::TypeId type, std::int64_t length, std::uint64_t bytes);
+  void give_buffer(gc::Array& array, offload::Buffer& buffer);
   Result<offload::Buffer*> new_buffer(std::uint64_t bytes);
   Error out_of_system_memory(ErrorCode code, std::string_view what) const;
   void release_buffer(gc::Array* array);

@@ -124,7 +124,7 @@ struct OperationTotal {
 // Totals over all devices of an isolate.
 struct DeviceTotals {
   std::uint64_t loops = 0;    // executions of parallel loops
-  std::uint64_t chained = 0;  // of them, run chunk by chunk together with others
+  std::uint64_t chained = 0;  // of them, run together with others
   std::uint64_t chunks = 0;   // that they were divided into
   OperationTotal uploads;
   OperationTotal launches;

@@ -73,6 +73,12 @@ std::string LoopHistory::explain(const bytecode::Module& module, LoopCode& code,
         "  rows of {} in inner loops are transposed for the lanes, block by block\n",
         last_->staged_operands() == 1 ? "one operand" : fmt::format("{} operands", last_->staged_operands()));
   }
+  if (last_->packed_operands() > 0) {
+    text +=
+        last_->packed_operands() == 1
+            ? "  one operand of inner loops is packed for all rows\n"
+            : fmt::format("  {} operands of inner loops are packed for all rows\n", last_->packed_operands());
+  }
   if (code.is_sized(*last_)) {
     text += fmt::format("  compiled for the small sizes of its arrays: {}\n",
                         sizes_text(code.dimensions(LoopVariant::kSized)));

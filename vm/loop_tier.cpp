@@ -176,6 +176,7 @@ bool LoopTier::run(Context& context, const LinkedKernel& kernel, std::uint64_t* 
     if (!interpret_box(context, kernel, space, window, r, nullptr, true)) return false;
   } else if (*count != 0) {
     ++context.parallel_loops;
+    if (devices_ != nullptr) devices_->move_arrays(number_of(kernel), {r, kernel.arrays});
     const CapturedArrays captured(context, {r, kernel.arrays});
     offload::Loop loop;
     loop.space = space;
@@ -333,6 +334,7 @@ bool LoopTier::run_native(const HostExecution& execution, const codegen::Compile
   loop.reductions = kernel.record->reductions;
   loop.width = compiled.width();
   loop.rows = compiled.rows();
+  loop.panel_bytes = compiled.panel_bytes();
   loop.accumulators = execution.accumulators();
   if (open.done != 0) loop.open = &open;
   StopToken::Word stop(*context.stop);

@@ -22,7 +22,7 @@ namespace dhpvm {
   X(off_heap_bytes, bytes, "elements of large arrays now")                         \
   X(off_heap_peak_bytes, bytes, "most that they have occupied")                    \
   X(device_loops, count, "executions of parallel loops on devices")                \
-  X(device_chained, count, "of them, chunk by chunk together with others")         \
+  X(device_chained, count, "of them, together with others")                        \
   X(device_chunks, count, "chunks that they were divided into")                    \
   X(device_uploads, count, "copies to devices that are done")                      \
   X(device_upload_bytes, bytes, "in them")                                         \

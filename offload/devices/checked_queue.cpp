@@ -84,6 +84,24 @@ Status CheckedQueue::launch(const Launch& launch, const Order& order, std::uint6
   return accept(std::move(operation), order, label);
 }
 
+Status CheckedQueue::write(const MemorySpan& to, std::span<const std::byte> bytes, const Order& order,
+                           std::uint64_t label) {
+  DHPVM_TRY(check(to, "the destination of a write"));
+  if (to.bytes != bytes.size() || to.bytes == 0 || is_imported(to))
+    return error(ErrorCode::kInvalidArgument,
+                 "{} bytes are written to {} of {}: write as many as there are, and to memory of the device",
+                 bytes.size(), to.bytes, is_imported(to) ? "the host" : "the device");
+  if (bytes.size() > device_.info().write_bytes)
+    return error(ErrorCode::kUnsupported, "device '{}' takes {} bytes with a write, not {}: use a copy",
+                 device_.info().name, device_.info().write_bytes, bytes.size());
+  Operation operation;
+  operation.record.kind = Kind::kUpload;
+  operation.record.bytes = to.bytes;
+  operation.to = to;
+  operation.contents.assign(bytes.begin(), bytes.end());
+  return accept(std::move(operation), order, label);
+}
+
 Status CheckedQueue::host_call(std::function<void()> function, const Order& order, std::uint64_t label) {
   if (!function)
     return error(ErrorCode::kInvalidArgument, "a host call has no function: pass one that can be called");

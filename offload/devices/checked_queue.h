@@ -19,7 +19,8 @@ struct Operation {
   // kUpload, kDownload, kDeviceCopy; kFill has no `from`.
   MemorySpan to;
   MemorySpan from;
-  std::byte value{};  // kFill
+  std::byte value{};                // kFill
+  std::vector<std::byte> contents;  // kUpload by write(), which has no `from`
   // kLaunch: as in Launch.
   std::shared_ptr<Kernel> kernel;
   IterationSpace space;
@@ -40,6 +41,8 @@ class CheckedQueue : public Queue {
   Status copy(const MemorySpan& to, const MemorySpan& from, const Order& order, std::uint64_t label) final;
   Status fill(const MemorySpan& to, std::byte value, const Order& order, std::uint64_t label) final;
   Status launch(const Launch& launch, const Order& order, std::uint64_t label) final;
+  Status write(const MemorySpan& to, std::span<const std::byte> bytes, const Order& order,
+               std::uint64_t label) final;
   Status host_call(std::function<void()> function, const Order& order, std::uint64_t label) final;
 
  protected:

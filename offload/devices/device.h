@@ -46,6 +46,8 @@ struct DeviceInfo {
   bool may_be_lost = false;
   // It belongs to another machine, which has a power supply of its own.
   bool is_remote = false;
+  // Queue::write() takes up to so many bytes; 0: the device has no use for it.
+  std::uint64_t write_bytes = 0;
 };
 
 // Counters since creation, and what is outstanding now.
@@ -164,6 +166,9 @@ class Queue {
                       std::uint64_t label = 0) = 0;
   virtual Status fill(const MemorySpan& to, std::byte value, const Order& order, std::uint64_t label = 0) = 0;
   virtual Status launch(const Launch& launch, const Order& order, std::uint64_t label = 0) = 0;
+  // Like an upload of these bytes, which are read before it returns: they travel with the operation.
+  virtual Status write(const MemorySpan& to, std::span<const std::byte> bytes, const Order& order,
+                       std::uint64_t label = 0) = 0;
   // Calls `function` on a thread of the device; it must be quick and use no queue.
   virtual Status host_call(std::function<void()> function, const Order& order, std::uint64_t label = 0) = 0;
   // Sees to it that everything submitted begins without further calls.

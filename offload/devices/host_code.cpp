@@ -65,6 +65,7 @@ HostKernel::HostKernel(const DeviceBase& owner, const KernelImage& image)
       code_(image.host_code),
       width_(image.host_width),
       rows_(image.host_rows),
+      panel_bytes_(image.host_panel_bytes),
       code_owner_(image.owner) {}
 
 Result<std::shared_ptr<Kernel>> HostKernel::load(const DeviceBase& owner, const KernelImage& image) {
@@ -88,6 +89,7 @@ Status HostKernel::run(ThreadPool& pool, const Operation& operation) {
   loop.reductions = reductions_;
   loop.width = width_;
   loop.rows = rows_;
+  loop.panel_bytes = panel_bytes_;
   if (!reductions_.empty()) loop.partials = reinterpret_cast<std::uint64_t*>(address(operation.partials));
   std::optional<StopToken::Word> stop;
   if (operation.stop != nullptr) loop.stop = &stop.emplace(operation.stop->token).value();

@@ -30,6 +30,7 @@ class HostKernel final : public OwnedKernel {
   const codegen::KernelCode code_;
   const unsigned width_;
   const unsigned rows_;
+  const std::size_t panel_bytes_;
   const std::shared_ptr<const void> code_owner_;
   std::mutex mutex_;
   LoopProfile profile_;  // guarded by mutex_

@@ -31,6 +31,7 @@ Result<KernelImage> compile_kernel(codegen::CodeGenerator& generator, const code
       image.host_code = compiled->code();
       image.host_width = compiled->width();
       image.host_rows = compiled->rows();
+      image.host_panel_bytes = compiled->panel_bytes();
       image.sites = compiled->sites();
       image.owner = std::move(compiled);
       return image;

@@ -33,6 +33,7 @@ struct KernelImage {
   codegen::KernelCode host_code = nullptr;
   unsigned host_width = 1;  // iterations that it does at once
   unsigned host_rows = 1;   // rows of them that it does together
+  std::size_t host_panel_bytes = 0;
   std::shared_ptr<const void> owner;
   // kDeviceCode.
   codegen::DeviceCode device_code;

@@ -35,6 +35,7 @@ class Network {
       client.credentials.key = std::vector<std::byte>(kKeyBytes, std::byte{42});
       DHPVM_ASSIGN(worker.identity, fabric.load_identity(client.credentials));
     }
+    if (kind == "earlier") client.version = kVersionWithoutElements;
     if (kind == "loopback") {
       made->here_ = made->loopback_.create_transport();
       made->there_ = made->loopback_.create_transport();

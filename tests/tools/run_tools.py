@@ -196,6 +196,15 @@ class CommandLine(ToolTest):
         self.assertEqual((done.returncode, done.stdout), (0, b"0\n"))
         self.assertEqual(done.stderr.count(b"knows no processor 'nonsense'"), 1)
 
+    def test_output_is_whole_when_a_compilation_is_cut_short(self):
+        self.write("cut.dhp", "fn main() -> i32 {\n    var sum = 0;\n    for i in 0..200_000 { sum = sum * 3 + i; }\n"
+                   "    for i in 0..2000 { print(sum + i); }\n    return 7;\n}\n")
+        expected = self.run_tool("dhpvm-run", "--jit=off", "cut.dhp")
+        self.assertEqual(expected.returncode, 7)
+        for _ in range(5):
+            done = self.run_tool("dhpvm-run", "--no-cache", "cut.dhp")
+            self.assertEqual((done.returncode, done.stdout, done.stderr), (7, expected.stdout, b""))
+
     def test_few_long_iterations_are_compiled(self):
         self.write("long.dhp", "fn main() {\n    let x = [i64](64);\n    parallel for i in 0..x.len {\n"
                    "        for k in 0..300_000 { x[i] = x[i] * 3 + k; }\n    }\n    print(x[7]);\n}\n")

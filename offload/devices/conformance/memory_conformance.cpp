@@ -84,6 +84,36 @@ TEST_P(Conformance, CopiesParts) {
   EXPECT_EQ(host, original);
 }
 
+// What the bytes become after the call has returned is of no interest to the device.
+TEST_P(Conformance, WritesBytesThatComeAlong) {
+  const std::uint64_t most = device->info().write_bytes;
+  std::vector<std::byte> expected = pattern(3 * most + 7, 6);
+  const MemorySpan memory = allocate(expected.size());
+  write(memory, expected);
+  const auto queue = new_queue("write");
+  EXPECT_EQ(queue->write({memory.memory, 0, 1}, pattern(1, 7), {}).ok(), most != 0);
+  const std::vector<std::byte> large = pattern(most + 1, 8);
+  const Status refused = queue->write({memory.memory, 0, most + 1}, large, {});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code(), ErrorCode::kUnsupported) << refused.error().to_string();
+  EXPECT_FALSE(queue->write({memory.memory, 0, 2}, pattern(1, 7), {}).ok());
+  std::vector<std::byte> host(8);
+  EXPECT_FALSE(queue->write(import(host), pattern(8, 7), {}).ok());
+  if (most == 0) return;
+  expected[0] = pattern(1, 7)[0];
+  const auto done = new_semaphore();
+  for (const std::size_t size : {std::size_t{1}, std::size_t{63}, static_cast<std::size_t>(most)}) {
+    std::vector<std::byte> bytes = pattern(size, 9);
+    std::ranges::copy(bytes, expected.begin() + 5);
+    EXPECT_TRUE(ok(queue->write({memory.memory, 5, size}, bytes, {})));
+    std::ranges::fill(bytes, std::byte{0});
+  }
+  EXPECT_TRUE(ok(queue->host_call([] {}, Ordered{{}, {{done, 1}}})));
+  EXPECT_TRUE(ok(queue->flush()));
+  ASSERT_TRUE(reached(*done, 1));
+  EXPECT_TRUE(read(memory) == expected);
+}
+
 TEST_P(Conformance, Fills) {
   for (const std::size_t size : kSizes) {
     const MemorySpan memory = allocate(size + 2);

@@ -12,6 +12,7 @@
 #include "offload/devices/host/loop_end.h"
 #include "offload/devices/host/loop_schedule.h"
 #include "offload/devices/host/open_block.h"
+#include "offload/devices/host/panel_memory.h"
 
 namespace dhpvm::offload {
 namespace {
@@ -26,13 +27,14 @@ class Round {
  public:
   // `partials`: where those of this round go; null: they are kept here.
   Round(const HostLoop& loop, const codegen::KernelCall& call, std::atomic<std::uint32_t>& stop,
-        const Chunking& chunking, std::uint64_t* partials)
+        const Chunking& chunking, std::uint64_t* partials, PanelMemory& panels)
       : loop_(loop),
         call_(call),
         end_(stop),
         chunking_(chunking),
         done_(chunking.count()),
-        partials_(partials) {
+        partials_(partials),
+        panels_(panels) {
     if (loop.reductions.empty() || partials != nullptr) return;
     kept_.resize(blocks() * loop.reductions.size());
     partials_ = kept_.data();
@@ -71,6 +73,8 @@ class Round {
     std::ranges::copy(box.high, chunk.high);
     if (partials_ != nullptr)
       chunk.partials = partials_ + chunking_.blocks_before(index) * loop_.reductions.size();
+    const PanelMemory::Piece panels(panels_);
+    chunk.panels = panels.data();
     const auto begin = Clock::now();
     const KernelStatus status = loop_.code(&call_, &chunk);
     const auto elapsed = std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - begin);
@@ -104,6 +108,7 @@ class Round {
   const Chunking chunking_;
   std::vector<std::atomic<std::uint8_t>> done_;
   std::uint64_t* partials_;
+  PanelMemory& panels_;
   std::vector<std::uint64_t> kept_;
   std::atomic<std::uint64_t> iterations_{0};
   std::atomic<std::uint64_t> nanoseconds_{0};
@@ -117,6 +122,7 @@ class Execution {
         loop_(loop),
         stop_(loop.stop != nullptr ? *loop.stop : nobody_stops_),
         schedule_(pool, loop, profile, iterations),
+        panels_(pool.size(), loop.panel_bytes),
         partials_(loop.partials) {
     if (loop.open != nullptr) open_ = *loop.open;
   }
@@ -143,7 +149,7 @@ class Execution {
     const bool share = schedule_.worth_sharing();
     const Chunking chunking(box, share ? schedule_.chunk_iterations(iterations) : iterations,
                             schedule_.unit());
-    Round round(loop_, call_, stop_, chunking, partials_);
+    Round round(loop_, call_, stop_, chunking, partials_, panels_);
     round.run(share ? &pool_ : nullptr);
     outcome_.parallel = outcome_.parallel || share;
     outcome_.chunks += chunking.count();
@@ -251,6 +257,7 @@ class Execution {
   std::atomic<std::uint32_t>& stop_;
   const codegen::KernelCall call_{loop_.scalars, loop_.arrays, &stop_};
   LoopSchedule schedule_;
+  PanelMemory panels_;
   OpenBlock open_;
   std::uint64_t* partials_;  // where the next block's go; null: they are folded
   LoopOutcome outcome_;

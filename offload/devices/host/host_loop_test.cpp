@@ -100,6 +100,23 @@ TEST_P(HostLoops, EveryIterationRunsOnce) {
   }
 }
 
+// The memory of a chunk is its own while it runs.
+KernelStatus use_panels(const KernelCall*, KernelChunk* chunk) {
+  const auto mark = static_cast<std::uint64_t>(chunk->low[0]) + 1;
+  std::memcpy(chunk->panels, &mark, sizeof mark);
+  std::this_thread::sleep_for(std::chrono::microseconds(50));
+  std::uint64_t found = 0;
+  std::memcpy(&found, chunk->panels, sizeof found);
+  const bool is_aligned = reinterpret_cast<std::uintptr_t>(chunk->panels) % 64 == 0;
+  return found == mark && is_aligned ? KernelStatus::kDone : KernelStatus::kTrapped;
+}
+
+TEST_P(HostLoops, ChunksHavePanelsOfTheirOwn) {
+  HostLoop loop{use_panels, nullptr, nullptr, {1, {0}, {100'000}}, {}, {}, nullptr};
+  loop.panel_bytes = 4096;
+  EXPECT_EQ(run(loop, 1e-6).status, KernelStatus::kDone);
+}
+
 KernelStatus never(const KernelCall*, KernelChunk*) {
   ADD_FAILURE() << "called for an empty space";
   return KernelStatus::kDone;

@@ -20,6 +20,7 @@ class LoopSchedule {
         reduces_(!loop.reductions.empty()),
         width_(loop.width),
         rows_(loop.rows),
+        packs_(loop.panel_bytes != 0),
         row_(loop.space.extent(loop.space.inner())),
         left_(iterations),
         seconds_per_iteration_(profile.seconds_per_iteration) {
@@ -90,10 +91,12 @@ class LoopSchedule {
   }
 
  private:
-  // Rows that the code does together stay together, while there is work for all threads.
+  // Rows that the code does together stay together, while there is work for all threads. All rows of a chunk share what
+  // is packed for them.
   std::uint64_t whole_tiles(std::uint64_t wanted, std::uint64_t iterations) const {
     if (rows_ == 1 || iterations / threads_ / row_ < rows_) return wanted;
     const std::uint64_t tile = rows_ * row_;
+    if (packs_) wanted = std::max(wanted, iterations / (threads_ * kPackingChunksPerThread));
     return std::max(wanted - wanted % tile, tile);
   }
   // Seconds for the iterations that are left.
@@ -109,6 +112,7 @@ class LoopSchedule {
       20e-6;  // a loop this short ends before a thread that sleeps has begun
   static constexpr double kReadySeconds = 5e-6;  // the same for a thread that waits for it
   static constexpr std::uint64_t kChunksPerThread = 8;
+  static constexpr std::uint64_t kPackingChunksPerThread = 4;
   // An unknown kernel is tried on as many iterations as it does at once, then on this many times more, until that took
   // kSerialSeconds.
   static constexpr std::uint64_t kTrialGrowth = 8;
@@ -127,7 +131,8 @@ class LoopSchedule {
   const bool reduces_;
   const std::uint64_t width_;
   const std::uint64_t rows_;  // done together
-  const std::uint64_t row_;   // iterations of each
+  const bool packs_;
+  const std::uint64_t row_;  // iterations of each
   std::uint64_t most_;
   std::uint64_t left_;
   double seconds_per_iteration_;

@@ -11,7 +11,7 @@ namespace {
 
 using Kind = OperationRecord::Kind;
 
-DeviceInfo describe(const RemoteLink& link, std::uint64_t number) {
+DeviceInfo describe(RemoteLink& link, std::uint64_t number) {
   const wire::Device& device = link.welcome().devices[number];
   DeviceInfo info;
   info.name = fmt::format("remote/{}/{}", link.address(), device.name);
@@ -25,6 +25,7 @@ DeviceInfo describe(const RemoteLink& link, std::uint64_t number) {
   info.is_simulated = device.is_simulated;
   info.may_be_lost = link.writes_back();
   info.is_remote = true;
+  info.write_bytes = link.write_bytes();
   return info;
 }
 
@@ -167,14 +168,14 @@ Status RemoteQueue::admit(const Operation& operation) const {
 void RemoteQueue::submit(Operation operation) {
   auto remote = std::make_shared<RemoteOperation>();
   remote->operation = std::move(operation);
-  link_.operations().submit(*stream_, std::move(remote));
+  link_.operations().submit(*stream_, remote);
 }
 
 void RemoteQueue::finish_remote(RemoteOperation& operation, Status status) {
   OperationRecord& record = operation.operation.record;
   const std::chrono::nanoseconds ahead = device().now() - std::chrono::steady_clock::now().time_since_epoch();
   record.begin = operation.begin.time_since_epoch() + ahead;
-  record.end = device().now();
+  record.end = operation.is_in_frame ? record.begin : device().now();
   const OperationRecord done = record;
   const bool ok = status.ok();
   // Transfers are measured here: most of their time is the network's.

@@ -462,6 +462,12 @@ RemoteLink::Traffic RemoteLink::traffic() {
   return traffic;
 }
 
+std::uint64_t RemoteLink::write_bytes() {
+  const std::lock_guard lock(mutex_);
+  const bool takes_them = frames_ != nullptr && frames_->channel().version() > kVersionWithoutElements;
+  return takes_them ? wire::kMaxElements : 0;
+}
+
 std::chrono::nanoseconds RemoteLink::clock_shift() {
   const std::lock_guard lock(mutex_);
   return shift_;

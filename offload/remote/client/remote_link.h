@@ -94,6 +94,10 @@ class RemoteLink final : public FrameHandler,
   // the second until the next measurement while the link is in use.
   std::chrono::nanoseconds clock_shift();
   void count_job() { ++jobs_; }
+  void count_sent(std::uint64_t bytes) { bytes_sent_ += bytes; }
+  void count_received(std::uint64_t bytes) { bytes_received_ += bytes; }
+  // How many bytes of an array a frame may take along; 0: none, where the worker is of an earlier release.
+  std::uint64_t write_bytes();
   // The work done over the link so far.
   struct Traffic {
     std::uint64_t jobs = 0;        // kernels launched
@@ -148,6 +152,7 @@ class RemoteLink final : public FrameHandler,
   Status handle(wire::Observed& record);
   Status handle(wire::Draining& record);
   Status handle(wire::Queued& record);
+  Status handle(wire::Downloaded& record) { return operations_.on_downloaded(record); }
 
   Fabric& fabric_;
   Transport& transport_;

@@ -115,6 +115,12 @@ wire::FromClient RemoteOperations::record_of(const RemoteStream& stream, RemoteO
     launch.order = std::move(order);
     return launch;
   }
+  if (kind == Kind::kUpload && !local.contents.empty()) {
+    link_.count_sent(local.contents.size());
+    operation.is_in_frame = true;
+    const wire::Span to = span_of(local.to);
+    return wire::Write{std::move(order), to.memory, to.offset, std::exchange(local.contents, {})};
+  }
   if (kind == Kind::kUpload) {
     operation.data_moved = local.to.bytes == 0;
     return wire::Upload{std::move(order), span_of(local.to)};
@@ -295,6 +301,31 @@ Status RemoteOperations::on_run(const wire::RunHeader& header, std::uint64_t byt
     }
     settle(transfer.stream);
   });
+  return {};
+}
+
+Status RemoteOperations::on_downloaded(const wire::Downloaded& record) {
+  std::shared_ptr<RemoteStream> stream;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = downloads_.find(record.operation);
+    if (found == downloads_.end()) {
+      // Of an operation that has failed since, or of none.
+      return record.operation < next_number_ ? Status() : broken("data that nobody has asked for");
+    }
+    RemoteOperation& operation = *found->second.operation;
+    const MemorySpan& to = operation.operation.to;
+    if (operation.received != 0 || operation.data_moves || record.bytes.size() != to.bytes)
+      return broken("data that its operation has no place for");
+    std::ranges::copy(record.bytes, address(to));
+    link_.count_received(to.bytes);
+    operation.received = to.bytes;
+    operation.data_moved = true;
+    operation.is_in_frame = true;
+    stream = found->second.stream;
+    downloads_.erase(found);
+  }
+  settle(stream);
   return {};
 }
 

@@ -41,6 +41,8 @@ struct RemoteOperation {
   bool data_moved = true;   // all of it
   bool data_moves = false;  // some of it, just now
   std::uint64_t received = 0;
+  bool is_in_frame =
+      false;  // its data has travelled between the records of others: it has no time of its own
 };
 
 // A queue. Guarded by the mutex of RemoteOperations.
@@ -74,6 +76,7 @@ class RemoteOperations {
   Status on_failure(const wire::QueueFailed& record);
   Status on_call(const wire::CallHost& record);
   Status on_observed(const wire::Observed& record);
+  Status on_downloaded(const wire::Downloaded& record);
   Status on_run(const wire::RunHeader& header, std::uint64_t bytes);
   // The connection has ended, and nothing touches the operations' memory any more.
   void on_lost(const Error& reason);

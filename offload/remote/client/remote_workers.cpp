@@ -158,6 +158,7 @@ Status RemoteWorkers::start() {
 RemoteLinkOptions RemoteWorkers::link_options() const {
   RemoteLinkOptions options;
   options.channel.role = Role::kClient;
+  options.channel.version = options_.version;
   options.channel.identity = identity_;
   options.channel.seal = options_.seal;
   options.channel.handshake_deadline = options_.handshake_deadline;

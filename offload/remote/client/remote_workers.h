@@ -29,9 +29,10 @@ struct RemoteWorkersOptions {
   std::string provider = {};  // as in TransportOptions
   std::chrono::milliseconds handshake_deadline{5000};
   std::chrono::milliseconds silence_deadline{3000};
-  bool writes_back = true;  // as RemoteLinkOptions has it
-  std::string name;         // of this program
-  std::string release;      // of DHPVM
+  bool writes_back = true;                   // as RemoteLinkOptions has it
+  std::uint16_t version = kProtocolVersion;  // the highest that is offered
+  std::string name;                          // of this program
+  std::string release;                       // of DHPVM
 };
 
 // Thread-safe.

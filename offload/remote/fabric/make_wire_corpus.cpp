@@ -88,6 +88,11 @@ Status write_sessions(const std::string& folder) {
   DHPVM_TRY(
       write("transfers", {frame_step({wire::Upload{plain, {1, 0, 100}}, wire::Download{plain, {1, 0, 100}}}),
                           run_step({0, 0}, 60), run_step({0, 60}, 40), answer_step()}));
+  DHPVM_TRY(
+      write("writes", {frame_step({wire::Write{plain, 1, 4000, Bytes(96, std::byte{7})},
+                                   wire::Write{waits, 2, 0, Bytes(64, std::byte{8})},
+                                   wire::Download{plain, {1, 3990, 106}}, wire::Signal{3, 1}}),
+                       answer_step(), frame_step({wire::Write{plain, 2, 60, Bytes(5)}}), answer_step()}));
   DHPVM_TRY(write("order", {frame_step({wire::Fill{waits, {1, 0, 4096}, 7},
                                         wire::Copy{{2, {{4, 1}}, {}}, {2, 0, 8}, {1, 0, 8}}}),
                             frame_step({wire::Signal{3, 1}}), answer_step()}));

@@ -31,7 +31,7 @@ class Writer {
   }
   void bytes(const std::vector<std::byte>& value, std::size_t) {
     out_.varint(value.size());
-    for (const std::byte byte : value) out_.u8(std::to_integer<std::uint8_t>(byte));
+    out_.bytes(value);
   }
   template <typename T, typename Visit>
   void list(const std::vector<T>& value, std::size_t, std::size_t, Visit visit_entry) {
@@ -76,7 +76,7 @@ class Reader {
   }
   void bytes(std::vector<std::byte>& value, std::size_t limit) {
     value.resize(in_.count(static_cast<std::uint32_t>(limit), 1, "bytes"));
-    for (std::byte& byte : value) byte = std::byte{in_.u8()};
+    in_.bytes(value);
   }
   // Entries take `least` bytes or more each.
   template <typename T, typename Visit>
@@ -301,6 +301,14 @@ void visit(Codec& codec, Is<StopLaunches> auto& value) {
 }
 
 template <typename Codec>
+void visit(Codec& codec, Is<Write> auto& value) {
+  visit(codec, value.order);
+  codec.number(value.memory);
+  codec.number(value.offset);
+  codec.bytes(value.bytes, kMaxElements);
+}
+
+template <typename Codec>
 void visit(Codec& codec, Is<Welcome> auto& value) {
   codec.text(value.name);
   codec.text(value.release);
@@ -354,6 +362,11 @@ void visit(Codec&, Is<Draining> auto&) {}
 template <typename Codec>
 void visit(Codec& codec, Is<Queued> auto& value) {
   codec.number(value.place);
+}
+template <typename Codec>
+void visit(Codec& codec, Is<Downloaded> auto& value) {
+  codec.number(value.operation);
+  codec.bytes(value.bytes, kMaxElements);
 }
 
 // The number of a record on the wire is its place in the variant.

@@ -31,6 +31,7 @@ inline constexpr std::size_t kMaxScalars = 1024;
 inline constexpr std::size_t kMaxArrays = 256;
 inline constexpr std::size_t kMaxDevices = 64;
 inline constexpr std::size_t kMaxModulePart = 12 << 10;
+inline constexpr std::size_t kMaxElements = 12 << 10;  // bytes of arrays in one record
 inline constexpr std::size_t kMaxSites = 1024;
 inline constexpr std::size_t kMaxCalls = 64;
 inline constexpr std::size_t kMaxProven = 1024;
@@ -199,10 +200,18 @@ struct HostCallDone {
 struct StopLaunches {
   Id queue = 0;
 };
+// An upload that brings its data along. From version 4 on, as Downloaded.
+struct Write {
+  Order order;
+  Id memory = 0;
+  std::uint64_t offset = 0;
+  std::vector<std::byte> bytes;
+};
 
-using FromClient = std::variant<Hello, Ping, Allocate, Free, CreateQueue, DestroyQueue, CreateSemaphore,
-                                DestroySemaphore, Signal, FailSemaphore, LoadKernel, ModulePart, UnloadKernel,
-                                Upload, Download, Copy, Fill, Launch, HostCall, HostCallDone, StopLaunches>;
+using FromClient =
+    std::variant<Hello, Ping, Allocate, Free, CreateQueue, DestroyQueue, CreateSemaphore, DestroySemaphore,
+                 Signal, FailSemaphore, LoadKernel, ModulePart, UnloadKernel, Upload, Download, Copy, Fill,
+                 Launch, HostCall, HostCallDone, StopLaunches, Write>;
 
 // ---- From the worker ------------------------------------------------------------------------------------------------
 
@@ -259,9 +268,14 @@ struct Draining {};
 struct Queued {
   std::uint64_t place = 0;  // 1: the next
 };
+// All data of a Download, if that is at most kMaxElements bytes; then nothing of it comes on the bulk lane.
+struct Downloaded {
+  std::uint64_t operation = 0;
+  std::vector<std::byte> bytes;
+};
 
 using FromWorker = std::variant<Welcome, Ready, Pong, Reply, NeedModule, Progress, QueueFailed, CallHost,
-                                Observed, Draining, Queued>;
+                                Observed, Draining, Queued, Downloaded>;
 
 // ---- Frames ---------------------------------------------------------------------------------------------------------
 

@@ -44,7 +44,8 @@ inline std::vector<FromClient> client_examples() {
           launch,
           HostCall{order},
           HostCallDone{2},
-          StopLaunches{2}};
+          StopLaunches{2},
+          Write{order, 1, 100, std::vector<std::byte>(100, std::byte{7})}};
 }
 
 inline std::vector<FromWorker> worker_examples() {
@@ -66,7 +67,8 @@ inline std::vector<FromWorker> worker_examples() {
           CallHost{2},
           Observed{17, -5, 1'000'000},
           Draining{},
-          Queued{3}};
+          Queued{3},
+          Downloaded{17, std::vector<std::byte>(100, std::byte{7})}};
 }
 
 }  // namespace dhpvm::offload::wire

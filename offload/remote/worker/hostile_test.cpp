@@ -231,6 +231,10 @@ class Client final : public Noted,
   void take(const wire::Observed&) {}
   void take(const wire::Draining&) {}
   void take(const wire::Queued& record) { place_ = record.place; }
+  void take(const wire::Downloaded& record) {
+    received_ = record.bytes;
+    ++runs_received_;
+  }
 
   Site& site_;
   std::map<wire::Id, std::string> answers_;
@@ -303,6 +307,12 @@ TEST(Hostile, BreachesOfTheProtocolEndTheSession) {
       {{wire::Fill{on_queue(1), {2, 4096, 1}, 0}}, "beyond the end of its memory"},
       {{wire::Upload{on_queue(1), {2, ~std::uint64_t{0}, 2}}}, "beyond the end of its memory"},
       {{wire::Download{on_queue(1), {2, 1, ~std::uint64_t{0}}}}, "beyond the end of its memory"},
+      {{wire::Write{on_queue(99), 2, 0, Bytes(8)}}, "a queue that does not exist"},
+      {{wire::Write{on_queue(1), 99, 0, Bytes(8)}}, "memory that its device does not have"},
+      {{wire::Write{on_queue(1), 2, 4089, Bytes(8)}}, "beyond the end of its memory"},
+      {{wire::Write{on_queue(1), 2, ~std::uint64_t{0}, Bytes(8)}}, "beyond the end of its memory"},
+      {{wire::Write{on_queue(1), 2, 0, {}}}, "a write of no bytes"},
+      {{wire::Write{on_queue(1), 2, 0, Bytes(wire::kMaxElements + 1)}}, "more than 12288 bytes"},
       {{wire::Copy{{1, {{99, 1}}, {}}, {2, 0, 8}, {2, 8, 8}}}, "a semaphore that its device does not have"},
       {{wire::CreateSemaphore{4, 1, 0}, wire::Fill{{1, {}, {{4, 1}}}, {2, 0, 8}, 0}},
        "a semaphore that its device does not have"},

@@ -58,6 +58,16 @@ Status SessionOperations::handle(wire::Download& record) {
   return {};
 }
 
+Status SessionOperations::handle(wire::Write& record) {
+  DHPVM_ASSIGN(Arrival arrival, accept(record.order));
+  if (record.bytes.empty()) return protocol_violation("a write of no bytes");
+  const wire::Span to{record.memory, record.offset, record.bytes.size()};
+  DHPVM_ASSIGN(arrival.pending->to, objects_.span(to, arrival.stream->device));
+  arrival.pending->what = session::WriteState{std::move(record.bytes)};
+  enqueue(std::move(arrival));
+  return {};
+}
+
 Status SessionOperations::handle(wire::Copy& record) {
   DHPVM_ASSIGN(Arrival arrival, accept(record.order));
   DHPVM_ASSIGN(arrival.pending->to, objects_.span(record.to, arrival.stream->device));

@@ -24,6 +24,7 @@ class SessionOperations {
 
   Status handle(wire::Upload& record);
   Status handle(wire::Download& record);
+  Status handle(wire::Write& record);
   Status handle(wire::Copy& record);
   Status handle(wire::Fill& record);
   Status handle(wire::Launch& record);

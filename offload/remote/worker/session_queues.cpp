@@ -30,6 +30,7 @@ Status SessionQueues::handle(wire::CreateQueue& record) {
   stream->id = record.queue;
   stream->device = record.device;
   stream->name = record.name;
+  stream->answers = std::make_shared<QueueAnswers>(port_.frames());
   const bool makes_staging = transfers_.claim_staging(record.device);
   port_.post_task([this, device, record, stream, makes_staging] {
     Status made = create(*device, *stream, record.observed);
@@ -55,12 +56,15 @@ Status SessionQueues::create(Device& device, Stream& stream, bool is_observed) {
   QueueOptions options;
   options.name = stream.name;
   if (is_observed) {
-    options.observer = [frames = port_.frames(), &device](const OperationRecord& done) {
+    options.observer = [answers = stream.answers, &device](const OperationRecord& done) {
+      // The client measures transfers and calls itself.
+      if (done.kind != OperationRecord::Kind::kLaunch && done.kind != OperationRecord::Kind::kFill &&
+          done.kind != OperationRecord::Kind::kDeviceCopy)
+        return;
       // The device's clock and that of this machine run side by side.
       const std::chrono::nanoseconds shift =
           std::chrono::steady_clock::now().time_since_epoch() - device.now();
-      SessionPort::send(*frames,
-                        wire::Observed{done.label, (done.begin + shift).count(), (done.end + shift).count()});
+      answers->add(wire::Observed{done.label, (done.begin + shift).count(), (done.end + shift).count()});
     };
   }
   DHPVM_ASSIGN(stream.queue, device.create_queue(std::move(options)));
@@ -174,7 +178,9 @@ bool SessionQueues::advance(const std::shared_ptr<Stream>& stream) {
   while (!stream->pending.empty() && !stream->blocked && !stream->failure) {
     const std::shared_ptr<Pending> pending = stream->pending.front();
     if (!may_begin(*pending)) break;
+    stream->answers->expect(1);
     Result<bool> given = submit(stream, pending);
+    if (!given.ok() || !*given) stream->answers->cancel(1);
     if (!given.ok()) {
       fail_in_turn(stream, given.error());
       return true;
@@ -205,6 +211,9 @@ Result<bool> SessionQueues::submit(const std::shared_ptr<Stream>& stream,
   Queue& queue = *stream->queue;
   if (std::holds_alternative<session::UploadState>(pending->what)) {
     return transfers_.submit_upload(*stream, *pending, order);
+  }
+  if (std::holds_alternative<session::WriteState>(pending->what)) {
+    return transfers_.submit_write(*stream, *pending, order);
   }
   if (std::holds_alternative<session::DownloadState>(pending->what)) {
     return transfers_.submit_download(stream, pending, order);
@@ -262,9 +271,9 @@ void SessionQueues::mark(Stream& stream) {
   const SemaphoreValue mark{stream.marks, ++stream.marked};
   const std::uint64_t count = std::exchange(stream.unmarked, 0);
   Status status = stream.queue->host_call(
-      [done = stream.done, frames = port_.frames(), id = stream.id, count] {
+      [done = stream.done, answers = stream.answers, id = stream.id, count] {
         done->fetch_add(count);
-        SessionPort::send(*frames, wire::Progress{id, count});
+        answers->notify({id, count});
       },
       {{}, {&mark, 1}});
   if (!status.ok()) fail(stream, status.error());
@@ -314,6 +323,7 @@ void SessionQueues::fail(Stream& stream, const Error& error) {
     });
     if (reached) done = n + 1;
   }
+  stream.answers->flush();
   if (done != 0) port_.send(wire::Progress{stream.id, done});
   stream.given = stream.done->load();
   port_.send(wire::QueueFailed{stream.id, wire::Failure::from(error)});

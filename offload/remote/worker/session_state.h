@@ -15,6 +15,7 @@
 #include "offload/devices/device.h"
 #include "offload/remote/fabric/protocol.h"
 #include "offload/remote/worker/launch_guard.h"
+#include "offload/remote/worker/queue_answers.h"
 #include "offload/remote/worker/staging.h"
 
 namespace dhpvm::offload::session {
@@ -74,6 +75,9 @@ struct LaunchState {
 struct FillState {
   std::byte value;
 };
+struct WriteState {
+  std::vector<std::byte> bytes;
+};
 struct CopyState {};
 struct HostCallState {};
 
@@ -83,7 +87,7 @@ struct Pending {
   std::vector<Promise> signals;
   MemorySpan to;
   MemorySpan from;
-  std::variant<UploadState, DownloadState, CopyState, FillState, LaunchState, HostCallState> what;
+  std::variant<UploadState, DownloadState, WriteState, CopyState, FillState, LaunchState, HostCallState> what;
   bool begun = false;  // a part of it has been given to the device
 };
 
@@ -115,6 +119,7 @@ struct Stream {
   std::shared_ptr<std::atomic<std::uint64_t>> done = std::make_shared<std::atomic<std::uint64_t>>(0);
   std::uint64_t forgotten = 0;  // of `done`, those no longer in `submitted`
   std::uint64_t unmarked = 0;   // given since the last notification
+  std::shared_ptr<QueueAnswers> answers;
   std::shared_ptr<LaunchStop> stop = std::make_shared<LaunchStop>();
   bool blocked = false;  // the front is being done by the session, not by the device
   std::optional<Error> failure;

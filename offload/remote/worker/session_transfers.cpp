@@ -48,6 +48,7 @@ Result<SessionTransfers::Staging> SessionTransfers::make_staging(Device& device)
   Staging staging;
   DHPVM_ASSIGN(staging.up, StagingPool::create(device, kUpBlocks, freed));
   DHPVM_ASSIGN(staging.down, StagingPool::create(device, kDownBlocks, freed));
+  DHPVM_ASSIGN(staging.writes, StagingPool::create(device, kWriteBlocks, freed));
   return staging;
 }
 
@@ -206,6 +207,25 @@ Result<bool> SessionTransfers::submit_upload(Stream& stream, Pending& pending, c
   return false;
 }
 
+Result<bool> SessionTransfers::submit_write(Stream& stream, Pending& pending, const LocalOrder& order) {
+  std::vector<std::byte>& bytes = std::get<session::WriteState>(pending.what).bytes;
+  Queue& queue = *stream.queue;
+  if (std::byte* const memory = shared_memory(stream, pending.to); memory != nullptr) {
+    bytes_in_ += bytes.size();
+    DHPVM_TRY(queue.host_call(
+        [to = pending.to, memory, bytes = std::move(bytes)] { std::ranges::copy(bytes, memory); },
+        order.all(), pending.number));
+    return true;
+  }
+  const std::shared_ptr<StagingBlock> block = staging_.at(stream.device).writes->take();
+  if (block == nullptr) return false;
+  bytes_in_ += bytes.size();
+  std::ranges::copy(bytes, block->bytes(bytes.size()).begin());
+  DHPVM_TRY(queue.copy(pending.to, block->span(bytes.size()), order.all(), pending.number));
+  DHPVM_TRY(queue.host_call([block] {}, {}));
+  return true;
+}
+
 // ---- Data on its way out --------------------------------------------------------------------------------------------
 
 Result<bool> SessionTransfers::submit_download(const std::shared_ptr<Stream>& stream,
@@ -218,7 +238,17 @@ Result<bool> SessionTransfers::submit_download(const std::shared_ptr<Stream>& st
     DHPVM_TRY(queue.fill(pending->from, std::byte{0}, order.all(), pending->number));
     return true;
   }
-  if (std::byte* const memory = shared_memory(*stream, pending->from); memory != nullptr) {
+  std::byte* const memory = shared_memory(*stream, pending->from);
+  if (memory != nullptr && is_answer(total)) {
+    DHPVM_TRY(queue.host_call(
+        [this, weak = port_.alive(), answers = stream->answers, number = pending->number,
+         from = pending->from, memory] {
+          if (const auto alive = weak.lock()) answer(*answers, number, {memory, from.bytes});
+        },
+        order.all(), pending->number));
+    return true;
+  }
+  if (memory != nullptr) {
     // Straight from where it is: later operations of the queue may change it, and wait.
     const ConstBytes data(memory, total);
     DHPVM_TRY(queues_.block(*stream, order, [this, weak = port_.alive(), stream, pending, data] {
@@ -240,13 +270,27 @@ Result<bool> SessionTransfers::submit_download(const std::shared_ptr<Stream>& st
     DHPVM_TRY(
         queue.copy(block->span(bytes), part_of(pending->from, offset, bytes), of_part, pending->number));
     DHPVM_TRY(queue.host_call(
-        [this, weak = port_.alive(), number = pending->number, offset, bytes, block] {
-          if (const auto alive = weak.lock()) send_run({number, offset}, block->bytes(bytes), [block] {});
+        [this, weak = port_.alive(), answers = stream->answers, number = pending->number, offset, bytes,
+         total, block] {
+          const auto alive = weak.lock();
+          if (alive == nullptr) return;
+          if (is_answer(total)) return answer(*answers, number, block->bytes(bytes));
+          send_run({number, offset}, block->bytes(bytes), [block] {});
         },
         {}));
     download.submitted += bytes;
   }
   return true;
+}
+
+bool SessionTransfers::is_answer(std::uint64_t bytes) const {
+  return bytes <= wire::kMaxElements && port_.frames()->channel().version() > kVersionWithoutElements;
+}
+
+// From any thread.
+void SessionTransfers::answer(QueueAnswers& answers, std::uint64_t operation, ConstBytes data) {
+  bytes_out_.fetch_add(data.size());
+  answers.add(wire::Downloaded{operation, {data.begin(), data.end()}});
 }
 
 // From any thread. `sent` is called on the progress thread, unless the session ends before.

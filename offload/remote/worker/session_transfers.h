@@ -34,6 +34,7 @@ class SessionTransfers {
   struct Staging {
     std::shared_ptr<StagingPool> up;
     std::shared_ptr<StagingPool> down;
+    std::shared_ptr<StagingPool> writes;
   };
   // True for one caller for each device, which then makes its staging memory on a thread that may block.
   bool claim_staging(std::uint64_t device) { return staging_.try_emplace(device).second; }
@@ -54,14 +55,18 @@ class SessionTransfers {
   // True when all of the operation has been given to the device; false when the rest must wait.
   Result<bool> submit_upload(session::Stream& stream, session::Pending& pending,
                              const session::LocalOrder& order);
+  Result<bool> submit_write(session::Stream& stream, session::Pending& pending,
+                            const session::LocalOrder& order);
   Result<bool> submit_download(const std::shared_ptr<session::Stream>& stream,
                                const std::shared_ptr<session::Pending>& pending,
                                const session::LocalOrder& order);
 
  private:
-  // Data on its way in must never wait for memory that data on its way out has, nor the other way round.
+  // Data on its way in must never wait for memory that data on its way out has, nor the other way round; and none that
+  // came with its operation for memory that runs have, whose operations may wait for it.
   static constexpr std::uint32_t kUpBlocks = 8;
   static constexpr std::uint32_t kDownBlocks = 4;
+  static constexpr std::uint32_t kWriteBlocks = 8;
 
   struct ExpectedUpload {
     std::shared_ptr<session::Stream> stream;
@@ -80,6 +85,9 @@ class SessionTransfers {
   void receive_directly(const ExpectedUpload& upload);
   void receive_staged(const ExpectedUpload& upload);
   void discard();
+  // Whether the data of a download leaves with the queue's answers.
+  bool is_answer(std::uint64_t bytes) const;
+  void answer(QueueAnswers& answers, std::uint64_t operation, ConstBytes data);
   void send_run(const wire::RunHeader& header, ConstBytes data, std::function<void()> sent);
   // A receive of the bulk lane that keeps the session; `then` is called unless the lane or the session has ended.
   void receive(MutableBytes memory, std::function<void()> then);

@@ -15,6 +15,9 @@ namespace {
 // Longer ones have so many arrays in a chunk that hardly anything is gained any more.
 constexpr std::size_t kMostLoops = 16;
 
+// Bytes for whose transfer a loop does not have to begin early.
+constexpr std::uint64_t kLittle = 256 << 10;
+
 // The accesses of all loops to an array that one of them changes.
 struct Movement {
   std::optional<RowSpan> span = RowSpan();  // nothing: they do not move together
@@ -25,6 +28,10 @@ struct Movement {
 
 bool may_be_deferred(const RunPlan& plan) {
   return plan.can_wait && plan.slice_budget != 0 && can_be_split(plan);
+}
+
+bool may_be_told_with_others(const RunPlan& plan) {
+  return plan.can_wait && plan.slice_budget == 0 && plan.upload_bytes + plan.download_bytes <= kLittle;
 }
 
 std::string why_apart(Loops loops, const RunPlan& plan, std::uint64_t bytes) {

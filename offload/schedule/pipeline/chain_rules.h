@@ -12,6 +12,13 @@ namespace dhpvm::offload {
 // end well, its arrays go through in slices, and each chunk writes a part of its own.
 bool may_be_deferred(const RunPlan& plan);
 
+// Whether a loop with this plan, on a worker, may wait until the worker can be told of others in one message: it can
+// only end well, its arrays are there as wholes, and what it has to move takes too little time to begin at once.
+bool may_be_told_with_others(const RunPlan& plan);
+
+// So many loops are told of together at most: their results come back when the last one has ended.
+inline constexpr std::size_t kMostToldTogether = 64;
+
 // Why the last of `loops` cannot run together with those before it, which can, for people: "...". Empty if it
 // can. `plan` is that of all together, `bytes` is what those before would move by themselves, and what the
 // last would.

@@ -11,7 +11,8 @@ namespace dhpvm::offload {
 Positions DeviceCopy::writes_to_host() const {
   Positions positions;
   positions[Stage::kDownload] = busy[Stage::kDownload];
-  if (device->info().shares_host_memory) positions[Stage::kLaunch] = busy[Stage::kLaunch];
+  if (device->info().shares_host_memory || device->copies_with_launches(block.bytes))
+    positions[Stage::kLaunch] = busy[Stage::kLaunch];
   return positions;
 }
 

@@ -19,10 +19,8 @@ Status CopyTransfers::request(const Interval& bytes) {
         DHPVM_ASSIGN(MemorySpan to, copy.device->registrations().span_of(copy.device->device(), buffer_));
         to.offset += part.begin;
         to.bytes = part.size();
-        DHPVM_ASSIGN(const std::uint64_t position,
-                     copy.device->download(to, {copy.block.memory, part.begin, part.size()}, copy.busy));
-        Positions there;
-        there.include(Stage::kDownload, position);
+        const MemorySpan from{copy.block.memory, part.begin, part.size()};
+        DHPVM_ASSIGN(const Positions there, copy.device->download(to, from, copy.busy, buffer_.size()));
         copy.busy.include(there);
         contents_.arriving_on_host(copy, part, there);
         submitted = true;

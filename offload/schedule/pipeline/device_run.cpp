@@ -108,10 +108,9 @@ std::uint64_t DeviceRun::iterations_done() const {
 }
 
 Status DeviceRun::submit(const IterationSpace& box, std::shared_ptr<ChunkClaim> claim) {
-  const bool is_all = box.extent(0) == loops_[0].space.extent(0);
   std::vector<ArrayNeeds> of_chunk;
-  if (!is_all) of_chunk = needs_of(loops_, plan_.captures, box);
-  const std::vector<ArrayNeeds>& needs = is_all ? plan_.needs : of_chunk;
+  if (!is_all(box)) of_chunk = needs_of(loops_, plan_.captures, box);
+  const std::vector<ArrayNeeds>& needs = is_all(box) ? plan_.needs : of_chunk;
   device_.begin_chunk();
   current_ = RunChunk{};
   current_->box = box;
@@ -166,7 +165,8 @@ Status DeviceRun::launch(std::size_t loop, const IterationSpace& box, const Posi
   }
   Launch launch;
   launch.kernel = kernels_[loop];
-  launch.space = box_of(the_loop, box);
+  // Only loops with the same bounds run in parts.
+  launch.space = is_all(box) ? the_loop.space : box_of(the_loop, box);
   launch.scalars = the_loop.scalars;
   launch.arrays = arguments;
   launch.stop = stop_;
@@ -251,7 +251,6 @@ Status DeviceRun::finish(bool wait) {
     // Between what two chunks have written there may be elements that were never uploaded.
     for (const Interval& part : arrays_[n].staged.intervals()) DHPVM_TRY(send_back(n, part));
   }
-  DHPVM_TRY(take_over_arrivals());
   current_->until = last_;
   chunks_.push_back(std::move(*current_));
   current_.reset();

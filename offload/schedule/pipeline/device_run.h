@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <utility>
@@ -98,23 +97,11 @@ class DeviceRun {
     MemorySpan memory;
     std::int64_t first = 0;
   };
-  // Results for arrays that the loops also read, from a device that may be lost: they are put in place all at once, so
-  // that the chunk either has been done or can be done again.
-  struct Arrival {
-    struct Piece {
-      std::uint32_t array;
-      Interval bytes;
-      std::byte* to;
-      Buffer* from;
-    };
-    std::mutex mutex;
-    std::vector<Piece> pieces;
-    bool done = false;
-    bool abandoned = false;  // the device has been given up: nothing is put in place any more
-  };
-  // Results of a chunk that has a claim, in memory of the run's own until they are put in place.
+  // Results in memory of the run's own, until the thread that waits for their chunk puts them in place: of chunks that
+  // have a claim; and for arrays that the loops also read, from a device that may be lost. So the chunk either has been
+  // done or can be done again.
   static constexpr std::uint32_t kNoArray = ~std::uint32_t{0};
-  struct ClaimedResult {
+  struct KeptResult {
     std::uint32_t array = kNoArray;
     Interval bytes;
     std::byte* to = nullptr;
@@ -124,15 +111,15 @@ class DeviceRun {
     IterationSpace box;
     Positions until;
     std::shared_ptr<ChunkClaim> claim;  // null: nobody else computes the chunk
-    std::vector<ClaimedResult> results;
-    std::shared_ptr<Arrival> arrival;  // null: whatever is sent back goes to its place directly
-    bool in_place_sent = false;        // directly, of an array that the loops also read
+    std::vector<KeptResult> results;
+    bool in_place_sent = false;  // directly, of an array that the loops also read
   };
 
   DeviceRun(PipelineDevice& device, Loops loops, RunPlan plan, std::vector<std::shared_ptr<Kernel>> kernels,
             Buffer* partials);
   Status submit_stages(const std::vector<ArrayNeeds>& needs);
   Status end_stage();
+  bool is_all(const IterationSpace& box) const { return box.extent(0) == loops_[0].space.extent(0); }
   Status launch(std::size_t loop, const IterationSpace& box, const Positions& after);
   void note_launches(const std::vector<ArrayNeeds>& needs);
   static MemorySpan part_of(const MemorySpan& span, const Interval& bytes) {
@@ -152,16 +139,16 @@ class DeviceRun {
   // device_run_results.cpp: what comes back, and what is left after a failure
   Status download_chunk(const std::vector<ArrayNeeds>& needs);
   Status send_back(std::uint32_t n, const Interval& bytes);
-  void note_arrival(std::uint32_t n, const Interval& bytes, std::uint64_t position);
+  void note_arrival(std::uint32_t n, const Interval& bytes, const Positions& there);
   Status download_report();
   Status make_room_for_results(const std::vector<ArrayNeeds>& needs);
   Status add_result(std::uint32_t array, const Interval& bytes, std::byte* to);
-  Result<MemorySpan> memory_for(const ClaimedResult& result);
+  Result<MemorySpan> memory_for(const KeptResult& result);
   void conclude(RunChunk& chunk);
+  static void put_in_place(const RunChunk& chunk);
   void leave(RunChunk& chunk, bool is_mine);
   void let_go(RunChunk& chunk);
   Status download_partials(const IterationSpace& box);
-  Status take_over_arrivals();
   Status settle();
   bool sends_all_back() const;
   std::pair<MemorySpan, MemorySpan> partials_of(const IterationSpace& box) const;

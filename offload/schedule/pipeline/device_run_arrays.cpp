@@ -144,16 +144,19 @@ Status DeviceRun::upload_resident(std::uint32_t n, const ArrayNeeds& needs, Posi
     const std::vector<Interval> missing = array.copies != nullptr
                                               ? array.copies->contents().missing(*array.copy, needed)
                                               : array.own_valid.missing(needed);
+    if (!missing.empty() && array.copies != nullptr && device_.copies_with_launches(array.host.bytes))
+      DHPVM_TRY(device_.wait(array.host_writes_before));
     for (Interval lack : missing) {
       // Whole elements, which the intervals consist of anyway.
       lack.begin -= lack.begin % element;
-      DHPVM_ASSIGN(const std::uint64_t position,
-                   device_.upload(part_of(array.memory, lack), part_of(array.host, lack), array.before));
-      last_.include(Stage::kUpload, position);
-      after.include(Stage::kUpload, position);
+      DHPVM_ASSIGN(const Positions there,
+                   device_.upload(part_of(array.memory, lack), part_of(array.host, lack), array.before,
+                                  array.host.bytes));
+      last_.include(there);
+      after.include(there);
       if (array.copies != nullptr) {
         array.copies->contents().uploaded(*array.copy, lack);
-        array.copy->busy.include(Stage::kUpload, position);
+        array.copy->busy.include(there);
       } else {
         array.own_valid.add(lack);
       }
@@ -185,11 +188,12 @@ Status DeviceRun::upload_slice(std::uint32_t n, const ArrayNeeds& needs, Positio
   order.include(array.before);
   for (const Interval& piece : needs.needed.intervals()) {
     const MemorySpan to{ring.block.memory, piece.begin - slice.begin, piece.size()};
-    DHPVM_ASSIGN(const std::uint64_t position, device_.upload(to, part_of(array.host, piece), order));
-    last_.include(Stage::kUpload, position);
-    after.include(Stage::kUpload, position);
-    ring.busy.include(Stage::kUpload, position);
-    if (array.copy != nullptr) array.copy->busy.include(Stage::kUpload, position);
+    DHPVM_ASSIGN(const Positions there,
+                 device_.upload(to, part_of(array.host, piece), order, PipelineDevice::kLarge));
+    last_.include(there);
+    after.include(there);
+    ring.busy.include(there);
+    if (array.copy != nullptr) array.copy->busy.include(there);
   }
   after.include(order);
   return {};

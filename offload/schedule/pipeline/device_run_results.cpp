@@ -17,7 +17,7 @@ Status DeviceRun::download_chunk(const std::vector<ArrayNeeds>& needs) {
     if (plan.send_back && plan.by_chunk && plan.placement != Placement::kShared)
       DHPVM_TRY(send_back(n, needs[n].writes));
   }
-  return take_over_arrivals();
+  return {};
 }
 
 Status DeviceRun::send_back(std::uint32_t n, const Interval& bytes) {
@@ -25,18 +25,17 @@ Status DeviceRun::send_back(std::uint32_t n, const Interval& bytes) {
   RunArray& array = arrays_[n];
   const ArrayPlan& plan = plan_.arrays[n];
   MemorySpan to = part_of(array.host, bytes);
-  const bool is_claimed = current_ && current_->claim != nullptr;
+  const bool is_claimed = current_->claim != nullptr;
+  bool is_kept = is_claimed;
   // Staged results are put in place when the run has ended well.
   if (is_claimed) {
-    const auto result = std::ranges::find(current_->results, n, &ClaimedResult::array);
+    const auto result = std::ranges::find(current_->results, n, &KeptResult::array);
     DHPVM_ASSIGN(to, memory_for(*result));
-  } else if (current_ && plan_.is_in_place(n) && array.staging == nullptr) {
-    if (device_.info().may_be_lost) {
-      if (current_->arrival == nullptr) current_->arrival = std::make_shared<Arrival>();
-      DHPVM_ASSIGN(Buffer* const buffer, device_.pool().allocate(bytes.size(), BufferContents::kUndefined));
-      current_->arrival->pieces.push_back({n, bytes, plan.array.host.data + bytes.begin, buffer});
-      DHPVM_ASSIGN(to, device_.registrations().span_of(device_.device(), *buffer));
-      to.bytes = bytes.size();
+  } else if (plan_.is_in_place(n) && array.staging == nullptr) {
+    is_kept = device_.info().may_be_lost;
+    if (is_kept) {
+      DHPVM_TRY(add_result(n, bytes, plan.array.host.data + bytes.begin));
+      DHPVM_ASSIGN(to, memory_for(current_->results.back()));
     } else {
       current_->in_place_sent = true;
     }
@@ -46,11 +45,12 @@ Status DeviceRun::send_back(std::uint32_t n, const Interval& bytes) {
   // Uploads of this run are done when the launch is; earlier loops may still read what is about to be replaced.
   Positions order = array.before;
   order.include(Stage::kLaunch, last_[Stage::kLaunch]);
-  DHPVM_ASSIGN(const std::uint64_t position, device_.download(to, from, order));
-  last_.include(Stage::kDownload, position);
-  if (plan.placement == Placement::kSliced) slot(n).busy.include(Stage::kDownload, position);
-  if (array.copy == nullptr || is_claimed) return {};
-  note_arrival(n, bytes, position);
+  const bool is_sliced = plan.placement == Placement::kSliced;
+  DHPVM_ASSIGN(const Positions there,
+               device_.download(to, from, order, is_sliced ? PipelineDevice::kLarge : array.host.bytes));
+  last_.include(there);
+  if (is_sliced) slot(n).busy.include(there);
+  if (!is_kept) note_arrival(n, bytes, there);
   return {};
 }
 
@@ -79,7 +79,7 @@ Status DeviceRun::add_result(std::uint32_t array, const Interval& bytes, std::by
 }
 
 // Where the device sends it.
-Result<MemorySpan> DeviceRun::memory_for(const ClaimedResult& result) {
+Result<MemorySpan> DeviceRun::memory_for(const KeptResult& result) {
   DHPVM_ASSIGN(MemorySpan to, device_.registrations().span_of(device_.device(), *result.from));
   to.bytes = result.bytes.size();
   return to;
@@ -87,23 +87,22 @@ Result<MemorySpan> DeviceRun::memory_for(const ClaimedResult& result) {
 
 // The chunk has been computed: its results are put in place, or dropped if others were quicker.
 void DeviceRun::conclude(RunChunk& chunk) {
-  if (chunk.claim == nullptr) {
-    chunks_done_.push_back(chunk.box);
-    return;
-  }
-  const bool is_first = chunk.claim->take([&] {
-    for (const ClaimedResult& result : chunk.results)
-      std::memcpy(result.to, result.from->data(), result.bytes.size());
-  });
+  const bool is_first = chunk.claim == nullptr || chunk.claim->take([&] { put_in_place(chunk); });
+  if (chunk.claim == nullptr) put_in_place(chunk);
   if (is_first) chunks_done_.push_back(chunk.box);
   leave(chunk, is_first);
+}
+
+void DeviceRun::put_in_place(const RunChunk& chunk) {
+  for (const KeptResult& result : chunk.results)
+    std::memcpy(result.to, result.from->data(), result.bytes.size());
 }
 
 // Takes note of where the results of the chunk are: if others have computed them, or will, this device's copy does not
 // have them.
 void DeviceRun::leave(RunChunk& chunk, bool is_mine) {
-  const bool is_on_host = chunk.claim->state() == ChunkClaim::State::kTaken;
-  for (const ClaimedResult& result : chunk.results) {
+  const bool is_on_host = chunk.claim == nullptr || chunk.claim->state() == ChunkClaim::State::kTaken;
+  for (const KeptResult& result : chunk.results) {
     if (result.array == kNoArray) continue;
     RunArray& array = arrays_[result.array];
     if (!is_mine) array.staged.remove(result.bytes);
@@ -117,7 +116,7 @@ void DeviceRun::leave(RunChunk& chunk, bool is_mine) {
 }
 
 void DeviceRun::let_go(RunChunk& chunk) {
-  for (const ClaimedResult& result : chunk.results) {
+  for (const KeptResult& result : chunk.results) {
     device_.hold(*result.from, last_);
     result.from->close();
   }
@@ -131,35 +130,13 @@ void DeviceRun::abandon() {
   device_.set_behind(last_);
 }
 
-// The host's memory has what array `n` is there when this download, or call, is done.
-void DeviceRun::note_arrival(std::uint32_t n, const Interval& bytes, std::uint64_t position) {
+// The host's memory has what is on its way to array `n` when this download is done.
+void DeviceRun::note_arrival(std::uint32_t n, const Interval& bytes, const Positions& there) {
   RunArray& array = arrays_[n];
   if (array.copy == nullptr) return;
-  Positions there;
-  there.include(Stage::kDownload, position);
   array.copy->busy.include(there);
   array.copies->contents().arriving_on_host(*array.copy, bytes, there);
   array.copies->write_back().sent();
-}
-
-// Puts the chunk's results in place once all of them are there.
-Status DeviceRun::take_over_arrivals() {
-  if (current_->arrival == nullptr) return {};
-  auto put = [arrival = current_->arrival] {
-    const std::lock_guard lock(arrival->mutex);
-    if (arrival->abandoned) return;
-    for (const Arrival::Piece& piece : arrival->pieces)
-      std::memcpy(piece.to, piece.from->data(), piece.bytes.size());
-    arrival->done = true;
-  };
-  DHPVM_ASSIGN(const std::uint64_t position, device_.host_call(std::move(put), {}));
-  last_.include(Stage::kDownload, position);
-  for (const Arrival::Piece& piece : current_->arrival->pieces) {
-    note_arrival(piece.array, piece.bytes, position);
-    device_.hold(*piece.from, last_);
-    piece.from->close();
-  }
-  return {};
 }
 
 // Where the partial results of `box` belong, on the device and on the host.
@@ -188,13 +165,13 @@ Status DeviceRun::download_partials(const IterationSpace& box) {
   auto [from, to] = partials_of(box);
   if (from.bytes == 0) return {};
   if (current_->claim != nullptr) {
-    const auto result = std::ranges::find(current_->results, kNoArray, &ClaimedResult::array);
+    const auto result = std::ranges::find(current_->results, kNoArray, &KeptResult::array);
     DHPVM_ASSIGN(to, memory_for(*result));
   }
   Positions order;
   order.include(Stage::kLaunch, last_[Stage::kLaunch]);
-  DHPVM_ASSIGN(const std::uint64_t position, device_.download(to, from, order));
-  last_.include(Stage::kDownload, position);
+  DHPVM_ASSIGN(const Positions there, device_.download(to, from, order, from.bytes));
+  last_.include(there);
   return {};
 }
 
@@ -207,8 +184,8 @@ Status DeviceRun::download_report() {
   if (current_ && current_->claim != nullptr) {
     DHPVM_ASSIGN(to, memory_for(current_->results.back()));
   }
-  DHPVM_ASSIGN(const std::uint64_t position, device_.download(to, from, order));
-  last_.include(Stage::kDownload, position);
+  DHPVM_ASSIGN(const Positions there, device_.download(to, from, order, from.bytes));
+  last_.include(there);
   return {};
 }
 
@@ -227,23 +204,15 @@ std::optional<std::vector<IterationSpace>> DeviceRun::give_up() {
   current_.reset();
   bool intact = true;
   bool in_place_sent = false;
-  bool all_done = false;
+  // The chunk without iterations, which sends back at the end, comes after everything else.
+  const bool all_done =
+      std::ranges::any_of(chunks_done_, [](const IterationSpace& box) { return box.empty(); });
   std::vector<IterationSpace> unfinished;
   for (RunChunk& chunk : chunks_) {
+    let_go(chunk);
     if (chunk.claim != nullptr) {
-      let_go(chunk);
       if (chunk.claim->revoke() && !chunk.box.empty()) unfinished.push_back(chunk.box);
       continue;
-    }
-    if (chunk.arrival != nullptr) {
-      const std::lock_guard lock(chunk.arrival->mutex);
-      chunk.arrival->abandoned = true;
-      if (chunk.arrival->done) {
-        // The chunk without iterations, which sends back at the end, comes after everything else.
-        all_done = all_done || chunk.box.empty();
-        chunks_done_.push_back(chunk.box);
-        continue;
-      }
     }
     // Nobody can tell how much of a direct copy has arrived.
     intact = intact && !chunk.in_place_sent;
@@ -280,7 +249,7 @@ std::optional<std::vector<IterationSpace>> DeviceRun::give_up() {
     for (const Interval& part : array.staged.intervals()) array.copies->contents().present_on_host(part);
   }
   for (const IterationSpace& box : unfinished) {
-    const std::vector<ArrayNeeds> needs = needs_of(loops_, plan_.captures, box);
+    const std::vector<ArrayNeeds> needs = is_all(box) ? plan_.needs : needs_of(loops_, plan_.captures, box);
     for (std::uint32_t n = 0; n < arrays_.size(); ++n) {
       if (arrays_[n].copies != nullptr) arrays_[n].copies->contents().present_on_host(needs[n].writes);
     }

@@ -57,7 +57,8 @@ struct LoopChain::Link {
   }
 };
 
-LoopChain::LoopChain(PipelineDevice& device, std::uint64_t rows) : device_(device), wanted_rows_(rows) {}
+LoopChain::LoopChain(PipelineDevice& device, std::uint64_t rows, Way way)
+    : device_(device), wanted_rows_(rows), way_(way) {}
 
 LoopChain::~LoopChain() { end(); }
 
@@ -67,33 +68,42 @@ std::vector<Loop> LoopChain::loops() const {
   return loops;
 }
 
-std::string LoopChain::add(const Loop& loop, const Part& part, HostPart host) {
+// Empty: it may run behind those that the chain has.
+std::string LoopChain::why_not_behind(const Loop& loop, const RunPlan& alone) {
   if (run_ != nullptr) return "the loops before it were interrupted";
-  const std::uint64_t bytes_alone = bytes_of(*part.plan);
-  if (links_.empty()) {
-    planned_bytes_ = bytes_alone;
-  } else {
-    std::vector<Loop> all = loops();
-    all.push_back(loop);
-    const auto together = plan_run(device_, all);
-    if (!together.ok()) return together.error().message();
-    std::string reason = why_apart(all, *together, planned_bytes_ + bytes_alone);
-    if (!reason.empty()) return reason;
-    planned_bytes_ = bytes_of(*together);
+  if (way_ == Way::kAsWholes) {
+    if (links_.size() < kMostToldTogether) return {};
+    return fmt::format("a worker is told of {} loops at once at most", kMostToldTogether);
   }
-  const Link& link = *links_.emplace_back(std::make_unique<Link>(loop, part.kernel, std::move(host)));
-  const Captures captures = captures_of({&link.loop, 1});
-  const std::vector<ArrayNeeds> needs = needs_of({&link.loop, 1}, captures, link.loop.space);
-  for (std::size_t n = 0; n < needs.size(); ++n) {
-    Buffer* const buffer = captures.arrays[n].buffer;
-    if (buffer != nullptr && !needs[n].touched.empty())
-      ArrayCopies::of(*buffer).deferred().defer(*this, !needs[n].writes.empty());
+  if (links_.empty()) {
+    planned_bytes_ = bytes_of(alone);
+    return {};
+  }
+  std::vector<Loop> all = loops();
+  all.push_back(loop);
+  const auto together = plan_run(device_, all);
+  if (!together.ok()) return together.error().message();
+  std::string reason = why_apart(all, *together, planned_bytes_ + bytes_of(alone));
+  if (reason.empty()) planned_bytes_ = bytes_of(*together);
+  return reason;
+}
+
+std::string LoopChain::add(const Loop& loop, const Part& part, HostPart host) {
+  std::string reason = why_not_behind(loop, *part.plan);
+  if (!reason.empty()) return reason;
+  links_.push_back(std::make_unique<Link>(loop, part.kernel, std::move(host)));
+  for (std::size_t n = 0; n < part.plan->arrays.size(); ++n) {
+    Buffer* const buffer = part.plan->arrays[n].array.buffer;
+    const ArrayNeeds& needs = part.plan->needs[n];
+    if (buffer != nullptr && !needs.touched.empty())
+      ArrayCopies::of(*buffer).deferred().defer(*this, !needs.writes.empty());
   }
   return {};
 }
 
 Status LoopChain::settle() {
   if (links_.empty()) return {};
+  outcome_.way = way_;
   Status status = run_ == nullptr ? begin() : Status();
   if (status.ok()) status = submit_all();
   // The error of a device that has failed is not about this call.
@@ -128,8 +138,13 @@ Status LoopChain::begin() {
   const std::vector<Loop> all = loops();
   // Arrays may have been closed since the loops were added: nobody needs their results any more.
   DHPVM_ASSIGN(RunPlan plan, plan_run(device_, all));
+  if (way_ == Way::kAsWholes && plan.slice_budget != 0)
+    return error(ErrorCode::kDeviceExhausted, "their arrays do not fit into the memory of {} together",
+                 device_.info().name);
   const std::uint64_t most = most_rows(all, plan);
-  chunk_rows_ = std::min(wanted_rows_ != 0 ? wanted_rows_ : rows_for(device_, all, plan), most);
+  chunk_rows_ = most;
+  if (way_ == Way::kInSlices)
+    chunk_rows_ = std::min(wanted_rows_ != 0 ? wanted_rows_ : rows_for(device_, all, plan), most);
   outcome_.rows_per_chunk = std::min(chunk_rows_, all[0].space.extent(0));
   outcome_.upload_bytes = plan.upload_bytes;
   outcome_.download_bytes = plan.download_bytes;
@@ -147,11 +162,12 @@ Status LoopChain::submit_all() {
     DHPVM_TRY(device_.await_turn());
     const IterationSpace box = rows_of(space, next_row_, std::min(chunk_rows_, soon_done_rows(device_, all)));
     next_row_ += box.extent(0);
-    const Status status = run_->submit(box);
+    Status status = run_->submit(box);
     if (!status.ok() && !device_.failure()) {
       // Nothing of this chunk has begun.
       next_row_ -= box.extent(0);
-      if (status.error().code() != ErrorCode::kDeviceExhausted || chunk_rows_ == 1) return status;
+      if (status.error().code() != ErrorCode::kDeviceExhausted || chunk_rows_ == 1 || way_ == Way::kAsWholes)
+        return status;
       chunk_rows_ /= 2;
       continue;
     }
@@ -187,7 +203,7 @@ Status LoopChain::do_on_host(const std::vector<IterationSpace>& boxes) {
     if (!host) return *outcome_.failure;
     for (const IterationSpace& box : boxes) {
       Loop part = link->loop;
-      part.space = box_of(part, box);
+      if (way_ == Way::kInSlices) part.space = box_of(part, box);
       auto done = run_on_devices({&*host, 1}, part, 0, {}, {});
       if (auto* const failure = std::get_if<PipelineFailure>(&done)) return std::move(failure->error);
     }

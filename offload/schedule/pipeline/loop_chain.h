@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Consecutive loops over arrays that do not fit a device, deferred until somebody needs what they compute, and then run
-// together: each chunk passes all of them between its one upload and its one download.
+// Consecutive loops, deferred until somebody needs what they compute, and then run together. Those over arrays that
+// do not fit the device: each chunk passes all of them between its one upload and its one download. Short ones on a
+// worker: it is told of all of them in one message, and does one after the other, as a whole.
 //
 // The arrays know (array_copies.h): whoever touches one of them has the loops run first. Their buffers stay
 // until then, even if the program has let go of them; such arrays are not sent back.
@@ -19,8 +20,11 @@
 
 namespace dhpvm::offload {
 
+enum class ChainWay : std::uint8_t { kInSlices, kAsWholes };
+
 // How the loops of a chain went, all together.
 struct ChainOutcome {
+  ChainWay way = ChainWay::kInSlices;
   std::uint64_t chunks = 0;
   std::uint64_t rows_per_chunk = 0;
   std::uint64_t upload_bytes = 0;
@@ -32,18 +36,20 @@ struct ChainOutcome {
 // Used by the thread of the isolate.
 class LoopChain final : public DeferredLoops {
  public:
-  // `rows` make a chunk; 0: as many as measurements suggest.
-  LoopChain(PipelineDevice& device, std::uint64_t rows);
+  using Way = ChainWay;
+  // `rows` make a chunk; 0: as many as measurements suggest, or all of them.
+  LoopChain(PipelineDevice& device, std::uint64_t rows, Way way);
   // Loops that nobody has asked for are dropped.
   ~LoopChain() override;
 
   PipelineDevice& device() const { return device_; }
   std::uint64_t rows() const { return wanted_rows_; }
+  Way way() const { return way_; }
   std::size_t size() const { return links_.size(); }
 
-  // Takes a loop in that may_be_deferred(), behind those that it has. Otherwise says why it cannot run together with
-  // them, for people. `part` has the loop's plan. `host` runs the loop if the device cannot; what `loop` refers to is
-  // copied, but its footprint.
+  // Takes a loop in that may_be_deferred(), or may_be_told_with_others(), behind those that it has. Otherwise says why
+  // it cannot run together with them, for people. `part` has the loop's plan. `host` runs the loop if the device
+  // cannot; what `loop` refers to is copied, but its footprint.
   std::string add(const Loop& loop, const Part& part, HostPart host);
 
   // Runs the loops: afterwards they are in flight, or done, and the chain is empty. Whoever is interrupted
@@ -57,6 +63,7 @@ class LoopChain final : public DeferredLoops {
  private:
   struct Link;
 
+  std::string why_not_behind(const Loop& loop, const RunPlan& alone);
   Status begin();
   Status submit_all();
   Status leave_device(std::vector<IterationSpace>& boxes);
@@ -68,6 +75,7 @@ class LoopChain final : public DeferredLoops {
 
   PipelineDevice& device_;
   const std::uint64_t wanted_rows_;
+  const Way way_;
   std::vector<std::unique_ptr<Link>> links_;
   std::uint64_t planned_bytes_ = 0;  // that they move, together
   // While they run.

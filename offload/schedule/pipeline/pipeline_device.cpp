@@ -65,7 +65,7 @@ double in_seconds(std::chrono::nanoseconds time) { return std::chrono::duration<
 
 }  // namespace
 
-void DeviceModel::record(const OperationRecord& record) {
+void DeviceModel::record(Stage queue, const OperationRecord& record) {
   const double seconds = in_seconds(record.end - record.begin);
   const std::lock_guard lock(mutex_);
   const auto count = [&](Stage stage, std::uint64_t units) {
@@ -77,10 +77,13 @@ void DeviceModel::record(const OperationRecord& record) {
   switch (record.kind) {
     case OperationRecord::Kind::kUpload:
       count(Stage::kUpload, record.bytes);
+      // Between launches a copy has waited for these.
+      if (queue == Stage::kLaunch) break;
       upload_.measured(static_cast<double>(record.bytes), seconds);
       break;
     case OperationRecord::Kind::kDownload:
       count(Stage::kDownload, record.bytes);
+      if (queue == Stage::kLaunch) break;
       download_.measured(static_cast<double>(record.bytes), seconds);
       break;
     case OperationRecord::Kind::kLaunch:
@@ -151,11 +154,11 @@ Status PipelineDevice::open_queues() {
       if (stage == 0) first_track_ = track;
     }
     queue.observer = [model = model_, pace = is_paced() ? pace_ : nullptr, observer = options_.observer,
-                      tracer, track, first_track = first_track_, kinds,
+                      tracer, track, first_track = first_track_, kinds, queue = static_cast<Stage>(stage),
                       epoch = epoch()](const OperationRecord& labelled) {
       OperationRecord record = labelled;
       record.label = labelled.label & kLabelMask;
-      model->record(record);
+      model->record(queue, record);
       if (pace != nullptr && record.kind == OperationRecord::Kind::kLaunch)
         pace->record(record.label, record.iterations, in_seconds(record.end - record.begin));
       if (observer) observer(record);
@@ -189,10 +192,11 @@ Status PipelineDevice::begin_to_measure_link() {
     for (const std::uint64_t bytes : {kSmallProbe, kSmallProbe, kLargeProbe}) {
       here.bytes = bytes;
       const MemorySpan there{block.memory, 0, bytes};
-      DHPVM_ASSIGN(const std::uint64_t up, upload(there, here, after));
-      after.include(Stage::kUpload, up);
-      DHPVM_ASSIGN(const std::uint64_t down, download(here, there, after));
-      after.include(Stage::kDownload, down);
+      // As something large would travel.
+      DHPVM_ASSIGN(const Positions up, upload(there, here, after, kLarge));
+      after.include(up);
+      DHPVM_ASSIGN(const Positions down, download(here, there, after, kLarge));
+      after.include(down);
     }
     link_measured_ = block.busy = after;
     release(std::move(block));
@@ -248,16 +252,41 @@ Result<std::uint64_t> PipelineDevice::submit(Stage stage, const Positions& after
   return position;
 }
 
-Result<std::uint64_t> PipelineDevice::upload(const MemorySpan& to, const MemorySpan& from,
-                                             const Positions& after) {
-  return submit(Stage::kUpload, after,
-                [&](Queue& queue, const Order& order) { return queue.copy(to, from, order, chunk_label_); });
+Result<Positions> PipelineDevice::upload(const MemorySpan& to, const MemorySpan& from, const Positions& after,
+                                         std::uint64_t whole) {
+  Positions there;
+  if (!copies_with_launches(whole)) {
+    DHPVM_ASSIGN(there[Stage::kUpload], submit(Stage::kUpload, after, [&](Queue& queue, const Order& order) {
+                   return queue.copy(to, from, order, chunk_label_);
+                 }));
+    return there;
+  }
+  const std::span<const std::byte> bytes(from.memory->host() + from.offset, from.bytes);
+  for (std::uint64_t done = 0; done < to.bytes; done += info().write_bytes) {
+    const std::uint64_t count = std::min(to.bytes - done, info().write_bytes);
+    DHPVM_ASSIGN(there[Stage::kLaunch], submit(Stage::kLaunch, after, [&](Queue& queue, const Order& order) {
+                   return queue.write({to.memory, to.offset + done, count}, bytes.subspan(done, count), order,
+                                      chunk_label_);
+                 }));
+  }
+  return there;
 }
 
-Result<std::uint64_t> PipelineDevice::download(const MemorySpan& to, const MemorySpan& from,
-                                               const Positions& after) {
-  return submit(Stage::kDownload, after,
-                [&](Queue& queue, const Order& order) { return queue.copy(to, from, order, chunk_label_); });
+Result<Positions> PipelineDevice::download(const MemorySpan& to, const MemorySpan& from,
+                                           const Positions& after, std::uint64_t whole) {
+  Positions there;
+  const bool is_small = copies_with_launches(whole);
+  const Stage stage = is_small ? Stage::kLaunch : Stage::kDownload;
+  // Pieces that small come back with the answers to the launches.
+  const std::uint64_t most = is_small ? info().write_bytes : std::max<std::uint64_t>(to.bytes, 1);
+  for (std::uint64_t done = 0; done < to.bytes; done += most) {
+    const std::uint64_t count = std::min(to.bytes - done, most);
+    DHPVM_ASSIGN(there[stage], submit(stage, after, [&](Queue& queue, const Order& order) {
+                   return queue.copy({to.memory, to.offset + done, count},
+                                     {from.memory, from.offset + done, count}, order, chunk_label_);
+                 }));
+  }
+  return there;
 }
 
 Result<std::uint64_t> PipelineDevice::fill(const MemorySpan& to, std::byte value, const Positions& after) {
@@ -280,12 +309,6 @@ Result<std::uint64_t> PipelineDevice::launch(const Launch& launch, const Positio
     pace_->add_under_way(*position, expected);
   }
   return position;
-}
-
-Result<std::uint64_t> PipelineDevice::host_call(std::function<void()> function, const Positions& after) {
-  return submit(Stage::kDownload, after, [&](Queue& queue, const Order& order) {
-    return queue.host_call(std::move(function), order, chunk_label_);
-  });
 }
 
 Status PipelineDevice::poll() {

@@ -50,7 +50,8 @@ struct StageTotal {
 // Measurements of a device; shared with those who choose where loops run. Thread-safe.
 class DeviceModel {
  public:
-  void record(const OperationRecord& record);
+  // `queue` is where the operation was.
+  void record(Stage queue, const OperationRecord& record);
   // Totals of the operations that are known to be done.
   StageTotal total(Stage stage) const;
   // Copies of the models as they are now.
@@ -116,14 +117,21 @@ class PipelineDevice final : public Timelines {
   // Whether that has come to its end, or there was nothing to measure.
   bool is_link_measured() { return fate_of(link_measured_) != Fate::kUnderWay; }
 
+  // Whether copies of an array, or of anything else, of so many bytes belong into the queue of the launches: to change
+  // queues costs more than they do. Who uploads such bytes has waited until the host's memory has them.
+  bool copies_with_launches(std::uint64_t bytes) const { return info().write_bytes != 0 && bytes <= kSmall; }
+  // Larger copies take as long there as by themselves.
+  static constexpr std::uint64_t kSmall = 32 << 10;
+  static constexpr std::uint64_t kLarge = std::numeric_limits<std::uint64_t>::max();
+  // Submit copies within something of `whole` bytes, when `after` has been reached; where they are done then.
+  Result<Positions> upload(const MemorySpan& to, const MemorySpan& from, const Positions& after,
+                           std::uint64_t whole);
+  Result<Positions> download(const MemorySpan& to, const MemorySpan& from, const Positions& after,
+                             std::uint64_t whole);
   // Submit an operation to the queue of its stage, when `after` has been reached; its position.
-  Result<std::uint64_t> upload(const MemorySpan& to, const MemorySpan& from, const Positions& after);
-  Result<std::uint64_t> download(const MemorySpan& to, const MemorySpan& from, const Positions& after);
   Result<std::uint64_t> fill(const MemorySpan& to, std::byte value, const Positions& after);
   // `loop` is the chunk that is launched.
   Result<std::uint64_t> launch(const Launch& launch, const Positions& after, const Loop& loop);
-  // On the download queue.
-  Result<std::uint64_t> host_call(std::function<void()> function, const Positions& after);
   // Operations submitted from now on belong together: a trace draws arrows to them from the loop that submits them.
   void begin_chunk();
   // Shows in the trace when the device has compiled something, by its clock.

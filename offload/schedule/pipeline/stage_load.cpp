@@ -79,8 +79,9 @@ std::uint64_t rows_for(PipelineDevice& device, Loops loops, const RunPlan& plan)
   std::uint64_t most = all;
   if (plan.slice_budget != 0)
     most = std::max<std::uint64_t>(plan.slice_budget / (kSlots * plan.row_slice_bytes + 1), 1);
-  // Without transfers there is nothing to overlap.
-  if (!device.overlaps() || (plan.upload_bytes == 0 && plan.download_bytes == 0)) return most;
+  // Without transfers, or with such that are between the launches, there is nothing to overlap.
+  const std::uint64_t bytes = plan.upload_bytes + plan.download_bytes;
+  if (!device.overlaps() || bytes == 0 || device.copies_with_launches(bytes)) return most;
   const StageModels models = models_of(device, loops);
   if (!models.launches_known) return std::min(most, std::max<std::uint64_t>(all / kChunksAtFirst, 1));
   return choose_rows(load_of(loops, plan), models, most);

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+// Loops over small arrays on a worker, which is told of several at once: results equal the interpreter's, whenever the
+// worker goes.
+#include <chrono>
+#include <optional>
+#include <thread>
+
+#include <gmock/gmock.h>
+
+#include "vm/api/chain_programs.h"
+#include "vm/api/test_program.h"
+
+namespace dhpvm {
+namespace {
+
+class SmallLoops : public ::testing::Test {
+ protected:
+  static Engine plain_engine() {
+    return Engine({.threads = 2, .code_cache_directory = ::testing::TempDir() + "dhpvm-small-loops-test"});
+  }
+  static Worker start() {
+    WorkerOptions options;
+    options.devices = {"host"};
+    options.listen = {"127.0.0.1:0"};
+    return need(Worker::start(plain_engine(), options));
+  }
+  static Engine client(const Worker& worker, bool write_back = true) {
+    EngineOptions options{.threads = 2,
+                          .code_cache_directory = ::testing::TempDir() + "dhpvm-small-loops-test"};
+    options.remote.workers = {worker.addresses()[0]};
+    options.remote.write_back = write_back;
+    return Engine(std::move(options));
+  }
+  static Isolate on_worker(const Module& module, const Worker& worker, std::uint32_t gc_stress = 0) {
+    IsolateOptions options;
+    options.jit_wait = true;
+    options.device = "remote/" + worker.addresses()[0] + "/host";
+    options.gc_stress = gc_stress;
+    return need(Isolate::create(module, options));
+  }
+  static Result<std::int64_t> run(const Isolate& isolate, std::int64_t n) {
+    return need(isolate.function<std::int64_t(std::int64_t)>("run"))(n);
+  }
+};
+
+TEST_F(SmallLoops, ComputeWhatTheInterpreterComputes) {
+  Worker worker = start();
+  const Engine engine = client(worker);
+  const Engine lazy_engine = client(worker, false);
+  std::uint64_t chained = 0;
+  for (std::uint64_t seed = 0; seed < 12; ++seed) {
+    const std::string program = ChainPrograms(seed).make();
+    const Module module = need(Module::compile(seed % 2 == 0 ? engine : lazy_engine, program));
+    const Isolate interpreter = need(Isolate::create(module, {.jit = Jit::kOff}));
+    const Isolate device = on_worker(module, worker, seed % 3 == 0 ? 3 : 0);
+    // From the second time on the arrays are in buffers, and stay on the worker between the loops.
+    for (const std::int64_t n : {100, 1000, 5, 5000, 9001}) {
+      const auto expected = run(interpreter, n);
+      const auto computed = run(device, n);
+      ASSERT_TRUE(expected.ok()) << expected.error().to_string() << program;
+      ASSERT_TRUE(computed.ok()) << computed.error().to_string() << program;
+      ASSERT_EQ(*computed, *expected) << "seed " << seed << ", n " << n << "\n"
+                                      << program << device.explain_loops();
+    }
+    chained += device.statistics().device_chained;
+  }
+  EXPECT_GT(chained, 120u) << "or nothing has been tested";
+}
+
+// With results copied back at once nothing is lost; otherwise the program is told of what is.
+TEST_F(SmallLoops, AWorkerThatGoesChangesNoResult) {
+  unsigned right = 0;
+  for (std::uint64_t seed = 100; seed < 110; ++seed) {
+    std::optional<Worker> worker(start());
+    const bool write_back = seed % 2 == 0;
+    const Engine engine = client(*worker, write_back);
+    const std::string program = ChainPrograms(seed).make();
+    const Module module = need(Module::compile(engine, program));
+    const Isolate interpreter = need(Isolate::create(module, {.jit = Jit::kOff}));
+    const Isolate device = on_worker(module, *worker);
+    const std::int64_t expected = need(run(interpreter, 1000));
+    ASSERT_EQ(need(run(device, 1000)), expected) << program;
+    std::thread end([&] {
+      std::this_thread::sleep_for(std::chrono::microseconds(seed * 7919 % 20'000));
+      worker.reset();
+    });
+    for (int round = 0; round < 40; ++round) {
+      const auto computed = run(device, 1000);
+      if (computed.ok()) {
+        EXPECT_EQ(*computed, expected) << "seed " << seed << "\n" << program;
+        ++right;
+      } else {
+        EXPECT_FALSE(write_back) << computed.error().to_string();
+      }
+    }
+    end.join();
+  }
+  EXPECT_GT(right, 200u);
+}
+
+constexpr std::string_view kSteps = R"(
+fn run(n: i64) -> i64 {
+    let a = [i64](n);
+    let b = [i64](n);
+    var sum = 0;
+    for step in 0..50 {
+        for k in 0..10 {
+            parallel for i in 0..n { b[i] = a[i] * 3 + k; }
+            parallel for i in 0..n { a[i] = b[i] % 1000003; }
+        }
+        sum += a[step % n];
+    }
+    return sum;
+}
+)";
+
+// The first loops find out that they run on a worker; then there is one journey for each step, with results alone.
+TEST_F(SmallLoops, TravelTogether) {
+  const Worker worker = start();
+  const Engine engine = client(worker);
+  const Module module = need(Module::compile(engine, kSteps));
+  const Isolate device = on_worker(module, worker);
+  const Isolate interpreter = need(Isolate::create(module, {.jit = Jit::kOff}));
+  EXPECT_EQ(need(run(device, 500)), need(run(interpreter, 500)));
+  const Statistics statistics = device.statistics();
+  EXPECT_EQ(statistics.device_loops, 1000u);
+  EXPECT_GE(statistics.device_chained, 990u);
+  EXPECT_LE(statistics.device_uploads, 8u);
+  EXPECT_LE(statistics.device_downloads, 106u);
+  EXPECT_THAT(device.explain_loops(), ::testing::HasSubstr("in one message with"));
+}
+
+constexpr std::string_view kLong = R"(
+fn run(n: i64) -> i64 {
+    let a = [f32](n);
+    for round in 0..10 {
+        a[round] = 1.0;
+        parallel for i in 0..n {
+            var v = a[i];
+            for k in 0..20000 { v = v * 0.999 + 1.0; }
+            a[i] = v;
+        }
+    }
+    return a[1] as i64;
+}
+)";
+
+// Copies between the launches have no time of their own, and take nothing of that of the launches, on which the choice
+// of a place depends.
+TEST_F(SmallLoops, LaunchesAreMeasuredByThemselves) {
+  const Worker worker = start();
+  const Engine engine = client(worker);
+  const Module module = need(Module::compile(engine, kLong));
+  const Isolate device = on_worker(module, worker);
+  const Isolate interpreter = need(Isolate::create(module, {.jit = Jit::kOff}));
+  EXPECT_EQ(need(run(device, 50)), need(run(interpreter, 50)));
+  const Statistics statistics = device.statistics();
+  EXPECT_GE(statistics.device_uploads, 10u);
+  EXPECT_GT(statistics.device_launch_time, 200'000u);
+}
+
+}  // namespace
+}  // namespace dhpvm
