@@ -50,6 +50,7 @@ class KernelLoop {
       define_trap();
       b_.CreateStore(i64(kNoTrap), trap_field(kTrapIndex + 8 * inner_));
     }
+    empty_panels();
     emit_dimension(0);
     b_.CreateRet(b_.getInt32(static_cast<std::uint32_t>(KernelStatus::kDone)));
   }
@@ -187,7 +188,6 @@ class KernelLoop {
       Value* const rows = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, left, i64(kRowsOfPanel));
       Value* const high = b_.CreateAdd(low, rows);
       counted(low_[inner_], full_end, i64(width), "strip", [&](Value* index) {
-        empty_panels();
         emit_tiles(d, low, high, [&](Value* is_tile) {
           either(
               is_tile, [&] { call(wide_.tile, index, nullptr, {}); },
@@ -198,7 +198,6 @@ class KernelLoop {
       either(
           b_.CreateICmpNE(active, i64(0)),
           [&] {
-            empty_panels();
             emit_tiles(d, low, high, [&](Value* is_tile) {
               either(
                   is_tile, [&] { call(wide_.tile_tail, full_end, active, {}); },
@@ -209,10 +208,12 @@ class KernelLoop {
     });
   }
 
+  // What they hold may be of another chunk, or of another launch, before which the elements had other values.
   void empty_panels() {
+    const unsigned count = wide_.operands.panels;
+    if (count == 0) return;
     Value* const panels =
         b_.CreateLoad(b_.getPtrTy(), field(function_->getArg(1), offsetof(KernelChunk, panels)));
-    const unsigned count = wide_.operands.panels;
     for (unsigned n = 0; n < count; ++n)
       b_.CreateStore(i64(0), field(panels, spmd::offset_of_panel(n, count)));
   }

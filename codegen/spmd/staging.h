@@ -65,8 +65,8 @@ bool calls(const llvm::Instruction& instruction, const char* name);
 // The most bytes of a row in a block.
 constexpr std::uint64_t kStagedRowBytes = 4096;
 
-// Panels lie one behind the other, each behind a header that begins with a word: how many turns it holds. Whoever calls
-// the function sets it to 0 when other lanes have their turn.
+// Panels lie one behind the other, each behind a header that begins with a word: how many turns it holds. The rest of
+// the header says of which elements. Whoever calls the function sets the word to 0 first: the memory may hold anything.
 constexpr unsigned kMostPanels = 4;
 constexpr std::uint64_t kPanelHeaderBytes = 1024;
 // For each thread that runs a chunk: what a second cache holds.

@@ -127,6 +127,9 @@ class Execution {
     if (loop.open != nullptr) open_ = *loop.open;
   }
 
+  // Of memory that the system refuses.
+  std::size_t missing_bytes() const { return panels_.missing(); }
+
   LoopOutcome run() {
     for (RemainingSpace remaining(loop_.space); !remaining.empty();) {
       if (loop_.reductions.empty()) {
@@ -272,6 +275,13 @@ Result<LoopOutcome> run_on_host(ThreadPool& pool, const HostLoop& loop, LoopProf
     return error(ErrorCode::kUnsupported,
                  "a parallel loop of 2^63 iterations or more cannot be cut into chunks; run it interpreted");
   Execution execution(pool, loop, profile, *count);
+  if (execution.missing_bytes() != 0) {
+    return error(
+        ErrorCode::kOutOfMemory,
+        "the system has no memory for what a parallel loop packs: {} bytes for {} threads; run it on "
+        "fewer threads",
+        execution.missing_bytes(), pool.size());
+  }
   const LoopOutcome outcome = execution.run();
   // The time of an execution that was cut short says nothing.
   if (outcome.status == KernelStatus::kDone && outcome.iterations > 0) {

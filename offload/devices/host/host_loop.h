@@ -60,8 +60,8 @@ struct LoopOutcome {
   bool parallel = false;         // more than the calling thread was asked
 };
 
-// Fails with kUnsupported, before anything has run, when the space has 2^63 iterations or more. Thread-safe
-// for different loops.
+// Fails before anything has run: with kUnsupported when the space has 2^63 iterations or more, with kOutOfMemory when
+// the system refuses memory for panels. Thread-safe for different loops.
 Result<LoopOutcome> run_on_host(ThreadPool& pool, const HostLoop& loop, LoopProfile& profile);
 
 }  // namespace dhpvm::offload

@@ -118,8 +118,17 @@ TEST_P(HostLoops, ChunksHavePanelsOfTheirOwn) {
 }
 
 KernelStatus never(const KernelCall*, KernelChunk*) {
-  ADD_FAILURE() << "called for an empty space";
+  ADD_FAILURE() << "called for a loop that does not run";
   return KernelStatus::kDone;
+}
+
+TEST_P(HostLoops, PanelsThatTheSystemRefusesAreAnError) {
+  LoopProfile profile;
+  HostLoop loop{never, nullptr, nullptr, {1, {0}, {100}}, {}, {}, nullptr};
+  loop.panel_bytes = std::size_t{1} << 58;
+  const Result<LoopOutcome> outcome = run_on_host(pool, loop, profile);
+  ASSERT_FALSE(outcome.ok());
+  EXPECT_EQ(outcome.error().code(), ErrorCode::kOutOfMemory);
 }
 
 TEST_P(HostLoops, AnEmptySpaceLeavesTheAccumulators) {

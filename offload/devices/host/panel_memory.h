@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory for what the code of a loop packs (KernelChunk::panels): as many pieces as threads run chunks, for as long as
-// the loop runs.
+// the loop runs. No limit of a program counts it: whether a loop is compiled, and on how many threads it runs, must not
+// decide whether a program stays within its limits.
 #pragma once
 
 #include <cstddef>
@@ -14,11 +15,14 @@ namespace dhpvm::offload {
 // Thread-safe.
 class PanelMemory {
  public:
-  // Throws std::bad_alloc. Pages that are never written to are not taken from the system.
+  // Pages that are never written to are not taken from the system.
   PanelMemory(unsigned threads, std::size_t bytes)
-      : memory_(bytes == 0 ? nullptr : allocate(threads * bytes)) {
-    for (unsigned n = 0; bytes != 0 && n < threads; ++n) free_.push_back(memory_.get() + n * bytes);
+      : bytes_(threads * bytes), memory_(bytes == 0 ? nullptr : allocate(bytes_)) {
+    for (unsigned n = 0; memory_ != nullptr && n < threads; ++n) free_.push_back(memory_.get() + n * bytes);
   }
+
+  // How many bytes the system has not granted: all of them or none.
+  std::size_t missing() const { return memory_ == nullptr ? bytes_ : 0; }
 
   // Of a chunk; null where the code packs nothing.
   class Piece {
@@ -40,7 +44,7 @@ class PanelMemory {
     void operator()(std::byte* memory) const { ::operator delete(memory, kLine); }
   };
   static std::byte* allocate(std::size_t bytes) {
-    return static_cast<std::byte*>(::operator new(bytes, kLine));
+    return static_cast<std::byte*>(::operator new(bytes, kLine, std::nothrow));
   }
 
   std::byte* take() {
@@ -56,6 +60,7 @@ class PanelMemory {
     free_.push_back(piece);
   }
 
+  const std::size_t bytes_;
   const std::unique_ptr<std::byte, Free> memory_;
   std::mutex mutex_;
   std::vector<std::byte*> free_;
