@@ -81,21 +81,22 @@ class Nest:
         self.reduces = chooser.random() < 0.1
         self.operands = []
         self.inner = []
-        for _ in range(chooser.choice((1, 1, 1, 2))):
+        self.turned = chooser.random() < 0.2
+        for _ in range(chooser.choice((0, 1, 1, 1, 2)) if not traps else 1):
             self.inner.append(self.inner_loop())
         self.text = self.function()
 
     def chance(self, share):
         return self.random.random() < share
 
-    def operand(self):
+    def operand(self, forms=None):
         """One that may be read in another place already."""
-        if self.operands and self.chance(0.2):
+        if self.operands and self.chance(0.2) and forms is None:
             return self.random.choice(self.operands)
         kind = self.random.choice((self.kind,) * 15 + KINDS)
         outer = self.random.choice({1: ("j",), 2: ("i",), 3: ("i", "i", "h")}[self.dimensions])
-        forms = [("k", outer), (outer, "k"), ("j", "k"), ("j", "k"), ("j", "k"), ("k", "j"), ("k", "j")]
-        along, across = self.random.choice([*forms, *forms, ("k", None), ("j", None)])
+        forms = forms or [("k", outer), (outer, "k"), ("j", "k"), ("j", "k"), ("j", "k"), ("k", "j"), ("k", "j")]
+        along, across = self.random.choice([*forms, *forms, ("k", None), ("j", None)] if len(forms) > 3 else forms)
         index = self.random.choice(("k",) * 5 + ("n - 1 - k",)) if "k" in (along, across) else "k"
         made = Operand(f"x{len(self.operands)}", kind, along, across, index)
         self.operands.append(made)
@@ -103,7 +104,10 @@ class Nest:
 
     def own(self):
         """The iteration's own element of the result."""
-        place = {1: "j", 2: "i * cols + j", 3: "(h * rows + i) * cols + j"}[self.dimensions]
+        if self.turned:
+            place = {1: "j", 2: "j * rows + i", 3: "(h * cols + j) * rows + i"}[self.dimensions]
+        else:
+            place = {1: "j", 2: "i * cols + j", 3: "(h * rows + i) * cols + j"}[self.dimensions]
         return f"c[c_at + {place}]"
 
     def constant(self):
@@ -144,6 +148,12 @@ class Nest:
         high = self.random.choice(("n",) * 20 + ("j", "n - 1", "n / 2"))
         return lines, low, high
 
+    def elements(self):
+        """Lines of a loop without inner ones: elements of rows and of columns."""
+        outer = self.random.choice({1: ("j",), 2: ("i",), 3: ("i", "i", "h")}[self.dimensions])
+        forms = [(outer, "j"), (outer, "j"), ("j", outer)]
+        return [f"s += {self.operand(forms).element(self.kind)};" for _ in range(self.random.choice((1, 1, 2, 3)))]
+
     def indices(self, *more):
         return ["j", *(["i"] if self.dimensions > 1 else []), *(["turn"] if self.turns else []), *more]
 
@@ -154,6 +164,7 @@ class Nest:
         return f"s += w[{index}];"
 
     def function(self):
+        elements = [] if self.inner else self.elements()
         parameters = [f"{o.name}: [{o.kind}], {o.name}_at: i64, {o.name}_row: i64" for o in self.operands]
         if self.trap:
             parameters.append(f"v: [i64], w: [{self.kind}]")
@@ -167,8 +178,8 @@ class Nest:
         lines.append(f"        var s: {self.kind} = {self.random.choice((self.zero(), self.constant()))};")
         if self.chance(0.1):
             lines.append(f"        {self.own()} = {self.constant()};")
-        body = []
-        trap_in = self.random.randrange(len(self.inner))
+        body = elements
+        trap_in = self.random.randrange(max(len(self.inner), 1))
         for number, (inner, low, high) in enumerate(self.inner):
             body.append(f"for k in {low}..{high} {{")
             body += ["    " + line for line in inner]

@@ -65,8 +65,10 @@ std::string LoopHistory::explain(const bytecode::Module& module, LoopCode& code,
   text += last_->width() == 1 ? fmt::format("  one iteration at a time, because {}\n", last_->scalar_reason())
                               : fmt::format("  {} iterations at a time\n", last_->width());
   if (last_->rows() > 1) {
-    text += fmt::format("  {} rows together, because they read the same elements in an inner loop\n",
-                        last_->rows());
+    text += fmt::format(
+        "  {} rows together, because they read the same elements in an inner loop or lie in rows of an "
+        "operand\n",
+        last_->rows());
   }
   if (last_->staged_operands() > 0) {
     text += fmt::format(

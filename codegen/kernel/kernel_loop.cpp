@@ -115,6 +115,13 @@ class KernelLoop {
       } else {
         emit_tiles(d, low_[d], high_[d], [&](Value* is_tile) { emit_rows(is_tile); });
       }
+    } else if (wide_.has_row_loop && d + 1 == inner_) {
+      counted(i64(0), b_.CreateSub(high_[d], low_[d]), i64(wide_.rows), "rows", [&](Value* done) {
+        index_[d] = b_.CreateAdd(low_[d], done);
+        Value* const left = b_.CreateSub(high_[d], index_[d]);
+        row_count_ = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, left, i64(wide_.rows));
+        emit_dimension(inner_);
+      });
     } else if (d < inner_) {
       counted(low_[d], high_[d], i64(1), "outer", [&](Value* index) {
         index_[d] = index;
@@ -290,6 +297,7 @@ class KernelLoop {
     arguments.push_back(first);
     arguments.append(scalars_.begin(), scalars_.end());
     arguments.append(accumulators.begin(), accumulators.end());
+    if (row_count_ != nullptr) arguments.push_back(row_count_);
     if (active != nullptr) arguments.push_back(active);
     llvm::CallInst* const result = b_.CreateCall(body, arguments);
     if (body_.trap != nullptr) leave_if_trapped();
@@ -502,6 +510,7 @@ class KernelLoop {
   Value* low_[3] = {};
   Value* high_[3] = {};
   Value* index_[3] = {};
+  Value* row_count_ = nullptr;            // of bodies with a loop over rows
   llvm::AllocaInst* partials_ = nullptr;  // where the next block's values go
   Value* lanes_ = nullptr;                // KernelChunk::lanes, with reductions
 };

@@ -15,6 +15,7 @@
 #include "codegen/kernel_abi.h"
 #include "codegen/lower/known_dimensions.h"
 #include "codegen/spmd/lane_costs.h"
+#include "codegen/spmd/row_loop.h"
 #include "codegen/spmd/row_tiles.h"
 #include "codegen/spmd/staging.h"
 #include "codegen/spmd/vectorize.h"
@@ -106,6 +107,7 @@ class BodyWidener {
           "there is so much code in an iteration that compiling it for several lanes would take too long; "
           "several smaller loops can be vectorised");
     }
+    if (Result<WideBody> wide = run_along_rows(); !wide.ok() || wide->has_row_loop) return wide;
     llvm::ValueToValueMapTy copies;
     llvm::Function* const staged = llvm::CloneFunction(&body_, copies);
     const spmd::StagedOperands operands = stage(*staged, tile.rows);
@@ -128,6 +130,32 @@ class BodyWidener {
         b.CreateLoad(b.getPtrTy(), b.CreateGEP(b.getInt8Ty(), body.getArg(kTraps), b.getInt64(kFromTrap)));
     panels->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(b.getContext(), {}));
     return spmd::stage_operands(body, {.spmd = options_, .row = row_of(record_), .panels = panels});
+  }
+
+  // Several iterations of the outer dimension, where rows of an operand go along it; without a row loop elsewhere. Of
+  // iterations that trap in another order than that of the loop, the first would not be known.
+  Result<WideBody> run_along_rows() {
+    if (record_.dimensions == 1 || !record_.reductions.empty() || traps_) return WideBody{};
+    if (!spmd::crosses_rows(body_, options_.args)) return WideBody{};
+    llvm::Function* const rows = spmd::put_into_row_loop(body_, row_of(record_));
+    if (rows == nullptr) return WideBody{};
+    options_.args.push_back(ArgShape::kUniform);
+    Result<WideBody> wide = widen_row_loop(*rows);
+    options_.args.pop_back();
+    rows->eraseFromParent();
+    return wide;
+  }
+
+  Result<WideBody> widen_row_loop(llvm::Function& rows) {
+    DHPVM_TRY(spmd::prepare(rows, options_.args));
+    const spmd::StagedOperands operands =
+        spmd::stage_operands(rows, {.spmd = options_, .turns_are_iterations = true});
+    if (operands.blocks == 0) return WideBody{};
+    DHPVM_ASSIGN(WideBody wide, vectorise(rows, 1));
+    wide.rows = spmd::kRowsInLoop;
+    wide.has_row_loop = true;
+    wide.operands = operands;
+    return wide;
   }
 
   Result<WideBody> vectorise(llvm::Function& body, unsigned rows) {

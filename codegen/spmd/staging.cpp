@@ -77,6 +77,7 @@ class Staging {
   Staging(llvm::Function& function, const StagingOptions& options)
       : function_(function),
         options_(options.spmd),
+        turns_are_iterations_(options.turns_are_iterations),
         panel_memory_(options.panels),
         layout_(function.getParent()->getDataLayout()),
         analyses_(function, options.spmd.args),
@@ -124,6 +125,7 @@ class Staging {
 
   llvm::Function& function_;
   const SpmdOptions& options_;
+  const bool turns_are_iterations_;
   Value* const panel_memory_;
   const llvm::DataLayout& layout_;
   LoopAnalyses analyses_;
@@ -176,17 +178,19 @@ bool Staging::can_be_read_ahead(StagedLoop& staged) const {
   return true;
 }
 
-// Whether the store is an operand, behind all loads, and these are operands as well or of memory that nobody writes.
+// Whether the store is behind all loads. It has to be an operand, and they operands as well or of memory that nobody
+// writes, unless no turn reads what another one writes.
 bool Staging::comes_last(const StagedLoop& staged) const {
   const auto is_operand = [&](const llvm::Instruction& access) {
     return llvm::any_of(staged.operands, [&](const Operand& operand) { return operand.access == &access; });
   };
-  if (!is_operand(*staged.store)) return false;
+  if (!turns_are_iterations_ && !is_operand(*staged.store)) return false;
   return llvm::all_of(staged.loop->blocks(), [&](const BasicBlock* block) {
     return llvm::all_of(*block, [&](const llvm::Instruction& instruction) {
       if (&instruction == staged.store || !instruction.mayReadFromMemory()) return true;
       if (instruction.hasMetadata(llvm::LLVMContext::MD_invariant_load)) return true;
-      return is_operand(instruction) && analyses_.dominators.dominates(&instruction, staged.store);
+      return (turns_are_iterations_ || is_operand(instruction)) &&
+             analyses_.dominators.dominates(&instruction, staged.store);
     });
   });
 }
@@ -332,7 +336,7 @@ Value* Staging::turns_in_block(llvm::IRBuilder<>& b, const StagedLoop& staged, V
     Value* const held = b.getInt64(bytes_of_panel(panels_) / (options_.width * widest));
     return b.CreateSelect(b.CreateICmpULE(total, held), held, most);
   }
-  if (staged.store == nullptr) return most;
+  if (staged.store == nullptr || turns_are_iterations_) return most;
   const auto written =
       llvm::find_if(staged.operands, [&](const Operand& operand) { return operand.access == staged.store; });
   for (const Operand& read : staged.operands) {

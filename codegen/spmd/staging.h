@@ -6,7 +6,8 @@
 // Before each block, its part of every row is loaded as whole vectors, transposed in registers, and kept in a buffer on
 // the stack, in which the elements of one turn are a vector. The loop itself reads the buffer, so that every sum stays
 // in its order. Its stores go to a buffer too, which is transposed back to the rows behind the block. Where a row
-// that is written overlaps one that is read ahead, a block is one turn.
+// that is written overlaps one that is read ahead, a block is one turn. The same is done for rows of iterations
+// (row_loop.h).
 //
 // Where several rows are done together (row_tiles.h), what all rows of the loop read in the inner loop is packed into
 // a panel: memory that outlives the function, in which the same lanes of the next rows find it. Rows are transposed on
@@ -32,6 +33,8 @@ struct StagingOptions {
   std::optional<unsigned> row = std::nullopt;
   // kPanelMemory bytes, aligned to a cache line, that are the same for the same lanes of all rows; null: no panels.
   llvm::Value* panels = nullptr;
+  // The turns of the inner loop are iterations of the parallel loop: none reads what another one writes.
+  bool turns_are_iterations = false;
 };
 
 struct StagedOperands {
