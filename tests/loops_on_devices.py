@@ -25,7 +25,8 @@ import threading
 import time
 from pathlib import Path
 
-PATIENCE = 300  # seconds; only a hang takes that long, on a busy machine, too
+from finished_run import PATIENCE, Run
+
 EXIT_TRAP = 3
 LOSS = re.compile(r"device (lost|failed)")
 
@@ -174,18 +175,6 @@ class Program:
         self.emit(f"{name}.close();")
         if self.random.random() < 0.5:
             self.new_array()
-
-
-class Run:
-    """A finished process."""
-
-    def __init__(self, words):
-        self.words = words
-        try:
-            done = subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE, check=False)
-            self.code, self.out, self.errors = done.returncode, done.stdout, done.stderr
-        except subprocess.TimeoutExpired:
-            self.code, self.out, self.errors = None, "", f"still running after {PATIENCE} s"
 
 
 class Sim:

@@ -18,12 +18,12 @@ script.
 import argparse
 import concurrent.futures
 import random
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-PATIENCE = 300  # seconds; only a hang takes that long, on a busy machine, too
+from finished_run import Run
+
 EXIT_TRAP = 3
 MOST_TURNS = 120_000  # of innermost loops in one launch, for the interpreter's sake
 
@@ -346,18 +346,6 @@ def helpers():
             yield f"fn change_{kind}{suffix}(a: [{kind}], seed: i64) {{\n    for i in 0..a.len {{ a[i] = {value}; }}\n}}\n"
             yield (f"fn digest_{kind}{suffix}(a: [{kind}]) -> i64 {{\n    var h = 7;\n"
                    f"    for i in 0..a.len {{ h = h * 31 + {digit(kind, 'a[i]', is_fast)}; }}\n    return h;\n}}\n")
-
-
-class Run:
-    """A finished process."""
-
-    def __init__(self, words):
-        self.words = words
-        try:
-            done = subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE, check=False)
-            self.code, self.out, self.errors = done.returncode, done.stdout, done.stderr
-        except subprocess.TimeoutExpired:
-            self.code, self.out, self.errors = None, "", f"still running after {PATIENCE} s"
 
 
 def judge(done, expected):

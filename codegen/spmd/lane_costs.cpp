@@ -52,16 +52,6 @@ constexpr Latency kLatency;
 // A turn of an inner loop counts for as many of what is around it.
 constexpr double kTurns = 16;
 
-bool is_division(const llvm::Instruction& instruction) {
-  switch (instruction.getOpcode()) {
-    case llvm::Instruction::SDiv:
-    case llvm::Instruction::UDiv:
-    case llvm::Instruction::SRem:
-    case llvm::Instruction::URem: return true;
-    default: return false;
-  }
-}
-
 const llvm::Type* type_of(const llvm::Instruction& instruction) {
   const auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction);
   return store == nullptr ? instruction.getType() : store->getValueOperand()->getType();
@@ -128,7 +118,7 @@ double throughput_of(const llvm::Instruction& instruction, unsigned vector_bits)
   if (instruction.getOpcode() == llvm::Instruction::FDiv) {
     return type->isVectorTy() ? bits_of(type) / 64 * kThroughput.vector_division : kThroughput.division;
   }
-  if (is_division(instruction)) {
+  if (instruction.isIntDivRem()) {
     if (llvm::isa<llvm::Constant>(instruction.getOperand(1)))
       return lanes_of(type) * kThroughput.integer_division_by_constant;
     return type->isVectorTy() ? lanes_of(type) * kThroughput.integer_division_in_lane
@@ -145,7 +135,7 @@ double latency_of(const llvm::Instruction& instruction) {
     if (call->getIntrinsicID() == llvm::Intrinsic::sqrt) return kLatency.division;
     return math_function(*call).empty() ? kLatency.integer : kLatency.function;
   }
-  if (is_division(instruction) || instruction.getOpcode() == llvm::Instruction::FDiv)
+  if (instruction.isIntDivRem() || instruction.getOpcode() == llvm::Instruction::FDiv)
     return kLatency.division;
   const bool floating = instruction.isBinaryOp() && instruction.getType()->isFPOrFPVectorTy();
   return floating || llvm::isa<llvm::FCmpInst>(instruction) ? kLatency.floating : kLatency.integer;

@@ -13,16 +13,6 @@
 namespace dhpvm::codegen::spmd {
 namespace {
 
-bool is_division(const llvm::Instruction& instruction) {
-  switch (instruction.getOpcode()) {
-    case llvm::Instruction::SDiv:
-    case llvm::Instruction::UDiv:
-    case llvm::Instruction::SRem:
-    case llvm::Instruction::URem: return true;
-    default: return false;
-  }
-}
-
 // A divisor that can trap with no dividend: not 0, and for the signed ones not -1.
 bool is_safe_divisor(const llvm::Value* divisor) {
   const auto* constant = llvm::dyn_cast<llvm::ConstantInt>(divisor);
@@ -39,7 +29,7 @@ bool needs_lanes(const llvm::Instruction& instruction, const Divergence& diverge
     const auto* gep = llvm::dyn_cast<llvm::GEPOperator>(pointer);
     return private_base(pointer) == nullptr || (gep != nullptr && !gep->hasAllConstantIndices());
   }
-  if (is_division(instruction)) {
+  if (instruction.isIntDivRem()) {
     return divergence.shape(&instruction).is_uniform() && !is_safe_divisor(instruction.getOperand(1));
   }
   if (llvm::isa<llvm::IntrinsicInst>(instruction)) return false;
@@ -277,7 +267,7 @@ Status Widener::emit_vector(llvm::Instruction& instruction) {
 llvm::Value* Widener::binary(const llvm::BinaryOperator& instruction) {
   llvm::Value* left = values_.vector(instruction.getOperand(0));
   llvm::Value* right = values_.vector(instruction.getOperand(1));
-  if (!is_division(instruction)) return builder_.CreateBinOp(instruction.getOpcode(), left, right);
+  if (!instruction.isIntDivRem()) return builder_.CreateBinOp(instruction.getOpcode(), left, right);
   if (!is_safe_divisor(instruction.getOperand(1))) {
     // Lanes that are off must not divide by zero: that would be the end of all of them.
     right = blend(mask_, right, llvm::ConstantInt::get(right->getType(), 1));

@@ -32,16 +32,7 @@ hir::Expr* Construction::construct(NominalSymbol& symbol, const ast::Expr& call,
       return wrong(call.range);
     }
   } else if (!declaration.type_parameters.empty()) {
-    Inference inference;
-    inference.parameters = &declaration.type_parameters;
-    inference.arguments.resize(declaration.type_parameters.size());
-    inference.context.module = symbol.module;
-    if (expected != nullptr && expected->is(TypeKind::kNullable)) expected = expected->element;
-    Nominal* target = expected != nullptr ? analysis_.nominal(expected) : nullptr;
-    if (target != nullptr && target->symbol == &symbol) {
-      for (std::size_t i = 0; i < target->arguments.size(); ++i)
-        parts_.inference.bind(inference, i, target->arguments[i]);
-    }
+    Inference inference = parts_.inference.of_new(symbol, expected);
     Callee callee;
     callee.name = symbol.name();
     callee.declared = declaration.name.range;

@@ -62,16 +62,7 @@ const Type* EnumChecker::type_for(NominalSymbol& symbol, const ast::Expr& object
   if (!object.type_arguments.empty()) {
     if (!parts_.inference.resolve_all(object.type_arguments, arguments)) return nullptr;
   } else if (!declaration.type_parameters.empty() && option != nullptr) {
-    Inference inference;
-    inference.parameters = &declaration.type_parameters;
-    inference.arguments.resize(declaration.type_parameters.size());
-    inference.context.module = symbol.module;
-    if (expected != nullptr && expected->is(TypeKind::kNullable)) expected = expected->element;
-    Nominal* target = expected != nullptr ? analysis_.nominal(expected) : nullptr;
-    if (target != nullptr && target->symbol == &symbol) {
-      for (std::size_t i = 0; i < target->arguments.size(); ++i)
-        parts_.inference.bind(inference, i, target->arguments[i]);
-    }
+    Inference inference = parts_.inference.of_new(symbol, expected);
     std::vector<const ast::Type*> patterns;
     for (const ast::Field& value : option->values) patterns.push_back(value.type);
     if (!parts_.inference.infer(inference, callee_of(symbol, *option), patterns, nullptr, call, nullptr,

@@ -18,6 +18,19 @@ void TypeInference::bind(Inference& inference, std::size_t index, const Type* ty
   inference.context.bindings.emplace_back((*inference.parameters)[index].name.text, type);
 }
 
+Inference TypeInference::of_new(const NominalSymbol& symbol, const Type* expected) {
+  Inference inference;
+  inference.parameters = &symbol.declaration->type_parameters;
+  inference.arguments.resize(inference.parameters->size());
+  inference.context.module = symbol.module;
+  if (expected != nullptr && expected->is(TypeKind::kNullable)) expected = expected->element;
+  const Nominal* target = expected != nullptr ? analysis_.nominal(expected) : nullptr;
+  if (target != nullptr && target->symbol == &symbol) {
+    for (std::size_t i = 0; i < target->arguments.size(); ++i) bind(inference, i, target->arguments[i]);
+  }
+  return inference;
+}
+
 namespace {
 
 // The number of the type parameter that `pattern` names, or -1.

@@ -23,6 +23,8 @@ class TypeInference : public BodyPart {
  public:
   using BodyPart::BodyPart;
 
+  // For a new value of the type `symbol`, of which an expected type of that name says the arguments.
+  Inference of_new(const NominalSymbol& symbol, const Type* expected);
   bool infer(Inference& inference, const Callee& callee, const std::vector<const ast::Type*>& patterns,
              const ast::Type* result, const ast::Expr& call, const Type* expected, std::vector<E>& ready);
   void unify(const ast::Type* pattern, const Type* type, Inference& inference);

@@ -41,6 +41,15 @@ class SmallLoops : public ::testing::Test {
   static Result<std::int64_t> run(const Isolate& isolate, std::int64_t n) {
     return need(isolate.function<std::int64_t(std::int64_t)>("run"))(n);
   }
+  // An isolate that has run the program on a worker, with the result of the interpreter.
+  static Isolate ran_as_interpreted(const Worker& worker, std::string_view program, std::int64_t n) {
+    const Engine engine = client(worker);
+    const Module module = need(Module::compile(engine, program));
+    Isolate device = on_worker(module, worker);
+    const Isolate interpreter = need(Isolate::create(module, {.jit = Jit::kOff}));
+    EXPECT_EQ(need(run(device, n)), need(run(interpreter, n)));
+    return device;
+  }
 };
 
 TEST_F(SmallLoops, ComputeWhatTheInterpreterComputes) {
@@ -117,11 +126,7 @@ fn run(n: i64) -> i64 {
 // The first loops find out that they run on a worker; then there is one journey for each step, with results alone.
 TEST_F(SmallLoops, TravelTogether) {
   const Worker worker = start();
-  const Engine engine = client(worker);
-  const Module module = need(Module::compile(engine, kSteps));
-  const Isolate device = on_worker(module, worker);
-  const Isolate interpreter = need(Isolate::create(module, {.jit = Jit::kOff}));
-  EXPECT_EQ(need(run(device, 500)), need(run(interpreter, 500)));
+  const Isolate device = ran_as_interpreted(worker, kSteps, 500);
   const Statistics statistics = device.statistics();
   EXPECT_EQ(statistics.device_loops, 1000u);
   EXPECT_GE(statistics.device_chained, 990u);
@@ -149,11 +154,7 @@ fn run(n: i64) -> i64 {
 // of a place depends.
 TEST_F(SmallLoops, LaunchesAreMeasuredByThemselves) {
   const Worker worker = start();
-  const Engine engine = client(worker);
-  const Module module = need(Module::compile(engine, kLong));
-  const Isolate device = on_worker(module, worker);
-  const Isolate interpreter = need(Isolate::create(module, {.jit = Jit::kOff}));
-  EXPECT_EQ(need(run(device, 50)), need(run(interpreter, 50)));
+  const Isolate device = ran_as_interpreted(worker, kLong, 50);
   const Statistics statistics = device.statistics();
   EXPECT_GE(statistics.device_uploads, 10u);
   EXPECT_GT(statistics.device_launch_time, 200'000u);
