@@ -263,13 +263,15 @@ hir::Expr* OperatorChecker::comparison(Binary op, const ast::Expr& expr, Conditi
     E order = make(ExprKind::kStringCompare, basic(TypeKind::kI32), expr.range, {left, right});
     return binary(op, order, integer(0, basic(TypeKind::kI32), expr.range), expr.range);
   }
+  if (type->is_enum && analysis_.enums().is_plain(type)) {
+    return binary(op, parts_.enums.number(left, a.range), parts_.enums.number(right, b.range), expr.range);
+  }
   if (!type->is_number()) {
     Diagnostic& diagnostic = error(expr.operator_range, "'{}' cannot order '{}'", spelling(op), type->name);
     if (type->is(TypeKind::kNullable)) {
       diagnostic.help("test for null first");
     } else if (type->is_enum) {
-      diagnostic.help("{}", analysis_.enums().is_plain(type) ? "compare numbers: `x as i64`"
-                                                             : "write a method that gives a number");
+      diagnostic.help("write a method that gives a number");
     } else if (type->is(TypeKind::kStruct) || type->is(TypeKind::kClass)) {
       diagnostic.help("compare a field; sort by one with `xs.sort_by(fn(a, b) => a.x < b.x)`");
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/testing/source_expressions.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "compiler/testing/phrase.h"
@@ -288,7 +289,11 @@ std::string SourceExpressions::boolean(unsigned depth) {
     case 8: {
       const auto& types = decisions_.one_in(2) ? world_.types.structs() : world_.types.enums();
       const SourceType& type = *decisions_.pick(types);
-      return Phrase{"({} {} {})", value(type, depth), decisions_.pick({"==", "!="}), value(type, depth)}.text;
+      const bool is_ordered = !type.cases.empty() && std::ranges::all_of(type.cases, [](const auto& option) {
+        return option.values.empty();
+      });
+      const char* op = is_ordered ? decisions_.pick({"==", "<", ">="}) : decisions_.pick({"==", "!="});
+      return Phrase{"({} {} {})", value(type, depth), op, value(type, depth)}.text;
     }
     default: {
       const SourceType& type = *decisions_.pick(world_.types.numbers());
