@@ -52,8 +52,10 @@ hir::Expr* ClosureChecker::closure(const ast::Expr& expr, const std::vector<cons
     const Type* type = i < hints.size() ? hints[i] : nullptr;
     if (parameter.type != nullptr) type = analysis_.resolve(parameter.type, state_.context);
     if (type == nullptr) {
-      error(parameter.range, "the type of '{}' is not known here", parameter.name.text)
-          .help("write `{}: T` with the type T", parameter.name.text);
+      const bool named = parameter.patterns.empty();
+      error(parameter.range, "the type of {} is not known here",
+            named ? fmt::format("'{}'", parameter.name.text) : "this tuple")
+          .help("write `{}: T` with the type T", named ? parameter.name.text : "(a, b)");
       type = error_type();
     }
     if (type->is(TypeKind::kFixedArray)) {
@@ -62,8 +64,19 @@ hir::Expr* ClosureChecker::closure(const ast::Expr& expr, const std::vector<cons
     }
     good = good && !type->is(TypeKind::kError);
     parameters.push_back(type);
-    function.parameters.push_back(
-        parts_.scopes.declare(parameter.name, type, VariableKind::kParameter)->local);
+    if (parameter.patterns.empty()) {
+      function.parameters.push_back(
+          parts_.scopes.declare(parameter.name, type, VariableKind::kParameter)->local);
+      continue;
+    }
+    hir::Local* whole = temporary(type);
+    function.parameters.push_back(whole);
+    if (type->is(TypeKind::kError)) {
+      parts_.patterns.bind_wrong(parameter.patterns[0]);
+    } else {
+      parts_.tuples.declare(parameter.patterns[0], read(whole, parameter.range), VariableKind::kParameter,
+                            function.body);
+    }
   }
   if (declaration.expression != nullptr) {
     good = closure_result(*declaration.expression, function) && good;

@@ -46,6 +46,7 @@ void LexicalWalk::function(const ast::Function& node) {
     type(parameter.type);
     expr(parameter.fallback);
     declare(parameter.name, Role::kParameter);
+    for (const ast::Pattern& whole : parameter.patterns) pattern(whole);
   }
   type(node.result);
   stmt(node.body);

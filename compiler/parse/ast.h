@@ -308,8 +308,9 @@ struct TypeParameter {
 
 struct Parameter {
   Name name;
-  Type* type = nullptr;      // null only in closures
-  Expr* fallback = nullptr;  // the default, or null
+  std::vector<Pattern> patterns;  // of closures: at most one, in place of the name, which takes a tuple apart
+  Type* type = nullptr;           // null only in closures
+  Expr* fallback = nullptr;       // the default, or null
   SourceRange range;
 };
 

@@ -50,6 +50,7 @@ template <typename Visitor>
 void for_each_child(const Function& node, const Visitor& visit) {
   for (const TypeParameter& parameter : node.type_parameters) visit_present(parameter.bound, visit);
   for (const Parameter& parameter : node.parameters) {
+    for (const Pattern& pattern : parameter.patterns) for_each_child(pattern, visit);
     visit_present(parameter.type, visit);
     visit_present(parameter.fallback, visit);
   }

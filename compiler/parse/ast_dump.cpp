@@ -132,7 +132,7 @@ std::string function(const ast::Function& f) {
   if (!f.name.empty()) form.add(std::string(f.name.text) + type_parameters(f.type_parameters));
   Form parameters("params");
   for (const ast::Parameter& p : f.parameters) {
-    Form parameter(p.name.text);
+    Form parameter(p.patterns.empty() ? std::string(p.name.text) : pattern(p.patterns[0]));
     parameter.node(p.type);
     if (p.fallback != nullptr) parameter.node(p.fallback);
     parameters.add(parameter.end());

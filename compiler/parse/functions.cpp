@@ -216,7 +216,14 @@ bool FunctionParser::parameter(std::vector<ast::Parameter>& list, ParameterTypes
       return true;
     }
   }
-  node.name = expect_name("the name of a parameter");
+  if (at(TokenKind::kLeftParen) && types == ParameterTypes::kInferred) {
+    node.patterns.push_back(parts_.matches.tuple_pattern());
+  } else if (at(TokenKind::kLeftParen)) {
+    error(range(), "expected the name of a parameter, found {}", found())
+        .help("name the tuple, and take it apart in the body: `let (a, b) = pair;`");
+  } else {
+    node.name = expect_name("the name of a parameter");
+  }
   if (in_panic()) return false;
   if (accept(TokenKind::kColon)) {
     node.type = parts_.types.type();

@@ -383,6 +383,15 @@ std::string SourceExpressions::mapped(const SourceType& type, unsigned depth) {
   const std::string element = value(*type.element, depth);
   place_.variables.pop_back();
   --place_.closures;
+  if (decisions_.one_in(2)) {
+    return Phrase{"({}).map(fn(x: {}) => (x, x)).map<{}>(fn(({}, _)) => {})",
+                  source,
+                  from.name,
+                  type.element->name,
+                  parameter,
+                  element}
+        .text;
+  }
   return Phrase{"({}).map<{}>(fn({}: {}) -> {} => {})",
                 source,
                 type.element->name,
