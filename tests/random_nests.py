@@ -5,7 +5,7 @@
 Each program has a few parallel loops with inner loops over rows, columns and vectors, and launches each of them several times:
 with other sizes, other operands, operands in one array with the results, and operands that have changed since. Sizes lie around
 those of vectors, tiles of rows, bands of rows that share what is packed for them, and blocks of the inner loop. Some iterations and
-turns are left out, and some programs end with a trap in the middle of a nest. What is printed, bit by bit, and the trap have to be
+turns are left out, and some programs end with a trap in the middle of a nest. The output, bit by bit, and the trap have to be
 the interpreter's.
 
 usage: random_nests.py --bin BIN_DIR [--runs N] [--seed N] [--jobs N] [--options OPTION...] [--check-races] [--keep DIR]
@@ -237,7 +237,7 @@ class Program:
         self.lines.append("    " + text)
 
     def sizes(self, nest):
-        """Of a launch, by the name of the index."""
+        """The sizes of a launch, by the name of the index."""
         if nest.dimensions > 1 and self.random.random() < 0.1:
             return {"h": 1, "i": self.random.choice((1, 8, 9)), "j": self.random.choice((1, 3, 33)), "k": self.random.choice(LONG_INNER)}
         found = {"h": self.random.choice((1, 2, 3)) if nest.dimensions == 3 else 1,

@@ -215,7 +215,7 @@ class KernelLoop {
     });
   }
 
-  // What they hold may be of another chunk, or of another launch, before which the elements had other values.
+  // Panels may hold elements of an earlier chunk or launch, which have changed since.
   void empty_panels() {
     const unsigned count = wide_.operands.panels;
     if (count == 0) return;

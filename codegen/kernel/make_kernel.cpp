@@ -118,8 +118,8 @@ class BodyWidener {
   }
 
  private:
-  // Panels serve the same lanes of many rows, which are done before the next lanes are. Of iterations that trap in
-  // another order than that of the loop, the first would not be known.
+  // Panels serve the same lanes of many rows, which run before the next lanes do. A loop that may trap keeps its order,
+  // because the trap of its first iteration is the one to report, and has no panels.
   spmd::StagedOperands stage(llvm::Function& body, unsigned rows) {
     if (rows == 1) return spmd::stage_operands(body, {.spmd = options_});
     if (traps_) return spmd::stage_operands(body, {.spmd = options_, .row = row_of(record_)});
@@ -132,8 +132,8 @@ class BodyWidener {
     return spmd::stage_operands(body, {.spmd = options_, .row = row_of(record_), .panels = panels});
   }
 
-  // Several iterations of the outer dimension, where rows of an operand go along it; without a row loop elsewhere. Of
-  // iterations that trap in another order than that of the loop, the first would not be known.
+  // The body for several iterations of the outer dimension, where rows of an operand go along it; elsewhere a body
+  // without a row loop. A loop that may trap keeps its order, as above.
   Result<WideBody> run_along_rows() {
     if (record_.dimensions == 1 || !record_.reductions.empty() || traps_) return WideBody{};
     if (!spmd::crosses_rows(body_, options_.args)) return WideBody{};

@@ -99,7 +99,7 @@ double throughput_of_call(const llvm::CallInst& call, unsigned vector_bits) {
   if (!math_function(call).empty()) {
     return type->isVectorTy() ? bits_of(type) / 64 * kThroughput.function_in_vector : kThroughput.function;
   }
-  // What is staged was brought into order before the loop, for little.
+  // Staging has copied its operands before the loop, at little cost.
   if (!llvm::isa<llvm::IntrinsicInst>(call)) return 0;
   return type->isVoidTy() ? 0 : operation(type);
 }
@@ -146,7 +146,7 @@ class Estimate {
   Estimate(llvm::Function& function, unsigned vector_bits)
       : function_(function), vector_bits_(vector_bits), dominators_(function), loops_(dominators_) {}
 
-  // Of the function, in which iterations take different ways from the blocks that `parts` says.
+  // Cycles of the whole function. Iterations diverge at the end of blocks for which `parts` is true.
   double cycles(llvm::function_ref<bool(const llvm::BasicBlock&)> parts) const {
     double sum = 0;
     llvm::DenseMap<const llvm::Loop*, double> turns;

@@ -11,7 +11,7 @@
 namespace dhpvm::codegen::spmd {
 namespace {
 
-// Of @body(i64 %i, ptr %a, ptr %b, ptr %c, i64 %n), for 16 lanes in vectors of 512 bits.
+// Estimates @body(i64 %i, ptr %a, ptr %b, ptr %c, i64 %n) for 16 lanes in vectors of 512 bits.
 LaneCosts costs_of(const std::string& text) {
   IrModule ir = test_compiler().new_module("test");
   llvm::SMDiagnostic problem;
@@ -81,7 +81,7 @@ std::string loop(const std::string& body) {
     })";
 }
 
-// What is fetched says from where the next turn fetches: lanes wait together.
+// Each loaded value is the address of the next load: lanes share the latency.
 TEST(LaneCosts, WalksThroughMemoryGain) {
   const LaneCosts costs = costs_of(loop(R"(
       %link = getelementptr i32, ptr %a, i64 %at

@@ -67,7 +67,7 @@ llvm::Function* put_into_row_loop(llvm::Function& scalar, unsigned row) {
     made->eraseFromParent();
     return nullptr;
   }
-  // What was apart for one iteration is for all, and declarations of that look like side effects.
+  // Scopes of no-alias hold for one iteration, and their declarations look like side effects.
   for (llvm::Instruction& instruction : llvm::make_early_inc_range(llvm::instructions(*made))) {
     if (llvm::isa<llvm::NoAliasScopeDeclInst>(instruction)) instruction.eraseFromParent();
   }

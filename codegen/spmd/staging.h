@@ -69,7 +69,7 @@ bool calls(const llvm::Instruction& instruction, const char* name);
 constexpr std::uint64_t kStagedRowBytes = 4096;
 
 // Panels lie one behind the other, each behind a header that begins with a word: how many turns it holds. The rest of
-// the header says of which elements. Whoever calls the function sets the word to 0 first: the memory may hold anything.
+// the header says of which elements. The caller sets the word to 0 first, because the memory may hold anything.
 constexpr unsigned kMostPanels = 4;
 constexpr std::uint64_t kPanelHeaderBytes = 1024;
 // For each thread that runs a chunk: what a second cache holds.

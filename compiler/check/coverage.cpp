@@ -103,7 +103,7 @@ std::vector<Coverage::Example> Coverage::with(const Constructor& constructor, co
       all = all && *part == "_";
     }
     if (constructor.name.empty()) {
-      // What is not null is written as it is.
+      // A value that is not null is written as it is.
     } else if (constructor.name == "(") {
       text = all ? "_" : fmt::format("({})", text);
     } else if (parts == 0 || all) {
@@ -130,7 +130,7 @@ std::vector<Coverage::Example> Coverage::examples(const std::vector<Row>& rows, 
   for (const Row& row : rows) {
     if (!takes_all(*row[0])) named.insert(key_of(*row[0]));
   }
-  // What no row names is taken by the rows that take all, and those alone.
+  // Only rows that take every value take a constructor that no row names.
   std::vector<Constructor> unnamed;
   for (const Constructor& constructor : all) {
     if (!named.contains(constructor.key)) unnamed.push_back({constructor.name, constructor.key, {}});

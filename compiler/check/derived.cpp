@@ -17,7 +17,7 @@ hir::Expr* DerivedFunctions::equality(E left, E right, Range range) {
   return in_block(std::move(before), inside_equality(left, right, range), range);
 }
 
-// Of values that hold objects of enums, which are equal if their contents are.
+// Compares values that hold objects of enums: those are equal if their contents are.
 hir::Expr* DerivedFunctions::inside_equality(E left, E right, Range range) {
   const Type* type = left->type;
   const Type* truth = basic(TypeKind::kBool);

@@ -16,7 +16,7 @@ namespace dhpvm::compiler {
 
 class Analysis;
 
-// What the compiler writes for an enum.
+// The functions that the compiler writes for an enum.
 enum class DerivedKind : std::uint8_t { kText, kTextInTrap, kHash, kEquals };
 
 class EnumTypes {

@@ -121,7 +121,7 @@ void MatchChecker::add_guard(const ast::Arm& arm, const Subject& subject, Test& 
   parts_.scopes.close_scope();
   state_.flow = before;
   test.good = test.good && !condition.value->type->is(TypeKind::kError);
-  // What it says of the variables of the pattern is forgotten: the body has its own.
+  // Facts about the variables of the pattern are dropped: the body declares its own.
   test.facts.insert(test.facts.end(), condition.when_true.begin(), condition.when_true.end());
   E value = in_block(std::move(variables), condition.value, arm.guard->range);
   test.condition = test.condition == nullptr ? value

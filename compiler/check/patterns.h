@@ -13,7 +13,7 @@ class PatternChecker : public BodyPart {
  public:
   using BodyPart::BodyPart;
 
-  // What `pattern` means for a value of `type`; of kind kWrong after a diagnostic.
+  // Resolves `pattern` for a value of `type`. The result has kind kWrong after a diagnostic.
   CheckedPattern check(const ast::Pattern& pattern, const Type* type);
   // Whether `value` fits, null if it always does. The value may be evaluated again and again.
   E test(const CheckedPattern& pattern, E value);
@@ -21,7 +21,7 @@ class PatternChecker : public BodyPart {
   void bind(const CheckedPattern& pattern, E value, Body& out, VariableKind kind = VariableKind::kLet);
   // Declares the variables of a wrong pattern, so that nothing more is said about them.
   void bind_wrong(const ast::Pattern& pattern);
-  // What is known of a value that fits: its type, or null if nothing more than before.
+  // The narrower type of a value that fits, or null if there is none.
   static const Type* known_type(const CheckedPattern& pattern);
   // The first variable in the pattern, or null.
   static const ast::Name* first_variable(const CheckedPattern& pattern);

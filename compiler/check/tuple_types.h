@@ -27,7 +27,7 @@ class TupleTypes {
   static std::string name_of(const std::vector<const Type*>& values);
 
  private:
-  // What a generic struct of so many fields would be.
+  // The generic struct of tuples with one number of fields, as if it were written in a source.
   struct Declaration {
     ast::TypeDecl syntax;
     std::array<ast::Type, kMost> types;

@@ -12,7 +12,7 @@ SIZES = (0, 1, 7, 31)
 INTEGERS = (np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.uint64)
 
 
-# ---- Reductions of expressions. Of small integers in floats all sums are exact.
+# ---- Reductions of expressions. All sums of small integers in floats are exact.
 
 def sums(a, b):
     return np.sum(a * b), (a - b).sum(), np.mean(a * 2 + b), (a + 1).prod(), a.sum() + (a * a).sum()

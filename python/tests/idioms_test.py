@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What users of Python write every day: built-in functions, and loops over more than ranges."""
+"""Everyday Python in translated functions: built-in functions, and loops over more than ranges."""
 
 import numpy as np
 import support

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a forest of 50 decision trees says of `size` samples with 16 features each, in float.
+// Classifies `size` samples of 16 features each with a forest of 50 decision trees, in float.
 #include "../measure.h"
 
 namespace {

@@ -84,7 +84,7 @@ TEST_P(Conformance, CopiesParts) {
   EXPECT_EQ(host, original);
 }
 
-// What the bytes become after the call has returned is of no interest to the device.
+// The device has copied the bytes when the call returns: the caller may change them.
 TEST_P(Conformance, WritesBytesThatComeAlong) {
   const std::uint64_t most = device->info().write_bytes;
   std::vector<std::byte> expected = pattern(3 * most + 7, 6);

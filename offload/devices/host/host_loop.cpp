@@ -127,7 +127,7 @@ class Execution {
     if (loop.open != nullptr) open_ = *loop.open;
   }
 
-  // Of memory that the system refuses.
+  // How many bytes for panels the system refused.
   std::size_t missing_bytes() const { return panels_.missing(); }
 
   LoopOutcome run() {

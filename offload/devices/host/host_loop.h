@@ -44,7 +44,7 @@ struct HostLoop {
   unsigned width = 1;
   // How many rows of the innermost dimension it does together, where a chunk has as many. A power of two.
   unsigned rows = 1;
-  // Of KernelChunk::panels, for each thread that runs a chunk.
+  // The size of KernelChunk::panels, which each thread that runs a chunk has.
   std::size_t panel_bytes = 0;
   // Not null: the space begins inside this block, of which the rest has been done, and lies in one row.
   const OpenBlock* open = nullptr;

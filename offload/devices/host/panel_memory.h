@@ -24,7 +24,7 @@ class PanelMemory {
   // How many bytes the system has not granted: all of them or none.
   std::size_t missing() const { return memory_ == nullptr ? bytes_ : 0; }
 
-  // Of a chunk; null where the code packs nothing.
+  // The memory of one chunk; null where the code packs nothing.
   class Piece {
    public:
     explicit Piece(PanelMemory& owner) : owner_(owner), data_(owner.take()) {}

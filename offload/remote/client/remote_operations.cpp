@@ -310,7 +310,7 @@ Status RemoteOperations::on_downloaded(const wire::Downloaded& record) {
     const std::lock_guard lock(mutex_);
     const auto found = downloads_.find(record.operation);
     if (found == downloads_.end()) {
-      // Of an operation that has failed since, or of none.
+      // Either the operation has failed since, or there never was one.
       return record.operation < next_number_ ? Status() : broken("data that nobody has asked for");
     }
     RemoteOperation& operation = *found->second.operation;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What for loops run over besides ranges: arrays, enumerate and zip of them, in each other."""
+"""For loops over arrays, and over enumerate and zip of them, in each other."""
 
 from __future__ import annotations
 

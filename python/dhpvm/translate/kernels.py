@@ -11,7 +11,7 @@ DIFFERENT = "arrays of different shapes cannot be combined"
 
 
 class Kernel:
-    """Loops over the elements of arrays. What they read comes as parameters, so that it is evaluated once.
+    """Loops over the elements of arrays. Operands are parameters, so that each is evaluated once.
 
     In a prange loop its own loops run one after the other, and what does not fit is an index beyond the array: a
     parallel loop has no texts for errors."""

@@ -9,7 +9,7 @@ from . import elementwise, whole
 from .types import UNKNOWN, Array, Scalar
 from .values import NOTHING, Value, constant
 
-# What an element counts as that is not selected.
+# The value of an element that is not selected.
 NEUTRAL = {"sum": 0, "mean": 0, "prod": 1, "any": False, "all": True}
 
 

@@ -13,8 +13,8 @@ ABSENT = object()
 @dataclass(frozen=True)
 class Value:
     """An expression. `constant` is what it is known to be. A tuple that is made where it is used, a shape for example,
-    has its `items`. Of arrays, `view` says which elements of the one with this text it has, and `elements` is the
-    expression of each where there is no array yet."""
+    has its `items`. `view` says which elements of the array with this text a view has. `elements` is the
+    expression of each element where there is no array yet."""
 
     text: str
     type: object

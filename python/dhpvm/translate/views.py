@@ -78,7 +78,7 @@ def transposed(value):
 
 
 def check_repeatable(expressions, node, text):
-    """What a view is made of is evaluated in several places: it may not call functions of the user."""
+    """The bounds of a view are evaluated in several places: they may not call functions of the user."""
     if re.search(r"__\d+\(", text):
         expressions.fail(node, "give the result of the function a name first: t = ...")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is made of whole arrays: new arrays, other elements, and numbers that combine all elements."""
+"""Results of whole arrays: new arrays, other elements, and numbers that combine all elements."""
 
 from __future__ import annotations
 
