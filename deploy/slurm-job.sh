@@ -11,7 +11,8 @@
 set -euo pipefail
 run=${DHPVM_RUN:-dhpvm-run}
 key=${DHPVM_SHARED:-$HOME}/.dhpvm-job-$SLURM_JOB_ID.key
-port=$((20000 + SLURM_JOB_ID % 20000))
+# Below the ports that systems give to outgoing connections, which begin at 32768.
+port=$((20000 + SLURM_JOB_ID % 12000))
 "$run" --make-key="$key"
 trap 'rm -f "$key"' EXIT
 # Without --kill-on-bad-exit: what a worker leaves that fails, the others do.

@@ -132,10 +132,9 @@ std::optional<DeviceChoice::Candidate> DeviceChoice::consider(const OffloadReque
   using Kind = offload::Place::Kind;
   if (is_host(name)) {
     const double seconds = request.host_seconds;
-    const bool known = seconds > 0;
     return Candidate{nullptr,
-                     {Kind::kHost, "the host", seconds, seconds, known, true},
-                     known ? offload::seconds_text(seconds) : std::string("not measured yet"),
+                     {Kind::kHost, "the host", seconds, seconds, request.is_host_known, true},
+                     seconds > 0 ? offload::seconds_text(seconds) : std::string("not measured yet"),
                      std::nullopt};
   }
   OpenDevice& opened = devices_.open(name);

@@ -229,6 +229,7 @@ std::optional<std::vector<IterationSpace>> LoopTier::offload(const HostExecution
   request.arrays = execution.references;
   request.accumulators = execution.accumulators();
   request.host_seconds = host_seconds;
+  request.is_host_known = execution.known.timing.is_known(host_seconds);
   OffloadOutcome outcome = devices_->run(request);
   if (outcome.failure) {
     raise(context, std::move(*outcome.failure));

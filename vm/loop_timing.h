@@ -32,6 +32,13 @@ class LoopTiming {
   }
   // Only what was measured; 0: nothing.
   double measured() const { return profile_.seconds_per_iteration; }
+  // Whether an execution of `seconds` has been measured well enough to leave the host for good: one that is short may
+  // have waited for a processor longer than it ran.
+  bool is_known(double seconds) const {
+    constexpr double kTooLongToRepeat = 20e-3;
+    return profile_.measurements >= offload::LoopProfile::kFirst ||
+           (profile_.measurements > 0 && seconds >= kTooLongToRepeat);
+  }
   // The profile that plans the chunks of a compiled execution, and that stores its measurements.
   offload::LoopProfile& profile() {
     if (profile_.seconds_per_iteration == 0) profile_.seconds_per_iteration = guess();

@@ -20,6 +20,7 @@ struct OffloadRequest {
   const gc::Ref* arrays = nullptr;        // the captured ones
   std::span<std::uint64_t> accumulators;  // initial values, then results
   double host_seconds = 0;                // expected on the host; 0: not known
+  bool is_host_known = false;             // measured often enough to compare it with devices
 
   std::uint32_t number() const { return kernel.number; }
 };

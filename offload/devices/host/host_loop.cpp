@@ -269,6 +269,18 @@ class Execution {
 
 }  // namespace
 
+void LoopProfile::add(double measured) {
+  constexpr double kMostGrowth = 3;
+  if (measurements == 0) {
+    seconds_per_iteration = measured;
+  } else if (measurements < kFirst) {
+    seconds_per_iteration = std::min(seconds_per_iteration, measured);
+  } else {
+    seconds_per_iteration = (seconds_per_iteration + std::min(measured, kMostGrowth * seconds_per_iteration)) / 2;
+  }
+  measurements = std::min(measurements + 1, kFirst);
+}
+
 Result<LoopOutcome> run_on_host(ThreadPool& pool, const HostLoop& loop, LoopProfile& profile) {
   const std::optional<std::uint64_t> count = loop.space.count();
   if (!count)
@@ -286,9 +298,7 @@ Result<LoopOutcome> run_on_host(ThreadPool& pool, const HostLoop& loop, LoopProf
   // The time of an execution that was cut short says nothing.
   if (outcome.status == KernelStatus::kDone && outcome.iterations > 0) {
     const double measured = std::max(execution.seconds(), 1e-9) / static_cast<double>(outcome.iterations);
-    // Half of the old figure stays, so that one interrupted execution does not upset the next.
-    profile.seconds_per_iteration =
-        profile.seconds_per_iteration > 0 ? (profile.seconds_per_iteration + measured) / 2 : measured;
+    profile.add(measured);
   }
   return outcome;
 }
