@@ -276,7 +276,8 @@ void LoopProfile::add(double measured) {
   } else if (measurements < kFirst) {
     seconds_per_iteration = std::min(seconds_per_iteration, measured);
   } else {
-    seconds_per_iteration = (seconds_per_iteration + std::min(measured, kMostGrowth * seconds_per_iteration)) / 2;
+    seconds_per_iteration =
+        (seconds_per_iteration + std::min(measured, kMostGrowth * seconds_per_iteration)) / 2;
   }
   measurements = std::min(measurements + 1, kFirst);
 }
