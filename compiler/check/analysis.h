@@ -52,6 +52,8 @@ class Analysis {
   NominalSymbol* find_type(std::string_view qualifier, std::string_view name, SourceRange range,
                            const TypeContext& context, bool report_missing);
   const Type* instantiate(NominalSymbol& symbol, std::vector<const Type*> arguments, SourceRange range);
+  // The declaration behind an alias, or behind an alias of that; null when the alias stands for something else.
+  NominalSymbol* behind_alias(NominalSymbol* symbol);
   // Null for types that were not declared.
   Nominal* nominal(const Type* type);
   // Resolves fields, methods and interfaces of a declared type.
@@ -129,6 +131,7 @@ class Analysis {
 
  private:
   Diagnostic& report(SourceRange range, std::string message);
+  const Type* resolve_alias(NominalSymbol& symbol, std::vector<const Type*> arguments, SourceRange range);
   bool is_method_of(const FunctionSymbol& function, const Type* type);
   void collect(const ast::Module& module);
   void collect_type(ModuleSymbols& symbols, const ast::TypeDecl& declaration);
@@ -166,6 +169,8 @@ class Analysis {
   std::deque<Nominal> nominals_;
   std::map<std::pair<const NominalSymbol*, std::vector<const Type*>>, Nominal*> nominal_cache_;
   std::map<const Type*, Nominal*> nominal_by_type_;
+  std::map<std::pair<const NominalSymbol*, std::vector<const Type*>>, const Type*> alias_cache_;
+  std::deque<Origin> alias_origins_;
   std::deque<FunctionInstance> instances_;
   std::map<std::pair<const FunctionSymbol*, std::pair<const Nominal*, std::vector<const Type*>>>,
            FunctionInstance*>

@@ -8,6 +8,7 @@ namespace dhpvm::compiler {
 using hir::ExprKind;
 
 hir::Expr* Construction::construct(NominalSymbol& symbol, const ast::Expr& call, const Type* expected) {
+  if (symbol.is_alias()) return construct_alias(symbol, call, expected);
   const ast::TypeDecl& declaration = *symbol.declaration;
   if (declaration.kind == ast::TypeDeclKind::kInterface) {
     parts_.argument_matching.check_all(call);
@@ -61,6 +62,28 @@ hir::Expr* Construction::construct(NominalSymbol& symbol, const ast::Expr& call,
     return wrong(call.range);
   }
   return construct_type(type, call, &ready);
+}
+
+hir::Expr* Construction::construct_alias(NominalSymbol& symbol, const ast::Expr& call, const Type* expected) {
+  const Type* type = parts_.inference.of_alias(symbol, call.type_arguments, expected, call.range);
+  if (type == nullptr) {
+    parts_.argument_matching.check_all(call);
+    return wrong(call.range);
+  }
+  const bool is_made_by_call = analysis_.nominal(type) != nullptr && !analysis_.errors().is_result(type) &&
+                               !analysis_.tuples().is_tuple(type);
+  if (is_made_by_call && type->is(TypeKind::kInterface))
+    return construct(*analysis_.nominal(type)->symbol, call, expected);
+  if (is_made_by_call) return construct_type(type, call, nullptr);
+  parts_.argument_matching.check_all(call);
+  Diagnostic& diagnostic =
+      error(call.operands[0]->range, "'{}' is '{}', which is not made by a call", symbol.name(), type->name);
+  if (type->is(TypeKind::kArray)) {
+    diagnostic.help("write `{}(n)`", type->name);
+  } else if (type->is(TypeKind::kWeak)) {
+    diagnostic.help("write `{}(x)`", type->name);
+  }
+  return wrong(call.range);
 }
 
 hir::Expr* Construction::construct_type(const Type* type, const ast::Expr& call,

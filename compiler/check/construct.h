@@ -13,6 +13,9 @@ class Construction : public BodyPart {
   E construct(NominalSymbol& symbol, const ast::Expr& call, const Type* expected);
   E construct_type(const Type* type, const ast::Expr& call, const std::vector<E>* ready);
   E construct_weak(const ast::Expr& call, const Type* expected);
+
+ private:
+  E construct_alias(NominalSymbol& symbol, const ast::Expr& call, const Type* expected);
 };
 
 }  // namespace dhpvm::compiler

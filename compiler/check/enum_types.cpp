@@ -12,7 +12,7 @@ constexpr std::size_t kMaxCases = 1000;
 
 }  // namespace
 
-// The structs and enums that lie inside of a value of type `syntax`. Arrays, functions and objects are references.
+// The structs, enums and aliases inside of a value of type `syntax`. Arrays, functions and objects are references.
 void EnumTypes::parts_of(const ast::Type* syntax, const NominalSymbol& owner,
                          std::vector<NominalSymbol*>& out) {
   if (syntax == nullptr) return;
@@ -27,7 +27,7 @@ void EnumTypes::parts_of(const ast::Type* syntax, const NominalSymbol& owner,
                                               {owner.module, {}}, false);
   if (symbol == nullptr) return;
   const ast::TypeDeclKind kind = symbol->declaration->kind;
-  if (kind != ast::TypeDeclKind::kStruct && kind != ast::TypeDeclKind::kEnum) return;
+  if (kind != ast::TypeDeclKind::kStruct && kind != ast::TypeDeclKind::kEnum && !symbol->is_alias()) return;
   out.push_back(symbol);
   // Where the arguments of a generic end up is not looked for.
   for (const ast::Type* argument : syntax->arguments) parts_of(argument, owner, out);
@@ -39,6 +39,7 @@ bool EnumTypes::contains_itself(NominalSymbol& symbol) {
   std::set<const NominalSymbol*> seen;
   std::vector<NominalSymbol*> open;
   const auto add_parts = [&](const NominalSymbol& whole) {
+    parts_of(whole.declaration->aliased, whole, open);
     for (const ast::Field& field : whole.declaration->fields) parts_of(field.type, whole, open);
     for (const ast::EnumCase& option : whole.declaration->cases) {
       for (const ast::Field& value : option.values) parts_of(value.type, whole, open);

@@ -30,21 +30,27 @@ Callee callee_of(const NominalSymbol& symbol, const ast::EnumCase& option) {
 }  // namespace
 
 NominalSymbol* EnumChecker::named(const ast::Expr& expr) {
-  NominalSymbol* symbol = nullptr;
+  NominalSymbol* symbol = analysis_.behind_alias(declared(expr));
+  return symbol != nullptr && symbol->declaration->kind == ast::TypeDeclKind::kEnum ? symbol : nullptr;
+}
+
+// The type that `expr` names, or an alias.
+NominalSymbol* EnumChecker::declared(const ast::Expr& expr) {
   if (expr.kind == ast::ExprKind::kMember && !expr.safe) {
     ModuleSymbols* module = parts_.names.module_named(*expr.operands[0]);
     if (module == nullptr) return nullptr;
     const auto type = module->types.find(expr.name.text);
-    if (type != module->types.end()) symbol = type->second;
-  } else if (expr.kind == ast::ExprKind::kName && !expr.name.empty()) {
+    return type != module->types.end() ? type->second : nullptr;
+  }
+  if (expr.kind == ast::ExprKind::kName && !expr.name.empty()) {
     const std::string_view name = expr.name.text;
     if (parts_.scopes.find_variable(name) != nullptr || parts_.names.this_has_field(name)) return nullptr;
     if (find_binding(state_.context.bindings, name) != nullptr) return nullptr;
     const ModuleSymbols& module = *state_.context.module;
     if (module.functions.contains(name) || module.constants.contains(name)) return nullptr;
-    symbol = analysis_.find_type({}, name, expr.range, state_.context, false);
+    return analysis_.find_type({}, name, expr.range, state_.context, false);
   }
-  return symbol != nullptr && symbol->declaration->kind == ast::TypeDeclKind::kEnum ? symbol : nullptr;
+  return nullptr;
 }
 
 const ast::EnumCase* EnumChecker::declared_case(const NominalSymbol& symbol, std::string_view name) {
@@ -57,6 +63,8 @@ const ast::EnumCase* EnumChecker::declared_case(const NominalSymbol& symbol, std
 // The enum with its type arguments, as written or inferred from the values of the case. Null after a diagnostic.
 const Type* EnumChecker::type_for(NominalSymbol& symbol, const ast::Expr& object, const ast::EnumCase* option,
                                   const ast::Expr& call, const Type* expected, std::vector<E>& ready) {
+  if (NominalSymbol* written = declared(object); written->is_alias())
+    return parts_.inference.of_alias(*written, object.type_arguments, expected, object.range);
   const ast::TypeDecl& declaration = *symbol.declaration;
   std::vector<const Type*> arguments;
   if (!object.type_arguments.empty()) {
@@ -178,9 +186,13 @@ hir::Expr* EnumChecker::number(E value, Range range) {
 hir::Expr* EnumChecker::is_case(E value, const ast::Type& type, Range range) {
   const bool is_name = type.kind == ast::TypeKind::kNamed && type.arguments.empty();
   const std::string_view qualifier = type.qualifier.text;
+  const NominalSymbol* symbol = analysis_.nominal(value->type)->symbol;
+  const auto is_meant = [&] {
+    return qualifier.empty() || qualifier == symbol->name() ||
+           symbol == analysis_.behind_alias(analysis_.find_type({}, qualifier, range, state_.context, false));
+  };
   std::uint32_t index = 0;
-  if (!is_name || (!qualifier.empty() && qualifier != analysis_.nominal(value->type)->symbol->name()) ||
-      analysis_.enums().find_case(value->type, type.name.text, index) == nullptr) {
+  if (!is_name || !is_meant() || analysis_.enums().find_case(value->type, type.name.text, index) == nullptr) {
     error(type.range, "`is` tests a '{}' for one of its cases", value->type->name)
         .help("its cases are {}", list_of_cases(value->type));
     return wrong(range);

@@ -29,6 +29,7 @@ class EnumChecker : public BodyPart {
   void report_missing_case(const Type* type, const ast::Name& name);
 
  private:
+  NominalSymbol* declared(const ast::Expr& expr);
   const Type* type_for(NominalSymbol& symbol, const ast::Expr& object, const ast::EnumCase* option,
                        const ast::Expr& call, const Type* expected, std::vector<E>& ready);
   static const ast::EnumCase* declared_case(const NominalSymbol& symbol, std::string_view name);

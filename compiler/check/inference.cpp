@@ -55,6 +55,49 @@ bool TypeInference::mentions_unknown(const ast::Type* pattern, const Inference& 
   return mentions_unknown(pattern->element, inference);
 }
 
+const Type* TypeInference::known_type(const ast::Type* pattern, const Inference& inference) {
+  return mentions_unknown(pattern, inference) ? nullptr : analysis_.resolve(pattern, inference.context);
+}
+
+NominalSymbol* TypeInference::alias_named(const ast::Type& pattern, const Inference& inference) {
+  if (pattern.kind != ast::TypeKind::kNamed) return nullptr;
+  NominalSymbol* symbol =
+      analysis_.find_type(pattern.qualifier.text, pattern.name.text, pattern.range, inference.context, false);
+  return symbol != nullptr && symbol->is_alias() ? symbol : nullptr;
+}
+
+// For the type parameters of an alias itself.
+Inference TypeInference::for_alias(const NominalSymbol& symbol) {
+  Inference inference;
+  inference.parameters = &symbol.declaration->type_parameters;
+  inference.arguments.resize(inference.parameters->size());
+  inference.context.module = symbol.module;
+  return inference;
+}
+
+const Type* TypeInference::of_alias(NominalSymbol& symbol, const std::vector<ast::Type*>& written,
+                                    const Type* expected, Range range) {
+  std::vector<const Type*> arguments;
+  if (!written.empty()) {
+    if (!resolve_all(written, arguments)) return nullptr;
+  } else {
+    Inference inference = for_alias(symbol);
+    if (expected != nullptr && expected->is(TypeKind::kNullable)) expected = expected->element;
+    unify(symbol.declaration->aliased, expected, inference);
+    for (std::size_t i = 0; i < inference.arguments.size(); ++i) {
+      if (inference.arguments[i] != nullptr) continue;
+      error(range, "the type argument '{}' of '{}' is not known here", (*inference.parameters)[i].name.text,
+            symbol.name())
+          .note(symbol.declaration->name.range, "'{}' is declared here", symbol.name())
+          .help("write it: `{}<...>`", symbol.name());
+      return nullptr;
+    }
+    arguments = std::move(inference.arguments);
+  }
+  const Type* type = analysis_.instantiate(symbol, std::move(arguments), range);
+  return type->is(TypeKind::kError) ? nullptr : type;
+}
+
 void TypeInference::unify(const ast::Type* pattern, const Type* type, Inference& inference) {
   if (pattern == nullptr || type == nullptr || type->is(TypeKind::kError) || type->is(TypeKind::kVoid) ||
       type->is(TypeKind::kNever))
@@ -91,6 +134,14 @@ void TypeInference::unify(const ast::Type* pattern, const Type* type, Inference&
     default: return;
   }
   if (pattern->arguments.empty()) return;
+  if (const NominalSymbol* alias = alias_named(*pattern, inference); alias != nullptr) {
+    Inference inner = for_alias(*alias);
+    if (inner.arguments.size() != pattern->arguments.size()) return;
+    unify(alias->declaration->aliased, type, inner);
+    for (std::size_t i = 0; i < inner.arguments.size(); ++i)
+      unify(pattern->arguments[i], inner.arguments[i], inference);
+    return;
+  }
   if (type->is(TypeKind::kWeak)) {
     if (pattern->name.text == "Weak") unify(pattern->arguments[0], type->element, inference);
     return;
@@ -112,6 +163,23 @@ void TypeInference::unify(const ast::Type* pattern, const Type* type, Inference&
   }
 }
 
+// What is known of a closure's parameters and result from the type of the parameter that takes it.
+void TypeInference::types_of_closure(const ast::Type* pattern, const Inference& inference,
+                                     std::vector<const Type*>& parameters, const Type*& result) {
+  if (pattern->kind == ast::TypeKind::kFunction) {
+    for (const ast::Type* parameter : pattern->arguments)
+      parameters.push_back(known_type(parameter, inference));
+    result = pattern->element == nullptr ? basic(TypeKind::kVoid) : known_type(pattern->element, inference);
+  } else if (const NominalSymbol* alias = alias_named(*pattern, inference); alias != nullptr) {
+    Inference inner = for_alias(*alias);
+    for (std::size_t i = 0; i < inner.arguments.size() && i < pattern->arguments.size(); ++i) {
+      const Type* argument = known_type(pattern->arguments[i], inference);
+      if (argument != nullptr) bind(inner, i, argument);
+    }
+    types_of_closure(alias->declaration->aliased, inner, parameters, result);
+  }
+}
+
 bool TypeInference::infer(Inference& inference, const Callee& callee,
                           const std::vector<const ast::Type*>& patterns, const ast::Type* result,
                           const ast::Expr& call, const Type* expected, std::vector<E>& ready) {
@@ -122,11 +190,8 @@ bool TypeInference::infer(Inference& inference, const Callee& callee,
   }
   ready.resize(matched.size(), nullptr);
   bool good = true;
-  const auto known_type = [&](const ast::Type* pattern) -> const Type* {
-    return mentions_unknown(pattern, inference) ? nullptr : analysis_.resolve(pattern, inference.context);
-  };
   const auto check = [&](std::size_t i) {
-    ready[i] = parts_.conversions.value(*matched[i], known_type(patterns[i]));
+    ready[i] = parts_.conversions.value(*matched[i], known_type(patterns[i], inference));
     good = good && !ready[i]->type->is(TypeKind::kError);
     unify(patterns[i], ready[i]->type, inference);
   };
@@ -157,11 +222,7 @@ bool TypeInference::infer(Inference& inference, const Callee& callee,
     if (matched[i] == nullptr || ready[i] != nullptr || !is_closure(*matched[i])) continue;
     std::vector<const Type*> parameters;
     const Type* gives = nullptr;
-    if (patterns[i]->kind == ast::TypeKind::kFunction) {
-      for (const ast::Type* parameter : patterns[i]->arguments) parameters.push_back(known_type(parameter));
-      gives = known_type(patterns[i]->element);
-      if (patterns[i]->element == nullptr) gives = basic(TypeKind::kVoid);
-    }
+    types_of_closure(patterns[i], inference, parameters, gives);
     ready[i] = parts_.closures.closure(*matched[i], parameters, gives);
     good = good && !ready[i]->type->is(TypeKind::kError);
     unify(patterns[i], ready[i]->type, inference);

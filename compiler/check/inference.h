@@ -29,10 +29,19 @@ class TypeInference : public BodyPart {
              const ast::Type* result, const ast::Expr& call, const Type* expected, std::vector<E>& ready);
   void unify(const ast::Type* pattern, const Type* type, Inference& inference);
   void bind(Inference& inference, std::size_t index, const Type* type);
+  // The type that an alias stands for where an expression names it: its arguments are `written`, or those of
+  // `expected`. Null after a diagnostic.
+  const Type* of_alias(NominalSymbol& symbol, const std::vector<ast::Type*>& written, const Type* expected,
+                       Range range);
   bool resolve_all(const std::vector<ast::Type*>& written, std::vector<const Type*>& types);
 
  private:
   bool mentions_unknown(const ast::Type* pattern, const Inference& inference);
+  const Type* known_type(const ast::Type* pattern, const Inference& inference);
+  NominalSymbol* alias_named(const ast::Type& pattern, const Inference& inference);
+  static Inference for_alias(const NominalSymbol& symbol);
+  void types_of_closure(const ast::Type* pattern, const Inference& inference,
+                        std::vector<const Type*>& parameters, const Type*& result);
 };
 
 }  // namespace dhpvm::compiler

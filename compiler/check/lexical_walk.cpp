@@ -21,6 +21,7 @@ void LexicalWalk::module(const ast::Module& node) {
 void LexicalWalk::type_declaration(const ast::TypeDecl& node) {
   type_parameters(node.type_parameters);
   for (const ast::Type* interface : node.interfaces) type(interface);
+  type(node.aliased);
   for (const ast::Field& field : node.fields) {
     type(field.type);
     expr(field.fallback);

@@ -227,8 +227,12 @@ const Type* NameChecker::primitive_named(const ast::Expr& expr) {
         TypeKind::kU32, TypeKind::kI64, TypeKind::kU64, TypeKind::kF32, TypeKind::kF64}) {
     if (type == nullptr && basic(kind)->name == name) type = basic(kind);
   }
-  if (type == nullptr || parts_.scopes.find_variable(name) != nullptr) return nullptr;
-  return type;
+  if (parts_.scopes.find_variable(name) != nullptr) return nullptr;
+  if (type != nullptr || this_has_field(name)) return type;
+  NominalSymbol* alias = analysis_.find_type({}, name, expr.range, state_.context, false);
+  if (alias == nullptr || !alias->is_alias() || !alias->declaration->type_parameters.empty()) return nullptr;
+  type = analysis_.instantiate(*alias, {}, expr.range);
+  return type->is_primitive() ? type : nullptr;
 }
 
 }  // namespace dhpvm::compiler

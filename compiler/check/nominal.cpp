@@ -20,7 +20,8 @@ TypeKind kind_of(ast::TypeDeclKind kind) {
     case ast::TypeDeclKind::kEnum:
     case ast::TypeDeclKind::kStruct: return TypeKind::kStruct;
     case ast::TypeDeclKind::kClass: return TypeKind::kClass;
-    case ast::TypeDeclKind::kInterface: break;
+    case ast::TypeDeclKind::kInterface:
+    case ast::TypeDeclKind::kAlias: break;
   }
   return TypeKind::kInterface;
 }
@@ -73,6 +74,7 @@ const Type* Analysis::instantiate(NominalSymbol& symbol, std::vector<const Type*
   for (const Type* argument : arguments) {
     if (argument->is(TypeKind::kError)) return argument;
   }
+  if (symbol.is_alias()) return resolve_alias(symbol, std::move(arguments), range);
   auto [entry, fresh] = nominal_cache_.try_emplace({&symbol, arguments}, nullptr);
   if (!fresh) return entry->second != nullptr ? entry->second->type : basic(TypeKind::kError);
 
@@ -105,6 +107,43 @@ const Type* Analysis::instantiate(NominalSymbol& symbol, std::vector<const Type*
   nominal_by_type_[nominal.type] = &nominal;
   incomplete_.push_back(&nominal);
   return nominal.type;
+}
+
+const Type* Analysis::resolve_alias(NominalSymbol& symbol, std::vector<const Type*> arguments,
+                                    SourceRange range) {
+  const ast::TypeDecl& declaration = *symbol.declaration;
+  if (symbol.in_work) {
+    error(declaration.name.range, "the type '{}' stands for itself", symbol.name())
+        .help("a type that contains itself is a class, an enum, or an array of such");
+    return basic(TypeKind::kError);
+  }
+  auto [entry, fresh] = alias_cache_.try_emplace({&symbol, arguments}, basic(TypeKind::kError));
+  if (!fresh) return entry->second;
+  TypeContext context;
+  context.module = symbol.module;
+  for (std::size_t i = 0; i < arguments.size(); ++i)
+    context.bindings.emplace_back(declaration.type_parameters[i].name.text, arguments[i]);
+  // What the alias instantiates names its origin, and outlives this function.
+  const Origin& origin =
+      alias_origins_.emplace_back(make_origin(!arguments.empty(), range, std::string(symbol.name())));
+  symbol.in_work = true;
+  {
+    Enter enter(*this, origin);
+    if (check_bounds(declaration.type_parameters, arguments, context, range))
+      entry->second = resolve(declaration.aliased, context);
+  }
+  symbol.in_work = false;
+  return entry->second;
+}
+
+NominalSymbol* Analysis::behind_alias(NominalSymbol* symbol) {
+  std::set<const NominalSymbol*> seen;
+  while (symbol != nullptr && symbol->is_alias()) {
+    const ast::Type& aliased = *symbol->declaration->aliased;
+    if (aliased.kind != ast::TypeKind::kNamed || !seen.insert(symbol).second) return nullptr;
+    symbol = find_type(aliased.qualifier.text, aliased.name.text, aliased.range, {symbol->module, {}}, false);
+  }
+  return symbol;
 }
 
 Nominal* Analysis::nominal(const Type* type) {

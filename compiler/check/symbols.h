@@ -27,6 +27,7 @@ struct FunctionSymbol {
   bool is_generic() const;
 };
 
+// A declared type, or an alias of a type.
 struct NominalSymbol {
   enum class Recursion : std::uint8_t { kUnknown, kNone, kContainsItself };
   const ast::TypeDecl* declaration = nullptr;
@@ -34,6 +35,8 @@ struct NominalSymbol {
   Recursion recursion = Recursion::kUnknown;  // of enums
   std::map<std::string_view, FunctionSymbol*> methods;
   FunctionSymbol* init = nullptr;
+  bool in_work = false;  // of aliases: the type is being resolved
+  bool is_alias() const { return declaration->kind == ast::TypeDeclKind::kAlias; }
   std::string_view name() const { return declaration->name.text; }
 };
 

@@ -349,7 +349,7 @@ struct EnumCase {
   SourceRange range;
 };
 
-enum class TypeDeclKind : std::uint8_t { kStruct, kClass, kInterface, kEnum };
+enum class TypeDeclKind : std::uint8_t { kStruct, kClass, kInterface, kEnum, kAlias };
 
 struct TypeDecl {
   TypeDeclKind kind = TypeDeclKind::kStruct;
@@ -361,6 +361,7 @@ struct TypeDecl {
   std::vector<EnumCase> cases;    // kEnum
   std::vector<Function*> methods;
   Function* init = nullptr;  // kClass, or null
+  Type* aliased = nullptr;   // kAlias: the type that the name stands for
 };
 
 struct Constant {

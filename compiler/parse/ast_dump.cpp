@@ -152,10 +152,11 @@ std::string field(const ast::Field& f) {
 }
 
 std::string declaration(const ast::TypeDecl& decl) {
-  constexpr std::string_view kWords[] = {"struct", "class", "interface", "enum"};
+  constexpr std::string_view kWords[] = {"struct", "class", "interface", "enum", "type"};
   Form form(kWords[static_cast<unsigned>(decl.kind)]);
   form.add(std::string(decl.name.text) + type_parameters(decl.type_parameters));
   if (!decl.interfaces.empty()) form.add(":").nodes(decl.interfaces);
+  if (decl.aliased != nullptr) form.node(decl.aliased);
   for (const ast::Field& member : decl.fields) form.add(field(member));
   for (const ast::EnumCase& option : decl.cases) {
     Form part("case");

@@ -42,7 +42,9 @@ void DeclarationParser::declaration() {
       slip(range(), "this `}}` closes nothing").help("remove it, or look for a `}}` too many above");
       advance();
       return;
-    default: return foreign_top_level();
+    default:
+      if (cursor_.at_alias()) return parts_.type_declarations.alias();
+      return foreign_top_level();
   }
 }
 
@@ -65,14 +67,13 @@ void DeclarationParser::foreign_top_level() {
   };
   constexpr Habit kHabits[] = {
       {"from", "write `import name;` and use `name.function`"},
-      {"using", "write `import name;`"},
+      {"using", "write `import name;` for a module, and `type Name = T;` for a type"},
       {"include", "write `import name;`"},
       {"require", "write `import name;`"},
       {"trait", "write `interface`"},
       {"protocol", "write `interface`"},
       {"impl", "write the functions inside the struct or class"},
-      {"type", "types have one name; declare a struct or class"},
-      {"typedef", "types have one name; declare a struct or class"},
+      {"typedef", "write `type Name = T;`"},
       {"namespace", "each file is a module of its own"},
       {"module", "each file is a module of its own"},
       {"package", "each file is a module of its own"},
@@ -103,7 +104,7 @@ void DeclarationParser::foreign_top_level() {
     error(range(), "statements stand inside functions").help("a program begins in `fn main() {{ ... }}`");
   } else {
     error(range(), "expected a declaration, found {}", found())
-        .help("a file holds import, const, fn, extern, struct, class, interface and enum");
+        .help("a file holds import, const, fn, extern, struct, class, interface, enum and type");
   }
   advance();
 }

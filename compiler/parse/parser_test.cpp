@@ -203,6 +203,8 @@ TEST(ParserTest, TypeDeclarations) {
             "(fn init (params (o str)) _ (block (= owner o))))\n");
   EXPECT_EQ(Parsed("interface Named { fn name() -> str; fn rename(to: str); }").tree(),
             "(interface Named (fn name (params) str) (fn rename (params (to str)) _))\n");
+  EXPECT_EQ(Parsed("type Table<V> = Map<str, V>; type Real = f64;").tree(),
+            "(type Table<V> Map<str V>)\n(type Real f64)\n");
 }
 
 TEST(ParserTest, RangesCoverWhatWasWritten) {

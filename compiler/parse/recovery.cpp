@@ -26,7 +26,7 @@ void Recovery::skip_to_statement() {
 void Recovery::skip_to_declaration() {
   while (!cursor_.at(TokenKind::kEnd)) {
     const bool word = begins_declaration(cursor_.kind()) || cursor_.at(TokenKind::kConst);
-    if (cursor_.token().first_on_line && word) break;
+    if (cursor_.token().first_on_line && (word || cursor_.at_alias())) break;
     skip_balanced();
   }
   errors_.end_panic();

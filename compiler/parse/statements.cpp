@@ -119,6 +119,7 @@ ast::Stmt* StatementParser::statement() {
     case TokenKind::kExtern:
     case TokenKind::kIntrinsic: return misplaced_declaration();
     case TokenKind::kIdentifier: {
+      if (cursor_.at_alias() && kind(2) == TokenKind::kEqual) return misplaced_declaration();
       const bool loop = kind(2) == TokenKind::kFor || kind(2) == TokenKind::kWhile;
       return kind(1) == TokenKind::kColon && loop ? labelled() : parts_.foreign_statements.statement();
     }
@@ -155,7 +156,7 @@ ast::Stmt* StatementParser::misplaced_declaration() {
     return parts_.variables.variable(StmtKind::kLet, begin);
   }
   auto& problem = error(begin, "`{}` stands at the top level of a file only", word);
-  if (at(TokenKind::kImport)) problem.help("move it to the top of the file");
+  problem.help("move it {}", at(TokenKind::kImport) ? "to the top of the file" : "out of the function");
   advance();
   return error_stmt();
 }

@@ -26,6 +26,8 @@ class TokenCursor {
   bool at_word(std::string_view word, std::uint32_t ahead = 0) const {
     return kind(ahead) == TokenKind::kIdentifier && text(ahead) == word;
   }
+  // `type` is a word of the language before a name only, which no expression has.
+  bool at_alias() const { return at_word("type") && kind(1) == TokenKind::kIdentifier; }
   std::string_view text(std::uint32_t ahead = 0) const { return text_of(token(ahead)); }
   SourceRange range(std::uint32_t ahead = 0) const { return range_of(token(ahead)); }
   bool touches_next() const {

@@ -16,6 +16,7 @@ std::string_view word_of(TypeDeclKind kind) {
     case TypeDeclKind::kClass: return "class";
     case TypeDeclKind::kInterface: return "interface";
     case TypeDeclKind::kEnum: return "enum";
+    case TypeDeclKind::kAlias: break;
   }
   return "type";
 }
@@ -71,6 +72,25 @@ void TypeDeclarationParser::type_declaration() {
         .help("remove it");
     advance();
   }
+}
+
+// `type Table<V> = Map<str, V>;`
+void TypeDeclarationParser::alias() {
+  ast::TypeDecl& decl = module_.type_decls.emplace_back();
+  decl.kind = TypeDeclKind::kAlias;
+  decl.range = range();
+  advance();
+  decl.name = expect_name("the name of a type");
+  module_.types.push_back(&decl);
+  decl.type_parameters = parts_.types.type_parameters();
+  if (!in_panic() && !accept(TokenKind::kEqual)) {
+    error(range(), "expected `=` after the name of the type, found {}", found())
+        .help("write `type {} = T;`; a type of its own is a struct, class, interface or enum",
+              decl.name.text);
+  }
+  decl.aliased = in_panic() ? error_type() : parts_.types.type();
+  if (!in_panic()) expect_semicolon("the type");
+  decl.range = cursor_.since(decl.range);
 }
 
 // `: Named, Printable`

@@ -11,6 +11,7 @@ class TypeDeclarationParser : public GrammarPart {
   using GrammarPart::GrammarPart;
 
   void type_declaration();
+  void alias();
 
  private:
   enum class Mutability : std::uint8_t { kMutable, kImmutable };
