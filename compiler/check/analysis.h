@@ -61,6 +61,8 @@ class Analysis {
   // Primitives, structs and nullables of them: what parallel loops may use as values.
   bool is_plain(const Type* type);
   bool implements(const Type* type, const Type* interface);
+  Method find_method(Nominal& nominal, std::string_view name);
+  std::vector<std::string_view> names_of_methods(Nominal& nominal);
   // Adds a field to a type that is being completed.
   void add_field(Nominal& nominal, FieldInfo field, SourceRange range);
   const FieldInfo* find_field(const Type* type, std::string_view name, std::uint32_t& index);
@@ -144,6 +146,7 @@ class Analysis {
   void implement_interfaces(Nominal& nominal);
   void check_embedding(Nominal& nominal, const Type* field, SourceRange range);
   void implement(Nominal& nominal, const Type* interface, SourceRange range);
+  void check_defaults(Nominal& nominal);
   std::uint32_t values_in(const Type* type);
   bool too_deep(const Origin& origin, SourceRange range);
   Origin make_origin(bool generic, SourceRange range, const std::string& name) const;

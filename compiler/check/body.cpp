@@ -22,6 +22,10 @@ void write_derived(Analysis& analysis, const Type* type, DerivedKind kind, hir::
   BodyParts(analysis, analysis.nominal(type)->context).derived.write(type, kind, function, range);
 }
 
+hir::Function* forwarder(Analysis& analysis, Nominal& type, FunctionInstance& method, SourceRange range) {
+  return BodyParts(analysis, type.context).functions.forwarder(type, method, range);
+}
+
 hir::Function* entry_of(Analysis& analysis, FunctionInstance& main) {
   return BodyParts(analysis, main.context).functions.entry_of(main);
 }

@@ -20,6 +20,9 @@ const hir::Expr* check_expression(Analysis& analysis, const ast::Expr& expr, con
 void write_derived(Analysis& analysis, const Type* type, DerivedKind kind, hir::Function& function,
                    SourceRange range);
 
+// A method of `type` that passes its arguments on to `method`, which an interface of `type` gives.
+hir::Function* forwarder(Analysis& analysis, Nominal& type, FunctionInstance& method, SourceRange range);
+
 // A function that calls `main` and traps with the error that it gives.
 hir::Function* entry_of(Analysis& analysis, FunctionInstance& main);
 

@@ -26,13 +26,15 @@ hir::Expr* CallChecker::call_name(const ast::Expr& expr, const Type* expected) {
   }
   if (parts_.scopes.find_variable(name) != nullptr || parts_.names.this_has_field(name))
     return call_value(parts_.names.name_expr(callee, nullptr), expr);
-  FunctionSymbol* method = parts_.names.this_method(name);
+  const Method method = parts_.names.this_method(name);
   // A method `hash()` has the hash of a field by `hash(field)`.
-  const bool means_builtin = method != nullptr && BuiltinCalls::is_builtin(name) &&
-                             method->declaration->parameters.empty() && !expr.arguments.empty();
-  if (method != nullptr && !means_builtin) {
+  const bool means_builtin = method.symbol != nullptr && BuiltinCalls::is_builtin(name) &&
+                             method.symbol->declaration->parameters.empty() && !expr.arguments.empty();
+  if (method.symbol != nullptr && !means_builtin) {
     if (state_.in_init_frame()) parts_.init_fields.require_initialised(callee.range, "a method is called");
-    return call_method_of(parts_.names.this_value(callee.range), *method, expr, expected);
+    E self = parts_.names.this_value(callee.range);
+    return self->type->is(TypeKind::kInterface) ? call_interface(self, callee, expr)
+                                                : call_method_of(self, method, expr, expected);
   }
   ModuleSymbols& module = *state_.context.module;
   if (auto function = module.functions.find(name); function != module.functions.end()) {
@@ -125,12 +127,12 @@ hir::Expr* CallChecker::call_method(E object, const ast::Expr& member, const ast
       }
       [[fallthrough]];
     case TypeKind::kClass: {
-      Nominal& nominal = *analysis_.nominal(type);
-      if (auto method = nominal.symbol->methods.find(name.text); method != nominal.symbol->methods.end()) {
+      const Method method = analysis_.find_method(*analysis_.nominal(type), name.text);
+      if (method.symbol != nullptr) {
         if (state_.in_init_frame() && object->kind == ExprKind::kLocal && object->local->name == "this") {
           parts_.init_fields.require_initialised(member.range, "a method is called");
         }
-        return call_method_of(object, *method->second, call, expected);
+        return call_method_of(object, method, call, expected);
       }
       std::uint32_t index = 0;
       if (const FieldInfo* info = analysis_.find_field(type, name.text, index);
@@ -263,15 +265,14 @@ FunctionInstance* CallChecker::instance_for(FunctionSymbol& symbol, Nominal* own
   return &analysis_.instantiate(symbol, owner, std::move(type_arguments), call.range);
 }
 
-hir::Expr* CallChecker::call_method_of(E object, FunctionSymbol& symbol, const ast::Expr& call,
-                                       const Type* expected) {
-  Nominal* owner = analysis_.nominal(object->type);
-  if (owner == nullptr) {
+hir::Expr* CallChecker::call_method_of(E object, Method method, const ast::Expr& call, const Type* expected) {
+  if (object->type->is(TypeKind::kError)) {
     parts_.argument_matching.check_all(call);
     return wrong(call.range);
   }
+  object = parts_.conversions.coerce(object, method.owner->type, call.range);
   std::vector<E> ready;
-  FunctionInstance* instance = instance_for(symbol, owner, call, expected, ready);
+  FunctionInstance* instance = instance_for(*method.symbol, method.owner, call, expected, ready);
   if (instance == nullptr) return wrong(call.range);
   std::vector<hir::Stmt*> before;
   std::vector<E> values;
@@ -362,10 +363,10 @@ const std::vector<const Type*>* CallChecker::parameters_of(const Type* type, std
   for (const MethodInfo& info : type->methods) {
     if (info.name == method) return &info.parameters;
   }
-  auto found = nominal->symbol->methods.find(method);
-  if (type->is(TypeKind::kInterface) || found == nominal->symbol->methods.end()) return nullptr;
-  if (!found->second->declaration->type_parameters.empty()) return nullptr;
-  return &analysis_.instantiate(*found->second, nominal, {}, range).parameters;
+  if (type->is(TypeKind::kInterface)) return nullptr;
+  const Method found = analysis_.find_method(*nominal, method);
+  if (found.symbol == nullptr || !found.symbol->declaration->type_parameters.empty()) return nullptr;
+  return &analysis_.instantiate(*found.symbol, found.owner, {}, range).parameters;
 }
 
 // A call without syntax: of a method that the language knows by name, such as `close`. Null when `object` has
@@ -384,9 +385,9 @@ hir::Expr* CallChecker::invoke(E object, std::string_view method, std::vector<E>
     made->index = i;
     return made;
   }
-  Nominal& nominal = *analysis_.nominal(type);
-  FunctionInstance& instance =
-      analysis_.instantiate(*nominal.symbol->methods.at(method), &nominal, {}, range);
+  const Method found = analysis_.find_method(*analysis_.nominal(type), method);
+  arguments[0] = parts_.conversions.coerce(object, found.owner->type, range);
+  FunctionInstance& instance = analysis_.instantiate(*found.symbol, found.owner, {}, range);
   return call_instance(instance, std::move(arguments), range);
 }
 

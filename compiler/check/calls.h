@@ -21,7 +21,7 @@ class CallChecker : public BodyPart {
   E call_name(const ast::Expr& expr, const Type* expected);
   E call_member(const ast::Expr& expr, const Type* expected);
   E call_module(ModuleSymbols& module, const ast::Expr& member, const ast::Expr& call, const Type* expected);
-  E call_method_of(E object, FunctionSymbol& symbol, const ast::Expr& call, const Type* expected);
+  E call_method_of(E object, Method method, const ast::Expr& call, const Type* expected);
   E call_interface(E object, const ast::Expr& member, const ast::Expr& call);
   E call_library_method(E object, const ast::Expr& member, const ast::Expr& call, const Type* expected);
   E call_function(FunctionSymbol& symbol, const ast::Expr& call, const Type* expected,

@@ -102,8 +102,9 @@ void Analysis::check_declarations(ModuleSymbols& symbols) {
     if (!declaration->type_parameters.empty()) continue;
     const Type* type = instantiate(symbol, {}, declaration->name.range);
     Nominal* owner = nominal(type);
-    if (owner == nullptr || declaration->kind == ast::TypeDeclKind::kInterface) continue;
+    if (owner == nullptr) continue;
     for (const ast::Function* method : declaration->methods) {
+      if (!method->has_body()) continue;
       FunctionSymbol* function = symbol.methods.at(method->name.text);
       if (function->declaration == method && method->type_parameters.empty()) {
         use(instantiate(*function, owner, {}, method->name.range));

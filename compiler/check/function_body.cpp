@@ -56,9 +56,7 @@ void FunctionChecker::check_function(FunctionInstance& instance) {
     if (value->type->is(TypeKind::kVoid) || value->type->is(TypeKind::kNever)) {
       function.body.push_back(evaluate(value));
     } else {
-      hir::Stmt* stmt = analysis_.make(StmtKind::kReturn, result.range);
-      stmt->value = value;
-      function.body.push_back(stmt);
+      function.body.push_back(give(value, result.range));
     }
   } else if (declaration.body != nullptr) {
     parts_.scopes.open_scope();
@@ -81,6 +79,31 @@ void FunctionChecker::check_function(FunctionInstance& instance) {
   function.result = instance.result;
 }
 
+hir::Function* FunctionChecker::forwarder(Nominal& type, FunctionInstance& method, Range range) {
+  hir::Function& function = analysis_.program().function_arena.emplace_back();
+  analysis_.program().functions.push_back(&function);
+  function.name = type.type->name + "." + std::string(method.symbol->name());
+  function.position = method.function->position;
+  function.result = method.result;
+  function.parameters.push_back(temporary(type.type));
+  E self = read(function.parameters.back(), range);
+  hir::Expr* call = make(hir::ExprKind::kCall, method.result, range,
+                         {parts_.conversions.coerce(self, method.owner->type, range)});
+  call->function = analysis_.use(method);
+  for (const Type* parameter : method.parameters) {
+    function.parameters.push_back(temporary(parameter));
+    call->operands.push_back(read(function.parameters.back(), range));
+  }
+  function.body.push_back(function.result->is(TypeKind::kVoid) ? evaluate(call) : give(call, range));
+  return &function;
+}
+
+hir::Stmt* FunctionChecker::give(E value, Range range) {
+  hir::Stmt* made = analysis_.make(StmtKind::kReturn, range);
+  made->value = value;
+  return made;
+}
+
 hir::Function* FunctionChecker::entry_of(FunctionInstance& main) {
   const Range range = main.symbol->declaration->name.range;
   hir::Function& entry = analysis_.program().function_arena.emplace_back();
@@ -95,13 +118,7 @@ hir::Function* FunctionChecker::entry_of(FunctionInstance& main) {
     call->operands.push_back(read(entry.parameters.back(), range));
   }
   E value = parts_.results.trap_on_error(call, range);
-  if (entry.result->is(TypeKind::kVoid)) {
-    entry.body.push_back(evaluate(value));
-  } else {
-    hir::Stmt* give = analysis_.make(StmtKind::kReturn, range);
-    give->value = value;
-    entry.body.push_back(give);
-  }
+  entry.body.push_back(entry.result->is(TypeKind::kVoid) ? evaluate(value) : give(value, range));
   return &entry;
 }
 

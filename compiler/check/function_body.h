@@ -12,7 +12,11 @@ class FunctionChecker : public BodyPart {
 
   void check_function(FunctionInstance& instance);
   hir::Function* entry_of(FunctionInstance& main);
+  hir::Function* forwarder(Nominal& type, FunctionInstance& method, Range range);
   hir::Expr* check_constant(const ast::Expr& expr, const Type* expected, std::string_view what);
+
+ private:
+  hir::Stmt* give(E value, Range range);
 };
 
 }  // namespace dhpvm::compiler

@@ -221,7 +221,7 @@ void MemberChecker::report_missing_member(const Type* type, const ast::Name& nam
     } else {
       for (const FieldInfo& field : type->fields) fields.push_back(field.name);
     }
-    for (const auto& [method, symbol] : nominal->symbol->methods) methods.push_back(method);
+    methods = analysis_.names_of_methods(*nominal);
   } else if (type->is(TypeKind::kArray)) {
     fields = {"len"};
     if (type->rank >= 2) fields.insert(fields.end(), {"rows", "cols"});

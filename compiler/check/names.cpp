@@ -37,10 +37,8 @@ bool NameChecker::this_has_field(std::string_view name) {
   return state_.self != nullptr && analysis_.find_field(state_.self->type, name, index) != nullptr;
 }
 
-FunctionSymbol* NameChecker::this_method(std::string_view name) {
-  if (state_.self == nullptr) return nullptr;
-  auto method = state_.self->symbol->methods.find(name);
-  return method == state_.self->symbol->methods.end() ? nullptr : method->second;
+Method NameChecker::this_method(std::string_view name) {
+  return state_.self != nullptr ? analysis_.find_method(*state_.self, name) : Method{};
 }
 
 hir::Expr* NameChecker::name_expr(const ast::Expr& expr, const Type* expected) {
@@ -60,7 +58,7 @@ hir::Expr* NameChecker::name_expr(const ast::Expr& expr, const Type* expected) {
     analysis_.find_field(state_.self->type, name, index);
     return parts_.members.field(this_value(expr.range), index, expr.range);
   }
-  if (this_method(name) != nullptr) {
+  if (this_method(name).symbol != nullptr) {
     error(expr.range, "'{}' is a method, and a method is no value", name)
         .help("call it: `{}(...)`, or wrap it: `fn(...) => {}(...)`", name, name);
     return wrong(expr.range);
@@ -169,7 +167,7 @@ std::vector<std::string> NameChecker::visible_names() {
   }
   if (state_.self != nullptr) {
     for (const FieldInfo& known : state_.self->type->fields) names.push_back(known.name);
-    for (const auto& [name, method] : state_.self->symbol->methods) names.emplace_back(name);
+    for (std::string_view name : analysis_.names_of_methods(*state_.self)) names.emplace_back(name);
   }
   for (const auto& [name, symbol] : state_.context.module->functions) names.emplace_back(name);
   for (const auto& [name, symbol] : state_.context.module->constants) names.emplace_back(name);

@@ -13,7 +13,7 @@ class NameChecker : public BodyPart {
   E read_variable(Variable* variable, Range range);
   E this_value(Range range);
   bool this_has_field(std::string_view name);
-  FunctionSymbol* this_method(std::string_view name);
+  Method this_method(std::string_view name);
   E name_expr(const ast::Expr& expr, const Type* expected);
   E function_value(FunctionSymbol& symbol, const ast::Expr& expr, const Type* expected);
   E constant_value(ConstantSymbol& symbol, Range range);

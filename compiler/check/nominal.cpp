@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Instances of structs, classes and interfaces: their fields, methods and interfaces.
 #include "compiler/check/analysis.h"
+#include "compiler/check/body.h"
 
 namespace dhpvm::compiler {
 
@@ -254,12 +255,17 @@ void Analysis::complete_interface(Nominal& nominal) {
       error(method->name.range, "a method of an interface cannot be generic")
           .help("make the interface generic instead: `interface {}<T>`", nominal.symbol->name());
     }
+    const bool is_inferred = method->expression != nullptr && method->result == nullptr;
+    if (is_inferred) {
+      error(method->name.range, "the result of a method of an interface is written")
+          .help("write `fn {}(...) -> T => ...`, or a body in braces if it gives nothing", method->name.text);
+    }
     MethodInfo info;
     info.name = method->name.text;
     for (const ast::Parameter& parameter : method->parameters) {
       info.parameters.push_back(resolve(parameter.type, nominal.context));
     }
-    info.result = resolve(method->result, nominal.context);
+    info.result = is_inferred ? basic(TypeKind::kError) : resolve(method->result, nominal.context);
     nominal.type->methods.push_back(std::move(info));
   }
 }
@@ -285,6 +291,43 @@ const FieldInfo* Analysis::find_field(const Type* type, std::string_view name, s
   return nullptr;
 }
 
+Method Analysis::find_method(Nominal& nominal, std::string_view name) {
+  const auto own = nominal.symbol->methods.find(name);
+  if (own != nominal.symbol->methods.end()) return {own->second, &nominal};
+  complete(nominal);
+  for (const Type* type : nominal.interfaces) {
+    Nominal& interface = *this->nominal(type);
+    const auto found = interface.symbol->methods.find(name);
+    if (found != interface.symbol->methods.end() && found->second->declaration->has_body())
+      return {found->second, &interface};
+  }
+  return {};
+}
+
+std::vector<std::string_view> Analysis::names_of_methods(Nominal& nominal) {
+  std::vector<std::string_view> names;
+  for (const auto& [name, method] : nominal.symbol->methods) names.push_back(name);
+  for (const Type* interface : nominal.interfaces) {
+    for (const auto& [name, method] : this->nominal(interface)->symbol->methods) names.push_back(name);
+  }
+  return names;
+}
+
+// A class that two interfaces give a method of one name chooses by declaring its own.
+void Analysis::check_defaults(Nominal& nominal) {
+  std::map<std::string_view, const Type*> givers;
+  for (const Type* interface : nominal.interfaces) {
+    for (const auto& [name, method] : this->nominal(interface)->symbol->methods) {
+      if (!method->declaration->has_body() || nominal.symbol->methods.contains(name)) continue;
+      const auto [entry, fresh] = givers.try_emplace(name, interface);
+      if (fresh || entry->second == interface) continue;
+      error(nominal.symbol->declaration->name.range, "'{}' gets a method '{}' from '{}' and from '{}'",
+            nominal.type->name, name, entry->second->name, interface->name)
+          .help("declare `fn {}` in '{}'", name, nominal.symbol->name());
+    }
+  }
+}
+
 void Analysis::implement_interfaces(Nominal& nominal) {
   if (!nominal.type->is(TypeKind::kClass)) return;
   Enter enter(*this, nominal.origin);
@@ -304,6 +347,7 @@ void Analysis::implement_interfaces(Nominal& nominal) {
       implement(nominal, interface, range);
     }
   }
+  check_defaults(nominal);
 }
 
 void Analysis::implement(Nominal& nominal, const Type* interface, SourceRange range) {
@@ -318,6 +362,15 @@ void Analysis::implement(Nominal& nominal, const Type* interface, SourceRange ra
     const SourceRange declared = wanted.symbol->declaration->methods[i]->name.range;
     auto found = nominal.symbol->methods.find(method.name);
     if (found == nominal.symbol->methods.end()) {
+      FunctionSymbol& given = *wanted.symbol->methods.at(method.name);
+      if (given.declaration->has_body()) {
+        const bool is_wrong =
+            !given.declaration->type_parameters.empty() || method.result->is(TypeKind::kError);
+        if (is_wrong) continue;
+        implementation.functions.push_back(
+            forwarder(*this, nominal, instantiate(given, &wanted, {}, range), range));
+        continue;
+      }
       error(range, "'{}' has no method '{}', which '{}' demands", nominal.type->name, method.name,
             interface->name)
           .note(declared, "'{}' is declared here", method.name)

@@ -104,6 +104,12 @@ struct Nominal {
   std::uint32_t values = 0;     // of a complete struct: how many primitives and references it flattens to
 };
 
+// A method that a type has: its own, or one with a body of an interface that it implements.
+struct Method {
+  FunctionSymbol* symbol = nullptr;  // null: there is none
+  Nominal* owner = nullptr;          // the type that declares it
+};
+
 struct FunctionInstance {
   // The signature is being resolved; is known; the body is to be checked, is being checked, has been checked.
   enum class State : std::uint8_t { kSignature, kDeclared, kQueued, kBusy, kDone };

@@ -315,7 +315,7 @@ struct Parameter {
 };
 
 enum class Linkage : std::uint8_t {
-  kSource,     // has a body (block or expression), unless it is an interface's method
+  kSource,     // has a body (block or expression); an interface's method may have none
   kExtern,     // extern ["name"] fn ...;  a native function; without a name it is "host.<name>"
   kIntrinsic,  // intrinsic ["name"] fn ...;  one instruction of the machine; stdlib only
 };
@@ -332,6 +332,7 @@ struct Function {
   Type* result = nullptr;      // null: gives nothing, or (with `expression`, or a closure) inferred
   Stmt* body = nullptr;        // a kBlock, or null
   Expr* expression = nullptr;  // `=> e`, or null; never both
+  bool has_body() const { return body != nullptr || expression != nullptr; }
 };
 
 struct Field {

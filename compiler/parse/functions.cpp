@@ -54,8 +54,8 @@ ast::Function* FunctionParser::function_after_word(ast::Function& node, Function
     node.body = parts_.statements.block();
   }
   node.range = cursor_.since(node.range);
-  const bool lacks_body = node.body == nullptr && node.expression == nullptr;
-  if ((lacks_body && expected == FunctionBody::kRequired) || TreeBuilder::height(node) > ast::kMaxDepth) {
+  if ((!node.has_body() && expected == FunctionBody::kRequired) ||
+      TreeBuilder::height(node) > ast::kMaxDepth) {
     node.expression = nullptr;
     node.body = make(ast::StmtKind::kBlock, cursor_.gap());
     node.body->body = {error_stmt()};
@@ -117,14 +117,7 @@ void FunctionParser::result_type(ast::Function& node) {
 
 void FunctionParser::function_body(ast::Function& node, FunctionBody expected) {
   const bool has_body = at(TokenKind::kLeftBrace) || at(TokenKind::kFatArrow);
-  if (expected == FunctionBody::kAbsent) {
-    if (has_body) {
-      slip(range(), "a function of an interface has no body").help("write `;`; the classes have the bodies");
-    } else {
-      expect_semicolon("the declaration");
-      return;
-    }
-  }
+  if (expected == FunctionBody::kOptional && !has_body) return expect_semicolon("the declaration");
   if (at(TokenKind::kLeftBrace)) {
     node.body = parts_.statements.block();
     return;

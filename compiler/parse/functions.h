@@ -7,7 +7,7 @@
 namespace dhpvm::compiler {
 
 // Only the functions of interfaces have no body.
-enum class FunctionBody : std::uint8_t { kRequired, kAbsent };
+enum class FunctionBody : std::uint8_t { kRequired, kOptional };
 // The types of a closure's parameters may be left to inference.
 enum class ParameterTypes : std::uint8_t { kRequired, kInferred };
 

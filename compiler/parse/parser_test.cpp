@@ -201,8 +201,10 @@ TEST(ParserTest, TypeDeclarations) {
                 .tree(),
             "(class A<T> : Named list.Printable<T> (field owner str) (let id i64 0) "
             "(fn init (params (o str)) _ (block (= owner o))))\n");
-  EXPECT_EQ(Parsed("interface Named { fn name() -> str; fn rename(to: str); }").tree(),
-            "(interface Named (fn name (params) str) (fn rename (params (to str)) _))\n");
+  EXPECT_EQ(
+      Parsed("interface Named { fn name() -> str; fn rename(to: str); fn twice() -> str => name(); }").tree(),
+      "(interface Named (fn name (params) str) (fn rename (params (to str)) _) "
+      "(fn twice (params) str => (call name)))\n");
   EXPECT_EQ(Parsed("type Table<V> = Map<str, V>; type Real = f64;").tree(),
             "(type Table<V> Map<str V>)\n(type Real f64)\n");
 }

@@ -26,7 +26,7 @@ std::string_view article(TypeDeclKind kind) {
 }
 
 FunctionBody body_of_methods(TypeDeclKind kind) {
-  return kind == TypeDeclKind::kInterface ? FunctionBody::kAbsent : FunctionBody::kRequired;
+  return kind == TypeDeclKind::kInterface ? FunctionBody::kOptional : FunctionBody::kRequired;
 }
 
 }  // namespace
