@@ -16,6 +16,9 @@ INTERNAL = {
     "errors": {"NativeResult", "NativeOutcome", "from_native", "text_of"},
     "image": {"parse_samples", "scale", "skip_blanks"},
     "io": {"open_native", "close_native"} | {f"file_{name}" for name in "read read_line write write_text flush seek position size".split()},
+    "json": {"max_depth", "read_number", "read_floats", "read_ints", "count_commas", "first_wrong", "same_elements", "Number",
+             "Elements", "Field", "Parser", "Writer", "Json.unexpected", "Json.described", "JsonObject.find", "JsonObject.take",
+             "JsonObject.resize", "JsonObject.described"},
     "list": {"List.grow", "List.check", "List.items", "List.size"},
     "map": {"spread", "Pair", "Map.find", "Map.missing", "Map.home", "Map.next", "Map.close_gap", "Map.place",
             "Map.reset", "Map.respread", "Map.rebuild"},
@@ -24,7 +27,7 @@ INTERNAL = {
     "str": {"join_part", "parse_i64_native", "parse_f64_native", "ParsedInt", "ParsedFloat", "CodePoint", "Builder.grow"},
 }  # fmt: skip
 DECLARATION = re.compile(
-    r'^(?P<indent> *)(?:intrinsic |extern (?:"[^"]*" )?)?(?P<kind>fn|const|class|struct) (?P<name>\w+)'
+    r'^(?P<indent> *)(?:intrinsic |extern (?:"[^"]*" )?)?(?P<kind>fn|const|class|struct|enum) (?P<name>\w+)'
 )
 CODE = re.compile(r"`([^`]+)`")
 
@@ -41,7 +44,7 @@ def names_of(source):
             names.add(f"{owner}.{name}")
         else:
             names.add(name)
-            if declaration["kind"] in ("class", "struct"):
+            if declaration["kind"] in ("class", "struct", "enum"):
                 owner = name
     return names
 
