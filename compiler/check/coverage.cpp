@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 #include <utility>
 
@@ -13,7 +14,8 @@ using Kind = CheckedPattern::Kind;
 namespace {
 
 bool takes_all(const CheckedPattern& pattern) {
-  return pattern.kind == Kind::kAny || pattern.kind == Kind::kWrong;
+  return pattern.kind == Kind::kAny || pattern.kind == Kind::kWrong ||
+         (pattern.kind == Kind::kEither && std::ranges::any_of(pattern.parts, takes_all));
 }
 
 std::string text_of(const hir::Expr* constant) {
@@ -95,7 +97,7 @@ std::vector<Coverage::Example> Coverage::with(const Constructor& constructor, co
   columns.insert(columns.end(), types.begin() + 1, types.end());
   std::vector<Example> found;
   const auto parts = static_cast<std::ptrdiff_t>(constructor.parts.size());
-  for (const Example& inner : examples(remaining, next, columns)) {
+  for (const Example& inner : examples(std::move(remaining), next, columns)) {
     std::string text;
     bool all = true;
     for (auto part = inner.begin(); part != inner.begin() + parts; ++part) {
@@ -118,12 +120,36 @@ std::vector<Coverage::Example> Coverage::with(const Constructor& constructor, co
   return found;
 }
 
+// A row for each alternative of its first pattern.
+void Coverage::split_alternatives(std::vector<Row>& rows) {
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    while (rows[i][0]->kind == Kind::kEither) {
+      const CheckedPattern& either = *rows[i][0];
+      for (std::size_t part = 1; part < either.parts.size(); ++part) {
+        rows.push_back(rows[i]);
+        rows.back()[0] = &either.parts[part];
+      }
+      rows[i][0] = either.parts.data();
+    }
+  }
+}
+
 // Values that fit `candidate` and none of the rows.
-std::vector<Coverage::Example> Coverage::examples(const std::vector<Row>& rows, const Row& candidate,
+std::vector<Coverage::Example> Coverage::examples(std::vector<Row> rows, const Row& candidate,
                                                   const std::vector<const Type*>& types) {
   gave_up_ = gave_up_ || ++steps_ > kMaxSteps;
   if (gave_up_) return {};
   if (types.empty()) return rows.empty() ? std::vector<Example>{{}} : std::vector<Example>{};
+  split_alternatives(rows);
+  if (candidate[0]->kind == Kind::kEither) {
+    std::vector<Example> found;
+    Row one = candidate;
+    for (const CheckedPattern& alternative : candidate[0]->parts) {
+      one[0] = &alternative;
+      for (Example& example : examples(rows, one, types)) found.push_back(std::move(example));
+    }
+    return found;
+  }
   if (!takes_all(*candidate[0])) return with(constructor_of(*candidate[0]), rows, candidate, types);
   const std::vector<Constructor>& all = constructors_of(types[0]);
   std::set<std::string> named;
@@ -144,7 +170,7 @@ std::vector<Coverage::Example> Coverage::examples(const std::vector<Row>& rows, 
       if (takes_all(*row[0])) rest.emplace_back(row.begin() + 1, row.end());
     }
     const std::vector<Example> behind =
-        examples(rest, {candidate.begin() + 1, candidate.end()}, {types.begin() + 1, types.end()});
+        examples(std::move(rest), {candidate.begin() + 1, candidate.end()}, {types.begin() + 1, types.end()});
     for (const Constructor& constructor : unnamed) {
       for (const Example& tail : behind) {
         Example whole{constructor.name.empty() ? "_" : constructor.name};

@@ -24,6 +24,7 @@ struct CheckedPattern {
     kPresent,   // parts[0], of what is not null
     kCase,      // the case `index`, and a part for each of its values
     kTuple,     // a part for each of its values
+    kEither,    // one of its parts, which declare the same variables
     kConstant,  // low
     kRange,     // low .. high
     kObject,    // an object of class or interface `tested`
@@ -77,10 +78,11 @@ class Coverage {
   const std::vector<Constructor>& constructors_of(const Type* type);
   static std::string key_of(const CheckedPattern& pattern);
   Constructor constructor_of(const CheckedPattern& pattern);
-  std::vector<Example> examples(const std::vector<Row>& rows, const Row& candidate,
+  std::vector<Example> examples(std::vector<Row> rows, const Row& candidate,
                                 const std::vector<const Type*>& types);
   std::vector<Example> with(const Constructor& constructor, const std::vector<Row>& rows,
                             const Row& candidate, const std::vector<const Type*>& types);
+  static void split_alternatives(std::vector<Row>& rows);
   bool specialise(const Constructor& constructor, const Row& row, Row& out);
 
   EnumTypes& enums_;

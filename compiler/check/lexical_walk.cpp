@@ -152,14 +152,25 @@ void LexicalWalk::heads(const ast::ParallelFor& loop) {
 
 void LexicalWalk::arm(const ast::Arm& node) {
   const std::size_t outer = locals_.size();
-  for (const ast::Pattern& alternative : node.patterns) pattern(alternative);
+  alternatives(node.patterns);
   expr(node.guard);
   expr(node.value);
   stmt(node.body);
   close_scope(outer);
 }
 
+// Each alternative declares the same variables.
+void LexicalWalk::alternatives(const std::vector<ast::Pattern>& list) {
+  const bool outer = declares_;
+  for (const ast::Pattern& alternative : list) {
+    pattern(alternative);
+    declares_ = false;
+  }
+  declares_ = outer;
+}
+
 void LexicalWalk::pattern(const ast::Pattern& node) {
+  if (node.kind == PatternKind::kEither) return alternatives(node.parts);
   for (const ast::Pattern& part : node.parts) pattern(part);
   if (node.kind == PatternKind::kName && node.part && node.type->qualifier.empty() &&
       !is_known_name(node.type->name.text)) {
@@ -180,7 +191,7 @@ void LexicalWalk::pattern(const ast::Pattern& node) {
 }
 
 void LexicalWalk::declare(const ast::Name& name, Role role) {
-  if (name.empty()) return;
+  if (name.empty() || !declares_) return;
   Local& local = locals_.emplace_back();
   local.name = name;
   local.role = role;

@@ -68,6 +68,7 @@ class LexicalWalk {
   void parts(const ast::Stmt& node);
   void heads(const ast::ParallelFor& loop);
   void arm(const ast::Arm& node);
+  void alternatives(const std::vector<ast::Pattern>& list);
   void pattern(const ast::Pattern& node);
   void declare(const ast::Name& name, Role role);
   void close_scope(std::size_t outer);
@@ -75,6 +76,7 @@ class LexicalWalk {
   std::deque<Local> locals_;  // references to them stay valid while inner scopes come and go
   std::unordered_map<std::string_view, std::vector<Local*>> named_;  // inner ones behind those around them
   unsigned closures_ = 0;
+  bool declares_ = true;  // false in an alternative whose variables the first one has declared
 };
 
 }  // namespace dhpvm::compiler

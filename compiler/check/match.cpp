@@ -57,19 +57,13 @@ void MatchChecker::exclude_null(const ast::Arm& arm, const Subject& subject) {
   }
 }
 
-// The patterns of an arm, of which those before the last may not declare variables; and the test whether one fits.
+// The alternatives of an arm, and the test whether one of them fits.
 MatchChecker::Test MatchChecker::test_arm(const ast::Arm& arm, const Subject& subject, Coverage& coverage) {
   Test whole;
-  bool always = false;
+  const bool alone = arm.patterns.size() == 1;
+  std::vector<CheckedPattern> alternatives;
   for (const ast::Pattern& pattern : arm.patterns) {
     CheckedPattern checked = parts_.patterns.check(pattern, subject.type);
-    const bool alone = arm.patterns.size() == 1;
-    const ast::Name* name = PatternChecker::first_variable(checked);
-    if (!alone && name != nullptr) {
-      error(pattern.range, "a pattern with alternatives cannot bind '{}'", name->text)
-          .help("write one arm for each");
-      checked.kind = CheckedPattern::Kind::kWrong;
-    }
     whole.good = whole.good && checked.kind != CheckedPattern::Kind::kWrong;
     // In generic code two patterns can come to mean the same.
     const bool certain =
@@ -82,18 +76,17 @@ MatchChecker::Test MatchChecker::test_arm(const ast::Arm& arm, const Subject& su
                           : "remove it: what stands before takes all that it would");
       whole.good = false;
     }
-    E condition = parts_.patterns.test(checked, subject.value);
-    always = always || condition == nullptr;
-    if (condition != nullptr && whole.condition != nullptr)
-      condition = make(ExprKind::kOr, basic(TypeKind::kBool), arm.range, {whole.condition, condition});
-    whole.condition = condition;
-    if (alone) {
-      if (whole.good) exclude_nulls(checked, checked, coverage);
-      whole.pattern = checked;
-    }
+    if (alone && whole.good) exclude_nulls(checked, checked, coverage);
+    alternatives.push_back(checked);
     if (arm.guard == nullptr) coverage.add(std::move(checked));
   }
-  if (always || !whole.good) whole.condition = nullptr;
+  if (alone) {
+    whole.pattern = std::move(alternatives[0]);
+  } else if (whole.good) {
+    whole.pattern = parts_.patterns.either(std::move(alternatives), subject.type, arm.range);
+    whole.good = whole.pattern.kind != CheckedPattern::Kind::kWrong;
+  }
+  if (whole.good) whole.condition = parts_.patterns.test(whole.pattern, subject.value);
   const Type* known = whole.good ? PatternChecker::known_type(whole.pattern) : nullptr;
   if (known != nullptr && subject.variable != nullptr) whole.facts.push_back({subject.variable, known});
   if (arm.guard != nullptr) add_guard(arm, subject, whole);
@@ -102,6 +95,7 @@ MatchChecker::Test MatchChecker::test_arm(const ast::Arm& arm, const Subject& su
 
 // Variables inside of `whole` are not null where the arms before take all that is null there.
 void MatchChecker::exclude_nulls(CheckedPattern& whole, CheckedPattern& part, Coverage& coverage) {
+  if (part.kind == CheckedPattern::Kind::kEither) return;  // its alternatives agree on the types
   for (CheckedPattern& inner : part.parts) exclude_nulls(whole, inner, coverage);
   if (part.binding == nullptr || part.kind != CheckedPattern::Kind::kAny ||
       !part.bound->is(TypeKind::kNullable))

@@ -26,7 +26,7 @@ class MatchChecker : public BodyPart {
     bool good = true;
     E condition = nullptr;  // null: always true
     std::vector<Fact> facts;
-    CheckedPattern pattern;  // where there are no alternatives
+    CheckedPattern pattern;
   };
   Subject subject_of(const ast::Expr& expr, const std::vector<ast::Arm>& arms, Body& out);
   Test test_arm(const ast::Arm& arm, const Subject& subject, Coverage& coverage);

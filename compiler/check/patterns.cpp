@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/check/patterns.h"
 
+#include <algorithm>
+
 #include "base/spelling.h"
 #include "compiler/check/body_parts.h"
 
@@ -28,6 +30,21 @@ const ast::Expr* path_of(const ast::Pattern& pattern) {
   return is_path ? pattern.value : nullptr;
 }
 
+using Variables = std::vector<const CheckedPattern*>;
+
+// The patterns that declare variables. Alternatives declare the same.
+void add_variables(const CheckedPattern& pattern, Variables& out) {
+  if (pattern.binding != nullptr) out.push_back(&pattern);
+  if (pattern.kind == Kind::kEither) return add_variables(pattern.parts[0], out);
+  for (const CheckedPattern& part : pattern.parts) add_variables(part, out);
+}
+
+const CheckedPattern* find_variable(const Variables& variables, std::string_view name) {
+  const auto found = std::ranges::find_if(
+      variables, [&](const CheckedPattern* variable) { return variable->binding->text == name; });
+  return found == variables.end() ? nullptr : *found;
+}
+
 }  // namespace
 
 CheckedPattern PatternChecker::check(const ast::Pattern& pattern, const Type* type) {
@@ -37,6 +54,11 @@ CheckedPattern PatternChecker::check(const ast::Pattern& pattern, const Type* ty
     return made;
   }
   if (pattern.kind == ast::PatternKind::kError || type->is(TypeKind::kError)) return made;
+  if (pattern.kind == ast::PatternKind::kEither) {
+    std::vector<CheckedPattern> alternatives;
+    for (const ast::Pattern& part : pattern.parts) alternatives.push_back(check(part, type));
+    return either(std::move(alternatives), type, pattern.range);
+  }
   if (pattern.kind == ast::PatternKind::kNull) {
     if (type->is(TypeKind::kNullable)) {
       made.kind = Kind::kNull;
@@ -55,6 +77,50 @@ CheckedPattern PatternChecker::check(const ast::Pattern& pattern, const Type* ty
   }
   made.kind = Kind::kPresent;
   made.parts.push_back(std::move(present));
+  return made;
+}
+
+CheckedPattern PatternChecker::either(std::vector<CheckedPattern> alternatives, const Type* type,
+                                      Range range) {
+  CheckedPattern made;
+  made.range = range;
+  made.type = type;
+  if (std::ranges::find(alternatives, Kind::kWrong, &CheckedPattern::kind) != alternatives.end()) return made;
+  made.kind = Kind::kEither;
+  Variables first;
+  add_variables(alternatives[0], first);
+  for (const CheckedPattern& alternative : alternatives) {
+    Variables here;
+    add_variables(alternative, here);
+    const auto report_missing = [&](const CheckedPattern& variable, Range where) {
+      error(where, "this alternative has no variable '{}'", variable.binding->text)
+          .note(variable.binding->range, "another one has it here")
+          .help("name it in each alternative, write `_`, or write one arm for each");
+      made.kind = Kind::kWrong;
+    };
+    for (const CheckedPattern* variable : first) {
+      const CheckedPattern* same = find_variable(here, variable->binding->text);
+      if (same == nullptr) {
+        report_missing(*variable, alternative.range);
+      } else if (same->bound != variable->bound) {
+        error(same->binding->range, "'{}' is a '{}' here, and a '{}' in another alternative",
+              same->binding->text, same->bound->name, variable->bound->name)
+            .note(variable->binding->range, "the other one is here")
+            .help("write one arm for each");
+        made.kind = Kind::kWrong;
+      }
+    }
+    for (const CheckedPattern* variable : here) {
+      if (find_variable(here, variable->binding->text) != variable) {
+        error(variable->binding->range, "'{}' is declared twice in this pattern", variable->binding->text)
+            .help("choose another name, and compare the two by `if`");
+        made.kind = Kind::kWrong;
+      }
+      if (find_variable(first, variable->binding->text) == nullptr)
+        report_missing(*variable, alternatives[0].range);
+    }
+  }
+  made.parts = std::move(alternatives);
   return made;
 }
 
@@ -278,6 +344,13 @@ hir::Expr* PatternChecker::test(const CheckedPattern& pattern, E value) {
   switch (pattern.kind) {
     case Kind::kWrong: return wrong(range);
     case Kind::kAny: return nullptr;
+    case Kind::kEither:
+      for (const CheckedPattern& part : pattern.parts) {
+        E fits = test(part, value);
+        if (fits == nullptr) return nullptr;
+        condition = condition == nullptr ? fits : make(ExprKind::kOr, truth, range, {condition, fits});
+      }
+      return condition;
     case Kind::kNull: return make(ExprKind::kIsNull, truth, range, {value});
     case Kind::kPresent:
       // The test for a class says no to null.
@@ -310,7 +383,39 @@ hir::Expr* PatternChecker::test(const CheckedPattern& pattern, E value) {
   return condition;
 }
 
+// The value of `variable` in `pattern`, or in one of its alternatives, which has its own by that name.
+hir::Expr* PatternChecker::value_of(const CheckedPattern& variable, const CheckedPattern& pattern, E value) {
+  if (pattern.binding != nullptr && pattern.binding->text == variable.binding->text)
+    return parts_.narrowing.refine(value, pattern.bound, pattern.binding->range);
+  if (pattern.kind == Kind::kEither) {
+    E found = nullptr;
+    for (auto part = pattern.parts.rbegin(); part != pattern.parts.rend(); ++part) {
+      E here = value_of(variable, *part, value);
+      if (here == nullptr) return nullptr;
+      E fits = found == nullptr ? nullptr : test(*part, value);
+      found = fits == nullptr ? here
+                              : make(ExprKind::kConditional, here->type, pattern.range, {fits, here, found});
+    }
+    return found;
+  }
+  for (std::size_t i = 0; i < pattern.parts.size(); ++i) {
+    E found = value_of(variable, pattern.parts[i], part_of(pattern, i, value));
+    if (found != nullptr) return found;
+  }
+  return nullptr;
+}
+
 void PatternChecker::bind(const CheckedPattern& pattern, E value, Body& out, VariableKind kind) {
+  if (pattern.kind == Kind::kEither) {
+    Variables variables;
+    add_variables(pattern, variables);
+    for (const CheckedPattern* variable : variables) {
+      E found = value_of(*variable, pattern, value);
+      hir::Local* local = parts_.scopes.declare(*variable->binding, variable->bound, kind)->local;
+      out.push_back(let(local, found));
+    }
+    return;
+  }
   if (pattern.binding != nullptr) {
     Variable* bound = parts_.scopes.declare(*pattern.binding, pattern.bound, kind);
     out.push_back(let(bound->local, parts_.narrowing.refine(value, pattern.bound, pattern.binding->range)));
@@ -331,14 +436,6 @@ const Type* PatternChecker::known_type(const CheckedPattern& pattern) {
   if (pattern.kind != Kind::kPresent) return nullptr;
   const Type* inner = known_type(pattern.parts[0]);
   return inner != nullptr ? inner : pattern.parts[0].type;
-}
-
-const ast::Name* PatternChecker::first_variable(const CheckedPattern& pattern) {
-  if (pattern.binding != nullptr) return pattern.binding;
-  for (const CheckedPattern& part : pattern.parts) {
-    if (const ast::Name* name = first_variable(part); name != nullptr) return name;
-  }
-  return nullptr;
 }
 
 }  // namespace dhpvm::compiler

@@ -23,8 +23,8 @@ class PatternChecker : public BodyPart {
   void bind_wrong(const ast::Pattern& pattern);
   // The narrower type of a value that fits, or null if there is none.
   static const Type* known_type(const CheckedPattern& pattern);
-  // The first variable in the pattern, or null.
-  static const ast::Name* first_variable(const CheckedPattern& pattern);
+  // One pattern of several alternatives, which declare the same variables; wrong after a diagnostic.
+  CheckedPattern either(std::vector<CheckedPattern> alternatives, const Type* type, Range range);
 
  private:
   CheckedPattern check_present(const ast::Pattern& pattern, const Type* type);
@@ -38,6 +38,7 @@ class PatternChecker : public BodyPart {
   const Type* type_named(const ast::Pattern& pattern);
   E literal(const hir::Expr& constant, Range range);
   E part_of(const CheckedPattern& pattern, std::size_t index, E value);
+  E value_of(const CheckedPattern& variable, const CheckedPattern& pattern, E value);
 };
 
 }  // namespace dhpvm::compiler

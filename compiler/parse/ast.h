@@ -159,13 +159,14 @@ struct FormatPart {
 
 enum class PatternKind : std::uint8_t {
   kError,
-  kValue,  // value: a literal or another constant expression
-  kName,   // a bare name, qualified or not: a constant or a type, as the checker finds; `value` and `type`
-           // both hold it
-  kRange,  // value .. high, or value ..= high when `inclusive`
-  kType,   // type, bound to `binding` unless that is empty
-  kTuple,  // (parts...), at least two
-  kCase,   // value(parts...): a case of an enum, by its name or `Enum.name`, and patterns for its values
+  kValue,   // value: a literal or another constant expression
+  kName,    // a bare name, qualified or not: a constant or a type, as the checker finds; `value` and `type`
+            // both hold it
+  kRange,   // value .. high, or value ..= high when `inclusive`
+  kType,    // type, bound to `binding` unless that is empty
+  kTuple,   // (parts...), at least two
+  kEither,  // parts[0] | parts[1] | ..., inside of another pattern; an Arm has alternatives of its own
+  kCase,    // value(parts...): a case of an enum, by its name or `Enum.name`, and patterns for its values
   kNull,
   kElse,  // `else`, and `_` inside of others
 };

@@ -95,8 +95,9 @@ std::string pattern(const ast::Pattern& p) {
       }
       return form.end();
     }
+    case PatternKind::kEither:
     case PatternKind::kTuple: {
-      Form form("tuple");
+      Form form(p.kind == PatternKind::kTuple ? "tuple" : "either");
       for (const ast::Pattern& part : p.parts) form.add(pattern(part));
       return form.end();
     }

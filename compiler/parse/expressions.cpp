@@ -16,6 +16,11 @@ ast::Expr* ExpressionParser::expression() {
   return at(TokenKind::kQuestion) && !in_panic() ? ternary(expr) : expr;
 }
 
+ast::Expr* ExpressionParser::operand_of_pattern() {
+  const Level level(*this);
+  return level.ok ? binary(tighter_than(Precedence::kBitOr)) : error_expr();
+}
+
 ast::Expr* ExpressionParser::inner_expression() {
   const bool outer = std::exchange(state_.arrow_closures, true);
   ast::Expr* expr = expression();

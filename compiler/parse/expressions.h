@@ -14,6 +14,7 @@ class ExpressionParser : public GrammarPart {
   using GrammarPart::GrammarPart;
 
   ast::Expr* expression();
+  ast::Expr* operand_of_pattern();               // ends before `|` and what binds no tighter
   ast::Expr* inner_expression();                 // inside brackets, where `x =>` cannot be a pattern
   ast::Expr* condition(std::string_view after);  // also says that `=` is not `==`
 

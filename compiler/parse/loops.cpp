@@ -10,6 +10,11 @@ using ast::StmtKind;
 
 // After `..` or `..=`, of which `inclusive` learns.
 ast::Expr* LoopParser::range_end(bool& inclusive) {
+  range_operator(inclusive);
+  return parts_.expressions.expression();
+}
+
+void LoopParser::range_operator(bool& inclusive) {
   inclusive = cursor_.text_of(cursor_.previous()) == "..=";
   const bool touching = cursor_.previous().end == range().begin;
   if (touching && at(TokenKind::kDot)) {
@@ -21,7 +26,6 @@ ast::Expr* LoopParser::range_end(bool& inclusive) {
         .help("write `..`: it leaves the end out");
     advance();
   }
-  return parts_.expressions.expression();
 }
 
 void LoopParser::expect_in(std::string_view name) {

@@ -11,7 +11,10 @@ class LoopParser : public GrammarPart {
   using GrammarPart::GrammarPart;
 
   ast::Stmt* for_statement();
+  // Behind `..` or `..=`: the end of the range.
   ast::Expr* range_end(bool& inclusive);
+  // What other languages write behind the dots; then the end of the range follows.
+  void range_operator(bool& inclusive);
   void expect_in(std::string_view name);
 
  private:

@@ -94,7 +94,8 @@ void MatchParser::arm_arrow() {
   }
   auto& problem = error(range(), "expected `=>` after the pattern, found {}", found());
   if (at_word("when") || at_word("where")) problem.help("the condition of an arm begins with `if`");
-  if (at(TokenKind::kPipe)) problem.help("alternatives are separated by commas: `1, 2 => ...`");
+  if (at_word("or") || at(TokenKind::kPipePipe))
+    problem.help("alternatives are separated by `|`: `1 | 2 => ...`");
 }
 
 std::vector<ast::Pattern> MatchParser::patterns() {
@@ -103,10 +104,14 @@ std::vector<ast::Pattern> MatchParser::patterns() {
     slip(range(), "an arm begins with its pattern").help("remove `case`");
     advance();
   }
+  if (at(TokenKind::kPipe)) {
+    slip(range(), "there is no pattern before this `|`").help("remove it");
+    advance();
+  }
   std::vector<ast::Pattern> list;
   do {
     list.push_back(pattern());
-  } while (!in_panic() && accept(TokenKind::kComma));
+  } while (!in_panic() && (accept(TokenKind::kPipe) || accept(TokenKind::kComma)));
   state_.arrow_closures = outer;
   return list;
 }
@@ -177,15 +182,33 @@ void MatchParser::parts_in_parentheses(ast::Pattern& whole) {
   whole.range = cursor_.since(whole.range);
 }
 
-// A pattern for a value inside of another: `r`, `_`, `3..10`, `circle(r)`, `radius: r`.
+// A pattern for a value inside of another: `r`, `_`, `3..10`, `circle(r)`, `radius: r`, `1 | 2`.
 ast::Pattern MatchParser::part() {
   ast::Name label;
   if (at(TokenKind::kIdentifier) && kind(1) == TokenKind::kColon) {
     label = take_name();
     advance();
   }
+  ast::Pattern result = alternative();
+  if (at(TokenKind::kPipe) && !in_panic()) {
+    ast::Pattern either;
+    either.kind = PatternKind::kEither;
+    either.range = result.range;
+    either.parts.push_back(std::move(result));
+    while (!in_panic() && accept(TokenKind::kPipe)) either.parts.push_back(alternative());
+    either.range = cursor_.since(either.range);
+    result = std::move(either);
+  }
+  result.label = label;
+  result.part = true;
+  return result;
+}
+
+ast::Pattern MatchParser::alternative() {
   ast::Pattern result;
-  if (at_word("_") && (kind(1) == TokenKind::kComma || kind(1) == TokenKind::kRightParen)) {
+  const bool ends_next =
+      kind(1) == TokenKind::kComma || kind(1) == TokenKind::kRightParen || kind(1) == TokenKind::kPipe;
+  if (at_word("_") && ends_next) {
     result.range = range();
     result.kind = PatternKind::kElse;
     advance();
@@ -196,7 +219,6 @@ ast::Pattern MatchParser::part() {
   } else {
     result = pattern();
   }
-  result.label = label;
   result.part = true;
   return result;
 }
@@ -206,7 +228,7 @@ ast::Pattern MatchParser::pattern() {
   result.range = range();
   const bool ends_next = kind(1) == TokenKind::kFatArrow || kind(1) == TokenKind::kComma ||
                          kind(1) == TokenKind::kArrow || kind(1) == TokenKind::kColon ||
-                         kind(1) == TokenKind::kIf;
+                         kind(1) == TokenKind::kIf || kind(1) == TokenKind::kPipe;
   const bool foreign_else = (at_word("_") || at_word("default")) && ends_next;
   if (at(TokenKind::kElse) || foreign_else) {
     if (foreign_else) slip(range(), "the arm for everything else is `else`").help("write `else`");
@@ -229,7 +251,8 @@ ast::Pattern MatchParser::pattern() {
     const std::uint32_t end = end_of_type();
     const TokenKind after = end == TypeScan::kNoType ? TokenKind::kEnd : cursor_.token_at(end).kind;
     const bool arrow_or_comma = after == TokenKind::kFatArrow || after == TokenKind::kComma ||
-                                after == TokenKind::kIf || after == TokenKind::kRightParen;
+                                after == TokenKind::kIf || after == TokenKind::kRightParen ||
+                                after == TokenKind::kPipe;
     // More than `name` or `module.name`: it has type arguments or a `?`.
     const TokenKind last = end == TypeScan::kNoType ? TokenKind::kEnd : cursor_.token_at(end - 1).kind;
     const bool only_type = arrow_or_comma && last != TokenKind::kIdentifier;
@@ -241,12 +264,13 @@ ast::Pattern MatchParser::pattern() {
       return result;
     }
   }
-  result.value = parts_.expressions.expression();
+  result.value = parts_.expressions.operand_of_pattern();
   result.kind = PatternKind::kValue;
   if (at(TokenKind::kDotDot) || at(TokenKind::kDotDotEqual)) {
     advance();
     result.kind = PatternKind::kRange;
-    result.high = parts_.loops.range_end(result.inclusive);
+    parts_.loops.range_operator(result.inclusive);
+    result.high = parts_.expressions.operand_of_pattern();
   }
   result.range = cursor_.since(result.range);
   const ast::Expr& value = *result.value;

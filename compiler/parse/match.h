@@ -21,6 +21,7 @@ class MatchParser : public GrammarPart {
   std::vector<ast::Pattern> patterns();
   ast::Pattern pattern();
   ast::Pattern part();
+  ast::Pattern alternative();
   ast::Pattern case_pattern(std::uint32_t tokens);
   std::uint32_t tokens_of_case_name() const;
   void parts_in_parentheses(ast::Pattern& whole);

@@ -117,6 +117,9 @@ TEST(ParserTest, IfAndMatchExpressions) {
   EXPECT_EQ(expression_of("match x { List<i64> => 1, \"a\" => 2, N + 1 => 3, true => fn(y) => y }"),
             "(match x (arm (type List<i64> _) => 1) (arm \"a\" => 2) (arm (+ N 1) => 3) "
             "(arm true => (fn (params (y _)) _ => y)))");
+  EXPECT_EQ(expression_of("match x { 1 | 2..3 | f(a | (b | 0), _) => p | q, else => r }"),
+            "(match x (arm 1 (.. 2 3) (case f (either (name a) (either (name b) 0)) else) => (| p q)) "
+            "(arm else => r))");
 }
 
 TEST(ParserTest, FormattedStrings) {

@@ -28,8 +28,9 @@ fn some<T>(given: bool, x: T) -> T? {
     if given { return x; }
     return null;
 }
-fn map_of<T>(x: T) -> Map<i64, T> {
-    let m = Map<i64, T>();
+type Numbered<T> = Map<i64, T>;
+fn map_of<T>(x: T) -> Numbered<T> {
+    let m = Numbered<T>();
     m[0] = x;
     return m;
 }
@@ -64,7 +65,10 @@ fn sum_3<T>(a: [T, 3]) -> i64 {
     for i in 0..a.dim(0) { for j in 0..a.dim(1) { for k in 0..a.dim(2) { h = h * 31 + weigh(a[i, j, k]); } } }
     return h;
 }
-interface Sized { fn size() -> i64; }
+interface Sized {
+    fn size() -> i64;
+    fn twice() -> i64 => 2 * size();
+}
 class Guard {
     number: i64;
     fn close() { print("closed", number); }
@@ -151,6 +155,7 @@ class SourceProgram {
     text_ += Phrase{"class {} : Sized {{\n{}", type.name, fields_of(type)}.text;
     text_ += initialiser(type);
     text_ += "fn size() -> i64 " + body(place, 4) + "\n";
+    if (decisions_.one_in(3)) text_ += "fn twice() -> i64 => size();\n";
     place.result = nullptr;
     place.variables.push_back({"by", &world_.types.i64(), VariableRole::kFixed, "", 0, 0});
     text_ += "fn bump(by: i64) " + body(place, 5) + "\n";

@@ -445,18 +445,39 @@ std::string SourceExpressions::case_pattern(const SourceType::Case& option,
   return option.name + "(" + parts + ")";
 }
 
+// The same variables from another case, or from other places of this one; empty where it has no place for all.
+std::string SourceExpressions::other_pattern(const SourceType::Case& option,
+                                             std::vector<SourceVariable> variables) {
+  std::string parts;
+  for (const SourceType* part : option.values) {
+    const auto fits = [&](const SourceVariable& variable) { return variable.type == part; };
+    const auto found = std::ranges::find_if(variables, fits);
+    parts += parts.empty() ? "" : ", ";
+    parts += found == variables.end() ? "_" : found->name;
+    if (found != variables.end()) variables.erase(found);
+  }
+  if (!variables.empty()) return "";
+  return " | " + option.name + (parts.empty() ? "" : "(" + parts + ")");
+}
+
 std::string SourceExpressions::match_cases(unsigned depth, const std::function<std::string()>& arm) {
   const SourceType& subject = *decisions_.pick(world_.types.enums());
   std::string arms;
   for (std::size_t taken = decisions_.below(3); taken > 0; --taken) {
     std::vector<SourceVariable> variables;
     arms += case_pattern(decisions_.pick(subject.cases), variables);
+    if (decisions_.one_in(2)) arms += other_pattern(decisions_.pick(subject.cases), variables);
     place_.variables.insert(place_.variables.end(), variables.begin(), variables.end());
     // With a condition, so that later arms are reached.
     arms += Phrase{" if {} => {}", boolean(1), arm()}.text;
     place_.variables.resize(place_.variables.size() - variables.size());
   }
-  for (const SourceType::Case& option : subject.cases) arms += Phrase{"{} => {}", option.name, arm()}.text;
+  std::string names;
+  for (const SourceType::Case& option : subject.cases) {
+    names += (names.empty() ? "" : " | ") + option.name;
+    if (&option != &subject.cases.back() && decisions_.one_in(4)) continue;
+    arms += Phrase{"{} => {}", std::exchange(names, ""), arm()}.text;
+  }
   return Phrase{"match {} {{ {}}}", value(subject, depth), arms}.text;
 }
 
@@ -464,7 +485,7 @@ std::string SourceExpressions::match(const SourceType& type, unsigned depth) {
   if (!place_.in_kernel && !place_.is_pure && decisions_.one_in(2))
     return "(" + match_cases(depth, [&] { return value(type, depth) + ", "; }) + ")";
   const SourceType& subject = *decisions_.pick(world_.types.integers());
-  return Phrase{"(match {} {{ 0, 7 => {}, 1..5 => {}, else => {}, }})", value(subject, depth),
+  return Phrase{"(match {} {{ 0 | 7 => {}, 1..5 => {}, else => {}, }})", value(subject, depth),
                 value(type, depth), value(type, depth), value(type, depth)}
       .text;
 }

@@ -44,6 +44,7 @@ class SourceExpressions {
   std::string text(unsigned depth);
   std::string enum_value(const SourceType& type, unsigned depth);
   std::string case_pattern(const SourceType::Case& option, std::vector<SourceVariable>& variables);
+  static std::string other_pattern(const SourceType::Case& option, std::vector<SourceVariable> variables);
   std::string construct(const SourceType& type, unsigned depth);
   std::string array(const SourceType& type, unsigned depth);
   std::string collection(const SourceType& type, unsigned depth);

@@ -241,7 +241,7 @@ void SourceStatements::match_number() {
   if (is_free() && decisions_.one_in(2))
     return write(Phrase{"{}", expressions_.match_cases(2, [&] { return block() + "\n"; })});
   const SourceType& type = *decisions_.pick(world_.types.integers());
-  std::string arms = Phrase{"0, 3 => {}\n", block()}.text;
+  std::string arms = Phrase{"0{}3 => {}\n", decisions_.pick({" | ", ", "}), block()}.text;
   if (decisions_.one_in(2)) arms += Phrase{"4..{} => {}\n", 5 + decisions_.below(60), block()}.text;
   if (decisions_.one_in(2)) arms += Phrase{"100..=120 => {}\n", block()}.text;
   if (decisions_.one_in(2)) arms += Phrase{"else => {}\n", block()}.text;
@@ -327,9 +327,11 @@ void SourceStatements::call_method() {
   --place_.calls_left;
   const std::string& object = decisions_.pick(objects)->name;
   switch (decisions_.below(3)) {
-    case 0: return write(Phrase{"print({}.size());", object});
+    case 0: return write(Phrase{"print({}.{}());", object, decisions_.pick({"size", "twice"})});
     case 1: return write(Phrase{"{}.bump({});", object, expressions_.value(world_.types.i64(), 2)});
-    default: return write(Phrase{"print(({} as Sized).size(), {}.to_str());", object, object});
+    default:
+      return write(Phrase{"print(({} as Sized).{}(), {}.to_str());", object,
+                          decisions_.pick({"size", "twice"}), object});
   }
 }
 
