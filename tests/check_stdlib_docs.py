@@ -14,6 +14,8 @@ INTERNAL = {
     "array": {"small", "merge_sort", "merge_sort_by"},
     "csv": {"parse_f64_native", "field_end", "read_quoted", "plain_end", "begin_of", "Quoted"},
     "errors": {"NativeResult", "NativeOutcome", "from_native", "text_of"},
+    "hash": {"padded", "bytes_of", "rotated_left", "rotated_right", "big_endian", "little_endian", "sha256_block", "sha1_block",
+             "md5_block", "sha256_constants", "md5_constants", "base64_digits", "url_digits"},
     "image": {"parse_samples", "scale", "skip_blanks"},
     "io": {"open_native", "close_native"} | {f"file_{name}" for name in "read read_line write write_text flush seek position size".split()},
     "json": {"max_depth", "read_number", "read_floats", "read_ints", "count_commas", "first_wrong", "same_elements", "Number",
