@@ -24,6 +24,8 @@ INTERNAL = {
     "list": {"List.grow", "List.check", "List.items", "List.size"},
     "map": {"spread", "Pair", "Map.find", "Map.missing", "Map.home", "Map.next", "Map.close_gap", "Map.place",
             "Map.reset", "Map.respread", "Map.rebuild"},
+    "os": {"stat_native", "NativeInfo", "walk_into"},
+    "path": {"below", "end_of", "dot_of"},
     "random": {"Pair", "normal_at"},
     "queue": {"Deque.check", "Deque.grow", "Deque.place", "Deque.take", "Heap.sink"},
     "str": {"join_part", "parse_i64_native", "parse_f64_native", "ParsedInt", "ParsedFloat", "CodePoint", "Builder.grow"},

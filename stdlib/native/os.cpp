@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Natives of module os.
+#include <fcntl.h>
 #include <sched.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 #include <system_error>
@@ -21,6 +26,17 @@ Error path_error(std::string_view what, std::string_view path, const std::error_
   const bool missing = reason == std::errc::no_such_file_or_directory || reason == std::errc::not_a_directory;
   return error(missing ? ErrorCode::kNotFound : ErrorCode::kIoTrap, "cannot {} '{}': {}", what, path,
                reason.message());
+}
+
+// A name for mkdtemp() and mkostemp(), which replace the last letters. An error if the prefix would leave the folder.
+Result<std::string> temporary_name(const vm::NativeCall& call) {
+  const std::string_view prefix = text(call, 0);
+  if (prefix.find('/') != prefix.npos || prefix.find('\0') != prefix.npos) {
+    return error(ErrorCode::kIoTrap, "'{}' cannot begin the name of a file", prefix);
+  }
+  const char* const folder = std::getenv("TMPDIR");
+  const std::string_view set = folder == nullptr ? "" : folder;
+  return fmt::format("{}/{}XXXXXX", set.empty() ? "/tmp" : set, prefix);
 }
 
 }  // namespace
@@ -121,6 +137,57 @@ Status os_mkdir(vm::NativeCall& call) {
   std::error_code problem;
   fs::create_directories(path, problem);
   return problem ? Status(path_error("make the folder", path, problem)) : Status();
+}
+
+Status os_current_dir(vm::NativeCall& call) {
+  std::error_code problem;
+  const fs::path path = fs::current_path(problem);
+  return problem ? Status(path_error("find", "the current folder", problem))
+                 : return_text(call, path.native());
+}
+
+Status os_real_path(vm::NativeCall& call) {
+  DHPVM_ASSIGN(const std::string path, path_argument(call, 0));
+  std::error_code problem;
+  const fs::path real = fs::canonical(path, problem);
+  return problem ? Status(path_error("find", path, problem)) : return_text(call, real.native());
+}
+
+Status os_stat(vm::NativeCall& call) {
+  DHPVM_ASSIGN(const std::string path, path_argument(call, 0));
+  struct stat info{};
+  const bool follow = (call.p[0] & 1) != 0;
+  if ((follow ? ::stat(path.c_str(), &info) : ::lstat(path.c_str(), &info)) != 0)
+    return io_error("find", path);
+  const mode_t mode = info.st_mode;
+  return_integer(call, 0, S_ISREG(mode) ? 0 : S_ISDIR(mode) ? 1 : S_ISLNK(mode) ? 2 : 3);
+  return_integer(call, 1, info.st_size);
+  return_number(call, 2,
+                static_cast<double>(info.st_mtim.tv_sec) + static_cast<double>(info.st_mtim.tv_nsec) * 1e-9);
+  return {};
+}
+
+Status os_make_temp_dir(vm::NativeCall& call) {
+  DHPVM_ASSIGN(std::string name, temporary_name(call));
+  if (::mkdtemp(name.data()) == nullptr) return io_error("make the folder", name);
+  return return_text(call, name);
+}
+
+Status os_make_temp_file(vm::NativeCall& call) {
+  DHPVM_ASSIGN(std::string name, temporary_name(call));
+  const Descriptor file(::mkostemp(name.data(), O_CLOEXEC));
+  if (file.number() < 0) return io_error("make the file", name);
+  return return_text(call, name);
+}
+
+Status os_remove_all(vm::NativeCall& call) {
+  DHPVM_ASSIGN(const std::string path, path_argument(call, 0));
+  std::error_code problem;
+  const std::uintmax_t removed = fs::remove_all(path, problem);
+  if (!problem && removed == 0) problem = std::make_error_code(std::errc::no_such_file_or_directory);
+  if (problem) return path_error("remove", path, problem);
+  return_integer(call, 0, static_cast<std::int64_t>(removed));
+  return {};
 }
 
 }  // namespace dhpvm::stdlib
