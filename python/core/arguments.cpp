@@ -217,6 +217,11 @@ Conversion convert(PyObject* object, const Parameter& parameter, Fit fit, Buffer
                    dhpvm_array& array, dhpvm_value& value) {
   if (parameter.kind >= DHPVM_BOOL && parameter.kind <= DHPVM_F64)
     return put_number(object, parameter, fit, value);
+  if (parameter.kind == DHPVM_NULL) {  // None alone: a number that the version for it does not read
+    value.kind = DHPVM_I64;
+    value.of.i64 = 0;
+    return object == Py_None ? Conversion::kDone : Conversion::kMismatch;
+  }
   if (object == Py_None) {
     value.kind = DHPVM_NULL;
     return fit == Fit::kExact ? Conversion::kMismatch : Conversion::kDone;

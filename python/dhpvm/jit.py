@@ -108,8 +108,10 @@ class CompiledProgram:
         module = self._module(engine, given)
         self._isolate = module._isolate
         written = self._version.written_parameters()
-        parameters = [signature.parameter(types.text(kind), signature.WRITTEN if i in written else signature.READ,
-                                          is_python).description() for i, (kind, is_python) in enumerate(kinds)]
+        parameters = [
+            signature.parameter("None" if kind == types.NONE else types.text(kind),
+                                signature.WRITTEN if i in written else signature.READ, is_python).description()
+            for i, (kind, is_python) in enumerate(kinds)]
         self.function = _core.Function(self._isolate, self._version.text_name, parameters,
                                        signature.results(self._result_types()))
 
@@ -150,6 +152,8 @@ class CompiledProgram:
 
 def type_of(argument, name):
     """The type of an argument, and whether it is a number of Python's own."""
+    if argument is None:
+        return types.NONE, True
     if isinstance(argument, bool):
         return types.BOOL, True
     if type(argument) is int:

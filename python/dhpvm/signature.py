@@ -33,6 +33,8 @@ def parameter(type_name, use=UNSAID, is_python=False):
     kind, element, rank = OBJECT, NULL, 0
     if type_name in KINDS:
         kind = KINDS[type_name]
+    elif type_name == "None":
+        kind = NULL
     elif type_name == "str":
         kind = TEXT
     elif type_name.startswith("["):

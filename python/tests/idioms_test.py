@@ -139,7 +139,52 @@ def nested(a, k):
     return s, power(1.5, k), square(k)
 
 
+def polynomial(x, a, b=2.0, c=1):
+    return a * x * x + b * x + c
+
+
+def by_keyword(x):
+    return polynomial(x, 3), polynomial(x, c=0.5, a=2), polynomial(c=x, b=1, a=0, x=2)
+
+
+def into(x, out=None, scale=None, limit=None):
+    if out is None:
+        out = np.empty_like(x)
+    if not (scale is not None and limit is None):
+        scale = 1.5
+    for i in range(len(x)):
+        out[i] = x[i] * scale
+    if limit is None:
+        return out.sum()
+    if limit > 100:
+        limit = out.max()
+    return out[0] * limit
+
+
+def calls_into(x, y):
+    return into(x), into(x, y), into(x, scale=2), into(x, None, limit=3) + y[0]
+
+
+def of_any_rank(a):
+    if a.ndim == 1:
+        return a[0]
+    if a.ndim == 2 and LIMIT == 3:
+        return a[0, 0] * 2 if LIMIT != 3 else a[1, 1]
+    return a[0, 0, 0]
+
+
 class Idioms(support.Comparisons):
+    def test_keywords_and_defaults(self):
+        self.compare(by_keyword, 1.5)
+        self.compare(by_keyword, 2)
+        for more in ((), (np.zeros(5),), (None, 3.0), (None, None, 2), (np.ones(5), 2, 700)):
+            self.compare(into, np.arange(5.0), *more)
+        self.compare(calls_into, np.arange(5.0), np.zeros(5))
+
+    def test_branches_that_types_decide(self):
+        for shape in ((8,), (4, 2), (2, 2, 2)):
+            self.compare(of_any_rank, np.arange(8.0).reshape(shape))
+
     def test_divmod_and_round(self):
         for pair in ((7, 3), (-7, 3), (7, -3), (7.5, 2), (-7.5, 2.25), (np.int32(-9), 4), (np.float32(2.5), 0.5)):
             self.compare(divmods, *pair)

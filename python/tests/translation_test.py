@@ -115,6 +115,16 @@ class Refused(unittest.TestCase):
             return x or 1
         self.refuse(f, "write `x if c else y`", 1)
 
+        def f(x, out=None):
+            if x > 1:
+                out = 2.0
+            return out
+        self.refuse(f, "'out' is None before this block", 1, line=2)
+
+        def f(x):
+            return inner(x, j=1)
+        self.refuse(f, "inner: missing a required argument: 'i'", X)
+
         def f(x):
             return x ** -2
         self.refuse(f, r"float\(x\) \*\* y", 1)

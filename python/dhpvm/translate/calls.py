@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import ast
 import builtins
+import inspect
 import math
 
 from . import creation, views
-from .types import BOOL, FLOAT, INT, NUMPY_NAMES, UNKNOWN, Array, Scalar, promote
+from .types import BOOL, FLOAT, INT, NONE, NUMPY_NAMES, UNKNOWN, Array, Scalar, promote
 from .values import NOTHING, Value, constant, tuple_of
 
 # By their name in NumPy, what the language's module math calls them.
@@ -317,11 +318,39 @@ def _of_user(expressions, node, function):
     function = getattr(function, "__wrapped__", function)
     if not hasattr(function, "__code__") or function.__module__.partition(".")[0] == "numpy":
         return None
-    if node.keywords or any(isinstance(argument, ast.Starred) for argument in node.args):
-        expressions.fail(node, f"pass the arguments of {function.__name__} by position")
-    values = [expressions.value(argument) for argument in node.args]
+    nodes = _bound(expressions, node, function)
+    values = [expressions.value(each) if isinstance(each, ast.expr) else each for each in nodes]
+    return of_function(expressions, node, function, nodes, values)
+
+
+def _bound(expressions, node, function):
+    """The node of the argument of each parameter, or the value of its default."""
+    if any(isinstance(each, ast.Starred) for each in node.args) or any(each.arg is None for each in node.keywords):
+        expressions.fail(node, f"write each argument of {function.__name__} by itself: * and ** cannot be compiled")
+    signature = inspect.signature(function)
+    try:
+        bound = signature.bind(*node.args, **{each.arg: each.value for each in node.keywords})
+    except TypeError as error:
+        expressions.fail(node, f"{function.__name__}: {error}")
+    nodes = []
+    for name, parameter in signature.parameters.items():
+        if parameter.kind is not parameter.POSITIONAL_ONLY and parameter.kind is not parameter.POSITIONAL_OR_KEYWORD:
+            expressions.fail(node, f"{function.__name__} has *args, **kwargs or keyword-only parameters, which cannot be "
+                                   "compiled: write each parameter by position")
+        given = bound.arguments.get(name)
+        if given is None:
+            given = constant(parameter.default)
+        if given is None:
+            expressions.fail(node, f"the default of '{name}' is of type {type(parameter.default).__name__}: pass the "
+                                   "argument")
+        nodes.append(given)
+    return nodes
+
+
+def of_function(expressions, node, function, nodes, values):
+    """A call with these values; `nodes` are what they come from."""
     types, texts = [], []
-    for argument, value in zip(node.args, values):
+    for argument, value in zip(nodes, values):
         if value.type == UNKNOWN:
             return Value("0", UNKNOWN)
         if isinstance(value.type, Array) and value.view is not None:
@@ -331,13 +360,13 @@ def _of_user(expressions, node, function):
             continue
         if isinstance(value.type, Array):
             value = expressions.named(argument, value)
-        elif not isinstance(value.type, Scalar):
+        elif not isinstance(value.type, Scalar) and value.type != NONE:
             expressions.fail(argument, f"{value.type} cannot be passed on")
         types.append(value.type)
         texts.append(value.text)
     version = expressions.unit.version(function, tuple(types), node, expressions)
     for position in version.written_parameters():
-        base = views.base_of(node.args[position])
+        base = views.base_of(nodes[position])
         if base is not None:
             expressions.scope.written(base.id)
     return Value(f"{version.text_name}({', '.join(texts)})", version.result)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import ast
 
 from . import calls, elementwise, products, views, whole
-from .types import BOOL, FLOAT, INT, UNKNOWN, Array, Scalar, Tuple, literal, promote
+from .types import BOOL, FLOAT, INT, NONE, UNKNOWN, Array, Scalar, Tuple, literal, promote
 from .values import NOTHING, Value, constant, tuple_of
 
 ARITHMETIC = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*"}
@@ -92,6 +92,23 @@ class Expressions:
         if value.type in (BOOL, UNKNOWN):
             return value.as_type(BOOL)
         return f"({value.text} != {literal(0, value.type.name)})"
+
+    def known_test(self, node):
+        """Whether a condition is known to hold for these types, `out is None` for example; None if it is not known."""
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            known = self.known_test(node.operand)
+            return None if known is None else not known
+        if isinstance(node, ast.BoolOp):
+            deciding = isinstance(node.op, ast.Or)
+            for each in node.values:
+                known = self.known_test(each)
+                if known is not (not deciding):
+                    return known
+            return not deciding
+        if any(isinstance(each, (ast.Call, ast.BinOp)) for each in ast.walk(node)):
+            return None
+        value = self.value(node)
+        return bool(value.constant) if value.is_constant else None
 
     def _known(self, node):
         """What can be computed now: constants of the surroundings."""
@@ -251,6 +268,8 @@ class Expressions:
 
     def _compare(self, node):
         operands = [node.left, *node.comparators]
+        if len(operands) == 2 and type(node.ops[0]) in (ast.Is, ast.IsNot):
+            return self._identity(node)
         if len(operands) > 2 and any(isinstance(each, ast.Call) for middle in operands[1:-1]
                                      for each in ast.walk(middle)):
             self.fail(node, "a call in the middle of a chain of comparisons: give its result a name first")
@@ -258,8 +277,21 @@ class Expressions:
         for operator, left, right in zip(node.ops, operands, operands[1:]):
             if type(operator) not in COMPARISONS:
                 self.fail(node, "`in` and `is` cannot be compiled: compare numbers")
-            parts.append(self._comparison(COMPARISONS[type(operator)], self.scalar(left), self.scalar(right)))
+            left, right = self.scalar(left), self.scalar(right)
+            if len(operands) == 2 and left.is_constant and right.is_constant:
+                return constant(bool(eval(f"a {COMPARISONS[type(operator)]} b",  # noqa: S307: two numbers
+                                          {"a": left.constant, "b": right.constant})))
+            parts.append(self._comparison(COMPARISONS[type(operator)], left, right))
         return Value(parts[0] if len(parts) == 1 else "(" + " && ".join(parts) + ")", BOOL)
+
+    def _identity(self, node):
+        """x is None, which is known for a type."""
+        kinds = [self.value(each).type for each in (node.left, node.comparators[0])]
+        if UNKNOWN in kinds:
+            return Value("false", BOOL)
+        if NONE not in kinds:
+            self.fail(node, "`is` compares with None here: write ==")
+        return constant((kinds[0] == kinds[1]) == isinstance(node.ops[0], ast.Is))
 
     def _comparison(self, symbol, left, right):
         if UNKNOWN in (left.type, right.type):
@@ -270,6 +302,9 @@ class Expressions:
         return f"({left.as_type(kind)} {symbol} {right.as_type(kind)})"
 
     def _ifexp(self, node):
+        known = self.known_test(node.test)
+        if known is not None:
+            return self.value(node.body if known else node.orelse)
         test, left, right = self.test(node.test), self.scalar(node.body), self.scalar(node.orelse)
         return self.choice(test, left, right)
 

@@ -74,13 +74,16 @@ class Statements(Assignments, Loops):
         return f"_t{self._next_temporary}"
 
     def block(self, statements):
+        """Translates statements. Whether nothing is reached behind them; what would be is left out."""
         for statement in statements:
             method = getattr(self, f"_{type(statement).__name__.lower()}", None)
             if method is None:
                 advice = ": define functions in the first level of the function, or outside" if isinstance(
                     statement, ast.FunctionDef) else ""
                 self.source.fail(statement, f"{type(statement).__name__} statements cannot be compiled{advice}")
-            method(statement)
+            if method(statement):
+                return True
+        return False
 
     def braces(self, head, statements, node):
         """A statement with a block."""
@@ -93,6 +96,9 @@ class Statements(Assignments, Loops):
     # ---- Control flow.
 
     def _if(self, node):
+        known = self.expressions.known_test(node.test)
+        if known is not None:
+            return self.block(node.body if known else node.orelse)
         self.emit(f"if {self.expressions.test(node.test)} {{", node)
         self.scope.open_block()
         self.block(node.body)
@@ -123,6 +129,7 @@ class Statements(Assignments, Loops):
                 value = self._result(node.value, value)
                 result = self._note_result(node, value.type)
                 self.emit(f"return {value.as_type(result) if isinstance(result, Scalar) else value.text};", node)
+        return True
 
     def _return_several(self, node, parts, values):
         if UNKNOWN in [value.type for value in values]:
@@ -141,12 +148,16 @@ class Statements(Assignments, Loops):
             return value
         name = base_of(node)
         if name is not None and value.elements is None:
-            same = self.scope.same_arrays(name.id) & set(self.source.parameters)
+            same = self.scope.same_arrays(name.id) & self._given_arrays()
             if same:
                 advice = "" if value.view is not None else "return nothing, or "
                 self.source.fail(node, f"the caller has '{sorted(same)[0]}' already: {advice}"
                                        f"{ast.unparse(node)}.copy()")
         return value if value.view is None and value.elements is None else new_array(self.expressions, node, value)
+
+    def _given_arrays(self):
+        """The parameters that are arrays."""
+        return {name for name, kind in zip(self.source.parameters, self.types) if isinstance(kind, (Array, PassedView))}
 
     def _note_result(self, node, kind):
         result = join(self.version.result, kind)
@@ -199,3 +210,4 @@ class Statements(Assignments, Loops):
         if self.expressions.is_sequential:
             self.source.fail(node, "a prange loop cannot raise: set a flag in an array")
         self.emit(f"trap({quoted(ast.unparse(node.exc) if node.exc else 'raise')});", node)
+        return True

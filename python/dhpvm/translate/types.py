@@ -78,7 +78,9 @@ UNKNOWN = Special("unknown")
 
 
 def text(kind):
-    """A number, bool or array as the language writes its type."""
+    """A number, bool or array as the language writes its type. None is passed as a number that nobody reads."""
+    if kind == NONE:
+        return "i64"
     return kind.text if isinstance(kind, Array) else kind.name
 
 

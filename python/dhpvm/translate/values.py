@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .types import BOOL, FLOAT, INT, NUMPY_NAMES, UNKNOWN, Scalar, Tuple, literal
+from .types import BOOL, FLOAT, INT, NONE, NUMPY_NAMES, UNKNOWN, Scalar, Tuple, literal
 
 ABSENT = object()
 
@@ -61,7 +61,9 @@ def tuple_of(items):
 
 
 def constant(value):
-    """The value of a number of Python or NumPy; None for other objects."""
+    """The value of None, or of a number of Python or NumPy; None for other objects."""
+    if value is None:
+        return Value("0", NONE, None)
     if isinstance(value, bool):
         return Value(literal(value, "bool"), BOOL, value)
     if type(value) is int:

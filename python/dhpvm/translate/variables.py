@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from .types import UNKNOWN, Array, Scalar, join
-from .values import Value
+from .types import NONE, UNKNOWN, Array, Scalar, join
+from .values import Value, constant
 
 # Words of the language, and names that translated functions use themselves.
 RESERVED = set("as break catch class const continue else extern false fn for if import in init interface intrinsic is "
@@ -46,6 +46,7 @@ class Variables:
         self._next_block = 1
         self._declared = {}
         self._views = {}
+        self._nones = set()
 
     def names(self):
         """Every name that is local to the function."""
@@ -95,6 +96,8 @@ class Variables:
     # ---- Use.
 
     def read(self, node):
+        if node.id in self._nones:
+            return constant(None)
         frame = self._frame_of(node.id)
         kind = self._types.get((frame.key, node.id), UNKNOWN)
         if isinstance(kind, Array):
@@ -103,6 +106,10 @@ class Variables:
 
     def define(self, key, name, kind):
         """A parameter or loop variable."""
+        if kind == NONE:
+            self._nones.add(name)
+            self.assigned_parameters.add(name)
+            return
         self._types[key, name] = kind
         if isinstance(kind, Array):
             self._declared[name] = (0,)
@@ -110,6 +117,10 @@ class Variables:
     def assign(self, node, name, kind):
         """Notes that the variable is given a value of this type."""
         frame = self._frame_of(name)
+        if name in self._nones and self.depth() > 1:
+            self._source.fail(node, f"'{name}' is None before this block, and may be so behind it: assign it in "
+                                    f"`if {name} is None` alone, outside of loops")
+        self._nones.discard(name)
         if frame.is_constant:
             self._source.fail(node, f"the loop variable '{name}' of a parallel loop cannot be assigned")
         old = self._types.get((frame.key, name), UNKNOWN)
