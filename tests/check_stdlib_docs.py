@@ -11,6 +11,8 @@ from pathlib import Path
 
 # What the modules keep to themselves; everything else is public.
 INTERNAL = {
+    "args": {"ArgumentKind", "Declared", "distance", "Parsed.add", "Parsed.declarations", "Parsed.values"}
+    | {f"Arguments.{name}" for name in "add find_option find_short find_declared is_negative_number take unknown wrong".split()},
     "array": {"small", "merge_sort", "merge_sort_by"},
     "csv": {"parse_f64_native", "field_end", "read_quoted", "plain_end", "begin_of", "Quoted"},
     "errors": {"NativeResult", "NativeOutcome", "from_native", "text_of"},
