@@ -464,6 +464,30 @@ static void find_worker(void* user, const dhpvm_worker_use* worker) {
   if (strcmp(worker->state, "ready") == 0 && worker->size == sizeof *worker) ++*(int*)user;
 }
 
+/* Whether a worker starts with these options. */
+static dhpvm_code start_worker(dhpvm_engine* engine, const dhpvm_worker_options* options) {
+  dhpvm_worker* worker = NULL;
+  const dhpvm_code code = dhpvm_worker_start(engine, options, &worker, NULL);
+  dhpvm_worker_free(worker);
+  return code;
+}
+
+/* The members that were appended to the options of a worker. */
+static void test_later_members(dhpvm_engine* engine, dhpvm_worker_options options) {
+  CHECK(options.waiting == 16 && options.total_memory_bytes == DHPVM_UNLIMITED);
+  CHECK(options.idle_ns == 0 && options.clients_file == NULL);
+  options.idle_ns = 1000000000;
+  options.waiting = 0;
+  CHECK_CODE(DHPVM_OK, start_worker(engine, &options));
+  options.clients_file = "no-such-file-of-clients";
+  CHECK_CODE(DHPVM_INVALID_ARGUMENT, start_worker(engine, &options));
+  /* A caller whose header lacks them: what lies behind its structure is not read. */
+  options.size = offsetof(dhpvm_worker_options, total_memory_bytes);
+  CHECK_CODE(DHPVM_OK, start_worker(engine, &options));
+  ++options.size;
+  CHECK_CODE(DHPVM_INVALID_ARGUMENT, start_worker(engine, &options));
+}
+
 void test_workers(void) {
   const char* const anywhere[] = {"127.0.0.1:0"};
   const char* const devices[] = {"host"};
@@ -497,6 +521,7 @@ void test_workers(void) {
     remove(key_file);
     return;
   }
+  test_later_members(engine, options);
   CHECK(dhpvm_worker_is_needed(worker) == 1);
   CHECK_CODE(DHPVM_OK, dhpvm_worker_addresses(worker, &address, NULL));
   address.data[strcspn(address.data, "\n")] = 0;

@@ -158,6 +158,12 @@ typedef struct dhpvm_worker_options {
   void* log_user;
   uint32_t sessions; /* at the same time: 16 */
   uint32_t reserved;
+  /* The members below came later: a `size` that ends here leaves them at their defaults. */
+  uint64_t total_memory_bytes; /* of all sessions together: unlimited */
+  int64_t idle_ns;             /* a session with nothing to do for so long is ended; 0: it is not */
+  const char* clients_file;    /* in place of a key file: who may come in, with keys and limits */
+  uint32_t waiting;            /* sessions in the queue of a full worker: 16 */
+  uint32_t reserved_later;
 } dhpvm_worker_options;
 
 #endif /* DHPVM_C_OPTIONS_H */

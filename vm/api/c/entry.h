@@ -113,12 +113,17 @@ T guarded_value(T fallback, F&& body) noexcept {
 // How far a structure may grow in later versions, of whose callers only zeros are accepted.
 inline constexpr std::size_t kMostAppended = 4096;
 
-// The caller's structure over the defaults in `known`. Null: the defaults.
+// The caller's structure over the defaults in `known`. Null: the defaults. `earlier` is the size that the structure had
+// before members were appended: a caller with that size gets the defaults of those members.
 template <typename T>
-Status take_structure(const T* given, T& known, std::string_view name) {
+Status take_structure(const T* given, T& known, std::string_view name, std::size_t earlier = sizeof(T)) {
   static_assert(std::is_trivially_copyable_v<T>);
   if (given == nullptr) return {};
   const std::size_t size = given->size;
+  if (size == earlier) {
+    std::memcpy(&known, given, earlier);
+    return {};
+  }
   if (size < sizeof(T) || size > sizeof(T) + kMostAppended) {
     return error(ErrorCode::kInvalidArgument,
                  "{}.size is {}, and the structure has {} bytes: set it with {}_init, or to sizeof", name,

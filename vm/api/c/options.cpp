@@ -2,6 +2,7 @@
 #include "vm/api/c/options.h"
 
 #include <chrono>
+#include <cstddef>
 #include <span>
 #include <vector>
 
@@ -181,7 +182,8 @@ Result<IsolateOptions> isolate_options(const dhpvm_isolate_options* given) {
 Result<WorkerOptions> worker_options(const dhpvm_worker_options* given) {
   dhpvm_worker_options known{};
   dhpvm_worker_options_init(&known);
-  DHPVM_TRY(take_structure(given, known, "dhpvm_worker_options"));
+  DHPVM_TRY(take_structure(given, known, "dhpvm_worker_options",
+                           offsetof(dhpvm_worker_options, total_memory_bytes)));
   WorkerOptions options;
   DHPVM_TRY(take_texts(known.devices, known.device_count, "dhpvm_worker_options.devices", options.devices));
   DHPVM_TRY(take_texts(known.listen, known.listen_count, "dhpvm_worker_options.listen", options.listen));
@@ -193,6 +195,10 @@ Result<WorkerOptions> worker_options(const dhpvm_worker_options* given) {
   options.code_bytes = known.code_bytes;
   options.provider = text_or_empty(known.provider);
   options.sessions = known.sessions;
+  options.waiting = known.waiting;
+  options.total_memory_bytes = known.total_memory_bytes;
+  options.idle = duration_cast<milliseconds>(nanoseconds(known.idle_ns));
+  options.clients_file = text_or_empty(known.clients_file);
   if (known.log != nullptr) {
     options.log = [log = known.log, user = known.log_user](const std::string& line) {
       log(user, line.c_str());
@@ -261,4 +267,7 @@ void dhpvm_worker_options_init(dhpvm_worker_options* options) {
   options->code_bytes = defaults.code_bytes;
   options->security.seal = DHPVM_SEAL_FULL;
   options->sessions = defaults.sessions;
+  options->waiting = defaults.waiting;
+  options->total_memory_bytes = defaults.total_memory_bytes;
+  options->idle_ns = in_ns(defaults.idle);
 }
