@@ -15,6 +15,7 @@ class AssignmentScan final : public LexicalWalk {
     Assignments::Found& found = result_.found_[{declared.file, declared.begin}];
     found.places.insert(name.range.begin);
     found.in_closure = found.in_closure || closures() > local.closures;
+    found.in_expression = found.in_expression || in_expression();
   }
 
   Assignments& result_;
@@ -33,6 +34,11 @@ bool Assignments::inside(SourceRange variable, SourceRange region) const {
   if (found == nullptr) return false;
   const auto first = found->places.lower_bound(region.begin);
   return first != found->places.end() && *first < region.end;
+}
+
+bool Assignments::in_expression(SourceRange variable) const {
+  const Found* found = find(variable);
+  return found != nullptr && found->in_expression;
 }
 
 bool Assignments::in_closure(SourceRange variable) const {

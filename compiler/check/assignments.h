@@ -25,12 +25,15 @@ class Assignments {
   bool inside(SourceRange variable, SourceRange region) const;
   // Whether a closure assigns the variable that is declared outside of that closure.
   bool in_closure(SourceRange variable) const;
+  // Whether a statement inside of an expression assigns the variable, so that it may change between two operands.
+  bool in_expression(SourceRange variable) const;
 
  private:
   friend class AssignmentScan;
   struct Found {
     std::set<std::uint32_t> places;  // offsets
     bool in_closure = false;
+    bool in_expression = false;
   };
   const Found* find(SourceRange variable) const;
 

@@ -89,6 +89,11 @@ hir::Local* BodyPart::temporary(const Type* type) {
   return &local;
 }
 
+// A boxed variable changes under a closure that is called in between, others in a block that is an expression.
+bool BodyPart::may_change(const hir::Local& local) const {
+  return local.boxed || state_.restless.contains(&local);
+}
+
 hir::Expr* BodyPart::stable(E value, std::vector<hir::Stmt*>& statements) {
   switch (value->kind) {
     case ExprKind::kInt:
@@ -97,11 +102,11 @@ hir::Expr* BodyPart::stable(E value, std::vector<hir::Stmt*>& statements) {
     case ExprKind::kZero:
     case ExprKind::kString: return value;
     case ExprKind::kLocal:
-      // A boxed variable may change under a closure that is called in between.
-      if (!value->local->boxed) return value;
+      if (!may_change(*value->local)) return value;
       break;
     case ExprKind::kUnwrap:
-      if (value->operands[0]->kind == ExprKind::kLocal && !value->operands[0]->local->boxed) return value;
+      if (value->operands[0]->kind == ExprKind::kLocal && !may_change(*value->operands[0]->local))
+        return value;
       break;
     default: break;
   }

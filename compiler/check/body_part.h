@@ -41,6 +41,7 @@ class BodyPart {
   // `value` if evaluating it twice is free of effects and cost; otherwise a temporary, whose declaration is
   // added to `before`.
   E stable(E value, Body& before);
+  bool may_change(const hir::Local& local) const;
   E in_block(Body statements, E value, Range range);
   // for i in 0..high { body(i) }
   hir::Stmt* count_loop(E high, Range range, const std::function<Body(E index)>& body);

@@ -114,7 +114,8 @@ struct BodyState {
   Assignments assignments;
   std::set<std::string_view> tested_in_vain;  // the text of what was compared with null, but is not narrowed
   bool in_trap_message = false;
-  std::set<const Type*> texts_in_work;  // structs whose text is being put together
+  std::set<const hir::Local*> restless;  // variables that a statement inside of an expression assigns
+  std::set<const Type*> texts_in_work;   // structs whose text is being put together
   std::deque<Variable> variables;
   std::deque<Frame> frames;
   std::string function_name;

@@ -58,6 +58,7 @@ hir::Expr* ExpressionChecker::dispatch(const ast::Expr& expr, const Type* expect
     case ast::ExprKind::kIs: return parts_.conversions.is_type(expr, nullptr);
     case ast::ExprKind::kUnwrap: return unwrap_expr(expr);
     case ast::ExprKind::kClosure: return parts_.closures.closure_expr(expr, expected);
+    case ast::ExprKind::kBlock: return block_expr(expr, expected);
     case ast::ExprKind::kIf: return if_expr(expr, expected);
     case ast::ExprKind::kMatch: return parts_.matching.match_expr(expr, expected);
     case ast::ExprKind::kJump: return parts_.statements.jump_expr(expr);
@@ -70,6 +71,8 @@ hir::Expr* ExpressionChecker::dispatch(const ast::Expr& expr, const Type* expect
 hir::Expr* ExpressionChecker::if_expr(const ast::Expr& expr, const Type* expected) {
   Condition test = parts_.narrowing.condition(*expr.operands[0]);
   const Flow before = state_.flow;
+  Flow after = before;
+  after.reachable = false;
   const ast::Expr& yes = *expr.operands[1];
   const ast::Expr& no = *expr.operands[2];
   E values[2] = {nullptr, nullptr};
@@ -77,6 +80,8 @@ hir::Expr* ExpressionChecker::if_expr(const ast::Expr& expr, const Type* expecte
     state_.flow = before;
     parts_.narrowing.learn(branch == 0 ? test.when_true : test.when_false);
     values[branch] = parts_.conversions.value(branch == 0 ? yes : no, hint);
+    // What a branch does that leaves is of no account behind it.
+    if (!values[branch]->type->is(TypeKind::kNever)) after = Narrowing::merge(after, state_.flow);
   };
   // A literal takes the type of the other branch.
   const int first = LiteralChecker::is_flexible(yes) || yes.kind == ast::ExprKind::kNull ? 1 : 0;
@@ -84,10 +89,26 @@ hir::Expr* ExpressionChecker::if_expr(const ast::Expr& expr, const Type* expecte
   const Type* hint = expected != nullptr ? expected : values[first]->type;
   if (hint->is(TypeKind::kNever)) hint = nullptr;
   check_branch(1 - first, hint);
-  state_.flow = before;
+  state_.flow = after.reachable ? after : before;
   const Type* type = parts_.conversions.common_type(values[0], yes.range, values[1], no.range, expected);
   if (type == nullptr || test.value->type->is(TypeKind::kError)) return wrong(expr.range);
   return make(ExprKind::kConditional, type, expr.range, {test.value, values[0], values[1]});
+}
+
+hir::Expr* ExpressionChecker::block_expr(const ast::Expr& expr, const Type* expected) {
+  parts_.scopes.open_scope();
+  Body statements;
+  E value = parts_.statements.block_value(*expr.statement, expected, statements);
+  parts_.scopes.close_scope();
+  if (value->type->is(TypeKind::kError)) return value;
+  if (value->type->is(TypeKind::kNever)) state_.flow.reachable = true;
+  if (!value->type->is(TypeKind::kVoid)) return in_block(std::move(statements), value, expr.range);
+  const bool ends_in_expression = expr.statement->body.back()->kind == ast::StmtKind::kExpr;
+  error(expr.range, "this block can end without giving a value")
+      .help("{}", ends_in_expression ? "remove the `;` behind its last expression"
+                                     : "end it with a value, without `;`, or leave: `return`, `break`, "
+                                       "`continue`, `trap(\"..\")`");
+  return wrong(expr.range);
 }
 
 hir::Expr* ExpressionChecker::unwrap_expr(const ast::Expr& expr) {

@@ -17,6 +17,7 @@ class ExpressionChecker : public BodyPart {
   E dispatch(const ast::Expr& expr, const Type* expected);
   E if_expr(const ast::Expr& expr, const Type* expected);
   E unwrap_expr(const ast::Expr& expr);
+  E block_expr(const ast::Expr& expr, const Type* expected);
 };
 
 }  // namespace dhpvm::compiler

@@ -85,11 +85,15 @@ void LexicalWalk::expr(const ast::Expr* node) {
     expr(node->operands[0]);
     const std::size_t outer = locals_.size();
     declare(node->name, Role::kCaught);
+    ++expressions_;
     stmt(node->statement);
+    --expressions_;
     close_scope(outer);
     return;
   }
+  expressions_ += node->kind == ExprKind::kBlock ? 1 : 0;
   ast::for_each_child(*node, visit);
+  expressions_ -= node->kind == ExprKind::kBlock ? 1 : 0;
 }
 
 void LexicalWalk::stmt(const ast::Stmt* node) {

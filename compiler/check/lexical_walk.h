@@ -49,6 +49,8 @@ class LexicalWalk {
   Local* find(std::string_view name);
   // How many closures stand around the current point.
   unsigned closures() const { return closures_; }
+  // Whether the walk is in a statement inside of an expression.
+  bool in_expression() const { return expressions_ != 0; }
 
   // Whether a name alone inside of a pattern is a case, a constant or a type, and not a new variable.
   virtual bool is_known_name(std::string_view) const { return false; }
@@ -76,7 +78,8 @@ class LexicalWalk {
   std::deque<Local> locals_;  // references to them stay valid while inner scopes come and go
   std::unordered_map<std::string_view, std::vector<Local*>> named_;  // inner ones behind those around them
   unsigned closures_ = 0;
-  bool declares_ = true;  // false in an alternative whose variables the first one has declared
+  unsigned expressions_ = 0;  // with statements inside, around this point
+  bool declares_ = true;      // false in an alternative whose variables the first one has declared
 };
 
 }  // namespace dhpvm::compiler

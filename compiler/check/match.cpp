@@ -216,6 +216,8 @@ hir::Expr* MatchChecker::match_expr(const ast::Expr& expr, const Type* expected)
   };
   std::vector<Checked> arms;
   const Flow start = state_.flow;
+  Flow after = start;
+  after.reachable = false;
   bool good = !subject.type->is(TypeKind::kError);
   const Type* type = expected;
   for (const ast::Arm& arm : expr.arms) {
@@ -228,6 +230,7 @@ hir::Expr* MatchChecker::match_expr(const ast::Expr& expr, const Type* expected)
     bind_pattern(arm, test, subject, checked.bindings);
     checked.value = parts_.conversions.value(*arm.value, type);
     parts_.scopes.close_scope();
+    if (!checked.value->type->is(TypeKind::kNever)) after = Narrowing::merge(after, state_.flow);
     state_.flow = here;
     exclude_null(arm, subject);
     if (type == nullptr && !LiteralChecker::is_flexible(*arm.value) &&
@@ -237,7 +240,7 @@ hir::Expr* MatchChecker::match_expr(const ast::Expr& expr, const Type* expected)
     good = good && !checked.value->type->is(TypeKind::kError) && test.good;
     arms.push_back(std::move(checked));
   }
-  state_.flow = start;
+  state_.flow = after.reachable ? after : start;
   if (!good || !check_coverage(coverage, subject, must_cover(subject.type) ? expr.operands[0]->range : range))
     return wrong(range);
   arms.back().condition = nullptr;

@@ -88,29 +88,6 @@ hir::Expr* ResultChecker::try_expr(const ast::Expr& expr, const Type* expected) 
   return made;
 }
 
-// The statements of the block behind `catch`; then its value, void if it has none and never if it leaves.
-hir::Expr* ResultChecker::handler_value(const ast::Stmt& block, const Type* expected, Body& statements) {
-  const std::vector<ast::Stmt*>& list = block.body;
-  const bool gives = !list.empty() && list.back()->gives_value;
-  std::vector<ast::Stmt*> rest(list.begin(), gives ? list.end() - 1 : list.end());
-  parts_.statements.statements(rest, statements);
-  if (!gives)
-    return make(ExprKind::kBlock, basic(state_.flow.reachable ? TypeKind::kVoid : TypeKind::kNever),
-                block.range);
-  const ast::Expr& value = *list.back()->value;
-  if (expected->is(TypeKind::kVoid)) {
-    E effect = parts_.expressions.expr(value);
-    if (analysis_.errors().is_result(effect->type)) {
-      explain(error(value.range, "this may fail, and its error would be lost"), effect->type, value.range);
-      return wrong(value.range);
-    }
-    if (effect->type->is(TypeKind::kError) || effect->type->is(TypeKind::kNever)) return effect;
-    statements.push_back(evaluate(effect));
-    return make(ExprKind::kBlock, expected, value.range);
-  }
-  return parts_.conversions.value(value, expected);
-}
-
 hir::Expr* ResultChecker::catch_expr(const ast::Expr& expr, const Type* expected) {
   const bool drops = expected != nullptr && expected->is(TypeKind::kVoid);
   E operand = parts_.conversions.operand_value(*expr.operands[0], drops ? nullptr : expected);
@@ -140,7 +117,7 @@ hir::Expr* ResultChecker::catch_expr(const ast::Expr& expr, const Type* expected
       handler.push_back(let(local, make(ExprKind::kUnwrap, type, expr.name.range,
                                         {part(result, ErrorTypes::kErrorField, expr.name.range)})));
   }
-  E value = handler_value(*expr.statement, wanted, handler);
+  E value = parts_.statements.block_value(*expr.statement, wanted, handler);
   parts_.scopes.close_scope();
   state_.flow = value->type->is(TypeKind::kNever) ? good : Narrowing::merge(good, state_.flow);
   if (wanted->is(TypeKind::kError) || value->type->is(TypeKind::kError)) return wrong(range);

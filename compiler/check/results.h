@@ -28,7 +28,6 @@ class ResultChecker : public BodyPart {
   E part(E result, std::uint32_t field, Range range);
   E failed(E result, Range range);
   bool passes_on(E operand, const ast::Expr& expr);
-  E handler_value(const ast::Stmt& block, const Type* expected, Body& statements);
 };
 
 }  // namespace dhpvm::compiler

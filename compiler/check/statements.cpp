@@ -8,15 +8,56 @@ namespace dhpvm::compiler {
 using hir::ExprKind;
 using hir::StmtKind;
 
-void StatementChecker::statements(const std::vector<ast::Stmt*>& list, Body& out) {
+void StatementChecker::statements(List list, Body& out) {
   for (std::size_t i = 0; i < list.size(); ++i) {
+    // It covers the rest of the block, which moves into it.
+    if (list[i]->kind == ast::StmtKind::kUse)
+      return use_stmt(*list[i], [&](Body& rest) { statements(list.subspan(i + 1), rest); }, out);
+    statement(*list[i], out);
+  }
+}
+
+hir::Expr* StatementChecker::block_value(const ast::Stmt& block, const Type* expected, Body& out) {
+  return value_of(block.body, block.range, expected, out);
+}
+
+hir::Expr* StatementChecker::value_of(List list, Range range, const Type* expected, Body& out) {
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    if (list[i]->gives_value) return last_value(*list[i]->value, expected, out);
     if (list[i]->kind == ast::StmtKind::kUse) {
-      // It covers the rest of the block, which moves into it.
-      use_stmt(*list[i], list, i + 1, out);
-      return;
+      // The value is computed before what it may need is closed.
+      E value = nullptr;
+      Body whole;
+      const auto rest = [&](Body& inner) {
+        value = value_of(list.subspan(i + 1), range, expected, inner);
+        const bool is_value = !value->type->is(TypeKind::kVoid) && !value->type->is(TypeKind::kNever) &&
+                              !value->type->is(TypeKind::kError);
+        if (!is_value) return;
+        hir::Local* result = temporary(value->type);
+        out.push_back(let(result, make(ExprKind::kZero, value->type, range)));
+        inner.push_back(assign(read(result, range), value, range));
+        value = read(result, range);
+      };
+      use_stmt(*list[i], rest, whole);
+      out.insert(out.end(), whole.begin(), whole.end());
+      return value;
     }
     statement(*list[i], out);
   }
+  return make(ExprKind::kBlock, basic(state_.flow.reachable ? TypeKind::kVoid : TypeKind::kNever), range);
+}
+
+hir::Expr* StatementChecker::last_value(const ast::Expr& value, const Type* expected, Body& out) {
+  if (expected == nullptr || !expected->is(TypeKind::kVoid)) return parts_.conversions.value(value, expected);
+  E effect = parts_.expressions.expr(value);
+  if (analysis_.errors().is_result(effect->type)) {
+    parts_.results.explain(error(value.range, "this may fail, and its error would be lost"), effect->type,
+                           value.range);
+    return wrong(value.range);
+  }
+  if (effect->type->is(TypeKind::kError) || effect->type->is(TypeKind::kNever)) return effect;
+  out.push_back(evaluate(effect));
+  return make(ExprKind::kBlock, expected, value.range);
 }
 
 void StatementChecker::statement(const ast::Stmt& stmt, Body& out) {
@@ -62,7 +103,7 @@ void StatementChecker::statement(const ast::Stmt& stmt, Body& out) {
     case ast::StmtKind::kContinue: jump(stmt, out); break;
     case ast::StmtKind::kReturn: return_stmt(stmt, out); break;
     case ast::StmtKind::kMatch: parts_.matching.match_stmt(stmt, out); break;
-    case ast::StmtKind::kUse: use_stmt(stmt, {}, 0, out); break;
+    case ast::StmtKind::kUse: use_stmt(stmt, [](Body&) {}, out); break;
     case ast::StmtKind::kParallelFor: parts_.parallel_loops.parallel_for(stmt, out); break;
   }
   --analysis_.nesting;
@@ -233,8 +274,8 @@ bool StatementChecker::find_loop(const ast::Name& label, unsigned& outwards) {
   return false;
 }
 
-void StatementChecker::use_stmt(const ast::Stmt& stmt, const std::vector<ast::Stmt*>& list, std::size_t next,
-                                Body& out) {
+// `rest` adds what stands behind it in its block.
+void StatementChecker::use_stmt(const ast::Stmt& stmt, const std::function<void(Body&)>& rest, Body& out) {
   E object = parts_.conversions.value(*stmt.value);
   Variable* declared = parts_.scopes.declare(stmt.name, object->type, VariableKind::kLet);
   hir::Stmt* made = analysis_.make(StmtKind::kUse, stmt.range);
@@ -256,13 +297,7 @@ void StatementChecker::use_stmt(const ast::Stmt& stmt, const std::vector<ast::St
       }
     }
   }
-  for (; next < list.size(); ++next) {
-    if (list[next]->kind == ast::StmtKind::kUse) {
-      use_stmt(*list[next], list, next + 1, made->body);
-      break;
-    }
-    statement(*list[next], made->body);
-  }
+  rest(made->body);
   if (made->close != nullptr && !made->close->type->is(TypeKind::kError)) out.push_back(made);
 }
 

@@ -2,6 +2,9 @@
 // Statements: blocks, variables, conditions, jumps, scoped use.
 #pragma once
 
+#include <functional>
+#include <span>
+
 #include "compiler/check/body_part.h"
 
 namespace dhpvm::compiler {
@@ -12,17 +15,22 @@ class StatementChecker : public BodyPart {
 
   bool end_of_body(const Type* result, Range range, Body& out);
   E jump_expr(const ast::Expr& expr);
-  void statements(const std::vector<ast::Stmt*>& list, Body& out);
+  void statements(std::span<ast::Stmt* const> list, Body& out);
   void block(const ast::Stmt& stmt, Body& out);
+  // The statements of a block that gives a value; then the value, void if it has none and never if it leaves.
+  E block_value(const ast::Stmt& block, const Type* expected, Body& out);
 
  private:
+  using List = std::span<ast::Stmt* const>;
+  E value_of(List list, Range range, const Type* expected, Body& out);
+  E last_value(const ast::Expr& value, const Type* expected, Body& out);
   void statement(const ast::Stmt& stmt, Body& out);
   void variable(const ast::Stmt& stmt, Body& out);
   void if_stmt(const ast::Stmt& stmt, Body& out);
   void return_stmt(const ast::Stmt& stmt, Body& out);
   bool find_loop(const ast::Name& label, unsigned& outwards);
   void jump(const ast::Stmt& stmt, Body& out);
-  void use_stmt(const ast::Stmt& stmt, const std::vector<ast::Stmt*>& list, std::size_t next, Body& out);
+  void use_stmt(const ast::Stmt& stmt, const std::function<void(Body& rest)>& rest, Body& out);
 };
 
 }  // namespace dhpvm::compiler

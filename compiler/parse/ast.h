@@ -99,6 +99,7 @@ enum class ExprKind : std::uint8_t {
   kJump,          // `return`, `break` or `continue` in place of a value: statement
   kTry,           // try operands[0]
   kCatch,         // operands[0] catch name { ... }: statement is the block; name may be empty
+  kBlock,         // { statement }, whose last statement gives the value, or leaves
 };
 
 enum class UnaryOp : std::uint8_t { kNegate, kNot, kComplement };
@@ -282,7 +283,7 @@ struct Stmt {
   StmtKind kind = StmtKind::kError;
   BinaryOp binary = BinaryOp::kAdd;
   bool inclusive = false;    // kForRange: ..=
-  bool gives_value = false;  // kExpr: the last statement of the block of a `catch`
+  bool gives_value = false;  // kExpr: the last statement of a block that gives a value
   std::uint32_t height = 1;  // nodes on the longest way down from here
   SourceRange range;
   Name name;

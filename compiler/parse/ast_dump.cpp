@@ -249,6 +249,7 @@ std::string dump(const ast::Expr& e) {
     case ExprKind::kTry: return Form("try").nodes(e.operands).end();
     case ExprKind::kCatch:
       return Form("catch").nodes(e.operands).add(e.name.empty() ? "_" : e.name.text).node(e.statement).end();
+    case ExprKind::kBlock: return dump(*e.statement);
     case ExprKind::kIf: return Form("if").nodes(e.operands).end();
     case ExprKind::kMatch: {
       Form form("match");

@@ -17,6 +17,7 @@
 #include "compiler/parse/statements.h"
 #include "compiler/parse/type_declarations.h"
 #include "compiler/parse/types.h"
+#include "compiler/parse/value_blocks.h"
 #include "compiler/parse/variables.h"
 
 namespace dhpvm::compiler {
@@ -41,6 +42,7 @@ struct GrammarParts {
   OperandParser operands{*this};
   PrimaryParser primary{*this};
   ResultParser results{*this};
+  ValueBlockParser value_blocks{*this};
   FormatStringParser format_strings{*this};
 };
 

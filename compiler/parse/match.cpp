@@ -16,14 +16,10 @@ ast::Expr* MatchParser::match_expression() {
   node->operands = {parts_.expressions.expression()};
   if (in_panic() && !recovery_.skip_to_brace()) return error_expr();
   node->arms = arms([this](ast::Arm& arm) {
-    if (at(TokenKind::kLeftBrace)) {
-      slip(range(), "an arm of a match that gives a value is an expression").help("remove the braces");
-      arm.value = parts_.primary.branch("after `=>`");
-    } else {
-      arm.value = parts_.expressions.inner_expression();
-    }
-    if (in_panic() || accept(TokenKind::kComma) || accept(TokenKind::kSemicolon) ||
-        at(TokenKind::kRightBrace))
+    const bool braces = at(TokenKind::kLeftBrace);
+    arm.value = braces ? parts_.value_blocks.expression("after `=>`") : parts_.expressions.inner_expression();
+    if (in_panic() || (braces && !at(TokenKind::kComma)) || accept(TokenKind::kComma) ||
+        accept(TokenKind::kSemicolon) || at(TokenKind::kRightBrace))
       return;
     if (token().first_on_line) {
       slip(cursor_.gap(), "expected `,` after the value of this arm").help("write `,` here");

@@ -122,6 +122,15 @@ TEST(ParserTest, IfAndMatchExpressions) {
             "(arm else => r))");
 }
 
+TEST(ParserTest, BlocksThatGiveValues) {
+  EXPECT_EQ(expression_of("{ let t = 1; t }"), "(block (let t _ 1) (value t))");
+  EXPECT_EQ(expression_of("if a { f(); b } else { c }"), "(if a (block (call f) (value b)) c)");
+  EXPECT_EQ(expression_of("match x { 1 => { f(); if a { b } else { c } } else => d }"),
+            "(match x (arm 1 => (block (call f) (value (if a b c)))) (arm else => d))");
+  EXPECT_EQ(expression_of("f() catch { if a { b; } if c { return 1; } else { 2 } }"),
+            "(catch (call f) _ (block (if a (block b)) (value (if c (block (return 1)) 2))))");
+}
+
 TEST(ParserTest, FormattedStrings) {
   EXPECT_EQ(expression_of("f\"\""), "(format)");
   EXPECT_EQ(expression_of("f\"x = {x}, {y + 1:8.3f}{{}}\\n\""),

@@ -32,6 +32,9 @@ ast::Expr* PrimaryParser::primary() {
       return finish(node);
     }
     case TokenKind::kIdentifier: break;
+    case TokenKind::kLeftBrace:
+      if (parts_.value_blocks.begins_block()) return parts_.value_blocks.expression("here");
+      return not_an_expression();
     default: return not_an_expression();
   }
   // `lambda x: x`, `parts_.functions.function(x) { ... }`
@@ -268,29 +271,18 @@ ast::Expr* PrimaryParser::if_expression() {
   advance();
   ast::Expr* test = parts_.expressions.condition("if");
   if (in_panic()) return error_expr();
-  ast::Expr* yes = branch("after the condition");
+  ast::Expr* yes = parts_.value_blocks.expression("after the condition");
   ast::Expr* no = nullptr;
   if (!in_panic() && !at(TokenKind::kElse)) {
     error(cursor_.gap(), "this `if` gives no value when its condition is false").help("add `else {{ ... }}`");
   }
   if (!in_panic()) {
     advance();
-    no = at(TokenKind::kIf) ? if_expression() : branch("after `else`");
+    no = at(TokenKind::kIf) ? if_expression() : parts_.value_blocks.expression("after `else`");
   }
   if (in_panic()) return error_expr();
   node->operands = {test, yes, no};
   return finish(node);
-}
-
-ast::Expr* PrimaryParser::branch(std::string_view what) {
-  if (!expect(TokenKind::kLeftBrace, what)) return error_expr();
-  ast::Expr* value = parts_.expressions.inner_expression();
-  if (at(TokenKind::kSemicolon) && !in_panic()) {
-    slip(range(), "a branch of an `if` that gives a value is one expression").help("remove the `;`");
-    advance();
-  }
-  if (!in_panic()) expect(TokenKind::kRightBrace, "after the value");
-  return value;
 }
 
 }  // namespace dhpvm::compiler

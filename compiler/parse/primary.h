@@ -11,7 +11,6 @@ class PrimaryParser : public GrammarPart {
   using GrammarPart::GrammarPart;
 
   ast::Expr* primary();
-  ast::Expr* branch(std::string_view what);
 
  private:
   ast::Expr* not_an_expression();

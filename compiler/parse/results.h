@@ -12,11 +12,6 @@ class ResultParser : public GrammarPart {
 
   ast::Expr* catch_suffix(ast::Expr* failing);
   ast::Expr* jump_expression();
-
- private:
-  ast::Stmt* handler();
-  bool gives_value() const;
-  std::uint32_t last_brace_of_construct() const;
 };
 
 }  // namespace dhpvm::compiler
