@@ -61,6 +61,8 @@ class Analysis {
   // Primitives, structs and nullables of them: what parallel loops may use as values.
   bool is_plain(const Type* type);
   bool implements(const Type* type, const Type* interface);
+  // Whether the type has a method `equals` for values of its own.
+  bool has_equals(const Type* type);
   Method find_method(Nominal& nominal, std::string_view name);
   std::vector<std::string_view> names_of_methods(Nominal& nominal);
   // Adds a field to a type that is being completed.

@@ -316,7 +316,8 @@ hir::Expr* AssignmentChecker::stable_place(E place, Body& before) {
 // The right side of `left op= value`, which can be combined with the left; null after a diagnostic.
 hir::Expr* AssignmentChecker::update_operand(E left, const ast::Stmt& stmt) {
   const bool shift = is_shift(binary_of(stmt.binary));
-  E right = parts_.conversions.value(*stmt.value, shift ? nullptr : left->type);
+  const Type* type = parts_.operators.right_type(binary_of(stmt.binary), left->type);
+  E right = parts_.conversions.value(*stmt.value, shift ? nullptr : type);
   if (right->type->is(TypeKind::kError)) return nullptr;
   if (!shift) return combined(left, right, stmt)->type->is(TypeKind::kError) ? nullptr : right;
   if (left->type->is_integer() && right->type->is_integer()) return right;
@@ -362,7 +363,7 @@ void AssignmentChecker::update_stmt(const ast::Stmt& stmt, Body& out) {
     const auto changed = [&](E operand) { return combined(left, operand, stmt); };
     return change_copy(target, right, changed, stmt.range, out);
   }
-  if (left->type == target.expr->type && !left->type->is(TypeKind::kStr)) {
+  if (left->type == target.expr->type && left->type->is_primitive()) {
     hir::Stmt* made = analysis_.make(StmtKind::kUpdate, stmt.range);
     made->place = target.expr;
     made->value = right;

@@ -143,10 +143,7 @@ hir::Expr* BuiltinCalls::equal_call(const ast::Expr& call) {
   }
   E right = parts_.conversions.value_as(*call.arguments[1].value, left->type);
   if (right->type->is(TypeKind::kError)) return right;
-  const Type* truth = basic(TypeKind::kBool);
-  if (E made = parts_.calls.invoke(left, "equals", {right}, call.range);
-      made != nullptr && made->type == truth)
-    return made;
+  if (E made = parts_.derived.own_equality(left, right, call.range); made != nullptr) return made;
   return parts_.derived.equality(left, right, call.range);
 }
 

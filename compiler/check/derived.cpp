@@ -9,6 +9,12 @@ using hir::Binary;
 using hir::ExprKind;
 using hir::StmtKind;
 
+namespace {
+
+constexpr std::string_view kEquals = "equals";
+
+}
+
 hir::Expr* DerivedFunctions::equality(E left, E right, Range range) {
   if (!analysis_.enums().compares_inside(left->type)) return binary(Binary::kEq, left, right, range);
   Body before;
@@ -17,11 +23,23 @@ hir::Expr* DerivedFunctions::equality(E left, E right, Range range) {
   return in_block(std::move(before), inside_equality(left, right, range), range);
 }
 
-// Compares values that hold objects of enums: those are equal if their contents are.
+hir::Expr* DerivedFunctions::own_equality(E left, E right, Range range) {
+  if (!analysis_.has_equals(left->type)) return nullptr;
+  const Type* wanted = parts_.calls.parameters_of(left->type, kEquals, range)->front();
+  E made = parts_.calls.invoke(left, kEquals, {parts_.conversions.coerce(right, wanted, range)}, range);
+  return made->type->is(TypeKind::kBool) ? made : nullptr;
+}
+
+// Compares values that hold objects of enums, which are equal if their contents are, or that have a method `equals`.
 hir::Expr* DerivedFunctions::inside_equality(E left, E right, Range range) {
   const Type* type = left->type;
   const Type* truth = basic(TypeKind::kBool);
-  if (!analysis_.enums().compares_inside(type)) return binary(Binary::kEq, left, right, range);
+  // Inside of that method `==` compares as if it were not there.
+  if (state_.function_name != type->name + "." + std::string(kEquals)) {
+    if (E own = own_equality(left, right, range); own != nullptr) return own;
+  }
+  const bool is_object = !type->is_enum && (type->is(TypeKind::kClass) || type->is(TypeKind::kInterface));
+  if (is_object || !analysis_.enums().compares_inside(type)) return binary(Binary::kEq, left, right, range);
   if (type->is_enum) return call(DerivedKind::kEquals, {left, right}, range);
   if (type->is(TypeKind::kNullable)) {
     const auto null = [&](E side) { return make(ExprKind::kIsNull, truth, range, {side}); };

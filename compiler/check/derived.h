@@ -13,6 +13,8 @@ class DerivedFunctions : public BodyPart {
 
   // `left == right`, of one type.
   E equality(E left, E right, Range range);
+  // By the method `equals` of the type; null where it has none for values of its own.
+  E own_equality(E left, E right, Range range);
   // A call of the function of this kind for the enum.
   E call(DerivedKind kind, std::vector<E> arguments, Range range);
   // Writes the body of such a function.

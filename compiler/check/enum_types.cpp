@@ -121,7 +121,7 @@ bool EnumTypes::is_plain(const Type* type) {
 
 bool EnumTypes::compares_inside(const Type* type) {
   if (type->is(TypeKind::kNullable)) return compares_inside(type->element);
-  if (type->is_enum && type->is(TypeKind::kClass)) return true;
+  if ((type->is_enum && type->is(TypeKind::kClass)) || analysis_.has_equals(type)) return true;
   if (!type->is(TypeKind::kStruct)) return false;
   analysis_.complete(*analysis_.nominal(type));
   for (const FieldInfo& field : type->fields) {

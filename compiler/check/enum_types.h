@@ -35,7 +35,7 @@ class EnumTypes {
   const CaseInfo* find_case(const Type* type, std::string_view name, std::uint32_t& index);
   // Whether all cases are without values: the enum is a number.
   bool is_plain(const Type* type);
-  // Whether two values can be equal that are not the same object: `==` looks inside.
+  // Whether `==` looks inside of values, or asks a method `equals`.
   bool compares_inside(const Type* type);
   // The function of this kind for `type`; makes it when it is first asked for.
   hir::Function* derived(const Type* type, DerivedKind kind, SourceRange range);

@@ -291,6 +291,17 @@ const FieldInfo* Analysis::find_field(const Type* type, std::string_view name, s
   return nullptr;
 }
 
+bool Analysis::has_equals(const Type* type) {
+  Nominal* nominal = this->nominal(type);
+  if (nominal == nullptr) return false;
+  const auto fits = [&](const std::vector<const Type*>& parameters) {
+    return parameters.size() == 1 && implements(type, parameters[0]);
+  };
+  const Method method = find_method(*nominal, "equals");
+  if (method.symbol == nullptr || !method.symbol->declaration->type_parameters.empty()) return false;
+  return fits(instantiate(*method.symbol, method.owner, {}, {}).parameters);
+}
+
 Method Analysis::find_method(Nominal& nominal, std::string_view name) {
   const auto own = nominal.symbol->methods.find(name);
   if (own != nominal.symbol->methods.end()) return {own->second, &nominal};

@@ -57,6 +57,21 @@ std::string_view spelling(Binary op) {
   return "?";
 }
 
+// The method of a declared type that an operator calls; empty where none does.
+std::string_view method_of(Binary op) {
+  switch (op) {
+    case Binary::kAdd: return "plus";
+    case Binary::kSub: return "minus";
+    case Binary::kMul: return "times";
+    case Binary::kDiv: return "divided_by";
+    case Binary::kRem: return "remainder";
+    default: return "";
+  }
+}
+
+constexpr std::string_view kNegated = "negated";
+constexpr std::string_view kCompare = "compare";
+
 // Which of two number types to convert to, as a proposal: the one that loses less.
 const Type* wider(const Type* a, const Type* b) {
   if (a->is_float() != b->is_float()) return a->is_float() ? a : b;
@@ -87,10 +102,14 @@ hir::Expr* OperatorChecker::unary_expr(const ast::Expr& expr, const Type* expect
   E operand = parts_.conversions.value(inner, expected);
   const Type* type = operand->type;
   if (type->is(TypeKind::kError)) return operand;
+  if (negate && analysis_.nominal(type) != nullptr) {
+    if (E made = parts_.calls.invoke(operand, kNegated, {}, expr.range); made != nullptr) return made;
+  }
   if (negate ? !type->is_number() : !type->is_integer()) {
     Diagnostic& diagnostic =
         error(expr.range, "'{}' cannot be applied to '{}'", ast::to_string(expr.unary), type->name);
     if (type->is(TypeKind::kBool)) diagnostic.help("write `!`");
+    if (negate) suggest_method(diagnostic, type, kNegated, "", "-a");
     return wrong(expr.range);
   }
   if (negate && operand->kind == ExprKind::kFloat) {
@@ -120,12 +139,12 @@ hir::Expr* OperatorChecker::binary_expr(const ast::Expr& expr, const Type* expec
   }
   E left = nullptr;
   E right = nullptr;
-  if (!operands_of(expr, expected, left, right)) return wrong(expr.range);
+  if (!operands_of(expr, binary_of(expr.binary), expected, left, right)) return wrong(expr.range);
   return arithmetic_on(binary_of(expr.binary), left, right, expr.range, expr.operator_range);
 }
 
 // Checks both operands, so that a literal takes the type of the other one. False when one is wrong.
-bool OperatorChecker::operands_of(const ast::Expr& expr, const Type* expected, E& left, E& right) {
+bool OperatorChecker::operands_of(const ast::Expr& expr, Binary op, const Type* expected, E& left, E& right) {
   const ast::Expr& a = *expr.operands[0];
   const ast::Expr& b = *expr.operands[1];
   const bool flexible_a = LiteralChecker::is_flexible(a);
@@ -143,12 +162,46 @@ bool OperatorChecker::operands_of(const ast::Expr& expr, const Type* expected, E
     left = parts_.conversions.value(a, right->type);
   } else {
     left = parts_.conversions.value(a, expected);
-    right = parts_.conversions.value(b, left->type);
+    right = parts_.conversions.value(b, right_type(op, left->type));
   }
   if (left->type->is(TypeKind::kNever) && !right->type->is(TypeKind::kNever))
     left = parts_.conversions.coerce(left, right->type, a.range);
   if (right->type->is(TypeKind::kNever)) right = parts_.conversions.coerce(right, left->type, b.range);
   return !left->type->is(TypeKind::kError) && !right->type->is(TypeKind::kError);
+}
+
+// The parameter of the method that the operator calls; null where the type has no such method.
+const Type* OperatorChecker::parameter_of(std::string_view method, const Type* type, Range range) {
+  if (method.empty() || analysis_.nominal(type) == nullptr) return nullptr;
+  const std::vector<const Type*>* parameters = parts_.calls.parameters_of(type, method, range);
+  return parameters != nullptr && parameters->size() == 1 ? parameters->front() : nullptr;
+}
+
+const Type* OperatorChecker::right_type(Binary op, const Type* left) {
+  const Type* const parameter = parameter_of(method_of(op), left, {});
+  return parameter != nullptr ? parameter : left;
+}
+
+// By the method of the left type; null where it has none that takes the right one.
+hir::Expr* OperatorChecker::by_method(std::string_view method, E left, E right, Range range) {
+  const Type* const parameter = parameter_of(method, left->type, range);
+  if (parameter == nullptr || !parts_.conversions.can_coerce(right->type, parameter)) return nullptr;
+  return parts_.calls.invoke(left, method, {parts_.conversions.coerce(right, parameter, range)}, range);
+}
+
+void OperatorChecker::suggest_method(Diagnostic& diagnostic, const Type* type, std::string_view method,
+                                     std::string_view parameter, std::string_view example) {
+  const bool is_declared = analysis_.nominal(type) != nullptr && !analysis_.errors().is_result(type) &&
+                           !analysis_.tuples().is_tuple(type);
+  if (!is_declared || method.empty()) return;
+  const bool exists = analysis_.find_method(*analysis_.nominal(type), method).symbol != nullptr;
+  if (exists) {
+    diagnostic.help("`{}` calls the method `{}` of '{}', which takes another type", example, method,
+                    type->name);
+  } else {
+    diagnostic.help("give '{}' a method `fn {}({}) -> ...`, which `{}` calls", type->name, method, parameter,
+                    example);
+  }
 }
 
 hir::Expr* OperatorChecker::arithmetic_on(Binary op, E left, E right, Range range, Range operator_range) {
@@ -171,6 +224,7 @@ hir::Expr* OperatorChecker::arithmetic_on(Binary op, E left, E right, Range rang
     const bool good = is_bitwise(op) ? a->is_integer() || a->is(TypeKind::kBool) : a->is_number();
     if (good) return binary(op, left, right, range);
   }
+  if (E made = by_method(method_of(op), left, right, range); made != nullptr) return made;
   Diagnostic& diagnostic =
       error(operator_range, "'{}' cannot combine '{}' and '{}'", spelling(op), a->name, b->name);
   parts_.results.explain(diagnostic, a, analysis_.range_of(left));
@@ -186,6 +240,10 @@ hir::Expr* OperatorChecker::arithmetic_on(Binary op, E left, E right, Range rang
     diagnostic.help("write `text.repeat(n)`");
   } else if (a == b && a->is_float()) {
     diagnostic.help("bits are those of integers: see `math.bits`");
+  } else if (a->is_number() && parameter_of(method_of(op), b, range) == a) {
+    diagnostic.help("write the '{}' first", b->name);
+  } else {
+    suggest_method(diagnostic, a, method_of(op), "other: " + b->name, fmt::format("a {} b", spelling(op)));
   }
   return wrong(range);
 }
@@ -231,7 +289,7 @@ hir::Expr* OperatorChecker::comparison(Binary op, const ast::Expr& expr, Conditi
   }
   E left = nullptr;
   E right = nullptr;
-  if (!operands_of(expr, nullptr, left, right)) return wrong(expr.range);
+  if (!operands_of(expr, op, nullptr, left, right)) return wrong(expr.range);
   const Type* type = left->type;
   if (left->type != right->type) {
     if (parts_.conversions.can_coerce(left->type, right->type)) {
@@ -263,6 +321,9 @@ hir::Expr* OperatorChecker::comparison(Binary op, const ast::Expr& expr, Conditi
     E order = make(ExprKind::kStringCompare, basic(TypeKind::kI32), expr.range, {left, right});
     return binary(op, order, integer(0, basic(TypeKind::kI32), expr.range), expr.range);
   }
+  if (E order = by_method(kCompare, left, right, expr.range);
+      order != nullptr && order->type->is_signed_integer())
+    return binary(op, order, make(ExprKind::kZero, order->type, expr.range), expr.range);
   if (type->is_enum && analysis_.enums().is_plain(type)) {
     return binary(op, parts_.enums.number(left, a.range), parts_.enums.number(right, b.range), expr.range);
   }
@@ -270,10 +331,9 @@ hir::Expr* OperatorChecker::comparison(Binary op, const ast::Expr& expr, Conditi
     Diagnostic& diagnostic = error(expr.operator_range, "'{}' cannot order '{}'", spelling(op), type->name);
     if (type->is(TypeKind::kNullable)) {
       diagnostic.help("test for null first");
-    } else if (type->is_enum) {
-      diagnostic.help("write a method that gives a number");
-    } else if (type->is(TypeKind::kStruct) || type->is(TypeKind::kClass)) {
-      diagnostic.help("compare a field; sort by one with `xs.sort_by(fn(a, b) => a.x < b.x)`");
+    } else if (analysis_.nominal(type) != nullptr) {
+      diagnostic.help("give '{}' a method `fn compare(other: {}) -> i64`, which gives less than 0, 0 or more",
+                      type->name, type->name);
     }
     return wrong(expr.range);
   }

@@ -17,9 +17,15 @@ class OperatorChecker : public BodyPart {
   E binary_expr(const ast::Expr& expr, const Type* expected);
   E arithmetic_on(hir::Binary op, E left, E right, Range range, Range operator_range);
   E comparison(hir::Binary op, const ast::Expr& expr, Condition* facts);
+  // The type that the right operand adapts to: of the left one, or what its method for the operator takes.
+  const Type* right_type(hir::Binary op, const Type* left);
 
  private:
-  bool operands_of(const ast::Expr& expr, const Type* expected, E& left, E& right);
+  bool operands_of(const ast::Expr& expr, hir::Binary op, const Type* expected, E& left, E& right);
+  const Type* parameter_of(std::string_view method, const Type* type, Range range);
+  E by_method(std::string_view method, E left, E right, Range range);
+  void suggest_method(Diagnostic& diagnostic, const Type* type, std::string_view method,
+                      std::string_view parameter, std::string_view example);
   E shift(hir::Binary op, const ast::Expr& expr, const Type* expected);
   E coalesce(const ast::Expr& expr, const Type* expected);
 };

@@ -101,7 +101,7 @@ class SourceProgram {
     for (unsigned n = 1 + decisions_.below(3); n > 0; --n)
       type.fields.push_back({world_.fresh("f"), decisions_.pick(world_.types.plain())});
     if (has_text) type.fields.push_back({world_.fresh("f"), &world_.types.text()});
-    text_ += Phrase{"struct {} {{\n{}}}\n", type.name, fields_of(type)}.text;
+    text_ += Phrase{"struct {} {{\n{}{}}}\n", type.name, fields_of(type), operators_of(type)}.text;
     world_.types.finish(type);
   }
 
@@ -133,6 +133,30 @@ class SourceProgram {
     std::string text;
     for (const SourceType::Field& field : type.fields)
       text += Phrase{"{}: {};\n", field.name, field.type->name}.text;
+    return text;
+  }
+
+  // A sum of all that can be summed up but text, which would grow; an order by the first field if it is a number.
+  static std::string operators_of(const SourceType& type) {
+    std::string sums;
+    for (const SourceType::Field& field : type.fields) {
+      const bool has_sum = field.type->is_number() || field.type->shape == Shape::kStruct;
+      sums +=
+          Phrase{"{}{}o.{}", sums.empty() ? "" : ", ", has_sum ? field.name + " + " : "", field.name}.text;
+    }
+    std::string text =
+        Phrase{"fn plus(o: {}) -> {} => {}({});\n", type.name, type.name, type.name, sums}.text;
+    const std::string& first = type.fields.front().name;
+    if (type.fields.front().type->is_number())
+      text +=
+          Phrase{
+              "fn compare(o: {}) -> i64 => if {} < o.{} {{ -1 }} else if {} > o.{} {{ 1 }} else {{ 0 }};\n",
+              type.name,
+              first,
+              first,
+              first,
+              first}
+              .text;
     return text;
   }
 

@@ -46,6 +46,9 @@ std::string SourceExpressions::value(const SourceType& type, unsigned depth) {
     case Shape::kText: return text(depth - 1);
     case Shape::kEnum: return enum_value(type, depth - 1);
     case Shape::kStruct:
+      if (decisions_.one_in(4))
+        return Phrase{"({} + {})", value(type, depth - 1), value(type, depth - 1)}.text;
+      return construct(type, depth - 1);
     case Shape::kClass: return construct(type, depth - 1);
     case Shape::kArray: return array(type, depth - 1);
     case Shape::kList:
@@ -292,7 +295,10 @@ std::string SourceExpressions::boolean(unsigned depth) {
       const bool is_ordered = !type.cases.empty() && std::ranges::all_of(type.cases, [](const auto& option) {
         return option.values.empty();
       });
-      const char* op = is_ordered ? decisions_.pick({"==", "<", ">="}) : decisions_.pick({"==", "!="});
+      const bool compares =
+          type.shape == Shape::kStruct && type.fields.front().type->is_number() && decisions_.one_in(2);
+      const char* op =
+          is_ordered || compares ? decisions_.pick({"==", "<", ">="}) : decisions_.pick({"==", "!="});
       return Phrase{"({} {} {})", value(type, depth), op, value(type, depth)}.text;
     }
     default: {
@@ -418,7 +424,22 @@ std::string SourceExpressions::closure(const SourceType& type, unsigned depth) {
 
 std::string SourceExpressions::choice(const SourceType& type, unsigned depth) {
   const std::string test = boolean(depth);
-  return Phrase{"(if {} {{ {} }} else {{ {} }})", test, value(type, depth), value(type, depth)}.text;
+  return Phrase{"(if {} {} else {})", test, block(type, depth), block(type, depth)}.text;
+}
+
+// A block that gives a value, now and then behind statements.
+std::string SourceExpressions::block(const SourceType& type, unsigned depth) {
+  if (!decisions_.one_in(4)) return Phrase{"{{ {} }}", value(type, depth)}.text;
+  const SourceType& changing = *decisions_.pick(world_.types.plain());
+  const std::string name = world_.fresh("t");
+  const std::string before =
+      Phrase{
+          "var {} = {}; if {} {{ {} = {}; }}", name, value(changing, 1), boolean(1), name, value(changing, 1)}
+          .text;
+  place_.variables.push_back({name, &changing, VariableRole::kFixed, "", 0, place_.closures});
+  const std::string result = value(type, depth);
+  place_.variables.pop_back();
+  return Phrase{"{{ {} {} }}", before, result}.text;
 }
 
 std::string SourceExpressions::enum_value(const SourceType& type, unsigned depth) {
@@ -485,8 +506,8 @@ std::string SourceExpressions::match(const SourceType& type, unsigned depth) {
   if (!place_.in_kernel && !place_.is_pure && decisions_.one_in(2))
     return "(" + match_cases(depth, [&] { return value(type, depth) + ", "; }) + ")";
   const SourceType& subject = *decisions_.pick(world_.types.integers());
-  return Phrase{"(match {} {{ 0 | 7 => {}, 1..5 => {}, else => {}, }})", value(subject, depth),
-                value(type, depth), value(type, depth), value(type, depth)}
+  return Phrase{"(match {} {{ 0 | 7 => {}, 1..5 => {} else => {}, }})", value(subject, depth),
+                value(type, depth), block(type, depth), value(type, depth)}
       .text;
 }
 

@@ -42,6 +42,7 @@ class SourceExpressions {
   std::string floating(const SourceType& type, unsigned depth);
   std::string boolean(unsigned depth);
   std::string text(unsigned depth);
+  std::string block(const SourceType& type, unsigned depth);
   std::string enum_value(const SourceType& type, unsigned depth);
   std::string case_pattern(const SourceType::Case& option, std::vector<SourceVariable>& variables);
   static std::string other_pattern(const SourceType::Case& option, std::vector<SourceVariable> variables);

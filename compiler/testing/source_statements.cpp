@@ -147,6 +147,8 @@ void SourceStatements::assign() {
                          ? decisions_.pick({"+", "-", "*", "/"})
                          : decisions_.pick({"+", "-", "*", "&", "|", "^", "<<", ">>"});
     write(Phrase{"{} {}= {};", target, op, expressions_.value(type)});
+  } else if (type.shape == Shape::kStruct && decisions_.one_in(3)) {
+    write(Phrase{"{} += {};", target, expressions_.value(type)});
   } else {
     write(Phrase{"{} = {};", target, expressions_.value(type)});
   }
