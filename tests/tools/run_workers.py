@@ -248,6 +248,27 @@ class Using(Case):
         self.assertRegex(entries[1]["time"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")
         self.assertNotIn("\x1b", worker.log())
 
+    def test_programs_take_leave(self):
+        """However a program ends, it tells its workers, unless it is killed."""
+        key = self.key()
+        trap = self.write("fn main() { let x = [i64](50_000); parallel for i in 0..x.len { x[i] = i; }\n"
+                          "    print(x[x.len]); }\n")
+        for options in ([], [f"--key-file={key}"]):
+            worker = self.worker(*options)
+            for number, (program, code) in enumerate([(self.rounds(2), 0), (trap, EXIT_TRAP)] * 3, 1):
+                done = run(worker.device, *options, program)
+                self.assertEqual(done.returncode, code, done.stderr)
+                worker.wait_for(rf"session {number}: ended .* says: the program needs it no more")
+            client = self.start(worker.device, *options, self.rounds(10_000_000))
+            worker.wait_for("session 7: kernel")
+            client.send_signal(signal.SIGINT)
+            worker.wait_for("session 7: ended .* says: ")
+            client = self.start(worker.device, *options, self.rounds(10_000_000))
+            worker.wait_for("session 8: kernel")
+            client.kill()
+            worker.wait_for("session 8: ended")
+            self.assertNotRegex(worker.log(), "session 8: ended .* says: ")
+
     def test_traps_name_their_line(self):
         worker = self.worker()
         program = self.write("fn main() {\n    let x = [i64](100_000);\n    let d = [i64](100_000);\n"

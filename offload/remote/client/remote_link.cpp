@@ -67,7 +67,7 @@ void RemoteLink::await_ready(std::chrono::milliseconds deadline) {
   transport_.post_at(Clock::now() + deadline, [weak = weak_from_this(), deadline] {
     const auto link = weak.lock();
     if (link == nullptr || link->was_ready() || link->is_queued()) return;
-    link->lose(error(ErrorCode::kDeviceLost, "it has not become ready for {} ms", deadline.count()));
+    link->end(error(ErrorCode::kDeviceLost, "it has not become ready for {} ms", deadline.count()));
   });
 }
 
@@ -212,7 +212,7 @@ void RemoteLink::wait_until_lost() {
 void RemoteLink::close() {
   std::promise<void> begun;
   transport_.post([&] {
-    lose(Error(ErrorCode::kDeviceLost, "the connection was closed"));
+    end(program_ends());
     begun.set_value();
   });
   begun.get_future().wait();
@@ -224,26 +224,34 @@ void RemoteLink::close() {
 }
 
 void RemoteLink::drop(Error reason) {
-  on_progress_thread([this, reason = std::move(reason)] { lose(reason); });
+  on_progress_thread([this, reason = std::move(reason)] { end(reason); });
 }
 
-// On the progress thread. The connection has ended, or is to end.
+Error RemoteLink::program_ends() { return Error(ErrorCode::kDeviceLost, "the program needs it no more"); }
+
+// On the progress thread. Says farewell to the worker, which then closes both connections; the channel closes them if
+// the worker does not. The bulk lane stays until then: were it closed first, the worker would take that for a loss.
+void RemoteLink::end(const Error& reason) {
+  mark_lost(reason);
+  if (!frames_open_) return lose(reason);
+  frames_->close(reason);
+}
+
+void RemoteLink::mark_lost(const Error& reason) {
+  const std::lock_guard lock(mutex_);
+  // Errors of a worker are untrusted: once its device is in use, a program sees only kDeviceLost. Before that, any
+  // other code than kProtocol is passed on, because it names a mistake that can be mended.
+  const ErrorCode code =
+      ready_ || reason.code() == ErrorCode::kProtocol ? ErrorCode::kDeviceLost : reason.code();
+  if (!lost_) lost_ = error(code, "worker {}: {}", address_, one_line(reason));
+  changed_.notify_all();
+}
+
+// On the progress thread. A connection has ended, or could not be made.
 void RemoteLink::lose(const Error& reason) {
-  std::shared_ptr<FrameLane> frames;
-  std::shared_ptr<BulkLane> bulk;
-  {
-    const std::lock_guard lock(mutex_);
-    // Errors of a worker are untrusted: once its device is in use, a program sees only kDeviceLost. Before that, any
-    // other code than kProtocol is passed on, because it names a mistake that can be mended.
-    const ErrorCode code =
-        ready_ || reason.code() == ErrorCode::kProtocol ? ErrorCode::kDeviceLost : reason.code();
-    if (!lost_) lost_ = error(code, "worker {}: {}", address_, one_line(reason));
-    frames = frames_;
-    bulk = bulk_;
-    changed_.notify_all();
-  }
-  if (frames_open_) frames->channel().drop(reason);
-  if (bulk_open_) bulk->drop(reason);
+  mark_lost(reason);
+  if (frames_open_) frames_->channel().drop(reason);
+  if (bulk_open_) bulk_->drop(reason);
   finish();
 }
 

@@ -53,10 +53,13 @@ class RemoteLink final : public FrameHandler,
   bool is_ready();
   // That it has been, whatever has happened since.
   bool was_ready();
-  // Ends the connection, and waits until that is done. Not from the progress thread.
+  // Leaves the worker, and waits until nothing is connected any more: a moment at most, if the worker does not answer.
+  // Not from the progress thread.
   void close();
   // The same without waiting.
   void drop(Error reason);
+  // The reason of an orderly end, as the worker is told it.
+  static Error program_ends();
 
   Fabric& fabric() const { return fabric_; }
   const std::string& address() const { return address_; }
@@ -132,6 +135,8 @@ class RemoteLink final : public FrameHandler,
   void release();
   void add(ConstBytes record);
   void send_batch();
+  void end(const Error& reason);
+  void mark_lost(const Error& reason);
   void lose(const Error& reason);
   void finish();
   void become_ready();

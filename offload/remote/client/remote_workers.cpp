@@ -114,8 +114,9 @@ RemoteWorkers::~RemoteWorkers() {
     ending_ = true;
     for (const auto& [name, worker] : dialled_) {
       if (worker.attempt == nullptr) continue;
-      worker.attempt->drop(Error(ErrorCode::kDeviceLost, "the connection was closed"));
+      worker.attempt->drop(RemoteLink::program_ends());
     }
+    for (const auto& link : arrived_) link->drop(RemoteLink::program_ends());
     changed_.notify_all();
   }
   for (auto& [name, worker] : dialled_) worker.thread.join();
