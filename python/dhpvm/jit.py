@@ -160,12 +160,19 @@ def type_of(argument, name):
         return types.INT, True
     if type(argument) is float:
         return types.FLOAT, True
+    if isinstance(argument, complex):
+        raise errors.TranslationError(f"'{name}' is a complex number, which programs do not have: pass z.real and "
+                                      "z.imag")
     dtype = getattr(argument, "dtype", None)
     rank = getattr(argument, "ndim", None)
     if dtype is None or rank is None:
         raise errors.TranslationError(f"'{name}' is of type {type(argument).__name__}: functions are compiled for "
                                       "int, float, bool, and arrays and numbers of NumPy")
     element = types.NUMPY_NAMES.get(dtype.name)
+    if element is None and dtype.kind in "cV":
+        what, advice = ("complex numbers", "pass z.real and z.imag") if dtype.kind == "c" else (
+            "records", "pass each field as an array: p['x']")
+        raise errors.TranslationError(f"'{name}' is an array of {what}, which programs do not have: {advice}")
     if element is None or not dtype.isnative:
         advice = "a.astype(a.dtype.newbyteorder('='))" if element else "a.astype(np.float64), for example"
         raise errors.TranslationError(f"'{name}' is an array of {dtype.str}, which programs do not have: {advice}")

@@ -110,6 +110,7 @@ class Assignments:
             self.source.fail(node, "choose between arrays with if and else statements")
         if isinstance(node, ast.Name):
             self.scope.alias(target.id, node.id)
+        self._note_copied_view(target, node)
         if self.scope.declare_array(target, target.id):
             self.emit(f"var {name} = {value.text};", target)
         elif target.id in self.source.parameters:
@@ -132,6 +133,13 @@ class Assignments:
         base = views.base_of(source)
         if base is not None:
             self.scope.alias(target.id, base.id)
+        self._note_copied_view(target, source)
+
+    def _note_copied_view(self, target, node):
+        base = self.expressions.copied_view_of(node)
+        if base is not None:
+            self.scope.alias(target.id, base.id)
+            self.scope.copied_view(node, base.id)
 
     def held(self, node, value):
         """An array or view as it is now, whatever is assigned to the names in it."""
@@ -155,6 +163,8 @@ class Assignments:
     # ---- Elements and views.
 
     def _store_element(self, target, value, node):
+        if self._store_chosen(target, value):
+            return
         mask = selections.condition(self.expressions, target)
         if mask is not None:
             self._store_selected(target, *selections.new_elements(self.expressions, target, mask, value))
@@ -169,6 +179,21 @@ class Assignments:
             self.source.fail(node, f"a number is needed here, and this is {value.type}")
         else:
             self.emit(f"{place.text} = {value.as_type(place.type)};", target)
+
+    def _store_chosen(self, target, value):
+        """a[order] = b, a[a > 0] = b; False if it is something else."""
+        if isinstance(target.slice, (ast.Slice, ast.Tuple, ast.Constant)):
+            return False
+        index = self.expressions.value(target.slice)
+        if not isinstance(index.type, Array) or (index.type.element == "bool" and not isinstance(value.type, Array)):
+            return False
+        from . import library  # which needs NumPy
+
+        array = self.expressions.value(target.value)
+        if UNKNOWN not in (array.type, value.type):
+            self._note_written(target)
+            self.emit(f"{library.store_chosen(self.expressions, target, array, index, value)};", target)
+        return True
 
     def _store_selected(self, target, array, value):
         """a[a > 2] = 0, as all elements of a, of which others keep their value."""
@@ -216,8 +241,9 @@ class Assignments:
     def _note_written(self, target):
         """The array that is written, however its element is named."""
         base = views.base_of(target)
-        if base is not None:
-            self.scope.written(base.id)
+        if base is None:
+            self.source.fail(target, "this writes to the result of a call: give the array a name first")
+        self.scope.written(base.id)
 
     # ---- In place.
 
@@ -226,6 +252,11 @@ class Assignments:
         if mask is not None:
             self._store_selected(node.target, *selections.updated_elements(self.expressions, node, mask))
             return
+        if isinstance(node.target, ast.Subscript):
+            updated = ast.copy_location(ast.BinOp(node.target, node.op, node.value), node)
+            if isinstance(self.expressions.value(node.target).type, Array) and \
+                    self._store_chosen(node.target, self.expressions.value(updated)):
+                return
         old = self.expressions.value(node.target)
         if isinstance(old.type, Array):
             self._augment_elements(node, old)

@@ -50,14 +50,14 @@ def _modules():
 
 def call(expressions, node):
     """The value of a call."""
-    from . import products, sequences, whole  # which know the functions of this module
+    from . import library, products, sequences, whole  # which know the functions of this module
 
     try:
         function = expressions.source.meaning(node.func, expressions.scope.names())
     except LookupError:
         return _method(expressions, node)
-    for handle in (_conversion, _builtin, creation.create, sequences.of_call, whole.of_call, products.of_call,
-                   _of_numpy, _of_math, _of_package, _of_user):
+    for handle in (_conversion, _builtin, creation.create, sequences.of_call, library.of_call, whole.of_call,
+                   products.of_call, _of_numpy, _of_math, _of_package, _of_user):
         value = handle(expressions, node, function)
         if value is not None:
             return value
@@ -66,7 +66,7 @@ def call(expressions, node):
 
 
 def _method(expressions, node):
-    from . import products, selections, whole
+    from . import library, products, selections, whole
 
     if not isinstance(node.func, ast.Attribute):
         expressions.fail(node, f"'{ast.unparse(node.func)}' is not defined")
@@ -90,6 +90,9 @@ def _method(expressions, node):
             return whole.of_method(expressions, node, base)
         if name == "dot" and len(node.args) == 1:
             return products.product(expressions, node, base, expressions.value(node.args[0]))
+        known = library.of_method(expressions, node)
+        if known is not None:
+            return known
     expressions.fail(node, f".{name}() of {base.type} cannot be compiled: write a loop")
 
 
@@ -145,7 +148,13 @@ def _builtin(expressions, node, function):
             return value
         if not kind.name.startswith("u"):
             value = Value(f"{expressions.unit.module('math')}.abs({value.as_type(kind)})", kind)
-        return value if function is builtins.abs else _as_numpys(value)
+        return value if function is builtins.abs else as_numpys(value)
+    if function in (builtins.sum, builtins.min, builtins.max) and len(node.args) == 1 and not node.keywords:
+        array = expressions.value(node.args[0])
+        if isinstance(array.type, Array) and array.type.rank > 1:
+            expressions.fail(node, f"{function.__name__} of an {array.type} cannot be compiled: write "
+                                   f"np.{function.__name__}")
+        return whole.reduction(expressions, node, function.__name__, array)
     if function in (builtins.min, builtins.max):
         values = _arguments(expressions, node, 2, 8)
         return _fold(expressions, values, function.__name__)
@@ -196,7 +205,7 @@ def _float_of(value):
     return Scalar("f32" if int(kind.name[1:]) <= 16 else "f64")
 
 
-def _as_numpys(value):
+def as_numpys(value):
     """The value as a number of NumPy, as its functions return them."""
     if value.type in (UNKNOWN, BOOL):
         return value
@@ -210,7 +219,7 @@ def _of_numpy(expressions, node, function):
         if value.type == UNKNOWN:
             return Value("0", UNKNOWN)
         if function.__name__ in ("floor", "ceil", "trunc") and not value.type.is_float:
-            return _as_numpys(value)
+            return as_numpys(value)
         kind = Scalar(_float_of(value).name)
         return Value(f"{unit.module('math')}.{UNARY[function.__name__]}({value.as_type(kind)})", kind)
     if _is_from(function, "numpy", ("rint", "round")):
@@ -218,7 +227,7 @@ def _of_numpy(expressions, node, function):
         if value.type == UNKNOWN:
             return value
         if function.__name__ == "round" and not value.type.is_float:
-            return _as_numpys(value)
+            return as_numpys(value)
         kind = Scalar(_float_of(value).name)
         return Value(f"{unit.helper('rint', kind.name)}({value.as_type(kind)})", kind)
     if _is_from(function, "numpy", BINARY):
@@ -226,7 +235,7 @@ def _of_numpy(expressions, node, function):
         if kind == UNKNOWN:
             return Value("0", UNKNOWN)
         if function.__name__ == "power":
-            return _as_numpys(expressions.operation(node, ast.Pow(), x, y))
+            return as_numpys(expressions.operation(node, ast.Pow(), x, y))
         kind = Scalar(kind.name if kind.is_float else "f64")
         return Value(f"{unit.module('math')}.{BINARY[function.__name__]}({x.as_type(kind)}, {y.as_type(kind)})", kind)
     if _is_from(function, "numpy", HELPERS):
@@ -241,12 +250,12 @@ def _of_numpy(expressions, node, function):
         return _clip(expressions, node)
     if _is_from(function, "numpy", ("square",)):
         (value,) = _arguments(expressions, node, 1)
-        return _as_numpys(expressions.operation(node, ast.Pow(), value, constant(2)))
+        return as_numpys(expressions.operation(node, ast.Pow(), value, constant(2)))
     if function is _numpy("where") and function is not None:
         if len(node.args) != 3:
             expressions.fail(node, "np.where takes three arguments here")
         left, right = (expressions.scalar(argument) for argument in node.args[1:])
-        return _as_numpys(expressions.choice(expressions.test(node.args[0]), left, right))
+        return as_numpys(expressions.choice(expressions.test(node.args[0]), left, right))
     return None
 
 
@@ -289,7 +298,7 @@ def _clip(expressions, node):
             return NOTHING
         helper = expressions.unit.helper(name, kind.name)
         value = Value(f"{helper}({value.as_type(kind)}, {bound.as_type(kind)})", kind)
-    return _as_numpys(value)
+    return as_numpys(value)
 
 
 def _of_package(expressions, node, function):
@@ -318,13 +327,11 @@ def _of_user(expressions, node, function):
     function = getattr(function, "__wrapped__", function)
     if not hasattr(function, "__code__") or function.__module__.partition(".")[0] == "numpy":
         return None
-    nodes = _bound(expressions, node, function)
-    values = [expressions.value(each) if isinstance(each, ast.expr) else each for each in nodes]
-    return of_function(expressions, node, function, nodes, values)
+    return of_function(expressions, node, function, *arguments(expressions, node, function))
 
 
-def _bound(expressions, node, function):
-    """The node of the argument of each parameter, or the value of its default."""
+def arguments(expressions, node, function):
+    """The arguments of a call of a function: what each parameter is given, a node or a default, and its value."""
     if any(isinstance(each, ast.Starred) for each in node.args) or any(each.arg is None for each in node.keywords):
         expressions.fail(node, f"write each argument of {function.__name__} by itself: * and ** cannot be compiled")
     signature = inspect.signature(function)
@@ -335,8 +342,8 @@ def _bound(expressions, node, function):
     nodes = []
     for name, parameter in signature.parameters.items():
         if parameter.kind is not parameter.POSITIONAL_ONLY and parameter.kind is not parameter.POSITIONAL_OR_KEYWORD:
-            expressions.fail(node, f"{function.__name__} has *args, **kwargs or keyword-only parameters, which cannot be "
-                                   "compiled: write each parameter by position")
+            expressions.fail(node, f"{function.__name__} has *args, **kwargs or keyword-only parameters, which cannot "
+                                   "be compiled: write each parameter by position")
         given = bound.arguments.get(name)
         if given is None:
             given = constant(parameter.default)
@@ -344,7 +351,7 @@ def _bound(expressions, node, function):
             expressions.fail(node, f"the default of '{name}' is of type {type(parameter.default).__name__}: pass the "
                                    "argument")
         nodes.append(given)
-    return nodes
+    return nodes, [expressions.value(each) if isinstance(each, ast.expr) else each for each in nodes]
 
 
 def of_function(expressions, node, function, nodes, values):
@@ -367,6 +374,10 @@ def of_function(expressions, node, function, nodes, values):
     version = expressions.unit.version(function, tuple(types), node, expressions)
     for position in version.written_parameters():
         base = views.base_of(nodes[position])
+        if base is None:
+            base = expressions.copied_view_of(nodes[position])
+            if base is not None:
+                expressions.scope.copied_view(nodes[position], base.id)
         if base is not None:
             expressions.scope.written(base.id)
     return Value(f"{version.text_name}({', '.join(texts)})", version.result)

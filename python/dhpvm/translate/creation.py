@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""New arrays: np.zeros, np.empty, np.ones, np.full, and those like another."""
+"""New arrays: np.zeros, np.empty, np.ones, np.full, those like another, and np.array of numbers."""
 
 from __future__ import annotations
 
@@ -7,14 +7,53 @@ import ast
 import sys
 
 from . import views
-from .types import INT, NUMPY_NAMES, UNKNOWN, Array, Scalar, Tuple, literal
-from .values import Value
+from .kernels import Kernel
+from .types import INT, NUMPY_NAMES, UNKNOWN, Array, Scalar, Tuple, literal, promote
+from .values import NOTHING, Value
 
 FILLS = {"zeros": 0, "empty": 0, "ones": 1, "full": None}
 
 
+def common_type(kinds):
+    """The type of an array of numbers of these types."""
+    kind = kinds[0]
+    for each in kinds[1:]:
+        kind = kind if kind == each else promote(kind, each)
+    return kind
+
+
+def of_numbers(expressions, node, values, name):
+    """An array of these numbers."""
+    if expressions.is_sequential:
+        expressions.fail(node, "a prange loop cannot make arrays: make them before the loop")
+    kernel = Kernel(expressions, node)
+    kernel.lines.append(f"let r = [{name}]({len(values)});")
+    for i, value in enumerate(values):
+        kernel.lines.append(f"r[{i}] = {kernel.number(value).as_type(Scalar(name))};")
+    return kernel.call(Array(name, 1), "r")
+
+
+def _of_list(expressions, node):
+    """np.array([a, b, c], dtype=...), and a copy of an array."""
+    given = _arguments(expressions, node, ["object", "dtype"])
+    name = element(expressions, given["dtype"]) if "dtype" in given else None
+    if isinstance(given["object"], (ast.List, ast.Tuple)) and given["object"].elts and not any(
+            isinstance(each, (ast.List, ast.Tuple, ast.Starred)) for each in given["object"].elts):
+        values = [expressions.scalar(each) for each in given["object"].elts]
+        if UNKNOWN in [value.type for value in values]:
+            return NOTHING
+        kinds = [Scalar(value.type.name) for value in values]
+        return of_numbers(expressions, node, values, name or common_type(kinds).name)
+    if isinstance(given["object"], (ast.List, ast.Tuple, ast.ListComp)):
+        expressions.fail(node, "np.array takes a list of numbers here: make the array with np.empty, and set its "
+                               "elements")
+    expressions.fail(node, "np.array takes a list of numbers here: write .copy() of an array")
+
+
 def create(expressions, node, function):
     """The value of such a call; None for other functions."""
+    if function is getattr(sys.modules.get("numpy"), "array", None) and function is not None:
+        return _of_list(expressions, node)
     called = getattr(function, "__name__", "")
     is_like = called.endswith("_like")
     base = called.removesuffix("_like")

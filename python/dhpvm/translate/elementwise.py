@@ -31,14 +31,18 @@ def operands(expressions, node):
 
 
 def _is_function(expressions, node):
+    from . import library  # which is made of these
+
     try:
         function = expressions.source.meaning(node.func, expressions.scope.names())
     except LookupError:
         return False
-    if function is abs:
+    if function is abs or library.is_of_elements(function):
         return True
     if isinstance(function, type):
         return function.__module__ == "numpy"
+    if len(node.args) == 1 and getattr(function, "__name__", "") == "where":
+        return False
     name = getattr(function, "__name__", None)
     return name in FUNCTIONS and getattr(sys.modules.get("numpy"), name, None) is function
 

@@ -61,6 +61,14 @@ class Expressions:
         finally:
             self._given, self._is_element = before
 
+    def copied_view_of(self, node):
+        """The name of the array that this shares memory with in NumPy, where it is a copy: x of x.reshape(2, 3)."""
+        if not isinstance(node, ast.expr) or not any(isinstance(each, ast.Call) for each in ast.walk(node)):
+            return None
+        from . import library  # which needs NumPy
+
+        return library.shared_array(self, node)
+
     def named(self, node, value):
         """An array or view; the elements of an expression are computed."""
         return whole.new_array(self, node, value) if value.elements is not None else value
@@ -115,7 +123,8 @@ class Expressions:
         if isinstance(node, ast.Constant):
             found = constant(node.value)
             if found is None:
-                self.fail(node, f"{node.value!r} cannot be compiled: numbers and bools can")
+                advice = ": compute with real and imaginary parts" if isinstance(node.value, complex) else ""
+                self.fail(node, f"{node.value!r} cannot be compiled: numbers and bools can{advice}")
             return found
         if not isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)):
             return None
@@ -166,7 +175,14 @@ class Expressions:
             return base.items[position.constant]
         if not isinstance(base.type, Array):
             self.fail(node, f"this is no array but {base.type}")
-        return views.subscript(self, node, self.named(node, base))
+        base = self.named(node, base)
+        if not isinstance(node.slice, (ast.Slice, ast.Tuple, ast.Constant)):
+            index = self.value(node.slice)
+            if isinstance(index.type, Array):
+                from . import library  # which needs NumPy
+
+                return library.chosen(self, node, base, index)
+        return views.subscript(self, node, base)
 
     # ---- Operators.
 
@@ -273,16 +289,28 @@ class Expressions:
         if len(operands) > 2 and any(isinstance(each, ast.Call) for middle in operands[1:-1]
                                      for each in ast.walk(middle)):
             self.fail(node, "a call in the middle of a chain of comparisons: give its result a name first")
+        if len(operands) == 2 and type(node.ops[0]) in (ast.In, ast.NotIn):
+            return self._membership(node)
         parts = []
         for operator, left, right in zip(node.ops, operands, operands[1:]):
             if type(operator) not in COMPARISONS:
-                self.fail(node, "`in` and `is` cannot be compiled: compare numbers")
+                self.fail(node, "`in` and `is` stand alone: write comparisons with `and`")
             left, right = self.scalar(left), self.scalar(right)
             if len(operands) == 2 and left.is_constant and right.is_constant:
                 return constant(bool(eval(f"a {COMPARISONS[type(operator)]} b",  # noqa: S307: two numbers
                                           {"a": left.constant, "b": right.constant})))
             parts.append(self._comparison(COMPARISONS[type(operator)], left, right))
         return Value(parts[0] if len(parts) == 1 else "(" + " && ".join(parts) + ")", BOOL)
+
+    def _membership(self, node):
+        """x in (1, 2)."""
+        value, given = self.scalar(node.left), node.comparators[0]
+        if not isinstance(given, (ast.Tuple, ast.List, ast.Set)) or any(
+                isinstance(each, ast.Call) for each in ast.walk(node.left)):
+            self.fail(node, "`in` is for a variable and numbers, x in (1, 2): write a loop over an array")
+        parts = [self._comparison("==", value, self.scalar(each)) for each in given.elts]
+        found = f"({' || '.join(parts) or 'false'})"
+        return Value(found if isinstance(node.ops[0], ast.In) else f"(!{found})", BOOL)
 
     def _identity(self, node):
         """x is None, which is known for a type."""
@@ -323,11 +351,11 @@ class Expressions:
 
 _ADVICE = {
     ast.ListComp: "write a loop that fills an array",
-    ast.GeneratorExp: "write a loop",
-    ast.Lambda: "write a function",
-    ast.List: "make an array with np.zeros or np.empty",
+    ast.GeneratorExp: "write a loop, or an expression of whole arrays: np.sum(x * x)",
+    ast.Lambda: "write a function with def, in the function or outside",
+    ast.List: "make an array with np.array([a, b]), np.zeros or np.empty",
     ast.Dict: "pass what it holds as arguments",
-    ast.Tuple: "give each item a variable of its own",
+    ast.Tuple: "give each item a variable of its own, or make an array: np.array((a, b))",
     ast.JoinedStr: "text can be made outside",
     ast.NamedExpr: "write an assignment before",
 }

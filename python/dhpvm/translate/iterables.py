@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import ast
 
-from . import views
+from . import creation, views
 from .types import INT, UNKNOWN, Array
 from .values import Value
 
@@ -36,6 +36,8 @@ class Items:
             self._zip(target, call)
         elif call is not None and self.statements.means(call.func, range):
             self._range(target, call)
+        elif call is not None and self.statements.means(call.func, reversed):
+            self._reversed(target, call)
         else:
             self._array(target, iterated)
 
@@ -63,16 +65,48 @@ class Items:
         for each, iterated in zip(targets, call.args):
             self.add(each, iterated)
 
-    def _range(self, target, call):
+    def _range(self, target, call, is_reversed=False):
         begin, end, step = self.statements.range(call)
+        size = f"{self.statements.unit.helper('range_len', 'i64')}({begin}, {end}, {step})"
         if step == "1" and begin == "0":
-            self.sizes.append(f"{self.statements.unit.module('math')}.max({end}, 0)")
-        else:
-            self.sizes.append(f"{self.statements.unit.helper('range_len', 'i64')}({begin}, {end}, {step})")
-        self.stores.append((target, lambda turn: Value(f"({begin} + {turn} * {step})", INT), target))
+            size = f"{self.statements.unit.module('math')}.max({end}, 0)"
+        self.sizes.append(size)
+
+        def value(turn):
+            place = f"({size} - 1 - {turn})" if is_reversed else turn
+            return Value(f"({begin} + {place} * {step})", INT)
+
+        self.stores.append((target, value, target))
+
+    def _reversed(self, target, call):
+        given = call.args[0] if len(call.args) == 1 and not call.keywords else call
+        if isinstance(given, ast.Call) and self.statements.means(given.func, range):
+            self._range(target, given, True)
+            return
+        if isinstance(given, ast.Call):
+            self._fail(call, "reversed takes a range or an array here")
+        whole = ast.Slice(None, None, ast.UnaryOp(ast.USub(), ast.Constant(1)))
+        backwards = ast.copy_location(ast.Subscript(given, whole, ast.Load()), given)
+        self._array(target, ast.fix_missing_locations(backwards))
+
+    def _numbers(self, target, iterated):
+        """for k in (1, 2, 5): from an array, as Python's own numbers."""
+        expressions = self.statements.expressions
+        values = [expressions.scalar(each) for each in iterated.elts]
+        if UNKNOWN in [value.type for value in values]:
+            self.is_known = False
+            return
+        kind = creation.common_type([value.type for value in values])
+        array = creation.of_numbers(expressions, iterated, values, kind.name)
+        array = self.statements.held(iterated, array)
+        self.sizes.append(str(len(values)))
+        self.stores.append((target, lambda turn: Value(views.at(array, (turn,)).text, kind), target))
 
     def _array(self, target, iterated):
         expressions = self.statements.expressions
+        if isinstance(iterated, (ast.Tuple, ast.List)) and iterated.elts:
+            self._numbers(target, iterated)
+            return
         array = expressions.value(iterated)
         if isinstance(array.type, Array):
             array = self.statements.held(iterated, expressions.named(iterated, array))
@@ -81,7 +115,14 @@ class Items:
             return
         if not isinstance(array.type, Array):
             self._fail(iterated, "a loop runs over range(...), prange(...), arrays, or enumerate and zip of these")
-        if not isinstance(target, ast.Name):
-            self._fail(target, "the variables of a loop are names")
         self.sizes.append(views.sizes(array)[0])
-        self.stores.append((target, lambda turn: views.at(array, (turn,)), iterated))
+        if isinstance(target, ast.Name):
+            self.stores.append((target, lambda turn: views.at(array, (turn,)), iterated))
+            return
+        if not isinstance(target, (ast.Tuple, ast.List)) or array.type.rank != 2 or not all(
+                isinstance(each, ast.Name) for each in target.elts):
+            self._fail(target, "the variables of a loop are names, several for the rows of an array of two dimensions")
+        width, count = views.sizes(array)[1], len(target.elts)
+        self.statements.emit(f'assert({width} == {count}, "{count} variables for rows of another size");', target)
+        for position, each in enumerate(target.elts):
+            self.stores.append((each, lambda turn, at=str(position): views.at(array, (turn, at)), iterated))

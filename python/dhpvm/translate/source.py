@@ -58,7 +58,7 @@ class Source:
         line = getattr(node, "lineno", self.tree.lineno)
         shown = self._lines.get(line, "").strip()
         error = TranslationError(f"{self.file}:{line}: {message}\n    {shown}")
-        error.line, error.file = line, self.file
+        error.line, error.file, error.message = line, self.file, message
         raise error
 
     def meaning(self, node, local_names):

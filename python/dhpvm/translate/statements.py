@@ -39,6 +39,7 @@ class Statements(Assignments, Loops):
                 break
         else:
             self.source.fail(self.source.tree, "the types of its variables do not settle: give them different names")
+        self.scope.check_copied_views()
         if self.version.result == UNKNOWN:
             self.version.result = NONE
         skipped = set(self.source.parameters) - self.scope.assigned_parameters
@@ -146,8 +147,10 @@ class Statements(Assignments, Loops):
         """The value as it can be returned: an array that the caller does not have."""
         if not isinstance(value.type, Array):
             return value
-        name = base_of(node)
-        if name is not None and value.elements is None:
+        name = base_of(node) or self.expressions.copied_view_of(node)
+        # What is chosen by an array, x[order], is a new one.
+        if name is not None and value.elements is None and (
+                not value.text.endswith(")") or base_of(node) is None):
             same = self.scope.same_arrays(name.id) & self._given_arrays()
             if same:
                 advice = "" if value.view is not None else "return nothing, or "

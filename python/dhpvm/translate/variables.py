@@ -47,6 +47,7 @@ class Variables:
         self._declared = {}
         self._views = {}
         self._nones = set()
+        self._copied_views = []
 
     def names(self):
         """Every name that is local to the function."""
@@ -156,6 +157,16 @@ class Variables:
         """Both are the same array from now on."""
         self._aliases.setdefault(name, set()).add(other)
         self._aliases.setdefault(other, set()).add(name)
+
+    def copied_view(self, node, name):
+        """The node is a copy of what NumPy may have in the memory of this array: neither may be written."""
+        self._copied_views.append((node, name))
+
+    def check_copied_views(self):
+        for node, name in self._copied_views:
+            if self.is_written(name):
+                self._source.fail(node, f"this may be the memory of '{name}' in NumPy, and one of both is written: "
+                                        "write .copy() behind it")
 
     def same_arrays(self, name):
         """All names that may be the same array."""

@@ -77,6 +77,13 @@ def transposed(value):
     return _made(value, tuple(reversed(view.axes)), view.fixed)
 
 
+def with_new_axis(value, position):
+    """a[:, None], for example."""
+    axes = list(of(value).axes)
+    axes.insert(position, Axis(None, "1"))
+    return _made(value, axes, of(value).fixed)
+
+
 def check_repeatable(expressions, node, text):
     """The bounds of a view are evaluated in several places: they may not call functions of the user."""
     if re.search(r"__\d+\(", text):

@@ -74,8 +74,12 @@ def reduction(expressions, node, name, value, axis=None):
         return NOTHING
     if not isinstance(value.type, Array):
         expressions.fail(node, f"{name} is for arrays, and this is {value.type}")
-    if name == "cumsum":
+    if name == "cumsum" and (value.type.rank == 1 or axis is None):
         return _running_sum(expressions, node, value)
+    if name == "cumsum":
+        from . import library  # which is made of these
+
+        return library.running_sums(expressions, node, value, axis)
     if axis is not None:
         return _along(expressions, node, name, value, axis)
     kernel, kind = Kernel(expressions, node), _result(value.type.element, name)
@@ -183,7 +187,17 @@ def _running_sum(expressions, node, value):
 
 def of_method(expressions, node, value):
     """a.sum(axis=0) and its kin."""
-    return reduction(expressions, node, node.func.attr, value, _axis(expressions, node, node.args))
+    return _reduced(expressions, node, node.func.attr, value, node.args)
+
+
+def _reduced(expressions, node, name, value, given):
+    axis, is_kept = _axis(expressions, node, given)
+    result = reduction(expressions, node, name, value, axis)
+    if not is_kept or result.type == UNKNOWN:
+        return result
+    if not isinstance(result.type, Array) or result.type.rank == value.type.rank:
+        expressions.fail(node, "keepdims is for arrays of two and three dimensions with an axis")
+    return views.with_new_axis(result, axis % value.type.rank)
 
 
 def of_call(expressions, node, function):
@@ -199,20 +213,23 @@ def of_call(expressions, node, function):
         selected = selections.reduction(expressions, node, name, node.args[0])
         if selected is not None:
             return selected
-    return reduction(expressions, node, name, expressions.value(node.args[0]),
-                     _axis(expressions, node, node.args[1:]))
+    return _reduced(expressions, node, name, expressions.value(node.args[0]), node.args[1:])
 
 
 def _axis(expressions, node, given):
+    """The axis, None if there is none, and whether the result keeps it as one of size 1."""
     given = list(given) + [each.value for each in node.keywords if each.arg == "axis"]
-    if len(given) > 1 or any(each.arg != "axis" for each in node.keywords):
-        expressions.fail(node, f"{ast.unparse(node.func)} takes an array and an axis here")
+    kept = [each.value for each in node.keywords if each.arg == "keepdims"]
+    if len(given) > 1 or len(given) + len(kept) < len(node.keywords) or not all(
+            isinstance(each, ast.Constant) for each in kept):
+        expressions.fail(node, f"{ast.unparse(node.func)} takes an array, an axis and keepdims here")
+    is_kept = bool(kept and kept[0].value)
     if not given or (isinstance(given[0], ast.Constant) and given[0].value is None):
-        return None
+        return None, is_kept
     axis = expressions.scalar(given[0])
     if not axis.is_constant or axis.type != INT:
         expressions.fail(node, "an axis is a constant integer")
-    return axis.constant
+    return axis.constant, is_kept
 
 
 def sizes(expressions, node, value):
