@@ -188,6 +188,8 @@ TEST(Checker, SuggestsWhatArraysCan) {
   refuse_body("let a = [1]; print(a.length);", {"'[i64]' has no field 'length'", "write `.len`"});
   refuse_body("let a = [1]; a.push(2);",
               {"'[i64]' has no method 'push'", "a `List<i64>` of module `list` grows"});
+  refuse_body("let a = [(1, 2)]; print(a.map(fn(x) => x.0));",
+              {"has no method 'map'", "write `list.of(xs).map(...)`, with `import list;`"});
   refuse_body("let a = [i64, 2](3, 3); a[1][2] = 5;",
               {"takes 2 indices, not 1", "in one pair of brackets: `a[i, j]`"});
   refuse("struct P { x: i64; } fn f(a: [P]) { for p in a { p.x = 1; } }",

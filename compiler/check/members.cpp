@@ -255,9 +255,12 @@ void MemberChecker::report_missing_member(const Type* type, const ast::Name& nam
   const auto& rest = called ? fields : methods;
   all.insert(all.end(), rest.begin(), rest.end());
   std::string_view near = member_for_foreign(name.text, all);
-  if (near.empty()) near = nearest_name(name.text, all);
+  const bool is_of_lists = type->is(TypeKind::kArray) && is_method_of_lists(name.text);
+  if (near.empty() && !is_of_lists) near = nearest_name(name.text, all);
   if (!near.empty()) {
     diagnostic.help("write `.{}`", near);
+  } else if (is_of_lists) {
+    diagnostic.help("lists have it: write `list.of(xs).{}(...)`, with `import list;` at the top", name.text);
   } else if (type->is(TypeKind::kArray)) {
     diagnostic.help(
         "arrays keep their size, a `List<{}>` of module `list` grows; functions on arrays are in module "

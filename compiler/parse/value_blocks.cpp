@@ -112,25 +112,25 @@ bool ValueBlockParser::match_has_value(std::uint32_t at) const {
   const std::uint32_t open = next_brace(at);
   if (open == 0) return false;
   const std::uint32_t close = state_.layout.partner(open);
-  for (at = open + 1; at < close;) {
-    at = find_at_this_level(at, close, {TokenKind::kFatArrow});
-    if (at < close && arm_has_value(++at, close)) return true;
+  at = open;
+  while ((at = find_at_this_level(at + 1, close, {TokenKind::kFatArrow})) < close) {
+    if (arm_has_value(at, close)) return true;
   }
   return false;
 }
 
-// The arm whose body begins at `at`, which then is behind it.
-bool ValueBlockParser::arm_has_value(std::uint32_t& at, std::uint32_t close) const {
-  const std::uint32_t body = at;
+// Of the arm whose `=>` stands at `at`.
+bool ValueBlockParser::arm_has_value(std::uint32_t arrow, std::uint32_t close) const {
+  const std::uint32_t body = arrow + 1;
   if (is_construct(body)) {
-    at = end_of_statement(body, close);
+    const std::uint32_t at = end_of_statement(body, close);
     if (kind_at(body) == TokenKind::kLeftBrace) return block_has_value(body);
     const bool ends = at >= close || kind_at(at) == TokenKind::kComma;
     return ends && (kind_at(body) == TokenKind::kIf      ? if_has_value(body)
                     : kind_at(body) == TokenKind::kMatch ? match_has_value(body)
                                                          : false);
   }
-  at = find_at_this_level(body, close, {TokenKind::kComma, TokenKind::kSemicolon});
+  const std::uint32_t at = find_at_this_level(body, close, {TokenKind::kComma, TokenKind::kSemicolon});
   return at >= close || kind_at(at) == TokenKind::kComma;
 }
 

@@ -24,7 +24,7 @@ class ValueBlockParser : public GrammarPart {
   bool block_has_value(std::uint32_t open) const;
   bool if_has_value(std::uint32_t at) const;
   bool match_has_value(std::uint32_t at) const;
-  bool arm_has_value(std::uint32_t& at, std::uint32_t close) const;
+  bool arm_has_value(std::uint32_t arrow, std::uint32_t close) const;
   bool is_construct(std::uint32_t at) const;
   std::uint32_t end_of_construct(std::uint32_t at) const;
   std::uint32_t end_of_statement(std::uint32_t at, std::uint32_t close) const;

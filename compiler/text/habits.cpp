@@ -150,6 +150,8 @@ constexpr Translation kLibrary[] = {
     {"read_line", "io"}, {"exit", "os"},       {"sleep", "time"},
 };
 
+constexpr std::string_view kListMethods[] = {"all",      "any",  "filter", "first", "fold",
+                                             "for_each", "last", "map",    "zip"};
 constexpr std::string_view kPrimitives[] = {"bool", "i8",  "i16", "i32", "i64", "u8",
                                             "u16",  "u32", "u64", "f32", "f64", "str"};
 
@@ -192,6 +194,7 @@ std::string_view member_for_foreign(std::string_view name, std::span<const std::
 std::string_view advice_for_foreign(std::string_view name) { return translate(kAdvice, name); }
 std::string_view statement_for_foreign(std::string_view name) { return translate(kStatements, name); }
 std::string_view text_function_for(std::string_view name) { return translate(kTextFunctions, name); }
+bool is_method_of_lists(std::string_view name) { return holds(kListMethods, name); }
 std::string_view library_module_of(std::string_view name) { return translate(kLibrary, name); }
 bool is_primitive_type_name(std::string_view name) { return holds(kPrimitives, name); }
 bool is_function_word(std::string_view name) { return holds(kFunctionWords, name); }

@@ -29,6 +29,9 @@ std::string_view text_function_for(std::string_view name);
 // Only what is among `members` is given.
 std::string_view member_for_foreign(std::string_view name, std::span<const std::string_view> members);
 
+// Whether a `List` has this method, which arrays lack: "map", "filter".
+bool is_method_of_lists(std::string_view name);
+
 // The module of the standard library that has a type or function, or is called, `name`: "List" -> "list",
 // "sqrt" -> "math", "math" -> "math". Functions count that are built in elsewhere. Empty when unknown.
 std::string_view library_module_of(std::string_view name);
