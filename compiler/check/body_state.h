@@ -29,7 +29,8 @@ struct Variable {
   VariableKind kind = VariableKind::kLet;
   SourceRange range;
   Frame* frame = nullptr;
-  Variable* source = nullptr;  // the captured variable behind this one
+  Variable* source = nullptr;   // the captured variable behind this one
+  bool is_own_closure = false;  // the closure that it holds refers to it
   bool assignable() const { return kind == VariableKind::kVar || kind == VariableKind::kReduction; }
 };
 

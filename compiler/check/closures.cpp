@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/check/closures.h"
 
+#include <set>
+
 #include "compiler/check/body_parts.h"
+#include "compiler/check/lexical_walk.h"
 
 namespace dhpvm::compiler {
 
@@ -103,6 +106,77 @@ hir::Expr* ClosureChecker::closure(const ast::Expr& expr, const std::vector<cons
   E made = make(ExprKind::kClosure, function.closure_type, expr.range);
   made->function = &function;
   return made;
+}
+
+namespace {
+
+// What a closure refers to outside of itself, and whether it returns a value.
+class ClosureScan final : public LexicalWalk {
+ public:
+  std::set<std::string_view> names;
+  bool returns_value = false;
+
+ private:
+  void on_free_name(const ast::Name& name) override { names.insert(name.text); }
+  void on_statement(const ast::Stmt& stmt) override {
+    const bool is_return = stmt.kind == ast::StmtKind::kReturn && stmt.value != nullptr;
+    returns_value = returns_value || (is_return && closures() == 1);
+  }
+};
+
+}  // namespace
+
+bool ClosureChecker::names_itself(const ast::Stmt& stmt) {
+  if (stmt.value == nullptr || stmt.value->kind != ast::ExprKind::kClosure || stmt.name.empty()) return false;
+  ClosureScan scan;
+  scan.expr(stmt.value);
+  return scan.names.contains(stmt.name.text);
+}
+
+// The type of a closure whose parameters and result are written; null after a diagnostic.
+const Type* ClosureChecker::written_type(const ast::Expr& expr) {
+  const ast::Function& declaration = *expr.closure;
+  std::vector<const Type*> parameters;
+  for (const ast::Parameter& parameter : declaration.parameters) {
+    if (parameter.type == nullptr) {
+      error(parameter.range, "a closure that calls itself needs the types of its parameters")
+          .help("write `{}: T` with the type T", parameter.name.text);
+      return nullptr;
+    }
+    parameters.push_back(analysis_.resolve(parameter.type, state_.context));
+    if (parameters.back()->is(TypeKind::kError)) return nullptr;
+  }
+  ClosureScan scan;
+  scan.expr(&expr);
+  if (declaration.result == nullptr && (declaration.expression != nullptr || scan.returns_value)) {
+    error(expr.range, "a closure that calls itself needs the type of its result")
+        .help("write `fn(...) -> T`");
+    return nullptr;
+  }
+  const Type* result = analysis_.resolve(declaration.result, state_.context);
+  return result->is(TypeKind::kError) ? nullptr : types().function(std::move(parameters), result);
+}
+
+void ClosureChecker::declare_with_itself(const ast::Stmt& stmt, const Type* type, VariableKind kind,
+                                         Body& out) {
+  const std::string_view name = stmt.name.text;
+  const bool is_outside = parts_.scopes.find_variable(name) != nullptr || parts_.names.this_has_field(name) ||
+                          parts_.names.this_method(name).symbol != nullptr ||
+                          state_.context.module->functions.contains(name);
+  if (is_outside) {
+    error(stmt.name.range, "'{}' in this closure could be the closure itself, or what has the name outside",
+          name)
+        .help("choose another name for one of them");
+  }
+  if (type == nullptr) type = written_type(*stmt.value);
+  if (type == nullptr || is_outside) type = error_type();
+  Variable* declared = parts_.scopes.declare(stmt.name, type, kind);
+  declared->is_own_closure = true;
+  E value = parts_.conversions.value(*stmt.value, type);
+  if (type->is(TypeKind::kError)) return;
+  value = parts_.conversions.coerce(value, type, stmt.value->range);
+  out.push_back(let(declared->local, make(ExprKind::kZero, type, stmt.range)));
+  out.push_back(assign(read(declared->local, stmt.range), value, stmt.range));
 }
 
 // `=> e`. Where nothing is expected, the value is dropped: `each(fn(x) => set.remove(x))`.

@@ -13,8 +13,13 @@ class ClosureChecker : public BodyPart {
   // `hints`: types for parameters without one, null where unknown; `result_hint`: likewise.
   E closure(const ast::Expr& expr, const std::vector<const Type*>& hints, const Type* result_hint);
   E closure_expr(const ast::Expr& expr, const Type* expected);
+  // Whether a variable is declared with a closure that names it: it can call itself.
+  static bool names_itself(const ast::Stmt& stmt);
+  // Declares such a variable, of the type written or that of the closure.
+  void declare_with_itself(const ast::Stmt& stmt, const Type* type, VariableKind kind, Body& out);
 
  private:
+  const Type* written_type(const ast::Expr& expr);
   bool closure_result(const ast::Expr& result, hir::Function& function);
 };
 

@@ -85,7 +85,7 @@ Variable* Scopes::see(Variable* variable, Range range) {
   inner->source = outer;
   inner->local = temporary(outer->type);
   inner->local->name = outer->local->name;
-  if (outer->assignable()) {
+  if (outer->assignable() || outer->is_own_closure) {
     outer->local->boxed = true;
     inner->local->boxed = true;
   }

@@ -123,6 +123,7 @@ void StatementChecker::variable(const ast::Stmt& stmt, Body& out) {
   const VariableKind kind = stmt.kind == ast::StmtKind::kVar ? VariableKind::kVar : VariableKind::kLet;
   const Type* type = stmt.type != nullptr ? analysis_.resolve(stmt.type, state_.context) : nullptr;
   if (stmt.type == nullptr && stmt.value == nullptr) type = error_type();
+  if (ClosureChecker::names_itself(stmt)) return parts_.closures.declare_with_itself(stmt, type, kind, out);
   hir::Stmt* made = analysis_.make(StmtKind::kLet, stmt.range);
   if (stmt.value != nullptr) {
     if (type != nullptr && type->is(TypeKind::kFixedArray)) {
