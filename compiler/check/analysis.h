@@ -86,6 +86,7 @@ class Analysis {
   // --- constants (constants.cpp)
   // Null after a diagnostic.
   const hir::Expr* value_of(ConstantSymbol& constant, SourceRange range);
+  bool is_constant_type(const Type* type);
   // The value of a constant expression; null when it is none (no diagnostic then).
   const hir::Expr* evaluate(const hir::Expr& expr);
   // Checks and evaluates `expr` in `context`; reports when it is not constant.
@@ -136,6 +137,8 @@ class Analysis {
  private:
   Diagnostic& report(SourceRange range, std::string message);
   const Type* resolve_alias(NominalSymbol& symbol, std::vector<const Type*> arguments, SourceRange range);
+  const hir::Expr* constant_value(ConstantSymbol& constant, const TypeContext& context, const Type* expected);
+  bool is_made_alike(const hir::Expr& expr) const;
   bool is_method_of(const FunctionSymbol& function, const Type* type);
   void collect(const ast::Module& module);
   void collect_type(ModuleSymbols& symbols, const ast::TypeDecl& declaration);
@@ -167,6 +170,7 @@ class Analysis {
   std::deque<FunctionSymbol> functions_;
   std::deque<NominalSymbol> nominal_symbols_;
   std::deque<ConstantSymbol> constants_;
+  std::set<const hir::Function*> makers_;  // of constants
   std::map<const ast::Module*, ModuleSymbols*> modules_by_ast_;
   std::vector<ModuleSymbols*> method_modules_;
 

@@ -12,8 +12,8 @@ void check_body(Analysis& analysis, FunctionInstance& instance) {
   instance.state = FunctionInstance::State::kDone;
 }
 
-const hir::Expr* check_expression(Analysis& analysis, const ast::Expr& expr, const TypeContext& context,
-                                  const Type* expected, std::string_view what) {
+hir::Expr* check_expression(Analysis& analysis, const ast::Expr& expr, const TypeContext& context,
+                            const Type* expected, std::string_view what) {
   return BodyParts(analysis, context).functions.check_constant(expr, expected, what);
 }
 

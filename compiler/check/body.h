@@ -13,8 +13,8 @@ namespace dhpvm::compiler {
 // Checks the body of `instance` and completes its result and its hir::Function.
 void check_body(Analysis& analysis, FunctionInstance& instance);
 // Checks an expression that stands outside of every function, where a constant is demanded: `what`.
-const hir::Expr* check_expression(Analysis& analysis, const ast::Expr& expr, const TypeContext& context,
-                                  const Type* expected, std::string_view what);
+hir::Expr* check_expression(Analysis& analysis, const ast::Expr& expr, const TypeContext& context,
+                            const Type* expected, std::string_view what);
 
 // Writes the function of this kind for an enum.
 void write_derived(Analysis& analysis, const Type* type, DerivedKind kind, hir::Function& function,

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Constants: declarations, and the places of the language that demand a constant expression.
+#include <algorithm>
+
 #include "compiler/check/analysis.h"
 #include "compiler/check/body.h"
 #include "compiler/check/fold.h"
@@ -27,6 +29,86 @@ const hir::Expr* Analysis::constant_expression(const ast::Expr& expr, const Type
   return value;
 }
 
+// Whether the expression has no effects and gives the same value each time: a constant of it can be made anew
+// wherever it is used. The library's functions behind `str.` have no effects.
+bool Analysis::is_made_alike(const hir::Expr& expr) const {
+  const auto all_alike = [&](const std::vector<hir::Expr*>& operands) {
+    return std::ranges::all_of(operands, [&](const hir::Expr* operand) { return is_made_alike(*operand); });
+  };
+  if (fold(expr).has_value()) return true;
+  switch (expr.kind) {
+    case hir::ExprKind::kZero:
+    case hir::ExprKind::kNull:
+    case hir::ExprKind::kLocal: return true;
+    case hir::ExprKind::kBinary: {
+      const bool may_trap = expr.binary == hir::Binary::kDiv || expr.binary == hir::Binary::kRem;
+      return (!may_trap || expr.type->is_float()) && all_alike(expr.operands);
+    }
+    case hir::ExprKind::kUnary:
+    case hir::ExprKind::kConvert:
+    case hir::ExprKind::kAnd:
+    case hir::ExprKind::kOr:
+    case hir::ExprKind::kMakeStruct:
+    case hir::ExprKind::kWrap:
+    case hir::ExprKind::kField:
+    case hir::ExprKind::kConditional:
+    case hir::ExprKind::kStringConcat: return all_alike(expr.operands);
+    case hir::ExprKind::kNew: return expr.type->is_enum && all_alike(expr.operands);
+    case hir::ExprKind::kCallNative: return expr.native->name.starts_with("str.") && all_alike(expr.operands);
+    case hir::ExprKind::kCall: return makers_.contains(expr.function);
+    case hir::ExprKind::kBlock:
+      return all_alike(expr.operands) && std::ranges::all_of(expr.statements, [&](const hir::Stmt* stmt) {
+               return stmt->kind == hir::StmtKind::kLet && is_made_alike(*stmt->value);
+             });
+    default: return false;
+  }
+}
+
+// Numbers, bool and text, and structs, tuples, enums and nullables of them: what has no identity.
+bool Analysis::is_constant_type(const Type* type) {
+  if (type->is(TypeKind::kNullable)) return is_constant_type(type->element);
+  if (type->is_enum) return true;
+  if (!type->is(TypeKind::kStruct)) return type->is_primitive() || type->is(TypeKind::kStr);
+  complete(*nominal(type));
+  return !errors_.is_result(type) && std::ranges::all_of(type->fields, [&](const FieldInfo& field) {
+    return is_constant_type(field.type);
+  });
+}
+
+const hir::Expr* Analysis::constant_value(ConstantSymbol& constant, const TypeContext& context,
+                                          const Type* expected) {
+  constexpr std::string_view kWhat = "the value of a constant";
+  const ast::Constant& declaration = *constant.declaration;
+  hir::Expr* checked = check_expression(*this, *declaration.value, context, expected, kWhat);
+  if (checked->type->is(TypeKind::kError)) return nullptr;
+  if (const hir::Expr* value = evaluate(*checked); value != nullptr) return value;
+  if (!is_constant_type(checked->type)) {
+    error(declaration.value->range,
+          "a constant is a number, bool or text, or a struct, tuple or enum of them, not '{}'",
+          checked->type->name)
+        .help("write a function that makes the value: `fn {}() -> {}`", declaration.name.text,
+              checked->type->name);
+    return nullptr;
+  }
+  if (!is_made_alike(*checked)) {
+    error(declaration.value->range, "{} must be constant", kWhat)
+        .help("use literals, constants, arithmetic on them, and structs and texts made of them");
+    return nullptr;
+  }
+  hir::Function& maker = program_.function_arena.emplace_back();
+  program_.functions.push_back(&maker);
+  makers_.insert(&maker);
+  maker.name =
+      (constant.module->name.empty() ? "" : constant.module->name + ".") + std::string(declaration.name.text);
+  maker.position = position(declaration.name.range);
+  maker.result = checked->type;
+  hir::Stmt* give = make(hir::StmtKind::kReturn, declaration.value->range);
+  give->value = checked;
+  maker.body.push_back(give);
+  constant.maker = &maker;
+  return checked;
+}
+
 const hir::Expr* Analysis::value_of(ConstantSymbol& constant, SourceRange range) {
   if (constant.state == ConstantSymbol::State::kDone) return constant.value;
   const ast::Constant& declaration = *constant.declaration;
@@ -47,12 +129,7 @@ const hir::Expr* Analysis::value_of(ConstantSymbol& constant, SourceRange range)
   Enter enter(*this, none);
   TypeContext context{constant.module, {}};
   const Type* type = declaration.type != nullptr ? resolve(declaration.type, context) : nullptr;
-  if (type != nullptr && !type->is_primitive() && !type->is(TypeKind::kStr) && !type->is(TypeKind::kError)) {
-    error(declaration.type->range, "a constant is a number, bool or str, not '{}'", type->name)
-        .help("write a function that makes the value: `fn {}() -> {}`", declaration.name.text, type->name);
-    type = basic(TypeKind::kError);
-  }
-  const hir::Expr* value = constant_expression(*declaration.value, context, type, "the value of a constant");
+  const hir::Expr* value = constant_value(constant, context, type);
   // A cycle has been reported, and settled, from within.
   if (constant.state == ConstantSymbol::State::kBusy) {
     constant.value = type != nullptr && type->is(TypeKind::kError) ? nullptr : value;

@@ -223,6 +223,16 @@ std::optional<ConstantValue> fold(const hir::Expr& expr) {
       }
       return joined;
     }
+    case ExprKind::kCallNative: {
+      const bool is_signed = expr.native->name == "str.from_i64";
+      if (!is_signed && expr.native->name != "str.from_u64") return std::nullopt;
+      const auto number = fold(*expr.operands[0]);
+      if (!number) return std::nullopt;
+      const std::uint64_t value = number->integer;
+      return ConstantValue{
+          ExprKind::kString, expr.type, 0, 0,
+          is_signed ? std::to_string(static_cast<std::int64_t>(value)) : std::to_string(value)};
+    }
     case ExprKind::kStringLength: {
       const auto text = fold(*expr.operands[0]);
       if (!text) return std::nullopt;

@@ -140,6 +140,11 @@ hir::Expr* NameChecker::function_value(FunctionSymbol& symbol, const ast::Expr& 
 hir::Expr* NameChecker::constant_value(ConstantSymbol& symbol, Range range) {
   const hir::Expr* value = analysis_.value_of(symbol, range);
   if (value == nullptr) return wrong(range);
+  if (symbol.maker != nullptr) {
+    E made = make(ExprKind::kCall, value->type, range);
+    made->function = symbol.maker;
+    return made;
+  }
   E copy = make(value->kind, value->type, range);
   copy->integer = value->integer;
   copy->number = value->number;

@@ -45,7 +45,8 @@ struct ConstantSymbol {
   const ast::Constant* declaration = nullptr;
   ModuleSymbols* module = nullptr;
   State state = State::kNew;
-  const hir::Expr* value = nullptr;  // kInt, kFloat, kString; null when the constant is wrong
+  const hir::Expr* value = nullptr;  // null when the constant is wrong
+  hir::Function* maker = nullptr;    // makes the value where it is no number, bool or literal text
 };
 
 struct ModuleSymbols {

@@ -48,6 +48,10 @@ fn fails<T>(failing: bool, x: T) -> T! {
     return x;
 }
 fn passes<T>(failing: bool, x: T) -> T! => pick(true, try fails(failing, x), x);
+fn countdown(n: i64) -> i64 {
+    let down = fn(k: i64) -> i64 => if k <= 0 { n } else { down(k - 1) + k };
+    return down(at(n, 8));
+}
 fn pick<T>(first: bool, a: T, b: T) -> T => if first { a } else { b };
 fn weigh<T>(x: T) -> i64 => hash(x);
 fn sum_1<T>(a: [T]) -> i64 {
@@ -102,7 +106,25 @@ class SourceProgram {
       type.fields.push_back({world_.fresh("f"), decisions_.pick(world_.types.plain())});
     if (has_text) type.fields.push_back({world_.fresh("f"), &world_.types.text()});
     text_ += Phrase{"struct {} {{\n{}{}}}\n", type.name, fields_of(type), operators_of(type)}.text;
+    text_ +=
+        Phrase{"const {} = {}({});\n", SourceExpressions::constant_of(type), type.name, constants_for(type)}
+            .text;
     world_.types.finish(type);
+  }
+
+  static std::string constants_for(const SourceType& type) {
+    std::string values;
+    for (const SourceType::Field& field : type.fields) {
+      values += values.empty() ? "" : ", ";
+      switch (field.type->shape) {
+        case Shape::kStruct: values += SourceExpressions::constant_of(*field.type); break;
+        case Shape::kText: values += "f\"text {7}\""; break;
+        case Shape::kBool: values += "true"; break;
+        case Shape::kFloat: values += "2.5" + field.type->name; break;
+        default: values += "3" + field.type->name; break;
+      }
+    }
+    return values;
   }
 
   enum class EnumValues : std::uint8_t { kNone, kOthers, kItself };

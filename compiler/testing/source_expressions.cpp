@@ -238,6 +238,8 @@ std::string SourceExpressions::integer(const SourceType& type, unsigned depth) {
     }
     case 3:
       if (&type != &world_.types.i64()) return number(type, depth);
+      if (!place_.in_kernel && !place_.is_pure && decisions_.one_in(4))
+        return Phrase{"countdown({})", operand()}.text;
       for (const SourceVariable* array : readable([](const SourceVariable& variable) {
              return variable.type->shape == Shape::kArray || variable.type->shape == Shape::kText;
            }))
@@ -331,7 +333,10 @@ std::string SourceExpressions::text(unsigned depth) {
   }
 }
 
+std::string SourceExpressions::constant_of(const SourceType& type) { return "constant_" + type.name; }
+
 std::string SourceExpressions::construct(const SourceType& type, unsigned depth) {
+  if (type.shape == Shape::kStruct && decisions_.one_in(8)) return constant_of(type);
   std::string arguments;
   const bool is_named = decisions_.one_in(4);
   for (const SourceType::Field& field : type.fields) {

@@ -16,6 +16,8 @@ class SourceExpressions {
       : world_(world), place_(place), decisions_(world.decisions) {}
 
   // An expression of the type, with about `depth` levels of others in it.
+  // The name of the constant of a struct.
+  static std::string constant_of(const SourceType& type);
   std::string value(const SourceType& type, unsigned depth = 3);
   // An index inside an array of `length` elements; both are i64.
   std::string index(const std::string& length, unsigned depth = 1);
