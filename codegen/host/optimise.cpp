@@ -7,6 +7,7 @@
 
 #include "codegen/host/diagnostics.h"
 #include "codegen/host/llvm_error.h"
+#include "codegen/host/split_stores.h"
 
 namespace dhpvm::codegen {
 namespace {
@@ -76,6 +77,7 @@ Status optimise(llvm::Module& module, llvm::TargetMachine& machine, Pipeline pip
     return from_llvm(std::move(failure), "building the optimiser");
   }
   passes.run(module, modules);
+  split_wide_stores(module, machine);
   return diagnostics.status("LLVM cannot optimise this");
 }
 
