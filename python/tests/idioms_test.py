@@ -173,7 +173,38 @@ def of_any_rank(a):
     return a[0, 0, 0]
 
 
+def reassigned(x, n):
+    x = x * 2
+    x = x[1:]
+    x[0] = n
+    n = n * 0.5
+    total = 0
+    for i in prange(len(x)):
+        total += x[i]
+    total, n = n, total / n
+    y = x.copy()
+    y: float = total + y[0]
+    m = np.empty(6)
+    for i in range(6):
+        m[i] = i
+    m = m.reshape(2, 3)
+    m = m.T
+    x = m.sum(axis=0)
+    return x, y, n, total
+
+
+def parameter_replaced(x):
+    x = np.sqrt(x)
+    x += 1
+    return x
+
+
 class Idioms(support.Comparisons):
+    def test_variables_that_are_assigned_again(self):
+        self.compare(reassigned, np.arange(7.0), 3)
+        self.compare(reassigned, np.arange(7), np.float32(3))
+        self.compare(parameter_replaced, np.arange(7.0))
+
     def test_keywords_and_defaults(self):
         self.compare(by_keyword, 1.5)
         self.compare(by_keyword, 2)

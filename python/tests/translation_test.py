@@ -182,9 +182,17 @@ class Refused(unittest.TestCase):
 
         def f(x):
             y = x
-            y = 1
+            if len(x) > 1:
+                y = 1
             return y
-        self.refuse(f, "a variable has one type", X, line=2)
+        self.refuse(f, "'y' is an int here .* a variable has one type", X, line=3)
+
+        def f(x):
+            x = x.copy()
+            if len(x) > 1:
+                x = 1
+            return x
+        self.refuse(f, "'x' is an int here", X, line=3)
 
         def f(x, k):
             y = x[1:]

@@ -6,6 +6,7 @@ from __future__ import annotations
 import ast
 import builtins
 import inspect
+import re
 import textwrap
 from types import CellType, FunctionType
 
@@ -33,6 +34,7 @@ class Source:
         self.names = {**function.__globals__, **_captured(function)}
         self.parameters = [each.arg for each in self.tree.args.posonlyargs + self.tree.args.args]
         self._functions = self._take_functions()
+        self.renamed = _rename(self.tree.body, self.parameters)
 
     def _take_functions(self):
         """The functions that are defined in its body, by name. They are no statements of it."""
@@ -56,6 +58,7 @@ class Source:
     def fail(self, node, message):
         """Raises the error at a node."""
         line = getattr(node, "lineno", self.tree.lineno)
+        message = re.sub(r"(\w)'\d+", r"\1", message)  # as the user calls renamed variables
         shown = self._lines.get(line, "").strip()
         error = TranslationError(f"{self.file}:{line}: {message}\n    {shown}")
         error.line, error.file, error.message = line, self.file, message
@@ -96,3 +99,37 @@ def _captured(function):
         except ValueError:  # not assigned yet
             pass
     return captured
+
+
+def _rename(body, parameters):
+    """Gives a variable that is assigned again in the first level of the function a new name from there on, "x'1", so
+    that `x = x[1:] * 2` may change its type. Returns the new names."""
+    seen, current, made = set(parameters), {}, []
+
+    def rename(node):
+        for each in ast.walk(node):
+            if isinstance(each, ast.Name):
+                each.id = current.get(each.id, each.id)
+
+    for statement in body:
+        targets = []
+        if isinstance(statement, (ast.Assign, ast.AnnAssign)) and statement.value is not None:
+            rename(statement.value)
+            given = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+            for target in given:
+                parts = target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]
+                targets += [each for each in parts if isinstance(each, ast.Name)]
+                for each in parts:
+                    if each not in targets:
+                        rename(each)
+        else:
+            rename(statement)
+        for target in targets:
+            name = target.id
+            if name in seen:
+                made.append(f"{name}'{len(made) + 1}")
+                current[name] = target.id = made[-1]
+            seen.add(name)
+        seen |= {each.id for each in ast.walk(statement) if isinstance(each, ast.Name) and
+                 isinstance(each.ctx, ast.Store)}
+    return made

@@ -30,7 +30,7 @@ class Variables:
     def __init__(self, source):
         self._source = source
         code = source.function.__code__
-        self._names = set(code.co_varnames + code.co_cellvars)
+        self._names = set(code.co_varnames + code.co_cellvars) | set(source.renamed)
         self._types = {}
         self._aliases = {}
         self._written = set()
@@ -47,7 +47,7 @@ class Variables:
         self._declared = {}
         self._views = {}
         self._nones = set()
-        self._copied_views = []
+        self._writes, self._copied_views = [], []
 
     def names(self):
         """Every name that is local to the function."""
@@ -55,6 +55,9 @@ class Variables:
 
     @staticmethod
     def text(name):
+        if "'" in name:
+            name, _, number = name.partition("'")
+            return f"_v{number}_{name}"
         return f"{name}_" if name in RESERVED or name.startswith("_") or name.endswith("_") else name
 
     def parameter_text(self, name):
@@ -159,12 +162,13 @@ class Variables:
         self._aliases.setdefault(other, set()).add(name)
 
     def copied_view(self, node, name):
-        """The node is a copy of what NumPy may have in the memory of this array: neither may be written."""
-        self._copied_views.append((node, name))
+        """The node is a copy of what NumPy may have in the memory of this array: neither may be written from now on,
+        or in the next turn of a loop around it."""
+        self._copied_views.append((node, name, len(self._writes) if self.depth() == 1 else 0))
 
     def check_copied_views(self):
-        for node, name in self._copied_views:
-            if self.is_written(name):
+        for node, name, begin in self._copied_views:
+            if self.same_arrays(name) & set(self._writes[begin:]):
                 self._source.fail(node, f"this may be the memory of '{name}' in NumPy, and one of both is written: "
                                         "write .copy() behind it")
 
@@ -180,6 +184,7 @@ class Variables:
 
     def written(self, name):
         self._written.add(name)
+        self._writes.append(name)
 
     def is_written(self, name):
         return bool(self.same_arrays(name) & self._written)
