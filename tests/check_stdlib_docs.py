@@ -29,6 +29,10 @@ INTERNAL = {
     "os": {"stat_native", "NativeInfo", "walk_into"},
     "path": {"below", "end_of", "dot_of"},
     "random": {"Pair", "normal_at"},
+    "regex": {"max_size", "max_depth", "last_code_point", "Node", "CharacterSet", "Coder", "Threads", "TemplatePiece", "Parser",
+              "text_begin", "text_end", "line_begin", "line_end", "word_edge", "no_word_edge", "Match.nth"}
+    | {f"op_{name}" for name in "set split jump save assert match".split()}
+    | {f"Regex.{name}" for name in "parsed_template search follow holds is_word find_begins".split()},
     "queue": {"Deque.check", "Deque.grow", "Deque.place", "Deque.take", "Heap.sink"},
     "str": {"join_part", "parse_i64_native", "parse_f64_native", "ParsedInt", "ParsedFloat", "CodePoint", "Builder.grow"},
 }  # fmt: skip

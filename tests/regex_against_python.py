@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Random regular expressions: the module `regex` finds the same matches and groups as Python's `re`, and takes damaged ones calmly.
+
+usage: regex_against_python.py --bin BIN_DIR [--runs N] [--seed N] [--options OPTION...]
+
+--runs counts expressions, each with a text. --options are for dhpvm-run. An expression that matches differently is printed. Damaged
+expressions have to give matches or an error, whatever Python says of them.
+"""
+
+import argparse
+import random
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ATOMS = ["a", "b", "c", "ab", ".", "[ab]", "[^a]", "[a-c]", r"\w", r"\d", r"\s", r"[\w-]", r"[^\s]", r"\.", "é", "[é-ü]", "1", " "]
+EDGES = ["^", r"\b", r"\B", r"\A"]
+REPEATS = ["*", "+", "?", "*?", "+?", "??", "{2}", "{1,3}", "{0,2}?", "{2,}"]
+LETTERS = "aaabbbccc 1.-éü_\n"
+DAMAGE = ["(", ")", "[", "]", "{", "}", "*", "\\", "?", "|", "(?", "(?<", "{2", "\\x", "[z-a]", "(?=a)", "\\1", "{99999}", "((((", "\xff"]
+
+# Prints, for every pair of an expression and a text, the places of all matches and of their groups.
+PROGRAM = """
+import io;
+import regex;
+import str;
+
+fn places(expression: str, text: str) -> str! {
+    let out = Builder();
+    for m in (try regex.compile(expression)).find_all(text) {
+        for i in 0..m.len() { out.add(f"{m.start_of(i)},{m.end_of(i)} "); }
+        out.add(";");
+    }
+    return out.to_str();
+}
+
+fn main(args: [str]) {
+    for pair in io.read_text(args[0])!.split("\\x1e") {
+        let parts = pair.split("\\x1f");
+        io.write((places(parts[0], parts[1]) catch err { "error: " + err.message }) + "\\x1e");
+    }
+}
+"""
+
+
+def random_expression(rng, depth=0):
+    kind = rng.randrange(10)
+    if depth > 3 or kind < 4:
+        return rng.choice(ATOMS)
+    if kind < 6:
+        return random_expression(rng, depth + 1) + random_expression(rng, depth + 1)
+    if kind == 6:
+        return f"(?:{random_expression(rng, depth + 1)}|{random_expression(rng, depth + 1)})"
+    if kind == 7:
+        return f"({random_expression(rng, depth + 1)}|{random_expression(rng, depth + 1)})"
+    if kind == 8:
+        return rng.choice(EDGES) + random_expression(rng, depth + 1)
+    return f"({repeated(rng, depth)})" if rng.random() < 0.5 else repeated(rng, depth)
+
+
+def repeated(rng, depth):
+    # What may match nothing is not repeated: which of the empty turns counts differs between Python and automata.
+    body = random_expression(rng, depth + 1)
+    if re.compile(body, re.ASCII).match("") or any(edge in body for edge in EDGES) or has_empty_group(body):
+        body = rng.choice(ATOMS)
+    return f"(?:{body}){rng.choice(REPEATS)}"
+
+
+def has_empty_group(body):
+    return any(mark in body for mark in ("*", "?", "{0")) and re.compile(body.replace("(?:", "("), re.ASCII).fullmatch("") is not None
+
+
+def damaged(rng, expression):
+    at = rng.randrange(len(expression) + 1)
+    return expression[:at] + rng.choice(DAMAGE) + expression[at + rng.randrange(2) :]
+
+
+def expected(expression, text):
+    """Places in bytes, as the program prints them."""
+    at = [0]
+    for c in text:
+        at.append(at[-1] + len(c.encode()))
+    compiled = re.compile(expression, re.ASCII)
+    spans, start = [], 0
+    # Behind an empty match the search goes on at the next character; Python's finditer tries for one that is not empty first.
+    while start <= len(text) and (m := compiled.search(text, start)):
+        spans.append([m.span(i) for i in range(compiled.groups + 1)])
+        start = m.end() + (m.end() == m.start())
+    return "".join("".join(f"{at[a]},{at[b]} " if a >= 0 else "-1,-1 " for a, b in one) + ";" for one in spans)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--bin", required=True, type=Path)
+    parser.add_argument("--runs", type=int, default=2000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--options", nargs="*", default=[])
+    args = parser.parse_args()
+    rng = random.Random(args.seed)
+    cases = []
+    for _ in range(args.runs):
+        expression = random_expression(rng)
+        is_whole = rng.random() < 0.8
+        text = "".join(rng.choice(LETTERS) for _ in range(rng.randrange(1, 25)))
+        cases.append((expression if is_whole else damaged(rng, expression), text, is_whole))
+    with tempfile.TemporaryDirectory() as folder:
+        program, file = Path(folder, "match.dhp"), Path(folder, "cases")
+        program.write_text(PROGRAM)
+        file.write_text("\x1e".join(f"{expression}\x1f{text}" for expression, text, _ in cases))
+        command = [args.bin / "dhpvm-run", *args.options, program, file]
+        run = subprocess.run(command, capture_output=True, timeout=500, check=False)
+    if run.returncode != 0:
+        sys.exit(f"exit code {run.returncode}\n{run.stderr.decode(errors='replace')}")
+    printed = run.stdout.decode().split("\x1e")[:-1]
+    if len(printed) != len(cases):
+        sys.exit(f"{len(printed)} results of {len(cases)} cases")
+    wrong = matched = 0
+    for (expression, text, is_whole), found in zip(cases, printed):
+        if not is_whole:
+            continue
+        wanted = expected(expression, text)
+        matched += wanted != ""
+        if found != wanted:
+            wrong += 1
+            print(f"{expression!r} in {text!r}: {found!r}, and Python finds {wanted!r}")
+    print(f"{len(cases)} expressions, of which {matched} match: {wrong} match differently")
+    sys.exit(1 if wrong else 0)
+
+
+if __name__ == "__main__":
+    main()
