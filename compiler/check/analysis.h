@@ -87,6 +87,8 @@ class Analysis {
   // Null after a diagnostic.
   const hir::Expr* value_of(ConstantSymbol& constant, SourceRange range);
   bool is_constant_type(const Type* type);
+  // The literal behind `expr` if that is a constant array; null otherwise.
+  const hir::Expr* array_constant(const hir::Expr& expr) const;
   // The value of a constant expression; null when it is none (no diagnostic then).
   const hir::Expr* evaluate(const hir::Expr& expr);
   // Checks and evaluates `expr` in `context`; reports when it is not constant.

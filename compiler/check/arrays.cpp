@@ -124,7 +124,7 @@ hir::Expr* ArrayChecker::index_value(const ast::Expr& expr) {
 }
 
 hir::Expr* ArrayChecker::index_expr(const ast::Expr& expr) {
-  return index_of(parts_.conversions.operand_value(*expr.operands[0]), expr);
+  return index_of(parts_.names.shared_constant(parts_.conversions.operand_value(*expr.operands[0])), expr);
 }
 
 hir::Expr* ArrayChecker::index_of(E array, const ast::Expr& expr) {

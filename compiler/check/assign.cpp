@@ -163,6 +163,7 @@ hir::Expr* AssignmentChecker::holder(const ast::Expr& expr, std::optional<Copy>&
   if (expr.kind == ast::ExprKind::kMember)
     return parts_.members.member_of(holder(*expr.operands[0], copy), expr);
   E container = parts_.conversions.operand_value(*expr.operands[0]);
+  if (is_constant(container, expr.range)) return wrong(expr.range);
   if (!parts_.elements.may_define(container->type)) return parts_.arrays.index_of(container, expr);
   Copy made;
   made.element = parts_.elements.to_read(container, expr);
@@ -175,10 +176,18 @@ hir::Expr* AssignmentChecker::holder(const ast::Expr& expr, std::optional<Copy>&
   return read(copy->local, expr.range);
 }
 
+// Whether `array` is a constant, whose elements cannot be assigned; says so then.
+bool AssignmentChecker::is_constant(E array, Range range) {
+  if (analysis_.array_constant(*array) == nullptr) return false;
+  error(range, "a constant cannot be changed").help("change a copy of it: `let copy = ...;`");
+  return true;
+}
+
 AssignmentChecker::Place AssignmentChecker::index_place(const ast::Expr& expr, PlaceUse use) {
   Place place;
   const ast::Expr& array_expr = *expr.operands[0];
   E array = parts_.conversions.operand_value(array_expr);
+  if (is_constant(array, expr.range)) return place;
   if (array->type->is(TypeKind::kStr)) {
     error(expr.range, "a str cannot be changed").help("build a new one, or use an array of bytes: `[u8]`");
     return place;

@@ -39,6 +39,7 @@ class AssignmentChecker : public BodyPart {
   };
   Place place(const ast::Expr& expr, PlaceUse use);
   Place member_place(const ast::Expr& expr, PlaceUse use);
+  bool is_constant(E array, Range range);
   Place index_place(const ast::Expr& expr, PlaceUse use);
   Place field_place(E object, const ast::Name& name, Range range, PlaceUse use);
   E holder(const ast::Expr& expr, std::optional<Copy>& copy);

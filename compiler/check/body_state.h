@@ -115,6 +115,8 @@ struct BodyState {
   Assignments assignments;
   std::set<std::string_view> tested_in_vain;  // the text of what was compared with null, but is not narrowed
   bool in_trap_message = false;
+  std::map<const hir::Function*, Variable*> shared_constants;  // by what makes them
+  std::vector<hir::Stmt*> first_statements;                    // of the function as a whole
   std::set<const hir::Local*> restless;  // variables that a statement inside of an expression assigns
   std::set<const Type*> texts_in_work;   // structs whose text is being put together
   std::deque<Variable> variables;

@@ -49,6 +49,7 @@ bool Analysis::is_made_alike(const hir::Expr& expr) const {
     case hir::ExprKind::kAnd:
     case hir::ExprKind::kOr:
     case hir::ExprKind::kMakeStruct:
+    case hir::ExprKind::kArrayLiteral:
     case hir::ExprKind::kWrap:
     case hir::ExprKind::kField:
     case hir::ExprKind::kConditional:
@@ -75,6 +76,12 @@ bool Analysis::is_constant_type(const Type* type) {
   });
 }
 
+const hir::Expr* Analysis::array_constant(const hir::Expr& expr) const {
+  if (expr.kind != hir::ExprKind::kCall || !makers_.contains(expr.function)) return nullptr;
+  const hir::Expr* value = expr.function->body[0]->value;
+  return value->kind == hir::ExprKind::kArrayLiteral ? value : nullptr;
+}
+
 const hir::Expr* Analysis::constant_value(ConstantSymbol& constant, const TypeContext& context,
                                           const Type* expected) {
   constexpr std::string_view kWhat = "the value of a constant";
@@ -82,9 +89,12 @@ const hir::Expr* Analysis::constant_value(ConstantSymbol& constant, const TypeCo
   hir::Expr* checked = check_expression(*this, *declaration.value, context, expected, kWhat);
   if (checked->type->is(TypeKind::kError)) return nullptr;
   if (const hir::Expr* value = evaluate(*checked); value != nullptr) return value;
-  if (!is_constant_type(checked->type)) {
+  const bool is_array = checked->type->is(TypeKind::kArray) && checked->type->rank == 1 &&
+                        is_constant_type(checked->type->element);
+  if (!is_array && !is_constant_type(checked->type)) {
     error(declaration.value->range,
-          "a constant is a number, bool or text, or a struct, tuple or enum of them, not '{}'",
+          "a constant is a number, bool or text, a struct, tuple or enum of them, or an array of these, not "
+          "'{}'",
           checked->type->name)
         .help("write a function that makes the value: `fn {}() -> {}`", declaration.name.text,
               checked->type->name);

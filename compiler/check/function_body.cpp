@@ -76,6 +76,7 @@ void FunctionChecker::check_function(FunctionInstance& instance) {
     }
     if (instance.result == nullptr) instance.result = error_type();
   }
+  function.body.insert(function.body.begin(), state_.first_statements.begin(), state_.first_statements.end());
   function.result = instance.result;
 }
 

@@ -170,6 +170,8 @@ hir::Expr* MemberChecker::array_member(E object, const ast::Expr& expr) {
   if (type->is(TypeKind::kFixedArray)) {
     return name == "len" ? integer(type->count, i64, expr.range) : nullptr;
   }
+  if (const hir::Expr* literal = analysis_.array_constant(*object); literal != nullptr && name == "len")
+    return integer(literal->operands.size(), i64, expr.range);
   if (name == "len") return make(ExprKind::kArrayLength, i64, expr.range, {object});
   int dimension = -1;
   const int rank = static_cast<int>(type->rank);

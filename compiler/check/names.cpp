@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/check/names.h"
 
+#include <utility>
+
 #include "base/spelling.h"
 #include "compiler/check/body_parts.h"
 #include "compiler/text/habits.h"
@@ -150,6 +152,23 @@ hir::Expr* NameChecker::constant_value(ConstantSymbol& symbol, Range range) {
   copy->number = value->number;
   copy->text = value->text;
   return copy;
+}
+
+hir::Expr* NameChecker::shared_constant(E value) {
+  if (analysis_.array_constant(*value) == nullptr) return value;
+  Frame* whole = state_.frame;
+  while (whole->outer != nullptr) whole = whole->outer;
+  if (whole->function == nullptr) return value;
+  const Range range = analysis_.range_of(value);
+  Variable*& shared = state_.shared_constants[value->function];
+  if (shared == nullptr) {
+    Frame* const here = std::exchange(state_.frame, whole);
+    shared = parts_.scopes.declare_hidden({}, value->type, VariableKind::kLet, range);
+    state_.frame = here;
+    shared->local->name = value->function->name;
+    state_.first_statements.push_back(let(shared->local, value));
+  }
+  return read_variable(shared, range);
 }
 
 ModuleSymbols* NameChecker::module_named(const ast::Expr& expr) {

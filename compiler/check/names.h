@@ -17,6 +17,8 @@ class NameChecker : public BodyPart {
   E name_expr(const ast::Expr& expr, const Type* expected);
   E function_value(FunctionSymbol& symbol, const ast::Expr& expr, const Type* expected);
   E constant_value(ConstantSymbol& symbol, Range range);
+  // `value`, whose elements are only read: of a constant array, one that is made once for the whole function.
+  E shared_constant(E value);
   void report_unknown(std::string_view name, Range range, bool called);
   ModuleSymbols* module_named(const ast::Expr& expr);
   const Type* primitive_named(const ast::Expr& expr);

@@ -48,6 +48,7 @@ fn fails<T>(failing: bool, x: T) -> T! {
     return x;
 }
 fn passes<T>(failing: bool, x: T) -> T! => pick(true, try fails(failing, x), x);
+const table = [3, 1, 4, 1, 5, 9];
 fn countdown(n: i64) -> i64 {
     let down = fn(k: i64) -> i64 => if k <= 0 { n } else { down(k - 1) + k };
     return down(at(n, 8));

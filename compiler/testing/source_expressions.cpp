@@ -238,6 +238,8 @@ std::string SourceExpressions::integer(const SourceType& type, unsigned depth) {
     }
     case 3:
       if (&type != &world_.types.i64()) return number(type, depth);
+      // A function that parallel loops call makes no arrays.
+      if (!place_.is_pure && decisions_.one_in(4)) return Phrase{"table[at({}, table.len)]", operand()}.text;
       if (!place_.in_kernel && !place_.is_pure && decisions_.one_in(4))
         return Phrase{"countdown({})", operand()}.text;
       for (const SourceVariable* array : readable([](const SourceVariable& variable) {
