@@ -14,6 +14,7 @@ INTERNAL = {
     "args": {"ArgumentKind", "Declared", "distance", "Parsed.add", "Parsed.declarations", "Parsed.values"}
     | {f"Arguments.{name}" for name in "add find_option find_short find_declared is_negative_number take unknown wrong".split()},
     "array": {"small", "merge_sort", "merge_sort_by"},
+    "bits": {"BitSet.check", "BitSet.same_limit"},
     "csv": {"parse_f64_native", "field_end", "read_quoted", "plain_end", "begin_of", "Quoted"},
     "errors": {"NativeResult", "NativeOutcome", "from_native", "text_of"},
     "hash": {"padded", "bytes_of", "rotated_left", "rotated_right", "big_endian", "little_endian", "sha256_block", "sha1_block",
@@ -34,6 +35,7 @@ INTERNAL = {
     | {f"op_{name}" for name in "set split jump save assert match".split()}
     | {f"Regex.{name}" for name in "parsed_template search follow holds is_word find_begins".split()},
     "queue": {"Deque.check", "Deque.grow", "Deque.place", "Deque.take", "Heap.sink"},
+    "sorted": {"Chunk", "SortedEntry", "SortedPlace", "half_chunk", "SortedMap.place_of", "SortedMap.drop_last"},
     "str": {"join_part", "parse_i64_native", "parse_f64_native", "ParsedInt", "ParsedFloat", "CodePoint", "Builder.grow"},
 }  # fmt: skip
 DECLARATION = re.compile(
