@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "python/core/arguments.h"
 
+#include <nanobind/stl/string.h>
+
 #include <cstring>
 #include <utility>
 
@@ -201,6 +203,17 @@ Conversion put_text(PyObject* object, dhpvm_value& value) {
 }
 
 }  // namespace
+
+Parameter parameter_of(const nb::handle& description) {
+  Parameter parameter;
+  parameter.kind = nb::cast<dhpvm_kind>(description[0]);
+  parameter.element = nb::cast<dhpvm_kind>(description[1]);
+  parameter.rank = nb::cast<std::uint32_t>(description[2]);
+  parameter.use = static_cast<ArrayUse>(nb::cast<std::uint8_t>(description[3]));
+  parameter.is_python = nb::cast<bool>(description[4]);
+  parameter.type = nb::cast<std::string>(description[5]);
+  return parameter;
+}
 
 Buffers::~Buffers() {
   while (count_ != 0) close_last();

@@ -35,6 +35,9 @@ struct Parameter {
   std::string type;  // as the language writes it
 };
 
+// From the tuple that python/dhpvm/signature.py makes of it.
+Parameter parameter_of(const nanobind::handle& description);
+
 // Views of the buffers that the arguments of one call own.
 class Buffers {
  public:

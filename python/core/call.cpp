@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <span>
 
+#include "python/core/callbacks.h"
 #include "python/core/errors.h"
 #include "python/core/interrupt.h"
 #include "python/core/objects.h"
@@ -61,17 +62,6 @@ bool is_same_view(const dhpvm_array& one, const dhpvm_array& other) {
   return one.data == other.data && one.kind == other.kind && one.rank == other.rank &&
          std::equal(one.sizes, one.sizes + one.rank, other.sizes) &&
          std::equal(one.strides, one.strides + one.rank, other.strides);
-}
-
-Parameter parameter_of(const nb::handle& description) {
-  Parameter parameter;
-  parameter.kind = nb::cast<dhpvm_kind>(description[0]);
-  parameter.element = nb::cast<dhpvm_kind>(description[1]);
-  parameter.rank = nb::cast<std::uint32_t>(description[2]);
-  parameter.use = static_cast<ArrayUse>(nb::cast<std::uint8_t>(description[3]));
-  parameter.is_python = nb::cast<bool>(description[4]);
-  parameter.type = nb::cast<std::string>(description[5]);
-  return parameter;
 }
 
 }  // namespace
@@ -133,6 +123,7 @@ bool ProgramFunction::lend_shared(dhpvm_value* values, dhpvm_array* arrays,
 dhpvm_code ProgramFunction::run(const dhpvm_value* values, dhpvm_value* results, dhpvm_error** error,
                                 bool& was_interrupted) {
   const std::size_t result_count = layout_.is_array.size();
+  forget_callback_exception();
   InterruptScope interrupts(machine_->isolate());
   const nb::gil_scoped_release release;
   dhpvm_code code = dhpvm_call(function_, values, parameters_.size(), results, result_count, error);
@@ -198,7 +189,7 @@ ProgramFunction::Outcome ProgramFunction::call(PyObject* const* arguments, std::
   for (dhpvm_object* const object : lent) dhpvm_object_free(object);
   if (!is_ready || (was_interrupted && PyErr_CheckSignals() != 0)) return {};
   if (code != DHPVM_OK) {
-    failure.raise(code);
+    if (!restore_callback_exception(failure)) failure.raise(code);
     return {};
   }
   return {take(results.data())};

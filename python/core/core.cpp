@@ -3,6 +3,7 @@
 #include <nanobind/nanobind.h>
 
 #include "python/core/call.h"
+#include "python/core/callbacks.h"
 #include "python/core/errors.h"
 #include "python/core/machine.h"
 #include "python/core/objects.h"
@@ -18,5 +19,6 @@ NB_MODULE(_core, module) {
   dhpvm::python::bind_calls(module);
   module.def("set_exception_maker", &dhpvm::python::set_exception_maker);
   module.def("set_array_maker", &dhpvm::python::set_array_maker);
+  module.def("set_callback_array_maker", &dhpvm::python::set_callback_array_maker);
   module.def("set_list_maker", &dhpvm::python::set_list_maker);
 }

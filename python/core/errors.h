@@ -18,6 +18,8 @@ class Failure {
 
   // For the last parameter of a function of the library.
   dhpvm_error** out() { return &error_; }
+  // The message with its causes and the stack.
+  const char* text() const { return error_ != nullptr ? dhpvm_error_text(error_) : ""; }
   // Sets Python's exception: what the function given to set_exception_maker makes of the error.
   void raise(dhpvm_code code) const;
   // The same, for functions that nanobind wraps.

@@ -9,6 +9,7 @@
 
 #include <utility>
 
+#include "python/core/callbacks.h"
 #include "python/core/errors.h"
 #include "python/core/interrupt.h"
 
@@ -165,6 +166,7 @@ int run_main(Machine& machine, const std::vector<std::string>& arguments) {
   bool was_interrupted = false;
   {
     const auto lock = machine.lock();
+    forget_callback_exception();
     InterruptScope interrupts(machine.isolate());
     const nb::gil_scoped_release release;
     code = dhpvm_isolate_run_main(machine.isolate(), addresses.data(), addresses.size(), &exit_code,
@@ -172,6 +174,7 @@ int run_main(Machine& machine, const std::vector<std::string>& arguments) {
     was_interrupted = interrupts.leave();
   }
   if (was_interrupted && PyErr_CheckSignals() != 0) throw nb::python_error();
+  if (code != DHPVM_OK && restore_callback_exception(failure)) throw nb::python_error();
   failure.check(code);
   return exit_code;
 }
@@ -290,7 +293,11 @@ void bind_machine(nb::module_& module) {
       .def("devices", &devices)
       .def("workers", &workers)
       .def("write_trace", &write_trace)
-      .def("settle", &settle);
+      .def("settle", &settle)
+      .def("define", [](const Engine& engine, const std::string& name, const std::string& signature,
+                        const nb::object& callable, const nb::list& results) {
+        define_callback(engine.handle.get(), name, signature, callable, results);
+      });
   nb::class_<Program>(module, "Program")
       .def("exports", &exports)
       .def("to_bytes", &to_bytes)

@@ -34,6 +34,12 @@ def load(path, *, import_paths=(), **limits):
     return current().load(path, import_paths=import_paths, **limits)
 
 
+def define(name, signature, function=None):
+    """Makes a function of Python callable from programs: see Engine.define."""
+    return current().define(name, signature, function)
+
+
 _core.set_exception_maker(errors.make_exception)
 _core.set_array_maker(arrays.to_array)
 _core.set_list_maker(arrays.from_list)
+_core.set_callback_array_maker(arrays.of_callback)

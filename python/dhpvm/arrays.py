@@ -27,3 +27,15 @@ def from_list(numbers, kind, rank):
     copy = numpy.array(numbers, dtype=code)
     copy.flags.writeable = False
     return copy
+
+
+def of_callback(elements, kind, shape, is_read_only):
+    """The array that a host function is given, over its own copy of the elements."""
+    view = memoryview(elements)
+    if is_read_only:
+        view = view.toreadonly()
+    try:
+        import numpy
+    except ImportError:
+        return view.cast(FORMATS[kind - 1], shape)
+    return numpy.frombuffer(view, FORMATS[kind - 1]).reshape(shape)

@@ -59,6 +59,25 @@ class Engine:
             program = self._core.open(os.fspath(path), [os.fspath(folder) for folder in import_paths])
         return Module(self, program, {**self._program_options, **limits})
 
+    def define(self, name, signature, function=None):
+        """Makes a function of Python callable from programs of the engine that declare it, `extern fn NAME(..);`.
+
+            engine.define("log", "(str)", print)
+
+        `signature` is written as in the language: "(f64, [const f32, 2]) -> i64". Without a function it is a
+        decorator. Modules that are made later find it. Exceptions end the call of the program, and pass through it.
+        """
+        if function is None:
+            return lambda given: (self.define(name, signature, given), given)[1]
+        if not callable(function):
+            raise TypeError(f"define takes a function, and this is {type(function).__name__}")
+        from . import signature as signatures
+
+        if "resource" in signature:
+            raise TypeError("functions of Python take and return numbers, bool, str, and arrays of numbers")
+        results = [signatures.parameter(each).description() for each in signatures.parse(signature)[1]]
+        self._core.define(f"host.{name.removeprefix('host.')}", signature, function, results)
+
     def devices(self):
         """The devices of this machine and of the engine's workers."""
         return [Device(*device) for device in self._core.devices()]

@@ -3,6 +3,7 @@
 """Programs in the language called from Python: values, arrays, errors, limits, threads, Ctrl-C."""
 
 import contextlib
+import gc
 import io
 import os
 import pickle
@@ -12,6 +13,7 @@ import threading
 import time
 import traceback
 import unittest
+import weakref
 from pathlib import Path
 
 import support  # noqa: F401: skips where there is no NumPy
@@ -326,6 +328,113 @@ class Forks(unittest.TestCase):
     def test_programs_of_the_parent_are_an_error(self):
         self.assertIn("before the process was forked", self.in_child(lambda: m.twice(4)))
         self.assertEqual(m.twice(4), 8)
+
+
+class HostFunctions(unittest.TestCase):
+    SOURCE = """
+extern fn log(text: str);
+extern fn limit(name: str, x: f64, n: i32, flag: bool) -> f64;
+extern fn scale(m: [f64, 2], by: [f32]) -> i64;
+extern fn several(n: i64) -> (i64, str, [f32]);
+extern fn check(n: i64) -> str!;
+extern fn again(n: i64) -> i64;
+fn logs(n: i64) { for i in 0..n { log("line " + str(i)); } }
+fn limits(x: f64) -> f64 => limit("Ada", x, -3 as i32, true);
+fn scales(m: [f64, 2], by: [f32]) -> i64 => scale(m, by);
+fn all(n: i64) -> (i64, str, [f32]) { return several(n); }
+fn checked(n: i64) -> str => check(n) catch err { err.message };
+fn fails_after(n: i64) -> i64 {
+    let _ = checked(n);
+    let a = [i64](1);
+    return a[n];
+}
+fn count(n: i64) -> i64 { return if n <= 0 { 0 } else { 1 + again(n - 1) }; }
+"""
+
+    def setUp(self):
+        self.engine = dhpvm.Engine()
+        self.lines = []
+        self.kept = []
+        define = self.engine.define
+        define("log", "(str)", self.lines.append)
+
+        @define("limit", "(str, f64, i32, bool) -> f64")
+        def limit(name, x, n, flag):
+            if x < 0:
+                raise KeyError(name)
+            return x * 2 + n if flag else 0
+
+        @define("host.scale", "([f64, 2], [const f32]) -> i64")
+        def scale(m, by):
+            self.kept.append(m)
+            self.assertRaises(ValueError, by.__setitem__, 0, 1)
+            m *= by
+            return m.size
+
+        define("several", "(i64) -> (i64, str, [f32])", lambda n: (n, "Größe", np.full(n, 1.5, np.float32))[:n])
+        define("check", "(i64) -> str", lambda n: "text" if n else 1 // n)
+        define("again", "(i64) -> i64", lambda n: self.program.count(n))
+        self.program = self.engine.compile(self.SOURCE)
+
+    def test_values(self):
+        self.program.logs(3)
+        self.assertEqual(self.lines, ["line 0", "line 1", "line 2"])
+        self.assertEqual(self.program.limits(4.5), 6.0)
+        m = np.arange(6.0).reshape(3, 2)
+        self.assertEqual(self.program.scales(m, np.array([2, 3], np.float32)), 6)
+        self.assertEqual(m.tolist(), [[0, 3], [4, 9], [8, 15]])
+        self.kept[0][:] = 7  # its own memory
+        self.assertEqual(m[2, 1], 15)
+        n, text, a = self.program.all(5)
+        self.assertEqual((n, text, a.tolist(), a.dtype), (5, "Größe", [1.5] * 5, np.float32))
+        self.assertEqual(self.program.count(20), 20)
+
+    def test_exceptions_pass_through(self):
+        try:
+            self.program.limits(-1.0)
+            self.fail("no exception")
+        except KeyError as error:
+            self.assertEqual(error.args, ("Ada",))
+            self.assertEqual(traceback.extract_tb(error.__traceback__)[-1].name, "limit")
+        self.assertEqual(self.program.limits(4.5), 6.0)
+        with self.assertRaisesRegex(TypeError, "2 values in place of 3"):
+            self.program.all(2)
+        self.engine.define("several", "(i64) -> (i64, str, [f32])", lambda n: (n, 5, None))
+        with self.assertRaisesRegex(TypeError, "result 2 of a host function should be str, and is of type int"):
+            self.engine.compile(self.SOURCE).all(2)
+        self.assertIn("ZeroDivisionError", self.program.checked(0))
+        self.assertEqual(self.program.checked(1), "text")
+        self.assertEqual(self.program.fails_after(0), 0)
+        self.assertRaises(IndexError, self.program.fails_after, 1)
+
+    def test_what_cannot_be_defined(self):
+        self.assertRaises(TypeError, self.engine.define, "f", "()", 5)
+        self.assertRaisesRegex(TypeError, "take and return", self.engine.define, "f", "(resource)", print)
+        self.assertRaisesRegex(dhpvm.ArgumentError, "does not parse", self.engine.define, "f", "(text)", print)
+
+    def test_functions_are_released(self):
+        class Counted:
+            def __call__(self):
+                return 1
+
+        counted = Counted()
+        reference = weakref.ref(counted)
+        engine = dhpvm.Engine()
+        engine.define("f", "() -> i64", counted)
+        program = engine.compile("extern fn f() -> i64; fn g() -> i64 => f();")
+        self.assertEqual(program.g(), 1)
+        del counted, engine, program
+        gc.collect()
+        self.assertIsNone(reference())
+
+    def test_threads(self):
+        programs = [self.engine.compile(self.SOURCE) for _ in range(4)]
+        threads = [threading.Thread(target=program.logs, args=(200,)) for program in programs]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(len(self.lines), 800)
 
 
 class Memory(unittest.TestCase):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Functions of NumPy that are Python themselves, translate/library.py: for all types, on the host and on sim."""
+"""Functions of NumPy that are Python themselves, translate/library.py: for several types, on the host and on sim."""
 
 import math
 import re
@@ -11,7 +11,7 @@ import support
 
 import dhpvm
 
-TYPES = (np.int8, np.uint8, np.int16, np.uint32, np.int64, np.uint64, np.float32, np.float64)
+TYPES = (np.int8, np.uint8, np.int64, np.float32, np.float64)
 
 
 def near(found, expected):
@@ -174,7 +174,7 @@ def returned(x):
 class NumPy(support.Comparisons):
     def compare_all(self, function, *arguments, fit=support.same_bits):
         self.compare(function, *arguments, fit=fit)
-        if arguments[0].dtype not in (np.float32, np.int64):
+        if arguments[0].dtype != np.float32:
             return
         with dhpvm.Engine(device="sim"):
             self.compare(function, *arguments, fit=fit)
@@ -199,7 +199,7 @@ class NumPy(support.Comparisons):
             if np.dtype(kind).kind == "f":
                 self.compare_all(moments, x, fit=near)
                 self.compare_all(angles, x + 3, fit=near)
-            elif kind is not np.uint64:
+            else:
                 self.compare_all(counted, x, 20, random.random(12))
 
     def test_nan_and_signs(self):
