@@ -47,7 +47,7 @@ ROOMS = {
 }
 # Who may include the public headers: all of them, or only the vocabulary that every room shares.
 C_HEADERS = {"stddef.h", "stdint.h"}
-VOCABULARY = {"dhpvm/result.h", "dhpvm/export.h", "dhpvm/version.h"}
+VOCABULARY = {"dhpvm/result.h", "dhpvm/export.h", "dhpvm/version.h", "dhpvm/worker_log.h"}
 PUBLIC_API_USERS = {"vm/api", "tools"}
 
 # Headers of vendors, and the one folder that includes them.

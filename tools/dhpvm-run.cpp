@@ -105,6 +105,8 @@ constexpr Option kOptions[] = {
      "in its place, for a worker: the clients that may come in, each with keys and limits"},
     {kRemoteGroup, "--log", 0, Value::kRequired, "FORM",
      "of a worker: text (default), or json: an object for each line"},
+    {kRemoteGroup, "--log-level", 0, Value::kRequired, "LEVEL",
+     "the least that a worker logs: error, warning, info (default) or debug"},
     {kRemoteGroup, "--make-key", 0, Value::kRequired, "FILE", "make such a file, and do nothing else"},
     {kRemoteGroup, "--certificate", 0, Value::kRequired, "FILE",
      "instead of a key: the own certificate (PEM),"},

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <csignal>
 #include <cstdio>
 #include <ctime>
@@ -68,39 +67,45 @@ Status set_lend(WorkerOptions& options, std::string_view list) {
   return {};
 }
 
+constexpr std::array<std::string_view, 4> kLevels{"error", "warning", "info", "debug"};
+std::string_view name_of(LogLevel level) { return kLevels[static_cast<std::size_t>(level)]; }
+
 // One line with a timestamp: a worker runs unattended for long.
-void log_text(const std::string& line) {
+void log_text(const WorkerLogEntry& entry) {
   std::array<char, 32> time{};
   const std::time_t now = std::time(nullptr);
   std::tm parts{};
   localtime_r(&now, &parts);
   std::strftime(time.data(), time.size(), "%Y-%m-%d %H:%M:%S", &parts);
-  std::string text = line;
+  std::string text = entry.to_line();
+  if (entry.level < LogLevel::kInfo) text = std::string(name_of(entry.level)) + ": " + text;
   std::ranges::replace(text, '\n', ' ');
   std::fprintf(stderr, "%s %s\n", time.data(), text.c_str());
 }
 
-// The same for programs that read logs: an object a line, with the number of the session apart if it is about one.
-void log_json(const std::string& line) {
-  constexpr std::string_view kSession = "session ";
+// The same for programs that read logs: an object a line.
+void log_json(const WorkerLogEntry& from) {
   std::array<char, 32> time{};
   const std::time_t now = std::time(nullptr);
   std::tm parts{};
   gmtime_r(&now, &parts);
   std::strftime(time.data(), time.size(), "%Y-%m-%dT%H:%M:%SZ", &parts);
-  nlohmann::ordered_json entry{{"time", time.data()}};
-  std::string_view text = line;
-  const std::size_t colon = text.find(": ");
-  if (text.starts_with(kSession) && colon != text.npos) {
-    std::uint64_t number = 0;
-    const std::string_view digits = text.substr(kSession.size(), colon - kSession.size());
-    const auto read = std::from_chars(digits.begin(), digits.end(), number);
-    if (read.ec == std::errc() && read.ptr == digits.end()) {
-      entry["session"] = number;
-      text.remove_prefix(colon + 2);
+  nlohmann::ordered_json entry{{"time", time.data()}, {"level", name_of(from.level)}};
+  if (from.session != 0) entry["session"] = from.session;
+  if (from.end) {
+    entry["cause"] = row_of(from.end->cause).word;
+    entry["reason"] = from.end->reason;
+    entry["seconds"] = std::chrono::duration<double>(from.end->duration).count();
+    entry["seal"] = from.end->seal;
+    if (!from.end->client.empty()) entry["client"] = from.end->client;
+    if (!from.end->key.empty()) entry["key"] = from.end->key;
+    if (from.end->work) {
+      entry["jobs"] = from.end->work->jobs;
+      entry["bytes_in"] = from.end->work->bytes_in;
+      entry["bytes_out"] = from.end->work->bytes_out;
     }
   }
-  entry["text"] = text;
+  entry["text"] = from.text;
   // Names of others need not be UTF-8.
   const std::string written = entry.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   std::fprintf(stderr, "%s\n", written.c_str());
@@ -119,6 +124,10 @@ Status set_remote(RemoteRequest& request, std::string_view name, std::string_vie
   } else if (name == "--log") {
     if (value != "text" && value != "json") return unknown(name, value, "text or json");
     options.log = value == "json" ? log_json : log_text;
+  } else if (name == "--log-level") {
+    const auto level = std::ranges::find(kLevels, value);
+    if (level == kLevels.end()) return unknown(name, value, "error, warning, info or debug");
+    request.log_level = static_cast<LogLevel>(level - kLevels.begin());
   } else if (name == "--clients") {
     options.clients_file = value;
   } else if (name == "--certificate") {
@@ -211,8 +220,13 @@ Result<int> lend(EngineOptions engine, const RemoteRequest& request, std::string
   options.listen = request.listen;
   options.clients = request.connect;
   if (devices != "auto") options.devices = split(devices);
-  if (!options.log) options.log = log_text;
-  const auto log = options.log;
+  options.log = [write = options.log ? options.log : log_text,
+                 most = request.log_level](const WorkerLogEntry& entry) {
+    if (entry.level <= most) write(entry);
+  };
+  const auto log = [write = options.log](const std::string& text, LogLevel level = LogLevel::kInfo) {
+    write({level, 0, text, {}});
+  };
   if (request.is_session) return Worker::serve_session(Engine(std::move(engine)), options);
   options.session_command.emplace_back("/proc/self/exe");
   options.session_command.insert(options.session_command.end(), words.begin(), words.end());
@@ -226,13 +240,16 @@ Result<int> lend(EngineOptions engine, const RemoteRequest& request, std::string
     if (signal == SIGINT) break;
     if (signal == SIGHUP) {
       const Status reloaded = worker.reload_clients();
-      log(reloaded.ok() ? "the file of clients was read anew"
-                        : "the clients stay as they were: " + reloaded.error().to_string());
+      if (reloaded.ok()) {
+        log("the file of clients was read anew");
+      } else {
+        log("the clients stay as they were: " + reloaded.error().to_string(), LogLevel::kError);
+      }
     }
     if (signal != SIGTERM) continue;
     log("draining: no new sessions, and " + std::to_string(kDrain.count()) + " s for those there are");
     pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
-    if (!worker.drain(kDrain)) log("some sessions are cut short");
+    if (!worker.drain(kDrain)) log("some sessions are cut short", LogLevel::kWarning);
     break;
   }
   log("ended");

@@ -19,6 +19,7 @@ struct RemoteRequest {
   std::vector<std::string> connect;
   std::vector<std::string> listen;
   bool write_back = true;
+  LogLevel log_level = LogLevel::kInfo;
   // With limits, security, provider and silence as they were given.
   WorkerOptions options;
 };

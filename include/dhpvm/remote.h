@@ -12,6 +12,7 @@
 
 #include "dhpvm/export.h"
 #include "dhpvm/result.h"
+#include "dhpvm/worker_log.h"
 
 namespace dhpvm {
 
@@ -91,8 +92,8 @@ struct WorkerOptions {
   // A program, and its arguments, that calls Worker::serve_session(): each session then has a process of its own, which
   // a crash or a kernel without end does not outlive. Empty: sessions are in this process, as they are with a provider.
   std::vector<std::string> session_command = {};
-  // Receives one line for every session and job, from any thread.
-  std::function<void(const std::string& line)> log = {};
+  // Receives one entry for every session and kernel, and for whoever is refused, from any thread.
+  WorkerLog log = {};
 };
 
 // Lends devices of this machine. Ends all sessions when it is destroyed. Thread-safe.

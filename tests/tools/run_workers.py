@@ -247,6 +247,33 @@ class Using(Case):
         self.assertEqual({entry["session"] for entry in entries[1:]}, {1})
         self.assertRegex(entries[1]["time"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")
         self.assertNotIn("\x1b", worker.log())
+        end = entries[-1]
+        self.assertEqual((end["level"], end["cause"], end["seal"]), ("info", "left", "none"))
+        self.assertGreater(min(end["jobs"], end["bytes_in"], end["bytes_out"], end["seconds"]), 0)
+        self.assertIn("needs it no more", end["reason"])
+
+    def test_levels_of_the_log(self):
+        free = self.worker()
+        free.end()
+        program = self.rounds(2, 50_000)
+        expected = {"error": [], "warning": ["refused"], "info": ["refused", "ended", "ready"],
+                    "debug": ["refused", "ended", "ready", "was launched"]}
+        for level, words in expected.items():
+            key = self.key(f"key-{level}")
+            log = self.folder / f"log-{level}"
+            with open(log, "w", encoding="utf-8") as stream:
+                worker = subprocess.Popen([str(BIN / "dhpvm-run"), "--worker", "--device=host", f"--log-level={level}",
+                                           f"--listen={free.address}", f"--key-file={key}"], stderr=stream)
+            self.addCleanup(worker.wait)
+            self.addCleanup(worker.kill)
+            options = [f"--device=remote/{free.address}", f"--key-file={key}"]
+            wait_until(lambda: run(*options, program).returncode == 0, "the worker does not serve")
+            run(f"--device=remote/{free.address}", program)
+            worker.send_signal(signal.SIGTERM)
+            worker.wait()
+            text = log.read_text(encoding="utf-8")
+            self.assertEqual([word for word in expected["debug"] if word in text], words, text)
+        self.assertEqual(run("--worker", "--listen=127.0.0.1:0", "--log-level=loud").returncode, EXIT_USER)
 
     def test_programs_take_leave(self):
         """However a program ends, it tells its workers, unless it is killed."""
@@ -258,16 +285,15 @@ class Using(Case):
             for number, (program, code) in enumerate([(self.rounds(2), 0), (trap, EXIT_TRAP)] * 3, 1):
                 done = run(worker.device, *options, program)
                 self.assertEqual(done.returncode, code, done.stderr)
-                worker.wait_for(rf"session {number}: ended .* says: the program needs it no more")
+                worker.wait_for(rf"session {number}: ended .* \(left\), [1-9].* says: the program needs it no more")
             client = self.start(worker.device, *options, self.rounds(10_000_000))
             worker.wait_for("session 7: kernel")
             client.send_signal(signal.SIGINT)
-            worker.wait_for("session 7: ended .* says: ")
+            worker.wait_for(r"session 7: ended .* \(left\)")
             client = self.start(worker.device, *options, self.rounds(10_000_000))
             worker.wait_for("session 8: kernel")
             client.kill()
-            worker.wait_for("session 8: ended")
-            self.assertNotRegex(worker.log(), "session 8: ended .* says: ")
+            worker.wait_for(r"warning: session 8: ended .* \(lost\)")
 
     def test_traps_name_their_line(self):
         worker = self.worker()
@@ -720,7 +746,7 @@ class LosingClients(Losing):
     def test_endless_kernels_end_at_the_limit_of_time(self):
         worker = self.worker("--lend=time=1s")
         client = self.start(worker.device, "--deadline=20s", self.endless())
-        worker.wait_for("session 1: ended.*has computed for 1000 ms")
+        worker.wait_for(r"session 1: ended.*\(time-limit\).*has computed for 1000 ms")
         self.assertLess(worker.idle_ticks(), os.sysconf("SC_CLK_TCK") / 4)
         client.kill()
 
@@ -752,7 +778,7 @@ class LosingClients(Losing):
             out, errors = client.communicate(timeout=PATIENCE)
             self.assertEqual((client.returncode, out), (0, self.expected(program)), errors)
             self.assertIn("the process of the session was ended by signal 6", errors)
-            worker.wait_for("session 1: the process of the session was ended by signal 6")
+            worker.wait_for(r"error: session 1: ended .*\(crashed\).*the process of the session was ended by signal 6")
             out, errors = other.communicate(timeout=PATIENCE)
             self.assertEqual((other.returncode, out, errors), (0, self.expected(program), ""))
 
@@ -791,7 +817,7 @@ class LosingClients(Losing):
         worker = self.worker("--silence=500ms")
         client = self.started(worker, self.rounds(10_000_000))
         client.send_signal(signal.SIGSTOP)
-        worker.wait_for(r"session 1: ended.*no sign of life")
+        worker.wait_for(r"session 1: ended.*\(lost\).*no sign of life")
         self.assert_serves(worker)
         client.kill()
 
@@ -855,7 +881,7 @@ class LosingClients(Losing):
         program = self.write("import time;\nfn main() { let x = [i64](50_000); parallel for i in 0..x.len { x[i] = i; }\n"
                              "    time.sleep(2.0); print(x[7]); }\n")
         self.assert_done(run(worker.device, program), "7\n")
-        worker.wait_for("session 1: ended .*nothing to do for 300 ms")
+        worker.wait_for(r"session 1: ended .*\(idle\).*nothing to do for 300 ms")
 
     def test_memory_of_all_sessions(self):
         worker = self.worker("--lend=total-memory=8M")

@@ -83,6 +83,10 @@ struct Worker::State {
   void dial(const offload::Address& numeric, const std::string& host,
             std::chrono::steady_clock::time_point deadline, const std::string& told = {});
 
+  void log(const offload::Address& client, const std::string& text) const {
+    worker->log({LogLevel::kInfo, 0, fmt::format("client {}: {}", client.to_string(), text), {}});
+  }
+
   std::shared_ptr<detail::EngineState> engine;
   std::unique_ptr<offload::Fabric> fabric;
   std::unique_ptr<offload::Transport> transport;
@@ -109,8 +113,8 @@ Result<std::unique_ptr<offload::SessionRunner>> Worker::State::make_runner(
     const WorkerOptions& options, const offload::WorkerOptions& made) const {
   // Connections of libfabric cannot leave their process.
   if (!options.session_command.empty() && options.provider.empty()) {
-    const auto log = [write = made.log](const std::string& line) {
-      if (write) write(line);
+    const auto log = [write = made.log](const WorkerLogEntry& entry) {
+      if (write) write(entry);
     };
     return offload::start_session_processes(*transport, options.session_command, log);
   }
@@ -128,18 +132,18 @@ void Worker::State::dial(const offload::Address& numeric, const std::string& hos
     const std::string text = one_line(reason);
     if (!was_open && std::chrono::steady_clock::now() < deadline) {
       // Once, and not for each attempt.
-      if (text != told) worker->log(fmt::format("client {}: {}; dialling again", numeric.to_string(), text));
+      if (text != told) log(numeric, text + "; dialling again");
       transport->post_at(std::chrono::steady_clock::now() + kRetry,
                          [this, gone, numeric, host, deadline, text] {
                            if (!*gone) dial(numeric, host, deadline, text);
                          });
       return;
     }
-    worker->log(fmt::format("client {}: {}", numeric.to_string(), text));
+    log(numeric, text);
     --dialled;
   };
   if (Status status = worker->dial(numeric, host, ended); !status.ok()) {
-    worker->log(fmt::format("client {}: {}", numeric.to_string(), status.error().to_string()));
+    log(numeric, status.error().to_string());
     --dialled;
   }
 }

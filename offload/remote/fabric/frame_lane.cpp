@@ -209,6 +209,7 @@ Result<std::vector<std::byte>> FrameLane::make_last_word(const Error& reason, Se
 void FrameLane::hear_goodbye(ConstBytes content) {
   if (content.empty() || content.size() > 1 + kLargestGoodbye)
     return channel_->drop(broken("a malformed farewell"));
+  was_left_ = true;
   // A later release may have others.
   const auto number = std::to_integer<unsigned>(content[0]);
   const ErrorCode code = number <= static_cast<unsigned>(kLastErrorCode) ? static_cast<ErrorCode>(number)

@@ -57,6 +57,8 @@ class FrameLane final : public Lane, public std::enable_shared_from_this<FrameLa
   void send(ConstBytes frame);
   // As in Channel.
   void close(Error reason) { channel_->close(std::move(reason)); }
+  // Whether the other side has said farewell. On the progress thread.
+  bool was_left() const { return was_left_; }
   const std::string& peer() const { return channel_->peer(); }
   Channel& channel() const { return *channel_; }
 
@@ -106,6 +108,7 @@ class FrameLane final : public Lane, public std::enable_shared_from_this<FrameLa
   Clock::duration silence_{0};                         // how long this side has listened since then
   std::chrono::milliseconds needed_there_ = kNotTold;  // the other side's deadline
   std::uint64_t turn_ = 0;                             // of tick()
+  bool was_left_ = false;
 
   std::atomic<unsigned> owed_ = 0;  // credits for the other side, to be sent with the next message
 

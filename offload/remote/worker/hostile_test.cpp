@@ -48,7 +48,7 @@ class Site : public Noted {
     options.limits = limits;
     options.handshake_deadline = deadline;
     options.generator = [this] { return kernels_.generator(); };
-    options.log = [this](const std::string& line) { note([&] { log_ += line + "\n"; }); };
+    options.log = [this](const WorkerLogEntry& entry) { note([&] { log_ += entry.to_line() + "\n"; }); };
     const auto pool = std::make_shared<ThreadPool>(2);
     std::vector<std::shared_ptr<Device>> devices;
     for (const auto& factory : {host_factory(pool), sim_factory(pool)}) {

@@ -41,17 +41,17 @@ class LocalSession final : public SessionHandle, private SessionHost {
   }
   void move_to(const SessionPlace& place) override { session_->move_to(place); }
   void announce_end() override { session_->announce_end(); }
-  void close(const Error& reason) override { session_->close(reason); }
+  void close(EndCause cause, const Error& reason) override { session_->close(cause, reason); }
 
  private:
   const WorkerOptions& options() const override { return surroundings_.options; }
   const std::vector<std::shared_ptr<Device>>& devices() const override { return surroundings_.devices; }
   Fabric& fabric() override { return surroundings_.fabric; }
   Transport& transport() override { return surroundings_.transport; }
-  void log(std::string_view text) override {
-    if (options().log) options().log(fmt::format("session {}: {}", start_.number, text));
+  void log(LogLevel level, std::string_view text) override {
+    if (options().log) options().log({level, start_.number, std::string(text), {}});
   }
-  void on_client_gone(const std::string& summary, const Error&) override { log(summary); }
+  void on_client_gone(const ClientGone& gone) override { log_end(options().log, start_, gone); }
   void on_session_ended(const Error& reason) override {
     const auto ended = std::move(start_.ended);
     ended(reason);  // this is destroyed here

@@ -97,8 +97,8 @@ void SessionCode::log_launches() const {
 
 void SessionCode::log_launches(const session::LoadedKernel& kernel) const {
   if (kernel.launches == 0) return;
-  port_.log(fmt::format("kernel {} was launched {} {}", quoted(kernel.name), kernel.launches,
-                        kernel.launches == 1 ? "time" : "times"));
+  port_.log(LogLevel::kDebug, fmt::format("kernel {} was launched {} {}", quoted(kernel.name),
+                                          kernel.launches, kernel.launches == 1 ? "time" : "times"));
 }
 
 void SessionCode::clear() {
@@ -132,7 +132,7 @@ void SessionCode::finish_check(const wire::Digest& digest,
     module.arriving = {};
     module.expected = 0;
   } else {
-    port_.log(fmt::format("refused code: {}", checked.error().message()));
+    port_.log(LogLevel::kWarning, fmt::format("refused code: {}", checked.error().message()));
     module_bytes_ -= module.expected;
     modules_.erase(digest);
   }
@@ -161,7 +161,8 @@ void SessionCode::compile(const wire::LoadKernel& record,
       if (made.ok()) {
         kernels_[record.kernel] = made->kernel;
         for (const codegen::KernelSite& site : made->sites) answer.sites.push_back(describe(site));
-        port_.log(fmt::format("kernel {} ready for {} after {:.1f} ms", quoted(record.name),
+        port_.log(LogLevel::kInfo,
+                  fmt::format("kernel {} ready for {} after {:.1f} ms", quoted(record.name),
                               port_.host().devices()[record.device]->info().name,
                               std::chrono::duration<double, std::milli>(end - begin).count()));
       } else {

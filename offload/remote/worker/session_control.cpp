@@ -25,6 +25,10 @@ class Writer {
   explicit Writer(std::vector<std::byte>& out) : out_(out), bytes_(out) {}
   void number(std::uint64_t value) { bytes_.varint(value); }
   void flag(bool value) { bytes_.u8(value ? 1 : 0); }
+  template <typename E>
+  void choice(E value, std::size_t) {
+    bytes_.varint(static_cast<std::uint64_t>(value));
+  }
   void text(const std::string& value) { bytes_.text(std::string_view(value).substr(0, kLongestText)); }
   void bytes(std::span<const std::byte> value) { out_.insert(out_.end(), value.begin(), value.end()); }
   void bytes(const std::vector<std::byte>& value, std::size_t) {
@@ -52,6 +56,13 @@ class Reader {
   void bytes(std::vector<std::byte>& value, std::size_t most) {
     value.resize(bytes_.count(static_cast<std::uint32_t>(most), 1, "bytes"));
     bytes(std::span(value));
+  }
+  // A number below `count`.
+  template <typename E>
+  void choice(E& value, std::size_t count) {
+    const std::uint64_t number = bytes_.varint64();
+    if (number >= count) bytes_.fail("an unknown choice");
+    value = static_cast<E>(number < count ? number : 0);
   }
   bool ok() const { return bytes_.ok() && bytes_.remaining() == 0; }
 
@@ -112,6 +123,7 @@ void visit(Codec& codec, Is<Move> auto& record) {
 }
 template <typename Codec>
 void visit(Codec& codec, Is<Close> auto& record) {
+  codec.choice(record.cause, kEndCauses.size());
   codec.number(record.code);
   codec.text(record.message);
 }
@@ -126,12 +138,16 @@ void visit(Codec& codec, Is<Unable> auto& record) {
 }
 template <typename Codec>
 void visit(Codec& codec, Is<LogLine> auto& record) {
+  codec.choice(record.level, static_cast<std::size_t>(LogLevel::kDebug) + 1);
   codec.text(record.text);
 }
 template <typename Codec>
 void visit(Codec& codec, Is<Ended> auto& record) {
-  codec.text(record.summary);
+  codec.choice(record.cause, kEndCauses.size());
   codec.text(record.reason);
+  codec.number(record.work.jobs);
+  codec.number(record.work.bytes_in);
+  codec.number(record.work.bytes_out);
 }
 template <typename Codec, typename Record>
   requires std::is_empty_v<Record>

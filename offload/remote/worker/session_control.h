@@ -13,6 +13,7 @@
 
 #include "base/descriptor.h"
 #include "dhpvm/result.h"
+#include "dhpvm/worker_log.h"
 #include "offload/remote/fabric/channel.h"
 #include "offload/remote/fabric/protocol.h"
 #include "offload/remote/worker/session_runner.h"
@@ -39,6 +40,7 @@ struct Move {
 };
 struct AnnounceEnd {};
 struct Close {
+  EndCause cause = EndCause::kLost;
   std::uint64_t code = 0;
   std::string message;
 };
@@ -56,14 +58,16 @@ struct Unable {
   std::string message;
 };
 struct LogLine {
+  LogLevel level = LogLevel::kInfo;
   std::string text;
 };
 // Asks for the second connection.
 struct DialBulk {};
 // The client is gone; the process ends.
 struct Ended {
-  std::string summary;  // for the log
+  EndCause cause = EndCause::kLost;
   std::string reason;
+  SessionEnd::Work work;
 };
 using FromSession = std::variant<Serving, Unable, LogLine, DialBulk, Ended>;
 

@@ -62,7 +62,7 @@ TEST_F(SessionControlTest, ConnectionsArriveWithTheirKeys) {
 }
 
 TEST_F(SessionControlTest, TextsAreCut) {
-  ASSERT_TRUE(process_.send(LogLine{std::string(5000, 'x')}, Patience::kNone).ok());
+  ASSERT_TRUE(process_.send(LogLine{LogLevel::kInfo, std::string(5000, 'x')}, Patience::kNone).ok());
   const auto record = worker_.receive_from_session(Patience::kNone);
   ASSERT_TRUE(record.ok() && *record);
   EXPECT_EQ(std::get<LogLine>(**record).text.size(), kLongestText);

@@ -11,6 +11,7 @@
 #include "offload/devices/device.h"
 #include "offload/remote/fabric/fabric.h"
 #include "offload/remote/fabric/transport.h"
+#include "offload/remote/worker/session_end.h"
 #include "offload/remote/worker/worker_options.h"
 
 namespace dhpvm::offload {
@@ -22,10 +23,9 @@ class SessionHost {
   virtual Fabric& fabric() = 0;
   virtual Transport& transport() = 0;
   // One line about the session. From any thread.
-  virtual void log(std::string_view text) = 0;
+  virtual void log(LogLevel level, std::string_view text) = 0;
   // The client is gone: what follows frees what the session has. A process of its own need not come back from here.
-  // `summary` is for the log.
-  virtual void on_client_gone(const std::string& summary, const Error& reason) = 0;
+  virtual void on_client_gone(const ClientGone& gone) = 0;
   // Everything is freed. The last call; it may destroy the host. On the progress thread, as the one above.
   virtual void on_session_ended(const Error& reason) = 0;
 

@@ -23,7 +23,7 @@ class SessionPort {
   virtual SessionHost& host() = 0;
   virtual bool has_ended() const = 0;
   // Ends the session; the client is told the reason.
-  virtual void close(Error reason) = 0;
+  virtual void close(EndCause cause, Error reason) = 0;
 
   // The lane to the client. It may be used on any thread, and outlives the session.
   virtual const std::shared_ptr<FrameLane>& frames() const = 0;
@@ -32,7 +32,7 @@ class SessionPort {
   virtual void reply(const wire::Reply& answer) = 0;
   void reply(wire::Id request, const Status& status);
   // One line of the worker's log.
-  virtual void log(std::string_view text) = 0;
+  virtual void log(LogLevel level, std::string_view text) = 0;
 
   // On the session's own thread, one task after the other. They run even if the session ends before.
   virtual void post_task(std::function<void()> task) = 0;

@@ -38,15 +38,15 @@ class SessionProcess final : private SessionHost {
   const std::vector<std::shared_ptr<Device>>& devices() const override { return devices_; }
   Fabric& fabric() override { return fabric_; }
   Transport& transport() override { return transport_; }
-  void log(std::string_view text) override { tell(control::LogLine{std::string(text)}); }
-  // Kernels that still run, memory and files: the system ends and frees them.
-  [[noreturn]] void on_client_gone(const std::string& summary, const Error& reason) override {
-    end(summary, reason);
+  void log(LogLevel level, std::string_view text) override {
+    tell(control::LogLine{level, std::string(text)});
   }
-  [[noreturn]] void on_session_ended(const Error& reason) override { end({}, reason); }
+  // Kernels that still run, memory and files: the system ends and frees them.
+  [[noreturn]] void on_client_gone(const ClientGone& gone) override { end(gone); }
+  [[noreturn]] void on_session_ended(const Error& reason) override { end({EndCause::kLost, reason, {}}); }
 
   void tell(const control::FromSession& record) const;
-  [[noreturn]] void end(const std::string& summary, const Error& reason) const;
+  [[noreturn]] void end(const ClientGone& gone) const;
   SealPair seals_of(DetachedChannel& channel);
   void handle(control::Begin& record);
   void handle(control::TakeBulk& record);
@@ -68,8 +68,8 @@ void SessionProcess::tell(const control::FromSession& record) const {
   if (!control_.send(record, control::Patience::kForever).ok()) _exit(1);
 }
 
-void SessionProcess::end(const std::string& summary, const Error& reason) const {
-  tell(control::Ended{summary, one_line(reason)});
+void SessionProcess::end(const ClientGone& gone) const {
+  tell(control::Ended{gone.cause, one_line(gone.reason), gone.work.value_or(SessionEnd::Work{})});
   _exit(0);
 }
 
@@ -101,7 +101,7 @@ void SessionProcess::handle(control::Begin& record) {
       [this](const std::shared_ptr<Channel>& channel, LaneKind) -> std::shared_ptr<Lane> {
         return session_->attach(channel);
       },
-      [this](const Error& reason) { end("ended before it began: " + one_line(reason), reason); });
+      [this](const Error& reason) { end({EndCause::kLost, reason, {}}); });
 }
 
 void SessionProcess::handle(control::TakeBulk& record) {
@@ -115,7 +115,7 @@ void SessionProcess::handle(control::TakeBulk& record) {
         auto lane = std::make_shared<BulkLane>(channel, session_, messages);
         return session_->attach_bulk(lane).ok() ? lane : nullptr;
       },
-      [this](const Error& reason) { session_->close(reason); });
+      [this](const Error& reason) { session_->close(EndCause::kLost, reason); });
 }
 
 void SessionProcess::handle(control::Move& record) {
@@ -134,7 +134,8 @@ void SessionProcess::handle(control::Close& record) {
   if (session_ == nullptr) _exit(0);
   const auto code = static_cast<ErrorCode>(
       std::min<std::uint64_t>(record.code, static_cast<std::uint64_t>(kLastErrorCode)));
-  transport_.post([this, reason = Error(code, record.message)] { session_->close(reason); });
+  transport_.post(
+      [this, cause = record.cause, reason = Error(code, record.message)] { session_->close(cause, reason); });
 }
 
 }  // namespace

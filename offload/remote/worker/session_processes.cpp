@@ -25,6 +25,7 @@
 #include "offload/remote/fabric/last_word.h"
 #include "offload/remote/worker/log_budget.h"
 #include "offload/remote/worker/session_control.h"
+#include "offload/remote/worker/session_end.h"
 
 namespace dhpvm::offload {
 namespace {
@@ -49,12 +50,11 @@ struct Process {
   // The following under the mutex of the watcher.
   std::optional<SessionStart> session;  // none yet: the process waits for one
   std::optional<Clock::time_point> kill_at;
-  std::optional<Error> close_reason;
+  std::optional<ClientGone> close_reason;
   LastWord last_word;
   bool is_gone = false;  // its number may be another process's
   // For the watching thread alone.
-  std::optional<Error> problem;  // why it ends, in its own words
-  std::string summary;
+  std::optional<ClientGone> gone;  // why it ends, in its own words
   LogBudget budget{kMostLines};
 };
 
@@ -79,23 +79,27 @@ Result<std::shared_ptr<Process>> spawn(const std::vector<std::string>& command) 
 }
 
 // Says how a process has ended that has not said it itself. Waits for its end.
-Error how_it_ended(pid_t pid) {
+ClientGone how_it_ended(pid_t pid) {
   int status = 0;
   while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
   }
   if (WIFSIGNALED(status)) {
     const int signal = WTERMSIG(status);
-    return error(ErrorCode::kDeviceLost, "the process of the session was ended by signal {} ({})", signal,
-                 strsignal(signal));
+    return {signal == SIGKILL ? EndCause::kKilled : EndCause::kCrashed,
+            error(ErrorCode::kDeviceLost, "the process of the session was ended by signal {} ({})", signal,
+                  strsignal(signal)),
+            {}};
   }
-  return error(ErrorCode::kDeviceLost, "the process of the session has ended with exit code {}",
-               WEXITSTATUS(status));
+  return {EndCause::kCrashed,
+          error(ErrorCode::kDeviceLost, "the process of the session has ended with exit code {}",
+                WEXITSTATUS(status)),
+          {}};
 }
 
 // Owns the processes, and listens to them on a thread of its own.
 class Watcher {
  public:
-  Watcher(Transport& transport, std::vector<std::string> command, std::function<void(const std::string&)> log)
+  Watcher(Transport& transport, std::vector<std::string> command, WorkerLog log)
       : transport_(transport), command_(std::move(command)), log_(std::move(log)) {}
   ~Watcher();
 
@@ -103,7 +107,7 @@ class Watcher {
   Status start();
   // A process for the session, which is its own from now on.
   Result<std::shared_ptr<Process>> assign(const SessionStart& start);
-  void close(Process& process, const Error& reason);
+  void close(Process& process, EndCause cause, const Error& reason);
   void kill(const Process& process);
   // Keeps copies of the client's sockets for the last word.
   void keep(Process& process, const std::function<void(LastWord&)>& keep_in);
@@ -115,12 +119,13 @@ class Watcher {
   void listen_to(const std::shared_ptr<Process>& process);
   void handle(Process& process, const control::FromSession& record);
   void finish(const std::shared_ptr<Process>& process);
-  void log(Process& process, std::string_view text);
+  void log(Process& process, LogLevel level, std::string_view text);
+  void warn(std::string text) const { log_({LogLevel::kWarning, 0, std::move(text), {}}); }
   std::list<std::shared_ptr<Process>> processes();
 
   Transport& transport_;
   const std::vector<std::string> command_;
-  const std::function<void(const std::string&)> log_;
+  const WorkerLog log_;
   Descriptor wake_;
   std::mutex mutex_;
   bool stopping_ = false;
@@ -164,15 +169,15 @@ Status Watcher::start() {
   auto word = first->control.receive_from_session(control::Patience::kNone);
   if (word.ok() && *word) {
     handle(*first, **word);
-    if (first->problem) return *first->problem;
+    if (first->gone) return first->gone->reason;
     const auto* const serving = std::get_if<control::Serving>(&**word);
     if (serving != nullptr && !serving->rights.empty())
-      log_("the processes of sessions keep these rights: " +
+      warn("the processes of sessions keep these rights: " +
            printable(serving->rights, control::kLongestText));
   } else {
     processes_.clear();
     kill(*first);
-    return how_it_ended(first->pid);
+    return how_it_ended(first->pid).reason;
   }
   return thread_.start_once("sessions", [this] { run(); });
 }
@@ -194,14 +199,15 @@ Result<std::shared_ptr<Process>> Watcher::assign(const SessionStart& start) {
   return process;
 }
 
-void Watcher::close(Process& process, const Error& reason) {
+void Watcher::close(Process& process, EndCause cause, const Error& reason) {
   control::Close record;
+  record.cause = cause;
   record.code = static_cast<std::uint64_t>(reason.code());
   record.message = one_line(reason);
   const bool is_told = process.control.send(std::move(record), control::Patience::kNone).ok();
   {
     const std::lock_guard lock(mutex_);
-    process.close_reason = reason;
+    process.close_reason = ClientGone{cause, reason, {}};
     if (!process.kill_at) process.kill_at = Clock::now() + (is_told ? kGrace : std::chrono::seconds(0));
   }
   static_cast<void>(eventfd_write(wake_.get(), 1));
@@ -262,7 +268,7 @@ void Watcher::spawn_spare() {
     if (has_spare) return;
   }
   auto spawned = spawn(command_);
-  if (!spawned.ok()) return log_(one_line(spawned.error()));
+  if (!spawned.ok()) return warn(one_line(spawned.error()));
   const std::lock_guard lock(mutex_);
   processes_.push_back(std::move(spawned).value());
 }
@@ -271,7 +277,8 @@ void Watcher::listen_to(const std::shared_ptr<Process>& process) {
   for (;;) {
     auto record = process->control.receive_from_session(control::Patience::kNone);
     if (!record.ok()) {
-      if (record.error().code() == ErrorCode::kProtocol) process->problem = record.error();
+      if (record.error().code() == ErrorCode::kProtocol)
+        process->gone = {EndCause::kCrashed, record.error(), {}};
       return finish(process);
     }
     if (!*record) return;
@@ -282,19 +289,22 @@ void Watcher::listen_to(const std::shared_ptr<Process>& process) {
 void Watcher::handle(Process& process, const control::FromSession& record) {
   if (const auto* const unable = std::get_if<control::Unable>(&record)) {
     const std::uint64_t code = std::min(unable->code, static_cast<std::uint64_t>(kLastErrorCode));
-    process.problem = Error(static_cast<ErrorCode>(code), printable(unable->message, control::kLongestText));
+    process.gone = {EndCause::kCrashed,
+                    Error(static_cast<ErrorCode>(code), printable(unable->message, control::kLongestText)),
+                    {}};
   } else if (const auto* const line = std::get_if<control::LogLine>(&record)) {
-    log(process, line->text);
+    log(process, line->level, line->text);
   } else if (const auto* const ended = std::get_if<control::Ended>(&record)) {
-    process.problem = Error(ErrorCode::kDeviceLost, printable(ended->reason, control::kLongestText));
-    process.summary = printable(ended->summary, control::kLongestText);
+    process.gone = {ended->cause,
+                    Error(ErrorCode::kDeviceLost, printable(ended->reason, control::kLongestText)),
+                    ended->work};
   } else if (std::holds_alternative<control::DialBulk>(record)) {
     const std::lock_guard lock(mutex_);
     if (process.session && process.session->dial_bulk) transport_.post(process.session->dial_bulk);
   }
 }
 
-void Watcher::log(Process& process, std::string_view text) {
+void Watcher::log(Process& process, LogLevel level, std::string_view text) {
   std::uint64_t number;
   {
     const std::lock_guard lock(mutex_);
@@ -303,8 +313,8 @@ void Watcher::log(Process& process, std::string_view text) {
   }
   const bool has_room = process.budget.take(LogBudget::Clock::now());
   if (const unsigned others = process.budget.take_left_out(); others != 0)
-    log_(fmt::format("session {}: {} lines are left out", number, others));
-  if (has_room) log_(fmt::format("session {}: {}", number, printable(text, control::kLongestText)));
+    log_({LogLevel::kWarning, number, fmt::format("{} lines are left out", others), {}});
+  if (has_room) log_({level, number, printable(text, control::kLongestText), {}});
 }
 
 // The process has ended, or talks nonsense.
@@ -317,21 +327,19 @@ void Watcher::finish(const std::shared_ptr<Process>& process) {
     processes_.remove(process);
     session = std::exchange(process->session, std::nullopt);
   }
-  const Error end = how_it_ended(process->pid);
-  if (!process->problem) {
-    process->problem = process->close_reason.value_or(end);
-    process->summary = one_line(*process->problem);
-    process->last_word.say(*process->problem);
+  const ClientGone end = how_it_ended(process->pid);
+  if (!process->gone) {
+    process->gone = process->close_reason.value_or(end);
+    process->last_word.say(process->gone->reason);
     const auto word = std::make_shared<LastWord>(std::move(process->last_word));
     transport_.post_at(Clock::now() + kLinger, [word] {});
   }
-  if (!session) return log_("a process that waited for a session: " + one_line(*process->problem));
+  if (!session) return warn("a process that waited for a session: " + one_line(process->gone->reason));
   // The line is written when the next session may begin.
-  transport_.post(
-      [session = std::move(*session), log = log_, line = process->summary, reason = *process->problem] {
-        log(fmt::format("session {}: {}", session.number, line));
-        session.ended(reason);
-      });
+  transport_.post([session = std::move(*session), log = log_, gone = *process->gone] {
+    log_end(log, session, gone);
+    session.ended(gone.reason);
+  });
 }
 
 // ---- The interface --------------------------------------------------------------------------------------------------
@@ -372,13 +380,13 @@ class ProcessSession final : public SessionHandle {
     if (!process_->control.send(control::AnnounceEnd{}, control::Patience::kNone).ok())
       watcher_.kill(*process_);
   }
-  void close(const Error& reason) override { watcher_.close(*process_, reason); }
+  void close(EndCause cause, const Error& reason) override { watcher_.close(*process_, cause, reason); }
 
  private:
   Result<DetachedChannel> detach(Channel& channel) {
     if (auto detached = channel.detach()) return std::move(*detached);
     const Error reason(ErrorCode::kProtocol, "the client says more than it may before its session begins");
-    watcher_.close(*process_, reason);
+    watcher_.close(*process_, EndCause::kProtocol, reason);
     return reason;
   }
   Result<std::shared_ptr<Lane>> take_second(Channel& channel) {
@@ -418,9 +426,9 @@ class SessionProcesses final : public SessionRunner {
 
 }  // namespace
 
-Result<std::unique_ptr<SessionRunner>> start_session_processes(
-    Transport& transport, std::vector<std::string> command,
-    std::function<void(const std::string& line)> log) {
+Result<std::unique_ptr<SessionRunner>> start_session_processes(Transport& transport,
+                                                               std::vector<std::string> command,
+                                                               WorkerLog log) {
   auto watcher = std::make_unique<Watcher>(transport, std::move(command), std::move(log));
   DHPVM_TRY(watcher->start());
   return std::unique_ptr<SessionRunner>(std::make_unique<SessionProcesses>(std::move(watcher)));

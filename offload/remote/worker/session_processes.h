@@ -20,8 +20,9 @@ namespace dhpvm::offload {
 // `command`: the program and its arguments; it serves a session at descriptor kSessionSocket (session_process.h).
 // The transport must outlive the result, and its connections must be able to leave it. The error is that of the first
 // process, if it cannot serve. `log` is called on any thread.
-Result<std::unique_ptr<SessionRunner>> start_session_processes(
-    Transport& transport, std::vector<std::string> command, std::function<void(const std::string& line)> log);
+Result<std::unique_ptr<SessionRunner>> start_session_processes(Transport& transport,
+                                                               std::vector<std::string> command,
+                                                               WorkerLog log);
 
 inline constexpr int kSessionSocket = 3;
 

@@ -157,7 +157,7 @@ bool SessionQueues::send_signals() {
     const Promise& promise = signals_.front();
     if (!promise.timeline->failure && promise.timeline->serving != promise.ticket) break;
     if (Status status = promise.timeline->semaphore->signal(promise.value); !status.ok()) {
-      port_.close(std::move(status).error());
+      port_.close(EndCause::kProtocol, std::move(status).error());
       return false;
     }
     keep(promise);
@@ -327,7 +327,7 @@ void SessionQueues::fail(Stream& stream, const Error& error) {
   if (done != 0) port_.send(wire::Progress{stream.id, done});
   stream.given = stream.done->load();
   port_.send(wire::QueueFailed{stream.id, wire::Failure::from(error)});
-  port_.log(fmt::format("queue {} failed: {}", quoted(stream.name), error.message()));
+  port_.log(LogLevel::kWarning, fmt::format("queue {} failed: {}", quoted(stream.name), error.message()));
   for (const std::shared_ptr<Pending>& pending : std::exchange(stream.pending, {})) give_up(*pending, error);
   transfers_.continue_run();
 }
@@ -350,6 +350,7 @@ void SessionQueues::look_for_failures() {
   const auto limit = port_.limits().time;
   if (limit.count() != 0 && busy_ > limit) {
     return port_.close(
+        EndCause::kTimeLimit,
         error(ErrorCode::kDeadline, "the session has computed for {} ms, which is the limit", limit.count()));
   }
   for (auto& [id, stream] : streams_) {

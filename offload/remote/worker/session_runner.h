@@ -3,11 +3,14 @@
 // (session_processes.h). Everything here is called on the progress thread of the worker's transport.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 
 #include "dhpvm/result.h"
+#include "dhpvm/worker_log.h"
 #include "offload/remote/fabric/bulk_lane.h"
 #include "offload/remote/fabric/channel.h"
 #include "offload/remote/fabric/protocol.h"
@@ -24,6 +27,10 @@ struct SessionPlace {
 struct SessionStart {
   std::uint64_t number = 0;  // for the log
   wire::Token token{};
+  std::string client_name = {};  // as Channel has them
+  std::string key_name = {};
+  SealMode seal = SealMode::kNone;  // none without an identity
+  std::chrono::steady_clock::time_point began = std::chrono::steady_clock::now();
   SessionPlace place = {};
   // Dials the client for its second connection, and hands that to the session; null when the client dials.
   std::function<void()> dial_bulk = {};
@@ -47,7 +54,7 @@ class SessionHandle {
   // Asks the client to leave.
   virtual void announce_end() = 0;
   // The client is told the reason; `ended` follows.
-  virtual void close(const Error& reason) = 0;
+  virtual void close(EndCause cause, const Error& reason) = 0;
 };
 
 class SessionRunner {

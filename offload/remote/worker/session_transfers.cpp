@@ -69,8 +69,8 @@ void SessionTransfers::expect(const std::shared_ptr<Stream>& stream,
 
 void SessionTransfers::on_run(ConstBytes header, std::uint64_t bytes) {
   auto read = wire::read_run_header(header);
-  if (!read.ok()) return port_.close(std::move(read).error());
-  if (bytes == 0) return port_.close(protocol_violation("a run of no bytes"));
+  if (!read.ok()) return port_.close(EndCause::kProtocol, std::move(read).error());
+  if (bytes == 0) return port_.close(EndCause::kProtocol, protocol_violation("a run of no bytes"));
   bytes_in_ += bytes;
   run_ = IncomingRun{*read, bytes, 0, false};
   continue_run();
@@ -89,7 +89,7 @@ void SessionTransfers::continue_run() {
   if (!run_->is_checked) {
     const std::uint64_t left = expected.pending->to.bytes - upload.announced;
     if (run_->header.offset != upload.announced || run_->rest > left) {
-      return port_.close(protocol_violation("data that its operation has no place for"));
+      return port_.close(EndCause::kProtocol, protocol_violation("data that its operation has no place for"));
     }
     upload.announced += run_->rest;
     run_->is_checked = true;

@@ -108,7 +108,7 @@ Worker::~Worker() {
   std::unique_lock lock(mutex_);
   for (const auto& [number, session] : sessions_) {
     transport_.post([handle = session.handle] {
-      handle->close(Error(ErrorCode::kDeviceLost, "the worker is shutting down"));
+      handle->close(EndCause::kShutdown, Error(ErrorCode::kDeviceLost, "the worker is shutting down"));
     });
   }
   changed_.wait(lock, [this] { return sessions_.empty(); });
@@ -187,7 +187,8 @@ Result<std::shared_ptr<Lane>> Worker::begin_session(const std::shared_ptr<Channe
   const auto token = random_token();
   if (!token.ok()) return refuse(token.error());
   std::shared_ptr<SessionHandle> handle;
-  SessionStart start{.token = *token};
+  SessionStart start{.token = *token, .client_name = channel->name(), .key_name = channel->key_name()};
+  if (channel->outgoing() != nullptr) start.seal = channel->seal_mode();
   {
     const std::lock_guard lock(mutex_);
     if (draining_)
@@ -207,8 +208,10 @@ Result<std::shared_ptr<Lane>> Worker::begin_session(const std::shared_ptr<Channe
       static_cast<void>(places_.leave(number));  // whoever waits does so for others that are served
       return refuse(std::move(begun).error());
     }
-    if (!channel->key_name().empty()) log(fmt::format("session {}: has key {}", number, channel->key_name()));
-    if (place->number != 0) log(fmt::format("session {}: waits at place {}", number, place->number));
+    if (!channel->key_name().empty())
+      log({LogLevel::kInfo, number, fmt::format("has key {}", channel->key_name()), {}});
+    if (place->number != 0)
+      log({LogLevel::kInfo, number, fmt::format("waits at place {}", place->number), {}});
     handle = sessions_.emplace(number, Session{*token, std::move(begun).value(), channel->key_name()})
                  .first->second.handle;
   }
@@ -223,7 +226,7 @@ void Worker::set_clients(std::shared_ptr<Identity> identity, const std::vector<C
   for (const auto& [number, session] : sessions_) {
     if (std::ranges::find(names, session.key_name) != names.end()) continue;
     transport_.post([handle = session.handle] {
-      handle->close(Error(ErrorCode::kDeviceLost, "the client's key has been revoked"));
+      handle->close(EndCause::kRevoked, Error(ErrorCode::kDeviceLost, "the client's key has been revoked"));
     });
   }
 }
@@ -251,8 +254,8 @@ Result<SessionPlace> Worker::find_place(const Channel& channel) {
 void Worker::log_refusal(const std::string& peer, const std::string& reason) {
   const bool has_room = refusals_.take(LogBudget::Clock::now());
   if (const unsigned others = refusals_.take_left_out(); others != 0)
-    log(fmt::format("refused {} others", others));
-  if (has_room) log(fmt::format("refused {}: {}", peer, reason));
+    log({LogLevel::kWarning, 0, fmt::format("refused {} others", others), {}});
+  if (has_room) log({LogLevel::kWarning, 0, fmt::format("refused {}: {}", peer, reason), {}});
 }
 
 std::shared_ptr<SessionHandle> Worker::find(std::uint64_t number) {
@@ -315,7 +318,7 @@ void Worker::dial_bulk(const Address& address, const std::string& host, std::uin
   };
   Channel::dial(transport_, address, host, LaneKind::kBulk, std::move(options), std::move(make_lane),
                 [handle_of](const Error& reason) {
-                  if (const auto handle = handle_of()) handle->close(reason);
+                  if (const auto handle = handle_of()) handle->close(EndCause::kLost, reason);
                 });
 }
 

@@ -48,8 +48,8 @@ class Worker {
   bool drain(std::chrono::steady_clock::time_point deadline);
   unsigned sessions();
 
-  void log(const std::string& line) const {
-    if (options_.log) options_.log(line);
+  void log(const WorkerLogEntry& entry) const {
+    if (options_.log) options_.log(entry);
   }
 
  private:

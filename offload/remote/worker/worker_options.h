@@ -9,6 +9,7 @@
 #include <string>
 
 #include "codegen/codegen.h"
+#include "dhpvm/worker_log.h"
 #include "offload/remote/fabric/security.h"
 
 namespace dhpvm::offload {
@@ -44,8 +45,7 @@ struct WorkerOptions {
   std::chrono::milliseconds silence_deadline{3000};
   // The compiler of kernels, or why there is none. Called on any thread.
   std::function<Result<codegen::CodeGenerator*>()> generator;
-  // One line for each session and job. Called on any thread.
-  std::function<void(const std::string& line)> log;
+  WorkerLog log;  // called on any thread
 };
 
 }  // namespace dhpvm::offload

@@ -32,7 +32,8 @@ void WorkerSession::await_bulk() {
   host_.transport().post_at(Transport::Clock::now() + deadline, [weak = weak_from_this(), deadline] {
     const auto late = weak.lock();
     if (late == nullptr || late->is_ready_) return;
-    late->close(error(ErrorCode::kDeviceLost, "the client has not opened its second connection for {} ms",
+    late->close(EndCause::kDeadline,
+                error(ErrorCode::kDeviceLost, "the client has not opened its second connection for {} ms",
                       deadline.count()));
   });
 }
@@ -56,7 +57,8 @@ void WorkerSession::watch_idleness() {
   if (ended_ || most.count() == 0) return;
   if (queues_.outstanding() != 0) active_ = now;
   if (now - active_ >= most) {
-    return close(error(ErrorCode::kDeviceExhausted,
+    return close(EndCause::kIdle,
+                 error(ErrorCode::kDeviceExhausted,
                        "the session has had nothing to do for {} ms, which is the limit", most.count()));
   }
   host_.transport().post_at(now + most / 8, [weak = weak_from_this()] {
@@ -64,8 +66,9 @@ void WorkerSession::watch_idleness() {
   });
 }
 
-void WorkerSession::close(Error reason) {
-  if (ended_) return;
+void WorkerSession::close(EndCause cause, Error reason) {
+  if (ended_ || closed_for_) return;
+  closed_for_ = cause;
   if (frames_ != nullptr) frames_->close(std::move(reason));
 }
 
@@ -79,11 +82,11 @@ void WorkerSession::announce_end() {
 void WorkerSession::on_frame(ConstBytes frame) {
   if (ended_) return;
   auto records = wire::read_from_client(frame);
-  if (!records.ok()) return close(std::move(records).error());
+  if (!records.ok()) return close(EndCause::kProtocol, std::move(records).error());
   for (wire::FromClient& record : *records) {
     Status status = admit(record);
     if (status.ok()) status = std::visit([this](auto& value) { return dispatch(value); }, record);
-    if (!status.ok()) return close(std::move(status).error());
+    if (!status.ok()) return close(EndCause::kProtocol, std::move(status).error());
   }
   queues_.advance();
 }
@@ -115,7 +118,8 @@ Status WorkerSession::dispatch(Record& record) {
 Status WorkerSession::handle(wire::Hello& record) {
   if (greeted_) return protocol_violation("it greets twice");
   greeted_ = true;
-  log(fmt::format("{} from {} (release {})", quoted(record.name), frames_->peer(), quoted(record.release)));
+  log(LogLevel::kInfo,
+      fmt::format("{} from {} (release {})", quoted(record.name), frames_->peer(), quoted(record.release)));
   if (place_ == 0) {
     welcome();
   } else {
@@ -129,7 +133,7 @@ void WorkerSession::move_to(const SessionPlace& place) {
   place_ = place.number;
   if (place_ == 0) {
     limits_.memory_bytes = std::min(limits_.memory_bytes, place.memory_bytes);
-    log("is served");
+    log(LogLevel::kInfo, "is served");
     await_bulk();
     if (greeted_) welcome();
   } else if (greeted_) {
@@ -178,7 +182,7 @@ void WorkerSession::reply(const wire::Reply& answer) {
   send(answer);
 }
 
-void WorkerSession::log(std::string_view text) { host_.log(text); }
+void WorkerSession::log(LogLevel level, std::string_view text) { host_.log(level, text); }
 
 void WorkerSession::post_to_progress(std::function<void()> function) {
   host_.transport().post([session = shared_from_this(), function = std::move(function)] { function(); });
@@ -188,19 +192,27 @@ void WorkerSession::post_to_progress(std::function<void()> function) {
 
 void WorkerSession::on_closed(const Error& reason) {
   frames_closed_ = true;
-  begin_end(reason);
+  begin_end(cause_of(reason), reason);
+}
+
+// What has closed the lane of frames, unless the session has done it itself.
+EndCause WorkerSession::cause_of(const Error& reason) const {
+  if (closed_for_) return *closed_for_;
+  if (frames_->was_left()) return EndCause::kLeft;
+  return reason.code() == ErrorCode::kProtocol ? EndCause::kProtocol : EndCause::kLost;
 }
 
 void WorkerSession::on_bulk_closed(const Error& reason) {
   bulk_closed_ = true;
-  begin_end(reason);
+  begin_end(cause_of(reason), reason);
 }
 
 // Both lanes close together: only then nothing accesses the session's memory any more.
-void WorkerSession::begin_end(const Error& reason) {
+void WorkerSession::begin_end(EndCause cause, const Error& reason) {
   const std::shared_ptr<BulkLane>& bulk = transfers_.lane();
   if (!ended_) {
     ended_ = reason;
+    cause_ = cause;
     objects_.fail_semaphores(reason);
     if (!frames_closed_) frames_->close(reason);
     if (bulk != nullptr && !bulk_closed_) bulk->drop(reason);
@@ -210,11 +222,9 @@ void WorkerSession::begin_end(const Error& reason) {
 
 void WorkerSession::end() {
   code_.log_launches();
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count();
   host_.on_client_gone(
-      fmt::format("ended after {:.1f} s, {} jobs, {} bytes in, {} bytes out: {}", seconds,
-                  operations_.launches(), transfers_.bytes_in(), transfers_.bytes_out(), ended_->message()),
-      *ended_);
+      {cause_, *ended_,
+       SessionEnd::Work{operations_.launches(), transfers_.bytes_in(), transfers_.bytes_out()}});
   queues_.abandon(*ended_);
   transfers_.forget_all();
   tasks_.post([this] {

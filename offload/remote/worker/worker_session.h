@@ -41,7 +41,7 @@ class WorkerSession final : public FrameHandler,
   // The second one. kProtocol when there is one already.
   Status attach_bulk(std::shared_ptr<BulkLane> bulk);
   const std::shared_ptr<FrameLane>& frames() const override { return frames_; }
-  void close(Error reason) override;
+  void close(EndCause cause, Error reason) override;
   // As SessionHandle has it.
   void move_to(const SessionPlace& place);
   // Asks the client to leave.
@@ -64,7 +64,7 @@ class WorkerSession final : public FrameHandler,
   const WorkerLimits& limits() const override { return limits_; }
   Status begin_request() override;
   void reply(const wire::Reply& answer) override;
-  void log(std::string_view text) override;
+  void log(LogLevel level, std::string_view text) override;
   void post_task(std::function<void()> task) override { tasks_.post(std::move(task)); }
   void post_to_progress(std::function<void()> function) override;
   std::weak_ptr<void> alive() override { return weak_from_this(); }
@@ -78,7 +78,8 @@ class WorkerSession final : public FrameHandler,
   void await_bulk();
   void welcome();
   void watch_idleness();
-  void begin_end(const Error& reason);
+  EndCause cause_of(const Error& reason) const;
+  void begin_end(EndCause cause, const Error& reason);
   void end();
 
   // Bytes of unread replies that may wait. A client that reads them never has more than a few per operation.
@@ -92,9 +93,10 @@ class WorkerSession final : public FrameHandler,
   std::shared_ptr<FrameLane> frames_;
   bool greeted_ = false;
   bool is_ready_ = false;
-  const std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
-  std::chrono::steady_clock::time_point active_ = began_;  // had something to do
+  std::chrono::steady_clock::time_point active_ = std::chrono::steady_clock::now();  // had something to do
+  std::optional<EndCause> closed_for_;
   std::optional<Error> ended_;
+  EndCause cause_ = EndCause::kLost;  // when it has ended
   bool frames_closed_ = false;
   bool bulk_closed_ = false;
   std::uint64_t requests_outstanding_ = 0;

@@ -200,8 +200,8 @@ Result<WorkerOptions> worker_options(const dhpvm_worker_options* given) {
   options.idle = duration_cast<milliseconds>(nanoseconds(known.idle_ns));
   options.clients_file = text_or_empty(known.clients_file);
   if (known.log != nullptr) {
-    options.log = [log = known.log, user = known.log_user](const std::string& line) {
-      log(user, line.c_str());
+    options.log = [log = known.log, user = known.log_user](const WorkerLogEntry& entry) {
+      log(user, entry.to_line().c_str());
     };
   }
   DHPVM_TRY(take_security(known.security, options.security));
