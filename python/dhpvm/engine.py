@@ -91,12 +91,13 @@ class Engine:
         self._core.write_trace(os.fspath(path))
 
     def __enter__(self):
-        """Makes it the engine of functions that are compiled and called in the block."""
+        """Makes it the engine of functions that are compiled and called until the block ends, in all threads: those
+        that the block starts use it as well, which a variable of the context would not give them."""
         _use(self)
         return self
 
     def __exit__(self, *_):
-        _leave()
+        _leave(self)
 
 
 _lock = threading.Lock()
@@ -144,9 +145,10 @@ def _use(engine):
         _core.set_current_engine(engine)
 
 
-def _leave():
+def _leave(engine):
+    """Ends the engine's last block, which need not be the innermost: blocks of several threads end in any order."""
     with _lock:
-        _stack.pop()
+        del _stack[max(i for i, each in enumerate(_stack) if each is engine)]
         _core.set_current_engine(_stack[-1])
 
 

@@ -3,6 +3,7 @@
 """Compiled functions give what Python and NumPy give, with the same bits where that is promised."""
 
 import math
+import unittest
 
 import support
 import numpy as np
@@ -447,6 +448,22 @@ class Functions(support.Comparisons):
             return times
 
         self.assertEqual((make(3)(2), make(5)(2)), (6, 10))
+
+
+
+class Engines(unittest.TestCase):
+    def test_blocks_of_threads_end_in_any_order(self):
+        own, engines = dhpvm.current(), [dhpvm.Engine(), dhpvm.Engine()]
+        for engine in engines:
+            engine.__enter__()
+        self.assertIs(dhpvm.current(), engines[1])
+        engines[0].__exit__()
+        self.assertIs(dhpvm.current(), engines[1])
+        with engines[1]:
+            self.assertIs(dhpvm.current(), engines[1])
+        self.assertIs(dhpvm.current(), engines[1])
+        engines[1].__exit__()
+        self.assertIs(dhpvm.current(), own)
 
 
 if __name__ == "__main__":

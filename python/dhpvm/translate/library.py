@@ -14,7 +14,7 @@ import numpy as np
 from ..errors import TranslationError
 from ..parallel import prange
 from . import calls
-from .types import INT, UNKNOWN, Array, Scalar, Tuple
+from .types import UNKNOWN, Array, Scalar, Tuple
 from .values import NOTHING, constant, tuple_of
 
 
