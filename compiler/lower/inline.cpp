@@ -29,7 +29,7 @@ class Judge {
     for (const Stmt* s : function.body) stmt(*s);
   }
 
-  InlineDecisions::Decision decision() const { return {ok_, may_trap_, nodes_ <= kTinyNodes}; }
+  InlineDecisions::Decision decision() const { return {ok_, may_trap_, nodes_ <= kTinyNodes, false}; }
 
  private:
   void count() {
@@ -107,6 +107,7 @@ class Judge {
       case ExprKind::kIntrinsic: trap_unless((bytecode::info(e.op).flags & bytecode::kTraps) == 0); break;
       case ExprKind::kCall: {
         const InlineDecisions::Decision callee = decisions_.decide(*e.function);
+        ok_ &= !callee.under_way;
         trap_unless(callee.inlined && !callee.may_trap);
         break;
       }
@@ -126,7 +127,7 @@ class Judge {
 }  // namespace
 
 const InlineDecisions::Decision& InlineDecisions::decide(const hir::Function& function) {
-  const auto [known, fresh] = decisions_.try_emplace(&function);
+  const auto [known, fresh] = decisions_.try_emplace(&function, Decision{.under_way = true});
   if (!fresh) return known->second;
   const Decision decision = Judge(*this, function).decision();
   return decisions_[&function] = decision;

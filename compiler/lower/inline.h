@@ -22,6 +22,7 @@ class InlineDecisions {
     bool inlined = false;
     bool may_trap = false;
     bool is_tiny = false;  // no larger than the call: also worth it where it runs once
+    bool under_way = false;
   };
   const Decision& decide(const hir::Function& function);
 
@@ -29,7 +30,8 @@ class InlineDecisions {
 
  private:
   const hir::Program& program_;
-  // Functions under way stand here as not inlined, which is what makes recursive ones so.
+  // Functions under way stand here, too: what calls one of them is recursive, and not inlined. Inside of itself, an
+  // inlined function would give its parameters other values.
   std::unordered_map<const hir::Function*, Decision> decisions_;
 };
 
