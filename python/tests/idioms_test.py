@@ -199,7 +199,42 @@ def parameter_replaced(x):
     return x
 
 
+def closures(x, k):
+    factor = 2.5
+    offset = 1
+
+    def scaled(v):
+        return v * factor + offset
+
+    def both(v, n):
+        if n <= 0:
+            return scaled(v)
+        return both(v, n - 1) + k
+
+    def fill(value):
+        for i in range(len(y)):
+            y[i] = value * x[i]
+
+    y = np.zeros_like(x)
+    first = scaled(1.0)
+    factor = factor * 2
+    offset = 0.25
+    s = 0.0
+    for i in prange(len(x)):
+        s += scaled(x[i])
+    for i in range(3):
+        s += both(x[i], i)
+        offset += 1
+        s += scaled(offset)
+    fill(s)
+    return s, first, y
+
+
 class Idioms(support.Comparisons):
+    def test_closures(self):
+        self.compare(closures, np.arange(7.0), 3)
+        self.compare(closures, np.arange(7.0, dtype=np.float32), 1.5)
+
     def test_variables_that_are_assigned_again(self):
         self.compare(reassigned, np.arange(7.0), 3)
         self.compare(reassigned, np.arange(7), np.float32(3))

@@ -245,9 +245,11 @@ class Refused(unittest.TestCase):
         def f(x):
             k = x
             def g(y):
-                return y + k
-            return g(1)
-        self.refuse(f, "g uses 'k' of the function around it", 1, line=2)
+                nonlocal k
+                k = y
+            g(1)
+            return k
+        self.refuse(f, "Nonlocal statements cannot be compiled", 1, line=3)
 
         def f(x):
             if x:

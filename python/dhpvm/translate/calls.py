@@ -336,7 +336,7 @@ def arguments(expressions, node, function):
         expressions.fail(node, f"write each argument of {function.__name__} by itself: * and ** cannot be compiled")
     signature = inspect.signature(function)
     try:
-        bound = signature.bind(*node.args, **{each.arg: each.value for each in node.keywords})
+        bound = signature.bind(*node.args, **{each.arg: each.value for each in node.keywords if each.arg[0] != "'"})
     except TypeError as error:
         expressions.fail(node, f"{function.__name__}: {error}")
     nodes = []
@@ -351,6 +351,7 @@ def arguments(expressions, node, function):
             expressions.fail(node, f"the default of '{name}' is of type {type(parameter.default).__name__}: pass the "
                                    "argument")
         nodes.append(given)
+    nodes += [each.value for each in node.keywords if each.arg[0] == "'"]  # captured variables
     return nodes, [expressions.value(each) if isinstance(each, ast.expr) else each for each in nodes]
 
 

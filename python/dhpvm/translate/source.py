@@ -32,8 +32,11 @@ class Source:
             raise TranslationError(f"{self.name} is no function that is written with def")
         self._lines = {max(first, 1) + i: line for i, line in enumerate(lines)}
         self.names = {**function.__globals__, **_captured(function)}
-        self.parameters = [each.arg for each in self.tree.args.posonlyargs + self.tree.args.args]
+        # Variables of the function around it, which its calls pass behind its own parameters.
+        self.captured = function.__dict__.get("captured_variables", ())
+        self.parameters = [each.arg for each in self.tree.args.posonlyargs + self.tree.args.args] + [*self.captured]
         self._functions = self._take_functions()
+        self._pass_captured()
         self.renamed = _rename(self.tree.body, self.parameters)
 
     def _take_functions(self):
@@ -43,17 +46,32 @@ class Source:
         code = self.function.__code__
         codes = {each.co_name: each for each in code.co_consts if inspect.iscode(each)}
         cells = {node.name: CellType() for node in nodes}
+        captured = {name: [each for each in codes[name].co_freevars if each not in cells and
+                           each in code.co_cellvars + self.captured] for name in cells}
+        for _ in cells:  # what they call captures, too
+            for name in cells:
+                called = [each for other in codes[name].co_freevars for each in captured.get(other, ())]
+                captured[name] = list(dict.fromkeys(captured[name] + called))
         found = {}
         for node in nodes:
             if node.decorator_list or node.args.defaults or node.args.kwonlyargs:
                 self.fail(node, "a function in a function is compiled without decorators and defaults")
-            for name in codes[node.name].co_freevars:
-                if name not in cells and (name in code.co_varnames + code.co_cellvars or name not in self.names):
-                    self.fail(node, f"{node.name} uses '{name}' of the function around it: pass it as an argument")
-            closure = tuple(cells.get(name) or CellType(self.names[name]) for name in codes[node.name].co_freevars)
+            closure = tuple(cells.get(name) or (CellType() if name in captured[node.name] or name not in self.names
+                                                else CellType(self.names[name]))
+                            for name in codes[node.name].co_freevars)
             found[node.name] = FunctionType(codes[node.name], self.function.__globals__, node.name, None, closure)
+            found[node.name].captured_variables = tuple(captured[node.name])
             cells[node.name].cell_contents = found[node.name]
         return found
+
+    def _pass_captured(self):
+        """Calls of functions that capture variables pass their values now, as keywords that nobody can write."""
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+                function = self._functions.get(node.func.id) or self.names.get(node.func.id)
+                for name in getattr(function, "captured_variables", ()):
+                    value = ast.copy_location(ast.Name(name, ast.Load()), node)
+                    node.keywords.append(ast.copy_location(ast.keyword(f"'{name}", value), node))
 
     def fail(self, node, message):
         """Raises the error at a node."""

@@ -30,7 +30,7 @@ class Variables:
     def __init__(self, source):
         self._source = source
         code = source.function.__code__
-        self._names = set(code.co_varnames + code.co_cellvars) | set(source.renamed)
+        self._names = set(code.co_varnames + code.co_cellvars) | set(source.renamed) | set(source.captured)
         self._types = {}
         self._aliases = {}
         self._written = set()
