@@ -193,6 +193,18 @@ def reassigned(x, n):
     return x, y, n, total
 
 
+def tuples(x, n):
+    shape = x.shape
+    pair = divmod(n, 3)
+    n = 100
+    places = np.where(x > 2)
+    y = np.zeros(shape)
+    for i in prange(shape[0]):
+        ends = divmod(i, 2)
+        y[i] = pair[1] + ends[0]
+    return y, places[0], pair[0], shape[-1], n
+
+
 def parameter_replaced(x):
     x = np.sqrt(x)
     x += 1
@@ -238,6 +250,7 @@ class Idioms(support.Comparisons):
     def test_variables_that_are_assigned_again(self):
         self.compare(reassigned, np.arange(7.0), 3)
         self.compare(reassigned, np.arange(7), np.float32(3))
+        self.compare(tuples, np.arange(7.0), 5)
         self.compare(parameter_replaced, np.arange(7.0))
 
     def test_keywords_and_defaults(self):

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from . import selections, views, whole
 from .types import NONE, UNKNOWN, Array, Scalar, Tuple
-from .values import Value, quoted
+from .values import Value, quoted, tuple_of
 
 
 class Assignments:
@@ -93,6 +93,9 @@ class Assignments:
         """Gives a variable a value."""
         if value.type == UNKNOWN:
             return
+        if value.items:
+            self._store_tuple(target, value, node)
+            return
         if value.type == NONE or isinstance(value.type, Tuple):
             self.source.fail(node, f"{value.type} cannot be kept in a variable: unpack it into several")
         if value.view is not None:
@@ -118,13 +121,27 @@ class Assignments:
         else:
             self.emit(f"{name} = {value.text};", target)
 
-    def _store_view(self, target, value, source):
-        """A variable that is a view of an array: each has its own name, so that it is known which elements it has."""
+    def _store_tuple(self, target, value, node):
+        """shape = a.shape: its items stay what they are."""
+        if UNKNOWN in [item.type for item in value.items]:
+            return
+        if self._is_assigned_again(target):
+            self.source.fail(target, f"'{target.id}' is a tuple here, and is assigned elsewhere, too: give it a name of "
+                                     "its own")
+        self.scope.assign(target, target.id, value.type)
+        self.scope.declare_array(target, target.id)
+        self.scope.name_view(target.id, tuple_of([self._kept(item, node) for item in value.items]))
+
+    def _is_assigned_again(self, target):
         nodes = list(ast.walk(self.source.tree))
         in_place = [node.target for node in nodes if isinstance(node, ast.AugAssign)]
         stores = [each for each in nodes if isinstance(each, ast.Name) and each.id == target.id and
                   isinstance(each.ctx, ast.Store) and each not in in_place]
-        if len(stores) > 1 or target.id in self.source.parameters:
+        return len(stores) > 1 or target.id in self.source.parameters
+
+    def _store_view(self, target, value, source):
+        """A variable that is a view of an array: each has its own name, so that it is known which elements it has."""
+        if self._is_assigned_again(target):
             self.source.fail(target, f"'{target.id}' is a view of an array here, and is assigned elsewhere, too: give "
                                      "it a name of its own, or write .copy()")
         self.scope.assign(target, target.id, value.type)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from .types import NONE, UNKNOWN, Array, Scalar, join
+from .types import NONE, UNKNOWN, Array, Scalar, Tuple, join
 from .values import Value, constant
 
 # Words of the language, and names that translated functions use themselves.
@@ -104,7 +104,7 @@ class Variables:
             return constant(None)
         frame = self._frame_of(node.id)
         kind = self._types.get((frame.key, node.id), UNKNOWN)
-        if isinstance(kind, Array):
+        if isinstance(kind, (Array, Tuple)):
             self._check_block(node, node.id)
         return self._views.get(node.id) or Value(self.text(node.id), kind)
 
