@@ -522,7 +522,7 @@ class Security(Case):
         worker.wait_for("clients stay as they were.*is no file of clients")
         allow(anna=["next"], bert=["bert"])
         worker.process.send_signal(signal.SIGHUP)
-        worker.wait_for("session 4: ended.*has been revoked")
+        worker.wait_for(r"session 4: ended.*\(revoked\).*, client \w+, key .*has been revoked")
         self.assert_goes_on(gone, self.expected(long))
         out, errors = stays.communicate(timeout=PATIENCE)
         self.assertEqual((stays.returncode, out, errors), (0, self.expected(long), ""))
@@ -918,6 +918,13 @@ class LosingClients(Losing):
         worker.wait_for("draining")
         worker.process.send_signal(signal.SIGTERM)
         worker.process.wait(timeout=PATIENCE)
+        client.kill()
+        # SIGINT ends sessions at once, and says so.
+        worker = self.worker()
+        client = self.started(worker, self.rounds(10_000_000))
+        worker.process.send_signal(signal.SIGINT)
+        self.assertEqual(worker.process.wait(timeout=PATIENCE), 0)
+        self.assertRegex(worker.log(), r"session 1: ended .*\(shutdown\)")
         client.kill()
 
 
