@@ -36,6 +36,7 @@ ROOMS = {
     "compiler": {"bytecode", "base"},
     "compiler/text": {"base"},
     "compiler/parse": {"compiler/text", "base"},
+    "compiler/format": {"compiler/parse", "compiler/text", "base"},
     "compiler/hir": {"bytecode", "base"},
     "compiler/check": {"compiler/parse", "compiler/hir", "compiler/text", "bytecode", "base"},
     "compiler/lower": {"compiler/hir", "bytecode", "base"},

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
@@ -76,5 +77,14 @@ class DHPVM_API Module {
   explicit Module(std::shared_ptr<detail::ModuleState> state) : state_(std::move(state)) {}
   std::shared_ptr<detail::ModuleState> state_;
 };
+
+// The source of a program or module in the one style of the language: its tokens and comments with other blanks and
+// line ends. Formatting what it returns changes nothing. Imports are not read; of `options`, `file_name` and `colour`
+// count. kCompile: there are syntax errors. Thread-safe.
+DHPVM_API Result<std::string> format_source(std::string_view source, const CompileOptions& options = {});
+// Whether the file at `path` differs from its formatted text. With kWrite it is replaced then, in one step: a failure
+// leaves it as it was. kCompile, kNotFound, kIo.
+enum class FormatMode : std::uint8_t { kCheck, kWrite };
+DHPVM_API Result<bool> format_file(const std::string& path, FormatMode mode, bool colour = false);
 
 }  // namespace dhpvm

@@ -14,9 +14,9 @@ namespace dhpvm::stdlib {
 namespace {
 
 TEST(JsonNumber, KnowsIntegers) {
-  for (const std::int64_t value : {std::int64_t{0}, std::int64_t{7}, std::int64_t{-120},
-                                   std::numeric_limits<std::int64_t>::max(),
-                                   std::numeric_limits<std::int64_t>::min()}) {
+  for (const std::int64_t value :
+       {std::int64_t{0}, std::int64_t{7}, std::int64_t{-120}, std::numeric_limits<std::int64_t>::max(),
+        std::numeric_limits<std::int64_t>::min()}) {
     const std::string text = std::to_string(value);
     const JsonNumber read = read_json_number(text);
     EXPECT_EQ(read.kind, JsonNumberKind::kInteger) << text;
@@ -27,9 +27,10 @@ TEST(JsonNumber, KnowsIntegers) {
 }
 
 TEST(JsonNumber, MakesFloatsOfTheRest) {
-  for (const char* text : {"1.5", "-0", "-0.0", "1e3", "1E+3", "12e-1", "0.1", "9223372036854775808",
-                           "-9223372036854775809", "123456789012345678901234567890", "1e-400", "5e-324",
-                           "0e99999999999", "0.30000000000000004", "1.7976931348623157e308", "1e22", "1e23"}) {
+  for (const char* text :
+       {"1.5", "-0", "-0.0", "1e3", "1E+3", "12e-1", "0.1", "9223372036854775808", "-9223372036854775809",
+        "123456789012345678901234567890", "1e-400", "5e-324", "0e99999999999", "0.30000000000000004",
+        "1.7976931348623157e308", "1e22", "1e23"}) {
     const JsonNumber read = read_json_number(text);
     EXPECT_EQ(read.kind, JsonNumberKind::kFloat) << text;
     EXPECT_EQ(read.number, std::strtod(text, nullptr)) << text;
@@ -47,15 +48,15 @@ TEST(JsonNumber, StopsBehindTheNumber) {
 }
 
 TEST(JsonNumber, RefusesWhatIsNone) {
-  for (const char* text : {"", "-", "+1", ".5", "1.", "1.e3", "1e", "1e+", "01", "-01", "00", "-x", "x", "nan",
-                           "inf", "--1"}) {
+  for (const char* text :
+       {"", "-", "+1", ".5", "1.", "1.e3", "1e", "1e+", "01", "-01", "00", "-x", "x", "nan", "inf", "--1"}) {
     EXPECT_EQ(read_json_number(text).kind, JsonNumberKind::kNone) << text;
   }
 }
 
 TEST(JsonNumber, RefusesWhatIsTooLarge) {
-  for (const std::string& text : {std::string("1e309"), std::string("-1e309"), std::string("1e99999999999999"),
-                                  std::string(400, '9')}) {
+  for (const std::string& text : {std::string("1e309"), std::string("-1e309"),
+                                  std::string("1e99999999999999"), std::string(400, '9')}) {
     EXPECT_EQ(read_json_number(text).kind, JsonNumberKind::kTooLarge) << text;
   }
 }
@@ -64,9 +65,11 @@ TEST(JsonNumber, RefusesWhatIsTooLarge) {
 TEST(JsonNumber, IsTheNearestOfRandomTexts) {
   std::mt19937_64 random(1);
   for (int i = 0; i < 200'000; ++i) {
-    const double value = std::ldexp(static_cast<double>(random() >> 11), static_cast<int>(random() % 200) - 150);
+    const double value =
+        std::ldexp(static_cast<double>(random() >> 11), static_cast<int>(random() % 200) - 150);
     char text[64];
-    std::snprintf(text, sizeof text, random() % 2 == 0 ? "%.*e" : "%.*g", static_cast<int>(random() % 20), value);
+    std::snprintf(text, sizeof text, random() % 2 == 0 ? "%.*e" : "%.*g", static_cast<int>(random() % 20),
+                  value);
     const JsonNumber read = read_json_number(text);
     ASSERT_LE(read.kind, JsonNumberKind::kFloat) << text;
     ASSERT_EQ(read.number, std::strtod(text, nullptr)) << text;

@@ -97,6 +97,25 @@ class ExitCodes(ToolTest):
         done = self.expect(2, "dhpvm-run", "bad.dhp", out="")
         self.assertGreaterEqual(len(re.findall(r"^bad\.dhp:\d+:\d+: error: ", done.stderr.decode(), re.MULTILINE)), 2)
 
+    def test_formatting(self):
+        loose = "fn main( ) {\n  print(1+2 );}\n"
+        tidy = "fn main() {\n    print(1 + 2);\n}\n"
+        self.expect(0, "dhpvmc", "fmt", "-", stdin=loose.encode(), out=tidy)
+        path = self.write("loose.dhp", loose)
+        (self.folder / "inner").mkdir()
+        self.write("inner/other.dhp", loose)
+        self.expect(1, "dhpvmc", "fmt", "--check", ".", out="./inner/other.dhp\n./loose.dhp\n")
+        self.assertEqual(Path(path).read_text(), loose)
+        # A wrong file is named, stays as it is, and does not keep the others from being formatted.
+        wrong = self.write("wrong.dhp", "fn main( {\n")
+        self.expect(2, "dhpvmc", "fmt", "wrong.dhp", "missing.dhp", ".", out="", error="wrong.dhp:1")
+        self.assertEqual(Path(wrong).read_text(), "fn main( {\n")
+        self.assertEqual(Path(path).read_text(), tidy)
+        self.expect(0, "dhpvmc", "fmt", "--check", "loose.dhp", "inner", out="")
+        self.expect(2, "dhpvmc", "fmt", error="write dhpvmc fmt FILE.dhp")
+        self.expect(2, "dhpvmc", "fmt", "--chekc", "x", error="did you mean --check?")
+        self.expect(0, "dhpvmc", "fmt", "--help")
+
     def test_files_that_are_not_there(self):
         for tool in ("dhpvm-run", "dhpvmc"):
             self.expect(2, tool, "missing.dhp", error="missing.dhp")
