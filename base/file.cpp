@@ -9,6 +9,8 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
+#include <system_error>
 
 #include "base/descriptor.h"
 #include "base/error.h"
@@ -69,20 +71,26 @@ Result<std::string> read_text_file(const std::string& path) {
 
 Status write_file(const std::string& path, std::span<const std::byte> bytes) {
   struct stat info{};
-  if (::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode)) {
+  const bool exists = ::stat(path.c_str(), &info) == 0;
+  if (exists && !S_ISREG(info.st_mode)) {
     Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
     if (file.get() < 0) return io_error("write", path);
     return write_all(file.get(), bytes, path);
   }
+  std::error_code problem;
+  const std::string target = exists ? std::filesystem::canonical(path, problem).string() : path;
+  if (problem) return error(ErrorCode::kIo, "cannot write '{}': {}", path, problem.message());
   // The process id and a counter keep concurrent writers of one path apart.
   static std::atomic<unsigned> counter{0};
-  const std::string temporary = fmt::format("{}.tmp{}.{}", path, ::getpid(), counter++);
+  const std::string temporary = fmt::format("{}.tmp{}.{}", target, ::getpid(), counter++);
   Descriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
   if (file.get() < 0) return io_error("write", path);
   Status status = write_all(file.get(), bytes, path);
+  if (status.ok() && exists && ::fchmod(file.get(), info.st_mode & 07777) != 0)
+    status = io_error("write", path);
   if (status.ok() && ::fsync(file.get()) != 0 && errno != EINVAL) status = io_error("write", path);
   if (file.close() != 0 && status.ok()) status = io_error("write", path);
-  if (status.ok() && ::rename(temporary.c_str(), path.c_str()) != 0) status = io_error("replace", path);
+  if (status.ok() && ::rename(temporary.c_str(), target.c_str()) != 0) status = io_error("replace", path);
   if (!status.ok()) ::unlink(temporary.c_str());
   return status;
 }

@@ -39,6 +39,17 @@ TEST_F(FileTest, ReplacingLeavesNoTemporaryFile) {
   EXPECT_EQ(files_in_folder(), 1u);
 }
 
+TEST_F(FileTest, LinksAndPermissionsStay) {
+  ASSERT_TRUE(write_file(path("script"), bytes_of("one")).ok());
+  fs::permissions(path("script"), fs::perms::owner_all);
+  fs::create_symlink("script", path("link"));
+  ASSERT_TRUE(write_file(path("link"), bytes_of("two")).ok());
+  EXPECT_TRUE(fs::is_symlink(path("link")));
+  EXPECT_EQ(read_text_file(path("script")).value(), "two");
+  EXPECT_EQ(fs::status(path("script")).permissions(), fs::perms::owner_all);
+  EXPECT_EQ(files_in_folder(), 2u);
+}
+
 TEST_F(FileTest, AMissingFileIsNamed) {
   const auto result = read_file(path("none"));
   ASSERT_FALSE(result.ok());

@@ -65,7 +65,8 @@ Result<std::vector<std::string>> files_of(const std::string& operand) {
   std::vector<std::string> files;
   for (fs::recursive_directory_iterator entry(operand, problem), end; !problem && entry != end;
        entry.increment(problem)) {
-    if (entry->path().extension() == ".dhp") files.push_back(entry->path().string());
+    if (entry->path().extension() == ".dhp" && entry->is_regular_file(problem))
+      files.push_back(entry->path().string());
   }
   if (problem) return Error(ErrorCode::kIo, "cannot read the folder '" + operand + "': " + problem.message());
   std::ranges::sort(files);

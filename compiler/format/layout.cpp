@@ -117,8 +117,7 @@ class LineWriter {
 
   void put_blanks() {
     const Piece& piece = pieces_[at_];
-    const Piece* const earlier = at_ >= 2 ? &pieces_[at_ - 2] : nullptr;
-    if (!has_blank_between(earlier, *before(), piece)) return;
+    if (!has_blank_before(pieces_, at_)) return;
     // Comments behind code stay in their columns.
     put(std::string(
         piece.kind == Piece::Kind::kLineComment && piece.line_ends == 0 ? std::max(piece.blanks, 1U) : 1,

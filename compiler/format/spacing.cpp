@@ -96,36 +96,50 @@ bool never_before_blank(K kind) {
   }
 }
 
+// The token `back` before piece `n`; kEnd where none is, or a comment.
+K token_before(const std::vector<Piece>& pieces, std::size_t n, std::size_t back) {
+  return n < back || pieces[n - back].is_comment() ? K::kEnd : pieces[n - back].token;
+}
+
 // `class Circle : Shape`.
-bool is_type_header(const Piece* earlier, const Piece& left) {
-  if (left.is(K::kGreater)) return true;
-  return earlier != nullptr && (earlier->is(K::kClass) || earlier->is(K::kInterface) ||
-                                earlier->is(K::kStruct) || earlier->is(K::kEnum));
+bool begins_type(K kind) {
+  return kind == K::kClass || kind == K::kInterface || kind == K::kStruct || kind == K::kEnum;
+}
+
+// What may stand in front of parentheses like the name of a function.
+bool is_called(K kind) {
+  return kind == K::kIdentifier || kind == K::kFn || kind == K::kInit || kind == K::kThis;
 }
 
 bool is_range(K kind) { return kind == K::kDotDot || kind == K::kDotDotEqual; }
 
 }  // namespace
 
-bool has_blank_between(const Piece* earlier, const Piece& left, const Piece& right) {
+bool has_blank_before(const std::vector<Piece>& pieces, std::size_t n) {
+  const Piece& left = pieces[n - 1];
+  const Piece& right = pieces[n];
   const bool as_written = right.blanks > 0;
   if (left.is_comment() || right.is_comment()) return as_written || right.kind == Piece::Kind::kLineComment;
   const K l = left.token;
   const K r = right.token;
+  const K earlier = token_before(pieces, n, 2);
   if (l == K::kLeftBrace && r == K::kRightBrace) return false;
   if (l == K::kComma || l == K::kSemicolon) return !never_follows_blank(r) || r == K::kDot;
-  if (r == K::kColon && is_type_header(earlier, left)) return as_written;
-  // A range without a beginning or an end stands in brackets: xs[..3].
+  if (r == K::kColon && begins_type(earlier)) return true;
+  if (r == K::kColon && l == K::kGreater) return as_written;
   if (never_follows_blank(r) || never_before_blank(l)) return false;
   if (is_range(l) || is_range(r)) return false;
   if (l == K::kColon || is_infix(l) || is_infix(r)) return true;
-  if (is_arithmetic(r) && ends_operand(l)) return true;
-  const bool is_binary = earlier != nullptr && !earlier->is_comment() && ends_operand(earlier->token) &&
-                         earlier->text != "step";  // a word of the language in `0..n step -1`
-  if (is_arithmetic(l)) return is_binary || as_written;
+  if (is_arithmetic(r) && (ends_operand(l) || is_keyword(l))) return true;
+  if (is_arithmetic(l)) {
+    // `step` is a word of the language in `0..n step -1`, and a name elsewhere.
+    const bool is_step = n >= 2 && pieces[n - 2].text == "step" && ends_operand(token_before(pieces, n, 3));
+    return is_step ? false : ends_operand(earlier) || as_written;
+  }
   if (l == K::kLeftBrace || l == K::kRightBrace || r == K::kLeftBrace || r == K::kRightBrace) return true;
   if (is_word(l) && is_word(r)) return true;
-  if (l == K::kIdentifier && r == K::kLeftParen) return false;
+  if (r == K::kLeftParen && is_called(l)) return false;
+  if (r == K::kLeftParen && is_keyword(l)) return true;
   if (l == K::kRightParen && is_word(r)) return true;
   return as_written;
 }

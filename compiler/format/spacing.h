@@ -2,12 +2,15 @@
 // Blanks between the tokens of one line.
 #pragma once
 
+#include <cstddef>
+#include <vector>
+
 #include "compiler/format/pieces.h"
 
 namespace dhpvm::compiler {
 
-// Whether a blank stands between two tokens. `earlier` is the one before `left`, or null. Where the tokens alone do not
-// tell, as with `<` that may compare or hold type arguments, it stays as it was written.
-bool has_blank_between(const Piece* earlier, const Piece& left, const Piece& right);
+// Whether a blank stands before piece `n`, which is not the first of its line. Where the tokens alone do not tell, as
+// with `<` that may compare or hold type arguments, it stays as it was written.
+bool has_blank_before(const std::vector<Piece>& pieces, std::size_t n);
 
 }  // namespace dhpvm::compiler
