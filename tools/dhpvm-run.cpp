@@ -433,16 +433,18 @@ Result<int> run(const Engine& engine, const Arguments& arguments, const Request&
   return outcome;
 }
 
-// Ends the process at once if a running compilation would delay its end noticeably: the code is no longer of use, and
-// the compilation cannot be cancelled. With listings to print, or with workers, the process ends in the ordinary way.
+// Ends the process at once if compilations would delay its end noticeably: they cannot be cancelled. With listings to
+// print, or with workers, the process ends in the ordinary way.
 void leave_early(const Engine& engine, const Arguments& arguments, std::chrono::nanoseconds elapsed,
-                 const Ending& ending) {
-  constexpr std::chrono::nanoseconds kPatience = std::chrono::milliseconds(50);
+                 bool has_failed, const Ending& ending) {
+  // Once: later runs find the code in the cache. Short programs would never have it otherwise.
+  constexpr std::chrono::nanoseconds kPatience = std::chrono::milliseconds(250);
   const bool lists = arguments.has("--print-kernel") || arguments.has("--print-function");
   if (lists || !engine.workers().empty()) return;
-  // Without a cache the code would never be used.
-  const bool is_kept = !arguments.has("--no-cache");
-  if (engine.settle(is_kept ? std::max(kPatience, elapsed / 10) : std::chrono::nanoseconds(0))) return;
+  // Whoever has stopped a program does not wait.
+  const bool is_kept = !arguments.has("--no-cache") && !has_failed;
+  if (is_kept) engine.finish_compiling(std::max(kPatience, elapsed / 10));
+  if (engine.settle(std::chrono::nanoseconds(0))) return;
   std::fflush(nullptr);
   std::_Exit(end_process(ending));
 }
@@ -497,7 +499,7 @@ Ending main_of(std::span<const char* const> words) {
   const Engine engine(request->engine);
   const Result<int> outcome = run(engine, *arguments, *request);
   const Ending ending = ending_of_run(outcome);
-  leave_early(engine, *arguments, std::chrono::steady_clock::now() - begin, ending);
+  leave_early(engine, *arguments, std::chrono::steady_clock::now() - begin, !outcome.ok(), ending);
   return ending;
 }
 

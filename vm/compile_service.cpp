@@ -92,6 +92,11 @@ codegen::GeneratorStats CompileService::stats() {
   return generator_ == nullptr ? codegen::GeneratorStats{} : generator_->stats();
 }
 
+bool CompileService::finish(std::chrono::steady_clock::time_point deadline) {
+  std::unique_lock lock(mutex_);
+  return changed_.wait_until(lock, deadline, [this] { return !is_busy_ && jobs_.empty(); });
+}
+
 bool CompileService::settle(std::chrono::steady_clock::time_point deadline) {
   std::unique_lock lock(mutex_);
   jobs_.clear();

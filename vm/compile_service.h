@@ -40,6 +40,8 @@ class CompileService {
   // All zero before the library is loaded.
   codegen::GeneratorStats stats();
 
+  // Waits until `deadline` for all jobs that were added. False if some are left.
+  bool finish(std::chrono::steady_clock::time_point deadline);
   // Drops queued jobs, and waits until `deadline` for the running one. False if that still runs.
   bool settle(std::chrono::steady_clock::time_point deadline);
 

@@ -112,6 +112,9 @@ class DHPVM_API Engine {
   // The workers that programs of the engine have used, or tried to use, so far.
   std::vector<WorkerUse> workers() const;
 
+  // Waits up to `patience` for all compilations that are under way or queued, so that later runs find their code in the
+  // cache. False if some are left.
+  bool finish_compiling(std::chrono::nanoseconds patience) const;
   // Drops queued compilations, and waits up to `patience` for the running one. False if it still runs: it cannot be
   // cancelled, and destroying the engine waits for it. Call this before the end of a process that
   // need not wait.

@@ -224,6 +224,20 @@ class CommandLine(ToolTest):
             done = self.run_tool("dhpvm-run", "--no-cache", "cut.dhp")
             self.assertEqual((done.returncode, done.stdout, done.stderr), (7, expected.stdout, b""))
 
+    def test_short_programs_find_their_code_in_the_cache(self):
+        # A map of the library is compiled in one piece, which takes longer than the program.
+        self.write("short.dhp", "import map;\nfn main() {\n    let m = Map<i64, i64>();\n"
+                   "    for i in 0..200_000 { m[i * 7919 % 65_537] = i; }\n    print(m.len());\n}\n")
+        run = ("dhpvm-run", "--cache-dir=cache", "--stats=json", "short.dhp")
+        first = self.run_tool(*run)
+        if json.loads(first.stderr)["compiles"] == 0 and not (self.folder / "cache").exists():
+            self.skipTest("SKIP: this build has no native code")
+        for _ in range(10):
+            statistics = json.loads(self.run_tool(*run).stderr)
+            if statistics["compiles"] == 0 and statistics["cache_hits"] > 0:
+                return
+        self.fail(f"the program is compiled in every run: {statistics}")
+
     def test_few_long_iterations_are_compiled(self):
         self.write("long.dhp", "fn main() {\n    let x = [i64](64);\n    parallel for i in 0..x.len {\n"
                    "        for k in 0..300_000 { x[i] = x[i] * 3 + k; }\n    }\n    print(x[7]);\n}\n")

@@ -104,6 +104,10 @@ Leftovers Engine::leftovers() const {
   return {state_->left_buffer_bytes, devices.bytes_allocated, devices.imports};
 }
 
+bool Engine::finish_compiling(std::chrono::nanoseconds patience) const {
+  return state_->compile_service->finish(std::chrono::steady_clock::now() + patience);
+}
+
 bool Engine::settle(std::chrono::nanoseconds patience) const {
   return state_->compile_service->settle(std::chrono::steady_clock::now() + patience);
 }

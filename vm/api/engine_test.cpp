@@ -288,6 +288,7 @@ TEST(Engine, KnowsItsVersion) { EXPECT_EQ(library_version(), DHPVM_VERSION); }
 
 TEST(Engine, SettlesAtOnceWhileNothingIsCompiled) {
   EXPECT_TRUE(Engine().settle(std::chrono::nanoseconds(0)));
+  EXPECT_TRUE(Engine().finish_compiling(std::chrono::nanoseconds(0)));
 }
 
 }  // namespace
