@@ -62,7 +62,7 @@ def random_expression(rng, depth=0):
 
 
 def repeated(rng, depth):
-    # What may match nothing is not repeated: which of the empty turns counts differs between Python and automata.
+    # A part that may match nothing is not repeated: which of the empty turns counts differs between Python and automata.
     body = random_expression(rng, depth + 1)
     if re.compile(body, re.ASCII).match("") or any(edge in body for edge in EDGES) or has_empty_group(body):
         body = rng.choice(ATOMS)

@@ -441,7 +441,7 @@ void leave_early(const Engine& engine, const Arguments& arguments, std::chrono::
   constexpr std::chrono::nanoseconds kPatience = std::chrono::milliseconds(250);
   const bool lists = arguments.has("--print-kernel") || arguments.has("--print-function");
   if (lists || !engine.workers().empty()) return;
-  // Whoever has stopped a program does not wait.
+  // A program that was stopped, or has trapped, waits for nothing.
   const bool is_kept = !arguments.has("--no-cache") && !has_failed;
   if (is_kept) engine.finish_compiling(std::max(kPatience, elapsed / 10));
   if (engine.settle(std::chrono::nanoseconds(0))) return;

@@ -110,7 +110,7 @@ hir::Expr* ClosureChecker::closure(const ast::Expr& expr, const std::vector<cons
 
 namespace {
 
-// What a closure refers to outside of itself, and whether it returns a value.
+// Finds the names outside of a closure that it refers to, and whether it returns a value.
 class ClosureScan final : public LexicalWalk {
  public:
   std::set<std::string_view> names;

@@ -80,7 +80,7 @@ hir::Expr* ExpressionChecker::if_expr(const ast::Expr& expr, const Type* expecte
     state_.flow = before;
     parts_.narrowing.learn(branch == 0 ? test.when_true : test.when_false);
     values[branch] = parts_.conversions.value(branch == 0 ? yes : no, hint);
-    // What a branch does that leaves is of no account behind it.
+    // A branch that leaves changes nothing for the code behind it.
     if (!values[branch]->type->is(TypeKind::kNever)) after = Narrowing::merge(after, state_.flow);
   };
   // A literal takes the type of the other branch.

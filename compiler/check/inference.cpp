@@ -163,7 +163,7 @@ void TypeInference::unify(const ast::Type* pattern, const Type* type, Inference&
   }
 }
 
-// What is known of a closure's parameters and result from the type of the parameter that takes it.
+// Adds the types of a closure's parameters and result, as far as the type of the parameter that takes it tells them.
 void TypeInference::types_of_closure(const ast::Type* pattern, const Inference& inference,
                                      std::vector<const Type*>& parameters, const Type*& result) {
   if (pattern->kind == ast::TypeKind::kFunction) {

@@ -124,7 +124,7 @@ const Type* Analysis::resolve_alias(NominalSymbol& symbol, std::vector<const Typ
   context.module = symbol.module;
   for (std::size_t i = 0; i < arguments.size(); ++i)
     context.bindings.emplace_back(declaration.type_parameters[i].name.text, arguments[i]);
-  // What the alias instantiates names its origin, and outlives this function.
+  // Types that the alias instantiates refer to its origin, and outlive this function.
   const Origin& origin =
       alias_origins_.emplace_back(make_origin(!arguments.empty(), range, std::string(symbol.name())));
   symbol.in_work = true;

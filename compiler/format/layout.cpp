@@ -190,7 +190,7 @@ class LineWriter {
       }
     } else if (closes(kind) && !open_.empty()) {
       const Open& open = open_.back();
-      // What follows belongs to the line that the bracket was opened in.
+      // The rest belongs to the line that the bracket was opened in.
       if (open.line_number != line_number_) line_ = open.line;
       statement_ = open.statement;
       is_annotated_ = open.is_annotated;

@@ -29,7 +29,7 @@ class Collector {
  public:
   explicit Collector(std::string_view source) : source_(source) {}
 
-  // What stands between two tokens: comments become pieces.
+  // Reads the text between two tokens: comments become pieces.
   void add_gap(std::size_t begin, std::size_t end) {
     for (std::size_t at = begin; at < end;) {
       const std::string_view two = source_.substr(at, 2);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a formatter moves about: the tokens and comments of a file.
+// The tokens and comments of a file, which a formatter moves about.
 #pragma once
 
 #include <string_view>

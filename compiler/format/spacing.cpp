@@ -106,7 +106,7 @@ bool begins_type(K kind) {
   return kind == K::kClass || kind == K::kInterface || kind == K::kStruct || kind == K::kEnum;
 }
 
-// What may stand in front of parentheses like the name of a function.
+// Stands directly in front of parentheses, as the name of a function does.
 bool is_called(K kind) {
   return kind == K::kIdentifier || kind == K::kFn || kind == K::kInit || kind == K::kThis;
 }

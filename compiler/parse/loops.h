@@ -13,7 +13,7 @@ class LoopParser : public GrammarPart {
   ast::Stmt* for_statement();
   // Behind `..` or `..=`: the end of the range.
   ast::Expr* range_end(bool& inclusive);
-  // What other languages write behind the dots; then the end of the range follows.
+  // Behind the dots: whether the range includes its end. Reports marks that other languages write there.
   void range_operator(bool& inclusive);
   void expect_in(std::string_view name);
 

@@ -119,7 +119,7 @@ bool ValueBlockParser::match_has_value(std::uint32_t at) const {
   return false;
 }
 
-// Of the arm whose `=>` stands at `at`.
+// Whether the arm of a `match` whose `=>` stands at `arrow` has a value; `close` is the `}` of the `match`.
 bool ValueBlockParser::arm_has_value(std::uint32_t arrow, std::uint32_t close) const {
   const std::uint32_t body = arrow + 1;
   if (is_construct(body)) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a worker logs, and why its sessions end.
+// The entries of a worker's log, and the causes for which sessions end.
 #pragma once
 
 #include <array>

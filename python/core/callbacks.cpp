@@ -22,7 +22,7 @@ struct Callback {
   std::vector<Parameter> results;
 };
 
-// What the results of a callback point to. The library copies them behind the callback's return.
+// Memory that the results of a callback point to. The library copies it when the callback has returned.
 struct ResultMemory {
   explicit ResultMemory(std::size_t count) : arrays(count) {}
   nb::object returned;
@@ -30,7 +30,7 @@ struct ResultMemory {
   std::vector<dhpvm_array> arrays;
 };
 
-// Of this thread; both are freed by its next callback or call, which has the interpreter lock.
+// This thread's; its next callback or call, which has the interpreter lock, frees both.
 thread_local ResultMemory* last_results = nullptr;
 thread_local PyObject* raised = nullptr;
 thread_local std::string* raised_message = nullptr;

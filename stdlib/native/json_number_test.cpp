@@ -61,7 +61,7 @@ TEST(JsonNumber, RefusesWhatIsTooLarge) {
   }
 }
 
-// What is printed reads back, in all precisions: the exact path and the other meet at 2^53 and at 10^22.
+// Numbers read back as they were printed, in all precisions: the exact path and the other meet at 2^53 and at 10^22.
 TEST(JsonNumber, IsTheNearestOfRandomTexts) {
   std::mt19937_64 random(1);
   for (int i = 0; i < 200'000; ++i) {

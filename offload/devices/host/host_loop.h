@@ -22,8 +22,8 @@ struct OpenBlock;
 // Measurements of a loop's earlier executions. The caller keeps one per loop (and may keep one per
 // size class) and passes it again next time; one execution at a time uses it.
 struct LoopProfile {
-  double seconds_per_iteration =
-      0;  // on one core; 0 before the first measurement, unless the caller has a guess
+  // On one core; before the first measurement 0, or a guess of the caller's.
+  double seconds_per_iteration = 0;
   std::uint32_t measurements = 0;
 
   // A thread that had to wait for a processor makes an execution seem longer, never shorter: the first few

@@ -10,7 +10,7 @@
 namespace dhpvm::offload {
 namespace {
 
-// Of names in certificates.
+// Names in certificates are cut to this length in the log.
 constexpr std::size_t kLongestName = 64;
 
 std::string_view name_of(SealMode mode) {

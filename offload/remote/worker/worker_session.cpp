@@ -195,7 +195,7 @@ void WorkerSession::on_closed(const Error& reason) {
   begin_end(cause_of(reason), reason);
 }
 
-// What has closed the lane of frames, unless the session has done it itself.
+// The cause for which the lane of frames was closed, unless the session has closed it itself.
 EndCause WorkerSession::cause_of(const Error& reason) const {
   if (closed_for_) return *closed_for_;
   if (frames_->was_left()) return EndCause::kLeft;

@@ -148,7 +148,7 @@ class Statements(Assignments, Loops):
         if not isinstance(value.type, Array):
             return value
         name = base_of(node) or self.expressions.copied_view_of(node)
-        # What is chosen by an array, x[order], is a new one.
+        # Elements that an array chooses, x[order], are a new array.
         if name is not None and value.elements is None and (
                 not value.text.endswith(")") or base_of(node) is None):
             same = self.scope.same_arrays(name.id) & self._given_arrays()
