@@ -38,6 +38,8 @@ INTERNAL = {
     | {f"Regex.{name}" for name in "parsed_template search follow holds is_word find_begins".split()},
     "queue": {"Deque.check", "Deque.grow", "Deque.place", "Deque.take", "Heap.sink"},
     "sorted": {"Chunk", "SortedEntry", "SortedPlace", "half_chunk", "SortedMap.place_of", "SortedMap.drop_last"},
+    "stats": {"JointMoments", "Moments", "divisor", "edge_of", "joint_moments", "moments", "pairs",
+              "rough_mean", "select", "some", "without_nan"},
     "str": {"join_part", "parse_i64_native", "parse_f64_native", "ParsedInt", "ParsedFloat", "CodePoint", "Builder.grow"},
 }  # fmt: skip
 # Methods that are operators, `hash` of keys among them: the page shows the operators.
