@@ -27,6 +27,7 @@ INTERNAL = {
              "Elements", "Field", "Parser", "Writer", "Json.unexpected", "Json.described", "JsonObject.find", "JsonObject.take",
              "JsonObject.resize", "JsonObject.described"},
     "list": {"List.grow", "List.check", "List.items", "List.size"},
+    "log": {"append", "quoted", "Logger.fields", "Logger.sink", "Logger.write"},
     "map": {"spread", "Pair", "Map.find", "Map.missing", "Map.home", "Map.next", "Map.close_gap", "Map.place",
             "Map.reset", "Map.respread", "Map.rebuild"},
     "npy": {"Head", "Kind", "Npz.file", "Npz.files", "central_head", "damaged_head", "damaged_zip", "elements", "end_of_directory", "entry",
