@@ -11,7 +11,7 @@ from pathlib import Path
 
 # What the modules keep to themselves; everything else is public.
 INTERNAL = {
-    "args": {"ArgumentKind", "Declared", "distance", "Parsed.add", "Parsed.declarations", "Parsed.values"}
+    "args": {"ArgumentKind", "Declared", "distance", "help_line", "nearest", "Parsed.add"}
     | {f"Arguments.{name}" for name in "add find_option find_short find_declared is_negative_number take unknown wrong".split()},
     "array": {"small", "merge_sort", "merge_sort_by"},
     "bits": {"BitSet.check", "BitSet.same_limit"},
