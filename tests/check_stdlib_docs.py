@@ -46,6 +46,7 @@ INTERNAL = {
     "stats": {"JointMoments", "Moments", "divisor", "edge_of", "joint_moments", "moments", "pairs",
               "rough_mean", "select", "some", "without_nan"},
     "str": {"join_part", "parse_i64_native", "parse_f64_native", "ParsedInt", "ParsedFloat", "CodePoint", "Builder.grow"},
+    "test": {"Check.failures", "Check.says", "Test", "Tests.tests"},
 }  # fmt: skip
 # Methods that are operators, `hash` of keys among them: the page shows the operators.
 OPERATORS = {"plus", "minus", "times", "divided_by", "negated", "equals", "compare", "hash"}
