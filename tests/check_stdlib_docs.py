@@ -36,6 +36,7 @@ INTERNAL = {
     | {f"{way}code{what}" for way in ("de", "en") for what in ("", "_matrix", "_cube", "_bools")},
     "os": {"stat_native", "NativeInfo", "walk_into"},
     "path": {"below", "end_of", "dot_of"},
+    "process": {"NativeFinished", "run_native", "settings"},
     "random": {"Pair", "normal_at"},
     "regex": {"max_size", "max_depth", "last_code_point", "Node", "CharacterSet", "Coder", "Threads", "TemplatePiece", "Parser",
               "text_begin", "text_end", "line_begin", "line_end", "word_edge", "no_word_edge", "Match.nth"}

@@ -54,7 +54,7 @@ constexpr Option kOptions[] = {
      "real time, with ns, us, ms, s, m or h (default: unlimited)"},
 
     {kLimitsGroup, "--no-system", 0, Value::kNone, "",
-     "refuse programs that use files, folders or the environment"},
+     "refuse programs that use files, folders, the environment or other programs"},
 
     {"Machine code", "--jit", 0, Value::kRequired, "MODE",
      "off: interpret everything; on: compile what is hot (default); eager: all functions at once"},
@@ -366,6 +366,8 @@ void catch_signals() {
   // call itself is left as well.
   action.sa_flags = SA_RESETHAND;
   for (const int signal : {SIGINT, SIGTERM}) ::sigaction(signal, &action, nullptr);
+  // A parent may have left it ignored; then nobody learns how the processes have ended that a program starts.
+  std::signal(SIGCHLD, SIG_DFL);
 }
 
 // Options behind the program are its own. One of ours there, before a program that looks at none, is a slip that

@@ -43,9 +43,9 @@ struct EngineOptions {
   // Told of warnings and listings. Empty: nobody is; the library writes to no stream of the process by itself.
   LogFunction log = {};
 
-  // Whether programs may reach files, folders and the environment through the standard library. Without it, a
-  // program that uses such a function is refused when its first isolate is made (kLink); the console, time
-  // and everything else stays. Set it to false for programs of strangers.
+  // Whether programs may reach files, folders and the environment through the standard library, and start other
+  // programs. Without it, a program that uses such a function is refused when its first isolate is made (kLink);
+  // the console, time and everything else stays. Set it to false for programs of strangers.
   bool system_access = true;
 
   // How many threads work on a parallel loop, the calling one included; 0 is one for each core.

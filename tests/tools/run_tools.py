@@ -323,6 +323,13 @@ class Limits(ToolTest):
         self.write("p.dhp", "import io;\nfn main() { print(1); }\n")
         self.expect(0, "dhpvm-run", "--no-system", "p.dhp", out="1\n")
 
+    def test_programs_are_started_under_a_parent_that_ignores_its_children(self):
+        path = self.write("p.dhp", 'import process;\nfn main() { print(process.output(["echo", "x"])!); }\n')
+        ignore = "import os, signal, sys; signal.signal(signal.SIGCHLD, signal.SIG_IGN); os.execv(sys.argv[1], sys.argv[1:])"
+        command = [sys.executable, "-c", ignore, BIN / "dhpvm-run", path]
+        done = subprocess.run(command, capture_output=True, check=False)
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, b"x\n\n", b""))
+
     def test_fuel_is_exact(self):
         self.write("p.dhp", "fn main() { for i in 0..1000 { } print(1); }\n")
         done = self.expect(0, "dhpvm-run", "--stats=json", "p.dhp", out="1\n", error="{")
