@@ -17,30 +17,47 @@ import tempfile
 from pathlib import Path
 
 ATOMS = ["a", "b", "c", "ab", ".", "[ab]", "[^a]", "[a-c]", r"\w", r"\d", r"\s", r"[\w-]", r"[^\s]", r"\.", "é", "[é-ü]", "1", " "]
-EDGES = ["^", r"\b", r"\B", r"\A"]
+EDGES = ["^", r"\b", r"\B", r"\A", r"\Z"]
 REPEATS = ["*", "+", "?", "*?", "+?", "??", "{2}", "{1,3}", "{0,2}?", "{2,}"]
-LETTERS = "aaabbbccc 1.-éü_\n"
+LETTERS = "aaabbbccc 1.-éü_\n\udcc3\udca9"  # the last two are bytes that are not UTF-8 by themselves
 DAMAGE = ["(", ")", "[", "]", "{", "}", "*", "\\", "?", "|", "(?", "(?<", "{2", "\\x", "[z-a]", "(?=a)", "\\1", "{99999}", "((((", "\xff"]
 
-# Prints, for every pair of an expression and a text, the places of all matches and of their groups.
+# Prints, for every pair of an expression and a text, the places of all matches and of their groups. Automata of any size have to
+# find the same as the simulation.
 PROGRAM = """
 import io;
+import list;
 import regex;
 import str;
 
-fn places(expression: str, text: str) -> str! {
+fn places(found: List<Match>) -> str {
     let out = Builder();
-    for m in (try regex.compile(expression)).find_all(text) {
+    for m in found {
         for i in 0..m.len() { out.add(f"{m.start_of(i)},{m.end_of(i)} "); }
         out.add(";");
     }
     return out.to_str();
 }
 
+fn all_ways(expression: str, text: str) -> str! {
+    let simulated = try regex.compile(expression);
+    let expected = places(simulated.find_all(text));
+    // One that keeps everything; some that forget all the time; one that gives up after a while; and without skipping.
+    let ways = [(100000, 4, true), (100000, 4, false), (0, 0, true), (40, 0, false), (20, 1000, true)];
+    for (room, patience, skips) in ways {
+        let tuned = try regex.compile(expression);
+        tuned.tune(room, patience, skips);
+        let found = places(tuned.find_all(text));
+        if found != expected { return f"{found} with automata of {room}, {patience}, {skips}, and {expected} without"; }
+        if tuned.is_match(text) != (found != "") { return f"is_match differs with automata of {room}, {patience}, {skips}"; }
+    }
+    return expected;
+}
+
 fn main(args: [str]) {
     for pair in io.read_text(args[0])!.split("\\x1e") {
         let parts = pair.split("\\x1f");
-        io.write((places(parts[0], parts[1]) catch err { "error: " + err.message }) + "\\x1e");
+        io.write((all_ways(parts[0], parts[1]) catch err { "error: " + err.message }) + "\\x1e");
     }
 }
 """
@@ -78,11 +95,15 @@ def damaged(rng, expression):
     return expression[:at] + rng.choice(DAMAGE) + expression[at + rng.randrange(2) :]
 
 
+def in_bytes(text):
+    return text.encode(errors="surrogateescape")
+
+
 def expected(expression, text):
     """Places in bytes, as the program prints them."""
     at = [0]
     for c in text:
-        at.append(at[-1] + len(c.encode()))
+        at.append(at[-1] + len(in_bytes(c)))
     compiled = re.compile(expression, re.ASCII)
     spans, start = [], 0
     # Behind an empty match the search goes on at the next character; Python's finditer tries for one that is not empty first.
@@ -103,13 +124,16 @@ def main():
     cases = []
     for _ in range(args.runs):
         expression = random_expression(rng)
+        if rng.random() < 0.3:
+            expression = "(?m)" + rng.choice(["", "^"]) + expression + rng.choice(["", "$"])
         is_whole = rng.random() < 0.8
         text = "".join(rng.choice(LETTERS) for _ in range(rng.randrange(1, 25)))
+        text = in_bytes(text).decode(errors="surrogateescape")
         cases.append((expression if is_whole else damaged(rng, expression), text, is_whole))
     with tempfile.TemporaryDirectory() as folder:
         program, file = Path(folder, "match.dhp"), Path(folder, "cases")
         program.write_text(PROGRAM)
-        file.write_text("\x1e".join(f"{expression}\x1f{text}" for expression, text, _ in cases))
+        file.write_bytes(in_bytes("\x1e".join(f"{expression}\x1f{text}" for expression, text, _ in cases)))
         command = [args.bin / "dhpvm-run", *args.options, program, file]
         run = subprocess.run(command, capture_output=True, timeout=500, check=False)
     if run.returncode != 0:
