@@ -19,7 +19,12 @@ from pathlib import Path
 ATOMS = ["a", "b", "c", "ab", ".", "[ab]", "[^a]", "[a-c]", r"\w", r"\d", r"\s", r"[\w-]", r"[^\s]", r"\.", "é", "[é-ü]", "1", " "]
 EDGES = ["^", r"\b", r"\B", r"\A", r"\Z"]
 REPEATS = ["*", "+", "?", "*?", "+?", "??", "{2}", "{1,3}", "{0,2}?", "{2,}"]
-LETTERS = "aaabbbccc 1.-éü_\n\udcc3\udca9"  # the last two are bytes that are not UTF-8 by themselves
+LETTERS = "aaabbbccc 1.-éü_\n"
+# Bytes in hexadecimal: the first and last characters of each size, what is too long, cut short, a surrogate or too large, and single bytes.
+RARE = """
+c280 dfbf e0a080 ed9fbf ee8080 efbfbd efbfbf f0908080 f48fbfbf c080 c1bf e08080 e09fbf eda080 edbfbf f08fbfbf f4908080 c2 e0a0 e282 f09080
+80 bf c3 a9 e1 ef f0 ff
+""".split()
 DAMAGE = ["(", ")", "[", "]", "{", "}", "*", "\\", "?", "|", "(?", "(?<", "{2", "\\x", "[z-a]", "(?=a)", "\\1", "{99999}", "((((", "\xff"]
 
 # Prints, for every pair of an expression and a text, the places of all matches and of their groups. Automata of any size have to
@@ -49,6 +54,12 @@ fn all_ways(expression: str, text: str) -> str! {
         tuned.tune(room, patience, skips);
         let found = places(tuned.find_all(text));
         if found != expected { return f"{found} with automata of {room}, {patience}, {skips}, and {expected} without"; }
+        for from in 0..text.len {
+            let (one, other) = (simulated.find(text, from), tuned.find(text, from));
+            if (one == null) != (other == null) || (one != null && places([one!]) != places([other!])) {
+                return f"{other} at {from} with automata of {room}, {patience}, {skips}, and {one} without";
+            }
+        }
         if tuned.is_match(text) != (found != "") { return f"is_match differs with automata of {room}, {patience}, {skips}"; }
     }
     return expected;
@@ -129,8 +140,9 @@ def main():
         expression = random_expression(rng, wild=kind == "wild")
         if rng.random() < 0.3:
             expression = "(?m)" + rng.choice(["", "^"]) + expression + rng.choice(["", "$"])
-        text = "".join(rng.choice(LETTERS) for _ in range(rng.randrange(1, 25)))
-        text = in_bytes(text).decode(errors="surrogateescape")
+        rare = rng.choice([0, 0.1, 0.5])
+        pieces = (bytes.fromhex(rng.choice(RARE)) if rng.random() < rare else rng.choice(LETTERS).encode() for _ in range(rng.randrange(1, 25)))
+        text = b"".join(pieces).decode(errors="surrogateescape")
         cases.append((damaged(rng, expression) if kind == "damaged" else expression, text, kind == "whole"))
     with tempfile.TemporaryDirectory() as folder:
         program, file = Path(folder, "match.dhp"), Path(folder, "cases")
