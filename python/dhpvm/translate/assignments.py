@@ -63,7 +63,7 @@ class Assignments:
             parts = list(several.items) or self._results(several, value)
         if len(parts) != len(target.elts):
             self.source.fail(target, f"{len(target.elts)} variables for {len(parts)} values")
-        parts = [self._kept(part, node) for part, node in zip(parts, nodes)]
+        parts = [self.kept(part, node) for part, node in zip(parts, nodes)]
         for each, part, node in zip(target.elts, parts, nodes):
             if isinstance(each, ast.Name):
                 self.store_value(each, part, node)
@@ -77,7 +77,7 @@ class Assignments:
         self.emit(f"let {name} = {several.text};", node)
         return [Value(f"{name}.x{i}", kind) for i, kind in enumerate(several.type.items)]
 
-    def _kept(self, value, node):
+    def kept(self, value, node):
         """The value as it is now, whatever is assigned meanwhile. A view stays one."""
         if value.type == UNKNOWN or value.is_constant or value.view is not None or isinstance(value.type, Tuple):
             return value
@@ -130,7 +130,7 @@ class Assignments:
                                      "its own")
         self.scope.assign(target, target.id, value.type)
         self.scope.declare_array(target, target.id)
-        self.scope.name_view(target.id, tuple_of([self._kept(item, node) for item in value.items]))
+        self.scope.name_view(target.id, tuple_of([self.kept(item, node) for item in value.items]))
 
     def _is_assigned_again(self, target):
         nodes = list(ast.walk(self.source.tree))
@@ -173,7 +173,7 @@ class Assignments:
         name = hold(value.text, True)
         if value.view is None:
             return replace(value, text=name)
-        axes = tuple(replace(axis, size=hold(axis.size), begin=hold(axis.begin)) for axis in value.view.axes)
+        axes = tuple(axis.mapped(hold) for axis in value.view.axes)
         fixed = tuple((dimension, hold(text)) for dimension, text in value.view.fixed)
         return replace(value, text=name, view=replace(value.view, axes=axes, fixed=fixed))
 

@@ -138,6 +138,8 @@ def _builtin(expressions, node, function):
         array = expressions.value(node.args[0])
         if array.type == UNKNOWN:
             return Value("0", INT)
+        if array.items:
+            return constant(len(array.items))
         if not isinstance(array.type, Array):
             expressions.fail(node, f"len of {array.type} cannot be compiled")
         return Value(whole.sizes(expressions, node, array)[0], INT)
@@ -151,6 +153,8 @@ def _builtin(expressions, node, function):
         return value if function is builtins.abs else as_numpys(value)
     if function in (builtins.sum, builtins.min, builtins.max) and len(node.args) == 1 and not node.keywords:
         array = expressions.value(node.args[0])
+        if array.items:
+            return _of_items(expressions, node, array.items, function)
         if isinstance(array.type, Array) and array.type.rank > 1:
             expressions.fail(node, f"{function.__name__} of an {array.type} cannot be compiled: write "
                                    f"np.{function.__name__}")
@@ -164,6 +168,16 @@ def _builtin(expressions, node, function):
     if function is builtins.round:
         return _round(expressions, node)
     return None
+
+
+def _of_items(expressions, node, items, function):
+    """sum, min or max of a tuple: min(a.shape)."""
+    if function is not builtins.sum:
+        return _fold(expressions, items, function.__name__)
+    total = constant(0)
+    for item in items:
+        total = expressions.operation(node, ast.Add(), total, item)
+    return total
 
 
 def _round(expressions, node):

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import sys
 
 from . import views
@@ -22,32 +23,57 @@ def common_type(kinds):
     return kind
 
 
-def of_numbers(expressions, node, values, name):
-    """An array of these numbers."""
+def of_numbers(expressions, node, values, name, shape=None):
+    """An array of these numbers, which are given in row-major order."""
     if expressions.is_sequential:
         expressions.fail(node, "a prange loop cannot make arrays: make them before the loop")
-    kernel = Kernel(expressions, node)
-    kernel.lines.append(f"let r = [{name}]({len(values)});")
-    for i, value in enumerate(values):
-        kernel.lines.append(f"r[{i}] = {kernel.number(value).as_type(Scalar(name))};")
-    return kernel.call(Array(name, 1), "r")
+    shape = shape or (len(values),)
+    kernel, result = Kernel(expressions, node), Array(name, len(shape))
+    kernel.lines.append(f"let r = {result.text}({', '.join(map(str, shape))});")
+    for place, value in zip(itertools.product(*map(range, shape)), values):
+        kernel.lines.append(f"r[{', '.join(map(str, place))}] = {kernel.number(value).as_type(Scalar(name))};")
+    return kernel.call(result, "r")
+
+
+def _items(expressions, node, rank=1):
+    """The expressions in a list of numbers or of lists of equal lengths, in order, and its shape."""
+    if any(isinstance(each, ast.Starred) for each in node.elts):
+        expressions.fail(node, "* in a list cannot be compiled: write its items")
+    if not node.elts or not any(isinstance(each, (ast.List, ast.Tuple)) for each in node.elts):
+        return node.elts, (len(node.elts),)
+    rows = [_items(expressions, each, rank + 1) if isinstance(each, (ast.List, ast.Tuple)) else ([each], ())
+            for each in node.elts]
+    if len({shape for _, shape in rows}) > 1 or rank == 3:
+        expressions.fail(node, "the rows of an array have one length, and an array has up to 3 dimensions")
+    return [each for items, _ in rows for each in items], (len(rows), *rows[0][1])
 
 
 def _of_list(expressions, node):
     """np.array([a, b, c], dtype=...), and a copy of an array."""
     given = _arguments(expressions, node, ["object", "dtype"])
     name = element(expressions, given["dtype"]) if "dtype" in given else None
-    if isinstance(given["object"], (ast.List, ast.Tuple)) and given["object"].elts and not any(
-            isinstance(each, (ast.List, ast.Tuple, ast.Starred)) for each in given["object"].elts):
-        values = [expressions.scalar(each) for each in given["object"].elts]
-        if UNKNOWN in [value.type for value in values]:
-            return NOTHING
-        kinds = [Scalar(value.type.name) for value in values]
-        return of_numbers(expressions, node, values, name or common_type(kinds).name)
-    if isinstance(given["object"], (ast.List, ast.Tuple, ast.ListComp)):
+    if isinstance(given["object"], (ast.List, ast.Tuple)):
+        items, shape = _items(expressions, given["object"])
+        values = [expressions.value(each) for each in items]
+    elif isinstance(given["object"], ast.ListComp):
         expressions.fail(node, "np.array takes a list of numbers here: make the array with np.empty, and set its "
                                "elements")
-    expressions.fail(node, "np.array takes a list of numbers here: write .copy() of an array")
+    else:
+        whole = expressions.value(given["object"])
+        if isinstance(whole.type, Array):
+            expressions.fail(node, "np.array takes a list of numbers here: write .copy() of an array")
+        values, shape = list(whole.items) or [whole], (len(whole.items) or 1,)
+    if UNKNOWN in [value.type for value in values]:
+        return NOTHING
+    for value in values:
+        if isinstance(value.type, Array):
+            expressions.fail(node, "arrays become the rows of another by np.vstack((a, b)), or r[0] = a; r[1] = b")
+        if not isinstance(value.type, Scalar):
+            expressions.fail(node, f"np.array takes a list of numbers here, and this has {value.type}")
+    if not values:
+        expressions.fail(node, "an empty list has no type: write np.zeros(0)")
+    kinds = [Scalar(value.type.name) for value in values]
+    return of_numbers(expressions, node, values, name or common_type(kinds).name, shape)
 
 
 def create(expressions, node, function):

@@ -132,7 +132,7 @@ class Expressions:
             meant = self.source.meaning(node, self.scope.names())
         except LookupError:
             return None
-        found = constant(meant)
+        found = constant(meant) or _constants(meant)
         if found is None:
             kind = type(meant).__name__
             what = "pass it as an argument" if hasattr(meant, "shape") else "only numbers of the surroundings can"
@@ -168,11 +168,7 @@ class Expressions:
         if base.type == UNKNOWN:
             return NOTHING
         if isinstance(base.type, Tuple):
-            position = self._known(node.slice) or self.value(node.slice)
-            if not position.is_constant or not -len(base.items) <= position.constant < len(base.items):
-                self.fail(node, "an item of a tuple is named by a constant, a.shape[0] for example; unpack the results "
-                                "of a function into variables")
-            return base.items[position.constant]
+            return self._item(node, base)
         if not isinstance(base.type, Array):
             self.fail(node, f"this is no array but {base.type}")
         base = self.named(node, base)
@@ -183,6 +179,34 @@ class Expressions:
 
                 return library.chosen(self, node, base, index)
         return views.subscript(self, node, base)
+
+    def _item(self, node, several):
+        """An item of a tuple."""
+        position = self._known(node.slice) or self.scalar(node.slice)
+        if not several.items:
+            self.fail(node, "unpack the results of a function into variables")
+        if not position.is_constant:
+            if position.type == UNKNOWN:
+                return NOTHING
+            return self.one_of(node, self.integer(node.slice), several.items)
+        if not position.type.is_integer or not -len(several.items) <= position.constant < len(several.items):
+            self.fail(node, f"a tuple of {len(several.items)} items has none at {position.constant}")
+        return several.items[position.constant]
+
+    def one_of(self, node, position, items):
+        """The number at a position, whose text may be evaluated several times, in a list of a few."""
+        if UNKNOWN in [item.type for item in items]:
+            return NOTHING
+        if not all(isinstance(item.type, Scalar) for item in items):
+            self.fail(node, "an item of a tuple that holds more than numbers is named by a constant: t[0]")
+        views.check_repeatable(self, node, position)
+        found = items[-1]
+        for at, item in reversed(list(enumerate(items[:-1]))):
+            found = self.choice(f"{position} == {at}", item, found)
+        return found
+
+    def _tuple(self, node):
+        return tuple_of(self.value(each) for each in node.elts)
 
     # ---- Operators.
 
@@ -349,13 +373,18 @@ class Expressions:
         return calls.call(self, node)
 
 
+def _constants(meant):
+    """A tuple of numbers and of such tuples, as a value; None for other objects."""
+    items = [constant(each) or _constants(each) for each in meant] if isinstance(meant, tuple) else [None]
+    return None if None in items else tuple_of(items)
+
+
 _ADVICE = {
     ast.ListComp: "write a loop that fills an array",
     ast.GeneratorExp: "write a loop, or an expression of whole arrays: np.sum(x * x)",
     ast.Lambda: "write a function with def, in the function or outside",
     ast.List: "make an array with np.array([a, b]), np.zeros or np.empty",
     ast.Dict: "pass what it holds as arguments",
-    ast.Tuple: "give each item a variable of its own, or make an array: np.array((a, b))",
     ast.JoinedStr: "text can be made outside",
     ast.NamedExpr: "write an assignment before",
 }

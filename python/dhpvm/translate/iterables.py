@@ -6,7 +6,7 @@ from __future__ import annotations
 import ast
 
 from . import creation, views
-from .types import INT, UNKNOWN, Array
+from .types import INT, UNKNOWN, Array, Scalar
 from .values import Value
 
 
@@ -89,25 +89,49 @@ class Items:
         backwards = ast.copy_location(ast.Subscript(given, whole, ast.Load()), given)
         self._array(target, ast.fix_missing_locations(backwards))
 
-    def _numbers(self, target, iterated):
-        """for k in (1, 2, 5): from an array, as Python's own numbers."""
-        expressions = self.statements.expressions
-        values = [expressions.scalar(each) for each in iterated.elts]
+    def _numbers(self, target, iterated, values):
+        """for k in (1, 2, 5), for i, j in ((0, 1), (1, 0)): as Python's own numbers."""
         if UNKNOWN in [value.type for value in values]:
             self.is_known = False
             return
-        kind = creation.common_type([value.type for value in values])
-        array = creation.of_numbers(expressions, iterated, values, kind.name)
-        array = self.statements.held(iterated, array)
+        if isinstance(target, (ast.Tuple, ast.List)):
+            for value in values:
+                if len(value.items) != len(target.elts):
+                    self._fail(target, f"{len(target.elts)} variables for {len(value.items) or 1} values")
+            for position, each in enumerate(target.elts):
+                self._numbers(each, iterated, [value.items[position] for value in values])
+            return
+        for value in values:
+            if not isinstance(value.type, Scalar):
+                self._fail(iterated, f"a loop over a tuple runs over numbers here, and this has {value.type}: write "
+                                     "what it does for each")
         self.sizes.append(str(len(values)))
-        self.stores.append((target, lambda turn: Value(views.at(array, (turn,)).text, kind), target))
+        self.stores.append((target, self._number_of_turn(iterated, values), target))
+
+    def _number_of_turn(self, iterated, values):
+        """The function that gives the number for the text of a turn: by its step, by comparisons, or from an array."""
+        expressions = self.statements.expressions
+        kind = creation.common_type([value.type for value in values])
+        numbers = [value.constant for value in values]
+        if kind == INT and all(value.is_constant for value in values):
+            steps = {after - before for before, after in zip(numbers, numbers[1:])} or {0}
+            if len(steps) == 1:
+                return lambda turn: Value(f"({numbers[0]} + {turn} * ({steps.copy().pop()}))", INT)
+        if len(values) <= 16:
+            kept = [self.statements.kept(value, iterated) for value in values]
+            return lambda turn: expressions.one_of(iterated, turn, kept)
+        array = self.statements.held(iterated, creation.of_numbers(expressions, iterated, values, kind.name))
+        return lambda turn: Value(views.at(array, (turn,)).text, kind)
 
     def _array(self, target, iterated):
         expressions = self.statements.expressions
         if isinstance(iterated, (ast.Tuple, ast.List)) and iterated.elts:
-            self._numbers(target, iterated)
+            self._numbers(target, iterated, [expressions.value(each) for each in iterated.elts])
             return
         array = expressions.value(iterated)
+        if array.items:
+            self._numbers(target, iterated, array.items)
+            return
         if isinstance(array.type, Array):
             array = self.statements.held(iterated, expressions.named(iterated, array))
         if array.type == UNKNOWN:

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from . import views
 from .types import INT, Array, text
 from .values import Value
@@ -70,8 +72,8 @@ class Kernel:
         """The same view of the parameter."""
         name = self.array(value)
         view = views.of(value)
-        axes = tuple(views.Axis(axis.dimension, "" if axis.dimension is None else self.text(axis.size),
-                                self.text(axis.begin), axis.step) for axis in view.axes)
+        axes = tuple(replace(axis, size="") if axis.dimension is None else axis.mapped(self.text)
+                     for axis in view.axes)
         fixed = tuple((dimension, self.text(index)) for dimension, index in view.fixed)
         return Value(name, value.type, view=views.View(view.rank, axes, fixed))
 

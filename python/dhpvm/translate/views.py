@@ -14,16 +14,27 @@ from .values import Value
 @dataclass(frozen=True)
 class Axis:
     """A dimension of a view: its element i is at begin + i * step in a dimension of the array. An axis without one is
-    new, and stretches to any size."""
+    new, and stretches to any size. A step is a number, or the text of one."""
 
     dimension: int | None
     size: str
     begin: str = "0"
-    step: int = 1
+    step: int | str = 1
 
     def place(self, index):
         scaled = index if self.step == 1 else f"{index} * {self.step}"
         return scaled if self.begin == "0" else f"{self.begin} + {scaled}"
+
+    def mapped(self, function):
+        """The axis with other texts for its numbers."""
+        if self.dimension is None:
+            return self
+        step = function(self.step) if isinstance(self.step, str) else self.step
+        return replace(self, size=function(self.size), begin=function(self.begin), step=step)
+
+    def count(self):
+        """How many texts there are."""
+        return 0 if self.dimension is None else 2 + isinstance(self.step, str)
 
 
 @dataclass(frozen=True)
@@ -147,16 +158,35 @@ def _slice(expressions, node, given, axis):
     """The part of an axis; bounds beyond the array are cut off, as in Python."""
     if axis.dimension is None:
         expressions.fail(node, "a new axis cannot be sliced")
-    step = expressions.scalar(given.step).constant if given.step is not None else 1
-    if not isinstance(step, int) or step == 0:
-        expressions.fail(node, "the step of a slice is a constant integer")
+    step = _step(expressions, given.step)
     if given.lower is None and given.upper is None and step == 1:
         return axis
-    begin = _bound(expressions, given.lower, axis.size, step, "0" if step > 0 else f"{axis.size} - 1")
-    end = _bound(expressions, given.upper, axis.size, step, axis.size if step > 0 else "-1")
+    begin = _bound(expressions, given.lower, axis.size, step, _by_sign(step, "0", f"{axis.size} - 1"))
+    end = _bound(expressions, given.upper, axis.size, step, _by_sign(step, axis.size, "-1"))
     size = f"{expressions.unit.helper('range_len', 'i64')}({begin}, {end}, {step})"
     place = axis.place(f"({begin})" if " " in begin else begin)
-    return Axis(axis.dimension, size, place, axis.step * step)
+    is_text = isinstance(step, str) or isinstance(axis.step, str)
+    return Axis(axis.dimension, size, place, f"({axis.step} * {step})" if is_text else axis.step * step)
+
+
+def _step(expressions, node):
+    """A number if it is known, else its text."""
+    if node is None:
+        return 1
+    step = expressions.scalar(node)
+    if not step.is_constant:
+        text = expressions.integer(node)
+        check_repeatable(expressions, node, text)
+        return text
+    if not isinstance(step.constant, int) or step.constant == 0:
+        expressions.fail(node, "the step of a slice is an integer, and not 0")
+    return step.constant
+
+
+def _by_sign(step, upwards, downwards):
+    if isinstance(step, int):
+        return upwards if step > 0 else downwards
+    return f"(if {step} > 0 {{ {upwards} }} else {{ {downwards} }})"
 
 
 def _bound(expressions, node, size, step, default):
@@ -188,7 +218,7 @@ class PassedView:
     @property
     def count(self):
         """How many numbers there are."""
-        return sum(2 for axis in self.view.axes if axis.dimension is not None) + len(self.view.fixed)
+        return sum(axis.count() for axis in self.view.axes) + len(self.view.fixed)
 
     def names(self, name):
         return [f"_{name}_{position}" for position in range(self.count)]
@@ -196,8 +226,7 @@ class PassedView:
     def value(self, name):
         """The view in the function that has the parameter."""
         names = self.names(name)
-        axes = tuple(axis if axis.dimension is None else
-                     replace(axis, size=names[int(axis.size)], begin=names[int(axis.begin)]) for axis in self.view.axes)
+        axes = tuple(axis.mapped(lambda place: names[int(place)]) for axis in self.view.axes)
         fixed = tuple((dimension, names[int(place)]) for dimension, place in self.view.fixed)
         return Value(name, Array(self.element, len(axes)), view=replace(self.view, axes=axes, fixed=fixed))
 
@@ -210,7 +239,6 @@ def passed(value):
         texts.append(text)
         return str(len(texts) - 1)
 
-    axes = tuple(axis if axis.dimension is None else
-                 replace(axis, size=position(axis.size), begin=position(axis.begin)) for axis in value.view.axes)
+    axes = tuple(axis.mapped(position) for axis in value.view.axes)
     fixed = tuple((dimension, position(text)) for dimension, text in value.view.fixed)
     return PassedView(value.type.element, replace(value.view, axes=axes, fixed=fixed)), texts
