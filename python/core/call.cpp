@@ -245,8 +245,18 @@ class Dispatcher {
     if (has_keywords(keywords) || static_cast<std::size_t>(PyTuple_GET_SIZE(arguments)) != parameter_count_) {
       const nb::object all = nb::handle(self).attr("_bind")(
           nb::handle(arguments), keywords == nullptr ? nb::object(nb::dict()) : nb::borrow(keywords));
-      return call(self, all.ptr(), nullptr);
+      return dispatch(self, all.ptr());
     }
+    return dispatch(self, arguments);
+  }
+  void clear() { versions_.clear(); }
+  void forget(nb::handle engine) {
+    std::erase_if(versions_, [&](const Version& version) { return version.engine.is(engine); });
+  }
+
+ private:
+  // `arguments` is the tuple of all of them.
+  PyObject* dispatch(PyObject* self, PyObject* arguments) {
     const auto items = items_of(arguments);
     for (std::size_t i = 0; i < versions_.size(); ++i) {
       // Held for the call, which may compile or clear versions.
@@ -266,12 +276,7 @@ class Dispatcher {
                       "a version of a function does not take the arguments it was made for");
     return outcome.result;
   }
-  void clear() { versions_.clear(); }
-  void forget(nb::handle engine) {
-    std::erase_if(versions_, [&](const Version& version) { return version.engine.is(engine); });
-  }
 
- private:
   struct Version {
     nb::object engine;
     nb::object function;

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import builtins
+import itertools
 import re
 from dataclasses import dataclass
 
@@ -84,6 +86,7 @@ class NotFoundError(Error, LookupError):
     """There is nothing of that name."""
 
 
+USER_TRAP = 23
 # By dhpvm_code: see include/dhpvm/c/types.h. Others are a Trap or an Error.
 _CLASSES = {
     1: ArgumentError, 2: NotFoundError, 3: IoError, 7: CompileError, 9: MemoryTrap, 10: MemoryTrap, 11: StackTrap,
@@ -123,15 +126,34 @@ def python_lines(text):
 def make_exception(code, is_trap, message, text, frames):
     """The exception for an error of the library. Called by the compiled part."""
     own = [Frame(*frame) for frame in frames]
-    seen = tuple(_pythons(frame) for frame in own)
-    if seen != tuple(own):
+    # The loops of an expression are functions of their own, at its line.
+    seen = tuple(frame for frame, _ in itertools.groupby(_pythons(frame) for frame in own))
+    made = _CLASSES.get(code, Trap if is_trap else Error)
+    if any(origin(frame.file, frame.line) for frame in own):
+        if code == USER_TRAP:
+            made, message = _raised(message)
         stack = (f"\n  at {frame.file}:{frame.line} in {frame.function}" for frame in seen)
         text = python_lines(message) + "".join(stack)
-    error = _CLASSES.get(code, Trap if is_trap else Error)(text)
+    error = made(text)
     error.frames = seen
     for frame in reversed(seen):
         error = _with_frame(error, frame) if frame.file and frame.line else error
     return error
+
+
+def _raised(message):
+    """The exception for "ValueError: too small", which compiled functions trap with, and its text: a Trap that is a
+    ValueError as well."""
+    name, separator, text = message.partition(": ")
+    given = getattr(builtins, name, None) if separator else None
+    if not isinstance(given, type) or not issubclass(given, Exception):
+        return Trap, message
+    if name not in _RAISED:
+        _RAISED[name] = type(f"{name}Trap", (Trap, given), {"__doc__": f"A {name} that a compiled function raised."})
+    return _RAISED[name], text
+
+
+_RAISED: dict[str, type] = {}
 
 
 def _with_frame(error, frame):

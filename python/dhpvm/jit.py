@@ -12,6 +12,7 @@ from . import _core, errors, options, signature
 from .engine import current, on_end
 from .translate import types
 
+_ALWAYS_BIND = 2**32  # no call has so many arguments
 _numbers = itertools.count(1)
 _DIAGNOSTIC = re.compile(r"\.dhp:(?P<line>\d+):\d+: (?P<kind>error|warning): (?P<text>.*)$", re.M)
 
@@ -28,9 +29,9 @@ def jit(function=None, *, fastmath=False, debug=False, device=None, **limits):
     if not inspect.isfunction(function):
         raise TypeError(f"jit is for functions that are written with def, and this is {type(function).__name__}")
     code = function.__code__
-    if code.co_kwonlyargcount or code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS):
-        raise errors.TranslationError(f"{function.__name__} has *args, **kwargs or keyword-only parameters, which "
-                                      "cannot be compiled: write each parameter by position")
+    if code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS):
+        raise errors.TranslationError(f"{_place(function)}{function.__name__} has *args or **kwargs, which cannot be "
+                                      "compiled: write each parameter")
     return CompiledFunction(function, fastmath, debug, device, limits)
 
 
@@ -38,7 +39,8 @@ class CompiledFunction(_core.Dispatcher):
     """What dhpvm.jit makes of a function; `__wrapped__` is the function itself."""
 
     def __init__(self, function, fastmath, debug, device, limits):
-        super().__init__(function.__code__.co_argcount)
+        # All arguments of a function with keyword-only parameters go through _bind.
+        super().__init__(_ALWAYS_BIND if function.__code__.co_kwonlyargcount else function.__code__.co_argcount)
         functools.update_wrapper(self, function)
         self._signature = inspect.signature(function)
         self._hints = ["@fastmath"] * fastmath + [f'@device("{device}")'] * (device is not None)
@@ -69,7 +71,10 @@ class CompiledFunction(_core.Dispatcher):
         return program.function
 
     def _compile(self, arguments):
-        kinds = tuple(type_of(argument, name) for argument, name in zip(arguments, self._signature.parameters))
+        try:
+            kinds = tuple(type_of(argument, name) for argument, name in zip(arguments, self._signature.parameters))
+        except errors.TranslationError as error:
+            raise errors.TranslationError(f"{_place(self.__wrapped__)}{error}") from None
         return CompiledProgram(self.__wrapped__, kinds, self._hints, current(), self._options)
 
     def forget(self, engine):
@@ -150,6 +155,11 @@ class CompiledProgram:
         return errors.python_lines(self._isolate.explain())
 
 
+def _place(function):
+    """Where the function is written, in front of a message."""
+    return f"{function.__code__.co_filename}:{function.__code__.co_firstlineno}: "
+
+
 def type_of(argument, name):
     """The type of an argument, and whether it is a number of Python's own."""
     if argument is None:
@@ -166,8 +176,10 @@ def type_of(argument, name):
     dtype = getattr(argument, "dtype", None)
     rank = getattr(argument, "ndim", None)
     if dtype is None or rank is None:
-        raise errors.TranslationError(f"'{name}' is of type {type(argument).__name__}: functions are compiled for "
-                                      "int, float, bool, and arrays and numbers of NumPy")
+        advice = {list: "pass np.array(..)", tuple: "pass np.array(..)", dict: "pass what it holds",
+                  str: "pass a number or a bool in its place"}.get(type(argument), "pass the numbers and arrays in it")
+        raise errors.TranslationError(f"'{name}' is of type {type(argument).__name__}, and functions are compiled for "
+                                      f"int, float, bool, and arrays and numbers of NumPy: {advice}")
     element = types.NUMPY_NAMES.get(dtype.name)
     if element is None and dtype.kind in "cV":
         what, advice = ("complex numbers", "pass z.real and z.imag") if dtype.kind == "c" else (

@@ -228,7 +228,7 @@ class NumPy(support.Comparisons):
             with self.assertRaisesRegex(dhpvm.Trap, text):
                 dhpvm.jit(function)(*arguments)
         for function, arguments, text in (
-                (several_at_once, (m[0],), "of an array of float64 with 1 dimension"),
+                (several_at_once, (m[0],), "and an array of float64 with 1 dimension"),
                 (too_many_dimensions, (m,), "argsort is for arrays of 1 dimension here"),
                 (in_parallel, (x, np.array([1])), "in a prange loop an array as an index"),
                 (places_of, (x, x), "as an index of"), (places_of, (m, np.array([1])), "as an index of"),

@@ -5,6 +5,7 @@
 import numpy as np
 import support
 
+import dhpvm
 from dhpvm import prange
 
 TABLE = (0.1, 0.2, 0.7)
@@ -89,6 +90,81 @@ def game_of_life(grid):
     return new
 
 
+def reductions(x):
+    total, product, low, high, first = 0.0, 1.0, np.inf, -np.inf, 1e9
+    for i in prange(len(x)):
+        total = total + x[i]
+        product = x[i] * product
+        total = total - 0.5
+        if x[i] > high:
+            high = x[i]
+        if low > x[i]:
+            low = x[i]
+        if x[i] < first:
+            first = x[i]
+    return total, product, low, high, first
+
+
+def all_places(x, n):
+    t = 0.0
+    for i, j in np.ndindex(x.shape):
+        t += x[i, j] * i + j
+    for (i, j), v in np.ndenumerate(x):
+        t -= v * j
+    for k, v in enumerate(x[:, 1:].flat):
+        t += k * v
+        if k == 5:
+            continue
+    for i, j, k in np.ndindex(2, n, 3):
+        t += i * 100 + j * 10 + k
+    return t
+
+
+def statements(x):
+    import math
+    from math import floor as down
+    a = b = np.zeros(len(x))
+    with np.errstate(all="ignore"):
+        a[0] = math.sqrt(x[1]) + x[0] / 0
+    kept = down(x[2])
+    y = x.copy()
+    y.sort()
+    y[1:].fill(kept)
+    del kept
+    if isinstance(x, np.ndarray) and not isinstance(x[0], (bool, np.float32)):
+        return b, y
+    return x
+
+
+def keyword_only(x, *, scale=2, offset):
+    return x * scale + offset
+
+
+def of_keyword_only(x):
+    return keyword_only(x, offset=1) + keyword_only(x, offset=2, scale=3)
+
+
+def raising(x, what):
+    assert what != 0, "what is 0"
+    if what == 1:
+        raise ValueError("no data")
+    if what == 2:
+        raise KeyError
+    return (x + x[:what]).max()
+
+
+def of_library(x, m):
+    xs, ys = np.meshgrid(x[:3], m[:, 0])
+    return (np.interp(x, m[0], m[1]), np.interp(0.3, m[0], m[1]), np.unique(x), np.unique(m), np.flip(x), np.fliplr(m),
+            np.flipud(m), np.tile(x, 3), np.repeat(x, 2), x.repeat(2), np.vstack((x, x * 2)), np.stack((x, x)),
+            np.stack((x, x, x), axis=1), np.column_stack((x, x)), np.hstack((m, m)), np.concatenate((m, m), axis=1),
+            xs, ys, x.clip(0.2, 0.5), m.clip(0, 1), np.nanmin(x), np.nanmax(m))
+
+
+def quantiles(x, q):
+    return np.percentile(x, 50), np.quantile(x, 0.3), np.quantile(x, q), np.percentile(x, q * 100)
+
+
 class Strangers(support.Comparisons):
     def test_steps_that_are_computed(self):
         for n in (2, 9, 100):
@@ -101,7 +177,38 @@ class Strangers(support.Comparisons):
         self.compare(sobel, np.arange(42.0).reshape(6, 7) ** 2)
         self.compare(rotated, np.arange(8.0).reshape(4, 2), 0.5)
         self.compare(of_table, 0.3)
+        self.compare(all_places, np.arange(12.0).reshape(3, 4), 2)
         self.compare(game_of_life, np.random.default_rng(1).integers(0, 2, (9, 8)).astype(np.uint8))
+
+    def test_reductions(self):
+        for x in (np.arange(1.0, 9.0), np.array([3.0, np.nan, 1.0]), np.zeros(0)):
+            self.compare(reductions, x)
+
+    def test_statements(self):
+        self.compare(statements, np.array([3.0, 2.5, 7.2, 1.0]))
+        compiled = dhpvm.jit(keyword_only)
+        self.assertEqual(compiled(2, offset=1), 5)
+        self.assertEqual(compiled(2, offset=1, scale=0.5), 2)
+        self.assertRaises(TypeError, compiled, 2, 3, 4)
+        self.assertRaises(TypeError, compiled, 2)
+        self.compare(of_keyword_only, np.arange(3.0))
+
+    def test_exceptions(self):
+        compiled, x = dhpvm.jit(raising), np.arange(5.0)
+        self.assertEqual(compiled(x, 5), 8)
+        for what, kind, text in ((0, AssertionError, "what is 0"), (1, ValueError, "no data"), (2, KeyError, ""),
+                                 (3, ValueError, "different shapes")):
+            with self.assertRaisesRegex(kind, text) as caught:
+                compiled(x, what)
+            self.assertIsInstance(caught.exception, dhpvm.Trap)
+            self.assertEqual(caught.exception.frames[-1].function, "raising")
+
+    def test_functions_of_numpy(self):
+        random = np.random.default_rng(2)
+        m = np.sort(random.random((2, 4)), axis=1)
+        self.compare(of_library, random.random(9).round(1), m)
+        for n in (1, 2, 7, 100):
+            self.compare(quantiles, random.random(n), random.random(5))
 
 
 if __name__ == "__main__":

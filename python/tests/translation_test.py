@@ -83,8 +83,42 @@ class Refused(unittest.TestCase):
         self.refuse(f, "a name first", X)
 
         def f(x):
-            return np.fft(x)
+            return np.fft.fft(x)
+        self.refuse(f, "call it outside of the function, and pass what it returns", X)
+
+        def f(x):
+            return np.random.rand() + x[0]
+        self.refuse(f, "draw the numbers outside", X)
+
+        def f(x):
+            return np.tril(x)
         self.refuse(f, "docs/python.md lists", X)
+
+        def f(x):
+            return np.array([[1, 2], [3]])
+        self.refuse(f, "have one length", X)
+
+        def f(x):
+            return np.array([])
+        self.refuse(f, "an empty list has no type", X)
+
+        def f(x):
+            return np.array([x, x])
+        self.refuse(f, "np.vstack", X)
+
+        def f(x):
+            y = []
+            y.append(x[0])
+            return y
+        self.refuse(f, "in place of append, fill", X)
+
+        def f(x, k):
+            return (x if k else 2 * x)[0]
+        self.refuse(f, "choose between arrays with if", X, True)
+
+        def f(x):
+            return x.shape[3]
+        self.refuse(f, "a tuple of 1 items has none at 3", X)
 
         def f(x):
             x[x > 1] = x
@@ -163,7 +197,7 @@ class Refused(unittest.TestCase):
 
         def f(x):
             return sorted(x)
-        self.refuse(f, "docs/python.md lists", X)
+        self.refuse(f, "write a loop that fills an array", X)
 
         def f(x):
             return undefined(x)  # noqa: F821
@@ -174,6 +208,26 @@ class Refused(unittest.TestCase):
             with open("x"):
                 pass
         self.refuse(f, "With statements", 1)
+
+        def f(x):
+            try:
+                x += 1
+            except ValueError:
+                pass
+        self.refuse(f, "Try statements .*: ask for what can go wrong with if", 1)
+
+        def f(x):
+            yield x
+        self.refuse(f, "fill an array, and return it", 1)
+
+        def f(x):
+            del x[0]
+        self.refuse(f, "elements of an array cannot", X)
+
+        def f(x):
+            import no_such_module
+            return no_such_module.f(x)
+        self.refuse(f, "No module named", 1)
 
         def f(x):
             x = 1.5 if x else 2

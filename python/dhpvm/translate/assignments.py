@@ -19,6 +19,13 @@ class Assignments:
         if len(node.targets) == 1:
             self.store(node.targets[0], node.value)
             return
+        value = self.expressions.value(node.value)
+        if isinstance(value.type, Array) and all(isinstance(target, ast.Name) for target in node.targets):
+            self.store_value(node.targets[0], value, node.value)
+            for target in node.targets[1:]:  # a = b = np.zeros(n): one array
+                first = ast.copy_location(ast.Name(node.targets[0].id, ast.Load()), node)
+                self.store_value(target, self.expressions.value(first), first)
+            return
         value = self.expressions.scalar(node.value)
         if value.type != UNKNOWN and not value.is_constant:
             name = self.temporary()

@@ -61,8 +61,20 @@ def call(expressions, node):
         value = handle(expressions, node, function)
         if value is not None:
             return value
-    expressions.fail(node, f"{ast.unparse(node.func)} cannot be compiled; docs/python.md lists the functions that can, "
-                           "and functions written in Python can be called")
+    expressions.fail(node, f"{ast.unparse(node.func)} cannot be compiled: {_advice(function)}")
+
+
+def _advice(function):
+    """What to write in place of a call of this function."""
+    if function in (builtins.list, builtins.dict, builtins.set, builtins.tuple, builtins.map, builtins.filter,
+                    builtins.sorted, builtins.str):
+        return "write a loop that fills an array"
+    module = getattr(function, "__module__", None) or type(getattr(function, "__self__", None)).__module__
+    if "random" in module:
+        return "draw the numbers outside, np.random.default_rng(1).random(n), and pass the array"
+    if module in ("time", "builtins", "_io") or module.startswith(("numpy.linalg", "numpy.fft", "scipy")):
+        return "call it outside of the function, and pass what it returns"
+    return "docs/python.md lists the functions that can, and functions written in Python can be called"
 
 
 def _method(expressions, node):
@@ -81,11 +93,16 @@ def _method(expressions, node):
     if name == "astype" and isinstance(base.type, Scalar) and len(node.args) == 1 and not node.keywords:
         kind = Scalar(creation.element(expressions, node.args[0]))
         return Value(base.as_type(kind), kind)
+    if name == "clip" and isinstance(base.type, Scalar):
+        return _clip(expressions, ast.copy_location(ast.Call(node.func, [node.func.value, *node.args], node.keywords),
+                                                    node))
     if isinstance(base.type, Array):
         if name == "copy" and not node.args:
             if base.view is None and base.elements is None:
                 return Value(f"{base.text}.copy()", base.type)
             return whole.new_array(expressions, node, base)
+        if name in ("sort", "fill") and isinstance(node.func.value, (ast.Name, ast.Subscript)):
+            return library.in_place(expressions, node, base)
         if name in whole.REDUCTIONS:
             return whole.of_method(expressions, node, base)
         if name == "dot" and len(node.args) == 1:
@@ -167,7 +184,29 @@ def _builtin(expressions, node, function):
         return tuple_of(expressions.operation(node, operator, left, right) for operator in (ast.FloorDiv(), ast.Mod()))
     if function is builtins.round:
         return _round(expressions, node)
+    if function is builtins.isinstance:
+        return _is_instance(expressions, node)
     return None
+
+
+def _is_instance(expressions, node):
+    """isinstance(x, np.ndarray), which is known for a type."""
+    if len(node.args) != 2 or node.keywords:
+        expressions.fail(node, "isinstance takes a value and types")
+    kind = expressions.value(node.args[0]).type
+    nodes = node.args[1].elts if isinstance(node.args[1], ast.Tuple) else [node.args[1]]
+    try:
+        asked = [expressions.source.meaning(each, expressions.scope.names()) for each in nodes]
+    except LookupError:
+        expressions.fail(node, "the types that isinstance asks for are named by themselves or in a tuple")
+    if kind == UNKNOWN:
+        return Value("false", BOOL)
+    types = {BOOL: (bool, int), INT: (int,), FLOAT: (float,)}.get(kind)
+    if types is None:
+        name = next((numpy for numpy, own in NUMPY_NAMES.items() if own == getattr(kind, "name", None)), None)
+        numpy = _modules()["numpy"]
+        types = (numpy.ndarray,) if isinstance(kind, Array) else getattr(numpy, f"{name}", type(None)).__mro__
+    return constant(any(each in types for each in asked))
 
 
 def _of_items(expressions, node, items, function):
@@ -355,9 +394,9 @@ def arguments(expressions, node, function):
         expressions.fail(node, f"{function.__name__}: {error}")
     nodes = []
     for name, parameter in signature.parameters.items():
-        if parameter.kind is not parameter.POSITIONAL_ONLY and parameter.kind is not parameter.POSITIONAL_OR_KEYWORD:
-            expressions.fail(node, f"{function.__name__} has *args, **kwargs or keyword-only parameters, which cannot "
-                                   "be compiled: write each parameter by position")
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            expressions.fail(node, f"{function.__name__} has *args or **kwargs, which cannot be compiled: write each "
+                                   "parameter")
         given = bound.arguments.get(name)
         if given is None:
             given = constant(parameter.default)

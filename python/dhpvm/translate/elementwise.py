@@ -25,8 +25,8 @@ def operands(expressions, node):
         return [node.left, *node.comparators]
     if isinstance(node, ast.Call) and _is_function(expressions, node):
         return [each for each in node.args if not (isinstance(each, ast.Constant) and isinstance(each.value, str))]
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "astype":
-        return [node.func.value]
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("astype", "clip"):
+        return [node.func.value, *(node.args if node.func.attr == "clip" else [])]
     return []
 
 

@@ -113,10 +113,14 @@ class Expressions:
                 if known is not (not deciding):
                     return known
             return not deciding
-        if any(isinstance(each, (ast.Call, ast.BinOp)) for each in ast.walk(node)):
+        if any(isinstance(each, ast.BinOp) or (isinstance(each, ast.Call) and each is not node)
+               for each in ast.walk(node)) or (isinstance(node, ast.Call) and not self._is_isinstance(node)):
             return None
         value = self.value(node)
         return bool(value.constant) if value.is_constant else None
+
+    def _is_isinstance(self, node):
+        return isinstance(node.func, ast.Name) and node.func.id == "isinstance" not in self.scope.names()
 
     def _known(self, node):
         """What can be computed now: constants of the surroundings."""
@@ -357,8 +361,10 @@ class Expressions:
         known = self.known_test(node.test)
         if known is not None:
             return self.value(node.body if known else node.orelse)
-        test, left, right = self.test(node.test), self.scalar(node.body), self.scalar(node.orelse)
-        return self.choice(test, left, right)
+        values = [self.value(each) for each in (node.body, node.orelse)]
+        if any(isinstance(each.type, Array) for each in values):
+            self.fail(node, "choose between arrays with if and else statements, or with np.where")
+        return self.choice(self.test(node.test), self.scalar(node.body), self.scalar(node.orelse))
 
     def choice(self, test, left, right):
         """One of two numbers."""
@@ -383,7 +389,7 @@ _ADVICE = {
     ast.ListComp: "write a loop that fills an array",
     ast.GeneratorExp: "write a loop, or an expression of whole arrays: np.sum(x * x)",
     ast.Lambda: "write a function with def, in the function or outside",
-    ast.List: "make an array with np.array([a, b]), np.zeros or np.empty",
+    ast.List: "make an array with np.array([a, b]); in place of append, fill r = np.empty(n) and return r[:k].copy()",
     ast.Dict: "pass what it holds as arguments",
     ast.JoinedStr: "text can be made outside",
     ast.NamedExpr: "write an assignment before",

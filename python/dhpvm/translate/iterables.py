@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ast
+import sys
 
 from . import creation, views
 from .types import INT, UNKNOWN, Array, Scalar
@@ -38,8 +39,47 @@ class Items:
             self._range(target, call)
         elif call is not None and self.statements.means(call.func, reversed):
             self._reversed(target, call)
+        elif call is not None and self._is_numpys(call, "ndindex"):
+            sizes = call.args[0].elts if len(call.args) == 1 and isinstance(call.args[0], ast.Tuple) else call.args
+            given = [self.statements.expressions.value(each) for each in sizes]
+            given = list(given[0].items) if len(given) == 1 and given[0].items else given
+            if not given or any(not isinstance(each.type, Scalar) or not each.type.is_integer for each in given):
+                self._fail(call, "np.ndindex takes sizes or a shape")
+            self._indices(target, [self.statements.kept(each, call).as_type(INT) for each in given])
+        elif call is not None and self._is_numpys(call, "ndenumerate") and len(call.args) == 1:
+            places, item = self._targets(target, 2, "np.ndenumerate gives a tuple of indices and an element")
+            self._all(item, call.args[0], places)
+        elif isinstance(iterated, ast.Attribute) and iterated.attr == "flat":
+            self._all(target, iterated.value)
         else:
             self._array(target, iterated)
+
+    def _is_numpys(self, call, name):
+        return self.statements.means(call.func, getattr(sys.modules.get("numpy"), name, self))
+
+    def _indices(self, target, sizes):
+        """The target takes the indices of an array with these sizes, in their order."""
+        self.sizes.append(f"({' * '.join(sizes)})")
+        targets = self._targets(target, len(sizes), f"{len(sizes)} indices come at a time: for {'i, j, k'[:3 * len(sizes) - 2]}")
+        for position, each in enumerate(targets):
+            self.stores.append((each, lambda turn, at=position: Value(_index(turn, sizes, at), INT), each))
+
+    def _all(self, target, iterated, places=None):
+        """All elements of an array, in the order of their indices."""
+        array = self.statements.expressions.value(iterated)
+        if array.type == UNKNOWN:
+            self.is_known = False
+            return
+        if not isinstance(array.type, Array):
+            self._fail(iterated, f"this is no array but {array.type}")
+        array = self.statements.held(iterated, self.statements.expressions.named(iterated, array))
+        sizes = views.sizes(array)
+        if places is None:
+            self.sizes.append(f"({' * '.join(sizes)})")
+        else:
+            self._indices(places, sizes)
+        self.stores.append((target, lambda turn: views.at(
+            array, [_index(turn, sizes, at) for at in range(len(sizes))]), iterated))
 
     def _fail(self, node, message):
         self.statements.source.fail(node, message)
@@ -147,6 +187,14 @@ class Items:
                 isinstance(each, ast.Name) for each in target.elts):
             self._fail(target, "the variables of a loop are names, several for the rows of an array of two dimensions")
         width, count = views.sizes(array)[1], len(target.elts)
-        self.statements.emit(f'assert({width} == {count}, "{count} variables for rows of another size");', target)
+        self.statements.emit(
+            f'assert({width} == {count}, "ValueError: {count} variables for rows of another size");', target)
         for position, each in enumerate(target.elts):
             self.stores.append((each, lambda turn, at=str(position): views.at(array, (turn, at)), iterated))
+
+
+def _index(turn, sizes, position):
+    """The text of an index in an array with these sizes, for the number of an element."""
+    behind = " * ".join(sizes[position + 1:])
+    index = f"{turn} / ({behind})" if behind else turn
+    return f"({index})" if position == 0 else f"({index} % {sizes[position]})"

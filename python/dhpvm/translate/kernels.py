@@ -104,7 +104,7 @@ class Kernel:
 
     def check(self, condition, message):
         if not self.is_sequential:
-            self.lines.append(f'assert({condition}, "{message}");')
+            self.lines.append(f'assert({condition}, "ValueError: {message}");')
         else:
             name, kind = self._arrays[0]
             self.lines.append(f"if !({condition}) {{ let _ = {name}[{', '.join(['-1'] * kind.rank)}]; }}")

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..errors import TranslationError
 from ..parallel import prange
-from . import calls
+from . import calls, views, whole
 from .types import UNKNOWN, Array, Scalar, Tuple
 from .values import NOTHING, constant, tuple_of
 
@@ -177,7 +177,7 @@ def concatenate(a, b):
         return r
     if a.ndim == 2:
         assert a.shape[1] == b.shape[1], "arrays of different widths cannot be joined"
-        m = np.empty((n + len(b), a.shape[1]), (a[:0] + b[:0]).dtype)
+        m = np.empty((n + len(b), a.shape[1]), (a[0, :0] + b[0, :0]).dtype)
         m[:n] = a
         m[n:] = b
         return m
@@ -196,6 +196,48 @@ def diff(a):
         return a[1:] - a[:-1]
     if a.ndim == 2:
         return a[:, 1:] - a[:, :-1]
+
+
+def flip(a):
+    if a.ndim == 1:
+        return a[::-1].copy()
+    if a.ndim == 2:
+        return a[::-1, ::-1].copy()
+    return a[::-1, ::-1, ::-1].copy()
+
+
+def flipud(a):
+    return a[::-1].copy()
+
+
+def fliplr(a):
+    return a[:, ::-1].copy()
+
+
+def tile(a, n):
+    r = np.empty(len(a) * n, a.dtype)
+    for i in prange(len(r)):
+        r[i] = a[i % len(a)]
+    return r
+
+
+def repeat(a, n):
+    r = np.empty(len(a) * n, a.dtype)
+    for i in prange(len(r)):
+        r[i] = a[i // n]
+    return r
+
+
+def meshgrid_x(x, y):
+    m = np.empty((len(y), len(x)), x.dtype)
+    m[:, :] = x
+    return m
+
+
+def meshgrid_y(x, y):
+    m = np.empty((len(y), len(x)), y.dtype)
+    m[:, :] = y[:, None]
+    return m
 
 
 def outer(a, b):
@@ -263,6 +305,16 @@ def ptp(a):
 
 def norm(a):
     return np.sqrt((a * a).sum())
+
+
+def nanmin(a):
+    s = np.where(np.isnan(a), np.inf, a).min()
+    return s if s != np.inf or (a == np.inf).any() else np.nan
+
+
+def nanmax(a):
+    s = np.where(np.isnan(a), -np.inf, a).max()
+    return s if s != -np.inf or (a == -np.inf).any() else np.nan
 
 
 def nansum(a):
@@ -366,6 +418,14 @@ def sort(a):
     return r
 
 
+def sort_in_place(a):
+    a[:] = sort(a.copy())
+
+
+def fill(a, value):
+    a[:] = value
+
+
 def argsort(a):
     """As sort; equal elements stay in their order."""
     n = len(a)
@@ -395,6 +455,73 @@ def median(a):
     if s[n - 1] != s[n - 1]:
         return s[n - 1] / 1
     return (s[(n - 1) // 2] + s[n // 2]) / 2
+
+
+def quantile(a, q):
+    s = sort(ravel(a))
+    n = len(s)
+    assert n > 0, "quantile of an array without elements"
+    assert q >= 0 and q <= 1, "quantiles are in the range [0, 1]"
+    if s[n - 1] != s[n - 1]:
+        return s[n - 1] / 1
+    place = q * (n - 1)
+    low = int(place)
+    high = min(low + 1, n - 1)
+    part = place - low
+    step = s[high] / 1 - s[low] / 1
+    return s[high] - step * (1 - part) if part >= 0.5 else s[low] + step * part
+
+
+def quantiles(a, q):
+    r = np.empty(len(q))
+    for i in range(len(q)):
+        r[i] = quantile(a, q[i])
+    return r
+
+
+def percentile(a, q):
+    return quantile(a, q / 100)
+
+
+def percentiles(a, q):
+    return quantiles(a, q / 100)
+
+
+def interp_one(x, xp, fp):
+    n = len(xp)
+    if x != x:
+        return x
+    if x >= xp[n - 1]:
+        return fp[n - 1] / 1
+    if x < xp[0]:
+        return fp[0] / 1
+    low, high = 0, n - 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        if xp[middle] <= x:
+            low = middle
+        else:
+            high = middle
+    slope = (fp[low + 1] - fp[low]) / (xp[low + 1] - xp[low])
+    return slope * (x - xp[low]) + fp[low]
+
+
+def interp(x, xp, fp):
+    assert len(xp) == len(fp) and len(xp) > 0, "fp and xp are not of the same length"
+    r = np.empty(len(x))
+    for i in prange(len(x)):
+        r[i] = interp_one(x[i], xp, fp)
+    return r
+
+
+def unique(a):
+    s = sort(ravel(a))
+    n = min(len(s), 1)
+    for i in range(1, len(s)):
+        if s[i] != s[n - 1] and (s[i] == s[i] or s[n - 1] == s[n - 1]):
+            s[n] = s[i]
+            n += 1
+    return s[:n].copy()
 
 
 def trapezoid(y, x=None, dx=1.0):
@@ -501,12 +628,15 @@ _FUNCTIONS = {
     np.allclose: (allclose, 3), np.cumprod: (cumprod, 1), np.bincount: (bincount, 1), np.sort: (sort, 1),
     np.argsort: (argsort, 1), np.median: (median, 3), np.searchsorted: (searchsorted, 1),
     getattr(np, "trapezoid", None) or np.trapz: (trapezoid, 1),
-    np.minimum.accumulate: (minimum_accumulate, 1), np.maximum.accumulate: (maximum_accumulate, 1),
+    np.nanmin: (nanmin, 3), np.nanmax: (nanmax, 3),
+    np.quantile: (quantile, 3), np.percentile: (percentile, 3),    np.unique: (unique, 3), np.flip: (flip, 3), np.flipud: (flipud, 3), np.fliplr: (fliplr, 3), np.tile: (tile, 1),
+    np.repeat: (repeat, 1), np.minimum.accumulate: (minimum_accumulate, 1), np.maximum.accumulate: (maximum_accumulate, 1),
     math.radians: (math_radians, 0), math.degrees: (math_degrees, 0), math.gcd: (gcd, 0), math.isqrt: (isqrt, 0),
     math.factorial: (factorial, 0), pow: (power, 0),
 }
 _METHODS = {"std": np.std, "var": np.var, "ravel": np.ravel, "flatten": np.ravel, "take": np.take, "trace": np.trace,
-            "cumprod": np.cumprod, "diagonal": np.diag, "argsort": np.argsort}
+            "cumprod": np.cumprod, "diagonal": np.diag, "argsort": np.argsort, "repeat": np.repeat, "clip": np.clip,
+            "ptp": np.ptp}
 # Those that work element by element.
 ELEMENTS = {np.sign: sign, np.logical_and: logical_and, np.logical_or: logical_or, np.logical_xor: logical_xor,
             np.logical_not: logical_not, np.isclose: isclose, np.radians: radians, np.deg2rad: radians,
@@ -542,7 +672,22 @@ def of_call(expressions, node, function):
         value = expressions.value(node.args[0])
         return _checked(expressions, node, "nonzero", value, 1) or tuple_of(
             [call(expressions, node, flatnonzero, node.args, [value])])
-    if function in (np.concatenate, np.hstack, np.vstack, np.append):
+    if function is np.meshgrid and len(node.args) == 2 and not node.keywords:
+        values = [expressions.value(each) for each in node.args]
+        failed = [_checked(expressions, node, "meshgrid", value, 1) for value in values]
+        return next(filter(None, failed), None) or tuple_of(
+            call(expressions, node, own, node.args, values) for own in (meshgrid_x, meshgrid_y))
+    if function is np.interp:
+        nodes, values = calls.arguments(expressions, node, interp)
+        own = interp if isinstance(values[0].type, Array) else interp_one
+        return call(expressions, node, own, nodes, values)
+    if function in (np.quantile, np.percentile):
+        own = _FUNCTIONS[function][0]
+        nodes, values = calls.arguments(expressions, node, own)
+        if isinstance(values[1].type, Array):
+            own = quantiles if own is quantile else percentiles
+        return call(expressions, node, own, nodes, values)
+    if function in _JOINED:
         return _joined(expressions, node, function)
     if function is np.reshape and len(node.args) == 2:
         return _reshaped(expressions, node, node.args[0], node.args[1:])
@@ -576,6 +721,17 @@ def of_method(expressions, node):
     return of_call(expressions, as_call, _METHODS[name])
 
 
+def in_place(expressions, node, array):
+    """a.sort() and a.fill(x)."""
+    target = views.base_of(node.func.value)
+    own, count = (sort_in_place, 0) if node.func.attr == "sort" else (fill, 1)
+    if target is None or node.keywords or len(node.args) != count:
+        expressions.fail(node, f"{node.func.attr} takes {count} arguments here")
+    failed = _checked(expressions, node, node.func.attr, array, 3 if count else 1)
+    values = [expressions.scalar(each) for each in node.args]
+    return failed or call(expressions, node, own, [node.func.value, *node.args], [array, *values])
+
+
 def _checked(expressions, node, name, value, rank):
     """Fails unless it is an array of at most so many dimensions. NOTHING if its type is not known yet."""
     if value.type == UNKNOWN:
@@ -588,25 +744,40 @@ def _checked(expressions, node, name, value, rank):
     return None
 
 
+# How many dimensions arrays have that are joined, and where one-dimensional ones get another.
+_JOINED = {np.concatenate: ((1, 2), None), np.append: ((1, 1), None), np.hstack: ((1, 2), None), np.vstack: ((1, 2), 0),
+           np.stack: ((1, 1), 0), np.column_stack: ((1, 2), 1)}
+
+
 def _joined(expressions, node, function):
-    given = node.args[0].elts if function is not np.append and node.args and isinstance(
-        node.args[0], (ast.Tuple, ast.List)) else node.args
-    name = function.__name__
-    if len(given) < 2 or node.keywords or (function is not np.append and given is node.args):
-        expressions.fail(node, f"np.{name} takes a tuple of arrays here, np.{name}((a, b)), and joins their first axis")
+    """np.concatenate((a, b)) and its kin: along the second axis it joins what is transposed."""
+    name, (ranks, new_axis) = function.__name__, _JOINED[function]
+    given = node.args if function is np.append else node.args[0].elts if len(node.args) == 1 and isinstance(
+        node.args[0], (ast.Tuple, ast.List)) else []
+    axes = [each.value.value for each in node.keywords if each.arg == "axis" and isinstance(each.value, ast.Constant)]
+    if not given or len(axes) < len(node.keywords) or axes not in ([], [0], [1]):
+        expressions.fail(node, f"np.{name} takes a tuple of arrays here, np.{name}((a, b)), and axis=0 or 1")
     values = [expressions.value(each) for each in given]
-    rank = {"vstack": (2, 2), "hstack": (1, 1), "append": (1, 1)}.get(name, (1, 2))
-    for value in values:
-        if value.type == UNKNOWN:
-            return NOTHING
-        if not isinstance(value.type, Array) or value.type.rank != values[0].type.rank or \
-                not rank[0] <= value.type.rank <= rank[1]:
-            expressions.fail(node, f"np.{name} of an {value.type} cannot be compiled here: make the array with "
-                                   "np.empty, and assign its parts")
+    if UNKNOWN in [value.type for value in values]:
+        return NOTHING
+    for position, value in enumerate(values):
+        if not isinstance(value.type, Array) or not ranks[0] <= value.type.rank <= ranks[1]:
+            expressions.fail(node, f"np.{name} of {value.type} cannot be compiled here: make the array with np.empty, "
+                                   "and assign its parts")
+        if value.type.rank == 1 and new_axis is not None:
+            at = axes[0] if function is np.stack and axes else new_axis
+            values[position] = views.with_new_axis(expressions.named(node, value), at)
+    rank = values[0].type.rank
+    axis = axes[0] if axes else 1 if function is np.column_stack or (function is np.hstack and rank == 2) else 0
+    if any(value.type.rank != rank for value in values) or axis >= rank:
+        expressions.fail(node, f"np.{name} joins arrays of equal dimensions along one that they have: it cannot join "
+                               f"{' and '.join(f'an {value.type}' for value in values[:2])}")
+    if axis:
+        values = [views.transposed(expressions.named(node, value)) for value in values]
     result = values[0]
     for value, argument in zip(values[1:], given[1:]):
         result = call(expressions, node, concatenate, [node, argument], [result, value])
-    return result
+    return whole.new_array(expressions, node, views.transposed(result) if axis else result)
 
 
 def _reshaped(expressions, node, array, given):

@@ -125,6 +125,9 @@ class Loops:
         return heads, body
 
     def _parallel(self, node):
+        if node not in self._with_reductions:
+            self._with_reductions.add(node)
+            node.body = [scopes.Reductions().visit(each) for each in node.body]
         heads, body = self._heads(node)
         frame = Frame((node.lineno, node.col_offset), set(), is_constant=True)
         inner = Frame((node.lineno, node.col_offset, "own"), set())
@@ -183,7 +186,8 @@ class Loops:
                 operator = scopes.reduction(body, name, tell)
                 if operator is None:
                     self.source.fail(node, f"'{name}' passes a value from one iteration to the next, which run at the "
-                                           f"same time: assign it first in the loop, or only ever use `{name} += ...`")
+                                           f"same time: assign it first in the loop, or only ever use `{name} += ...` "
+                                           f"or `{name} = max({name}, ...)`, or write range")
                 reductions[name] = operator
                 continue
             if scopes.is_read_after(self.source.tree, node, name):

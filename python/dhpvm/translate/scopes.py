@@ -64,6 +64,40 @@ def reduction(body, name, is_min_or_max):
     return operators.pop() if len(operators) == 1 and updates == uses else None
 
 
+
+
+class Reductions(ast.NodeTransformer):
+    """Writes `s = s + x` as `s += x`, and `if x > m: m = x` as `m = max(m, x)`, which have the same results."""
+
+    def visit_Assign(self, node):
+        target, value = node.targets[0], node.value
+        if len(node.targets) != 1 or not isinstance(target, ast.Name) or not isinstance(value, ast.BinOp) or \
+                type(value.op) not in REDUCTIONS:
+            return node
+        sides = (value.left, value.right) if isinstance(value.op, ast.Sub) else (value.left, value.right, value.left)
+        for old, other in zip(sides, sides[1:]):
+            if isinstance(old, ast.Name) and old.id == target.id and not loads(other, target.id):
+                return ast.copy_location(ast.AugAssign(target, value.op, other), node)
+        return node
+
+    def visit_If(self, node):
+        self.generic_visit(node)
+        test, only = node.test, node.body[0]
+        if node.orelse or len(node.body) != 1 or not isinstance(only, ast.Assign) or len(only.targets) != 1 or \
+                not isinstance(only.targets[0], ast.Name) or not isinstance(test, ast.Compare) or \
+                type(test.ops[0]) not in (ast.Gt, ast.Lt) or len(test.ops) != 1:
+            return node
+        name, sides = only.targets[0].id, [test.left, test.comparators[0]]
+        is_name = [isinstance(side, ast.Name) and side.id == name for side in sides]
+        if sum(is_name) != 1 or loads(only.value, name) or ast.dump(sides[is_name[0]]) != ast.dump(only.value):
+            return node
+        # The name that stands on the right is replaced by what is greater.
+        is_greater = (type(test.ops[0]) is ast.Gt) == is_name[1]
+        function = ast.Name("max" if is_greater else "min", ast.Load())
+        call = ast.Call(function, [ast.Name(name, ast.Load()), only.value], [])
+        return ast.fix_missing_locations(ast.copy_location(ast.Assign(only.targets, call), node))
+
+
 def _update(node, name, is_min_or_max):
     """The operator of an update, and how many uses of the name it has."""
     if isinstance(node, ast.AugAssign):

@@ -32,12 +32,32 @@ class Source:
             raise TranslationError(f"{self.name} is no function that is written with def")
         self._lines = {max(first, 1) + i: line for i, line in enumerate(lines)}
         self.names = {**function.__globals__, **_captured(function)}
+        self.imported = self._import()
         # Variables of the function around it, which its calls pass behind its own parameters.
         self.captured = function.__dict__.get("captured_variables", ())
-        self.parameters = [each.arg for each in self.tree.args.posonlyargs + self.tree.args.args] + [*self.captured]
+        self.parameters = [each.arg for each in self.tree.args.posonlyargs + self.tree.args.args +
+                           self.tree.args.kwonlyargs] + [*self.captured]
         self._functions = self._take_functions()
         self._pass_captured()
         self.renamed = _rename(self.tree.body, self.parameters)
+
+    @property
+    def is_ours(self):
+        """Whether it is one of library.py."""
+        return self.function.__module__ == f"{__package__}.library"
+
+    def _import(self):
+        """Takes up what the function imports. Returns the names, which are no variables."""
+        names = {}
+        for node in ast.walk(self.tree):
+            if isinstance(node, (ast.Import, ast.ImportFrom)):
+                text = ast.unparse(node)
+                try:
+                    exec(text, {"__package__": self.function.__globals__.get("__package__")}, names)  # noqa: S102
+                except ImportError as error:
+                    self.fail(node, str(error))
+        self.names.update(names)
+        return set(names)
 
     def _take_functions(self):
         """The functions that are defined in its body, by name. They are no statements of it."""

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ast
+import sys
 
 from . import scopes
 from .assignments import Assignments
@@ -24,7 +25,7 @@ class Statements(Assignments, Loops):
         self.scope = Variables(source)
         self.expressions = Expressions(source, unit, self.scope, version)
         self.lines = []
-        self.loops, self.before_parallel = [], []
+        self.loops, self.before_parallel, self._with_reductions = [], [], set()
 
     def run(self):
         """The lines of the function's body: (depth, text, line of the Python code)."""
@@ -79,9 +80,9 @@ class Statements(Assignments, Loops):
         for statement in statements:
             method = getattr(self, f"_{type(statement).__name__.lower()}", None)
             if method is None:
-                advice = ": define functions in the first level of the function, or outside" if isinstance(
-                    statement, ast.FunctionDef) else ""
-                self.source.fail(statement, f"{type(statement).__name__} statements cannot be compiled{advice}")
+                name = type(statement).__name__
+                advice = _ADVICE.get(name, "leave it out, or do it outside of the function")
+                self.source.fail(statement, f"{name} statements cannot be compiled: {advice}")
             if method(statement):
                 return True
         return False
@@ -175,6 +176,8 @@ class Statements(Assignments, Loops):
     def _expr(self, node):
         if isinstance(node.value, ast.Constant):
             return  # a docstring
+        if isinstance(node.value, (ast.Yield, ast.YieldFrom, ast.Await)):
+            self.source.fail(node, "generators and coroutines cannot be compiled: fill an array, and return it")
         if not isinstance(node.value, ast.Call):
             self.source.fail(node, "this has no effect")
         if isinstance(node.value.func, ast.Name) and self.means(node.value.func, print):
@@ -204,13 +207,56 @@ class Statements(Assignments, Loops):
     def _assert(self, node):
         if self.expressions.is_sequential:
             self.source.fail(node, "a prange loop cannot assert: check before the loop")
-        message = quoted(f"assert {ast.unparse(node.test)}")
+        message = f"assert {ast.unparse(node.test)}"
         if isinstance(node.msg, ast.Constant) and isinstance(node.msg.value, str):
-            message = quoted(node.msg.value)
-        self.emit(f"assert({self.expressions.test(node.test)}, {message});", node)
+            message = node.msg.value
+        kind = "ValueError" if self.source.is_ours else "AssertionError"
+        self.emit(f"assert({self.expressions.test(node.test)}, {quoted(f'{kind}: {message}')});", node)
 
     def _raise(self, node):
         if self.expressions.is_sequential:
             self.source.fail(node, "a prange loop cannot raise: set a flag in an array")
-        self.emit(f"trap({quoted(ast.unparse(node.exc) if node.exc else 'raise')});", node)
+        self.emit(f"trap({quoted(self._raised(node))});", node)
         return True
+
+    def _raised(self, node):
+        """The message of the trap, "ValueError: too small": dhpvm.errors makes this exception of it."""
+        exception = node.exc
+        if exception is None:
+            self.source.fail(node, "raise stands with an exception: raise ValueError(\"..\")")
+        if not isinstance(exception, ast.Call):
+            return f"{ast.unparse(exception)}: "
+        texts = [each.value if isinstance(each, ast.Constant) else ast.unparse(each) for each in exception.args]
+        return f"{ast.unparse(exception.func)}: {', '.join(map(str, texts))}"
+
+    # ---- Statements that have no effect on numbers.
+
+    def _delete(self, node):
+        for target in node.targets:
+            if not isinstance(target, ast.Name):
+                self.source.fail(node, "only variables can be deleted; elements of an array cannot")
+
+    def _import(self, node):
+        pass  # source.py has its names
+
+    _importfrom = _import
+
+    def _with(self, node):
+        """with np.errstate(..): numbers never warn."""
+        for item in node.items:
+            call = item.context_expr
+            if item.optional_vars or not isinstance(call, ast.Call) or not self.means(
+                    call.func, getattr(sys.modules.get("numpy"), "errstate", self)):
+                self.source.fail(node, "With statements cannot be compiled, but for np.errstate: open and close "
+                                       "outside")
+        return self.block(node.body)
+
+
+_ADVICE = {
+    "FunctionDef": "define functions in the first level of the function, or outside",
+    "ClassDef": "define classes outside, and pass numbers and arrays",
+    "Try": "ask for what can go wrong with if, or catch the exception outside",
+    "Match": "write if and elif",
+    "Global": "return the value, or store it in an array that is passed",
+    "Nonlocal": "return the value, or store it in an array that is passed",
+}

@@ -30,7 +30,8 @@ class Variables:
     def __init__(self, source):
         self._source = source
         code = source.function.__code__
-        self._names = set(code.co_varnames + code.co_cellvars) | set(source.renamed) | set(source.captured)
+        self._names = (set(code.co_varnames + code.co_cellvars) | set(source.renamed) | set(source.captured)) - \
+            source.imported
         self._types = {}
         self._aliases = {}
         self._written = set()
