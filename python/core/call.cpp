@@ -64,11 +64,18 @@ bool is_same_view(const dhpvm_array& one, const dhpvm_array& other) {
          std::equal(one.strides, one.strides + one.rank, other.strides);
 }
 
+void raise_shared(std::size_t one, std::size_t other) {
+  PyErr_Format(PyExc_ValueError,
+               "arguments %zu and %zu share memory, and the function writes to one of them: pass a copy",
+               one + 1, other + 1);
+}
+
 }  // namespace
 
 ProgramFunction::ProgramFunction(std::shared_ptr<Machine> machine, const std::string& name,
-                                 const nb::list& parameters, const nb::dict& results)
-    : machine_(std::move(machine)) {
+                                 const nb::list& parameters, const nb::dict& results,
+                                 ArgumentLayout arguments)
+    : machine_(std::move(machine)), arguments_(std::move(arguments)) {
   for (const nb::handle description : parameters) {
     parameters_.push_back(parameter_of(description));
     if (parameters_.back().kind == DHPVM_ARRAY) ++array_count_;
@@ -92,11 +99,9 @@ bool ProgramFunction::lend_shared(dhpvm_value* values, dhpvm_array* arrays,
       if (parameters_[j].kind != DHPVM_ARRAY || values[j].kind == DHPVM_NULL) continue;
       if (!overlap(extent, extent_of(arrays[j]))) continue;
       if (arrays[i].access == DHPVM_READ && arrays[j].access == DHPVM_READ) continue;
+      if (arguments_.is_one_record(i, j)) continue;
       if (!is_same_view(arrays[i], arrays[j])) {
-        PyErr_Format(
-            PyExc_ValueError,
-            "arguments %zu and %zu share memory, and the function writes to one of them: pass a copy", j + 1,
-            i + 1);
+        raise_shared(j, i);
         return false;
       }
       if (values[j].kind == DHPVM_ARRAY) {
@@ -105,6 +110,10 @@ bool ProgramFunction::lend_shared(dhpvm_value* values, dhpvm_array* arrays,
         dhpvm_object* object = nullptr;
         const dhpvm_code code =
             dhpvm_object_lend(machine_->isolate(), &arrays[j], nullptr, nullptr, &object, failure.out());
+        if (code == DHPVM_UNSUPPORTED) {  // elements that do not lie densely
+          raise_shared(j, i);
+          return false;
+        }
         if (code != DHPVM_OK) {
           failure.raise(code);
           return false;
@@ -160,6 +169,16 @@ PyObject* ProgramFunction::take(const dhpvm_value* results) {
 }
 
 ProgramFunction::Outcome ProgramFunction::call(PyObject* const* arguments, std::size_t count, Fit fit) {
+  if (arguments_.is_plain()) return call_expanded(arguments, count, fit);
+  std::vector<nb::object> parameters;
+  if (!arguments_.expand(arguments, count, parameters)) return {nullptr, PyErr_Occurred() == nullptr};
+  std::vector<PyObject*> objects;
+  for (const nb::object& parameter : parameters) objects.push_back(parameter.ptr());
+  return call_expanded(objects.data(), objects.size(), fit);
+}
+
+ProgramFunction::Outcome ProgramFunction::call_expanded(PyObject* const* arguments, std::size_t count,
+                                                        Fit fit) {
   if (count != parameters_.size()) {
     if (fit == Fit::kExact) return {nullptr, true};
     PyErr_Format(PyExc_TypeError, "the function takes %zu arguments, and %zu were given", parameters_.size(),
@@ -295,7 +314,12 @@ PyType_Slot dispatcher_slots[] = {{Py_tp_call, reinterpret_cast<void*>(&call_dis
 
 void bind_calls(nb::module_& module) {
   nb::class_<ProgramFunction>(module, "Function", nb::type_slots(function_slots))
-      .def(nb::init<std::shared_ptr<Machine>, const std::string&, const nb::list&, const nb::dict&>());
+      .def(nb::init<std::shared_ptr<Machine>, const std::string&, const nb::list&, const nb::dict&>())
+      .def("__init__", [](ProgramFunction* place, std::shared_ptr<Machine> machine, const std::string& name,
+                          const nb::list& parameters, const nb::dict& results, const nb::list& arguments,
+                          const nb::list& captured) {
+        new (place) ProgramFunction(std::move(machine), name, parameters, results, {arguments, captured});
+      });
   nb::class_<Dispatcher>(module, "Dispatcher", nb::type_slots(dispatcher_slots), nb::dynamic_attr(),
                          nb::is_weak_referenceable())
       .def(nb::init<std::size_t>())

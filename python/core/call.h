@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "python/core/arguments.h"
+#include "python/core/layout.h"
 #include "python/core/machine.h"
 
 namespace dhpvm::python {
@@ -23,7 +24,7 @@ struct ResultLayout {
 class ProgramFunction {
  public:
   ProgramFunction(std::shared_ptr<Machine> machine, const std::string& name, const nanobind::list& parameters,
-                  const nanobind::dict& results);
+                  const nanobind::dict& results, ArgumentLayout arguments = {{}, {}});
   ~ProgramFunction() {
     if (machine_->is_usable()) dhpvm_function_free(function_);
   }
@@ -38,6 +39,7 @@ class ProgramFunction {
   Outcome call(PyObject* const* arguments, std::size_t count, Fit fit);
 
  private:
+  Outcome call_expanded(PyObject* const* arguments, std::size_t count, Fit fit);
   bool lend_shared(dhpvm_value* values, dhpvm_array* arrays, std::vector<dhpvm_object*>& lent);
   dhpvm_code run(const dhpvm_value* values, dhpvm_value* results, dhpvm_error** error, bool& was_interrupted);
   PyObject* take(const dhpvm_value* results);
@@ -46,6 +48,7 @@ class ProgramFunction {
   dhpvm_function* function_ = nullptr;
   std::vector<Parameter> parameters_;
   ResultLayout layout_;
+  ArgumentLayout arguments_;
   std::size_t array_count_ = 0;
 };
 

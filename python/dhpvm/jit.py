@@ -75,7 +75,8 @@ class CompiledFunction(_core.Dispatcher):
             kinds = tuple(type_of(argument, name) for argument, name in zip(arguments, self._signature.parameters))
         except errors.TranslationError as error:
             raise errors.TranslationError(f"{_place(self.__wrapped__)}{error}") from None
-        return CompiledProgram(self.__wrapped__, kinds, self._hints, current(), self._options)
+        layouts = [_layout(argument) for argument in arguments]
+        return CompiledProgram(self.__wrapped__, kinds, layouts, self._hints, current(), self._options)
 
     def forget(self, engine):
         """Drops what it has been compiled to for this engine."""
@@ -100,7 +101,7 @@ class CompiledFunction(_core.Dispatcher):
 class CompiledProgram:
     """A function for one combination of types on one engine."""
 
-    def __init__(self, function, kinds, hints, engine, given):
+    def __init__(self, function, kinds, layouts, hints, engine, given):
         from .translate.unit import Unit  # takes longer to import than all else
 
         unit = Unit(hints)
@@ -113,12 +114,16 @@ class CompiledProgram:
         module = self._module(engine, given)
         self._isolate = module._isolate
         written = self._version.written_parameters()
+        captured = unit.captured_arrays(self._version)
+        leaves = [leaf for i, (kind, is_python) in enumerate(kinds) for leaf in _leaves(kind, is_python, i in written)]
+        leaves += [(types.Array(types.NUMPY_NAMES[array.dtype.name], array.ndim), False, False) for array in captured]
         parameters = [
             signature.parameter("None" if kind == types.NONE else types.text(kind),
-                                signature.WRITTEN if i in written else signature.READ, is_python).description()
-            for i, (kind, is_python) in enumerate(kinds)]
+                                signature.WRITTEN if is_written else signature.READ, is_python).description()
+            for kind, is_python, is_written in leaves]
+        layout = [layouts, captured] if captured or any(layouts) else []
         self.function = _core.Function(self._isolate, self._version.text_name, parameters,
-                                       signature.results(self._result_types()))
+                                       signature.results(self._result_types()), *layout)
 
     def _result_types(self):
         result = self._version.result
@@ -155,6 +160,29 @@ class CompiledProgram:
         return errors.python_lines(self._isolate.explain())
 
 
+def _leaves(kind, is_python, is_written):
+    """Type, origin and use of each parameter of a program that an argument of this type has."""
+    if not isinstance(kind, types.Tuple):
+        return [(kind, is_python, is_written)]
+    origins = is_python if isinstance(is_python, tuple) else [False] * len(kind.items)
+    return [leaf for item, origin in zip(kind.items, origins) for leaf in _leaves(item, origin, is_written)]
+
+
+def _layout(argument):
+    """The argument as _core.Function takes it apart: see ArgumentLayout."""
+    if type(argument) is tuple:
+        return [_layout(item) for item in argument]
+    dtype = getattr(argument, "dtype", None)
+    return (dtype, list(_fields(dtype))) if getattr(dtype, "names", None) else None
+
+
+def _fields(dtype):
+    """The fields of records that programs can have, with their types."""
+    kinds = {name: dtype.fields[name][0] for name in dtype.names}
+    return {name: types.NUMPY_NAMES[kind.name] for name, kind in kinds.items()
+            if kind.name in types.NUMPY_NAMES and kind.isnative}
+
+
 def _place(function):
     """Where the function is written, in front of a message."""
     return f"{function.__code__.co_filename}:{function.__code__.co_firstlineno}: "
@@ -173,8 +201,15 @@ def type_of(argument, name):
     if isinstance(argument, complex):
         raise errors.TranslationError(f"'{name}' is a complex number, which programs do not have: pass z.real and "
                                       "z.imag")
+    if type(argument) is tuple and argument:
+        items = [type_of(item, f"{name}[{i}]") for i, item in enumerate(argument)]
+        return types.Tuple(tuple(kind for kind, _ in items)), tuple(is_python for _, is_python in items)
     dtype = getattr(argument, "dtype", None)
     rank = getattr(argument, "ndim", None)
+    if getattr(dtype, "names", None) and _fields(dtype) and 1 <= rank <= 3:
+        fields = _fields(dtype)
+        items = tuple(types.Array(element, rank) for element in fields.values())
+        return types.Record(items, tuple(fields), rank), False
     if dtype is None or rank is None:
         advice = {list: "pass np.array(..)", tuple: "pass np.array(..)", dict: "pass what it holds",
                   str: "pass a number or a bool in its place"}.get(type(argument), "pass the numbers and arrays in it")
@@ -183,7 +218,7 @@ def type_of(argument, name):
     element = types.NUMPY_NAMES.get(dtype.name)
     if element is None and dtype.kind in "cV":
         what, advice = ("complex numbers", "pass z.real and z.imag") if dtype.kind == "c" else (
-            "records", "pass each field as an array: p['x']")
+            "such records", "pass arrays of records that have fields of numbers")
         raise errors.TranslationError(f"'{name}' is an array of {what}, which programs do not have: {advice}")
     if element is None or not dtype.isnative:
         advice = "a.astype(a.dtype.newbyteorder('='))" if element else "a.astype(np.float64), for example"

@@ -27,11 +27,13 @@ def same_bits(a, b):
         return a is b
     is_array = isinstance(a, np.ndarray)
     a, b = np.asarray(a), np.asarray(b)
+    if a.dtype.names:
+        return a.dtype == b.dtype and all(same_bits(a[name], b[name]) for name in a.dtype.names)
     kinds = [each.dtype if is_array else each.dtype.kind.replace("u", "i") for each in (a, b)]
     if a.shape != b.shape or kinds[0] != kinds[1]:
         return False
     both_nan = (a != a) & (b != b)
-    signs = np.ones(1) if a.dtype.kind == "b" else np.copysign(1, a) == np.copysign(1, b)
+    signs = np.ones(1) if a.dtype.kind in "bU" else np.copysign(1, a) == np.copysign(1, b)
     return bool(((a == b) & signs.astype(bool) | both_nan).all())
 
 

@@ -14,6 +14,7 @@ import numpy as np
 import dhpvm
 from dhpvm import prange
 
+TEXTS = np.array(["a"])
 X = np.arange(4.0)
 
 
@@ -192,7 +193,7 @@ class Refused(unittest.TestCase):
         self.refuse(f, "2 indices, and the array has 1", X)
 
         def f(x):
-            return len(X)
+            return len(TEXTS)
         self.refuse(f, "pass it as an argument", 1)
 
         def f(x):
@@ -231,7 +232,7 @@ class Refused(unittest.TestCase):
 
         def f(x):
             x = 1.5 if x else 2
-            x = X
+            x = TEXTS
         self.refuse(f, "pass it as an argument", 1, line=2)
 
         def f(x):
@@ -380,7 +381,7 @@ class Refused(unittest.TestCase):
     def test_arguments(self):
         for wrong, advice in (("text", "is of type str"), ([1, 2], "is of type list"),
                               (np.zeros(2, ">f8"), "newbyteorder"), (np.zeros(2, complex), "z.real and z.imag"),
-                              (np.zeros((1, 1, 1, 1)), "reshape"), (np.zeros(2, [("t", "f8")]), "each field"),
+                              (np.zeros((1, 1, 1, 1)), "reshape"), (np.zeros(2, [("t", "f8")]), "name its field"),
                               (np.array([None]), "astype"), (1j, r"pass z\.real and z\.imag")):
             with self.subTest(wrong), self.assertRaisesRegex(dhpvm.TranslationError, advice):
                 doubled(wrong)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
-from . import selections, views, whole
+from . import records, scopes, selections, views, whole
 from .types import NONE, UNKNOWN, Array, Scalar, Tuple
 from .values import Value, quoted, tuple_of
 
@@ -68,6 +68,9 @@ class Assignments:
                 self.source.fail(value, f"{several.type} cannot be unpacked")
             nodes = [value] * len(several.type.items)
             parts = list(several.items) or self._results(several, value)
+        self._store_parts(target, parts, nodes)
+
+    def _store_parts(self, target, parts, nodes):
         if len(parts) != len(target.elts):
             self.source.fail(target, f"{len(target.elts)} variables for {len(parts)} values")
         parts = [self.kept(part, node) for part, node in zip(parts, nodes)]
@@ -76,8 +79,11 @@ class Assignments:
                 self.store_value(each, part, node)
             elif isinstance(each, ast.Subscript):
                 self._store_element(each, part, node)
+            elif isinstance(each, (ast.Tuple, ast.List)):
+                if part.type != UNKNOWN:
+                    self._store_parts(each, part.items, [node] * len(part.items))
             else:
-                self.source.fail(each, "tuples in tuples cannot be compiled")
+                self.source.fail(each, "only variables and elements of arrays can be assigned")
 
     def _results(self, several, node):
         name = self.temporary()
@@ -132,19 +138,28 @@ class Assignments:
         """shape = a.shape: its items stay what they are."""
         if UNKNOWN in [item.type for item in value.items]:
             return
+        if records.is_record(value):
+            value = records.of_items(value, [self.held(target, item) for item in value.items])
+            base = views.base_of(node)
+            if base is not None:
+                self.scope.alias(target.id, base.id)
         if self._is_assigned_again(target):
             self.source.fail(target, f"'{target.id}' is a tuple here, and is assigned elsewhere, too: give it a name of "
                                      "its own")
         self.scope.assign(target, target.id, value.type)
-        self.scope.declare_array(target, target.id)
-        self.scope.name_view(target.id, tuple_of([self.kept(item, node) for item in value.items]))
+        self.scope.declare_view(target.id)
+        self.scope.name_view(target.id, value if records.is_record(value) else
+                             tuple_of([self.kept(item, node) for item in value.items]))
 
     def _is_assigned_again(self, target):
         nodes = list(ast.walk(self.source.tree))
         in_place = [node.target for node in nodes if isinstance(node, ast.AugAssign)]
         stores = [each for each in nodes if isinstance(each, ast.Name) and each.id == target.id and
                   isinstance(each.ctx, ast.Store) and each not in in_place]
-        return len(stores) > 1 or target.id in self.source.parameters
+        # Variables of loops that nothing reads behind them are others in each loop.
+        loops = [each for each in nodes if isinstance(each, ast.For) and target.id in scopes.stored([ast.Expr(each.target)])
+                 and not scopes.is_read_after(self.source.tree, each, target.id)]
+        return len(stores) > max(len(loops), 1) or target.id in self.source.parameters
 
     def _store_view(self, target, value, source):
         """A variable that is a view of an array: each has its own name, so that it is known which elements it has."""
@@ -152,7 +167,7 @@ class Assignments:
             self.source.fail(target, f"'{target.id}' is a view of an array here, and is assigned elsewhere, too: give "
                                      "it a name of its own, or write .copy()")
         self.scope.assign(target, target.id, value.type)
-        self.scope.declare_array(target, target.id)
+        self.scope.declare_view(target.id)
         self.scope.name_view(target.id, self.held(target, value))
         base = views.base_of(source)
         if base is not None:
@@ -197,12 +212,22 @@ class Assignments:
         if UNKNOWN in (place.type, value.type):
             return
         self._note_written(target)
-        if isinstance(place.type, Array):
+        if records.is_record(place):
+            self._store_record(target, place, value, node)
+        elif isinstance(place.type, Array):
             self._store_elements(target, place, value, node)
         elif not isinstance(value.type, Scalar):
             self.source.fail(node, f"a number is needed here, and this is {value.type}")
         else:
             self.emit(f"{place.text} = {value.as_type(place.type)};", target)
+
+    def _store_record(self, target, place, value, node):
+        """p[i] = q[j]."""
+        if not records.is_record(value) or value.type.names != place.type.names or place.type.rank or value.type.rank:
+            self.source.fail(node, "a record is set to another one with the same fields; set its fields one by one")
+        for name in place.type.names:
+            to, of = (records.field(self.expressions, target, each, name) for each in (place, value))
+            self.emit(f"{to.text} = {of.as_type(to.type)};", target)
 
     def _store_chosen(self, target, value):
         """a[order] = b, a[a > 0] = b; False if it is something else."""
@@ -267,7 +292,7 @@ class Assignments:
         base = views.base_of(target)
         if base is None:
             self.source.fail(target, "this writes to the result of a call: give the array a name first")
-        self.scope.written(base.id)
+        self.scope.written(base.id, target)
 
     # ---- In place.
 

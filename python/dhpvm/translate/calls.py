@@ -8,8 +8,8 @@ import builtins
 import inspect
 import math
 
-from . import creation, views
-from .types import BOOL, FLOAT, INT, NONE, NUMPY_NAMES, UNKNOWN, Array, Scalar, promote
+from . import creation, parameters, records, views
+from .types import BOOL, FLOAT, INT, NUMPY_NAMES, UNKNOWN, Array, Scalar, promote
 from .values import NOTHING, Value, constant, tuple_of
 
 # By their name in NumPy, what the language's module math calls them.
@@ -55,6 +55,8 @@ def call(expressions, node):
     try:
         function = expressions.source.meaning(node.func, expressions.scope.names())
     except LookupError:
+        return _method(expressions, node)
+    if hasattr(getattr(function, "__self__", None), "ndim"):  # of an array of the surroundings
         return _method(expressions, node)
     for handle in (_conversion, _builtin, creation.create, sequences.of_call, library.of_call, whole.of_call,
                    products.of_call, _of_numpy, _of_math, _of_package, _of_user):
@@ -155,6 +157,8 @@ def _builtin(expressions, node, function):
         array = expressions.value(node.args[0])
         if array.type == UNKNOWN:
             return Value("0", INT)
+        if records.is_record(array):
+            array = array.items[0]
         if array.items:
             return constant(len(array.items))
         if not isinstance(array.type, Array):
@@ -369,7 +373,7 @@ def _of_package(expressions, node, function):
             ast.Subscript(node.args[0], node.args[1], ast.Load()), node), base)
         if not isinstance(element.type, Scalar) or element.type.name not in ("i32", "u32", "i64", "u64", "f32", "f64"):
             expressions.fail(node, "atomic_add is for elements of 32 and 64 bits")
-        expressions.scope.written(node.args[0].id)
+        expressions.scope.written(node.args[0].id, node)
         value = expressions.scalar(node.args[2]).as_type(element.type)
         return Value(f"{expressions.unit.module('atomic')}.add({element.text}, {value})", element.type)
     return None
@@ -412,19 +416,11 @@ def of_function(expressions, node, function, nodes, values):
     """A call with these values; `nodes` are what they come from."""
     types, texts = [], []
     for argument, value in zip(nodes, values):
-        if value.type == UNKNOWN:
+        if UNKNOWN in (value.type, *(item.type for item in value.items)):
             return Value("0", UNKNOWN)
-        if isinstance(value.type, Array) and value.view is not None:
-            kind, numbers = views.passed(value)
-            types.append(kind)
-            texts += [value.text, *numbers]
-            continue
-        if isinstance(value.type, Array):
-            value = expressions.named(argument, value)
-        elif not isinstance(value.type, Scalar) and value.type != NONE:
-            expressions.fail(argument, f"{value.type} cannot be passed on")
-        types.append(value.type)
-        texts.append(value.text)
+        kind, given = parameters.passed(expressions, argument, value)
+        types.append(kind)
+        texts += given
     version = expressions.unit.version(function, tuple(types), node, expressions)
     for position in version.written_parameters():
         base = views.base_of(nodes[position])
@@ -433,5 +429,6 @@ def of_function(expressions, node, function, nodes, values):
             if base is not None:
                 expressions.scope.copied_view(nodes[position], base.id)
         if base is not None:
-            expressions.scope.written(base.id)
-    return Value(f"{version.text_name}({', '.join(texts)})", version.result)
+            expressions.scope.written(base.id, node)
+    expressions.version.called.add(version)
+    return Value(version.call(texts), version.result)

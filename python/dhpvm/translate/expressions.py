@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import ast
 
-from . import calls, elementwise, products, views, whole
-from .types import BOOL, FLOAT, INT, NONE, UNKNOWN, Array, Scalar, Tuple, literal, promote
+from . import calls, elementwise, products, records, views, whole
+from .types import BOOL, FLOAT, INT, NONE, NUMPY_NAMES, UNKNOWN, Array, Record, Scalar, Tuple, literal, promote
 from .values import NOTHING, Value, constant, tuple_of
 
 ARITHMETIC = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*"}
@@ -79,6 +79,8 @@ class Expressions:
         if value.type != UNKNOWN and not isinstance(value.type, Scalar):
             if isinstance(value.type, Array):
                 self.fail(node, f"a number is needed here, and this is an {value.type}: write a loop over the elements")
+            if isinstance(value.type, Record):
+                self.fail(node, "a number is needed here, and this is a record: name its field, p['x']")
             self.fail(node, f"a number is needed here, and this is {value.type}")
         return value
 
@@ -136,12 +138,22 @@ class Expressions:
             meant = self.source.meaning(node, self.scope.names())
         except LookupError:
             return None
-        found = constant(meant) or _constants(meant)
+        found = constant(meant) or _constants(meant) or self._captured(meant)
         if found is None:
             kind = type(meant).__name__
-            what = "pass it as an argument" if hasattr(meant, "shape") else "only numbers of the surroundings can"
+            what = "pass it as an argument" if hasattr(meant, "shape") else "numbers, tuples and arrays of the " \
+                "surroundings can; pass the numbers in it as arguments"
             self.fail(node, f"'{ast.unparse(node)}' is of type {kind} and cannot be compiled here: {what}")
         return found
+
+    def _captured(self, meant):
+        """An array of the surroundings; None for other objects."""
+        dtype = getattr(meant, "dtype", None)
+        own, rank = NUMPY_NAMES.get(getattr(dtype, "name", None)), getattr(meant, "ndim", 0)
+        if own is None or not dtype.isnative or not 1 <= rank <= 3:
+            return None
+        kind = Array(own, rank)
+        return Value(self.unit.capture(self.version, meant, kind), kind)
 
     # ---- Names and elements.
 
@@ -154,6 +166,10 @@ class Expressions:
         base = self.value(node.value)
         if base.type == UNKNOWN:
             return NOTHING
+        if records.is_record(base):
+            if node.attr in base.type.names or node.attr not in ("shape", "size", "ndim"):
+                return records.field(self, node, base, node.attr)
+            base = base.items[0]
         if isinstance(base.type, Array):
             if node.attr == "size":
                 return Value(f"({' * '.join(whole.sizes(self, node, base))})", INT)
@@ -171,6 +187,8 @@ class Expressions:
         base = self.value(node.value)
         if base.type == UNKNOWN:
             return NOTHING
+        if records.is_record(base):
+            return records.subscript(self, node, base)
         if isinstance(base.type, Tuple):
             return self._item(node, base)
         if not isinstance(base.type, Array):

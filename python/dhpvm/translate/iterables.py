@@ -6,7 +6,7 @@ from __future__ import annotations
 import ast
 import sys
 
-from . import creation, views
+from . import creation, records, views
 from .types import INT, UNKNOWN, Array, Scalar
 from .values import Value
 
@@ -169,6 +169,13 @@ class Items:
             self._numbers(target, iterated, [expressions.value(each) for each in iterated.elts])
             return
         array = expressions.value(iterated)
+        if records.is_record(array):
+            if array.type.rank != 1:
+                self._fail(iterated, "a loop runs over records of one dimension")
+            array = records.of_items(array, [self.statements.held(iterated, item) for item in array.items])
+            self.sizes.append(views.sizes(array.items[0])[0])
+            self.stores.append((target, lambda turn: records.at(array, turn), iterated))
+            return
         if array.items:
             self._numbers(target, iterated, array.items)
             return

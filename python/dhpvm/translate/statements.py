@@ -6,7 +6,7 @@ from __future__ import annotations
 import ast
 import sys
 
-from . import scopes
+from . import parameters, scopes
 from .assignments import Assignments
 from .expressions import Expressions
 from .loops import Loops
@@ -55,8 +55,8 @@ class Statements(Assignments, Loops):
                 joined = self.scope.assign(self.source.tree, name, kind)
                 given = Value(self.scope.parameter_text(name), kind)
                 self.emit(f"{self.scope.text(name)} = {given.as_type(joined)};", self.source.tree)
-            elif isinstance(kind, PassedView):
-                value = kind.value(self.scope.text(name))
+            elif isinstance(kind, (PassedView, Tuple)):
+                value = parameters.value(self.scope.text(name), kind)
                 self.scope.define(0, name, value.type)
                 self.scope.name_view(name, value)
             else:
@@ -152,7 +152,8 @@ class Statements(Assignments, Loops):
         # Elements that an array chooses, x[order], are a new array.
         if name is not None and value.elements is None and (
                 not value.text.endswith(")") or base_of(node) is None):
-            same = self.scope.same_arrays(name.id) & self._given_arrays()
+            same = self.scope.same_arrays(name.id)
+            same = same & self._given_arrays() or same - self.scope.names()
             if same:
                 advice = "" if value.view is not None else "return nothing, or "
                 self.source.fail(node, f"the caller has '{sorted(same)[0]}' already: {advice}"
@@ -161,7 +162,7 @@ class Statements(Assignments, Loops):
 
     def _given_arrays(self):
         """The parameters that are arrays."""
-        return {name for name, kind in zip(self.source.parameters, self.types) if isinstance(kind, (Array, PassedView))}
+        return {name for name, kind in zip(self.source.parameters, self.types) if isinstance(kind, (Array, PassedView, Tuple))}
 
     def _note_result(self, node, kind):
         result = join(self.version.result, kind)

@@ -61,6 +61,17 @@ class Tuple:
 
 
 @dataclass(frozen=True)
+class Record(Tuple):
+    """Records of NumPy, an array of them or a single one: `items` are arrays of their fields."""
+
+    names: tuple
+    rank: int
+
+    def __str__(self):
+        return "record" if self.rank == 0 else "array of records"
+
+
+@dataclass(frozen=True)
 class Special:
     """A type without values that are passed on."""
 

@@ -3,12 +3,16 @@
 
 from __future__ import annotations
 
+import re
+
 from ..errors import TranslationError
-from . import helpers
+from . import helpers, parameters
 from .source import Source
 from .statements import Statements
-from .types import NONE, UNKNOWN, Array, Tuple, text
-from .views import PassedView
+from .types import NONE, UNKNOWN, Tuple, text
+
+
+_CAPTURES = "\1"  # marks where a call passes arrays of the surroundings
 
 
 class Version:
@@ -19,7 +23,12 @@ class Version:
         self.result = UNKNOWN
         self.lines = []
         self.kernels = {}  # name and line by text
+        self.captures, self.called = set(), set()  # numbers of arrays, and versions
         self.scope = None
+
+    def call(self, texts):
+        """The text of a call with these texts of arguments."""
+        return f"{self.text_name}({', '.join(texts)}{_CAPTURES}{self.text_name}{_CAPTURES})"
 
     def written_parameters(self):
         """The positions of the arrays that it writes to."""
@@ -34,6 +43,7 @@ class Unit:
     def __init__(self, hints=()):
         self.hints = list(hints)
         self._versions, self._modules, self._helpers, self._structs, self._sources = {}, set(), {}, {}, {}
+        self._captured = []  # arrays of the surroundings, and their types
 
     def version(self, function, types, node=None, caller=None):
         """The function for these types, translated on first need. `caller` has the expressions that the node is in."""
@@ -76,6 +86,41 @@ class Unit:
         name = f"{version.text_name}_loop{len(version.kernels)}"
         return version.kernels.setdefault(text, (name, node.lineno))[0]
 
+    # ---- Arrays of the surroundings, which each function is passed behind its own parameters.
+
+    def capture(self, version, array, kind):
+        """The name of the array in this version."""
+        number = next((i for i, (each, _) in enumerate(self._captured) if each is array), len(self._captured))
+        self._captured[number:] = self._captured[number:] or [(array, kind)]
+        version.captures.add(number)
+        return f"_c{number}"
+
+    def captures_of(self, version):
+        """Numbers and types of those that this version and what it calls use."""
+        seen, todo = set(), [version]
+        while todo:
+            each = todo.pop()
+            if each not in seen:
+                seen.add(each)
+                todo.extend(each.called)
+        numbers = sorted({number for each in seen for number in each.captures})
+        return [(number, self._captured[number][1]) for number in numbers]
+
+    def captured_arrays(self, version):
+        return [self._captured[number][0] for number, _ in self.captures_of(version)]
+
+    def _with_captures(self, text):
+        """The text with the arrays that calls pass on; Version.call leaves a place for them."""
+        if _CAPTURES not in text:
+            return text
+        versions = {version.text_name: version for version in self._versions.values()}
+
+        def names(match):
+            found = [f"_c{number}" for number, _ in self.captures_of(versions[match[2]])]
+            return match[1] + (", " if match[1] != "(" and found else "") + ", ".join(found)
+
+        return re.sub(f"(.){_CAPTURES}(\\w+){_CAPTURES}", names, text)
+
     def struct(self, result):
         """The name of the struct for several results."""
         types = tuple(text(item) for item in result.items)
@@ -86,7 +131,7 @@ class Unit:
         lines, origins = [], []
 
         def add(text, origin=None):
-            for line in text.split("\n"):
+            for line in self._with_captures(text).split("\n"):
                 lines.append(line)
                 origins.append(origin)
 
@@ -108,17 +153,12 @@ class Unit:
         return "\n".join(lines) + "\n", origins
 
     def _head(self, version):
-        parameters = []
-        for name, kind in zip(version.source.parameters, version.types):
-            if isinstance(kind, PassedView):
-                own = version.scope.text(name)
-                parameters += [f"{own}: {Array(kind.element, kind.view.rank).text}"]
-                parameters += [f"{each}: i64" for each in kind.names(own)]
-            else:
-                parameters.append(f"{version.scope.parameter_text(name)}: {text(kind)}")
-        parameters = ", ".join(parameters)
+        given = [each for name, kind in zip(version.source.parameters, version.types)
+                 for each in parameters.heads(version.scope.parameter_text(name), kind)]
+        given += [f"_c{number}: {text(kind)}" for number, kind in self.captures_of(version)]
+        heads = ", ".join(given)
         result = version.result
         if result == NONE:
-            return f"fn {version.text_name}({parameters}) {{"
+            return f"fn {version.text_name}({heads}) {{"
         kind = self.struct(result) if isinstance(result, Tuple) else text(result)
-        return f"fn {version.text_name}({parameters}) -> {kind} {{"
+        return f"fn {version.text_name}({heads}) -> {kind} {{"

@@ -148,6 +148,10 @@ class Variables:
         self._declared[name] = tuple(self._blocks)
         return True
 
+    def declare_view(self, name):
+        """A view or a tuple, which each assignment makes anew."""
+        self._declared[name] = tuple(self._blocks)
+
     def _check_block(self, node, name):
         declared = self._declared.get(name)
         if declared is not None and tuple(self._blocks[:len(declared)]) != declared:
@@ -183,7 +187,11 @@ class Variables:
                 todo.extend(self._aliases.get(each, ()))
         return found
 
-    def written(self, name):
+    def written(self, name, node):
+        outside = self.same_arrays(name) - self._names
+        if outside:
+            self._source.fail(node, f"'{outside.pop()}' is an array of the surroundings, which can be read: pass it as an "
+                                    "argument to write to it")
         self._written.add(name)
         self._writes.append(name)
 

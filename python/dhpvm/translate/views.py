@@ -71,6 +71,12 @@ def at(value, indices):
     view = of(value)
     if len(indices) == len(view.axes):
         return Value(f"{value.text}[{', '.join(view.place(indices))}]", Scalar(value.type.element))
+    return inside(value, indices)
+
+
+def inside(value, indices):
+    """The view under these texts of indices."""
+    view = of(value)
     fixed = [(axis.dimension, axis.place(index)) for axis, index in zip(view.axes, indices)
              if axis.dimension is not None]
     return _made(value, view.axes[len(indices):], view.fixed + tuple(fixed))
@@ -112,6 +118,15 @@ def is_new_axis(expressions, node):
 
 def subscript(expressions, node, value):
     """value[...] with integers, slices and new axes."""
+    found = selected(expressions, node, value)
+    if found.view is not None and not found.view.axes:
+        return at(found, ())
+    check_repeatable(expressions, node, value.text)
+    return found
+
+
+def selected(expressions, node, value):
+    """value[...] as a view, even if it is one element."""
     given = list(node.slice.elts) if isinstance(node.slice, ast.Tuple) else [node.slice]
     view = of(value)
     ellipsis = [i for i, each in enumerate(given) if isinstance(each, ast.Constant) and each.value is Ellipsis]
@@ -132,10 +147,6 @@ def subscript(expressions, node, value):
         index = _index(expressions, each, axis.size)
         if axis.dimension is not None:
             fixed.append((axis.dimension, axis.place(index)))
-    if not axes and not left:
-        return Value(f"{value.text}[{', '.join(View(view.rank, (), tuple(fixed)).place(()))}]",
-                     Scalar(value.type.element))
-    check_repeatable(expressions, node, value.text)
     if len(axes) + len(left) > 3:
         expressions.fail(node, "arrays have 1 to 3 dimensions")
     return _made(value, axes + left, tuple(fixed))
