@@ -153,8 +153,32 @@ Conversion open_buffer(PyObject* object, Buffers& buffers, Py_buffer*& view) {
   return Conversion::kMismatch;
 }
 
+// One element that stands for all, as np.broadcast_to gives it: the library takes strides of 0 for dense elements.
+bool is_one_element(const Py_buffer& view) {
+  for (int i = 0; i < view.ndim; ++i) {
+    if (view.strides[i] != 0) return false;
+  }
+  return view.len > view.itemsize;
+}
+
+// Replaces the view by one of a copy with all elements.
+Conversion copy_elements(Buffers& buffers, Py_buffer*& view, PyObject*& copy) {
+  copy = PyByteArray_FromStringAndSize(nullptr, view->len);
+  if (copy == nullptr) return Conversion::kFailed;
+  if (PyBuffer_ToContiguous(PyByteArray_AS_STRING(copy), view, view->len, 'C') != 0)
+    return Conversion::kFailed;
+  return open_buffer(copy, buffers, view);
+}
+
+// A program would take elements for good that are masked out. NumPy's plain arrays are known by their name.
+bool is_masked(PyObject* object) {
+  return std::strcmp(Py_TYPE(object)->tp_name, "numpy.ndarray") != 0 &&
+         PyObject_HasAttrString(object, "_mask") != 0;
+}
+
 Conversion put_array(PyObject* object, const Parameter& parameter, Buffers& buffers, dhpvm_array& array,
                      dhpvm_value& value) {
+  if (is_masked(object)) return Conversion::kMismatch;
   Py_buffer* view = nullptr;
   if (const Conversion opened = open_buffer(object, buffers, view); opened != Conversion::kDone)
     return opened;
@@ -176,6 +200,17 @@ Conversion put_array(PyObject* object, const Parameter& parameter, Buffers& buff
   for (std::uint32_t i = 0; i < parameter.rank; ++i) {
     array.sizes[i] = view->shape[i];
     array.strides[i] = view->strides[i];
+  }
+  if (is_one_element(*view)) {
+    if (view->readonly == 0 && parameter.use != ArrayUse::kRead) {
+      PyErr_SetString(PyExc_ValueError, "all elements of an array are one and the same: pass a copy");
+      return Conversion::kFailed;
+    }
+    PyObject* copy = nullptr;
+    const Conversion done = copy_elements(buffers, view, copy);
+    Py_XDECREF(copy);  // the buffer keeps it
+    if (done != Conversion::kDone) return done;
+    array.data = view->buf;
   }
   value.kind = DHPVM_ARRAY;
   value.of.array = &array;
@@ -262,6 +297,11 @@ void set_list_maker(nb::object maker) {
 void raise_mismatch(PyObject* object, const Parameter& parameter, std::size_t index) {
   Buffers buffers;
   Py_buffer* view = nullptr;
+  if (is_masked(object)) {
+    PyErr_Format(PyExc_TypeError, "argument %zu is a masked array: pass x.filled(0), or x.data and x.mask",
+                 index + 1);
+    return;
+  }
   if (PyObject_CheckBuffer(object) != 0 && open_buffer(object, buffers, view) == Conversion::kDone) {
     PyErr_Format(
         PyExc_TypeError,

@@ -210,6 +210,9 @@ def type_of(argument, name):
         fields = _fields(dtype)
         items = tuple(types.Array(element, rank) for element in fields.values())
         return types.Record(items, tuple(fields), rank), False
+    if hasattr(argument, "_mask") and hasattr(argument, "filled"):
+        raise errors.TranslationError(f"'{name}' is a masked array, which programs do not have: pass x.filled(0), or "
+                                      "x.data and x.mask")
     if dtype is None or rank is None:
         advice = {list: "pass np.array(..)", tuple: "pass np.array(..)", dict: "pass what it holds",
                   str: "pass a number or a bool in its place"}.get(type(argument), "pass the numbers and arrays in it")

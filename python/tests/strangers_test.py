@@ -165,6 +165,61 @@ def quantiles(x, q):
     return np.percentile(x, 50), np.quantile(x, 0.3), np.quantile(x, q), np.percentile(x, q * 100)
 
 
+def distances(points, d):
+    for i in prange(points.shape[0]):
+        for j in range(points.shape[0]):
+            step = points[i] - points[j]
+            d[i, j] = np.sqrt((step * step).sum())
+    for i, j in prange(d.shape):
+        step = np.abs(points[i] - points[j])
+        d[i, j] += step.max()
+
+
+def own_arrays(x, out, bins):
+    for i in prange(1, len(x), 2):
+        counts = np.zeros(bins, np.int64)
+        for v in x[i]:
+            counts[int(v * bins)] += 1
+        out[i] = counts
+        m = np.empty((2, 2))
+        m[0] = x[i, :2]
+        m[1] = x[i, 1:3]
+        rest = x[i].copy()
+        rest[0] = m[0, 0] * m[1, 1] - m[0, 1] * m[1, 0]
+        again = np.ones_like(rest)
+        for k in range(3):
+            turn = np.full(3, 0.5)
+            turn[k] += k
+            again[0] += turn.sum()
+        out[i, 0] += (rest * again).sum()
+    for i in prange(5, 2):
+        never = np.zeros(3)
+        out[i, 0] = never[0]
+
+
+def grows(x):
+    for i in prange(len(x)):
+        part = np.zeros(i + 1)
+        x[i] = part.sum()
+
+
+def allocates(x):
+    for i in prange(len(x)):
+        x[i] = sum_of_new(3)
+
+
+def sum_of_new(n):
+    return np.ones(n).sum()
+
+
+def endless(n):
+    return endless(n + 1) + 1
+
+
+def doubled(x):
+    return x * 2
+
+
 class Strangers(support.Comparisons):
     def test_steps_that_are_computed(self):
         for n in (2, 9, 100):
@@ -192,6 +247,27 @@ class Strangers(support.Comparisons):
         self.assertRaises(TypeError, compiled, 2, 3, 4)
         self.assertRaises(TypeError, compiled, 2)
         self.compare(of_keyword_only, np.arange(3.0))
+
+    def test_arrays_in_prange(self):
+        x = np.random.default_rng(1).random((9, 5))
+        self.compare(distances, x, np.zeros((9, 9)))
+        self.compare(own_arrays, x, np.zeros((9, 4)), 4)
+        for function in (grows, allocates):
+            self.assertRaisesRegex(dhpvm.TranslationError, "makes no arrays whose size is not known before the loop",
+                                   dhpvm.jit(function), np.zeros(4))
+        self.assertRaisesRegex(dhpvm.TranslationError, "return a number before", dhpvm.jit(endless), 1)
+
+    def test_unusual_arrays(self):
+        for shape in ((5,), (2, 3)):
+            self.compare(doubled, np.broadcast_to(np.float64(2.5), shape))
+        self.compare(doubled, np.broadcast_to(np.arange(3.0), (2, 3)))
+        self.compare(doubled, np.frombuffer(b"x" + np.arange(3.0).tobytes(), np.float64, offset=1))
+        one = np.lib.stride_tricks.as_strided(np.ones(1), (4,), (0,))
+        masked = np.ma.masked_array([1.0, 2.0], [True, False])
+        self.assertRaisesRegex(dhpvm.TranslationError, "is a masked array", dhpvm.jit(doubled), masked)
+        program = dhpvm.compile("fn first(x: [f64]) -> f64 { x[0] = x[0] + 1.0; return x[0]; }")
+        self.assertRaisesRegex(TypeError, "is a masked array", program.first, masked)
+        self.assertRaisesRegex(ValueError, "one and the same", program.first, one)
 
     def test_exceptions(self):
         compiled, x = dhpvm.jit(raising), np.arange(5.0)

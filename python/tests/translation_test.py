@@ -354,9 +354,9 @@ class Refused(unittest.TestCase):
 
         def f(x):
             for i in prange(len(x)):
-                y = np.zeros(3)
+                y = np.zeros(i)
                 x[i] = y[0]
-        self.refuse(f, "make them before the loop", X, line=2)
+        self.refuse(f, "make them before, one row", X, line=2)
 
         def f(x):
             for i in prange(1, len(x)):
@@ -370,8 +370,9 @@ class Refused(unittest.TestCase):
 
         def f(x):
             for i in prange(x.shape[0]):
-                y = x[i] + 1
-        self.refuse(f, "assign to a row", np.ones((2, 3)), line=2)
+                y = x[i, :i] + 1
+                x[i, :i] = y * 2
+        self.refuse(f, "whose size is not known before the loop", np.ones((2, 3)), line=2)
 
         def f(x):
             for i in prange(len(x)):

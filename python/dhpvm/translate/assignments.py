@@ -120,6 +120,9 @@ class Assignments:
             self.emit(f"{name} = {value.as_type(kind)};", target)
             return
         value = self.expressions.named(node, value)
+        if value.view is not None:
+            self._store_view(target, value, node)
+            return
         if self.expressions.is_sequential:
             self.source.fail(target, "arrays cannot be assigned to variables in a prange loop: use them directly")
         if isinstance(node, ast.IfExp):
@@ -152,7 +155,8 @@ class Assignments:
                              tuple_of([self.kept(item, node) for item in value.items]))
 
     def _is_assigned_again(self, target):
-        nodes = list(ast.walk(self.source.tree))
+        is_own = self.parallel is not None and self.scope.text(target.id) in self.parallel.own
+        nodes = list(ast.walk(self.parallel.node if is_own else self.source.tree))
         in_place = [node.target for node in nodes if isinstance(node, ast.AugAssign)]
         stores = [each for each in nodes if isinstance(each, ast.Name) and each.id == target.id and
                   isinstance(each.ctx, ast.Store) and each not in in_place]
@@ -186,6 +190,8 @@ class Assignments:
 
         def hold(text, can_be_array=False):
             if text.lstrip("-").isdigit() or (can_be_array and self.expressions.is_sequential):
+                return text
+            if self.parallel is not None and self.is_invariant(text):
                 return text
             if text not in texts:
                 texts[text] = self.temporary()

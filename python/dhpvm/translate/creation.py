@@ -7,7 +7,7 @@ import ast
 import itertools
 import sys
 
-from . import views
+from . import views, whole
 from .kernels import Kernel
 from .types import INT, NUMPY_NAMES, UNKNOWN, Array, Scalar, Tuple, literal, promote
 from .values import NOTHING, Value
@@ -85,9 +85,6 @@ def create(expressions, node, function):
     base = called.removesuffix("_like")
     if base not in FILLS or getattr(sys.modules.get("numpy"), called, None) is not function:
         return None
-    if expressions.is_sequential:
-        expressions.fail(node, "a prange loop cannot make arrays: make them before the loop, one row for each "
-                               "iteration")
     given = _arguments(expressions, node, ["shape"] + ["fill_value"] * (base == "full") + ["dtype"])
     if is_like:
         like = expressions.value(given["shape"])
@@ -107,6 +104,9 @@ def create(expressions, node, function):
     elif fill is not None and not is_like:
         name = fill.type.name
     kind = Array(name, len(sizes))
+    if expressions.is_sequential:
+        value = fill if fill is not None else Value(literal(FILLS[base], name), Scalar(name), FILLS[base])
+        return whole.scratch(expressions, node, kind, sizes, None if base == "empty" else value)
     if fill is not None:
         sizes.append(f"fill: {fill.as_type(Scalar(name))}")
     elif FILLS[base]:

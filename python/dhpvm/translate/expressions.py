@@ -22,6 +22,7 @@ class Expressions:
         self.source, self.unit, self.scope, self.version = source, unit, scope, version
         self._given = {}  # values of nodes that are known already
         self._is_element = False
+        self.statements = None  # that these expressions are in
 
     @property
     def is_sequential(self):

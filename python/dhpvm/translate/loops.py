@@ -4,13 +4,27 @@
 from __future__ import annotations
 
 import ast
+import re
+from dataclasses import dataclass
 
 from .. import parallel
-from . import calls, scopes
+from . import calls, scopes, views
 from .iterables import Items
-from .types import INT
+from .types import INT, Array
 from .values import Value
 from .variables import Frame
+
+
+@dataclass
+class ParallelLoop:
+    """The prange loop around a statement: texts of an iteration's place and of the number of iterations, for each
+    dimension; what differs from one iteration to the next: names, and temporaries from a number on."""
+
+    places: list
+    counts: list
+    own: set
+    first_temporary: int
+    node: ast.For
 
 
 class Loops:
@@ -103,11 +117,11 @@ class Loops:
     def _heads(self, node):
         """Variables and ranges of the rectangle that this loop and those directly inside it run over; and the body."""
         call, target = node.iter, node.target
-        if len(call.args) == 1 and isinstance(call.args[0], ast.Tuple):
+        sizes = self._rectangle(call.args[0]) if len(call.args) == 1 else []
+        if sizes:
             names = target.elts if isinstance(target, ast.Tuple) else [target]
-            if len(names) != len(call.args[0].elts) or not 1 <= len(names) <= 3:
+            if len(names) != len(sizes) or not 1 <= len(names) <= 3:
                 self.source.fail(node, "prange((n, m)) gives as many indices as it has sizes, at most three")
-            sizes = [self.expressions.integer(size) for size in call.args[0].elts]
             return [(name, ["0", size, "1"]) for name, size in zip(names, sizes)], node.body
         if node.orelse:
             self.source.fail(node.orelse[0], "a prange loop is never left early: write what stands in else behind it")
@@ -124,6 +138,12 @@ class Loops:
             body = inner.body
         return heads, body
 
+    def _rectangle(self, node):
+        """The sizes in prange((n, m)) or prange(a.shape); none for a number."""
+        if isinstance(node, ast.Tuple):
+            return [self.expressions.integer(size) for size in node.elts]
+        return [item.as_type(INT) for item in self.expressions.value(node).items]
+
     def _parallel(self, node):
         if node not in self._with_reductions:
             self._with_reductions.add(node)
@@ -131,7 +151,7 @@ class Loops:
         heads, body = self._heads(node)
         frame = Frame((node.lineno, node.col_offset), set(), is_constant=True)
         inner = Frame((node.lineno, node.col_offset, "own"), set())
-        ranges, begins = [], []
+        ranges, begins, places, counts = [], [], [], []
         for target, (begin, end, step) in heads:
             if not isinstance(target, ast.Name):
                 self.source.fail(target, "prange((n, m)) gives two indices; other ranges one")
@@ -141,12 +161,16 @@ class Loops:
             name = self.scope.text(target.id)
             if step == "1":
                 ranges.append(f"{name} in {begin}..{end}")
+                places.append(name if begin == "0" else f"({name} - {begin})")
+                counts.append(end if begin == "0" else f"({end} - {begin})")
                 continue
             if not step.isdigit() or step == "0":
                 self.source.fail(node, "the step of a prange is a positive constant")
             first, hidden = self.temporary(), self.temporary()
             self.emit(f"let {first} = {begin};", node)
-            ranges.append(f"{hidden} in 0..({end} - {first} + {int(step) - 1}) / {step}")
+            places.append(hidden)
+            counts.append(f"(({end} - {first} + {int(step) - 1}) / {step})")
+            ranges.append(f"{hidden} in 0..{counts[-1]}")
             begins.append(f"let {name} = {first} + {hidden} * {step};")
         inner.reductions = self._sort_variables(node, body, frame.names, inner.names)
         self.scope.enter(frame)
@@ -157,7 +181,10 @@ class Loops:
         for hint in self.unit.hints:
             self.emit(hint, node)
         self.emit(f"parallel for {', '.join(ranges)}" + (f" reduce({reductions})" if reductions else "") + " {", node)
+        own = {self.scope.text(each) for each in frame.names | inner.names | set(inner.reductions)}
+        self.parallel = ParallelLoop(places, counts, own, self._next_temporary, node)
         self._parallel_body(node, body, inner, begins)
+        self.parallel = None
         self.lines[at:at] = [(depth, text, node.lineno) for text in dict.fromkeys(self.before_parallel)]
         self.before_parallel.clear()
         self.scope.leave()
@@ -176,6 +203,27 @@ class Loops:
         self.scope.in_parallel, self.loops = False, loops
         self.scope.close_block()
         self.scope.leave()
+
+    def scratch(self, node, element, sizes):
+        """An array of an iteration's own, as a row of one that is made before the prange loop; None if its size differs
+        between iterations, or if there are too many dimensions."""
+        loop = self.parallel
+        if loop is None or len(loop.places) + len(sizes) > 3 or not all(map(self.is_invariant, sizes + loop.counts)):
+            return None
+        name, rank, used = self.temporary(), len(loop.places) + len(sizes), len(loop.places)
+        math = self.unit.module("math")
+        counts = [f"{math}.max({count}, 0)" for count in loop.counts]
+        self.before_parallel.append(f"let {name} = [{element}, {rank}]({', '.join(counts + list(sizes))});")
+        axes = tuple(views.Axis(used + i, size) for i, size in enumerate(sizes))
+        return Value(name, Array(element, len(sizes)), view=views.View(rank, axes, tuple(enumerate(loop.places))))
+
+    def is_invariant(self, text):
+        """Whether a size is the same in all iterations of the prange loop, and without effects."""
+        for word in re.findall(r"[A-Za-z_]\w*", text):
+            number = re.fullmatch(r"_t(\d+)", word)
+            if word in self.parallel.own or (number and int(number[1]) > self.parallel.first_temporary):
+                return False
+        return not re.search(r"__\d+\(", text)
 
     def _sort_variables(self, node, body, loop_variables, own):
         """Puts the variables that iterations assign into `own`, and returns the operators of the reductions."""

@@ -25,7 +25,8 @@ class Statements(Assignments, Loops):
         self.scope = Variables(source)
         self.expressions = Expressions(source, unit, self.scope, version)
         self.lines = []
-        self.loops, self.before_parallel, self._with_reductions = [], [], set()
+        self.loops, self.before_parallel, self._with_reductions, self.parallel = [], [], set(), None
+        self.expressions.statements = self
 
     def run(self):
         """The lines of the function's body: (depth, text, line of the Python code)."""
@@ -42,6 +43,10 @@ class Statements(Assignments, Loops):
             self.source.fail(self.source.tree, "the types of its variables do not settle: give them different names")
         self.scope.check_copied_views()
         if self.version.result == UNKNOWN:
+            for each in ast.walk(self.source.tree):
+                if isinstance(each, ast.Return) and each.value is not None:
+                    self.source.fail(each, "the type of this result is not known: return a number before the function "
+                                           "calls itself")
             self.version.result = NONE
         skipped = set(self.source.parameters) - self.scope.assigned_parameters
         return self._declarations(0, 1, self.source.tree, skipped) + self.lines

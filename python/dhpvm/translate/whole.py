@@ -18,13 +18,36 @@ NUMPY_NAMES = {"amin": "min", "amax": "max"}
 def new_array(expressions, node, value):
     """A new array with these elements."""
     if expressions.is_sequential:
-        expressions.fail(node, "in a prange loop elements are computed one by one: write a loop, or assign to a row: "
-                               "c[i, :] = ...")
+        return scratch(expressions, node, value.type, _outer_sizes(value), value)
     kernel = Kernel(expressions, node)
     shape = kernel.shape(value)
     kernel.lines.append(f"let r = {value.type.text}({', '.join(shape)});")
     kernel.loop(shape, lambda indices: [f"r[{', '.join(indices)}] = {kernel.element(value, indices).text};"])
     return kernel.call(value.type, "r")
+
+
+def _outer_sizes(value):
+    """The texts of the sizes of an array, a view or an expression; those of operands may still turn out to differ."""
+    if value.elements is None:
+        return list(views.sizes(value))
+    found = ["1"] * value.type.rank
+    for _, operand in value.elements.operands:
+        shape = _outer_sizes(operand) if isinstance(operand.type, Array) else []
+        for position, size in enumerate(shape, start=len(found) - len(shape)):
+            found[position] = size if found[position] == "1" else found[position]
+    return found
+
+
+def scratch(expressions, node, kind, sizes, value):
+    """An array of an iteration of a prange loop, with this value unless it is None."""
+    found = expressions.statements.scratch(node, kind.element, list(sizes))
+    if found is None:
+        where = "a function that a prange loop calls" if not expressions.scope.in_parallel else "a prange loop"
+        expressions.fail(node, f"{where} makes no arrays whose size is not known before the loop: make them before, one "
+                               "row for each iteration, or write a loop over the elements")
+    if value is not None:
+        expressions.statements.emit(f"{store(expressions, node, found, value)};", node)
+    return found
 
 
 def store(expressions, node, target, value):
