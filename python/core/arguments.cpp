@@ -14,6 +14,7 @@ namespace dhpvm::python {
 namespace {
 
 PyObject* list_maker = nullptr;
+PyObject* tensor_maker = nullptr;
 
 template <typename T>
 constexpr dhpvm_kind kSigned = sizeof(T) == 8 ? DHPVM_I64 : DHPVM_I32;
@@ -176,9 +177,14 @@ bool is_masked(PyObject* object) {
          PyObject_HasAttrString(object, "_mask") != 0;
 }
 
+Conversion put_tensor(PyObject* object, const Parameter& parameter, Buffers& buffers, dhpvm_array& array,
+                      dhpvm_value& value);
+
 Conversion put_array(PyObject* object, const Parameter& parameter, Buffers& buffers, dhpvm_array& array,
                      dhpvm_value& value) {
   if (is_masked(object)) return Conversion::kMismatch;
+  if (PyObject_CheckBuffer(object) == 0 && PyObject_HasAttrString(object, "__dlpack__") != 0)
+    return put_tensor(object, parameter, buffers, array, value);
   Py_buffer* view = nullptr;
   if (const Conversion opened = open_buffer(object, buffers, view); opened != Conversion::kDone)
     return opened;
@@ -215,6 +221,16 @@ Conversion put_array(PyObject* object, const Parameter& parameter, Buffers& buff
   value.kind = DHPVM_ARRAY;
   value.of.array = &array;
   return Conversion::kDone;
+}
+
+// Tensors of other packages, over the same memory.
+Conversion put_tensor(PyObject* object, const Parameter& parameter, Buffers& buffers, dhpvm_array& array,
+                      dhpvm_value& value) {
+  PyObject* const seen = PyObject_CallOneArg(tensor_maker, object);
+  if (seen == nullptr) return Conversion::kFailed;
+  const Conversion done = put_array(seen, parameter, buffers, array, value);
+  Py_DECREF(seen);  // the buffer keeps it
+  return done;
 }
 
 // A list is copied: what the program would write to it, nobody would see, so that this is refused.
@@ -287,6 +303,11 @@ Conversion convert(PyObject* object, const Parameter& parameter, Fit fit, Buffer
       return put_array(object, parameter, buffers, array, value);
     default: return Conversion::kMismatch;
   }
+}
+
+void set_tensor_maker(nb::object maker) {
+  Py_XDECREF(tensor_maker);
+  tensor_maker = maker.release().ptr();
 }
 
 void set_list_maker(nb::object maker) {

@@ -69,6 +69,8 @@ Conversion convert(PyObject* object, const Parameter& parameter, Fit fit, Buffer
                    dhpvm_array& array, dhpvm_value& value);
 // `maker(list, kind, rank)` returns an object with a buffer that holds a copy of the numbers in a list or tuple.
 void set_list_maker(nanobind::object maker);
+// `maker(tensor)` returns an object with a buffer over the memory of an object that has __dlpack__.
+void set_tensor_maker(nanobind::object maker);
 // Sets a TypeError that names the argument and says what it should be.
 void raise_mismatch(PyObject* object, const Parameter& parameter, std::size_t index);
 

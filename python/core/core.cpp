@@ -21,4 +21,5 @@ NB_MODULE(_core, module) {
   module.def("set_array_maker", &dhpvm::python::set_array_maker);
   module.def("set_callback_array_maker", &dhpvm::python::set_callback_array_maker);
   module.def("set_list_maker", &dhpvm::python::set_list_maker);
+  module.def("set_tensor_maker", &dhpvm::python::set_tensor_maker);
 }

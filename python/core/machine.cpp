@@ -27,6 +27,31 @@ struct Program {
   ModuleHandle handle;
 };
 
+// Lends devices of this machine; null after close.
+struct Worker {
+  WorkerHandle handle;
+
+  nb::str addresses() const {
+    dhpvm_bytes text{};
+    Failure failure;
+    failure.check(dhpvm_worker_addresses(handle.get(), &text, failure.out()));
+    nb::str result(text.data, text.size);
+    dhpvm_bytes_free(&text);
+    return result;
+  }
+  bool is_needed() const { return dhpvm_worker_is_needed(handle.get()) != 0; }
+  void drain(std::int64_t patience_ns) const {
+    Failure failure;
+    dhpvm_code code = DHPVM_OK;
+    {
+      const nb::gil_scoped_release release;
+      code = dhpvm_worker_drain(handle.get(), patience_ns, failure.out());
+    }
+    failure.check(code);
+  }
+  void close() { handle.reset(); }
+};
+
 // Calls `free` without the interpreter lock, if this thread has it.
 template <typename F>
 void without_lock(F&& free) {
@@ -238,6 +263,9 @@ void ForkCount::watch() {
 void EngineDeleter::operator()(dhpvm_engine* engine) const {
   if (forks.is_current()) without_lock([&] { dhpvm_engine_free(engine); });
 }
+void WorkerDeleter::operator()(dhpvm_worker* worker) const {
+  if (forks.is_current()) without_lock([&] { dhpvm_worker_free(worker); });
+}
 void ModuleDeleter::operator()(dhpvm_module* module) const {
   if (forks.is_current()) without_lock([&] { dhpvm_module_free(module); });
 }
@@ -315,6 +343,15 @@ void bind_machine(nb::module_& module) {
       .def("set_fuel", &set_fuel)
       .def("set_deadline", &set_deadline)
       .def("interrupt", [](const Machine& machine) { (void)dhpvm_isolate_interrupt(machine.isolate()); });
+  nb::class_<Worker>(module, "Worker")
+      .def("__init__",
+           [](Worker* place, const Engine& engine, const nb::dict& options) {
+             new (place) Worker{new_worker(engine.handle, options)};
+           })
+      .def("addresses", &Worker::addresses)
+      .def("is_needed", &Worker::is_needed)
+      .def("drain", &Worker::drain)
+      .def("close", &Worker::close);
   module.def("make_key_file", [](const std::string& path) {
     Failure failure;
     failure.check(dhpvm_make_key_file(path.c_str(), failure.out()));

@@ -37,7 +37,12 @@ struct ModuleDeleter {
   ForkCount forks;
   void operator()(dhpvm_module* module) const;
 };
+struct WorkerDeleter {
+  ForkCount forks;
+  void operator()(dhpvm_worker* worker) const;
+};
 using EngineHandle = std::shared_ptr<dhpvm_engine>;
+using WorkerHandle = std::unique_ptr<dhpvm_worker, WorkerDeleter>;
 using ModuleHandle = std::shared_ptr<dhpvm_module>;
 
 // An isolate, which one thread uses at a time: whoever uses it or a handle of it holds the lock.
@@ -72,9 +77,10 @@ class Machine {
 
 // Options come as dictionaries, whose names python/dhpvm/options.py checks.
 EngineHandle new_engine(const nanobind::dict& options);
+WorkerHandle new_worker(const EngineHandle& engine, const nanobind::dict& options);
 std::shared_ptr<Machine> new_machine(const ModuleHandle& module, const nanobind::dict& options);
 
-// Adds Engine, Module and Isolate.
+// Adds Engine, Module, Isolate and Worker.
 void bind_machine(nanobind::module_& module);
 
 }  // namespace dhpvm::python

@@ -3,6 +3,7 @@
 #include <nanobind/stl/string.h>
 
 #include <functional>
+#include <string_view>
 
 #include "python/core/errors.h"
 #include "python/core/machine.h"
@@ -15,7 +16,6 @@ namespace {
 // Holds the texts that options point to until the library has copied them.
 struct Keeper {
   std::vector<std::string> texts;
-  std::vector<const char*> addresses;
 
   explicit Keeper(std::size_t count) { texts.reserve(count); }
   const char* keep(nb::handle text) { return texts.emplace_back(nb::cast<std::string>(text)).c_str(); }
@@ -41,16 +41,24 @@ dhpvm_code write_error(void* /*user*/, const char* text, std::size_t size) {
   return write_stream("stderr", text, size);
 }
 
-void write_log(void* /*user*/, std::uint32_t kind, const char* text, std::size_t size) {
+void log_to(const char* logger, const char* level, std::string_view text) {
   if (Py_IsInitialized() == 0) return;
   const nb::gil_scoped_acquire lock;
   try {
-    const nb::object logger = nb::module_::import_("logging").attr("getLogger")("dhpvm");
-    logger.attr(kind == DHPVM_LOG_WARNING ? "warning" : "info")("%s", nb::str(text, size));
+    nb::module_::import_("logging").attr("getLogger")(logger).attr(level)("%s",
+                                                                          nb::str(text.data(), text.size()));
   } catch (nb::python_error& error) {
     error.discard_as_unraisable("a message of dhpvm");
   }
 }
+void write_log(void* /*user*/, std::uint32_t kind, const char* text, std::size_t size) {
+  if (kind == DHPVM_LOG_WARNING) {
+    log_to("dhpvm", "warning", {text, size});
+  } else {
+    log_to("dhpvm.listing", "info", {text, size});
+  }
+}
+void write_worker_log(void* /*user*/, const char* line) { log_to("dhpvm.worker", "info", line); }
 
 using Setter = std::function<void(nb::handle value)>;
 struct Member {
@@ -64,6 +72,15 @@ Setter number(T& member) {
 }
 Setter flag(std::uint8_t& member) {
   return [&member](nb::handle value) { member = nb::cast<bool>(value) ? 1 : 0; };
+}
+// A list of texts; `addresses` outlives the options.
+Setter texts(Keeper& keeper, std::vector<const char*>& addresses, const char* const*& member,
+             std::size_t& count) {
+  return [&](nb::handle values) {
+    for (const nb::handle value : values) addresses.push_back(keeper.keep(value));
+    member = addresses.data();
+    count = addresses.size();
+  };
 }
 Setter text(Keeper& keeper, const char*& member) {
   return [&keeper, &member](nb::handle value) { member = keeper.keep(value); };
@@ -91,18 +108,15 @@ EngineHandle new_engine(const nb::dict& options) {
   given.log = &write_log;
   const std::size_t count = options.contains("workers") ? nb::len(nb::object(options["workers"])) : 0;
   Keeper keeper(count + options.size());
+  std::vector<const char*> workers;
   set_all(options, {{"threads", number(given.threads)},
                     {"system_access", flag(given.system_access)},
                     {"code_cache", flag(given.code_cache)},
                     {"code_cache_directory", text(keeper, given.code_cache_directory)},
                     {"trace", flag(given.trace)},
-                    {"workers",
-                     [&](nb::handle workers) {
-                       for (const nb::handle worker : workers)
-                         keeper.addresses.push_back(keeper.keep(worker));
-                       given.workers = keeper.addresses.data();
-                       given.worker_count = keeper.addresses.size();
-                     }},
+                    {"list_kernels", number(given.list_kernels)},
+                    {"list_language", text(keeper, given.list_language)},
+                    {"workers", texts(keeper, workers, given.workers, given.worker_count)},
                     {"listen", text(keeper, given.listen)},
                     {"arrival_ns", number(given.arrival_ns)},
                     {"silence_ns", number(given.silence_ns)},
@@ -116,6 +130,44 @@ EngineHandle new_engine(const nb::dict& options) {
   Failure failure;
   failure.check(dhpvm_engine_new(&given, &engine, failure.out()));
   return {engine, EngineDeleter()};
+}
+
+WorkerHandle new_worker(const EngineHandle& engine, const nb::dict& options) {
+  dhpvm_worker_options given;
+  dhpvm_worker_options_init(&given);
+  given.log = &write_worker_log;
+  std::size_t count = options.size();
+  for (const char* const name : {"devices", "listen", "clients"}) {
+    if (options.contains(name)) count += nb::len(nb::object(options[name]));
+  }
+  Keeper keeper(count);
+  std::vector<const char*> devices;
+  std::vector<const char*> listen;
+  std::vector<const char*> clients;
+  set_all(options, {{"devices", texts(keeper, devices, given.devices, given.device_count)},
+                    {"listen", texts(keeper, listen, given.listen, given.listen_count)},
+                    {"clients", texts(keeper, clients, given.clients, given.client_count)},
+                    {"patience_ns", number(given.patience_ns)},
+                    {"silence_ns", number(given.silence_ns)},
+                    {"time_ns", number(given.time_ns)},
+                    {"idle_ns", number(given.idle_ns)},
+                    {"memory", number(given.memory_bytes)},
+                    {"sessions", number(given.sessions)},
+                    {"provider", text(keeper, given.provider)},
+                    {"key", text(keeper, given.security.key_file)},
+                    {"certificate", text(keeper, given.security.certificate_file)},
+                    {"private_key", text(keeper, given.security.private_key_file)},
+                    {"authority", text(keeper, given.security.authority_file)},
+                    {"seal", number(given.security.seal)}});
+  dhpvm_worker* worker = nullptr;
+  Failure failure;
+  dhpvm_code code = DHPVM_OK;
+  {
+    const nb::gil_scoped_release release;
+    code = dhpvm_worker_start(engine.get(), &given, &worker, failure.out());
+  }
+  failure.check(code);
+  return {worker, WorkerDeleter()};
 }
 
 std::shared_ptr<Machine> new_machine(const ModuleHandle& module, const nb::dict& options) {
@@ -137,7 +189,13 @@ std::shared_ptr<Machine> new_machine(const ModuleHandle& module, const nb::dict&
                     {"batch", number(given.batch)}});
   dhpvm_isolate* isolate = nullptr;
   Failure failure;
-  failure.check(dhpvm_isolate_new(module.get(), &given, &isolate, failure.out()));
+  dhpvm_code code = DHPVM_OK;
+  {
+    // It may wait for workers, and one in this process has something to log.
+    const nb::gil_scoped_release release;
+    code = dhpvm_isolate_new(module.get(), &given, &isolate, failure.out());
+  }
+  failure.check(code);
   return std::make_shared<Machine>(isolate);
 }
 

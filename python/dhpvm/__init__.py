@@ -14,7 +14,7 @@ docs/python.md explains it from a loop over NumPy arrays to two workers.
 from __future__ import annotations
 
 from . import _core, arrays, errors
-from .engine import Device, Engine, WorkerUse, current, make_key, workers
+from .engine import Device, Engine, Worker, WorkerUse, current, make_key, trace, workers
 from .errors import *  # noqa: F403: the exceptions
 from .jit import CompiledFunction, jit
 from .module import Function, Module
@@ -39,7 +39,15 @@ def define(name, signature, function=None):
     return current().define(name, signature, function)
 
 
+def load_ipython_extension(shell):
+    """%load_ext dhpvm"""
+    from .notebook import load
+
+    load(shell)
+
+
 _core.set_exception_maker(errors.make_exception)
 _core.set_array_maker(arrays.to_array)
 _core.set_list_maker(arrays.from_list)
+_core.set_tensor_maker(arrays.of_tensor)
 _core.set_callback_array_maker(arrays.of_callback)

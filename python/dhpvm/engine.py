@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import json
 import os
 import threading
 import weakref
@@ -120,6 +121,12 @@ def on_end(function):
     _functions.add(function)
 
 
+def forget(engine):
+    """Has all functions drop what they have been compiled to for an engine, so that it can end."""
+    for function in list(_functions):
+        function.forget(engine)
+
+
 @atexit.register
 def _settle():
     """No thread may compile while the process ends, when the compiler's own data goes first, or forks."""
@@ -167,8 +174,77 @@ def workers(*addresses, key=None, always=False, **more):
         try:
             yield engine
         finally:
-            for function in list(_functions):
-                function.forget(engine)
+            forget(engine)
+
+
+class Worker:
+    """Lends devices of this machine to programs on others, as `dhpvm-run --worker` does, until it is closed.
+
+        dhpvm.Worker(clients="login:7471", key="cluster.key")
+
+    Options: `devices` (all usable ones), `listen` (addresses, port 0 is any free one) or `clients` (addresses of
+    programs to dial, which `Engine(listen=..)` waits at), `patience` with these, `sessions`, `memory` (bytes), `time`,
+    `idle`, `silence` (seconds), `key`, `certificate`, `private_key`, `authority`, `seal`, `provider`. What it does goes
+    to the logger "dhpvm.worker".
+    """
+
+    def __init__(self, **given):
+        self._engine = Engine()
+        self._core = _core.Worker(self._engine._core, options.take(given, options.WORKER))
+
+    def addresses(self):
+        """Where it listens, with the ports that the system chose."""
+        return self._core.addresses().split()
+
+    def is_needed(self):
+        """Whether work can still arrive: one that dials is not when all programs are gone."""
+        return self._core.is_needed()
+
+    def drain(self, patience=60.0):
+        """Accepts no new sessions, and waits for those that there are."""
+        self._core.drain(options.nanoseconds(patience))
+
+    def close(self):
+        """Ends all sessions."""
+        self._core.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+
+class trace:
+    """What programs do in the block, written as a trace for chrome://tracing or ui.perfetto.dev; notebooks draw it.
+
+        with dhpvm.trace("run.json") as run:
+            blur(image, result)
+
+    Takes the options of an Engine.
+    """
+
+    def __init__(self, path, **more):
+        self.path, self._engine = path, Engine(trace=True, **more)
+
+    def __enter__(self):
+        self._engine.__enter__()
+        return self
+
+    def __exit__(self, *_):
+        self._engine.__exit__()
+        self._engine.write_trace(self.path)
+        forget(self._engine)
+
+    def events(self):
+        """The events as the trace has them: dictionaries whose "ts" and "dur" are microseconds."""
+        with open(self.path, encoding="utf-8") as file:
+            return json.load(file)["traceEvents"]
+
+    def _repr_html_(self):
+        from .drawing import timeline
+
+        return timeline(self.events())
 
 
 def make_key(path):

@@ -6,10 +6,12 @@ from __future__ import annotations
 import functools
 import inspect
 import itertools
+import logging
 import re
 
-from . import _core, errors, options, signature
-from .engine import current, on_end
+from . import _core, arrays, errors, options, signature
+from .drawing import Explanation
+from .engine import Engine, current, on_end
 from .translate import types
 
 _ALWAYS_BIND = 2**32  # no call has so many arguments
@@ -70,13 +72,14 @@ class CompiledFunction(_core.Dispatcher):
         self._programs[program.key] = program
         return program.function
 
-    def _compile(self, arguments):
+    def _compile(self, arguments, engine=None, given=None):
         try:
             kinds = tuple(type_of(argument, name) for argument, name in zip(arguments, self._signature.parameters))
         except errors.TranslationError as error:
             raise errors.TranslationError(f"{_place(self.__wrapped__)}{error}") from None
         layouts = [_layout(argument) for argument in arguments]
-        return CompiledProgram(self.__wrapped__, kinds, layouts, self._hints, current(), self._options)
+        return CompiledProgram(self.__wrapped__, kinds, layouts, self._hints, engine or current(),
+                               given or self._options)
 
     def forget(self, engine):
         """Drops what it has been compiled to for this engine."""
@@ -93,9 +96,22 @@ class CompiledFunction(_core.Dispatcher):
             return self._compile(self._bind(arguments, {})).text
         return next(reversed(self._programs.values())).text if self._programs else ""
 
+    def inspect_ptx(self, *arguments, target="ptx"):
+        """The code of its parallel loops as a GPU of NVIDIA gets it, whether there is one here or not.
+
+        Runs the function once with copies of the arguments, on the host. Other targets: "ptx:sm_90" for a processor,
+        "opencl", "llvm" and "asm" for the host.
+        """
+        engine = Engine(list_kernels={"llvm": 1, "asm": 2}.get(target, 3), list_language=target, code_cache=False)
+        given = {**self._options, "jit": "eager", "jit_wait": True, "device": "host"}
+        with _Listing() as listing:
+            copies = [_copy(argument) for argument in self._bind(arguments, {})]
+            self._compile(copies, engine, given).function(*copies)
+        return "\n".join(dict.fromkeys(listing.texts))
+
     def explain(self):
-        """How each parallel loop was run, and why it ran no faster."""
-        return "\n".join(program.explain() for program in self._programs.values())
+        """How each parallel loop was run, and why it ran no faster. Notebooks draw it."""
+        return Explanation("\n".join(program.explain() for program in self._programs.values()))
 
 
 class CompiledProgram:
@@ -157,7 +173,32 @@ class CompiledProgram:
         return re.sub(r"\bline (\d+)", replace, text)
 
     def explain(self):
-        return errors.python_lines(self._isolate.explain())
+        return self._python_lines(errors.python_lines(self._isolate.explain()))
+
+
+class _Listing(logging.Handler):
+    """Collects the listings that engines make meanwhile."""
+
+    def __enter__(self):
+        self.texts, self._logger = [], logging.getLogger("dhpvm.listing")
+        self._before = self._logger.level, self._logger.propagate
+        self._logger.setLevel(logging.INFO)
+        self._logger.propagate = False
+        self._logger.addHandler(self)
+        return self
+
+    def __exit__(self, *_):
+        self._logger.removeHandler(self)
+        self._logger.level, self._logger.propagate = self._before
+
+    def emit(self, record):
+        self.texts.append(record.getMessage())
+
+
+def _copy(argument):
+    if type(argument) is tuple:
+        return tuple(map(_copy, argument))
+    return argument.copy() if hasattr(argument, "copy") else argument
 
 
 def _leaves(kind, is_python, is_written):
@@ -210,6 +251,8 @@ def type_of(argument, name):
         fields = _fields(dtype)
         items = tuple(types.Array(element, rank) for element in fields.values())
         return types.Record(items, tuple(fields), rank), False
+    if hasattr(argument, "__dlpack__") and not hasattr(argument, "__array_interface__"):
+        argument = arrays.of_tensor(argument)
     if hasattr(argument, "_mask") and hasattr(argument, "filled"):
         raise errors.TranslationError(f"'{name}' is a masked array, which programs do not have: pass x.filled(0), or "
                                       "x.data and x.mask")

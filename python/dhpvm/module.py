@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from . import _core, options, signature
+from .drawing import Explanation
 
 
 class Function(_core.Function):
@@ -57,8 +58,8 @@ class Module:
         return self._isolate.run_main([str(argument) for argument in arguments])
 
     def explain(self):
-        """How each parallel loop was run, and why it ran no faster."""
-        return self._isolate.explain()
+        """How each parallel loop was run, and why it ran no faster. Notebooks draw it."""
+        return Explanation(self._isolate.explain())
 
     def statistics(self):
         """Counters of the program, by name."""

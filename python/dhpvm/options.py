@@ -8,10 +8,13 @@ import os
 from .errors import ArgumentError
 
 ENGINE = {"threads", "system_access", "code_cache", "code_cache_directory", "trace", "workers", "listen", "arrival",
-          "silence", "provider", "key", "certificate", "private_key", "authority", "seal"}
+          "silence", "provider", "key", "certificate", "private_key", "authority", "seal", "list_kernels",
+          "list_language"}
 PROGRAM = {"heap", "off_heap", "device_memory", "stack", "fuel", "deadline", "device", "jit", "jit_threshold",
            "jit_wait", "check_races", "policy", "batch"}
-_TIMES = {"arrival", "silence", "deadline"}
+WORKER = {"devices", "listen", "clients", "patience", "silence", "time", "idle", "memory", "sessions", "provider", "key",
+          "certificate", "private_key", "authority", "seal"}
+_TIMES = {"arrival", "silence", "deadline", "patience", "time", "idle"}
 _PATHS = {"key", "certificate", "private_key", "authority", "code_cache_directory"}
 _CHOICES = {
     "seal": {"none": 0, "integrity": 1, "full": 2},
@@ -37,7 +40,7 @@ def take(options, known):
             name, value = f"{name}_ns", nanoseconds(value)
         elif name in _PATHS:
             value = os.fspath(value)
-        elif name == "workers":
+        elif name in ("workers", "devices", "clients") or (name == "listen" and known is WORKER):
             value = [value] if isinstance(value, str) else list(value)
         taken[name] = value
     return taken
