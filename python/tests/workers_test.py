@@ -84,6 +84,14 @@ class Workers(unittest.TestCase):
         self.assertIn("the same bits as Python: True", result.stdout)
         self.assertIn("the same bits on workers: True", result.stdout)
 
+    def test_the_sample_of_ten_minutes(self):
+        result = subprocess.run([sys.executable, str(SAMPLE.with_name("bilateral.py")), "60", *self.addresses],
+                                capture_output=True, text=True, timeout=60,
+                                env={**os.environ, "DHPVM_KEY": str(self.key)})
+        self.assertEqual(result.returncode, 0, result.stderr)
+        for text in ("the loop is NumPy's: True", "compiled, too: True", "the same bits on workers: True"):
+            self.assertIn(text, result.stdout)
+
 
 if __name__ == "__main__":
     if not RUN.is_file():
