@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Functions as people write them who have not read a page about this package."""
 
+import math
+
 import numpy as np
 import support
 
@@ -161,6 +163,24 @@ def of_library(x, m):
             xs, ys, x.clip(0.2, 0.5), m.clip(0, 1), np.nanmin(x), np.nanmax(m))
 
 
+def indices(a, order):
+    b = a.copy()
+    b[[0, 1]] = b[[1, 0]]
+    b[order] = a[order] * 2
+    return b, a[order, 1], a[:, order], a[0, order], a[:, [1, -1]], a[a[:, 0] > 0.5, 1]
+
+
+def by_name(x, k):
+    same = x.sum() if x.dtype == np.float64 else 0.0
+    return same, x.dtype != np.int32, np.add(x, k), np.floor_divide(x, 0.3), np.mod(x, k), np.negative(x), \
+        np.greater(x, 0.5), np.less_equal(x, x[::-1]).sum(), np.multiply(2, k), np.heaviside(x - 0.5, 0.25)
+
+
+def more_of_library(x, m, bins):
+    return np.tril(m), np.tril(m, -1), np.triu(m, 1), np.digitize(x, bins), np.searchsorted(bins, x), \
+        math.isclose(x[0], x[0] + 1e-12), math.isclose(0, 1e-3, abs_tol=0.01)
+
+
 def quantiles(x, q):
     return np.percentile(x, 50), np.quantile(x, 0.3), np.quantile(x, q), np.percentile(x, q * 100)
 
@@ -283,6 +303,10 @@ class Strangers(support.Comparisons):
         random = np.random.default_rng(2)
         m = np.sort(random.random((2, 4)), axis=1)
         self.compare(of_library, random.random(9).round(1), m)
+        self.compare(indices, np.arange(12.0).reshape(3, 4) / 11, np.array([2, 0]))
+        self.compare(by_name, random.random(9), 0.25)
+        self.compare(by_name, random.random(9).astype(np.float32), 3)
+        self.compare(more_of_library, random.random(9), m, np.array([0.1, 0.4, 0.9]))
         for n in (1, 2, 7, 100):
             self.compare(quantiles, random.random(n), random.random(5))
 

@@ -77,7 +77,7 @@ class Refused(unittest.TestCase):
 
         def f(x):
             return x[x > 1, 0]
-        self.refuse(f, "an array as an index cannot be compiled", np.ones((2, 2)))
+        self.refuse(f, "an array of bool with 2 dimensions as an index of", np.ones((2, 2)))
 
         def f(x):
             return doubled(x)[1:] + x[0]
@@ -92,8 +92,12 @@ class Refused(unittest.TestCase):
         self.refuse(f, "draw the numbers outside", X)
 
         def f(x):
-            return np.tril(x)
+            return np.kron(x, x)
         self.refuse(f, "docs/python.md lists", X)
+
+        def f(x):
+            return np.tril(x)
+        self.refuse(f, "is for arrays of 2 dimensions", X)
 
         def f(x):
             return np.array([[1, 2], [3]])

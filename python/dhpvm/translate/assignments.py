@@ -239,7 +239,7 @@ class Assignments:
         """a[order] = b, a[a > 0] = b; False if it is something else."""
         if isinstance(target.slice, (ast.Slice, ast.Tuple, ast.Constant)):
             return False
-        index = self.expressions.value(target.slice)
+        index = self.expressions.index(target.slice)
         if not isinstance(index.type, Array) or (index.type.element == "bool" and not isinstance(value.type, Array)):
             return False
         from . import library  # which needs NumPy

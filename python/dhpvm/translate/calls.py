@@ -23,6 +23,10 @@ MATH_UNARY = ("sqrt", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "
               "atan", "sinh", "cosh", "tanh", "cbrt", "erf")
 MATH_BINARY = ("atan2", "pow")
 MATH_TO_INTEGER = ("floor", "ceil", "trunc")
+OPERATORS = {"add": ast.Add, "subtract": ast.Sub, "multiply": ast.Mult, "divide": ast.Div, "true_divide": ast.Div,
+             "floor_divide": ast.FloorDiv, "mod": ast.Mod, "remainder": ast.Mod, "bitwise_and": ast.BitAnd,
+             "bitwise_or": ast.BitOr, "bitwise_xor": ast.BitXor, "left_shift": ast.LShift, "right_shift": ast.RShift}
+COMPARISONS = {"greater": ">", "greater_equal": ">=", "less": "<", "less_equal": "<=", "equal": "==", "not_equal": "!="}
 HELPERS = {"minimum": "minimum", "maximum": "maximum", "fmod": "remainder", "copysign": "copysign"}
 
 
@@ -295,6 +299,10 @@ def _of_numpy(expressions, node, function):
             return as_numpys(expressions.operation(node, ast.Pow(), x, y))
         kind = Scalar(kind.name if kind.is_float else "f64")
         return Value(f"{unit.module('math')}.{BINARY[function.__name__]}({x.as_type(kind)}, {y.as_type(kind)})", kind)
+    if _is_from(function, "numpy", OPERATORS):
+        return as_numpys(expressions.operation(node, OPERATORS[function.__name__](), *_arguments(expressions, node, 2)))
+    if _is_from(function, "numpy", COMPARISONS):
+        return expressions.comparison(COMPARISONS[function.__name__], *_arguments(expressions, node, 2))
     if _is_from(function, "numpy", HELPERS):
         kind, (x, y) = _pair(expressions, node)
         if kind == UNKNOWN:

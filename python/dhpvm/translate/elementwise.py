@@ -10,8 +10,8 @@ from . import calls
 from .types import UNKNOWN, Array, Scalar
 from .values import NOTHING, Elementwise, Value
 
-FUNCTIONS = {*calls.UNARY, *calls.BINARY, *calls.HELPERS, "abs", "absolute", "fabs", "rint", "round", "isnan", "isinf",
-             "isfinite", "where", "clip", "square"}
+FUNCTIONS = {*calls.UNARY, *calls.OPERATORS, *calls.COMPARISONS, *calls.BINARY, *calls.HELPERS, "abs", "absolute", "fabs",
+             "rint", "round", "isnan", "isinf", "isfinite", "where", "clip", "square"}
 
 
 def operands(expressions, node):
@@ -20,8 +20,8 @@ def operands(expressions, node):
         return [node.left, node.right]
     if isinstance(node, ast.UnaryOp) and not isinstance(node.op, ast.Not):
         return [node.operand]
-    if isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) not in (ast.In, ast.NotIn, ast.Is,
-                                                                                         ast.IsNot):
+    if isinstance(node, ast.Compare) and len(node.ops) == 1 and getattr(node.left, "attr", "") != "dtype" and \
+            type(node.ops[0]) not in (ast.In, ast.NotIn, ast.Is, ast.IsNot):
         return [node.left, *node.comparators]
     if isinstance(node, ast.Call) and _is_function(expressions, node):
         return [each for each in node.args if not (isinstance(each, ast.Constant) and isinstance(each.value, str))]

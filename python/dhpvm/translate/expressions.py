@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import ast
 
-from . import calls, elementwise, products, records, views, whole
+from . import calls, creation, elementwise, products, records, views, whole
 from .types import BOOL, FLOAT, INT, NONE, NUMPY_NAMES, UNKNOWN, Array, Record, Scalar, Tuple, literal, promote
 from .values import NOTHING, Value, constant, tuple_of
 
@@ -195,13 +195,46 @@ class Expressions:
         if not isinstance(base.type, Array):
             self.fail(node, f"this is no array but {base.type}")
         base = self.named(node, base)
-        if not isinstance(node.slice, (ast.Slice, ast.Tuple, ast.Constant)):
-            index = self.value(node.slice)
+        if isinstance(node.slice, ast.Tuple):
+            return self._several_indices(node, base)
+        if not isinstance(node.slice, (ast.Slice, ast.Constant)):
+            index = self.index(node.slice)
             if isinstance(index.type, Array):
                 from . import library  # which needs NumPy
 
                 return library.chosen(self, node, base, index)
         return views.subscript(self, node, base)
+
+    def index(self, node):
+        """What stands in brackets; a list is an array there."""
+        if not isinstance(node, ast.List):
+            return self.value(node)
+        values = [self.scalar(each) for each in node.elts]
+        if UNKNOWN in [value.type for value in values]:
+            return NOTHING
+        name = creation.common_type([Scalar(value.type.name) for value in values]).name if values else "i64"
+        return creation.of_numbers(self, node, values, name)
+
+    def _several_indices(self, node, base):
+        """a[i, 1:], and a[:, order] with one array among them: that is chosen from the view under the others."""
+        arrays = [position for position, each in enumerate(node.slice.elts) if isinstance(each, ast.List) or
+                  (not isinstance(each, (ast.Slice, ast.Constant)) and isinstance(self.value(each).type, Array))]
+        if len(arrays) != 1 or self.is_sequential:
+            return views.subscript(self, node, base)
+        from . import library  # which needs NumPy
+
+        given = list(node.slice.elts)
+        index = self.index(given[arrays[0]])
+        if index.type == UNKNOWN:
+            return NOTHING
+        given[arrays[0]] = ast.Slice()
+        whole_axis = ast.copy_location(ast.Subscript(node.value, ast.Tuple(given, ast.Load()), ast.Load()), node)
+        view = views.subscript(self, whole_axis, base)
+        is_second = any(isinstance(each, ast.Slice) for each in given[:arrays[0]])
+        if not is_second:
+            return library.chosen(self, node, view, index)
+        chosen = library.chosen(self, node, views.transposed(view), index)
+        return whole.new_array(self, node, views.transposed(chosen))
 
     def _item(self, node, several):
         """An item of a tuple."""
@@ -333,6 +366,9 @@ class Expressions:
         operands = [node.left, *node.comparators]
         if len(operands) == 2 and type(node.ops[0]) in (ast.Is, ast.IsNot):
             return self._identity(node)
+        if len(operands) == 2 and self._is_dtype(node.left):
+            names = [creation.element(self, each) for each in operands]
+            return constant((names[0] == names[1]) == isinstance(node.ops[0], ast.Eq))
         if len(operands) > 2 and any(isinstance(each, ast.Call) for middle in operands[1:-1]
                                      for each in ast.walk(middle)):
             self.fail(node, "a call in the middle of a chain of comparisons: give its result a name first")
@@ -346,8 +382,13 @@ class Expressions:
             if len(operands) == 2 and left.is_constant and right.is_constant:
                 return constant(bool(eval(f"a {COMPARISONS[type(operator)]} b",  # noqa: S307: two numbers
                                           {"a": left.constant, "b": right.constant})))
-            parts.append(self._comparison(COMPARISONS[type(operator)], left, right))
+            parts.append(self.comparison(COMPARISONS[type(operator)], left, right).text)
         return Value(parts[0] if len(parts) == 1 else "(" + " && ".join(parts) + ")", BOOL)
+
+    def _is_dtype(self, node):
+        """x.dtype of an array, which is known for its type."""
+        return isinstance(node, ast.Attribute) and node.attr == "dtype" and \
+            isinstance(self.value(node.value).type, Array)
 
     def _membership(self, node):
         """x in (1, 2)."""
@@ -355,7 +396,7 @@ class Expressions:
         if not isinstance(given, (ast.Tuple, ast.List, ast.Set)) or any(
                 isinstance(each, ast.Call) for each in ast.walk(node.left)):
             self.fail(node, "`in` is for a variable and numbers, x in (1, 2): write a loop over an array")
-        parts = [self._comparison("==", value, self.scalar(each)) for each in given.elts]
+        parts = [self.comparison("==", value, self.scalar(each)).text for each in given.elts]
         found = f"({' || '.join(parts) or 'false'})"
         return Value(found if isinstance(node.ops[0], ast.In) else f"(!{found})", BOOL)
 
@@ -368,13 +409,14 @@ class Expressions:
             self.fail(node, "`is` compares with None here: write ==")
         return constant((kinds[0] == kinds[1]) == isinstance(node.ops[0], ast.Is))
 
-    def _comparison(self, symbol, left, right):
+    def comparison(self, symbol, left, right):
+        """left SYMBOL right."""
         if UNKNOWN in (left.type, right.type):
-            return "false"
+            return Value("false", BOOL)
         if left.type == right.type == BOOL and symbol in ("==", "!="):
-            return f"({left.text} {symbol} {right.text})"
+            return Value(f"({left.text} {symbol} {right.text})", BOOL)
         kind = promote(left.type, right.type)
-        return f"({left.as_type(kind)} {symbol} {right.as_type(kind)})"
+        return Value(f"({left.as_type(kind)} {symbol} {right.as_type(kind)})", BOOL)
 
     def _ifexp(self, node):
         known = self.known_test(node.test)

@@ -75,9 +75,16 @@ def select_2(a, mask):
 
 def put(a, index, values):
     assert len(index) == len(values), "as many values as indices are needed"
-    for i in range(len(index)):
-        k = int(index[i])
-        a[k if k >= 0 else k + len(a)] = values[i]
+    if a.ndim == 1:
+        for i in range(len(index)):
+            k = int(index[i])
+            a[k if k >= 0 else k + len(a)] = values[i]
+    if a.ndim == 2:
+        assert a.shape[1] == values.shape[1], "the rows that are set have another size"
+        for i in range(len(index)):
+            k = int(index[i])
+            for j in range(a.shape[1]):
+                a[k if k >= 0 else k + len(a), j] = values[i, j]
 
 
 def put_one(a, index, value):
@@ -248,6 +255,22 @@ def eye(n):
     r = np.zeros((n, n))
     for i in prange(n):
         r[i, i] = 1
+    return r
+
+
+def tril(m, k=0):
+    r = m.copy()
+    for i in prange(r.shape[0]):
+        for j in range(max(i + k + 1, 0), r.shape[1]):
+            r[i, j] = 0
+    return r
+
+
+def triu(m, k=0):
+    r = m.copy()
+    for i in prange(r.shape[0]):
+        for j in range(min(max(i + k, 0), r.shape[1])):
+            r[i, j] = 0
     return r
 
 
@@ -524,6 +547,28 @@ def unique(a):
     return s[:n].copy()
 
 
+def searchsorted_all(a, v):
+    r = np.empty(len(v), np.int64)
+    for i in prange(len(v)):
+        r[i] = searchsorted(a, v[i])
+    return r
+
+
+def digitize(x, bins):
+    assert len(bins) < 2 or not is_before(bins[-1], bins[0]), "bins that decrease cannot be compiled: turn them round"
+    r = np.empty(len(x), np.int64)
+    for i in prange(len(x)):
+        low, high = 0, len(bins)
+        while low < high:
+            middle = (low + high) // 2
+            if is_before(x[i], bins[middle]):
+                high = middle
+            else:
+                low = middle + 1
+        r[i] = low
+    return r
+
+
 def trapezoid(y, x=None, dx=1.0):
     if x is None:
         return (dx * (y[1:] + y[:-1]) / 2.0).sum()
@@ -548,6 +593,14 @@ def sign(x):
     return 1 if x > 0 else (-1 if x < 0 else (0 if x == 0 else x))
 
 
+def negative(x):
+    return -x
+
+
+def heaviside(x, middle):
+    return x * middle if x != x else 0.0 if x < 0 else 1.0 if x > 0 else middle
+
+
 def logical_and(x, y):
     return bool(x) and bool(y)
 
@@ -566,6 +619,11 @@ def logical_not(x):
 
 def isclose(a, b, rtol=1e-05, atol=1e-08):
     return (abs(a - b) <= atol + rtol * abs(b) and np.isfinite(b)) or a == b
+
+
+def math_isclose(a, b, rel_tol=1e-09, abs_tol=0.0):
+    a, b = float(a), float(b)
+    return a == b or (np.isfinite(a) and np.isfinite(b) and abs(a - b) <= max(rel_tol * max(abs(a), abs(b)), abs_tol))
 
 
 def radians(x):
@@ -623,14 +681,16 @@ def log(x, base):
 _FUNCTIONS = {
     np.take: (take, 2), np.flatnonzero: (flatnonzero, 1), np.count_nonzero: (count_nonzero, 3), np.ravel: (ravel, 3),
     np.roll: (roll, 1), np.diff: (diff, 2), np.outer: (outer, 1), np.eye: (eye, 0), np.identity: (eye, 0),
+    np.tril: (tril, 2), np.triu: (triu, 2), np.digitize: (digitize, 1), math.isclose: (math_isclose, 0),
     np.trace: (trace, 2), np.diag: (diag, 2), np.var: (var, 3), np.std: (std, 3), np.ptp: (ptp, 3),
     np.linalg.norm: (norm, 2), np.nansum: (nansum, 3), np.nanmean: (nanmean, 3), np.array_equal: (array_equal, 2),
     np.allclose: (allclose, 3), np.cumprod: (cumprod, 1), np.bincount: (bincount, 1), np.sort: (sort, 1),
     np.argsort: (argsort, 1), np.median: (median, 3), np.searchsorted: (searchsorted, 1),
     getattr(np, "trapezoid", None) or np.trapz: (trapezoid, 1),
     np.nanmin: (nanmin, 3), np.nanmax: (nanmax, 3),
-    np.quantile: (quantile, 3), np.percentile: (percentile, 3),    np.unique: (unique, 3), np.flip: (flip, 3), np.flipud: (flipud, 3), np.fliplr: (fliplr, 3), np.tile: (tile, 1),
-    np.repeat: (repeat, 1), np.minimum.accumulate: (minimum_accumulate, 1), np.maximum.accumulate: (maximum_accumulate, 1),
+    np.quantile: (quantile, 3), np.percentile: (percentile, 3), np.unique: (unique, 3), np.flip: (flip, 3),
+    np.flipud: (flipud, 3), np.fliplr: (fliplr, 3), np.tile: (tile, 1), np.repeat: (repeat, 1),
+    np.minimum.accumulate: (minimum_accumulate, 1), np.maximum.accumulate: (maximum_accumulate, 1),
     math.radians: (math_radians, 0), math.degrees: (math_degrees, 0), math.gcd: (gcd, 0), math.isqrt: (isqrt, 0),
     math.factorial: (factorial, 0), pow: (power, 0),
 }
@@ -638,7 +698,8 @@ _METHODS = {"std": np.std, "var": np.var, "ravel": np.ravel, "flatten": np.ravel
             "cumprod": np.cumprod, "diagonal": np.diag, "argsort": np.argsort, "repeat": np.repeat, "clip": np.clip,
             "ptp": np.ptp}
 # Those that work element by element.
-ELEMENTS = {np.sign: sign, np.logical_and: logical_and, np.logical_or: logical_or, np.logical_xor: logical_xor,
+ELEMENTS = {np.sign: sign, np.negative: negative, np.heaviside: heaviside, np.logical_and: logical_and,
+            np.logical_or: logical_or, np.logical_xor: logical_xor,
             np.logical_not: logical_not, np.isclose: isclose, np.radians: radians, np.deg2rad: radians,
             np.degrees: degrees, np.rad2deg: degrees}
 
@@ -687,6 +748,11 @@ def of_call(expressions, node, function):
         if isinstance(values[1].type, Array):
             own = quantiles if own is quantile else percentiles
         return call(expressions, node, own, nodes, values)
+    if function is np.searchsorted and len(node.args) == 2 and not node.keywords:
+        values = [expressions.value(each) for each in node.args]
+        if isinstance(values[1].type, Array):
+            return _checked(expressions, node, "searchsorted", values[1], 1) or call(
+                expressions, node, searchsorted_all, node.args, values)
     if function in _JOINED:
         return _joined(expressions, node, function)
     if function is np.reshape and len(node.args) == 2:
@@ -700,6 +766,8 @@ def of_call(expressions, node, function):
     nodes, values = calls.arguments(expressions, node, own)
     if not rank:
         return call(expressions, node, own, nodes, values)
+    if own in (tril, triu, trace, fliplr) and isinstance(values[0].type, Array) and values[0].type.rank == 1:
+        expressions.fail(node, f"{own.__name__} is for arrays of 2 dimensions")
     return _checked(expressions, node, own.__name__, values[0], rank) or call(expressions, node, own, nodes, values)
 
 
@@ -818,8 +886,9 @@ def chosen(expressions, node, array, index):
 def store_chosen(expressions, node, array, index, value):
     """The text of a call that sets a[order] or a[a > 2] to a number, or to the elements of an array."""
     is_array = isinstance(value.type, Array)
-    if array.type.rank != 1 or index.type.rank != 1 or Scalar(index.type.element).is_float or \
-            (is_array and value.type.rank != 1):
+    is_of_rows = array.type.rank == 2 and is_array and value.type.rank == 2 and index.type.element != "bool"
+    if not is_of_rows and (array.type.rank != 1 or (is_array and value.type.rank != 1)) or index.type.rank != 1 or \
+            Scalar(index.type.element).is_float:
         expressions.fail(node, "what an array selects is set in arrays of one dimension here: write a loop")
     own = place if index.type.element == "bool" else put if is_array else put_one
     return call(expressions, node, own, [node.value, node.slice, node], [array, index, value]).text
