@@ -240,6 +240,24 @@ def doubled(x):
     return x * 2
 
 
+def windows(a, w):
+    b = np.zeros_like(a)
+    for i in prange(2, a.shape[0] - 2):
+        for j in range(2, a.shape[1] - 2):
+            s = 0.0
+            for k in range(-2, 3):
+                for l in range(2, -3, -2):
+                    if k != l or a[i, j] > 0.5:
+                        step = a[i + k, j + l] * w[k, 1]
+                        s += step - k * l
+            for k in range(4):
+                if a[i - k + 2, j] > 0.9:
+                    break
+                s += k
+            b[i, j] = s
+    return b
+
+
 class Strangers(support.Comparisons):
     def test_steps_that_are_computed(self):
         for n in (2, 9, 100):
@@ -253,6 +271,7 @@ class Strangers(support.Comparisons):
         self.compare(rotated, np.arange(8.0).reshape(4, 2), 0.5)
         self.compare(of_table, 0.3)
         self.compare(all_places, np.arange(12.0).reshape(3, 4), 2)
+        self.compare(windows, np.random.default_rng(3).random((9, 11)), np.arange(10.0).reshape(5, 2))
         self.compare(game_of_life, np.random.default_rng(1).integers(0, 2, (9, 8)).astype(np.uint8))
 
     def test_reductions(self):

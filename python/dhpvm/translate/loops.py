@@ -11,8 +11,12 @@ from .. import parallel
 from . import calls, scopes, views
 from .iterables import Items
 from .types import INT, Array
-from .values import Value
+from .values import Value, constant
 from .variables import Frame
+
+
+# Nodes of the syntax tree: more of them take longer to compile than they save.
+MAXIMUM_UNROLLED = 3000
 
 
 @dataclass
@@ -86,6 +90,10 @@ class Loops:
     def _over_range(self, node, call):
         if not isinstance(node.target, ast.Name):
             self.source.fail(node.target, "the variable of a range is one name")
+        turns = self._few_turns(node)
+        if turns is not None:
+            self._write_out(node, turns)
+            return
         begin, end, step = self.range(call)
         head = f"{begin}..{end}" + ("" if step == "1" else f" step {step}")
         name = node.target.id
@@ -97,6 +105,51 @@ class Loops:
         self.scope.enter(frame)
         self.scope.define(frame.key, name, INT)
         self._loop(f"for {self.scope.text(name)} in {head}", node)
+        self.scope.leave()
+
+    # ---- Written out: a row around a few constant turns is straight code then, which is vectorised along the row.
+
+    def _few_turns(self, node):
+        """The values of a loop in a prange loop that is worth writing out, for k in range(-2, 3) for example; else
+        None."""
+        turns = self._constant_turns(node) if self.scope.in_parallel else None
+        size = None if turns is None else self._written_out(node.body)
+        return None if size is None or len(turns) * size > MAXIMUM_UNROLLED else turns
+
+    def _constant_turns(self, node):
+        if node.orelse or not isinstance(node.target, ast.Name) or not isinstance(node.iter, ast.Call) or \
+                not self.means(node.iter.func, range) or not 1 <= len(node.iter.args) <= 3:
+            return None
+        name, bounds = node.target.id, [self.expressions.value(each) for each in node.iter.args]
+        if not all(bound.is_constant and bound.type == INT for bound in bounds) or 0 in [
+                bound.constant for bound in bounds[2:]] or name in scopes.stored(node.body) or \
+                scopes.is_read_after(self.source.tree, node, name):
+            return None
+        return range(*(bound.constant for bound in bounds))
+
+    def _written_out(self, statements):
+        """How many nodes of the syntax tree there are when all loops are written out; None if one cannot be."""
+        sizes = []
+        for statement in statements:
+            if isinstance(statement, ast.For):
+                turns, size = self._constant_turns(statement), self._written_out(statement.body)
+                sizes.append(None if None in (turns, size) else len(turns) * size)
+            elif isinstance(statement, ast.If):
+                sizes += [_count(statement.test), self._written_out(statement.body), self._written_out(statement.orelse)]
+            elif isinstance(statement, (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Pass)):
+                sizes.append(_count(statement))
+            else:
+                return None
+        return None if None in sizes else sum(sizes)
+
+    def _write_out(self, node, turns):
+        frame = Frame((node.lineno, node.col_offset), {node.target.id}, is_constant=True)
+        self.scope.enter(frame)
+        self.scope.define(frame.key, node.target.id, INT)
+        for turn in turns:
+            self.scope.name_view(node.target.id, constant(turn))
+            self.block(node.body)
+        self.scope.forget_view(node.target.id)
         self.scope.leave()
 
     def _over_items(self, node):
@@ -243,3 +296,8 @@ class Loops:
                                        "loop: store it in an array, or make it a reduction")
             own.add(name)
         return reductions
+
+
+
+def _count(node):
+    return sum(1 for _ in ast.walk(node))

@@ -161,6 +161,9 @@ class Variables:
         """From now on the variable is this view of an array."""
         self._views[name] = value
 
+    def forget_view(self, name):
+        self._views.pop(name, None)
+
     def alias(self, name, other):
         """Both are the same array from now on."""
         self._aliases.setdefault(name, set()).add(other)
