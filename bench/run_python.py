@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures the Python package beside Numba: kernels with prange, calls, first calls, the import.
 
-Both sides run python/bench/measure.py in processes of their own, in turns. The least times count. Numba is given as many
-threads as there are cores, as DHPVM has. Its results and ours have to agree.
+Both sides run python/bench/measure.py in processes of their own, in turns. The least times count. Numba is given as
+many threads as there are cores, as DHPVM has. Its results and ours have to agree.
 """
 
 import argparse
@@ -92,7 +92,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--bin", required=True, type=Path, help="the folder of the programs that were built")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--numba", default="", metavar="PYTHON", help="a Python with Numba; PyPI's in build/numba unless set")
+    parser.add_argument(
+        "--numba", default="", metavar="PYTHON", help="a Python with Numba; unless set, build/numba gets it from PyPI"
+    )
     arguments = parser.parse_args()
     python = ROOT / "build" / "python" / "bin" / "python"
     package = arguments.bin.parent / "python"

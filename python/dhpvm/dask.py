@@ -35,8 +35,8 @@ def engine(client, *, listen=None, key=None, worker=None, **more):
     """In the block, loops run on the machines of the cluster of `client`.
 
     `listen` is an address of this machine that they reach, by default its own with port 7471; `key` a file of
-    dhpvm.make_key, by default a new key, which Dask carries to the workers: use TLS where others can read that. `worker`
-    has options of dhpvm.Worker, devices=["cuda:0"] for example. Others are options of dhpvm.Engine.
+    dhpvm.make_key, by default a new key, which Dask carries to the workers: use TLS where others can read that.
+    `worker` has options of dhpvm.Worker, devices=["cuda:0"] for example. Others are options of dhpvm.Engine.
     """
     @contextlib.contextmanager
     def start(address, content, options):

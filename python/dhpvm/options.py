@@ -12,8 +12,8 @@ ENGINE = {"threads", "system_access", "code_cache", "code_cache_directory", "tra
           "list_language"}
 PROGRAM = {"heap", "off_heap", "device_memory", "stack", "fuel", "deadline", "device", "jit", "jit_threshold",
            "jit_wait", "check_races", "policy", "batch"}
-WORKER = {"devices", "listen", "clients", "patience", "silence", "time", "idle", "memory", "sessions", "provider", "key",
-          "certificate", "private_key", "authority", "seal"}
+WORKER = {"devices", "listen", "clients", "patience", "silence", "time", "idle", "memory", "sessions", "provider",
+          "key", "certificate", "private_key", "authority", "seal"}
 _TIMES = {"arrival", "silence", "deadline", "patience", "time", "idle"}
 _PATHS = {"key", "certificate", "private_key", "authority", "code_cache_directory"}
 _CHOICES = {

@@ -50,7 +50,7 @@ class Clusters(unittest.TestCase):
         self.use(cluster.engine(in_this_process, **self.where()))
 
     def test_workers(self):
-        self.assertRaisesRegex(TypeError, "there is no option 'device'; there are .*devices", dhpvm.Worker, device="host")
+        self.assertRaisesRegex(TypeError, "there is no option 'device'; there .*devices", dhpvm.Worker, device="host")
         with dhpvm.Worker(listen="127.0.0.1:0", devices=["host"]) as worker:
             with dhpvm.workers(*worker.addresses(), always=True):
                 x = np.ones(10)

@@ -184,8 +184,8 @@ class Arguments(support.Comparisons):
         self.assertFalse(support.same_bits(compiled(x), first))
         WEIGHTS[1] = 0.5
         for function, arguments in ((writes_outside, (1.0,)), (writes_outside_in_a_call, (1.0,))):
-            self.assertRaisesRegex(dhpvm.TranslationError, "'COUNTS' is an array of the surroundings", dhpvm.jit(function),
-                                   *arguments)
+            self.assertRaisesRegex(dhpvm.TranslationError, "'COUNTS' is an array of the surroundings",
+                                   dhpvm.jit(function), *arguments)
         self.assertRaisesRegex(dhpvm.TranslationError, "the caller has 'COUNTS' already", dhpvm.jit(returns_outside))
 
 

@@ -147,8 +147,8 @@ class Assignments:
             if base is not None:
                 self.scope.alias(target.id, base.id)
         if self._is_assigned_again(target):
-            self.source.fail(target, f"'{target.id}' is a tuple here, and is assigned elsewhere, too: give it a name of "
-                                     "its own")
+            self.source.fail(target, f"'{target.id}' is a tuple here, and is assigned elsewhere, too: give it a name "
+                                     "of its own")
         self.scope.assign(target, target.id, value.type)
         self.scope.declare_view(target.id)
         self.scope.name_view(target.id, value if records.is_record(value) else
@@ -161,8 +161,9 @@ class Assignments:
         stores = [each for each in nodes if isinstance(each, ast.Name) and each.id == target.id and
                   isinstance(each.ctx, ast.Store) and each not in in_place]
         # Variables of loops that nothing reads behind them are others in each loop.
-        loops = [each for each in nodes if isinstance(each, ast.For) and target.id in scopes.stored([ast.Expr(each.target)])
-                 and not scopes.is_read_after(self.source.tree, each, target.id)]
+        loops = [each for each in nodes if isinstance(each, ast.For) and
+                 target.id in scopes.stored([ast.Expr(each.target)]) and
+                 not scopes.is_read_after(self.source.tree, each, target.id)]
         return len(stores) > max(len(loops), 1) or target.id in self.source.parameters
 
     def _store_view(self, target, value, source):

@@ -10,8 +10,8 @@ from . import calls
 from .types import UNKNOWN, Array, Scalar
 from .values import NOTHING, Elementwise, Value
 
-FUNCTIONS = {*calls.UNARY, *calls.OPERATORS, *calls.COMPARISONS, *calls.BINARY, *calls.HELPERS, "abs", "absolute", "fabs",
-             "rint", "round", "isnan", "isinf", "isfinite", "where", "clip", "square"}
+FUNCTIONS = {*calls.UNARY, *calls.OPERATORS, *calls.COMPARISONS, *calls.BINARY, *calls.HELPERS, "abs", "absolute",
+             "fabs", "rint", "round", "isnan", "isinf", "isfinite", "where", "clip", "square"}
 
 
 def operands(expressions, node):

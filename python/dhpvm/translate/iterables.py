@@ -60,7 +60,8 @@ class Items:
     def _indices(self, target, sizes):
         """The target takes the indices of an array with these sizes, in their order."""
         self.sizes.append(f"({' * '.join(sizes)})")
-        targets = self._targets(target, len(sizes), f"{len(sizes)} indices come at a time: for {'i, j, k'[:3 * len(sizes) - 2]}")
+        names = "i, j, k"[:3 * len(sizes) - 2]
+        targets = self._targets(target, len(sizes), f"{len(sizes)} indices come at a time: for {names} in ..")
         for position, each in enumerate(targets):
             self.stores.append((each, lambda turn, at=position: Value(_index(turn, sizes, at), INT), each))
 

@@ -135,7 +135,8 @@ class Loops:
                 turns, size = self._constant_turns(statement), self._written_out(statement.body)
                 sizes.append(None if None in (turns, size) else len(turns) * size)
             elif isinstance(statement, ast.If):
-                sizes += [_count(statement.test), self._written_out(statement.body), self._written_out(statement.orelse)]
+                sizes += [_count(statement.test), self._written_out(statement.body),
+                          self._written_out(statement.orelse)]
             elif isinstance(statement, (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Pass)):
                 sizes.append(_count(statement))
             else:

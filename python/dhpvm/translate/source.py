@@ -43,8 +43,8 @@ class Source:
 
     @property
     def is_ours(self):
-        """Whether it is one of library.py."""
-        return self.function.__module__ == f"{__package__}.library"
+        """Whether it is one of array_functions.py or number_functions.py."""
+        return self.function.__module__.startswith(f"{__package__}.")
 
     def _import(self):
         """Takes up what the function imports. Returns the names, which are no variables."""

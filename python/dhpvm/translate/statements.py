@@ -167,7 +167,8 @@ class Statements(Assignments, Loops):
 
     def _given_arrays(self):
         """The parameters that are arrays."""
-        return {name for name, kind in zip(self.source.parameters, self.types) if isinstance(kind, (Array, PassedView, Tuple))}
+        return {name for name, kind in zip(self.source.parameters, self.types)
+                if isinstance(kind, (Array, PassedView, Tuple))}
 
     def _note_result(self, node, kind):
         result = join(self.version.result, kind)

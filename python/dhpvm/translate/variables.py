@@ -193,8 +193,8 @@ class Variables:
     def written(self, name, node):
         outside = self.same_arrays(name) - self._names
         if outside:
-            self._source.fail(node, f"'{outside.pop()}' is an array of the surroundings, which can be read: pass it as an "
-                                    "argument to write to it")
+            self._source.fail(node, f"'{outside.pop()}' is an array of the surroundings, which can be read: pass it as "
+                                    "an argument to write to it")
         self._written.add(name)
         self._writes.append(name)
 

@@ -43,8 +43,8 @@ def scratch(expressions, node, kind, sizes, value):
     found = expressions.statements.scratch(node, kind.element, list(sizes))
     if found is None:
         where = "a function that a prange loop calls" if not expressions.scope.in_parallel else "a prange loop"
-        expressions.fail(node, f"{where} makes no arrays whose size is not known before the loop: make them before, one "
-                               "row for each iteration, or write a loop over the elements")
+        expressions.fail(node, f"{where} makes no arrays whose size is not known before the loop: make them before, "
+                               "one row for each iteration, or write a loop over the elements")
     if value is not None:
         expressions.statements.emit(f"{store(expressions, node, found, value)};", node)
     return found

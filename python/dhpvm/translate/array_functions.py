@@ -1,0 +1,288 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Functions of NumPy written in Python: what chooses, joins and turns elements of arrays.
+
+They are compiled with the functions that call them. A branch on `ndim` or None is decided by the types of the
+arguments: only one is compiled.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..parallel import prange
+
+
+# ---- Elements that are chosen.
+
+def take(a, index):
+    if a.ndim == 1:
+        r = np.empty(len(index), a.dtype)
+        for i in prange(len(index)):
+            k = int(index[i])
+            r[i] = a[k if k >= 0 else k + len(a)]
+        return r
+    if a.ndim == 2:
+        m = np.empty((len(index), a.shape[1]), a.dtype)
+        for i in prange(len(index)):
+            k = int(index[i])
+            row = k if k >= 0 else k + len(a)
+            for j in range(a.shape[1]):
+                m[i, j] = a[row, j]
+        return m
+
+
+def select(a, mask):
+    assert a.shape[0] == len(mask), "a condition and the array that it selects from have different sizes"
+    count = 0
+    for i in prange(len(mask)):
+        count += mask[i]
+    k = 0
+    if a.ndim == 1:
+        r = np.empty(count, a.dtype)
+        for i in range(len(mask)):
+            if mask[i]:
+                r[k] = a[i]
+                k += 1
+        return r
+    if a.ndim == 2:
+        m = np.empty((count, a.shape[1]), a.dtype)
+        for i in range(len(mask)):
+            if mask[i]:
+                for j in range(a.shape[1]):
+                    m[k, j] = a[i, j]
+                k += 1
+        return m
+
+
+def select_2(a, mask):
+    assert a.shape[0] == mask.shape[0] and a.shape[1] == mask.shape[1], \
+        "a condition and the array that it selects from have different sizes"
+    r = np.empty(mask.sum(), a.dtype)
+    k = 0
+    for i in range(a.shape[0]):
+        for j in range(a.shape[1]):
+            if mask[i, j]:
+                r[k] = a[i, j]
+                k += 1
+    return r
+
+
+def put(a, index, values):
+    assert len(index) == len(values), "as many values as indices are needed"
+    if a.ndim == 1:
+        for i in range(len(index)):
+            k = int(index[i])
+            a[k if k >= 0 else k + len(a)] = values[i]
+    if a.ndim == 2:
+        assert a.shape[1] == values.shape[1], "the rows that are set have another size"
+        for i in range(len(index)):
+            k = int(index[i])
+            for j in range(a.shape[1]):
+                a[k if k >= 0 else k + len(a), j] = values[i, j]
+
+
+def put_one(a, index, value):
+    for i in range(len(index)):
+        k = int(index[i])
+        a[k if k >= 0 else k + len(a)] = value
+
+
+def place(a, mask, values):
+    assert len(a) == len(mask), "a condition and the array that it selects from have different sizes"
+    assert mask.sum() == len(values), "as many values as elements that the condition selects are needed"
+    k = 0
+    for i in range(len(a)):
+        if mask[i]:
+            a[i] = values[k]
+            k += 1
+
+
+def flatnonzero(a):
+    count = 0
+    for i in prange(len(a)):
+        count += a[i] != 0
+    r = np.empty(count, np.int64)
+    k = 0
+    for i in range(len(a)):
+        if a[i] != 0:
+            r[k] = i
+            k += 1
+    return r
+
+
+def count_nonzero(a):
+    return (a != 0).sum()
+
+
+# ---- Shapes.
+
+def ravel(a):
+    if a.ndim == 1:
+        return a.copy()
+    if a.ndim == 2:
+        columns = a.shape[1]
+        r = np.empty(a.size, a.dtype)
+        for i in prange(a.shape[0]):
+            for j in range(columns):
+                r[i * columns + j] = a[i, j]
+        return r
+    rows = a.shape[1] * a.shape[2]
+    s = np.empty(a.size, a.dtype)
+    for i in prange(a.shape[0]):
+        for j in range(a.shape[1]):
+            for k in range(a.shape[2]):
+                s[i * rows + j * a.shape[2] + k] = a[i, j, k]
+    return s
+
+
+def reshape(a, n, m=None, k=None):
+    flat = ravel(a)
+    known = 1
+    if n >= 0:
+        known *= n
+    if m is None:
+        assert n == flat.size or n == -1, "an array cannot be reshaped to another size"
+        return flat
+    if m >= 0:
+        known *= m
+    if k is None:
+        rows = n if n >= 0 else flat.size // known
+        columns = m if m >= 0 else flat.size // known
+        assert rows * columns == flat.size, "an array cannot be reshaped to another size"
+        r = np.empty((rows, columns), a.dtype)
+        for i in prange(rows):
+            for j in range(columns):
+                r[i, j] = flat[i * columns + j]
+        return r
+    if k is not None:
+        if k >= 0:
+            known *= k
+        p = n if n >= 0 else flat.size // known
+        q = m if m >= 0 else flat.size // known
+        o = k if k >= 0 else flat.size // known
+        assert p * q * o == flat.size, "an array cannot be reshaped to another size"
+        s = np.empty((p, q, o), a.dtype)
+        for i in prange(p):
+            for j in range(q):
+                for l in range(o):
+                    s[i, j, l] = flat[(i * q + j) * o + l]
+        return s
+
+
+def concatenate(a, b):
+    n = len(a)
+    if a.ndim == 1:
+        r = np.empty(n + len(b), (a[:0] + b[:0]).dtype)
+        r[:n] = a
+        r[n:] = b
+        return r
+    if a.ndim == 2:
+        assert a.shape[1] == b.shape[1], "arrays of different widths cannot be joined"
+        m = np.empty((n + len(b), a.shape[1]), (a[0, :0] + b[0, :0]).dtype)
+        m[:n] = a
+        m[n:] = b
+        return m
+
+
+def roll(a, shift):
+    n = len(a)
+    r = np.empty_like(a)
+    for i in prange(n):
+        r[(i + shift) % n] = a[i]
+    return r
+
+
+def diff(a):
+    if a.ndim == 1:
+        return a[1:] - a[:-1]
+    if a.ndim == 2:
+        return a[:, 1:] - a[:, :-1]
+
+
+def flip(a):
+    if a.ndim == 1:
+        return a[::-1].copy()
+    if a.ndim == 2:
+        return a[::-1, ::-1].copy()
+    return a[::-1, ::-1, ::-1].copy()
+
+
+def flipud(a):
+    return a[::-1].copy()
+
+
+def fliplr(a):
+    return a[:, ::-1].copy()
+
+
+def tile(a, n):
+    r = np.empty(len(a) * n, a.dtype)
+    for i in prange(len(r)):
+        r[i] = a[i % len(a)]
+    return r
+
+
+def repeat(a, n):
+    r = np.empty(len(a) * n, a.dtype)
+    for i in prange(len(r)):
+        r[i] = a[i // n]
+    return r
+
+
+def meshgrid_x(x, y):
+    m = np.empty((len(y), len(x)), x.dtype)
+    m[:, :] = x
+    return m
+
+
+def meshgrid_y(x, y):
+    m = np.empty((len(y), len(x)), y.dtype)
+    m[:, :] = y[:, None]
+    return m
+
+
+def outer(a, b):
+    return a[:, None] * b
+
+
+def eye(n):
+    r = np.zeros((n, n))
+    for i in prange(n):
+        r[i, i] = 1
+    return r
+
+
+def tril(m, k=0):
+    r = m.copy()
+    for i in prange(r.shape[0]):
+        for j in range(max(i + k + 1, 0), r.shape[1]):
+            r[i, j] = 0
+    return r
+
+
+def triu(m, k=0):
+    r = m.copy()
+    for i in prange(r.shape[0]):
+        for j in range(min(max(i + k, 0), r.shape[1])):
+            r[i, j] = 0
+    return r
+
+
+def trace(a):
+    s = a[0, 0] - a[0, 0]
+    for i in range(min(a.shape[0], a.shape[1])):
+        s += a[i, i]
+    return s
+
+
+def diag(a):
+    if a.ndim == 2:
+        r = np.empty(min(a.shape[0], a.shape[1]), a.dtype)
+        for i in prange(len(r)):
+            r[i] = a[i, i]
+        return r
+    if a.ndim == 1:
+        m = np.zeros((len(a), len(a)), a.dtype)
+        for i in prange(len(a)):
+            m[i, i] = a[i]
+        return m

@@ -1,0 +1,398 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Functions of NumPy and math written in Python: numbers of arrays, their order, and numbers alone.
+
+They are compiled with the functions that call them. A branch on `ndim` or None is decided by the types of the
+arguments: only one is compiled.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ..parallel import prange
+from .array_functions import ravel
+
+
+# ---- Numbers of an array, and arrays of running values.
+
+def var(a, axis=None, ddof=0):
+    if axis is None:
+        mean = a.mean()
+        return ((a - mean) ** 2).sum() / (a.size - ddof)
+    assert -2 <= axis and axis < 2, "the array has two dimensions"
+    if axis == 0 or axis == -2:
+        r = a.mean(axis=0)
+        for j in prange(len(r)):
+            s = r[j] - r[j]
+            for i in range(a.shape[0]):
+                s += (a[i, j] - r[j]) ** 2
+            r[j] = s / (a.shape[0] - ddof)
+        return r
+    q = a.mean(axis=1)
+    for i in prange(len(q)):
+        s = q[i] - q[i]
+        for j in range(a.shape[1]):
+            s += (a[i, j] - q[i]) ** 2
+        q[i] = s / (a.shape[1] - ddof)
+    return q
+
+
+def std(a, axis=None, ddof=0):
+    return np.sqrt(var(a, axis, ddof))
+
+
+def ptp(a):
+    return a.max() - a.min()
+
+
+def norm(a):
+    return np.sqrt((a * a).sum())
+
+
+def nanmin(a):
+    s = np.where(np.isnan(a), np.inf, a).min()
+    return s if s != np.inf or (a == np.inf).any() else np.nan
+
+
+def nanmax(a):
+    s = np.where(np.isnan(a), -np.inf, a).max()
+    return s if s != -np.inf or (a == -np.inf).any() else np.nan
+
+
+def nansum(a):
+    return np.where(np.isnan(a), 0, a).sum()
+
+
+def nanmean(a):
+    return nansum(a) / (~np.isnan(a)).sum()
+
+
+def array_equal(a, b):
+    if a.ndim == 1:
+        return len(a) == len(b) and (a == b).all()
+    if a.ndim == 2:
+        return a.shape[0] == b.shape[0] and a.shape[1] == b.shape[1] and (a == b).all()
+
+
+def allclose(a, b, rtol=1e-05, atol=1e-08):
+    return isclose_all(a, b, rtol, atol).all()
+
+
+def isclose_all(a, b, rtol, atol):
+    return (np.abs(a - b) <= atol + rtol * np.abs(b)) & np.isfinite(b) | (a == b)
+
+
+def cumprod(a):
+    r = np.empty(len(a), np.cumsum(a).dtype)
+    for i in range(len(a)):
+        r[i] = a[i]
+        if i > 0:
+            r[i] *= r[i - 1]
+    return r
+
+
+def cumsum(a, axis):
+    r = np.empty(a.shape, a.sum(axis=0).dtype)
+    for i in range(a.shape[0]):
+        for j in range(a.shape[1]):
+            r[i, j] = a[i, j]
+            if axis == 0 and i > 0:
+                r[i, j] += r[i - 1, j]
+            if axis == 1 and j > 0:
+                r[i, j] += r[i, j - 1]
+    return r
+
+
+def minimum_accumulate(a):
+    r = a.copy()
+    for i in range(1, len(a)):
+        r[i] = np.minimum(r[i - 1], a[i])
+    return r
+
+
+def maximum_accumulate(a):
+    r = a.copy()
+    for i in range(1, len(a)):
+        r[i] = np.maximum(r[i - 1], a[i])
+    return r
+
+
+def bincount(x, weights=None, minlength=0):
+    size = minlength
+    if len(x) > 0:
+        assert x.min() >= 0, "bincount is for integers from 0 on"
+        size = max(size, int(x.max()) + 1)
+    if weights is None:
+        r = np.zeros(size, np.int64)
+        for i in range(len(x)):
+            r[x[i]] += 1
+        return r
+    else:
+        s = np.zeros(size)
+        for i in range(len(x)):
+            s[x[i]] += weights[i]
+        return s
+
+
+def is_before(a, b):
+    return a < b or (b != b and a == a)
+
+
+def sort(a):
+    """By merging runs of 1, 2, 4, .. elements; NaN comes last."""
+    n = len(a)
+    r, other = a.copy(), a.copy()
+    width = 1
+    while width < n:
+        for begin in range(0, n, 2 * width):
+            middle, end = min(begin + width, n), min(begin + 2 * width, n)
+            i, j = begin, middle
+            for k in range(begin, end):
+                if j >= end or (i < middle and not is_before(r[j], r[i])):
+                    other[k] = r[i]
+                    i += 1
+                else:
+                    other[k] = r[j]
+                    j += 1
+        for k in range(n):
+            r[k] = other[k]
+        width *= 2
+    return r
+
+
+def sort_in_place(a):
+    a[:] = sort(a.copy())
+
+
+def fill(a, value):
+    a[:] = value
+
+
+def argsort(a):
+    """As sort; equal elements stay in their order."""
+    n = len(a)
+    r, other = np.arange(n), np.arange(n)
+    width = 1
+    while width < n:
+        for begin in range(0, n, 2 * width):
+            middle, end = min(begin + width, n), min(begin + 2 * width, n)
+            i, j = begin, middle
+            for k in range(begin, end):
+                if j >= end or (i < middle and not is_before(a[r[j]], a[r[i]])):
+                    other[k] = r[i]
+                    i += 1
+                else:
+                    other[k] = r[j]
+                    j += 1
+        for k in range(n):
+            r[k] = other[k]
+        width *= 2
+    return r
+
+
+def median(a):
+    s = sort(ravel(a))
+    n = len(s)
+    assert n > 0, "median of an array without elements"
+    if s[n - 1] != s[n - 1]:
+        return s[n - 1] / 1
+    return (s[(n - 1) // 2] + s[n // 2]) / 2
+
+
+def quantile(a, q):
+    s = sort(ravel(a))
+    n = len(s)
+    assert n > 0, "quantile of an array without elements"
+    assert q >= 0 and q <= 1, "quantiles are in the range [0, 1]"
+    if s[n - 1] != s[n - 1]:
+        return s[n - 1] / 1
+    place = q * (n - 1)
+    low = int(place)
+    high = min(low + 1, n - 1)
+    part = place - low
+    step = s[high] / 1 - s[low] / 1
+    return s[high] - step * (1 - part) if part >= 0.5 else s[low] + step * part
+
+
+def quantiles(a, q):
+    r = np.empty(len(q))
+    for i in range(len(q)):
+        r[i] = quantile(a, q[i])
+    return r
+
+
+def percentile(a, q):
+    return quantile(a, q / 100)
+
+
+def percentiles(a, q):
+    return quantiles(a, q / 100)
+
+
+def interp_one(x, xp, fp):
+    n = len(xp)
+    if x != x:
+        return x
+    if x >= xp[n - 1]:
+        return fp[n - 1] / 1
+    if x < xp[0]:
+        return fp[0] / 1
+    low, high = 0, n - 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        if xp[middle] <= x:
+            low = middle
+        else:
+            high = middle
+    slope = (fp[low + 1] - fp[low]) / (xp[low + 1] - xp[low])
+    return slope * (x - xp[low]) + fp[low]
+
+
+def interp(x, xp, fp):
+    assert len(xp) == len(fp) and len(xp) > 0, "fp and xp are not of the same length"
+    r = np.empty(len(x))
+    for i in prange(len(x)):
+        r[i] = interp_one(x[i], xp, fp)
+    return r
+
+
+def unique(a):
+    s = sort(ravel(a))
+    n = min(len(s), 1)
+    for i in range(1, len(s)):
+        if s[i] != s[n - 1] and (s[i] == s[i] or s[n - 1] == s[n - 1]):
+            s[n] = s[i]
+            n += 1
+    return s[:n].copy()
+
+
+def searchsorted_all(a, v):
+    r = np.empty(len(v), np.int64)
+    for i in prange(len(v)):
+        r[i] = searchsorted(a, v[i])
+    return r
+
+
+def digitize(x, bins):
+    assert len(bins) < 2 or not is_before(bins[-1], bins[0]), "bins that decrease cannot be compiled: turn them round"
+    r = np.empty(len(x), np.int64)
+    for i in prange(len(x)):
+        low, high = 0, len(bins)
+        while low < high:
+            middle = (low + high) // 2
+            if is_before(x[i], bins[middle]):
+                high = middle
+            else:
+                low = middle + 1
+        r[i] = low
+    return r
+
+
+def trapezoid(y, x=None, dx=1.0):
+    if x is None:
+        return (dx * (y[1:] + y[:-1]) / 2.0).sum()
+    else:
+        return ((x[1:] - x[:-1]) * (y[1:] + y[:-1]) / 2.0).sum()
+
+
+def searchsorted(a, v):
+    low, high = 0, len(a)
+    while low < high:
+        middle = (low + high) // 2
+        if is_before(a[middle], v):
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+# ---- Numbers.
+
+def sign(x):
+    return 1 if x > 0 else (-1 if x < 0 else (0 if x == 0 else x))
+
+
+def negative(x):
+    return -x
+
+
+def heaviside(x, middle):
+    return x * middle if x != x else 0.0 if x < 0 else 1.0 if x > 0 else middle
+
+
+def logical_and(x, y):
+    return bool(x) and bool(y)
+
+
+def logical_or(x, y):
+    return bool(x) or bool(y)
+
+
+def logical_xor(x, y):
+    return bool(x) != bool(y)
+
+
+def logical_not(x):
+    return not bool(x)
+
+
+def isclose(a, b, rtol=1e-05, atol=1e-08):
+    return (abs(a - b) <= atol + rtol * abs(b) and np.isfinite(b)) or a == b
+
+
+def math_isclose(a, b, rel_tol=1e-09, abs_tol=0.0):
+    a, b = float(a), float(b)
+    return a == b or (np.isfinite(a) and np.isfinite(b) and abs(a - b) <= max(rel_tol * max(abs(a), abs(b)), abs_tol))
+
+
+def radians(x):
+    return x * (math.pi / 180)
+
+
+def degrees(x):
+    return x * (180 / math.pi)
+
+
+def math_radians(x):
+    return radians(float(x))
+
+
+def math_degrees(x):
+    return degrees(float(x))
+
+
+def gcd(a, b):
+    a, b = abs(a), abs(b)
+    while b != 0:
+        a, b = b, a % b
+    return a
+
+
+def isqrt(n):
+    if n < 0:
+        raise ValueError("isqrt() argument must be nonnegative")
+    root = int(math.sqrt(n))
+    while root * root > n:
+        root -= 1
+    while (root + 1) * (root + 1) <= n:
+        root += 1
+    return root
+
+
+def factorial(n):
+    if n < 0:
+        raise ValueError("factorial() not defined for negative values")
+    product = 1
+    for i in range(2, n + 1):
+        product *= i
+    return product
+
+
+def power(x, y):
+    return x ** y
+
+
+def log(x, base):
+    return math.log(x) / math.log(base)
