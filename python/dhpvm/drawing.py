@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from html import escape
-
 # Colours of events by the beginning of their names; others are calls of functions.
 _COLOURS = {"parallel for": "#4878a8", "optimise": "#c08040", "emit": "#c08040", "link": "#c08040", "minor": "#80a060",
             "major": "#80a060", "upload": "#a06090", "download": "#a06090", "launch": "#605090"}
@@ -15,6 +13,8 @@ class Explanation(str):
     """How loops were run: text, which notebooks draw with a heading for each loop."""
 
     def _repr_html_(self):
+        from html import escape
+
         loops = []
         for line in self.splitlines():
             if line.startswith("  ") and loops:
@@ -30,6 +30,8 @@ class Explanation(str):
 
 def timeline(events):
     """A picture of a trace, a row for each thread: an SVG, with the times as tooltips."""
+    from html import escape
+
     names = {event["tid"]: event["args"]["name"] for event in events if event["name"] == "thread_name"}
     spans = [event for event in events if event["ph"] == "X"]
     if not spans:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import json
 import os
 import threading
 import weakref
@@ -238,6 +237,8 @@ class trace:
 
     def events(self):
         """The events as the trace has them: dictionaries whose "ts" and "dur" are microseconds."""
+        import json  # which takes longer to import than all this
+
         with open(self.path, encoding="utf-8") as file:
             return json.load(file)["traceEvents"]
 

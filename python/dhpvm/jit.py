@@ -6,7 +6,6 @@ from __future__ import annotations
 import functools
 import inspect
 import itertools
-import logging
 import re
 
 from . import _core, arrays, errors, options, signature
@@ -102,9 +101,11 @@ class CompiledFunction(_core.Dispatcher):
         Runs the function once with copies of the arguments, on the host. Other targets: "ptx:sm_90" for a processor,
         "opencl", "llvm" and "asm" for the host.
         """
+        from .listing import Listing
+
         engine = Engine(list_kernels={"llvm": 1, "asm": 2}.get(target, 3), list_language=target, code_cache=False)
         given = {**self._options, "jit": "eager", "jit_wait": True, "device": "host"}
-        with _Listing() as listing:
+        with Listing() as listing:
             copies = [_copy(argument) for argument in self._bind(arguments, {})]
             self._compile(copies, engine, given).function(*copies)
         return "\n".join(dict.fromkeys(listing.texts))
@@ -174,25 +175,6 @@ class CompiledProgram:
 
     def explain(self):
         return self._python_lines(errors.python_lines(self._isolate.explain()))
-
-
-class _Listing(logging.Handler):
-    """Collects the listings that engines make meanwhile."""
-
-    def __enter__(self):
-        self.texts, self._logger = [], logging.getLogger("dhpvm.listing")
-        self._before = self._logger.level, self._logger.propagate
-        self._logger.setLevel(logging.INFO)
-        self._logger.propagate = False
-        self._logger.addHandler(self)
-        return self
-
-    def __exit__(self, *_):
-        self._logger.removeHandler(self)
-        self._logger.level, self._logger.propagate = self._before
-
-    def emit(self, record):
-        self.texts.append(record.getMessage())
 
 
 def _copy(argument):
