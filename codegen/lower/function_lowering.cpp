@@ -121,8 +121,8 @@ void FunctionLowering::leave_with_trap(const Instruction& i, TrapKind kind) {
   const std::optional<std::uint32_t> reference = trap_reference(i);
   Value* const object =
       reference ? registers_.get_reference(*reference) : llvm::ConstantPointerNull::get(b_.getPtrTy());
-  b_.CreateCall(
-      runtime_call(unit_.module, RuntimeCall::kTrap),
+  call_runtime(
+      b_, unit_.module, RuntimeCall::kTrap,
       {frame_.state, frame_.r, frame_.left, frame_.site(i), b_.getInt32(static_cast<std::uint32_t>(kind)),
        frame_.exact_ticks(), operands[0], operands[1], operands[2], object});
   frame_.leave();
@@ -168,16 +168,17 @@ FunctionLowering::Value* FunctionLowering::array_dimension(Value* array, unsigne
   // The place of the outermost size in a matrix, of the length in a vector: a load from either.
   Value* const offset =
       b_.CreateSelect(is_vector, ir_.constant(layout.array_length), ir_.constant(layout.array_dims));
+  // As a length: compiled code itself writes those of vectors.
   return ir_.load(b_.getInt64Ty(), b_.CreateInBoundsGEP(b_.getInt8Ty(), array, offset),
-                  {Access::kImmutable, 1});
+                  {Access::kImmutable, 0});
 }
 
 void FunctionLowering::check_array(const Instruction& i, Value* array) { null_check(i, array); }
 
 void FunctionLowering::inaccessible(const Instruction& i, Value* array, Value* index, bool write,
                                     BasicBlock* go_on) {
-  Value* const retry = b_.CreateCall(
-      runtime_call(unit_.module, RuntimeCall::kInaccessible),
+  Value* const retry = call_runtime(
+      b_, unit_.module, RuntimeCall::kInaccessible,
       {frame_.state, frame_.r, frame_.left, frame_.site(i), array, index, b_.getInt32(write ? 1 : 0)});
   ir_.branch_cold(b_.CreateICmpEQ(retry, b_.getInt32(0)), frame_.callee_trapped(), go_on);
 }
@@ -254,8 +255,8 @@ void FunctionLowering::lower_jump_null(const Instruction& i) {
 
 void FunctionLowering::lowered(const Instruction& i) {
   if (i.has(bytecode::kCollects)) fresh_.clear();
-  const bool fresh =
-      i.row->family == Family::kNew || (i.row->family == Family::kMoveR && fresh_.contains(i.b));
+  const bool fresh = i.row->family == Family::kNew || i.row->family == Family::kNewArray ||
+                     (i.row->family == Family::kMoveR && fresh_.contains(i.b));
   for_each_reference_write(module_, i, [&](std::uint32_t reg) { fresh_.erase(reg); });
   if (fresh) fresh_.insert(i.a);
 }

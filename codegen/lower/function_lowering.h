@@ -88,6 +88,15 @@ class FunctionLowering final : public Lowering {
   std::vector<Value*> load_windows(const Windows& windows, const std::vector<bytecode::ValueType>& types);
 
   // objects.cpp
+  struct OpenMemory {
+    Value* start = nullptr;
+    llvm::BasicBlock* taken = nullptr;
+    llvm::BasicBlock* cold = nullptr;  // where there is none; to be filled
+  };
+  OpenMemory take_open_memory(Value* size, Value* also);
+  void finish_object(const Instruction& i, const OpenMemory& memory,
+                     llvm::function_ref<Value*(Value* r)> make);
+  std::uint64_t element_size(const bytecode::Type& array) const;
   void lower_new(const Instruction& i);
   void lower_get_field(const Instruction& i);
   void lower_put_field(const Instruction& i);

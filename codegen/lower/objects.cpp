@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Objects, strings, and arrays as a whole: allocation, fields, casts, the write barrier.
 #include <algorithm>
+#include <bit>
 
 #include "codegen/lower/function_lowering.h"
 
@@ -13,6 +14,9 @@ namespace {
 
 // More classes than this behind an interface are looked up in a table.
 constexpr std::size_t kMaximumComparisons = 8;
+// Arrays up to so many bytes are made in the allocation area; larger ones belong into blocks of their own size class,
+// of which compiled code knows nothing (gc::kMediumThreshold).
+constexpr std::uint64_t kSmallArray = 256;
 
 }  // namespace
 
@@ -20,38 +24,51 @@ FunctionLowering::Value* FunctionLowering::type_of(Value* object) {
   return ir_.load(b_.getInt32Ty(), ir_.byte_offset(object, unit_.layout.object.type), {Access::kHeader});
 }
 
-// Takes memory from the open hole if it fits, as gc::AllocationArea does; it is zero already.
+// Takes `size` bytes, a multiple of a granule, from the open hole, as gc::AllocationArea does; they are zero already.
+// Goes on where the hole has room and `also` holds, if that is not null.
+FunctionLowering::OpenMemory FunctionLowering::take_open_memory(Value* size, Value* also) {
+  OpenMemory memory;
+  Value* const area = frame_.state_field(unit_.layout.state.allocation_area, Access::kConstant);
+  memory.start = ir_.load(b_.getPtrTy(), area, {Access::kAllocator, 0});
+  Value* const limit = ir_.load(b_.getPtrTy(), ir_.byte_offset(area, 8), {Access::kAllocator, 1});
+  Value* const room = b_.CreateSub(b_.CreatePtrToInt(limit, b_.getInt64Ty()),
+                                   b_.CreatePtrToInt(memory.start, b_.getInt64Ty()));
+  Value* fits = b_.CreateICmpUGE(room, size);
+  if (also != nullptr) fits = b_.CreateAnd(also, fits);
+  memory.cold = ir_.likely(fits, memory.taken);
+  b_.SetInsertPoint(memory.taken);
+  ir_.store(b_.CreateInBoundsGEP(b_.getInt8Ty(), memory.start, size), area, {Access::kAllocator, 0});
+  return memory;
+}
+
+// The open memory holds the new object; elsewhere `make` asks the virtual machine for one.
+void FunctionLowering::finish_object(const Instruction& i, const OpenMemory& memory,
+                                     llvm::function_ref<Value*(Value* r)> make) {
+  BasicBlock* const done = ir_.new_block("allocated");
+  b_.CreateBr(done);
+  b_.SetInsertPoint(memory.cold);
+  Value* const made = make(frame_.mirror(i));
+  frame_.leave_if_null(made);
+  BasicBlock* const slow = b_.GetInsertBlock();
+  b_.CreateBr(done);
+  b_.SetInsertPoint(done);
+  llvm::PHINode* const object = b_.CreatePHI(b_.getPtrTy(), 2);
+  object->addIncoming(memory.start, memory.taken);
+  object->addIncoming(made, slow);
+  registers_.set_reference(i.a, object);
+}
+
 void FunctionLowering::lower_new(const Instruction& i) {
   const ObjectLayout& layout = unit_.layout.object;
   const std::uint64_t granules =
       (std::uint64_t{module_.types[i.type()].size} + layout.granule - 1) / layout.granule;
-  const std::uint64_t size = granules * layout.granule;
-  Value* const area = frame_.state_field(unit_.layout.state.allocation_area, Access::kConstant);
-  Value* const cursor = ir_.load(b_.getPtrTy(), area, {Access::kAllocator, 0});
-  Value* const limit = ir_.load(b_.getPtrTy(), ir_.byte_offset(area, 8), {Access::kAllocator, 1});
-  Value* const room =
-      b_.CreateSub(b_.CreatePtrToInt(limit, b_.getInt64Ty()), b_.CreatePtrToInt(cursor, b_.getInt64Ty()));
-  BasicBlock* go_on = nullptr;
-  BasicBlock* const cold = ir_.likely(b_.CreateICmpUGE(room, ir_.constant(size)), go_on);
-  BasicBlock* const done = ir_.new_block("allocated");
-  b_.SetInsertPoint(go_on);
-  ir_.store(b_.CreateInBoundsGEP(b_.getInt8Ty(), cursor, ir_.constant(size)), area, {Access::kAllocator, 0});
-  ir_.store(ir_.constant(std::uint64_t{i.type()} | granules << layout.size_shift), cursor, {Access::kHeader});
-  b_.CreateBr(done);
-
-  b_.SetInsertPoint(cold);
-  Value* const r = frame_.mirror(i);
-  Value* const made = b_.CreateCall(runtime_call(unit_.module, RuntimeCall::kNewObject),
-                                    {frame_.state, r, frame_.left, frame_.site(i), b_.getInt32(i.type())});
-  frame_.leave_if_null(made);
-  BasicBlock* const slow = b_.GetInsertBlock();
-  b_.CreateBr(done);
-
-  b_.SetInsertPoint(done);
-  llvm::PHINode* const object = b_.CreatePHI(b_.getPtrTy(), 2);
-  object->addIncoming(cursor, go_on);
-  object->addIncoming(made, slow);
-  registers_.set_reference(i.a, object);
+  const OpenMemory memory = take_open_memory(ir_.constant(granules * layout.granule), nullptr);
+  ir_.store(ir_.constant(std::uint64_t{i.type()} | granules << layout.size_shift), memory.start,
+            {Access::kHeader});
+  finish_object(i, memory, [&](Value* r) {
+    return b_.CreateCall(runtime_call(unit_.module, RuntimeCall::kNewObject),
+                         {frame_.state, r, frame_.left, frame_.site(i), b_.getInt32(i.type())});
+  });
 }
 
 void FunctionLowering::lower_get_field(const Instruction& i) {
@@ -83,6 +100,7 @@ void FunctionLowering::lower_put_field(const Instruction& i) {
 }
 
 void FunctionLowering::element_stored(const Instruction& i) {
+  if (fresh_.contains(i.a)) return;
   Value* const array = registers_.get_reference(i.a);
   Value* const index = registers_.get_i64(i.b);
   barrier(array, [&] {
@@ -245,16 +263,49 @@ void FunctionLowering::lower_string_compare(const Instruction& i) {
 // ---- Arrays as a whole
 // ----------------------------------------------------------------------------------------------------
 
+// The size of an element of an array type.
+std::uint64_t FunctionLowering::element_size(const bytecode::Type& array) const {
+  const bytecode::ValueType& element = array.element;
+  if (element.is_ref() && module_.types[element.type].kind == TypeKind::kStruct)
+    return module_.types[element.type].size;
+  return size_of(element.kind);
+}
+
 void FunctionLowering::lower_new_array(const Instruction& i) {
-  Value* const r = frame_.mirror(i);
-  const unsigned rank = module_.types[i.type()].rank;
+  const bytecode::Type& type = module_.types[i.type()];
   Value* sizes[3];
-  for (unsigned d = 0; d < 3; ++d) sizes[d] = d < rank ? registers_.get_i64(i.b + d) : ir_.constant(1);
-  Value* const array = b_.CreateCall(
-      runtime_call(unit_.module, RuntimeCall::kNewArray),
-      {frame_.state, r, frame_.left, frame_.site(i), b_.getInt32(i.type()), sizes[0], sizes[1], sizes[2]});
-  frame_.leave_if_null(array);
-  registers_.set_reference(i.a, array);
+  for (unsigned d = 0; d < 3; ++d) sizes[d] = d < type.rank ? registers_.get_i64(i.b + d) : ir_.constant(1);
+  const auto make = [&](Value* r) {
+    return call_runtime(
+        b_, unit_.module, RuntimeCall::kNewArray,
+        {frame_.state, r, frame_.left, frame_.site(i), b_.getInt32(i.type()), sizes[0], sizes[1], sizes[2]});
+  };
+  const ObjectLayout& layout = unit_.layout.object;
+  const std::uint64_t per_element = element_size(type);
+  if (type.rank != 1 || layout.vector_handle_size + per_element > kSmallArray) {
+    Value* const array = make(frame_.mirror(i));
+    frame_.leave_if_null(array);
+    registers_.set_reference(i.a, array);
+    return;
+  }
+  // Negative lengths are large ones.
+  Value* const length = sizes[0];
+  Value* const is_small =
+      b_.CreateICmpULE(length, ir_.constant((kSmallArray - layout.vector_handle_size) / per_element));
+  Value* const bytes = b_.CreateAdd(b_.CreateMul(length, ir_.constant(per_element)),
+                                    ir_.constant(layout.vector_handle_size + layout.granule - 1));
+  Value* const size = b_.CreateAnd(bytes, ir_.constant(~std::uint64_t{layout.granule - 1}));
+  const OpenMemory memory = take_open_memory(size, is_small);
+  const unsigned granule_shift = static_cast<unsigned>(std::countr_zero(layout.granule));
+  Value* const header =
+      b_.CreateOr(b_.CreateShl(size, layout.size_shift - granule_shift), ir_.constant(i.type()));
+  ir_.store(header, memory.start, {Access::kHeader});
+  const auto at = [&](std::uint32_t offset) { return ir_.byte_offset(memory.start, offset); };
+  ir_.store(at(layout.vector_handle_size), at(layout.array_data), {Access::kHandle, 0});
+  ir_.store(length, at(layout.array_readable), {Access::kHandle, 1});
+  ir_.store(length, at(layout.array_writable), {Access::kHandle, 2});
+  ir_.store(length, at(layout.array_length), {Access::kImmutable, 0});
+  finish_object(i, memory, make);
 }
 
 void FunctionLowering::lower_array_copy(const Instruction& i) {
