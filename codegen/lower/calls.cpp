@@ -60,7 +60,7 @@ std::vector<Lowering::Value*> FunctionLowering::call_function(const Instruction&
   BasicBlock* const returned = ir_.new_block("returned");
   ir_.branch_cold(b_.CreateICmpSLT(ticks_left, ir_.constant(0)), trapped, returned);
   b_.SetInsertPoint(trapped);
-  b_.CreateCall(runtime_call(unit_.module, RuntimeCall::kUnwind), {frame_.state, frame_.site(i)});
+  call_runtime(b_, unit_.module, RuntimeCall::kUnwind, {frame_.state, frame_.site(i)});
   frame_.leave();
   b_.SetInsertPoint(returned);
   b_.CreateStore(ticks_left, frame_.ticks_slot);
@@ -142,9 +142,9 @@ std::vector<Lowering::Value*> FunctionLowering::call_method(const Instruction& i
   const Split in = split(signature.parameters);
   const Windows windows =
       store_windows(i, in.primitives, in.references + 1, split(signature.results).references, r);
-  Value* const ticks_left = b_.CreateCall(runtime_call(unit_.module, RuntimeCall::kCallMethod),
-                                          {frame_.state, r, frame_.ticks(), frame_.left, frame_.site(i),
-                                           b_.getInt32(i.type()), b_.getInt32(i.c)});
+  Value* const ticks_left = call_runtime(b_, unit_.module, RuntimeCall::kCallMethod,
+                                         {frame_.state, r, frame_.ticks(), frame_.left, frame_.site(i),
+                                          b_.getInt32(i.type()), b_.getInt32(i.c)});
   frame_.leave_if_trapped(ticks_left);
   return load_windows(windows, signature.results);
 }
@@ -195,8 +195,8 @@ void FunctionLowering::lower_call_native(const Instruction& i) {
   const Windows windows =
       store_windows(i, in.primitives, in.references, split(signature.results).references, r);
   frame_.leave_if_trapped(
-      b_.CreateCall(runtime_call(unit_.module, RuntimeCall::kCallNative),
-                    {frame_.state, r, frame_.ticks(), frame_.left, frame_.site(i), b_.getInt32(i.c)}));
+      call_runtime(b_, unit_.module, RuntimeCall::kCallNative,
+                   {frame_.state, r, frame_.ticks(), frame_.left, frame_.site(i), b_.getInt32(i.c)}));
   set_results(i, signature.results, load_windows(windows, signature.results));
 }
 
@@ -208,8 +208,8 @@ void FunctionLowering::lower_parallel_for(const Instruction& i) {
   const Split in = split(signature.parameters);
   const Windows windows = store_windows(i, in.primitives + kernel.dimensions, in.references, 0, r);
   frame_.leave_if_trapped(
-      b_.CreateCall(runtime_call(unit_.module, RuntimeCall::kParallelFor),
-                    {frame_.state, r, frame_.ticks(), frame_.left, frame_.site(i), b_.getInt32(i.c)}));
+      call_runtime(b_, unit_.module, RuntimeCall::kParallelFor,
+                   {frame_.state, r, frame_.ticks(), frame_.left, frame_.site(i), b_.getInt32(i.c)}));
   set_results(i, signature.results, load_windows(windows, signature.results));
 }
 

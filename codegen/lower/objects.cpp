@@ -66,8 +66,8 @@ void FunctionLowering::lower_new(const Instruction& i) {
   ir_.store(ir_.constant(std::uint64_t{i.type()} | granules << layout.size_shift), memory.start,
             {Access::kHeader});
   finish_object(i, memory, [&](Value* r) {
-    return b_.CreateCall(runtime_call(unit_.module, RuntimeCall::kNewObject),
-                         {frame_.state, r, frame_.left, frame_.site(i), b_.getInt32(i.type())});
+    return call_runtime(b_, unit_.module, RuntimeCall::kNewObject,
+                        {frame_.state, r, frame_.left, frame_.site(i), b_.getInt32(i.type())});
   });
 }
 
@@ -94,18 +94,15 @@ void FunctionLowering::lower_put_field(const Instruction& i) {
   }
   ir_.store(registers_.get_reference(i.c), ir_.byte_offset(object, i.b), access);
   if (fresh_.contains(i.a)) return;
-  barrier(object, [&] {
-    b_.CreateCall(runtime_call(unit_.module, RuntimeCall::kLogObject), {frame_.state, object});
-  });
+  barrier(object, [&] { call_runtime(b_, unit_.module, RuntimeCall::kLogObject, {frame_.state, object}); });
 }
 
 void FunctionLowering::element_stored(const Instruction& i) {
   if (fresh_.contains(i.a)) return;
   Value* const array = registers_.get_reference(i.a);
   Value* const index = registers_.get_i64(i.b);
-  barrier(array, [&] {
-    b_.CreateCall(runtime_call(unit_.module, RuntimeCall::kLogElement), {frame_.state, array, index});
-  });
+  barrier(array,
+          [&] { call_runtime(b_, unit_.module, RuntimeCall::kLogElement, {frame_.state, array, index}); });
 }
 
 void FunctionLowering::barrier(Value* holder, llvm::function_ref<void()> log) {
@@ -129,8 +126,8 @@ FunctionLowering::Value* FunctionLowering::is_instance(Value* object, std::uint3
   }
   const std::vector<std::uint32_t> classes = implementers(module_, type);
   if (classes.size() > kMaximumComparisons) {
-    Value* const found = b_.CreateCall(runtime_call(unit_.module, RuntimeCall::kIsInstance),
-                                       {frame_.state, object, b_.getInt32(type)});
+    Value* const found =
+        call_runtime(b_, unit_.module, RuntimeCall::kIsInstance, {frame_.state, object, b_.getInt32(type)});
     return b_.CreateICmpNE(found, b_.getInt32(0));
   }
   Value* is = b_.getFalse();
@@ -174,8 +171,8 @@ void FunctionLowering::lower_new_weak(const Instruction& i) {
   Value* const target = registers_.get_reference(i.b);
   Value* const r = frame_.mirror(i);
   Value* const weak =
-      b_.CreateCall(runtime_call(unit_.module, RuntimeCall::kNewWeak),
-                    {frame_.state, r, frame_.left, frame_.site(i), b_.getInt32(i.type()), target});
+      call_runtime(b_, unit_.module, RuntimeCall::kNewWeak,
+                   {frame_.state, r, frame_.left, frame_.site(i), b_.getInt32(i.type()), target});
   frame_.leave_if_null(weak);
   registers_.set_reference(i.a, weak);
 }
@@ -202,8 +199,8 @@ void FunctionLowering::lower_const_string(const Instruction& i) {
   BasicBlock* const cold = ir_.likely(b_.CreateIsNotNull(known), go_on);
   b_.SetInsertPoint(cold);
   Value* const made =
-      b_.CreateCall(runtime_call(unit_.module, RuntimeCall::kStringConstant),
-                    {frame_.state, frame_.r, frame_.left, frame_.site(i), b_.getInt32(number)});
+      call_runtime(b_, unit_.module, RuntimeCall::kStringConstant,
+                   {frame_.state, frame_.r, frame_.left, frame_.site(i), b_.getInt32(number)});
   ir_.branch_cold(b_.CreateIsNull(made), frame_.callee_trapped(), go_on);
   b_.SetInsertPoint(go_on);
   llvm::PHINode* const string = b_.CreatePHI(b_.getPtrTy(), 2);
@@ -240,16 +237,16 @@ void FunctionLowering::lower_string_concat(const Instruction& i) {
   for (std::uint32_t n = 0; n < i.c; ++n) {
     ir_.store(registers_.get_reference(i.b + n), frame_.reference_place(r, n), {Access::kMirror});
   }
-  Value* const joined = b_.CreateCall(runtime_call(unit_.module, RuntimeCall::kStringConcat),
-                                      {frame_.state, r, frame_.left, frame_.site(i), b_.getInt32(i.c)});
+  Value* const joined = call_runtime(b_, unit_.module, RuntimeCall::kStringConcat,
+                                     {frame_.state, r, frame_.left, frame_.site(i), b_.getInt32(i.c)});
   frame_.leave_if_null(joined);
   registers_.set_reference(i.a, joined);
 }
 
 void FunctionLowering::lower_string_eq(const Instruction& i) {
   Value* const left = registers_.get_reference(i.b);
-  registers_.set(i.a, b_.CreateCall(runtime_call(unit_.module, RuntimeCall::kStringEqual),
-                                    {left, registers_.get_reference(i.c)}));
+  registers_.set(
+      i.a, call_runtime(b_, unit_.module, RuntimeCall::kStringEqual, {left, registers_.get_reference(i.c)}));
 }
 
 void FunctionLowering::lower_string_compare(const Instruction& i) {
@@ -257,7 +254,7 @@ void FunctionLowering::lower_string_compare(const Instruction& i) {
   Value* const right = registers_.get_reference(i.c);
   null_check(i, left);
   null_check(i, right);
-  registers_.set(i.a, b_.CreateCall(runtime_call(unit_.module, RuntimeCall::kStringCompare), {left, right}));
+  registers_.set(i.a, call_runtime(b_, unit_.module, RuntimeCall::kStringCompare, {left, right}));
 }
 
 // ---- Arrays as a whole
@@ -310,10 +307,10 @@ void FunctionLowering::lower_new_array(const Instruction& i) {
 
 void FunctionLowering::lower_array_copy(const Instruction& i) {
   Value* const ok =
-      b_.CreateCall(runtime_call(unit_.module, RuntimeCall::kArrayCopy),
-                    {frame_.state, frame_.r, frame_.left, frame_.site(i), registers_.get_reference(i.a),
-                     registers_.get_reference(i.b), registers_.get_i64(i.c), registers_.get_i64(i.c + 1u),
-                     registers_.get_i64(i.c + 2u)});
+      call_runtime(b_, unit_.module, RuntimeCall::kArrayCopy,
+                   {frame_.state, frame_.r, frame_.left, frame_.site(i), registers_.get_reference(i.a),
+                    registers_.get_reference(i.b), registers_.get_i64(i.c), registers_.get_i64(i.c + 1u),
+                    registers_.get_i64(i.c + 2u)});
   BasicBlock* const go_on = ir_.new_block("copied");
   ir_.branch_cold(b_.CreateICmpEQ(ok, b_.getInt32(0)), frame_.callee_trapped(), go_on);
   b_.SetInsertPoint(go_on);
@@ -322,7 +319,7 @@ void FunctionLowering::lower_array_copy(const Instruction& i) {
 void FunctionLowering::lower_array_close(const Instruction& i) {
   Value* const array = registers_.get_reference(i.a);
   null_check(i, array);
-  b_.CreateCall(runtime_call(unit_.module, RuntimeCall::kArrayClose), {frame_.state, array});
+  call_runtime(b_, unit_.module, RuntimeCall::kArrayClose, {frame_.state, array});
 }
 
 }  // namespace dhpvm::codegen

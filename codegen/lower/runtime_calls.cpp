@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/lower/runtime_calls.h"
 
+#include <llvm/TargetParser/Triple.h>
+
+#include <string>
 #include <string_view>
 
 namespace dhpvm::codegen {
@@ -9,6 +12,7 @@ namespace {
 enum class Effect : std::uint8_t {
   kCall,   // reads and writes everything
   kAny,    // the same, but seldom called
+  kMake,   // the same, and compiled code goes on behind it
   kState,  // touches nothing that compiled code can see, its arguments' memory apart
   kPure,   // only reads its arguments' memory
 };
@@ -31,7 +35,7 @@ constexpr Row kRows[] = {
     {"dhpvm_call_native", "lppllli", Effect::kCall},
     {"dhpvm_parallel_for", "lppllli", Effect::kCall},
     {"dhpvm_inaccessible", "ippllpli", Effect::kState},
-    {"dhpvm_new_object", "ppplli", Effect::kAny},
+    {"dhpvm_new_object", "ppplli", Effect::kMake},
     {"dhpvm_new_array", "pppllilll", Effect::kCall},
     {"dhpvm_new_weak", "pppllip", Effect::kAny},
     {"dhpvm_array_copy", "ippllpplll", Effect::kCall},
@@ -54,27 +58,74 @@ llvm::Type* type_of(llvm::LLVMContext& context, char letter) {
   }
 }
 
-}  // namespace
-
-llvm::FunctionCallee runtime_call(llvm::Module& module, RuntimeCall call) {
-  const Row& row = kRows[static_cast<unsigned>(call)];
+llvm::Function* declare(llvm::Module& module, const Row& row) {
   llvm::LLVMContext& context = module.getContext();
   std::vector<llvm::Type*> parameters;
   for (const char letter : row.types.substr(1)) parameters.push_back(type_of(context, letter));
   llvm::Type* const result = type_of(context, row.types.front());
   llvm::FunctionCallee callee =
       module.getOrInsertFunction(row.name, llvm::FunctionType::get(result, parameters, false));
-  auto* const function = llvm::cast<llvm::Function>(callee.getCallee());
-  function->setDoesNotThrow();
-  if (row.effect == Effect::kAny || row.effect == Effect::kState) function->addFnAttr(llvm::Attribute::Cold);
-  if (row.effect == Effect::kState) {
-    function->setMemoryEffects(llvm::MemoryEffects::inaccessibleOrArgMemOnly());
-  } else if (row.effect == Effect::kPure) {
-    function->setMemoryEffects(llvm::MemoryEffects::argMemOnly(llvm::ModRefInfo::Ref) |
-                               llvm::MemoryEffects::inaccessibleMemOnly(llvm::ModRefInfo::Ref));
-    function->setWillReturn();
+  return llvm::cast<llvm::Function>(callee.getCallee());
+}
+
+bool is_seldom(Effect effect) {
+  return effect == Effect::kAny || effect == Effect::kMake || effect == Effect::kState;
+}
+
+void describe(llvm::Function& function, Effect effect) {
+  function.setDoesNotThrow();
+  if (is_seldom(effect)) {
+    function.addFnAttr(llvm::Attribute::Cold);
+    // To the inliner, code that nearly never runs is no reason against inlining what it belongs to.
+    function.addFnAttr("call-inline-cost", "0");
   }
-  return callee;
+  if (effect == Effect::kState) {
+    function.setMemoryEffects(llvm::MemoryEffects::inaccessibleOrArgMemOnly());
+  } else if (effect == Effect::kPure) {
+    function.setMemoryEffects(llvm::MemoryEffects::argMemOnly(llvm::ModRefInfo::Ref) |
+                              llvm::MemoryEffects::inaccessibleMemOnly(llvm::ModRefInfo::Ref));
+    function.setWillReturn();
+  }
+}
+
+// Between compiled code and a function that it seldom calls: saves the registers that functions of C++ may change. So
+// values that are needed behind such a call, which nearly never happens, need not live in registers that every compiled
+// function has to save when it begins.
+llvm::Function* saving_registers(llvm::Module& module, const Row& row, llvm::Function& function) {
+  const std::string name = std::string("saving.") + row.name;
+  if (llvm::Function* const known = module.getFunction(name)) return known;
+  llvm::Function* const saving =
+      llvm::Function::Create(function.getFunctionType(), llvm::GlobalValue::InternalLinkage, name, module);
+  describe(*saving, row.effect);
+  saving->setCallingConv(llvm::CallingConv::PreserveMost);
+  saving->addFnAttr(llvm::Attribute::NoInline);
+  llvm::IRBuilder<> b(llvm::BasicBlock::Create(module.getContext(), "entry", saving));
+  llvm::SmallVector<llvm::Value*> arguments;
+  for (llvm::Argument& argument : saving->args()) arguments.push_back(&argument);
+  llvm::CallInst* const call = b.CreateCall(&function, arguments);
+  if (saving->getReturnType()->isVoidTy()) {
+    b.CreateRetVoid();
+  } else {
+    b.CreateRet(call);
+  }
+  return saving;
+}
+
+}  // namespace
+
+llvm::CallInst* call_runtime(llvm::IRBuilder<>& builder, llvm::Module& module, RuntimeCall call,
+                             llvm::ArrayRef<llvm::Value*> arguments) {
+  const Row& row = kRows[static_cast<unsigned>(call)];
+  llvm::Function* function = declare(module, row);
+  describe(*function, row.effect);
+  const llvm::Triple triple(module.getTargetTriple());
+  const bool returns = row.effect == Effect::kState || row.effect == Effect::kMake;
+  if (returns && (triple.getArch() == llvm::Triple::x86_64 || triple.isAArch64())) {
+    function = saving_registers(module, row, *function);
+  }
+  llvm::CallInst* const made = builder.CreateCall(function, arguments);
+  made->setCallingConv(function->getCallingConv());
+  return made;
 }
 
 }  // namespace dhpvm::codegen

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Declarations, in an LLVM module, of the virtual machine's functions that compiled code calls.
+// Calls of the virtual machine's functions that compiled code knows.
 #pragma once
 
+#include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Module.h>
 
 namespace dhpvm::codegen {
@@ -30,6 +31,8 @@ enum class RuntimeCall : std::uint8_t {
   kLogElement,      // void(state, ptr array, i64 index)
 };
 
-llvm::FunctionCallee runtime_call(llvm::Module& module, RuntimeCall call);
+// Calls one in the module that is being filled.
+llvm::CallInst* call_runtime(llvm::IRBuilder<>& builder, llvm::Module& module, RuntimeCall call,
+                             llvm::ArrayRef<llvm::Value*> arguments);
 
 }  // namespace dhpvm::codegen

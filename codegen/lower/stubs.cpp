@@ -69,7 +69,7 @@ void call_through_windows(Unit& unit, std::uint32_t callee, llvm::Function& func
     b.CreateStore(llvm::ConstantPointerNull::get(b.getPtrTy()),
                   b.CreateConstInBoundsGEP1_32(b.getPtrTy(), r, n));
   }
-  Value* const ticks = b.CreateCall(runtime_call(unit.module, call),
+  Value* const ticks = call_runtime(b, unit.module, call,
                                     {state, r, function.getArg(2), function.getArg(3), b.getInt32(callee)});
   Value* value = b.CreateInsertValue(llvm::PoisonValue::get(function.getReturnType()), ticks, 0);
   BasicBlock* const trapped = BasicBlock::Create(b.getContext(), "trapped", &function);
