@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -18,20 +19,28 @@ struct Block : bytecode::CodeBlock {
   std::vector<SlotType> entry_types;  // by primitive register
 };
 
-// An array whose register does not change in a loop, and what of its handle the loop looks at.
-struct InvariantArray {
-  std::uint32_t reg = 0;
+// A reference that stays the same in a loop, and what the loop looks at if it is that of an array. It stands in a
+// register that does not change, or the loop takes it from another of these: an element of an array at an index that
+// does not change, such as the row in m[i][k], or a field.
+struct InvariantReference {
+  enum class Origin : std::uint8_t { kRegister, kElement, kField };
+  Origin origin = Origin::kRegister;
+  std::uint32_t place = 0;   // the register; the register of the index; the offset of the field
+  std::uint32_t parent = 0;  // kElement, kField: where it is taken from, an earlier one of the loop's
+  bool wanted = false;       // it is that of an array which the loop looks at, or one is taken from it
   bool read = false;
   bool written = false;
   bool length = false;
   unsigned dimensions = 0;
 };
 
-// An element access, or the check of its indices, that every iteration of a counted loop makes, in an array
-// whose register does not change, with an index that grows by one from iteration to iteration.
+// What every iteration of a counted loop does and can be checked for many iterations at once: accessing an element, or
+// checking indices, in an array that stays the same, with an index that stays the same or grows by one from iteration
+// to iteration; taking a reference that stays the same.
 struct SteppedAccess {
   std::uint32_t block = 0;  // number
   std::uint32_t pc = 0;
+  bool grows = false;
 };
 
 // An innermost loop that calls nothing.
@@ -47,8 +56,13 @@ struct InnerLoop {
   bool wide = false;  // 64 bits
   // Nothing in it changes the handle of an array, not even by a collection.
   bool keeps_handles = false;
-  std::vector<InvariantArray> arrays;  // if it keeps handles
-  std::vector<SteppedAccess> stepped;  // the same
+  // If it keeps handles:
+  std::vector<InvariantReference> references;
+  std::map<std::uint32_t, std::uint32_t>
+      arrays;  // by word of an instruction: the number of the array it accesses
+  std::map<std::uint32_t, std::uint32_t>
+      taken;  // by word of an instruction: the number of the reference it gives
+  std::vector<SteppedAccess> stepped;
 };
 
 // The loops that a Flow looks for.
@@ -80,7 +94,7 @@ class Flow {
   Instruction last_of(const Block& block) const;
   bool find_body(InnerLoop& loop) const;
   bool is_counted(InnerLoop& loop) const;
-  void find_arrays(InnerLoop& loop) const;
+  void find_references(InnerLoop& loop) const;
   void find_stepped(InnerLoop& loop) const;
   std::vector<bool> blocks_of_all_iterations(const InnerLoop& loop) const;
   template <typename Visit>

@@ -12,6 +12,7 @@ namespace dhpvm::codegen {
 using bytecode::Family;
 using bytecode::Op;
 using llvm::BasicBlock;
+using Origin = InvariantReference::Origin;
 
 LoopStrips::LoopStrips(Lowering& lowering)
     : lowering_(lowering),
@@ -65,15 +66,22 @@ void LoopStrips::make(std::size_t number) {
     if (lowering_.has_even_strips())
       strip.next = ir_.entry_alloca(b_.getIntNTy(loop.wide ? 64 : 32), "strip.next");
   }
-  for (const InvariantArray& array : loop.arrays) {
-    KeptArray& kept = strip.arrays[array.reg];
-    if (array.read || array.written) kept.data = ir_.entry_alloca(b_.getPtrTy(), "data");
-    if (array.read) kept.readable = ir_.entry_alloca(b_.getInt64Ty(), "readable");
-    if (array.written) kept.writable = ir_.entry_alloca(b_.getInt64Ty(), "writable");
-    if (array.length) kept.length = ir_.entry_alloca(b_.getInt64Ty(), "length");
-    for (unsigned d = 0; d < array.dimensions; ++d) {
-      kept.dimensions[d] = ir_.entry_alloca(b_.getInt64Ty(), "dimension");
-    }
+  strip.references.resize(loop.references.size());
+  for (std::size_t at = 0; at < loop.references.size(); ++at) make(loop.references[at], strip.references[at]);
+}
+
+void LoopStrips::make(const InvariantReference& reference, KeptReference& kept) {
+  if (!reference.wanted) return;
+  if (reference.origin != Origin::kRegister) {
+    kept.there = ir_.entry_alloca(b_.getInt1Ty(), "there");
+    kept.reference = ir_.entry_alloca(b_.getPtrTy(), "taken");
+  }
+  if (reference.read || reference.written) kept.data = ir_.entry_alloca(b_.getPtrTy(), "data");
+  if (reference.read) kept.readable = ir_.entry_alloca(b_.getInt64Ty(), "readable");
+  if (reference.written) kept.writable = ir_.entry_alloca(b_.getInt64Ty(), "writable");
+  if (reference.length) kept.length = ir_.entry_alloca(b_.getInt64Ty(), "length");
+  for (unsigned d = 0; d < reference.dimensions; ++d) {
+    kept.dimensions[d] = ir_.entry_alloca(b_.getInt64Ty(), "dimension");
   }
 }
 
@@ -84,7 +92,7 @@ void LoopStrips::begin(std::size_t number) {
   const Strip& strip = strips_[number];
   registers_.set_types(flow_.blocks()[loop.header].entry_types);
   b_.SetInsertPoint(strip.begin);
-  for (const InvariantArray& array : loop.arrays) keep_array(array, strip.arrays.at(array.reg));
+  for (std::size_t at = 0; at < loop.references.size(); ++at) keep(number, at);
   if (loop.counted) {
     const SlotType type = loop.wide ? SlotType::kI64 : SlotType::kI32;
     llvm::Value* const counter = registers_.get(loop.counter, type);
@@ -109,41 +117,101 @@ void LoopStrips::begin(std::size_t number) {
   b_.CreateBr(lowering_.entries()[loop.header]);
 }
 
-void LoopStrips::keep_array(const InvariantArray& array, const KeptArray& kept) {
-  llvm::Value* const reference = registers_.get_reference(array.reg);
+// Parents come before what is taken from them.
+void LoopStrips::keep(std::size_t loop, std::size_t number) {
+  const InvariantReference& reference = flow_.loops()[loop].references[number];
+  const Strip& strip = strips_[loop];
+  const KeptReference& kept = strip.references[number];
+  if (!reference.wanted) return;
+  llvm::Value* const value = reference.origin == Origin::kRegister ? registers_.get_reference(reference.place)
+                                                                   : take(strip, reference, kept);
+  if (kept.data != nullptr || kept.length != nullptr || reference.dimensions != 0) {
+    keep_handle(reference, kept, value);
+  }
+}
+
+llvm::Value* LoopStrips::take(const Strip& strip, const InvariantReference& reference,
+                              const KeptReference& kept) {
+  const InvariantReference& from = flow_.loops()[&strip - strips_.data()].references[reference.parent];
+  const KeptReference& parent = strip.references[reference.parent];
+  const bool is_element = reference.origin == Origin::kElement;
+  llvm::Value* const holder = from.origin == Origin::kRegister
+                                  ? registers_.get_reference(from.place)
+                                  : b_.CreateLoad(b_.getPtrTy(), parent.reference);
+  llvm::Value* const index = is_element ? registers_.get_i64(reference.place) : nullptr;
+  // Of null, nothing is readable.
+  llvm::Value* const there = is_element
+                                 ? b_.CreateICmpULT(index, b_.CreateLoad(b_.getInt64Ty(), parent.readable))
+                                 : b_.CreateIsNotNull(holder);
+  b_.CreateStore(there, kept.there);
+  BasicBlock* const before = b_.GetInsertBlock();
+  BasicBlock* const load = ir_.new_block("take");
+  BasicBlock* const go_on = ir_.new_block("taken");
+  ir_.branch_cold(b_.CreateNot(there), go_on, load);
+  b_.SetInsertPoint(load);
+  llvm::Value* const loaded = is_element
+                                  ? lowering_.load_reference(b_.CreateLoad(b_.getPtrTy(), parent.data), index)
+                                  : ir_.load(b_.getPtrTy(), ir_.byte_offset(holder, reference.place),
+                                             {Access::kField, reference.place});
+  b_.CreateBr(go_on);
+  b_.SetInsertPoint(go_on);
+  llvm::PHINode* const value = b_.CreatePHI(b_.getPtrTy(), 2);
+  value->addIncoming(loaded, load);
+  value->addIncoming(llvm::ConstantPointerNull::get(b_.getPtrTy()), before);
+  b_.CreateStore(value, kept.reference);
+  return value;
+}
+
+void LoopStrips::keep_handle(const InvariantReference& reference, const KeptReference& kept,
+                             llvm::Value* value) {
   const std::pair<llvm::AllocaInst*, std::uint64_t> fields[] = {
       {kept.readable, 0},      {kept.writable, 0},      {kept.length, ~std::uint64_t{0}},
       {kept.dimensions[0], 0}, {kept.dimensions[1], 0}, {kept.dimensions[2], 0}};
   // Nothing of a null array is accessible; what that means is found out carefully.
-  for (const auto& [field, value] : fields) {
-    if (field != nullptr) b_.CreateStore(ir_.constant(value), field);
+  for (const auto& [field, nothing] : fields) {
+    if (field != nullptr) b_.CreateStore(ir_.constant(nothing), field);
   }
   if (kept.data != nullptr) b_.CreateStore(llvm::ConstantPointerNull::get(b_.getPtrTy()), kept.data);
   BasicBlock* const there = ir_.new_block("keep");
   BasicBlock* const go_on = ir_.new_block("kept");
-  b_.CreateCondBr(b_.CreateIsNull(reference), go_on, there);
+  b_.CreateCondBr(b_.CreateIsNull(value), go_on, there);
   b_.SetInsertPoint(there);
   const auto keep = [&](llvm::AllocaInst* to, ArrayField field) {
-    if (to != nullptr) b_.CreateStore(lowering_.array_field(reference, field), to);
+    if (to != nullptr) b_.CreateStore(lowering_.array_field(value, field), to);
   };
   keep(kept.data, ArrayField::kData);
   keep(kept.readable, ArrayField::kReadable);
   keep(kept.writable, ArrayField::kWritable);
   keep(kept.length, ArrayField::kLength);
-  for (unsigned d = 0; d < array.dimensions; ++d) {
-    b_.CreateStore(lowering_.array_dimension(reference, d, false), kept.dimensions[d]);
+  for (unsigned d = 0; d < reference.dimensions; ++d) {
+    b_.CreateStore(lowering_.array_dimension(value, d, false), kept.dimensions[d]);
   }
   b_.CreateBr(go_on);
   b_.SetInsertPoint(go_on);
 }
 
-// ---- Accesses whose index grows with the counter
+bool LoopStrips::take_reference(const Instruction& i) {
+  const std::optional<std::size_t> loop = loop_of(lowering_.block());
+  if (!loop || careful_) return false;
+  const auto found = flow_.loops()[*loop].taken.find(i.pc);
+  if (found == flow_.loops()[*loop].taken.end()) return false;
+  const KeptReference& kept = strips_[*loop].references[found->second];
+  if (!is_stepped(i)) {
+    BasicBlock* const there = ir_.new_block("there");
+    ir_.branch_cold(b_.CreateNot(b_.CreateLoad(b_.getInt1Ty(), kept.there)), careful_entry(i), there);
+    b_.SetInsertPoint(there);
+  }
+  registers_.set_reference(i.a, b_.CreateLoad(b_.getPtrTy(), kept.reference));
+  return true;
+}
+
+// ---- What is checked for many iterations at once
 // -------------------------------------------------------------------------------------------------
 
 // How many back-edges may be taken before one of them leaves its array. Goes on carefully where one does at once.
 llvm::Value* LoopStrips::steps_in_range(std::size_t number) {
   const InnerLoop& loop = flow_.loops()[number];
-  std::map<std::uint32_t, KeptArray>& arrays = strips_[number].arrays;
+  const std::vector<KeptReference>& references = strips_[number].references;
   BasicBlock*& careful = strips_[number].carefully[flow_.blocks()[loop.header].begin];
   if (careful == nullptr) careful = ir_.new_block("carefully");
   llvm::Value* steps = nullptr;
@@ -160,17 +228,24 @@ llvm::Value* LoopStrips::steps_in_range(std::size_t number) {
   for (const SteppedAccess& access : loop.stepped) {
     const Instruction i = lowering_.instruction(access.pc);
     const auto value = [&](std::uint32_t reg) { return at_strip(access.block, access.pc, reg); };
+    if (const auto taken = loop.taken.find(access.pc); taken != loop.taken.end()) {
+      BasicBlock* const there = ir_.new_block("there");
+      llvm::Value* const is_there = b_.CreateLoad(b_.getInt1Ty(), references[taken->second].there);
+      ir_.branch_cold(b_.CreateNot(is_there), careful, there);
+      b_.SetInsertPoint(there);
+      continue;
+    }
+    const KeptReference& kept = references[loop.arrays.at(access.pc)];
     switch (i.row->family) {
       case Family::kLoad:
-      case Family::kLoadField: stay_below(value(i.c), arrays.at(i.b).readable, true); break;
+      case Family::kLoadField: stay_below(value(i.c), kept.readable, access.grows); break;
       case Family::kStore:
-      case Family::kStoreField: stay_below(value(i.b), arrays.at(i.a).writable, true); break;
+      case Family::kStoreField: stay_below(value(i.b), kept.writable, access.grows); break;
       default: {
         const bool third = i.op == Op::kIndex3;
-        const KeptArray& kept = arrays.at(i.b);
         stay_below(value(i.c), kept.dimensions[0], false);
-        stay_below(value(i.x0()), kept.dimensions[1], !third);
-        if (third) stay_below(value(i.x1()), kept.dimensions[2], true);
+        stay_below(value(i.x0()), kept.dimensions[1], access.grows && !third);
+        if (third) stay_below(value(i.x1()), kept.dimensions[2], access.grows);
       }
     }
   }
@@ -197,7 +272,8 @@ llvm::Value* LoopStrips::at_strip(std::uint32_t block, std::uint32_t pc, std::ui
 
 llvm::Value* LoopStrips::element_at_strip(std::uint32_t block, const Instruction& i) {
   const bool third = i.op == Op::kIndex3;
-  const KeptArray& kept = strips_[*loop_of(block)].arrays.at(i.b);
+  const std::size_t loop = *loop_of(block);
+  const KeptReference& kept = strips_[loop].references[flow_.loops()[loop].arrays.at(i.pc)];
   llvm::Value* linear = at_strip(block, i.pc, i.c);
   for (unsigned d = 1; d < (third ? 3u : 2u); ++d) {
     llvm::Value* const size = b_.CreateLoad(b_.getInt64Ty(), kept.dimensions[d]);
@@ -213,11 +289,11 @@ bool LoopStrips::is_stepped(const Instruction& i) const {
                              [&](const SteppedAccess& access) { return access.pc == i.pc; });
 }
 
-const LoopStrips::KeptArray* LoopStrips::kept_array(std::uint32_t reg) {
+const LoopStrips::KeptReference* LoopStrips::kept_array(const Instruction& i) const {
   const std::optional<std::size_t> loop = loop_of(lowering_.block());
   if (!loop || careful_) return nullptr;
-  const auto found = strips_[*loop].arrays.find(reg);
-  return found == strips_[*loop].arrays.end() ? nullptr : &found->second;
+  const auto found = flow_.loops()[*loop].arrays.find(i.pc);
+  return found == flow_.loops()[*loop].arrays.end() ? nullptr : &strips_[*loop].references[found->second];
 }
 
 // ---- The end of an iteration

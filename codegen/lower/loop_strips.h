@@ -5,7 +5,8 @@
 // stretch begins, so that the loop itself has nothing but its own condition and LLVM can unroll and vectorise
 // it. Count and order of fuel, deadline and interrupts are as if every back-edge had been paid for by itself.
 //
-// Where every stretch begins, the data pointers and lengths of arrays that do not change are loaded, once. An
+// Where every stretch begins, the data pointers and lengths of arrays that do not change are loaded, once, also of
+// rows and fields that are the same in all iterations. An
 // access that these do not allow may still be one that has to wait for a device first, after which the handle
 // has changed. So it goes on in a second, careful copy of the loop's body, which checks as code outside of
 // loops does, and whose next iteration begins with a new stretch of the first. The first has no calls at all
@@ -30,8 +31,11 @@ class Lowering;
 
 class LoopStrips {
  public:
-  // A loop's copy of the handle of an array that does not change; all 0 if the array is null.
-  struct KeptArray {
+  // A loop's copy of a reference that stays the same in it, and of the handle if it is that of an array. Everything is
+  // 0 where there is none to take, and in the handle of null.
+  struct KeptReference {
+    llvm::AllocaInst* there = nullptr;  // of one that the loop takes from another: whether it could be taken
+    llvm::AllocaInst* reference = nullptr;  // the same
     llvm::AllocaInst* data = nullptr;
     llvm::AllocaInst* readable = nullptr;
     llvm::AllocaInst* writable = nullptr;
@@ -60,8 +64,10 @@ class LoopStrips {
   // In a loop that has a careful copy: where to go on there with an instruction whose check failed. Otherwise null.
   llvm::BasicBlock* careful_entry(const Instruction& i);
 
-  // The array's handle as the loop around the block being lowered keeps it, or null.
-  const KeptArray* kept_array(std::uint32_t reg);
+  // The handle of the array that the instruction accesses, as the loop around it keeps it, or null.
+  const KeptReference* kept_array(const Instruction& i) const;
+  // Whether the loop around the instruction keeps the reference that it takes; then its register has been set.
+  bool take_reference(const Instruction& i);
   bool is_stepped(const Instruction& i) const;
 
   void lower_latch(const Instruction& i, std::size_t loop);  // of a counted loop
@@ -72,8 +78,8 @@ class LoopStrips {
     llvm::BasicBlock* begin = nullptr;  // sets up the next stretch of iterations
     llvm::AllocaInst* end =
         nullptr;  // counted loops: the counter's value in the last iteration of the stretch
-    llvm::AllocaInst* next = nullptr;           // with even strips: its value where the next one begins
-    std::map<std::uint32_t, KeptArray> arrays;  // by register
+    llvm::AllocaInst* next = nullptr;       // with even strips: its value where the next one begins
+    std::vector<KeptReference> references;  // by number
     std::map<std::uint32_t, llvm::BasicBlock*>
         carefully;  // by word: the same instruction in the careful copy
   };
@@ -81,7 +87,10 @@ class LoopStrips {
   void make(std::size_t loop);
   void begin(std::size_t loop);
   void lower_carefully(std::size_t loop);
-  void keep_array(const InvariantArray& array, const KeptArray& kept);
+  void make(const InvariantReference& reference, KeptReference& kept);
+  void keep(std::size_t loop, std::size_t number);
+  llvm::Value* take(const Strip& strip, const InvariantReference& reference, const KeptReference& kept);
+  void keep_handle(const InvariantReference& reference, const KeptReference& kept, llvm::Value* value);
   llvm::Value* steps_in_range(std::size_t loop);
   llvm::Value* at_strip(std::uint32_t block, std::uint32_t pc, std::uint32_t reg);
   llvm::Value* element_at_strip(std::uint32_t block, const Instruction& i);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include "codegen/lower/flow.h"
 
@@ -70,48 +71,142 @@ bool Flow::is_counted(InnerLoop& loop) const {
   return ok;
 }
 
-void Flow::find_arrays(InnerLoop& loop) const {
+namespace {
+
+// The references that stay the same in a loop, found while its instructions are visited in order.
+class ReferenceSearch {
+ public:
+  // `changed`: the registers, of references and of primitives, that the loop writes; `stored`: the offsets of the
+  // fields of references that it writes.
+  ReferenceSearch(InnerLoop& loop, const std::set<std::uint32_t>& changed_references,
+                  const std::set<std::uint32_t>& changed_primitives,
+                  const std::set<std::uint32_t>& stored_fields, bool stores_elements)
+      : loop_(loop),
+        changed_references_(changed_references),
+        changed_primitives_(changed_primitives),
+        stored_fields_(stored_fields),
+        stores_elements_(stores_elements) {}
+
+  void begin_block() { held_.clear(); }
+
+  void visit(const bytecode::Module& module, const Instruction& i) {
+    std::optional<std::uint32_t> given;
+    switch (i.row->family) {
+      case Family::kLoad:
+      case Family::kLoadField:
+        if (InvariantReference* const array = accessed(i, i.b)) array->read = true;
+        if (i.row->family == Family::kLoad) given = element(i);
+        break;
+      case Family::kGetField: given = field(i); break;
+      case Family::kAtomic:
+        if (InvariantReference* const array = accessed(i, i.b)) array->written = true;
+        break;
+      case Family::kStore:
+      case Family::kStoreField:
+        if (InvariantReference* const array = accessed(i, i.a)) array->written = true;
+        break;
+      case Family::kArrayLength:
+        if (InvariantReference* const array = accessed(i, i.b)) array->length = true;
+        break;
+      case Family::kIndex:
+        if (InvariantReference* const array = accessed(i, i.b)) {
+          array->dimensions = std::max(array->dimensions, i.op == Op::kIndex3 ? 3u : 2u);
+        }
+        break;
+      default: break;
+    }
+    for_each_reference_write(module, i, [&](std::uint32_t reg) { held_.erase(reg); });
+    if (given) held_[i.a] = *given;
+  }
+
+ private:
+  using Origin = InvariantReference::Origin;
+
+  std::uint32_t number_of(Origin origin, std::uint32_t place, std::uint32_t parent) {
+    const auto [known, is_new] = numbers_.try_emplace({origin, place, parent}, numbers_.size());
+    if (is_new) loop_.references.push_back({.origin = origin, .place = place, .parent = parent});
+    return known->second;
+  }
+
+  // The number of the reference that the register holds, if it stays the same.
+  std::optional<std::uint32_t> held_by(std::uint32_t reg) {
+    const auto held = held_.find(reg);
+    if (held != held_.end()) return held->second;
+    if (changed_references_.contains(reg)) return std::nullopt;
+    return number_of(Origin::kRegister, reg, 0);
+  }
+
+  InvariantReference* accessed(const Instruction& i, std::uint32_t reg) {
+    const std::optional<std::uint32_t> array = held_by(reg);
+    if (!array) return nullptr;
+    loop_.arrays[i.pc] = *array;
+    return &loop_.references[*array];
+  }
+
+  std::optional<std::uint32_t> element(const Instruction& i) {
+    if (*i.row->kind != bytecode::Kind::kRef || stores_elements_ || changed_primitives_.contains(i.c))
+      return std::nullopt;
+    return taken(i, Origin::kElement);
+  }
+
+  std::optional<std::uint32_t> field(const Instruction& i) {
+    if (*i.row->kind != bytecode::Kind::kRef || stored_fields_.contains(i.c)) return std::nullopt;
+    return taken(i, Origin::kField);
+  }
+
+  std::optional<std::uint32_t> taken(const Instruction& i, Origin origin) {
+    const std::optional<std::uint32_t> parent = held_by(i.b);
+    if (!parent) return std::nullopt;
+    return loop_.taken[i.pc] = number_of(origin, i.c, *parent);
+  }
+
+  InnerLoop& loop_;
+  const std::set<std::uint32_t>& changed_references_;
+  const std::set<std::uint32_t>& changed_primitives_;
+  const std::set<std::uint32_t>& stored_fields_;
+  const bool stores_elements_;
+  std::map<std::tuple<Origin, std::uint32_t, std::uint32_t>, std::uint32_t> numbers_;
+  std::map<std::uint32_t, std::uint32_t> held_;  // by register: what it holds in the rest of the block
+};
+
+}  // namespace
+
+void Flow::find_references(InnerLoop& loop) const {
   loop.keeps_handles = true;
-  std::set<std::uint32_t> changed;
+  std::set<std::uint32_t> changed_references;
+  std::set<std::uint32_t> changed_primitives;
+  std::set<std::uint32_t> stored_fields;
+  bool stores_elements = false;
   for_each_instruction(loop, [&](const Instruction& i, std::uint32_t) {
     if (i.has(bytecode::kCollects) || i.row->family == Family::kArrayCopy ||
         i.row->family == Family::kArrayClose) {
       loop.keeps_handles = false;
     }
-    for_each_reference_write(module_, i, [&](std::uint32_t reg) { changed.insert(reg); });
+    if (i.row->writes != 0) changed_primitives.insert(i.a);
+    for_each_reference_write(module_, i, [&](std::uint32_t reg) { changed_references.insert(reg); });
+    if (!i.row->kind || *i.row->kind != bytecode::Kind::kRef) return;
+    if (i.row->family == Family::kPutField) stored_fields.insert(i.b);
+    if (i.row->family == Family::kStore || i.row->family == Family::kStoreField) stores_elements = true;
   });
   if (!loop.keeps_handles) return;
-  std::map<std::uint32_t, InvariantArray> arrays;
-  const auto array = [&](std::uint32_t reg) -> InvariantArray* {
-    if (changed.contains(reg)) return nullptr;
-    arrays[reg].reg = reg;
-    return &arrays[reg];
-  };
-  for_each_instruction(loop, [&](const Instruction& i, std::uint32_t) {
-    switch (i.row->family) {
-      case Family::kLoad:
-      case Family::kLoadField:
-        if (InvariantArray* const a = array(i.b)) a->read = true;
-        break;
-      case Family::kAtomic:
-        if (InvariantArray* const a = array(i.b)) a->written = true;
-        break;
-      case Family::kStore:
-      case Family::kStoreField:
-        if (InvariantArray* const a = array(i.a)) a->written = true;
-        break;
-      case Family::kArrayLength:
-        if (InvariantArray* const a = array(i.b)) a->length = true;
-        break;
-      case Family::kIndex:
-        if (InvariantArray* const a = array(i.b)) {
-          a->dimensions = std::max(a->dimensions, i.op == Op::kIndex3 ? 3u : 2u);
-        }
-        break;
-      default: break;
-    }
+  ReferenceSearch search(loop, changed_references, changed_primitives, stored_fields, stores_elements);
+  std::uint32_t block = bytecode::kNoIndex;
+  for_each_instruction(loop, [&](const Instruction& i, std::uint32_t number) {
+    if (number != block) search.begin_block();
+    block = number;
+    search.visit(module_, i);
   });
-  for (const auto& [reg, found] : arrays) loop.arrays.push_back(found);
+  // Parents come first.
+  for (std::size_t number = loop.references.size(); number-- > 0;) {
+    InvariantReference& reference = loop.references[number];
+    reference.wanted = reference.wanted || reference.read || reference.written || reference.length ||
+                       reference.dimensions != 0;
+    if (!reference.wanted || reference.origin == InvariantReference::Origin::kRegister) continue;
+    InvariantReference& parent = loop.references[reference.parent];
+    parent.wanted = true;
+    if (reference.origin == InvariantReference::Origin::kElement) parent.read = true;
+  }
+  std::erase_if(loop.taken, [&](const auto& taken) { return !loop.references[taken.second].wanted; });
 }
 
 std::optional<Instruction> Flow::definition(std::uint32_t block, std::uint32_t pc, std::uint32_t reg) const {
@@ -153,9 +248,8 @@ constexpr unsigned kMaximumDepth = 8;
 // How much a value grows from one iteration to the next, as far as that is 0 or 1.
 class Growth {
  public:
-  Growth(const Flow& flow, const InnerLoop& loop, const std::set<std::uint32_t>& changed,
-         const std::set<std::uint32_t>& changed_references)
-      : flow_(flow), loop_(loop), changed_(changed), changed_references_(changed_references) {}
+  Growth(const Flow& flow, const InnerLoop& loop, const std::set<std::uint32_t>& changed)
+      : flow_(flow), loop_(loop), changed_(changed) {}
 
   // The growth of register `reg` before the instruction at `pc`.
   std::optional<unsigned> of(std::uint32_t block, std::uint32_t pc, std::uint32_t reg,
@@ -183,7 +277,7 @@ class Growth {
   // The growth of the element's number that index2 or index3 makes.
   std::optional<unsigned> of_index(std::uint32_t block, const Instruction& i, unsigned depth = 0) const {
     const bool third = i.op == Op::kIndex3;
-    if (changed_references_.contains(i.b) || of(block, i.pc, i.c, depth) != 0u) return std::nullopt;
+    if (!loop_.arrays.contains(i.pc) || of(block, i.pc, i.c, depth) != 0u) return std::nullopt;
     if (third && of(block, i.pc, i.x0(), depth) != 0u) return std::nullopt;
     return of(block, i.pc, third ? i.x1() : i.x0(), depth);
   }
@@ -196,36 +290,34 @@ class Growth {
   const Flow& flow_;
   const InnerLoop& loop_;
   const std::set<std::uint32_t>& changed_;
-  const std::set<std::uint32_t>& changed_references_;
 };
 
 }  // namespace
 
 void Flow::find_stepped(InnerLoop& loop) const {
   std::set<std::uint32_t> changed;
-  std::set<std::uint32_t> changed_references;
   for_each_instruction(loop, [&](const Instruction& i, std::uint32_t) {
     if (i.row->writes != 0) changed.insert(i.a);
-    for_each_reference_write(module_, i, [&](std::uint32_t reg) { changed_references.insert(reg); });
   });
   const std::vector<bool> always = blocks_of_all_iterations(loop);
-  const Growth growth(*this, loop, changed, changed_references);
+  const Growth growth(*this, loop, changed);
   for_each_instruction(loop, [&](const Instruction& i, std::uint32_t block) {
     if (!always[block]) return;
+    if (loop.taken.contains(i.pc)) {
+      loop.stepped.push_back({block, i.pc});
+      return;
+    }
+    if (!loop.arrays.contains(i.pc)) return;
     std::optional<unsigned> by;
     switch (i.row->family) {
       case Family::kLoad:
-      case Family::kLoadField:
-        if (!changed_references.contains(i.b)) by = growth.of(block, i.pc, i.c);
-        break;
+      case Family::kLoadField: by = growth.of(block, i.pc, i.c); break;
       case Family::kStore:
-      case Family::kStoreField:
-        if (!changed_references.contains(i.a)) by = growth.of(block, i.pc, i.b);
-        break;
+      case Family::kStoreField: by = growth.of(block, i.pc, i.b); break;
       case Family::kIndex: by = growth.of_index(block, i); break;
       default: break;
     }
-    if (by == 1u) loop.stepped.push_back({block, i.pc});
+    if (by) loop.stepped.push_back({block, i.pc, *by == 1u});
   });
 }
 
@@ -236,9 +328,9 @@ void Flow::find_loops(LoopSearch search) {
     loop.header = number;
     if (!find_body(loop)) continue;
     loop.counted = is_counted(loop);
-    if (search == LoopSearch::kInner) find_arrays(loop);
+    if (search == LoopSearch::kInner) find_references(loop);
     if (loop.counted && loop.keeps_handles) find_stepped(loop);
-    if (loop.counted || !loop.arrays.empty()) loops_.push_back(std::move(loop));
+    if (loop.counted || !loop.references.empty()) loops_.push_back(std::move(loop));
   }
 }
 

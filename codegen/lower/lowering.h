@@ -39,6 +39,8 @@ class Lowering : public LoweringEnvironment {
   // Branches to a block of the bytecode along an edge: converts registers, leaves counted loops.
   llvm::BasicBlock* edge_to(std::uint32_t successor, EdgeKind kind = EdgeKind::kUsual);
   void lower_block(std::uint32_t number);
+  // An element of an array of references, which is known to be there.
+  Value* load_reference(Value* data, Value* index);
 
  protected:
   // ---- Lowers the whole body. The builder stands where registers have got their initial values.

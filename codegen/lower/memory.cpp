@@ -41,7 +41,7 @@ Lowering::Value* Lowering::element_address(const Instruction& i, std::uint32_t a
                                            std::uint64_t offset) {
   Value* const array = registers_.get_reference(array_register);
   Value* const index = registers_.get_i64(index_register);
-  const LoopStrips::KeptArray* const kept = strips_.kept_array(array_register);
+  const LoopStrips::KeptReference* const kept = strips_.kept_array(i);
   if (!is_proven(i) && !strips_.is_stepped(i)) {
     if (kept == nullptr) check_array(i, array);
     Value* const accessible = kept != nullptr
@@ -68,7 +68,13 @@ Lowering::Value* Lowering::element_address(const Instruction& i, std::uint32_t a
   return ir_.byte_offset(element, offset);
 }
 
+Lowering::Value* Lowering::load_reference(Value* data, Value* index) {
+  return ir_.load(b_.getPtrTy(), b_.CreateInBoundsGEP(b_.getInt64Ty(), data, index),
+                  element_access(Kind::kRef));
+}
+
 void Lowering::lower_load(const Instruction& i) {
+  if (strips_.take_reference(i)) return;
   const Kind kind = *i.row->kind;
   const Place place = place_of(i);
   Value* const address = element_address(i, i.b, i.c, false, place.size, place.offset);
@@ -93,7 +99,7 @@ void Lowering::lower_store(const Instruction& i) {
 
 void Lowering::lower_length(const Instruction& i) {
   Value* const array = registers_.get_reference(i.b);
-  if (const LoopStrips::KeptArray* const kept = strips_.kept_array(i.b)) {
+  if (const LoopStrips::KeptReference* const kept = strips_.kept_array(i)) {
     Value* const length = b_.CreateLoad(b_.getInt64Ty(), kept->length);
     BasicBlock* const there = ir_.new_block("there");
     ir_.branch_cold(b_.CreateICmpSLT(length, ir_.constant(0)), strips_.careful_entry(i), there);
@@ -114,7 +120,7 @@ void Lowering::lower_dimension(const Instruction& i) {
 void Lowering::lower_index(const Instruction& i) {
   Value* const array = registers_.get_reference(i.b);
   const bool third = i.row->x == bytecode::Operand::kPP;
-  const LoopStrips::KeptArray* const kept = strips_.kept_array(i.b);
+  const LoopStrips::KeptReference* const kept = strips_.kept_array(i);
   if (kept == nullptr) check_array(i, array);
   Value* const indices[] = {registers_.get_i64(i.c), registers_.get_i64(i.x0()),
                             third ? registers_.get_i64(i.x1()) : nullptr};

@@ -72,6 +72,7 @@ void FunctionLowering::lower_new(const Instruction& i) {
 }
 
 void FunctionLowering::lower_get_field(const Instruction& i) {
+  if (strips_.take_reference(i)) return;
   Value* const object = registers_.get_reference(i.b);
   null_check(i, object);
   const Access access = {Access::kField, i.c};
