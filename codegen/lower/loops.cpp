@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Innermost loops of a function, and what is known of them.
 #include <algorithm>
-#include <map>
 #include <set>
-#include <tuple>
+#include <utility>
 
 #include "codegen/lower/flow.h"
+#include "codegen/lower/reference_search.h"
 
 namespace dhpvm::codegen {
 
@@ -71,142 +71,29 @@ bool Flow::is_counted(InnerLoop& loop) const {
   return ok;
 }
 
-namespace {
-
-// The references that stay the same in a loop, found while its instructions are visited in order.
-class ReferenceSearch {
- public:
-  // `changed`: the registers, of references and of primitives, that the loop writes; `stored`: the offsets of the
-  // fields of references that it writes.
-  ReferenceSearch(InnerLoop& loop, const std::set<std::uint32_t>& changed_references,
-                  const std::set<std::uint32_t>& changed_primitives,
-                  const std::set<std::uint32_t>& stored_fields, bool stores_elements)
-      : loop_(loop),
-        changed_references_(changed_references),
-        changed_primitives_(changed_primitives),
-        stored_fields_(stored_fields),
-        stores_elements_(stores_elements) {}
-
-  void begin_block() { held_.clear(); }
-
-  void visit(const bytecode::Module& module, const Instruction& i) {
-    std::optional<std::uint32_t> given;
-    switch (i.row->family) {
-      case Family::kLoad:
-      case Family::kLoadField:
-        if (InvariantReference* const array = accessed(i, i.b)) array->read = true;
-        if (i.row->family == Family::kLoad) given = element(i);
-        break;
-      case Family::kGetField: given = field(i); break;
-      case Family::kAtomic:
-        if (InvariantReference* const array = accessed(i, i.b)) array->written = true;
-        break;
-      case Family::kStore:
-      case Family::kStoreField:
-        if (InvariantReference* const array = accessed(i, i.a)) array->written = true;
-        break;
-      case Family::kArrayLength:
-        if (InvariantReference* const array = accessed(i, i.b)) array->length = true;
-        break;
-      case Family::kIndex:
-        if (InvariantReference* const array = accessed(i, i.b)) {
-          array->dimensions = std::max(array->dimensions, i.op == Op::kIndex3 ? 3u : 2u);
-        }
-        break;
-      default: break;
-    }
-    for_each_reference_write(module, i, [&](std::uint32_t reg) { held_.erase(reg); });
-    if (given) held_[i.a] = *given;
-  }
-
- private:
-  using Origin = InvariantReference::Origin;
-
-  std::uint32_t number_of(Origin origin, std::uint32_t place, std::uint32_t parent) {
-    const auto [known, is_new] = numbers_.try_emplace({origin, place, parent}, numbers_.size());
-    if (is_new) loop_.references.push_back({.origin = origin, .place = place, .parent = parent});
-    return known->second;
-  }
-
-  // The number of the reference that the register holds, if it stays the same.
-  std::optional<std::uint32_t> held_by(std::uint32_t reg) {
-    const auto held = held_.find(reg);
-    if (held != held_.end()) return held->second;
-    if (changed_references_.contains(reg)) return std::nullopt;
-    return number_of(Origin::kRegister, reg, 0);
-  }
-
-  InvariantReference* accessed(const Instruction& i, std::uint32_t reg) {
-    const std::optional<std::uint32_t> array = held_by(reg);
-    if (!array) return nullptr;
-    loop_.arrays[i.pc] = *array;
-    return &loop_.references[*array];
-  }
-
-  std::optional<std::uint32_t> element(const Instruction& i) {
-    if (*i.row->kind != bytecode::Kind::kRef || stores_elements_ || changed_primitives_.contains(i.c))
-      return std::nullopt;
-    return taken(i, Origin::kElement);
-  }
-
-  std::optional<std::uint32_t> field(const Instruction& i) {
-    if (*i.row->kind != bytecode::Kind::kRef || stored_fields_.contains(i.c)) return std::nullopt;
-    return taken(i, Origin::kField);
-  }
-
-  std::optional<std::uint32_t> taken(const Instruction& i, Origin origin) {
-    const std::optional<std::uint32_t> parent = held_by(i.b);
-    if (!parent) return std::nullopt;
-    return loop_.taken[i.pc] = number_of(origin, i.c, *parent);
-  }
-
-  InnerLoop& loop_;
-  const std::set<std::uint32_t>& changed_references_;
-  const std::set<std::uint32_t>& changed_primitives_;
-  const std::set<std::uint32_t>& stored_fields_;
-  const bool stores_elements_;
-  std::map<std::tuple<Origin, std::uint32_t, std::uint32_t>, std::uint32_t> numbers_;
-  std::map<std::uint32_t, std::uint32_t> held_;  // by register: what it holds in the rest of the block
-};
-
-}  // namespace
-
 void Flow::find_references(InnerLoop& loop) const {
   loop.keeps_handles = true;
-  std::set<std::uint32_t> changed_references;
-  std::set<std::uint32_t> changed_primitives;
-  std::set<std::uint32_t> stored_fields;
-  bool stores_elements = false;
+  ReferenceSearch::Writes writes;
   for_each_instruction(loop, [&](const Instruction& i, std::uint32_t) {
     if (i.has(bytecode::kCollects) || i.row->family == Family::kArrayCopy ||
         i.row->family == Family::kArrayClose) {
       loop.keeps_handles = false;
     }
-    if (i.row->writes != 0) changed_primitives.insert(i.a);
-    for_each_reference_write(module_, i, [&](std::uint32_t reg) { changed_references.insert(reg); });
+    if (i.row->writes != 0) writes.primitives.insert(i.a);
+    for_each_reference_write(module_, i, [&](std::uint32_t reg) { writes.references.insert(reg); });
     if (!i.row->kind || *i.row->kind != bytecode::Kind::kRef) return;
-    if (i.row->family == Family::kPutField) stored_fields.insert(i.b);
-    if (i.row->family == Family::kStore || i.row->family == Family::kStoreField) stores_elements = true;
+    if (i.row->family == Family::kPutField) writes.fields.insert(i.b);
+    if (i.row->family == Family::kStore || i.row->family == Family::kStoreField) writes.elements = true;
   });
   if (!loop.keeps_handles) return;
-  ReferenceSearch search(loop, changed_references, changed_primitives, stored_fields, stores_elements);
+  ReferenceSearch search(loop, std::move(writes));
   std::uint32_t block = bytecode::kNoIndex;
   for_each_instruction(loop, [&](const Instruction& i, std::uint32_t number) {
     if (number != block) search.begin_block();
     block = number;
     search.visit(module_, i);
   });
-  // Parents come first.
-  for (std::size_t number = loop.references.size(); number-- > 0;) {
-    InvariantReference& reference = loop.references[number];
-    reference.wanted = reference.wanted || reference.read || reference.written || reference.length ||
-                       reference.dimensions != 0;
-    if (!reference.wanted || reference.origin == InvariantReference::Origin::kRegister) continue;
-    InvariantReference& parent = loop.references[reference.parent];
-    parent.wanted = true;
-    if (reference.origin == InvariantReference::Origin::kElement) parent.read = true;
-  }
-  std::erase_if(loop.taken, [&](const auto& taken) { return !loop.references[taken.second].wanted; });
+  search.finish();
 }
 
 std::optional<Instruction> Flow::definition(std::uint32_t block, std::uint32_t pc, std::uint32_t reg) const {

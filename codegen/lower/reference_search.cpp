@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "codegen/lower/reference_search.h"
+
+#include <algorithm>
+
+namespace dhpvm::codegen {
+
+using bytecode::Family;
+using bytecode::Op;
+
+void ReferenceSearch::visit(const bytecode::Module& module, const Instruction& i) {
+  std::optional<std::uint32_t> given;
+  switch (i.row->family) {
+    case Family::kLoad:
+    case Family::kLoadField:
+      if (InvariantReference* const array = accessed(i, i.b)) array->read = true;
+      if (i.row->family == Family::kLoad) given = element(i);
+      break;
+    case Family::kGetField: given = field(i); break;
+    case Family::kAtomic:
+      if (InvariantReference* const array = accessed(i, i.b)) array->written = true;
+      break;
+    case Family::kStore:
+    case Family::kStoreField:
+      if (InvariantReference* const array = accessed(i, i.a)) array->written = true;
+      break;
+    case Family::kArrayLength:
+      if (InvariantReference* const array = accessed(i, i.b)) array->length = true;
+      break;
+    case Family::kIndex:
+      if (InvariantReference* const array = accessed(i, i.b)) {
+        array->dimensions = std::max(array->dimensions, i.op == Op::kIndex3 ? 3u : 2u);
+      }
+      break;
+    default: break;
+  }
+  for_each_reference_write(module, i, [&](std::uint32_t reg) { held_.erase(reg); });
+  if (given) held_[i.a] = *given;
+}
+
+std::uint32_t ReferenceSearch::number_of(Origin origin, std::uint32_t place, std::uint32_t parent) {
+  const auto [known, is_new] = numbers_.try_emplace({origin, place, parent}, numbers_.size());
+  if (is_new) loop_.references.push_back({.origin = origin, .place = place, .parent = parent});
+  return known->second;
+}
+
+// The number of the reference that the register holds, if it stays the same.
+std::optional<std::uint32_t> ReferenceSearch::held_by(std::uint32_t reg) {
+  const auto held = held_.find(reg);
+  if (held != held_.end()) return held->second;
+  if (writes_.references.contains(reg)) return std::nullopt;
+  return number_of(Origin::kRegister, reg, 0);
+}
+
+InvariantReference* ReferenceSearch::accessed(const Instruction& i, std::uint32_t reg) {
+  const std::optional<std::uint32_t> array = held_by(reg);
+  if (!array) return nullptr;
+  loop_.arrays[i.pc] = *array;
+  return &loop_.references[*array];
+}
+
+std::optional<std::uint32_t> ReferenceSearch::element(const Instruction& i) {
+  if (*i.row->kind != bytecode::Kind::kRef || writes_.elements || writes_.primitives.contains(i.c))
+    return std::nullopt;
+  return taken(i, Origin::kElement);
+}
+
+std::optional<std::uint32_t> ReferenceSearch::field(const Instruction& i) {
+  if (*i.row->kind != bytecode::Kind::kRef || writes_.fields.contains(i.c)) return std::nullopt;
+  return taken(i, Origin::kField);
+}
+
+std::optional<std::uint32_t> ReferenceSearch::taken(const Instruction& i, Origin origin) {
+  const std::optional<std::uint32_t> parent = held_by(i.b);
+  if (!parent) return std::nullopt;
+  return loop_.taken[i.pc] = number_of(origin, i.c, *parent);
+}
+
+void ReferenceSearch::finish() {
+  // Parents come first.
+  for (std::size_t number = loop_.references.size(); number-- > 0;) {
+    InvariantReference& reference = loop_.references[number];
+    reference.wanted = reference.wanted || reference.read || reference.written || reference.length ||
+                       reference.dimensions != 0;
+    if (!reference.wanted || reference.origin == InvariantReference::Origin::kRegister) continue;
+    InvariantReference& parent = loop_.references[reference.parent];
+    parent.wanted = true;
+    if (reference.origin == InvariantReference::Origin::kElement) parent.read = true;
+  }
+  std::erase_if(loop_.taken, [&](const auto& taken) { return !loop_.references[taken.second].wanted; });
+}
+
+}  // namespace dhpvm::codegen
