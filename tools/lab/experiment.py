@@ -1,0 +1,311 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs one scenario: starts its processes, lets its events happen, judges how clients end, and looks for what is left."""
+
+import os
+import random
+import re
+import shutil
+import signal
+import time
+from pathlib import Path
+
+import leftovers
+import outcomes
+import random_loops
+import reference
+from links import Cable, Proxy
+from processes import Process, Worker, free_port
+from system import adopt_orphans
+
+TICK = 0.003
+START = 30.0  # seconds that a worker may take until it listens, on a machine that is busy
+# What a worker has to serve when everything is over.
+PROBE = """
+fn main() {
+    let x = [i64](20_000);
+    parallel for i in 0..x.len { x[i] = i * 3 + 1; }
+    var sum = 0;
+    for i in 0..x.len { sum += x[i]; }
+    print(sum);
+}
+"""
+
+
+class Broken(Exception):
+    """The experiment could not be made, whatever that says about the product."""
+
+
+class Experiment:
+    """The processes of one run, and what happened."""
+
+    def __init__(self, scenario, folder, tool, faults, alone):
+        self.scenario, self.folder, self.tool, self.alone = scenario, Path(folder), str(tool), alone
+        self.faults = faults if any(event.name == "skew" for event in scenario.events) else None
+        self.random = random.Random(scenario.seed)
+        self.links = {}
+        self.workers = {}
+        self.clients = {}
+        self.addresses = {}
+        self.begun = None  # of the first client
+        self.seen = {}  # when a session and a kernel were first seen
+        self.notes = []  # events as they happened
+        self.ended_at = {}  # of clients, by name
+        self.started_at = {}
+
+    # Preparations.
+
+    def make(self):
+        adopt_orphans()
+        if self.scenario.key:
+            self.call([self.tool, f"--make-key={self.folder / 'key'}"])
+        for number, actor in enumerate(self.scenario.workers(), 1):
+            worker = Worker(actor, self.folder, self.faults)
+            self.workers[actor.name] = worker
+            self.connect(number, worker)
+            if any(event.name == "fill" and event.target == actor.name for event in self.scenario.events):
+                worker.make_disk()
+        for actor in self.scenario.clients():
+            self.addresses[actor.name] = f"127.0.0.1:{free_port()}"
+            for number in range(actor.count):
+                name = actor.name if actor.count == 1 else f"{actor.name}-{number + 1}"
+                self.clients[name] = Process(actor, name, self.folder, self.faults)
+        self.make_program()
+
+    def connect(self, number, worker):
+        """Lays the way to a worker."""
+        link = self.scenario.links.get(worker.actor.name)
+        port = free_port()
+        worker.listen = worker.address = f"127.0.0.1:{port}"
+        if link is not None:
+            # Without a key, programs and workers talk inside one machine only.
+            is_cable = self.alone and self.scenario.key and not link.by_proxy and not link.delay
+            made = Cable(number, link) if is_cable else Proxy(link)
+            self.links[worker.actor.name] = made
+            worker.address, worker.listen = made.address(port)
+        self.addresses[worker.actor.name] = worker.address
+
+    def make_program(self):
+        if self.scenario.program is None:
+            self.program = self.folder / "program.dhp"
+            self.program.write_text(random_loops.Program(self.scenario.seed, patient=True).source(), encoding="utf-8")
+        else:
+            self.program = Path(self.scenario.program)
+
+    def call(self, command):
+        import subprocess
+        subprocess.run(command, check=True, capture_output=True)
+
+    # Starting.
+
+    def fill_in(self, options):
+        return [re.sub(r"\{([a-z0-9-]+)\}", lambda found: self.address_of(found[1]), option) for option in options]
+
+    def address_of(self, name):
+        if name not in self.addresses:
+            raise Broken(f"{{{name}}} is no worker or client")
+        return self.addresses[name]
+
+    def security(self, options):
+        named = any(option.startswith(("--key-file", "--clients", "--certificate")) for option in options)
+        return [f"--key-file={self.folder / 'key'}"] if self.scenario.key and not named else []
+
+    def start_worker(self, worker):
+        options = self.fill_in(worker.actor.options)
+        names = [option.partition("=")[0] for option in options]
+        if "--connect" not in names and "--listen" not in names:
+            options.append(f"--listen={worker.listen}")
+        if "--device" not in names:
+            options.append("--device=host")
+        link = self.links.get(worker.actor.name)
+        worker.start([self.tool, "--worker", *options, *self.security(options)], link.network() if link else None)
+
+    def start_client(self, name, client):
+        options = self.fill_in(client.actor.options)
+        if not any(option.startswith(("--device", "--connect", "--listen")) for option in options):
+            options.append("--device=" + ",".join(f"remote/{worker.address}" for worker in self.workers.values()))
+        self.started_at[name] = time.monotonic()
+        client.start([self.tool, *options, *self.security(options), str(self.program), *self.scenario.arguments])
+
+    def start_all(self):
+        waiting = [worker for worker in self.workers.values() if not worker.actor.late]
+        for worker in waiting:
+            self.start_worker(worker)
+        for worker in waiting:
+            self.await_worker(worker)
+        for name, client in self.clients.items():
+            if not client.actor.late:
+                self.start_client(name, client)
+        self.begun = time.monotonic()
+
+    def await_worker(self, worker):
+        """Until it listens and has a process for its first session, or dials."""
+        if any(option.startswith("--connect") for option in worker.actor.options):
+            return
+        deadline = time.monotonic() + START
+        while not (worker.is_ready() and worker.sessions()):
+            if not worker.runs() or time.monotonic() > deadline:
+                raise Broken(f"worker {worker.name} does not listen:\n{worker.errors()}")
+            time.sleep(TICK)
+        worker.usual = worker.descriptors()
+
+    # While it runs.
+
+    def moment(self, event):
+        """When an event is due; None while that is not known."""
+        begin = self.begun if event.after == "start" else self.seen.get(event.after)
+        return None if begin is None else begin + event.at
+
+    def look(self):
+        """Notes the first session and the first kernel."""
+        for what, sign in (("session", "session 1: '"), ("kernel", " ready")):
+            if what not in self.seen and any(event.after == what for event in self.scenario.events):
+                if any(worker.process and sign in worker.errors() for worker in self.workers.values()):
+                    self.seen[what] = time.monotonic()
+
+    def run(self):
+        """Until all clients have ended, or time is over."""
+        events = sorted(self.scenario.events, key=lambda event: event.at)
+        deadline = self.begun + self.scenario.within
+        while time.monotonic() < deadline:
+            self.look()
+            for event in list(events):
+                due = self.moment(event)
+                if due is not None and due <= time.monotonic():
+                    events.remove(event)
+                    self.happen(event)
+            for name, client in self.clients.items():
+                if client.process is not None and not client.runs():
+                    self.ended_at.setdefault(name, time.monotonic())
+            waits = [event for event in events if event.name == "start" and event.after == "start"]
+            if len(self.ended_at) == sum(client.process is not None for client in self.clients.values()) and not waits:
+                return
+            time.sleep(TICK)
+
+    def happen(self, event):
+        self.notes.append(f"{time.monotonic() - self.begun:.3f} s: {event.name} {event.target}")
+        if event.name in ("cut", "heal"):
+            getattr(self.links[event.target], event.name)()
+        elif event.name == "break":
+            self.links[event.target].break_all()
+        elif event.name == "slow" and "share" not in event.settings:
+            self.links[event.target].slow(event.settings.get("rate"), event.settings.get("delay"))
+        else:
+            for name, process in self.processes_of(event.target):
+                self.do(event, name, process)
+
+    def processes_of(self, actor):
+        found = {**self.workers, **self.clients}
+        return [(name, process) for name, process in found.items() if process.actor.name == actor]
+
+    def do(self, event, name, process):
+        if event.name == "start":
+            if process.runs():
+                return
+            if isinstance(process, Worker):
+                self.start_worker(process)
+            else:
+                self.start_client(name, process)
+        elif event.name == "slow":
+            process.slow(event.settings["share"])
+        elif process.process is None:
+            return
+        elif event.name == "skew":
+            process.skew(event.settings["by"])
+        else:
+            getattr(process, {"continue": "go_on"}.get(event.name, event.name))()
+
+    # Afterwards.
+
+    def conclude(self, expected):
+        """The record of the experiment, as outcomes.py describes it."""
+        record = {"scenario": self.scenario.name, "seed": self.scenario.seed, "clients": {}, "events": self.notes}
+        for name, client in self.clients.items():
+            if client.process is None:
+                continue
+            has_ended = name in self.ended_at
+            if not has_ended:
+                client.end()
+            code = client.process.returncode if has_ended else None
+            verdict = outcomes.judge(self.scenario, client, code, expected)
+            record["clients"][name] = verdict | {"seconds": self.ended_at.get(name, time.monotonic()) - self.started_at[name]}
+        record["problems"] = self.tidy_up()
+        return record
+
+    def tidy_up(self):
+        """Undoes what events have done, and lists what is wrong with workers, and what is left of anything."""
+        for link in self.links.values():
+            link.heal()
+        for process in [*self.workers.values(), *self.clients.values()]:
+            process.release()
+        found = []
+        for worker in self.workers.values():
+            found += outcomes.problems_of(worker)
+        for worker in self.workers.values():
+            if worker.runs() and worker.usual is not None:
+                found += leftovers.of_sessions(worker) or self.probe(worker)
+        for worker in self.workers.values():
+            if worker.process is not None:
+                found += leftovers.of_ending(worker)
+        for process in [*self.workers.values(), *self.clients.values()]:
+            process.signal_all(signal.SIGKILL)
+        known = [link.machine.pid for link in self.links.values() if isinstance(link, Cable)]
+        for link in self.links.values():
+            if isinstance(link, Proxy):
+                link.end()
+        found += leftovers.of_processes(known, self.alone)
+        if self.alone:
+            found += leftovers.of_machine(known)
+        for process in [*self.workers.values(), *self.clients.values()]:
+            found += leftovers.of_files(process)
+        return found
+
+    def probe(self, worker):
+        """Problems of a worker that does not serve a client when everything is over."""
+        if not worker.is_ready():
+            return []
+        name = f"probe-{worker.name}"
+        path = self.folder / f"{name}.dhp"
+        path.write_text(PROBE, encoding="utf-8")
+        client = Process(worker.actor, name, self.folder, None)
+        client.share = 1.0
+        options = [option for option in self.scenario.clients()[0].options if option.startswith("--provider")]
+        link = self.links.get(worker.actor.name)
+        address = worker.address if link is None else worker.address
+        client.start([self.tool, *options, *self.security([]), "--explain-offload", "--jit=off", f"--device=remote/{address}", str(path)])
+        deadline = time.monotonic() + START
+        while client.runs() and time.monotonic() < deadline:
+            time.sleep(TICK)
+        code = client.process.returncode
+        client.end()
+        if code != 0 or client.out() != "600010000\n" and client.out() != f"{sum(i * 3 + 1 for i in range(20_000))}\n":
+            return [f"{worker.name} does not serve another client: code {code}, {client.out()!r}, {client.errors()}"]
+        if "ran on remote/" not in client.errors():
+            return [f"{worker.name} does not serve another client: {client.errors()}"]
+        return leftovers.of_sessions(worker)
+
+    def end(self):
+        for process in [*self.workers.values(), *self.clients.values()]:
+            process.end()
+            if getattr(process, "has_disk", False):
+                from system import unmount
+                try:
+                    unmount(process.folder / "cache")
+                except OSError:
+                    pass
+        for link in self.links.values():
+            link.end()
+
+
+def perform(scenario, folder, tool, faults, alone):
+    """Runs a scenario in a folder, and returns its record. Processes of it are gone then. `alone`: this process is in namespaces of
+    its own."""
+    experiment = Experiment(scenario, folder, tool, faults, alone)
+    try:
+        experiment.make()
+        expected = reference.of(tool, experiment.program, scenario.arguments)
+        experiment.start_all()
+        experiment.run()
+        record = experiment.conclude(expected)
+    finally:
+        experiment.end()
+    return record

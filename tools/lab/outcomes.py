@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What may come of a client, and whether it is as it should be.
+
+right    the interpreter's output and exit code
+error    an error that says what has happened, with no output but the beginning of the right one
+ended    an event has ended it, and what it had written until then was right
+wrong    anything else that has ended
+hang     it was still running when the scenario's time was over
+"""
+
+import re
+import signal
+
+EXIT_USER, EXIT_TRAP = 2, 3
+WORDS = ("right", "error", "ended", "wrong", "hang")
+# What happens to programs that lose their workers or their time, in words that they find for it.
+EXPLAINED = re.compile(
+    r"device (lost|failed)|deadline exceeded|interrupted|asked to stop|cannot reach|is not there|no worker|Connection refused|"
+    r"which is its limit|out of memory|too many open files|Too many open files|No space left|no sign of life|is gone")
+ENDINGS = ("kill", "interrupt", "terminate")
+
+
+def outcome_of(scenario, client, code, expected):
+    """One of the words above, and why."""
+    out, errors = client.out(), client.errors()
+    if code is None:
+        return "hang", f"still running after {scenario.within:g} s"
+    if (code, out) == (expected.code, expected.out):
+        return "right", None
+    if code == expected.code:
+        return "wrong", "another output, with the exit code of a run that went well"
+    if not expected.out.startswith(out):
+        return "wrong", f"wrong output before exit code {code}"
+    asked = {event.name for event in scenario.events if event.target == client.actor.name and event.name in ENDINGS}
+    if client.was_harmed and ("kill" in asked or code in (-signal.SIGINT, -signal.SIGTERM, EXIT_TRAP)):
+        return "ended", None
+    if code in (EXIT_USER, EXIT_TRAP) and EXPLAINED.search(errors):
+        return "error", None
+    return "wrong", f"exit code {code}, which nothing explains"
+
+
+def judge(scenario, client, code, expected):
+    """The outcome of a client as a dictionary; `problem` is None if it is as it should be."""
+    outcome, problem = outcome_of(scenario, client, code, expected)
+    errors = client.errors()
+    if problem is None and scenario.expected and outcome != "ended" and outcome not in scenario.expected:
+        problem = f"{outcome}, where {' or '.join(sorted(scenario.expected))} is expected"
+    if problem is None and scenario.mention and outcome != "ended" and scenario.mention not in errors:
+        problem = f"its error output does not say '{scenario.mention}'"
+    return {"outcome": outcome, "code": code, "problem": problem, "errors": errors}
+
+
+def problems_of(worker):
+    """What is wrong with a worker that nobody has harmed."""
+    if worker.process is None or worker.was_harmed:
+        return []
+    log = worker.errors()
+    found = [f"{worker.name}: {line}" for line in log.splitlines() if re.search(r"\((crashed|killed)\)|error: a process that", line)]
+    if not worker.runs() and not any(option.startswith("--connect") for option in worker.actor.options):
+        found.append(f"{worker.name} has ended by itself with code {worker.process.returncode}:\n{log}")
+    return found

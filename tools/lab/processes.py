@@ -1,0 +1,252 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The processes of an experiment: workers and clients, what they write, and what can be done to them."""
+
+import os
+import re
+import resource
+import signal
+import socket
+import struct
+import subprocess
+import threading
+import time
+from pathlib import Path
+
+import system
+
+MARK = "DHPVM_LAB"  # in the environment of every process of an experiment
+PULSE = 0.05  # in which a process with a share of a processor runs once
+DISK = 1 << 20  # bytes of a disk that can be filled
+
+
+def parents():
+    """The number of each process's parent, by its own."""
+    found = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            state, parent = path.read_text(encoding="utf-8", errors="replace").rsplit(")", 1)[1].split()[:2]
+        except OSError:
+            continue
+        if state != "Z":
+            found[int(path.parent.name)] = int(parent)
+    return found
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Process:
+    """A dhpvm-run in a folder of its own, where it also has its temporary files and its cache."""
+
+    def __init__(self, actor, name, folder, faults):
+        self.actor, self.name = actor, name
+        self.folder = folder / name
+        self.faults = faults  # the library that is preloaded for it, if there is one
+        self.process = None
+        self.was_harmed = False  # by an event that ends processes
+        self.is_stopped = False
+        self.slowing = None  # the thread that stops and continues it
+        self.share = actor.share
+        self.clock = None
+        for part in ("cache", "temporary", "work"):
+            (self.folder / part).mkdir(parents=True)
+
+    def environment(self):
+        found = {**os.environ, MARK: "1", "HOME": str(self.folder), "XDG_CACHE_HOME": str(self.folder / "cache"),
+                 "TMPDIR": str(self.folder / "temporary")}
+        if self.faults:
+            # A number of nanoseconds that an event changes.
+            self.clock = self.folder / "clock"
+            self.clock.write_bytes(bytes(8))
+            found |= {"LD_PRELOAD": str(self.faults), "DHPVM_LAB_CLOCK": str(self.clock)}
+        return found
+
+    def start(self, command, network=None):
+        def prepare():
+            if network is not None:
+                system.join_network(network)
+
+        with open(self.folder / "out", "ab") as out, open(self.folder / "errors", "ab") as errors:
+            # A group of its own, which also has what it starts.
+            self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=errors, process_group=0,
+                                            preexec_fn=prepare, cwd=self.folder / "work", env=self.environment())
+        if self.share < 1:
+            self.slow(self.share)
+
+    def out(self):
+        return (self.folder / "out").read_text(encoding="utf-8", errors="replace")
+
+    def errors(self):
+        return (self.folder / "errors").read_text(encoding="utf-8", errors="replace")
+
+    def runs(self):
+        return self.process is not None and self.process.poll() is None
+
+    def family(self):
+        """The numbers of the process and of what it has started."""
+        known = parents()
+        found = [self.process.pid]
+        for pid in found:
+            found += [child for child, parent in known.items() if parent == pid]
+        return found
+
+    def signal_all(self, number):
+        if self.process is not None:
+            try:
+                os.killpg(self.process.pid, number)
+            except ProcessLookupError:
+                pass
+
+    # Events.
+
+    def kill(self):
+        self.was_harmed = True
+        if self.runs():
+            self.process.kill()
+            self.signal_all(signal.SIGCONT)
+
+    def interrupt(self):
+        self.was_harmed = True
+        if self.runs():
+            self.process.send_signal(signal.SIGINT)
+
+    def terminate(self):
+        self.was_harmed = True
+        if self.runs():
+            self.process.send_signal(signal.SIGTERM)
+
+    def stop(self):
+        self.is_stopped = True
+        self.signal_all(signal.SIGSTOP)
+
+    def go_on(self):
+        self.is_stopped = False
+        self.signal_all(signal.SIGCONT)
+
+    def slow(self, share):
+        """Lets it have a share of one processor."""
+        self.share = share
+        if share < 1 and self.slowing is None:
+            self.slowing = threading.Thread(target=self.pulse, daemon=True)
+            self.slowing.start()
+
+    def pulse(self):
+        one = {min(os.sched_getaffinity(0))}
+        while self.share < 1 and self.runs():
+            for pid in self.family():
+                try:
+                    os.sched_setaffinity(pid, one)
+                except ProcessLookupError:
+                    pass
+            if not self.is_stopped:
+                self.signal_all(signal.SIGCONT)
+            time.sleep(PULSE * self.share)
+            self.signal_all(signal.SIGSTOP)
+            time.sleep(PULSE * (1 - self.share))
+        if not self.is_stopped:
+            self.signal_all(signal.SIGCONT)
+        self.slowing = None
+
+    def exhaust(self):
+        """It opens nothing more."""
+        for pid in self.family():
+            try:
+                used = len(os.listdir(f"/proc/{pid}/fd"))
+                resource.prlimit(pid, resource.RLIMIT_NOFILE, (used, resource.prlimit(pid, resource.RLIMIT_NOFILE)[1]))
+            except OSError:
+                pass
+
+    def restore(self):
+        for pid in self.family():
+            try:
+                hard = resource.prlimit(pid, resource.RLIMIT_NOFILE)[1]
+                resource.prlimit(pid, resource.RLIMIT_NOFILE, (min(hard, 1024), hard))
+            except OSError:
+                pass
+
+    def skew(self, by):
+        before = struct.unpack("q", self.clock.read_bytes())[0]
+        with open(self.clock, "r+b") as clock:
+            clock.write(struct.pack("q", before + int(by * 1e9)))
+
+    def release(self):
+        """Ends what events have begun: it runs, at its full speed, with descriptors and space on its disk."""
+        self.share = 1.0
+        if self.slowing is not None:
+            self.slowing.join()
+        if self.is_stopped:
+            self.go_on()
+        if self.runs():
+            self.restore()
+
+    def end(self):
+        self.release()
+        if self.runs():
+            self.process.kill()
+        self.signal_all(signal.SIGKILL)
+        if self.process is not None:
+            self.process.wait()
+
+
+class Worker(Process):
+    """A worker that lends the host's cores."""
+
+    def __init__(self, actor, folder, faults):
+        super().__init__(actor, actor.name, folder, faults)
+        self.port = None
+        self.address = None  # where clients find it
+        self.usual = None  # its descriptors and processes before anybody came
+        self.has_disk = False
+
+    def make_disk(self):
+        """Puts its caches and temporary files on a disk of their own."""
+        system.mount("tmpfs", self.folder / "cache", "tmpfs", 0, f"size={DISK}")
+        (self.folder / "temporary").rmdir()
+        (self.folder / "cache" / "temporary").mkdir()
+        (self.folder / "temporary").symlink_to("cache/temporary")
+        self.has_disk = True
+
+    def fill(self):
+        try:
+            with open(self.folder / "cache" / "filled", "wb", buffering=0) as file:
+                while True:
+                    file.write(bytes(1 << 16))
+        except OSError:
+            pass
+
+    def free(self):
+        (self.folder / "cache" / "filled").unlink(missing_ok=True)
+
+    def release(self):
+        super().release()
+        if self.has_disk:
+            self.free()
+
+    def crash(self):
+        """One of its sessions ends by a signal."""
+        self.was_harmed = True
+        for pid in self.sessions():
+            try:
+                os.kill(pid, signal.SIGABRT)
+            except ProcessLookupError:
+                pass
+
+    def sessions(self):
+        """The processes of its sessions, and the one that waits for the next."""
+        return [pid for pid, parent in parents().items() if parent == self.process.pid]
+
+    def sessions_begun(self):
+        return set(re.findall(r"session (\d+): '", self.errors()))
+
+    def sessions_open(self):
+        """The numbers of sessions that the log has not seen end."""
+        return self.sessions_begun() - set(re.findall(r"session (\d+): ended", self.errors()))
+
+    def descriptors(self):
+        return len(os.listdir(f"/proc/{self.process.pid}/fd"))
+
+    def is_ready(self):
+        return "listening at" in self.errors()
