@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs one scenario: starts its processes, lets its events happen, judges how clients end, and looks for what is left."""
 
-import os
 import random
 import re
-import shutil
 import signal
+import subprocess
 import time
 from pathlib import Path
 
@@ -15,7 +14,8 @@ import random_loops
 import reference
 from links import Cable, Proxy
 from processes import Process, Worker, free_port
-from system import adopt_orphans
+from scenario import Actor
+from system import adopt_orphans, unmount
 
 TICK = 0.003
 START = 30.0  # seconds that a worker may take until it listens, on a machine that is busy
@@ -29,6 +29,8 @@ fn main() {
     print(sum);
 }
 """
+
+PROBED = f"{sum(i * 3 + 1 for i in range(20_000))}\n"
 
 
 class Broken(Exception):
@@ -92,7 +94,6 @@ class Experiment:
             self.program = Path(self.scenario.program)
 
     def call(self, command):
-        import subprocess
         subprocess.run(command, check=True, capture_output=True)
 
     # Starting.
@@ -266,28 +267,19 @@ class Experiment:
         name = f"probe-{worker.name}"
         path = self.folder / f"{name}.dhp"
         path.write_text(PROBE, encoding="utf-8")
-        client = Process(worker.actor, name, self.folder, None)
-        client.share = 1.0
-        options = [option for option in self.scenario.clients()[0].options if option.startswith("--provider")]
-        link = self.links.get(worker.actor.name)
-        address = worker.address if link is None else worker.address
-        client.start([self.tool, *options, *self.security([]), "--explain-offload", "--jit=off", f"--device=remote/{address}", str(path)])
-        deadline = time.monotonic() + START
-        while client.runs() and time.monotonic() < deadline:
-            time.sleep(TICK)
+        client = Process(Actor(name, [], is_worker=False), name, self.folder, None)
+        client.start([self.tool, *self.security([]), "--explain-offload", f"--device=remote/{worker.address}", str(path)])
+        leftovers.wait(lambda: not client.runs())
         code = client.process.returncode
         client.end()
-        if code != 0 or client.out() != "600010000\n" and client.out() != f"{sum(i * 3 + 1 for i in range(20_000))}\n":
+        if (code, client.out()) != (0, PROBED) or "ran on remote/" not in client.errors():
             return [f"{worker.name} does not serve another client: code {code}, {client.out()!r}, {client.errors()}"]
-        if "ran on remote/" not in client.errors():
-            return [f"{worker.name} does not serve another client: {client.errors()}"]
-        return leftovers.of_sessions(worker)
+        return leftovers.of_sessions(worker) + leftovers.of_files(client)
 
     def end(self):
         for process in [*self.workers.values(), *self.clients.values()]:
             process.end()
             if getattr(process, "has_disk", False):
-                from system import unmount
                 try:
                     unmount(process.folder / "cache")
                 except OSError:

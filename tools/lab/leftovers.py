@@ -32,8 +32,9 @@ def of_sessions(worker):
     """Sessions whose clients have ended."""
     if not wait(lambda: not worker.runs() or not worker.sessions_open()):
         return [f"{worker.name}: sessions {', '.join(sorted(worker.sessions_open()))} have not ended"]
-    if not wait(lambda: not worker.runs() or len(worker.sessions()) == 1):
-        return [f"{worker.name}: {len(worker.sessions())} processes where one waits for a session"]
+    # One waits for the next session, if it could be started.
+    if not wait(lambda: not worker.runs() or len(worker.sessions()) <= 1):
+        return [f"{worker.name}: {len(worker.sessions())} processes of sessions, and no session"]
     most = worker.usual + SPARE_DESCRIPTORS
     if worker.runs() and not wait(lambda: worker.descriptors() <= most):
         named = [os.readlink(path) for path in Path(f"/proc/{worker.process.pid}/fd").iterdir()]

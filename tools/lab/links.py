@@ -229,5 +229,7 @@ class Proxy:
     def end(self):
         self.has_ended = True
         self.is_cut = False
+        # Closing alone does not wake whoever accepts.
+        self.end_connection(self.door)
         self.door.close()
         self.break_all()

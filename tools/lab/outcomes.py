@@ -23,6 +23,8 @@ ENDINGS = ("kill", "interrupt", "terminate")
 def outcome_of(scenario, client, code, expected):
     """One of the words above, and why."""
     out, errors = client.out(), client.errors()
+    if code is None and client.is_stopped:
+        return "ended", None
     if code is None:
         return "hang", f"still running after {scenario.within:g} s"
     if (code, out) == (expected.code, expected.out):

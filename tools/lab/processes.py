@@ -51,6 +51,7 @@ class Process:
         self.slowing = None  # the thread that stops and continues it
         self.share = actor.share
         self.clock = None
+        self.log_begins = 0  # where in the error output the process that runs now begins
         for part in ("cache", "temporary", "work"):
             (self.folder / part).mkdir(parents=True)
 
@@ -69,7 +70,9 @@ class Process:
             if network is not None:
                 system.join_network(network)
 
+        self.is_stopped = False
         with open(self.folder / "out", "ab") as out, open(self.folder / "errors", "ab") as errors:
+            self.log_begins = errors.tell()
             # A group of its own, which also has what it starts.
             self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=errors, process_group=0,
                                             preexec_fn=prepare, cwd=self.folder / "work", env=self.environment())
@@ -81,6 +84,10 @@ class Process:
 
     def errors(self):
         return (self.folder / "errors").read_text(encoding="utf-8", errors="replace")
+
+    def log(self):
+        """What the process that runs now has written to its error output, if it was started several times."""
+        return (self.folder / "errors").read_bytes()[self.log_begins:].decode(errors="replace")
 
     def runs(self):
         return self.process is not None and self.process.poll() is None
@@ -239,14 +246,14 @@ class Worker(Process):
         return [pid for pid, parent in parents().items() if parent == self.process.pid]
 
     def sessions_begun(self):
-        return set(re.findall(r"session (\d+): '", self.errors()))
+        return set(re.findall(r"session (\d+): '", self.log()))
 
     def sessions_open(self):
         """The numbers of sessions that the log has not seen end."""
-        return self.sessions_begun() - set(re.findall(r"session (\d+): ended", self.errors()))
+        return self.sessions_begun() - set(re.findall(r"session (\d+): ended", self.log()))
 
     def descriptors(self):
         return len(os.listdir(f"/proc/{self.process.pid}/fd"))
 
     def is_ready(self):
-        return "listening at" in self.errors()
+        return "listening at" in self.log()

@@ -42,7 +42,7 @@ class Generator:
         if len(self.workers) > 1 and self.chance(0.1):
             words.append("late")
             self.is_late.add(name)
-        limits = [limit for limit in ("memory=1M", "sessions=1", "total-memory=2M", "time=300ms", "idle=100ms") if self.chance(0.04)]
+        limits = [limit for limit in ("memory=1M", "sessions=1", "total-memory=2M", "time=300ms", "idle=300ms") if self.chance(0.04)]
         if limits:
             words.append(f"--lend={','.join(limits)}")
         if self.chance(0.3):
@@ -104,7 +104,8 @@ class Generator:
         elif name in ("cut", "break"):
             self.disturb_link(name, worker)
         elif name == "stop":
-            self.with_end(name, "continue", self.random.choice([worker, worker, "client1"]))
+            target = self.random.choice([worker, worker, "client1"])
+            self.with_end(name, "continue", target, always=target not in self.workers)
         elif name == "slow":
             self.events.append(f"at {self.moment()} slow {worker} share={self.random.choice((0.05, 0.3))}")
         elif name == "exhaust":
@@ -134,12 +135,12 @@ class Generator:
         else:
             self.with_end("cut", "heal", worker)
 
-    def with_end(self, name, end, target):
-        """An event, and mostly the one that undoes it."""
+    def with_end(self, name, end, target, always=False):
+        """An event, and mostly or always the one that undoes it."""
         after, _, at = f"start+{self.moment()}".rpartition("+")
         begin = int(at.removesuffix("ms"))
         after = after.removeprefix("start").strip("+")
         prefix = f"{after}+" if after else ""
         self.events.append(f"at {prefix}{begin}ms {name} {target}")
-        if self.chance(0.7):
+        if always or self.chance(0.7):
             self.events.append(f"at {prefix}{begin + self.random.choice((50, 200, 600))}ms {end} {target}")
