@@ -285,8 +285,12 @@ Status RemoteOperations::on_run(const wire::RunHeader& header, std::uint64_t byt
   if (header.offset != operation.received || bytes == 0 || bytes > to.bytes - operation.received) {
     return broken("data that its operation has no place for");
   }
-  if (operation.received == 0) operation.begin = std::chrono::steady_clock::now();
+  if (operation.received == 0) {
+    operation.begin = std::chrono::steady_clock::now();
+    begun_.push_back(transfer.operation);
+  }
   operation.data_moves = true;
+  operation.announced += bytes;
   lock.unlock();
   link_.receive_run({address(to) + header.offset, bytes}, [this, transfer, bytes](const Status& status) {
     if (!status.ok()) return;  // the connection has ended: see on_lost()
@@ -304,7 +308,7 @@ Status RemoteOperations::on_run(const wire::RunHeader& header, std::uint64_t byt
   return {};
 }
 
-Status RemoteOperations::on_downloaded(const wire::Downloaded& record) {
+Status RemoteOperations::on_downloaded(wire::Downloaded& record) {
   std::shared_ptr<RemoteStream> stream;
   {
     const std::lock_guard lock(mutex_);
@@ -317,8 +321,8 @@ Status RemoteOperations::on_downloaded(const wire::Downloaded& record) {
     const MemorySpan& to = operation.operation.to;
     if (operation.received != 0 || operation.data_moves || record.bytes.size() != to.bytes)
       return broken("data that its operation has no place for");
-    std::ranges::copy(record.bytes, address(to));
     link_.count_received(to.bytes);
+    operation.received_in_frame = std::move(record.bytes);
     operation.received = to.bytes;
     operation.data_moved = true;
     operation.is_in_frame = true;
@@ -327,6 +331,33 @@ Status RemoteOperations::on_downloaded(const wire::Downloaded& record) {
   }
   settle(stream);
   return {};
+}
+
+// With the mutex held, when everything that comes before the operation is done. Frames and runs travel separately, so
+// that a run may have brought what belongs to a later operation: where it goes, this one's data is out of date.
+void RemoteOperations::put_in_place(const RemoteOperation& operation) {
+  const std::vector<std::byte>& bytes = operation.received_in_frame;
+  if (bytes.empty()) return;
+  std::byte* const to = address(operation.operation.to);
+  std::vector<std::span<const std::byte>> rest{bytes};
+  for (const auto& later : begun_) {
+    if (later->number < operation.number) continue;
+    // What it has brought, as a part of this one's memory.
+    const std::ptrdiff_t offset = address(later->operation.to) - to;
+    const auto size = static_cast<std::ptrdiff_t>(bytes.size());
+    const std::byte* const begin = bytes.data() + std::clamp<std::ptrdiff_t>(offset, 0, size);
+    const std::byte* const end =
+        bytes.data() +
+        std::clamp(offset + static_cast<std::ptrdiff_t>(later->announced), std::ptrdiff_t{0}, size);
+    std::vector<std::span<const std::byte>> pieces;
+    for (const auto& piece : rest) {
+      const std::byte* const piece_end = piece.data() + piece.size();
+      if (piece.data() < begin) pieces.emplace_back(piece.data(), std::min(begin, piece_end));
+      if (end < piece_end) pieces.emplace_back(std::max(end, piece.data()), piece_end);
+    }
+    rest = std::move(pieces);
+  }
+  for (const auto& piece : rest) std::ranges::copy(piece, to + (piece.data() - bytes.data()));
 }
 
 void RemoteOperations::discard(std::uint64_t bytes) {
@@ -463,6 +494,8 @@ void RemoteOperations::settle(const std::shared_ptr<RemoteStream>& stream) {
       break;
     }
     stream->pending.pop_front();
+    if (status.ok()) put_in_place(*operation);
+    if (operation->announced != 0) std::erase(begun_, operation);
     host_done(operation->host_number);
     lock.unlock();
     stream->finish(*operation, std::move(status));

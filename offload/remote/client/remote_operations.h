@@ -17,6 +17,7 @@
 #include <mutex>
 #include <optional>
 #include <set>
+#include <span>
 #include <vector>
 
 #include "offload/devices/checked_queue.h"
@@ -41,8 +42,10 @@ struct RemoteOperation {
   bool data_moved = true;   // all of it
   bool data_moves = false;  // some of it, just now
   std::uint64_t received = 0;
+  std::uint64_t announced = 0;  // and what is being received
   bool is_in_frame =
       false;  // its data has travelled between the records of others: it has no time of its own
+  std::vector<std::byte> received_in_frame;  // a download's, until its turn in the queue has come
 };
 
 // A queue. Guarded by the mutex of RemoteOperations.
@@ -76,7 +79,7 @@ class RemoteOperations {
   Status on_failure(const wire::QueueFailed& record);
   Status on_call(const wire::CallHost& record);
   Status on_observed(const wire::Observed& record);
-  Status on_downloaded(const wire::Downloaded& record);
+  Status on_downloaded(wire::Downloaded& record);
   Status on_run(const wire::RunHeader& header, std::uint64_t bytes);
   // The connection has ended, and nothing touches the operations' memory any more.
   void on_lost(const Error& reason);
@@ -95,6 +98,7 @@ class RemoteOperations {
   void start_call(const Transfer& call);
   void host_done(std::uint64_t number);
   void moved(const Transfer& transfer);
+  void put_in_place(const RemoteOperation& operation);
   void settle(const std::shared_ptr<RemoteStream>& stream);
   void discard(std::uint64_t bytes);
   void watch_for_stops();
@@ -107,9 +111,10 @@ class RemoteOperations {
   std::map<wire::Id, std::shared_ptr<RemoteStream>> streams_;
   std::optional<Error> lost_;
   std::uint64_t next_number_ = 0;
-  std::map<std::uint64_t, Transfer> downloads_;  // whose data is yet to come, by number
-  std::deque<Transfer> uploads_;                 // whose data is yet to be sent
-  std::deque<Transfer> calls_;                   // which the worker has asked for
+  std::map<std::uint64_t, Transfer> downloads_;          // whose data is yet to come, by number
+  std::vector<std::shared_ptr<RemoteOperation>> begun_;  // downloads whose data goes to its place as it comes
+  std::deque<Transfer> uploads_;                         // whose data is yet to be sent
+  std::deque<Transfer> calls_;                           // which the worker has asked for
   std::uint64_t host_submitted_ = 0;
   std::uint64_t host_prefix_ = 0;       // all up to here are done,
   std::set<std::uint64_t> host_ahead_;  // and these
