@@ -14,6 +14,7 @@ import traceback
 from pathlib import Path
 
 import experiment
+import leftovers
 import reference
 import report
 import system
@@ -142,6 +143,8 @@ def arguments():
                         help="experiments at once (default: two for each processor)")
     parser.add_argument("--network", choices=("auto", "namespaces", "loopback"), default="auto",
                         help="namespaces, where they may be made, or this machine's own loopback")
+    parser.add_argument("--patience", type=float, default=leftovers.PATIENCE, metavar="SECONDS",
+                        help="how long what is to end after a scenario may take (default %(default)g)")
     parser.add_argument("--bin", type=Path, metavar="DIR", help="the folder of dhpvm-run (default: beside this program)")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="keep files of experiments that have failed there")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every outcome there")
@@ -180,6 +183,7 @@ def main():
         print("\n".join(f"# {scenario.name}\n{scenario.text}" for scenario in scenarios))
         return 0
     alone = choose_network(options)
+    leftovers.PATIENCE = options.patience
     summary = report.Summary(options)
     with tempfile.TemporaryDirectory(prefix="dhpvm-lab-") as folder:
         os.environ[reference.FOLDER] = folder

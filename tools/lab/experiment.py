@@ -164,9 +164,10 @@ class Experiment:
                     self.seen[what] = time.monotonic()
 
     def run(self):
-        """Until all clients have ended, or time is over."""
+        """Until all clients have ended and had their rest, or time is over."""
         events = sorted(self.scenario.events, key=lambda event: event.at)
         deadline = self.begun + self.scenario.within
+        rested = None
         while time.monotonic() < deadline:
             self.look()
             for event in list(events):
@@ -179,7 +180,9 @@ class Experiment:
                     self.ended_at.setdefault(name, time.monotonic())
             waits = [event for event in events if event.name == "start" and event.after == "start"]
             if len(self.ended_at) == sum(client.process is not None for client in self.clients.values()) and not waits:
-                return
+                rested = rested or time.monotonic() + self.scenario.rest
+                if time.monotonic() >= rested:
+                    return
             time.sleep(TICK)
 
     def happen(self, event):
@@ -240,7 +243,7 @@ class Experiment:
             process.release()
         found = []
         for worker in self.workers.values():
-            found += outcomes.problems_of(worker)
+            found += outcomes.problems_of(worker, self.scenario.logged.get(worker.name, []))
         for worker in self.workers.values():
             if worker.runs() and worker.usual is not None:
                 found += leftovers.of_sessions(worker) or self.probe(worker)

@@ -47,17 +47,18 @@ def judge(scenario, client, code, expected):
     errors = client.errors()
     if problem is None and scenario.expected and outcome != "ended" and outcome not in scenario.expected:
         problem = f"{outcome}, where {' or '.join(sorted(scenario.expected))} is expected"
-    if problem is None and scenario.mention and outcome != "ended" and scenario.mention not in errors:
+    if problem is None and scenario.mention and outcome != "ended" and not re.search(scenario.mention, errors):
         problem = f"its error output does not say '{scenario.mention}'"
     return {"outcome": outcome, "code": code, "problem": problem, "errors": errors}
 
 
-def problems_of(worker):
-    """What is wrong with a worker that nobody has harmed."""
-    if worker.process is None or worker.was_harmed:
-        return []
+def problems_of(worker, patterns):
+    """What is wrong with a worker that nobody has harmed; and the patterns that its log does not show."""
     log = worker.errors()
-    found = [f"{worker.name}: {line}" for line in log.splitlines() if re.search(r"\((crashed|killed)\)|error: a process that", line)]
+    missing = [f"{worker.name}: '{pattern}' is not in its log:\n{log}" for pattern in patterns if not re.search(pattern, log)]
+    if worker.process is None or worker.was_harmed or worker.was_exhausted:
+        return missing
+    found = missing + [f"{worker.name}: {line}" for line in log.splitlines() if re.search(r"\((crashed|killed)\)|error: a process that", line)]
     if not worker.runs() and not any(option.startswith("--connect") for option in worker.actor.options):
         found.append(f"{worker.name} has ended by itself with code {worker.process.returncode}:\n{log}")
     return found

@@ -47,6 +47,7 @@ class Process:
         self.faults = faults  # the library that is preloaded for it, if there is one
         self.process = None
         self.was_harmed = False  # by an event that ends processes
+        self.was_exhausted = False
         self.is_stopped = False
         self.slowing = None  # the thread that stops and continues it
         self.share = actor.share
@@ -54,6 +55,8 @@ class Process:
         self.log_begins = 0  # where in the error output the process that runs now begins
         for part in ("cache", "temporary", "work"):
             (self.folder / part).mkdir(parents=True)
+        for stream in ("out", "errors"):
+            (self.folder / stream).touch()
 
     def environment(self):
         found = {**os.environ, MARK: "1", "HOME": str(self.folder), "XDG_CACHE_HOME": str(self.folder / "cache"),
@@ -159,6 +162,7 @@ class Process:
 
     def exhaust(self):
         """It opens nothing more."""
+        self.was_exhausted = True
         for pid in self.family():
             try:
                 used = len(os.listdir(f"/proc/{pid}/fd"))

@@ -13,7 +13,7 @@ class Program:
     def __init__(self, seed, patient):
         self.random = random.Random(seed)
         self.is_patient = patient
-        self.most_turns = 16 if patient else 6
+        self.most_turns = 10 if patient else 6
         self.lines = []
         self.arrays = {}  # name to (type, length), without those that are closed
         self.made = 0

@@ -11,7 +11,7 @@ class Generator:
 
     def __init__(self, seed):
         self.random = random.Random(f"scenario {seed}")
-        self.lines = [f"seed {seed}", "program random"]
+        self.lines = [f"seed {seed}", "program random", "within 60s"]
         self.has_key = self.chance(0.5)
         self.workers = ["abc"[number] for number in range(self.random.choice((1, 1, 2, 2, 3)))]
         self.links = {}  # worker to whether it is a proxy
@@ -42,7 +42,7 @@ class Generator:
         if len(self.workers) > 1 and self.chance(0.1):
             words.append("late")
             self.is_late.add(name)
-        limits = [limit for limit in ("memory=1M", "sessions=1", "total-memory=2M", "time=300ms", "idle=300ms") if self.chance(0.04)]
+        limits = [limit for limit in ("memory=1M", "sessions=1", "total-memory=2M", "time=300ms", "idle=2s") if self.chance(0.04)]
         if limits:
             words.append(f"--lend={','.join(limits)}")
         if self.chance(0.3):

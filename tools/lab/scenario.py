@@ -108,11 +108,13 @@ class Scenario:
         self.arguments = []
         self.key = False
         self.within = 30.0
+        self.rest = 0.0  # between the end of the last client and the search for what is left
         self.actors = {}
         self.links = {}
         self.events = []
         self.expected = set()  # outcomes; empty: any of OUTCOMES
         self.mention = None  # what the error output of clients contains
+        self.logged = {}  # patterns that must be in the log of a worker
         self.text = ""
 
     def clients(self):
@@ -120,11 +122,6 @@ class Scenario:
 
     def workers(self):
         return [actor for actor in self.actors.values() if actor.is_worker]
-
-    def needs(self):
-        """What of the system it needs that not everybody has."""
-        names = {event.name for event in self.events}
-        return {"mounts"} & {"mounts" for name in names if name in ("fill", "free")}
 
     # Statements.
 
@@ -150,6 +147,14 @@ class Scenario:
 
     def take_within(self, words):
         self.within = seconds(self.only(words))
+
+    def take_rest(self, words):
+        self.rest = seconds(self.only(words))
+
+    def take_log(self, words):
+        if len(words) != 2 or words[0] not in self.actors:
+            raise BadScenario("log WORKER PATTERN")
+        self.logged.setdefault(words[0], []).append(words[1])
 
     def take_worker(self, words):
         self.add_actor(words, True, ("share",))
