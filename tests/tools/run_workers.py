@@ -74,27 +74,6 @@ fn main() {
 """
 
 
-def long_to_compile():
-    """A loop of so many statements that compiling it takes a while."""
-    steps = "\n".join(f"        if value % {k + 3} == {k % 3} {{ value = value * {2 * k + 1} + y[(i + {k}) % y.len]; }}"
-                      for k in range(60))
-    return f"""
-fn main() {{
-    let x = [i64](2000);
-    let y = [i64](2000);
-    for i in 0..y.len {{ y[i] = i * 7; }}
-    parallel for i in 0..x.len {{
-        var value = i;
-{steps}
-        x[i] = value & 1023;
-    }}
-    var sum = 0;
-    for i in 0..x.len {{ sum += x[i]; }}
-    print(f"{{sum}}");
-}}
-"""
-
-
 def run(*words, **options):
     return subprocess.run([str(BIN / "dhpvm-run"), *map(str, words)], capture_output=True, text=True, timeout=PATIENCE,
                           **options)
@@ -114,11 +93,10 @@ class Worker:
 
     def __init__(self, folder, *options, listen="127.0.0.1:0", prefix=()):
         self.path = Path(folder) / f"worker{time.monotonic_ns()}.log"
-        where = [f"--listen={listen}"] if listen else []
         with open(self.path, "w", encoding="utf-8") as log:
-            self.process = subprocess.Popen([*prefix, str(BIN / "dhpvm-run"), "--worker", "--device=host", *where,
-                                             *options], stdout=log, stderr=log, process_group=0)
-        self.address = self.wait_for(r'listening at ([^\s"]+)').group(1) if listen else None
+            self.process = subprocess.Popen([*prefix, str(BIN / "dhpvm-run"), "--worker", "--device=host",
+                                             f"--listen={listen}", *options], stdout=log, stderr=log, process_group=0)
+        self.address = self.wait_for(r'listening at ([^\s"]+)').group(1)
         self.device = f"--device=remote/{self.address}"
 
     def sessions(self):
@@ -324,41 +302,6 @@ class Using(Case):
         self.assertTrue(any(re.search(r"session 2: ended .* [1-9]\d* jobs", worker.log()) for worker in workers))
         # Where loops run is for the program to find out.
         self.assert_done(run("--connect=" + ",".join(addresses), program), self.expected(program))
-
-    def test_a_slow_worker_changes_no_result(self):
-        """One of three workers has a tenth of its core: the others do its chunks again, and its results are dropped."""
-        workers = [self.worker() for _ in range(3)]
-        ended = threading.Event()
-
-        def slow_down(process):
-            while not ended.is_set() and process.poll() is None:
-                process.send_signal(signal.SIGSTOP)
-                ended.wait(0.045)
-                process.send_signal(signal.SIGCONT)
-                time.sleep(0.005)
-
-        slow = threading.Thread(target=slow_down, args=(workers[2].process,))
-        slow.start()
-        self.addCleanup(slow.join)
-        self.addCleanup(ended.set)
-        program = self.rounds(20, 1_000_000)
-        expected = self.expected(program)
-        where = "--device=" + ",".join(f"remote/{worker.address}" for worker in workers)
-        for options in ([], ["--write-back=lazy"]):
-            for _ in range(2):
-                self.assert_done(run(where, *options, program), expected)
-
-    def test_workers_may_dial_in(self):
-        key = self.key()
-        # A port that is free now: the system gave it to a worker that is gone.
-        free = self.worker()
-        free.end()
-        program = self.rounds(3)
-        workers = [self.worker(f"--connect={free.address}", f"--key-file={key}", listen=None) for _ in range(2)]
-        done = run(f"--listen={free.address}", "--device=remote", f"--key-file={key}", program)
-        self.assert_done(done, self.expected(program))
-        # One of them was enough for the program to go on; the other may still be trying.
-        wait_until(lambda: any(worker.process.poll() == 0 for worker in workers), "no worker has ended")
 
     def test_ipv6(self):
         try:
@@ -619,89 +562,6 @@ class Losing(Case):
         return program(int(steps * seconds / spent) + steps)
 
 
-class LosingWorkers(Losing):
-    def test_worker_killed_between_loops(self):
-        worker = self.worker()
-        program = self.rounds(4000)
-        client = self.started(worker, program)
-        worker.process.kill()
-        self.assert_goes_on(client, self.expected(program))
-
-    def test_worker_killed_in_a_kernel(self):
-        worker = self.worker()
-        program = self.long_loop(3)
-        client = self.started(worker, program)
-        worker.process.kill()
-        self.assert_goes_on(client, self.expected(program))
-
-    def test_worker_killed_in_a_transfer(self):
-        for key in (None, self.key()):
-            options = [f"--key-file={key}"] if key else []
-            worker = self.worker(*options)
-            program = self.write(TRANSFERS)
-            client = self.started(worker, program, *options)
-            worker.process.kill()
-            self.assert_goes_on(client, self.expected(program))
-
-    def test_worker_killed_while_compiling(self):
-        worker = self.worker("--no-cache")
-        program = self.write(long_to_compile())
-        client = self.start(worker.device, "--no-cache", program)
-        worker.wait_for(r"session 1: ")
-        time.sleep(0.3)
-        worker.process.kill()
-        self.assert_goes_on(client, self.expected(program, "--jit=off"))
-        self.assertNotIn("ready", worker.log(), "the kernel is too short for this test")
-
-    def test_worker_stopped(self):
-        worker = self.worker()
-        program = self.rounds(4000)
-        client = self.started(worker, program, "--silence=500ms")
-        worker.signal_all(signal.SIGSTOP)
-        self.assert_goes_on(client, self.expected(program))
-        # And the worker, when it wakes up, finds that the client is gone, and serves others.
-        worker.signal_all(signal.SIGCONT)
-        worker.wait_for("session 1: ended")
-        self.assert_serves(worker)
-
-    def test_worker_that_gets_no_processor_for_a_while(self):
-        worker = self.worker()
-        program = self.rounds(2000)
-        client = self.started(worker, program, "--silence=500ms")
-        worker.signal_all(signal.SIGSTOP)
-        time.sleep(1.2)
-        worker.signal_all(signal.SIGCONT)
-        out, errors = client.communicate(timeout=PATIENCE)
-        self.assertEqual((client.returncode, out, errors), (0, self.expected(program), ""))
-
-    def test_only_copy_lost(self):
-        worker = self.worker()
-        client = self.started(worker, self.rounds(10_000_000), "--write-back=lazy")
-        worker.process.kill()
-        out, errors = client.communicate(timeout=PATIENCE)
-        self.assertEqual((client.returncode, out), (EXIT_TRAP, ""), errors)
-        self.assertIn("device lost", errors)
-        self.assertIn(worker.address, errors)
-
-    def test_one_of_two_workers_killed(self):
-        workers = [self.worker(), self.worker()]
-        program = self.rounds(600, 2_000_000)
-        devices = ",".join(f"remote/{worker.address}" for worker in workers)
-        client = self.start(f"--device={devices}", "--explain-offload", program)
-        busy = None
-
-        def look():
-            nonlocal busy
-            busy = next((worker for worker in workers if "ready" in worker.log()), None)
-            return busy
-
-        wait_until(look, "no worker has got a loop")
-        time.sleep(0.5)
-        busy.process.kill()
-        out, errors = client.communicate(timeout=PATIENCE)
-        self.assertEqual((client.returncode, out), (0, self.expected(program)), errors)
-
-
 class LosingClients(Losing):
     """Sessions that end before their program, and the worker that serves the next."""
 
@@ -866,15 +726,6 @@ class LosingClients(Losing):
         self.assertIn("has place 1 in its queue; it waits there", errors)
         self.assertIn(f"ran on remote/{worker.address}", errors)
         worker.wait_for("session 2: is served")
-
-    def test_twenty_programs_at_a_worker_for_sixteen(self):
-        worker = self.worker()
-        program = self.rounds(200, 100_000)
-        expected = self.expected(program)
-        clients = [self.start(worker.device, program) for _ in range(20)]
-        for client in clients:
-            out, errors = client.communicate(timeout=PATIENCE)
-            self.assertEqual((client.returncode, out), (0, expected), errors)
 
     def test_idle_sessions_end(self):
         worker = self.worker("--lend=idle=300ms")

@@ -40,6 +40,7 @@ class Job:
         """Never returns."""
         try:
             signal.signal(signal.SIGINT, signal.SIG_IGN)
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
             system.end_with_parent(signal.SIGKILL)
             if self.alone:
                 system.enter_namespaces()
@@ -174,6 +175,9 @@ def choose_network(options):
 
 def main():
     options = arguments()
+    # Whoever ends it by either finds nothing left.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: sys.exit(EXIT_FOUND))
     try:
         scenarios = scenarios_of(options)
     except (BadScenario, OSError) as problem:
