@@ -36,7 +36,7 @@ class Program:
             self.new_array()
         steps = [self.loop] * 8 + [self.rounds] * (6 if self.is_patient else 2) + [self.read] * 2 + [self.write] * 2 + \
                 [self.reduce, self.digest, self.count, self.close]
-        for _ in range(self.random.randint(4, 14)):
+        for _ in range(self.random.randint(3, 7) if self.is_patient else self.random.randint(4, 14)):
             self.random.choice(steps)()
         for name in list(self.arrays):
             self.digest(name)

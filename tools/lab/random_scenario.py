@@ -42,7 +42,7 @@ class Generator:
         if len(self.workers) > 1 and self.chance(0.1):
             words.append("late")
             self.is_late.add(name)
-        limits = [limit for limit in ("memory=1M", "sessions=1", "total-memory=2M", "time=300ms", "idle=2s") if self.chance(0.04)]
+        limits = [limit for limit in ("memory=1M", "sessions=1", "total-memory=2M", "time=1s", "idle=2s") if self.chance(0.04)]
         if limits:
             words.append(f"--lend={','.join(limits)}")
         if self.chance(0.3):
