@@ -1,36 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs one scenario: starts its processes, lets its events happen, judges how clients end, and looks for what is left."""
+"""Runs one scenario: starts its processes, and lets its events happen. aftermath.py judges what came of it."""
 
-import random
 import re
-import signal
 import subprocess
 import time
 from pathlib import Path
 
-import leftovers
-import outcomes
+import aftermath
 import random_loops
 import reference
 from links import Cable, Proxy
 from processes import Process, Worker, free_port
-from scenario import Actor
-from system import adopt_orphans, unmount
+from system import adopt_orphans
 
 TICK = 0.003
 START = 30.0  # seconds that a worker may take until it listens, on a machine that is busy
-# What a worker has to serve when everything is over.
-PROBE = """
-fn main() {
-    let x = [i64](20_000);
-    parallel for i in 0..x.len { x[i] = i * 3 + 1; }
-    var sum = 0;
-    for i in 0..x.len { sum += x[i]; }
-    print(sum);
-}
-"""
-
-PROBED = f"{sum(i * 3 + 1 for i in range(20_000))}\n"
 
 
 class Broken(Exception):
@@ -43,7 +27,6 @@ class Experiment:
     def __init__(self, scenario, folder, tool, faults, alone):
         self.scenario, self.folder, self.tool, self.alone = scenario, Path(folder), str(tool), alone
         self.faults = faults if any(event.name == "skew" for event in scenario.events) else None
-        self.random = random.Random(scenario.seed)
         self.links = {}
         self.workers = {}
         self.clients = {}
@@ -59,7 +42,7 @@ class Experiment:
     def make(self):
         adopt_orphans()
         if self.scenario.key:
-            self.call([self.tool, f"--make-key={self.folder / 'key'}"])
+            subprocess.run([self.tool, f"--make-key={self.folder / 'key'}"], check=True, capture_output=True)
         for number, actor in enumerate(self.scenario.workers(), 1):
             worker = Worker(actor, self.folder, self.faults)
             self.workers[actor.name] = worker
@@ -92,9 +75,6 @@ class Experiment:
             self.program.write_text(random_loops.Program(self.scenario.seed, patient=True).source(), encoding="utf-8")
         else:
             self.program = Path(self.scenario.program)
-
-    def call(self, command):
-        subprocess.run(command, check=True, capture_output=True)
 
     # Starting.
 
@@ -198,8 +178,7 @@ class Experiment:
                 self.do(event, name, process)
 
     def processes_of(self, actor):
-        found = {**self.workers, **self.clients}
-        return [(name, process) for name, process in found.items() if process.actor.name == actor]
+        return [(process.name, process) for process in self.processes() if process.actor.name == actor]
 
     def do(self, event, name, process):
         if event.name == "start":
@@ -218,75 +197,12 @@ class Experiment:
         else:
             getattr(process, {"continue": "go_on"}.get(event.name, event.name))()
 
-    # Afterwards.
-
-    def conclude(self, expected):
-        """The record of the experiment, as outcomes.py describes it."""
-        record = {"scenario": self.scenario.name, "seed": self.scenario.seed, "clients": {}, "events": self.notes}
-        for name, client in self.clients.items():
-            if client.process is None:
-                continue
-            has_ended = name in self.ended_at
-            if not has_ended:
-                client.end()
-            code = client.process.returncode if has_ended else None
-            verdict = outcomes.judge(self.scenario, client, code, expected)
-            record["clients"][name] = verdict | {"seconds": self.ended_at.get(name, time.monotonic()) - self.started_at[name]}
-        record["problems"] = self.tidy_up()
-        return record
-
-    def tidy_up(self):
-        """Undoes what events have done, and lists what is wrong with workers, and what is left of anything."""
-        for link in self.links.values():
-            link.heal()
-        for process in [*self.workers.values(), *self.clients.values()]:
-            process.release()
-        found = []
-        for worker in self.workers.values():
-            found += outcomes.problems_of(worker, self.scenario.logged.get(worker.name, []))
-        for worker in self.workers.values():
-            if worker.runs() and worker.usual is not None:
-                found += leftovers.of_sessions(worker) or self.probe(worker)
-        for worker in self.workers.values():
-            if worker.process is not None:
-                found += leftovers.of_ending(worker)
-        for process in [*self.workers.values(), *self.clients.values()]:
-            process.signal_all(signal.SIGKILL)
-        known = [link.machine.pid for link in self.links.values() if isinstance(link, Cable)]
-        for link in self.links.values():
-            if isinstance(link, Proxy):
-                link.end()
-        found += leftovers.of_processes(known, self.alone)
-        if self.alone:
-            found += leftovers.of_machine(known)
-        for process in [*self.workers.values(), *self.clients.values()]:
-            found += leftovers.of_files(process)
-        return found
-
-    def probe(self, worker):
-        """Problems of a worker that does not serve a client when everything is over."""
-        if not worker.is_ready():
-            return []
-        name = f"probe-{worker.name}"
-        path = self.folder / f"{name}.dhp"
-        path.write_text(PROBE, encoding="utf-8")
-        client = Process(Actor(name, [], is_worker=False), name, self.folder, None)
-        client.start([self.tool, *self.security([]), "--explain-offload", f"--device=remote/{worker.address}", str(path)])
-        leftovers.wait(lambda: not client.runs())
-        code = client.process.returncode
-        client.end()
-        if (code, client.out()) != (0, PROBED) or "ran on remote/" not in client.errors():
-            return [f"{worker.name} does not serve another client: code {code}, {client.out()!r}, {client.errors()}"]
-        return leftovers.of_sessions(worker) + leftovers.of_files(client)
+    def processes(self):
+        return [*self.workers.values(), *self.clients.values()]
 
     def end(self):
-        for process in [*self.workers.values(), *self.clients.values()]:
+        for process in self.processes():
             process.end()
-            if getattr(process, "has_disk", False):
-                try:
-                    unmount(process.folder / "cache")
-                except OSError:
-                    pass
         for link in self.links.values():
             link.end()
 
@@ -300,7 +216,6 @@ def perform(scenario, folder, tool, faults, alone):
         expected = reference.of(tool, experiment.program, scenario.arguments)
         experiment.start_all()
         experiment.run()
-        record = experiment.conclude(expected)
+        return aftermath.record_of(experiment, expected)
     finally:
         experiment.end()
-    return record

@@ -35,6 +35,8 @@ def of_sessions(worker):
     # One waits for the next session, if it could be started.
     if not wait(lambda: not worker.runs() or len(worker.sessions()) <= 1):
         return [f"{worker.name}: {len(worker.sessions())} processes of sessions, and no session"]
+    if worker.usual is None:
+        return []
     most = worker.usual + SPARE_DESCRIPTORS
     if worker.runs() and not wait(lambda: worker.descriptors() <= most):
         named = [os.readlink(path) for path in Path(f"/proc/{worker.process.pid}/fd").iterdir()]

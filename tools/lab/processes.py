@@ -52,6 +52,7 @@ class Process:
         self.slowing = None  # the thread that stops and continues it
         self.share = actor.share
         self.clock = None
+        self.has_disk = False  # of its own, which can be filled
         self.log_begins = 0  # where in the error output the process that runs now begins
         for part in ("cache", "temporary", "work"):
             (self.folder / part).mkdir(parents=True)
@@ -200,6 +201,9 @@ class Process:
         self.signal_all(signal.SIGKILL)
         if self.process is not None:
             self.process.wait()
+        if self.has_disk:
+            system.unmount(self.folder / "cache")
+            self.has_disk = False
 
 
 class Worker(Process):
@@ -210,7 +214,6 @@ class Worker(Process):
         self.port = None
         self.address = None  # where clients find it
         self.usual = None  # its descriptors and processes before anybody came
-        self.has_disk = False
 
     def make_disk(self):
         """Puts its caches and temporary files on a disk of their own."""

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What came of an experiment whose clients have ended: their outcomes, and whether its workers serve, end, and leave
+nothing behind."""
+
+import time
+
+import leftovers
+import outcomes
+from links import Cable, Proxy
+from processes import Process
+from scenario import Actor
+
+# What a worker has to serve when everything is over.
+PROBE = """
+fn main() {
+    let x = [i64](20_000);
+    parallel for i in 0..x.len { x[i] = i * 3 + 1; }
+    var sum = 0;
+    for i in 0..x.len { sum += x[i]; }
+    print(sum);
+}
+"""
+PROBED = f"{sum(i * 3 + 1 for i in range(20_000))}\n"
+
+
+def record_of(experiment, expected):
+    """A dictionary, for --json: outcomes of clients, events as they happened, problems. `expected` is the interpreter's run."""
+    scenario = experiment.scenario
+    clients = {name: client_of(experiment, name, client, expected)
+               for name, client in experiment.clients.items() if client.process is not None}
+    return {"scenario": scenario.name, "seed": scenario.seed, "clients": clients, "events": experiment.notes,
+            "problems": problems_of(experiment)}
+
+
+def client_of(experiment, name, client, expected):
+    has_ended = name in experiment.ended_at
+    if not has_ended:
+        client.end()
+    verdict = outcomes.judge(experiment.scenario, client, client.process.returncode if has_ended else None, expected)
+    seconds = experiment.ended_at.get(name, time.monotonic()) - experiment.started_at[name]
+    return verdict | {"seconds": seconds}
+
+
+def problems_of(experiment):
+    """Undoes what events have done, and lists what is wrong with workers, and what is left of anything."""
+    links = experiment.links.values()
+    workers = experiment.workers.values()
+    for link in links:
+        link.heal()
+    for process in experiment.processes():
+        process.release()
+    found = []
+    for worker in workers:
+        found += outcomes.problems_of(worker, experiment.scenario.logged.get(worker.name, []))
+    for worker in workers:
+        if worker.runs() and worker.is_ready():
+            found += leftovers.of_sessions(worker) or probe(experiment, worker)
+    for worker in workers:
+        if worker.process is not None:
+            found += leftovers.of_ending(worker)
+    for link in links:
+        if isinstance(link, Proxy):
+            link.end()
+    machines = [link.machine.pid for link in links if isinstance(link, Cable)]
+    found += leftovers.of_processes(machines, experiment.alone)
+    if experiment.alone:
+        found += leftovers.of_machine(machines)
+    for process in experiment.processes():
+        found += leftovers.of_files(process)
+    return found
+
+
+def probe(experiment, worker):
+    """Problems of a worker that does not serve another client."""
+    name = f"probe-{worker.name}"
+    path = experiment.folder / f"{name}.dhp"
+    path.write_text(PROBE, encoding="utf-8")
+    client = Process(Actor(name, [], is_worker=False), name, experiment.folder, None)
+    client.start([experiment.tool, *experiment.security([]), "--explain-offload", f"--device=remote/{worker.address}", str(path)])
+    leftovers.wait(lambda: not client.runs())
+    code = client.process.returncode
+    client.end()
+    if (code, client.out()) != (0, PROBED) or "ran on remote/" not in client.errors():
+        return [f"{worker.name} does not serve another client: code {code}, {client.out()!r}, {client.errors()}"]
+    return leftovers.of_sessions(worker) + leftovers.of_files(client)
