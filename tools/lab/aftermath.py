@@ -53,7 +53,7 @@ def problems_of(experiment):
     for worker in workers:
         found += outcomes.problems_of(worker, experiment.scenario.logged.get(worker.name, []))
     for worker in workers:
-        if worker.runs() and worker.is_ready():
+        if worker.runs() and worker.is_ready() and not worker.is_ending:
             found += leftovers.of_sessions(worker) or probe(experiment, worker)
     for worker in workers:
         if worker.process is not None:

@@ -49,7 +49,9 @@ def of_ending(worker):
     if not worker.runs():
         return []
     family = worker.family()
-    worker.process.send_signal(signal.SIGTERM)
+    # A second one would not wait for those that are asked to leave.
+    if not worker.is_ending:
+        worker.process.send_signal(signal.SIGTERM)
     if not wait(lambda: not worker.runs()):
         return [f"{worker.name} has not ended after SIGTERM:\n{worker.errors()}"]
     if worker.process.returncode != 0 and not worker.was_harmed:

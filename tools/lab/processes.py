@@ -48,6 +48,7 @@ class Process:
         self.process = None
         self.was_harmed = False  # by an event that ends processes
         self.was_exhausted = False
+        self.is_ending = False  # an event has asked the process that runs now to end
         self.is_stopped = False
         self.slowing = None  # the thread that stops and continues it
         self.share = actor.share
@@ -74,7 +75,7 @@ class Process:
             if network is not None:
                 system.join_network(network)
 
-        self.is_stopped = False
+        self.is_stopped = self.is_ending = False
         with open(self.folder / "out", "ab") as out, open(self.folder / "errors", "ab") as errors:
             self.log_begins = errors.tell()
             # A group of its own, which also has what it starts.
@@ -114,18 +115,18 @@ class Process:
     # Events.
 
     def kill(self):
-        self.was_harmed = True
+        self.was_harmed = self.is_ending = True
         if self.runs():
             self.process.kill()
             self.signal_all(signal.SIGCONT)
 
     def interrupt(self):
-        self.was_harmed = True
+        self.was_harmed = self.is_ending = True
         if self.runs():
             self.process.send_signal(signal.SIGINT)
 
     def terminate(self):
-        self.was_harmed = True
+        self.was_harmed = self.is_ending = True
         if self.runs():
             self.process.send_signal(signal.SIGTERM)
 

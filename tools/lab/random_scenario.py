@@ -11,7 +11,7 @@ class Generator:
 
     def __init__(self, seed):
         self.random = random.Random(f"scenario {seed}")
-        self.lines = [f"seed {seed}", "program random", "within 60s"]
+        self.lines = [f"seed {seed}", "program random", "within 150s"]
         self.has_key = self.chance(0.5)
         self.workers = ["abc"[number] for number in range(self.random.choice((1, 1, 2, 2, 3)))]
         self.links = {}  # worker to whether it is a proxy
