@@ -97,8 +97,10 @@ Status OpenDevices::open_wished() {
   const auto begin = std::chrono::steady_clock::now();
   DHPVM_ASSIGN(Wished wished, look_for_wished());
   while (!wished.has_any && wished.is_queued) {
-    warn_once(fmt::format("{}; it waits there", one_line(*std::ranges::find_if(wished.problems, is_full))));
-    if (std::chrono::steady_clock::now() - begin > options_.limits.deadline) break;
+    const Error& full = *std::ranges::find_if(wished.problems, is_full);
+    warn_once(fmt::format("{}; it waits there", one_line(full)));
+    if (std::chrono::steady_clock::now() - begin > options_.limits.deadline)
+      return Error(ErrorCode::kDeadline, full.message());
     std::this_thread::sleep_for(kLookAgain);
     DHPVM_ASSIGN(wished, look_for_wished());
   }

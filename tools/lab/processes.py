@@ -72,6 +72,8 @@ class Process:
 
     def start(self, command, network=None):
         def prepare():
+            # The experiment ignores it, and its processes would inherit that.
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
             if network is not None:
                 system.join_network(network)
 
