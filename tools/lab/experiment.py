@@ -36,6 +36,7 @@ class Experiment:
         self.notes = []  # events as they happened
         self.ended_at = {}  # of clients, by name
         self.started_at = {}
+        self.freed = {}  # seconds from the last client's end until a worker had nothing left of sessions, by name
 
     # Preparations.
 
@@ -213,9 +214,8 @@ def perform(scenario, folder, tool, faults, alone):
     experiment = Experiment(scenario, folder, tool, faults, alone)
     try:
         experiment.make()
-        expected = reference.of(tool, experiment.program, scenario.arguments)
         experiment.start_all()
         experiment.run()
-        return aftermath.record_of(experiment, expected)
+        return aftermath.record_of(experiment, lambda: reference.of(tool, experiment.program, scenario.arguments))
     finally:
         experiment.end()

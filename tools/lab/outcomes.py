@@ -20,30 +20,34 @@ EXPLAINED = re.compile(
 ENDINGS = ("kill", "interrupt", "terminate")
 
 
-def outcome_of(scenario, client, code, expected):
-    """One of the words above, and why."""
-    out, errors = client.out(), client.errors()
+def outcome_of(scenario, client, code, reference):
+    """One of the words above, and why. `reference` runs the interpreter, and is not called where its output does not matter:
+    a program may go on for ever until an event ends it."""
     if code is None and client.is_stopped:
         return "ended", None
     if code is None:
         return "hang", f"still running after {scenario.within:g} s"
+    out = client.out()
+    asked = {event.name for event in scenario.events if event.target == client.actor.name and event.name in ENDINGS}
+    was_ended = client.was_harmed and ("kill" in asked or code in (-signal.SIGINT, -signal.SIGTERM, EXIT_TRAP))
+    says_why = code in (EXIT_USER, EXIT_TRAP) and EXPLAINED.search(client.errors()) is not None
+    if out == "" and (was_ended or says_why):
+        return ("ended" if was_ended else "error"), None
+    expected = reference()
     if (code, out) == (expected.code, expected.out):
         return "right", None
     if code == expected.code:
         return "wrong", "another output, with the exit code of a run that went well"
     if not expected.out.startswith(out):
         return "wrong", f"wrong output before exit code {code}"
-    asked = {event.name for event in scenario.events if event.target == client.actor.name and event.name in ENDINGS}
-    if client.was_harmed and ("kill" in asked or code in (-signal.SIGINT, -signal.SIGTERM, EXIT_TRAP)):
-        return "ended", None
-    if code in (EXIT_USER, EXIT_TRAP) and EXPLAINED.search(errors):
-        return "error", None
+    if was_ended or says_why:
+        return ("ended" if was_ended else "error"), None
     return "wrong", f"exit code {code}, which nothing explains"
 
 
-def judge(scenario, client, code, expected):
+def judge(scenario, client, code, reference):
     """The outcome of a client as a dictionary; `problem` is None if it is as it should be."""
-    outcome, problem = outcome_of(scenario, client, code, expected)
+    outcome, problem = outcome_of(scenario, client, code, reference)
     errors = client.errors()
     if problem is None and scenario.expected and outcome != "ended" and outcome not in scenario.expected:
         problem = f"{outcome}, where {' or '.join(sorted(scenario.expected))} is expected"
