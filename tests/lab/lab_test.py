@@ -30,7 +30,7 @@ if "--worker" in words:
         sys.exit(0)
     signal.signal(signal.SIGTERM, end)
     print("listening at 127.0.0.1:1", file=sys.stderr, flush=True)
-    if "--open-session" in words: print("session 1: 'x' from y", file=sys.stderr, flush=True)
+    if "--open" in words: print("session 1: 'x' from y", file=sys.stderr, flush=True)
     if "--dies" in words: time.sleep(0.4); spare.kill(); sys.exit(70)
     while True: signal.pause()
 probe = any("probe-" in word for word in words)
@@ -58,66 +58,85 @@ class Lab(unittest.TestCase):
         tool.chmod(0o755)
         (self.folder / "program").write_text("", encoding="utf-8")
 
-    def perform(self, text, *options):
-        """The exit code, what was printed, and the records."""
-        path = self.folder / "scenario.lab"
-        path.write_text(text, encoding="utf-8")
-        done = subprocess.run([sys.executable, LAB, "--bin", self.folder, "--json", self.folder / "all.json", "--patience=1", *options,
-                               path], capture_output=True, text=True, timeout=PATIENCE, check=False)
-        records = self.folder / "all.json"
-        return done.returncode, done.stdout + done.stderr, json.loads(records.read_text()) if records.exists() else None
+    def perform(self, scenarios, *options):
+        """The exit code, what was printed, and the records by name, of scenarios by name."""
+        folder = self.folder / "scenarios"
+        folder.mkdir()
+        for name, text in scenarios.items():
+            (folder / f"{name}.lab").write_text(text, encoding="utf-8")
+        done = subprocess.run([sys.executable, LAB, "--bin", self.folder, "--json", self.folder / "all.json", "--patience=5", "--jobs=8",
+                               *options, folder], capture_output=True, text=True, timeout=PATIENCE, check=False)
+        records = json.loads((self.folder / "all.json").read_text(encoding="utf-8"))
+        self.assertEqual(done.returncode, EXIT_FOUND if "FAILED" in done.stdout else 0, done)
+        return done.stdout + done.stderr, {record["scenario"]: record for record in records}
 
-    def outcome(self, told, more="", *options):
-        code, printed, records = self.perform(f"program program {told}\nworker a\nclient c\nwithin 1s\n{more}", *options)
-        record, = records
-        return code, record["clients"]["c"]["outcome"], printed
+    @staticmethod
+    def told(word, more=""):
+        return f"program ../program {word}\nworker a\nclient c\nwithin 10s\n{more}"
 
     def test_outcomes(self):
-        self.assertEqual(self.outcome("")[:2], (0, "right"))
-        self.assertEqual(self.outcome("lost")[:2], (0, "error"))
-        self.assertEqual(self.outcome("hang", "at 10ms kill c\n")[:2], (0, "ended"))
-        for told, found in (("wrong", "wrong"), ("torn", "wrong"), ("odd", "wrong"), ("hang", "hang")):
-            self.assertEqual(self.outcome(told)[:2], (EXIT_FOUND, found), told)
+        right = {"good": ("", "", "right"), "loss": ("lost", "", "error"), "killed": ("hang", "at 10ms kill c\n", "ended"),
+                 "asked": ("lost", "expect error 'device l'\n", "error")}
+        wrong = {"other": ("wrong", "", "wrong"), "torn": ("torn", "", "wrong"), "odd": ("odd", "", "wrong"), "hang": ("hang", "", "hang"),
+                 "unwanted": ("lost", "expect right\n", "error"), "unharmed": ("", "expect error\n", "right"),
+                 "silent": ("", "expect right something\n", "right"), "log": ("", "log a 'session 1: ended'\n", "right")}
+        scenarios = right | wrong
+        printed, records = self.perform({name: self.told(word, more) for name, (word, more, _) in scenarios.items()})
+        found = {name: record["clients"]["c"]["outcome"] for name, record in records.items()}
+        self.assertEqual(found, {name: outcome for name, (_, _, outcome) in scenarios.items()}, printed)
+        failed = {line.split()[1].rstrip(":") for line in printed.splitlines() if line.startswith("FAILED")}
+        self.assertEqual(failed, set(wrong), printed)
 
-    def test_expectations(self):
-        self.assertEqual(self.outcome("lost", "expect error 'device l'\n")[0], 0)
-        for told, expected in (("lost", "expect right"), ("", "expect error"), ("", "expect right something"),
-                               ("", "log a 'session 1: ended'")):
-            self.assertEqual(self.outcome(told, expected + "\n")[0], EXIT_FOUND, expected)
+    def see(self, found, records, printed):
+        for name, text in found.items():
+            self.assertIn(text, "\n".join(records[name]["problems"]), printed)
 
     def test_leftovers(self):
-        for network in ("auto", "loopback"):
-            for told, found in (("orphan", "process"), ("file", "c has left the file temporary/left")):
-                code, outcome, printed = self.outcome(told, "", "--network", network)
-                self.assertEqual((code, outcome), (EXIT_FOUND, "right"), printed)
-                self.assertIn(found, printed)
+        files = "c has left the file temporary/left"
+        found = {"orphan": "is left: sleep", "file": files, "memory": "shared memory is left: /dev/shm/left",
+                 "immortal": "has outlived it", "dies": "has ended by itself with code 70", "open": "sessions 1 have not ended"}
+        scenarios = {name: self.told(name) for name in ("orphan", "file", "memory")}
+        scenarios |= {name: f"program ../program\nworker a --{name}\nclient c\nrest 500ms\n" for name in ("immortal", "dies", "open")}
+        if not namespaces_are_allowed():
+            del scenarios["memory"], found["memory"]
+        self.see(found, *reversed(self.perform(scenarios)))
 
-    def test_workers(self):
-        for option, found in (("--immortal", "has outlived it"), ("--dies", "has ended by itself with code 70"),
-                              ("--open-session", "sessions 1 have not ended")):
-            code, printed, _ = self.perform(f"program program\nworker a {option}\nclient c\nrest 500ms\n")
-            self.assertEqual(code, EXIT_FOUND, option)
-            self.assertIn(found, printed, option)
+    def test_leftovers_on_loopback(self):
+        found = {"orphan": "is left: sleep", "file": "c has left the file temporary/left"}
+        self.see(found, *reversed(self.perform({name: self.told(name) for name in found}, "--network=loopback")))
 
     def test_what_is_no_scenario(self):
         for text, line in (("worker a\n", "there is no client"), ("client c\nat 1s kill d\n", "2: there is no worker or client 'd'"),
                            ("client c\nat soon kill c\n", "'soon' is no time"), ("worker c\nclient c\n", "there are two 'c'"),
                            ("client c speed=1\n", "'speed=1' is not understood"), ("worker a\nclient c\nat 1s cut a", "needs a link"),
                            ("client c\nat 1s explode c", "'explode' is no event"), ("hello\n", "begins no statement"),
-                           ("worker a\nlink a rate=10\nclient c", "'10' is no rate"), ("client c\nprogram nowhere\n", "nowhere")):
-            code, printed, _ = self.perform(text)
-            self.assertEqual(code, EXIT_USER, text)
-            self.assertIn(line, printed)
+                           ("worker a\nlink a rate=10\nclient c", "'10' is no rate")):
+            with self.assertRaises(BadScenario, msg=text) as caught:
+                parse("name", text)
+            self.assertIn(line, str(caught.exception))
+
+    def test_mistakes_of_users(self):
+        path = self.folder / "wrong.lab"
+        path.write_text("client c\nprogram nowhere\n", encoding="utf-8")
+        done = subprocess.run([sys.executable, LAB, "--bin", self.folder, path], capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, EXIT_USER)
+        self.assertIn("nowhere", done.stderr)
 
     def test_random_scenarios_repeat(self):
-        printed = [subprocess.run([sys.executable, LAB, "--bin", self.folder, "--random=20", "--print"], capture_output=True,
-                                  text=True, check=True).stdout for _ in range(2)]
-        self.assertEqual(*printed)
-        self.assertEqual(printed[0].count("\nprogram random\n"), 20)
+        for seed in range(1, 200):
+            text = Generator(seed).text()
+            self.assertEqual(text, Generator(seed).text())
+            parse("name", text)
 
 
 if __name__ == "__main__":
     at = sys.argv.index("--lab")
     LAB = os.path.abspath(sys.argv[at + 1])
     del sys.argv[at:at + 2]
+    # The modules of a folder, or of the packed program.
+    sys.path.insert(0, LAB)
+    from random_scenario import Generator
+    from scenario import BadScenario, parse
+    from system import namespaces_are_allowed
+
     unittest.main()
