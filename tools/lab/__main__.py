@@ -184,6 +184,7 @@ def main():
         print(f"dhpvm-lab: {problem}", file=sys.stderr)
         return EXIT_USER
     if options.print:
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
         print("\n".join(f"# {scenario.name}\n{scenario.text}" for scenario in scenarios))
         return 0
     alone = choose_network(options)
