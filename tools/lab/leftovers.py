@@ -125,12 +125,6 @@ def of_machine(known):
 
 
 def of_files(process):
-    """Files where there should be none, and parts of files in the cache."""
-    found = []
-    for part in ("temporary", "work"):
-        found += [f"{process.name} has left the file {path.relative_to(process.folder)}"
-                  for path in (process.folder / part).rglob("*")]
-    if not process.was_harmed:
-        found += [f"{process.name} has left the file {path.relative_to(process.folder)}"
-                  for path in (process.folder / "cache").rglob("*") if ".tmp" in path.name]
-    return found
+    """Files where there should be none. Those in the cache are its own affair: it removes parts that killed processes have left."""
+    return [f"{process.name} has left the file {path.relative_to(process.folder)}"
+            for part in ("temporary", "work") for path in (process.folder / part).rglob("*")]
