@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/one_line.h"
 #include "bytecode/decode.h"
 #include "bytecode/extract.h"
 #include "bytecode/writer.h"
@@ -37,7 +38,7 @@ const LoadedKernel& DeviceKernels::load(const KernelWish& wish) {
     entry.kernel = std::move(made).value();
     return entry.kernel;
   }
-  entry.kernel.failure = made.error().message();
+  entry.kernel.failure = one_line(made.error());
   entry.patience = std::clamp(entry.patience * 2, kFirst, kLast);
   if (may_pass(made.error())) entry.retry_at = Clock::now() + entry.patience;
   return entry.kernel;

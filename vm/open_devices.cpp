@@ -128,7 +128,7 @@ OpenDevice& OpenDevices::open(const std::string& name) {
     opened.device = std::move(made).value();
     opened.kernels = std::make_unique<DeviceKernels>(linked_, service_, *opened.device);
   } else {
-    opened.problem = made.error().message();
+    opened.problem = one_line(made.error());
   }
   return opened;
 }
