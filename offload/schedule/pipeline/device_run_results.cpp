@@ -66,7 +66,9 @@ Status DeviceRun::make_room_for_results(const std::vector<ArrayNeeds>& needs) {
   }
   if (partials_block_.memory != nullptr) {
     const MemorySpan to = partials_of(current_->box).second;
-    if (to.bytes != 0) DHPVM_TRY(add_result(kNoArray, {0, to.bytes}, partials_->data() + to.offset));
+    // Offsets count from the memory that the device knows, in which the buffer lies somewhere.
+    std::byte* const place = partials_->data() + (to.offset - partials_host_.offset);
+    if (to.bytes != 0) DHPVM_TRY(add_result(kNoArray, {0, to.bytes}, place));
   }
   if (report_block_.memory == nullptr) return {};
   return add_result(kNoArray, {0, sizeof(codegen::KernelReport)}, report_buffer_->data());
