@@ -46,7 +46,9 @@ class Program:
         self.made += 1
         kind = self.random.choice(self.TYPES)
         # Below 64 KiB an array lies in the heap; a few are large enough to go through small devices in slices.
-        length = self.random.choice((300, 9000, 20_000, 20_000, 20_000, 60_000))
+        lengths = (300, 9000, 20_000, 20_000, 20_000, 60_000)
+        # Worth sharing, where links are slow.
+        length = self.random.choice(lengths + ((250_000,) if self.is_patient else ()))
         self.arrays[name] = (kind, length)
         self.emit(f"let {name} = [{kind}]({length});")
         if self.random.random() < 0.5:

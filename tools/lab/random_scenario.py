@@ -61,7 +61,7 @@ class Generator:
             if self.chance(0.4):
                 words.append(f"delay={self.random.choice((1, 5, 20))}ms")
         if self.chance(0.4):
-            words.append(f"rate={self.random.choice((10, 100, 1000))}Mbit")
+            words.append(f"rate={self.random.choice((20, 100, 400, 1000))}Mbit")
         self.lines.append(" ".join(words))
 
     def client(self, name):
