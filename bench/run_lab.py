@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Measures by experiments of dhpvm-lab what unlike workers, crowds and stops cost, and holds the figures against the bars.
+"""Measures by experiments of dhpvm-lab what unlike workers, crowds and stops cost, and holds the figures against the
+bars.
 
 usage: run_lab.py --bin BIN_DIR [--runs N] [--quick]
 """
@@ -57,10 +58,12 @@ class Lab:
         """The record of an experiment."""
         path, out = self.folder / "scenario.lab", self.folder / "all.json"
         path.write_text(text, encoding="utf-8")
-        done = subprocess.run([self.options.bin / "dhpvm-lab", "--json", out, *more, path], capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [self.options.bin / "dhpvm-lab", "--json", out, *more, path], capture_output=True, text=True, check=False
+        )
         if done.returncode != 0:
             fail(done.stdout + done.stderr)
-        record, = json.loads(out.read_text(encoding="utf-8"))
+        (record,) = json.loads(out.read_text(encoding="utf-8"))
         return record
 
     def ratio(self, text):
@@ -98,18 +101,31 @@ def main():
     print(f"{machine()}; medians of {options.runs}")
     with tempfile.TemporaryDirectory() as folder:
         lab = Lab(options, folder)
-        for name, text in (("one of three workers behind 10 Mbit/s, over the other two", SLOW_LINK),
-                           ("one of three workers has a tenth of a core, over the other two", SLOW_CORE)):
+        for name, text in (
+            ("one of three workers behind 10 Mbit/s, over the other two", SLOW_LINK),
+            ("one of three workers has a tenth of a core, over the other two", SLOW_CORE),
+        ):
             progress(name)
             add(name, lab.ratio(text), "times", BAR_UNLIKE)
         progress("a crowd")
         crowd = [[client["seconds"] for client in lab.perform(CROWD)["clients"].values()] for _ in range(options.runs)]
-        add("20 clients at a worker for 16, longest over shortest", statistics.median(max(each) / min(each) for each in crowd), "times",
-            BAR_CROWD)
+        add(
+            "20 clients at a worker for 16, longest over shortest",
+            statistics.median(max(each) / min(each) for each in crowd),
+            "times",
+            BAR_CROWD,
+        )
         progress("starts")
-        there, here = ([lab.perform(START.replace("{where}", where))["clients"]["second"]["seconds"] for _ in range(options.runs)]
-                       for where in ("--jit-wait", "--jit=off --device=host"))
-        add("a program with a session, over the interpreter", (statistics.median(there) - statistics.median(here)) * 1000, "ms", BAR_START_MS)
+        there, here = (
+            [lab.perform(START.replace("{where}", where))["clients"]["second"]["seconds"] for _ in range(options.runs)]
+            for where in ("--jit-wait", "--jit=off --device=host")
+        )
+        add(
+            "a program with a session, over the interpreter",
+            (statistics.median(there) - statistics.median(here)) * 1000,
+            "ms",
+            BAR_START_MS,
+        )
         progress("stops")
         end, free = stops(lab, options.runs)
         add("from Ctrl-C to the client's end", end, "ms", BAR_STOP_MS)

@@ -17,8 +17,8 @@ LAB = None
 EXIT_FOUND, EXIT_USER = 1, 2
 PATIENCE = 120
 
-# As a worker it listens, has a process for the next session, and ends when it is asked to. Everything else it is told by its
-# arguments; the interpreter's run, which --jit=off tells, is right.
+# As a worker it listens, has a process for the next session, and ends when it is asked to. Everything else it is told by
+# its arguments; the interpreter's run, which --jit=off tells, is right.
 STAND_IN = r'''#!/usr/bin/env python3
 import os, signal, subprocess, sys, time
 words = sys.argv[1:]
@@ -64,8 +64,24 @@ class Lab(unittest.TestCase):
         folder.mkdir()
         for name, text in scenarios.items():
             (folder / f"{name}.lab").write_text(text, encoding="utf-8")
-        done = subprocess.run([sys.executable, LAB, "--bin", self.folder, "--json", self.folder / "all.json", "--patience=5", "--jobs=8",
-                               *options, folder], capture_output=True, text=True, timeout=PATIENCE, check=False)
+        done = subprocess.run(
+            [
+                sys.executable,
+                LAB,
+                "--bin",
+                self.folder,
+                "--json",
+                self.folder / "all.json",
+                "--patience=5",
+                "--jobs=8",
+                *options,
+                folder,
+            ],
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            check=False,
+        )
         records = json.loads((self.folder / "all.json").read_text(encoding="utf-8"))
         self.assertEqual(done.returncode, EXIT_FOUND if "FAILED" in done.stdout else 0, done)
         return done.stdout + done.stderr, {record["scenario"]: record for record in records}
@@ -75,11 +91,22 @@ class Lab(unittest.TestCase):
         return f"program ../program {word}\nworker a\nclient c\nwithin 10s\n{more}"
 
     def test_outcomes(self):
-        right = {"good": ("", "", "right"), "loss": ("lost", "", "error"), "killed": ("hang", "at 10ms kill c\n", "ended"),
-                 "asked": ("lost", "expect error 'device l'\n", "error")}
-        wrong = {"other": ("wrong", "", "wrong"), "torn": ("torn", "", "wrong"), "odd": ("odd", "", "wrong"), "hang": ("hang", "", "hang"),
-                 "unwanted": ("lost", "expect right\n", "error"), "unharmed": ("", "expect error\n", "right"),
-                 "silent": ("", "expect right something\n", "right"), "log": ("", "log a 'session 1: ended'\n", "right")}
+        right = {
+            "good": ("", "", "right"),
+            "loss": ("lost", "", "error"),
+            "killed": ("hang", "at 10ms kill c\n", "ended"),
+            "asked": ("lost", "expect error 'device l'\n", "error"),
+        }
+        wrong = {
+            "other": ("wrong", "", "wrong"),
+            "torn": ("torn", "", "wrong"),
+            "odd": ("odd", "", "wrong"),
+            "hang": ("hang", "", "hang"),
+            "unwanted": ("lost", "expect right\n", "error"),
+            "unharmed": ("", "expect error\n", "right"),
+            "silent": ("", "expect right something\n", "right"),
+            "log": ("", "log a 'session 1: ended'\n", "right"),
+        }
         scenarios = right | wrong
         printed, records = self.perform({name: self.told(word, more) for name, (word, more, _) in scenarios.items()})
         found = {name: record["clients"]["c"]["outcome"] for name, record in records.items()}
@@ -93,10 +120,19 @@ class Lab(unittest.TestCase):
 
     def test_leftovers(self):
         files = "c has left the file temporary/left"
-        found = {"orphan": "is left: sleep", "file": files, "memory": "shared memory is left: /dev/shm/left",
-                 "immortal": "has outlived it", "dies": "has ended by itself with code 70", "open": "sessions 1 have not ended"}
+        found = {
+            "orphan": "is left: sleep",
+            "file": files,
+            "memory": "shared memory is left: /dev/shm/left",
+            "immortal": "has outlived it",
+            "dies": "has ended by itself with code 70",
+            "open": "sessions 1 have not ended",
+        }
         scenarios = {name: self.told(name) for name in ("orphan", "file", "memory")}
-        scenarios |= {name: f"program ../program\nworker a --{name}\nclient c\nrest 500ms\n" for name in ("immortal", "dies", "open")}
+        scenarios |= {
+            name: f"program ../program\nworker a --{name}\nclient c\nrest 500ms\n"
+            for name in ("immortal", "dies", "open")
+        }
         if not namespaces_are_allowed():
             del scenarios["memory"], found["memory"]
         self.see(found, *reversed(self.perform(scenarios)))
@@ -106,11 +142,17 @@ class Lab(unittest.TestCase):
         self.see(found, *reversed(self.perform({name: self.told(name) for name in found}, "--network=loopback")))
 
     def test_what_is_no_scenario(self):
-        for text, line in (("worker a\n", "there is no client"), ("client c\nat 1s kill d\n", "2: there is no worker or client 'd'"),
-                           ("client c\nat soon kill c\n", "'soon' is no time"), ("worker c\nclient c\n", "there are two 'c'"),
-                           ("client c speed=1\n", "'speed=1' is not understood"), ("worker a\nclient c\nat 1s cut a", "needs a link"),
-                           ("client c\nat 1s explode c", "'explode' is no event"), ("hello\n", "begins no statement"),
-                           ("worker a\nlink a rate=10\nclient c", "'10' is no rate")):
+        for text, line in (
+            ("worker a\n", "there is no client"),
+            ("client c\nat 1s kill d\n", "2: there is no worker or client 'd'"),
+            ("client c\nat soon kill c\n", "'soon' is no time"),
+            ("worker c\nclient c\n", "there are two 'c'"),
+            ("client c speed=1\n", "'speed=1' is not understood"),
+            ("worker a\nclient c\nat 1s cut a", "needs a link"),
+            ("client c\nat 1s explode c", "'explode' is no event"),
+            ("hello\n", "begins no statement"),
+            ("worker a\nlink a rate=10\nclient c", "'10' is no rate"),
+        ):
             with self.assertRaises(BadScenario, msg=text) as caught:
                 parse("name", text)
             self.assertIn(line, str(caught.exception))
@@ -118,7 +160,9 @@ class Lab(unittest.TestCase):
     def test_mistakes_of_users(self):
         path = self.folder / "wrong.lab"
         path.write_text("client c\nprogram nowhere\n", encoding="utf-8")
-        done = subprocess.run([sys.executable, LAB, "--bin", self.folder, path], capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [sys.executable, LAB, "--bin", self.folder, path], capture_output=True, text=True, check=False
+        )
         self.assertEqual(done.returncode, EXIT_USER)
         self.assertIn("nowhere", done.stderr)
 
@@ -132,7 +176,7 @@ class Lab(unittest.TestCase):
 if __name__ == "__main__":
     at = sys.argv.index("--lab")
     LAB = os.path.abspath(sys.argv[at + 1])
-    del sys.argv[at:at + 2]
+    del sys.argv[at : at + 2]
     # The modules of a folder, or of the packed program.
     sys.path.insert(0, LAB)
     from random_scenario import Generator

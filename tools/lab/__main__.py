@@ -62,7 +62,13 @@ class Job:
             return self.failed(traceback.format_exc())
 
     def failed(self, problem):
-        return {"scenario": self.scenario.name, "seed": self.scenario.seed, "clients": {}, "events": [], "problems": [problem]}
+        return {
+            "scenario": self.scenario.name,
+            "seed": self.scenario.seed,
+            "clients": {},
+            "events": [],
+            "problems": [problem],
+        }
 
     def poll(self):
         """The record, once there is one."""
@@ -134,19 +140,43 @@ def find(name, *places):
 
 
 def arguments():
-    parser = argparse.ArgumentParser(prog="dhpvm-lab", description=__doc__.partition(": ")[2].capitalize(), epilog=(
-        "Scenarios are described in docs/laboratory.md. Exit code 0: all is right; 1: something is wrong; 2: the command line."))
-    parser.add_argument("scenarios", nargs="*", type=Path, metavar="SCENARIO", help="a file, or a folder of files *.lab")
+    parser = argparse.ArgumentParser(
+        prog="dhpvm-lab",
+        description=__doc__.partition(": ")[2].capitalize(),
+        epilog=(
+            "Scenarios are described in docs/laboratory.md. Exit code 0: all is right; 1: something is wrong; "
+            "2: the command line."
+        ),
+    )
+    parser.add_argument(
+        "scenarios", nargs="*", type=Path, metavar="SCENARIO", help="a file, or a folder of files *.lab"
+    )
     parser.add_argument("--random", type=int, default=0, metavar="N", help="N random scenarios")
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="the first one's seed (default 1)")
     parser.add_argument("--print", action="store_true", help="print the scenarios, and perform none")
-    parser.add_argument("--jobs", type=int, default=2 * (os.cpu_count() or 1), metavar="N",
-                        help="experiments at once (default: two for each processor)")
-    parser.add_argument("--network", choices=("auto", "namespaces", "loopback"), default="auto",
-                        help="namespaces, where they may be made, or this machine's own loopback")
-    parser.add_argument("--patience", type=float, default=leftovers.PATIENCE, metavar="SECONDS",
-                        help="how long what is to end after a scenario may take (default %(default)g)")
-    parser.add_argument("--bin", type=Path, metavar="DIR", help="the folder of dhpvm-run (default: beside this program)")
+    parser.add_argument(
+        "--jobs",
+        type=int,
+        default=2 * (os.cpu_count() or 1),
+        metavar="N",
+        help="experiments at once (default: two for each processor)",
+    )
+    parser.add_argument(
+        "--network",
+        choices=("auto", "namespaces", "loopback"),
+        default="auto",
+        help="namespaces, where they may be made, or this machine's own loopback",
+    )
+    parser.add_argument(
+        "--patience",
+        type=float,
+        default=leftovers.PATIENCE,
+        metavar="SECONDS",
+        help="how long what is to end after a scenario may take (default %(default)g)",
+    )
+    parser.add_argument(
+        "--bin", type=Path, metavar="DIR", help="the folder of dhpvm-run (default: beside this program)"
+    )
     parser.add_argument("--keep", type=Path, metavar="DIR", help="keep files of experiments that have failed there")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every outcome there")
     parser.add_argument("--verbose", action="store_true", help="a line for each scenario, whatever came of it")

@@ -25,12 +25,22 @@ PROBED = f"{sum(i * 3 + 1 for i in range(20_000))}\n"
 
 
 def record_of(experiment, reference):
-    """A dictionary, for --json: outcomes of clients, events as they happened, problems. `reference` runs the interpreter."""
+    """A dictionary, for --json: outcomes of clients, events as they happened, problems. `reference` runs the
+    interpreter."""
     scenario = experiment.scenario
-    clients = {name: client_of(experiment, name, client, reference)
-               for name, client in experiment.clients.items() if client.process is not None}
-    return {"scenario": scenario.name, "seed": scenario.seed, "clients": clients, "events": experiment.notes,
-            "problems": problems_of(experiment), "freed": experiment.freed}
+    clients = {
+        name: client_of(experiment, name, client, reference)
+        for name, client in experiment.clients.items()
+        if client.process is not None
+    }
+    return {
+        "scenario": scenario.name,
+        "seed": scenario.seed,
+        "clients": clients,
+        "events": experiment.notes,
+        "problems": problems_of(experiment),
+        "freed": experiment.freed,
+    }
 
 
 def client_of(experiment, name, client, reference):
@@ -88,7 +98,9 @@ def serve(experiment, worker, name):
     path = experiment.folder / f"{name}.dhp"
     path.write_text(PROBE, encoding="utf-8")
     client = Process(Actor(name, [], is_worker=False), name, experiment.folder, None)
-    client.start([experiment.tool, *experiment.security([]), "--explain-offload", f"--device=remote/{worker.address}", str(path)])
+    client.start(
+        [experiment.tool, *experiment.security([]), "--explain-offload", f"--device=remote/{worker.address}", str(path)]
+    )
     leftovers.wait(lambda: not client.runs())
     code = client.process.returncode
     client.end()

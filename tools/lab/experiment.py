@@ -209,8 +209,8 @@ class Experiment:
 
 
 def perform(scenario, folder, tool, faults, alone):
-    """Runs a scenario in a folder, and returns its record. Processes of it are gone then. `alone`: this process is in namespaces of
-    its own."""
+    """Runs a scenario in a folder, and returns its record. Processes of it are gone then. `alone`: this process is in
+    namespaces of its own."""
     experiment = Experiment(scenario, folder, tool, faults, alone)
     try:
         experiment.make()

@@ -62,6 +62,7 @@ def of_ending(worker):
 
 def of_processes(known, alone):
     """Processes that have lost their parents, and are still there. All others of the experiment must be gone."""
+
     def left():
         reap()
         own = os.getpid()
@@ -125,6 +126,10 @@ def of_machine(known):
 
 
 def of_files(process):
-    """Files where there should be none. Those in the cache are its own affair: it removes parts that killed processes have left."""
-    return [f"{process.name} has left the file {path.relative_to(process.folder)}"
-            for part in ("temporary", "work") for path in (process.folder / part).rglob("*")]
+    """Files where there should be none. Those in the cache are its own affair: it removes parts that killed processes
+    have left."""
+    return [
+        f"{process.name} has left the file {path.relative_to(process.folder)}"
+        for part in ("temporary", "work")
+        for path in (process.folder / part).rglob("*")
+    ]

@@ -52,8 +52,10 @@ class Cable:
         self.name = f"cable{number}"
         self.host = f"10.99.{number}.2"
         pid = self.machine.pid
-        self.ip(f"link add {self.name} type veth peer name {self.name} netns {pid}\n"
-                f"address add 10.99.{number}.1/24 dev {self.name}\nlink set {self.name} up\n")
+        self.ip(
+            f"link add {self.name} type veth peer name {self.name} netns {pid}\n"
+            f"address add 10.99.{number}.1/24 dev {self.name}\nlink set {self.name} up\n"
+        )
         self.ip(f"address add {self.host}/24 dev {self.name}\nlink set {self.name} up\n", self.inside())
         if link.rate:
             self.slow(link.rate, None)
@@ -75,8 +77,26 @@ class Cable:
         if delay:
             raise OSError("only a proxy delays: link NAME proxy")
         for inside in ([], self.inside()):
-            subprocess.run([*inside, "tc", "qdisc", "replace", "dev", self.name, "root", "tbf", "rate", f"{rate * 8:.0f}bit", "burst",
-                            "64kb", "latency", "50ms"], check=True, capture_output=True)
+            subprocess.run(
+                [
+                    *inside,
+                    "tc",
+                    "qdisc",
+                    "replace",
+                    "dev",
+                    self.name,
+                    "root",
+                    "tbf",
+                    "rate",
+                    f"{rate * 8:.0f}bit",
+                    "burst",
+                    "64kb",
+                    "latency",
+                    "50ms",
+                ],
+                check=True,
+                capture_output=True,
+            )
 
     def address(self, port):
         """Where clients find the worker, and where it listens."""
@@ -124,7 +144,8 @@ class Flow:
 
 
 class Proxy:
-    """Takes connections on loopback and passes on what is said, late and slowly. A cut proxy keeps everything to itself."""
+    """Takes connections on loopback and passes on what is said, late and slowly. A cut proxy keeps everything to
+    itself."""
 
     def __init__(self, link):
         self.rate, self.delay = link.rate, link.delay

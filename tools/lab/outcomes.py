@@ -15,14 +15,16 @@ EXIT_USER, EXIT_TRAP = 2, 3
 WORDS = ("right", "error", "ended", "wrong", "hang")
 # What happens to programs that lose their workers or their time, in words that they find for it.
 EXPLAINED = re.compile(
-    r"device (lost|failed)|deadline exceeded|interrupted|asked to stop|cannot reach|is not there|no worker|Connection refused|"
-    r"which is its limit|out of memory|too many open files|Too many open files|No space left|no sign of life|is gone")
+    r"device (lost|failed)|deadline exceeded|interrupted|asked to stop|cannot reach|is not there|no worker|"
+    r"Connection refused|"
+    r"which is its limit|out of memory|too many open files|Too many open files|No space left|no sign of life|is gone"
+)
 ENDINGS = ("kill", "interrupt", "terminate")
 
 
 def outcome_of(scenario, client, code, reference):
-    """One of the words above, and why. `reference` runs the interpreter, and is not called where its output does not matter:
-    a program may go on for ever until an event ends it."""
+    """One of the words above, and why. `reference` runs the interpreter, and is not called where its output does not
+    matter: a program may go on for ever until an event ends it."""
     if code is None and client.is_stopped:
         return "ended", None
     if code is None:
@@ -59,10 +61,16 @@ def judge(scenario, client, code, reference):
 def problems_of(worker, patterns):
     """What is wrong with a worker that nobody has harmed; and the patterns that its log does not show."""
     log = worker.errors()
-    missing = [f"{worker.name}: '{pattern}' is not in its log:\n{log}" for pattern in patterns if not re.search(pattern, log)]
+    missing = [
+        f"{worker.name}: '{pattern}' is not in its log:\n{log}" for pattern in patterns if not re.search(pattern, log)
+    ]
     if worker.process is None or worker.was_harmed or worker.was_exhausted:
         return missing
-    found = missing + [f"{worker.name}: {line}" for line in log.splitlines() if re.search(r"\((crashed|killed)\)|error: a process that", line)]
+    found = missing + [
+        f"{worker.name}: {line}"
+        for line in log.splitlines()
+        if re.search(r"\((crashed|killed)\)|error: a process that", line)
+    ]
     if not worker.runs() and not any(option.startswith("--connect") for option in worker.actor.options):
         found.append(f"{worker.name} has ended by itself with code {worker.process.returncode}:\n{log}")
     return found

@@ -61,8 +61,13 @@ class Process:
             (self.folder / stream).touch()
 
     def environment(self):
-        found = {**os.environ, MARK: "1", "HOME": str(self.folder), "XDG_CACHE_HOME": str(self.folder / "cache"),
-                 "TMPDIR": str(self.folder / "temporary")}
+        found = {
+            **os.environ,
+            MARK: "1",
+            "HOME": str(self.folder),
+            "XDG_CACHE_HOME": str(self.folder / "cache"),
+            "TMPDIR": str(self.folder / "temporary"),
+        }
         if self.faults:
             # A number of nanoseconds that an event changes.
             self.clock = self.folder / "clock"
@@ -81,8 +86,16 @@ class Process:
         with open(self.folder / "out", "ab") as out, open(self.folder / "errors", "ab") as errors:
             self.log_begins = errors.tell()
             # A group of its own, which also has what it starts.
-            self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=errors, process_group=0,
-                                            preexec_fn=prepare, cwd=self.folder / "work", env=self.environment())
+            self.process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=errors,
+                process_group=0,
+                preexec_fn=prepare,
+                cwd=self.folder / "work",
+                env=self.environment(),
+            )
         if self.share < 1:
             self.slow(self.share)
 
@@ -94,7 +107,7 @@ class Process:
 
     def log(self):
         """What the process that runs now has written to its error output, if it was started several times."""
-        return (self.folder / "errors").read_bytes()[self.log_begins:].decode(errors="replace")
+        return (self.folder / "errors").read_bytes()[self.log_begins :].decode(errors="replace")
 
     def runs(self):
         return self.process is not None and self.process.poll() is None

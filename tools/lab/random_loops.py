@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random programs of parallel loops, which share a few arrays between loops, and between loops and the host, which reads,
-writes and closes them in between."""
+"""Random programs of parallel loops, which share a few arrays between loops, and between loops and the host, which
+reads, writes and closes them in between."""
 
 import random
 
 
 class Program:
-    """A random program; the same one for the same seed. A patient one repeats its loops for longer, and sleeps in between."""
+    """A random program; the same one for the same seed. A patient one repeats its loops for longer, and sleeps in
+    between."""
 
     TYPES = ("i64", "i64", "i32", "f64")
 
@@ -25,8 +26,10 @@ class Program:
     @staticmethod
     def digests():
         for name in ("i64", "i32", "f64"):
-            yield (f"fn digest_{name}(a: [{name}]) -> i64 {{\n    var h = 7;\n"
-                   "    for i in 0..a.len { h = h * 31 + (a[i] as i64); }\n    return h;\n}\n")
+            yield (
+                f"fn digest_{name}(a: [{name}]) -> i64 {{\n    var h = 7;\n"
+                "    for i in 0..a.len { h = h * 31 + (a[i] as i64); }\n    return h;\n}\n"
+            )
 
     def emit(self, text):
         self.lines.append("    " + text)
@@ -34,8 +37,13 @@ class Program:
     def body(self):
         for _ in range(self.random.randint(2, 4)):
             self.new_array()
-        steps = [self.loop] * 8 + [self.rounds] * (6 if self.is_patient else 2) + [self.read] * 2 + [self.write] * 2 + \
-                [self.reduce, self.digest, self.count, self.close]
+        steps = (
+            [self.loop] * 8
+            + [self.rounds] * (6 if self.is_patient else 2)
+            + [self.read] * 2
+            + [self.write] * 2
+            + [self.reduce, self.digest, self.count, self.close]
+        )
         for _ in range(self.random.randint(3, 7) if self.is_patient else self.random.randint(4, 14)):
             self.random.choice(steps)()
         for name in list(self.arrays):
@@ -124,8 +132,9 @@ class Program:
             return
         target = f"c{len(self.lines)}"
         self.emit(f"let {target} = [i64](16);")
-        self.emit(f"parallel for i in 0..{self.arrays[name][1]} "
-                  f"{{ atomic.add({target}[(({name}[i] as i64) & 15)], 1); }}")
+        self.emit(
+            f"parallel for i in 0..{self.arrays[name][1]} " f"{{ atomic.add({target}[(({name}[i] as i64) & 15)], 1); }}"
+        )
         self.emit(f"print({target}[3], digest_i64({target}));")
 
     def read(self):

@@ -42,7 +42,9 @@ class Generator:
         if len(self.workers) > 1 and self.chance(0.1):
             words.append("late")
             self.is_late.add(name)
-        limits = [limit for limit in ("memory=1M", "sessions=1", "total-memory=2M", "time=1s", "idle=2s") if self.chance(0.04)]
+        limits = [
+            limit for limit in ("memory=1M", "sessions=1", "total-memory=2M", "time=1s", "idle=2s") if self.chance(0.04)
+        ]
         if limits:
             words.append(f"--lend={','.join(limits)}")
         if self.chance(0.3):
@@ -113,8 +115,10 @@ class Generator:
         elif name == "fill":
             self.with_end(name, "free", worker)
         elif name == "skew":
-            self.events.append(f"at {self.moment()} skew {self.random.choice((worker, 'client1'))} "
-                               f"by={self.random.choice(('-25h', '2h', '-3s', '10000h'))}")
+            self.events.append(
+                f"at {self.moment()} skew {self.random.choice((worker, 'client1'))} "
+                f"by={self.random.choice(('-25h', '2h', '-3s', '10000h'))}"
+            )
         elif name in ("kill", "terminate"):
             victim = self.random.choice([worker] * 4 + ["client1"])
             self.events.append(f"at {self.moment()} {self.random.choice((name, 'kill', 'interrupt'))} {victim}")

@@ -20,8 +20,14 @@ def of(tool, program, arguments):
     kept = Path(os.environ.get(FOLDER, tempfile.gettempdir())) / f"{hashlib.sha256(content).hexdigest()}.json"
     if FOLDER in os.environ and kept.exists():
         return Run(*json.loads(kept.read_text(encoding="utf-8")))
-    done = subprocess.run([tool, "--jit=off", "--device=host", str(program), *arguments], capture_output=True, text=True,
-                          stdin=subprocess.DEVNULL, timeout=PATIENCE, check=False)
+    done = subprocess.run(
+        [tool, "--jit=off", "--device=host", str(program), *arguments],
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        timeout=PATIENCE,
+        check=False,
+    )
     found = Run(done.returncode, done.stdout, done.stderr)
     if FOLDER in os.environ:
         part = kept.with_suffix(f".{os.getpid()}")

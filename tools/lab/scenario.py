@@ -1,16 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
 """A scenario: the processes of an experiment, the network between them, and what happens to them; and its text form.
 
-docs/laboratory.md describes the text. A line is a statement; its words are split as a shell splits them, and `#` begins a
-comment.
+docs/laboratory.md describes the text. A line is a statement; its words are split as a shell splits them, and `#` begins
+a comment.
 """
 
 import re
 import shlex
 from dataclasses import dataclass, field
 
-EVENTS = ("start", "kill", "interrupt", "terminate", "stop", "continue", "crash", "cut", "heal", "break", "slow", "fill", "free",
-          "exhaust", "restore", "skew")
+EVENTS = (
+    "start",
+    "kill",
+    "interrupt",
+    "terminate",
+    "stop",
+    "continue",
+    "crash",
+    "cut",
+    "heal",
+    "break",
+    "slow",
+    "fill",
+    "free",
+    "exhaust",
+    "restore",
+    "skew",
+)
 OF_LINKS = ("cut", "heal", "break")
 OF_WORKERS = ("crash", "fill", "free")
 OUTCOMES = ("right", "error")
@@ -60,7 +76,9 @@ def settings(words, allowed):
     for word in words:
         name, equals, value = word.partition("=")
         if not equals or name not in allowed:
-            raise BadScenario(f"'{word}' is not understood here; there may be {', '.join(f'{each}=' for each in allowed) or 'nothing'}")
+            raise BadScenario(
+                f"'{word}' is not understood here; there may be {', '.join(each + '=' for each in allowed) or 'nothing'}"
+            )
         found[name] = SETTINGS[name](value)
     return found
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What Python's library lacks of Linux: namespaces and mounts.
 
-In namespaces of its own a scenario has all of a machine to itself: processes, network, shared memory. Whatever it leaves
-behind is seen there, and ends with it.
+In namespaces of its own a scenario has all of a machine to itself: processes, network, shared memory. Whatever it
+leaves behind is seen there, and ends with it.
 """
 
 import ctypes
@@ -34,8 +34,15 @@ def join_network(descriptor):
 
 
 def mount(source, target, kind, flags, options=None):
-    check(LIBC.mount(source.encode(), str(target).encode(), kind.encode(), ctypes.c_ulong(flags),
-                     options.encode() if options else None))
+    check(
+        LIBC.mount(
+            source.encode(),
+            str(target).encode(),
+            kind.encode(),
+            ctypes.c_ulong(flags),
+            options.encode() if options else None,
+        )
+    )
 
 
 def unmount(target):
@@ -60,8 +67,8 @@ def raise_loopback():
 
 
 def enter_namespaces():
-    """This process, with what it starts, is alone from now on. Raises OSError where that is not allowed. The first process
-    that is forked afterwards is the first of all, and has to call settle()."""
+    """This process, with what it starts, is alone from now on. Raises OSError where that is not allowed. The first
+    process that is forked afterwards is the first of all, and has to call settle()."""
     user, group = os.geteuid(), os.getegid()
     flags = NEW_MOUNTS | NEW_IPC | NEW_PIDS | NEW_NETWORK
     try:
