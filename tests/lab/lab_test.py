@@ -17,8 +17,8 @@ LAB = None
 EXIT_FOUND, EXIT_USER = 1, 2
 PATIENCE = 120
 
-# As a worker it listens, has a process for the next session, and ends when it is asked to. Everything else it is told by
-# its arguments; the interpreter's run, which --jit=off tells, is right.
+# As a worker it listens, has a process for the next session, and ends when it is asked to. Everything else it is told
+# by its arguments; the interpreter's run, which --jit=off tells, is right.
 STAND_IN = r'''#!/usr/bin/env python3
 import os, signal, subprocess, sys, time
 words = sys.argv[1:]

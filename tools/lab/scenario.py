@@ -77,7 +77,7 @@ def settings(words, allowed):
         name, equals, value = word.partition("=")
         if not equals or name not in allowed:
             raise BadScenario(
-                f"'{word}' is not understood here; there may be {', '.join(each + '=' for each in allowed) or 'nothing'}"
+                f"'{word}' is not understood here: only {', '.join(each + '=' for each in allowed) or 'nothing'}"
             )
         found[name] = SETTINGS[name](value)
     return found
