@@ -27,8 +27,9 @@ const Origin* use_of_library(const ast::Program& source, const Origin* origin, S
 
 }  // namespace
 
-Analysis::Analysis(const ast::Program& source, Diagnostics& diagnostics, hir::Program& program)
-    : source_(source), diagnostics_(diagnostics), program_(program) {}
+Analysis::Analysis(const ast::Program& source, Diagnostics& diagnostics, hir::Program& program,
+                   Observer* observer)
+    : source_(source), diagnostics_(diagnostics), program_(program), observer_(observer) {}
 
 void Analysis::run() {
   for (const auto& module : source_.modules) {
@@ -89,6 +90,7 @@ hir::Expr* Analysis::make(hir::ExprKind kind, const Type* type, SourceRange rang
   expr.type = type;
   expr.position = position(range);
   ranges_[&expr] = range;
+  if (observer_ != nullptr) observer_->on_expression(range, type);
   return &expr;
 }
 
@@ -150,15 +152,30 @@ void Analysis::drop_unreachable() {
                 [&](const hir::Function* function) { return !reached.contains(function); });
 }
 
-std::unique_ptr<hir::Program> check(const ast::Program& source, Diagnostics& diagnostics) {
+namespace {
+
+std::unique_ptr<hir::Program> analyse(const ast::Program& source, Diagnostics& diagnostics,
+                                      Observer* observer) {
   auto program = std::make_unique<hir::Program>();
   for (std::uint32_t file = 0; file < diagnostics.sources().file_count(); ++file) {
     program->files.push_back(diagnostics.sources().file(file).name());
   }
-  Analysis analysis(source, diagnostics, *program);
+  Analysis analysis(source, diagnostics, *program, observer);
   analysis.run();
+  return program;
+}
+
+}  // namespace
+
+std::unique_ptr<hir::Program> check(const ast::Program& source, Diagnostics& diagnostics) {
+  std::unique_ptr<hir::Program> program = analyse(source, diagnostics, nullptr);
   if (diagnostics.has_errors()) return nullptr;
   return program;
+}
+
+std::unique_ptr<hir::Program> check_observed(const ast::Program& source, Diagnostics& diagnostics,
+                                             Observer& observer) {
+  return analyse(source, diagnostics, &observer);
 }
 
 }  // namespace dhpvm::compiler

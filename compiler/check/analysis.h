@@ -15,6 +15,7 @@
 
 #include "compiler/check/enum_types.h"
 #include "compiler/check/error_types.h"
+#include "compiler/check/observer.h"
 #include "compiler/check/symbols.h"
 #include "compiler/check/tuple_types.h"
 #include "compiler/hir/hir.h"
@@ -25,7 +26,8 @@ namespace dhpvm::compiler {
 
 class Analysis {
  public:
-  Analysis(const ast::Program& source, Diagnostics& diagnostics, hir::Program& program);
+  // `observer` may be null.
+  Analysis(const ast::Program& source, Diagnostics& diagnostics, hir::Program& program, Observer* observer);
 
   // Checks everything; the outcome stands in the program, or in the diagnostics.
   void run();
@@ -34,6 +36,7 @@ class Analysis {
   TypeTable& types() { return program_.types; }
   const Type* basic(TypeKind kind) const { return program_.types.basic(kind); }
   Diagnostics& diagnostics() { return diagnostics_; }
+  Observer* observer() { return observer_; }
   ErrorTypes& errors() { return errors_; }
   EnumTypes& enums() { return enums_; }
   TupleTypes& tuples() { return tuples_; }
@@ -163,6 +166,7 @@ class Analysis {
   const ast::Program& source_;
   Diagnostics& diagnostics_;
   hir::Program& program_;
+  Observer* observer_;
   ErrorTypes errors_{*this};
   EnumTypes enums_{*this};
   TupleTypes tuples_{*this};

@@ -5,6 +5,7 @@
 
 #include <memory>
 
+#include "compiler/check/observer.h"
 #include "compiler/hir/hir.h"
 #include "compiler/parse/ast.h"
 #include "compiler/text/diagnostics.h"
@@ -13,5 +14,10 @@ namespace dhpvm::compiler {
 
 // Null when the program is wrong; the diagnostics say why. `diagnostics.sources()` names the files.
 std::unique_ptr<hir::Program> check(const ast::Program& source, Diagnostics& diagnostics);
+
+// The same for programs that are wrong as well, even in their declarations: it owns the types that `observer` was told.
+// Only a program without errors may be lowered.
+std::unique_ptr<hir::Program> check_observed(const ast::Program& source, Diagnostics& diagnostics,
+                                             Observer& observer);
 
 }  // namespace dhpvm::compiler

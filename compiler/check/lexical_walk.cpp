@@ -10,12 +10,14 @@ using ast::PatternKind;
 using ast::StmtKind;
 
 void LexicalWalk::module(const ast::Module& node) {
-  for (const ast::Constant* constant : node.constants) {
-    type(constant->type);
-    expr(constant->value);
-  }
+  for (const ast::Constant* declared : node.constants) constant(*declared);
   for (const ast::Function* declared : node.functions) function(*declared);
   for (const ast::TypeDecl* declared : node.types) type_declaration(*declared);
+}
+
+void LexicalWalk::constant(const ast::Constant& node) {
+  type(node.type);
+  expr(node.value);
 }
 
 void LexicalWalk::type_declaration(const ast::TypeDecl& node) {
@@ -52,7 +54,7 @@ void LexicalWalk::function(const ast::Function& node) {
   type(node.result);
   stmt(node.body);
   expr(node.expression);
-  close_scope(outer);
+  close_scope(outer, node.range.end);
 }
 
 void LexicalWalk::type(const ast::Type* node) {
@@ -69,6 +71,7 @@ void LexicalWalk::expr(const ast::Expr* node) {
   if (node->kind == ExprKind::kName) {
     if (Local* local = find(node->name.text); local != nullptr) {
       local->is_read = true;
+      on_read(*local, node->name);
     } else {
       on_free_name(node->name);
     }
@@ -88,7 +91,7 @@ void LexicalWalk::expr(const ast::Expr* node) {
     ++expressions_;
     stmt(node->statement);
     --expressions_;
-    close_scope(outer);
+    close_scope(outer, node->range.end);
     return;
   }
   expressions_ += node->kind == ExprKind::kBlock ? 1 : 0;
@@ -135,7 +138,9 @@ void LexicalWalk::parts(const ast::Stmt& node) {
   for (const ast::Pattern& whole : node.patterns) pattern(whole);
   if (node.kind == StmtKind::kBlock) on_statements(node.body);
   for (const ast::Stmt* inner : node.body) stmt(inner);
-  close_scope(outer);
+  // A block ends behind its last statement: only there are its variables no longer seen.
+  close_scope(outer, node.kind == StmtKind::kBlock || node.body.empty() ? node.range.end
+                                                                        : node.body.back()->range.end);
   stmt(node.otherwise);
   for (const ast::Arm& alternative : node.arms) arm(alternative);
 }
@@ -148,7 +153,10 @@ void LexicalWalk::heads(const ast::ParallelFor& loop) {
   }
   // The loop changes the outer variable, and its result is there to be read.
   for (const ast::Reduction& reduction : loop.reductions) {
-    if (Local* outer = find(reduction.variable.text); outer != nullptr) outer->is_read = true;
+    Local* outer = find(reduction.variable.text);
+    if (outer == nullptr) continue;
+    outer->is_read = true;
+    on_read(*outer, reduction.variable);
   }
   for (const ast::Dimension& dimension : loop.dimensions) declare(dimension.name, Role::kLoop);
   for (const ast::Reduction& reduction : loop.reductions) declare(reduction.variable, Role::kReduction);
@@ -160,7 +168,7 @@ void LexicalWalk::arm(const ast::Arm& node) {
   expr(node.guard);
   expr(node.value);
   stmt(node.body);
-  close_scope(outer);
+  close_scope(outer, node.range.end);
 }
 
 // Each alternative declares the same variables.
@@ -174,6 +182,7 @@ void LexicalWalk::alternatives(const std::vector<ast::Pattern>& list) {
 }
 
 void LexicalWalk::pattern(const ast::Pattern& node) {
+  on_pattern(node);
   if (node.kind == PatternKind::kEither) return alternatives(node.parts);
   for (const ast::Pattern& part : node.parts) pattern(part);
   if (node.kind == PatternKind::kName && node.part && node.type->qualifier.empty() &&
@@ -201,6 +210,7 @@ void LexicalWalk::declare(const ast::Name& name, Role role) {
   local.role = role;
   local.closures = closures_;
   named_[name.text].push_back(&local);
+  on_declare(local);
 }
 
 LexicalWalk::Local* LexicalWalk::find(std::string_view name) {
@@ -208,8 +218,9 @@ LexicalWalk::Local* LexicalWalk::find(std::string_view name) {
   return locals == named_.end() || locals->second.empty() ? nullptr : locals->second.back();
 }
 
-void LexicalWalk::close_scope(std::size_t outer) {
+void LexicalWalk::close_scope(std::size_t outer, std::uint32_t end) {
   while (locals_.size() > outer) {
+    locals_.back().end = end;
     on_scope_end(locals_.back());
     named_[locals_.back().name.text].pop_back();
     locals_.pop_back();

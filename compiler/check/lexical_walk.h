@@ -22,6 +22,8 @@ class LexicalWalk {
   virtual ~LexicalWalk() = default;
 
   void module(const ast::Module& node);
+  void constant(const ast::Constant& node);
+  void type_declaration(const ast::TypeDecl& node);
   void function(const ast::Function& node);
   void expr(const ast::Expr* node);  // null does nothing
 
@@ -40,6 +42,7 @@ class LexicalWalk {
   struct Local {
     ast::Name name;
     Role role = Role::kLet;
+    std::uint32_t end = 0;  // of its scope, once on_scope_end is called
     unsigned closures = 0;  // around the declaration
     bool is_read = false;
     bool is_assigned = false;  // after its declaration
@@ -54,7 +57,10 @@ class LexicalWalk {
 
   // Whether a name alone inside of a pattern is a case, a constant or a type, and not a new variable.
   virtual bool is_known_name(std::string_view) const { return false; }
+  virtual void on_declare(const Local&) {}
+  virtual void on_read(const Local&, const ast::Name&) {}
   virtual void on_assign(Local&, const ast::Name&) {}
+  virtual void on_pattern(const ast::Pattern&) {}  // before its parts
   virtual void on_scope_end(const Local&) {}
   virtual void on_free_name(const ast::Name&) {}
   virtual void on_type(const ast::Type&) {}
@@ -63,7 +69,6 @@ class LexicalWalk {
   virtual void on_statement(const ast::Stmt&) {}
 
  private:
-  void type_declaration(const ast::TypeDecl& node);
   void type_parameters(const std::vector<ast::TypeParameter>& list);
   void type(const ast::Type* node);
   void stmt(const ast::Stmt* node);
@@ -73,7 +78,7 @@ class LexicalWalk {
   void alternatives(const std::vector<ast::Pattern>& list);
   void pattern(const ast::Pattern& node);
   void declare(const ast::Name& name, Role role);
-  void close_scope(std::size_t outer);
+  void close_scope(std::size_t outer, std::uint32_t end);
 
   std::deque<Local> locals_;  // references to them stay valid while inner scopes come and go
   std::unordered_map<std::string_view, std::vector<Local*>> named_;  // inner ones behind those around them

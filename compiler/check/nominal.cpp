@@ -106,6 +106,7 @@ const Type* Analysis::instantiate(NominalSymbol& symbol, std::vector<const Type*
   nominal.origin = std::move(origin);
   entry->second = &nominal;
   nominal_by_type_[nominal.type] = &nominal;
+  if (observer_ != nullptr) observer_->on_type(nominal.type, declaration);
   incomplete_.push_back(&nominal);
   return nominal.type;
 }

@@ -40,6 +40,7 @@ Variable* Scopes::declare_hidden(std::string_view name, const Type* type, Variab
   Frame& frame = *state_.frame;
   frame.scopes.back().push_back(&variable);
   frame.declared[name].push_back({&variable, frame.scopes.size()});
+  if (Observer* observer = analysis_.observer(); observer != nullptr) observer->on_variable(range, type);
   return &variable;
 }
 
