@@ -40,6 +40,7 @@ ROOMS = {
     "compiler/hir": {"bytecode", "base"},
     "compiler/check": {"compiler/parse", "compiler/hir", "compiler/text", "bytecode", "base"},
     "compiler/lower": {"compiler/hir", "bytecode", "base"},
+    "compiler/lsp": {"compiler/format", "compiler/check", "compiler/parse", "compiler/hir", "compiler/text", "bytecode", "base"},
     "vm": {"codegen", "offload/schedule", "offload/drivers", "offload/devices", "offload/loops", "gc", "bytecode", "base"},
     "stdlib": {"vm", "compiler", "gc", "bytecode", "base"},
     "vm/api": {"stdlib", "vm", "compiler", "codegen", "offload", "gc", "bytecode", "base"},

@@ -5,6 +5,7 @@
 #include "dhpvm/dhpvm.h"
 #include "ending.h"
 #include "format.h"
+#include "language_server.h"
 #include "open.h"
 #include "options.h"
 
@@ -16,6 +17,7 @@ constexpr std::string_view kTool = "dhpvmc";
 constexpr std::string_view kUsage =
     "usage: dhpvmc [options] SOURCE\n"
     "       dhpvmc fmt [options] FILE...   (dhpvmc fmt --help)\n"
+    "       dhpvmc lsp [options]           (dhpvmc lsp --help)\n"
     "\n"
     "Compiles SOURCE, a program (.dhp) or assembly (.dasm), to a file of the same name with the suffix .bc.\n"
     "If SOURCE is -, reads a program from standard input.\n";
@@ -81,6 +83,7 @@ Status compile(const Arguments& arguments) {
 
 Ending main_of(std::span<const char* const> words) {
   if (!words.empty() && std::string_view(words[0]) == "fmt") return format_command(words.subspan(1));
+  if (!words.empty() && std::string_view(words[0]) == "lsp") return language_server_command(words.subspan(1));
   const Result<Arguments> arguments = parse_arguments(kOptions, words, Operands::kAnywhere);
   if (!arguments.ok()) return usage_ending(kTool, arguments.error());
   std::string text;

@@ -6,6 +6,7 @@
 #include "dhpvm/engine.h"    // IWYU pragma: export
 #include "dhpvm/function.h"  // IWYU pragma: export
 #include "dhpvm/isolate.h"   // IWYU pragma: export
+#include "dhpvm/language.h"  // IWYU pragma: export
 #include "dhpvm/limits.h"    // IWYU pragma: export
 #include "dhpvm/module.h"    // IWYU pragma: export
 #include "dhpvm/object.h"    // IWYU pragma: export

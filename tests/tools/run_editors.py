@@ -137,6 +137,11 @@ class Editors(unittest.TestCase):
             for found in re.finditer(r"^(?:fn|class|struct) (\w+)", text, re.MULTILINE):
                 self.assertEqual(names[found.start(1)], "entity.name.dhp", f"{path.name}: {found[0]}")
 
+    def test_neovim_is_told_of_the_server(self):
+        text = (self.folder / "vim/lsp/dhpvm.lua").read_text(encoding="utf-8")
+        self.assertIn('cmd = { "dhpvmc", "lsp" }', text)
+        self.assertIn('filetypes = { "dhp" }', text)
+
     def test_vim(self):
         vim = shutil.which("vim")
         if vim is None or "+syntax" not in subprocess.run([vim, "--version"], capture_output=True, text=True).stdout:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Makes extensions for editors from the lexer's table of keywords: a TextMate grammar, an extension for VS Code with it,
-and a syntax file for Vim."""
+and files for Vim and Neovim: the syntax, and how the language server is started."""
 
 import json
 import re
@@ -197,11 +197,21 @@ let b:current_syntax = "dhp"
 """
 
 
+NEOVIM_SERVER = """\
+-- The language server, for `vim.lsp.enable("dhpvm")`. Made by tools/editors/make_extensions.py.
+return {
+  cmd = { "dhpvmc", "lsp" },
+  filetypes = { "dhp" },
+  root_markers = { ".git" },
+}
+"""
+
+
 def main():
     if len(sys.argv) != 2:
         sys.exit("usage: make_extensions.py FOLDER")
     folder = Path(sys.argv[1])
-    for name in ("vim/syntax", "vim/ftdetect", "vim/ftplugin"):
+    for name in ("vim/syntax", "vim/ftdetect", "vim/ftplugin", "vim/lsp"):
         (folder / name).mkdir(parents=True, exist_ok=True)
     text = json.dumps(grammar(), indent=2)
     (folder / "dhp.tmLanguage.json").write_text(text + "\n", encoding="utf-8")
@@ -212,6 +222,7 @@ def main():
         archive.writestr("extension/language-configuration.json", json.dumps(language_configuration(), indent=2))
         archive.writestr("extension/dhp.tmLanguage.json", text)
     (folder / "vim/syntax/dhp.vim").write_text(vim_syntax(), encoding="utf-8")
+    (folder / "vim/lsp/dhpvm.lua").write_text(NEOVIM_SERVER, encoding="utf-8")
     (folder / "vim/ftdetect/dhp.vim").write_text("au BufRead,BufNewFile *.dhp set filetype=dhp\n", encoding="utf-8")
     (folder / "vim/ftplugin/dhp.vim").write_text(
         "setlocal commentstring=//\\ %s shiftwidth=4 expandtab equalprg=dhpvmc\\ fmt\\ -\n", encoding="utf-8"

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// The types that the checker finds in one file.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <unordered_map>
+
+#include "compiler/check/observer.h"
+
+namespace dhpvm::compiler::lsp {
+
+// Of generic code it keeps what the first instance has. The types live as long as the checked program.
+class Facts final : public Observer {
+ public:
+  // `bytes` is the size of the file, from which that of the tables is guessed.
+  Facts(std::uint32_t file, std::size_t bytes);
+
+  void on_expression(SourceRange range, const Type* type) override;
+  void on_variable(SourceRange name, const Type* type) override;
+  void on_type(const Type* type, const ast::TypeDecl& declaration) override;
+
+  // Each is null where nothing is known; never the error type.
+  const Type* type_of(SourceRange expression) const;
+  const Type* type_of_variable(SourceRange name) const;
+  // The longest expression that ends at `offset`, as far as a type is known.
+  const Type* type_ending_at(std::uint32_t offset) const;
+  const ast::TypeDecl* declaration_of(const Type* type) const;
+
+ private:
+  static std::uint64_t key(SourceRange range) { return std::uint64_t{range.end} << 32 | range.begin; }
+
+  std::uint32_t file_;
+  std::unordered_map<std::uint64_t, const Type*> expressions_;
+  std::unordered_map<std::uint64_t, const Type*> variables_;
+  std::unordered_map<const Type*, const ast::TypeDecl*> declarations_;
+};
+
+}  // namespace dhpvm::compiler::lsp

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// The requests of the protocol: each takes the parameters of its request and gives the result, each in a source file of
+// its own. Parameters that are not as the protocol has them throw Json::exception.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compiler/lsp/declarations.h"
+#include "compiler/lsp/json.h"
+#include "compiler/lsp/workspace.h"
+#include "dhpvm/result.h"
+
+namespace dhpvm::compiler::lsp {
+
+Result<Json> complete(Workspace& workspace, const Json& params);
+Result<Json> hover(Workspace& workspace, const Json& params);
+Result<Json> signature_help(Workspace& workspace, const Json& params);
+Result<Json> definition(Workspace& workspace, const Json& params);
+Result<Json> type_definition(Workspace& workspace, const Json& params);
+Result<Json> references(Workspace& workspace, const Json& params);
+Result<Json> highlights(Workspace& workspace, const Json& params);
+Result<Json> prepare_rename(Workspace& workspace, const Json& params);
+Result<Json> rename(Workspace& workspace, const Json& params);
+Result<Json> document_symbols(Workspace& workspace, const Json& params);
+Result<Json> workspace_symbols(Workspace& workspace, const Json& params);
+Result<Json> format_document(Workspace& workspace, const Json& params);
+Result<Json> inlay_hints(Workspace& workspace, const Json& params);
+Result<Json> quick_fixes(Workspace& workspace, const Json& params);
+
+// What the compiler says about the document, for textDocument/publishDiagnostics.
+Json diagnostics_of(Workspace& workspace, const std::string& path);
+
+// --- shared by them
+
+// The declaration that stands there, in any module of the snapshot; variables are no declarations here.
+std::optional<Declaration> declaration_at(const Snapshot& snapshot, SourceRange name);
+// Names of a declaration in all sources that may use it: the document and its range of each.
+struct Use {
+  std::string uri;
+  Json range;
+  bool is_declaration = false;
+};
+std::vector<Use> uses_of(Workspace& workspace, const View& view, SourceRange declaration);
+
+}  // namespace dhpvm::compiler::lsp

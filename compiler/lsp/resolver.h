@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// Finds out what each name of a module means. It follows the rules of the checker, without its verdicts: names in code
+// that is wrong, or that was never instantiated, are resolved as far as that is possible.
+#pragma once
+
+#include <map>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "compiler/check/lexical_walk.h"
+#include "compiler/lsp/facts.h"
+#include "compiler/lsp/index.h"
+#include "compiler/lsp/members.h"
+#include "compiler/lsp/scope.h"
+#include "compiler/parse/ast.h"
+
+namespace dhpvm::compiler::lsp {
+
+class Resolver final : private LexicalWalk {
+ public:
+  // All must outlive this.
+  Resolver(const ast::Program& program, const ast::Module& module, const Facts& facts, Index& index);
+
+  // Fills the index.
+  void run();
+
+ private:
+  bool is_known_name(std::string_view name) const override;
+  void on_declare(const Local& local) override;
+  void on_read(const Local& local, const ast::Name& name) override;
+  void on_assign(Local& local, const ast::Name& name) override;
+  void on_scope_end(const Local& local) override;
+  void on_free_name(const ast::Name& name) override;
+  void on_type(const ast::Type& type) override;
+  void on_expr(const ast::Expr& expr) override;
+  void on_statement(const ast::Stmt& statement) override;
+  void on_pattern(const ast::Pattern& pattern) override;
+
+  void imports();
+  void own_type(const ast::TypeDecl& type);
+  void own_functions(const std::vector<ast::Function*>& list);
+  void declare_parameters(const std::vector<ast::TypeParameter>& list);
+  void use(const ast::Name& name, SourceRange declaration) { index_.add(name.range, declaration); }
+  void use(const ast::Name& name, const ast::Name* declaration);
+  void member(const ast::Expr& expr);
+  void call(const ast::Expr& expr);
+  void arms(const std::vector<ast::Arm>& list, const ast::Expr* subject);
+  void pattern_case(const ast::Pattern& pattern, const ast::TypeDecl* type);
+  void case_name(const ast::Name& name, const ast::TypeDecl* type);
+  const ast::TypeParameter* type_parameter(const ast::Name& name) const;
+  // Null where it is not the name of a module.
+  const ast::Module* module_named(const ast::Expr& expr);
+  // The type that an expression names, or null.
+  const ast::TypeDecl* type_named(const ast::Expr& expr);
+  // The declared type of a value, or null.
+  const ast::TypeDecl* type_of(const ast::Expr& expr);
+  const ast::Name* member_of(const ast::Expr& object, std::string_view name, const ast::Function*& method);
+  Parameters callee(const ast::Expr& expr);
+  const ast::Name* at_top_level(std::string_view name);
+  const Members::Found& own_member(std::string_view name);  // of the type around the current point
+
+  const ast::Module& module_;
+  const Facts& facts_;
+  Index& index_;
+  ModuleScope scope_;
+  Members members_;
+  const ast::TypeDecl* type_ = nullptr;      // around the current point
+  const ast::Function* function_ = nullptr;  // likewise, a function of the module or a method
+  std::unordered_map<std::string_view, const ast::Name*> top_level_;
+  std::unordered_map<std::string_view, Members::Found> own_members_;
+  std::map<std::pair<bool, std::string_view>, const ast::Function*> library_methods_;
+  std::unordered_map<std::uint32_t, const ast::Type*> written_types_;  // by the begin of a variable's name
+  // The variable that a reduction changes, by the begin of its name in the loop's head, which declares it for the body.
+  std::unordered_map<std::uint32_t, SourceRange> reductions_;
+};
+
+}  // namespace dhpvm::compiler::lsp

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// A document as a feature looks at it: the latest snapshot, or an older one while the text cannot be read as a whole.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+#include "compiler/lsp/json.h"
+#include "compiler/lsp/snapshot.h"
+
+namespace dhpvm::compiler::lsp {
+
+// What two texts have in common at their begin and end carries places of one over to the other.
+class Shift {
+ public:
+  Shift() = default;  // the texts are the same
+  Shift(std::string_view old_text, std::string_view new_text);
+
+  // Whether a place of the new text lies in what both have in common.
+  bool keeps(std::uint32_t offset) const { return offset <= begin_ || offset >= new_size_ - end_; }
+  std::uint32_t to_old(std::uint32_t offset) const { return carry(offset, new_size_, old_size_); }
+  std::uint32_t to_new(std::uint32_t offset) const { return carry(offset, old_size_, new_size_); }
+
+ private:
+  std::uint32_t carry(std::uint32_t offset, std::uint32_t from, std::uint32_t to) const;
+
+  std::uint32_t begin_ = 0;  // bytes in common at the begin
+  std::uint32_t end_ = 0;    // and at the end
+  std::uint32_t old_size_ = 0;
+  std::uint32_t new_size_ = 0;
+};
+
+class View {
+ public:
+  // `latest` is what the client sees; `shown`, from which answers come, is the same or older.
+  View(std::shared_ptr<const Snapshot> latest, std::shared_ptr<const Snapshot> shown);
+
+  const Snapshot& operator*() const { return *shown_; }
+  const Snapshot* operator->() const { return shown_.get(); }
+  const Snapshot& latest() const { return *latest_; }
+  const Shift& shift() const { return shift_; }  // from the shown to the latest text
+
+  // The place in the snapshot of a position of the client.
+  std::uint32_t offset_of(const Json& position) const;
+  // A range of the document, where the client has it.
+  Json range_of(SourceRange range) const;
+
+ private:
+  std::shared_ptr<const Snapshot> latest_;
+  std::shared_ptr<const Snapshot> shown_;
+  Shift shift_;
+};
+
+}  // namespace dhpvm::compiler::lsp

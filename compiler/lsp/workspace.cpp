@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/lsp/workspace.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <system_error>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "compiler/lsp/positions.h"
+#include "compiler/lsp/uri.h"
+
+namespace dhpvm::compiler::lsp {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kSuffix = ".dhp";
+// A snapshot of a small program takes megabytes, because the library is part of it.
+constexpr std::size_t kMaxClosed = 16;
+constexpr std::size_t kMaxRetired = 8;
+
+std::string folder_of(const std::string& path) { return fs::path(path).parent_path().string(); }
+
+bool is_hidden(const fs::path& path) { return path.filename().string().starts_with('.'); }
+
+}  // namespace
+
+Workspace::Stamp Workspace::stamp_of(const std::string& path) const {
+  if (const Document* document = documents_.find(path); document != nullptr) return {document->change, -1};
+  std::error_code problem;
+  const auto time = fs::last_write_time(path, problem);
+  if (problem) return {0, 0};
+  const std::uintmax_t size = fs::file_size(path, problem);
+  return {problem ? 0 : size, time.time_since_epoch().count()};
+}
+
+bool Workspace::is_fresh(const Entry& entry) const {
+  return entry.latest != nullptr && std::ranges::all_of(entry.sources, [&](const auto& source) {
+           return stamp_of(source.first) == source.second;
+         });
+}
+
+void Workspace::forget() {
+  for (auto& [path, entry] : entries_) entry.latest = nullptr;
+}
+
+ImportOptions Workspace::imports_of(const std::string& path) const {
+  ImportOptions imports;
+  imports.builtin_modules = options_.builtin_modules;
+  imports.import_paths.push_back(folder_of(path));
+  const auto add = [&](const std::vector<std::string>& list) {
+    imports.import_paths.insert(imports.import_paths.end(), list.begin(), list.end());
+  };
+  add(options_.import_paths);
+  add(folders_);
+  imports.read = [this](const std::string& name) -> Result<std::string> {
+    if (std::optional<std::string> text = text_of(name); text.has_value()) return std::move(*text);
+    return error(ErrorCode::kNotFound, "there is no file '{}'", name);
+  };
+  return imports;
+}
+
+std::optional<std::string> Workspace::text_of(const std::string& path) const {
+  if (const Document* document = documents_.find(path); document != nullptr)
+    return std::string(document->file.text());
+  std::error_code problem;
+  if (!fs::is_regular_file(path, problem) || fs::file_size(path, problem) >= SourceManager::kMaxFileBytes)
+    return std::nullopt;
+  Result<std::string> text = read_text_file(path);
+  return text.ok() ? std::optional(std::move(*text)) : std::nullopt;
+}
+
+const BuiltinModule* Workspace::library_module(std::string_view path) const {
+  const fs::path name(path);
+  if (options_.library_folder.empty() || name.parent_path() != options_.library_folder) return nullptr;
+  const auto found = std::ranges::find_if(options_.builtin_modules, [&](const BuiltinModule& module) {
+    return module.name == name.stem().string();
+  });
+  return found == options_.builtin_modules.end() ? nullptr : &*found;
+}
+
+std::shared_ptr<const Snapshot> Workspace::imagine(const std::string& path, std::string text) const {
+  return std::make_shared<const Snapshot>(path, std::move(text), imports_of(path));
+}
+
+std::shared_ptr<const Snapshot> Workspace::known(const std::string& path) const {
+  const auto entry = entries_.find(path);
+  return entry != entries_.end() && is_fresh(entry->second) ? entry->second.latest : nullptr;
+}
+
+std::shared_ptr<const Snapshot> Workspace::latest(const std::string& path) {
+  Entry& entry = entries_[path];
+  if (is_fresh(entry)) return entry.latest;
+  entry.sources.clear();
+  retired_.push_back(entry.latest);
+  if (retired_.size() > kMaxRetired) retired_.erase(retired_.begin());
+  if (const BuiltinModule* module = library_module(path); module != nullptr) {
+    entry.latest = std::make_shared<const Snapshot>(*module, imports_of(path));
+  } else if (std::optional<std::string> text = text_of(path); text.has_value()) {
+    entry.sources.emplace_back(path, stamp_of(path));
+    entry.latest = imagine(path, std::move(*text));
+    for (const std::string& imported : entry.latest->imported())
+      entry.sources.emplace_back(imported, stamp_of(imported));
+  } else {
+    entries_.erase(path);
+    return nullptr;
+  }
+  if (entry.latest->is_complete()) {
+    retired_.push_back(entry.complete);
+    entry.complete = entry.latest;
+  }
+  const std::shared_ptr<const Snapshot> made = entry.latest;
+  if (documents_.find(path) == nullptr) {
+    std::erase(closed_, path);
+    closed_.push_back(path);
+    evict();
+  }
+  return made;
+}
+
+void Workspace::evict() {
+  while (closed_.size() > kMaxClosed) {
+    if (documents_.find(closed_.front()) == nullptr) entries_.erase(closed_.front());
+    closed_.pop_front();
+  }
+}
+
+std::optional<View> Workspace::view(const Json& params) {
+  const std::string path = path_of(params.at("textDocument").at("uri").get<std::string>());
+  const std::shared_ptr<const Snapshot> now = latest(path);
+  if (now == nullptr) return std::nullopt;
+  const std::shared_ptr<const Snapshot> complete = entries_[path].complete;
+  if (!now->is_complete() && complete != nullptr && params.contains("position")) {
+    // Declarations are missing, and so is the meaning of their names everywhere.
+    const std::uint32_t offset = offset_of(now->file(), params["position"]);
+    View older(now, complete);
+    if (older.shift().keeps(offset)) return older;
+  }
+  return View(now, now);
+}
+
+std::vector<std::string> Workspace::files() const {
+  std::set<std::string> found;
+  std::set<std::string> folders(folders_.begin(), folders_.end());
+  std::size_t looked_at = 0;
+  constexpr std::size_t kMaxLooks = 50'000;  // entries of folders, sources or not
+  for (const auto& [path, document] : documents_.all()) {
+    found.insert(path);
+    std::error_code problem;
+    for (fs::directory_iterator entry(folder_of(path), problem), end; !problem && entry != end;
+         entry.increment(problem)) {
+      if (++looked_at > kMaxLooks || found.size() >= kMaxFiles) break;
+      if (entry->path().extension() == kSuffix) found.insert(entry->path().string());
+    }
+  }
+  for (const std::string& folder : folders) {
+    std::error_code problem;
+    for (fs::recursive_directory_iterator entry(folder, problem), end; !problem && entry != end;
+         entry.increment(problem)) {
+      if (++looked_at > kMaxLooks || found.size() >= kMaxFiles) break;
+      std::error_code unknown;
+      if (is_hidden(entry->path()) && entry->is_directory(unknown)) entry.disable_recursion_pending();
+      if (entry->path().extension() == kSuffix && !is_hidden(entry->path()))
+        found.insert(entry->path().string());
+    }
+  }
+  return {found.begin(), found.end()};
+}
+
+std::string Workspace::library_path(std::string_view name) const {
+  return (fs::path(options_.library_folder) / (std::string(name) + std::string(kSuffix))).string();
+}
+
+std::string Workspace::uri_of(const Snapshot& snapshot, SourceRange range) {
+  const ast::Module& module = snapshot.module_of(range);
+  const SourceFile& file = snapshot.file(range);
+  if (!module.is_stdlib) {
+    const Document* const document = documents_.find(file.name());
+    return document != nullptr ? document->uri : lsp::uri_of(file.name());
+  }
+  if (options_.library_folder.empty()) return {};
+  const std::string path = library_path(module.path);
+  if (const Result<std::string> text = read_text_file(path); !text.ok() || *text != file.text()) {
+    std::error_code problem;
+    fs::create_directories(options_.library_folder, problem);
+    if (!write_file(path, std::as_bytes(std::span(file.text()))).ok()) return {};
+    // Changes to it would have no effect.
+    fs::permissions(path, fs::perms::owner_read | fs::perms::group_read | fs::perms::others_read, problem);
+  }
+  return lsp::uri_of(path);
+}
+
+Json Workspace::location(const View& view, SourceRange range) {
+  const std::string uri = uri_of(*view, range);
+  if (uri.empty()) return nullptr;
+  const bool own = range.file == view->module().file;
+  return {{"uri", uri}, {"range", own ? view.range_of(range) : range_of(view->file(range), range)}};
+}
+
+}  // namespace dhpvm::compiler::lsp

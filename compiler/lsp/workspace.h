@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// The sources that a client works on: open documents, the files around them, the modules of the library. Keeps what was
+// found out about them for as long as nothing that it came from has changed.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "compiler/lsp/documents.h"
+#include "compiler/lsp/json.h"
+#include "compiler/lsp/snapshot.h"
+#include "compiler/lsp/view.h"
+#include "compiler/text/builtin_module.h"
+
+namespace dhpvm::compiler::lsp {
+
+struct WorkspaceOptions {
+  std::span<const BuiltinModule> builtin_modules;  // must outlive the workspace
+  // Where `import name;` is looked for, after the folder of the document and before those of the client.
+  std::vector<std::string> import_paths;
+  // Where the sources of the library's modules are written for the client to show. Empty: they cannot be shown.
+  std::string library_folder;
+};
+
+class Workspace {
+ public:
+  explicit Workspace(WorkspaceOptions options) : options_(std::move(options)) {}
+
+  Documents& documents() { return documents_; }
+  // The folders that the client has open.
+  void set_folders(std::vector<std::string> folders) { folders_ = std::move(folders); }
+  const WorkspaceOptions& options() const { return options_; }
+  // Files have changed, nobody knows which.
+  void forget();
+
+  // The latest state of a document or file. Null where there is none.
+  std::shared_ptr<const Snapshot> latest(const std::string& path);
+  // The same if it is there already; null otherwise.
+  std::shared_ptr<const Snapshot> known(const std::string& path) const;
+  // Frees states that have been replaced, which takes time, and is done while nobody waits.
+  void tidy() { retired_.clear(); }
+  // The document of a request's parameters: its latest state. Where that cannot be read as a whole, the last that
+  // could, if the position is in what has not changed since.
+  std::optional<View> view(const Json& params);
+  // The state that the document would have with another text. Not kept.
+  std::shared_ptr<const Snapshot> imagine(const std::string& path, std::string text) const;
+
+  // All sources in the folders of the client and beside open documents, by path. At most kMaxFiles.
+  std::vector<std::string> files() const;
+  // Their text, as the client has it where it is open.
+  std::optional<std::string> text_of(const std::string& path) const;
+
+  // Where a file of a snapshot can be opened. Empty: nowhere.
+  std::string uri_of(const Snapshot& snapshot, SourceRange range);
+  // As the protocol has it; null where the file cannot be opened. `view` is of the snapshot that knows the range.
+  Json location(const View& view, SourceRange range);
+
+  static constexpr std::size_t kMaxFiles = 2000;
+
+ private:
+  using Stamp = std::pair<std::uint64_t, std::int64_t>;
+  struct Entry {
+    std::shared_ptr<const Snapshot> latest;
+    std::shared_ptr<const Snapshot> complete;  // the last that was
+    std::vector<std::pair<std::string, Stamp>> sources;
+  };
+
+  // Differs when the text of the document or file does.
+  Stamp stamp_of(const std::string& path) const;
+  bool is_fresh(const Entry& entry) const;
+  ImportOptions imports_of(const std::string& path) const;
+  const BuiltinModule* library_module(std::string_view path) const;
+  std::string library_path(std::string_view name) const;
+  void evict();
+
+  WorkspaceOptions options_;
+  std::vector<std::string> folders_;
+  Documents documents_;
+  std::map<std::string, Entry> entries_;
+  std::vector<std::shared_ptr<const Snapshot>> retired_;
+  std::deque<std::string> closed_;  // entries of files that are not open, the oldest first
+};
+
+}  // namespace dhpvm::compiler::lsp

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// `dhpvmc lsp`: a server for editors, over standard input and output.
+#pragma once
+
+#include <span>
+
+#include "ending.h"
+
+namespace dhpvm::tools {
+
+// `words` are what follows `lsp` on the command line.
+Ending language_server_command(std::span<const char* const> words);
+
+}  // namespace dhpvm::tools
