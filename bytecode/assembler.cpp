@@ -2,6 +2,9 @@
 // Declarations. Two passes: the first collects the names that may be used before they are declared.
 #include "bytecode/assembler.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "base/error.h"
 #include "bytecode/assembler_internal.h"
 #include "bytecode/names.h"
@@ -122,12 +125,14 @@ class Assembler {
     in.fail("'{}' does not begin a statement", first->text);
   }
 
-  // The text names the version whose opcodes it uses, as a file does: 1.0 is the number 1.0.
+  // The text names the version whose opcodes it uses, as a file does: 1.0 is the number 1.0. Older ones are fine.
   void version(Cursor& in) {
-    const std::string expected = fmt::format("{}.{}", kMajorVersion, kMinorVersion);
     const Token* token = in.take("a version");
-    if (token != nullptr && token->text != expected)
-      in.fail("version {} is not the known one, {}", token->text, expected);
+    const auto is_named = [&](const Version& known) {
+      return token->text == fmt::format("{}.{}", known.major_number, known.minor_number);
+    };
+    if (token != nullptr && std::none_of(std::begin(kVersions), std::end(kVersions), is_named))
+      in.fail("version {} is not known; the newest is {}.{}", token->text, kMajorVersion, kMinorVersion);
     in.expect_end();
   }
 

@@ -127,8 +127,8 @@ TEST(File, PatchedFilesAreRefusedWithAReason) {
   const Patch patches[] = {
       {[](Bytes& f) { f[0] = std::byte{'E'}; }, ErrorCode::kMalformed, "does not begin with \"DHPV\""},
       {[](Bytes& f) { put<std::uint16_t>(f, 4, 2); }, ErrorCode::kUnsupported,
-       "format version 2.0, and this build reads up to 1.0: use a newer DHPVM"},
-      {[](Bytes& f) { put<std::uint16_t>(f, 6, 1); }, ErrorCode::kUnsupported, "format version 1.1"},
+       "format version 2.1, and this build reads up to 1.1: use a newer DHPVM"},
+      {[](Bytes& f) { put<std::uint16_t>(f, 6, 2); }, ErrorCode::kUnsupported, "format version 1.2"},
       {[](Bytes& f) { put<std::uint16_t>(f, 4, 0); }, ErrorCode::kUnsupported, "compile the program again"},
       {[](Bytes& f) { put<std::uint32_t>(f, 8, 4); }, ErrorCode::kUnsupported, "feature bits 0x4"},
       {[](Bytes& f) { put<std::uint32_t>(f, 20, 4); }, ErrorCode::kMalformed, "the reserved field is not 0"},

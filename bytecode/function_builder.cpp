@@ -85,17 +85,22 @@ constexpr Inverse find_inverse(const OpInfo& branch) {
   return mirror;
 }
 
+// A protect only ever leads forward, over what it protects.
+constexpr bool is_condition(const OpInfo& row) {
+  return row.has(kBranch) && !row.has(kBackEdge) && row.family != Family::kProtect;
+}
+
 constexpr auto kInverses = [] {
   std::array<Inverse, kOpCount> table{};
   for (std::uint16_t op = 0; op < kOpCount; ++op) {
-    if (kInfo[op].has(kBranch) && !kInfo[op].has(kBackEdge)) table[op] = find_inverse(kInfo[op]);
+    if (is_condition(kInfo[op])) table[op] = find_inverse(kInfo[op]);
   }
   return table;
 }();
 
 constexpr bool all_have_inverses() {
   for (std::uint16_t op = 0; op < kOpCount; ++op) {
-    if (kInfo[op].has(kBranch) && !kInfo[op].has(kBackEdge) && kInverses[op].op == Op::kNop) return false;
+    if (is_condition(kInfo[op]) && kInverses[op].op == Op::kNop) return false;
   }
   return true;
 }
@@ -257,7 +262,7 @@ void FunctionBuilder::jump(Label label) {
 
 void FunctionBuilder::branch(Op op, std::uint16_t a, Label label) {
   const OpInfo& row = info(op);
-  if (!has_offset32(row) || row.a == Operand::kNone) return fail("is not a branch with one operand", op);
+  if (!has_offset32(row) || row.family == Family::kJump) return fail("is not a branch with one operand", op);
   add_fixup(op, a, 0, label);
 }
 

@@ -85,7 +85,10 @@ void BodyGenerator::statement(std::uint32_t depth) {
   const std::uint32_t what = choices_.below(32);
   if (what < 10) return compute();
   if (what < 12) return local_access();
-  if (what < 15 && depth < 3) return branch(depth);
+  if (what < 15 && depth < 3) {
+    const bool may_catch = role_ == Role::kGeneral || role_ == Role::kMethod;
+    return may_catch && choices_.one_in(4) ? protect(depth) : branch(depth);
+  }
   if (what < 17 && loops_ < 2) return loop(depth);
   if (role_ == Role::kPure || role_ == Role::kKernel) {
     if (what < 19 && role_ == Role::kKernel && loops_ == 0) return call();
@@ -129,6 +132,32 @@ void BodyGenerator::branch(std::uint32_t depth) {
   f_.jump(end);
   f_.bind(otherwise);
   block(depth + 1);
+  f_.bind(end);
+}
+
+// Registers keep their types, so what catches a trap may read all of them.
+void BodyGenerator::protect(std::uint32_t depth) {
+  const Label handler = f_.new_label();
+  const Label end = f_.new_label();
+  f_.branch(Op::kProtect, 0, handler);
+  block(depth + 1);
+  // Traps are rare elsewhere: a division by what is 0 half of the time.
+  if (choices_.one_in(2)) {
+    emit(Op::kAndImmI64, scratch_, source(Pool::kI64), 1);
+    emit(Op::kRemI64, any(Pool::kI64), source(Pool::kI64), scratch_);
+  }
+  f_.jump(end);
+  f_.bind(handler);
+  emit(Op::kCaught, scratch_);
+  if (choices_.one_in(2)) block(depth + 1);
+  if (choices_.one_in(4)) {
+    const auto number = static_cast<std::uint16_t>(scratch_ + 2);
+    const Label past = f_.new_label();
+    f_.load_integer(number, choices_.below(2));
+    f_.branch(Op::kJumpIf, source(Pool::kBool), past);
+    emit(Op::kTrapAgain, number);
+    f_.bind(past);
+  }
   f_.bind(end);
 }
 

@@ -80,6 +80,7 @@ class BodyGenerator {
   void block(std::uint32_t depth);
   void statement(std::uint32_t depth);
   void branch(std::uint32_t depth);
+  void protect(std::uint32_t depth);
   void loop(std::uint32_t depth);
   void finish();
   void fold_into(std::uint16_t sum);

@@ -26,13 +26,16 @@ class ReferenceLiveness {
 
   // Needed by the instruction at `pc` of block `block`, or later.
   RegisterSet before(std::uint32_t block, std::uint32_t pc) const;
-  // Needed later, and not because that instruction will have written it.
+  // Needed later, and not because that instruction will have written it; or by what catches its trap.
   RegisterSet across(std::uint32_t block, std::uint32_t pc) const;
+  // Adds what is needed if the instruction at `pc` of block `block` traps, and the trap is caught.
+  void add_if_caught(std::uint32_t block, std::uint32_t pc, RegisterSet& live) const;
 
  private:
   struct Extent {
     std::uint32_t begin;
     std::uint32_t end;
+    std::uint32_t handler;  // CodeBlock::handler
   };
 
   // Takes `live` back from the end of the block to in front of the instruction at `pc`.
@@ -41,6 +44,7 @@ class ReferenceLiveness {
   const Module& module_;
   const Function& function_;
   std::vector<Extent> extents_;  // of the blocks
+  std::vector<RegisterSet> live_in_;
   std::vector<RegisterSet> live_out_;
 };
 

@@ -77,5 +77,19 @@ TEST(ReferenceLiveness, DoesNotGrowWhereControlEnds) {
             "0,0,");
 }
 
+// What catches a trap needs its registers in front of each instruction that may trap, and no longer.
+TEST(ReferenceLiveness, KeepsWhatHandlersNeed) {
+  EXPECT_EQ(needed("function f(i64, str, str) -> str registers 1 2\n"
+                   "  protect H\n"
+                   "  div.i64 p0, p0, p0\n"
+                   "  imm p0, 1\n"
+                   "  return.r r0\n"
+                   "H:\n"
+                   "  caught p0\n"
+                   "  return.r r1\n"
+                   "end\n"),
+            "01,01,0,0,1,1");
+}
+
 }  // namespace
 }  // namespace dhpvm::bytecode

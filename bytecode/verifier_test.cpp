@@ -571,6 +571,60 @@ TEST(Verifier, RefusesInconsistentModules) {
   refused([](Module& m) { m.code.back() = encode(Op::kConst); }, "the second word is cut off");
 }
 
+TEST(Verifier, AcceptsHandlers) {
+  const std::string_view bodies[] = {
+      // What was there before the trap is there in the handler.
+      "imm p2, 1\n protect H\n load.f64 p3, r1, p0\n jump End\nH:\n caught p3\n add.i64 p2, p2, p3",
+      // A register that has another value, but one of the same type, behind an instruction that may trap.
+      "null r16\n protect H\n null.check r0\n move.r r16, r0\n null.check r0\n jump End\nH:\n caught p2\n "
+      "null.check r16",
+      // One in another, and one in the handler of another.
+      "protect A\n protect B\n div.i64 p2, p0, p1\n jump End\nB:\n caught p2\n trap.again p2\nA:\n caught "
+      "p2\n protect C\n"
+      " div.i64 p3, p0, p1\n jump End\nC:\n caught p3",
+      // Nothing in it traps.
+      "protect H\n jump End\nH:\n caught p2",
+      "protect H\n call p8, r17, nothing\n jump End\nH:\n caught p2\n move.r r17, r1",
+  };
+  for (const std::string_view body : bodies) {
+    const Status status = verify_text(with_body(body));
+    EXPECT_TRUE(status.ok()) << body << "\n" << status.error().to_string();
+  }
+}
+
+TEST(Verifier, RefusesBadHandlers) {
+  const Case cases[] = {
+      {"protect H\n imm p2, 1\n div.i64 p2, p2, p0\n jump End\nH:\n imm p3, 1", "does not lead to a caught"},
+      {"protect H\n div.i64 p2, p0, p1\nH:\n caught p2", "control reaches this without a trap"},
+      {"jump.if p0, H\n protect H\n jump End\nH:\n caught p2", "control reaches this without a trap"},
+      {"jump End\n caught p2", "a caught that no protect leads to"},
+      {"protect H\n protect H\n jump End\nH:\n caught p2", "it ends inside of a protect"},
+      {"protect A\n protect B\n jump End\nA:\n caught p2\n jump End\nB:\n caught p2",
+       "it ends inside of a protect"},
+      // Assigned behind the instruction that may have trapped, or by it.
+      {"protect H\n div.i64 p2, p0, p1\n jump End\nH:\n caught p3\n move.p p3, p2", "P2 is not assigned"},
+      {"protect H\n null.check r0\n imm p2, 1\n jump End\nH:\n caught p3\n move.p p3, p2",
+       "P2 is not assigned"},
+      // A call leaves nothing behind its windows.
+      {"imm p9, 1\n protect H\n call p8, r17, nothing\n jump End\nH:\n caught p2\n move.p p3, p9",
+       "P9 is not assigned"},
+      {"move.r r18, r0\n protect H\n call p8, r17, nothing\n jump End\nH:\n caught p2\n null.check r18",
+       "R18 is not assigned"},
+      // Another type behind the first of two instructions that may trap.
+      {"move.r r16, r0\n protect H\n null.check r0\n move.r r16, r1\n null.check r0\n jump End\nH:\n caught "
+       "p2\n"
+       " null.check r16",
+       "R16 holds objects of different types"},
+      {"trap.again p2", "P2 is not assigned"},
+  };
+  for (const Case& c : cases) {
+    const Status status = verify_text(with_body(c.text));
+    ASSERT_FALSE(status.ok()) << c.text;
+    EXPECT_NE(status.error().message().find(c.expected), std::string::npos) << c.text << "\n"
+                                                                            << status.error().message();
+  }
+}
+
 TEST(Verifier, BoundsItsOwnWork) {
   // Many targets times many registers.
   std::string text = "function f() registers 65535 65535\n";

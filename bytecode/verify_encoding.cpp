@@ -56,6 +56,7 @@ bool FunctionVerifier::frame() {
 bool FunctionVerifier::encoding() {
   starts_.assign(size_ / 64 + 1, 0);
   targets_.assign(size_ / 64 + 1, 0);
+  reaches_.clear();
   std::uint8_t flags = 0;
   for (std::uint32_t pc = 0; pc < size_;) {
     pc_ = pc;
@@ -73,7 +74,37 @@ bool FunctionVerifier::encoding() {
     pc += row.words;
   }
   if ((flags & kEndsBlock) == 0) return fail("control falls off the end of the function");
-  return targets_are_instructions() && lines();
+  return handlers_are_caught() && targets_are_instructions() && lines();
+}
+
+// A handler is entered by a trap alone: each protect leads to a `caught` of its own, which no branch leads to and the
+// code before does not fall into, and there is no other `caught`. Protects nest.
+bool FunctionVerifier::handlers_are_caught() {
+  std::size_t handlers = 0;
+  bool falls_through = true;
+  for (std::uint32_t pc = 0; pc < size_;) {
+    pc_ = pc;
+    const DecodeRow& row = kDecode[op_of(code_[pc])];
+    if (row.family == Family::kCaught) {
+      ++handlers;
+      if (falls_through || bit(targets_, pc)) return fail("control reaches this without a trap");
+    }
+    falls_through = (row.flags & kEndsBlock) == 0;
+    pc += row.words;
+  }
+  std::vector<std::uint32_t> ends;  // of the reaches around
+  for (const Reach& reach : reaches_) {
+    pc_ = reach.begin - 1;
+    while (!ends.empty() && ends.back() <= pc_) ends.pop_back();
+    if (!ends.empty() && ends.back() <= reach.end)
+      return fail("it ends inside of a protect that it is not inside of");
+    ends.push_back(reach.end);
+    const bool leads_to_caught =
+        bit(starts_, reach.end) && kDecode[op_of(code_[reach.end])].family == Family::kCaught;
+    if (!leads_to_caught || bit(targets_, reach.end)) return fail("it does not lead to a caught of its own");
+    set_bit(targets_, reach.end);
+  }
+  return handlers == reaches_.size() || fail("a caught that no protect leads to");
 }
 
 bool FunctionVerifier::operands(const DecodeRow& row, Word word) {
@@ -194,6 +225,10 @@ bool FunctionVerifier::branch(const DecodeRow& row, Word word) {
                 back_edge ? "forward" : "backward");
   const std::int64_t target = pc_ + offset;
   if (target < 0 || target >= size_) return fail("the branch leads to word {}, outside the function", target);
+  if (row.family == Family::kProtect) {
+    reaches_.push_back({pc_ + 1, static_cast<std::uint32_t>(target)});
+    return true;  // see handlers_are_caught()
+  }
   set_bit(targets_, static_cast<std::uint32_t>(target));
   return true;
 }

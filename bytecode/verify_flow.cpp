@@ -96,6 +96,7 @@ bool FunctionVerifier::walk(std::uint32_t pc) {
     const DecodeRow& row = kDecode[op_of(word)];
     const Word x = row.words == 2 ? code_[pc + 1] : 0;
     if (!registers_read(row, word, x)) return false;
+    if (!reaches_.empty() && (row.flags & kTraps) != 0 && !trap_to(pc, row, word)) return false;
     if (!row.is_plain && !rule(row, word, x)) return false;
     if (row.writes != 0) set_bit(primitives_, a_of(word));
     if (row.b == Operand::kOff32) {
@@ -162,6 +163,24 @@ bool FunctionVerifier::branch_to(std::uint32_t pc) {
   set_bit(dirty_, slot);
   first_dirty_ = std::min(first_dirty_, slot);
   return true;
+}
+
+// Carries the state before the instruction, as far as it survives a call, to where its trap is caught.
+bool FunctionVerifier::trap_to(std::uint32_t pc, const DecodeRow& row, Word word) {
+  if (!budget_.spend(reaches_.size())) return fail("the module is too complex to verify");
+  const Reach* innermost = nullptr;
+  for (const Reach& reach : reaches_) {
+    if (reach.begin <= pc && pc < reach.end) innermost = &reach;
+  }
+  if (innermost == nullptr) return true;
+  if ((row.flags & kCall) == 0) return branch_to(innermost->end);
+  const std::vector<std::uint64_t> primitives = primitives_;
+  const std::vector<RefState> references = references_;
+  clobber_from(a_of(word), b_of(word));
+  const bool ok = branch_to(innermost->end);
+  primitives_ = primitives;
+  references_ = references;
+  return ok;
 }
 
 // Control reaches a target from the instruction before. The walk goes on from there with the merged state.

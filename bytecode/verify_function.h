@@ -41,6 +41,7 @@ class FunctionVerifier {
   bool branch(const DecodeRow& row, Word word);
   bool window(const DecodeRow& row, Word word, const Shape& shape, std::uint32_t extra_primitives = 0);
   bool targets_are_instructions();
+  bool handlers_are_caught();
   bool lines();
 
   // verify_flow.cpp
@@ -48,6 +49,7 @@ class FunctionVerifier {
   bool walk(std::uint32_t pc);
   bool arrive(std::uint32_t pc, bool& go_on);
   bool branch_to(std::uint32_t pc);
+  bool trap_to(std::uint32_t pc, const DecodeRow& row, Word word);
   enum class Merge { kFirst, kChanged, kSame };
   bool merge(std::uint32_t slot, Merge& outcome);
   bool registers_read(const DecodeRow& row, Word word, Word x);
@@ -56,6 +58,7 @@ class FunctionVerifier {
   bool rule(const DecodeRow& row, Word word, Word x);
   bool returns(const DecodeRow& row, Word word);
   bool call(const Shape& shape, Word word, std::uint32_t in_primitives);
+  void clobber_from(std::uint16_t a, std::uint16_t b);
   bool access(const DecodeRow& row, std::uint16_t array, Word word, bool is_store);
   bool field_access(const DecodeRow& row, std::uint16_t array, Word word, Word x, bool is_store);
   bool object_access(const DecodeRow& row, std::uint16_t object, std::uint16_t offset, Word word,
@@ -101,6 +104,12 @@ class FunctionVerifier {
   // By word: where instructions start, and where branches lead.
   std::vector<std::uint64_t> starts_;
   std::vector<std::uint64_t> targets_;
+  // The protects, in code order: from the word behind each to its target.
+  struct Reach {
+    std::uint32_t begin;
+    std::uint32_t end;
+  };
+  std::vector<Reach> reaches_;
 
   // Branch targets, numbered in code order, and their states.
   std::uint32_t primitive_words_ = 0;   // of a bit set of the P bank

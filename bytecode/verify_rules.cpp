@@ -60,6 +60,15 @@ bool FunctionVerifier::returns(const DecodeRow& row, Word word) {
   return primitive || assignable(a_of(word), out.references[0], "result");
 }
 
+// The callee's frame lies over the windows: nothing from there on survives a call, except its results.
+void FunctionVerifier::clobber_from(std::uint16_t a, std::uint16_t b) {
+  if (a < function_->primitive_registers) {
+    primitives_[a / 64] &= (std::uint64_t{1} << (a % 64)) - 1;
+    std::fill(primitives_.begin() + a / 64 + 1, primitives_.end(), 0);
+  }
+  std::fill(references_.begin() + b, references_.end(), kUnset);
+}
+
 bool FunctionVerifier::call(const Shape& shape, Word word, std::uint32_t in_primitives) {
   const std::uint16_t a = a_of(word);
   const std::uint16_t b = b_of(word);
@@ -70,12 +79,7 @@ bool FunctionVerifier::call(const Shape& shape, Word word, std::uint32_t in_prim
   for (std::uint32_t i = 0; i < shape.in.references.size(); ++i) {
     if (!assignable(b + i, shape.in.references[i], "argument")) return false;
   }
-  // The callee's frame lies over the windows: nothing from there on survives, except the results.
-  if (a < function_->primitive_registers) {
-    primitives_[a / 64] &= (std::uint64_t{1} << (a % 64)) - 1;
-    std::fill(primitives_.begin() + a / 64 + 1, primitives_.end(), 0);
-  }
-  std::fill(references_.begin() + b, references_.end(), kUnset);
+  clobber_from(a, b);
   for (std::uint32_t i = 0; i < shape.out.primitives; ++i) set_bit(primitives_, a + i);
   std::copy(shape.out.references.begin(), shape.out.references.end(), references_.begin() + b);
   return true;
@@ -199,6 +203,9 @@ bool FunctionVerifier::rule(const DecodeRow& row, Word word, Word x) {
     case Family::kJumpCompare:
     case Family::kJumpNull:
     case Family::kNullCheck:
+    case Family::kProtect:
+    case Family::kCaught:
+    case Family::kTrapAgain:
     case Family::kMoveP:
     case Family::kConstant:
     case Family::kInteger:

@@ -91,7 +91,10 @@ using EnterFunction = std::int64_t (*)(void* state, std::uint64_t* p, void** r, 
   X(string_compare)            \
   X(is_instance)               \
   X(log_object)                \
-  X(log_element)
+  X(log_element)               \
+  X(catch_trap)                \
+  X(caught)                    \
+  X(trap_again)
 
 struct RuntimeCalls {
 #define X(name) const void* name = nullptr;

@@ -41,6 +41,25 @@ void unwind(void* state, std::uint64_t site) {
       {&function, context.linked->functions()[site >> 32].code + static_cast<std::uint32_t>(site)});
 }
 
+std::int64_t catch_trap(void* state) {
+  const Context& context = context_of(state);
+  return is_catchable(*context.trap) ? context.ticks : kTrapped;
+}
+
+std::int64_t caught(void* state, void* r, std::int64_t left, std::uint64_t site) {
+  Context& context = context_of(state);
+  const Anchor anchor(context, site, left, context.primitives, references(r));
+  return keep_trap(context);
+}
+
+void trap_again(void* state, void* r, std::int64_t left, std::uint64_t site, std::int64_t ticks,
+                std::int64_t number) {
+  Context& context = context_of(state);
+  context.ticks = ticks;
+  const Anchor anchor(context, site, left, context.primitives, references(r));
+  raise_again(context, number);
+}
+
 std::int64_t tick(void* state, void* r, std::int64_t left, std::uint64_t site) {
   Context& context = context_of(state);
   const Anchor anchor(context, site, left, context.primitives, references(r));
@@ -216,6 +235,9 @@ codegen::RuntimeCalls runtime_calls() {
   const auto address = [](auto* function) { return reinterpret_cast<const void*>(function); };
   calls.trap = address(&trap);
   calls.unwind = address(&unwind);
+  calls.catch_trap = address(&catch_trap);
+  calls.caught = address(&caught);
+  calls.trap_again = address(&trap_again);
   calls.tick = address(&tick);
   calls.call = address(&call);
   calls.interpret = address(&interpret_function);

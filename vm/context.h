@@ -21,6 +21,7 @@
 #include "dhpvm/result.h"
 #include "gc/heap.h"
 #include "vm/alarm.h"
+#include "vm/catching.h"
 #include "vm/frame.h"
 #include "vm/linker.h"
 #include "vm/race.h"
@@ -147,6 +148,7 @@ struct Context {
   std::byte* reference_stack = nullptr;
   std::vector<gc::Ref> string_constants;
   LinkedFunction outermost{};  // stands for "no function" in the frame at the bottom
+  Catching catching;
 };
 
 // Calls nested deeper than this from C++ into the program, through natives, would exhaust the C++ stack.

@@ -88,6 +88,12 @@ RegisterSet DeadRegisters::find_needed(const Context& context, const LinkedFunct
   });
   RegisterSet needed =
       analysis.liveness.before(static_cast<std::uint32_t>(block - analysis.blocks.begin()), offset);
+  // A call that has not returned yet may trap, and be caught here.
+  for (std::uint32_t number = 0; offset > 0 && number < analysis.blocks.size(); ++number) {
+    const std::uint32_t begin = analysis.blocks[number].begin;
+    if (begin < offset && bytecode::decode(module, *function.source, begin).next() == offset)
+      analysis.liveness.add_if_caught(number, begin, needed);
+  }
   // A native function keeps in its windows what it needs, results included.
   const bytecode::Instruction instruction = bytecode::decode(module, *function.source, offset);
   if (instruction.row->family == bytecode::Family::kCallNative) {

@@ -226,8 +226,13 @@ dispatch:
 }  // namespace
 
 void interpret(Context& context) {
-  if (context.races != nullptr) return run<true>(context);
-  run<false>(context);
+  do {
+    if (context.races != nullptr) {
+      run<true>(context);
+    } else {
+      run<false>(context);
+    }
+  } while (context.trap && continue_at_handler(context));
 }
 
 }  // namespace dhpvm::vm

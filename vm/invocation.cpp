@@ -90,6 +90,7 @@ Status Invocation::run() {
   context.pc = function.code;
   ++context.depth;
   ++context.host_calls;
+  const std::size_t kept = context.catching.kept.size();
   if (context.depth == 1) {
     if (context.tier != nullptr) measure_native_stack(context);
     const Clock clock(context, function, isolate_.options_.limits.deadline);
@@ -98,6 +99,8 @@ Status Invocation::run() {
     interpret(context);
   }
   --context.depth;
+  context.catching.kept.erase(context.catching.kept.begin() + static_cast<std::ptrdiff_t>(kept),
+                              context.catching.kept.end());
   // The results stand in the registers of the call that has returned; they stay rooted.
   context.frame = frame_;
   context.p = p_;

@@ -215,4 +215,12 @@ Error Isolate::out_of_memory(std::string_view what) const {
       what, offload::bytes_text(limit), heap_->census());
 }
 
+std::optional<Error> Isolate::take_caught(std::int64_t number) {
+  std::vector<Error>& kept = context_->catching.kept;
+  if (number < 0 || static_cast<std::size_t>(number) >= kept.size()) return std::nullopt;
+  Error taken = std::move(kept[static_cast<std::size_t>(number)]);
+  kept.erase(kept.begin() + number, kept.end());
+  return taken;
+}
+
 }  // namespace dhpvm::vm

@@ -93,6 +93,10 @@ class Isolate final : private gc::RootProvider {
   // The limit for outermost calls that start from now on; see Limits::deadline.
   void set_deadline(std::chrono::nanoseconds deadline) { options_.limits.deadline = deadline; }
 
+  // Takes a caught trap, by the number that `caught` gave, and those with higher numbers away. For the native function
+  // that makes a value of it. Nothing if there is none of that number.
+  std::optional<Error> take_caught(std::int64_t number);
+
   // ---- Making objects. All may collect; all fail with the trap that the program would get (kOutOfMemory,
   // ---- kOffHeapExhausted, kNegativeLength).
 

@@ -191,18 +191,44 @@ bool run_loop(Context& context, const LinkedKernel& kernel, std::uint64_t* p, gc
                                   : context.loops->run(context, kernel, p, r);
 }
 
+namespace {
+
+// The call that starts a loop from C++, and may catch its trap.
+class Caller {
+ public:
+  explicit Caller(Context& context)
+      : context_(context), pc_(context.pc), p_(context.p), r_(context.r), frame_(context.frame) {}
+
+  // Runs the loop that has begun to its end, or to a trap; goes back to the call in either case.
+  bool run() {
+    interpret(context_);
+    context_.pc = pc_;
+    if (!context_.trap) return true;
+    context_.loop.active = false;
+    context_.p = p_;
+    context_.r = r_;
+    context_.frame = frame_;
+    return false;
+  }
+
+ private:
+  Context& context_;
+  const bytecode::Word* pc_;
+  std::uint64_t* p_;
+  gc::Ref* r_;
+  Frame* frame_;
+};
+
+}  // namespace
+
 bool interpret_loop(Context& context, const LinkedKernel& kernel, std::uint64_t* p, const gc::Ref* r) {
-  const bytecode::Word* const pc = context.pc;
-  if (!begin(context, kernel, p, r, &kExitCode)) return false;
-  interpret(context);
-  if (context.trap) return false;
-  context.pc = pc;
-  return true;
+  Caller caller(context);
+  return begin(context, kernel, p, r, &kExitCode) && caller.run();
 }
 
 bool interpret_part(Context& context, const LinkedKernel& kernel, std::uint64_t* p, const gc::Ref* r,
                     offload::OpenBlock& open, bool ends_block) {
-  const bytecode::Word* const pc = context.pc;
+  Caller caller(context);
   if (!begin(context, kernel, p, r, &kExitCode)) return false;
   InterpretedLoop& loop = context.loop;
   const std::size_t count = loop.accumulators.size();
@@ -216,11 +242,9 @@ bool interpret_part(Context& context, const LinkedKernel& kernel, std::uint64_t*
   for_each_lane([](std::uint64_t& here, const std::uint64_t& there) { here = there; });
   loop.block_position = static_cast<std::uint32_t>(open.done);
   loop.leaves_block_open = !ends_block;
-  interpret(context);
-  if (context.trap) return false;
+  if (!caller.run()) return false;
   open.done = loop.block_position;
   for_each_lane([](const std::uint64_t& here, std::uint64_t& there) { there = here; });
-  context.pc = pc;
   return true;
 }
 

@@ -33,7 +33,11 @@ StackFrame describe(const LinkedModule& linked, const TracePosition& position) {
   return frame;
 }
 
+// Each call on the way that closes something takes the trap up, and lets it go on: so many frames are enough.
+constexpr std::size_t kMostFrames = 100;
+
 void append_trace(const Context& context, std::vector<StackFrame>& frames) {
+  if (frames.size() > kMostFrames) return;
   const std::size_t count = context.trace.size();
   const bool elide = count > kInnermostFrames + kOutermostFrames + 1;
   for (std::size_t index = 0; index < count; ++index) {

@@ -72,7 +72,9 @@ void FunctionLowering::enter_body() {
 }
 
 void FunctionLowering::block_begins() {
-  fresh_.clear();
+  if (flow_.straight_before(block_) != previous_block_) fresh_.clear();
+  const std::uint32_t handler = flow_.blocks()[block_].handler;
+  frame_.exit = handler == kNoIndex ? frame_.trapped : way_to_handler(handler);
   if (!loops_ || strips_.is_careful() || !flow_.blocks()[block_].is_loop_header) return;
   const std::vector<std::uint32_t> inside = loops_->inside(block_);
   if (inside.empty()) return;

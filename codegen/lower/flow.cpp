@@ -22,6 +22,14 @@ Flow::Flow(const bytecode::Module& module, const bytecode::Function& function, L
   if (loops != LoopSearch::kNone) find_loops(loops);
 }
 
+std::optional<std::uint32_t> Flow::straight_before(std::uint32_t block) const {
+  if (blocks_[block].predecessors.size() != 1) return std::nullopt;
+  const std::uint32_t before = blocks_[block].predecessors.front();
+  const Block& candidate = blocks_[before];
+  if (candidate.successors.size() != 1 || candidate.successors.front() != block) return std::nullopt;
+  return before;
+}
+
 Instruction Flow::last_of(const Block& block) const {
   Instruction i = decode(module_, function_, block.begin);
   while (i.next() < block.end) i = decode(module_, function_, i.next());
@@ -85,16 +93,19 @@ void Flow::find_types() {
         step_types(i, types);
         pc = i.next();
       }
-      for (const std::uint32_t successor : blocks_[number].successors) {
+      const auto flow_to = [&](std::uint32_t successor, const std::vector<SlotType>& from) {
         std::vector<SlotType>& entry = blocks_[successor].entry_types;
-        for (std::size_t r = 0; r < types.size(); ++r) {
-          const SlotType met = meet(entry[r], types[r]);
+        for (std::size_t r = 0; r < from.size(); ++r) {
+          const SlotType met = meet(entry[r], from[r]);
           if (met == entry[r]) continue;
           entry[r] = met;
           dirty[successor] = true;
           changed = true;
         }
-      }
+      };
+      for (const std::uint32_t successor : blocks_[number].successors) flow_to(successor, types);
+      if (blocks_[number].handler != kNoIndex)
+        flow_to(blocks_[number].handler, std::vector<SlotType>(blocks_[number].entry_types));
     }
   }
 }

@@ -82,7 +82,11 @@ class Flow {
   // written by it or later; in increasing order.
   std::vector<std::uint32_t> live_after(std::uint32_t block, std::uint32_t pc) const;
 
-  // The last instruction of `block` before `pc` that writes this primitive register, or nothing.
+  // The block that leads to this one alone, if no other leads here: of one that only a protect has cut off from what
+  // comes before.
+  std::optional<std::uint32_t> straight_before(std::uint32_t block) const;
+  // The last instruction before `pc` of `block`, or of what comes straight before that block, that writes this
+  // primitive register, or nothing.
   std::optional<Instruction> definition(std::uint32_t block, std::uint32_t pc, std::uint32_t reg) const;
 
   // Applies what the instruction does to the types of primitive registers.

@@ -43,7 +43,7 @@ void FunctionFrame::leave_if_null(llvm::Value* result) {
 
 void FunctionFrame::leave_if_trapped(llvm::Value* ticks_left) {
   BasicBlock* const go_on = ir_.new_block("returned");
-  ir_.branch_cold(b_.CreateICmpSLT(ticks_left, ir_.constant(0)), trapped, go_on);
+  ir_.branch_cold(b_.CreateICmpSLT(ticks_left, ir_.constant(0)), exit, go_on);
   b_.SetInsertPoint(go_on);
   b_.CreateStore(ticks_left, ticks_slot);
 }

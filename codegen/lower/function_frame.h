@@ -35,7 +35,8 @@ class FunctionFrame {
   llvm::Value* mirror(const Instruction& i);
   llvm::Value* reference_place(llvm::Value* first, std::uint32_t index);
 
-  void leave() { b_.CreateBr(trapped); }
+  // Leaves after a trap of the current instruction: for the caller, or for what catches it here.
+  void leave() { b_.CreateBr(exit); }
   void leave_if_null(llvm::Value* result);
   // `ticks_left`: the result of a call, negative if it trapped.
   void leave_if_trapped(llvm::Value* ticks_left);
@@ -46,7 +47,8 @@ class FunctionFrame {
   llvm::Value* r = nullptr;     // the first free place on the reference stack
   llvm::Value* left = nullptr;  // of the stack limit
   llvm::AllocaInst* ticks_slot = nullptr;
-  llvm::BasicBlock* trapped = nullptr;
+  llvm::BasicBlock* trapped = nullptr;  // returns to the caller
+  llvm::BasicBlock* exit = nullptr;     // where leave() goes from the current block
 
  private:
   Unit& unit_;

@@ -24,7 +24,7 @@ FunctionLowering::FunctionLowering(Unit& unit, std::uint32_t index, llvm::IRBuil
       frame_(unit, index, flow_, registers_, strips_, ir_) {
   b_.SetInsertPoint(BasicBlock::Create(b_.getContext(), "entry", &function));
   frame_.ticks_slot = ir_.entry_alloca(b_.getInt64Ty(), "ticks");
-  frame_.trapped = ir_.new_block("trapped");
+  frame_.trapped = frame_.exit = ir_.new_block("trapped");
 }
 
 // ---- The frame
@@ -188,6 +188,9 @@ void FunctionLowering::lower_special(const Instruction& i) {
   switch (i.row->family) {
     case Family::kJumpNull: return lower_jump_null(i);
     case Family::kTrapMessage: return leave_with_trap(i, TrapKind::kTrapMessage);
+    case Family::kProtect: return go_to(flow_.blocks()[block_].successors.front());
+    case Family::kCaught: return lower_caught(i);
+    case Family::kTrapAgain: return lower_trap_again(i);
     case Family::kNullCheck: return null_check(i, registers_.get_reference(i.a));
     case Family::kNull: return registers_.set_reference(i.a, llvm::ConstantPointerNull::get(b_.getPtrTy()));
     case Family::kSameObject:

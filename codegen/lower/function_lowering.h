@@ -9,6 +9,7 @@
 // + n: everything below it is a root. Objects do not move, so nothing is loaded back.
 #pragma once
 
+#include <map>
 #include <set>
 
 #include "codegen/codegen.h"
@@ -64,6 +65,12 @@ class FunctionLowering final : public Lowering {
   // function_lowering.cpp
   void null_check(const Instruction& i, Value* reference);
   void lower_jump_null(const Instruction& i);
+
+  // handlers.cpp
+  llvm::BasicBlock* way_to_handler(std::uint32_t handler);
+  llvm::BasicBlock* landing(std::uint32_t handler);
+  void lower_caught(const Instruction& i);
+  void lower_trap_again(const Instruction& i);
 
   // continuation.cpp
   llvm::BasicBlock* way_into(std::uint32_t header);
@@ -126,6 +133,7 @@ class FunctionLowering final : public Lowering {
   Value* window_p_ = nullptr;
   std::optional<LoopTree> loops_;
   llvm::AllocaInst* wanted_ = nullptr;
+  std::map<std::uint32_t, llvm::BasicBlock*> landings_;  // by handler: see landing()
   // Registers that hold objects made in this block with no collection since: they need no write barrier.
   std::set<std::uint32_t> fresh_;
 };

@@ -25,7 +25,7 @@ void Flow::for_each_instruction(const InnerLoop& loop, Visit&& visit) const {
 }
 
 // The natural loop of loop.header: everything that reaches a back-edge to it without passing it. False if it
-// has another entry, a loop inside, or calls something.
+// has another entry, a loop inside, catches traps of its own, or calls something.
 bool Flow::find_body(InnerLoop& loop) const {
   loop.contains.assign(blocks_.size(), false);
   loop.contains[loop.header] = true;
@@ -44,7 +44,8 @@ bool Flow::find_body(InnerLoop& loop) const {
   }
   bool ok = true;
   for_each_instruction(loop, [&](const Instruction& i, std::uint32_t number) {
-    ok = ok && !i.has(bytecode::kCall) && (number == loop.header || !blocks_[number].is_loop_header);
+    ok = ok && !i.has(bytecode::kCall) && i.row->family != Family::kCaught &&
+         (number == loop.header || !blocks_[number].is_loop_header);
   });
   return ok;
 }
@@ -98,10 +99,12 @@ void Flow::find_references(InnerLoop& loop) const {
 
 std::optional<Instruction> Flow::definition(std::uint32_t block, std::uint32_t pc, std::uint32_t reg) const {
   std::optional<Instruction> found;
-  for (std::uint32_t at = blocks_[block].begin; at < pc;) {
-    const Instruction i = decode(module_, function_, at);
-    if (i.row->writes != 0 && i.a == reg) found = i;
-    at = i.next();
+  for (std::optional<std::uint32_t> here = block; here && !found; here = straight_before(*here)) {
+    for (std::uint32_t at = blocks_[*here].begin; at < std::min(pc, blocks_[*here].end);) {
+      const Instruction i = decode(module_, function_, at);
+      if (i.row->writes != 0 && i.a == reg) found = i;
+      at = i.next();
+    }
   }
   return found;
 }

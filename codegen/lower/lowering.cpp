@@ -2,6 +2,7 @@
 #include "codegen/lower/lowering.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "codegen/lower/arithmetic.h"
 
@@ -101,9 +102,9 @@ void Lowering::lower_body() {
 
 void Lowering::lower_block(std::uint32_t number) {
   const Block& block = flow_.blocks()[number];
-  block_ = number;
+  previous_block_ = std::exchange(block_, number);
   registers_.set_types(block.entry_types);
-  stated_.begin_block();
+  if (flow_.straight_before(number) != previous_block_) stated_.begin_block();
   b_.SetInsertPoint(entries_[number]);
   block_begins();
   std::uint32_t pc = block.begin;
@@ -154,6 +155,9 @@ void Lowering::lower(const Instruction& i) {
     case Family::kJumpNull:
     case Family::kTrapMessage:
     case Family::kNullCheck:
+    case Family::kProtect:
+    case Family::kCaught:
+    case Family::kTrapAgain:
     case Family::kCall:
     case Family::kCallNative:
     case Family::kCallInterface:

@@ -45,6 +45,7 @@ class Lowering : public LoweringEnvironment {
  protected:
   // ---- Lowers the whole body. The builder stands where registers have got their initial values.
   void lower_body();
+  void go_to(std::uint32_t successor);
   // Branches to where the body begins: its first block.
   virtual void enter_body();
   // Where control that comes from outside enters the block: at counted loops, their first stretch is set up
@@ -73,12 +74,12 @@ class Lowering : public LoweringEnvironment {
   RegisterFile registers_;
   StatedValues stated_;
   LoopStrips strips_;
-  std::uint32_t block_ = 0;  // the number of the block being lowered
+  std::uint32_t block_ = 0;                            // the number of the block being lowered
+  std::uint32_t previous_block_ = bytecode::kNoIndex;  // of the one lowered before it
   std::vector<llvm::AllocaInst*> locals_;
 
  private:
   void lower(const Instruction& i);
-  void go_to(std::uint32_t successor);
   void lower_constant(const Instruction& i);
   void lower_divide(const Instruction& i);
   void lower_jump(const Instruction& i);

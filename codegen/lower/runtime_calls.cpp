@@ -47,6 +47,9 @@ constexpr Row kRows[] = {
     {"dhpvm_is_instance", "ippi", Effect::kPure},
     {"dhpvm_log_object", "vpp", Effect::kState},
     {"dhpvm_log_element", "vppl", Effect::kState},
+    {"dhpvm_catch_trap", "lp", Effect::kAny},
+    {"dhpvm_caught", "lppll", Effect::kAny},
+    {"dhpvm_trap_again", "vppllll", Effect::kAny},
 };
 
 llvm::Type* type_of(llvm::LLVMContext& context, char letter) {

@@ -29,6 +29,9 @@ enum class RuntimeCall : std::uint8_t {
   kIsInstance,      // i32(state, ptr object, i32 type)
   kLogObject,       // void(state, ptr object)
   kLogElement,      // void(state, ptr array, i64 index)
+  kCatchTrap,       // i64 ticks(state): the trap on its way stops here; negative if it must not be caught
+  kCaught,          // i64 number(state, r, left, site): keeps the trap that has been caught
+  kTrapAgain,       // void(state, r, left, site, ticks, i64 number): traps with one that was kept
 };
 
 // Calls one in the module that is being filled.

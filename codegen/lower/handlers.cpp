@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Traps that the function catches itself: what `protect` leads to. An instruction that can trap begins a block there
+// (bytecode/control_flow.h), so the handler's registers are those that the block began with. Code that does not trap
+// pays for being protected with nothing but smaller blocks.
+#include "codegen/lower/function_lowering.h"
+
+namespace dhpvm::codegen {
+
+using llvm::BasicBlock;
+
+// Where the current block, which has just begun, goes when its first instruction has trapped.
+BasicBlock* FunctionLowering::way_to_handler(std::uint32_t handler) {
+  BasicBlock* const land = landing(handler);
+  BasicBlock* const way = ir_.new_block("to.handler");
+  const llvm::IRBuilderBase::InsertPointGuard restore(b_);
+  b_.SetInsertPoint(way);
+  registers_.convert_to(flow_.blocks()[handler].entry_types);
+  b_.CreateBr(land);
+  return way;
+}
+
+// Asks the runtime whether the trap may be caught, which limits and interrupts may not, and how many ticks are left.
+BasicBlock* FunctionLowering::landing(std::uint32_t handler) {
+  BasicBlock*& land = landings_[handler];
+  if (land != nullptr) return land;
+  land = ir_.new_block("landing");
+  const llvm::IRBuilderBase::InsertPointGuard restore(b_);
+  b_.SetInsertPoint(land);
+  Value* const ticks = call_runtime(b_, unit_.module, RuntimeCall::kCatchTrap, {frame_.state});
+  b_.CreateStore(ticks, frame_.ticks_slot);
+  b_.CreateCondBr(b_.CreateICmpSLT(ticks, ir_.constant(0)), frame_.trapped, entry_from_outside(handler));
+  return land;
+}
+
+void FunctionLowering::lower_caught(const Instruction& i) {
+  Value* const number = call_runtime(b_, unit_.module, RuntimeCall::kCaught,
+                                     {frame_.state, frame_.r, frame_.left, frame_.site(i)});
+  BasicBlock* const kept = ir_.new_block("kept");
+  ir_.branch_cold(b_.CreateICmpSLT(number, ir_.constant(0)), frame_.callee_trapped(), kept);
+  b_.SetInsertPoint(kept);
+  registers_.set(i.a, number);
+}
+
+void FunctionLowering::lower_trap_again(const Instruction& i) {
+  call_runtime(
+      b_, unit_.module, RuntimeCall::kTrapAgain,
+      {frame_.state, frame_.r, frame_.left, frame_.site(i), frame_.exact_ticks(), registers_.get_i64(i.a)});
+  frame_.leave();
+}
+
+}  // namespace dhpvm::codegen
