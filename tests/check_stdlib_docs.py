@@ -20,7 +20,7 @@ INTERNAL = {
     "csv": {"parse_f64_native", "field_end", "read_quoted", "plain_end", "begin_of", "Quoted"},
     "datetime": {"Scanner", "check_offset", "date_of", "day_micros", "days_before", "first_monday", "floor_div", "floor_mod", "hour_micros",
                  "local", "minute_micros", "month_names", "most_years", "offset_text", "second_micros", "weekday_names", "DateTime.of_day", "compared"},
-    "errors": {"NativeResult", "NativeOutcome", "from_native", "text_of"},
+    "errors": {"NativeResult", "NativeOutcome", "from_native", "text_of", "CaughtTrap", "PassedOn", "from_trap", "passed_on", "take_trap"},
     "hash": {"padded", "bytes_of", "rotated_left", "rotated_right", "big_endian", "little_endian", "sha256_block", "sha1_block",
              "md5_block", "sha256_constants", "md5_constants", "base64_digits", "url_digits"},
     "image": {"parse_samples", "scale", "skip_blanks"},

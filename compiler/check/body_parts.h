@@ -35,6 +35,7 @@
 #include "compiler/check/scopes.h"
 #include "compiler/check/statements.h"
 #include "compiler/check/text.h"
+#include "compiler/check/try_blocks.h"
 #include "compiler/check/tuples.h"
 
 namespace dhpvm::compiler {
@@ -77,6 +78,7 @@ struct BodyParts {
   DerivedFunctions derived{*this};
   ParallelLoopChecker parallel_loops{*this};
   ReductionChecker reductions{*this};
+  TryBlockChecker try_blocks{*this};
 };
 
 }  // namespace dhpvm::compiler

@@ -100,9 +100,7 @@ hir::Expr* Construction::construct_type(const Type* type, const ast::Expr& call,
     Callee callee = CallChecker::callee_of(init);
     callee.name = type->name;
     if (!parts_.argument_matching.arguments(callee, call, ready, before, values)) return wrong(call.range);
-    if (analysis_.errors().is_error(type) && values.back()->kind == ExprKind::kString &&
-        values.back()->text.empty())
-      values.back() = parts_.results.origin(call.range);
+    if (analysis_.errors().is_error(type)) parts_.results.locate(values, call.range);
     E made = make(ExprKind::kNew, type, call.range);
     bool good = true;
     for (std::size_t i = 0; i < declaration.fields.size(); ++i) {

@@ -63,6 +63,7 @@ hir::Expr* ExpressionChecker::dispatch(const ast::Expr& expr, const Type* expect
     case ast::ExprKind::kMatch: return parts_.matching.match_expr(expr, expected);
     case ast::ExprKind::kJump: return parts_.statements.jump_expr(expr);
     case ast::ExprKind::kTry: return parts_.results.try_expr(expr, expected);
+    case ast::ExprKind::kTryBlock: return parts_.try_blocks.try_block(expr, expected);
     case ast::ExprKind::kCatch: return parts_.results.catch_expr(expr, expected);
   }
   return wrong(expr.range);

@@ -94,9 +94,10 @@ void LexicalWalk::expr(const ast::Expr* node) {
     close_scope(outer, node->range.end);
     return;
   }
-  expressions_ += node->kind == ExprKind::kBlock ? 1 : 0;
+  const bool is_block = node->kind == ExprKind::kBlock || node->kind == ExprKind::kTryBlock;
+  expressions_ += is_block ? 1 : 0;
   ast::for_each_child(*node, visit);
-  expressions_ -= node->kind == ExprKind::kBlock ? 1 : 0;
+  expressions_ -= is_block ? 1 : 0;
 }
 
 void LexicalWalk::stmt(const ast::Stmt* node) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The body of a parallel loop runs anywhere, in any order: it may compute, and write elements of arrays, and
 // nothing else. So may the functions that it calls.
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <optional>
@@ -111,11 +112,21 @@ class Purity {
     return {function.position.file, begin, begin + 1};
   }
 
+  // A `try` block stands among the statements that belong to it.
+  static bool catches(const std::vector<hir::Stmt*>& statements) {
+    return std::any_of(statements.begin(), statements.end(),
+                       [](const hir::Stmt* stmt) { return stmt->kind == StmtKind::kTry; });
+  }
+  static Impurity caught(SourceRange range) {
+    return {range, "catch traps", "put the whole loop into `try { .. } catch err { .. }`"};
+  }
+
   std::optional<Impurity> impurity(const hir::Expr& expr) {
     const SourceRange range = analysis_.range_of(&expr);
     const auto found = [&](std::string what, std::string remedy) {
       return Impurity{range, std::move(what), std::move(remedy)};
     };
+    if (catches(expr.statements)) return caught(range);
     switch (expr.kind) {
       case ExprKind::kCallNative:
         if (expr.native->name == "io.write") return found("print", "print after the loop");
@@ -185,6 +196,9 @@ class Purity {
         return Impurity{range, "trap with a message",
                         "record the failure in an array or a reduction, and check it after the loop"};
       case StmtKind::kUse: return Impurity{range, "use resources", "open them before the loop"};
+      case StmtKind::kBlock:
+        if (catches(stmt.body)) return caught(range);
+        break;
       case StmtKind::kParallelFor:
         return Impurity{range, "start another parallel loop", "use an ordinary `for` in it"};
       default: break;

@@ -50,6 +50,7 @@ bool ResultChecker::passes_on(E operand, const ast::Expr& expr) {
         .help("record the failure in an array or a reduction, and check it after the loop");
     return false;
   }
+  if (parts_.try_blocks.error_here() != nullptr) return true;
   const Type* result = state_.frame->result;
   if (state_.frame->function == nullptr) {
     error(expr.operator_range, "`try` stands in functions only");
@@ -75,17 +76,31 @@ hir::Expr* ResultChecker::try_expr(const ast::Expr& expr, const Type* expected) 
   const Range range = expr.range;
   Body before;
   E result = stable(operand, before);
-  hir::Stmt* pass = analysis_.make(StmtKind::kReturn, range);
-  pass->value = failure(state_.frame->result, part(result, ErrorTypes::kErrorField, range), range);
   hir::Stmt* test = analysis_.make(StmtKind::kIf, range);
   test->value = failed(result, range);
-  test->body.push_back(pass);
+  pass_on(part(result, ErrorTypes::kErrorField, range), range, test->body);
   before.push_back(test);
   if (!analysis_.errors().value_in(result->type)->is(TypeKind::kVoid))
     return in_block(std::move(before), part(result, ErrorTypes::kValueField, range), range);
   E made = make(ExprKind::kBlock, basic(TypeKind::kVoid), range);
   made->statements = std::move(before);
   return made;
+}
+
+// Leaves the `try` block around this, or the function, with `error`, an `Error?` that is known to be one.
+void ResultChecker::pass_on(E error, Range range, Body& out) {
+  if (hir::Local* const of_block = parts_.try_blocks.error_here(); of_block != nullptr) {
+    out.push_back(assign(read(of_block, range), error, range));
+    out.push_back(analysis_.make(StmtKind::kLeaveTry, range));
+    return;
+  }
+  hir::Stmt* pass = analysis_.make(StmtKind::kReturn, range);
+  FunctionInstance& passed = analysis_.errors().function("passed_on", range);
+  E noted = make(ExprKind::kCall, passed.result, range,
+                 {make(ExprKind::kUnwrap, passed.result, range, {error}), place(range)});
+  noted->function = passed.function;
+  pass->value = failure(state_.frame->result, noted, range);
+  out.push_back(pass);
 }
 
 hir::Expr* ResultChecker::catch_expr(const ast::Expr& expr, const Type* expected) {
@@ -99,15 +114,21 @@ hir::Expr* ResultChecker::catch_expr(const ast::Expr& expr, const Type* expected
           operand->type->name)
         .help("remove the `catch`");
     wanted = error_type();
-  } else if (state_.in_kernel()) {
+  } else if (state_.in_kernel() && !wanted->is(TypeKind::kError)) {
     error(expr.operator_range, "a parallel loop cannot handle errors")
         .help("record the failure in an array or a reduction, and check it after the loop");
     wanted = error_type();
   }
   if (drops && !wanted->is(TypeKind::kError)) wanted = expected;
   Body before;
+  if (expr.operands[0]->kind == ast::ExprKind::kTryBlock && operand->kind == ExprKind::kBlock) {
+    before = std::move(operand->statements);
+    operand = operand->operands[0];
+  }
   E result = wanted->is(TypeKind::kError) ? operand : stable(operand, before);
-  const Flow good = state_.flow;
+  Flow good = state_.flow;
+  if (expr.operands[0]->kind == ast::ExprKind::kTryBlock && !parts_.try_blocks.completes())
+    good.reachable = false;
   parts_.scopes.open_scope();
   Body handler;
   if (!expr.name.empty()) {
@@ -120,6 +141,7 @@ hir::Expr* ResultChecker::catch_expr(const ast::Expr& expr, const Type* expected
   E value = parts_.statements.block_value(*expr.statement, wanted, handler);
   parts_.scopes.close_scope();
   state_.flow = value->type->is(TypeKind::kNever) ? good : Narrowing::merge(good, state_.flow);
+  if (!wanted->is(TypeKind::kVoid)) state_.flow.reachable = true;  // see jump_expr
   if (wanted->is(TypeKind::kError) || value->type->is(TypeKind::kError)) return wrong(range);
   if (wanted->is(TypeKind::kVoid)) {
     handler.push_back(evaluate(value));
@@ -177,9 +199,10 @@ hir::Expr* ResultChecker::native_call(hir::Native& native, const Type* result, s
   E message = part(outcome, fields - 2, range);
   E failed = negate_bool(make(ExprKind::kIsNull, basic(TypeKind::kBool), range, {message}));
   FunctionInstance& from_native = analysis_.errors().function("from_native", range);
-  E error = make(ExprKind::kCall, from_native.result, range,
-                 {make(ExprKind::kUnwrap, basic(TypeKind::kStr), range, {message}),
-                  part(outcome, fields - 1, range), origin(range)});
+  E error =
+      make(ExprKind::kCall, from_native.result, range,
+           {make(ExprKind::kUnwrap, basic(TypeKind::kStr), range, {message}),
+            part(outcome, fields - 1, range), origin(range), string("  at " + place(range)->text, range)});
   error->function = from_native.function;
   E value = fields > 2 ? part(outcome, 0, range) : nullptr;
   E made = make(ExprKind::kConditional, result, range,
@@ -190,6 +213,18 @@ hir::Expr* ResultChecker::native_call(hir::Native& native, const Type* result, s
 hir::Expr* ResultChecker::origin(Range range) {
   const SourceManager& sources = analysis_.diagnostics().sources();
   return string(fmt::format("{}:{}", sources.file(range.file).name(), sources.position(range).line), range);
+}
+
+void ResultChecker::locate(std::vector<E>& arguments, Range range) {
+  E& origin_given = arguments[arguments.size() - 2];
+  E& calls_given = arguments.back();
+  if (origin_given->kind != ExprKind::kString || !origin_given->text.empty()) return;
+  origin_given = origin(range);
+  calls_given = string("  at " + place(range)->text, range);
+}
+
+hir::Expr* ResultChecker::place(Range range) {
+  return string(fmt::format("{} ({})", state_.function_name, origin(range)->text), range);
 }
 
 void ResultChecker::explain(Diagnostic& diagnostic, const Type* type, Range range) {

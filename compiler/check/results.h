@@ -21,6 +21,10 @@ class ResultChecker : public BodyPart {
   E native_call(hir::Native& native, const Type* result, std::vector<E> arguments, Range range);
   // Where `range` stands, as errors name it: "notes.dhp:12".
   E origin(Range range);
+  // Fills in where an error is made, in the arguments of its constructor, unless they say so.
+  void locate(std::vector<E>& arguments, Range range);
+  // The same with the function, as stack traces name it: "load (notes.dhp:12)".
+  E place(Range range);
   // Advice for a result that stands where its value should. Says nothing of other types.
   void explain(Diagnostic& diagnostic, const Type* type, Range range);
 
@@ -28,6 +32,7 @@ class ResultChecker : public BodyPart {
   E part(E result, std::uint32_t field, Range range);
   E failed(E result, Range range);
   bool passes_on(E operand, const ast::Expr& expr);
+  void pass_on(E error, Range range, Body& out);
 };
 
 }  // namespace dhpvm::compiler

@@ -17,19 +17,21 @@ void StatementChecker::statements(List list, Body& out) {
   }
 }
 
-hir::Expr* StatementChecker::block_value(const ast::Stmt& block, const Type* expected, Body& out) {
-  return value_of(block.body, block.range, expected, out);
+hir::Expr* StatementChecker::block_value(const ast::Stmt& block, const Type* expected, Body& out,
+                                         LastValue last) {
+  return value_of(block.body, block.range, expected, out, last);
 }
 
-hir::Expr* StatementChecker::value_of(List list, Range range, const Type* expected, Body& out) {
+hir::Expr* StatementChecker::value_of(List list, Range range, const Type* expected, Body& out,
+                                      LastValue last) {
   for (std::size_t i = 0; i < list.size(); ++i) {
-    if (list[i]->gives_value) return last_value(*list[i]->value, expected, out);
+    if (list[i]->gives_value) return last_value(*list[i]->value, expected, out, last);
     if (list[i]->kind == ast::StmtKind::kUse) {
       // The value is computed before what it may need is closed.
       E value = nullptr;
       Body whole;
       const auto rest = [&](Body& inner) {
-        value = value_of(list.subspan(i + 1), range, expected, inner);
+        value = value_of(list.subspan(i + 1), range, expected, inner, last);
         const bool is_value = !value->type->is(TypeKind::kVoid) && !value->type->is(TypeKind::kNever) &&
                               !value->type->is(TypeKind::kError);
         if (!is_value) return;
@@ -47,7 +49,15 @@ hir::Expr* StatementChecker::value_of(List list, Range range, const Type* expect
   return make(ExprKind::kBlock, basic(state_.flow.reachable ? TypeKind::kVoid : TypeKind::kNever), range);
 }
 
-hir::Expr* StatementChecker::last_value(const ast::Expr& value, const Type* expected, Body& out) {
+hir::Expr* StatementChecker::last_value(const ast::Expr& value, const Type* expected, Body& out,
+                                        LastValue last) {
+  if (last == LastValue::kOptional) {
+    E given = parts_.expressions.expr(value, expected);
+    if (given->type->is(TypeKind::kFixedArray)) return parts_.conversions.value(value, expected);
+    if (!given->type->is(TypeKind::kVoid)) return given;
+    out.push_back(evaluate(given));
+    return make(ExprKind::kBlock, given->type, value.range);
+  }
   if (expected == nullptr || !expected->is(TypeKind::kVoid)) return parts_.conversions.value(value, expected);
   E effect = parts_.expressions.expr(value);
   if (analysis_.errors().is_result(effect->type)) {
@@ -86,12 +96,24 @@ void StatementChecker::statement(const ast::Stmt& stmt, Body& out) {
                     ? parts_.results.catch_expr(*stmt.value, basic(TypeKind::kVoid))
                     : parts_.expressions.expr(*stmt.value);
       if (value->type->is(TypeKind::kError)) break;
+      if (stmt.value->kind == ast::ExprKind::kTryBlock) {
+        error(stmt.value->operator_range, "the error of this `try` block would be lost")
+            .help("write `catch err {{ .. }}` behind it");
+        break;
+      }
       if (analysis_.errors().is_result(value->type)) {
         parts_.results.explain(error(stmt.value->range, "this may fail, and its error would be lost"),
                                value->type, stmt.value->range);
         break;
       }
       if (value->type->is(TypeKind::kNever)) state_.flow.reachable = false;
+      if (value->kind == ExprKind::kBlock && value->operands.empty()) {
+        // Not an expression with statements in it, whose variables could change between two operands.
+        hir::Stmt* made = analysis_.make(StmtKind::kBlock, stmt.range);
+        made->body = std::move(value->statements);
+        out.push_back(made);
+        break;
+      }
       out.push_back(evaluate(value));
       break;
     }

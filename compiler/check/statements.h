@@ -2,6 +2,7 @@
 // Statements: blocks, variables, conditions, jumps, scoped use.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <span>
 
@@ -17,13 +18,15 @@ class StatementChecker : public BodyPart {
   E jump_expr(const ast::Expr& expr);
   void statements(std::span<ast::Stmt* const> list, Body& out);
   void block(const ast::Stmt& stmt, Body& out);
+  // Whether the last expression of a block may be one that gives nothing.
+  enum class LastValue : std::uint8_t { kNeeded, kOptional };
   // The statements of a block that gives a value; then the value, void if it has none and never if it leaves.
-  E block_value(const ast::Stmt& block, const Type* expected, Body& out);
+  E block_value(const ast::Stmt& block, const Type* expected, Body& out, LastValue last = LastValue::kNeeded);
 
  private:
   using List = std::span<ast::Stmt* const>;
-  E value_of(List list, Range range, const Type* expected, Body& out);
-  E last_value(const ast::Expr& value, const Type* expected, Body& out);
+  E value_of(List list, Range range, const Type* expected, Body& out, LastValue last);
+  E last_value(const ast::Expr& value, const Type* expected, Body& out, LastValue last);
   void statement(const ast::Stmt& stmt, Body& out);
   void variable(const ast::Stmt& stmt, Body& out);
   void if_stmt(const ast::Stmt& stmt, Body& out);

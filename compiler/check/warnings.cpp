@@ -196,6 +196,7 @@ class Warnings final : public LexicalWalk {
       case ExprKind::kMatch:
       case ExprKind::kJump:
       case ExprKind::kTry:
+      case ExprKind::kTryBlock:
       case ExprKind::kCatch: return false;
       case ExprKind::kBinary: {
         const bool chooses = expr.binary == ast::BinaryOp::kAnd || expr.binary == ast::BinaryOp::kOr ||

@@ -135,21 +135,23 @@ struct Expr {
 };
 
 enum class StmtKind : std::uint8_t {
-  kLet,          // local = value (absent: a fixed array, zeroed here)
-  kAssign,       // place = value; place is kLocal, kField (of a class, or nested in a struct place), kIndex,
-                 // kFixedIndex
-  kUpdate,       // place = place op value, the place's parts evaluated once
-  kExpr,         // value, result dropped
-  kBlock,        // body
-  kIf,           // condition value, body, otherwise
-  kWhile,        // condition value, body
-  kForRange,     // local from value to limit, step; see Stmt::step
-  kBreak,        // of the loop around the statement, or the one that lies `outwards` from there
-  kContinue,     // likewise
-  kReturn,       // value, absent when void
-  kTrap,         // trap kUserTrap with the str `value`
-  kUse,          // local = value; body; then, however body is left, the expression `close` (a call on local)
+  kLet,       // local = value (absent: a fixed array, zeroed here)
+  kAssign,    // place = value; place is kLocal, kField (of a class, or nested in a struct place), kIndex,
+              // kFixedIndex
+  kUpdate,    // place = place op value, the place's parts evaluated once
+  kExpr,      // value, result dropped
+  kBlock,     // body
+  kIf,        // condition value, body, otherwise
+  kWhile,     // condition value, body
+  kForRange,  // local from value to limit, step; see Stmt::step
+  kBreak,     // of the loop around the statement, or the one that lies `outwards` from there
+  kContinue,  // likewise
+  kReturn,    // value, absent when void
+  kTrap,      // trap kUserTrap with the str `value`
+  kUse,  // local = value; body; then, however body is left, by a trap too, the expression `close` (a call on local)
   kParallelFor,  // loop
+  kTry,          // body; a trap in it is caught, local (an i64) becomes its number, and otherwise runs
+  kLeaveTry,     // goes on behind the innermost kTry, in whose body it stands
 };
 
 struct ParallelLoop {

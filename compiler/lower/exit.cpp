@@ -11,11 +11,18 @@ namespace bc = bytecode;
 using hir::ExprKind;
 
 void ExitLowering::enter_loop(LabelId break_label, LabelId continue_label) {
-  enclosing_.push_back({Enclosing::Kind::kLoop, break_label, continue_label, nullptr});
+  enclosing_.push_back({Enclosing::Kind::kLoop, break_label, continue_label});
 }
 
-void ExitLowering::enter_use(const Expr& close) {
-  enclosing_.push_back({Enclosing::Kind::kUse, 0, 0, &close});
+void ExitLowering::enter_use(const Expr& close, Register open) {
+  enclosing_.push_back({Enclosing::Kind::kUse, 0, 0, &close, open});
+}
+
+void ExitLowering::enter_try(LabelId end) { enclosing_.push_back({Enclosing::Kind::kTry, end}); }
+
+bool ExitLowering::is_caught() const {
+  return std::any_of(enclosing_.begin(), enclosing_.end(),
+                     [](const Enclosing& e) { return e.kind == Enclosing::Kind::kTry; });
 }
 
 std::optional<CodeBuffer::LabelId> ExitLowering::direct_exit(const std::vector<Stmt*>& body) const {
@@ -40,11 +47,24 @@ void ExitLowering::leave_loop(LoopExit how, unsigned outwards) {
   code_.jump(how == LoopExit::kContinue ? loop.continue_label : loop.break_label);
 }
 
+void ExitLowering::leave_try() {
+  std::size_t depth = enclosing_.size();
+  while (depth > 0 && enclosing_[depth - 1].kind != Enclosing::Kind::kTry) --depth;
+  if (depth == 0) return;  // the checker allows it in a `try` only
+  close_down_to(depth);
+  code_.jump(enclosing_[depth - 1].break_label);
+}
+
+void ExitLowering::close(const Expr& close, Register open) {
+  code_.load(open, 0);
+  parts_.expressions.effect(close);
+}
+
 // Closes what `use` opened inside of enclosing_[depth], from the innermost outwards.
 void ExitLowering::close_down_to(std::size_t depth) {
   for (std::size_t i = enclosing_.size(); i > depth; --i) {
     const Enclosing& enclosing = enclosing_[i - 1];
-    if (enclosing.kind == Enclosing::Kind::kUse) parts_.expressions.effect(*enclosing.close);
+    if (enclosing.kind == Enclosing::Kind::kUse) close(*enclosing.close, enclosing.open);
   }
 }
 

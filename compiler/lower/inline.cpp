@@ -64,6 +64,8 @@ class Judge {
       case StmtKind::kBreak:
       case StmtKind::kContinue:
       case StmtKind::kReturn: break;
+      case StmtKind::kTry:
+      case StmtKind::kLeaveTry:
       case StmtKind::kUse:
       case StmtKind::kParallelFor: ok_ = false; return;
     }

@@ -53,6 +53,8 @@ void StatementLowering::statement(const Stmt& s) {
     case StmtKind::kContinue: return parts_.exits.leave_loop(LoopExit::kContinue, s.outwards);
     case StmtKind::kReturn: return parts_.exits.return_statement(s);
     case StmtKind::kTrap: return trap_statement(s);
+    case StmtKind::kTry: return try_statement(s);
+    case StmtKind::kLeaveTry: return parts_.exits.leave_try();
     case StmtKind::kUse: return use_statement(s);
     case StmtKind::kParallelFor: return parts_.parallel_loops.parallel_for(s);
   }
@@ -64,7 +66,9 @@ void StatementLowering::assign(const Stmt& s) {
   if (to.kind == ExprKind::kLocal && parts_.locals.slot(*to.local).kind == LocalSlot::Kind::kRegisters) {
     const Values& registers = parts_.locals.slot(*to.local).registers;
     const bool direct = registers.size() == 1 && !writes_early(s.value->kind);
-    if (direct || !mentions(*s.value, *to.local)) return into(*s.value, Target{registers, false});
+    // Where a trap is caught, the variable must have its old value still.
+    if (direct || (!mentions(*s.value, *to.local) && !parts_.exits.is_caught()))
+      return into(*s.value, Target{registers, false});
     const Values temporary = values(*s.value);
     return move(leaves(to.type), registers, temporary);
   }
@@ -116,13 +120,51 @@ void StatementLowering::if_statement(const Stmt& s) {
   code_.bind(end);
 }
 
+void StatementLowering::try_statement(const Stmt& s) {
+  Scope scope(*this);
+  const LabelId handler = code_.new_label();
+  const LabelId end = code_.new_label();
+  code_.branch(Op::kProtect, 0, 0, handler);
+  parts_.exits.enter_try(end);
+  scoped(s.body);
+  parts_.exits.leave_enclosing();
+  code_.jump(end);
+  code_.bind(handler);
+  const Register number = registers_.primitive();
+  code_.emit(Op::kCaught, number);
+  parts_.locals.slot(*s.local) = {LocalSlot::Kind::kRegisters, {number}};
+  scoped(s.otherwise);
+  code_.bind(end);
+}
+
+// A trap on its way through closes the object too, and goes on. Where closing traps as well, the first trap is told.
 void StatementLowering::use_statement(const Stmt& s) {
   Scope scope(*this);
   parts_.locals.declare(*s.local, s.value);
-  parts_.exits.enter_use(*s.close);
+  const LabelId handler = code_.new_label();
+  const LabelId closing_traps = code_.new_label();
+  const LabelId again = code_.new_label();
+  const LabelId end = code_.new_label();
+  const Register open = registers_.primitive();
+  code_.load(open, 1);
+  code_.branch(Op::kProtect, 0, 0, handler);
+  parts_.exits.enter_use(*s.close, open);
   scoped(s.body);
   parts_.exits.leave_enclosing();
-  if (code_.reachable()) parts_.expressions.effect(*s.close);
+  if (code_.reachable()) parts_.exits.close(*s.close, open);
+  code_.jump(end);
+  code_.bind(handler);
+  const Register number = registers_.primitive();
+  code_.emit(Op::kCaught, number);
+  code_.branch(Op::kJumpIfNot, open, 0, again);
+  code_.branch(Op::kProtect, 0, 0, closing_traps);
+  parts_.expressions.effect(*s.close);
+  code_.jump(again);
+  code_.bind(closing_traps);
+  code_.emit(Op::kCaught, registers_.primitive());
+  code_.bind(again);
+  code_.emit(Op::kTrapAgain, number);
+  code_.bind(end);
 }
 
 void StatementLowering::trap(const char* message, const hir::Position& at) {

@@ -19,6 +19,7 @@ class StatementLowering : public LoweringPart {
   void assign(const Stmt& s);
   void update(const Stmt& s);
   void if_statement(const Stmt& s);
+  void try_statement(const Stmt& s);
   void use_statement(const Stmt& s);
   void trap_statement(const Stmt& s);
 };

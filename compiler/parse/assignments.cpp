@@ -58,13 +58,15 @@ ast::Stmt* AssignmentParser::expression_statement() {
     if (word == "print" || word == "echo") problem.help("write `print(...);`");
     return error_stmt();
   }
-  if (at(TokenKind::kRightBrace) && expr->kind != ExprKind::kCall && expr->kind != ExprKind::kCatch) {
+  // The block of a `catch` ends the statement, as that of an `if` does. So does a `try` block, where the checker says
+  // that its error is lost.
+  const bool ends_in_block = expr->kind == ExprKind::kCatch || expr->kind == ExprKind::kTryBlock;
+  if (ends_in_block && !at(TokenKind::kSemicolon)) return finish(node);
+  if (at(TokenKind::kRightBrace) && expr->kind != ExprKind::kCall) {
     slip(cursor_.gap(), "expected `;` after the statement")
         .help("write `return {};` if this is the result of the function", cursor_.text_of(expr->range));
     return finish(node);
   }
-  // The block of a `catch` ends the statement, as that of an `if` does.
-  if (expr->kind == ExprKind::kCatch && !at(TokenKind::kSemicolon)) return finish(node);
   expect_semicolon("the statement");
   // With something unknown behind it, the expression need not mean what it seems to.
   return in_panic() ? error_stmt() : finish(node);

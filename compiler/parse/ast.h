@@ -100,6 +100,7 @@ enum class ExprKind : std::uint8_t {
   kTry,           // try operands[0]
   kCatch,         // operands[0] catch name { ... }: statement is the block; name may be empty
   kBlock,         // { statement }, whose last statement gives the value, or leaves
+  kTryBlock,      // try { statement }: its value, or the error that it was left with
 };
 
 enum class UnaryOp : std::uint8_t { kNegate, kNot, kComplement };
@@ -204,7 +205,7 @@ struct Expr {
   std::uint32_t height = 1;    // nodes on the longest way down from here
   SourceRange range;           // the whole expression
   SourceRange
-      operator_range;  // kUnary, kBinary, kCast, kCastOrNull, kIs, kUnwrap, kTry, kCatch: the operator
+      operator_range;  // kUnary, kBinary, kCast, kCastOrNull, kIs, kUnwrap, kTry, kTryBlock, kCatch: the operator
   std::vector<Expr*> operands;
 
   Name name;

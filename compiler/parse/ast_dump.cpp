@@ -247,6 +247,7 @@ std::string dump(const ast::Expr& e) {
     case ExprKind::kClosure: return function(*e.closure);
     case ExprKind::kJump: return dump(*e.statement);
     case ExprKind::kTry: return Form("try").nodes(e.operands).end();
+    case ExprKind::kTryBlock: return Form("try-block").node(e.statement).end();
     case ExprKind::kCatch:
       return Form("catch").nodes(e.operands).add(e.name.empty() ? "_" : e.name.text).node(e.statement).end();
     case ExprKind::kBlock: return dump(*e.statement);

@@ -23,7 +23,7 @@ ast::Expr* OperandParser::unary() {
       prefixes.push_back({ExprKind::kUnary, UnaryOp::kNot, where});
     } else if (at(TokenKind::kTilde)) {
       prefixes.push_back({ExprKind::kUnary, UnaryOp::kComplement, where});
-    } else if (at(TokenKind::kTry)) {
+    } else if (at(TokenKind::kTry) && kind(1) != TokenKind::kLeftBrace) {
       prefixes.push_back({ExprKind::kTry, UnaryOp::kNot, where});
     } else if (at_word("not") && starts_expression(1) && kind(1) != TokenKind::kLeftParen &&
                kind(1) != TokenKind::kLeftBracket && kind(1) != TokenKind::kMinus) {

@@ -26,6 +26,7 @@ ast::Expr* PrimaryParser::primary() {
     case TokenKind::kReturn:
     case TokenKind::kBreak:
     case TokenKind::kContinue: return parts_.results.jump_expression();
+    case TokenKind::kTry: return parts_.results.try_block();
     case TokenKind::kThis: {
       ast::Expr* node = make(ExprKind::kThis, range());
       advance();

@@ -14,8 +14,43 @@ ast::Expr* ResultParser::catch_suffix(ast::Expr* failing) {
   node->operator_range = range();
   advance();
   node->operands = {failing};
-  if (at(TokenKind::kIdentifier)) node->name = take_name();
+  name_of_error(*node);
   node->statement = parts_.value_blocks.block("after `catch`");
+  foreign_finally();
+  return finish(node);
+}
+
+// `catch err`; other languages write `catch (Exception err)` and `catch (err)`.
+void ResultParser::name_of_error(ast::Expr& handler) {
+  if (at(TokenKind::kIdentifier)) {
+    handler.name = take_name();
+    return;
+  }
+  const std::uint32_t close = state_.layout.partner(cursor_.position());
+  if (!at(TokenKind::kLeftParen) || in_panic() || close <= cursor_.position()) return;
+  const bool named = cursor_.token_at(close - 1).kind == TokenKind::kIdentifier;
+  const std::string_view name = named ? cursor_.text_of(cursor_.token_at(close - 1)) : "err";
+  slip(range(), "the error stands behind `catch` without parentheses, and has no type")
+      .help("write `catch {} {{ ... }}`; its kind is `{}.kind`", name, name);
+  while (cursor_.position() < close - (named ? 1U : 0U)) advance();
+  if (named) handler.name = take_name();
+  advance();
+}
+
+void ResultParser::foreign_finally() {
+  if (!at_word("finally") || kind(1) != TokenKind::kLeftBrace || in_panic()) return;
+  slip(range(), "there is no `finally`")
+      .help("`use` closes an object however its block is left: give it a method `close()`");
+  advance();
+  parts_.statements.block();
+}
+
+ast::Expr* ResultParser::try_block() {
+  ast::Expr* node = make(ExprKind::kTryBlock, range());
+  node->operator_range = range();
+  advance();
+  node->statement = parts_.value_blocks.block("after `try`");
+  foreign_finally();
   return finish(node);
 }
 

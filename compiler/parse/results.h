@@ -11,7 +11,12 @@ class ResultParser : public GrammarPart {
   using GrammarPart::GrammarPart;
 
   ast::Expr* catch_suffix(ast::Expr* failing);
+  ast::Expr* try_block();
   ast::Expr* jump_expression();
+
+ private:
+  void name_of_error(ast::Expr& handler);
+  void foreign_finally();
 };
 
 }  // namespace dhpvm::compiler

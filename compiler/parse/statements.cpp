@@ -80,16 +80,10 @@ ast::Stmt* StatementParser::statement() {
     case TokenKind::kBreak: return jump(StmtKind::kBreak);
     case TokenKind::kContinue: return jump(StmtKind::kContinue);
     case TokenKind::kUse: return parts_.variables.use();
-    case TokenKind::kTry:
-      if (kind(1) == TokenKind::kLeftBrace) {
-        slip(range(), "there are no `try` blocks")
-            .help("`try f()` passes an error on, `f() catch err {{ ... }}` handles it");
-        advance();
-        return block();
-      }
-      return parts_.assignments.expression_statement();
+    case TokenKind::kTry: return parts_.assignments.expression_statement();
     case TokenKind::kCatch:
-      error(range(), "`catch` without a value before it").help("write `f() catch err {{ ... }}`");
+      error(range(), "`catch` without a value or `try` block before it")
+          .help("write `f() catch err {{ ... }}`, or `try {{ ... }} catch err {{ ... }}`");
       advance();
       return error_stmt();
     case TokenKind::kParallel:

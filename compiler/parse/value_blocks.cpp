@@ -76,13 +76,18 @@ bool ValueBlockParser::has_value_at(std::uint32_t at) const {
     if (first == TokenKind::kLeftBrace) return block_has_value(at);
     return first == TokenKind::kIf ? if_has_value(at) : match_has_value(at);
   }
+  // A loop with a label.
+  if (first == TokenKind::kIdentifier && is_construct(at)) return false;
+  // A `try` block with its `catch` is a statement unless the block gives a value.
+  const bool is_try = first == TokenKind::kTry && kind_at(at + 1) == TokenKind::kLeftBrace;
+  if (is_try && !block_has_value(at + 1)) return false;
   const bool jump =
       first == TokenKind::kReturn || first == TokenKind::kBreak || first == TokenKind::kContinue;
   if (!jump && !starts_expression(at - cursor_.position())) return false;
   const std::uint32_t end =
       find_at_this_level(at, static_cast<std::uint32_t>(cursor_.stream().tokens.size()) - 1,
                          {TokenKind::kSemicolon, TokenKind::kRightBrace});
-  return kind_at(end) == TokenKind::kRightBrace;
+  return kind_at(end) == TokenKind::kRightBrace && end_of_statement(at, end) >= end;
 }
 
 bool ValueBlockParser::block_has_value(std::uint32_t open) const {

@@ -70,6 +70,7 @@ fn sum_3<T>(a: [T, 3]) -> i64 {
     for i in 0..a.dim(0) { for j in 0..a.dim(1) { for k in 0..a.dim(2) { h = h * 31 + weigh(a[i, j, k]); } } }
     return h;
 }
+fn fail() -> void! { return Error("fails"); }
 interface Sized {
     fn size() -> i64;
     fn twice() -> i64 => 2 * size();

@@ -88,7 +88,7 @@ void SourceStatements::simple() {
 }
 
 void SourceStatements::compound() {
-  switch (decisions_.below(is_free() ? 13 : 8)) {
+  switch (decisions_.below(is_free() ? 14 : 8)) {
     case 0:
     case 1: return choose();
     case 2: return repeat_while();
@@ -99,6 +99,7 @@ void SourceStatements::compound() {
     case 7: return nested();
     case 8: return match_object();
     case 9: return narrow();
+    case 10: return attempt();
     default: return parallel();
   }
 }
@@ -274,6 +275,18 @@ void SourceStatements::narrow() {
           Phrase{"if {} != null && {} {}", name, expressions_.value(world_.types.boolean(), 1), body});
     default: return write(Phrase{"if {} != null {}", name, body});
   }
+}
+
+// A block whose trap is caught: one that is certain under a condition, or whatever its statements do.
+void SourceStatements::attempt() {
+  const std::string body = block();
+  const std::string condition = expressions_.value(world_.types.boolean(), 2);
+  const char* trap =
+      decisions_.pick({"trap(\"t\")", "assert(false)", "fail()!", "try fail()", "print([1][1])"});
+  const std::string name = world_.fresh("err");
+  const std::string shown = decisions_.one_in(2) ? Phrase{"print({}.message);", name}.text : std::string();
+  write(Phrase{"try {{\n{}\nif {} {{ {}; }}\n}} catch {} {{\n{}\n{}\n}}", body, condition, trap, name, shown,
+               block()});
 }
 
 void SourceStatements::leave_loop() {

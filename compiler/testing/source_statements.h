@@ -37,6 +37,7 @@ class SourceStatements {
   void match_number();
   void match_object();
   void narrow();
+  void attempt();
   void leave_loop();
   void leave_function();
   void open_resource();
