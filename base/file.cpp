@@ -19,7 +19,9 @@ namespace dhpvm {
 namespace {
 
 Error io_error(const char* verb, const std::string& path, ErrorCode code = ErrorCode::kIo) {
-  return error(code, "cannot {} '{}': {}", verb, path, std::strerror(errno));
+  const bool denied = errno == EACCES || errno == EPERM || errno == EROFS;
+  return error(denied ? ErrorCode::kPermissionDenied : code, "cannot {} '{}': {}", verb, path,
+               std::strerror(errno));
 }
 
 template <typename Bytes>

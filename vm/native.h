@@ -32,7 +32,7 @@ struct NativeCall {
 
 // The words for a failure that a program imported as a value: see bytecode::kFallibleImport. The module `errors`
 // of the standard library knows these numbers.
-enum class FailureCode : std::int64_t { kInputOutput = 0, kNotFound = 1, kHost = 2 };
+enum class FailureCode : std::int64_t { kInputOutput = 0, kNotFound = 1, kHost = 2, kDenied = 3 };
 
 // An error becomes a trap of the calling program, with a stack trace. Must not throw.
 using NativeFunction = std::function<Status(NativeCall&)>;

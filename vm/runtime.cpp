@@ -48,7 +48,8 @@ Status stop_reason(const Context& context) {
 // Errors of the embedding program's families become traps of the running program.
 Error as_trap(Error failure) {
   if (failure.family() != ErrorFamily::kUser) return failure;
-  const bool io = failure.code() == ErrorCode::kIo || failure.code() == ErrorCode::kNotFound;
+  const bool io = failure.code() == ErrorCode::kIo || failure.code() == ErrorCode::kNotFound ||
+                  failure.code() == ErrorCode::kPermissionDenied;
   Error trap(io ? ErrorCode::kIoTrap : ErrorCode::kHostException, failure.message());
   return std::move(trap).with_frames(failure.frames());
 }
@@ -116,6 +117,7 @@ std::optional<FailureCode> failure_code(const Error& failure) {
     case ErrorCode::kIo:
     case ErrorCode::kIoTrap: return FailureCode::kInputOutput;
     case ErrorCode::kNotFound: return FailureCode::kNotFound;
+    case ErrorCode::kPermissionDenied: return FailureCode::kDenied;
     case ErrorCode::kHostException: return FailureCode::kHost;
     default: return failure.family() == ErrorFamily::kUser ? std::optional(FailureCode::kHost) : std::nullopt;
   }

@@ -51,7 +51,8 @@ enum class ErrorFamily : std::uint8_t { kUser, kTrap, kInternal };
   X(kDeviceLost, "device lost", kTrap, "a device or worker has stopped answering")                           \
   X(kIoTrap, "input/output failed", kTrap, "a stdlib operation on a file failed")                            \
   X(kInternal, "internal error", kInternal, "a bug of DHPVM; please report it")                              \
-  X(kProtocol, "protocol error", kUser, "what the other side of a connection says makes no sense")
+  X(kProtocol, "protocol error", kUser, "what the other side of a connection says makes no sense")           \
+  X(kPermissionDenied, "permission denied", kUser, "the operating system does not allow the access")
 
 enum class ErrorCode : std::uint8_t {
 #define X(name, text, family, meaning) name,
@@ -59,7 +60,7 @@ enum class ErrorCode : std::uint8_t {
 #undef X
 };
 
-inline constexpr ErrorCode kLastErrorCode = ErrorCode::kProtocol;
+inline constexpr ErrorCode kLastErrorCode = ErrorCode::kPermissionDenied;
 
 // The text of the code's row above, such as "index out of range". Never fails.
 constexpr std::string_view to_string(ErrorCode code) {

@@ -2,7 +2,6 @@
 #include "stdlib/native/call.h"
 
 #include <cerrno>
-#include <cstring>
 
 namespace dhpvm::stdlib {
 
@@ -52,9 +51,17 @@ Result<std::span<char>> bytes(vm::NativeCall& call, unsigned index, std::int64_t
 }
 
 Error io_error(std::string_view what, std::string_view path) {
-  const bool missing = errno == ENOENT || errno == ENOTDIR;
-  return error(missing ? ErrorCode::kNotFound : ErrorCode::kIoTrap, "cannot {} '{}': {}", what, path,
-               std::strerror(errno));
+  return io_error(what, path, std::error_code(errno, std::generic_category()));
+}
+
+Error io_error(std::string_view what, std::string_view path, const std::error_code& reason) {
+  ErrorCode code = ErrorCode::kIoTrap;
+  if (reason == std::errc::no_such_file_or_directory || reason == std::errc::not_a_directory)
+    code = ErrorCode::kNotFound;
+  if (reason == std::errc::permission_denied || reason == std::errc::operation_not_permitted ||
+      reason == std::errc::read_only_file_system)
+    code = ErrorCode::kPermissionDenied;
+  return error(code, "cannot {} '{}': {}", what, path, reason.message());
 }
 
 Result<std::string> path_argument(const vm::NativeCall& call, unsigned index) {

@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <system_error>
 
 #include "base/error.h"
 #include "base/short_bytes.h"
@@ -131,6 +132,7 @@ Status check_elements(vm::NativeCall& call, gc::Array& array, std::int64_t at, s
 
 // "cannot open 'x.txt': No such file or directory", with the reason from errno.
 Error io_error(std::string_view what, std::string_view path);
+Error io_error(std::string_view what, std::string_view path, const std::error_code& reason);
 // The same, for a path in the program's text. kIoTrap if it has a zero byte inside, which the system
 // would cut off.
 Result<std::string> path_argument(const vm::NativeCall& call, unsigned index);

@@ -50,6 +50,7 @@ Result<std::string> read_whole(const vm::NativeCall& call, const std::string& pa
 // The system's refusal is the program's to deal with.
 Status as_trap(Status status) {
   if (status.ok() || status.error().is_trap()) return status;
+  if (status.error().code() == ErrorCode::kPermissionDenied) return status;
   return Error(ErrorCode::kIoTrap, status.error().message());
 }
 

@@ -22,12 +22,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Error path_error(std::string_view what, std::string_view path, const std::error_code& reason) {
-  const bool missing = reason == std::errc::no_such_file_or_directory || reason == std::errc::not_a_directory;
-  return error(missing ? ErrorCode::kNotFound : ErrorCode::kIoTrap, "cannot {} '{}': {}", what, path,
-               reason.message());
-}
-
 // A name for mkdtemp() and mkostemp(), which replace the last letters. An error if the prefix would leave the folder.
 Result<std::string> temporary_name(const vm::NativeCall& call) {
   const std::string_view prefix = text(call, 0);
@@ -94,7 +88,7 @@ Status os_list_dir(vm::NativeCall& call) {
   for (fs::directory_iterator entry(path, problem), end; !problem && entry != end; entry.increment(problem)) {
     names.push_back(entry->path().filename().string());
   }
-  if (problem) return path_error("list", path, problem);
+  if (problem) return io_error("list", path, problem);
   std::sort(names.begin(), names.end());
 
   const auto type = call.isolate.linked().find_array_type({bytecode::Kind::kRef, bytecode::kStringType});
@@ -121,7 +115,7 @@ Status os_remove(vm::NativeCall& call) {
   std::error_code problem;
   const bool removed = fs::remove(path, problem);
   if (!removed && !problem) problem = std::make_error_code(std::errc::no_such_file_or_directory);
-  return problem ? Status(path_error("remove", path, problem)) : Status();
+  return problem ? Status(io_error("remove", path, problem)) : Status();
 }
 
 Status os_rename(vm::NativeCall& call) {
@@ -129,28 +123,27 @@ Status os_rename(vm::NativeCall& call) {
   DHPVM_ASSIGN(const std::string to, path_argument(call, 1));
   std::error_code problem;
   fs::rename(from, to, problem);
-  return problem ? Status(path_error("rename", from, problem)) : Status();
+  return problem ? Status(io_error("rename", from, problem)) : Status();
 }
 
 Status os_mkdir(vm::NativeCall& call) {
   DHPVM_ASSIGN(const std::string path, path_argument(call, 0));
   std::error_code problem;
   fs::create_directories(path, problem);
-  return problem ? Status(path_error("make the folder", path, problem)) : Status();
+  return problem ? Status(io_error("make the folder", path, problem)) : Status();
 }
 
 Status os_current_dir(vm::NativeCall& call) {
   std::error_code problem;
   const fs::path path = fs::current_path(problem);
-  return problem ? Status(path_error("find", "the current folder", problem))
-                 : return_text(call, path.native());
+  return problem ? Status(io_error("find", "the current folder", problem)) : return_text(call, path.native());
 }
 
 Status os_real_path(vm::NativeCall& call) {
   DHPVM_ASSIGN(const std::string path, path_argument(call, 0));
   std::error_code problem;
   const fs::path real = fs::canonical(path, problem);
-  return problem ? Status(path_error("find", path, problem)) : return_text(call, real.native());
+  return problem ? Status(io_error("find", path, problem)) : return_text(call, real.native());
 }
 
 Status os_stat(vm::NativeCall& call) {
@@ -185,7 +178,7 @@ Status os_remove_all(vm::NativeCall& call) {
   std::error_code problem;
   const std::uintmax_t removed = fs::remove_all(path, problem);
   if (!problem && removed == 0) problem = std::make_error_code(std::errc::no_such_file_or_directory);
-  if (problem) return path_error("remove", path, problem);
+  if (problem) return io_error("remove", path, problem);
   return_integer(call, 0, static_cast<std::int64_t>(removed));
   return {};
 }

@@ -64,7 +64,9 @@ enum {
   /* A bug of DHPVM. */
   DHPVM_INTERNAL = 29,
   /* What the other side of a connection says makes no sense. */
-  DHPVM_PROTOCOL = 30
+  DHPVM_PROTOCOL = 30,
+  /* The operating system does not allow the access. */
+  DHPVM_PERMISSION_DENIED = 31
 };
 
 /* Called once, when the library needs `user` no more. */

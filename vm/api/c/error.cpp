@@ -13,7 +13,8 @@ static_assert(code_of(ErrorCode::kInvalidArgument) == DHPVM_INVALID_ARGUMENT &&
                   code_of(ErrorCode::kOutOfMemory) == DHPVM_OUT_OF_MEMORY &&
                   code_of(ErrorCode::kBadCast) == DHPVM_BAD_CAST &&
                   code_of(ErrorCode::kIoTrap) == DHPVM_IO_TRAP &&
-                  code_of(ErrorCode::kProtocol) == DHPVM_PROTOCOL,
+                  code_of(ErrorCode::kProtocol) == DHPVM_PROTOCOL &&
+                  code_of(ErrorCode::kPermissionDenied) == DHPVM_PERMISSION_DENIED,
               "dhpvm/c/types.h numbers the rows of DHPVM_ERROR_CODES from 1 on");
 
 }  // namespace
