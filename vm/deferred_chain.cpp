@@ -30,14 +30,18 @@ std::optional<DeferredChain::Way> DeferredChain::way_of(offload::Part& part, con
   return std::nullopt;
 }
 
-Status DeferredChain::defer(const OffloadRequest& request, const offload::Loop& loop,
-                            const offload::Part& part, std::uint64_t rows, bool is_forced, Way way) {
-  // Makes the kernel for the host, if it must redo the loop long after the loop has returned.
-  const auto host = [this, wish = request.kernel]() -> std::optional<offload::Part> {
+// Makes the kernel for the host, if it must redo the loop long after the loop has returned.
+offload::HostPart DeferredChain::host_part(const KernelWish& wish) {
+  return [this, wish]() -> std::optional<offload::Part> {
     const OpenDevices::OnHost cores = devices_.load_on_host(wish);
     if (cores.device == nullptr) return std::nullopt;
     return offload::Part{cores.device, cores.loaded->kernel, {}};
   };
+}
+
+Status DeferredChain::defer(const OffloadRequest& request, const offload::Loop& loop,
+                            const offload::Part& part, std::uint64_t rows, bool is_forced, Way way) {
+  const offload::HostPart host = host_part(request.kernel);
   std::string apart;
   if (is_pending()) {
     if (&chain_->device() != part.device) {
@@ -61,6 +65,27 @@ Status DeferredChain::defer(const OffloadRequest& request, const offload::Loop& 
   chain_->on_end = [this](const offload::ChainOutcome& outcome) { ended(outcome); };
   chain_->add(loop, part, host);
   return {};
+}
+
+bool DeferredChain::takes_last(offload::Part& part, const offload::Loop& loop) const {
+  // Whoever stops the program has a kernel that it waits for stopped, unless deferred loops are under way with it.
+  constexpr double kShort = 2e-3;
+  if (!is_pending() || &chain_->device() != part.device || !chain_->takes_last()) return false;
+  const offload::LinkModel launch = part.device->model().launch(loop.label);
+  if (!launch.known() || launch.seconds(static_cast<double>(*loop.space.count())) > kShort) return false;
+  if (!part.plan) {
+    auto plan = plan_run(*part.device, {&loop, 1});
+    if (!plan.ok()) return false;
+    part.plan = std::move(plan).value();
+  }
+  return offload::may_come_last(*part.plan);
+}
+
+Result<offload::LoopChain::LastResult> DeferredChain::run_with(const OffloadRequest& request,
+                                                               const offload::Loop& loop,
+                                                               const offload::Part& part, bool is_forced) {
+  loops_.push_back({request.number(), std::string(request.kernel.position), is_forced});
+  return chain_->run_with(loop, part, host_part(request.kernel), request.accumulators);
 }
 
 Result<bool> DeferredChain::settle() {

@@ -28,6 +28,12 @@ class DeferredChain {
   // With `is_forced`, the user is told if the device does not run the loop in the end.
   Status defer(const OffloadRequest& request, const offload::Loop& loop, const offload::Part& part,
                std::uint64_t rows, bool is_forced, Way way);
+  // Whether the program may be told of the loop's result by the message that has the deferred loops run: nothing of it
+  // takes long. Makes the part's plan if it has none.
+  bool takes_last(offload::Part& part, const offload::Loop& loop) const;
+  // Runs the deferred loops, and then `loop`, which takes_last().
+  Result<offload::LoopChain::LastResult> run_with(const OffloadRequest& request, const offload::Loop& loop,
+                                                  const offload::Part& part, bool is_forced);
   // Runs the deferred loops; whether there were any.
   Result<bool> settle();
   // The device is lost: the host runs the deferred loops. If that fails, accesses to their results report it.
@@ -43,6 +49,7 @@ class DeferredChain {
     std::string position;
     bool is_forced = false;
   };
+  offload::HostPart host_part(const KernelWish& wish);
   bool is_pending() const { return chain_ != nullptr && chain_->size() != 0; }
   void ended(const offload::ChainOutcome& outcome);
 

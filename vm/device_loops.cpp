@@ -110,6 +110,8 @@ OffloadOutcome DeviceLoops::run(const OffloadRequest& request) {
   if (participants.parts.size() == 1) {
     const auto way = DeferredChain::way_of(participants.parts[0], participants.loop, participants.rows);
     if (way) return defer(request, participants, *way);
+    if (participants.rows == 0 && deferred_.takes_last(participants.parts[0], participants.loop))
+      return run_with_deferred(request, participants);
   }
   return run_now(request, participants);
 }
@@ -134,6 +136,44 @@ OffloadOutcome DeviceLoops::defer(const OffloadRequest& request, const Participa
   return outcome;
 }
 
+void DeviceLoops::trace(const OffloadRequest& request, Tracer::Clock::time_point begin) const {
+  if (options_.tracer == nullptr) return;
+  options_.tracer->slice(track_, fmt::format("parallel for at {}", request.kernel.position), begin,
+                         Tracer::Clock::now(),
+                         {{"iterations", static_cast<std::int64_t>(*request.loop.space.count())}});
+}
+
+// The program traps if the kernel, which has `sites`, says so.
+void DeviceLoops::take_report(const Participants& participants, const codegen::KernelReport& report,
+                              const std::vector<codegen::KernelSite>& sites, OffloadOutcome& outcome) {
+  if (!offload::has_trapped(report)) return;
+  if (report.trap.site >= sites.size() ||
+      report.trap.array >= std::max<std::size_t>(participants.loop.arrays.size(), 1)) {
+    outcome.failure = error(ErrorCode::kDeviceFailed, "{} reports a trap that the loop does not have",
+                            participants.names);
+    return;
+  }
+  outcome.trap = report.trap;
+  outcome.sites = &sites;
+}
+
+OffloadOutcome DeviceLoops::run_with_deferred(const OffloadRequest& request,
+                                              const Participants& participants) {
+  history_.deferred(request.number(), participants.names);
+  const auto begin = Tracer::Clock::now();
+  const auto result =
+      deferred_.run_with(request, participants.loop, participants.parts[0], participants.is_forced);
+  trace(request, begin);
+  withhold(request);
+  if (!result.ok()) return failed(request, result.error(), participants.names);
+  OffloadOutcome outcome;
+  outcome.iterations = *participants.loop.space.count();
+  const LoadedKernel* const kernel =
+      result->is_of_host ? devices_.load_on_host(request.kernel).loaded : participants.kernels[0];
+  take_report(participants, result->report, kernel->sites, outcome);
+  return outcome;
+}
+
 OffloadOutcome DeviceLoops::run_now(const OffloadRequest& request, Participants& participants) {
   // Deferred loops run first; they change which elements the devices hold.
   const Result<bool> settled = deferred_.settle();
@@ -150,11 +190,7 @@ OffloadOutcome DeviceLoops::run_now(const OffloadRequest& request, Participants&
   const auto begin = Tracer::Clock::now();
   auto result = offload::run_on_devices(participants.parts, participants.loop, participants.rows,
                                         request.accumulators, host);
-  if (options_.tracer != nullptr) {
-    options_.tracer->slice(track_, fmt::format("parallel for at {}", request.kernel.position), begin,
-                           Tracer::Clock::now(),
-                           {{"iterations", static_cast<std::int64_t>(*participants.loop.space.count())}});
-  }
+  trace(request, begin);
   withhold(request);
   if (auto* const failure = std::get_if<offload::PipelineFailure>(&result)) {
     if (!failure->remaining) return failed(request, std::move(failure->error), participants.names);
@@ -179,16 +215,8 @@ OffloadOutcome DeviceLoops::conclude(const OffloadRequest& request, const Partic
   chunks_ += done.chunks;
   OffloadOutcome outcome;
   outcome.iterations = *participants.loop.space.count();
-  if (done.report.status == static_cast<std::uint32_t>(codegen::KernelStatus::kTrapped)) {
-    outcome.trap = done.report.trap;
-    outcome.sites = &participants.kernels[done.trapped_on]->sites;
-    if (outcome.trap->site >= outcome.sites->size() ||
-        outcome.trap->array >= std::max<std::size_t>(participants.loop.arrays.size(), 1)) {
-      outcome.trap.reset();
-      outcome.failure = error(ErrorCode::kDeviceFailed, "{} reports a trap that the loop does not have",
-                              participants.names);
-    }
-  }
+  if (offload::has_trapped(done.report))
+    take_report(participants, done.report, participants.kernels[done.trapped_on]->sites, outcome);
   return outcome;
 }
 

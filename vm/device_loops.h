@@ -61,9 +61,13 @@ class DeviceLoops {
   std::uint64_t rows_of_chunks(const OffloadRequest& request) const;
   OffloadOutcome defer(const OffloadRequest& request, const Participants& participants,
                        offload::LoopChain::Way way);
+  OffloadOutcome run_with_deferred(const OffloadRequest& request, const Participants& participants);
   OffloadOutcome run_now(const OffloadRequest& request, Participants& participants);
   OffloadOutcome conclude(const OffloadRequest& request, const Participants& participants,
                           const offload::PipelineOutcome& done);
+  static void take_report(const Participants& participants, const codegen::KernelReport& report,
+                          const std::vector<codegen::KernelSite>& sites, OffloadOutcome& outcome);
+  void trace(const OffloadRequest& request, Tracer::Clock::time_point begin) const;
   static void withhold(const OffloadRequest& request);
 
   const std::shared_ptr<const LinkedModule> linked_;

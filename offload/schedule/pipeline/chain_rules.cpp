@@ -18,6 +18,11 @@ constexpr std::size_t kMostLoops = 16;
 // Bytes for whose transfer a loop does not have to begin early.
 constexpr std::uint64_t kLittle = 256 << 10;
 
+// Everything is there as a whole, and takes too little time to begin at once.
+bool is_little(const RunPlan& plan) {
+  return plan.slice_budget == 0 && plan.upload_bytes + plan.download_bytes <= kLittle;
+}
+
 // The accesses of all loops to an array that one of them changes.
 struct Movement {
   std::optional<RowSpan> span = RowSpan();  // nothing: they do not move together
@@ -30,9 +35,9 @@ bool may_be_deferred(const RunPlan& plan) {
   return plan.can_wait && plan.slice_budget != 0 && can_be_split(plan);
 }
 
-bool may_be_told_with_others(const RunPlan& plan) {
-  return plan.can_wait && plan.slice_budget == 0 && plan.upload_bytes + plan.download_bytes <= kLittle;
-}
+bool may_be_told_with_others(const RunPlan& plan) { return plan.can_wait && is_little(plan); }
+
+bool may_come_last(const RunPlan& plan) { return plan.arrays_can_wait && is_little(plan); }
 
 std::string why_apart(Loops loops, const RunPlan& plan, std::uint64_t bytes) {
   if (loops.size() > kMostLoops) return fmt::format("{} loops run together at most", kMostLoops);

@@ -79,6 +79,8 @@ DeviceRun::~DeviceRun() {
     for (Slot& slot : array.slots) give_back(slot.block);
     close(array.staging);
   }
+  // Those who wait for the loop may have been stopped.
+  if (partials_ != nullptr) device_.hold(*partials_, last_);
   give_back(partials_block_);
   give_back(report_block_);
   close(report_buffer_);
@@ -171,7 +173,7 @@ Status DeviceRun::launch(std::size_t loop, const IterationSpace& box, const Posi
   launch.arrays = arguments;
   launch.stop = stop_;
   Positions order = after;
-  if (partials_ != nullptr) {
+  if (partials_ != nullptr && !the_loop.reductions.empty()) {
     launch.partials = partials_of(box).first;
     order.include(partials_block_.busy);
   }

@@ -23,8 +23,8 @@ namespace dhpvm::offload {
 class DeviceRun {
  public:
   // Prepares the arrays. `kernels` are those of the loops, loaded on the device; `partials` has room for the
-  // partial results of the whole loop, and stays until the run is finished. Only a loop that runs by itself
-  // has reductions, or can trap. Nothing has been computed when this fails.
+  // partial results of the whole loop, and stays until the run is finished. Only the last of the loops has reductions,
+  // or can trap. Nothing has been computed when this fails.
   // How the run stops when the program is asked to: kernels are cut short where the device can do that, or the run may
   // go on later.
   enum class WhenStopped : std::uint8_t { kAtOnce, kBetweenChunks };

@@ -141,21 +141,24 @@ void DeviceRun::note_arrival(std::uint32_t n, const Interval& bytes, const Posit
   array.copies->write_back().sent();
 }
 
-// Where the partial results of `box` belong, on the device and on the host.
+// Where the partial results of `box` belong, on the device and on the host: those of the last loop, which may have
+// other bounds than the first where all of it is one chunk.
 std::pair<MemorySpan, MemorySpan> DeviceRun::partials_of(const IterationSpace& box) const {
-  const std::uint64_t registers = loops_[0].reductions.size() * sizeof(std::uint64_t);
-  IterationSpace behind = box;
-  behind.low[0] = box.high[0];
-  const Interval bytes{blocks_before(box) * registers, blocks_before(behind) * registers};
+  const Loop& loop = loops_.back();
+  const std::uint64_t registers = loop.reductions.size() * sizeof(std::uint64_t);
+  const IterationSpace& part = is_all(box) ? loop.space : box;
+  IterationSpace behind = part;
+  behind.low[0] = part.high[0];
+  const Interval bytes{blocks_before(part) * registers, blocks_before(behind) * registers};
   const MemorySpan host = part_of(partials_host_, bytes);
   if (partials_block_.memory == nullptr) return {host, host};
   return {{partials_block_.memory, bytes.begin, bytes.size()}, host};
 }
 
-// Blocks of reductions in the iterations before `box`.
+// Blocks of reductions in the iterations of the last loop before `box`.
 std::uint64_t DeviceRun::blocks_before(const IterationSpace& box) const {
   constexpr std::uint64_t kBlock = bytecode::kReductionBlock;
-  const IterationSpace& space = loops_[0].space;
+  const IterationSpace& space = loops_.back().space;
   const auto rows = static_cast<std::uint64_t>(box.low[0]) - static_cast<std::uint64_t>(space.low[0]);
   if (space.dimensions == 1) return (rows + kBlock - 1) / kBlock;
   const std::uint64_t blocks = (space.extent(space.inner()) + kBlock - 1) / kBlock;

@@ -90,7 +90,11 @@ std::string LoopChain::why_not_behind(const Loop& loop, const RunPlan& alone) {
 
 std::string LoopChain::add(const Loop& loop, const Part& part, HostPart host) {
   std::string reason = why_not_behind(loop, *part.plan);
-  if (!reason.empty()) return reason;
+  if (reason.empty()) append(loop, part, std::move(host));
+  return reason;
+}
+
+void LoopChain::append(const Loop& loop, const Part& part, HostPart host) {
   links_.push_back(std::make_unique<Link>(loop, part.kernel, std::move(host)));
   for (std::size_t n = 0; n < part.plan->arrays.size(); ++n) {
     Buffer* const buffer = part.plan->arrays[n].array.buffer;
@@ -98,7 +102,17 @@ std::string LoopChain::add(const Loop& loop, const Part& part, HostPart host) {
     if (buffer != nullptr && !needs.touched.empty())
       ArrayCopies::of(*buffer).deferred().defer(*this, !needs.writes.empty());
   }
-  return {};
+}
+
+Result<LoopChain::LastResult> LoopChain::run_with(const Loop& last, const Part& part, HostPart host,
+                                                  std::span<std::uint64_t> accumulators) {
+  LastResult result;
+  append(last, part, std::move(host));
+  awaited_.reset(new Awaited{Partials(last), accumulators, &result});
+  Status status = settle();
+  if (awaited_ != nullptr) awaited_->result = nullptr;
+  if (!status.ok()) return std::move(status).error();
+  return result;
 }
 
 Status LoopChain::settle() {
@@ -113,8 +127,11 @@ Status LoopChain::settle() {
     std::vector<IterationSpace> boxes;
     status = leave_device(boxes);
     if (is_interruption(status) && !device_.failure()) return status;
+    if (status.ok() && boxes.empty()) take_result();
     run_.reset();
     if (status.ok()) status = do_on_host(boxes);
+  } else {
+    take_result();
   }
   if (status.ok()) {
     if (on_end) on_end(outcome_);
@@ -148,9 +165,12 @@ Status LoopChain::begin() {
   outcome_.rows_per_chunk = std::min(chunk_rows_, all[0].space.extent(0));
   outcome_.upload_bytes = plan.upload_bytes;
   outcome_.download_bytes = plan.download_bytes;
+  if (awaited_ != nullptr && awaited_->partials.buffer() == nullptr)
+    DHPVM_TRY(awaited_->partials.allocate(device_.pool()));
+  Buffer* const partials = awaited_ == nullptr ? nullptr : awaited_->partials.buffer();
   std::vector<std::shared_ptr<Kernel>> kernels;
   for (const std::unique_ptr<Link>& link : links_) kernels.push_back(link->kernel);
-  DHPVM_ASSIGN(run_, DeviceRun::begin(device_, all, std::move(plan), std::move(kernels), nullptr,
+  DHPVM_ASSIGN(run_, DeviceRun::begin(device_, all, std::move(plan), std::move(kernels), partials,
                                       DeviceRun::WhenStopped::kBetweenChunks));
   return {};
 }
@@ -175,7 +195,14 @@ Status LoopChain::submit_all() {
     ++outcome_.chunks;
     DHPVM_TRY(run_->wait_for(kChunksInFlight));
   }
-  return run_->finish(false);
+  return run_->finish(awaited_ != nullptr);
+}
+
+// What the device has computed of the last loop, if somebody waits for it.
+void LoopChain::take_result() {
+  if (awaited_ == nullptr || awaited_->result == nullptr) return;
+  awaited_->result->report = run_->report();
+  if (!has_trapped(run_->report())) awaited_->partials.fold(awaited_->accumulators);
 }
 
 // Finds out what is left to be done: all that has not been submitted, and, if the device has failed, what it
@@ -201,11 +228,15 @@ Status LoopChain::do_on_host(const std::vector<IterationSpace>& boxes) {
   for (const std::unique_ptr<Link>& link : links_) {
     const std::optional<Part> host = link->host();
     if (!host) return *outcome_.failure;
+    LastResult* const result = awaited_ != nullptr && link == links_.back() ? awaited_->result : nullptr;
+    std::vector<std::uint64_t> unwanted(link->loop.reductions.size());
     for (const IterationSpace& box : boxes) {
       Loop part = link->loop;
       if (way_ == Way::kInSlices) part.space = box_of(part, box);
-      auto done = run_on_devices({&*host, 1}, part, 0, {}, {});
+      auto done = run_on_devices({&*host, 1}, part, 0,
+                                 result != nullptr ? awaited_->accumulators : std::span(unwanted), {});
       if (auto* const failure = std::get_if<PipelineFailure>(&done)) return std::move(failure->error);
+      if (result != nullptr) *result = {std::get<PipelineOutcome>(done).report, true};
     }
   }
   return {};
@@ -222,6 +253,7 @@ void LoopChain::for_each_buffer(Visit&& visit) {
 
 void LoopChain::end() {
   run_.reset();
+  awaited_.reset();
   for_each_buffer([](ArrayCopies& copies) { copies.deferred().clear(); });
   links_.clear();
   next_row_ = 0;

@@ -10,12 +10,15 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "dhpvm/result.h"
 #include "offload/schedule/pipeline/array_copies.h"
+#include "offload/schedule/pipeline/chain_rules.h"
 #include "offload/schedule/pipeline/device_run.h"
+#include "offload/schedule/pipeline/partials.h"
 #include "offload/schedule/pipeline/pipeline.h"
 
 namespace dhpvm::offload {
@@ -57,17 +60,40 @@ class LoopChain final : public DeferredLoops {
   // for them.
   Status settle() override;
 
+  // Whether run_with() is possible now.
+  bool takes_last() const {
+    return way_ == Way::kAsWholes && run_ == nullptr && links_.size() < kMostToldTogether;
+  }
+  // Runs the loops that the chain has, and `last` behind them, which may_come_last(): together they are one message. The
+  // initial values of its reductions are in `accumulators`, and the results after a loop that has not trapped. The report
+  // is that of `last`, by the kernel of `host` if that has run it. When it fails, arrays are lost, or somebody has stopped
+  // the waiting: then the loops are in flight, and go on with the next settle().
+  struct LastResult {
+    codegen::KernelReport report;
+    bool is_of_host = false;
+  };
+  Result<LastResult> run_with(const Loop& last, const Part& part, HostPart host,
+                              std::span<std::uint64_t> accumulators);
+
   // Told whenever loops have been run, before the chain is empty. Touches no array.
   std::function<void(const ChainOutcome&)> on_end;
 
  private:
   struct Link;
+  // The last loop, if the program waits for it.
+  struct Awaited {
+    Partials partials;
+    std::span<std::uint64_t> accumulators;
+    LastResult* result;  // null when nobody waits any more
+  };
 
   std::string why_not_behind(const Loop& loop, const RunPlan& alone);
+  void append(const Loop& loop, const Part& part, HostPart host);
   Status begin();
   Status submit_all();
   Status leave_device(std::vector<IterationSpace>& boxes);
   Status do_on_host(const std::vector<IterationSpace>& boxes);
+  void take_result();
   template <typename Visit>
   void for_each_buffer(Visit&& visit);
   void end();
@@ -79,7 +105,8 @@ class LoopChain final : public DeferredLoops {
   std::vector<std::unique_ptr<Link>> links_;
   std::uint64_t planned_bytes_ = 0;  // that they move, together
   // While they run.
-  std::unique_ptr<DeviceRun> run_;
+  std::unique_ptr<Awaited> awaited_;  // null: nobody waits for the last one
+  std::unique_ptr<DeviceRun> run_;    // before the partial results that it works on
   std::uint64_t chunk_rows_ = 0;
   std::uint64_t next_row_ = 0;
   ChainOutcome outcome_;

@@ -15,49 +15,10 @@
 #include "bytecode/reduction.h"
 #include "offload/devices/host_code.h"
 #include "offload/schedule/pipeline/chunk_board.h"
+#include "offload/schedule/pipeline/partials.h"
 #include "offload/schedule/pipeline/stage_load.h"
 
 namespace dhpvm::offload {
-namespace {
-
-// Partial results, one register for each block and reduction of the whole loop.
-class Partials {
- public:
-  explicit Partials(const Loop& loop) : loop_(loop) {}
-  ~Partials() {
-    if (buffer_ != nullptr) buffer_->close();
-  }
-  Partials(const Partials&) = delete;
-  Partials& operator=(const Partials&) = delete;
-
-  Status allocate(BufferPool& pool) {
-    if (loop_.reductions.empty()) return {};
-    const unsigned inner = loop_.space.inner();
-    blocks_ = (loop_.space.extent(inner) + bytecode::kReductionBlock - 1) / bytecode::kReductionBlock;
-    for (unsigned d = 0; d < inner; ++d) blocks_ *= loop_.space.extent(d);
-    DHPVM_ASSIGN(buffer_, pool.allocate(blocks_ * loop_.reductions.size() * sizeof(std::uint64_t),
-                                        BufferContents::kUndefined));
-    return {};
-  }
-  Buffer* buffer() const { return buffer_; }
-
-  void fold(std::span<std::uint64_t> accumulators) const {
-    const auto* const values =
-        buffer_ == nullptr ? nullptr : reinterpret_cast<const std::uint64_t*>(buffer_->data());
-    const std::size_t width = loop_.reductions.size();
-    for (std::uint64_t i = 0; i < blocks_ * width; ++i) {
-      std::uint64_t& accumulator = accumulators[i % width];
-      accumulator = bytecode::combine(loop_.reductions[i % width], accumulator, values[i]);
-    }
-  }
-
- private:
-  const Loop& loop_;
-  Buffer* buffer_ = nullptr;
-  std::uint64_t blocks_ = 0;
-};
-
-}  // namespace
 
 bool can_be_split(const RunPlan& plan) {
   for (std::size_t n = 0; n < plan.arrays.size(); ++n) {
@@ -67,10 +28,6 @@ bool can_be_split(const RunPlan& plan) {
 }
 
 namespace {
-
-bool trapped(const codegen::KernelReport& report) {
-  return report.status == static_cast<std::uint32_t>(codegen::KernelStatus::kTrapped);
-}
 
 // Pieces of so many rows cannot be divided.
 std::uint64_t unit_of(const Loop& loop) {
@@ -131,7 +88,7 @@ class LoopExecution {
         return PipelineFailure{std::move(status).error(), std::nullopt};
     }
     outcome_.redone = board_.redone();
-    if (!trapped(outcome_.report)) partials_.fold(accumulators);
+    if (!has_trapped(outcome_.report)) partials_.fold(accumulators);
     if (error_) outcome_.failures.push_back(std::move(*error_));
     return std::move(outcome_);
   }
@@ -356,7 +313,7 @@ class LoopExecution {
 
   void note_trap(const PartRun& part_run) {
     const codegen::KernelReport& report = part_run.run->report();
-    if (!trapped(report) || (trapped(outcome_.report) && !comes_before(report.trap, outcome_.report.trap)))
+    if (!has_trapped(report) || (has_trapped(outcome_.report) && !comes_before(report.trap, outcome_.report.trap)))
       return;
     outcome_.report = report;
     outcome_.trapped_on = static_cast<std::uint32_t>(part_run.part);

@@ -21,6 +21,10 @@ namespace dhpvm::offload {
 // Chunks that are submitted ahead of the device: enough to keep it busy through every hiccup of the host.
 inline constexpr std::size_t kChunksInFlight = 64;
 
+inline bool has_trapped(const codegen::KernelReport& report) {
+  return report.status == static_cast<std::uint32_t>(codegen::KernelStatus::kTrapped);
+}
+
 // How a loop went, for statistics and explanations.
 struct PipelineOutcome {
   // The loop goes on while the program does: its arrays know. Otherwise it has ended.

@@ -167,7 +167,7 @@ Result<RunPlan> plan_run(PipelineDevice& device, Loops loops) {
     if (captured.buffer == nullptr) {
       // Memory that is lent, or lies in the heap, has nobody to wait for it later. An array that is only read
       // there is copied before the loop is submitted, if it is small.
-      if (is_written || captured.bytes() >= BufferPool::kUnit) plan.can_wait = false;
+      if (is_written || captured.bytes() >= BufferPool::kUnit) plan.arrays_can_wait = false;
       array.send_back = is_written;
     } else {
       array.dead = captured.buffer->is_closed();
@@ -176,6 +176,7 @@ Result<RunPlan> plan_run(PipelineDevice& device, Loops loops) {
     }
     if (!shared) resident += room_for(captured);
   }
+  plan.can_wait = plan.can_wait && plan.arrays_can_wait;
   // A device that may be lost never has the only copy, and what it was to do can be done elsewhere only as
   // long as nothing else has happened.
   plan.synchronous = !plan.can_wait || may_be_lost;

@@ -37,6 +37,8 @@ struct RunPlan {
   std::uint64_t download_bytes = 0;   // that are sent back while the loops run
   std::uint64_t row_slice_bytes = 0;  // of sliced arrays, for each index of the outermost dimension
   std::uint64_t slice_budget = 0;     // device memory that slots may take; 0: nothing is sliced
+  // Its arrays can be waited for later, and be changed by then: none that it writes lies in the heap, or is lent.
+  bool arrays_can_wait = true;
   // It need not begin at once: it has no other result than the contents of arrays that outlive the loops.
   bool can_wait = true;
   bool synchronous = false;  // the end must be waited for
