@@ -25,6 +25,13 @@ bool may_pass(const Error& error) {
 
 }  // namespace
 
+bool LoadedKernel::cannot_trap(const offload::Footprint& footprint, const offload::LoopChunk& chunk) const {
+  if (std::ranges::find(accesses, offload::kNothing) != accesses.end()) return false;
+  offload::Ranges ranges(footprint, chunk);
+  return std::ranges::all_of(
+      accesses, [&](std::uint32_t access) { return ranges.cannot_fail(footprint.accesses[access]); });
+}
+
 const LoadedKernel& DeviceKernels::load(const KernelWish& wish) {
   // Doubled from one failure to the next: a loop must not spend its time on trying.
   constexpr std::chrono::milliseconds kFirst{100};
@@ -78,6 +85,23 @@ Status DeviceKernels::translate(std::vector<codegen::KernelSite>& sites,
   return {};
 }
 
+// The access of the footprint that traps, by site.
+std::vector<std::uint32_t> DeviceKernels::accesses_of(std::span<const codegen::KernelSite> sites,
+                                                      const KernelWish& wish) const {
+  std::map<codegen::CallPath, std::uint32_t> by_path;
+  for (std::uint32_t access = 0; access < wish.footprint->accesses.size(); ++access) {
+    for (const codegen::CallPath& path :
+         offload::paths_of(linked_.module(), *wish.kernel->record, *wish.footprint, {&access, 1}))
+      by_path.emplace(path, access);
+  }
+  std::vector<std::uint32_t> accesses;
+  for (const codegen::KernelSite& site : sites) {
+    const auto found = by_path.find(site.calls);
+    accesses.push_back(found == by_path.end() ? offload::kNothing : found->second);
+  }
+  return accesses;
+}
+
 Result<LoadedKernel> DeviceKernels::make(const KernelWish& wish) {
   offload::Device& device = device_.device();
   offload::KernelImage image;
@@ -92,8 +116,9 @@ Result<LoadedKernel> DeviceKernels::make(const KernelWish& wish) {
   codegen::KernelRequest request;
   request.module = &linked_.module();
   request.kernel = wish.number;
-  request.proven = wish.proven;
-  request.dimensions = wish.dimensions;
+  request.proven =
+      offload::paths_of(linked_.module(), *wish.kernel->record, *wish.footprint, wish.proven_accesses);
+  request.dimensions.assign(wish.dimensions.begin(), wish.dimensions.end());
   if (image.format == KernelFormat::kBytecode) {
     bytecode::ExtractedKernel extracted = bytecode::extract_kernel(linked_.module(), wish.number);
     image.bytecode = std::make_shared<const std::vector<std::byte>>(bytecode::write_module(extracted.module));
@@ -111,6 +136,7 @@ Result<LoadedKernel> DeviceKernels::make(const KernelWish& wish) {
   const std::vector<codegen::KernelSite>* const sites = loaded.kernel->sites();
   loaded.sites = sites != nullptr ? *sites : image.sites;
   if (image.format == KernelFormat::kBytecode) DHPVM_TRY(translate(loaded.sites, functions));
+  loaded.accesses = accesses_of(loaded.sites, wish);
   return loaded;
 }
 

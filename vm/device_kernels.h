@@ -7,7 +7,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,6 +14,7 @@
 #include <vector>
 
 #include "codegen/codegen.h"
+#include "offload/loops/range.h"
 #include "offload/schedule/pipeline/pipeline_device.h"
 #include "vm/compile_service.h"
 #include "vm/linker.h"
@@ -25,19 +25,23 @@ namespace dhpvm::vm {
 struct KernelWish {
   const LinkedKernel* kernel = nullptr;
   std::uint32_t number = 0;  // of the kernel in the module
-  // Accesses that cannot fail in this execution: as the code generator knows them, and by number in the footprint.
-  std::set<codegen::CallPath> proven;
+  // Accesses of the footprint that cannot fail in this execution, and sizes of captured arrays that the kernel is
+  // compiled for. They stay as long as the loop's code.
   std::span<const std::uint32_t> proven_accesses;
-  std::vector<codegen::KnownDimension>
-      dimensions;             // sizes of captured arrays that the kernel is compiled for
+  std::span<const codegen::KnownDimension> dimensions;
   std::uint32_t variant = 0;  // kernels with other proven accesses have another one
   std::string_view position;  // of the loop in the source, for messages
+  const offload::Footprint* footprint = nullptr;
 };
 
 struct LoadedKernel {
   std::shared_ptr<offload::Kernel> kernel;
   std::vector<codegen::KernelSite> sites;
-  std::string failure;  // why there is none
+  std::vector<std::uint32_t> accesses;  // of the footprint, by site: kNothing where another instruction traps
+  std::string failure;                  // why there is none
+
+  // Whether none of the sites is reached in this execution, whose chunk has arrays that can be looked at.
+  bool cannot_trap(const offload::Footprint& footprint, const offload::LoopChunk& chunk) const;
 };
 
 class DeviceKernels {
@@ -60,6 +64,8 @@ class DeviceKernels {
   };
 
   Result<LoadedKernel> make(const KernelWish& wish);
+  std::vector<std::uint32_t> accesses_of(std::span<const codegen::KernelSite> sites,
+                                         const KernelWish& wish) const;
   Status translate(std::vector<codegen::KernelSite>& sites, std::span<const std::uint32_t> functions) const;
 
   const LinkedModule& linked_;

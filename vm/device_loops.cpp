@@ -23,6 +23,16 @@ struct DeviceLoops::Participants {
 
 namespace {
 
+// Whether the loop changes elements of captured array `number` through another one.
+bool is_changed_by_another_name(const offload::Loop& loop, std::size_t number) {
+  for (std::size_t n = 0; n < loop.arrays.size(); ++n) {
+    const offload::ArrayUse& use = loop.footprint->arrays[n];
+    if (n != number && (use.is_written || use.is_updated) && loop.array(n).overlaps(loop.array(number)))
+      return true;
+  }
+  return false;
+}
+
 OffloadOutcome failed(const OffloadRequest& request, Error error, std::string_view devices) {
   OffloadOutcome outcome;
   outcome.failure = std::move(error).with_context(
@@ -74,6 +84,23 @@ std::uint64_t DeviceLoops::rows_of_chunks(const OffloadRequest& request) const {
   return batch == 0 ? 0 : std::max<std::uint64_t>(batch / (*space.count() / space.extent(0)), 1);
 }
 
+// Whether this execution of a loop that can trap will not: the positions that it reads from arrays on the host are
+// valid ones.
+bool DeviceLoops::cannot_trap(const OffloadRequest& request, const LoadedKernel& loaded) {
+  const offload::Footprint& footprint = *request.loop.footprint;
+  if (!footprint.complete || !request.loop.reductions.empty()) return false;
+  offload::LoopChunk chunk = request.loop;
+  for (std::size_t n = 0; n < chunk.arrays.size() && n < 64; ++n) {
+    const auto* const array = reinterpret_cast<const gc::Array*>(request.arrays[n]);
+    // Nothing of it is on its way, or to be computed by a loop that is deferred.
+    if (array == nullptr || array->readable != array->length) continue;
+    const offload::ArrayUse& use = footprint.arrays[n];
+    if (!use.is_written && !use.is_updated && !is_changed_by_another_name(request.loop, n))
+      chunk.inspectable |= std::uint64_t{1} << n;
+  }
+  return chunk.inspectable != 0 && loaded.cannot_trap(footprint, chunk);
+}
+
 void DeviceLoops::take_part(const OffloadRequest& request, DeviceChosen chosen, Participants& participants) {
   participants.loop = request.loop;
   participants.loop.can_trap = false;
@@ -87,9 +114,12 @@ void DeviceLoops::take_part(const OffloadRequest& request, DeviceChosen chosen, 
     }
     participants.parts.push_back({device.opened->device.get(), loaded.kernel, std::move(device.plan)});
     participants.kernels.push_back(&loaded);
-    participants.loop.can_trap = participants.loop.can_trap || !loaded.sites.empty();
+    participants.loop.has_sites = participants.loop.has_sites || !loaded.sites.empty();
     participants.names += (participants.names.empty() ? "" : " and ") + device.opened->device->info().name;
   }
+  participants.loop.can_trap = participants.loop.has_sites;
+  if (participants.loop.can_trap && participants.parts.size() == 1)
+    participants.loop.can_trap = !cannot_trap(request, *participants.kernels[0]);
   // Plans are made before the kernels are compiled, and become invalid if a kernel turns out to trap or not to.
   for (offload::Part& part : participants.parts) {
     if (part.plan && part.plan->may_trap != participants.loop.can_trap) part.plan.reset();
@@ -149,8 +179,8 @@ void DeviceLoops::take_report(const Participants& participants, const codegen::K
   if (!offload::has_trapped(report)) return;
   if (report.trap.site >= sites.size() ||
       report.trap.array >= std::max<std::size_t>(participants.loop.arrays.size(), 1)) {
-    outcome.failure = error(ErrorCode::kDeviceFailed, "{} reports a trap that the loop does not have",
-                            participants.names);
+    outcome.failure =
+        error(ErrorCode::kDeviceFailed, "{} reports a trap that the loop does not have", participants.names);
     return;
   }
   outcome.trap = report.trap;

@@ -58,6 +58,7 @@ class DeviceLoops {
   struct Participants;
 
   void take_part(const OffloadRequest& request, DeviceChosen chosen, Participants& participants);
+  static bool cannot_trap(const OffloadRequest& request, const LoadedKernel& loaded);
   std::uint64_t rows_of_chunks(const OffloadRequest& request) const;
   OffloadOutcome defer(const OffloadRequest& request, const Participants& participants,
                        offload::LoopChain::Way way);

@@ -216,15 +216,14 @@ std::optional<std::vector<IterationSpace>> LoopTier::offload(const HostExecution
   if (devices_ == nullptr || devices_->stays_on_host(*kernel.record, number, host_seconds))
     return std::vector<IterationSpace>{loop.space};
   Context& context = execution.context;
-  const auto dimensions = code.dimensions(execution.variant);
   OffloadRequest request;
   request.kernel = {&kernel,
                     number,
-                    code.proven_paths(execution.variant),
                     code.proven_accesses(execution.variant),
-                    {dimensions.begin(), dimensions.end()},
+                    code.dimensions(execution.variant),
                     static_cast<std::uint32_t>(execution.variant),
-                    loop.position};
+                    loop.position,
+                    loop.footprint};
   request.loop = loop;
   request.arrays = execution.references;
   request.accumulators = execution.accumulators();

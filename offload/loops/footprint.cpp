@@ -46,6 +46,8 @@ class Dependencies {
     while (!open_.empty()) {
       const Atom& atom = symbols_.atom(open_.back());
       open_.pop_back();
+      // Which element it is says nothing about its value.
+      if (choice_only && atom.kind == AtomKind::kElement) continue;
       add(atom.first);
       add(atom.second);
       if (atom.counter != kNothing) add_atom(atom.counter);

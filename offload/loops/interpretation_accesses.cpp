@@ -111,7 +111,20 @@ void Interpretation::access(Frame& frame, State& state, std::uint32_t pc) {
     if (position == kNothing) result = wide_value(opaque(0, std::numeric_limits<std::int64_t>::max()));
     result.index_check = number;
   } else if (const auto range = range_of(*row.kind)) {
-    const PolynomialId loaded = opaque(range->first, range->second);
+    PolynomialId loaded = kNothing;
+    if (access.kind == AccessKind::kRead && access.array != kNothing &&
+        row.x != bytecode::Operand::kElement) {
+      Atom atom;
+      atom.kind = AtomKind::kElement;
+      atom.number = access.array;
+      atom.dimension = size_of(*row.kind);
+      atom.first = access.index[0];
+      atom.low = range->first;
+      atom.high = range->second;
+      loaded = symbols_.of_atom(symbols_.make(atom));
+    } else {
+      loaded = opaque(range->first, range->second);
+    }
     const bool is_wide = range->second == std::numeric_limits<std::int64_t>::max();
     result = is_wide ? wide_value(loaded) : narrow_value(loaded);
     if (access.kind == AccessKind::kAtomic) result.old_of = number;

@@ -22,6 +22,9 @@ struct LoopChunk {
   IterationSpace space;                          // not empty
   std::span<const std::uint64_t> scalars;        // the captured ones, as registers
   std::span<const codegen::KernelArray> arrays;  // the captured ones, as if nothing of them were on its way
+  // The captured arrays, as bits, whose elements may be looked at: they stay as they are until the loop has ended. Those
+  // behind the first 64 are not among them.
+  std::uint64_t inspectable = 0;
 };
 
 // The storage of a captured array, for whoever moves its elements.
@@ -37,6 +40,10 @@ struct LoopArray : ArrayStorage {
   std::uint64_t bytes() const {
     return host.shape.length <= 0 ? 0 : static_cast<std::uint64_t>(host.shape.length) * element_bytes;
   }
+  // Whether they have elements in common.
+  bool overlaps(const LoopArray& other) const {
+    return host.data < other.host.data + other.bytes() && other.host.data < host.data + bytes();
+  }
 };
 
 // Everything it refers to must stay until the loop is done or in flight. The space has a count.
@@ -45,6 +52,7 @@ struct Loop : LoopChunk {
   std::span<const ArrayStorage> storage;  // of `arrays`
   std::span<const bytecode::Reduction> reductions;
   bool can_trap = true;
+  bool has_sites = false;     // its kernel wants a report even if this execution cannot trap
   std::uint64_t label = 0;    // the same for all executions of the loop
   std::string_view position;  // in the source, "blur.dhp:12": for messages
 

@@ -82,6 +82,7 @@ class Ranges {
 
   // range_atoms.cpp: the atoms, in order
   void evaluate(AtomId id);
+  Range range_of_element(const Atom& atom);
   Range range_of_wrap(AtomId id, const Atom& atom);
   Range range_of_choice(AtomId id, const Atom& atom);
   Range range_of_quotient(AtomId id, const Atom& atom);

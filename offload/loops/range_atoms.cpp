@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The range of each atom, from those before it.
 #include <algorithm>
+#include <span>
 
 #include "offload/loops/range.h"
 
@@ -15,6 +16,14 @@ Range intersection(const Range& a, const Range& b) {
 Range by_width(const Range& range, bool only_promises) {
   const bool is_narrow = range.high - range.low <= 0xffff;
   return only_promises && !is_narrow ? kRegister : range;
+}
+
+// The least and the greatest of `count` elements from number `first` on.
+template <typename Element>
+Range extremes(const std::byte* data, std::size_t first, std::size_t count) {
+  const std::span elements(reinterpret_cast<const Element*>(data) + first, count);
+  const auto [low, high] = std::ranges::minmax(elements);
+  return {low, high};
 }
 
 }  // namespace
@@ -37,6 +46,7 @@ void Ranges::evaluate(AtomId id) {
     case AtomKind::kDimension: range = single(chunk_.arrays[atom.number].shape.dims[atom.dimension]); break;
     case AtomKind::kLength: range = single(chunk_.arrays[atom.number].shape.length); break;
     case AtomKind::kOpaque: range = by_width({atom.low, atom.high}, only_promises_); break;
+    case AtomKind::kElement: range = range_of_element(atom); break;
     case AtomKind::kWrap: range = range_of_wrap(id, atom); break;
     case AtomKind::kMin:
     case AtomKind::kMax: range = range_of_choice(id, atom); break;
@@ -50,6 +60,31 @@ void Ranges::evaluate(AtomId id) {
     case AtomKind::kShift: range = range_of_shift(id, atom); break;
     case AtomKind::kJoin: range = range_of_join(id, atom); break;
     case AtomKind::kInduction: range = range_of_induction(id, atom); break;
+  }
+}
+
+// Where the elements can be looked at, and are few, what they are now.
+Range Ranges::range_of_element(const Atom& atom) {
+  constexpr Wide kMostElements = 4096;
+  const Range anything = by_width({atom.low, atom.high}, only_promises_);
+  if (atom.number >= 64 || (chunk_.inspectable >> atom.number & 1) == 0) return anything;
+  const codegen::KernelArray& array = chunk_.arrays[atom.number];
+  // Whoever reads beyond the array traps, and gets no value.
+  const Range inside =
+      intersection(register_range(atom.first, nothing_known_), {0, Wide{array.shape.readable} - 1});
+  if (inside.empty() || inside.high - inside.low >= kMostElements) return anything;
+  const auto first = static_cast<std::size_t>(inside.low);
+  const auto count = static_cast<std::size_t>(inside.high - inside.low) + 1;
+  const bool is_unsigned = atom.low == 0;
+  switch (atom.dimension) {
+    case 1:
+      return is_unsigned ? extremes<std::uint8_t>(array.data, first, count)
+                         : extremes<std::int8_t>(array.data, first, count);
+    case 2:
+      return is_unsigned ? extremes<std::uint16_t>(array.data, first, count)
+                         : extremes<std::int16_t>(array.data, first, count);
+    case 4: return extremes<std::int32_t>(array.data, first, count);
+    default: return extremes<std::int64_t>(array.data, first, count);
   }
 }
 

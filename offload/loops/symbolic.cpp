@@ -118,8 +118,9 @@ PolynomialId Symbols::wrap(PolynomialId a, std::int64_t low, std::int64_t high) 
   }
   if (const AtomId atom = atom_of(a); atom != kNothing) {
     const Atom& inside = atoms_[atom];
-    const bool bounded = inside.kind == AtomKind::kOpaque || inside.kind == AtomKind::kWrap ||
-                         inside.kind == AtomKind::kJoin || inside.kind == AtomKind::kInduction;
+    const bool bounded = inside.kind == AtomKind::kOpaque || inside.kind == AtomKind::kElement ||
+                         inside.kind == AtomKind::kWrap || inside.kind == AtomKind::kJoin ||
+                         inside.kind == AtomKind::kInduction;
     if (bounded && inside.low >= low && inside.high <= high) return a;
   }
   Atom wrapped;

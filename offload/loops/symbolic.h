@@ -42,8 +42,10 @@ enum class AtomKind : std::uint8_t {
   kDimension,  // size of dimension `dimension` of captured array `number`
   kLength,     // elements of captured array `number`
   kOpaque,     // some value in [low, high]: loaded, or computed in a way that is not followed
-  kWrap,       // `first` wrapped into [low, high], a range of 8, 16 or 32 bits
-  kMin,        // of `first` and `second`
+  kElement,  // an integer in [low, high], loaded from captured array `number` at index `first`, where it has as many
+             // bytes as `dimension` says
+  kWrap,  // `first` wrapped into [low, high], a range of 8, 16 or 32 bits
+  kMin,   // of `first` and `second`
   kMax,
   kDivide,     // first / second, as the instruction (towards zero)
   kRemainder,  // its remainder

@@ -13,7 +13,7 @@ class ChainPrograms {
  public:
   explicit ChainPrograms(std::uint64_t seed) : random_(seed) {}
 
-  // `run(n)` returns a hash of every bit of every array.
+  // `run(n)`, for n from 5 on, returns a hash of every bit of every array.
   std::string make();
 
  private:
@@ -97,7 +97,13 @@ inline void ChainPrograms::loop() {
       text_ += head + to.name + "[i] = " + read(from, to, "((i * 7) % n)") + "; }\n";
       return;
     }
-    case 6:
+    case 6: {  // at positions that the host mostly knows
+      const Array& from = any();
+      if (from.name == to.name) break;
+      text_ += head + to.name + "[i] = " + read(from, to, "p[i & 15]") + "; }\n";
+      return;
+    }
+    case 7:
       text_ += "    parallel for i in 0..n reduce(+: sum) { sum += i * 3; " + to.name +
                "[i] = " + value(to, "i") + "; }\n";
       return;
@@ -121,7 +127,9 @@ inline void ChainPrograms::short_life() {
 }
 
 inline void ChainPrograms::statement() {
-  switch (below(10)) {
+  switch (below(12)) {
+    case 3: text_ += "    p[" + std::to_string(below(16)) + "] = " + std::to_string(below(5)) + ";\n"; return;
+    case 4: text_ += "    parallel for i in 0..16 { p[i] = (p[i] + 1) % 5; }\n"; return;
     case 0: text_ += "    sum = mix(sum, " + bits(any(), "n / 2") + ");\n"; return;
     case 1: text_ += "    " + any().name + "[n / 3] = 5;\n"; return;
     case 2: return short_life();
@@ -134,7 +142,8 @@ inline std::string ChainPrograms::make() {
   arrays_.clear();
   text_ =
       "fn run(n: i64) -> i64 {\n    var sum = 1;\n    let t = [f32](16);\n    let k = [i32](16);\n"
-      "    for i in 0..16 { t[i] = i as f32 * 0.125; k[i] = (i * 77) as i32; }\n";
+      "    let p = [i64](16);\n"
+      "    for i in 0..16 { t[i] = i as f32 * 0.125; k[i] = (i * 77) as i32; p[i] = (i * 3) % 5; }\n";
   for (std::uint64_t n = 0, count = 2 + below(4); n < count; ++n) {
     declare(std::string(1, static_cast<char>('a' + n)));
     const Array& array = arrays_.back();

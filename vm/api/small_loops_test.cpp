@@ -135,6 +135,73 @@ TEST_F(SmallLoops, TravelTogether) {
   EXPECT_THAT(device.explain_loops(), ::testing::HasSubstr("in one message with"));
 }
 
+constexpr std::string_view kGathers = R"(
+fn run(n: i64) -> i64 {
+    let x = [i64](n);
+    let y = [i64](n);
+    let rows = [i32](n);
+    for i in 0..n { x[i] = i * i; rows[i] = ((i * 7) % n) as i32; }
+    var sum = 0;
+    for step in 0..20 {
+        parallel for i in 0..n { y[i] += x[rows[i] as i64] + step; }
+        parallel for i in 0..n { x[i] = x[i] ^ (step * 3); }
+        parallel for i in 0..n reduce(+: sum) { sum += y[i]; }
+        rows[step % n] = ((step * 5) % n) as i32;
+    }
+    return sum;
+}
+)";
+
+// The first loop of each step could trap, but the host sees that it does not; the last one has a result, and runs behind
+// the others in their message.
+TEST_F(SmallLoops, TravelWithALoopThatIsWaitedFor) {
+  const Worker worker = start();
+  const Isolate device = ran_as_interpreted(worker, kGathers, 500);
+  EXPECT_EQ(device.statistics().device_loops, 60u);
+  EXPECT_GE(device.statistics().device_chained, 45u);
+  EXPECT_THAT(device.explain_loops(), ::testing::HasSubstr("in one message with"));
+}
+
+// `by_host`: who writes the position that no array has.
+constexpr std::string_view kWrongPosition = R"(
+fn run(n: i64) -> i64 {
+    let by_host = n > 1000;
+    let wrong = n % 1000;
+    let a = [i64](100);
+    let b = [i64](100);
+    let p = [i64](100);
+    for step in 0..30 {
+        parallel for i in 0..100 { a[i] = a[i] + step; }
+        if by_host {
+            p[step] = if step == 20 { wrong } else { step };
+        } else {
+            parallel for i in 0..100 { p[i] = if step == 20 && i == 3 { wrong } else { i }; }
+        }
+        parallel for i in 0..100 { b[i] = a[p[i]]; }
+    }
+    return b[3] + b[20];
+}
+)";
+
+TEST_F(SmallLoops, TrapAsTheInterpreterDoes) {
+  const Worker worker = start();
+  const Engine engine = client(worker);
+  const Module module = need(Module::compile(engine, kWrongPosition));
+  const Isolate device = on_worker(module, worker);
+  const Isolate interpreter = need(Isolate::create(module, {.jit = Jit::kOff}));
+  for (const std::int64_t n : {7, 2007, 99, 2099, 100, 2100, 999, 2999, 8}) {
+    const auto expected = run(interpreter, n);
+    const auto computed = run(device, n);
+    ASSERT_EQ(computed.ok(), expected.ok()) << n;
+    if (expected.ok()) {
+      EXPECT_EQ(*computed, *expected) << n;
+    } else {
+      EXPECT_EQ(computed.error().to_string(), expected.error().to_string()) << n;
+    }
+  }
+  EXPECT_THAT(device.explain_loops(), ::testing::HasSubstr("in one message with"));
+}
+
 constexpr std::string_view kLong = R"(
 fn run(n: i64) -> i64 {
     let a = [f32](n);

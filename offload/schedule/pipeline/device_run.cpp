@@ -181,6 +181,8 @@ Status DeviceRun::launch(std::size_t loop, const IterationSpace& box, const Posi
     launch.report = report_block_.memory == nullptr
                         ? report_host_
                         : MemorySpan{report_block_.memory, 0, sizeof(codegen::KernelReport)};
+  } else if (the_loop.has_sites) {
+    launch.report = unread_report_;
   }
   Loop chunk = the_loop;
   chunk.space = launch.space;

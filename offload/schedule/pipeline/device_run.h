@@ -169,6 +169,7 @@ class DeviceRun {
   MemorySpan report_host_;
   DeviceBlock report_block_;
   codegen::KernelReport report_;
+  MemorySpan unread_report_;  // of loops that cannot trap this time
 
   std::shared_ptr<KernelStop> stop_;  // null: kernels run to their end
   WhenStopped when_stopped_ = WhenStopped::kBetweenChunks;

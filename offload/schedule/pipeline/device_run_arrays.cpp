@@ -107,6 +107,10 @@ Status DeviceRun::prepare_outputs() {
       DHPVM_ASSIGN(partials_block_, device_.acquire(partials_->size()));
     }
   }
+  const auto needs_none = [](const Loop& loop) { return !loop.has_sites || loop.can_trap; };
+  if (!std::ranges::all_of(loops_, needs_none)) {
+    DHPVM_ASSIGN(unread_report_, device_.unread_report());
+  }
   if (std::ranges::none_of(loops_, &Loop::can_trap)) return {};
   constexpr std::size_t kBytes = sizeof(codegen::KernelReport);
   DHPVM_ASSIGN(report_buffer_, device_.pool().allocate(kBytes, BufferContents::kUndefined));

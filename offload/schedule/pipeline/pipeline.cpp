@@ -313,7 +313,8 @@ class LoopExecution {
 
   void note_trap(const PartRun& part_run) {
     const codegen::KernelReport& report = part_run.run->report();
-    if (!has_trapped(report) || (has_trapped(outcome_.report) && !comes_before(report.trap, outcome_.report.trap)))
+    if (!has_trapped(report) ||
+        (has_trapped(outcome_.report) && !comes_before(report.trap, outcome_.report.trap)))
       return;
     outcome_.report = report;
     outcome_.trapped_on = static_cast<std::uint32_t>(part_run.part);

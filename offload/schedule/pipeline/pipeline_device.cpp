@@ -294,6 +294,15 @@ Result<std::uint64_t> PipelineDevice::fill(const MemorySpan& to, std::byte value
                 [&](Queue& queue, const Order& order) { return queue.fill(to, value, order, chunk_label_); });
 }
 
+Result<MemorySpan> PipelineDevice::unread_report() {
+  const auto span = [this] { return MemorySpan{unread_report_.memory, 0, sizeof(codegen::KernelReport)}; };
+  if (unread_report_.memory != nullptr) return span();
+  DHPVM_ASSIGN(unread_report_, acquire(sizeof(codegen::KernelReport)));
+  // Kernels take a lock in it.
+  DHPVM_TRY(fill(span(), std::byte{0}, unread_report_.busy));
+  return span();
+}
+
 Result<std::uint64_t> PipelineDevice::launch(const Launch& launch, const Positions& after, const Loop& loop) {
   const double expected = pace_->expected_seconds(loop);
   const auto begin = Tracer::Clock::now();

@@ -128,6 +128,8 @@ class PipelineDevice final : public Timelines {
                            std::uint64_t whole);
   Result<Positions> download(const MemorySpan& to, const MemorySpan& from, const Positions& after,
                              std::uint64_t whole);
+  // Where kernels that can trap report nothing, for nobody looks: the loops cannot in their present executions.
+  Result<MemorySpan> unread_report();
   // Submit an operation to the queue of its stage, when `after` has been reached; its position.
   Result<std::uint64_t> fill(const MemorySpan& to, std::byte value, const Positions& after);
   // `loop` is the chunk that is launched.
@@ -226,6 +228,7 @@ class PipelineDevice final : public Timelines {
   Positions done_;    // known to be
   Positions behind_;  // see set_behind()
   Positions link_measured_;
+  DeviceBlock unread_report_;
   std::optional<Error> failure_;
   struct Held {
     BufferUse use;

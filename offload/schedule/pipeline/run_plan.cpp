@@ -19,10 +19,6 @@ std::uint64_t room_for(const LoopArray& array) {
   return PipelineDevice::block_bytes(array.buffer != nullptr ? array.buffer->size() : array.bytes());
 }
 
-bool overlap(const LoopArray& a, const LoopArray& b) {
-  return a.host.data < b.host.data + b.bytes() && b.host.data < a.host.data + a.bytes();
-}
-
 // Parts of one array under two names are more than can be kept apart.
 Status check_overlaps(const RunPlan& plan) {
   for (std::size_t n = 0; n < plan.arrays.size(); ++n) {
@@ -30,7 +26,7 @@ Status check_overlaps(const RunPlan& plan) {
     if (plan.needs[n].writes.empty()) continue;
     for (std::size_t other = 0; other < plan.arrays.size(); ++other) {
       const LoopArray& array = plan.arrays[other].array;
-      if (other != n && written.bytes() != 0 && array.bytes() != 0 && overlap(written, array)) {
+      if (other != n && written.bytes() != 0 && array.bytes() != 0 && written.overlaps(array)) {
         return error(ErrorCode::kUnsupported,
                      "two of its arrays overlap in memory, and the loop writes at least one of them");
       }
