@@ -164,7 +164,12 @@ Result<std::unique_ptr<offload::PipelineDevice>> OpenDevices::make(OpenDevice& o
 std::vector<std::string> OpenDevices::present(const std::vector<std::string>& wishes, std::string& absent) {
   std::vector<std::string> found;
   for (const std::string& wish : wishes) {
-    if (is_host(wish)) {
+    // Short loops are many: a worker's device that is open need not be looked for.
+    const auto is_open = [&](const std::unique_ptr<OpenDevice>& opened) {
+      return opened->name == wish && opened->device != nullptr && !opened->device->failure() &&
+             !opened->device->departure();
+    };
+    if (is_host(wish) || (is_remote(wish) && std::ranges::any_of(opened_, is_open))) {
       found.push_back(wish);
       continue;
     }
