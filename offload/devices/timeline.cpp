@@ -100,9 +100,14 @@ Result<bool> TimelineSemaphore::has_reached(std::uint64_t value) {
 }
 
 void TimelineSemaphore::reach(std::uint64_t value) {
-  const std::lock_guard lock(mutex_);
-  if (!failure_) value_ = std::max(value_, value);
-  if (value_ >= awaited_) wake();
+  {
+    const std::lock_guard lock(mutex_);
+    if (!failure_) value_ = std::max(value_, value);
+    if (value_ < awaited_) return;
+    awaited_ = kNobody;
+  }
+  // Whoever is woken needs the mutex. The caller keeps the semaphore.
+  changed_.notify_all();
 }
 
 // With the mutex held. Those who are to wait further say so again.
