@@ -111,6 +111,11 @@ Result<LoopChain::LastResult> LoopChain::run_with(const Loop& last, const Part& 
   awaited_.reset(new Awaited{Partials(last), accumulators, &result});
   Status status = settle();
   if (awaited_ != nullptr) awaited_->result = nullptr;
+  // Stopped before anything has begun: others may still come behind those that were deferred.
+  if (awaited_ != nullptr && run_ == nullptr) {
+    awaited_.reset();
+    links_.pop_back();
+  }
   if (!status.ok()) return std::move(status).error();
   return result;
 }
