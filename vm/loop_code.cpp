@@ -73,15 +73,21 @@ LoopVariant LoopCode::choose(const offload::LoopChunk& execution) {
   const offload::Footprint& footprint = this->footprint();
   if (!proven_) specialise(execution);
   if (proven_->empty()) return LoopVariant::kChecked;
-  offload::Ranges ranges(footprint, execution);
+  const Choice* choice = choices_.find(footprint, execution);
+  if (choice == nullptr) choice = &choices_.keep(choose_by_ranges(execution));
+  unproven_ = choice->unproven;
+  return choice->variant;
+}
+
+LoopCode::Choice LoopCode::choose_by_ranges(const offload::LoopChunk& execution) const {
+  offload::Ranges ranges(*footprint_, execution);
   const auto fails = std::ranges::find_if(
-      *proven_, [&](std::uint32_t index) { return !ranges.cannot_fail(footprint.accesses[index]); });
-  unproven_ = fails == proven_->end() ? offload::kNothing : *fails;
-  if (fails != proven_->end()) return LoopVariant::kChecked;
+      *proven_, [&](std::uint32_t index) { return !ranges.cannot_fail(footprint_->accesses[index]); });
+  if (fails != proven_->end()) return {LoopVariant::kChecked, *fails};
   const bool fits = std::ranges::all_of(dimensions_, [&](const codegen::KnownDimension& known) {
     return execution.arrays[known.array].shape.dims[known.dimension] == known.value;
   });
-  return fits && !dimensions_.empty() ? LoopVariant::kSized : LoopVariant::kProven;
+  return {fits && !dimensions_.empty() ? LoopVariant::kSized : LoopVariant::kProven, offload::kNothing};
 }
 
 std::span<const std::uint32_t> LoopCode::proven_accesses(LoopVariant variant) const {

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "codegen/codegen.h"
+#include "offload/loops/execution_memo.h"
 #include "offload/loops/footprint.h"
 #include "offload/loops/range.h"
 #include "vm/compile_service.h"
@@ -77,6 +78,11 @@ class LoopCode {
 
   const Slots& slots(LoopVariant variant) const { return slots_[static_cast<std::size_t>(variant)]; }
   const bytecode::KernelRecord& record() const { return linked_->module().kernels[kernel_]; }
+  struct Choice {
+    LoopVariant variant = LoopVariant::kChecked;
+    std::uint32_t unproven = offload::kNothing;
+  };
+  Choice choose_by_ranges(const offload::LoopChunk& execution) const;
   void specialise(const offload::LoopChunk& execution);
 
   std::shared_ptr<const LinkedModule> linked_;
@@ -85,6 +91,7 @@ class LoopCode {
   std::optional<std::vector<std::uint32_t>> proven_;
   std::vector<codegen::KnownDimension> dimensions_;
   std::uint32_t unproven_ = offload::kNothing;
+  offload::ExecutionMemo<Choice> choices_;
   std::optional<bool> has_exact_bits_;
   Slots slots_[kVariants];
 };

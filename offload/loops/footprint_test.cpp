@@ -5,8 +5,12 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <array>
+#include <cstddef>
+
 #include "bytecode/assembler.h"
 #include "bytecode/verifier.h"
+#include "offload/loops/execution_memo.h"
 #include "offload/loops/range.h"
 
 namespace dhpvm::offload {
@@ -231,6 +235,77 @@ kernel body dims 1
   EXPECT_FALSE(overwrites(b + b));
   EXPECT_TRUE(overwrites(a + b));
   EXPECT_FALSE(overwrites("  jump.le.imm.i64 p0, 3, Other\n" + a + "Other:\n" + b));
+}
+
+// The positions at which a second array is read are the elements of the first.
+TEST(Footprint, ElementsThatMayBeLookedAtBoundPositions) {
+  Result<bytecode::Module> module = bytecode::assemble(R"(module 1.0
+type string str
+type resource resource
+type array [i32]: i32
+function body(i64, [i32], [i32]) registers 3 2
+  load.i32 p1, r0, p0
+  i32.to.i64 p1, p1
+  load.i32 p2, r1, p1
+  return
+end
+kernel body dims 1
+)");
+  ASSERT_TRUE(module.ok()) << module.error().to_string();
+  const Footprint footprint = analyse(*module, module->kernels[0]);
+  ASSERT_EQ(footprint.accesses.size(), 2u);
+  EXPECT_FALSE(footprint.accesses[1].provable);
+  std::array<std::int32_t, 100> positions{};
+  codegen::KernelArray arrays[] = {hundred(), hundred()};
+  arrays[0].data = reinterpret_cast<std::byte*>(positions.data());
+  positions[3] = 70;
+  positions[4] = -2;
+  const auto range_of = [&](std::int64_t low, std::int64_t high, std::uint64_t inspectable) {
+    LoopChunk chunk{{1, {low}, {high}}, {}, arrays};
+    chunk.inspectable = inspectable;
+    Ranges ranges(footprint, chunk);
+    EXPECT_EQ(ranges.cannot_fail(footprint.accesses[1]), ranges.index(footprint.accesses[1]).within(0, 99));
+    return ranges.index(footprint.accesses[1]);
+  };
+  EXPECT_EQ(range_of(0, 4, 1), (Range{0, 70}));
+  EXPECT_EQ(range_of(0, 5, 1), (Range{-2, 70}));
+  EXPECT_EQ(range_of(4, 5, 1), (Range{-2, -2}));
+  // Beyond the array nothing is read.
+  EXPECT_EQ(range_of(4, 500, 1), (Range{-2, 0}));
+  EXPECT_EQ(range_of(0, 4, 2), (Range{-0x80000000ll, 0x7fffffff}));
+}
+
+TEST(Footprint, AnExecutionWithTheSameNumbersIsKnown) {
+  const bytecode::Module module = module_of(R"(
+function body(i64, i64, i64, [f32]) registers 4 1
+  add.i64 p0, p0, p1
+  load.f32 p3, r0, p0
+  return
+end)");
+  const Footprint footprint = analyse(module, module.kernels[0]);
+  std::uint64_t scalars[] = {5, 5};
+  codegen::KernelArray array = hundred();
+  LoopChunk chunk{{1, {0}, {10}}, scalars, {&array, 1}};
+  ExecutionMemo<int> memo;
+  EXPECT_EQ(memo.find(footprint, chunk), nullptr);
+  memo.keep(1);
+  ASSERT_NE(memo.find(footprint, chunk), nullptr);
+  scalars[1] = 6;  // no access depends on it
+  ASSERT_NE(memo.find(footprint, chunk), nullptr);
+  const auto differs_after = [&](auto& number) {
+    ++number;
+    const bool differs = memo.find(footprint, chunk) == nullptr;
+    --number;
+    return differs;
+  };
+  EXPECT_TRUE(differs_after(scalars[0]));
+  EXPECT_TRUE(differs_after(chunk.space.low[0]));
+  EXPECT_TRUE(differs_after(chunk.space.high[0]));
+  EXPECT_TRUE(differs_after(array.shape.readable));
+  EXPECT_TRUE(differs_after(array.shape.writable));
+  EXPECT_TRUE(differs_after(array.shape.length));
+  EXPECT_TRUE(differs_after(array.shape.dims[0]));
+  EXPECT_EQ(*memo.find(footprint, chunk), 1);
 }
 
 }  // namespace

@@ -80,7 +80,22 @@ Status LaunchGuard::check(const Launch& launch) const {
     DHPVM_TRY(check_shape(argument, n));
     arrays[n].shape = argument.shape;
   }
-  Ranges ranges(footprint_, {launch.space, launch.scalars, arrays});
+  const LoopChunk chunk{launch.space, launch.scalars, arrays};
+  const std::lock_guard lock(mutex_);
+  const std::vector<Extent>* extents = extents_.find(footprint_, chunk);
+  if (extents == nullptr) {
+    DHPVM_ASSIGN(std::vector<Extent> found, extents_of(chunk));
+    extents = &extents_.keep(std::move(found));
+  }
+  for (std::size_t n = 0; n < arrays.size(); ++n) {
+    const auto [begin, end] = (*extents)[n];
+    if (begin != end) DHPVM_TRY(check_memory(launch.arrays[n], n, begin, end));
+  }
+  return {};
+}
+
+Result<std::vector<LaunchGuard::Extent>> LaunchGuard::extents_of(const LoopChunk& chunk) const {
+  Ranges ranges(footprint_, chunk);
   for (const std::uint32_t access : proven_) {
     if (!ranges.cannot_fail(footprint_.accesses[access])) {
       return error(ErrorCode::kInvalidArgument,
@@ -88,16 +103,15 @@ Status LaunchGuard::check(const Launch& launch) const {
                    place(*module_, footprint_.accesses[access]));
     }
   }
-  for (std::size_t n = 0; n < arrays.size(); ++n) {
-    std::int64_t begin = 0;
-    std::int64_t end = 0;
-    const auto array = static_cast<std::uint32_t>(n);
+  std::vector<Extent> extents(chunk.arrays.size());
+  for (std::uint32_t n = 0; n < extents.size(); ++n) {
+    auto& [begin, end] = extents[n];
+    const codegen::ArrayShape& shape = chunk.arrays[n].shape;
     const Elements anything{.known = false, .begin = 0, .end = 0};
-    include(footprint_.complete ? ranges.reads(array) : anything, arrays[n].shape.readable, begin, end);
-    include(footprint_.complete ? ranges.writes(array) : anything, arrays[n].shape.writable, begin, end);
-    if (begin != end) DHPVM_TRY(check_memory(launch.arrays[n], n, begin, end));
+    include(footprint_.complete ? ranges.reads(n) : anything, shape.readable, begin, end);
+    include(footprint_.complete ? ranges.writes(n) : anything, shape.writable, begin, end);
   }
-  return {};
+  return extents;
 }
 
 // Checks the sizes of an array as kernels assume them.

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <set>
 #include <span>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "bytecode/module.h"
 #include "codegen/codegen.h"
 #include "offload/devices/device.h"
+#include "offload/loops/execution_memo.h"
 #include "offload/loops/footprint.h"
 
 namespace dhpvm::offload {
@@ -44,6 +46,12 @@ class LaunchGuard {
 
   LaunchGuard(std::shared_ptr<const bytecode::Module> module, std::uint32_t kernel,
               std::vector<std::uint32_t> proven);
+  // Elements [begin, end) of an array that a launch can access, once it is known that nothing unchecked fails.
+  struct Extent {
+    std::int64_t begin = 0;
+    std::int64_t end = 0;
+  };
+  Result<std::vector<Extent>> extents_of(const LoopChunk& chunk) const;
   Status check_shape(const ArrayArgument& array, std::size_t number) const;
   Status check_memory(const ArrayArgument& array, std::size_t number, std::int64_t begin,
                       std::int64_t end) const;
@@ -53,6 +61,8 @@ class LaunchGuard {
   const std::vector<std::uint32_t> proven_;
   const Footprint footprint_;
   std::vector<Element> elements_;  // by array
+  mutable std::mutex mutex_;
+  mutable ExecutionMemo<std::vector<Extent>> extents_;  // by array
 };
 
 }  // namespace dhpvm::offload
