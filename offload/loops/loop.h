@@ -22,7 +22,7 @@ struct LoopChunk {
   IterationSpace space;                          // not empty
   std::span<const std::uint64_t> scalars;        // the captured ones, as registers
   std::span<const codegen::KernelArray> arrays;  // the captured ones, as if nothing of them were on its way
-  // The captured arrays, as bits, whose elements may be looked at: they stay as they are until the loop has ended. Those
+  // Captured arrays, as bits, whose elements may be looked at: they stay as they are until the loop has ended. Those
   // behind the first 64 are not among them.
   std::uint64_t inspectable = 0;
 };

@@ -35,6 +35,9 @@ class Program:
         self.lines.append("    " + text)
 
     def body(self):
+        # Valid in every array. Where the host knows them, a loop that reads there does not have to be waited for.
+        self.emit("let positions = [i64](64);")
+        self.emit("for i in 0..64 { positions[i] = (i * 37) % 300; }")
         for _ in range(self.random.randint(2, 4)):
             self.new_array()
         steps = (
@@ -42,7 +45,7 @@ class Program:
             + [self.rounds] * (6 if self.is_patient else 2)
             + [self.read] * 2
             + [self.write] * 2
-            + [self.reduce, self.digest, self.count, self.close]
+            + [self.reduce, self.digest, self.count, self.close, self.move]
         )
         for _ in range(self.random.randint(3, 7) if self.is_patient else self.random.randint(4, 14)):
             self.random.choice(steps)()
@@ -68,7 +71,7 @@ class Program:
     def element(self, name, low, high, wanted):
         """An element for iteration i of low..high: it must be in range, and of type `wanted`."""
         kind, length = self.arrays[name]
-        forms = [f"(i * {self.random.randint(1, 13)} + {self.random.randint(0, 99)}) % {length}"]
+        forms = [f"(i * {self.random.randint(1, 13)} + {self.random.randint(0, 99)}) % {length}", "positions[i & 63]"]
         if high <= length:
             forms += ["i"] * 3
             shift = self.random.randint(1, 3)
@@ -115,6 +118,13 @@ class Program:
             name = self.pick()
             self.emit(f"    print({name}[{self.random.randrange(self.arrays[name][1])}]);")
         self.emit("}")
+
+    def move(self):
+        if self.random.random() < 0.5:
+            self.emit(f"positions[{self.random.randrange(64)}] = {self.random.randrange(300)};")
+        else:
+            new = f"(positions[i] * 7 + {self.random.randint(0, 99)}) % 300"
+            self.emit(f"parallel for i in 0..64 {{ positions[i] = {new}; }}")
 
     def reduce(self):
         name = self.pick()

@@ -152,8 +152,8 @@ fn run(n: i64) -> i64 {
 }
 )";
 
-// The first loop of each step could trap, but the host sees that it does not; the last one has a result, and runs behind
-// the others in their message.
+// The first loop of each step could trap, but the host sees that it does not; the last one has a result, and runs
+// behind the others in their message.
 TEST_F(SmallLoops, TravelWithALoopThatIsWaitedFor) {
   const Worker worker = start();
   const Isolate device = ran_as_interpreted(worker, kGathers, 500);

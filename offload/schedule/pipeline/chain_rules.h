@@ -16,9 +16,9 @@ bool may_be_deferred(const RunPlan& plan);
 // only end well, its arrays are there as wholes, and what it has to move takes too little time to begin at once.
 bool may_be_told_with_others(const RunPlan& plan);
 
-// Whether a loop with this plan, on a worker, may be told together with loops that wait there, as the last of them, though
-// the program waits for its result: its arrays can stay where they are when somebody stops the waiting, and it moves too
-// little to begin before them.
+// Whether a loop with this plan, on a worker, may be told together with loops that wait there, as their last, though
+// the program waits for its result: its arrays can stay where they are when somebody stops the waiting, and it moves
+// too little to begin before them.
 bool may_come_last(const RunPlan& plan);
 
 // So many loops are told of together at most: their results come back when the last one has ended.

@@ -64,10 +64,10 @@ class LoopChain final : public DeferredLoops {
   bool takes_last() const {
     return way_ == Way::kAsWholes && run_ == nullptr && links_.size() < kMostToldTogether;
   }
-  // Runs the loops that the chain has, and `last` behind them, which may_come_last(): together they are one message. The
-  // initial values of its reductions are in `accumulators`, and the results after a loop that has not trapped. The report
-  // is that of `last`, by the kernel of `host` if that has run it. When it fails, arrays are lost, or somebody has stopped
-  // the waiting: then the loops are in flight, and go on with the next settle().
+  // Runs the loops that the chain has, and `last` behind them, which may_come_last(), as one message. `accumulators`
+  // have the initial values of its reductions, and the results after a loop that has not trapped. The report is that
+  // of `last`, by the kernel of `host` if that has run it. When it fails, arrays are lost, or somebody has stopped the
+  // waiting: then the loops are in flight, and go on with the next settle().
   struct LastResult {
     codegen::KernelReport report;
     bool is_of_host = false;
