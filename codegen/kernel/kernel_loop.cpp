@@ -84,6 +84,9 @@ class KernelLoop {
     arrays->setMetadata(llvm::LLVMContext::MD_dereferenceable,
                         llvm::MDNode::get(context, llvm::ConstantAsMetadata::get(b_.getInt64(bytes))));
     arrays->setMetadata(llvm::LLVMContext::MD_nonnull, llvm::MDNode::get(context, {}));
+    arrays->setMetadata(
+        llvm::LLVMContext::MD_align,
+        llvm::MDNode::get(context, llvm::ConstantAsMetadata::get(b_.getInt64(alignof(KernelArray)))));
     arrays_ = arrays;
     stop_ = b_.CreateLoad(b_.getPtrTy(), field(call, offsetof(KernelCall, stop)));
     Value* const scalars = b_.CreateLoad(b_.getPtrTy(), field(call, offsetof(KernelCall, scalars)));
