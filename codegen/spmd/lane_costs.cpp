@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/spmd/lane_costs.h"
 
+#include <llvm/ADT/SmallPtrSet.h>
 #include <llvm/Analysis/LoopInfo.h>
 #include <llvm/IR/Dominators.h>
+#include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
 
 #include <algorithm>
@@ -12,6 +14,7 @@
 #include "codegen/spmd/divergence.h"
 #include "codegen/spmd/math.h"
 #include "codegen/spmd/staging.h"
+#include "codegen/spmd/walks.h"
 
 namespace dhpvm::codegen::spmd {
 namespace {
@@ -21,6 +24,7 @@ namespace {
 struct Throughput {
   double scalar = 0.3;         // an operation on one number
   double half_vector = 0.5;    // the same on each 256 bits
+  double shuffle = 2.0;        // of elements of several vectors, for each 512 bits
   double access = 0.5;         // of neighbouring elements, for each 512 bits, or of one
   double masked_access = 1.0;  // the same where some are left out
   double gather32 = 1.5;       // for each element
@@ -34,7 +38,11 @@ struct Throughput {
   double integer_division_by_constant = 1.5;  // of an integer, in a lane or not
   double function = 40.0;                     // a mathematical function of one number
   double function_in_vector = 2.5;            // for each 64 bits
-  double parting = 2.0;  // a branch that iterations take differently: some are foretold wrongly
+  double parting = 2.0;          // a branch that iterations take differently: some are foretold wrongly
+  double parting_on_data = 4.0;  // the same where what is read decides about more than a few operations
+  // What each element takes longer where every lane goes along a row of its own: as many streams as there are lanes are
+  // more than are fetched ahead.
+  double row_of_lane = 3.0;
 };
 constexpr Throughput kThroughput;
 
@@ -115,6 +123,8 @@ double throughput_of(const llvm::Instruction& instruction, unsigned vector_bits)
   if (llvm::isa<llvm::LoadInst, llvm::StoreInst>(instruction)) {
     return std::max(1.0, bits_of(type) / 512) * kThroughput.access;
   }
+  if (llvm::isa<llvm::ShuffleVectorInst>(instruction) && bits_of(type) > 512)
+    return bits_of(type) / 512 * kThroughput.shuffle;
   if (instruction.getOpcode() == llvm::Instruction::FDiv) {
     return type->isVectorTy() ? bits_of(type) / 64 * kThroughput.vector_division : kThroughput.division;
   }
@@ -146,13 +156,13 @@ class Estimate {
   Estimate(llvm::Function& function, unsigned vector_bits)
       : function_(function), vector_bits_(vector_bits), dominators_(function), loops_(dominators_) {}
 
-  // Cycles of the whole function. Iterations diverge at the end of blocks for which `parts` is true.
-  double cycles(llvm::function_ref<bool(const llvm::BasicBlock&)> parts) const {
+  // Cycles of the whole function. `parting` gives those at the end of a block, where iterations diverge.
+  double cycles(llvm::function_ref<double(const llvm::BasicBlock&)> parting) const {
     double sum = 0;
     llvm::DenseMap<const llvm::Loop*, double> turns;
     for (const llvm::BasicBlock& block : function_) {
       if (is_rare(block)) continue;
-      double cost = parts(block) ? kThroughput.parting : 0;
+      double cost = parting(block);
       for (const llvm::Instruction& instruction : block) cost += throughput_of(instruction, vector_bits_);
       const llvm::Loop* const loop = loops_.getLoopFor(&block);
       if (loop != nullptr && loop->isInnermost()) {
@@ -165,11 +175,11 @@ class Estimate {
     return sum;
   }
 
- private:
   static double weight(const llvm::Loop* loop) {
     return loop == nullptr ? 1 : std::pow(kTurns, std::min(loop->getLoopDepth(), 6U));
   }
 
+ private:
   // Whether a branch on the way to `block` is said to be seldom taken.
   bool is_rare(const llvm::BasicBlock& block) const {
     const llvm::DomTreeNode* node = dominators_.getNode(&block);
@@ -218,24 +228,71 @@ class Estimate {
   const llvm::LoopInfo loops_;
 };
 
+// Whether the value is computed from what is read.
+bool depends_on_memory(const llvm::Value* value) {
+  llvm::SmallVector<const llvm::Value*, 16> work{value};
+  llvm::SmallPtrSet<const llvm::Value*, 16> seen;
+  while (!work.empty()) {
+    const auto* instruction = llvm::dyn_cast<llvm::Instruction>(work.pop_back_val());
+    if (instruction == nullptr || !seen.insert(instruction).second) continue;
+    if (llvm::isa<llvm::LoadInst>(instruction) || calls(*instruction, kStagedLoad)) return true;
+    work.append(instruction->op_begin(), instruction->op_end());
+  }
+  return false;
+}
+
+// Whether a side of the branch is more than what the processor does for both and then chooses from.
+bool has_long_side(const llvm::BasicBlock& block) {
+  constexpr std::size_t kFewOperations = 8;
+  return llvm::any_of(llvm::successors(&block), [&](const llvm::BasicBlock* side) {
+    if (side->getSinglePredecessor() == nullptr) return false;
+    return side->size() > kFewOperations || llvm::any_of(*side, [](const llvm::Instruction& operation) {
+             return operation.mayWriteToMemory();
+           });
+  });
+}
+
+// What one iteration alone pays at the end of `block` for going another way than the one before.
+double parting_of(const llvm::BasicBlock& block, const LoopAnalyses& analyses) {
+  const Level& level = analyses.regions.level_of(&block);
+  const auto* branch = llvm::dyn_cast<llvm::BranchInst>(block.getTerminator());
+  // Checks say by weights that they seldom fail.
+  const bool is_check = branch != nullptr && branch->hasMetadata(llvm::LLVMContext::MD_prof);
+  if (is_check || !analyses.divergence.splits(level, analyses.regions.node_of(&block))) return 0;
+  const llvm::Loop* const loop = analyses.loops.getLoopFor(&block);
+  const bool leaves =
+      loop != nullptr && llvm::any_of(llvm::successors(&block),
+                                      [&](const llvm::BasicBlock* next) { return !loop->contains(next); });
+  if (leaves || branch == nullptr || !branch->isConditional()) return kThroughput.parting;
+  const bool is_on_data = has_long_side(block) && depends_on_memory(branch->getCondition());
+  return is_on_data ? kThroughput.parting_on_data : kThroughput.parting;
+}
+
+// What lanes pay, each, for going along rows of their own in inner loops.
+double rows_of_lanes(llvm::Function& body, LoopAnalyses& analyses) {
+  double sum = 0;
+  for (llvm::Instruction& instruction : llvm::instructions(body)) {
+    llvm::Value* const address = llvm::getLoadStorePointerOperand(&instruction);
+    const llvm::Loop* const loop = analyses.loops.getLoopFor(instruction.getParent());
+    if (address == nullptr || loop == nullptr || analyses.divergence.shape(address).is_uniform()) continue;
+    if (walk_of(analyses, address, *loop) == LaneWalk::kRow)
+      sum += kThroughput.row_of_lane * Estimate::weight(loop);
+  }
+  return sum;
+}
+
 }  // namespace
 
 LaneCosts estimate_costs(const llvm::Function& scalar, const llvm::Function& wide,
                          const SpmdOptions& options) {
   // The analyses take functions that they could change, and change nothing.
   auto& body = const_cast<llvm::Function&>(scalar);
-  llvm::DominatorTree dominators(body);
-  const llvm::LoopInfo loops(dominators);
-  const Regions regions(body, loops);
-  const Divergence divergence(body, regions, options.args);
-  const auto parts = [&](const llvm::BasicBlock& block) {
-    const Level& level = regions.level_of(&block);
-    return divergence.splits(level, regions.node_of(&block)) &&
-           llvm::none_of(llvm::successors(&block), only_returns);
-  };
-  const auto together = [](const llvm::BasicBlock&) { return false; };
+  LoopAnalyses analyses(body, options.args);
+  const auto parting = [&](const llvm::BasicBlock& block) { return parting_of(block, analyses); };
+  const auto together = [](const llvm::BasicBlock&) { return 0.0; };
   const double several = Estimate(const_cast<llvm::Function&>(wide), options.vector_bits).cycles(together);
-  return {.one = Estimate(body, options.vector_bits).cycles(parts), .several = several / options.width};
+  return {.one = Estimate(body, options.vector_bits).cycles(parting),
+          .several = several / options.width + rows_of_lanes(body, analyses)};
 }
 
 }  // namespace dhpvm::codegen::spmd

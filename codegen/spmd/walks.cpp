@@ -20,8 +20,6 @@ constexpr unsigned kShortLoop = 8;
 // So many operations outside of inner loops may come with one lane alone.
 constexpr unsigned kFewOperations = 8;
 
-enum class Access : std::uint8_t { kTogether, kRow, kScattered };
-
 class Walks {
  public:
   Walks(llvm::Function& function, const std::vector<ArgShape>& args)
@@ -32,7 +30,6 @@ class Walks {
  private:
   bool walks(const llvm::Loop& loop);
   bool may_follow_itself(const llvm::PHINode& phi, const llvm::Loop& loop);
-  Access access_of(llvm::Value* address, const llvm::Loop& loop);
 
   llvm::Function& function_;
   LoopAnalyses analyses_;
@@ -76,7 +73,7 @@ bool Walks::walks(const llvm::Loop& loop) {
       }
       if (instruction.isAtomic() || instruction.isVolatile()) return false;
       if (analyses_.divergence.shape(address).is_uniform() && private_base(address) == nullptr) continue;
-      if (access_of(address, loop) != Access::kRow) return false;
+      if (walk_of(analyses_, address, loop) != LaneWalk::kRow) return false;
       any_row = true;
     }
   }
@@ -113,19 +110,18 @@ bool Walks::may_follow_itself(const llvm::PHINode& phi, const llvm::Loop& loop) 
   }
 }
 
-// The pattern in which one lane of several accesses `address` in turn after turn of the loop.
-Access Walks::access_of(llvm::Value* address, const llvm::Loop& loop) {
-  if (private_base(address) != nullptr) return Access::kScattered;
-  const Shape shape = analyses_.divergence.shape(address);
-  if (shape.is_affine() && static_cast<std::uint64_t>(std::abs(shape.stride())) < kLine)
-    return Access::kTogether;
-  const auto* moving = llvm::dyn_cast<llvm::SCEVAddRecExpr>(analyses_.evolution.getSCEV(address));
-  if (moving == nullptr || moving->getLoop() != &loop) return Access::kScattered;
-  const auto* step = llvm::dyn_cast<llvm::SCEVConstant>(moving->getStepRecurrence(analyses_.evolution));
-  return step != nullptr && step->getAPInt().abs().ult(kLine) ? Access::kRow : Access::kScattered;
-}
-
 }  // namespace
+
+LaneWalk walk_of(LoopAnalyses& analyses, llvm::Value* address, const llvm::Loop& loop) {
+  if (private_base(address) != nullptr) return LaneWalk::kScattered;
+  const Shape shape = analyses.divergence.shape(address);
+  if (shape.is_affine() && static_cast<std::uint64_t>(std::abs(shape.stride())) < kLine)
+    return LaneWalk::kTogether;
+  const auto* moving = llvm::dyn_cast<llvm::SCEVAddRecExpr>(analyses.evolution.getSCEV(address));
+  if (moving == nullptr || moving->getLoop() != &loop) return LaneWalk::kScattered;
+  const auto* step = llvm::dyn_cast<llvm::SCEVConstant>(moving->getStepRecurrence(analyses.evolution));
+  return step != nullptr && step->getAPInt().abs().ult(kLine) ? LaneWalk::kRow : LaneWalk::kScattered;
+}
 
 bool walks_rows(const llvm::Function& scalar, const std::vector<ArgShape>& args) {
   // The analyses take functions that they could change, and change nothing.

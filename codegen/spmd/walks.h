@@ -2,11 +2,18 @@
 // Iterations that each go through a stretch of memory of their own.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
+#include "codegen/spmd/loop_analyses.h"
 #include "codegen/spmd/vectorize.h"
 
 namespace dhpvm::codegen::spmd {
+
+// How one lane of several accesses memory in turn after turn of a loop: beside what the other lanes do, along a row of
+// its own, or in no order that is known.
+enum class LaneWalk : std::uint8_t { kTogether, kRow, kScattered };
+LaneWalk walk_of(LoopAnalyses& analyses, llvm::Value* address, const llvm::Loop& loop);
 
 // Whether what an iteration of the prepared function `scalar` does is to go through rows: in its inner loops, memory is
 // accessed element by element, in another place for each lane, and no element waits for the one before, unless in a sum
