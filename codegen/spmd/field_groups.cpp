@@ -13,8 +13,9 @@
 namespace dhpvm::codegen::spmd {
 namespace {
 
-// Up to this distance between two lanes, in elements, all that lies between them is moved as well.
+// Up to this distance between two lanes, in units, all that lies between them is moved as well.
 constexpr std::int64_t kLargestStep = 8;
+constexpr std::int64_t kLargestUnit = 8;
 
 // The part of each lane's structure that an access touches.
 struct Field {
@@ -26,9 +27,7 @@ struct Field {
   std::int64_t stride;  // from lane to lane
   unsigned bytes;
 
-  bool has_gaps() const {
-    return stride % bytes == 0 && stride / bytes >= 2 && stride / bytes <= kLargestStep;
-  }
+  bool has_gaps() const { return stride > bytes && stride <= kLargestStep * kLargestUnit; }
   bool is_in_structure_of(const Field& other) const {
     return base == other.base && index == other.index && scale == other.scale && stride == other.stride;
   }
@@ -85,6 +84,40 @@ std::optional<Field> field_of(const llvm::Instruction& access, const Divergence&
   return field;
 }
 
+struct Units {
+  unsigned bytes = 0;
+  std::int64_t begin = 0;    // of the first one, as Field::offset
+  std::int64_t step = 0;     // from lane to lane
+  std::int64_t touched = 0;  // how many of a structure
+};
+
+// As large as the largest field, so that they are as aligned as that is, and begin and end inside of the structure.
+// Nothing where a field lies across two of them, or lanes are too far apart.
+std::optional<Units> units_of(const std::vector<Field>& fields) {
+  const Field& largest = *std::ranges::max_element(fields, {}, &Field::bytes);
+  const std::int64_t size = largest.bytes;
+  const std::int64_t stride = largest.stride;
+  if (size > kLargestUnit || stride % size != 0 || stride / size > kLargestStep) return {};
+  // Negative numbers are rounded down as well.
+  const auto unit_of = [&](std::int64_t offset) {
+    const std::int64_t distance = offset - largest.offset;
+    return distance >= 0 ? distance / size : -((-distance + size - 1) / size);
+  };
+  llvm::SmallVector<std::int64_t, 8> touched;
+  for (const Field& field : fields) {
+    const std::int64_t unit = unit_of(field.offset);
+    if (unit_of(field.offset + field.bytes - 1) != unit) return {};
+    if (!llvm::is_contained(touched, unit)) touched.push_back(unit);
+  }
+  const std::int64_t low = *std::ranges::min_element(touched);
+  const std::int64_t high = *std::ranges::max_element(touched);
+  if ((high - low) * size >= stride) return {};
+  return Units{.bytes = largest.bytes,
+               .begin = largest.offset + low * size,
+               .step = stride / size,
+               .touched = static_cast<std::int64_t>(touched.size())};
+}
+
 bool is_of_no_concern(const llvm::Instruction& instruction) {
   return !instruction.mayReadOrWriteMemory() &&
          llvm::isGuaranteedToTransferExecutionToSuccessor(&instruction);
@@ -99,6 +132,10 @@ unsigned element_bytes_of(llvm::Type* type, const llvm::DataLayout& layout) {
   return packed ? static_cast<unsigned>(bits / 8) : 0;
 }
 
+const FieldGroup::Member& FieldGroup::member(const llvm::Instruction& access) const {
+  return *std::ranges::find(members, &access, &Member::access);
+}
+
 // A group that more accesses may come to.
 struct FieldGroups::Open {
   std::vector<std::pair<Field, const llvm::Instruction*>> accesses;  // in the order of the code
@@ -111,18 +148,16 @@ struct FieldGroups::Open {
            std::ranges::none_of(accesses, [&](const auto& access) { return access.first.overlaps(field); });
   }
   // Whether `field`, which is_apart, can be one of the group.
-  bool takes(const Field& field) const {
-    if (field.bytes != first().bytes || (field.offset - first().offset) % first().bytes != 0) return false;
-    std::int64_t low = field.offset, high = field.offset;
-    for (const auto& access : accesses) {
-      low = std::min(low, access.first.offset);
-      high = std::max(high, access.first.offset);
-    }
-    return high - low < first().stride;
+  bool takes(const Field& field, bool of_other_width) const {
+    if (field.bytes != first().bytes && !of_other_width) return false;
+    std::vector<Field> all{field};
+    for (const auto& access : accesses) all.push_back(access.first);
+    return units_of(all).has_value();
   }
 };
 
-FieldGroups::FieldGroups(const llvm::Function& function, const Divergence& divergence) {
+FieldGroups::FieldGroups(const llvm::Function& function, const Divergence& divergence, unsigned vector_bits)
+    : stores_bytes_(vector_bits == 512) {
   for (const llvm::BasicBlock& block : function) {
     find_loads(block, divergence);
     find_stores(block, divergence);
@@ -159,8 +194,9 @@ void FieldGroups::find_loads(const llvm::BasicBlock& block, const Divergence& di
       continue;
     }
     if (!field || !field->has_gaps()) continue;
-    const auto own = std::ranges::find_if(
-        all, [&](const Open& open) { return field->is_in_structure_of(open.first()) && open.takes(*field); });
+    const auto own = std::ranges::find_if(all, [&](const Open& open) {
+      return field->is_in_structure_of(open.first()) && open.takes(*field, true);
+    });
     const bool joins = own != all.end() && own->is_apart(*field) &&
                        std::ranges::none_of(own->written, [&](const Field& w) { return w.overlaps(*field); });
     if (joins) {
@@ -189,7 +225,7 @@ void FieldGroups::find_stores(const llvm::BasicBlock& block, const Divergence& d
       continue;
     }
     const bool is_field = field && field->has_gaps();
-    if (!is_field || !is_apart || !open.takes(*field)) close(open);
+    if (!is_field || !is_apart || !open.takes(*field, stores_bytes_)) close(open);
     if (is_field) open.accesses.emplace_back(*field, &instruction);
   }
   close(open);
@@ -197,22 +233,24 @@ void FieldGroups::find_stores(const llvm::BasicBlock& block, const Divergence& d
 
 void FieldGroups::close(Open& open) {
   if (open.empty()) return;
-  // One field in four pays for the others.
-  constexpr std::int64_t kElementsPerField = 4;
-  const std::int64_t step = open.first().stride / open.first().bytes;
-  if (step > kElementsPerField * static_cast<std::int64_t>(open.accesses.size())) {
+  std::vector<Field> fields;
+  for (const auto& access : open.accesses) fields.push_back(access.first);
+  const std::optional<Units> units = units_of(fields);
+  // One unit in four pays for the others.
+  constexpr std::int64_t kUnitsPerTouched = 4;
+  if (!units || units->step > kUnitsPerTouched * units->touched) {
     open.accesses.clear();
     return;
   }
   FieldGroup group;
-  group.bytes = open.first().bytes;
-  group.step = static_cast<unsigned>(step);
-  group.fields.resize(group.step);
-  group.accesses = static_cast<unsigned>(open.accesses.size());
-  std::int64_t low = open.first().offset;
-  for (const auto& [field, access] : open.accesses) low = std::min(low, field.offset);
+  group.bytes = units->bytes;
+  group.step = static_cast<unsigned>(units->step);
+  group.covered.resize(group.step);
   for (const auto& [field, access] : open.accesses) {
-    group.fields[static_cast<std::size_t>((field.offset - low) / group.bytes)] = access;
+    const auto at = static_cast<unsigned>(field.offset - units->begin);
+    const FieldGroup::Member member{access, at / group.bytes, at % group.bytes, field.bytes};
+    group.covered[member.unit] |= ((1U << field.bytes) - 1) << member.byte;
+    group.members.push_back(member);
     members_[access] = groups_.size();
   }
   group.place = llvm::isa<llvm::LoadInst>(open.accesses.front().second) ? open.accesses.front().second

@@ -79,7 +79,7 @@ Widener::Widener(const llvm::Function& scalar, llvm::Function& result, const Div
     : result_(result),
       divergence_(divergence),
       options_(options),
-      field_groups_(scalar, divergence),
+      field_groups_(scalar, divergence, options.vector_bits),
       values_(values),
       builder_(builder),
       width_(options.width) {}

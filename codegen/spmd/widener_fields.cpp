@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loads and stores of fields (field_groups.h): vectors of what lies behind each other in memory, and between
 // them and one vector for each field, networks of shuffles.
+#include <llvm/ADT/Sequence.h>
 #include <llvm/IR/DataLayout.h>
 
 #include <algorithm>
@@ -102,27 +103,29 @@ void copy_metadata(llvm::Instruction& to, const llvm::Instruction& from) {
 }  // namespace
 
 // Fields may be numbers of different kinds.
-llvm::Type* Widener::elements_of(const FieldGroup& group) {
+llvm::Type* Widener::units_of(const FieldGroup& group) {
   return llvm::FixedVectorType::get(builder_.getIntNTy(group.bytes * 8), width_);
 }
 
 llvm::Value* Widener::part_of(const FieldGroup& group, unsigned part) {
   // The addresses of the other fields may not have been computed yet.
   llvm::Value* const address = values_.scalar(llvm::getLoadStorePointerOperand(group.place));
-  const std::int64_t own = std::ranges::find(group.fields, group.place) - group.fields.begin();
-  const std::int64_t offset = (std::int64_t{part} * width_ - own) * group.bytes;
+  const FieldGroup::Member& own = group.member(*group.place);
+  const std::int64_t begin = std::int64_t{own.unit} * group.bytes + own.byte;
+  const std::int64_t offset = std::int64_t{part} * width_ * group.bytes - begin;
   return builder_.CreateGEP(builder_.getInt8Ty(), address,
                             builder_.getInt64(static_cast<std::uint64_t>(offset)));
 }
 
-// Selects the elements of a part that are fields of active lanes.
-llvm::Value* Widener::mask_of(const FieldGroup& group, unsigned part) {
+// Selects those of a part's units, in `pieces` each, for which `is_wanted` is true and that are of active lanes.
+llvm::Value* Widener::mask_of(const FieldGroup& group, unsigned part, unsigned pieces,
+                              llvm::function_ref<bool(unsigned unit, unsigned piece)> is_wanted) {
   llvm::SmallVector<llvm::Constant*, 64> wanted;
   llvm::SmallVector<int, 64> lanes;
-  for (unsigned lane = 0; lane < width_; ++lane) {
-    const unsigned at = part * width_ + lane;
+  for (unsigned n = 0; n < width_ * pieces; ++n) {
+    const unsigned at = part * width_ + n / pieces;
     lanes.push_back(static_cast<int>(at / group.step));
-    wanted.push_back(builder_.getInt1(group.fields[at % group.step] != nullptr));
+    wanted.push_back(builder_.getInt1(is_wanted(at % group.step, n % pieces)));
   }
   llvm::Value* const mask = llvm::ConstantVector::get(wanted);
   if (is_full(mask_)) return mask;
@@ -130,25 +133,25 @@ llvm::Value* Widener::mask_of(const FieldGroup& group, unsigned part) {
 }
 
 // Under a mask, a gather fetches nothing in vain; it takes several fields for the masks to be worth their while.
-bool Widener::moves_together(const FieldGroup& group) const { return is_full(mask_) || group.accesses > 1; }
+bool Widener::moves_together(const FieldGroup& group) const {
+  return is_full(mask_) || group.members.size() > 1;
+}
 
-// With all lanes active, all elements from the first lane's to the last one's; what follows need not be memory. Under a
-// mask, only the fields: any active lane may be the last one that has memory.
+// With all lanes active, all units from the first lane's to the last one's; what follows need not be memory. Under a
+// mask, only those with fields: any active lane may be the last one that has memory.
 void Widener::load_fields(const FieldGroup& group) {
   const llvm::Align align = alignment_of(group);
-  unsigned fields = 0;
-  for (unsigned n = 0; n < group.step; ++n) {
-    if (group.fields[n] != nullptr) fields = n + 1;
-  }
-  const unsigned end = (width_ - 1) * group.step + fields;
-  llvm::Type* const type = elements_of(group);
+  unsigned used = 0;
+  for (const FieldGroup::Member& member : group.members) used = std::max(used, member.unit + 1);
+  const unsigned end = (width_ - 1) * group.step + used;
+  llvm::Type* const type = units_of(group);
   Vectors parts;
   for (unsigned part = 0; part < group.step; ++part) {
     const unsigned begin = part * width_;
     llvm::Value* const from = part_of(group, part);
     llvm::Instruction* made = nullptr;
     if (is_full(mask_) && begin + width_ > end) {
-      // Masks are no help to processors that have none for elements of this size.
+      // Masks are no help to processors that have none for units of this size.
       const unsigned back = begin + width_ - end;
       llvm::Value* const earlier = builder_.CreateGEP(
           builder_.getInt8Ty(), from,
@@ -164,35 +167,54 @@ void Widener::load_fields(const FieldGroup& group) {
     if (is_full(mask_)) {
       made = builder_.CreateAlignedLoad(type, from, align);
     } else {
-      llvm::Value* const mask = mask_of(group, part);
+      llvm::Value* const mask =
+          mask_of(group, part, 1, [&](unsigned unit, unsigned) { return group.covered[unit] != 0; });
       made = builder_.CreateMaskedLoad(type, from, align, mask, llvm::PoisonValue::get(type));
     }
     copy_metadata(*made, *group.place);
     parts.push_back(made);
   }
   const Vectors found = take_apart(builder_, parts);
-  for (unsigned n = 0; n < group.step; ++n) {
-    if (group.fields[n] == nullptr) continue;
-    llvm::Type* const wanted = widen(group.fields[n]->getType(), width_);
-    values_.set_vector(group.fields[n], builder_.CreateBitCast(found[n], wanted));
+  for (const FieldGroup::Member& member : group.members) {
+    llvm::Value* field = found[member.unit];
+    if (member.byte != 0) field = builder_.CreateLShr(field, std::uint64_t{member.byte} * 8);
+    field = builder_.CreateTrunc(field, bits_of(member));
+    values_.set_vector(member.access, builder_.CreateBitCast(field, widen(member.access->getType(), width_)));
   }
 }
 
+llvm::Type* Widener::bits_of(const FieldGroup::Member& member) {
+  return llvm::FixedVectorType::get(builder_.getIntNTy(member.bytes * 8), width_);
+}
+
+// What is between fields belongs to others, who may be writing it.
 void Widener::store_fields(const FieldGroup& group) {
   const llvm::Align align = alignment_of(group);
-  llvm::Type* const type = elements_of(group);
-  Vectors fields;
-  for (const llvm::Instruction* store : group.fields) {
-    fields.push_back(store == nullptr ? llvm::PoisonValue::get(type)
-                                      : builder_.CreateBitCast(values_.vector(store->getOperand(0)), type));
+  llvm::Type* const type = units_of(group);
+  Vectors units(group.step, llvm::PoisonValue::get(type));
+  for (const FieldGroup::Member& member : group.members) {
+    llvm::Value* field =
+        builder_.CreateBitCast(values_.vector(member.access->getOperand(0)), bits_of(member));
+    field = builder_.CreateZExt(field, type);
+    if (member.byte != 0) field = builder_.CreateShl(field, std::uint64_t{member.byte} * 8);
+    llvm::Value*& unit = units[member.unit];
+    unit = llvm::isa<llvm::PoisonValue>(unit) ? field : builder_.CreateOr(unit, field);
   }
-  const Vectors parts = interleave(builder_, fields);
+  const bool is_whole = llvm::all_of(llvm::seq(group.step), [&](unsigned unit) {
+    return group.covered[unit] == 0 || group.is_covered(unit);
+  });
+  const unsigned pieces = is_whole ? 1 : group.bytes;
+  const auto is_wanted = [&](unsigned unit, unsigned byte) { return (group.covered[unit] >> byte & 1) != 0; };
+  llvm::Type* const pieces_type =
+      is_whole ? type : llvm::FixedVectorType::get(builder_.getInt8Ty(), width_ * pieces);
+  const Vectors parts = interleave(builder_, units);
   for (unsigned part = 0; part < group.step; ++part) {
-    llvm::Value* const mask = mask_of(group, part);
+    llvm::Value* const mask = mask_of(group, part, pieces, is_wanted);
     llvm::Value* const to = part_of(group, part);
+    llvm::Value* const stored = builder_.CreateBitCast(parts[part], pieces_type);
     llvm::Instruction* const made =
-        is_full(mask) ? static_cast<llvm::Instruction*>(builder_.CreateAlignedStore(parts[part], to, align))
-                      : builder_.CreateMaskedStore(parts[part], to, align, mask);
+        is_full(mask) ? static_cast<llvm::Instruction*>(builder_.CreateAlignedStore(stored, to, align))
+                      : builder_.CreateMaskedStore(stored, to, align, mask);
     copy_metadata(*made, *group.place);
   }
 }

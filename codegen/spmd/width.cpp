@@ -3,10 +3,12 @@
 #include <llvm/Analysis/LoopInfo.h>
 #include <llvm/IR/CFG.h>
 #include <llvm/IR/Dominators.h>
+#include <llvm/IR/InstIterator.h>
 
 #include <algorithm>
 
 #include "codegen/spmd/divergence.h"
+#include "codegen/spmd/field_groups.h"
 #include "codegen/spmd/math.h"
 #include "codegen/spmd/vectorize.h"
 #include "codegen/spmd/widener.h"
@@ -109,6 +111,18 @@ unsigned pressure(const llvm::Function& scalar, const Divergence& divergence) {
   return most / 8;
 }
 
+// The most bytes of a lane's structure that are moved together, which are in registers as they lie in memory and field by
+// field.
+unsigned largest_structure(const llvm::Function& scalar, const Divergence& divergence, unsigned vector_bits) {
+  const FieldGroups groups(scalar, divergence, vector_bits);
+  unsigned largest = 0;
+  for (const llvm::Instruction& instruction : llvm::instructions(scalar)) {
+    const FieldGroup* const group = groups.find(instruction);
+    if (group != nullptr) largest = std::max(largest, group->step * group->bytes);
+  }
+  return largest;
+}
+
 // How much there is to do for each native vector, in units of cost_of.
 unsigned size_of(const llvm::Function& scalar, const Divergence& divergence) {
   unsigned size = 0;
@@ -168,7 +182,8 @@ unsigned choose_width(const llvm::Function& function, const std::vector<ArgShape
   // A quarter of the registers stays free for constants, masks and what is loaded on the way.
   const unsigned registers = vector_bits == 512 ? 32 : 16;
   const unsigned room = registers * vector_bits / 8 * 3 / 4;
-  const unsigned bytes = std::max(pressure(function, divergence), 1U);
+  const unsigned bytes = std::max(
+      {pressure(function, divergence), 2 * largest_structure(function, divergence, vector_bits), 1U});
   // Lanes that leave a loop late make the others wait, and around a call all vector registers are saved: both
   // get worse with more lanes. Two vectors still pay, because each waits for its own results most of the
   // time.
