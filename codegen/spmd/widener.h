@@ -75,14 +75,17 @@ class Widener {
   llvm::Value* private_address(const llvm::Value* pointer, const llvm::AllocaInst& alloca, bool& contiguous,
                                unsigned element_bytes);
   llvm::Value* reverse(llvm::Value* vector);
+  llvm::Value* gather_narrow(const llvm::LoadInst& load, llvm::Instruction*& access);
 
   // Fields of structures (widener_fields.cpp).
   bool moves_together(const FieldGroup& group) const;
   void load_fields(const FieldGroup& group);
   void store_fields(const FieldGroup& group);
-  llvm::Type* elements_of(const FieldGroup& group);
+  llvm::Type* units_of(const FieldGroup& group);
+  llvm::Type* bits_of(const FieldGroup::Member& member);
   llvm::Value* part_of(const FieldGroup& group, unsigned part);
-  llvm::Value* mask_of(const FieldGroup& group, unsigned part);
+  llvm::Value* mask_of(const FieldGroup& group, unsigned part, unsigned pieces,
+                       llvm::function_ref<bool(unsigned unit, unsigned piece)> is_wanted);
 
   // Staged operands (widener_staging.cpp).
   bool staged(const llvm::CallInst& call);
