@@ -235,5 +235,79 @@ TEST(Vectorize, StoresToFields) {
   EXPECT_EQ(kernel->vector_text().find("scatter"), std::string::npos) << kernel->vector_text();
 }
 
+// A double, two floats, a byte, and two bytes that nobody touches; some fields again under a mask.
+TEST(Vectorize, FieldsOfMixedWidths) {
+  const std::string text = R"(
+    define i32 @body(i64 %i, ptr %a, ptr %b, ptr %c, i64 %n) {
+    entry:
+      %p0 = getelementptr [24 x i8], ptr %a, i64 %i
+      %p8 = getelementptr i8, ptr %p0, i64 8
+      %p12 = getelementptr i8, ptr %p0, i64 12
+      %p16 = getelementptr i8, ptr %p0, i64 16
+      %p18 = getelementptr i8, ptr %p0, i64 18
+      %d = load i64, ptr %p0
+      %x = load i32, ptr %p8
+      %y = load float, ptr %p12
+      %f = load i8, ptr %p16
+      %h = load i16, ptr %p18
+      %f32 = zext i8 %f to i32
+      %h32 = sext i16 %h to i32
+      %d32 = trunc i64 %d to i32
+      %y32 = bitcast float %y to i32
+      %s0 = add i32 %f32, %h32
+      %s1 = add i32 %d32, %y32
+      %s2 = xor i32 %s0, %s1
+      %s3 = add i32 %s2, %x
+      %g = trunc i32 %s3 to i8
+      %e = zext i32 %s3 to i64
+      store i8 %g, ptr %p16
+      store i64 %e, ptr %p0
+      store i32 %f32, ptr %p12
+      %odd = trunc i32 %x to i1
+      br i1 %odd, label %then, label %end
+    then:
+      store i16 5, ptr %p18
+      %again = load i8, ptr %p16
+      %wide = zext i8 %again to i32
+      store i32 %wide, ptr %p8
+      br label %end
+    end:
+      %all = load i64, ptr %p0
+      %r = trunc i64 %all to i32
+      ret i32 %r
+    })";
+  expect_same(text);
+  auto kernel = TestKernel::create(text, 8);
+  ASSERT_TRUE(kernel.ok());
+  EXPECT_EQ(kernel->vector_text().find("gather"), std::string::npos) << kernel->vector_text();
+  EXPECT_EQ(kernel->vector_text().find("scatter"), std::string::npos) << kernel->vector_text();
+}
+
+// At any place in a word, under a mask.
+TEST(Vectorize, GathersOfNarrowElements) {
+  const std::string text = R"(
+    define i32 @body(i64 %i, ptr %a, ptr %b, ptr %c, i64 %n) {
+    entry:
+      %from = getelementptr i32, ptr %a, i64 %i
+      %x = load i32, ptr %from
+      %at = zext i32 %x to i64
+      %odd = trunc i32 %x to i1
+      br i1 %odd, label %then, label %end
+    then:
+      %byte = getelementptr i8, ptr %b, i64 %at
+      %half = getelementptr i16, ptr %c, i64 %at
+      %u = load i8, ptr %byte
+      %v = load i16, ptr %half
+      %u32 = zext i8 %u to i32
+      %v32 = sext i16 %v to i32
+      %s = add i32 %u32, %v32
+      br label %end
+    end:
+      %r = phi i32 [ %s, %then ], [ %x, %entry ]
+      ret i32 %r
+    })";
+  expect_same(text);
+}
+
 }  // namespace
 }  // namespace dhpvm::codegen::spmd

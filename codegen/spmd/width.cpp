@@ -111,8 +111,8 @@ unsigned pressure(const llvm::Function& scalar, const Divergence& divergence) {
   return most / 8;
 }
 
-// The most bytes of a lane's structure that are moved together, which are in registers as they lie in memory and field by
-// field.
+// The most bytes of a lane's structure that are moved together, which are in registers as they lie in memory and field
+// by field.
 unsigned largest_structure(const llvm::Function& scalar, const Divergence& divergence, unsigned vector_bits) {
   const FieldGroups groups(scalar, divergence, vector_bits);
   unsigned largest = 0;
