@@ -17,6 +17,7 @@
 #include <ctime>
 #include <memory>
 
+#include "base/cache_folder.h"
 #include "base/crc32c.h"
 #include "base/error.h"
 #include "codegen/host/build_id.h"
@@ -52,24 +53,6 @@ std::string name_of(const CacheKey& key) {
   std::string name;
   for (const std::uint8_t byte : key.bytes) name += fmt::format("{:02x}", byte);
   return name.append(kSuffix);
-}
-
-std::string default_directory() {
-  // The XDG specification wants relative paths ignored.
-  if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache != nullptr && cache[0] == '/') {
-    return std::string(cache) + "/dhpvm";
-  }
-  if (const char* home = std::getenv("HOME"); home != nullptr && home[0] == '/') {
-    return std::string(home) + "/.cache/dhpvm";
-  }
-  return {};
-}
-
-void make_directories(const std::string& path) {
-  for (std::size_t slash = path.find('/', 1); slash != std::string::npos; slash = path.find('/', slash + 1)) {
-    static_cast<void>(::mkdir(path.substr(0, slash).c_str(), 0700));
-  }
-  static_cast<void>(::mkdir(path.c_str(), 0700));
 }
 
 bool mine_alone(const struct stat& info) { return info.st_uid == ::geteuid() && (info.st_mode & 022) == 0; }
@@ -124,7 +107,7 @@ CacheKey cache_key(std::initializer_list<std::string_view> parts) {
 }
 
 CodeCache::CodeCache(CodeCacheOptions options) : options_(std::move(options)) {
-  if (options_.directory.empty()) options_.directory = default_directory();
+  if (options_.directory.empty()) options_.directory = default_cache_folder();
   const std::lock_guard lock(mutex_);
   if (!open_directory()) {
     if (directory_ >= 0) ::close(directory_);
@@ -143,7 +126,7 @@ bool CodeCache::open_directory() {
   }
   directory_ = ::open(options_.directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (directory_ < 0 && errno == ENOENT) {
-    make_directories(options_.directory);
+    make_cache_folder(options_.directory);
     directory_ = ::open(options_.directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   }
   struct stat info{};
