@@ -141,8 +141,20 @@ OpenDevices::OnHost OpenDevices::load_on_host(const KernelWish& wish) {
   return {opened.device.get(), &loaded};
 }
 
+// The stricter setting of both sides holds: this side may have asked for less than there is, and not for this.
+void OpenDevices::warn_of_weak_seal(const std::string& device) {
+  for (const offload::PeerStatus& peer : options_.devices.registry->peers()) {
+    const bool is_readable = peer.seal == "none" || peer.seal == "integrity";
+    if (!is_readable || !(device + "/").starts_with(peer.name + "/")) continue;
+    warn_once(
+        fmt::format("the arrays that {} gets and gives can be read{} by others on the network (--seal={})",
+                    peer.name, peer.seal == "none" ? ", and changed," : "", peer.seal));
+  }
+}
+
 Result<std::unique_ptr<offload::PipelineDevice>> OpenDevices::make(OpenDevice& opened) {
   DHPVM_ASSIGN(opened.owner, options_.devices.registry->open(opened.name));
+  if (is_remote(opened.name)) warn_of_weak_seal(opened.name);
   offload::PipelineDeviceOptions options;
   options.budget_bytes = options_.limits.device_bytes;
   options.poll = [this] { return isolate_.poll(); };

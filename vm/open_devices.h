@@ -58,6 +58,7 @@ class OpenDevices {
   Status release_buffers();
 
   void warn_once(std::string message);
+  void warn_of_weak_seal(const std::string& device);
   // Without the loops themselves.
   DeviceTotals totals() const;
   std::vector<DeviceUse> uses() const;
