@@ -137,7 +137,8 @@ ChannelOptions options(Fabric& fabric, Role role, bool with_key, SealMode seal) 
   ChannelOptions made;
   made.role = role;
   made.seal = seal;
-  if (with_key) made.identity = insist(fabric.load_identity({Bytes(kKeyBytes, std::byte{1}), {}, {}, {}}));
+  if (with_key)
+    made.identity = insist(fabric.load_identity({SecretBytes(kKeyBytes, std::byte{1}), {}, {}, {}}));
   return made;
 }
 

@@ -15,6 +15,7 @@
 #include "options.h"
 #include "remote.h"
 #include "statistics.h"
+#include "worker_status.h"
 
 namespace dhpvm::tools {
 namespace {
@@ -103,6 +104,14 @@ constexpr Option kOptions[] = {
      "the secret that both sides have;\nwithout one, or certificates, only this machine is talked to"},
     {kRemoteGroup, "--clients", 0, Value::kRequired, "FILE",
      "in its place, for a worker: the clients that may come in, each with keys and limits"},
+    {kRemoteGroup, "--metrics", 0, Value::kRequired, "ADDRESS",
+     "of a worker: serve /metrics (Prometheus) and /healthz there, to this machine: 127.0.0.1:9471"},
+    {kRemoteGroup, "--worker-status", 0, Value::kRequired, "ADDRESS",
+     "print what the worker there does: sessions, queue, devices; needs its key, or the right"},
+    {kRemoteGroup, "--json", 0, Value::kNone, "", "with that: for programs"},
+    {kRemoteGroup, "--end-session", 0, Value::kRequired, "N",
+     "with --worker-status: end the session of that number instead"},
+    {kRemoteGroup, "--reason", 0, Value::kRequired, "TEXT", "with that: what its client is told"},
     {kRemoteGroup, "--log", 0, Value::kRequired, "FORM",
      "of a worker: text (default), or json: an object for each line"},
     {kRemoteGroup, "--log-level", 0, Value::kRequired, "LEVEL",
@@ -473,6 +482,23 @@ Ending ending_of_run(const Result<int>& outcome) {
   return ending;
 }
 
+// For the operator of a worker.
+Ending operate(const Arguments& arguments, const RemoteRequest& remote) {
+  const std::string& address = *arguments.last("--worker-status");
+  if (const std::string* const session = arguments.last("--end-session"); session != nullptr) {
+    const Result<std::uint64_t> number = parse_count(*session);
+    if (!number.ok()) return usage_ending(kTool, number.error());
+    const std::string* const reason = arguments.last("--reason");
+    const Status ended = end_worker_session(address, remote.options.security, *number,
+                                            reason == nullptr ? std::string() : *reason);
+    return ended.ok() ? Ending{} : ending_of(kTool, ended.error());
+  }
+  const Result<WorkerStatus> status = worker_status(address, remote.options.security);
+  if (!status.ok()) return ending_of(kTool, status.error());
+  const Status printed = print(arguments.has("--json") ? status_json(*status) : status_table(*status));
+  return printed.ok() ? Ending{} : ending_of(kTool, printed.error());
+}
+
 Ending main_of(std::span<const char* const> words) {
   const Result<Arguments> arguments = parse_arguments(kOptions, words, Operands::kEndOptions);
   if (!arguments.ok()) return usage_ending(kTool, arguments.error());
@@ -490,6 +516,7 @@ Ending main_of(std::span<const char* const> words) {
     const Status printed = print(text);
     return printed.ok() ? Ending{} : ending_of(kTool, printed.error());
   }
+  if (arguments->has("--worker-status")) return operate(*arguments, request->remote);
   if (request->remote.worker) {
     const Result<int> lent = lend(request->engine, request->remote, request->isolate.device, words);
     return lent.ok() ? Ending{.code = *lent} : ending_of(kTool, lent.error());

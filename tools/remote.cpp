@@ -17,6 +17,8 @@ namespace {
 
 // How long sessions may go on after SIGTERM.
 constexpr std::chrono::seconds kDrain{30};
+// How often a second signal is looked for meanwhile.
+constexpr std::chrono::milliseconds kLook{50};
 
 Error unknown(std::string_view option, std::string_view value, std::string_view known) {
   return Error(ErrorCode::kInvalidArgument,
@@ -130,6 +132,8 @@ Status set_remote(RemoteRequest& request, std::string_view name, std::string_vie
     request.log_level = static_cast<LogLevel>(level - kLevels.begin());
   } else if (name == "--clients") {
     options.clients_file = value;
+  } else if (name == "--metrics") {
+    options.metrics = value;
   } else if (name == "--certificate") {
     options.security.certificate_file = value;
   } else if (name == "--private-key") {
@@ -174,10 +178,10 @@ Status check_remote(const RemoteRequest& request, std::string_view device) {
                  "--key-file and certificates exclude each other: give one of them");
   }
   if (!request.options.clients_file.empty() &&
-      (!request.worker || files != 0 || !security.key_file.empty() || !request.connect.empty())) {
+      (!request.worker || !security.key_file.empty() || !request.connect.empty())) {
     return Error(ErrorCode::kInvalidArgument,
-                 "--clients=FILE is for a --worker that listens, and has the keys: leave out --key-file, "
-                 "certificates and --connect");
+                 "--clients=FILE is for a --worker that listens, and has the keys: leave out --key-file and "
+                 "--connect");
   }
   if (request.worker && request.listen.empty() && request.connect.empty()) {
     return Error(ErrorCode::kInvalidArgument,
@@ -227,12 +231,16 @@ Result<int> lend(EngineOptions engine, const RemoteRequest& request, std::string
   const auto log = [write = options.log](const std::string& text, LogLevel level = LogLevel::kInfo) {
     write({level, 0, text, {}});
   };
-  if (request.is_session) return Worker::serve_session(Engine(std::move(engine)), options);
+  if (request.is_session) {
+    DHPVM_TRY(Worker::serve_session(std::move(engine), options));
+    return 0;
+  }
   options.session_command.emplace_back("/proc/self/exe");
   options.session_command.insert(options.session_command.end(), words.begin(), words.end());
   options.session_command.emplace_back("--worker-session");
   DHPVM_ASSIGN(Worker worker, Worker::start(Engine(std::move(engine)), std::move(options)));
   for (const std::string& address : worker.addresses()) log("listening at " + address);
+  if (!worker.metrics_address().empty()) log("metrics at http://" + worker.metrics_address() + "/metrics");
   while (worker.is_needed()) {
     const timespec tick{0, 100'000'000};
     const int signal =
@@ -248,8 +256,16 @@ Result<int> lend(EngineOptions engine, const RemoteRequest& request, std::string
     }
     if (signal != SIGTERM) continue;
     log("draining: no new sessions, and " + std::to_string(kDrain.count()) + " s for those there are");
-    pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
-    if (!worker.drain(kDrain)) log("some sessions are cut short", LogLevel::kWarning);
+    const auto deadline = std::chrono::steady_clock::now() + kDrain;
+    constexpr timespec kNow{0, 0};
+    // A second signal waits for nobody.
+    bool is_drained = worker.drain(kLook);
+    while (!is_drained && std::chrono::steady_clock::now() < deadline) {
+      const int second = sigtimedwait(&signals, nullptr, &kNow);
+      if (second == SIGTERM || second == SIGINT) break;
+      is_drained = worker.drain(kLook);
+    }
+    if (!is_drained) log("some sessions are cut short", LogLevel::kWarning);
     break;
   }
   log("ended");

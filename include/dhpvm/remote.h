@@ -17,6 +17,7 @@
 namespace dhpvm {
 
 class Engine;
+struct EngineOptions;
 
 // How array data is protected in transit. Everything else is always encrypted when there is a key. The stricter of the
 // client's and the worker's setting applies.
@@ -87,6 +88,9 @@ struct WorkerOptions {
   // Device memory of all sessions together. Each gets a share of it when it begins: half of it is for even shares, and
   // half of what is left of the other half for each session that comes.
   std::uint64_t total_memory_bytes = ~std::uint64_t{0};
+  // An address of this machine ("127.0.0.1:9471") where metrics are served: /metrics in the format of Prometheus, and
+  // /healthz. Empty: nowhere.
+  std::string metrics = {};
   // A session that has nothing to do for so long is ended; 0: it is not.
   std::chrono::milliseconds idle{0};
   // A program, and its arguments, that calls Worker::serve_session(): each session then has a process of its own, which
@@ -103,15 +107,17 @@ class DHPVM_API Worker {
   // that other machines can reach, without a key or certificates.
   static Result<Worker> start(const Engine& engine, WorkerOptions options);
   // Serves one session in a process that a worker has started with its `session_command`, and ends the process with
-  // it. `devices`, limits and `silence` should be those of the worker; addresses, security and log are not used.
-  // Returns why it cannot.
-  static Status serve_session(const Engine& engine, const WorkerOptions& options);
+  // it. To be called before the process has other threads, with the options of the worker's engine. `devices`, limits
+  // and `silence` should be those of the worker; addresses, security and log are not used. Returns why it cannot.
+  static Status serve_session(EngineOptions engine, const WorkerOptions& options);
   ~Worker();
   Worker(Worker&& other) noexcept;
   Worker& operator=(Worker&& other) noexcept;
 
   // The addresses it listens on, with the ports that the system chose.
   std::vector<std::string> addresses() const;
+  // Where metrics are served, likewise; empty: nowhere.
+  std::string metrics_address() const;
   // Whether work can still arrive: false for a worker that listens nowhere once all dialled clients are gone.
   bool is_needed() const;
   // Reads the file of clients anew, from the same path. Sessions whose key is no longer there end. On an error

@@ -27,7 +27,9 @@ enum class LogLevel : std::uint8_t { kError, kWarning, kInfo, kDebug };
   X(kDeadline, "deadline", kWarning, "the client has not finished opening the session in time")         \
   X(kProtocol, "protocol", kWarning, "the client has broken the protocol")                              \
   X(kKilled, "killed", kError, "the session's process was killed (SIGKILL), as when memory is used up") \
-  X(kCrashed, "crashed", kError, "the session's process has crashed")
+  X(kCrashed, "crashed", kError, "the session's process has crashed")                                   \
+  X(kEnded, "ended", kInfo, "an operator has ended the session")                                        \
+  X(kDevices, "devices", kError, "the worker's devices could not be opened")
 
 enum class EndCause : std::uint8_t {
 #define DHPVM_X(name, word, level, meaning) name,

@@ -32,7 +32,7 @@ class Network {
     worker.generator = std::move(generator);
     RemoteWorkersOptions client;
     if (kind == "sealed") {
-      client.credentials.key = std::vector<std::byte>(kKeyBytes, std::byte{42});
+      client.credentials.key = SecretBytes(kKeyBytes, std::byte{42});
       DHPVM_ASSIGN(worker.identity, fabric.load_identity(client.credentials));
     }
     if (kind == "earlier") client.version = kVersionWithoutElements;

@@ -135,7 +135,7 @@ class FrontDoor(run_workers.Case):
             [b"GET / HTTP/1.1\r\nHost: here\r\n\r\n"], [b"SSH-2.0-OpenSSH_9.2\r\n"], [b"\xff" * 4096],
             [message(b"")], [message(b"DHPV")], [message(b"X" * 4097)], [message(hello[:11])],
             [message(preamble(version=0xffff))], [message(preamble(identity=0))], [message(preamble(identity=9))],
-            [message(preamble(lane=7))], [message(hello + b"\x16\x03\x01\xff\xff" + b"A" * 4000)],
+            [message(preamble(lane=7))], [message(preamble(lane=2))], [message(preamble(identity=2))], [message(hello + b"\x16\x03\x01\xff\xff" + b"A" * 4000)],
             [message(hello), message(b"\x17" * 4096)],
         ]
         # Three kinds of these ended a worker when libfabric's provider for TCP took the connections.
@@ -169,6 +169,34 @@ class FrontDoor(run_workers.Case):
                 self.dial(bytes(changed)).close()
         self.assert_serves_at_once()
         self.assertEqual(self.door.log().count("'dhpvm-run' from"), 4, self.door.log())
+
+    def test_nobody_makes_both_sides_speak_an_earlier_version(self):
+        """Somebody between the two says that the worker knows no ranges of versions, and passes on what follows."""
+        door = socket.create_server(("127.0.0.1", 0))
+        self.addCleanup(door.close)
+        dialled = []
+
+        def lie():
+            try:
+                while True:
+                    client, _ = door.accept()
+                    dialled.append(client)
+                    if len(dialled) % 2 != 0:  # it offers a range
+                        client.recv(65536)
+                        client.sendall(message(b"DHPV" + struct.pack("<HBBBBH", 2, 1, 2, 0, 1, 0)))
+                        continue
+                    there = socket.create_connection(self.where)
+                    for source, sink in ((client, there), (there, client)):
+                        threading.Thread(target=Recorder.pump, args=(source, sink, None), daemon=True).start()
+            except OSError:
+                pass
+
+        threading.Thread(target=lie, daemon=True).start()
+        refused = run_workers.run(f"--device=remote/127.0.0.1:{door.getsockname()[1]}", self.secret, self.program)
+        self.assertEqual(refused.returncode, run_workers.EXIT_TRAP, refused.stderr)
+        self.assertGreaterEqual(len(dialled), 2)
+        self.door.wait_for("speaks version 4 of the protocol, and its first message says 2: somebody interferes")
+        self.assert_serves_at_once()
 
     def test_crowds_at_once(self):
         before = self.status("VmRSS"), self.status("Threads")

@@ -220,10 +220,10 @@ class Using(Case):
         self.assertEqual(done.returncode, 0, done.stderr)
         worker.wait_for("ended after")
         entries = [json.loads(line) for line in worker.log().splitlines()]
-        self.assertNotIn("session", entries[0])
-        self.assertIn("listening at", entries[0]["text"])
-        self.assertEqual({entry["session"] for entry in entries[1:]}, {1})
-        self.assertRegex(entries[1]["time"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")
+        begin = [entry for entry in entries if "session" not in entry]
+        self.assertIn("listening at", begin[-1]["text"])
+        self.assertEqual({entry["session"] for entry in entries[len(begin):]}, {1})
+        self.assertRegex(entries[-1]["time"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")
         self.assertNotIn("\x1b", worker.log())
         end = entries[-1]
         self.assertEqual((end["level"], end["cause"], end["seal"]), ("info", "left", "none"))
@@ -537,6 +537,199 @@ class Security(Case):
         os.chmod(self.folder / "client.key", 0o600)
         self.assert_serves(worker, *self.of("client"))
 
+    def test_certificates_in_the_file_of_clients(self):
+        if shutil.which("openssl") is None:
+            self.skipTest("SKIP: there is no openssl to make certificates with")
+        self.certificates()
+        path = self.folder / "clients.json"
+
+        def allow(*clients):
+            path.write_text(json.dumps({"clients": clients}), encoding="utf-8")
+            path.chmod(0o600)
+
+        anna = {"name": "anna", "certificate": "client", "rights": ["use", "operate"]}
+        bert = {"name": "bert", "keys": [self.key("bert").read_text().strip()]}
+        allow(anna, bert)
+        self.assertIn("--certificate", run("--worker", "--listen=127.0.0.1:0", f"--clients={path}").stderr)
+        worker = self.worker(f"--clients={path}", *self.of("worker"))
+        program = self.rounds(2, 50_000)
+        with_key = [f"--key-file={self.folder / 'bert'}"]
+        # Both kinds at one door.
+        for options in (self.of("client"), with_key):
+            self.assert_done(run(worker.device, *options, program), self.expected(program))
+        worker.wait_for(r"session 1: ended .*client anna")
+        self.assertEqual(run(f"--worker-status={worker.address}", *self.of("client")).returncode, 0)
+        self.assertIn('no right to "operate"', run(f"--worker-status={worker.address}", *with_key).stderr)
+        # One of the same authority, which the file does not name.
+        refused = run(worker.device, *self.of("worker"), program)
+        self.assertEqual(refused.returncode, EXIT_TRAP)
+        self.assertIn("none with the certificate of 'worker'", refused.stderr)
+        long = self.rounds(10_000_000)
+        gone = self.start(worker.device, *self.of("client"), long)
+        worker.wait_for("session 3: kernel")
+        allow(bert)
+        worker.process.send_signal(signal.SIGHUP)
+        worker.wait_for(r"session 3: ended.*\(revoked\).*none with the certificate")
+        gone.kill()
+        self.assert_done(run(worker.device, *with_key, program), self.expected(program))
+
+
+class Operating(Case):
+    """Looking at a worker from elsewhere, ending sessions, metrics."""
+
+    def clients(self, path, *entries):
+        path.write_text(json.dumps({"clients": list(entries)}), encoding="utf-8")
+        path.chmod(0o600)
+
+    def secret(self, name):
+        return self.key(name).read_text(encoding="utf-8").strip()
+
+    def ask(self, worker, *options):
+        return run(f"--worker-status={worker.address}", *options)
+
+    def status(self, worker, *options):
+        done = self.ask(worker, "--json", *options)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return json.loads(done.stdout)
+
+    def fetch(self, worker, path, words=None):
+        port = re.search(r"metrics at http://127\.0\.0\.1:(\d+)", worker.log()).group(1)
+        with socket.create_connection(("127.0.0.1", int(port)), timeout=PATIENCE) as there:
+            there.sendall(words or f"GET {path} HTTP/1.1\r\nHost: here\r\n\r\n".encode())
+            answer = b""
+            while piece := there.recv(65536):
+                answer += piece
+        return answer.decode()
+
+    def test_sessions_are_shown_and_ended(self):
+        key = f"--key-file={self.key()}"
+        worker = self.worker(key, "--lend=sessions=1", "--metrics=127.0.0.1:0")
+        idle = self.status(worker, key)
+        self.assertEqual((idle["sessions"], idle["most_sessions"], idle["draining"]), ([], 1, False))
+        self.assertEqual([device["name"] for device in idle["devices"]], ["host"])
+        client = self.start(worker.device, key, self.rounds(10_000_000))
+        worker.wait_for(r"session 1: kernel '.*' ready")
+        waiting = self.start(worker.device, key, self.rounds(10_000_000))
+        worker.wait_for("session 2: waits at place 1")
+        wait_until(lambda: self.status(worker, key)["sessions"][0]["jobs"] > 0, "no jobs")
+        first, second = self.status(worker, key)["sessions"]
+        self.assertEqual((first["session"], first["place"], first["program"]), (1, 0, "dhpvm-run"))
+        self.assertEqual((first["seal"], first["devices"], first["priority"]), ("full", ["host"], 100))
+        self.assertGreater(min(first["bytes_in"], first["memory_bytes"], first["seconds"]), 0)
+        self.assertRegex(first["key"], "^[0-9a-f]{16}$")
+        self.assertEqual((second["session"], second["place"], second["jobs"]), (2, 1, 0))
+        table = self.ask(worker, key).stdout
+        self.assertRegex(table, r"sessions: 1 of 1, waiting: 1 of 16\ndevice host: ")
+        self.assertRegex(table, r"(?m)^1 +served .* dhpvm-run .*host$")
+        self.assertRegex(table, r"(?m)^2 +waits, 1 ")
+        metrics = self.fetch(worker, "/metrics")
+        self.assertIn('\ndhpvm_worker_sessions{state="waiting"} 1\n', metrics)
+        self.assertIn(f'\ndhpvm_worker_client_sessions{{client="{first["key"]}"}} 2\n', metrics)
+        # The client is told why, and the next one has its place.
+        self.assertEqual(self.ask(worker, key, "--end-session=1", "--reason=lunch\x1b is over").returncode, 0)
+        worker.wait_for(r"session 1: ended .*\(ended\).*operator has ended the session: lunch is over")
+        worker.wait_for("session 2: is served")
+        wait_until(lambda: 'cause="ended"} 1\n' in self.fetch(worker, "/metrics"), "no end in the metrics")
+        self.assertEqual(self.ask(worker, key, "--end-session=2").returncode, 0)
+        worker.wait_for(r"session 2: ended")
+        gone = self.ask(worker, key, "--end-session=2")
+        self.assertEqual(gone.returncode, EXIT_USER)
+        self.assertIn("has no session 2", gone.stderr)
+        self.assertIn("operator has ended the session: lunch", client.stderr.readline())
+        client.kill()
+        waiting.kill()
+        self.assertRegex(self.fetch(worker, "/healthz"), r"200 OK\r\n(?s:.*)\r\nok\n$")
+
+    def test_only_who_may_operate_does(self):
+        path = self.folder / "clients.json"
+        self.clients(path, {"name": "anna", "keys": [self.secret("anna")], "time": 1},
+                     {"name": "boss", "keys": [self.secret("boss")], "rights": ["operate"]})
+        anna, boss, stranger = (f"--key-file={self.folder / name}" for name in ("anna", "boss", "stranger"))
+        self.secret("stranger")
+        worker = self.worker(f"--clients={path}")
+        program = self.rounds(2, 50_000)
+        self.assert_done(run(worker.device, anna, program), self.expected(program))
+        self.assertEqual(self.status(worker, boss)["sessions"], [])
+        for options, reason in (([anna], 'has no right to "operate" it'), ([stranger], "authenticated"),
+                                ([], "only who may operate it")):
+            for action in ([], ["--end-session=1"]):
+                refused = self.ask(worker, *options, *action)
+                self.assertNotEqual(refused.returncode, 0, options)
+                self.assertIn(reason, refused.stderr)
+        refused = run(worker.device, boss, program)
+        self.assertEqual(refused.returncode, EXIT_TRAP)
+        self.assertIn('has no right to "use" its devices', refused.stderr)
+        # Limits of the client, beside those of the worker.
+        client = self.start(worker.device, anna, self.rounds(10_000_000))
+        worker.wait_for(r"ended .*\(time-limit\).*has computed for 1000 ms")
+        client.kill()
+        # A right that is taken away ends the session.
+        self.clients(path, {"name": "anna", "keys": [(self.folder / "anna").read_text().strip()]},
+                     {"name": "boss", "keys": [(self.folder / "boss").read_text().strip()], "rights": ["operate"]})
+        worker.process.send_signal(signal.SIGHUP)
+        worker.wait_for("was read anew")
+        client = self.start(worker.device, anna, self.rounds(10_000_000))
+        wait_until(lambda: [each["client"] for each in self.status(worker, boss)["sessions"]] == ["anna"], "no session")
+        self.clients(path, {"name": "anna", "keys": [(self.folder / "anna").read_text().strip()],
+                            "rights": ["operate"]})
+        worker.process.send_signal(signal.SIGHUP)
+        worker.wait_for(r'\(revoked\).*client anna.*no right to "use"')
+        refused = self.ask(worker, boss)
+        self.assertNotEqual(refused.returncode, 0)
+        self.assertEqual(self.status(worker, anna)["sessions"], [])
+        client.kill()
+
+    def test_workers_that_nobody_operates(self):
+        open_worker = self.worker()
+        key = f"--key-file={self.key()}"
+        for options in ([], [key]):
+            self.assertNotEqual(self.ask(open_worker, *options).returncode, 0)
+        silent = socket.create_server(("127.0.0.1", 0))
+        self.addCleanup(silent.close)
+        done = run(f"--worker-status=127.0.0.1:{silent.getsockname()[1]}", key)
+        self.assertEqual(done.returncode, EXIT_TRAP)
+        self.assertIn("gives no answer", done.stderr)
+
+    def test_health_while_draining(self):
+        worker = self.worker("--metrics=127.0.0.1:0")
+        client = self.start(worker.device, self.rounds(10_000_000))
+        worker.wait_for("session 1: kernel")
+        self.assertIn("200 OK", self.fetch(worker, "/healthz"))
+        self.assertIn("400 Bad", self.fetch(worker, "", b"\x16\x03\x01 what\r\n\r\n"))
+        client.send_signal(signal.SIGSTOP)
+        worker.process.send_signal(signal.SIGTERM)
+        wait_until(lambda: "503" in self.fetch(worker, "/healthz"), "not draining")
+        worker.process.send_signal(signal.SIGTERM)
+        self.assertEqual(worker.process.wait(timeout=PATIENCE), 0)
+        client.kill()
+        refused = run("--worker", "--listen=127.0.0.1:0", "--metrics=0.0.0.0:0")
+        self.assertEqual(refused.returncode, EXIT_USER)
+        self.assertIn("for this machine alone", refused.stderr)
+
+    def test_no_client_runs_what_another_one_has_compiled(self):
+        path = self.folder / "clients.json"
+        self.clients(path, {"name": "anna", "keys": [self.secret("anna")]},
+                     {"name": "bert", "keys": [self.secret("bert")]})
+        caches = self.folder / "caches"
+        worker = self.worker(f"--clients={path}", f"--cache-dir={caches}")
+        program = self.rounds(2, 50_000)
+        for name in ("anna", "bert"):
+            self.assert_done(run(worker.device, f"--key-file={self.folder / name}", program), self.expected(program))
+        compiled = {entry.relative_to(caches).parts[:2] for entry in caches.rglob("*.code")}
+        self.assertEqual(compiled, {("clients", "client-anna"), ("clients", "client-bert")})
+
+    def test_weak_seals_are_told(self):
+        key = f"--key-file={self.key()}"
+        worker = self.worker(key, "--seal=integrity")
+        program = self.rounds(2, 50_000)
+        done = run(worker.device, key, "--seal=none", program)
+        self.assert_done(done, self.expected(program))
+        self.assertIn("can be read by others on the network (--seal=integrity)", done.stderr)
+        worker.wait_for(r"warning: session 1: its arrays can be read on the network \(seal integrity\)")
+        done = run(worker.device, key, program)
+        self.assert_done(done, self.expected(program))
+        self.assertEqual(done.stderr, "")
+
 
 class Losing(Case):
     """Whatever happens to one side, the other goes on, or says why it does not."""
@@ -645,9 +838,13 @@ class LosingClients(Losing):
     def test_processes_of_sessions(self):
         worker = self.worker()
         spare, = worker.sessions()
-        status = Path(f"/proc/{spare}/status").read_text(encoding="utf-8")
-        self.assertRegex(status, r"NoNewPrivs:\s+1")
-        self.assertRegex(status, r"Seccomp:\s+2")
+
+        def status():
+            return Path(f"/proc/{spare}/status").read_text(encoding="utf-8")
+
+        wait_until(lambda: re.search(r"Seccomp:\s+2", status()), "the process keeps its rights")
+        self.assertRegex(status(), r"NoNewPrivs:\s+1")
+        self.assertRegex(status(), r"Threads:\s+1\n")  # and no device open
         self.assertRegex(Path(f"/proc/{spare}/limits").read_text(encoding="utf-8"), r"Max core file size\s+0\s+0")
         # One that waits and dies is not missed.
         os.kill(spare, signal.SIGKILL)
@@ -767,8 +964,11 @@ class LosingClients(Losing):
         client = self.started(worker, self.rounds(10_000_000))
         worker.process.send_signal(signal.SIGTERM)
         worker.wait_for("draining")
+        begin = time.monotonic()
         worker.process.send_signal(signal.SIGTERM)
-        worker.process.wait(timeout=PATIENCE)
+        self.assertEqual(worker.process.wait(timeout=PATIENCE), 0)
+        self.assertLess(time.monotonic() - begin, 15)  # draining has 30 s
+        self.assertRegex(worker.log(), r"session 1: ended .*\((shutdown|left)\)")
         client.kill()
         # SIGINT ends sessions at once, and says so.
         worker = self.worker()

@@ -7,8 +7,10 @@
 #include <array>
 #include <atomic>
 #include <future>
+#include <optional>
 #include <utility>
 
+#include "base/cache_folder.h"
 #include "base/error.h"
 #include "base/one_line.h"
 #include "dhpvm/engine.h"
@@ -18,6 +20,7 @@
 #include "offload/remote/fabric/load_fabric.h"
 #include "offload/remote/worker/clients_file.h"
 #include "offload/remote/worker/local_sessions.h"
+#include "offload/remote/worker/metrics_server.h"
 #include "offload/remote/worker/session_process.h"
 #include "offload/remote/worker/session_processes.h"
 #include "vm/api/security.h"
@@ -57,6 +60,10 @@ Result<std::vector<std::shared_ptr<offload::Device>>> open_devices(offload::Devi
   return devices;
 }
 
+std::string cache_folder_of(const EngineOptions& options) {
+  return options.code_cache_directory.empty() ? default_cache_folder() : options.code_cache_directory;
+}
+
 // The options of sessions.
 offload::WorkerOptions session_options(const Engine& engine, const WorkerOptions& options) {
   offload::WorkerOptions made;
@@ -91,14 +98,17 @@ struct Worker::State {
   std::unique_ptr<offload::Fabric> fabric;
   std::unique_ptr<offload::Transport> transport;
   std::unique_ptr<offload::Worker> worker;
+  std::unique_ptr<offload::MetricsServer> metrics;
   std::vector<std::string> addresses;
-  std::string clients_file;           // empty: none
-  std::atomic<unsigned> dialled = 0;  // clients that are being dialled, or served
+  std::string clients_file;                         // empty: none
+  std::shared_ptr<offload::Identity> certificates;  // beside the keys of that file; null: none
+  std::atomic<unsigned> dialled = 0;                // clients that are being dialled, or served
   // True while the worker ends: posted tasks then do nothing. For the progress thread alone.
   const std::shared_ptr<bool> ending = std::make_shared<bool>(false);
 };
 
 Worker::State::~State() {
+  metrics = nullptr;
   if (worker == nullptr) return;
   std::promise<void> told;
   transport->post([&] {
@@ -113,10 +123,14 @@ Result<std::unique_ptr<offload::SessionRunner>> Worker::State::make_runner(
     const WorkerOptions& options, const offload::WorkerOptions& made) const {
   // Connections of libfabric cannot leave their process.
   if (!options.session_command.empty() && options.provider.empty()) {
-    const auto log = [write = made.log](const WorkerLogEntry& entry) {
+    offload::SessionProcessesOptions processes;
+    processes.command = options.session_command;
+    processes.caches = cache_folder_of(engine->options);
+    processes.memory_bytes = options.memory_bytes;
+    processes.log = [write = made.log](const WorkerLogEntry& entry) {
       if (write) write(entry);
     };
-    return offload::start_session_processes(*transport, options.session_command, log);
+    return offload::start_session_processes(*transport, std::move(processes));
   }
   DHPVM_ASSIGN(std::vector<std::shared_ptr<offload::Device>> devices,
                open_devices(*engine->devices, options.devices));
@@ -153,9 +167,26 @@ namespace {
 std::vector<offload::ClientKey> keys_of(const std::vector<offload::ClientEntry>& clients) {
   std::vector<offload::ClientKey> keys;
   for (const offload::ClientEntry& client : clients) {
-    for (const std::vector<std::byte>& key : client.keys) keys.push_back({client.name, key});
+    for (const offload::SecretBytes& key : client.keys) keys.push_back({client.name, key});
   }
   return keys;
+}
+
+// The clients of the file, with the keys that it has now.
+Result<offload::WorkerAccess> read_access(offload::Fabric& fabric, const std::string& path,
+                                          const std::shared_ptr<offload::Identity>& certificates) {
+  DHPVM_ASSIGN(std::vector<offload::ClientEntry> clients, offload::read_clients_file(path));
+  if (clients.empty()) {
+    return error(ErrorCode::kInvalidArgument,
+                 "{} names no client: nobody could come in; end the worker to let nobody in", path);
+  }
+  offload::Credentials credentials;
+  credentials.clients = keys_of(clients);
+  std::shared_ptr<offload::Identity> keys;
+  if (!credentials.clients.empty()) {
+    DHPVM_ASSIGN(keys, fabric.load_identity(credentials));
+  }
+  return offload::WorkerAccess::of_clients(std::move(keys), certificates, std::move(clients));
 }
 
 }  // namespace
@@ -163,37 +194,45 @@ std::vector<offload::ClientKey> keys_of(const std::vector<offload::ClientEntry>&
 Status make_key_file(const std::string& path) { return offload::make_key_file(path); }
 
 Result<Worker> Worker::start(const Engine& engine, WorkerOptions options) {
+  std::vector<offload::Address> listen;  // slips are found before anything is started
+  for (const std::string& text : options.listen) {
+    DHPVM_ASSIGN(offload::Address address, offload::Address::parse(text));
+    listen.push_back(std::move(address));
+  }
   auto state = std::make_unique<State>();
   state->engine = engine.state();
   offload::WorkerOptions made = session_options(engine, options);
   made.seal = static_cast<offload::SealMode>(options.security.seal);
   made.log = std::move(options.log);
   offload::Credentials credentials = credentials_of(options.security);
-  std::vector<offload::ClientEntry> clients;
-  if (!options.clients_file.empty()) {
-    state->clients_file = options.clients_file;
-    DHPVM_ASSIGN(clients, offload::read_clients_file(options.clients_file));
-    credentials.clients = keys_of(clients);
-    if (credentials.clients.empty())
-      return error(ErrorCode::kInvalidArgument, "{} names no client: nobody could come in",
-                   options.clients_file);
-  } else if (!options.security.key_file.empty()) {
+  if (options.clients_file.empty() && !options.security.key_file.empty()) {
     DHPVM_ASSIGN(credentials.key, offload::read_key_file(options.security.key_file));
   }
   DHPVM_ASSIGN(state->fabric, offload::load_fabric());
-  if (!credentials.key.empty() || !credentials.clients.empty() || !credentials.certificate_file.empty()) {
+  if (!credentials.key.empty() || !credentials.certificate_file.empty()) {
     DHPVM_ASSIGN(made.identity, state->fabric->load_identity(credentials));
   }
-  const std::shared_ptr<offload::Identity> identity = made.identity;
+  offload::WorkerAccess access(made.identity);
+  if (!options.clients_file.empty()) {
+    state->clients_file = options.clients_file;
+    state->certificates = made.identity;
+    DHPVM_ASSIGN(access, read_access(*state->fabric, options.clients_file, made.identity));
+  }
   DHPVM_ASSIGN(state->transport, state->fabric->create_transport({.provider = options.provider}));
   DHPVM_ASSIGN(auto runner, state->make_runner(options, made));
   state->worker = std::make_unique<offload::Worker>(*state->transport, std::move(runner), std::move(made));
-  if (!clients.empty()) state->worker->set_clients(identity, clients);
-  for (const std::string& text : options.listen) {
-    DHPVM_ASSIGN(const offload::Address address, offload::Address::parse(text));
+  state->worker->set_access(std::move(access));
+  for (const offload::Address& address : listen) {
     DHPVM_ASSIGN(const std::vector<offload::Address> numeric, offload::resolve(address));
     DHPVM_ASSIGN(const offload::Address chosen, state->worker->listen(numeric.front()));
     state->addresses.push_back(chosen.to_string());
+  }
+  if (!options.metrics.empty()) {
+    DHPVM_ASSIGN(const offload::Address address, offload::Address::parse(options.metrics));
+    DHPVM_ASSIGN(const std::vector<offload::Address> numeric, offload::resolve(address));
+    DHPVM_ASSIGN(state->metrics,
+                 offload::MetricsServer::start(numeric.front(),
+                                               [worker = state->worker.get()] { return worker->report(); }));
   }
   for (const std::string& text : options.clients) {
     DHPVM_ASSIGN(const offload::Address address, offload::Address::parse(text));
@@ -204,26 +243,29 @@ Result<Worker> Worker::start(const Engine& engine, WorkerOptions options) {
   return Worker(std::move(state));
 }
 
-Status Worker::serve_session(const Engine& engine, const WorkerOptions& options) {
-  const offload::control::Socket control{Descriptor(offload::kSessionSocket)};
+Status Worker::serve_session(EngineOptions engine_options, const WorkerOptions& options) {
+  DHPVM_ASSIGN(offload::SessionProcess process, offload::SessionProcess::create());
   std::unique_ptr<offload::Fabric> fabric;
   std::unique_ptr<offload::Transport> transport;
-  std::vector<std::shared_ptr<offload::Device>> devices;
-  std::string rights;
+  std::optional<Engine> engine;
+  offload::SessionProcess::Task task;
+  const auto open = [&] { return open_devices(*engine->state()->devices, options.devices); };
   const auto prepare = [&]() -> Status {
-    DHPVM_ASSIGN(rights,
-                 offload::enter_session_process(control, {engine.state()->options.code_cache_directory}));
+    DHPVM_TRY(process.enter({cache_folder_of(engine_options) + "/clients"}));
     DHPVM_ASSIGN(fabric, offload::load_fabric());
+    // Threads come only now: they have the rights that are left for the client.
+    DHPVM_ASSIGN(task, process.wait());
+    engine_options.code_cache = engine_options.code_cache && !task.caches.empty();
+    engine_options.code_cache_directory = task.caches;
+    engine.emplace(std::move(engine_options));
+    if (task.is_probe) return process.show(open);
     DHPVM_ASSIGN(transport, fabric->create_transport({}));
-    DHPVM_ASSIGN(devices, open_devices(*engine.state()->devices, options.devices));
     return {};
   };
-  if (Status status = prepare(); !status.ok()) {
-    offload::refuse_session(control, status.error());
-    return status;
-  }
-  offload::serve_session(control, *fabric, *transport, std::move(devices), session_options(engine, options),
-                         rights);
+  Status status = prepare();
+  if (!status.ok()) process.refuse(status.error());
+  if (!status.ok() || task.is_probe) return status;
+  process.serve(*fabric, *transport, open, session_options(*engine, options));
 }
 
 Worker::Worker(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -233,20 +275,17 @@ Worker& Worker::operator=(Worker&& other) noexcept = default;
 
 std::vector<std::string> Worker::addresses() const { return state_->addresses; }
 
+std::string Worker::metrics_address() const {
+  return state_->metrics == nullptr ? std::string() : state_->metrics->address().to_string();
+}
+
 bool Worker::is_needed() const { return !state_->addresses.empty() || state_->dialled.load() != 0; }
 
 Status Worker::reload_clients() {
   if (state_->clients_file.empty()) return {};
-  DHPVM_ASSIGN(const std::vector<offload::ClientEntry> clients,
-               offload::read_clients_file(state_->clients_file));
-  offload::Credentials credentials;
-  credentials.clients = keys_of(clients);
-  if (clients.empty()) {
-    return error(ErrorCode::kInvalidArgument, "{} names no client: end the worker to let nobody in",
-                 state_->clients_file);
-  }
-  DHPVM_ASSIGN(std::shared_ptr<offload::Identity> identity, state_->fabric->load_identity(credentials));
-  state_->worker->set_clients(std::move(identity), clients);
+  DHPVM_ASSIGN(offload::WorkerAccess access,
+               read_access(*state_->fabric, state_->clients_file, state_->certificates));
+  state_->worker->set_access(std::move(access));
   return {};
 }
 

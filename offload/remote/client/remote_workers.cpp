@@ -160,6 +160,7 @@ RemoteLinkOptions RemoteWorkers::link_options() const {
   RemoteLinkOptions options;
   options.channel.role = Role::kClient;
   options.channel.version = options_.version;
+  options.channel.newest = options_.version;
   options.channel.identity = identity_;
   options.channel.seal = options_.seal;
   options.channel.handshake_deadline = options_.handshake_deadline;
@@ -323,6 +324,7 @@ std::shared_ptr<Lane> RemoteWorkers::make_lane(const std::shared_ptr<Channel>& c
     entrance->attach(lane);
     return lane;
   }
+  if (kind != LaneKind::kFrames) return nullptr;
   auto link = std::make_shared<RemoteLink>(fabric_, transport_, channel->peer(), link_options());
   const std::lock_guard lock(mutex_);
   arrived_.push_back(link);

@@ -5,6 +5,7 @@
 #include <openssl/hmac.h>
 
 #include <bit>
+#include <new>
 #include <string_view>
 #include <utility>
 
@@ -23,17 +24,23 @@ const unsigned char* data_of(ConstBytes bytes) {
 }  // namespace
 
 AesGcm::AesGcm(const GcmSecret& secret, SealUse use)
-    : secret_(secret), use_(use), context_(EVP_CIPHER_CTX_new()) {}
+    : memory_(sizeof(GcmSecret)),
+      secret_(*new(memory_.data()) GcmSecret(secret)),
+      use_(use),
+      context_(EVP_CIPHER_CTX_new()) {}
 
 AesGcm::AesGcm(const SealState& state, SealUse use) : AesGcm(std::bit_cast<GcmSecret>(state.secret), use) {
   counter_ = state.messages;
 }
 
 SealState AesGcm::state() const {
-  return {std::bit_cast<std::array<std::byte, sizeof(GcmSecret)>>(secret_), counter_};
+  SealState state;
+  state.secret = std::bit_cast<std::array<std::byte, sizeof(GcmSecret)>>(secret_);
+  state.messages = counter_;
+  return state;
 }
 
-AesGcm::~AesGcm() { OPENSSL_cleanse(&secret_, sizeof(secret_)); }
+AesGcm::~AesGcm() = default;
 
 bool AesGcm::next() {
   if (context_ == nullptr) return false;

@@ -39,7 +39,8 @@ class AesGcm final : public Seal {
   // Readies the context for the next message.
   bool next();
 
-  GcmSecret secret_;
+  SecretBytes memory_;
+  GcmSecret& secret_;  // there
   const SealUse use_;
   std::uint64_t counter_ = 0;
   bool has_key_ = false;  // the context has

@@ -55,7 +55,7 @@ Result<Preamble> Preamble::read(ConstBytes message) {
   const Error malformed(ErrorCode::kProtocol, "the other side's first message is malformed");
   if (tells_range ? preamble.oldest > preamble.version : preamble.oldest != 0) return malformed;
   if (!preamble.has_common_version()) return preamble;
-  if (at(6) > 2 || at(7) > 2 || at(8) > 1 || at(9) > 1) return malformed;
+  if (at(6) > 2 || at(7) > 2 || at(8) > 2 || at(9) > 1) return malformed;
   preamble.identity = static_cast<IdentityKind>(at(6));
   preamble.seal = static_cast<SealMode>(at(7));
   preamble.lane = static_cast<LaneKind>(at(8));
@@ -69,10 +69,11 @@ Channel::Channel(Transport& transport, bool dials, std::string host, ChannelOpti
       dials_(dials),
       host_(std::move(host)),
       options_(std::move(options)),
+      identity_(options_.identity),
       make_lane_(std::move(make_lane)),
       failed_(std::move(failed)),
       memory_(kHandshakeBytes) {
-  own_.identity = options_.identity == nullptr ? IdentityKind::kNone : options_.identity->kind();
+  own_.identity = identity_ == nullptr ? IdentityKind::kNone : identity_->kind();
   own_.seal = options_.seal;
   own_.role = options_.role;
   own_.version = options_.version;
@@ -176,8 +177,8 @@ void Channel::on_connected() {
   if (!dials_) return;
   std::vector<std::byte> first = own_.to_bytes();
   context_ = first;
-  if (options_.identity != nullptr) {
-    auto handshake = options_.identity->begin(true, host_);
+  if (identity_ != nullptr) {
+    auto handshake = identity_->begin(true, host_, options_.newest);
     if (!handshake.ok()) return close(std::move(handshake).error());
     handshake_ = std::move(handshake).value();
     if (Status status = handshake_->step({}, first); !status.ok()) return close(std::move(status).error());
@@ -215,7 +216,10 @@ Status Channel::handle(ConstBytes message) {
     Status agreed = theirs.ok() ? agree(*theirs) : Status(theirs.error());
     if (theirs.ok()) context_.insert(context_.end(), message.begin(), message.begin() + Preamble::kBytes);
     if (!dials_) {
-      if (theirs.ok()) own_.lane = theirs->lane;
+      if (theirs.ok()) {
+        own_.lane = theirs->lane;
+        choose_identity(*theirs);
+      }
       std::vector<std::byte> answer = own_.to_bytes();
       context_.insert(context_.end(), answer.begin(), answer.end());
       send(std::move(answer));
@@ -261,6 +265,24 @@ void Channel::dial_again() {
   close(Error(ErrorCode::kUnsupported, "it is dialled again with an earlier version of the protocol"));
 }
 
+// A side that was dialled, and has two.
+void Channel::choose_identity(const Preamble& theirs) {
+  const std::shared_ptr<Identity>& other = options_.other_identity;
+  if (other == nullptr || theirs.identity != other->kind()) return;
+  identity_ = other;
+  own_.identity = other->kind();
+}
+
+// That nobody on the way has made both sides speak an earlier version than they could.
+Status Channel::check_version() const {
+  if (dials_ || std::min(handshake_->newest_there(), options_.newest) <= own_.version) return {};
+  return error(
+      ErrorCode::kProtocol,
+      "it speaks version {} of the protocol, and its first message says {}: somebody interferes with "
+      "the network",
+      handshake_->newest_there(), own_.version);
+}
+
 Status Channel::meet(const Preamble& theirs) {
   if (theirs.identity != own_.identity) {
     return error(ErrorCode::kDeviceLost, "it has been started with {}, this side with {}: both need the same",
@@ -284,7 +306,7 @@ Status Channel::meet(const Preamble& theirs) {
 
 Status Channel::advance(ConstBytes input) {
   if (handshake_ == nullptr) {
-    DHPVM_ASSIGN(handshake_, options_.identity->begin(false, {}));
+    DHPVM_ASSIGN(handshake_, identity_->begin(false, {}, options_.newest));
   }
   // With certificates, TLS is done for the dialling side before the other side has looked at its certificate. So that
   // it hears what is wrong with that, it waits for the other side's word.
@@ -302,6 +324,7 @@ Status Channel::advance(ConstBytes input) {
 
 Status Channel::open() {
   if (handshake_ != nullptr) {
+    DHPVM_TRY(check_version());
     DHPVM_ASSIGN(seals_, handshake_->seals(context_));
     DHPVM_ASSIGN(last_word_, handshake_->last_word_seal(
                                  context_, own_.role == Role::kWorker ? SealUse::kSeal : SealUse::kOpen));

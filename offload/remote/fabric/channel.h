@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A connection whose two sides agree on a version and have authenticated each other. A lane decides what it carries:
-// frames (frame_lane.h), or bulk data (bulk_lane.h).
+// frames (frame_lane.h) of a session or of an operator, or bulk data (bulk_lane.h).
 //
 // Each side first sends a preamble, in the clear; the side that dials goes first. With an identity, messages of TLS
 // follow, as many as it takes. A preamble changed in transit ends the connection: the keys depend on both.
@@ -29,7 +29,7 @@ inline constexpr std::uint16_t kVersionWithoutRange = 2;
 inline constexpr std::uint16_t kVersionWithoutElements = 3;
 
 // On the wire; the numbers are fixed.
-enum class LaneKind : std::uint8_t { kFrames = 0, kBulk = 1 };
+enum class LaneKind : std::uint8_t { kFrames = 0, kBulk = 1, kOperator = 2 };
 enum class Role : std::uint8_t { kClient = 0, kWorker = 1 };
 
 // The first message of each side.
@@ -66,9 +66,13 @@ class Lane {
 struct ChannelOptions {
   Role role = Role::kClient;           // of this side; the other one must have the other role
   std::shared_ptr<Identity> identity;  // null: none; then both sides must be on this machine
+  // Of the other kind, for who dials in with that: a side that listens may take both keys and certificates.
+  std::shared_ptr<Identity> other_identity = {};
   SealMode seal = SealMode::kFull;
   std::chrono::milliseconds handshake_deadline{5000};
   std::uint16_t version = kProtocolVersion;  // the highest that is offered
+  // The highest that this side speaks, which TLS tells the other one: versions in preambles can be changed on the way.
+  std::uint16_t newest = kProtocolVersion;
 };
 
 // An open channel that has left its transport, on its way to another process.
@@ -139,6 +143,8 @@ class Channel final : public ConnectionHandler, public std::enable_shared_from_t
   void receive();
   Status handle(ConstBytes message);
   Status meet(const Preamble& theirs);
+  void choose_identity(const Preamble& theirs);
+  Status check_version() const;
   Status agree(const Preamble& theirs);
   void dial_again();
   Status advance(ConstBytes input);
@@ -153,6 +159,7 @@ class Channel final : public ConnectionHandler, public std::enable_shared_from_t
   const std::string host_;
   std::optional<Address> dialled_;
   const ChannelOptions options_;
+  std::shared_ptr<Identity> identity_;  // the one that is used
   // For the progress thread alone until there is a lane; constant afterwards.
   MakeLane make_lane_;
   Failed failed_;

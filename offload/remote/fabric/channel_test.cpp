@@ -124,7 +124,7 @@ class Pair {
 
   void use_key(std::byte seed, bool for_client = true, bool for_worker = true) {
     const auto identity =
-        std::shared_ptr<Identity>(*fabric_->load_identity({Bytes(kKeyBytes, seed), {}, {}, {}}));
+        std::shared_ptr<Identity>(*fabric_->load_identity({SecretBytes(kKeyBytes, seed), {}, {}, {}}));
     if (for_client) client_options_.identity = identity;
     if (for_worker) worker_options_.identity = identity;
   }
@@ -164,7 +164,8 @@ using Certificate = std::unique_ptr<X509, decltype(&X509_free)>;
 
 Key make_private_key() { return {EVP_EC_gen("P-256"), EVP_PKEY_free}; }
 
-Certificate sign(const char* name, const char* host, EVP_PKEY* key, X509* issuer, EVP_PKEY* issuer_key) {
+Certificate sign(const std::string& name, const char* host, EVP_PKEY* key, X509* issuer,
+                 EVP_PKEY* issuer_key) {
   Certificate made(X509_new(), X509_free);
   X509_set_version(made.get(), 2);
   ASN1_INTEGER_set(X509_get_serialNumber(made.get()), issuer == nullptr ? 1 : 2);
@@ -172,7 +173,8 @@ Certificate sign(const char* name, const char* host, EVP_PKEY* key, X509* issuer
   X509_gmtime_adj(X509_getm_notAfter(made.get()), 3600);
   X509_set_pubkey(made.get(), key);
   X509_NAME_add_entry_by_txt(X509_get_subject_name(made.get()), "CN", MBSTRING_ASC,
-                             reinterpret_cast<const unsigned char*>(name), -1, -1, 0);
+                             reinterpret_cast<const unsigned char*>(name.data()),
+                             static_cast<int>(name.size()), -1, 0);
   X509_set_issuer_name(made.get(), X509_get_subject_name(issuer == nullptr ? made.get() : issuer));
   const auto extend = [&](int kind, const std::string& value) {
     X509_EXTENSION* const extension = X509V3_EXT_conf_nid(nullptr, nullptr, kind, value.c_str());
@@ -187,7 +189,8 @@ Certificate sign(const char* name, const char* host, EVP_PKEY* key, X509* issuer
 
 class Certificates {
  public:
-  Certificates() : folder_(::testing::TempDir() + "dhpvm_tls_" + std::to_string(getpid())) {
+  explicit Certificates(const std::string& client = "client")
+      : folder_(::testing::TempDir() + "dhpvm_tls_" + std::to_string(getpid())) {
     std::filesystem::create_directory(folder_);
     const Key authority_key = make_private_key();
     const Certificate authority =
@@ -195,8 +198,8 @@ class Certificates {
     write("authority.pem", [&](FILE* file) { PEM_write_X509(file, authority.get()); });
     for (const char* name : {"client", "worker"}) {
       const Key key = make_private_key();
-      const Certificate certificate =
-          sign(name, "localhost", key.get(), authority.get(), authority_key.get());
+      const Certificate certificate = sign(std::string_view(name) == "client" ? client : name, "localhost",
+                                           key.get(), authority.get(), authority_key.get());
       write(std::string(name) + ".pem", [&](FILE* file) { PEM_write_X509(file, certificate.get()); });
       write(std::string(name) + ".key", [&](FILE* file) {
         PEM_write_PrivateKey(file, key.get(), nullptr, nullptr, 0, nullptr, nullptr);
@@ -306,6 +309,35 @@ TEST(Channel, Certificates) {
   EXPECT_THAT(pair.client_->frame_->peer(), HasSubstr("worker"));
 }
 
+// Rights hang on names: none may be taken for another.
+TEST(Channel, UnusualNamesInCertificatesCountAsNone) {
+  using std::string_literals::operator""s;
+  for (const std::string& name : {"client\0.evil.org"s,
+                                  "cli\x01"
+                                  "ent"s,
+                                  "client\x7f"s}) {
+    const Certificates files(name);
+    Pair pair(true);
+    pair.client_options_.identity = *pair.fabric_->load_identity(files.of("client"));
+    pair.worker_options_.identity = *pair.fabric_->load_identity(files.of("worker"));
+    pair.open();
+    EXPECT_EQ(pair.worker_->frame_->channel().name(), "");
+  }
+}
+
+TEST(Channel, KeysAndCertificatesAtOneDoor) {
+  const Certificates files;
+  for (const bool with_key : {true, false}) {
+    Pair pair(true);
+    pair.use_key(std::byte{1}, with_key, true);
+    pair.worker_options_.other_identity = *pair.fabric_->load_identity(files.of("worker"));
+    if (!with_key) pair.client_options_.identity = *pair.fabric_->load_identity(files.of("client"));
+    pair.open();
+    EXPECT_EQ(pair.worker_->frame_->channel().name(), with_key ? "" : "client");
+    EXPECT_EQ(pair.worker_->frame_->channel().key_name().empty(), !with_key);
+  }
+}
+
 TEST(Channel, CertificateForAnotherHost) {
   const Certificates files;
   Pair pair;
@@ -341,7 +373,7 @@ TEST(Channel, CertificateOfAnotherAuthority) {
 
 TEST(Channel, UnusableCredentials) {
   const Pair pair;
-  EXPECT_FALSE(pair.fabric_->load_identity({Bytes(31), {}, {}, {}}).ok());
+  EXPECT_FALSE(pair.fabric_->load_identity({SecretBytes(31), {}, {}, {}}).ok());
   const auto missing =
       pair.fabric_->load_identity({{}, "/nonexistent.pem", "/nonexistent.key", "/nonexistent.ca"});
   ASSERT_FALSE(missing.ok());
@@ -412,7 +444,7 @@ TEST(Channel, StrangersAreSentAway) {
       {{of_versions(1, 0)}, "version 1 "},  {{of_versions(99, 0)}, "version 99 "},
       {{of_versions(2, 2)}, "malformed"},   {{of_versions(3, 4)}, "malformed"},
       {{preamble_with(6, 3)}, "malformed"}, {{preamble_with(7, 9)}, "malformed"},
-      {{preamble_with(8, 2)}, "malformed"}, {{preamble_with(11, 1)}, "malformed"},
+      {{preamble_with(8, 3)}, "malformed"}, {{preamble_with(11, 1)}, "malformed"},
       {{preamble_with(6, 1)}, "a key"},     {{numbers(5000)}, "4096"},
   };
   for (const auto& [says, expected] : cases) {
@@ -470,23 +502,29 @@ class Refuser final : public ConnectionHandler {
   Bytes memory_ = Bytes(4096);
 };
 
-// A worker of the last release: it takes its own version only, and answers others with it before it leaves.
+// The first connection is answered as releases of version 2 do it, or as somebody on the way can.
+void start_behind_refuser(Pair& pair, std::atomic<unsigned>& dialled) {
+  auto listener = pair.there_->listen(
+      {"127.0.0.1", 0}, [&](std::shared_ptr<Connection> connection) -> std::shared_ptr<ConnectionHandler> {
+        if (++dialled == 1) return std::make_shared<Refuser>(std::move(connection));
+        return Channel::accept(*pair.there_, std::move(connection), pair.worker_options_,
+                               pair.worker_->make_lane(), pair.worker_->failed());
+      });
+  ASSERT_TRUE(listener.ok());
+  pair.listener_ = std::move(listener).value();
+  Channel::dial(*pair.here_, pair.listener_->address(), pair.host_, LaneKind::kFrames, pair.client_options_,
+                pair.client_->make_lane(), pair.client_->failed());
+}
+
+// They take their own version only, and answer others with it before they leave.
 TEST(Channel, WorkersOfTheLastReleaseAreDialledAgain) {
   for (const bool with_key : {false, true}) {
     Pair pair;
     if (with_key) pair.use_key(std::byte{7});
     std::atomic<unsigned> dialled = 0;
     pair.worker_options_.version = kVersionWithoutRange;
-    auto listener = pair.there_->listen(
-        {"127.0.0.1", 0}, [&](std::shared_ptr<Connection> connection) -> std::shared_ptr<ConnectionHandler> {
-          if (++dialled == 1) return std::make_shared<Refuser>(std::move(connection));
-          return Channel::accept(*pair.there_, std::move(connection), pair.worker_options_,
-                                 pair.worker_->make_lane(), pair.worker_->failed());
-        });
-    ASSERT_TRUE(listener.ok());
-    pair.listener_ = std::move(listener).value();
-    Channel::dial(*pair.here_, pair.listener_->address(), pair.host_, LaneKind::kFrames, pair.client_options_,
-                  pair.client_->make_lane(), pair.client_->failed());
+    pair.worker_options_.newest = kVersionWithoutRange;
+    start_behind_refuser(pair, dialled);
     ASSERT_TRUE(pair.client_->wait_open()) << pair.client_->end();
     ASSERT_TRUE(pair.worker_->wait_open()) << pair.worker_->end();
     EXPECT_EQ(pair.client_->frame_->channel().version(), 2);
@@ -494,6 +532,35 @@ TEST(Channel, WorkersOfTheLastReleaseAreDialledAgain) {
     pair.client_->frame_->send(numbers(5));
     EXPECT_TRUE(pair.worker_->wait([&] { return pair.worker_->frames_.size() == 1; })) << pair.worker_->end();
   }
+}
+
+TEST(Channel, NobodyOnTheWayLowersTheVersion) {
+  const Certificates files;
+  for (const bool with_key : {false, true}) {
+    Pair pair;
+    if (with_key) {
+      pair.use_key(std::byte{7});
+    } else {
+      pair.client_options_.identity = *pair.fabric_->load_identity(files.of("client"));
+      pair.worker_options_.identity = *pair.fabric_->load_identity(files.of("worker"));
+    }
+    std::atomic<unsigned> dialled = 0;
+    start_behind_refuser(pair, dialled);
+    ASSERT_TRUE(pair.worker_->wait_end());
+    EXPECT_FALSE(pair.worker_->open_);
+    EXPECT_THAT(pair.worker_->end(),
+                HasSubstr("speaks version 4 of the protocol, and its first message says 2"));
+    ASSERT_TRUE(pair.client_->wait_end());
+  }
+}
+
+// A later release that speaks this one's version is no attack.
+TEST(Channel, LaterReleasesMayBeDialledWithAnEarlierVersion) {
+  Pair pair;
+  pair.use_key(std::byte{7});
+  pair.client_options_.newest = 9;
+  pair.open();
+  EXPECT_EQ(pair.worker_->frame_->channel().version(), kProtocolVersion);
 }
 
 TEST(Channel, SilentStrangersAreNotWaitedFor) {

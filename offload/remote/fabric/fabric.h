@@ -51,6 +51,6 @@ inline constexpr char kCreateOfiTransportSymbol[] = "dhpvm_create_ofi_transport"
 using CreateOfiTransport = void (*)(const TransportOptions& options,
                                     Result<std::unique_ptr<Transport>>& result);
 inline constexpr char kFabricVersionSymbol[] = "dhpvm_fabric_version";
-inline constexpr std::uint32_t kFabricVersion = 3;
+inline constexpr std::uint32_t kFabricVersion = 4;
 
 }  // namespace dhpvm::offload

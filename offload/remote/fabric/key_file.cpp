@@ -42,8 +42,9 @@ std::optional<unsigned> base64_digit(char c) {
 
 // The bytes that `text` has in digits of `bits` bits each; nothing when a character is no digit.
 template <typename Digit>
-std::optional<std::vector<std::byte>> decode(std::string_view text, unsigned bits, Digit digit) {
-  std::vector<std::byte> bytes;
+std::optional<SecretBytes> decode(std::string_view text, unsigned bits, Digit digit) {
+  SecretBytes bytes;
+  bytes.reserve(text.size() * bits / 8);
   std::uint32_t pending = 0;
   unsigned count = 0;
   for (const char c : text) {
@@ -61,11 +62,11 @@ std::optional<std::vector<std::byte>> decode(std::string_view text, unsigned bit
 
 }  // namespace
 
-Result<std::vector<std::byte>> parse_key(std::string_view text) {
+Result<SecretBytes> parse_key(std::string_view text) {
   constexpr std::string_view kSpace = " \t\r\n";
   const std::size_t begin = std::min(text.find_first_not_of(kSpace), text.size());
   text = text.substr(begin, text.find_last_not_of(kSpace) + 1 - begin);
-  std::optional<std::vector<std::byte>> key;
+  std::optional<SecretBytes> key;
   if (text.size() == 2 * kKeyBytes) {
     key = decode(text, 4, hex_digit);
   } else if (text.size() == 44 && text.back() == '=') {
@@ -100,8 +101,11 @@ Status make_key_file(const std::string& path) {
   // Never replaces an existing file: workers and clients with that key would be locked out.
   const Descriptor file(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (!file.is_open()) return cannot("create", path);
-  if (write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()) ||
-      fsync(file.get()) != 0) {
+  const bool is_written = write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&
+                          fsync(file.get()) == 0;
+  explicit_bzero(bytes, sizeof(bytes));
+  explicit_bzero(text.data(), text.size());
+  if (!is_written) {
     Error error = cannot("write", path);
     unlink(path.c_str());
     return error;
@@ -109,7 +113,7 @@ Status make_key_file(const std::string& path) {
   return {};
 }
 
-Result<std::vector<std::byte>> read_key_file(const std::string& path) {
+Result<SecretBytes> read_key_file(const std::string& path) {
   const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file.is_open() && errno == ENOENT) {
     return error(ErrorCode::kNotFound,
@@ -126,7 +130,7 @@ Result<std::vector<std::byte>> read_key_file(const std::string& path) {
   const ssize_t size = read(file.get(), text, sizeof(text));
   if (size < 0) return cannot("read", path);
   auto key = parse_key({text, static_cast<std::size_t>(size)});
-  std::memset(text, 0, sizeof(text));
+  explicit_bzero(text, sizeof(text));
   if (!key.ok()) return std::move(key).error().with_context(fmt::format("{} is no key file", path));
   return key;
 }

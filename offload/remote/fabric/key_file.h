@@ -5,9 +5,9 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "dhpvm/result.h"
+#include "offload/remote/fabric/secret_bytes.h"
 
 namespace dhpvm::offload {
 
@@ -18,12 +18,12 @@ Status make_key_file(const std::string& path);
 
 // kInvalidArgument when others than its owner may read or write it, or when it holds something else than 32 bytes as 64
 // hexadecimal digits or in base64.
-Result<std::vector<std::byte>> read_key_file(const std::string& path);
+Result<SecretBytes> read_key_file(const std::string& path);
 
 // kInvalidArgument when the mode of a file lets others than its owner read or write it. `what` begins the message.
 Status check_secrecy(std::string_view what, const std::string& path, unsigned mode);
 
 // Parses the content of a key file; surrounding white space does not matter.
-Result<std::vector<std::byte>> parse_key(std::string_view text);
+Result<SecretBytes> parse_key(std::string_view text);
 
 }  // namespace dhpvm::offload

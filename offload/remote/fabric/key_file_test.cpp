@@ -3,10 +3,14 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
+#include <cstdint>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <string>
 
 namespace dhpvm::offload {
 namespace {
@@ -68,6 +72,25 @@ TEST(Key, Malformed) {
        {std::string(), std::string("  \n"), hex + "a", hex.substr(1), hex.substr(1) + "g",
         std::string(43, 'A') + "A", std::string(42, 'A') + "?=", std::string(64, '\0')})
     EXPECT_FALSE(parse_key(text).ok()) << text;
+}
+
+// The kernel's word for it: locked, and left out of core dumps.
+TEST(SecretBytesTest, AreLockedAndInNoCoreDump) {
+  const SecretBytes secret(32, std::byte{1});
+  const auto place = reinterpret_cast<std::uintptr_t>(secret.data());
+  std::ifstream maps("/proc/self/smaps");
+  std::string flags;
+  bool is_there = false;
+  for (std::string line; std::getline(maps, line);) {
+    unsigned long begin = 0;
+    unsigned long end = 0;
+    if (std::sscanf(line.c_str(), "%lx-%lx ", &begin, &end) == 2) is_there = begin <= place && place < end;
+    if (is_there && line.starts_with("VmFlags:")) flags = line;
+  }
+  EXPECT_THAT(flags, HasSubstr(" dd"));
+  rlimit limit{};
+  if (getrlimit(RLIMIT_MEMLOCK, &limit) == 0 && limit.rlim_cur >= (64 << 10))
+    EXPECT_THAT(flags, HasSubstr(" lo"));
 }
 
 }  // namespace

@@ -121,6 +121,8 @@ Status write_wire(const std::string& folder) {
   std::filesystem::create_directories(folder, failure);
   DHPVM_TRY(write_records(folder, "client", 0, wire::client_examples()));
   DHPVM_TRY(write_records(folder, "worker", 1, wire::worker_examples()));
+  DHPVM_TRY(write_records(folder, "operator", 12, wire::operator_examples()));
+  DHPVM_TRY(write_records(folder, "answer", 13, wire::operator_answer_examples()));
   Bytes header{std::byte{2}};
   append(header, wire::write_run_header({300, 4096}));
   DHPVM_TRY(write_file(folder + "/header.bin", header));
@@ -166,6 +168,13 @@ Status write_wire(const std::string& folder) {
     append_message(data, Bytes(5, std::byte{1}));
     append_message(data, little_endian(0));
     DHPVM_TRY(write_file(folder + "/behind" + std::to_string(mode + 1) + ".bin", data));
+  }
+  Bytes question{std::byte{0}, std::byte{0}};
+  for (const wire::FromOperator& record : wire::operator_examples()) wire::write(question, record);
+  for (const unsigned mode : {14u, 15u}) {
+    Bytes lane{static_cast<std::byte>(mode)};
+    append_message(lane, question);
+    DHPVM_TRY(write_file(folder + "/behind" + std::to_string(mode) + ".bin", lane));
   }
   Preamble with_key;
   with_key.identity = IdentityKind::kKey;

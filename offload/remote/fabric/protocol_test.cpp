@@ -44,6 +44,30 @@ TEST(Protocol, RecordsSurviveTheWire) {
   EXPECT_EQ(again, frame);
 }
 
+TEST(Protocol, RecordsOfOperatorsSurviveTheWire) {
+  std::vector<std::byte> frame;
+  for (const FromOperator& record : operator_examples()) write(frame, record);
+  const auto asked = read_from_operator(frame);
+  ASSERT_TRUE(asked.ok()) << asked.error().to_string();
+  EXPECT_EQ(std::get<EndSession>((*asked)[1]).reason, "lunch is over");
+  std::vector<std::byte> again;
+  for (const FromOperator& record : *asked) write(again, record);
+  EXPECT_EQ(again, frame);
+  frame.clear();
+  again.clear();
+  for (const ToOperator& record : operator_answer_examples()) write(frame, record);
+  const auto answered = read_to_operator(frame);
+  ASSERT_TRUE(answered.ok()) << answered.error().to_string();
+  const auto& session = std::get<SessionFacts>((*answered)[2]);
+  EXPECT_EQ(session.peer, "192.0.2.7:40112");
+  EXPECT_EQ(session.devices, 5u);
+  for (const ToOperator& record : *answered) write(again, record);
+  EXPECT_EQ(again, frame);
+  frame[0] = std::byte{9};
+  EXPECT_FALSE(read_to_operator(frame).ok());
+  EXPECT_FALSE(read_from_operator(frame).ok());
+}
+
 TEST(Protocol, FieldsArriveInTheirPlaces) {
   Launch launch;
   launch.order = {7, {{1, 2}, {3, 400}}, {{5, 6}}};

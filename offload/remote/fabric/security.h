@@ -8,11 +8,13 @@
 
 #include <array>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "dhpvm/result.h"
+#include "offload/remote/fabric/secret_bytes.h"
 #include "offload/remote/fabric/transport.h"
 
 namespace dhpvm::offload {
@@ -28,11 +30,18 @@ enum class SealMode : std::uint8_t {
 // On the wire; the numbers are fixed.
 enum class IdentityKind : std::uint8_t { kNone = 0, kKey = 1, kCertificate = 2 };
 
+// A longer name in a certificate counts as none.
+inline constexpr std::size_t kLongestCertificateName = 64;
+
 inline constexpr std::size_t kTagBytes = 16;
 using Tag = std::array<std::byte, kTagBytes>;
 
 // A seal on its way to another process: secret.
 struct SealState {
+  SealState() = default;
+  SealState(const SealState&) = default;
+  SealState& operator=(const SealState&) = default;
+  ~SealState() { explicit_bzero(secret.data(), secret.size()); }
   std::array<std::byte, 44> secret{};  // the key, and the start of the nonces
   std::uint64_t messages = 0;          // sealed or opened so far
 };
@@ -75,6 +84,9 @@ class Handshake {
   virtual std::string peer() const = 0;
   // The name of the key, which tells nothing about it; empty with certificates.
   virtual std::string key_name() const = 0;
+  // For the side that was dialled: the newest version of the protocol that the other one speaks, as it has told inside
+  // TLS, where nobody can change it. 0 if it has not: releases of version 3 and before do not.
+  virtual std::uint16_t newest_there() const = 0;
   // Fresh keys, bound to `context`: both sides must give the same bytes.
   virtual Result<SealPair> seals(ConstBytes context) = 0;
   // One for a single message of the worker, which may follow any of the others (last_word.h).
@@ -89,18 +101,20 @@ class Identity {
   // The names of its keys; none with certificates.
   virtual std::vector<std::string> key_names() const = 0;
   // `host` is who is dialled: a certificate must be for that name or address. Empty for the side that listens.
-  virtual Result<std::unique_ptr<Handshake>> begin(bool dials, const std::string& host) = 0;
+  // `newest`: the newest version of the protocol that this side speaks, for Handshake::newest_there().
+  virtual Result<std::unique_ptr<Handshake>> begin(bool dials, const std::string& host,
+                                                   std::uint16_t newest) = 0;
 };
 
 // A key that one client has.
 struct ClientKey {
   std::string client;
-  std::vector<std::byte> key;
+  SecretBytes key;
 };
 
 // Either keys, or all three files.
 struct Credentials {
-  std::vector<std::byte> key;
+  SecretBytes key;
   std::string certificate_file;  // PEM, with those between it and the authority
   std::string private_key_file;  // PEM
   std::string authority_file;    // PEM: whose certificates are accepted

@@ -17,47 +17,16 @@
 #include <utility>
 
 #include "base/error.h"
+#include "offload/remote/fabric/socket_address.h"
 
 namespace dhpvm::offload {
 namespace {
 
-// Connections that wait to be accepted; the kernel may allow fewer.
-constexpr int kBacklog = 4096;
 // Connections that are accepted before the others have their turn.
 constexpr unsigned kTurn = 64;
 
-struct SocketAddress {
-  sockaddr_storage storage{};
-  socklen_t size = sizeof(storage);
-  sockaddr* get() { return reinterpret_cast<sockaddr*>(&storage); }
-};
-
-Result<SocketAddress> socket_address(const Address& address) {
-  addrinfo hints{};
-  hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV;
-  addrinfo* found = nullptr;
-  if (getaddrinfo(address.host.c_str(), std::to_string(address.port).c_str(), &hints, &found) != 0) {
-    return error(ErrorCode::kInvalidArgument, "{} is no numeric address", address.to_string());
-  }
-  SocketAddress made;
-  std::memcpy(&made.storage, found->ai_addr, found->ai_addrlen);
-  made.size = found->ai_addrlen;
-  freeaddrinfo(found);
-  return made;
-}
-
 Error no_descriptor(const char* what) {
   return error(ErrorCode::kIo, "cannot create {}: {}", what, std::strerror(errno));
-}
-
-Error cannot_listen(const Address& address) {
-  if (errno == EADDRINUSE) {
-    return error(ErrorCode::kIo,
-                 "cannot listen at {}: another program does; choose another port, or 0 for one that is free",
-                 address.to_string());
-  }
-  return error(ErrorCode::kIo, "cannot listen at {}: {}", address.to_string(), std::strerror(errno));
 }
 
 // Messages leave at once: they are collected above, where it is known what belongs together.
@@ -174,26 +143,14 @@ Result<std::shared_ptr<Connection>> SocketTransport::adopt(
 }
 
 Result<std::unique_ptr<Listener>> SocketTransport::listen(const Address& address, AcceptFunction accept) {
-  DHPVM_ASSIGN(SocketAddress own, socket_address(address));
+  Address chosen = address;
   auto listening = std::make_unique<Listening>();
   listening->accept = std::move(accept);
-  listening->socket =
-      Descriptor(::socket(own.storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  const int socket = listening->socket.get();
-  if (socket < 0) return no_descriptor("a socket");
-  // A worker that is started again takes the port of the one before, whose connections may still be ending.
-  const int on = 1;
-  static_cast<void>(setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)));
-  if (bind(socket, own.get(), own.size) != 0 || ::listen(socket, kBacklog) != 0)
-    return cannot_listen(address);
-  Address chosen = address;
-  SocketAddress bound;
-  if (getsockname(socket, bound.get(), &bound.size) == 0)
-    chosen.port = address_of(bound.get(), bound.size).port;
+  DHPVM_ASSIGN(listening->socket, listen_at(chosen));
   Status status;
   progress_.run_and_wait([&] {
     listening_.emplace(listening.get(), listening.get());
-    status = watch(socket, EPOLLIN, listening.get());
+    status = watch(listening->socket.get(), EPOLLIN, listening.get());
   });
   auto made = std::make_unique<ListenerOf>(*this, std::move(listening), std::move(chosen));
   DHPVM_TRY(status);

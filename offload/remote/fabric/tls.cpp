@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstring>
 #include <list>
 #include <span>
@@ -36,6 +37,8 @@ constexpr char kCipher[] = "TLS_AES_256_GCM_SHA384";
 constexpr unsigned char kCipherNumber[] = {0x13, 0x02};
 constexpr std::string_view kExporterLabel = "EXPORTER-dhpvm";
 constexpr std::string_view kLastWordLabel = "EXPORTER-dhpvm last word";
+// In front of a version of the protocol, as a name of ALPN.
+constexpr std::string_view kVersionName = "dhpvm/";
 
 // The oldest error that OpenSSL has noted, as text; forgets all.
 std::string reason() {
@@ -84,20 +87,36 @@ struct Secret {
   explicit Secret(ClientKey given) : client(std::move(given.client)), key(std::move(given.key)) {
     // Tells keys apart without telling them: a part of a hash.
     std::array<unsigned char, SHA256_DIGEST_LENGTH> digest{};
-    std::vector<unsigned char> text{'d', 'h', 'p', 'v', 'm', ' ', 'k', 'e', 'y', ' '};
-    for (const std::byte byte : key) text.push_back(std::to_integer<unsigned char>(byte));
-    SHA256(text.data(), text.size(), digest.data());
-    OPENSSL_cleanse(text.data(), text.size());
+    constexpr std::string_view kLabel = "dhpvm key ";
+    SecretBytes text(kLabel.size() + key.size());
+    std::ranges::copy(std::as_bytes(std::span(kLabel)), text.begin());
+    std::ranges::copy(key, text.begin() + kLabel.size());
+    SHA256(reinterpret_cast<const unsigned char*>(text.data()), text.size(), digest.data());
     for (std::size_t i = 0; i < 8; ++i) name += fmt::format("{:02x}", digest[i]);
   }
-  ~Secret() { OPENSSL_cleanse(key.data(), key.size()); }
-  Secret(const Secret&) = delete;
-  Secret& operator=(const Secret&) = delete;
 
   std::string client;
-  std::vector<std::byte> key;
+  SecretBytes key;
   std::string name;  // of the key, in the first message of TLS
 };
+
+// The name in a certificate; empty when it has none, or several, or one that could be taken for another: rights hang on
+// it, and it goes into logs.
+std::string common_name(const X509* certificate) {
+  const X509_NAME* const subject = X509_get_subject_name(certificate);
+  const int at = X509_NAME_get_index_by_NID(subject, NID_commonName, -1);
+  if (at < 0 || X509_NAME_get_index_by_NID(subject, NID_commonName, at) >= 0) return {};
+  unsigned char* text = nullptr;
+  const int size = ASN1_STRING_to_UTF8(&text, X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, at)));
+  if (size < 0) return {};
+  std::string name(reinterpret_cast<const char*>(text), static_cast<std::size_t>(size));
+  OPENSSL_free(text);
+  const bool is_plain = std::ranges::all_of(name, [](char letter) {
+    const auto code = static_cast<unsigned char>(letter);
+    return code >= ' ' && code != 0x7f;
+  });
+  return is_plain && name.size() <= kLongestCertificateName ? name : std::string();
+}
 
 class TlsIdentity;
 
@@ -110,6 +129,7 @@ class TlsHandshake final : public Handshake {
   bool done() const override { return done_; }
   std::string peer() const override;
   std::string key_name() const override;
+  std::uint16_t newest_there() const override;
   Result<SealPair> seals(ConstBytes context) override;
   Result<std::unique_ptr<Seal>> last_word_seal(ConstBytes context, SealUse use) override;
 
@@ -139,7 +159,8 @@ class TlsIdentity final : public Identity {
     for (const Secret& secret : secrets_) names.push_back(secret.name);
     return names;
   }
-  Result<std::unique_ptr<Handshake>> begin(bool dials, const std::string& host) override;
+  Result<std::unique_ptr<Handshake>> begin(bool dials, const std::string& host,
+                                           std::uint16_t newest) override;
 
  private:
   static TlsIdentity& of(SSL* ssl) {
@@ -149,6 +170,8 @@ class TlsIdentity final : public Identity {
                      SSL_SESSION** session);
   static int find_key(SSL* ssl, const unsigned char* name, std::size_t name_size, SSL_SESSION** session);
   static SSL_SESSION* make_session(SSL* ssl, const Secret& secret);
+  static int select_version(SSL* ssl, const unsigned char** name, unsigned char* name_size,
+                            const unsigned char* names, unsigned names_size, void* unused);
 
   const Context context_;
   std::list<Secret> secrets_;  // constant after the constructor
@@ -168,6 +191,7 @@ Status TlsIdentity::prepare() {
   }
   // With a key, a dialled side that shows a certificate fails; with certificates, a side that shows none fails.
   SSL_CTX_set_verify(context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
+  SSL_CTX_set_alpn_select_cb(context, select_version, nullptr);
   if (!secrets_.empty()) {
     SSL_CTX_set_psk_use_session_callback(context, use_key);
     SSL_CTX_set_psk_find_session_callback(context, find_key);
@@ -210,7 +234,24 @@ int TlsIdentity::find_key(SSL* ssl, const unsigned char* name, std::size_t name_
   return *session == nullptr ? 0 : 1;
 }
 
-Result<std::unique_ptr<Handshake>> TlsIdentity::begin(bool dials, const std::string& host) {
+// Takes the version that the other side has told, whatever it is: Handshake::newest_there() reads it.
+int TlsIdentity::select_version(SSL*, const unsigned char** name, unsigned char* name_size,
+                                const unsigned char* names, unsigned names_size, void*) {
+  for (std::span<const unsigned char> rest(names, names_size); !rest.empty();) {
+    const std::span<const unsigned char> entry =
+        rest.subspan(1, std::min<std::size_t>(rest[0], rest.size() - 1));
+    rest = rest.subspan(1 + entry.size());
+    const std::string_view text(reinterpret_cast<const char*>(entry.data()), entry.size());
+    if (!text.starts_with(kVersionName)) continue;
+    *name = entry.data();
+    *name_size = static_cast<unsigned char>(entry.size());
+    return SSL_TLSEXT_ERR_OK;
+  }
+  return SSL_TLSEXT_ERR_NOACK;
+}
+
+Result<std::unique_ptr<Handshake>> TlsIdentity::begin(bool dials, const std::string& host,
+                                                      std::uint16_t newest) {
   std::unique_ptr<SSL, FreeSsl> ssl(SSL_new(context_.get()));
   BIO* const in = BIO_new(BIO_s_mem());
   BIO* const out = BIO_new(BIO_s_mem());
@@ -222,6 +263,12 @@ Result<std::unique_ptr<Handshake>> TlsIdentity::begin(bool dials, const std::str
   SSL_set_bio(ssl.get(), in, out);
   if (dials) {
     SSL_set_connect_state(ssl.get());
+    std::string version = fmt::format("{}{}", kVersionName, newest);
+    version.insert(version.begin(), static_cast<char>(version.size()));
+    if (SSL_set_alpn_protos(ssl.get(), reinterpret_cast<const unsigned char*>(version.data()),
+                            static_cast<unsigned>(version.size())) != 0) {
+      return error(ErrorCode::kInternal, "OpenSSL could not begin a handshake: {}", reason());
+    }
     if (kind() == IdentityKind::kCertificate && !host.empty()) {
       X509_VERIFY_PARAM* const wanted = SSL_get0_param(ssl.get());
       if (X509_VERIFY_PARAM_set1_ip_asc(wanted, host.c_str()) != 1 &&
@@ -296,22 +343,25 @@ std::string TlsHandshake::key_name() const {
   return secret == nullptr ? std::string() : secret->name;
 }
 
+std::uint16_t TlsHandshake::newest_there() const {
+  const unsigned char* name = nullptr;
+  unsigned size = 0;
+  SSL_get0_alpn_selected(ssl_.get(), &name, &size);
+  std::string_view text(reinterpret_cast<const char*>(name), size);
+  if (dials_ || !text.starts_with(kVersionName)) return 0;
+  text.remove_prefix(kVersionName.size());
+  std::uint16_t version = 0;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), version);
+  return read.ec == std::errc() && read.ptr == text.data() + text.size() ? version : 0;
+}
+
 std::string TlsHandshake::peer() const {
   if (kind_ == IdentityKind::kKey) {
     const auto* const secret = static_cast<const Secret*>(SSL_get_app_data(ssl_.get()));
     return secret == nullptr ? std::string() : secret->client;
   }
   const std::unique_ptr<X509, FreeSsl> certificate(SSL_get1_peer_certificate(ssl_.get()));
-  if (certificate == nullptr) return {};
-  std::array<char, 256> name{};
-  if (X509_NAME_get_text_by_NID(X509_get_subject_name(certificate.get()), NID_commonName, name.data(),
-                                name.size()) < 0) {
-    return {};
-  }
-  std::string text = name.data();
-  // It goes into logs.
-  std::erase_if(text, [](char c) { return static_cast<unsigned char>(c) < ' '; });
-  return text;
+  return certificate == nullptr ? std::string() : common_name(certificate.get());
 }
 
 Status TlsHandshake::derive(std::span<GcmSecret> secrets, std::string_view label, ConstBytes context) const {

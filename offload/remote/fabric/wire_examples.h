@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "offload/remote/fabric/operator_protocol.h"
 #include "offload/remote/fabric/protocol.h"
 
 namespace dhpvm::offload::wire {
@@ -69,6 +70,28 @@ inline std::vector<FromWorker> worker_examples() {
           Draining{},
           Queued{3},
           Downloaded{17, std::vector<std::byte>(100, std::byte{7})}};
+}
+
+inline std::vector<FromOperator> operator_examples() { return {AskFacts{}, EndSession{3, "lunch is over"}}; }
+
+inline std::vector<ToOperator> operator_answer_examples() {
+  SessionFacts session;
+  session.number = 3;
+  session.program = "blur.bc";
+  session.client = "anna";
+  session.key = "0123456789abcdef";
+  session.peer = "192.0.2.7:40112";
+  session.seal = "full";
+  session.age_ms = 12'400;
+  session.memory_bytes = 1 << 20;
+  session.devices = 5;
+  session.priority = 100;
+  return {WorkerFacts{"gpubox", "0.1.0", 1000, 16, 16, true},
+          Device{"host", "cores", 1, 1, 2, false, true},
+          session,
+          FactsEnd{7},
+          SessionEnding{3, {}},
+          SessionEnding{4, example_failure()}};
 }
 
 }  // namespace dhpvm::offload::wire

@@ -15,6 +15,7 @@
 #include "offload/remote/fabric/channel.h"
 #include "offload/remote/fabric/frame_lane.h"
 #include "offload/remote/fabric/key_file.h"
+#include "offload/remote/fabric/operator_protocol.h"
 #include "offload/remote/fabric/protocol.h"
 #include "offload/remote/fabric/tls.h"
 
@@ -112,7 +113,10 @@ class Listening final : public FrameHandler, public BulkHandler {
  public:
   void on_open() override {}
   void on_bulk_open() override {}
-  void on_frame(ConstBytes frame) override { static_cast<void>(wire::read_from_client(frame).ok()); }
+  void on_frame(ConstBytes frame) override {
+    static_cast<void>(wire::read_from_client(frame).ok());
+    static_cast<void>(wire::read_from_operator(frame).ok());
+  }
   void on_run(ConstBytes header, std::uint64_t bytes) override {
     static_cast<void>(wire::read_run_header(header).ok());
     if (bytes <= memory_.size() && bytes != 0)
@@ -145,7 +149,7 @@ void test_channel(ConstBytes bytes, bool dials, std::shared_ptr<Identity> identi
   const auto handler = std::make_shared<Listening>();
   const Channel::MakeLane make_lane = [&](const std::shared_ptr<Channel>& made,
                                           LaneKind kind) -> std::shared_ptr<Lane> {
-    if (kind == LaneKind::kFrames) return std::make_shared<FrameLane>(made, handler, FrameLaneOptions{});
+    if (kind != LaneKind::kBulk) return std::make_shared<FrameLane>(made, handler, FrameLaneOptions{});
     return handler->bulk_ = std::make_shared<BulkLane>(made, handler);
   };
   std::shared_ptr<Channel> channel;
@@ -186,7 +190,7 @@ struct Side {
   Channel::MakeLane make_lane() {
     return [this](const std::shared_ptr<Channel>& made, LaneKind kind) -> std::shared_ptr<Lane> {
       is_open = true;
-      if (kind == LaneKind::kFrames) return std::make_shared<FrameLane>(made, handler, FrameLaneOptions{});
+      if (kind != LaneKind::kBulk) return std::make_shared<FrameLane>(made, handler, FrameLaneOptions{});
       return handler->bulk_ = std::make_shared<BulkLane>(made, handler);
     };
   }
@@ -227,8 +231,8 @@ void test_behind_handshake(ConstBytes bytes, LaneKind kind, const std::shared_pt
     const bool any = client.pass_on_to(worker);
     insist(worker.pass_on_to(client) || any, "a handshake does not come to its end");
   }
-  const std::size_t header = kind == LaneKind::kFrames ? 2 : 0;
-  const std::size_t counter_bytes = kind == LaneKind::kFrames ? 4 : 8;
+  const std::size_t header = kind == LaneKind::kBulk ? 0 : 2;
+  const std::size_t counter_bytes = kind == LaneKind::kBulk ? 8 : 4;
   for (std::uint64_t number = 0; bytes.size() >= 2; ++number) {
     const ConstBytes content = next_message(bytes);
     if (content.size() < header) continue;
@@ -251,7 +255,7 @@ void test_behind_handshake(ConstBytes bytes, LaneKind kind, const std::shared_pt
 }
 
 std::shared_ptr<Identity> key_identity() {
-  auto identity = load_tls_identity({std::vector<std::byte>(kKeyBytes, std::byte{1}), {}, {}, {}});
+  auto identity = load_tls_identity({SecretBytes(kKeyBytes, std::byte{1}), {}, {}, {}});
   insist(identity.ok(), "no identity");
   return std::move(identity).value();
 }
@@ -259,7 +263,7 @@ std::shared_ptr<Identity> key_identity() {
 int test_one(ConstBytes bytes) {
   if (bytes.empty()) return 0;
   const ConstBytes rest = bytes.subspan(1);
-  switch (std::to_integer<unsigned>(bytes[0]) % 12) {
+  switch (std::to_integer<unsigned>(bytes[0]) % 16) {
     case 0: check_frame(wire::read_from_client(rest), wire::read_from_client); break;
     case 1: check_frame(wire::read_from_worker(rest), wire::read_from_worker); break;
     case 2:
@@ -283,6 +287,10 @@ int test_one(ConstBytes bytes) {
     case 9: test_behind_handshake(rest, LaneKind::kBulk, nullptr); break;
     case 10: test_behind_handshake(rest, LaneKind::kFrames, key_identity()); break;
     case 11: test_behind_handshake(rest, LaneKind::kBulk, key_identity()); break;
+    case 12: check_frame(wire::read_from_operator(rest), wire::read_from_operator); break;
+    case 13: check_frame(wire::read_to_operator(rest), wire::read_to_operator); break;
+    case 14: test_behind_handshake(rest, LaneKind::kOperator, nullptr); break;
+    case 15: test_behind_handshake(rest, LaneKind::kOperator, key_identity()); break;
   }
   return 0;
 }

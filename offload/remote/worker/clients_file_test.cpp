@@ -23,7 +23,24 @@ TEST(ClientsFile, ClientsWithTheirKeysAndLimits) {
   EXPECT_EQ(read->front().keys.size(), 2u);
   EXPECT_EQ(read->front().sessions, 4u);
   EXPECT_EQ(read->front().memory_bytes, 1024u);
+  EXPECT_TRUE(read->front().may_use);
+  EXPECT_FALSE(read->front().may_operate);
+  EXPECT_EQ(read->front().priority, ClientEntry::kUsualPriority);
   EXPECT_TRUE(parse_clients(clients("")).ok());
+}
+
+TEST(ClientsFile, CertificatesRightsTimeAndPriority) {
+  const auto read = parse_clients(
+      clients(R"({"name": "bert", "certificate": "bert.example.com", "rights": ["operate"], "time": 60,
+                  "priority": 200}, {"name": "anna", "certificate": "anna", "rights": ["use", "operate"]})"));
+  ASSERT_TRUE(read.ok()) << read.error().to_string();
+  EXPECT_EQ(read->front().certificate, "bert.example.com");
+  EXPECT_TRUE(read->front().keys.empty());
+  EXPECT_FALSE(read->front().may_use);
+  EXPECT_TRUE(read->front().may_operate);
+  EXPECT_EQ(read->front().time, std::chrono::minutes(1));
+  EXPECT_EQ(read->front().priority, 200u);
+  EXPECT_TRUE(read->back().may_use && read->back().may_operate);
 }
 
 TEST(ClientsFile, WhatIsWrongIsSaid) {
@@ -39,6 +56,16 @@ TEST(ClientsFile, WhatIsWrongIsSaid) {
       {clients(R"({"name": "anna", "keys": []})"), "one key or two"},
       {clients(R"({"name": "anna", "sessions": -1})"), "from 1 up"},
       {clients(R"({"name": "anna", "colour": 1})"), "has only"},
+      {clients(R"({"name": "anna", "keys": [")" + kKey + R"("], "certificate": "anna"})"), "either"},
+      {clients(R"({"name": "anna", "certificate": ""})"), "common name"},
+      {clients(R"({"name": "anna", "certificate": "a", "rights": []})"), "\"use\" and \"operate\""},
+      {clients(R"({"name": "anna", "certificate": "a", "rights": ["root"]})"), "\"use\" and \"operate\""},
+      {clients(R"({"name": "anna", "certificate": "a", "rights": "use"})"), "\"use\" and \"operate\""},
+      {clients(R"({"name": "anna", "certificate": "a", "priority": 0})"), "from 1 to 10000"},
+      {clients(R"({"name": "anna", "certificate": "a", "priority": 10001})"), "from 1 to 10000"},
+      {clients(R"({"name": "anna", "certificate": "a", "time": 1e99})"), "\"time\""},
+      {clients(R"({"name": "a", "certificate": "x"}, {"name": "b", "certificate": "x"})"),
+       "certificate that"},
       {clients(anna + "," + anna), "of that name"},
       {clients(anna + R"(,{"name": "bert", "keys": [")" + kKey + R"("]})"), "there already"},
   };

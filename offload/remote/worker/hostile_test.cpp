@@ -39,7 +39,7 @@ class Site : public Noted {
   explicit Site(WorkerLimits limits = {}, std::chrono::milliseconds deadline = 5000ms, bool with_key = false,
                 FaultPlan from_clients = {}) {
     fabric_ = *load_fabric(DHPVM_FABRIC_FOLDER);
-    if (with_key) identity_ = *fabric_->load_identity({Bytes(kKeyBytes, std::byte{7}), {}, {}, {}});
+    if (with_key) identity_ = *fabric_->load_identity({SecretBytes(kKeyBytes, std::byte{7}), {}, {}, {}});
     here_ = network_.create_transport(std::move(from_clients));
     there_ = network_.create_transport();
     WorkerOptions options;

@@ -16,6 +16,7 @@ struct Surroundings {
   Transport& transport;
   const std::vector<std::shared_ptr<Device>> devices;
   const WorkerOptions options;
+  std::vector<wire::Device> facts = {};  // of the devices
 };
 
 class LocalSession final : public SessionHandle, private SessionHost {
@@ -42,29 +43,41 @@ class LocalSession final : public SessionHandle, private SessionHost {
   void move_to(const SessionPlace& place) override { session_->move_to(place); }
   void announce_end() override { session_->announce_end(); }
   void close(EndCause cause, const Error& reason) override { session_->close(cause, reason); }
+  const SessionFigures& figures() const override { return *figures_; }
 
  private:
   const WorkerOptions& options() const override { return surroundings_.options; }
+  Status open_devices() override { return {}; }
   const std::vector<std::shared_ptr<Device>>& devices() const override { return surroundings_.devices; }
+  const std::shared_ptr<SessionFigures>& own_figures() const override { return figures_; }
   Fabric& fabric() override { return surroundings_.fabric; }
   Transport& transport() override { return surroundings_.transport; }
   void log(LogLevel level, std::string_view text) override {
     if (options().log) options().log({level, start_.number, std::string(text), {}});
   }
-  void on_client_gone(const ClientGone& gone) override { log_end(options().log, start_, gone); }
-  void on_session_ended(const Error& reason) override {
+  void on_client_gone(const ClientGone& gone) override {
+    gone_ = gone;
+    log_end(options().log, start_, gone);
+  }
+  void on_session_ended(const Error&) override {
     const auto ended = std::move(start_.ended);
-    ended(reason);  // this is destroyed here
+    ended(ClientGone(gone_));  // this is destroyed here
   }
 
   Surroundings& surroundings_;
   SessionStart start_;
+  ClientGone gone_{EndCause::kLost, Error(ErrorCode::kDeviceLost, ""), {}};
+  // Ahead of the session, which uses them.
+  const std::shared_ptr<SessionFigures> figures_ = std::make_shared<SessionFigures>();
   const std::shared_ptr<WorkerSession> session_;
 };
 
 class LocalSessions final : public SessionRunner {
  public:
-  explicit LocalSessions(Surroundings surroundings) : surroundings_(std::move(surroundings)) {}
+  explicit LocalSessions(Surroundings surroundings) : surroundings_(std::move(surroundings)) {
+    for (const auto& device : surroundings_.devices) surroundings_.facts.push_back(facts_of(device->info()));
+  }
+  const std::vector<wire::Device>& devices() const override { return surroundings_.facts; }
   Result<std::shared_ptr<SessionHandle>> begin(SessionStart start) override {
     return std::shared_ptr<SessionHandle>(std::make_shared<LocalSession>(surroundings_, std::move(start)));
   }

@@ -104,6 +104,10 @@ template <typename Codec>
 void visit(Codec& codec, Is<SessionPlace> auto& place) {
   codec.number(place.number);
   codec.number(place.memory_bytes);
+  auto time = static_cast<std::uint64_t>(place.time.count());
+  codec.number(time);
+  if constexpr (!std::is_const_v<std::remove_reference_t<decltype(place)>>)
+    place.time = std::chrono::milliseconds(time);
 }
 template <typename Codec>
 void visit(Codec& codec, Is<Begin> auto& record) {
@@ -111,6 +115,7 @@ void visit(Codec& codec, Is<Begin> auto& record) {
   codec.bytes(std::span(record.token));
   visit(codec, record.place);
   codec.flag(record.dials_client);
+  codec.text(record.caches);
   visit(codec, record.frames);
 }
 template <typename Codec>
@@ -126,6 +131,20 @@ void visit(Codec& codec, Is<Close> auto& record) {
   codec.choice(record.cause, kEndCauses.size());
   codec.number(record.code);
   codec.text(record.message);
+}
+template <typename Codec>
+void visit(Codec& codec, Is<Probe> auto& record) {
+  codec.text(record.caches);
+}
+template <typename Codec>
+void visit(Codec& codec, Is<Lends> auto& record) {
+  codec.text(record.device.name);
+  codec.text(record.device.description);
+  codec.number(record.device.memory_bytes);
+  codec.number(record.device.largest_allocation);
+  codec.number(record.device.compute_units);
+  codec.flag(record.device.is_gpu);
+  codec.flag(record.device.is_simulated);
 }
 template <typename Codec>
 void visit(Codec& codec, Is<Serving> auto& record) {

@@ -28,6 +28,7 @@ struct Begin {
   wire::Token token{};
   SessionPlace place;
   bool dials_client = false;  // the worker dials the client for the second connection, too
+  std::string caches;         // the folder for what it compiles; empty: none
   DetachedChannel frames;
 };
 // Its second connection.
@@ -44,7 +45,11 @@ struct Close {
   std::uint64_t code = 0;
   std::string message;
 };
-using ToSession = std::variant<Begin, TakeBulk, Move, AnnounceEnd, Close>;
+// In place of a session: the process says which devices it could lend, and ends.
+struct Probe {
+  std::string caches;
+};
+using ToSession = std::variant<Begin, TakeBulk, Move, AnnounceEnd, Close, Probe>;
 
 // ---- From the process -----------------------------------------------------------------------------------------------
 
@@ -69,7 +74,11 @@ struct Ended {
   std::string reason;
   SessionEnd::Work work;
 };
-using FromSession = std::variant<Serving, Unable, LogLine, DialBulk, Ended>;
+// A device, when it was asked.
+struct Lends {
+  wire::Device device;
+};
+using FromSession = std::variant<Serving, Unable, LogLine, DialBulk, Ended, Lends>;
 
 // ---- The socket -----------------------------------------------------------------------------------------------------
 

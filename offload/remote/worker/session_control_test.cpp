@@ -28,7 +28,8 @@ TEST_F(SessionControlTest, ConnectionsArriveWithTheirKeys) {
   Begin begin;
   begin.number = 300;
   begin.token[3] = std::byte{9};
-  begin.place = {7, 1 << 20};
+  begin.place = {7, 1 << 20, std::chrono::milliseconds(1500)};
+  begin.caches = "/var/cache/anna";
   begin.dials_client = true;
   begin.frames.connection = {Descriptor(open("/dev/null", O_RDONLY | O_CLOEXEC)), "1.2.3.4:5", true,
                              some_bytes(4096)};
@@ -47,6 +48,8 @@ TEST_F(SessionControlTest, ConnectionsArriveWithTheirKeys) {
   EXPECT_EQ(received.token[3], std::byte{9});
   EXPECT_EQ(received.place.number, 7u);
   EXPECT_EQ(received.place.memory_bytes, 1u << 20);
+  EXPECT_EQ(received.place.time, std::chrono::milliseconds(1500));
+  EXPECT_EQ(received.caches, "/var/cache/anna");
   EXPECT_TRUE(received.dials_client);
   EXPECT_EQ(received.frames.connection.peer, "1.2.3.4:5");
   EXPECT_TRUE(received.frames.connection.is_local);

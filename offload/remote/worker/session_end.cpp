@@ -13,6 +13,8 @@ namespace {
 // Names in certificates are cut to this length in the log.
 constexpr std::size_t kLongestName = 64;
 
+}  // namespace
+
 std::string_view name_of(SealMode mode) {
   switch (mode) {
     case SealMode::kNone: return "none";
@@ -21,8 +23,6 @@ std::string_view name_of(SealMode mode) {
   }
   return "?";
 }
-
-}  // namespace
 
 void log_end(const WorkerLog& log, const SessionStart& start, const ClientGone& gone) {
   if (!log) return;

@@ -19,7 +19,10 @@ namespace dhpvm::offload {
 class SessionHost {
  public:
   virtual const WorkerOptions& options() const = 0;
+  // Opens the devices, which may take long; on the session's own thread, once. devices() has them from then on.
+  virtual Status open_devices() = 0;
   virtual const std::vector<std::shared_ptr<Device>>& devices() const = 0;
+  virtual const std::shared_ptr<SessionFigures>& own_figures() const = 0;
   virtual Fabric& fabric() = 0;
   virtual Transport& transport() = 0;
   // One line about the session. From any thread.

@@ -14,7 +14,8 @@ namespace dhpvm::offload {
 
 class SessionObjects {
  public:
-  explicit SessionObjects(SessionPort& port) : port_(port) {}
+  explicit SessionObjects(SessionPort& port)
+      : port_(port), memory_bytes_(port.host().own_figures(), &port.figures().memory_bytes) {}
 
   Status handle(wire::Allocate& record);
   Status handle(wire::Free& record);
@@ -43,8 +44,7 @@ class SessionObjects {
   std::unordered_map<wire::Id, Memory> memories_;
   std::unordered_map<wire::Id, std::shared_ptr<session::Timeline>> timelines_;
   // Total size of the memories that exist, including those that are freed but still used by an operation.
-  const std::shared_ptr<std::atomic<std::uint64_t>> memory_bytes_ =
-      std::make_shared<std::atomic<std::uint64_t>>(0);
+  const std::shared_ptr<std::atomic<std::uint64_t>> memory_bytes_;  // of the figures
 };
 
 }  // namespace dhpvm::offload

@@ -88,7 +88,7 @@ Status SessionOperations::handle(wire::Fill& record) {
 Status SessionOperations::handle(wire::Launch& record) {
   DHPVM_ASSIGN(Arrival arrival, accept(record.order));
   DHPVM_ASSIGN(arrival.pending->what, read_launch(record, *arrival.stream));
-  ++launches_;
+  ++port_.figures().jobs;
   enqueue(std::move(arrival));
   return {};
 }

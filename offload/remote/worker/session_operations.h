@@ -32,8 +32,6 @@ class SessionOperations {
 
   // Both lanes are there: operations may arrive.
   void open() { is_open_ = true; }
-  // Loops launched so far.
-  std::uint64_t launches() const { return launches_; }
 
  private:
   struct Arrival {
@@ -51,7 +49,6 @@ class SessionOperations {
   SessionTransfers& transfers_;
   SessionQueues& queues_;
   bool is_open_ = false;
-  std::uint64_t launches_ = 0;
 };
 
 }  // namespace dhpvm::offload

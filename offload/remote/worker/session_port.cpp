@@ -21,6 +21,7 @@ void SessionPort::send(FrameLane& frames, const wire::FromWorker& record) {
 
 Result<Device*> SessionPort::device(std::uint64_t number) {
   if (number >= host().devices().size()) return protocol_violation("a device that does not exist");
+  if (number < 64) figures().devices |= std::uint64_t{1} << number;
   return host().devices()[number].get();
 }
 

@@ -21,6 +21,7 @@ namespace dhpvm::offload {
 class SessionPort {
  public:
   virtual SessionHost& host() = 0;
+  SessionFigures& figures() { return *host().own_figures(); }
   virtual bool has_ended() const = 0;
   // Ends the session; the client is told the reason.
   virtual void close(EndCause cause, Error reason) = 0;

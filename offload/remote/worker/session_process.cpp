@@ -9,33 +9,43 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <utility>
 
+#include "base/cache_folder.h"
 #include "base/error.h"
 #include "base/one_line.h"
 #include "offload/remote/worker/session_host.h"
+#include "offload/remote/worker/session_processes.h"
 #include "offload/remote/worker/session_rights.h"
 #include "offload/remote/worker/worker_session.h"
 
 namespace dhpvm::offload {
 namespace {
 
-class SessionProcess final : private SessionHost {
+class ServedSession final : private SessionHost {
  public:
-  SessionProcess(const control::Socket& control, Fabric& fabric, Transport& transport,
-                 std::vector<std::shared_ptr<Device>> devices, WorkerOptions options)
+  ServedSession(const control::Socket& control, const std::shared_ptr<SessionFigures>& figures,
+                Fabric& fabric, Transport& transport, SessionProcess::OpenDevices open_devices,
+                WorkerOptions options)
       : control_(control),
+        figures_(figures),
         fabric_(fabric),
         transport_(transport),
-        devices_(std::move(devices)),
+        open_devices_(std::move(open_devices)),
         options_(std::move(options)) {}
 
-  [[noreturn]] void serve(const std::string& rights);
+  [[noreturn]] void serve(control::Begin& begin);
 
  private:
   const WorkerOptions& options() const override { return options_; }
+  Status open_devices() override {
+    DHPVM_ASSIGN(devices_, open_devices_());
+    return {};
+  }
   const std::vector<std::shared_ptr<Device>>& devices() const override { return devices_; }
+  const std::shared_ptr<SessionFigures>& own_figures() const override { return figures_; }
   Fabric& fabric() override { return fabric_; }
   Transport& transport() override { return transport_; }
   void log(LogLevel level, std::string_view text) override {
@@ -53,28 +63,31 @@ class SessionProcess final : private SessionHost {
   void handle(control::Move& record);
   void handle(control::AnnounceEnd& record);
   void handle(control::Close& record);
+  void handle(control::Probe&) {}
 
   const control::Socket& control_;
+  const std::shared_ptr<SessionFigures> figures_;
   Fabric& fabric_;
   Transport& transport_;
-  const std::vector<std::shared_ptr<Device>> devices_;
+  const SessionProcess::OpenDevices open_devices_;
+  std::vector<std::shared_ptr<Device>> devices_;
   const WorkerOptions options_;
   bool dials_client_ = false;
   std::shared_ptr<WorkerSession> session_;
 };
 
 // Without the worker there is nobody to tell anything to.
-void SessionProcess::tell(const control::FromSession& record) const {
+void ServedSession::tell(const control::FromSession& record) const {
   if (!control_.send(record, control::Patience::kForever).ok()) _exit(1);
 }
 
-void SessionProcess::end(const ClientGone& gone) const {
+void ServedSession::end(const ClientGone& gone) const {
   tell(control::Ended{gone.cause, one_line(gone.reason), gone.work.value_or(SessionEnd::Work{})});
   _exit(0);
 }
 
-void SessionProcess::serve(const std::string& rights) {
-  tell(control::Serving{rights});
+void ServedSession::serve(control::Begin& begin) {
+  handle(begin);
   for (;;) {
     auto record = control_.receive_to_session(control::Patience::kForever);
     if (!record.ok()) _exit(1);
@@ -82,14 +95,14 @@ void SessionProcess::serve(const std::string& rights) {
   }
 }
 
-SealPair SessionProcess::seals_of(DetachedChannel& channel) {
+SealPair ServedSession::seals_of(DetachedChannel& channel) {
   if (!channel.seals) return {};
   SealPair seals = fabric_.resume(*channel.seals);
-  explicit_bzero(&*channel.seals, sizeof(*channel.seals));
+  channel.seals.reset();
   return seals;
 }
 
-void SessionProcess::handle(control::Begin& record) {
+void ServedSession::handle(control::Begin& record) {
   dials_client_ = record.dials_client;
   std::function<void()> dial_bulk;
   if (dials_client_) dial_bulk = [this] { tell(control::DialBulk{}); };
@@ -104,7 +117,7 @@ void SessionProcess::handle(control::Begin& record) {
       [this](const Error& reason) { end({EndCause::kLost, reason, {}}); });
 }
 
-void SessionProcess::handle(control::TakeBulk& record) {
+void ServedSession::handle(control::TakeBulk& record) {
   if (session_ == nullptr) return;
   // The worker has received the token, where the client has dialled.
   const std::uint64_t messages = dials_client_ ? 0 : 1;
@@ -118,19 +131,19 @@ void SessionProcess::handle(control::TakeBulk& record) {
       [this](const Error& reason) { session_->close(EndCause::kLost, reason); });
 }
 
-void SessionProcess::handle(control::Move& record) {
+void ServedSession::handle(control::Move& record) {
   transport_.post([this, place = record.place] {
     if (session_ != nullptr) session_->move_to(place);
   });
 }
 
-void SessionProcess::handle(control::AnnounceEnd&) {
+void ServedSession::handle(control::AnnounceEnd&) {
   transport_.post([this] {
     if (session_ != nullptr) session_->announce_end();
   });
 }
 
-void SessionProcess::handle(control::Close& record) {
+void ServedSession::handle(control::Close& record) {
   if (session_ == nullptr) _exit(0);
   const auto code = static_cast<ErrorCode>(
       std::min<std::uint64_t>(record.code, static_cast<std::uint64_t>(kLastErrorCode)));
@@ -138,17 +151,37 @@ void SessionProcess::handle(control::Close& record) {
       [this, cause = record.cause, reason = Error(code, record.message)] { session_->close(cause, reason); });
 }
 
+// What is compiled for a client stays in its own folder: of two clients, none runs code that the other one has left.
+Status prepare_caches(const std::string& folder) {
+  if (folder.empty()) return keep_changes_to({});
+  // Caches of drivers.
+  for (const auto& [name, part] :
+       {std::pair("XDG_CACHE_HOME", "/drivers"), std::pair("POCL_CACHE_DIR", "/pocl"),
+        std::pair("CUDA_CACHE_PATH", "/cuda")}) {
+    const std::string place = folder + part;
+    make_cache_folder(place);
+    setenv(name, place.c_str(), 1);
+  }
+  return keep_changes_to({folder});
+}
+
 }  // namespace
 
-Result<std::string> enter_session_process(const control::Socket& control,
-                                          const std::vector<std::string>& folders) {
+Result<SessionProcess> SessionProcess::create() {
+  control::Socket control{Descriptor(kSessionSocket)};
   int kind = 0;
   socklen_t size = sizeof(kind);
   if (getsockopt(control.descriptor(), SOL_SOCKET, SO_TYPE, &kind, &size) != 0 || kind != SOCK_SEQPACKET) {
     return error(ErrorCode::kInvalidArgument,
                  "processes of sessions are started by workers, and only by them");
   }
-  static_cast<void>(fcntl(control.descriptor(), F_SETFD, FD_CLOEXEC));
+  for (const int inherited : {kSessionSocket, kSessionFigures})
+    static_cast<void>(fcntl(inherited, F_SETFD, FD_CLOEXEC));
+  DHPVM_ASSIGN(SharedFigures figures, SharedFigures::adopt(Descriptor(kSessionFigures)));
+  return SessionProcess(std::move(control), std::move(figures));
+}
+
+Status SessionProcess::enter(const std::vector<std::string>& folders) {
   // Signals of the terminal and of service managers reach the whole group: it is the worker that answers them.
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) std::signal(signal, SIG_IGN);
   // When memory runs out, a session goes before the worker.
@@ -159,19 +192,48 @@ Result<std::string> enter_session_process(const control::Socket& control,
                  std::strerror(errno));
   }
   static_cast<void>(prctl(PR_SET_NAME, "dhpvm-session", 0, 0, 0));
-  return give_up_rights(folders);
+  DHPVM_ASSIGN(rights_, give_up_rights(folders));
+  return {};
 }
 
-void refuse_session(const control::Socket& control, const Error& reason) {
+// Without the worker there is nothing to do.
+Result<SessionProcess::Task> SessionProcess::wait() {
+  if (!control_.send(control::Serving{rights_}, control::Patience::kForever).ok()) _exit(1);
+  for (;;) {
+    auto received = control_.receive_to_session(control::Patience::kForever);
+    if (!received.ok()) _exit(1);
+    std::optional<control::ToSession>& record = *received;
+    if (const auto* const probe = std::get_if<control::Probe>(&*record)) {
+      DHPVM_TRY(prepare_caches(probe->caches));
+      return Task{true, probe->caches};
+    }
+    if (auto* const begin = std::get_if<control::Begin>(&*record)) {
+      begin_ = std::move(*begin);
+      DHPVM_TRY(prepare_caches(begin_->caches));
+      return Task{false, begin_->caches};
+    }
+    // It was closed before it has begun.
+    if (std::holds_alternative<control::Close>(*record)) _exit(0);
+  }
+}
+
+void SessionProcess::refuse(const Error& reason) const {
   const control::Unable record{static_cast<std::uint64_t>(reason.code()), one_line(reason)};
-  static_cast<void>(control.send(record, control::Patience::kNone));
+  static_cast<void>(control_.send(record, control::Patience::kNone));
 }
 
-void serve_session(const control::Socket& control, Fabric& fabric, Transport& transport,
-                   std::vector<std::shared_ptr<Device>> devices, WorkerOptions options,
-                   const std::string& rights) {
-  SessionProcess process(control, fabric, transport, std::move(devices), std::move(options));
-  process.serve(rights);
+Status SessionProcess::show(const OpenDevices& open_devices) const {
+  DHPVM_ASSIGN(const std::vector<std::shared_ptr<Device>> devices, open_devices());
+  for (const std::shared_ptr<Device>& device : devices)
+    DHPVM_TRY(control_.send(control::Lends{facts_of(device->info())}, control::Patience::kForever));
+  return {};
+}
+
+void SessionProcess::serve(Fabric& fabric, Transport& transport, OpenDevices open_devices,
+                           WorkerOptions options) {
+  ServedSession session(control_, figures_.figures(), fabric, transport, std::move(open_devices),
+                        std::move(options));
+  session.serve(*begin_);
 }
 
 }  // namespace dhpvm::offload

@@ -2,30 +2,57 @@
 // The process of a session, from inside.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "offload/devices/device.h"
 #include "offload/remote/fabric/fabric.h"
 #include "offload/remote/worker/session_control.h"
+#include "offload/remote/worker/session_figures.h"
 #include "offload/remote/worker/worker_options.h"
 
 namespace dhpvm::offload {
 
-// The first thing to do: the process ends with the worker, and gives up its rights (session_rights.h) but those to
-// change files in `folders`. Returns those that the system could not take away. kInvalidArgument where no worker is at
-// the other end.
-Result<std::string> enter_session_process(const control::Socket& control,
-                                          const std::vector<std::string>& folders);
-// Tells the worker why there can be no session.
-void refuse_session(const control::Socket& control, const Error& reason);
+// The process of a session, in the order in which it comes to know what it is for. Until then it has one thread, and no
+// device open: it may wait long.
+class SessionProcess {
+ public:
+  // Its end of the conversation with the worker, and the figures that both share.
+  static Result<SessionProcess> create();
 
-// Serves one session for the worker at the other end of `control`. The process ends with the session, or with the
-// worker. Identity and seal of the options are not used: the worker has authenticated the client. `rights`: those that
-// enter_session_process() has returned.
-[[noreturn]] void serve_session(const control::Socket& control, Fabric& fabric, Transport& transport,
-                                std::vector<std::shared_ptr<Device>> devices, WorkerOptions options,
-                                const std::string& rights);
+  // The first thing to do: the process ends with the worker, and gives up its rights (session_rights.h) but those to
+  // change files in `folders`. kInvalidArgument where no worker is at the other end.
+  Status enter(const std::vector<std::string>& folders);
+  // Tells the worker that it waits, and waits.
+  struct Task {
+    bool is_probe = false;  // for the devices alone
+    std::string caches;     // the folder for what is compiled for this client; empty: none
+  };
+  Result<Task> wait();
+  // Tells the worker why there can be no session.
+  void refuse(const Error& reason) const;
+
+  // Opens the devices; it may take long.
+  using OpenDevices = std::function<Result<std::vector<std::shared_ptr<Device>>>()>;
+  // For a probe.
+  Status show(const OpenDevices& open_devices) const;
+  // Serves the session. The process ends with it, or with the worker. Identity and seal of the options are not used:
+  // the worker has authenticated the client.
+  [[noreturn]] void serve(Fabric& fabric, Transport& transport, OpenDevices open_devices,
+                          WorkerOptions options);
+
+ private:
+  SessionProcess(control::Socket control, SharedFigures figures)
+      : control_(std::move(control)), figures_(std::move(figures)) {}
+
+  control::Socket control_;
+  SharedFigures figures_;
+  std::string rights_;  // that the system could not take away
+  std::optional<control::Begin> begin_;
+};
 
 }  // namespace dhpvm::offload

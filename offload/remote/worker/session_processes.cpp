@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -18,6 +19,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/cache_folder.h"
 #include "base/descriptor.h"
 #include "base/error.h"
 #include "base/one_line.h"
@@ -26,6 +28,7 @@
 #include "offload/remote/worker/log_budget.h"
 #include "offload/remote/worker/session_control.h"
 #include "offload/remote/worker/session_end.h"
+#include "offload/remote/worker/session_groups.h"
 
 namespace dhpvm::offload {
 namespace {
@@ -43,9 +46,11 @@ constexpr unsigned kMostLines = 50;
 
 // A process of its own for one session.
 struct Process {
-  Process(control::Socket socket, pid_t id) : control(std::move(socket)), pid(id) {}
+  Process(control::Socket socket, SharedFigures shared, pid_t id)
+      : control(std::move(socket)), figures(std::move(shared)), pid(id) {}
 
   const control::Socket control;
+  const SharedFigures figures;
   const pid_t pid;
   // The following under the mutex of the watcher.
   std::optional<SessionStart> session;  // none yet: the process waits for one
@@ -60,6 +65,12 @@ struct Process {
 
 Result<std::shared_ptr<Process>> spawn(const std::vector<std::string>& command) {
   DHPVM_ASSIGN(auto ends, control::Socket::create_pair());
+  DHPVM_ASSIGN(SharedFigures figures, SharedFigures::create());
+  // Neither may be where the other one is to go.
+  const Descriptor socket(fcntl(ends.second.descriptor(), F_DUPFD_CLOEXEC, kSessionFigures + 1));
+  const Descriptor memory(fcntl(figures.descriptor(), F_DUPFD_CLOEXEC, kSessionFigures + 1));
+  if (!socket.is_open() || !memory.is_open())
+    return error(ErrorCode::kIo, "no descriptor for the process of a session: {}", std::strerror(errno));
   std::string name = "dhpvm-session";  // for lists of processes
   std::vector<char*> words{name.data()};
   for (std::size_t i = 1; i < command.size(); ++i) words.push_back(const_cast<char*>(command[i].c_str()));
@@ -67,15 +78,16 @@ Result<std::shared_ptr<Process>> spawn(const std::vector<std::string>& command) 
   posix_spawn_file_actions_t files;
   posix_spawn_file_actions_init(&files);
   posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_adddup2(&files, ends.second.descriptor(), kSessionSocket);
-  posix_spawn_file_actions_addclosefrom_np(&files, kSessionSocket + 1);
+  posix_spawn_file_actions_adddup2(&files, socket.get(), kSessionSocket);
+  posix_spawn_file_actions_adddup2(&files, memory.get(), kSessionFigures);
+  posix_spawn_file_actions_addclosefrom_np(&files, kSessionFigures + 1);
   pid_t pid = 0;
   const int code = posix_spawn(&pid, command.front().c_str(), &files, nullptr, words.data(), environ);
   posix_spawn_file_actions_destroy(&files);
   if (code != 0) {
     return error(ErrorCode::kIo, "no process for a session could be started: {}", std::strerror(code));
   }
-  return std::make_shared<Process>(std::move(ends.first), pid);
+  return std::make_shared<Process>(std::move(ends.first), std::move(figures), pid);
 }
 
 // Says how a process has ended that has not said it itself. Waits for its end.
@@ -96,19 +108,47 @@ ClientGone how_it_ended(pid_t pid) {
           {}};
 }
 
+// That of a client beneath `caches`, made now; empty: none. The name is one that has been checked.
+std::string cache_folder(const std::string& caches, const std::string& client) {
+  if (caches.empty()) return {};
+  std::string folder = caches + "/clients/" + client;
+  make_cache_folder(folder);
+  return folder;
+}
+
+// By the client's name, or else by its key. Names in certificates may have any letters: the result is never a path.
+std::string folder_of(const SessionStart& start) {
+  if (start.client_name.empty()) return start.key_name.empty() ? "anybody" : "key-" + start.key_name;
+  std::string name = "client-";
+  for (const char letter : start.client_name) {
+    const bool is_plain =
+        std::isalnum(static_cast<unsigned char>(letter)) != 0 || letter == '-' || letter == '_';
+    name += is_plain ? std::string(1, letter) : fmt::format("%{:02x}", static_cast<unsigned char>(letter));
+  }
+  return name;
+}
+
 // Owns the processes, and listens to them on a thread of its own.
 class Watcher {
  public:
-  Watcher(Transport& transport, std::vector<std::string> command, WorkerLog log)
-      : transport_(transport), command_(std::move(command)), log_(std::move(log)) {}
+  Watcher(Transport& transport, SessionProcessesOptions options)
+      : transport_(transport),
+        command_(std::move(options.command)),
+        caches_(std::move(options.caches)),
+        memory_bytes_(options.memory_bytes),
+        log_(std::move(options.log)) {}
   ~Watcher();
 
-  // Starts a process, and waits until it can serve.
+  // Starts a process that opens the devices, and waits until it has; then one that waits.
   Status start();
+  const std::vector<wire::Device>& devices() const { return devices_; }
+  const std::string& caches() const { return caches_; }
   // A process for the session, which is its own from now on.
   Result<std::shared_ptr<Process>> assign(const SessionStart& start);
   void close(Process& process, EndCause cause, const Error& reason);
   void kill(const Process& process);
+  // The session is served from now on.
+  void limit(std::uint64_t session, const SessionPlace& place);
   // Keeps copies of the client's sockets for the last word.
   void keep(Process& process, const std::function<void(LastWord&)>& keep_in);
 
@@ -123,11 +163,18 @@ class Watcher {
   void warn(std::string text) const { log_({LogLevel::kWarning, 0, std::move(text), {}}); }
   std::list<std::shared_ptr<Process>> processes();
 
+  Status probe();
+  void make_groups();
+
   Transport& transport_;
   const std::vector<std::string> command_;
+  const std::string caches_;
+  const std::uint64_t memory_bytes_;
   const WorkerLog log_;
+  std::vector<wire::Device> devices_;  // since start()
   Descriptor wake_;
   std::mutex mutex_;
+  std::unique_ptr<SessionGroups> groups_;
   bool stopping_ = false;
   bool wants_spare_ = false;
   std::list<std::shared_ptr<Process>> processes_;
@@ -160,26 +207,58 @@ void Watcher::kill(const Process& process) {
 Status Watcher::start() {
   wake_ = Descriptor(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!wake_.is_open()) return error(ErrorCode::kIo, "no descriptor to wait with: {}", std::strerror(errno));
-  DHPVM_ASSIGN(const std::shared_ptr<Process> first, spawn(command_));
-  processes_.push_back(first);
-  pollfd ready{first->control.descriptor(), POLLIN, 0};
-  if (poll(&ready, 1, static_cast<int>(std::chrono::milliseconds(kStart).count())) <= 0) {
-    return error(ErrorCode::kDeviceFailed, "the devices could not be opened within {} s", kStart.count());
+  make_groups();
+  DHPVM_TRY(probe());
+  DHPVM_ASSIGN(std::shared_ptr<Process> first, spawn(command_));
+  processes_.push_back(std::move(first));
+  return thread_.start_once("sessions", [this] { run(); });
+}
+
+// Before there are processes, which then are in the worker's own group.
+void Watcher::make_groups() {
+  auto groups = make_control_groups(own_control_group());
+  if (groups.ok()) {
+    groups_ = std::move(groups).value();
+    return log_(
+        {LogLevel::kInfo, 0, "sessions have control groups: processors are shared between clients", {}});
   }
-  auto word = first->control.receive_from_session(control::Patience::kNone);
-  if (word.ok() && *word) {
-    handle(*first, **word);
-    if (first->gone) return first->gone->reason;
-    const auto* const serving = std::get_if<control::Serving>(&**word);
-    if (serving != nullptr && !serving->rights.empty())
+  groups_ = make_process_limits();
+  log_(
+      {LogLevel::kInfo,
+       0,
+       "sessions have limits of processes only, for there are no control groups: " + one_line(groups.error()),
+       {}});
+}
+
+Status Watcher::probe() {
+  const std::string caches = cache_folder(caches_, "worker");
+  DHPVM_ASSIGN(const std::shared_ptr<Process> process, spawn(command_));
+  const Clock::time_point deadline = Clock::now() + kStart;
+  static_cast<void>(process->control.send(control::Probe{caches}, control::Patience::kNone));
+  for (;;) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
+    pollfd ready{process->control.descriptor(), POLLIN, 0};
+    if (left <= 0 || poll(&ready, 1, static_cast<int>(left)) <= 0) {
+      kill(*process);
+      static_cast<void>(how_it_ended(process->pid));
+      return error(ErrorCode::kDeviceFailed, "the devices could not be opened within {} s", kStart.count());
+    }
+    auto word = process->control.receive_from_session(control::Patience::kNone);
+    if (!word.ok()) break;
+    if (!*word) continue;
+    handle(*process, **word);
+    if (const auto* const serving = std::get_if<control::Serving>(&**word);
+        serving != nullptr && !serving->rights.empty())
       warn("the processes of sessions keep these rights: " +
            printable(serving->rights, control::kLongestText));
-  } else {
-    processes_.clear();
-    kill(*first);
-    return how_it_ended(first->pid).reason;
+    if (auto* const lends = std::get_if<control::Lends>(&**word);
+        lends != nullptr && devices_.size() < wire::kMaxDevices)
+      devices_.push_back(std::move(lends->device));
   }
-  return thread_.start_once("sessions", [this] { run(); });
+  const ClientGone end = how_it_ended(process->pid);
+  if (process->gone) return process->gone->reason;
+  if (devices_.empty()) return end.reason;
+  return {};
 }
 
 // ---- For the sessions -----------------------------------------------------------------------------------------------
@@ -194,9 +273,18 @@ Result<std::shared_ptr<Process>> Watcher::assign(const SessionStart& start) {
     processes_.push_back(process);
   }
   process->session = start;
+  if (const Status limited = groups_->enter(start.number, process->pid, folder_of(start), start.priority);
+      !limited.ok())
+    warn("a session has no limits of the system: " + one_line(limited.error()));
   wants_spare_ = true;
   static_cast<void>(eventfd_write(wake_.get(), 1));
   return process;
+}
+
+void Watcher::limit(std::uint64_t session, const SessionPlace& place) {
+  const std::lock_guard lock(mutex_);
+  const Status limited = groups_->limit_memory(session, std::min(memory_bytes_, place.memory_bytes));
+  if (!limited.ok()) warn("a session has no limit of memory by the system: " + one_line(limited.error()));
 }
 
 void Watcher::close(Process& process, EndCause cause, const Error& reason) {
@@ -328,17 +416,24 @@ void Watcher::finish(const std::shared_ptr<Process>& process) {
     session = std::exchange(process->session, std::nullopt);
   }
   const ClientGone end = how_it_ended(process->pid);
+  if (session) {
+    const std::lock_guard lock(mutex_);
+    groups_->leave(session->number);
+  }
   if (!process->gone) {
     process->gone = process->close_reason.value_or(end);
     process->last_word.say(process->gone->reason);
     const auto word = std::make_shared<LastWord>(std::move(process->last_word));
     transport_.post_at(Clock::now() + kLinger, [word] {});
   }
+  const SessionFigures& figures = *process->figures.figures();
+  if (!process->gone->work)
+    process->gone->work = SessionEnd::Work{figures.jobs, figures.bytes_in, figures.bytes_out};
   if (!session) return warn("a process that waited for a session: " + one_line(process->gone->reason));
   // The line is written when the next session may begin.
   transport_.post([session = std::move(*session), log = log_, gone = *process->gone] {
     log_end(log, session, gone);
-    session.ended(gone.reason);
+    session.ended(gone);
   });
 }
 
@@ -352,16 +447,19 @@ class ProcessSession final : public SessionHandle {
         number_(start.number),
         token_(start.token),
         place_(start.place),
+        caches_(cache_folder(watcher.caches(), folder_of(start))),
         dials_client_(start.dial_bulk != nullptr) {}
 
   Result<std::shared_ptr<Lane>> take_frames(const std::shared_ptr<Channel>& channel) override {
     DHPVM_ASSIGN(DetachedChannel detached, detach(*channel));
     watcher_.keep(*process_, [&](LastWord& word) { word.keep_frames(detached); });
+    if (place_.number == 0) watcher_.limit(number_, place_);
     control::Begin record;
     record.number = number_;
     record.token = token_;
     record.place = place_;
     record.dials_client = dials_client_;
+    record.caches = caches_;
     record.frames = std::move(detached);
     return send(std::move(record));
   }
@@ -373,6 +471,7 @@ class ProcessSession final : public SessionHandle {
     return take_second(*channel);
   }
   void move_to(const SessionPlace& place) override {
+    if (place.number == 0) watcher_.limit(number_, place);
     if (!process_->control.send(control::Move{place}, control::Patience::kNone).ok())
       watcher_.kill(*process_);
   }
@@ -381,6 +480,7 @@ class ProcessSession final : public SessionHandle {
       watcher_.kill(*process_);
   }
   void close(EndCause cause, const Error& reason) override { watcher_.close(*process_, cause, reason); }
+  const SessionFigures& figures() const override { return *process_->figures.figures(); }
 
  private:
   Result<DetachedChannel> detach(Channel& channel) {
@@ -407,6 +507,7 @@ class ProcessSession final : public SessionHandle {
   const std::uint64_t number_;
   const wire::Token token_;
   const SessionPlace place_;  // at the beginning
+  const std::string caches_;
   const bool dials_client_;
   bool has_bulk_ = false;
 };
@@ -419,6 +520,7 @@ class SessionProcesses final : public SessionRunner {
     return std::shared_ptr<SessionHandle>(
         std::make_shared<ProcessSession>(*watcher_, std::move(process), start));
   }
+  const std::vector<wire::Device>& devices() const override { return watcher_->devices(); }
 
  private:
   const std::unique_ptr<Watcher> watcher_;
@@ -427,9 +529,8 @@ class SessionProcesses final : public SessionRunner {
 }  // namespace
 
 Result<std::unique_ptr<SessionRunner>> start_session_processes(Transport& transport,
-                                                               std::vector<std::string> command,
-                                                               WorkerLog log) {
-  auto watcher = std::make_unique<Watcher>(transport, std::move(command), std::move(log));
+                                                               SessionProcessesOptions options) {
+  auto watcher = std::make_unique<Watcher>(transport, std::move(options));
   DHPVM_TRY(watcher->start());
   return std::unique_ptr<SessionRunner>(std::make_unique<SessionProcesses>(std::move(watcher)));
 }

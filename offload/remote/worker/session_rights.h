@@ -18,4 +18,8 @@ namespace dhpvm::offload {
 // cannot take away, for the log; kIo when the process cannot even give up what every system lets it give up.
 Result<std::string> give_up_rights(const std::vector<std::string>& folders);
 
+// The same once more, for files alone: when it is known whom the process serves. Before it has other threads, which
+// keep what they may.
+Status keep_changes_to(const std::vector<std::string>& folders);
+
 }  // namespace dhpvm::offload

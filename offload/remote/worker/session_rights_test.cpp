@@ -73,6 +73,17 @@ TEST_F(SessionRights, FilesAreChangedInItsFoldersOnly) {
   std::filesystem::remove("/dev/shm/x");
 }
 
+TEST_F(SessionRights, FilesOfOtherClientsAreOutOfReachOnceTheClientIsKnown) {
+  const auto write_beneath = [&](const std::string& folder) {
+    return without_rights(folders_, [&] {
+      if (!keep_changes_to({folders_[0]}).ok()) return -1;
+      return open((folder + "/x").c_str(), O_CREAT | O_WRONLY, 0600);
+    });
+  };
+  EXPECT_EQ(write_beneath(folders_[0]), 0);
+  EXPECT_EQ(write_beneath(folders_[1]), EACCES);
+}
+
 TEST_F(SessionRights, OtherProcessesAreOutOfReach) {
   EXPECT_EQ(without_rights({}, [] { return static_cast<int>(ptrace(PTRACE_ATTACH, getppid(), 0, 0)); }),
             EPERM);

@@ -7,13 +7,18 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "dhpvm/result.h"
 #include "dhpvm/worker_log.h"
+#include "offload/devices/device.h"
 #include "offload/remote/fabric/bulk_lane.h"
 #include "offload/remote/fabric/channel.h"
 #include "offload/remote/fabric/protocol.h"
+#include "offload/remote/worker/clients_file.h"
+#include "offload/remote/worker/session_figures.h"
 
 namespace dhpvm::offload {
 
@@ -21,6 +26,14 @@ namespace dhpvm::offload {
 struct SessionPlace {
   std::uint64_t number = 0;                        // in the queue of those that wait; 0: it is served
   std::uint64_t memory_bytes = ~std::uint64_t{0};  // when it is served
+  std::chrono::milliseconds time{0};               // likewise; 0: as long as the worker's limits allow
+};
+
+// Why a session has ended, as it knows it itself, or whoever finds it dead.
+struct ClientGone {
+  EndCause cause = EndCause::kLost;
+  Error reason;  // as the client is told it
+  std::optional<SessionEnd::Work> work;
 };
 
 // A session that is about to begin.
@@ -29,13 +42,15 @@ struct SessionStart {
   wire::Token token{};
   std::string client_name = {};  // as Channel has them
   std::string key_name = {};
+  std::string peer = {};  // its address
+  std::uint64_t priority = ClientEntry::kUsualPriority;
   SealMode seal = SealMode::kNone;  // none without an identity
   std::chrono::steady_clock::time_point began = std::chrono::steady_clock::now();
   SessionPlace place = {};
   // Dials the client for its second connection, and hands that to the session; null when the client dials.
   std::function<void()> dial_bulk = {};
   // Called once, when everything that the session had is free. It may destroy the session's handle.
-  std::function<void(const Error& reason)> ended = {};
+  std::function<void(const ClientGone& gone)> ended = {};
 };
 
 // A session, as its worker sees it.
@@ -55,12 +70,19 @@ class SessionHandle {
   virtual void announce_end() = 0;
   // The client is told the reason; `ended` follows.
   virtual void close(EndCause cause, const Error& reason) = 0;
+  // What it has done so far. From any thread.
+  virtual const SessionFigures& figures() const = 0;
 };
 
 class SessionRunner {
  public:
   virtual ~SessionRunner() = default;
   virtual Result<std::shared_ptr<SessionHandle>> begin(SessionStart start) = 0;
+  // The devices that it lends. From any thread.
+  virtual const std::vector<wire::Device>& devices() const = 0;
 };
+
+// As the wire has it.
+wire::Device facts_of(const DeviceInfo& info);
 
 }  // namespace dhpvm::offload

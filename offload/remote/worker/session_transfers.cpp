@@ -71,7 +71,7 @@ void SessionTransfers::on_run(ConstBytes header, std::uint64_t bytes) {
   auto read = wire::read_run_header(header);
   if (!read.ok()) return port_.close(EndCause::kProtocol, std::move(read).error());
   if (bytes == 0) return port_.close(EndCause::kProtocol, protocol_violation("a run of no bytes"));
-  bytes_in_ += bytes;
+  port_.figures().bytes_in += bytes;
   run_ = IncomingRun{*read, bytes, 0, false};
   continue_run();
 }
@@ -211,7 +211,7 @@ Result<bool> SessionTransfers::submit_write(Stream& stream, Pending& pending, co
   std::vector<std::byte>& bytes = std::get<session::WriteState>(pending.what).bytes;
   Queue& queue = *stream.queue;
   if (std::byte* const memory = shared_memory(stream, pending.to); memory != nullptr) {
-    bytes_in_ += bytes.size();
+    port_.figures().bytes_in += bytes.size();
     DHPVM_TRY(queue.host_call(
         [to = pending.to, memory, bytes = std::move(bytes)] { std::ranges::copy(bytes, memory); },
         order.all(), pending.number));
@@ -219,7 +219,7 @@ Result<bool> SessionTransfers::submit_write(Stream& stream, Pending& pending, co
   }
   const std::shared_ptr<StagingBlock> block = staging_.at(stream.device).writes->take();
   if (block == nullptr) return false;
-  bytes_in_ += bytes.size();
+  port_.figures().bytes_in += bytes.size();
   std::ranges::copy(bytes, block->bytes(bytes.size()).begin());
   DHPVM_TRY(queue.copy(pending.to, block->span(bytes.size()), order.all(), pending.number));
   DHPVM_TRY(queue.host_call([block] {}, {}));
@@ -289,13 +289,13 @@ bool SessionTransfers::is_answer(std::uint64_t bytes) const {
 
 // From any thread.
 void SessionTransfers::answer(QueueAnswers& answers, std::uint64_t operation, ConstBytes data) {
-  bytes_out_.fetch_add(data.size());
+  port_.figures().bytes_out += data.size();
   answers.add(wire::Downloaded{operation, {data.begin(), data.end()}});
 }
 
 // From any thread. `sent` is called on the progress thread, unless the session ends before.
 void SessionTransfers::send_run(const wire::RunHeader& header, ConstBytes data, std::function<void()> sent) {
-  bytes_out_.fetch_add(data.size());
+  port_.figures().bytes_out += data.size();
   lane_->send(wire::write_run_header(header), data, [sent = std::move(sent)](const Status& status) {
     if (status.ok()) sent();
   });

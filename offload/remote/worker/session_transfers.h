@@ -27,8 +27,6 @@ class SessionTransfers {
   // False when there is a lane already.
   bool attach(std::shared_ptr<BulkLane> lane);
   const std::shared_ptr<BulkLane>& lane() const { return lane_; }
-  std::uint64_t bytes_in() const { return bytes_in_; }
-  std::uint64_t bytes_out() const { return bytes_out_.load(); }
 
   // Staging memory between network and device.
   struct Staging {
@@ -99,8 +97,6 @@ class SessionTransfers {
   std::optional<IncomingRun> run_;
   std::vector<std::byte> discarded_;
   std::map<std::uint64_t, Staging> staging_;  // by device; empty while it is being made
-  std::uint64_t bytes_in_ = 0;
-  std::atomic<std::uint64_t> bytes_out_ = 0;
 };
 
 }  // namespace dhpvm::offload

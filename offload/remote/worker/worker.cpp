@@ -11,9 +11,16 @@
 #include "base/one_line.h"
 #include "offload/remote/fabric/bulk_lane.h"
 #include "offload/remote/fabric/frame_lane.h"
+#include "offload/remote/worker/session_end.h"
+#include "offload/remote/worker/worker_operator.h"
 
 namespace dhpvm::offload {
 namespace {
+
+// Operators at a time.
+constexpr long kMostVisits = 8;
+// Of what an operator says to the client of a session that it ends.
+constexpr std::size_t kLongestReason = 200;
 
 Result<wire::Token> random_token() {
   wire::Token token;
@@ -99,7 +106,7 @@ Worker::Worker(Transport& transport, std::unique_ptr<SessionRunner> runner, Work
       runner_(std::move(runner)),
       options_(std::move(options)),
       gate_(std::make_shared<Gate>(Gate{this, std::make_shared<Strangers>(options_.limits.strangers)})),
-      identity_(options_.identity),
+      access_(options_.identity),
       places_(options_.limits) {}
 
 Worker::~Worker() {
@@ -128,7 +135,8 @@ ChannelOptions Worker::channel_options() {
   options.role = Role::kWorker;
   {
     const std::lock_guard lock(mutex_);
-    options.identity = identity_;
+    options.identity = access_.identity();
+    options.other_identity = access_.other_identity();
   }
   options.seal = options_.seal;
   options.handshake_deadline = options_.handshake_deadline;
@@ -136,7 +144,7 @@ ChannelOptions Worker::channel_options() {
 }
 
 Result<Address> Worker::listen(const Address& address) {
-  if (options_.identity == nullptr && !is_loopback(address)) {
+  if (channel_options().identity == nullptr && !is_loopback(address)) {
     return error(ErrorCode::kInvalidArgument,
                  "without a key, a worker listens on this machine only, and {} can be reached from "
                  "elsewhere: give it a key "
@@ -166,6 +174,7 @@ std::shared_ptr<ConnectionHandler> Worker::accept(std::shared_ptr<Connection> co
       auto lane = gate->worker->begin_session(channel, {}, {});
       return lane.ok() ? std::move(lane).value() : Refusal::make(channel, lane.error(), [visit] {});
     }
+    if (kind == LaneKind::kOperator) return gate->worker->begin_visit(channel);
     auto entrance = std::make_shared<Entrance>(gate, visit);
     auto lane = std::make_shared<BulkLane>(channel, entrance);
     entrance->attach(lane);
@@ -187,63 +196,160 @@ Result<std::shared_ptr<Lane>> Worker::begin_session(const std::shared_ptr<Channe
   const auto token = random_token();
   if (!token.ok()) return refuse(token.error());
   std::shared_ptr<SessionHandle> handle;
-  SessionStart start{.token = *token, .client_name = channel->name(), .key_name = channel->key_name()};
+  SessionStart start{.token = *token, .key_name = channel->key_name(), .peer = channel->connection().peer()};
   if (channel->outgoing() != nullptr) start.seal = channel->seal_mode();
   {
     const std::lock_guard lock(mutex_);
     if (draining_)
       return refuse(error(ErrorCode::kDeviceLost, "the worker is shutting down: use another one"));
-    if (!knows(*channel)) return refuse(error(ErrorCode::kDeviceLost, "the client's key has been revoked"));
-    const auto place = find_place(*channel);
+    auto guest = access_.admit(channel->name(), channel->key_name(), Right::kUse);
+    if (!guest.ok()) return refuse(std::move(guest).error());
+    start.client_name = guest->name;
+    start.priority = guest->priority;
+    const auto place = find_place(*channel, guest->name);
     if (!place.ok()) return refuse(place.error());
     const std::uint64_t number = start.number = next_session_++;
     start.place = *place;
     if (dial_bulk) start.dial_bulk = [dial_bulk, number] { dial_bulk(number); };
-    start.ended = [this, number, ended](const Error& reason) {
-      if (ended) ended(reason, true);
-      end_session(number);
+    start.ended = [this, number, ended](const ClientGone& gone) {
+      if (ended) ended(gone.reason, true);
+      forget_session(number, gone);
     };
+    SessionFacts facts{.name = channel->name(),
+                       .key_name = start.key_name,
+                       .client = start.client_name,
+                       .peer = start.peer,
+                       .priority = start.priority,
+                       .place = place->number,
+                       .has_identity = channel->outgoing() != nullptr,
+                       .seal = start.seal,
+                       .began = start.began};
     auto begun = runner_->begin(std::move(start));
     if (!begun.ok()) {
       static_cast<void>(places_.leave(number));  // whoever waits does so for others that are served
       return refuse(std::move(begun).error());
     }
-    if (!channel->key_name().empty())
-      log({LogLevel::kInfo, number, fmt::format("has key {}", channel->key_name()), {}});
-    if (place->number != 0)
-      log({LogLevel::kInfo, number, fmt::format("waits at place {}", place->number), {}});
-    handle = sessions_.emplace(number, Session{*token, std::move(begun).value(), channel->key_name()})
+    ++totals_.sessions_begun;
+    log_beginning(number, facts);
+    handle = sessions_.emplace(number, Session{*token, std::move(begun).value(), std::move(facts)})
                  .first->second.handle;
   }
   return handle->take_frames(channel);
 }
 
-void Worker::set_clients(std::shared_ptr<Identity> identity, const std::vector<ClientEntry>& clients) {
-  const std::vector<std::string> names = identity->key_names();
+// What holds for it, and what does not.
+void Worker::log_beginning(std::uint64_t number, const SessionFacts& facts) const {
+  if (!facts.key_name.empty()) log({LogLevel::kInfo, number, fmt::format("has key {}", facts.key_name), {}});
+  if (facts.has_identity && facts.seal != SealMode::kFull) {
+    log({LogLevel::kWarning,
+         number,
+         fmt::format("its arrays can be read {}on the network (seal {})",
+                     facts.seal == SealMode::kNone ? "and changed " : "", name_of(facts.seal)),
+         {}});
+  }
+  if (facts.place != 0) log({LogLevel::kInfo, number, fmt::format("waits at place {}", facts.place), {}});
+}
+
+// An operator. Few at a time: they are served by the process that all depend on.
+std::shared_ptr<Lane> Worker::begin_visit(const std::shared_ptr<Channel>& channel) {
+  const auto refuse = [&](Error reason) {
+    log_refusal(channel->peer(), one_line(reason));
+    return Refusal::make(channel, std::move(reason), [] {});
+  };
+  {
+    const std::lock_guard lock(mutex_);
+    auto guest = access_.admit(channel->name(), channel->key_name(), Right::kOperate);
+    if (!guest.ok()) return refuse(std::move(guest).error());
+  }
+  if (visits_.use_count() > kMostVisits)
+    return refuse(error(ErrorCode::kDeviceExhausted, "other operators are at work: try again later"));
+  log({LogLevel::kInfo, 0, fmt::format("an operator looks from {}", channel->peer()), {}});
+  OperatorActions actions;
+  // The right is asked for each time: it may have been taken away.
+  const auto worker = [gate = gate_, name = channel->name(), key = channel->key_name()]() -> Result<Worker*> {
+    if (gate->worker == nullptr) return error(ErrorCode::kDeviceLost, "the worker is shutting down");
+    const std::lock_guard lock(gate->worker->mutex_);
+    auto guest = gate->worker->access_.admit(name, key, Right::kOperate);
+    if (!guest.ok()) return std::move(guest).error();
+    return gate->worker;
+  };
+  actions.report = [worker, visit = visits_]() -> Result<WorkerReport> {
+    DHPVM_ASSIGN(Worker* const present, worker());
+    return present->report();
+  };
+  actions.end_session = [worker, peer = channel->peer()](std::uint64_t number,
+                                                         const std::string& reason) -> Status {
+    DHPVM_ASSIGN(Worker* const present, worker());
+    present->log({LogLevel::kInfo, number, fmt::format("the operator {} ends it", peer), {}});
+    return present->end_session(number, reason);
+  };
+  return make_operator_lane(channel, std::move(actions));
+}
+
+WorkerReport Worker::report() {
+  const auto since = [now = std::chrono::steady_clock::now()](std::chrono::steady_clock::time_point then) {
+    return static_cast<std::uint64_t>(
+        std::chrono::duration_cast<std::chrono::milliseconds>(now - then).count());
+  };
   const std::lock_guard lock(mutex_);
-  identity_ = std::move(identity);
-  places_.set_clients(clients);
+  WorkerReport report = totals_;
+  report.facts = {options_.name,           options_.release, since(began_), options_.limits.sessions,
+                  options_.limits.waiting, draining_};
+  report.devices = runner_->devices();
+  report.refused = refused_;
   for (const auto& [number, session] : sessions_) {
-    if (std::ranges::find(names, session.key_name) != names.end()) continue;
-    transport_.post([handle = session.handle] {
-      handle->close(EndCause::kRevoked, Error(ErrorCode::kDeviceLost, "the client's key has been revoked"));
-    });
+    const SessionFacts& known = session.facts;
+    const SessionFigures& figures = session.handle->figures();
+    wire::SessionFacts& facts = report.sessions.emplace_back();
+    facts.number = number;
+    facts.place = known.place;
+    facts.program = figures.program();
+    facts.client = printable(known.client, kLongestCertificateName);
+    facts.key = known.key_name;
+    facts.peer = known.peer;
+    facts.seal = name_of(known.seal);
+    facts.age_ms = since(known.began);
+    facts.jobs = figures.jobs;
+    facts.bytes_in = figures.bytes_in;
+    facts.bytes_out = figures.bytes_out;
+    facts.memory_bytes = figures.memory_bytes;
+    facts.devices = figures.devices;
+    facts.priority = known.priority;
+  }
+  return report;
+}
+
+Status Worker::end_session(std::uint64_t number, const std::string& reason) {
+  const std::shared_ptr<SessionHandle> handle = find(number);
+  if (handle == nullptr)
+    return error(ErrorCode::kNotFound, "the worker has no session {}: it may have ended already", number);
+  const std::string text = printable(reason, kLongestReason);
+  transport_.post([handle, text] {
+    handle->close(EndCause::kEnded,
+                  error(ErrorCode::kDeviceLost, "the worker's operator has ended the session{}{}",
+                        text.empty() ? "" : ": ", text));
+  });
+  return {};
+}
+
+void Worker::set_access(WorkerAccess access) {
+  const std::lock_guard lock(mutex_);
+  access_ = std::move(access);
+  places_.set_clients(access_.clients());
+  for (const auto& [number, session] : sessions_) {
+    auto guest = access_.admit(session.facts.name, session.facts.key_name, Right::kUse);
+    if (guest.ok()) continue;
+    transport_.post(
+        [handle = session.handle, reason = guest.error()] { handle->close(EndCause::kRevoked, reason); });
   }
 }
 
-// With the mutex held. Keys may have changed since the client has proven that it has one.
-bool Worker::knows(const Channel& channel) const {
-  if (channel.key_name().empty()) return true;
-  const std::vector<std::string> names = identity_->key_names();
-  return std::ranges::find(names, channel.key_name()) != names.end();
-}
-
 // With the mutex held; for the next session.
-Result<SessionPlace> Worker::find_place(const Channel& channel) {
+Result<SessionPlace> Worker::find_place(const Channel& channel, const std::string& client) {
   // Clients of the last version cannot be told that they wait.
   const auto patience = channel.version() > kVersionWithoutRange ? WorkerPlaces::Patience::kWaits
                                                                  : WorkerPlaces::Patience::kNone;
-  if (const auto place = places_.enter(next_session_, channel.name(), patience)) return *place;
+  if (const auto place = places_.enter(next_session_, client, patience)) return *place;
   return error(
       ErrorCode::kDeviceExhausted,
       "the worker has {} sessions, which is its limit, and {} that wait: try again later, or start it with "
@@ -252,6 +358,7 @@ Result<SessionPlace> Worker::find_place(const Channel& channel) {
 }
 
 void Worker::log_refusal(const std::string& peer, const std::string& reason) {
+  ++refused_;
   const bool has_room = refusals_.take(LogBudget::Clock::now());
   if (const unsigned others = refusals_.take_left_out(); others != 0)
     log({LogLevel::kWarning, 0, fmt::format("refused {} others", others), {}});
@@ -279,7 +386,7 @@ std::shared_ptr<SessionHandle> Worker::find(ConstBytes token) {
 }
 
 Status Worker::dial(const Address& address, const std::string& host, const Ended& ended) {
-  if (options_.identity == nullptr && !is_loopback(address)) {
+  if (channel_options().identity == nullptr && !is_loopback(address)) {
     return error(ErrorCode::kInvalidArgument,
                  "without a key, only clients on this machine can be dialled, and {} is elsewhere: give both "
                  "a key file "
@@ -324,9 +431,9 @@ void Worker::dial_bulk(const Address& address, const std::string& host, std::uin
 
 bool Worker::drain(std::chrono::steady_clock::time_point deadline) {
   std::unique_lock lock(mutex_);
-  draining_ = true;
-  for (const auto& [number, session] : sessions_) {
-    transport_.post([handle = session.handle] { handle->announce_end(); });
+  if (!std::exchange(draining_, true)) {
+    for (const auto& [number, session] : sessions_)
+      transport_.post([handle = session.handle] { handle->announce_end(); });
   }
   return changed_.wait_until(lock, deadline, [this] { return sessions_.empty(); });
 }
@@ -336,13 +443,21 @@ unsigned Worker::sessions() {
   return static_cast<unsigned>(sessions_.size());
 }
 
-void Worker::end_session(std::uint64_t number) {
+void Worker::forget_session(std::uint64_t number, const ClientGone& gone) {
   // Notify under the lock: the waiting thread may destroy the worker as soon as it has the lock.
   const std::lock_guard lock(mutex_);
   sessions_.erase(number);
+  ++totals_.ended[static_cast<std::size_t>(gone.cause)];
+  if (gone.work) {
+    totals_.work.jobs += gone.work->jobs;
+    totals_.work.bytes_in += gone.work->bytes_in;
+    totals_.work.bytes_out += gone.work->bytes_out;
+  }
   for (const auto& [moving, place] : places_.leave(number)) {
-    if (const auto found = sessions_.find(moving); found != sessions_.end() && !draining_)
-      found->second.handle->move_to(place);
+    const auto found = sessions_.find(moving);
+    if (found == sessions_.end()) continue;
+    found->second.facts.place = place.number;
+    if (!draining_) found->second.handle->move_to(place);
   }
   changed_.notify_all();
 }

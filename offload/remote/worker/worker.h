@@ -5,6 +5,7 @@
 // of its own, within limits, which leaves nothing behind (worker_session.h); session_runner.h says where it runs.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -20,8 +21,10 @@
 #include "offload/remote/fabric/strangers.h"
 #include "offload/remote/worker/log_budget.h"
 #include "offload/remote/worker/session_runner.h"
+#include "offload/remote/worker/worker_access.h"
 #include "offload/remote/worker/worker_options.h"
 #include "offload/remote/worker/worker_places.h"
+#include "offload/remote/worker/worker_report.h"
 
 namespace dhpvm::offload {
 
@@ -41,8 +44,13 @@ class Worker {
   using Ended = std::function<void(const Error& reason, bool was_open)>;
   Status dial(const Address& address, const std::string& host, const Ended& ended);
 
-  // Who may come in from now on, and with which keys. Sessions of keys that are no longer there end.
-  void set_clients(std::shared_ptr<Identity> identity, const std::vector<ClientEntry>& clients);
+  // Who may come in from now on, and with which keys. Sessions of who may no longer use the worker end, and are told
+  // why.
+  void set_access(WorkerAccess access);
+  // From any thread.
+  WorkerReport report();
+  // Ends a session that is served or waits; its client is told `reason`. kNotFound when there is none of that number.
+  Status end_session(std::uint64_t number, const std::string& reason);
   // Takes no new sessions, and asks the clients that are there to leave; true when the last session has ended by
   // `deadline`.
   bool drain(std::chrono::steady_clock::time_point deadline);
@@ -62,16 +70,29 @@ class Worker {
 
   ChannelOptions channel_options();
   std::shared_ptr<ConnectionHandler> accept(std::shared_ptr<Connection> connection);
+  // What a session began with.
+  struct SessionFacts {
+    std::string name;  // as it has proven it
+    std::string key_name;
+    std::string client;  // as limits go by it
+    std::string peer;
+    std::uint64_t priority = 0;
+    std::uint64_t place = 0;  // in the queue
+    bool has_identity = false;
+    SealMode seal = SealMode::kNone;
+    std::chrono::steady_clock::time_point began;
+  };
   struct Session {
     wire::Token token{};
     std::shared_ptr<SessionHandle> handle;
-    std::string key_name;
+    SessionFacts facts;
   };
   Result<std::shared_ptr<Lane>> begin_session(const std::shared_ptr<Channel>& channel, const Ended& ended,
                                               const std::function<void(std::uint64_t)>& dial_bulk);
-  bool knows(const Channel& channel) const;
-  Result<SessionPlace> find_place(const Channel& channel);
-  void end_session(std::uint64_t number);
+  void log_beginning(std::uint64_t number, const SessionFacts& facts) const;
+  std::shared_ptr<Lane> begin_visit(const std::shared_ptr<Channel>& channel);
+  Result<SessionPlace> find_place(const Channel& channel, const std::string& client);
+  void forget_session(std::uint64_t number, const ClientGone& gone);
   std::shared_ptr<SessionHandle> find(std::uint64_t number);
   std::shared_ptr<SessionHandle> find(ConstBytes token);
   // A line about who did not come in; few of them, if many do not.
@@ -85,15 +106,19 @@ class Worker {
   const WorkerOptions options_;
   std::vector<std::unique_ptr<Listener>> listeners_;
   LogBudget refusals_{20};  // for the progress thread alone
+  std::atomic<std::uint64_t> refused_ = 0;
+  const std::shared_ptr<bool> visits_ = std::make_shared<bool>();  // shared by the visits of operators
+  const std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
   const std::shared_ptr<Gate> gate_;
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::shared_ptr<Identity> identity_;
+  WorkerAccess access_;
   bool draining_ = false;
   std::uint64_t next_session_ = 1;
   std::map<std::uint64_t, Session> sessions_;  // served or waiting
   WorkerPlaces places_;
+  WorkerReport totals_;  // only its figures since the beginning
 };
 
 }  // namespace dhpvm::offload

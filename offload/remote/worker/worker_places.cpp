@@ -16,7 +16,8 @@ WorkerPlaces::WorkerPlaces(const WorkerLimits& limits)
 
 void WorkerPlaces::set_clients(const std::vector<ClientEntry>& clients) {
   clients_.clear();
-  for (const ClientEntry& client : clients) clients_[client.name] = {client.sessions, client.memory_bytes};
+  for (const ClientEntry& client : clients)
+    clients_[client.name] = {client.sessions, client.memory_bytes, client.time, client.priority};
 }
 
 bool WorkerPlaces::has_room_for(const std::string& client) const {
@@ -30,7 +31,32 @@ std::optional<SessionPlace> WorkerPlaces::enter(std::uint64_t number, const std:
   if (has_room_for(client)) return serve(number, client);
   if (patience == Patience::kNone || waiting_.size() >= most_waiting_) return std::nullopt;
   waiting_.emplace_back(number, client);
-  return SessionPlace{waiting_.size(), 0};
+  SessionPlace place;
+  for (const auto& waiting : order()) {
+    ++place.number;
+    if (waiting->first == number) break;
+  }
+  return place;
+}
+
+std::uint64_t WorkerPlaces::priority_of(const std::string& client) const {
+  const auto limits = clients_.find(client);
+  return limits == clients_.end() ? ClientEntry::kUsualPriority : limits->second.priority;
+}
+
+// Sessions are counted per priority: one of twice the priority may have twice as many before others have their turn.
+bool WorkerPlaces::goes_before(const std::string& one, const std::string& other) const {
+  const bool has_room = has_room_for(one);
+  if (has_room != has_room_for(other)) return has_room;
+  return (served_for(one) + 1) * priority_of(other) < (served_for(other) + 1) * priority_of(one);
+}
+
+std::vector<WorkerPlaces::Waiting::const_iterator> WorkerPlaces::order() const {
+  std::vector<Waiting::const_iterator> order;
+  for (auto waiting = waiting_.begin(); waiting != waiting_.end(); ++waiting) order.push_back(waiting);
+  std::ranges::stable_sort(
+      order, [this](const auto& one, const auto& other) { return goes_before(one->second, other->second); });
+  return order;
 }
 
 SessionPlace WorkerPlaces::serve(std::uint64_t number, const std::string& client) {
@@ -38,11 +64,15 @@ SessionPlace WorkerPlaces::serve(std::uint64_t number, const std::string& client
   served.client = client;
   const auto limits = clients_.find(client);
   const std::uint64_t most = limits == clients_.end() ? kUnlimited : limits->second.memory_bytes;
-  if (total_bytes_ == kUnlimited) return {0, most};
+  SessionPlace place;
+  if (limits != clients_.end()) place.time = limits->second.time;
+  place.memory_bytes = most;
+  if (total_bytes_ == kUnlimited) return place;
   const std::uint64_t half = total_bytes_ / 2;
   served.extra_bytes = (half - extra_bytes_) / 2;
   extra_bytes_ += served.extra_bytes;
-  return {0, std::min(most, half / most_served_ + served.extra_bytes)};
+  place.memory_bytes = std::min(most, half / most_served_ + served.extra_bytes);
+  return place;
 }
 
 std::size_t WorkerPlaces::served_for(const std::string& client) const {
@@ -57,19 +87,18 @@ WorkerPlaces::Moves WorkerPlaces::leave(std::uint64_t number) {
     served_.erase(served);
   }
   std::erase_if(waiting_, [&](const auto& entry) { return entry.first == number; });
-  for (;;) {
-    const auto better = [this](const auto& one, const auto& other) {
-      const bool has_room = has_room_for(one.second);
-      if (has_room != has_room_for(other.second)) return has_room;
-      return served_for(one.second) < served_for(other.second);
-    };
-    const auto next = std::ranges::min_element(waiting_, better);
-    if (next == waiting_.end() || !has_room_for(next->second)) break;
+  while (!waiting_.empty()) {
+    const auto next = order().front();
+    if (!has_room_for(next->second)) break;
     moves.emplace_back(next->first, serve(next->first, next->second));
     waiting_.erase(next);
   }
   std::uint64_t place = 0;
-  for (const auto& [waiting, client] : waiting_) moves.emplace_back(waiting, SessionPlace{++place, 0});
+  for (const auto& waiting : order()) {
+    SessionPlace moved;
+    moved.number = ++place;
+    moves.emplace_back(waiting->first, moved);
+  }
   return moves;
 }
 

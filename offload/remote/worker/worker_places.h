@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who of a worker's sessions is served, who waits, and how much memory each gets.
 //
-// A free place goes to the client with the fewest sessions that are served, and to the one of these that has waited
-// longest. Half of the memory is shared out evenly, so that nobody finds it gone; of the other half, each session that
-// begins gets half of what is left, so that a few sessions get much.
+// A free place goes to the client that has, with one session more, the fewest for its priority, and to the one of these
+// that has waited longest. Half of the memory is shared out evenly, so that nobody finds it gone; of the other half,
+// each session that begins gets half of what is left, so that a few sessions get much.
 //
 // Arithmetic only. Not thread-safe.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <list>
@@ -49,6 +50,10 @@ class WorkerPlaces {
   SessionPlace serve(std::uint64_t number, const std::string& client);
   std::size_t served_for(const std::string& client) const;
   bool has_room_for(const std::string& client) const;
+  std::uint64_t priority_of(const std::string& client) const;
+  bool goes_before(const std::string& one, const std::string& other) const;
+  // Those that wait, in the order in which free places would go to them now.
+  std::vector<Waiting::const_iterator> order() const;
 
   const std::size_t most_served_;
   const std::size_t most_waiting_;
@@ -57,6 +62,8 @@ class WorkerPlaces {
   struct ClientLimits {
     std::size_t sessions;
     std::uint64_t memory_bytes;
+    std::chrono::milliseconds time;
+    std::uint64_t priority;
   };
   std::map<std::string, ClientLimits> clients_;
   std::map<std::uint64_t, Served> served_;

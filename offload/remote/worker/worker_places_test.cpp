@@ -42,6 +42,32 @@ TEST(WorkerPlaces, WhoHasManySessionsLetsOthersGoFirst) {
   EXPECT_EQ(places.leave(2)[0].first, 3u);
 }
 
+TEST(WorkerPlaces, WhoWaitsIsServedByPriority) {
+  WorkerPlaces places(limits(3, 8));
+  ClientEntry urgent;
+  urgent.name = "urgent";
+  urgent.priority = 200;
+  urgent.time = std::chrono::seconds(5);
+  places.set_clients({urgent});
+  for (std::uint64_t number = 1; number <= 3; ++number)
+    static_cast<void>(places.enter(number, "usual", kWaits));
+  EXPECT_EQ(places.enter(4, "modest", kWaits)->number, 1u);
+  EXPECT_EQ(places.enter(5, "urgent", kWaits)->number, 1u);
+  EXPECT_EQ(places.enter(6, "urgent", kWaits)->number, 2u) << "as many per priority as the one before it";
+  EXPECT_EQ(places.enter(7, "usual", kWaits)->number, 4u);
+  const auto moves = places.leave(1);
+  ASSERT_EQ(moves.size(), 4u);
+  EXPECT_EQ(moves[0].first, 5u);
+  EXPECT_EQ(moves[0].second.number, 0u);
+  EXPECT_EQ(moves[0].second.time, std::chrono::seconds(5));
+  EXPECT_EQ(moves[1].first, 4u)
+      << "with two sessions the urgent one has as many per priority, and came later";
+  EXPECT_EQ(moves[1].second.number, 1u);
+  EXPECT_EQ(moves[2].first, 6u);
+  EXPECT_EQ(places.leave(2)[0].first, 4u);
+  EXPECT_EQ(places.leave(3)[0].first, 6u);
+}
+
 TEST(WorkerPlaces, ClientsHaveLimitsOfTheirOwn) {
   WorkerPlaces places(limits(4, 8));
   ClientEntry small;

@@ -14,17 +14,32 @@ WorkerSession::WorkerSession(SessionHost& host, wire::Token token, const Session
       token_(token),
       dial_bulk_(std::move(dial_bulk)),
       limits_(host.options().limits),
-      place_(place.number) {
-  if (place_ == 0) limits_.memory_bytes = std::min(limits_.memory_bytes, place.memory_bytes);
-}
+      first_place_(place),
+      place_(place.number) {}
 
 WorkerSession::~WorkerSession() = default;
 
 std::shared_ptr<FrameLane> WorkerSession::attach(const std::shared_ptr<Channel>& channel) {
   frames_ = std::make_shared<FrameLane>(channel, shared_from_this(),
                                         FrameLaneOptions{host_.options().silence_deadline, kMostWaiting});
-  if (place_ == 0) await_bulk();
+  if (place_ == 0) serve(first_place_);
   return frames_;
+}
+
+// The devices are opened only now: until then a session costs little.
+void WorkerSession::serve(const SessionPlace& place) {
+  limits_.memory_bytes = std::min(limits_.memory_bytes, place.memory_bytes);
+  if (place.time.count() != 0)
+    limits_.time = limits_.time.count() == 0 ? place.time : std::min(limits_.time, place.time);
+  post_task([this] {
+    post_to_progress([this, opened = host_.open_devices()] {
+      if (ended_) return;
+      if (!opened.ok()) return close(EndCause::kDevices, opened.error());
+      has_devices_ = true;
+      await_bulk();
+      if (greeted_) welcome();
+    });
+  });
 }
 
 void WorkerSession::await_bulk() {
@@ -95,6 +110,8 @@ void WorkerSession::on_frame(ConstBytes frame) {
 Status WorkerSession::admit(const wire::FromClient& record) {
   const bool is_greeting = std::holds_alternative<wire::Hello>(record);
   if (!greeted_ && !is_greeting) return protocol_violation("it does not begin with a greeting");
+  if (!has_devices_ && !is_greeting && !std::holds_alternative<wire::Ping>(record))
+    return protocol_violation("it does not wait until it is served");
   if (place_ != 0 && !is_greeting) return protocol_violation("it does not wait until it is served");
   if (!std::holds_alternative<wire::Ping>(record)) active_ = std::chrono::steady_clock::now();
   return {};
@@ -120,11 +137,9 @@ Status WorkerSession::handle(wire::Hello& record) {
   greeted_ = true;
   log(LogLevel::kInfo,
       fmt::format("{} from {} (release {})", quoted(record.name), frames_->peer(), quoted(record.release)));
-  if (place_ == 0) {
-    welcome();
-  } else {
-    send(wire::Queued{place_});
-  }
+  host_.own_figures()->set_program(record.name);
+  if (has_devices_) welcome();
+  if (place_ != 0) send(wire::Queued{place_});
   return {};
 }
 
@@ -132,10 +147,8 @@ void WorkerSession::move_to(const SessionPlace& place) {
   if (ended_ || place_ == 0) return;
   place_ = place.number;
   if (place_ == 0) {
-    limits_.memory_bytes = std::min(limits_.memory_bytes, place.memory_bytes);
     log(LogLevel::kInfo, "is served");
-    await_bulk();
-    if (greeted_) welcome();
+    serve(place);
   } else if (greeted_) {
     send(wire::Queued{place_});
   }
@@ -150,11 +163,8 @@ void WorkerSession::welcome() {
   welcome.max_operations = limits_.operations;
   welcome.memory_quota = limits_.memory_bytes;
   welcome.module_quota = limits_.module_bytes;
-  for (const std::shared_ptr<Device>& device : host_.devices()) {
-    const DeviceInfo& info = device->info();
-    welcome.devices.push_back({info.name, info.description, info.memory_bytes, info.largest_allocation,
-                               info.compute_units, info.is_gpu, info.is_simulated});
-  }
+  for (const std::shared_ptr<Device>& device : host_.devices())
+    welcome.devices.push_back(facts_of(device->info()));
   send(welcome);
   // Only now the client knows the token that opens the other lane.
   if (dial_bulk_) dial_bulk_();
@@ -223,8 +233,7 @@ void WorkerSession::begin_end(EndCause cause, const Error& reason) {
 void WorkerSession::end() {
   code_.log_launches();
   host_.on_client_gone(
-      {cause_, *ended_,
-       SessionEnd::Work{operations_.launches(), transfers_.bytes_in(), transfers_.bytes_out()}});
+      {cause_, *ended_, SessionEnd::Work{figures().jobs, figures().bytes_in, figures().bytes_out}});
   queues_.abandon(*ended_);
   transfers_.forget_all();
   tasks_.post([this] {

@@ -76,6 +76,7 @@ class WorkerSession final : public FrameHandler,
   Status dispatch(Record& record);
   Status admit(const wire::FromClient& record);
   void await_bulk();
+  void serve(const SessionPlace& place);
   void welcome();
   void watch_idleness();
   EndCause cause_of(const Error& reason) const;
@@ -89,9 +90,11 @@ class WorkerSession final : public FrameHandler,
   const wire::Token token_;
   const std::function<void()> dial_bulk_;
   WorkerLimits limits_;
+  const SessionPlace first_place_;
   std::uint64_t place_;  // in the queue; 0: it is served
   std::shared_ptr<FrameLane> frames_;
   bool greeted_ = false;
+  bool has_devices_ = false;
   bool is_ready_ = false;
   std::chrono::steady_clock::time_point active_ = std::chrono::steady_clock::now();  // had something to do
   std::optional<EndCause> closed_for_;
