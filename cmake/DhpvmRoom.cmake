@@ -70,6 +70,18 @@ if(DHPVM_ONE_GO)
   target_compile_options(dhpvm_flags INTERFACE -Wno-shadow)
 endif()
 
+# dhpvm_test_flags(TARGET): how tests are compiled. Under sanitizers the rooms that they test are optimised, which decides
+# how long tests run; the tests themselves are not, which saves a third of the time that compiling them takes. Fuzzers
+# learn nothing from the coverage of tests.
+function(dhpvm_test_flags target)
+  if(DHPVM_SANITIZE)
+    target_compile_options(${target} PRIVATE -O0)
+  endif()
+  if(DHPVM_FUZZ)
+    target_compile_options(${target} PRIVATE -fno-sanitize=fuzzer-no-link)
+  endif()
+endfunction()
+
 # dhpvm_common_headers(TARGET ROOM|TESTS|TOOL): TARGET reads the headers that most files include from a precompiled one,
 # which all targets of its sort share. A folder says in DHPVM_FOLDER_HEADERS what else its files include, and in
 # DHPVM_FOLDER_LIBRARY where that comes from.
@@ -92,6 +104,9 @@ function(dhpvm_common_headers target of)
     endif()
     target_precompile_headers(${shared} PRIVATE ${headers})
     dhpvm_link(${shared} PRIVATE dhpvm_flags ${DHPVM_FOLDER_LIBRARY} ${tested})
+    if(of STREQUAL "TESTS")
+      dhpvm_test_flags(${shared})
+    endif()
   endif()
   target_precompile_headers(${target} REUSE_FROM ${shared})
 endfunction()
@@ -149,6 +164,7 @@ function(dhpvm_unit_test name)
   cmake_parse_arguments(TEST "THREADS" "" "SOURCES;DEPS" ${ARGN})
   add_executable(${name} ${TEST_SOURCES})
   dhpvm_link(${name} PRIVATE ${TEST_DEPS} dhpvm_flags GTest::gtest_main)
+  dhpvm_test_flags(${name})
   dhpvm_one_go(${name} TESTS)
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES LABELS unit TIMEOUT 300)
