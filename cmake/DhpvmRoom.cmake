@@ -76,6 +76,7 @@ endif()
 function(dhpvm_test_flags target)
   if(DHPVM_SANITIZE)
     target_compile_options(${target} PRIVATE -O0)
+    target_compile_definitions(${target} PRIVATE DHPVM_SANITIZED) # for tests that then try fewer cases
   endif()
   if(DHPVM_FUZZ)
     target_compile_options(${target} PRIVATE -fno-sanitize=fuzzer-no-link)

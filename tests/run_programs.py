@@ -357,6 +357,7 @@ def parse_arguments(arguments):
     names = [executor.name for executor in EXECUTORS]
     parser.add_argument("--executor", action="append", choices=names, help="may be repeated (default: all)")
     parser.add_argument("--jobs", "-j", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--every", type=int, default=1, metavar="N", help="run every Nth program only (default 1: all)")
     parser.add_argument("--timeout", type=float, default=60, help="seconds for each program (default 60)")
     return parser.parse_args(arguments)
 
@@ -369,6 +370,7 @@ def main(arguments):
     if not programs and not problems:
         print("FAILED: there are no programs to run")
         return 1
+    programs = programs[:: options.every]
     for tool in ("dhpvm-run", "dhpvmc"):
         if not shutil.which(str(options.bin / tool)):
             print(f"FAILED: {options.bin / tool} is not there; build it first (./dev build)")

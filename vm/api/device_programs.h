@@ -5,7 +5,9 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <string_view>
+#include <vector>
 
 namespace dhpvm {
 
@@ -326,5 +328,17 @@ inline constexpr std::array<std::string_view, 20> kDeviceFunctions = {
     "saxpy",     "mixed",  "halo",      "rows",  "planes",    "broadcast", "scatter",
     "transpose", "reduce", "histogram", "turns", "ping_pong", "twins",     "churn",
     "chain",     "philox", "sizes",     "gaps",  "astride",   "checkers"};
+
+// What the test number `test` runs: all of them, or every third under sanitizers, where each takes several times as
+// long; other tests take the other thirds.
+inline std::vector<std::string_view> device_functions([[maybe_unused]] std::size_t test) {
+#ifdef DHPVM_SANITIZED
+  std::vector<std::string_view> some;
+  for (std::size_t i = test % 3; i < kDeviceFunctions.size(); i += 3) some.push_back(kDeviceFunctions[i]);
+  return some;
+#else
+  return {kDeviceFunctions.begin(), kDeviceFunctions.end()};
+#endif
+}
 
 }  // namespace dhpvm

@@ -74,7 +74,7 @@ class Devices : public ::testing::Test {
 };
 
 TEST_F(Devices, ComputeWhatTheInterpreterComputes) {
-  for (const std::string_view function : kDeviceFunctions) {
+  for (const std::string_view function : device_functions(0)) {
     for (const std::string_view device : {"host", "host?inline", "sim"}) {
       for (const std::int64_t n : {10, 1000, 40'000}) compare({std::string(device)}, function, n);
     }
@@ -83,7 +83,7 @@ TEST_F(Devices, ComputeWhatTheInterpreterComputes) {
 
 TEST_F(Devices, ChunksMayHaveAnySize) {
   std::mt19937_64 random(1);
-  for (const std::string_view function : kDeviceFunctions) {
+  for (const std::string_view function : device_functions(1)) {
     const auto few = static_cast<std::int64_t>(20 + random() % 300);
     const auto many = static_cast<std::int64_t>(17'000 + random() % 20'000);
     for (const std::uint64_t batch : {1u, 7u, 64u, 4096u, 5000u, 1'000'000u}) {
@@ -94,7 +94,7 @@ TEST_F(Devices, ChunksMayHaveAnySize) {
 
 TEST_F(Devices, ArraysMayBeLargerThanTheDevice) {
   std::mt19937_64 random(2);
-  for (const std::string_view function : kDeviceFunctions) {
+  for (const std::string_view function : device_functions(2)) {
     const auto n = static_cast<std::int64_t>(20'000 + random() % 60'000);
     for (const std::size_t kilobytes : {100u, 300u, 700u, 1500u}) {
       compare({"sim", random() % 2 * 3000, kilobytes << 10}, function, n);
@@ -125,7 +125,7 @@ fn f() -> f64 {
 }
 
 TEST_F(Devices, SeveralShareALoop) {
-  for (const std::string_view function : kDeviceFunctions) {
+  for (const std::string_view function : device_functions(3)) {
     for (const std::string_view devices :
          {"host,sim", "sim,sim?launch=1us", "host,sim?mem=1MB,sim?engines=1"}) {
       for (const std::uint64_t batch : {0u, 5000u}) {
@@ -137,7 +137,7 @@ TEST_F(Devices, SeveralShareALoop) {
 
 TEST_F(Devices, WhatALostOneLeavesIsDoneElsewhere) {
   unsigned number = 1;
-  for (const std::string_view function : kDeviceFunctions) {
+  for (const std::string_view function : device_functions(4)) {
     for (std::uint64_t operations = 0; operations < 100; operations += 1 + operations / 2) {
       // A new device each time: a lost device stays lost.
       const auto lost = [&] {
@@ -182,7 +182,7 @@ fn sum(n: i64) -> f64 {
 }
 
 TEST_F(Devices, SerialBatchingChangesNothing) {
-  for (const std::string_view function : kDeviceFunctions) {
+  for (const std::string_view function : device_functions(5)) {
     for (const Batching batching : {Batching::kSerial, Batching::kSerialPageable}) {
       compare({"sim", 5000, 300 << 10, batching}, function, 60'000);
     }
