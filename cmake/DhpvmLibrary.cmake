@@ -20,13 +20,15 @@ target_link_options(dhpvm PRIVATE "LINKER:--version-script=${exports}")
 set_target_properties(dhpvm PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
                                        LINK_DEPENDS "${exports}")
 
-install(TARGETS dhpvm EXPORT dhpvmConfig LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
-install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/dhpvm" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" FILES_MATCHING PATTERN "*.h")
+install(TARGETS dhpvm EXPORT dhpvmConfig
+        LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT runtime NAMELINK_COMPONENT development)
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/dhpvm" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" COMPONENT development
+        FILES_MATCHING PATTERN "*.h")
 set(package "${CMAKE_INSTALL_LIBDIR}/cmake/dhpvm")
-install(EXPORT dhpvmConfig NAMESPACE dhpvm:: DESTINATION "${package}")
+install(EXPORT dhpvmConfig NAMESPACE dhpvm:: DESTINATION "${package}" COMPONENT development)
 include(CMakePackageConfigHelpers)
 write_basic_package_version_file("${CMAKE_BINARY_DIR}/dhpvmConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
-install(FILES "${CMAKE_BINARY_DIR}/dhpvmConfigVersion.cmake" DESTINATION "${package}")
+install(FILES "${CMAKE_BINARY_DIR}/dhpvmConfigVersion.cmake" DESTINATION "${package}" COMPONENT development)
 
 # The same for those who do not use CMake. The folder of the file says where all others are, so that what is installed can
 # be moved.
@@ -41,4 +43,4 @@ Version: ${PROJECT_VERSION}
 Cflags: -I\${includedir}
 Libs: -L\${libdir} -ldhpvm
 " @ONLY)
-install(FILES "${CMAKE_BINARY_DIR}/dhpvm.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+install(FILES "${CMAKE_BINARY_DIR}/dhpvm.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" COMPONENT development)

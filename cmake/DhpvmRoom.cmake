@@ -13,6 +13,9 @@ if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "Debug, Release or RelWithDebInfo" FORCE)
 endif()
 
+# Libraries that only libdhpvm loads, by their path (base/private_library.h).
+set(DHPVM_INSTALL_PRIVATE_LIBDIR "${CMAKE_INSTALL_LIBDIR}/dhpvm")
+
 find_program(DHPVM_CCACHE ccache)
 if(DHPVM_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER "${DHPVM_CCACHE}")
@@ -204,7 +207,7 @@ function(dhpvm_tool name)
   dhpvm_one_go(${name} TOOL)
   file(RELATIVE_PATH libraries "${CMAKE_INSTALL_FULL_BINDIR}" "${CMAKE_INSTALL_FULL_LIBDIR}")
   set_target_properties(${name} PROPERTIES INSTALL_RPATH "$ORIGIN/${libraries}")
-  install(TARGETS ${name} RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+  install(TARGETS ${name} RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT tools)
 endfunction()
 
 # dhpvm_embed_modules(OUTPUT FOLDER): the *.dhp files of FOLDER as rows of a C++ table, with their text.

@@ -5,45 +5,31 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/error.h"
+#include "base/private_library.h"
 
 namespace dhpvm::vm {
 namespace {
 
-// Next to the library that this code is in; the loader's own search comes second, for builds that link
-// everything into a program.
 Result<codegen::CreateCodeGenerator> find_library(const std::string& path) {
-  std::string names[2] = {"", codegen::kLibraryName};
-  Dl_info here{};
-  if (dladdr(reinterpret_cast<const void*>(&find_library), &here) != 0 && here.dli_fname != nullptr) {
-    const std::string own = here.dli_fname;
-    const std::size_t slash = own.rfind('/');
-    if (slash != std::string::npos) names[0] = own.substr(0, slash + 1) + codegen::kLibraryName;
+  std::vector<std::string> names{path};
+  if (path.empty()) {
+    names = private_library_paths(reinterpret_cast<const void*>(&find_library), codegen::kLibraryName);
   }
-  if (!path.empty()) {
-    names[0] = path;
-    names[1].clear();
-  }
-  std::string reason;
-  for (const std::string& name : names) {
-    if (name.empty()) continue;
-    // Stays loaded: LLVM keeps state that outlives every user of it.
-    void* const library = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-    if (library == nullptr) {
-      if (const char* const text = dlerror()) reason = text;
-      continue;
-    }
-    if (void* const symbol = dlsym(library, codegen::kCreateSymbol)) {
+  OpenedLibrary opened = open_first(names);
+  if (opened.handle != nullptr) {
+    if (void* const symbol = dlsym(opened.handle, codegen::kCreateSymbol)) {
       return reinterpret_cast<codegen::CreateCodeGenerator>(symbol);
     }
-    reason = name + " is not DHPVM's code generator";
+    opened.reason = opened.path + " is not DHPVM's code generator";
   }
   return error(
       ErrorCode::kUnsupported,
       "programs are interpreted, because the code generator could not be loaded: {}. Install {} next to "
       "the library, or switch it off with --jit=off",
-      reason, codegen::kLibraryName);
+      opened.reason, codegen::kLibraryName);
 }
 
 }  // namespace

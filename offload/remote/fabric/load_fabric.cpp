@@ -9,18 +9,11 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/private_library.h"
 #include "offload/remote/fabric/socket_transport.h"
 
 namespace dhpvm::offload {
 namespace {
-
-// The folder of this code, with a slash; empty if that is unknown.
-std::string own_folder() {
-  Dl_info here{};
-  if (dladdr(reinterpret_cast<const void*>(&own_folder), &here) == 0 || here.dli_fname == nullptr) return {};
-  const std::string own = here.dli_fname;
-  return own.substr(0, own.rfind('/') + 1);
-}
 
 // Libraries of network adapters install handlers for signals while they are loaded and looked for, and would end the
 // process with a message of their own where ours have something better to do.
@@ -47,28 +40,22 @@ class SignalKeeper {
 // A function that a library exports.
 Result<void*> load(const std::string& folder, const char* library, const char* symbol, const char* package) {
   const SignalKeeper keeper;
-  std::string reason;
-  std::vector<std::string> paths{(folder.empty() ? own_folder() : folder + "/") + library};
-  if (folder.empty()) paths.emplace_back(library);  // for the loader's own search
-  for (const std::string& path : paths) {
-    // Stays loaded: libfabric and OpenSSL keep state that outlives every user of it.
-    void* const loaded = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-    if (loaded == nullptr) {
-      if (const char* const text = dlerror(); text != nullptr && reason.empty()) reason = text;
-      continue;
-    }
-    const auto version = reinterpret_cast<std::uint32_t (*)()>(dlsym(loaded, kFabricVersionSymbol));
-    void* const function = dlsym(loaded, symbol);
-    if (version == nullptr || function == nullptr || version() != kFabricVersion) {
-      return error(ErrorCode::kUnsupported, "{} is of another version of DHPVM: install both together", path);
-    }
-    return function;
+  std::vector<std::string> paths{folder + "/" + library};
+  if (folder.empty()) paths = private_library_paths(reinterpret_cast<const void*>(&load), library);
+  const OpenedLibrary opened = open_first(paths);
+  if (opened.handle == nullptr) {
+    return error(ErrorCode::kUnsupported,
+                 "remote workers need {}, which could not be loaded: {}. Install it next to the library of "
+                 "DHPVM, and {} with it",
+                 library, opened.reason, package);
   }
-  return error(ErrorCode::kUnsupported,
-               "remote workers need {}, which could not be loaded: {}. Install it next to the library of "
-               "DHPVM, and {} "
-               "with it",
-               library, reason, package);
+  const auto version = reinterpret_cast<std::uint32_t (*)()>(dlsym(opened.handle, kFabricVersionSymbol));
+  void* const function = dlsym(opened.handle, symbol);
+  if (version == nullptr || function == nullptr || version() != kFabricVersion) {
+    return error(ErrorCode::kUnsupported, "{} is of another version of DHPVM: install both together",
+                 opened.path);
+  }
+  return function;
 }
 
 class LoadedFabric final : public Fabric {
