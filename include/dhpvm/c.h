@@ -27,7 +27,8 @@
  * are unchanged. No exception of C++ leaves a function of this interface.
  *
  * Structures begin with their size, which the caller sets to sizeof: members that a later version appends have their
- * default for a caller that does not know them. The functions dhpvm_X_init set it, and the defaults.
+ * default for a caller that does not know them. The functions dhpvm_X_init set it, and the defaults:
+ * dhpvm_X_init(&x, sizeof x) writes no more than the structure that the caller was compiled with.
  *
  * Texts that are passed in are UTF-8. A `const char*` alone ends with a zero byte; one with a size may contain any
  * bytes. The library copies what it keeps.
@@ -83,7 +84,7 @@ DHPVM_C_API void dhpvm_bytes_free(dhpvm_bytes* bytes);
 
 /* ---- Engine: what all programs of an application share. Threads: any. */
 
-DHPVM_C_API void dhpvm_engine_options_init(dhpvm_engine_options* options);
+DHPVM_C_API void dhpvm_engine_options_init(dhpvm_engine_options* options, size_t size);
 /* NULL: the defaults. */
 DHPVM_C_API dhpvm_code dhpvm_engine_new(const dhpvm_engine_options* options, dhpvm_engine** engine,
                                         dhpvm_error** error);
@@ -122,7 +123,7 @@ DHPVM_C_API dhpvm_code dhpvm_engine_settle(const dhpvm_engine* engine, int64_t p
 
 /* ---- Module: a compiled and verified program, which never changes. Threads: any. */
 
-DHPVM_C_API void dhpvm_compile_options_init(dhpvm_compile_options* options);
+DHPVM_C_API void dhpvm_compile_options_init(dhpvm_compile_options* options, size_t size);
 /* Source text. DHPVM_COMPILE: the message holds all diagnostics. NULL: the default options. */
 DHPVM_C_API dhpvm_code dhpvm_module_compile(dhpvm_engine* engine, const char* source, size_t size,
                                             const dhpvm_compile_options* options, dhpvm_module** module,
@@ -146,7 +147,7 @@ DHPVM_C_API void dhpvm_module_free(dhpvm_module* module);
 
 /* ---- Isolate: a program that runs. Threads: isolate, but where it says any. */
 
-DHPVM_C_API void dhpvm_isolate_options_init(dhpvm_isolate_options* options);
+DHPVM_C_API void dhpvm_isolate_options_init(dhpvm_isolate_options* options, size_t size);
 /* DHPVM_LINK if the module needs a host function that is not defined, or of another signature. Threads: any. */
 DHPVM_C_API dhpvm_code dhpvm_isolate_new(dhpvm_module* module, const dhpvm_isolate_options* options,
                                          dhpvm_isolate** isolate, dhpvm_error** error);
@@ -270,7 +271,7 @@ DHPVM_C_API void dhpvm_object_free(dhpvm_object* object);
 
 /* Creates a file with a random key, readable by its owner alone, for dhpvm_security. */
 DHPVM_C_API dhpvm_code dhpvm_make_key_file(const char* path, dhpvm_error** error);
-DHPVM_C_API void dhpvm_worker_options_init(dhpvm_worker_options* options);
+DHPVM_C_API void dhpvm_worker_options_init(dhpvm_worker_options* options, size_t size);
 DHPVM_C_API dhpvm_code dhpvm_worker_start(dhpvm_engine* engine, const dhpvm_worker_options* options,
                                           dhpvm_worker** worker, dhpvm_error** error);
 /* The addresses it listens on, with the ports that the system chose, one a line. */

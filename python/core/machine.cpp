@@ -89,7 +89,7 @@ struct CompileOptions {
   std::vector<const char*> addresses;
 
   CompileOptions(const char* file_name, const std::vector<std::string>& import_paths) {
-    dhpvm_compile_options_init(&given);
+    dhpvm_compile_options_init(&given, sizeof given);
     if (file_name != nullptr) given.file_name = file_name;
     for (const std::string& path : import_paths) addresses.push_back(path.c_str());
     given.import_paths = addresses.data();

@@ -102,7 +102,7 @@ void set_all(const nb::dict& options, std::initializer_list<Member> members) {
 
 EngineHandle new_engine(const nb::dict& options) {
   dhpvm_engine_options given;
-  dhpvm_engine_options_init(&given);
+  dhpvm_engine_options_init(&given, sizeof given);
   given.streams.standard_output = &write_output;
   given.streams.standard_error = &write_error;
   given.log = &write_log;
@@ -172,7 +172,7 @@ WorkerHandle new_worker(const EngineHandle& engine, const nb::dict& options) {
 
 std::shared_ptr<Machine> new_machine(const ModuleHandle& module, const nb::dict& options) {
   dhpvm_isolate_options given;
-  dhpvm_isolate_options_init(&given);
+  dhpvm_isolate_options_init(&given, sizeof given);
   Keeper keeper(options.size());
   set_all(options, {{"heap", number(given.heap_bytes)},
                     {"off_heap", number(given.off_heap_bytes)},

@@ -121,7 +121,7 @@ int main(int count, char** words) {
   dhpvm_isolate* isolate = NULL;
   dhpvm_error* error = NULL;
 
-  dhpvm_engine_options_init(&engine_options);
+  dhpvm_engine_options_init(&engine_options, sizeof engine_options);
   engine_options.system_access = 0; /* rules may be anybody's */
   need(dhpvm_engine_new(&engine_options, &engine, &error), error);
   need(dhpvm_engine_define(engine, "host.log", "(str)", host_log, NULL, NULL, &error), error);
@@ -129,7 +129,7 @@ int main(int count, char** words) {
        error);
 
   need(dhpvm_module_open(engine, count > 1 ? words[1] : EMBED_C_SAMPLE_RULES, NULL, &module, &error), error);
-  dhpvm_isolate_options_init(&isolate_options);
+  dhpvm_isolate_options_init(&isolate_options, sizeof isolate_options);
   isolate_options.heap_bytes = 64u << 20;
   isolate_options.deadline_ns = 500000000;
   need(dhpvm_isolate_new(module, &isolate_options, &isolate, &error), error);

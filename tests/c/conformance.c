@@ -168,7 +168,7 @@ void host_begin(host* state, const dhpvm_isolate_options* options) {
   dhpvm_engine_options engine_options;
   dhpvm_error* error = NULL;
   memset(state, 0, sizeof *state);
-  dhpvm_engine_options_init(&engine_options);
+  dhpvm_engine_options_init(&engine_options, sizeof engine_options);
   engine_options.code_cache = 0;
   CHECK_CODE(DHPVM_OK, dhpvm_engine_new(&engine_options, &state->engine, &error));
   for (size_t i = 0; i < sizeof kFunctions / sizeof *kFunctions; ++i) {

@@ -85,11 +85,27 @@ void test_structures(void) {
   dhpvm_engine* engine = NULL;
   dhpvm_error* error = NULL;
   memset(&options, 0, sizeof options);
-  dhpvm_engine_options_init(&options.known);
-  dhpvm_engine_options_init(NULL);
-  dhpvm_isolate_options_init(NULL);
-  dhpvm_compile_options_init(NULL);
-  dhpvm_worker_options_init(NULL);
+  dhpvm_engine_options_init(&options.known, sizeof options.known);
+  dhpvm_engine_options_init(NULL, sizeof(size_t));
+  dhpvm_isolate_options_init(NULL, sizeof(size_t));
+  dhpvm_compile_options_init(NULL, sizeof(size_t));
+  dhpvm_worker_options_init(NULL, sizeof(size_t));
+  /* A structure of an older header ends earlier, that of a newer one later. */
+  {
+    dhpvm_isolate_options whole, part;
+    dhpvm_isolate_options_init(&whole, sizeof whole);
+    memset(&part, 7, sizeof part);
+    dhpvm_isolate_options_init(&part, offsetof(dhpvm_isolate_options, fuel));
+    CHECK(part.size == offsetof(dhpvm_isolate_options, fuel) && part.heap_bytes == whole.heap_bytes);
+    CHECK(memcmp(&part.fuel, "\7\7\7\7\7\7\7\7", sizeof part.fuel) == 0);
+    dhpvm_isolate_options_init(&part, 1);
+    CHECK(part.size == offsetof(dhpvm_isolate_options, fuel));
+    memset(&options, 7, sizeof options);
+    dhpvm_engine_options_init(&options.known, sizeof options);
+    CHECK(options.known.size == sizeof options && options.later[0] == 0 && options.later[63] == 0);
+    memset(&options, 0, sizeof options);
+    dhpvm_engine_options_init(&options.known, sizeof options.known);
+  }
   options.known.size = 0;
   CHECK_CODE(DHPVM_INVALID_ARGUMENT, dhpvm_engine_new(&options.known, &engine, &error));
   CHECK(strstr(dhpvm_error_message(error), "dhpvm_engine_options.size is 0") != NULL);
@@ -131,7 +147,7 @@ void test_modules(void) {
   CHECK_CODE(DHPVM_OK, dhpvm_module_exports(state.module, count_export, &found, NULL));
   CHECK(found == 1);
   CHECK_CODE(DHPVM_INVALID_ARGUMENT, dhpvm_module_exports(state.module, NULL, NULL, NULL));
-  dhpvm_compile_options_init(&options);
+  dhpvm_compile_options_init(&options, sizeof options);
   options.file_name = "mine.dhp";
   CHECK_CODE(DHPVM_COMPILE, dhpvm_module_compile(state.engine, "fn f( {", 7, &options, &module, &error));
   CHECK(strstr(dhpvm_error_message(error), "mine.dhp:1:") != NULL && module == NULL);
@@ -305,7 +321,7 @@ void test_limits(void) {
   dhpvm_value result;
   uint64_t fuel = 0;
   pthread_t thread;
-  dhpvm_isolate_options_init(&options);
+  dhpvm_isolate_options_init(&options, sizeof options);
   options.heap_bytes = 8u << 20;
   options.off_heap_bytes = 1u << 20;
   options.stack_bytes = 256u << 10;
@@ -356,7 +372,7 @@ void test_streams(void) {
   dhpvm_isolate_options options;
   const char* const words[] = {"one", "two"};
   int32_t exit_code = 0;
-  dhpvm_isolate_options_init(&options);
+  dhpvm_isolate_options_init(&options, sizeof options);
   options.streams.standard_output = collect;
   options.streams.output_user = &output;
   host_begin(&state, &options);
@@ -397,7 +413,7 @@ void test_reports(void) {
   uint64_t calls = 0;
   int hosts = 0;
   dhpvm_isolate_options options;
-  dhpvm_isolate_options_init(&options);
+  dhpvm_isolate_options_init(&options, sizeof options);
   options.device = "host";
   host_begin(&state, &options);
   for (int i = 0; i < 100; ++i) x[i] = y[i] = i;
@@ -506,7 +522,7 @@ void test_workers(void) {
   CHECK_CODE(DHPVM_OK, dhpvm_make_key_file(key_file, NULL));
   CHECK_CODE(DHPVM_IO, dhpvm_make_key_file(key_file, NULL));
   CHECK_CODE(DHPVM_OK, dhpvm_engine_new(NULL, &engine, NULL));
-  dhpvm_worker_options_init(&options);
+  dhpvm_worker_options_init(&options, sizeof options);
   options.devices = devices;
   options.device_count = 1;
   options.listen = anywhere;
@@ -526,7 +542,7 @@ void test_workers(void) {
   CHECK_CODE(DHPVM_OK, dhpvm_worker_addresses(worker, &address, NULL));
   address.data[strcspn(address.data, "\n")] = 0;
   addresses[0] = address.data;
-  dhpvm_engine_options_init(&client_options);
+  dhpvm_engine_options_init(&client_options, sizeof client_options);
   client_options.workers = addresses;
   client_options.worker_count = 1;
   client_options.security.key_file = key_file;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "vm/api/c/options.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <cstring>
 #include <span>
 #include <vector>
 
@@ -118,7 +120,7 @@ std::function<void(const DeviceOperation&)> observer_of(dhpvm_device_observer ob
 
 Result<EngineOptions> engine_options(const dhpvm_engine_options* given) {
   dhpvm_engine_options known{};
-  dhpvm_engine_options_init(&known);
+  dhpvm_engine_options_init(&known, sizeof known);
   DHPVM_TRY(take_structure(given, known, "dhpvm_engine_options"));
   EngineOptions options;
   take_streams(known.streams, options);
@@ -147,7 +149,7 @@ Result<EngineOptions> engine_options(const dhpvm_engine_options* given) {
 
 Result<CompileOptions> compile_options(const dhpvm_compile_options* given) {
   dhpvm_compile_options known{};
-  dhpvm_compile_options_init(&known);
+  dhpvm_compile_options_init(&known, sizeof known);
   DHPVM_TRY(take_structure(given, known, "dhpvm_compile_options"));
   CompileOptions options;
   options.file_name = text_or_empty(known.file_name);
@@ -158,7 +160,7 @@ Result<CompileOptions> compile_options(const dhpvm_compile_options* given) {
 
 Result<IsolateOptions> isolate_options(const dhpvm_isolate_options* given) {
   dhpvm_isolate_options known{};
-  dhpvm_isolate_options_init(&known);
+  dhpvm_isolate_options_init(&known, sizeof known);
   DHPVM_TRY(take_structure(given, known, "dhpvm_isolate_options"));
   IsolateOptions options;
   take_limits(known, options.limits);
@@ -181,7 +183,7 @@ Result<IsolateOptions> isolate_options(const dhpvm_isolate_options* given) {
 
 Result<WorkerOptions> worker_options(const dhpvm_worker_options* given) {
   dhpvm_worker_options known{};
-  dhpvm_worker_options_init(&known);
+  dhpvm_worker_options_init(&known, sizeof known);
   DHPVM_TRY(take_structure(given, known, "dhpvm_worker_options",
                            offsetof(dhpvm_worker_options, total_memory_bytes)));
   WorkerOptions options;
@@ -212,62 +214,68 @@ Result<WorkerOptions> worker_options(const dhpvm_worker_options* given) {
 
 namespace {
 
+// Writes as many bytes as the caller's structure has: that of an older header is shorter, that of a newer one ends in
+// members that are zero.
+template <typename Structure>
+void give_structure(Structure known, Structure* options, std::size_t size) {
+  if (options == nullptr || size < sizeof known.size) return;
+  known.size = size;
+  std::memset(static_cast<void*>(options), 0, size);
+  std::memcpy(static_cast<void*>(options), &known, std::min(size, sizeof known));
+}
+
 constexpr std::int64_t in_ns(std::chrono::nanoseconds time) { return time.count(); }
 
 }  // namespace
 
-void dhpvm_engine_options_init(dhpvm_engine_options* options) {
-  if (options == nullptr) return;
+void dhpvm_engine_options_init(dhpvm_engine_options* options, size_t size) {
   const dhpvm::EngineOptions defaults;
-  *options = {};
-  options->size = sizeof *options;
-  options->system_access = defaults.system_access ? 1 : 0;
-  options->code_cache = defaults.code_cache ? 1 : 0;
-  options->code_cache_limit = defaults.code_cache_limit;
-  options->processor = "native";
-  options->list_language = "opencl";
-  options->remote_write_back = defaults.remote.write_back ? 1 : 0;
-  options->arrival_ns = in_ns(defaults.remote.arrival);
-  options->silence_ns = in_ns(defaults.remote.silence);
-  options->security.seal = DHPVM_SEAL_FULL;
+  dhpvm_engine_options known{};
+  known.system_access = defaults.system_access ? 1 : 0;
+  known.code_cache = defaults.code_cache ? 1 : 0;
+  known.code_cache_limit = defaults.code_cache_limit;
+  known.processor = "native";
+  known.list_language = "opencl";
+  known.remote_write_back = defaults.remote.write_back ? 1 : 0;
+  known.arrival_ns = in_ns(defaults.remote.arrival);
+  known.silence_ns = in_ns(defaults.remote.silence);
+  known.security.seal = DHPVM_SEAL_FULL;
+  give_structure(known, options, size);
 }
 
-void dhpvm_compile_options_init(dhpvm_compile_options* options) {
-  if (options == nullptr) return;
-  *options = {};
-  options->size = sizeof *options;
-  options->file_name = "program.dhp";
+void dhpvm_compile_options_init(dhpvm_compile_options* options, size_t size) {
+  dhpvm_compile_options known{};
+  known.file_name = "program.dhp";
+  give_structure(known, options, size);
 }
 
-void dhpvm_isolate_options_init(dhpvm_isolate_options* options) {
-  if (options == nullptr) return;
+void dhpvm_isolate_options_init(dhpvm_isolate_options* options, size_t size) {
   const dhpvm::IsolateOptions defaults;
-  *options = {};
-  options->size = sizeof *options;
-  options->heap_bytes = defaults.limits.heap_bytes;
-  options->off_heap_bytes = defaults.limits.off_heap_bytes;
-  options->device_bytes = defaults.limits.device_bytes;
-  options->stack_bytes = defaults.limits.stack_bytes;
-  options->fuel = defaults.limits.fuel;
-  options->deadline_ns = in_ns(defaults.limits.deadline);
-  options->device = "auto";
-  options->policy_factor = defaults.policy_factor;
-  options->jit_threshold = defaults.jit_threshold;
-  options->jit = DHPVM_JIT_ON;
+  dhpvm_isolate_options known{};
+  known.heap_bytes = defaults.limits.heap_bytes;
+  known.off_heap_bytes = defaults.limits.off_heap_bytes;
+  known.device_bytes = defaults.limits.device_bytes;
+  known.stack_bytes = defaults.limits.stack_bytes;
+  known.fuel = defaults.limits.fuel;
+  known.deadline_ns = in_ns(defaults.limits.deadline);
+  known.device = "auto";
+  known.policy_factor = defaults.policy_factor;
+  known.jit_threshold = defaults.jit_threshold;
+  known.jit = DHPVM_JIT_ON;
+  give_structure(known, options, size);
 }
 
-void dhpvm_worker_options_init(dhpvm_worker_options* options) {
-  if (options == nullptr) return;
+void dhpvm_worker_options_init(dhpvm_worker_options* options, size_t size) {
   const dhpvm::WorkerOptions defaults;
-  *options = {};
-  options->size = sizeof *options;
-  options->patience_ns = in_ns(defaults.patience);
-  options->silence_ns = in_ns(defaults.silence);
-  options->memory_bytes = defaults.memory_bytes;
-  options->code_bytes = defaults.code_bytes;
-  options->security.seal = DHPVM_SEAL_FULL;
-  options->sessions = defaults.sessions;
-  options->waiting = defaults.waiting;
-  options->total_memory_bytes = defaults.total_memory_bytes;
-  options->idle_ns = in_ns(defaults.idle);
+  dhpvm_worker_options known{};
+  known.patience_ns = in_ns(defaults.patience);
+  known.silence_ns = in_ns(defaults.silence);
+  known.memory_bytes = defaults.memory_bytes;
+  known.code_bytes = defaults.code_bytes;
+  known.security.seal = DHPVM_SEAL_FULL;
+  known.sessions = defaults.sessions;
+  known.waiting = defaults.waiting;
+  known.total_memory_bytes = defaults.total_memory_bytes;
+  known.idle_ns = in_ns(defaults.idle);
+  give_structure(known, options, size);
 }
