@@ -2,8 +2,9 @@
  *
  * Options of engines, modules, isolates and workers in C. Include dhpvm/c.h.
  *
- * Each has a function dhpvm_X_init(&x, sizeof x) that sets `size` and the defaults. The members are those of the structures in C++,
- * whose headers explain them at length: engine.h, module.h, limits.h, remote.h. A text that is NULL is empty.
+ * Each has a function dhpvm_X_init(&x, sizeof x) that sets `size` and the defaults. The members are those of the
+ * structures in C++, whose headers explain them at length: engine.h, module.h, limits.h, remote.h. A text that is NULL
+ * is empty.
  */
 #ifndef DHPVM_C_OPTIONS_H
 #define DHPVM_C_OPTIONS_H
