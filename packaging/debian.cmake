@@ -17,7 +17,6 @@ set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_COMPRESSION_TYPE xz)
 set(CPACK_DEBIAN_PACKAGE_PRIORITY optional)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
-set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
 # dpkg-shlibdeps looks there for our own library; whose package that is stands below.
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS "${CMAKE_LIBRARY_OUTPUT_DIRECTORY}")
 set(own "(= ${CPACK_PACKAGE_VERSION})")
@@ -28,7 +27,7 @@ macro(dhpvm_package component name section summary text)
   string(TOUPPER ${component} COMPONENT)
   set(CPACK_DEBIAN_${COMPONENT}_PACKAGE_NAME ${name})
   set(CPACK_DEBIAN_${COMPONENT}_PACKAGE_SECTION ${section})
-  set(CPACK_COMPONENT_${COMPONENT}_DESCRIPTION "${summary}\n${text}")
+  set(CPACK_DEBIAN_${COMPONENT}_DESCRIPTION "${summary}\n${text}")
   # What Debian asks every package for.
   install(FILES "${PROJECT_SOURCE_DIR}/packaging/copyright" "${CMAKE_BINARY_DIR}/changelog.Debian.gz"
           DESTINATION "${CMAKE_INSTALL_DATADIR}/doc/${name}" COMPONENT ${component})
@@ -38,7 +37,7 @@ find_program(gzip gzip REQUIRED)
 string(TIMESTAMP today "%a, %d %b %Y 00:00:00 +0000" UTC)
 file(WRITE "${CMAKE_BINARY_DIR}/changelog.Debian" "dhpvm (${CPACK_PACKAGE_VERSION}) unstable; urgency=medium
 
-  * Release ${PROJECT_VERSION}; CHANGELOG.md in the package dhpvm tells what is new.
+  * Release ${PROJECT_VERSION}; changelog.gz of the package dhpvm tells what is new.
 
  -- ${CPACK_PACKAGE_CONTACT}  ${today}
 ")
@@ -51,6 +50,11 @@ dhpvm_package(runtime libdhpvm${abi} libs "virtual machine with parallel loops -
 This package has the library, for applications that run such programs.")
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_RECOMMENDS "libdhpvm-codegen ${own}")
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_SUGGESTS "ocl-icd-libopencl1")
+# Which package programs with this library need, and that the loader's list of libraries changes.
+file(WRITE "${CMAKE_BINARY_DIR}/shlibs" "libdhpvm ${abi} libdhpvm${abi} (>= ${CPACK_PACKAGE_VERSION})\n")
+file(WRITE "${CMAKE_BINARY_DIR}/triggers" "activate-noawait ldconfig\n")
+set(CPACK_DEBIAN_RUNTIME_PACKAGE_CONTROL_EXTRA "${CMAKE_BINARY_DIR}/shlibs;${CMAKE_BINARY_DIR}/triggers")
+set(CPACK_DEBIAN_RUNTIME_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 
 dhpvm_package(codegen libdhpvm-codegen libs "virtual machine with parallel loops - native code"
 "${about}
@@ -69,6 +73,12 @@ dhpvm_package(tools dhpvm devel "virtual machine with parallel loops - programs"
 This package has the compiler dhpvmc, dhpvm-run, which runs programs and
 workers, a benchmark of batching, and an interpreter of PTX.")
 set(CPACK_DEBIAN_TOOLS_PACKAGE_DEPENDS "libdhpvm${abi} ${own}")
-set(CPACK_DEBIAN_TOOLS_PACKAGE_RECOMMENDS "libdhpvm-codegen ${own}")
+set(CPACK_DEBIAN_TOOLS_PACKAGE_RECOMMENDS "libdhpvm-codegen ${own}, python3")
+# Debian wants what is new, and pages of the manual, compressed.
+configure_file("${PROJECT_SOURCE_DIR}/CHANGELOG.md" "${CMAKE_BINARY_DIR}/changelog" COPYONLY)
+execute_process(COMMAND "${gzip}" -9nkf "${CMAKE_BINARY_DIR}/changelog" COMMAND_ERROR_IS_FATAL ANY)
+install(FILES "${CMAKE_BINARY_DIR}/changelog.gz" DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT tools)
+install(CODE "file(GLOB pages \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_MANDIR}/man1/*.1\")
+execute_process(COMMAND \"${gzip}\" -9nf \${pages} COMMAND_ERROR_IS_FATAL ANY)" COMPONENT tools)
 
 include(CPack)

@@ -187,7 +187,8 @@ def arguments():
     if options.run is None:
         parser.error("there is no dhpvm-run: name its folder with --bin")
     options.run = options.run.resolve()
-    options.faults = find("libdhpvm_lab_faults.so", options.run.parent.parent / "lib")
+    libraries = options.run.parent.parent / "lib"
+    options.faults = find("libdhpvm_lab_faults.so", libraries, libraries / "dhpvm", *libraries.glob("*/dhpvm"))
     if options.keep:
         options.keep.mkdir(parents=True, exist_ok=True)
     return options
