@@ -31,7 +31,7 @@ inline std::string printable(std::string_view text, std::size_t most) {
 }
 
 // A name that somebody else has chosen, in quotes that it cannot end, and without what terminals obey.
-inline std::string quoted(std::string_view name) {
+inline std::string quoted_name(std::string_view name) {
   std::string text = "'";
   for (const char letter : name) {
     const auto code = static_cast<unsigned char>(letter);

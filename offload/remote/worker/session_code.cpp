@@ -97,7 +97,7 @@ void SessionCode::log_launches() const {
 
 void SessionCode::log_launches(const session::LoadedKernel& kernel) const {
   if (kernel.launches == 0) return;
-  port_.log(LogLevel::kDebug, fmt::format("kernel {} was launched {} {}", quoted(kernel.name),
+  port_.log(LogLevel::kDebug, fmt::format("kernel {} was launched {} {}", quoted_name(kernel.name),
                                           kernel.launches, kernel.launches == 1 ? "time" : "times"));
 }
 
@@ -162,7 +162,7 @@ void SessionCode::compile(const wire::LoadKernel& record,
         kernels_[record.kernel] = made->kernel;
         for (const codegen::KernelSite& site : made->sites) answer.sites.push_back(describe(site));
         port_.log(LogLevel::kInfo,
-                  fmt::format("kernel {} ready for {} after {:.1f} ms", quoted(record.name),
+                  fmt::format("kernel {} ready for {} after {:.1f} ms", quoted_name(record.name),
                               port_.host().devices()[record.device]->info().name,
                               std::chrono::duration<double, std::milli>(end - begin).count()));
       } else {

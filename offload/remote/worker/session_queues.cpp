@@ -327,7 +327,8 @@ void SessionQueues::fail(Stream& stream, const Error& error) {
   if (done != 0) port_.send(wire::Progress{stream.id, done});
   stream.given = stream.done->load();
   port_.send(wire::QueueFailed{stream.id, wire::Failure::from(error)});
-  port_.log(LogLevel::kWarning, fmt::format("queue {} failed: {}", quoted(stream.name), error.message()));
+  port_.log(LogLevel::kWarning,
+            fmt::format("queue {} failed: {}", quoted_name(stream.name), error.message()));
   for (const std::shared_ptr<Pending>& pending : std::exchange(stream.pending, {})) give_up(*pending, error);
   transfers_.continue_run();
 }

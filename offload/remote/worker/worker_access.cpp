@@ -50,7 +50,7 @@ Result<Guest> WorkerAccess::admit(const std::string& name, const std::string& ke
   });
   if (client == clients_.end()) {
     return error(ErrorCode::kDeviceLost, "the worker's file of clients has none with the certificate of {}",
-                 quoted(name));
+                 quoted_name(name));
   }
   if (right == Right::kUse ? client->may_use : client->may_operate)
     return Guest{client->name, client->priority};

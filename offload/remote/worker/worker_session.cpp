@@ -135,8 +135,8 @@ Status WorkerSession::dispatch(Record& record) {
 Status WorkerSession::handle(wire::Hello& record) {
   if (greeted_) return protocol_violation("it greets twice");
   greeted_ = true;
-  log(LogLevel::kInfo,
-      fmt::format("{} from {} (release {})", quoted(record.name), frames_->peer(), quoted(record.release)));
+  log(LogLevel::kInfo, fmt::format("{} from {} (release {})", quoted_name(record.name), frames_->peer(),
+                                   quoted_name(record.release)));
   host_.own_figures()->set_program(record.name);
   if (has_devices_) welcome();
   if (place_ != 0) send(wire::Queued{place_});
