@@ -134,7 +134,7 @@ EngineHandle new_engine(const nb::dict& options) {
 
 WorkerHandle new_worker(const EngineHandle& engine, const nb::dict& options) {
   dhpvm_worker_options given;
-  dhpvm_worker_options_init(&given);
+  dhpvm_worker_options_init(&given, sizeof given);
   given.log = &write_worker_log;
   std::size_t count = options.size();
   for (const char* const name : {"devices", "listen", "clients"}) {
