@@ -110,11 +110,16 @@ class Client final : public Noted,
     client->wait([&] { return client->frames_ != nullptr || client->end_; });
     return client;
   }
-  // With a session, queue 1, memory 2 of 4096 bytes, and semaphore 3, all on the host's cores.
-  static std::shared_ptr<Client> open(Site& site) {
+  // Served, but without a lane for data.
+  static std::shared_ptr<Client> greet(Site& site) {
     auto client = dial(site);
     client->say({wire::Hello{"a test", "0"}});
     EXPECT_TRUE(client->wait([&] { return client->welcome_ || client->end_; }) && client->welcome_);
+    return client;
+  }
+  // With a session, queue 1, memory 2 of 4096 bytes, and semaphore 3, all on the host's cores.
+  static std::shared_ptr<Client> open(Site& site) {
+    auto client = greet(site);
     client->dial_bulk({client->welcome_->token.begin(), client->welcome_->token.end()});
     EXPECT_TRUE(client->wait([&] { return client->ready_ || client->end_; }) && client->ready_);
     client->say({wire::CreateQueue{1, 1, kHost, false, "a queue"}, wire::Allocate{2, kHost, 2, 4096},
@@ -358,9 +363,11 @@ TEST(Hostile, EverythingInItsTime) {
   const auto eager = Client::dial(site);
   eager->say({wire::Ping{1}});
   EXPECT_THAT(eager->end(), HasSubstr("does not begin with a greeting"));
-  const auto hasty = Client::dial(site);
-  hasty->say({wire::Hello{"a test", "0"}, wire::CreateQueue{1, 1, kHost, false, ""},
-              wire::Allocate{2, kHost, 2, 64}});
+  const auto impatient = Client::dial(site);
+  impatient->say({wire::Hello{"a test", "0"}, wire::CreateQueue{1, 1, kHost, false, ""}});
+  EXPECT_THAT(impatient->end(), HasSubstr("does not wait until it is served"));
+  const auto hasty = Client::greet(site);
+  hasty->say({wire::CreateQueue{1, 1, kHost, false, ""}, wire::Allocate{2, kHost, 2, 64}});
   EXPECT_EQ(hasty->answer(1), "");
   EXPECT_EQ(hasty->answer(2), "");
   hasty->say({wire::Fill{on_queue(1), {2, 0, 64}, 0}});
