@@ -21,6 +21,9 @@ class FreeNames final : public LexicalWalk {
   void on_type(const ast::Type& type) override {
     names.insert(type.qualifier.empty() ? type.name.text : type.qualifier.text);
   }
+  void on_expr(const ast::Expr& expr) override {
+    if (expr.kind == ast::ExprKind::kMapLiteral) names.insert("Map");  // what it makes
+  }
 };
 
 bool declares_one_of(const ast::Module& module, const std::set<std::string_view>& names) {
