@@ -15,14 +15,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 # The commands of each tool that have a --help of their own.
-TOOLS = {"dhpvm-run": [], "dhpvmc": ["fmt", "lsp"], "dhpvm-bench": [], "dhpvm-ptx": []}
+TOOLS = {"dhpvm-run": [], "dhpvmc": ["fmt", "lsp"], "dhpvm-bench": [], "dhpvm-ptx": [], "dhpvm-lab": []}
 SUMMARIES = {
     "dhpvm-run": "run a program of DHPVM",
     "dhpvmc": "compile, check and format programs of DHPVM",
     "dhpvm-bench": "measure loops on devices",
     "dhpvm-ptx": "run kernels of GPUs in an interpreter",
+    "dhpvm-lab": "try programs and workers on machines and networks that fail",
 }
-OPTION = re.compile(r"  (?:-(?P<letter>\w), )?(?P<name>--[\w-]+)(?P<value>\[?=(?P<what>[^\s\]]+)\]?)?(?: +(?P<help>.*))?$")
+# A value follows `=`, or, as Python's tools say it, a blank.
+OPTION = re.compile(
+    r"  (?:-(?P<letter>\w), )?(?P<name>--[\w-]+)"
+    r"(?P<value>\[?=(?P<what>[^\s\]]+)\]?| (?P<word>[A-Z{]\S*)(?=  |$))?(?: +(?P<help>.*))?$"
+)
 GROUP = re.compile(r"\S.*:$")
 
 
@@ -60,7 +65,7 @@ def read_page(text):
         if option and group is not None:
             value = option["value"] or ""
             page.groups[group].append(
-                Option(option["name"], option["letter"] or "", option["what"] or "", value.startswith("["), option["help"] or "")
+                Option(option["name"], option["letter"] or "", option["what"] or option["word"] or "", value.startswith("["), option["help"] or "")
             )
         elif line.startswith("    ") and group is not None and page.groups[group]:
             last = page.groups[group][-1]
@@ -215,9 +220,10 @@ def main():
     if len(sys.argv) != 3:
         sys.exit("usage: make_pages.py BIN_DIR FOLDER")
     binaries, folder = Path(sys.argv[1]), Path(sys.argv[2])
+    command = [binaries / "dhpvm-run", "--version"]
+    version = subprocess.run(command, capture_output=True, encoding="utf-8", check=True).stdout
     for tool, commands in TOOLS.items():
         pages = {command: help_of(binaries / tool, command) for command in [None, *commands]}
-        version = subprocess.run([binaries / tool, "--version"], capture_output=True, encoding="utf-8", check=True).stdout
         texts = {
             f"man/man1/{tool}.1": man_page(tool, version.split()[-1], pages),
             f"bash/{tool}": bash_completion(tool, pages),
