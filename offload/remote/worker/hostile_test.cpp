@@ -363,9 +363,6 @@ TEST(Hostile, EverythingInItsTime) {
   const auto eager = Client::dial(site);
   eager->say({wire::Ping{1}});
   EXPECT_THAT(eager->end(), HasSubstr("does not begin with a greeting"));
-  const auto impatient = Client::dial(site);
-  impatient->say({wire::Hello{"a test", "0"}, wire::CreateQueue{1, 1, kHost, false, ""}});
-  EXPECT_THAT(impatient->end(), HasSubstr("does not wait until it is served"));
   const auto hasty = Client::greet(site);
   hasty->say({wire::CreateQueue{1, 1, kHost, false, ""}, wire::Allocate{2, kHost, 2, 64}});
   EXPECT_EQ(hasty->answer(1), "");
