@@ -77,7 +77,7 @@ TEST(ReferenceLiveness, DoesNotGrowWhereControlEnds) {
             "0,0,");
 }
 
-// What catches a trap needs its registers in front of each instruction that may trap, and no longer.
+// A handler needs its registers in front of each instruction that may trap, and no longer.
 TEST(ReferenceLiveness, KeepsWhatHandlersNeed) {
   EXPECT_EQ(needed("function f(i64, str, str) -> str registers 1 2\n"
                    "  protect H\n"

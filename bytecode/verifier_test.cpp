@@ -573,7 +573,7 @@ TEST(Verifier, RefusesInconsistentModules) {
 
 TEST(Verifier, AcceptsHandlers) {
   const std::string_view bodies[] = {
-      // What was there before the trap is there in the handler.
+      // Registers set before the trap are set in the handler.
       "imm p2, 1\n protect H\n load.f64 p3, r1, p0\n jump End\nH:\n caught p3\n add.i64 p2, p2, p3",
       // A register that has another value, but one of the same type, behind an instruction that may trap.
       "null r16\n protect H\n null.check r0\n move.r r16, r0\n null.check r0\n jump End\nH:\n caught p2\n "

@@ -15,7 +15,7 @@ namespace dhpvm::codegen {
 
 class ReferenceSearch {
  public:
-  // What the loop writes.
+  // Facts about what the loop writes.
   struct Writes {
     std::set<std::uint32_t> references;  // registers
     std::set<std::uint32_t> primitives;

@@ -187,7 +187,7 @@ llvm::Type* Widener::bits_of(const FieldGroup::Member& member) {
   return llvm::FixedVectorType::get(builder_.getIntNTy(member.bytes * 8), width_);
 }
 
-// What is between fields belongs to others, who may be writing it.
+// Bytes between fields belong to others, who may be writing them.
 void Widener::store_fields(const FieldGroup& group) {
   const llvm::Align align = alignment_of(group);
   llvm::Type* const type = units_of(group);

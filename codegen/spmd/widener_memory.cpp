@@ -12,7 +12,7 @@
 namespace dhpvm::codegen::spmd {
 namespace {
 
-// Of the narrowest elements that processors gather.
+// Bytes of the narrowest elements that processors gather.
 constexpr unsigned kGatheredBytes = 4;
 
 // Copies what stays true of an access that stands for those of all lanes.

@@ -32,7 +32,7 @@ constexpr std::string_view kTypes[] = {"bool", "i8",  "u8",  "i16", "u16", "i32"
 
 bool is_letter(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
-// What stands before the cursor.
+// The text before the cursor.
 struct Cursor {
   std::uint32_t offset = 0;
   std::uint32_t word = 0;        // where the name begins that is being written

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is declared in a module, as people read it: its kind, its head, the comment above it.
+// The declarations of a module, as people read them: its kind, its head, the comment above it.
 #pragma once
 
 #include <cstdint>

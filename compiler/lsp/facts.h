@@ -10,7 +10,7 @@
 
 namespace dhpvm::compiler::lsp {
 
-// Of generic code it keeps what the first instance has. The types live as long as the checked program.
+// For generic code it keeps the facts of the first instance. The types live as long as the checked program.
 class Facts final : public Observer {
  public:
   // `bytes` is the size of the file, from which that of the tables is guessed.

@@ -29,7 +29,7 @@ Result<Json> format_document(Workspace& workspace, const Json& params);
 Result<Json> inlay_hints(Workspace& workspace, const Json& params);
 Result<Json> quick_fixes(Workspace& workspace, const Json& params);
 
-// What the compiler says about the document, for textDocument/publishDiagnostics.
+// The compiler's messages about the document, for textDocument/publishDiagnostics.
 Json diagnostics_of(Workspace& workspace, const std::string& path);
 
 // --- shared by them

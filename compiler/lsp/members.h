@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stands behind the point: the declared members of types.
+// Names behind the point: the declared members of types.
 #pragma once
 
 #include <string_view>
@@ -43,7 +43,7 @@ struct Parameters {
 };
 Parameters parameters_of(const ast::Function& function);
 Parameters parameters_of(const ast::EnumCase& option);
-// Of the call that makes an object: those of `init`, or the fields.
+// Parameters of the call that makes an object: those of `init`, or the fields.
 Parameters parameters_of(const ast::TypeDecl& type);
 
 }  // namespace dhpvm::compiler::lsp

@@ -35,7 +35,7 @@ struct Remedy {
   std::vector<Edit> edits;  // in the order of the text
 };
 
-// What stands between the first two backticks, and what follows.
+// The text between the first two backticks, and what follows.
 struct Quoted {
   std::string_view code;
   std::string_view rest;

@@ -17,7 +17,7 @@ class ModuleScope {
 
   const ast::Module& module() const { return module_; }
   const ast::Module* import(std::string_view name) const;
-  // Of this module, of those that it imports, and of what is known everywhere.
+  // Names of this module, of those that it imports, and of what is known everywhere.
   const ast::TypeDecl* type(std::string_view qualifier, std::string_view name) const;
   // The enum that has a case of this name, where no type says which.
   const ast::EnumCase* some_case(std::string_view name) const;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What editors ask about programs: the language server protocol.
+// Answers editors' questions about programs: the language server protocol.
 #pragma once
 
 #include <string>

@@ -106,7 +106,7 @@ void TimelineSemaphore::reach(std::uint64_t value) {
     if (value_ < awaited_) return;
     awaited_ = kNobody;
   }
-  // Whoever is woken needs the mutex. The caller keeps the semaphore.
+  // A woken waiter needs the mutex. The caller keeps the semaphore.
   changed_.notify_all();
 }
 

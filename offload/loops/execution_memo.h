@@ -18,7 +18,7 @@ namespace dhpvm::offload {
 // the shapes of arrays. Replaces what `numbers` had.
 void numbers_of(const Footprint& footprint, const LoopChunk& chunk, std::vector<std::int64_t>& numbers);
 
-// Of one kernel. Used by one thread at a time.
+// Belongs to one kernel; one thread uses it at a time.
 template <typename Value>
 class ExecutionMemo {
  public:

@@ -69,7 +69,7 @@ Range Ranges::range_of_element(const Atom& atom) {
   const Range anything = by_width({atom.low, atom.high}, only_promises_);
   if (atom.number >= 64 || (chunk_.inspectable >> atom.number & 1) == 0) return anything;
   const codegen::KernelArray& array = chunk_.arrays[atom.number];
-  // Whoever reads beyond the array traps, and gets no value.
+  // A read beyond the array traps and gives no value.
   const Range inside =
       intersection(register_range(atom.first, nothing_known_), {0, Wide{array.shape.readable} - 1});
   if (inside.empty() || inside.high - inside.low >= kMostElements) return anything;

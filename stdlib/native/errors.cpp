@@ -31,7 +31,7 @@ std::int64_t kind_of(ErrorCode code) {
 std::string message_of(const Error& trap) {
   if (trap.cause() != nullptr) return fmt::format("{}: {}", trap.message(), message_of(*trap.cause()));
   if (trap.message().empty()) return std::string(to_string(trap.code()));
-  // What a division by zero says of itself is the division alone.
+  // The message of a division by zero is the division alone.
   if (trap.code() != ErrorCode::kDivisionByZero) return trap.message();
   return fmt::format("{}: {}", to_string(trap.code()), trap.message());
 }

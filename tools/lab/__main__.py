@@ -206,7 +206,7 @@ def choose_network(options):
 
 def main():
     options = arguments()
-    # Whoever ends it by either finds nothing left.
+    # Ending it by either leaves nothing behind.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: sys.exit(EXIT_FOUND))
     try:

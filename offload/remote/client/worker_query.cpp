@@ -11,7 +11,7 @@
 namespace dhpvm::offload {
 namespace {
 
-// Of an answer: a worker that says more makes no sense.
+// The largest answer: a worker that says more makes no sense.
 constexpr std::size_t kMostRecords = 2 + wire::kMaxDevices + wire::kMostSessionFacts;
 
 // All but the constructor and the future on the progress thread.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a worker does, in the text format of Prometheus (version 0.0.4), and the answers to requests for it.
+// Reports what a worker does in the text format of Prometheus (version 0.0.4), and the answers to requests for it.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a session has done so far, for others to look at while it goes on: written by the session, read by its worker,
+// Counts what a session has done, for others to look at while it goes on: written by the session, read by its worker,
 // in memory that both processes share. Nobody waits for anybody, and a session that hears nothing any more is still
 // seen.
 #pragma once

@@ -70,7 +70,7 @@ class SessionHandle {
   virtual void announce_end() = 0;
   // The client is told the reason; `ended` follows.
   virtual void close(EndCause cause, const Error& reason) = 0;
-  // What it has done so far. From any thread.
+  // Figures of what it has done so far. From any thread.
   virtual const SessionFigures& figures() const = 0;
 };
 

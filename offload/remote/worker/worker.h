@@ -70,7 +70,7 @@ class Worker {
 
   ChannelOptions channel_options();
   std::shared_ptr<ConnectionHandler> accept(std::shared_ptr<Connection> connection);
-  // What a session began with.
+  // The facts that a session began with.
   struct SessionFacts {
     std::string name;  // as it has proven it
     std::string key_name;

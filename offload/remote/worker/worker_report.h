@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a worker does at a moment, and has done: for operators and metrics.
+// A snapshot of what a worker does at a moment, and has done: for operators and metrics.
 #pragma once
 
 #include <array>
