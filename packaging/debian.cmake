@@ -28,7 +28,7 @@ macro(dhpvm_package component name section summary text)
   set(CPACK_DEBIAN_${COMPONENT}_PACKAGE_NAME ${name})
   set(CPACK_DEBIAN_${COMPONENT}_PACKAGE_SECTION ${section})
   set(CPACK_DEBIAN_${COMPONENT}_DESCRIPTION "${summary}\n${text}")
-  # What Debian asks every package for.
+  # Debian asks every package for these.
   install(FILES "${PROJECT_SOURCE_DIR}/packaging/copyright" "${CMAKE_BINARY_DIR}/changelog.Debian.gz"
           DESTINATION "${CMAKE_INSTALL_DATADIR}/doc/${name}" COMPONENT ${component})
 endmacro()

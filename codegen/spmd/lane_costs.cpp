@@ -252,7 +252,7 @@ bool has_long_side(const llvm::BasicBlock& block) {
   });
 }
 
-// What one iteration alone pays at the end of `block` for going another way than the one before.
+// The cost that one iteration alone pays at the end of `block` for going another way than the one before.
 double parting_of(const llvm::BasicBlock& block, const LoopAnalyses& analyses) {
   const Level& level = analyses.regions.level_of(&block);
   const auto* branch = llvm::dyn_cast<llvm::BranchInst>(block.getTerminator());
@@ -268,7 +268,7 @@ double parting_of(const llvm::BasicBlock& block, const LoopAnalyses& analyses) {
   return is_on_data ? kThroughput.parting_on_data : kThroughput.parting;
 }
 
-// What lanes pay, each, for going along rows of their own in inner loops.
+// The cost that each lane pays for going along rows of their own in inner loops.
 double rows_of_lanes(llvm::Function& body, LoopAnalyses& analyses) {
   double sum = 0;
   for (llvm::Instruction& instruction : llvm::instructions(body)) {

@@ -15,7 +15,7 @@ bool holds_word(std::string_view text, std::string_view word) {
   return text.find(word) != std::string_view::npos;
 }
 
-// What a name at a position of the client is declared as; nothing where there is no name.
+// The declaration of a name at a position of the client; nothing where there is no name.
 std::optional<SourceRange> declaration_of(const View& view, const Json& params) {
   const Occurrence* const occurrence = view->index().at(view.offset_of(params.at("position")));
   return occurrence == nullptr ? std::nullopt : std::optional(occurrence->declaration);

@@ -36,7 +36,7 @@ void Snapshot::analyse(const ast::Module& module) {
     checked_ = check_observed(program_, diagnostics_, *facts_);
     if (!diagnostics_.has_errors()) warn(module, diagnostics_);
   } else {
-    // What the checker misses may be there, and is only not read.
+    // A name that the checker misses may exist and merely be unread.
     Diagnostics unsaid(sources_);
     checked_ = check_observed(program_, unsaid, *facts_);
   }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What dhpvm.dask and dhpvm.ray share: an engine here that workers dial, one on each machine of a cluster."""
+"""The part that dhpvm.dask and dhpvm.ray share: an engine here that workers dial, one on each machine of a cluster."""
 
 from __future__ import annotations
 

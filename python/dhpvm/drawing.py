@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What notebooks draw: explanations of loops, and traces."""
+"""Drawings for notebooks: explanations of loops, and traces."""
 
 from __future__ import annotations
 

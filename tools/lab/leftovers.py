@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What processes leave behind: sessions, descriptors, other processes, sockets, files, shared memory.
+"""Finds what processes leave behind: sessions, descriptors, other processes, sockets, files, shared memory.
 
 Each function returns a list of lines; an empty one is right.
 """

@@ -342,7 +342,7 @@ void RemoteOperations::put_in_place(const RemoteOperation& operation) {
   std::vector<std::span<const std::byte>> rest{bytes};
   for (const auto& later : begun_) {
     if (later->number < operation.number) continue;
-    // What it has brought, as a part of this one's memory.
+    // The bytes that it has brought, as a part of this one's memory.
     const std::ptrdiff_t offset = address(later->operation.to) - to;
     const auto size = static_cast<std::ptrdiff_t>(bytes.size());
     const std::byte* const begin = bytes.data() + std::clamp<std::ptrdiff_t>(offset, 0, size);

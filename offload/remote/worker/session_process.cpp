@@ -151,7 +151,7 @@ void ServedSession::handle(control::Close& record) {
       [this, cause = record.cause, reason = Error(code, record.message)] { session_->close(cause, reason); });
 }
 
-// What is compiled for a client stays in its own folder: of two clients, none runs code that the other one has left.
+// Code compiled for a client stays in its own folder: no client runs code that another one has left.
 Status prepare_caches(const std::string& folder) {
   if (folder.empty()) return keep_changes_to({});
   // Caches of drivers.

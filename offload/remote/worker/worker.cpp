@@ -237,7 +237,7 @@ Result<std::shared_ptr<Lane>> Worker::begin_session(const std::shared_ptr<Channe
   return handle->take_frames(channel);
 }
 
-// What holds for it, and what does not.
+// Says which seals hold for it, and which do not.
 void Worker::log_beginning(std::uint64_t number, const SessionFacts& facts) const {
   if (!facts.key_name.empty()) log({LogLevel::kInfo, number, fmt::format("has key {}", facts.key_name), {}});
   if (facts.has_identity && facts.seal != SealMode::kFull) {

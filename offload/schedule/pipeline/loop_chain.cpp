@@ -203,7 +203,7 @@ Status LoopChain::submit_all() {
   return run_->finish(awaited_ != nullptr);
 }
 
-// What the device has computed of the last loop, if somebody waits for it.
+// The device's results of the last loop, if somebody waits for it.
 void LoopChain::take_result() {
   if (awaited_ == nullptr || awaited_->result == nullptr) return;
   awaited_->result->report = run_->report();
