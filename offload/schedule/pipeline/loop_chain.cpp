@@ -108,7 +108,7 @@ Result<LoopChain::LastResult> LoopChain::run_with(const Loop& last, const Part& 
                                                   std::span<std::uint64_t> accumulators) {
   LastResult result;
   append(last, part, std::move(host));
-  awaited_.reset(new Awaited{Partials(last), accumulators, &result});
+  awaited_ = std::make_unique<Awaited>(last, accumulators, &result);
   Status status = settle();
   if (awaited_ != nullptr) awaited_->result = nullptr;
   // Stopped before anything has begun: others may still come behind those that were deferred.

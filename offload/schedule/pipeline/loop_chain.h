@@ -82,6 +82,8 @@ class LoopChain final : public DeferredLoops {
   struct Link;
   // The last loop, if the program waits for it.
   struct Awaited {
+    Awaited(const Loop& last, std::span<std::uint64_t> results, LastResult* outcome)
+        : partials(last), accumulators(results), result(outcome) {}
     Partials partials;
     std::span<std::uint64_t> accumulators;
     LastResult* result;  // null when nobody waits any more
