@@ -96,8 +96,8 @@ Status Server::handle(const std::string& content) {
   if (has_id) return handle_request(message["id"], *method, params);
   try {
     handle_notification(*method, params);
-  } catch (
-      const Json::exception&) {  // NOLINT(bugprone-empty-catch): notifications have no answer, not even this
+  } catch (const Json::exception&) {
+    return {};  // A notification has no answer, not even this one.
   }
   return {};
 }
