@@ -576,12 +576,30 @@ TEST(Verifier, AcceptsHandlers) {
       // Registers set before the trap are set in the handler.
       "imm p2, 1\n protect H\n load.f64 p3, r1, p0\n jump End\nH:\n caught p3\n add.i64 p2, p2, p3",
       // A register that has another value, but one of the same type, behind an instruction that may trap.
-      "null r16\n protect H\n null.check r0\n move.r r16, r0\n null.check r0\n jump End\nH:\n caught p2\n "
-      "null.check r16",
+      R"(null r16
+      protect H
+      null.check r0
+      move.r r16, r0
+      null.check r0
+      jump End
+    H:
+      caught p2
+      null.check r16)",
       // One in another, and one in the handler of another.
-      "protect A\n protect B\n div.i64 p2, p0, p1\n jump End\nB:\n caught p2\n trap.again p2\nA:\n caught "
-      "p2\n protect C\n"
-      " div.i64 p3, p0, p1\n jump End\nC:\n caught p3",
+      R"(protect A
+      protect B
+      div.i64 p2, p0, p1
+      jump End
+    B:
+      caught p2
+      trap.again p2
+    A:
+      caught p2
+      protect C
+      div.i64 p3, p0, p1
+      jump End
+    C:
+      caught p3)",
       // Nothing in it traps.
       "protect H\n jump End\nH:\n caught p2",
       "protect H\n call p8, r17, nothing\n jump End\nH:\n caught p2\n move.r r17, r1",
