@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <vector>
 
+#include "base/test_effort.h"
 #include "vm/jit_harness.h"
 
 namespace dhpvm::vm {
@@ -29,7 +30,7 @@ TEST(Jit, AgreesWithTheInterpreter) {
   JitHarness harness(DHPVM_CODEGEN_LIBRARY);
   ASSERT_EQ(harness.unavailable(), "");
   unsigned first = 0;
-  unsigned count = kSeeds;
+  unsigned count = test_effort(kSeeds);
   // For looking further by hand: DHPVM_JIT_SEEDS=FIRST:COUNT.
   if (const char* const range = std::getenv("DHPVM_JIT_SEEDS")) {
     char* rest = nullptr;

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <random>
 
+#include "base/test_effort.h"
 #include "codegen/spmd/random_program.h"
 #include "codegen/spmd/test_kernel.h"
 
@@ -33,7 +34,7 @@ TestData new_data(unsigned seed) {
 
 TEST(RandomPrograms, VectorFormsAgreeWithTheScalarFunction) {
   const unsigned first = from_environment("DHPVM_SPMD_SEED", 1);
-  const unsigned count = from_environment("DHPVM_SPMD_SEEDS", 150);
+  const unsigned count = from_environment("DHPVM_SPMD_SEEDS", test_effort(150));
   for (unsigned seed = first; seed < first + count; ++seed) {
     constexpr unsigned kWidths[] = {4, 8, 16, 32};
     const unsigned width = kWidths[seed % 4];

@@ -2,6 +2,7 @@
 // Whatever a kernel does lies within the ranges that its footprint predicts: random kernels, their accesses
 // traced.
 #include "offload/loops/range.h"
+#include "base/test_effort.h"
 
 #include <gtest/gtest.h>
 
@@ -412,7 +413,7 @@ void check(const bytecode::Module& module, const bytecode::KernelRecord& kernel,
 
 TEST(Ranges, RandomIndexArithmeticStaysWithin) {
   Statistics statistics;
-  for (std::uint64_t seed = 0; seed < 1000; ++seed) {
+  for (std::uint64_t seed = 0; seed < test_effort(1000); ++seed) {
     const bytecode::Module module = KernelGenerator(seed).make();
     const Status verified = bytecode::verify(module);
     ASSERT_TRUE(verified.ok()) << verified.error().message() << "\n" << bytecode::disassemble(module);
@@ -420,22 +421,22 @@ TEST(Ranges, RandomIndexArithmeticStaysWithin) {
     if (HasFatalFailure()) return;
   }
   // Otherwise the test says nothing.
-  EXPECT_GT(statistics.events, 100'000u);
+  EXPECT_GT(statistics.events, test_effort(100'000));
   EXPECT_GT(statistics.bounded * 2, statistics.accesses);
-  EXPECT_GT(statistics.disjoint, 1000u);
-  EXPECT_GT(statistics.overwritten, 4u);
+  EXPECT_GT(statistics.disjoint, test_effort(1000));
+  EXPECT_GT(statistics.overwritten, test_effort(4));
 }
 
 TEST(Ranges, RandomModulesStayWithin) {
   Statistics statistics;
-  for (std::uint64_t seed = 0; seed < 400; ++seed) {
+  for (std::uint64_t seed = 0; seed < test_effort(400); ++seed) {
     bytecode::testing::GeneratorOptions options;
     options.kernels = 3;
     const bytecode::Module module = bytecode::testing::generate_module(seed, options);
     for (const bytecode::KernelRecord& kernel : module.kernels) check(module, kernel, seed, statistics);
     if (HasFatalFailure()) return;
   }
-  EXPECT_GT(statistics.events, 10'000u);
+  EXPECT_GT(statistics.events, test_effort(10'000));
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Consecutive loops over arrays larger than the device run as one chain, with the interpreter's results.
+#include "base/test_effort.h"
 #include "vm/api/chain_programs.h"
 #include "vm/api/test_program.h"
 
@@ -33,7 +34,7 @@ class Chains : public ::testing::Test {
 
 TEST_F(Chains, RandomOnesComputeWhatTheInterpreterComputes) {
   std::uint64_t chained = 0;
-  for (std::uint64_t seed = 0; seed < 25; ++seed) {
+  for (std::uint64_t seed = 0; seed < test_effort(25); ++seed) {
     const std::string program = ChainPrograms(seed).make();
     auto module = Module::compile(engine_, program);
     ASSERT_TRUE(module.ok()) << module.error().to_string() << program;
@@ -58,7 +59,7 @@ TEST_F(Chains, RandomOnesComputeWhatTheInterpreterComputes) {
       chained += device.statistics().device_chained;
     }
   }
-  EXPECT_GT(chained, 200u) << "or nothing has been tested";
+  EXPECT_GT(chained, test_effort(200)) << "or nothing has been tested";
 }
 
 constexpr std::string_view kThree = R"(

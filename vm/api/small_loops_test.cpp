@@ -7,6 +7,7 @@
 
 #include <gmock/gmock.h>
 
+#include "base/test_effort.h"
 #include "vm/api/chain_programs.h"
 #include "vm/api/test_program.h"
 
@@ -57,7 +58,7 @@ TEST_F(SmallLoops, ComputeWhatTheInterpreterComputes) {
   const Engine engine = client(worker);
   const Engine lazy_engine = client(worker, false);
   std::uint64_t chained = 0;
-  for (std::uint64_t seed = 0; seed < 12; ++seed) {
+  for (std::uint64_t seed = 0; seed < test_effort(12); ++seed) {
     const std::string program = ChainPrograms(seed).make();
     const Module module = need(Module::compile(seed % 2 == 0 ? engine : lazy_engine, program));
     const Isolate interpreter = need(Isolate::create(module, {.jit = Jit::kOff}));
@@ -73,13 +74,13 @@ TEST_F(SmallLoops, ComputeWhatTheInterpreterComputes) {
     }
     chained += device.statistics().device_chained;
   }
-  EXPECT_GT(chained, 120u) << "or nothing has been tested";
+  EXPECT_GT(chained, test_effort(120)) << "or nothing has been tested";
 }
 
 // With results copied back at once nothing is lost; otherwise the program is told of what is.
 TEST_F(SmallLoops, AWorkerThatGoesChangesNoResult) {
   unsigned right = 0;
-  for (std::uint64_t seed = 100; seed < 110; ++seed) {
+  for (std::uint64_t seed = 100; seed < 100 + test_effort(10); ++seed) {
     std::optional<Worker> worker(start());
     const bool write_back = seed % 2 == 0;
     const Engine engine = client(*worker, write_back);

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// How much tests try.
+#pragma once
+
+namespace dhpvm {
+
+// The number of random cases that a test tries where `cases` are tried in an ordinary build: a quarter under sanitizers.
+// A case takes several times as long there, and fuzzers make further ones of the same kind.
+constexpr unsigned test_effort(unsigned cases) {
+#ifdef DHPVM_SANITIZED
+  return (cases + 3) / 4;
+#else
+  return cases;
+#endif
+}
+
+}  // namespace dhpvm
