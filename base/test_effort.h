@@ -4,8 +4,8 @@
 
 namespace dhpvm {
 
-// The number of random cases that a test tries where `cases` are tried in an ordinary build: a quarter under sanitizers.
-// A case takes several times as long there, and fuzzers make further ones of the same kind.
+// The number of random cases that a test tries where `cases` are tried in an ordinary build: a quarter under
+// sanitizers. A case takes several times as long there, and fuzzers make further ones of the same kind.
 constexpr unsigned test_effort(unsigned cases) {
 #ifdef DHPVM_SANITIZED
   return (cases + 3) / 4;
@@ -13,5 +13,13 @@ constexpr unsigned test_effort(unsigned cases) {
   return cases;
 #endif
 }
+
+// A test of all combinations of some values tries every so many of them: one in seven under sanitizers, a prime, so
+// that each value still occurs.
+#ifdef DHPVM_SANITIZED
+inline constexpr unsigned kTestStride = 7;
+#else
+inline constexpr unsigned kTestStride = 1;
+#endif
 
 }  // namespace dhpvm

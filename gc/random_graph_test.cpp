@@ -6,6 +6,7 @@
 #include <set>
 #include <vector>
 
+#include "base/test_effort.h"
 #include "gc/test_types.h"
 
 namespace dhpvm::gc::testing {
@@ -21,7 +22,7 @@ struct ModelObject {
 struct Parameters {
   const char* name;
   HeapOptions options;
-  int steps;
+  unsigned steps;
   unsigned seed;
 };
 
@@ -230,7 +231,7 @@ TEST_P(RandomGraph, AgreesWithTheModel) {
   make_heap(GetParam().options);
   random_.seed(GetParam().seed);
   roots_.slots.assign(2 * kSlots, nullptr);
-  for (int step = 0; step < GetParam().steps && !HasFatalFailure(); ++step) {
+  for (unsigned step = 0; step < test_effort(GetParam().steps) && !HasFatalFailure(); ++step) {
     const auto choice = random_() % 100;
     if (choice < 40) {
       step_allocate();

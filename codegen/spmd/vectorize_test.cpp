@@ -261,7 +261,7 @@ TEST(Vectorize, Divisions) {
     for (const char* operation : {"sdiv", "udiv", "srem", "urem"}) {
       for (const char* scale :
            {"1", "45035996273705", "45035996273706", "9223372036854775807", "-92233720368547758"}) {
-        if (number++ % (80 / test_effort(80)) != 0) continue;
+        if (number++ % kTestStride != 0) continue;
         SCOPED_TRACE(std::string(operation) + " " + type + " of numbers up to 100 times " + scale);
         const bool is_wide = std::string_view(type) == "i64";
         expect_same(
