@@ -6,6 +6,7 @@
 #include "compiler/check/array_methods.h"
 #include "compiler/check/arrays.h"
 #include "compiler/check/assign.h"
+#include "compiler/check/blocked_loops.h"
 #include "compiler/check/builtins.h"
 #include "compiler/check/calls.h"
 #include "compiler/check/closures.h"
@@ -78,6 +79,7 @@ struct BodyParts {
   DerivedFunctions derived{*this};
   ParallelLoopChecker parallel_loops{*this};
   ReductionChecker reductions{*this};
+  BlockedLoops blocked_loops{*this};
   TryBlockChecker try_blocks{*this};
 };
 

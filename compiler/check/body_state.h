@@ -34,6 +34,23 @@ struct Variable {
   bool assignable() const { return kind == VariableKind::kVar || kind == VariableKind::kReduction; }
 };
 
+// An array that a parallel loop reduces into: `reduce(+: counts[])`.
+struct ReducedArray {
+  std::string_view name;
+  bytecode::ReductionOp op = bytecode::ReductionOp::kAdd;
+  hir::Local* array = nullptr;         // before the loop
+  hir::Local* copies = nullptr;        // before the loop: one more dimension, outermost, for the blocks
+  const Variable* variable = nullptr;  // in the body; its local are the copies
+};
+
+// How the iterations of a parallel loop with such arrays are cut.
+struct Blocks {
+  std::vector<ReducedArray> arrays;
+  hir::Local* rows = nullptr;    // before the loop: iterations of the outermost range in a block
+  hir::Local* count = nullptr;   // before the loop
+  hir::Local* number = nullptr;  // in the loop: which block this is
+};
+
 // A function, closure or parallel loop on the way: what its body can see without capturing.
 struct Frame {
   enum class Kind : std::uint8_t { kFunction, kClosure, kKernel };
@@ -52,6 +69,7 @@ struct Frame {
   unsigned loops = 0;  // loops around the current statement, inside this frame
   std::map<const Variable*, Variable*> captures;
   std::map<std::string, Variable*> paths;  // kernels: captured field paths
+  Blocks blocks;                           // kernels
 };
 
 // The facts known at a point of the program.

@@ -47,7 +47,13 @@ std::int64_t wrapping(std::uint64_t value) { return static_cast<std::int64_t>(va
 class Conflicts {
  public:
   Conflicts(Analysis& analysis, const hir::Stmt& stmt) : analysis_(analysis), loop_(*stmt.loop) {
+    for (const Local* counted : loop_.iterated) {
+      dimensions_.push_back(counted);
+      trips_.emplace_back();
+      uniform_.insert(counted);
+    }
     for (const auto& dimension : loop_.dimensions) {
+      if (!loop_.iterated.empty()) break;
       dimensions_.push_back(dimension.local);
       const auto low = fold(*dimension.low);
       const auto high = fold(*dimension.high);
@@ -199,6 +205,7 @@ class Conflicts {
     if (element->kind != ExprKind::kIndex && element->kind != ExprKind::kAtomic) return;
     const hir::Expr& array = *element->operands[0];
     if (array.kind != ExprKind::kLocal || !array.type->is(TypeKind::kArray)) return;
+    if (std::find(loop_.copies.begin(), loop_.copies.end(), array.local) != loop_.copies.end()) return;
     access.array = array.local;
     for (std::uint32_t i = 0; i < array.type->rank; ++i) {
       auto index = polynomial(*element->operands[i + 1]);

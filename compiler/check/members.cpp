@@ -26,6 +26,11 @@ hir::Expr* MemberChecker::member(const ast::Expr& expr, const Type* expected) {
   if (state_.in_kernel()) {
     if (E value = parts_.kernel_captures.hoisted(expr); value != nullptr) return value;
   }
+  if (const ReducedArray* reduced = parts_.reductions.reduced_array(object_expr); reduced != nullptr) {
+    if (E size = array_member(parts_.blocked_loops.array_inside(*reduced, object_expr.range), expr);
+        size != nullptr)
+      return size;
+  }
   return member_of(receiver(object_expr), expr);
 }
 

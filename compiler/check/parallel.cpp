@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compiler/check/parallel.h"
 
+#include <utility>
+
 #include "compiler/check/body_parts.h"
 #include "compiler/check/fold.h"
 
@@ -66,12 +68,15 @@ void ParallelLoopChecker::parallel_for(const ast::Stmt& stmt, Body& out) {
     loop.dimensions.push_back(bounds);
   }
 
+  Body before;
+  Blocks blocks = good ? parts_.blocked_loops.begin(stmt, loop, before) : Blocks{};
+
   Frame& kernel = state_.frames.emplace_back();
   kernel.kind = Frame::Kind::kKernel;
   kernel.outer = state_.frame;
   kernel.function = state_.frame->function;
   kernel.loop = &loop;
-  const Flow before = state_.flow;
+  const Flow entry = state_.flow;
   std::vector<BodyState::Loop> loops = std::move(state_.loops);
   state_.loops.clear();
   state_.frame = &kernel;
@@ -89,14 +94,24 @@ void ParallelLoopChecker::parallel_for(const ast::Stmt& stmt, Body& out) {
     }
   }
   parts_.reductions.parallel_reductions(stmt, loop, kernel);
+  parts_.blocked_loops.declare(stmt, loop, std::move(blocks));
   parts_.statements.block(*stmt.body[0], loop.body);
   parts_.scopes.close_scope();
   state_.frame = kernel.outer;
   state_.loops = std::move(loops);
-  state_.flow = before;
+  state_.flow = entry;
   if (!good) return;
   analysis_.add_kernel({made, analysis_.current(), stmt.range});
-  out.push_back(made);
+  if (kernel.blocks.arrays.empty()) {
+    out.push_back(made);
+    return;
+  }
+  parts_.blocked_loops.finish(loop, kernel.blocks, stmt.range);
+  before.push_back(made);
+  parts_.blocked_loops.fold(loop, kernel.blocks, stmt.range, before);
+  hir::Stmt* whole = analysis_.make(StmtKind::kBlock, stmt.range);
+  whole->body = std::move(before);
+  out.push_back(whole);
 }
 
 }  // namespace dhpvm::compiler

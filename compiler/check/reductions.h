@@ -12,10 +12,19 @@ class ReductionChecker : public BodyPart {
 
   void parallel_reductions(const ast::Stmt& stmt, hir::ParallelLoop& loop, Frame& kernel);
   bool reduction_assign(const ast::Stmt& stmt, Body& out);
+  const ReducedArray* reduced_array(const ast::Expr& expr);
+
+  static bytecode::ReductionOp operation(ast::ReductionOp op);
+  static hir::Binary binary_of(bytecode::ReductionOp op);
+  // Whether values of the primitive type can be combined so.
+  static bool can_reduce(const Type* type, bytecode::ReductionOp op);
 
  private:
-  const ast::Expr* min_max_argument(const ast::Expr& call, std::string_view variable,
-                                    bytecode::ReductionOp op);
+  void update_element(const ast::Stmt& stmt, const ReducedArray& array, Body& out);
+  void update(const ast::Stmt& stmt, E place, bytecode::ReductionOp op, Body& out);
+  const ast::Expr* operand(const ast::Stmt& stmt, bytecode::ReductionOp op);
+  const ast::Expr* min_max_argument(const ast::Expr& call, const ast::Expr& place, bytecode::ReductionOp op);
+  E element_place(const ast::Expr& place, const ReducedArray& array);
 };
 
 }  // namespace dhpvm::compiler

@@ -175,6 +175,10 @@ struct ParallelLoop {
     Local* inner = nullptr;  // the accumulator inside the body
   };
   std::vector<Dimension> dimensions;
+  // Where the dimension counts blocks of iterations: the variables that count the iterations in the body, and the
+  // arrays that each block has a part of its own of.
+  std::vector<Local*> iterated;
+  std::vector<Local*> copies;
   std::vector<Capture> captures;
   std::vector<ReductionVariable> reductions;
   std::vector<Stmt*> body;

@@ -14,6 +14,28 @@ constexpr const char* kBasicNames[] = {"<error>", "void", "never", "bool", "i8",
 constexpr unsigned kBasicCount = sizeof(kBasicNames) / sizeof(kBasicNames[0]);
 static_assert(kBasicCount == static_cast<unsigned>(TypeKind::kResource) + 1);
 
+}  // namespace
+
+bytecode::Kind kind_of(const Type* type) {
+  using bytecode::Kind;
+  switch (type->kind) {
+    case TypeKind::kBool: return Kind::kBool;
+    case TypeKind::kI8: return Kind::kI8;
+    case TypeKind::kU8: return Kind::kU8;
+    case TypeKind::kI16: return Kind::kI16;
+    case TypeKind::kU16: return Kind::kU16;
+    case TypeKind::kI32: return Kind::kI32;
+    case TypeKind::kU32: return Kind::kU32;
+    case TypeKind::kI64: return Kind::kI64;
+    case TypeKind::kU64: return Kind::kU64;
+    case TypeKind::kF32: return Kind::kF32;
+    case TypeKind::kF64: return Kind::kF64;
+    default: return Kind::kRef;
+  }
+}
+
+namespace {
+
 std::string address(const Type* type) { return std::to_string(reinterpret_cast<std::uintptr_t>(type)); }
 
 // Structural identity: the kind and the components' identities. Nominal types never pass through here.

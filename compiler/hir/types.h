@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "bytecode/kind.h"
+
 namespace dhpvm::compiler {
 
 namespace hir {
@@ -113,6 +115,9 @@ struct Type {
     }
   }
 };
+
+// How a primitive is stored; kRef for all other types.
+bytecode::Kind kind_of(const Type* type);
 
 // Creates and interns types; owns them.
 class TypeTable {

@@ -10,23 +10,6 @@ namespace bc = bytecode;
 
 namespace {
 
-bc::Kind kind_of(const Type* type) {
-  switch (type->kind) {
-    case TypeKind::kBool: return bc::Kind::kBool;
-    case TypeKind::kI8: return bc::Kind::kI8;
-    case TypeKind::kU8: return bc::Kind::kU8;
-    case TypeKind::kI16: return bc::Kind::kI16;
-    case TypeKind::kU16: return bc::Kind::kU16;
-    case TypeKind::kI32: return bc::Kind::kI32;
-    case TypeKind::kU32: return bc::Kind::kU32;
-    case TypeKind::kI64: return bc::Kind::kI64;
-    case TypeKind::kU64: return bc::Kind::kU64;
-    case TypeKind::kF32: return bc::Kind::kF32;
-    case TypeKind::kF64: return bc::Kind::kF64;
-    default: return bc::Kind::kRef;
-  }
-}
-
 // Whether a value has no leaves: a struct without fields, or of such structs.
 bool is_empty(const Type* type) {
   return type->is(TypeKind::kStruct) && std::all_of(type->fields.begin(), type->fields.end(),

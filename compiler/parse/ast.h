@@ -262,6 +262,7 @@ struct Reduction {
   ReductionOp op = ReductionOp::kAdd;
   SourceRange op_range;
   Name variable;
+  bool of_elements = false;  // `counts[]`: every element of the array is a reduction of its own
 };
 
 enum class HintKind : std::uint8_t { kDevice, kBatch, kFastMath };

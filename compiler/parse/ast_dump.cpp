@@ -185,7 +185,10 @@ std::string parallel(const ast::Stmt& stmt) {
     form.add(Form(d.name.text).add(d.inclusive ? "..=" : "..").node(d.low).node(d.high).end());
   }
   for (const ast::Reduction& r : stmt.parallel->reductions) {
-    form.add(Form("reduce").add(to_string(r.op)).add(r.variable.text).end());
+    Form reduction("reduce");
+    reduction.add(to_string(r.op)).add(r.variable.text);
+    if (r.of_elements) reduction.add("[]");
+    form.add(reduction.end());
   }
   return form.nodes(stmt.body).end();
 }

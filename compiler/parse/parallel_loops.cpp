@@ -130,6 +130,10 @@ void ParallelLoopParser::reductions(ast::ParallelFor& loop) {
     if (!expect(TokenKind::kColon, "after the operation of the reduction")) return;
     reduction.variable = expect_name("the variable of the reduction");
     if (in_panic()) return;
+    if (accept(TokenKind::kLeftBracket)) {
+      if (!expect(TokenKind::kRightBracket, "to reduce into the elements of an array")) return;
+      reduction.of_elements = true;
+    }
     loop.reductions.push_back(reduction);
   } while (accept(TokenKind::kComma));
   if (loop.reductions.empty()) {

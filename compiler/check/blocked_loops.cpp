@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiler/check/blocked_loops.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "bytecode/reduction.h"
+#include "bytecode/registers.h"
+#include "compiler/check/body_parts.h"
+
+namespace dhpvm::compiler {
+
+using bytecode::ReductionOp;
+using hir::Binary;
+using hir::ExprKind;
+using hir::StmtKind;
+
+namespace {
+
+// Bounds on the number of blocks, which is part of the language: changing one changes the bits of sums.
+// Fewer iterations in a block are not worth the update of its copies; measured with sums of 10 elements.
+constexpr std::uint64_t kLeastIterations = 64;
+// Enough for the cores of any host, with some blocks each so that slow ones even out.
+constexpr std::uint64_t kMostBlocks = 1024;
+// There may be so many blocks even when the copies then have more elements than the loop has iterations: an iteration
+// can be as long as the array, as in a gradient.
+constexpr std::uint64_t kBlocksAtLeast = 16;
+// The elements of all copies together, 128 MiB of f64. Larger arrays are updated by fewer blocks, in the end by one.
+constexpr std::uint64_t kMostElements = std::uint64_t{1} << 24;
+
+}  // namespace
+
+Blocks BlockedLoops::begin(const ast::Stmt& stmt, hir::ParallelLoop& loop, Body& before) {
+  Blocks blocks;
+  for (const ast::Reduction& reduction : stmt.parallel->reductions) {
+    if (!reduction.of_elements || reduction.variable.empty()) continue;
+    ReducedArray array = find_array(reduction, before);
+    if (array.array != nullptr) blocks.arrays.push_back(array);
+  }
+  if (blocks.arrays.empty()) return blocks;
+  keep_bounds(loop, stmt.range, before);
+  choose_blocks(loop, blocks, stmt.range, before);
+  for (ReducedArray& array : blocks.arrays)
+    array.copies = keep(copies_of(array, blocks.count, stmt.range), array.array->name, before);
+  return blocks;
+}
+
+ReducedArray BlockedLoops::find_array(const ast::Reduction& reduction, Body& before) {
+  const ast::Name& name = reduction.variable;
+  Variable* variable = parts_.scopes.find_variable(name.text);
+  if (variable == nullptr) {
+    if (parts_.names.this_has_field(name.text)) {
+      error(name.range, "an array to reduce into must be a local variable, and '{}' is a field", name.text)
+          .help("declare one before the loop: `let {} = this.{};`", name.text, name.text);
+    } else {
+      parts_.names.report_unknown(name.text, name.range, false);
+    }
+    return {};
+  }
+  E value = parts_.names.read_variable(variable, name.range);
+  const Type* type = value->type;
+  if (type->is(TypeKind::kError)) return {};
+  ReducedArray array{name.text, ReductionChecker::operation(reduction.op)};
+  if (!type->is(TypeKind::kArray)) {
+    error(name.range, "'{}' is no array but a '{}'", name.text, type->name)
+        .help("without brackets the variable itself is reduced: `reduce({}: {})`",
+              ast::to_string(reduction.op), name.text);
+  } else if (!can_reduce(type->element, array.op)) {
+    error(name.range, "the elements of '{}' cannot be reduced with '{}': they are '{}'", name.text,
+          ast::to_string(reduction.op), type->element->name);
+  } else if (type->rank > 2) {
+    error(name.range, "a loop can reduce into arrays of rank 1 and 2, and '{}' is a '{}'", name.text,
+          type->name)
+        .help("use an array of rank 2, with one index for two");
+  } else {
+    array.array = keep(value, std::string(name.text), before);
+  }
+  return array;
+}
+
+// Whether all numbers in a value of the type can be combined so.
+bool BlockedLoops::can_reduce(const Type* type, ReductionOp op) {
+  if (type->is(TypeKind::kStruct) && !type->is_enum && analysis_.is_plain(type)) {
+    return std::ranges::all_of(type->fields,
+                               [&](const FieldInfo& field) { return can_reduce(field.type, op); });
+  }
+  return ReductionChecker::can_reduce(type, op);
+}
+
+// The bounds are read by the loop over blocks and by what is computed before it.
+void BlockedLoops::keep_bounds(hir::ParallelLoop& loop, Range range, Body& before) {
+  const Type* i64 = basic(TypeKind::kI64);
+  for (hir::ParallelLoop::Dimension& dimension : loop.dimensions) {
+    for (E* bound : {&dimension.low, &dimension.high}) {
+      E wide = (*bound)->type == i64 ? *bound : make(ExprKind::kConvert, i64, range, {*bound});
+      *bound = read(keep(wide, "", before), range);
+    }
+    if (!std::exchange(dimension.may_wrap, false)) continue;
+    hir::Stmt* check = analysis_.make(StmtKind::kIf, range);
+    const auto wrapped = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::min());
+    check->value = binary(Binary::kEq, dimension.high, number(wrapped, range), range);
+    hir::Stmt* trap = analysis_.make(StmtKind::kTrap, range);
+    trap->value = string("a parallel loop cannot include the largest index", range);
+    check->body.push_back(trap);
+    before.push_back(check);
+  }
+}
+
+void BlockedLoops::choose_blocks(const hir::ParallelLoop& loop, Blocks& blocks, Range range, Body& before) {
+  const auto op = [&](Binary which, E left, E right) { return binary(which, left, right, range); };
+  const auto at_least_one = [&](E value) { return op(Binary::kMax, value, number(1, range)); };
+  const auto divided_up = [&](E value, E by, E again) {
+    return op(Binary::kDiv, op(Binary::kSub, op(Binary::kAdd, value, by), number(1, range)), again);
+  };
+  const auto extent = [&](const hir::ParallelLoop::Dimension& dimension) {
+    E length = op(Binary::kSub, read(dimension.high->local, range), read(dimension.low->local, range));
+    return op(Binary::kMax, length, number(0, range));
+  };
+  hir::Local* const rows = keep(extent(loop.dimensions[0]), "", before);
+  E all = read(rows, range);
+  for (std::size_t i = 1; i < loop.dimensions.size(); ++i)
+    all = op(Binary::kMul, all, extent(loop.dimensions[i]));
+  hir::Local* const iterations = keep(all, "", before);
+  E length = number(0, range);
+  for (const ReducedArray& array : blocks.arrays) {
+    E one = make(ExprKind::kArrayLength, basic(TypeKind::kI64), range, {read(array.array, range)});
+    length = op(Binary::kAdd, length, one);
+  }
+  hir::Local* const elements = keep(at_least_one(length), "", before);
+  E by_iterations =
+      divided_up(read(iterations, range), number(kLeastIterations, range), number(kLeastIterations, range));
+  E by_work = op(Binary::kMax, number(kBlocksAtLeast, range),
+                 op(Binary::kDiv, read(iterations, range), read(elements, range)));
+  E by_memory = op(Binary::kDiv, number(kMostElements, range), read(elements, range));
+  E most = op(Binary::kMin, by_iterations, number(kMostBlocks, range));
+  most = op(Binary::kMin, most, op(Binary::kMin, by_work, by_memory));
+  hir::Local* const wanted = keep(at_least_one(most), "", before);
+  E in_each = divided_up(read(rows, range), read(wanted, range), read(wanted, range));
+  blocks.rows = keep(at_least_one(in_each), "", before);
+  blocks.count =
+      keep(divided_up(read(rows, range), read(blocks.rows, range), read(blocks.rows, range)), "", before);
+}
+
+hir::Expr* BlockedLoops::copies_of(const ReducedArray& array, hir::Local* blocks, Range range) {
+  const Type* type = array.array->type;
+  std::vector<E> operands = dimensions_of(array.array, range);
+  operands.insert(operands.begin(), read(blocks, range));
+  operands.push_back(identity(array.op, type->element, range));
+  E made =
+      make(ExprKind::kNewArray, types().array(type->element, type->rank + 1), range, std::move(operands));
+  made->has_fill = true;
+  return made;
+}
+
+std::vector<hir::Expr*> BlockedLoops::dimensions_of(hir::Local* array, Range range) {
+  const Type* i64 = basic(TypeKind::kI64);
+  if (array->type->rank == 1) return {make(ExprKind::kArrayLength, i64, range, {read(array, range)})};
+  std::vector<E> all;
+  for (std::uint32_t i = 0; i < array->type->rank; ++i) {
+    all.push_back(make(ExprKind::kArrayDim, i64, range, {read(array, range)}));
+    all.back()->index = i;
+  }
+  return all;
+}
+
+hir::Expr* BlockedLoops::identity(ReductionOp op, const Type* type, Range range) {
+  if (type->is(TypeKind::kStruct)) {
+    std::vector<E> fields;
+    for (const FieldInfo& field : type->fields) fields.push_back(identity(op, field.type, range));
+    return make(ExprKind::kMakeStruct, type, range, std::move(fields));
+  }
+  const std::uint64_t value = bytecode::identity({op, kind_of(type)});
+  if (!type->is_float()) return integer(value, type, range);
+  E made = make(ExprKind::kFloat, type, range);
+  made->number =
+      type->is(TypeKind::kF32) ? double{bytecode::get<float>(value)} : bytecode::get<double>(value);
+  return made;
+}
+
+void BlockedLoops::declare(const ast::Stmt& stmt, hir::ParallelLoop& loop, Blocks blocks) {
+  for (const ast::Reduction& reduction : stmt.parallel->reductions) {
+    if (!reduction.of_elements || reduction.variable.empty()) continue;
+    const auto known = std::ranges::find(blocks.arrays, reduction.variable.text, &ReducedArray::name);
+    const bool good = known != blocks.arrays.end();
+    Variable* variable = parts_.scopes.declare(reduction.variable, good ? known->array->type : error_type(),
+                                               VariableKind::kReduction);
+    if (!good) continue;
+    known->variable = variable;
+    variable->local = capture(loop, known->copies, reduction.variable.range);
+  }
+  if (!blocks.arrays.empty()) blocks.number = temporary(basic(TypeKind::kI64));
+  state_.frame->blocks = std::move(blocks);
+}
+
+hir::Expr* BlockedLoops::array_inside(const ReducedArray& array, Range range) {
+  hir::ParallelLoop& loop = *state_.frame->loop;
+  const auto is_it = [&](const auto& capture) { return capture.value->local == array.array; };
+  const auto known = std::ranges::find_if(loop.captures, is_it);
+  return read(known != loop.captures.end() ? known->inner : capture(loop, array.array, range), range);
+}
+
+void BlockedLoops::finish(hir::ParallelLoop& loop, const Blocks& blocks, Range range) {
+  if (blocks.arrays.empty()) return;
+  const auto inside = [&](E bound) { return read(capture(loop, bound->local, range), range); };
+  for (std::size_t i = loop.dimensions.size(); i-- > 0;) {
+    const hir::ParallelLoop::Dimension& dimension = loop.dimensions[i];
+    hir::Stmt* each = analysis_.make(StmtKind::kForRange, range);
+    each->local = dimension.local;
+    each->body = std::exchange(loop.body, {});
+    if (i == 0) {
+      hir::Local* const rows = capture(loop, blocks.rows, range);
+      E skipped = binary(Binary::kMul, read(blocks.number, range), read(rows, range), range);
+      hir::Local* const first =
+          keep(binary(Binary::kAdd, inside(dimension.low), skipped, range), "", loop.body);
+      E end = binary(Binary::kAdd, read(first, range), read(rows, range), range);
+      each->value = read(first, range);
+      each->limit = binary(Binary::kMin, end, inside(dimension.high), range);
+    } else {
+      each->value = inside(dimension.low);
+      each->limit = inside(dimension.high);
+    }
+    loop.iterated.insert(loop.iterated.begin(), dimension.local);
+    loop.body.push_back(each);
+  }
+  for (const ReducedArray& array : blocks.arrays) loop.copies.push_back(array.variable->local);
+  loop.dimensions = {{blocks.number, number(0, range), read(blocks.count, range)}};
+}
+
+void BlockedLoops::fold(const hir::ParallelLoop& loop, const Blocks& blocks, Range range, Body& out) {
+  for (const ReducedArray& reduced : blocks.arrays) {
+    hir::Stmt* made = analysis_.make(StmtKind::kParallelFor, range);
+    made->loop = std::make_unique<hir::ParallelLoop>();
+    hir::ParallelLoop& fold = *made->loop;
+    fold.device_hint = loop.device_hint;
+    hir::Local* const array = capture(fold, reduced.array, range);
+    hir::Local* const copies = capture(fold, reduced.copies, range);
+    hir::Local* const count = capture(fold, blocks.count, range);
+    std::vector<E> element = {read(array, range)};
+    std::vector<E> copy = {read(copies, range), nullptr};
+    for (E high : dimensions_of(reduced.array, range)) {
+      hir::Local* const index = temporary(basic(TypeKind::kI64));
+      fold.dimensions.push_back({index, number(0, range), high});
+      element.push_back(read(index, range));
+      copy.push_back(read(index, range));
+    }
+    const Type* type = array->type->element;
+    hir::Local* const whole = keep(make(ExprKind::kIndex, type, range, element), "", fold.body);
+    fold.body.push_back(count_loop(read(count, range), range, [&](E block) {
+      copy[1] = block;
+      Body each;
+      hir::Local* const value = keep(make(ExprKind::kIndex, type, range, copy), "", each);
+      fold_parts(reduced.op, read(whole, range), read(value, range), range, each);
+      return each;
+    }));
+    fold.body.push_back(assign(make(ExprKind::kIndex, type, range, element), read(whole, range), range));
+    out.push_back(made);
+  }
+}
+
+// whole = whole op copy, for each number in them.
+void BlockedLoops::fold_parts(ReductionOp op, E whole, E copy, Range range, Body& out) {
+  if (whole->type->is(TypeKind::kStruct)) {
+    for (std::uint32_t i = 0; i < whole->type->fields.size(); ++i) {
+      fold_parts(op, parts_.members.field(whole, i, range), parts_.members.field(copy, i, range), range, out);
+    }
+    return;
+  }
+  hir::Stmt* update = analysis_.make(StmtKind::kUpdate, range);
+  update->place = whole;
+  update->value = copy;
+  update->binary = ReductionChecker::binary_of(op);
+  out.push_back(update);
+}
+
+// A new variable with the value.
+hir::Local* BlockedLoops::keep(E value, std::string name, Body& out) {
+  hir::Local* local = temporary(value->type);
+  local->name = std::move(name);
+  out.push_back(let(local, value));
+  return local;
+}
+
+hir::Local* BlockedLoops::capture(hir::ParallelLoop& loop, hir::Local* outer, Range range) {
+  hir::Local* inner = temporary(outer->type);
+  inner->name = outer->name;
+  loop.captures.push_back({inner, read(outer, range)});
+  return inner;
+}
+
+}  // namespace dhpvm::compiler

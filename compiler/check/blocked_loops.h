@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Parallel loops that reduce into elements of arrays. The outermost range is cut into blocks, and each block updates
+// copies of its own; a second parallel loop folds the copies of an element, in the order of the blocks. How many blocks
+// there are depends on the sizes of loop and arrays alone, so that the bits of the result do, too (docs/decisions/0041).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "compiler/check/body_part.h"
+
+namespace dhpvm::compiler {
+
+class BlockedLoops : public BodyPart {
+ public:
+  using BodyPart::BodyPart;
+
+  // Outside of the loop, whose ranges are known: `before` makes the copies, and the bounds become variables of type
+  // i64. Has no arrays if there is none to reduce into, and then nothing else happens.
+  Blocks begin(const ast::Stmt& stmt, hir::ParallelLoop& loop, Body& before);
+  // In the loop: declares the arrays under their names.
+  void declare(const ast::Stmt& stmt, hir::ParallelLoop& loop, Blocks blocks);
+  // The array itself, of which the body can see the sizes.
+  E array_inside(const ReducedArray& array, Range range);
+  // Behind the body: makes it a loop over the iterations of one block.
+  void finish(hir::ParallelLoop& loop, const Blocks& blocks, Range range);
+  // The loops that fold the copies.
+  void fold(const hir::ParallelLoop& loop, const Blocks& blocks, Range range, Body& out);
+
+ private:
+  ReducedArray find_array(const ast::Reduction& reduction, Body& before);
+  bool can_reduce(const Type* type, bytecode::ReductionOp op);
+  E identity(bytecode::ReductionOp op, const Type* type, Range range);
+  void keep_bounds(hir::ParallelLoop& loop, Range range, Body& before);
+  void choose_blocks(const hir::ParallelLoop& loop, Blocks& blocks, Range range, Body& before);
+  E copies_of(const ReducedArray& array, hir::Local* blocks, Range range);
+  std::vector<E> dimensions_of(hir::Local* array, Range range);
+  void fold_parts(bytecode::ReductionOp op, E whole, E copy, Range range, Body& out);
+
+  hir::Local* keep(E value, std::string name, Body& out);
+  hir::Local* capture(hir::ParallelLoop& loop, hir::Local* outer, Range range);
+  E number(std::uint64_t value, Range range) { return integer(value, basic(TypeKind::kI64), range); }
+};
+
+}  // namespace dhpvm::compiler
