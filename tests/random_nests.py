@@ -80,6 +80,7 @@ class Nest:
         self.trap = chooser.choice(("place", "division") if not is_float(self.kind) else ("place",)) if traps else None
         self.turns = chooser.random() < 0.3
         self.reduces = chooser.random() < 0.1
+        self.scatters = chooser.random() < 0.1
         self.operands = []
         self.inner = []
         self.turned = chooser.random() < 0.2
@@ -171,9 +172,12 @@ class Nest:
             parameters.append(f"v: [i64], w: [{self.kind}]")
         lines = [f"fn {self.name}({', '.join(parameters)}, c: [{self.kind}], c_at: i64, slabs: i64, rows: i64, cols: i64, n: i64, "
                  "turns: i64) {"]
-        reduction = " reduce(+: total)" if self.reduces else ""
+        reductions = [*(["+: total"] if self.reduces else []), *(["+: sums[]"] if self.scatters else [])]
+        reduction = f" reduce({', '.join(reductions)})" if reductions else ""
         if self.reduces:
             lines.append(f"    var total: {self.kind} = {self.zero()};")
+        if self.scatters:
+            lines.append(f"    let sums = [{self.kind}](5);")
         ranges = ("h in 0..slabs, ", "i in 0..rows, ", "j in 0..cols")[3 - self.dimensions:]
         lines.append(f"    {'@fastmath ' if self.fast else ''}parallel for {''.join(ranges)}{reduction} {{")
         lines.append(f"        var s: {self.kind} = {self.random.choice((self.zero(), self.constant()))};")
@@ -198,9 +202,13 @@ class Nest:
         lines.append(f"        {store}")
         if self.reduces:
             lines.append("        total += s;")
+        if self.scatters:
+            lines.append(f"        sums[{'(i + j)' if self.dimensions > 1 else 'j'} % 5] += s;")
         lines.append("    }")
         if self.reduces:
             lines.append(f"    print({digit(self.kind, 'total', self.fast)});")
+        if self.scatters:
+            lines.append(f"    for sum in sums {{ print({digit(self.kind, 'sum', self.fast)}); }}")
         return "\n".join([*lines, "}", ""])
 
     def zero(self):

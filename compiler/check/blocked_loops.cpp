@@ -19,7 +19,7 @@ using hir::StmtKind;
 namespace {
 
 // Bounds on the number of blocks, which is part of the language: changing one changes the bits of sums.
-// Fewer iterations in a block are not worth the update of its copies; measured with sums of 10 elements.
+// Starting a block and folding its part costs about as much as so many short iterations.
 constexpr std::uint64_t kLeastIterations = 64;
 // Enough for the cores of any host, with some blocks each so that slow ones even out.
 constexpr std::uint64_t kMostBlocks = 1024;
@@ -38,11 +38,15 @@ Blocks BlockedLoops::begin(const ast::Stmt& stmt, hir::ParallelLoop& loop, Body&
     ReducedArray array = find_array(reduction, before);
     if (array.array != nullptr) blocks.arrays.push_back(array);
   }
-  if (blocks.arrays.empty()) return blocks;
+  blocks.values = parts_.folded_values.find(stmt);
+  if (!blocks.exist()) return blocks;
   keep_bounds(loop, stmt.range, before);
   choose_blocks(loop, blocks, stmt.range, before);
-  for (ReducedArray& array : blocks.arrays)
-    array.copies = keep(copies_of(array, blocks.count, stmt.range), array.array->name, before);
+  for (ReducedArray& array : blocks.arrays) {
+    array.copies = keep(copies_of(array, blocks.count, stmt.range), before);
+    array.copies->name = array.name;
+  }
+  parts_.folded_values.make_places(blocks, stmt.range, before);
   return blocks;
 }
 
@@ -74,7 +78,8 @@ ReducedArray BlockedLoops::find_array(const ast::Reduction& reduction, Body& bef
           type->name)
         .help("use an array of rank 2, with one index for two");
   } else {
-    array.array = keep(value, std::string(name.text), before);
+    array.array = keep(value, before);
+    array.array->name = name.text;
   }
   return array;
 }
@@ -94,7 +99,7 @@ void BlockedLoops::keep_bounds(hir::ParallelLoop& loop, Range range, Body& befor
   for (hir::ParallelLoop::Dimension& dimension : loop.dimensions) {
     for (E* bound : {&dimension.low, &dimension.high}) {
       E wide = (*bound)->type == i64 ? *bound : make(ExprKind::kConvert, i64, range, {*bound});
-      *bound = read(keep(wide, "", before), range);
+      *bound = read(keep(wide, before), range);
     }
     if (!std::exchange(dimension.may_wrap, false)) continue;
     hir::Stmt* check = analysis_.make(StmtKind::kIf, range);
@@ -117,17 +122,17 @@ void BlockedLoops::choose_blocks(const hir::ParallelLoop& loop, Blocks& blocks, 
     E length = op(Binary::kSub, read(dimension.high->local, range), read(dimension.low->local, range));
     return op(Binary::kMax, length, number(0, range));
   };
-  hir::Local* const rows = keep(extent(loop.dimensions[0]), "", before);
+  hir::Local* const rows = keep(extent(loop.dimensions[0]), before);
   E all = read(rows, range);
   for (std::size_t i = 1; i < loop.dimensions.size(); ++i)
     all = op(Binary::kMul, all, extent(loop.dimensions[i]));
-  hir::Local* const iterations = keep(all, "", before);
-  E length = number(0, range);
+  hir::Local* const iterations = keep(all, before);
+  E length = number(blocks.values.size(), range);
   for (const ReducedArray& array : blocks.arrays) {
     E one = make(ExprKind::kArrayLength, basic(TypeKind::kI64), range, {read(array.array, range)});
     length = op(Binary::kAdd, length, one);
   }
-  hir::Local* const elements = keep(at_least_one(length), "", before);
+  hir::Local* const elements = keep(at_least_one(length), before);
   E by_iterations =
       divided_up(read(iterations, range), number(kLeastIterations, range), number(kLeastIterations, range));
   E by_work = op(Binary::kMax, number(kBlocksAtLeast, range),
@@ -135,11 +140,11 @@ void BlockedLoops::choose_blocks(const hir::ParallelLoop& loop, Blocks& blocks, 
   E by_memory = op(Binary::kDiv, number(kMostElements, range), read(elements, range));
   E most = op(Binary::kMin, by_iterations, number(kMostBlocks, range));
   most = op(Binary::kMin, most, op(Binary::kMin, by_work, by_memory));
-  hir::Local* const wanted = keep(at_least_one(most), "", before);
+  hir::Local* const wanted = keep(at_least_one(most), before);
   E in_each = divided_up(read(rows, range), read(wanted, range), read(wanted, range));
-  blocks.rows = keep(at_least_one(in_each), "", before);
+  blocks.rows = keep(at_least_one(in_each), before);
   blocks.count =
-      keep(divided_up(read(rows, range), read(blocks.rows, range), read(blocks.rows, range)), "", before);
+      keep(divided_up(read(rows, range), read(blocks.rows, range), read(blocks.rows, range)), before);
 }
 
 hir::Expr* BlockedLoops::copies_of(const ReducedArray& array, hir::Local* blocks, Range range) {
@@ -187,9 +192,10 @@ void BlockedLoops::declare(const ast::Stmt& stmt, hir::ParallelLoop& loop, Block
                                                VariableKind::kReduction);
     if (!good) continue;
     known->variable = variable;
-    variable->local = capture(loop, known->copies, reduction.variable.range);
+    variable->local = parts_.kernel_captures.pass(loop, known->copies, reduction.variable.range);
   }
-  if (!blocks.arrays.empty()) blocks.number = temporary(basic(TypeKind::kI64));
+  if (blocks.exist()) blocks.number = temporary(basic(TypeKind::kI64));
+  parts_.folded_values.declare(stmt, loop, blocks);
   state_.frame->blocks = std::move(blocks);
 }
 
@@ -197,22 +203,25 @@ hir::Expr* BlockedLoops::array_inside(const ReducedArray& array, Range range) {
   hir::ParallelLoop& loop = *state_.frame->loop;
   const auto is_it = [&](const auto& capture) { return capture.value->local == array.array; };
   const auto known = std::ranges::find_if(loop.captures, is_it);
-  return read(known != loop.captures.end() ? known->inner : capture(loop, array.array, range), range);
+  return read(
+      known != loop.captures.end() ? known->inner : parts_.kernel_captures.pass(loop, array.array, range),
+      range);
 }
 
 void BlockedLoops::finish(hir::ParallelLoop& loop, const Blocks& blocks, Range range) {
-  if (blocks.arrays.empty()) return;
-  const auto inside = [&](E bound) { return read(capture(loop, bound->local, range), range); };
+  if (!blocks.exist()) return;
+  const auto inside = [&](E bound) {
+    return read(parts_.kernel_captures.pass(loop, bound->local, range), range);
+  };
   for (std::size_t i = loop.dimensions.size(); i-- > 0;) {
     const hir::ParallelLoop::Dimension& dimension = loop.dimensions[i];
     hir::Stmt* each = analysis_.make(StmtKind::kForRange, range);
     each->local = dimension.local;
     each->body = std::exchange(loop.body, {});
     if (i == 0) {
-      hir::Local* const rows = capture(loop, blocks.rows, range);
+      hir::Local* const rows = parts_.kernel_captures.pass(loop, blocks.rows, range);
       E skipped = binary(Binary::kMul, read(blocks.number, range), read(rows, range), range);
-      hir::Local* const first =
-          keep(binary(Binary::kAdd, inside(dimension.low), skipped, range), "", loop.body);
+      hir::Local* const first = keep(binary(Binary::kAdd, inside(dimension.low), skipped, range), loop.body);
       E end = binary(Binary::kAdd, read(first, range), read(rows, range), range);
       each->value = read(first, range);
       each->limit = binary(Binary::kMin, end, inside(dimension.high), range);
@@ -223,6 +232,7 @@ void BlockedLoops::finish(hir::ParallelLoop& loop, const Blocks& blocks, Range r
     loop.iterated.insert(loop.iterated.begin(), dimension.local);
     loop.body.push_back(each);
   }
+  parts_.folded_values.finish(loop, blocks, range);
   for (const ReducedArray& array : blocks.arrays) loop.copies.push_back(array.variable->local);
   loop.dimensions = {{blocks.number, number(0, range), read(blocks.count, range)}};
 }
@@ -233,9 +243,9 @@ void BlockedLoops::fold(const hir::ParallelLoop& loop, const Blocks& blocks, Ran
     made->loop = std::make_unique<hir::ParallelLoop>();
     hir::ParallelLoop& fold = *made->loop;
     fold.device_hint = loop.device_hint;
-    hir::Local* const array = capture(fold, reduced.array, range);
-    hir::Local* const copies = capture(fold, reduced.copies, range);
-    hir::Local* const count = capture(fold, blocks.count, range);
+    hir::Local* const array = parts_.kernel_captures.pass(fold, reduced.array, range);
+    hir::Local* const copies = parts_.kernel_captures.pass(fold, reduced.copies, range);
+    hir::Local* const count = parts_.kernel_captures.pass(fold, blocks.count, range);
     std::vector<E> element = {read(array, range)};
     std::vector<E> copy = {read(copies, range), nullptr};
     for (E high : dimensions_of(reduced.array, range)) {
@@ -245,17 +255,18 @@ void BlockedLoops::fold(const hir::ParallelLoop& loop, const Blocks& blocks, Ran
       copy.push_back(read(index, range));
     }
     const Type* type = array->type->element;
-    hir::Local* const whole = keep(make(ExprKind::kIndex, type, range, element), "", fold.body);
+    hir::Local* const whole = keep(make(ExprKind::kIndex, type, range, element), fold.body);
     fold.body.push_back(count_loop(read(count, range), range, [&](E block) {
       copy[1] = block;
       Body each;
-      hir::Local* const value = keep(make(ExprKind::kIndex, type, range, copy), "", each);
+      hir::Local* const value = keep(make(ExprKind::kIndex, type, range, copy), each);
       fold_parts(reduced.op, read(whole, range), read(value, range), range, each);
       return each;
     }));
     fold.body.push_back(assign(make(ExprKind::kIndex, type, range, element), read(whole, range), range));
     out.push_back(made);
   }
+  parts_.folded_values.fold(blocks, range, out);
 }
 
 // whole = whole op copy, for each number in them.
@@ -271,21 +282,6 @@ void BlockedLoops::fold_parts(ReductionOp op, E whole, E copy, Range range, Body
   update->value = copy;
   update->binary = ReductionChecker::binary_of(op);
   out.push_back(update);
-}
-
-// A new variable with the value.
-hir::Local* BlockedLoops::keep(E value, std::string name, Body& out) {
-  hir::Local* local = temporary(value->type);
-  local->name = std::move(name);
-  out.push_back(let(local, value));
-  return local;
-}
-
-hir::Local* BlockedLoops::capture(hir::ParallelLoop& loop, hir::Local* outer, Range range) {
-  hir::Local* inner = temporary(outer->type);
-  inner->name = outer->name;
-  loop.captures.push_back({inner, read(outer, range)});
-  return inner;
 }
 
 }  // namespace dhpvm::compiler

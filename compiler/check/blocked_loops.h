@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parallel loops that reduce into elements of arrays. The outermost range is cut into blocks, and each block updates
-// copies of its own; a second parallel loop folds the copies of an element, in the order of the blocks. How many blocks
-// there are depends on the sizes of loop and arrays alone, so that the bits of the result do, too (docs/decisions/0041).
+// Parallel loops with reductions that machines do not know: into elements of arrays here, by functions and searches in
+// folded_values.h. The outermost range is cut into blocks, and each block updates copies of its own; a second parallel
+// loop folds the copies of an element, in the order of the blocks. How many blocks there are depends on the sizes of
+// loop and arrays alone, so that the bits of the result do, too (docs/decisions/0041).
 #pragma once
 
 #include <string>
@@ -16,7 +17,7 @@ class BlockedLoops : public BodyPart {
   using BodyPart::BodyPart;
 
   // Outside of the loop, whose ranges are known: `before` makes the copies, and the bounds become variables of type
-  // i64. Has no arrays if there is none to reduce into, and then nothing else happens.
+  // i64. Without such reductions there are no blocks.
   Blocks begin(const ast::Stmt& stmt, hir::ParallelLoop& loop, Body& before);
   // In the loop: declares the arrays under their names.
   void declare(const ast::Stmt& stmt, hir::ParallelLoop& loop, Blocks blocks);
@@ -37,8 +38,6 @@ class BlockedLoops : public BodyPart {
   std::vector<E> dimensions_of(hir::Local* array, Range range);
   void fold_parts(bytecode::ReductionOp op, E whole, E copy, Range range, Body& out);
 
-  hir::Local* keep(E value, std::string name, Body& out);
-  hir::Local* capture(hir::ParallelLoop& loop, hir::Local* outer, Range range);
   E number(std::uint64_t value, Range range) { return integer(value, basic(TypeKind::kI64), range); }
 };
 

@@ -89,6 +89,12 @@ hir::Local* BodyPart::temporary(const Type* type) {
   return &local;
 }
 
+hir::Local* BodyPart::keep(E value, Body& out) {
+  hir::Local* local = temporary(value->type);
+  out.push_back(let(local, value));
+  return local;
+}
+
 // A boxed variable changes under a closure that is called in between, others in a block that is an expression.
 bool BodyPart::may_change(const hir::Local& local) const {
   return local.boxed || state_.restless.contains(&local);
@@ -110,9 +116,7 @@ hir::Expr* BodyPart::stable(E value, std::vector<hir::Stmt*>& statements) {
       break;
     default: break;
   }
-  hir::Local* local = temporary(value->type);
-  statements.push_back(let(local, value));
-  return read(local, analysis_.range_of(value));
+  return read(keep(value, statements), analysis_.range_of(value));
 }
 
 hir::Expr* BodyPart::in_block(std::vector<hir::Stmt*> statements, E value, Range range) {

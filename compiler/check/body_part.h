@@ -38,6 +38,7 @@ class BodyPart {
   hir::Stmt* assign(E place, E value, Range range);
   hir::Stmt* evaluate(E value);
   hir::Local* temporary(const Type* type);
+  hir::Local* keep(E value, Body& out);  // a temporary with this value, declared in `out`
   // `value` if evaluating it twice is free of effects and cost; otherwise a temporary, whose declaration is
   // added to `before`.
   E stable(E value, Body& before);

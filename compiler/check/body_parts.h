@@ -17,6 +17,7 @@
 #include "compiler/check/element_methods.h"
 #include "compiler/check/enums.h"
 #include "compiler/check/expr.h"
+#include "compiler/check/folded_values.h"
 #include "compiler/check/function_body.h"
 #include "compiler/check/inference.h"
 #include "compiler/check/init_fields.h"
@@ -80,6 +81,7 @@ struct BodyParts {
   ParallelLoopChecker parallel_loops{*this};
   ReductionChecker reductions{*this};
   BlockedLoops blocked_loops{*this};
+  FoldedValues folded_values{*this};
   TryBlockChecker try_blocks{*this};
 };
 

@@ -43,9 +43,25 @@ struct ReducedArray {
   const Variable* variable = nullptr;  // in the body; its local are the copies
 };
 
-// How the iterations of a parallel loop with such arrays are cut.
+// A variable that a parallel loop reduces by a function, or that its first iteration to assign it gives a value.
+struct FoldedValue {
+  const ast::Reduction* reduction = nullptr;
+  hir::Local* outer = nullptr;        // the variable, before the loop
+  hir::Function* function = nullptr;  // null for `first` and `any`
+  hir::Local* values = nullptr;       // before the loop: an array, a value for each block
+  hir::Local* has_values = nullptr;   // before the loop: whether there is one
+  hir::Local* lowest_hit =
+      nullptr;  // before the loop, of a search: one element, the lowest block with a hit so far
+  const Variable* variable = nullptr;  // in the body
+  hir::Local* has_value = nullptr;     // in the body
+  bool is_search() const { return reduction->op != ast::ReductionOp::kFunction; }
+};
+
+// How the iterations of a parallel loop with such reductions are cut.
 struct Blocks {
   std::vector<ReducedArray> arrays;
+  std::vector<FoldedValue> values;
+  bool exist() const { return !arrays.empty() || !values.empty(); }
   hir::Local* rows = nullptr;    // before the loop: iterations of the outermost range in a block
   hir::Local* count = nullptr;   // before the loop
   hir::Local* number = nullptr;  // in the loop: which block this is

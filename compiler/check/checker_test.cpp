@@ -379,6 +379,28 @@ TEST(Parallel, PureBodies) {
   refuse_loop("parallel for i in 0..n reduce(+: s) { a[i] = s; }", {"'s' cannot be read in the loop"});
   refuse_loop("parallel for i in 0..n reduce(+: s) { s *= a[i]; }",
               {"only be updated by its own operation", "s += e"});
+  refuse_loop("parallel for i in 0..n reduce(+: h) { h[0] += 1; }",
+              {"cannot be reduced with '+'", "reduce(+: h[])"});
+  refuse_loop("parallel for i in 0..n reduce(+: s[]) { s += a[i]; }", {"'s' is no array", "reduce(+: s)"});
+  refuse_loop("parallel for i in 0..n reduce(+: h[]) { a[i] = h[i] as f64; }",
+              {"'h' cannot be read in the loop"});
+  refuse_loop("parallel for i in 0..n reduce(+: h[]) { h[0] *= 2; }", {"by its own operation", "h[0] += e"});
+  refuse_loop("parallel for i in 0..n reduce(+: h[]) { h += 2; }", {"updates its elements", "h[i] += e"});
+  refuse_loop("parallel for i in 0..n reduce(^: a[]) { }",
+              {"the elements of 'a' cannot be reduced with '^'"});
+  refuse_loop("parallel for i in 0..n reduce(max: a[]) { a[i] = math.max(a[i + 1], b[i]); }",
+              {"by its own operation", "a[i] = math.max(a[i], e)"});
+  refuse_loop("parallel for i in 1..n reduce(+: h[]) { h[0] += 1; a[i] = a[i - 1]; }",
+              {"iterations conflict"});
+  refuse_loop("parallel for i in 0..n reduce(first: s, +: h[]) { }", {"no other reduction"});
+  refuse_loop("parallel for i in 0..n reduce(any: s) { }", {"`any` finds out", "reduce(first: s)"});
+  refuse_loop("parallel for i in 0..n reduce(first: s) { a[i] = 1; s = b[i]; }",
+              {"a search cannot write elements"});
+  refuse_loop("parallel for i in 0..n reduce(first: s) { s += b[i]; }", {"a hit assigns 's'"});
+  refuse_loop("parallel for i in 0..n reduce(math.sqrt: s) { }", {"native"});
+  refuse_loop("parallel for i in 0..n step 0 { }", {"a step of 0 never ends"});
+  refuse_loop("parallel for i in 0..n step 2 { a[i] = a[i + 2]; }", {"iterations conflict"});
+  accept_loop("parallel for i in 0..n - 1 step 2 { a[i] = a[i + 1]; }");
   refuse_loop("parallel for i in 0..n { parallel for j in 0..n { a[j] = b[i]; } }",
               {"cannot stand in another one"});
   refuse_loop("parallel for i in 0..n { a[i] = str(i).len as f64; }", {"a parallel loop cannot"});

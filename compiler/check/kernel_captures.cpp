@@ -50,6 +50,13 @@ hir::Expr* KernelCaptures::hoisted(const ast::Expr& expr) {
   return inner == nullptr ? wrong(expr.range) : read(inner->local, expr.range);
 }
 
+hir::Local* KernelCaptures::pass(hir::ParallelLoop& loop, hir::Local* outer, Range range) {
+  hir::Local* inner = temporary(outer->type);
+  inner->name = outer->name;
+  loop.captures.push_back({inner, read(outer, range)});
+  return inner;
+}
+
 bool KernelCaptures::is_kernel_array(const Type* type) {
   return type->is(TypeKind::kArray) && analysis_.is_plain(type->element);
 }

@@ -12,6 +12,8 @@ class KernelCaptures : public BodyPart {
 
   E hoisted(const ast::Expr& expr);
   Variable* capture_in_kernel(Frame& kernel, std::string_view name, E value, Range range);
+  // A variable that the checker made before the loop, as the loop sees it.
+  hir::Local* pass(hir::ParallelLoop& loop, hir::Local* outer, Range range);
 
  private:
   bool path_of(const ast::Expr& expr, std::string& path, Variable*& root);

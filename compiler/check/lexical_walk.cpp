@@ -151,7 +151,9 @@ void LexicalWalk::heads(const ast::ParallelFor& loop) {
   for (const ast::Dimension& dimension : loop.dimensions) {
     expr(dimension.low);
     expr(dimension.high);
+    expr(dimension.step);
   }
+  for (const ast::Reduction& reduction : loop.reductions) expr(reduction.function);
   // The loop changes the outer variable, and its result is there to be read.
   for (const ast::Reduction& reduction : loop.reductions) {
     Local* outer = find(reduction.variable.text);

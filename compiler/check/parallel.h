@@ -13,7 +13,22 @@ class ParallelLoopChecker : public BodyPart {
   void parallel_for(const ast::Stmt& stmt, Body& out);
 
  private:
+  // A loop variable: what is counted, or first + counter * step.
+  struct Index {
+    const Type* type = nullptr;
+    E first = nullptr;  // i64, a constant or a variable before the loop; null without steps
+    E step = nullptr;   // likewise
+  };
+
   void parallel_hints(const ast::Stmt& stmt, hir::ParallelLoop& loop);
+  bool range(const ast::Dimension& dimension, hir::ParallelLoop::Dimension& bounds, Index& index,
+             Body& before);
+  bool steps(const ast::Dimension& dimension, hir::ParallelLoop::Dimension& bounds, Index& index,
+             Body& before);
+  E step_value(const ast::Dimension& dimension, const Type* type, bool& downwards);
+  void declare_index(const ast::Name& name, const Index& index, hir::ParallelLoop::Dimension& bounds,
+                     hir::ParallelLoop& loop);
+  E as_i64(E value, Range range);
 };
 
 }  // namespace dhpvm::compiler

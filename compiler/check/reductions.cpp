@@ -48,8 +48,8 @@ ReductionOp ReductionChecker::operation(ast::ReductionOp op) {
     case ast::ReductionOp::kAnd: return ReductionOp::kAnd;
     case ast::ReductionOp::kOr: return ReductionOp::kOr;
     case ast::ReductionOp::kXor: return ReductionOp::kXor;
+    default: return ReductionOp::kAdd;  // the others are folded_values.h's
   }
-  return ReductionOp::kAdd;
 }
 
 Binary ReductionChecker::binary_of(ReductionOp op) {
@@ -70,24 +70,29 @@ bool ReductionChecker::can_reduce(const Type* type, ReductionOp op) {
   return bitwise ? type->is_integer() || type->is(TypeKind::kBool) : type->is_number();
 }
 
+// The variable that a loop in the current frame reduces; null after a diagnostic.
+Variable* ReductionChecker::outer_variable(const ast::Name& name) {
+  Variable* outer = parts_.scopes.find_variable(name.text);
+  if (outer == nullptr) {
+    if (parts_.names.this_has_field(name.text)) {
+      error(name.range, "a reduction variable must be a local `var`, and '{}' is a field", name.text)
+          .help("use a local, and assign the field after the loop");
+    } else {
+      parts_.names.report_unknown(name.text, name.range, false);
+    }
+    return nullptr;
+  }
+  if (outer->kind == VariableKind::kReduction || !parts_.assignment.check_assignable(*outer, name.range))
+    return nullptr;
+  return parts_.scopes.see(outer, name.range);
+}
+
 void ReductionChecker::parallel_reductions(const ast::Stmt& stmt, hir::ParallelLoop& loop, Frame& kernel) {
   for (const ast::Reduction& reduction : stmt.parallel->reductions) {
     const ast::Name& name = reduction.variable;
-    if (name.empty() || reduction.of_elements) continue;
+    if (name.empty() || reduction.of_elements || reduction.op >= ast::ReductionOp::kFirst) continue;
     state_.frame = kernel.outer;
-    Variable* outer = parts_.scopes.find_variable(name.text);
-    if (outer == nullptr) {
-      if (parts_.names.this_has_field(name.text)) {
-        error(name.range, "a reduction variable must be a local `var`, and '{}' is a field", name.text)
-            .help("use a local, and assign the field after the loop");
-      } else {
-        parts_.names.report_unknown(name.text, name.range, false);
-      }
-    } else if (outer->kind == VariableKind::kReduction ||
-               !parts_.assignment.check_assignable(*outer, name.range)) {
-      outer = nullptr;
-    }
-    if (outer != nullptr) outer = parts_.scopes.see(outer, name.range);
+    Variable* outer = outer_variable(name);
     state_.frame = &kernel;
     const ReductionOp op = operation(reduction.op);
     const Type* type = outer != nullptr ? outer->type : error_type();
@@ -132,6 +137,7 @@ bool ReductionChecker::reduction_assign(const ast::Stmt& stmt, Body& out) {
         .help("write `{};`", update_text(std::string(array->name) + "[i]", array->op));
     return true;
   }
+  if (whole && parts_.folded_values.update(stmt, *variable, out)) return true;
   if (!whole && !variable->type->is(TypeKind::kError)) {
     error(stmt.range, "the reduction variable '{}' can only be updated by its own operation", variable->name);
     return true;

@@ -46,6 +46,9 @@ std::string_view to_string(ReductionOp op) {
     case ReductionOp::kAnd: return "&";
     case ReductionOp::kOr: return "|";
     case ReductionOp::kXor: return "^";
+    case ReductionOp::kFirst: return "first";
+    case ReductionOp::kAny: return "any";
+    case ReductionOp::kFunction: return "function";
   }
   return "?";
 }

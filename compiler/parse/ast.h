@@ -252,15 +252,17 @@ struct Dimension {
   Expr* low = nullptr;
   Expr* high = nullptr;
   bool inclusive = false;  // ..=
+  Expr* step = nullptr;    // null where none is given
 };
 
-enum class ReductionOp : std::uint8_t { kAdd, kMul, kMin, kMax, kAnd, kOr, kXor };
-// "+", "min": as written before the colon.
+enum class ReductionOp : std::uint8_t { kAdd, kMul, kMin, kMax, kAnd, kOr, kXor, kFirst, kAny, kFunction };
+// "+", "min", "function": what stands before the colon.
 std::string_view to_string(ReductionOp op);
 
 struct Reduction {
   ReductionOp op = ReductionOp::kAdd;
   SourceRange op_range;
+  Expr* function = nullptr;  // kFunction
   Name variable;
   bool of_elements = false;  // `counts[]`: every element of the array is a reduction of its own
 };

@@ -81,7 +81,9 @@ void for_each_child(const Stmt& node, const Visitor& visit) {
     for (const Dimension& dimension : node.parallel->dimensions) {
       visit_present(dimension.low, visit);
       visit_present(dimension.high, visit);
+      visit_present(dimension.step, visit);
     }
+    for (const Reduction& reduction : node.parallel->reductions) visit_present(reduction.function, visit);
   }
   for (const Stmt* inner : node.body) visit_present(inner, visit);
   visit_present(node.otherwise, visit);

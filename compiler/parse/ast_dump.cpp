@@ -182,11 +182,16 @@ std::string parallel(const ast::Stmt& stmt) {
     if (hint.argument != nullptr) form.node(hint.argument);
   }
   for (const ast::Dimension& d : stmt.parallel->dimensions) {
-    form.add(Form(d.name.text).add(d.inclusive ? "..=" : "..").node(d.low).node(d.high).end());
+    Form range(d.name.text);
+    range.add(d.inclusive ? "..=" : "..").node(d.low).node(d.high);
+    if (d.step != nullptr) range.add("step").node(d.step);
+    form.add(range.end());
   }
   for (const ast::Reduction& r : stmt.parallel->reductions) {
     Form reduction("reduce");
-    reduction.add(to_string(r.op)).add(r.variable.text);
+    reduction.add(to_string(r.op));
+    if (r.function != nullptr) reduction.node(r.function);
+    reduction.add(r.variable.text);
     if (r.of_elements) reduction.add("[]");
     form.add(reduction.end());
   }

@@ -28,6 +28,13 @@ void LoopParser::range_operator(bool& inclusive) {
   }
 }
 
+ast::Expr* LoopParser::range_step() {
+  if (at_word("by")) slip(range(), "the distance of a range's steps is called `step`").help("write `step`");
+  if (!at_word("step") && !at_word("by")) return nullptr;
+  advance();
+  return parts_.expressions.expression();
+}
+
 void LoopParser::expect_in(std::string_view name) {
   if (accept(TokenKind::kIn)) return;
   if (at(TokenKind::kColon) || at_word("of")) {
@@ -87,11 +94,7 @@ ast::Stmt* LoopParser::for_statement() {
           .help("write `for {} in ...`", node->index_name.text);
       node->index_name = {};
     }
-    if (at_word("by")) slip(range(), "the distance of a range's steps is called `step`").help("write `step`");
-    if (at_word("step") || at_word("by")) {
-      advance();
-      node->step = parts_.expressions.expression();
-    }
+    node->step = range_step();
   }
   if (node->kind == StmtKind::kForEach && !in_panic()) word_range(node);
   if (in_parentheses && !in_panic()) expect(TokenKind::kRightParen, "after the head of the loop");

@@ -15,6 +15,8 @@ class LoopParser : public GrammarPart {
   ast::Expr* range_end(bool& inclusive);
   // Behind the dots: whether the range includes its end. Reports marks that other languages write there.
   void range_operator(bool& inclusive);
+  // Behind a range: the expression after `step`, null if there is none.
+  ast::Expr* range_step();
   void expect_in(std::string_view name);
 
  private:

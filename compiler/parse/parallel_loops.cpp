@@ -101,11 +101,8 @@ void ParallelLoopParser::dimensions(ast::ParallelFor& loop) {
       return;
     }
     dimension.high = parts_.loops.range_end(dimension.inclusive);
+    if (!in_panic()) dimension.step = parts_.loops.range_step();
     loop.dimensions.push_back(dimension);
-    if (!in_panic() && at_word("step")) {
-      error(range(), "the ranges of a `parallel for` have no step")
-          .help("loop over the number of steps and multiply: `let i = low + k * step;`");
-    }
   } while (!in_panic() && accept(TokenKind::kComma));
   if (!in_panic() && loop.dimensions.size() > 3) {
     slip(cursor_.since(begin), "a `parallel for` has at most three ranges, not {}", loop.dimensions.size())
@@ -121,12 +118,20 @@ void ParallelLoopParser::reductions(ast::ParallelFor& loop) {
     if (at(TokenKind::kRightParen)) break;
     ast::Reduction reduction;
     reduction.op_range = range();
-    if (!reduction_op(reduction.op)) {
+    if (reduction_op(reduction.op)) {
+      advance();
+    } else if (at(TokenKind::kIdentifier)) {
+      reduction.op = ast::ReductionOp::kFunction;
+      reduction.function = parts_.expressions.expression();
+    } else {
       error(range(), "expected the operation of a reduction, found {}", found())
-          .help("write for example `reduce(+: sum, max: top)`; the operations are + * min max & | ^");
+          .help(
+              "write for example `reduce(+: sum, max: top)`; the operations are + * min max & | ^, first, "
+              "any and "
+              "functions");
       return;
     }
-    advance();
+    if (in_panic()) return;
     if (!expect(TokenKind::kColon, "after the operation of the reduction")) return;
     reduction.variable = expect_name("the variable of the reduction");
     if (in_panic()) return;
@@ -152,14 +157,13 @@ bool ParallelLoopParser::reduction_op(ast::ReductionOp& op) {
     case TokenKind::kCaret: op = ast::ReductionOp::kXor; return true;
     default: break;
   }
-  if (at_word("min")) {
-    op = ast::ReductionOp::kMin;
-  } else if (at_word("max")) {
-    op = ast::ReductionOp::kMax;
-  } else {
-    return false;
+  using enum ast::ReductionOp;
+  for (const ast::ReductionOp word : {kMin, kMax, kFirst, kAny}) {
+    if (!at_word(to_string(word)) || kind(1) != TokenKind::kColon) continue;
+    op = word;
+    return true;
   }
-  return true;
+  return false;
 }
 
 }  // namespace dhpvm::compiler

@@ -186,6 +186,11 @@ TEST(ParserTest, ParallelLoops) {
               "parallel for i in 0..n, j in 1..=m, k in a..b reduce(+: s, max: top, ^: bits) { s += 1; }"),
       "(block (parallel @device \"gpu\" @batch (<< 1 20) @fastmath (i .. 0 n) (j ..= 1 m) (k .. a b) "
       "(reduce + s) (reduce max top) (reduce ^ bits) (block (+= s 1))))");
+  EXPECT_EQ(
+      body_of(
+          "parallel for i in 9..=0 step -k, j in 0..n step 2 reduce(min: low[], first: a, m.join: b) { }"),
+      "(block (parallel (i ..= 9 0 step (- k)) (j .. 0 n step 2) (reduce min low []) (reduce first a) "
+      "(reduce function (. m join) b) (block)))");
 }
 
 TEST(ParserTest, Declarations) {

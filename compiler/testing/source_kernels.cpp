@@ -43,9 +43,11 @@ void SourceKernels::declare_reductions() {
     reduction.op = reduction.type->shape == Shape::kFloat
                        ? decisions_.pick({"+", "*", "min", "max"})
                        : decisions_.pick({"+", "*", "min", "max", "&", "|", "^"});
-    before_ += Phrase{"var {}: {} = {};\n", reduction.name, reduction.type->name,
-                      expressions_.value(*reduction.type, 1)}
-                   .text;
+    reduction.of_elements = decisions_.one_in(4);
+    const std::string first = expressions_.value(*reduction.type, 1);
+    before_ += reduction.of_elements
+                   ? Phrase{"let {} = [{}](8, fill: {});\n", reduction.name, reduction.type->name, first}.text
+                   : Phrase{"var {}: {} = {};\n", reduction.name, reduction.type->name, first}.text;
     reductions_.push_back(reduction);
   }
 }
@@ -69,29 +71,35 @@ std::string SourceKernels::head() {
   text += "parallel for ";
   for (std::size_t d = 0; d < indices_.size(); ++d) {
     const bool is_inclusive = sizes_[d] > 0 && decisions_.one_in(5);
-    text += Phrase{"{}{} in {}{}..{}{}{}",
+    text += Phrase{"{}{} in {}{}..{}{}{}{}",
                    d == 0 ? "" : ", ",
                    indices_[d],
                    low_[d],
                    index_type_->name,
                    is_inclusive ? "=" : "",
                    sizes_[d] - (is_inclusive ? 1 : 0),
-                   index_type_->name}
+                   index_type_->name,
+                   decisions_.one_in(6) ? " step 1" : ""}
                 .text;
   }
   if (reductions_.empty()) return text;
   text += " reduce(";
-  for (const Reduction& reduction : reductions_)
-    text +=
-        Phrase{"{}{}: {}", &reduction == &reductions_.front() ? "" : ", ", reduction.op, reduction.name}.text;
+  for (const Reduction& reduction : reductions_) {
+    text += Phrase{"{}{}: {}{}", &reduction == &reductions_.front() ? "" : ", ", reduction.op, reduction.name,
+                   reduction.of_elements ? "[]" : ""}
+                .text;
+  }
   return text + ")";
 }
 
 std::string SourceKernels::update(const Reduction& reduction) {
   const std::string value = expressions_.value(*reduction.type);
+  std::string place = reduction.name;
+  if (reduction.of_elements)
+    place = Phrase{"{}[at({}, 8)]", place, expressions_.value(world_.types.i64(), 2)}.text;
   if (reduction.op == "min" || reduction.op == "max")
-    return Phrase{"{} = math.{}({}, {});\n", reduction.name, reduction.op, reduction.name, value}.text;
-  return Phrase{"{} {}= {};\n", reduction.name, reduction.op, value}.text;
+    return Phrase{"{} = math.{}({}, {});\n", place, reduction.op, place, value}.text;
+  return Phrase{"{} {}= {};\n", place, reduction.op, value}.text;
 }
 
 std::string SourceKernels::body() {
@@ -149,7 +157,10 @@ std::string SourceKernels::loop() {
   std::string text = before_ + loop + " " + body() + "\n";
   for (const Reduction& reduction : reductions_) {
     text += Phrase{"print({});\n", reduction.name}.text;
-    place_.variables.push_back({reduction.name, reduction.type, VariableRole::kVar, "", 0, place_.closures});
+    const bool is_array = reduction.of_elements;
+    place_.variables.push_back(
+        {reduction.name, is_array ? &world_.types.array(*reduction.type, 1) : reduction.type,
+         is_array ? VariableRole::kFixed : VariableRole::kVar, "", 0, place_.closures});
   }
   for (const Counters& counters : counters_) {
     text += Phrase{"print({});\n", counters.name}.text;

@@ -24,6 +24,7 @@ class SourceKernels {
     std::string name;
     const SourceType* type = nullptr;
     std::string op;
+    bool of_elements = false;  // an array of 8, the elements of which are reduced
   };
   struct Counters {
     std::string name;
