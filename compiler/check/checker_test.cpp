@@ -380,7 +380,7 @@ TEST(Parallel, PureBodies) {
   refuse_loop("parallel for i in 0..n reduce(+: s) { s *= a[i]; }",
               {"only be updated by its own operation", "s += e"});
   refuse_loop("parallel for i in 0..n reduce(+: h) { h[0] += 1; }",
-              {"cannot be reduced with '+'", "reduce(+: h[])"});
+              {"cannot be reduced as a whole", "reduce(+: h[])"});
   refuse_loop("parallel for i in 0..n reduce(+: s[]) { s += a[i]; }", {"'s' is no array", "reduce(+: s)"});
   refuse_loop("parallel for i in 0..n reduce(+: h[]) { a[i] = h[i] as f64; }",
               {"'h' cannot be read in the loop"});
@@ -397,7 +397,12 @@ TEST(Parallel, PureBodies) {
   refuse_loop("parallel for i in 0..n reduce(first: s) { a[i] = 1; s = b[i]; }",
               {"a search cannot write elements"});
   refuse_loop("parallel for i in 0..n reduce(first: s) { s += b[i]; }", {"a hit assigns 's'"});
-  refuse_loop("parallel for i in 0..n reduce(math.sqrt: s) { }", {"native"});
+  refuse_loop("let g = fn(x: f64, y: f64) => x; parallel for i in 0..n reduce(g: s) { }",
+              {"reduced by a function of two 'f64'", "fn combine(a: f64, b: f64) -> f64"});
+  refuse(
+      "fn half(x: f64) -> f64 => x / 2.0;\nfn f() { var s = 1.0; parallel for i in 0..9 reduce(half: s) { } "
+      "}",
+      {"reduced by a function of two 'f64'"});
   refuse_loop("parallel for i in 0..n step 0 { }", {"a step of 0 never ends"});
   refuse_loop("parallel for i in 0..n step 2 { a[i] = a[i + 2]; }", {"iterations conflict"});
   accept_loop("parallel for i in 0..n - 1 step 2 { a[i] = a[i + 1]; }");

@@ -30,7 +30,7 @@ std::vector<FoldedValue> FoldedValues::find(const ast::Stmt& stmt) {
           .help("write two loops");
       continue;
     }
-    const Variable* outer = parts_.reductions.outer_variable(reduction.variable);
+    const Variable* outer = parts_.reductions.outer_variable(reduction);
     if (outer == nullptr || !can_fold(value, *outer)) continue;
     value.outer = outer->local;
     values.push_back(value);

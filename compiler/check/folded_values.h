@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Variables of parallel loops that are reduced by a function, `reduce(nearer: best)`, and searches, `reduce(first: at)`
-// and `reduce(any: found)`. Each block of iterations (blocked_loops.h) has a value of its own, or none; those that there
-// are come together behind the loop, in the order of the blocks. A block ends at its first hit, and those behind a block
-// with a hit do not start.
+// Variables of parallel loops that are reduced by a function, `reduce(nearer: best)`, and searches,
+// `reduce(first: at)` and `reduce(any: found)`. Each block of iterations (blocked_loops.h) has a value of its own, or
+// none; those that there are come together behind the loop, in the order of the blocks. A block ends at its first hit,
+// and those behind a block with a hit do not start.
 #pragma once
 
 #include <vector>

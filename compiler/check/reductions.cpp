@@ -71,7 +71,8 @@ bool ReductionChecker::can_reduce(const Type* type, ReductionOp op) {
 }
 
 // The variable that a loop in the current frame reduces; null after a diagnostic.
-Variable* ReductionChecker::outer_variable(const ast::Name& name) {
+Variable* ReductionChecker::outer_variable(const ast::Reduction& reduction) {
+  const ast::Name& name = reduction.variable;
   Variable* outer = parts_.scopes.find_variable(name.text);
   if (outer == nullptr) {
     if (parts_.names.this_has_field(name.text)) {
@@ -80,6 +81,11 @@ Variable* ReductionChecker::outer_variable(const ast::Name& name) {
     } else {
       parts_.names.report_unknown(name.text, name.range, false);
     }
+    return nullptr;
+  }
+  if (outer->type->is(TypeKind::kArray)) {
+    error(name.range, "'{}' cannot be reduced as a whole: it is a '{}'", name.text, outer->type->name)
+        .help("write `reduce({}: {}[])` to reduce its elements", ast::to_string(reduction.op), name.text);
     return nullptr;
   }
   if (outer->kind == VariableKind::kReduction || !parts_.assignment.check_assignable(*outer, name.range))
@@ -92,16 +98,13 @@ void ReductionChecker::parallel_reductions(const ast::Stmt& stmt, hir::ParallelL
     const ast::Name& name = reduction.variable;
     if (name.empty() || reduction.of_elements || reduction.op >= ast::ReductionOp::kFirst) continue;
     state_.frame = kernel.outer;
-    Variable* outer = outer_variable(name);
+    Variable* outer = outer_variable(reduction);
     state_.frame = &kernel;
     const ReductionOp op = operation(reduction.op);
     const Type* type = outer != nullptr ? outer->type : error_type();
     if (outer != nullptr && !can_reduce(type, op)) {
-      Diagnostic& diagnostic = error(name.range, "'{}' cannot be reduced with '{}': it is a '{}'", name.text,
-                                     ast::to_string(reduction.op), type->name);
-      if (type->is(TypeKind::kArray))
-        diagnostic.help("write `reduce({}: {}[])` to reduce its elements", ast::to_string(reduction.op),
-                        name.text);
+      error(name.range, "'{}' cannot be reduced with '{}': it is a '{}'", name.text,
+            ast::to_string(reduction.op), type->name);
       outer = nullptr;
     }
     bool twice = false;

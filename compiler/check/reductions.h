@@ -12,7 +12,7 @@ class ReductionChecker : public BodyPart {
 
   void parallel_reductions(const ast::Stmt& stmt, hir::ParallelLoop& loop, Frame& kernel);
   bool reduction_assign(const ast::Stmt& stmt, Body& out);
-  Variable* outer_variable(const ast::Name& name);
+  Variable* outer_variable(const ast::Reduction& reduction);
   const ReducedArray* reduced_array(const ast::Expr& expr);
 
   static bytecode::ReductionOp operation(ast::ReductionOp op);
