@@ -255,7 +255,9 @@ void SourceStatements::match_object() {
   if (world_.types.classes().empty()) return narrow();
   const SourceType& type = *decisions_.pick(world_.types.classes());
   const std::string name = world_.fresh("o");
-  const std::string subject = expressions_.value(world_.types.nullable(type), 2);
+  const SourceType& nullable = world_.types.nullable(type);
+  // Through a function: a subject that is known to be an object has no case for null.
+  const std::string subject = Phrase{"typed<{}>({})", nullable.name, expressions_.value(nullable, 2)}.text;
   const std::string body = block_with({name, &type, VariableRole::kFixed, "", 0, place_.closures});
   write(Phrase{"match {} {{\n{} {} => {}\nnull => {}\n}}", subject, type.name, name, body, block()});
 }
