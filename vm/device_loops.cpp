@@ -23,6 +23,13 @@ struct DeviceLoops::Participants {
 
 namespace {
 
+// A closed array, or one that is no longer lent, has a length and no memory. The host's iterations say so.
+bool has_closed_array(const offload::Loop& loop) {
+  return std::ranges::any_of(loop.arrays, [](const codegen::KernelArray& array) {
+    return array.data == nullptr && array.shape.length > 0;
+  });
+}
+
 // Whether the loop changes elements of captured array `number` through another one.
 bool is_changed_by_another_name(const offload::Loop& loop, std::size_t number) {
   for (std::size_t n = 0; n < loop.arrays.size(); ++n) {
@@ -129,7 +136,7 @@ void DeviceLoops::take_part(const OffloadRequest& request, DeviceChosen chosen, 
 OffloadOutcome DeviceLoops::run(const OffloadRequest& request) {
   devices_.drop_lost([this](const offload::PipelineDevice& device) { deferred_.leave(device); });
   Participants participants;
-  take_part(request, choice_.choose(request), participants);
+  if (!has_closed_array(request.loop)) take_part(request, choice_.choose(request), participants);
   if (participants.parts.empty()) {
     OffloadOutcome outcome;
     outcome.remaining = {request.loop.space};
