@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 # Modules that only other modules import.
-INTERNAL_MODULES = {"regex_automaton", "regex_backtracker", "regex_program", "regex_simulation"}
+INTERNAL_MODULES = {"linalg_factors", "linalg_general", "linalg_spectra", "regex_automaton", "regex_backtracker", "regex_program", "regex_simulation"}
 # What the modules keep to themselves; everything else is public.
 INTERNAL = {
     "args": {"ArgumentKind", "Declared", "distance", "help_line", "nearest", "Parsed.add"}
@@ -28,6 +28,8 @@ INTERNAL = {
     "json": {"max_depth", "read_number", "read_floats", "read_ints", "count_commas", "first_wrong", "same_elements", "Number",
              "Elements", "Field", "Parser", "Writer", "Json.unexpected", "Json.described", "JsonObject.find", "JsonObject.take",
              "JsonObject.resize", "JsonObject.described"},
+    "linalg": {"check_product", "check_square", "check_vectors", "not_converged", "scale_all", "scale_of"}
+    | {f"{name}_native" for name in "gemm_f64 gemm_f32 gemv_f64 gemv_f32 lu cholesky qr qr_q svd eigen_symmetric eigenvalues".split()},
     "list": {"List.grow", "List.check", "List.items", "List.size"},
     "log": {"append", "quoted", "Logger.fields", "Logger.sink", "Logger.write"},
     "map": {"spread", "Pair", "Map.find", "Map.missing", "Map.home", "Map.next", "Map.close_gap", "Map.place",

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 DIRECTIVE = re.compile(
-    r"//\s*(?P<name>expect trap|expect error|expect warning|expect exit|expect|args|stdin|flags|skip(?: [\w-]+)?)\s*:(?P<text>.*)$"
+    r"//\s*(?P<name>expect trap|expect error|expect warning|expect exit|expect|args|stdin|flags|environment|skip(?: [\w-]+)?)\s*:(?P<text>.*)$"
 )
 MARK = re.compile(r"^\s*//\s*(?P<name>slow|library)\s*(?:\.|$)")
 # Looks like a directive, but is none: it would be a test that silently checks nothing.
-SUSPECT = re.compile(r"^\s*//\s*(expect|arg|stdin|flag|skip)[\w -]*:")
+SUSPECT = re.compile(r"^\s*//\s*(expect|arg|stdin|flag|environment|skip)[\w -]*:")
 AT_LINE = re.compile(r"^(?P<text>.*?)\s*\bat line (?P<line>\d+)$")
 
 
@@ -47,6 +47,7 @@ class Program:
     exit_code: int | None = None
     args: list[str] = field(default_factory=list)
     flags: list[str] = field(default_factory=list)
+    environment: dict[str, str] = field(default_factory=dict)
     stdin: list[str] = field(default_factory=list)
     skips: dict[str, str] = field(default_factory=dict)  # executor, or "" for all of them: the reason
     slow: bool = False
@@ -83,6 +84,11 @@ class Program:
             self.args += shlex.split(text)
         elif name == "flags":
             self.flags += shlex.split(text)
+        elif name == "environment":
+            variable, sign, value = text.partition("=")
+            if not sign:
+                raise BadProgram("write `// environment: NAME=value`")
+            self.environment[variable] = value
         else:
             if not text:
                 raise BadProgram("a skip needs a reason: `// skip: REASON`")

@@ -146,13 +146,21 @@ class Runner:
         self.words = {"run": str(bin_dir / "dhpvm-run"), "dhpvmc": str(bin_dir / "dhpvmc")}
         self.timeout = timeout
 
-    def execute(self, command, work, stdin):
+    def execute(self, command, work, stdin, variables=None):
         """Runs one command in the folder `work`; `> FILE` at its end sends its output there."""
         words, target = command, None
         if len(command) > 2 and command[-2] == ">":
             words, target = command[:-2], Path(command[-1])
         try:
-            done = subprocess.run(words, input=stdin, capture_output=True, cwd=work, timeout=self.timeout, check=False)
+            done = subprocess.run(
+                words,
+                input=stdin,
+                capture_output=True,
+                cwd=work,
+                env={**os.environ, **(variables or {})},
+                timeout=self.timeout,
+                check=False,
+            )
         except subprocess.TimeoutExpired as late:
             stdout, stderr = late.stdout or b"", late.stderr or b""
             note = f"\nthe test runner stopped it after {self.timeout:g} s"
@@ -174,7 +182,7 @@ class Runner:
                     return outcome
             command = [word.format(**words) for word in executor.run]
             args = [word.replace("$DIR", str(program.path.resolve().parent)) for word in program.args]
-            return self.execute([command[0], *program.flags, *command[1:], *args], work, stdin)
+            return self.execute([command[0], *program.flags, *command[1:], *args], work, stdin, program.environment)
 
 
 def text_of(data):
