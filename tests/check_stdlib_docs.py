@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 # Modules that only other modules import.
-INTERNAL_MODULES = {"linalg_factors", "linalg_general", "linalg_spectra", "regex_automaton", "regex_backtracker", "regex_program", "regex_simulation"}
+INTERNAL_MODULES = {"fft_stages", "linalg_factors", "linalg_general", "linalg_spectra", "regex_automaton", "regex_backtracker", "regex_program", "regex_simulation"}
 # What the modules keep to themselves; everything else is public.
 INTERNAL = {
     "args": {"ArgumentKind", "Declared", "distance", "help_line", "nearest", "Parsed.add"}
@@ -21,6 +21,7 @@ INTERNAL = {
     "datetime": {"Scanner", "check_offset", "date_of", "day_micros", "days_before", "first_monday", "floor_div", "floor_mod", "hour_micros",
                  "local", "minute_micros", "month_names", "most_years", "offset_text", "second_micros", "weekday_names", "DateTime.of_day", "compared"},
     "errors": {"NativeResult", "NativeOutcome", "from_native", "text_of", "CaughtTrap", "PassedOn", "from_trap", "passed_on", "take_trap"},
+    "fft": {"Plan.stages", "all_of", "both_of", "divide", "divide_matrix", "flat", "put_back", "rows_of", "same", "same_matrix", "transform"},
     "hash": {"padded", "bytes_of", "rotated_left", "rotated_right", "big_endian", "little_endian", "sha256_block", "sha1_block",
              "md5_block", "sha256_constants", "md5_constants", "base64_digits", "url_digits"},
     "image": {"parse_samples", "scale", "skip_blanks"},
