@@ -50,6 +50,14 @@ Result<T*> vector(vm::NativeCall& call, unsigned index, Int count, Access access
   DHPVM_TRY(check_elements(call, from, 0, count, access));
   return reinterpret_cast<T*>(from.data);
 }
+// Decompositions need room for up to 4 matrices of this order, which LAPACK counts in 32 bits without noticing when
+// they do not suffice.
+Status check_order(Int order) {
+  constexpr Int kMost = 20000;
+  if (order <= kMost) return {};
+  return error(ErrorCode::kUserTrap, "linalg: a library decomposes matrices of order {} at most, not {}",
+               kMost, order);
+}
 template <typename T>
 T scalar(const vm::NativeCall& call, unsigned index) {
   if constexpr (sizeof(T) == 4)
@@ -168,6 +176,7 @@ Status linalg_svd(vm::NativeCall& call) {
   DHPVM_ASSIGN(const Matrix<double> u, matrix<double>(call, 1, Access::kWrite));
   DHPVM_ASSIGN(const Matrix<double> vt, matrix<double>(call, 3, Access::kWrite));
   const Int values = std::min(a.rows, a.cols);
+  DHPVM_TRY(check_order(values));
   DHPVM_ASSIGN(double* const s, vector<double>(call, 2, values, Access::kWrite));
   if (u.rows != a.rows || u.cols != values || vt.rows != values || vt.cols != a.cols) return wrong_shape();
   std::vector<Int> whole_work(8 * static_cast<std::size_t>(values) + 1);
@@ -185,6 +194,7 @@ Status linalg_eigen_symmetric(vm::NativeCall& call) {
   DHPVM_ASSIGN(const Matrix<double> a, matrix<double>(call, 0, Access::kWrite));
   DHPVM_ASSIGN(double* const values, vector<double>(call, 1, a.rows, Access::kWrite));
   if (a.rows != a.cols) return wrong_shape();
+  DHPVM_TRY(check_order(a.rows));
   // As LAPACK's page on dsyevd wants it, 3 + 5 n.
   std::vector<Int> whole_work(3 + 5 * static_cast<std::size_t>(a.rows));
   const auto whole_room = static_cast<Int>(whole_work.size());
