@@ -40,6 +40,8 @@ class StopToken {
     if ((reasons_.load(std::memory_order_relaxed) & reason) != 0) reasons_.fetch_and(~reason);
   }
   std::uint32_t reasons() const { return reasons_.load(std::memory_order_relaxed); }
+  // The reasons, for who only looks at them.
+  const std::atomic<std::uint32_t>& word() const { return reasons_; }
 
  private:
   // Entries are used again, and freed with the token: whoever raises it walks over them without a lock.

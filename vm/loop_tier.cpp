@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "offload/schedule/memory/buffer.h"
+#include "vm/captured_arrays.h"
 #include "vm/device_loops.h"
 #include "vm/isolate.h"
 #include "vm/kernel_trap.h"
@@ -39,42 +40,6 @@ IterationSpace space_of(const LinkedKernel& kernel, const std::uint64_t* window)
   }
   return space;
 }
-
-// The arrays that an execution captures.
-struct CapturedArrays {
-  CapturedArrays(const Context& context, std::span<const gc::Ref> references) {
-    arrays.reserve(references.size());
-    storage.reserve(references.size());
-    for (const gc::Ref reference : references) add(context, reference);
-  }
-
-  std::vector<codegen::KernelArray> arrays;
-  std::vector<offload::ArrayStorage> storage;
-
- private:
-  void add(const Context& context, gc::Ref reference) {
-    codegen::KernelArray& described = arrays.emplace_back();
-    offload::ArrayStorage& stored = storage.emplace_back();
-    if (reference == nullptr) {
-      described.shape.length = -1;
-      return;
-    }
-    const auto& array = *reinterpret_cast<const gc::Array*>(reference);
-    const auto& type = context.types[array.header.type];
-    described.data = array.data;
-    // The host may use every element of an owned off-heap array once it has fetched them; of others, readable ones.
-    described.shape.readable = array.buffer != nullptr ? array.length : array.readable;
-    described.shape.writable = array.buffer != nullptr ? array.length : array.writable;
-    described.shape.length = array.length;
-    if (type.size == sizeof(gc::Array)) {
-      described.shape.dims = {array.length, 1, 1};
-    } else {
-      std::ranges::copy(reinterpret_cast<const gc::MultiArray&>(array).dims, described.shape.dims.begin());
-    }
-    stored.element_bytes = type.element_size;
-    stored.buffer = static_cast<offload::Buffer*>(array.buffer);
-  }
-};
 
 // Where a loop begins in the source, "blur.dhp:12".
 std::string position_of(const LinkedModule& linked, const LinkedKernel& kernel) {
@@ -164,6 +129,8 @@ void LoopTier::request_kernel(const HostExecution& execution, unsigned lanes) {
 }
 
 bool LoopTier::run(Context& context, const LinkedKernel& kernel, std::uint64_t* p, gc::Ref* r) {
+  if (const codegen::CompiledKernel* const compiled = find_short(context, kernel, p, r))
+    return run_short(context, kernel, *compiled, p, r);
   const std::size_t results = kernel.accumulators;
   std::vector<std::uint64_t> window(p, p + 2 * kernel.dimensions + kernel.scalars + results);
   const IterationSpace space = space_of(kernel, p);
@@ -196,6 +163,52 @@ bool LoopTier::run(Context& context, const LinkedKernel& kernel, std::uint64_t* 
   }
   std::copy_n(window.end() - static_cast<std::ptrdiff_t>(results), results, p);
   return true;
+}
+
+// The kernel for an execution that needs nothing but a call of it, or null.
+const codegen::CompiledKernel* LoopTier::find_short(const Context& context, const LinkedKernel& kernel,
+                                                    const std::uint64_t* p, const gc::Ref* r) {
+  // A deadline has to be watched first.
+  if (context.fuel_limited || (context.deadline && !context.deadline_alarm)) return nullptr;
+  const std::uint32_t number = number_of(kernel);
+  KnownLoop& known = loops_[number];
+  const codegen::CompiledKernel* const found =
+      known.brief.find(context, kernel, known.code, known.timing, p, r);
+  if (found == nullptr || devices_ == nullptr) return found;
+  const double host_seconds = known.timing.measured() * static_cast<double>(known.brief.iterations());
+  return devices_->stays_on_host(*kernel.record, number, host_seconds / pool_->size()) ? found : nullptr;
+}
+
+bool LoopTier::run_short(Context& context, const LinkedKernel& kernel,
+                         const codegen::CompiledKernel& compiled, std::uint64_t* p, const gc::Ref* r) {
+  KnownLoop& known = loops_[number_of(kernel)];
+  const std::uint64_t iterations = known.brief.iterations();
+  known.history.executed(LoopHistory::Fuel::kUnlimited);
+  known.timing.add_iterations(iterations);
+  ++context.parallel_loops;
+  codegen::KernelTrap trap;
+  const KernelStatus status = known.brief.run(context, kernel, p, trap);
+  if (status == KernelStatus::kDone) {
+    context.parallel_iterations += iterations;
+    context.fuel_batched += iterations;
+    known.history.ran_compiled(compiled, iterations);
+    return true;
+  }
+  end_early(context, kernel, compiled, status, trap, r);
+  return false;
+}
+
+// The program traps: where the kernel has, or because it was asked to stop.
+void LoopTier::end_early(Context& context, const LinkedKernel& kernel,
+                         const codegen::CompiledKernel& compiled, KernelStatus status,
+                         const codegen::KernelTrap& trap, const gc::Ref* references) {
+  if (status == KernelStatus::kTrapped) {
+    raise_kernel_trap(context, kernel, compiled.sites()[trap.site], trap, references);
+    return;
+  }
+  if (!look_at_clock(context)) return;
+  // The request came late: the call that it was meant for has just ended with it.
+  raise(context, Error(ErrorCode::kInterrupted, "the program was asked to stop"));
 }
 
 bool LoopTier::watch_deadline(Context& context) {
@@ -347,18 +360,9 @@ bool LoopTier::run_native(const HostExecution& execution, const codegen::Compile
   }
   context.parallel_iterations += outcome->iterations;
   context.fuel_batched += outcome->iterations;
-  if (outcome->status == KernelStatus::kTrapped) {
-    raise_kernel_trap(context, kernel, compiled.sites()[outcome->trap.site], outcome->trap,
-                      execution.references);
-    return false;
-  }
-  if (outcome->status == KernelStatus::kStopped) {
-    if (!look_at_clock(context)) return false;
-    // The request came late: the call that it was meant for has just ended with it.
-    raise(context, Error(ErrorCode::kInterrupted, "the program was asked to stop"));
-    return false;
-  }
-  return true;
+  if (outcome->status == KernelStatus::kDone) return true;
+  end_early(context, kernel, compiled, outcome->status, outcome->trap, execution.references);
+  return false;
 }
 
 std::string LoopTier::explain() {

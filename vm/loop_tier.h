@@ -26,6 +26,7 @@
 #include "vm/loop_code.h"
 #include "vm/loop_history.h"
 #include "vm/loop_timing.h"
+#include "vm/short_loop.h"
 
 namespace dhpvm::vm {
 
@@ -64,6 +65,7 @@ class LoopTier {
     LoopCode code;
     LoopTiming timing;
     LoopHistory history;
+    ShortLoop brief;
   };
   // One execution of a loop. The window has the bounds of the space, the captured scalars, and the
   // accumulators: initial values, then results.
@@ -79,6 +81,13 @@ class LoopTier {
     std::span<std::uint64_t> accumulators() const { return std::span(window).last(kernel.accumulators); }
   };
 
+  const codegen::CompiledKernel* find_short(const Context& context, const LinkedKernel& kernel,
+                                            const std::uint64_t* p, const gc::Ref* r);
+  bool run_short(Context& context, const LinkedKernel& kernel, const codegen::CompiledKernel& compiled,
+                 std::uint64_t* p, const gc::Ref* r);
+  static void end_early(Context& context, const LinkedKernel& kernel, const codegen::CompiledKernel& compiled,
+                        codegen::KernelStatus status, const codegen::KernelTrap& trap,
+                        const gc::Ref* references);
   static bool interpret_box(Context& context, const LinkedKernel& kernel, const offload::IterationSpace& box,
                             std::vector<std::uint64_t>& window, const gc::Ref* r, offload::OpenBlock* open,
                             bool ends_block);

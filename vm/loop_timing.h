@@ -32,12 +32,13 @@ class LoopTiming {
   }
   // Only what was measured; 0: nothing.
   double measured() const { return profile_.seconds_per_iteration; }
+  // Whether that has been measured a few times, so that none of the executions has to be for it.
+  bool is_measured() const { return profile_.measurements >= offload::LoopProfile::kFirst; }
   // Whether an execution of `seconds` has been measured well enough to leave the host for good: one that is short may
   // have waited for a processor longer than it ran.
   bool is_known(double seconds) const {
     constexpr double kTooLongToRepeat = 20e-3;
-    return profile_.measurements >= offload::LoopProfile::kFirst ||
-           (profile_.measurements > 0 && seconds >= kTooLongToRepeat);
+    return is_measured() || (profile_.measurements > 0 && seconds >= kTooLongToRepeat);
   }
   // The profile that plans the chunks of a compiled execution, and that stores its measurements.
   offload::LoopProfile& profile() {

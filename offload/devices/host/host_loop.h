@@ -29,6 +29,8 @@ struct LoopProfile {
   // A thread that had to wait for a processor makes an execution seem longer, never shorter: the first few
   // measurements count by the least of them, and a later one by little more than what was known.
   static constexpr std::uint32_t kFirst = 3;
+  // Threads never share an execution that is expected to be this short: even one that waits for it begins too late.
+  static constexpr double kNeverShared = 5e-6;
   void add(double measured);
 };
 

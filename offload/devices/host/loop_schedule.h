@@ -110,7 +110,8 @@ class LoopSchedule {
   static constexpr double kTakeSeconds = 0.5e-6;
   static constexpr double kSerialSeconds =
       20e-6;  // a loop this short ends before a thread that sleeps has begun
-  static constexpr double kReadySeconds = 5e-6;  // the same for a thread that waits for it
+  static constexpr double kReadySeconds =
+      LoopProfile::kNeverShared;  // the same for a thread that waits for it
   static constexpr std::uint64_t kChunksPerThread = 8;
   static constexpr std::uint64_t kPackingChunksPerThread = 4;
   // An unknown kernel is tried on as many iterations as it does at once, then on this many times more, until that took

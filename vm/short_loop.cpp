@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "vm/short_loop.h"
+
+#include <algorithm>
+#include <span>
+
+#include "bytecode/reduction.h"
+#include "gc/object.h"
+#include "offload/devices/host/host_loop.h"
+#include "vm/captured_arrays.h"
+#include "vm/values.h"
+
+namespace dhpvm::vm {
+namespace {
+
+using codegen::KernelStatus;
+
+// One of so many executions is measured: what an iteration takes may change. The long way takes half a microsecond,
+// 8 ns for each of them.
+constexpr std::uint64_t kMeasured = 64;
+
+bool same_numbers(const codegen::KernelArray& left, const codegen::KernelArray& right) {
+  return left.shape == right.shape && (left.data == nullptr) == (right.data == nullptr);
+}
+
+}  // namespace
+
+// Notes bounds and scalars. False if they are not those of the last execution.
+bool ShortLoop::take_window(const LinkedKernel& kernel, const std::uint64_t* p) {
+  const std::span<const std::uint64_t> window(p, 2u * kernel.dimensions + kernel.scalars);
+  if (std::ranges::equal(window, window_)) return true;
+  window_.assign(window.begin(), window.end());
+  space_.dimensions = kernel.dimensions;
+  for (unsigned d = 0; d < kernel.dimensions; ++d) {
+    space_.low[d] = get<std::int64_t>(window_[2 * d]);
+    space_.high[d] = get<std::int64_t>(window_[2 * d + 1]);
+  }
+  iterations_ = space_.count().value_or(0);
+  return false;
+}
+
+// Notes the arrays, and sets `changed` if a shape is not that of the last execution. False if one has to be fetched.
+bool ShortLoop::take_arrays(const Context& context, const LinkedKernel& kernel, const gc::Ref* r,
+                            bool& changed) {
+  arrays_.resize(kernel.arrays);
+  for (std::size_t n = 0; n < kernel.arrays; ++n) {
+    const auto* const array = reinterpret_cast<const gc::Array*>(r[n]);
+    if (array != nullptr && array->writable != array->length && array->buffer != nullptr) return false;
+    codegen::KernelArray described;
+    describe(context, r[n], described);
+    changed = changed || !same_numbers(described, arrays_[n]);
+    arrays_[n] = described;
+  }
+  return true;
+}
+
+const codegen::CompiledKernel* ShortLoop::choose(const LinkedKernel& kernel, LoopCode& code) {
+  offload::LoopChunk chunk;
+  chunk.space = space_;
+  chunk.scalars = std::span(window_).last(kernel.scalars);
+  chunk.arrays = arrays_;
+  const codegen::CompiledKernel* const found = code.find(code.choose(chunk), LoopCode::kAnyLanes);
+  if (found == nullptr || found->panel_bytes() != 0) return nullptr;
+  const std::size_t partials =
+      kernel.accumulators == 0 ? 0 : offload::reduction_blocks(space_) * kernel.accumulators;
+  partials_.resize(partials);
+  return found;
+}
+
+const codegen::CompiledKernel* ShortLoop::find(const Context& context, const LinkedKernel& kernel,
+                                               LoopCode& code, const LoopTiming& timing,
+                                               const std::uint64_t* p, const gc::Ref* r) {
+  if (!timing.is_measured() || ++executions_ % kMeasured == 0) return nullptr;
+  bool changed = !take_window(kernel, p);
+  if (iterations_ == 0) return nullptr;
+  if (static_cast<double>(iterations_) * timing.measured() > offload::LoopProfile::kNeverShared)
+    return nullptr;
+  if (!take_arrays(context, kernel, r, changed)) {
+    compiled_ = nullptr;
+    return nullptr;
+  }
+  if (changed || compiled_ == nullptr) compiled_ = choose(kernel, code);
+  return compiled_;
+}
+
+KernelStatus ShortLoop::run(const Context& context, const LinkedKernel& kernel, std::uint64_t* p,
+                            codegen::KernelTrap& trap) {
+  const codegen::KernelCall call{p + 2u * kernel.dimensions, arrays_.data(), &context.stop->word()};
+  codegen::KernelChunk chunk;
+  std::ranges::copy(space_.low, chunk.low);
+  std::ranges::copy(space_.high, chunk.high);
+  chunk.partials = partials_.data();
+  const KernelStatus status = compiled_->code()(&call, &chunk);
+  if (status != KernelStatus::kDone) {
+    trap = chunk.trap;
+    return status;
+  }
+  const std::vector<bytecode::Reduction>& reductions = kernel.record->reductions;
+  std::uint64_t* const accumulators = p + 2u * kernel.dimensions + kernel.scalars;
+  for (std::size_t i = 0; i < partials_.size(); ++i) {
+    std::uint64_t& accumulator = accumulators[i % reductions.size()];
+    accumulator = bytecode::combine(reductions[i % reductions.size()], accumulator, partials_[i]);
+  }
+  std::copy_n(accumulators, reductions.size(), p);
+  return status;
+}
+
+}  // namespace dhpvm::vm
