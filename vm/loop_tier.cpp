@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "base/error.h"
-#include "offload/schedule/memory/buffer.h"
 #include "vm/captured_arrays.h"
 #include "vm/device_loops.h"
 #include "vm/isolate.h"
@@ -174,9 +173,11 @@ const codegen::CompiledKernel* LoopTier::find_short(const Context& context, cons
   KnownLoop& known = loops_[number];
   const codegen::CompiledKernel* const found =
       known.brief.find(context, kernel, known.code, known.timing, p, r);
-  if (found == nullptr || devices_ == nullptr) return found;
+  if (found == nullptr || devices_ == nullptr || !known.brief.is_new()) return found;
   const double host_seconds = known.timing.measured() * static_cast<double>(known.brief.iterations());
-  return devices_->stays_on_host(*kernel.record, number, host_seconds / pool_->size()) ? found : nullptr;
+  if (devices_->stays_on_host(*kernel.record, number, host_seconds / pool_->size())) return found;
+  known.brief.forget();
+  return nullptr;
 }
 
 bool LoopTier::run_short(Context& context, const LinkedKernel& kernel,

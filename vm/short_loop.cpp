@@ -41,9 +41,11 @@ bool still_describes(const Context& context, const codegen::KernelArray& describ
 
 // Notes bounds and scalars. False if they are not those of the last execution.
 bool ShortLoop::take_window(const LinkedKernel& kernel, const std::uint64_t* p) {
-  const std::span<const std::uint64_t> window(p, 2u * kernel.dimensions + kernel.scalars);
-  if (std::ranges::equal(window, window_)) return true;
-  window_.assign(window.begin(), window.end());
+  const std::size_t size = 2u * kernel.dimensions + kernel.scalars;
+  std::size_t same = 0;
+  while (same < window_.size() && window_[same] == p[same]) ++same;  // too few for a call of memcmp
+  if (same == size) return true;
+  window_.assign(p, p + size);
   space_.dimensions = kernel.dimensions;
   for (unsigned d = 0; d < kernel.dimensions; ++d) {
     space_.low[d] = get<std::int64_t>(window_[2 * d]);
@@ -80,22 +82,32 @@ const codegen::CompiledKernel* ShortLoop::choose(const LinkedKernel& kernel, Loo
   const std::size_t partials =
       kernel.accumulators == 0 ? 0 : offload::reduction_blocks(space_) * kernel.accumulators;
   partials_.resize(partials);
+  code_ = found->code();
   return found;
 }
 
 const codegen::CompiledKernel* ShortLoop::find(const Context& context, const LinkedKernel& kernel,
                                                LoopCode& code, const LoopTiming& timing,
                                                const std::uint64_t* p, const gc::Ref* r) {
-  if (!timing.is_measured() || ++executions_ % kMeasured == 0) return nullptr;
-  bool changed = !take_window(kernel, p);
+  is_new_ = false;
+  if (!timing.is_measured()) return nullptr;
+  if (++executions_ % kMeasured == 0) {
+    forget();
+    return nullptr;
+  }
+  bool changed = false;
+  if (!take_window(kernel, p)) forget();
   if (iterations_ == 0) return nullptr;
   if (static_cast<double>(iterations_) * timing.measured() > offload::LoopProfile::kNeverShared)
     return nullptr;
   if (!take_arrays(context, kernel, r, changed)) {
-    compiled_ = nullptr;
+    forget();
     return nullptr;
   }
-  if (changed || compiled_ == nullptr) compiled_ = choose(kernel, code);
+  if (changed || compiled_ == nullptr) {
+    compiled_ = choose(kernel, code);
+    is_new_ = true;
+  }
   return compiled_;
 }
 
@@ -106,7 +118,7 @@ KernelStatus ShortLoop::run(const Context& context, const LinkedKernel& kernel, 
   std::ranges::copy(space_.low, chunk.low);
   std::ranges::copy(space_.high, chunk.high);
   chunk.partials = partials_.data();
-  const KernelStatus status = compiled_->code()(&call, &chunk);
+  const KernelStatus status = code_(&call, &chunk);
   if (status != KernelStatus::kDone) {
     trap = chunk.trap;
     return status;

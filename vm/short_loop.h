@@ -29,6 +29,10 @@ class ShortLoop {
   codegen::KernelStatus run(const Context& context, const LinkedKernel& kernel, std::uint64_t* p,
                             codegen::KernelTrap& trap);
   std::uint64_t iterations() const { return iterations_; }
+  // Whether the execution that has just been found differs from the one before, or that went the long way: whoever has
+  // a reason against it looks then, and makes it forget() the kernel.
+  bool is_new() const { return is_new_; }
+  void forget() { compiled_ = nullptr; }
 
  private:
   bool take_window(const LinkedKernel& kernel, const std::uint64_t* p);
@@ -42,6 +46,8 @@ class ShortLoop {
   std::uint64_t iterations_ = 0;
   std::vector<std::uint64_t> partials_;
   const codegen::CompiledKernel* compiled_ = nullptr;  // null: there is no such execution
+  codegen::KernelCode code_ = nullptr;                 // of `compiled_`
+  bool is_new_ = false;
   std::uint64_t executions_ = 0;
 };
 
