@@ -52,7 +52,7 @@ Result<bytecode::Module> compile(std::string_view source, const CompileOptions& 
   }
   warn(program, diagnostics);
   if (options.warnings != nullptr) *options.warnings = diagnostics.render(options.colour);
-  return lower(*checked);
+  return lower(*checked, options.all_lines ? LinesOf::kInstructions : LinesOf::kStops);
 }
 
 }  // namespace dhpvm::compiler

@@ -26,6 +26,8 @@ struct CompileOptions {
   std::span<const BuiltinModule> builtin_modules;
   // Colours the diagnostics with ANSI escapes, for a terminal.
   bool colour = false;
+  // The line table names the place of every instruction, for counting how often each line is run. The code is slower.
+  bool all_lines = false;
   // Where the warnings of a program that compiles go, rendered like errors; null drops them.
   std::string* warnings = nullptr;
 };

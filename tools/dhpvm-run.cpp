@@ -15,6 +15,7 @@
 #include "options.h"
 #include "remote.h"
 #include "statistics.h"
+#include "test_command.h"
 #include "worker_status.h"
 
 namespace dhpvm::tools {
@@ -24,6 +25,7 @@ constexpr std::string_view kTool = "dhpvm-run";
 
 constexpr std::string_view kUsage =
     "usage: dhpvm-run [options] PROGRAM [arguments...]\n"
+    "       dhpvm-run --test [options] PROGRAM...\n"
     "\n"
     "Runs PROGRAM: bytecode (.bc), source text (.dhp, compiled in memory), assembly (.dasm), or - for "
     "standard input.\n"
@@ -133,6 +135,15 @@ constexpr Option kOptions[] = {
     {kRemoteGroup, "--lend", 0, Value::kRequired, "LIST",
      "limits for each session of a worker: memory=4G,code=64M,time=1h,idle=10m;\n"
      "and for all: sessions=16,waiting=16,total-memory=16G"},
+
+    {"Testing", "--test", 0, Value::kNone, "",
+     "run the functions of the programs given that are called test_.., each by itself"},
+    {"Testing", "--filter", 0, Value::kRequired, "NAME",
+     "only tests with that in their names; with * and ? it is the whole name. May be repeated"},
+    {"Testing", "--jobs", 0, Value::kRequired, "N", "so many tests at once (default: one for each core)"},
+    {"Testing", "--junit", 0, Value::kRequired, "FILE", "write what came of the tests there, in JUnit's XML"},
+    {"Testing", "--coverage", 0, Value::kRequired, "FILE",
+     "write there how often each line was run, in lcov's format; everything is interpreted then"},
 
     {"Watching", "--stats", 0, Value::kOptional, "json",
      "afterwards, print counters of the run to standard error"},
@@ -521,6 +532,13 @@ Ending main_of(std::span<const char* const> words) {
     const Result<int> lent = lend(request->engine, request->remote, request->isolate.device, words);
     return lent.ok() ? Ending{.code = *lent} : ending_of(kTool, lent.error());
   }
+  if (arguments->has("--test")) {
+    const Result<TestRequest> tests = test_request_of(*arguments);
+    if (!tests.ok()) return usage_ending(kTool, tests.error());
+    return run_tests(*tests, request->engine, request->isolate, request->compile);
+  }
+  if (const Status alone = check_without_tests(*arguments); !alone.ok())
+    return usage_ending(kTool, alone.error());
   if (arguments->operands.empty())
     return usage_ending(kTool,
                         Error(ErrorCode::kInvalidArgument, "no program given: write dhpvm-run PROGRAM.dhp"));

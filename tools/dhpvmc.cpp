@@ -27,6 +27,8 @@ constexpr Option kOptions[] = {
     {"Output", "--emit", 0, Value::kRequired, "bc|dasm", "bytecode (default), or its text form"},
     {"Output", "--strip", 0, Value::kNone, "",
      "leave out names and source lines: smaller, but stack traces say less"},
+    {"Output", "--all-lines", 0, Value::kNone, "",
+     "record the line of every instruction, for dhpvm-run --test --coverage"},
     {"Output", "--check", 0, Value::kNone, "", "report errors and warnings, and write nothing"},
     {"Output", "--werror", 0, Value::kNone, "", "treat warnings as errors"},
     {"Input", "--import-path", 'I', Value::kRequired, "DIR",
@@ -64,6 +66,7 @@ Status compile(const Arguments& arguments) {
   }
 
   CompileOptions options;
+  options.all_lines = arguments.has("--all-lines");
   for (const Arguments::Given& given : arguments.options) {
     if (given.option->name == "--import-path") options.import_paths.push_back(given.value);
   }

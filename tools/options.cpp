@@ -8,6 +8,7 @@
 #include <charconv>
 #include <cstdio>
 #include <cstring>
+#include <fstream>
 #include <numeric>
 
 namespace dhpvm::tools {
@@ -215,6 +216,14 @@ Status print(std::string_view text) {
       return Error(ErrorCode::kIo, std::string("cannot write to standard output: ") + std::strerror(errno));
     text.remove_prefix(static_cast<std::size_t>(count));
   }
+  return {};
+}
+
+Status write_file(const std::string& path, std::string_view text) {
+  std::ofstream file(path, std::ios::binary);
+  file << text;
+  file.close();
+  if (!file) return Error(ErrorCode::kIo, "cannot write " + path + ": check the folder and the space left");
   return {};
 }
 

@@ -66,5 +66,7 @@ Result<double> parse_factor(std::string_view text);
 
 // Writes to standard output. kIo.
 Status print(std::string_view text);
+// Writes a report into a file, which is replaced. kIo.
+Status write_file(const std::string& path, std::string_view text);
 
 }  // namespace dhpvm::tools

@@ -149,6 +149,8 @@ struct Context {
   std::vector<gc::Ref> string_constants;
   LinkedFunction outermost{};  // stands for "no function" in the frame at the bottom
   Catching catching;
+  // By word of the module's code: how often the instruction there was run. Empty unless that is counted.
+  std::vector<std::uint64_t> executions;
 };
 
 // Calls nested deeper than this from C++ into the program, through natives, would exhaust the C++ stack.

@@ -17,10 +17,12 @@
 // A MEMORY_OP exists twice: once plain, once with kRaces set, which also tells the race detector.
 #include "vm/interpreter.h"
 
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <iterator>
 #include <type_traits>
 
 #include "base/trigonometry.h"
@@ -70,6 +72,20 @@ void store(std::byte* address, T value) {
 std::uint64_t multiply_high(std::uint64_t x, std::uint64_t y) {
   __extension__ using U128 = unsigned __int128;
   return static_cast<std::uint64_t>(U128{x} * y >> 64);
+}
+
+// The interpreter's own opcodes stand outside of the module's code.
+void count_execution(Context& context, const Word* pc) {
+  const auto offset = static_cast<std::size_t>(pc - context.linked->module().code.data());
+  if (offset < context.executions.size()) ++context.executions[offset];
+}
+
+// Goes before an instruction that has found nothing done yet is run again, from its slow path.
+void count_repeat(Context& context, const Word* pc) {
+  if (context.executions.empty() || pc != context.pc) [[likely]]
+    return;
+  const auto offset = static_cast<std::size_t>(pc - context.linked->module().code.data());
+  if (offset < context.executions.size()) --context.executions[offset];
 }
 
 #define A bytecode::a_of(*pc)
@@ -127,14 +143,15 @@ struct Handler {
 #define JUMP(offset) NEXT(offset)
 #define SLOW(name) [[clang::musttail]] return Slow##name::run<false>(DHPVM_STATE_VALUES)
 #define EXIT() return
-#define RESUME()        \
-  do {                  \
-    pc = ctx->pc;       \
-    p = ctx->p;         \
-    r = ctx->r;         \
-    fp = ctx->frame;    \
-    ticks = ctx->ticks; \
-    DISPATCH();         \
+#define RESUME()            \
+  do {                      \
+    count_repeat(*ctx, pc); \
+    pc = ctx->pc;           \
+    p = ctx->p;             \
+    r = ctx->r;             \
+    fp = ctx->frame;        \
+    ticks = ctx->ticks;     \
+    DISPATCH();             \
   } while (false)
 
 // clang-format off: the order matters
@@ -157,9 +174,23 @@ constexpr Handler kHandlers[] = {
     {&OpEnterNative::run<false>},
 };
 
+// In place of each handler where executions are counted: counts, and goes on with the handler itself.
 template <bool kRaces>
+[[clang::preserve_none]] void run_counted(DHPVM_STATE) {
+  count_execution(*ctx, pc);
+  [[clang::musttail]] return kHandlers<kRaces>[bytecode::op_of(*pc)].run(DHPVM_STATE_VALUES);
+}
+
+template <bool kRaces>
+constexpr auto kCountingHandlers = [] {
+  std::array<Handler, std::size(kHandlers<kRaces>)> handlers{};
+  handlers.fill({&run_counted<kRaces>});
+  return handlers;
+}();
+
+template <bool kRaces, bool kCounts>
 void run(Context& context) {
-  const Handler* const table = kHandlers<kRaces>;
+  const Handler* const table = kCounts ? kCountingHandlers<kRaces>.data() : kHandlers<kRaces>;
   table[bytecode::op_of(*context.pc)].run(&context, context.pc, context.p, context.r, context.frame,
                                           context.ticks, table);
 }
@@ -187,17 +218,18 @@ enum class Body : std::uint16_t {
 #define JUMP(offset) NEXT(offset)
 #define SLOW(name) goto slow_##name
 #define EXIT() return
-#define RESUME()        \
-  do {                  \
-    pc = ctx->pc;       \
-    p = ctx->p;         \
-    r = ctx->r;         \
-    fp = ctx->frame;    \
-    ticks = ctx->ticks; \
-    goto dispatch;      \
+#define RESUME()            \
+  do {                      \
+    count_repeat(*ctx, pc); \
+    pc = ctx->pc;           \
+    p = ctx->p;             \
+    r = ctx->r;             \
+    fp = ctx->frame;        \
+    ticks = ctx->ticks;     \
+    goto dispatch;          \
   } while (false)
 
-template <bool kRaces>
+template <bool kRaces, bool kCounts>
 void run(Context& context) {
   Context* const ctx = &context;
   const Word* pc = context.pc;
@@ -206,6 +238,7 @@ void run(Context& context) {
   Frame* fp = context.frame;
   std::int64_t ticks = context.ticks;
 dispatch:
+  if constexpr (kCounts) count_execution(context, pc);
   switch (static_cast<Body>(bytecode::op_of(*pc))) {
     // clang-format off: the order matters
 #include "vm/ops/control.inc"
@@ -227,10 +260,11 @@ dispatch:
 
 void interpret(Context& context) {
   do {
+    const bool counts = !context.executions.empty();
     if (context.races != nullptr) {
-      run<true>(context);
+      counts ? run<true, true>(context) : run<true, false>(context);
     } else {
-      run<false>(context);
+      counts ? run<false, true>(context) : run<false, false>(context);
     }
   } while (context.trap && continue_at_handler(context));
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <utility>
 
 #include "base/error.h"
@@ -100,7 +101,9 @@ Status Isolate::start() {
   DHPVM_ASSIGN(heap_, gc::Heap::create(heap_options, linked_->types(), *this));
 
   context.functions = linked_->functions().data();
-  if (options_.jit.mode != JitMode::kOff && options_.compile_service != nullptr && !options_.check_races) {
+  if (options_.count_lines) context.executions.resize(linked_->module().code.size());
+  const bool all_interpreted = options_.check_races || options_.count_lines;
+  if (options_.jit.mode != JitMode::kOff && options_.compile_service != nullptr && !all_interpreted) {
     tier_ = std::make_unique<Tier>(linked_, options_.jit, options_.compile_service);
     if (options_.jit.mode == JitMode::kEager) DHPVM_TRY(tier_->compile_everything());
     context.tier = tier_.get();
@@ -130,6 +133,27 @@ Status Isolate::start() {
     context.track = options_.tracer->add_track("interpreter");
   }
   return {};
+}
+
+std::vector<LineCount> Isolate::line_counts() const {
+  std::vector<LineCount> counts;
+  const std::vector<std::uint64_t>& executions = context_->executions;
+  if (executions.empty()) return counts;
+  const bytecode::Module& module = linked_->module();
+  for (const bytecode::Function& function : module.functions) {
+    // A line has several pieces of code where, as in the head of a loop, other lines come between: the one that was run
+    // most often says how often the line was.
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> most;
+    for (const bytecode::Line& line : function.lines) {
+      if (line.file == bytecode::kNoIndex) continue;
+      std::uint64_t& count = most[{line.file, line.line}];
+      count = std::max(count, executions[function.code_offset + line.pc]);
+    }
+    for (const auto& [place, count] : most) {
+      counts.push_back({module.strings[place.first], place.second, count});
+    }
+  }
+  return counts;
 }
 
 std::string Isolate::explain_loops() const { return loops_ == nullptr ? std::string() : loops_->explain(); }

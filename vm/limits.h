@@ -104,6 +104,8 @@ struct IsolateOptions {
   // Report conflicting accesses of different iterations of a parallel loop (kRace). Loops run some
   // ten times slower.
   bool check_races = false;
+  // Count how often each instruction is run, for Isolate::line_counts. Everything is interpreted then.
+  bool count_lines = false;
   std::uint32_t gc_stress = 0;    // collect before every n-th allocation; 0 is off
   bool gc_verify = false;         // check the heap around every collection
   std::size_t nursery_bytes = 0;  // 0: adaptive
@@ -143,6 +145,13 @@ struct DeviceUse {
   unsigned copy_engines = 0;
   std::uint64_t memory_bytes = 0;  // for the loops of the isolate
   std::chrono::nanoseconds clock{0};
+};
+
+// How often a line of the source has been run.
+struct LineCount {
+  std::string file;
+  std::uint32_t line = 0;
+  std::uint64_t count = 0;
 };
 
 struct IsolateStats {

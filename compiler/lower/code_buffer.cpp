@@ -132,7 +132,7 @@ void CodeBuffer::thread_jumps() {
 }
 
 void CodeBuffer::finish(bytecode::FunctionBuilder& out, std::uint32_t parameters,
-                        const std::vector<std::uint32_t>& files) {
+                        const std::vector<std::uint32_t>& files, LinesOf lines) {
   thread_jumps();
   std::vector<bytecode::Label> labels;
   labels.reserve(labels_.size());
@@ -145,7 +145,9 @@ void CodeBuffer::finish(bytecode::FunctionBuilder& out, std::uint32_t parameters
     // over a back-edge, where the program can be stopped.
     constexpr unsigned kNeedsPosition = bytecode::kTraps | bytecode::kCall | bytecode::kBackEdge;
     const bool back_edge = i.kind == Kind::kBranch && passed[i.label];
-    if (back_edge || ((bytecode::info(i.op).flags & kNeedsPosition) != 0 && i.kind != Kind::kNothing)) {
+    const bool is_code = i.kind != Kind::kNothing && i.kind != Kind::kBind && i.kind != Kind::kConstants;
+    const bool stops = (bytecode::info(i.op).flags & kNeedsPosition) != 0;
+    if (back_edge || (is_code && (stops || lines == LinesOf::kInstructions))) {
       const hir::Position& at = i.position;
       if (at.line != 0 && (at.line != marked.line || at.column != marked.column || at.file != marked.file)) {
         out.mark_line(files[at.file], at.line, at.column);

@@ -15,6 +15,7 @@
 
 #include "bytecode/builder.h"
 #include "compiler/hir/hir.h"
+#include "compiler/lower/lowering.h"
 #include "compiler/lower/registers.h"
 
 namespace dhpvm::compiler {
@@ -55,7 +56,7 @@ class CodeBuffer {
   // Writes everything to `out`. `parameters`: how many primitive registers the parameters take.
   // `files`: string index of each source file.
   void finish(bytecode::FunctionBuilder& out, std::uint32_t parameters,
-              const std::vector<std::uint32_t>& files);
+              const std::vector<std::uint32_t>& files, LinesOf lines);
 
  private:
   enum class Kind : std::uint8_t { kOp, kBranch, kJump, kLoad, kString, kBind, kConstants, kNothing };

@@ -119,7 +119,7 @@ void BodyLowering::finish() {
   }
   bc::FunctionBuilder out(module_.builder(), state_.function);
   for (const bc::LocalArray& array : parts_.locals.arrays()) out.add_local(array.kind, array.count);
-  code_.finish(out, parameters_, module_.files());
+  code_.finish(out, parameters_, module_.files(), module_.lines());
   if (Status status = out.finish(); !status.ok()) module_.fail(std::move(status).error());
 }
 

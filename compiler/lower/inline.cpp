@@ -24,7 +24,7 @@ class Judge {
  public:
   Judge(InlineDecisions& decisions, const hir::Function& function)
       : decisions_(decisions), library_(decisions.is_library(function)) {
-    ok_ = function.closure_type == nullptr && !function.body.empty();
+    ok_ = function.closure_type == nullptr && !function.body.empty() && !decisions.has_own_lines(function);
     for (const Local* parameter : function.parameters) ok_ &= !parameter->boxed;
     for (const Stmt* s : function.body) stmt(*s);
   }

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "compiler/hir/hir.h"
+#include "compiler/lower/lowering.h"
 
 namespace dhpvm::compiler {
 
@@ -16,7 +17,7 @@ namespace dhpvm::compiler {
 // that called it.
 class InlineDecisions {
  public:
-  explicit InlineDecisions(const hir::Program& program) : program_(program) {}
+  InlineDecisions(const hir::Program& program, LinesOf lines) : program_(program), lines_(lines) {}
 
   struct Decision {
     bool inlined = false;
@@ -27,9 +28,14 @@ class InlineDecisions {
   const Decision& decide(const hir::Function& function);
 
   bool is_library(const hir::Function& function) const;
+  // A function whose lines are counted is not inlined.
+  bool has_own_lines(const hir::Function& function) const {
+    return lines_ == LinesOf::kInstructions && !is_library(function);
+  }
 
  private:
   const hir::Program& program_;
+  const LinesOf lines_;
   // Functions under way stand here, too: what calls one of them is recursive, and not inlined. Inside of itself, an
   // inlined function would give its parameters other values.
   std::unordered_map<const hir::Function*, Decision> decisions_;

@@ -5,6 +5,8 @@
 
 namespace dhpvm::compiler {
 
-Result<bytecode::Module> lower(const hir::Program& program) { return ModuleLowering(program).run(); }
+Result<bytecode::Module> lower(const hir::Program& program, LinesOf lines) {
+  return ModuleLowering(program, lines).run();
+}
 
 }  // namespace dhpvm::compiler

@@ -11,8 +11,8 @@ namespace dhpvm::compiler {
 
 namespace bc = bytecode;
 
-ModuleLowering::ModuleLowering(const hir::Program& program)
-    : program_(program), types_(builder_), inlines_(program) {
+ModuleLowering::ModuleLowering(const hir::Program& program, LinesOf lines)
+    : program_(program), lines_(lines), types_(builder_), inlines_(program, lines) {
   for (const std::string& file : program.files) files_.push_back(builder_.string(file));
 }
 

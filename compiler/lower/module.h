@@ -10,13 +10,14 @@
 #include "bytecode/builder.h"
 #include "compiler/hir/hir.h"
 #include "compiler/lower/inline.h"
+#include "compiler/lower/lowering.h"
 #include "compiler/lower/types.h"
 
 namespace dhpvm::compiler {
 
 class ModuleLowering {
  public:
-  explicit ModuleLowering(const hir::Program& program);
+  ModuleLowering(const hir::Program& program, LinesOf lines);
 
   // Once. The error is kUnsupported for a program beyond the limits of the module format, kInternal for a
   // mistake of the compiler.
@@ -34,6 +35,7 @@ class ModuleLowering {
   // The class that makes a top-level function a value of the function type `type`.
   std::uint32_t function_value_class(const hir::Function& function, const Type* type);
 
+  LinesOf lines() const { return lines_; }
   // String index of each source file, for line tables.
   const std::vector<std::uint32_t>& files() const { return files_; }
 
@@ -47,6 +49,7 @@ class ModuleLowering {
   void check_limits();
 
   const hir::Program& program_;
+  const LinesOf lines_;
   bytecode::ModuleBuilder builder_;
   TypeLowering types_;
   InlineDecisions inlines_;

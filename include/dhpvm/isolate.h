@@ -21,6 +21,13 @@
 
 namespace dhpvm {
 
+// How often a line of the source was run.
+struct LineCount {
+  std::string file;
+  std::uint32_t line = 0;
+  std::uint64_t count = 0;
+};
+
 // Used by one thread at a time: the application may move it between threads, with synchronisation of its own,
 // but not use it or its functions and objects from two at once; interrupt() is the exception. Isolates share
 // nothing that changes, so any number of them run in parallel.
@@ -49,6 +56,11 @@ class DHPVM_API Isolate {
   // the code given to os.exit: the exit code for a process. Output is flushed. kNotFound without a main
   // function; the trap if it trapped.
   Result<int> run_main(std::span<const std::string> arguments = {});
+
+  // Runs one of Module::tests(). Its trap, or the error that it gave: kUserTrap with the error's text, and the places
+  // where it was made and passed on as frames. os.exit is an error as well. kNotFound and kInvalidArgument if there is
+  // no such test. Output is flushed.
+  Status run_test(std::string_view name);
 
   // Makes the running call trap with kInterrupted soon, or the next call if none is running. The only function that
   // other threads, and signal handlers, may call at any time while the isolate exists.
@@ -85,6 +97,10 @@ class DHPVM_API Isolate {
   Statistics statistics() const;
   // How each parallel loop has run so far, and why it ran no faster, in words for the author of the program.
   std::string explain_loops() const;
+  // How often each line was run so far, in the order of the module's functions: the lines that have code. A line comes
+  // once for each function that has code of it. Empty unless IsolateOptions::count_lines is set, and for a module
+  // without lines (`strip`). A function that nothing in the module refers to has no code.
+  std::vector<LineCount> line_counts() const;
   // The devices on which loops have run so far.
   std::vector<DeviceUse> devices() const;
 

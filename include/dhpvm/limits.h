@@ -110,6 +110,8 @@ struct IsolateOptions {
   // For debugging. Conflicting accesses of different iterations of a parallel loop trap with kRace; such loops run
   // about ten times slower.
   bool check_races = false;
+  // Count how often each line is run, for Isolate::line_counts. Everything is interpreted, at about half of the speed.
+  bool count_lines = false;
   // Collect before every n-th allocation; 0 is off.
   std::uint32_t gc_stress = 0;
   // Check the whole heap around every collection. Ends the process with a message at the first fault.

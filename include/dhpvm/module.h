@@ -17,6 +17,9 @@
 
 namespace dhpvm {
 
+// How the names of functions begin that are tests.
+inline constexpr std::string_view kTestPrefix = "test_";
+
 struct CompileOptions {
   // The name of the source in messages and stack traces.
   std::string file_name = "program.dhp";
@@ -27,6 +30,9 @@ struct CompileOptions {
   std::function<Result<std::string>(const std::string& path)> read = {};
   // Diagnostics with ANSI colours, for a terminal.
   bool colour = false;
+  // The module knows the line of each instruction, for IsolateOptions::count_lines: without it, only the lines of those
+  // that can trap, call a function, or end a turn of a loop. Its code is slower.
+  bool all_lines = false;
   // Receives the warnings of a program that compiles, as diagnostics. Not owned; null drops them.
   std::string* warnings = nullptr;
 };
@@ -69,6 +75,10 @@ class DHPVM_API Module {
   // The functions that a host can call, with their signatures as the language writes them: "dot([f64],
   // [f64]) -> f64".
   std::vector<std::string> exports() const;
+
+  // The functions that are tests, in the order of the source: those whose names begin with kTestPrefix, that take
+  // nothing, and give nothing or `void!`.
+  std::vector<std::string> tests() const;
 
   // For the library's own use.
   const std::shared_ptr<detail::ModuleState>& state() const { return state_; }

@@ -14,6 +14,7 @@ import sys
 import tempfile
 import time
 import unittest
+import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 BIN = None
@@ -339,6 +340,116 @@ class Limits(ToolTest):
         self.assertGreater(used, 900)
         self.expect(0, "dhpvm-run", f"--fuel={used}", "p.dhp", out="1\n")
         self.expect(3, "dhpvm-run", f"--fuel={used - 1}", "p.dhp", error="out of fuel")
+
+
+class Testing(ToolTest):
+    SOURCE = """fn test_sums() { assert(1 + 1 == 2); }
+fn read() -> i64! { return Error("bad").wrap("cannot read"); }
+fn test_reading() -> void! {
+    print("first");
+    let n = try read();
+    print(n);
+}
+fn test_index() {
+    let xs = [1, 2];
+    print(xs[xs.len]);
+}
+fn sign(n: i64) -> i64 {
+    if n < 0 {
+        return -1;
+    }
+    return 1;
+}
+fn test_sign() {
+    var sum = 0;
+    for i in 0..7 {
+        sum += sign(i);
+    }
+    assert(sum == 7);
+}
+"""
+    FAILURES = """FAILED  test_reading
+    trap: cannot read
+      because: bad
+      at read (sums.dhp:2)
+      at test_reading (sums.dhp:5)
+    it wrote:
+      first
+FAILED  test_index
+    index out of range: index 2 is out of range for length 2
+      at test_index (sums.dhp:10)
+"""
+
+    def test_each_ends_by_itself(self):
+        self.write("sums.dhp", self.SOURCE)
+        text = "ok      test_sums\n" + self.FAILURES + "ok      test_sign\n"
+        for options in [], ["--jobs=1"], ["--jit=off"]:
+            out = text + "2 passed, 2 failed, 0 left out\n"
+            self.expect(1, "dhpvm-run", "--test", *options, "sums.dhp", out=out)
+        self.expect(0, "dhpvmc", "sums.dhp")
+        self.expect(1, "dhpvm-run", "--test", "sums.bc", out=text + "2 passed, 2 failed, 0 left out\n")
+        several = f"sums.bc:\n{text}sums.dhp:\n{text}4 passed, 4 failed, 0 left out\n"
+        self.expect(1, "dhpvm-run", "--test", "sums.bc", "sums.dhp", out=several)
+
+    def test_filters(self):
+        self.write("sums.dhp", self.SOURCE)
+        chosen = "ok      test_sums\nok      test_sign\n2 passed, 0 failed, 2 left out\n"
+        for filters in ["--filter=test_s*"], ["--filter=sum", "--filter=*_si?n"]:
+            self.expect(0, "dhpvm-run", "--test", *filters, "sums.dhp", out=chosen)
+        self.expect(2, "dhpvm-run", "--test", "--filter=sum*", "sums.dhp", out="", error="no test has a name")
+
+    def test_reports(self):
+        self.write("sums.dhp", self.SOURCE)
+        self.expect(1, "dhpvm-run", "--test", "--junit=tests.xml", "--coverage=lines.info", "sums.dhp")
+        suite = ElementTree.parse(self.folder / "tests.xml").getroot()[0]
+        self.assertEqual((suite.get("tests"), suite.get("failures")), ("4", "2"))
+        self.assertEqual([case.get("name") for case in suite if case.find("failure") is not None],
+                         ["test_reading", "test_index"])
+        lines = (self.folder / "lines.info").read_text().split()
+        self.assertEqual(lines[1], "SF:sums.dhp")
+        counts = dict(line[3:].split(",") for line in lines if line.startswith("DA:"))
+        self.assertEqual({line: counts[str(line)] for line in (1, 2, 6, 9, 13, 14, 16, 21, 23)},
+                         {1: "1", 2: "1", 6: "0", 9: "1", 13: "7", 14: "0", 16: "7", 21: "7", 23: "1"})
+        # Bytecode tells the lines of what can stop, unless it is made for this.
+        self.expect(0, "dhpvmc", "--all-lines", "sums.dhp")
+        self.expect(1, "dhpvm-run", "--test", "--coverage=again.info", "sums.bc")
+        self.assertEqual((self.folder / "again.info").read_text().split(), lines)
+        self.expect(0, "dhpvmc", "--strip", "sums.dhp")
+        self.expect(2, "dhpvm-run", "--test", "--coverage=none.info", "sums.bc", error="compile it without")
+
+    def test_what_is_no_test_is_remarked(self):
+        self.write("odd.dhp", "fn test_a(n: i64) {}\nfn test_b() -> i64 => 1;\nfn test_c() {}\n")
+        done = self.expect(0, "dhpvm-run", "--test", "odd.dhp", error="test_a(i64) is no test")
+        self.assertIn(b"test_b() -> i64 is no test", done.stderr)
+        self.write("none.dhp", HELLO)
+        self.expect(2, "dhpvm-run", "--test", "none.dhp", error="none.dhp has no tests: write")
+
+    def test_a_test_cannot_end_the_others(self):
+        self.write("ends.dhp", "import os;\nfn test_a() { os.exit(0); }\nfn test_b() { while true {} }\nfn test_c() {}\n")
+        done = self.expect(1, "dhpvm-run", "--test", "--deadline=0.1s", "ends.dhp")
+        self.assertIn(b"called os.exit(0)", done.stdout)
+        self.assertIn(b"deadline exceeded", done.stdout)
+        self.assertIn(b"1 passed, 2 failed", done.stdout)
+
+    def test_interrupts_end_what_runs(self):
+        self.write("spin.dhp", "fn test_a() { while true {} }\nfn test_b() { while true {} }\n")
+        command = [str(BIN / "dhpvm-run"), "--test", "--jobs=1", "spin.dhp"]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=self.folder) as process:
+            # Until it runs: the signal is only taken from then on.
+            while "SigBlk:\t0000000000004002" not in Path(f"/proc/{process.pid}/status").read_text():
+                time.sleep(0.01)
+            process.send_signal(signal.SIGINT)
+            out, _ = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, -signal.SIGINT)
+        self.assertIn(b"0 passed, 2 failed", out)
+
+    def test_wrong_command_lines(self):
+        self.write("sums.dhp", self.SOURCE)
+        self.expect(2, "dhpvm-run", "--junit=x.xml", "sums.dhp", error="write --test before it")
+        self.expect(2, "dhpvm-run", "--test", error="no program given")
+        self.expect(2, "dhpvm-run", "--test", "--jobs=0", "sums.dhp", error="from 1 up")
+        self.expect(2, "dhpvm-run", "--test", "sums.dhp", "--filter=x", error="move '--filter=x' to the front")
+        self.expect(2, "dhpvm-run", "--test", "--stats", "sums.dhp", error="does not go together with --test")
 
 
 class Watching(ToolTest):

@@ -24,7 +24,4 @@ Status for_each_item(std::string_view list, Take&& take) {
 // Shows the current step as one line on a terminal; prints nothing in a pipe.
 void show_progress(const std::string& text);
 
-// kIo.
-Status write_file(const std::string& path, const std::string& text);
-
 }  // namespace dhpvm::tools

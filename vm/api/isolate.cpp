@@ -75,6 +75,7 @@ vm::IsolateOptions machine_options(const IsolateOptions& options, detail::Engine
   machine.limits.fuel = options.limits.fuel;
   machine.limits.deadline = options.limits.deadline;
   machine.check_races = options.check_races;
+  machine.count_lines = options.count_lines;
   machine.gc_stress = options.gc_stress;
   machine.gc_verify = options.gc_verify;
   machine.tracer = engine.tracer.get();

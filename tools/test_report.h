@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is told of tests: on the terminal, and in the two formats that other programs read.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "dhpvm/isolate.h"
+#include "dhpvm/result.h"
+
+namespace dhpvm::tools {
+
+// One test, and how it went.
+struct TestCase {
+  std::string file;
+  std::string name;
+  std::optional<Error> failure;  // empty: it passed
+  std::string output;            // what it wrote to both of its streams
+  std::chrono::nanoseconds time{0};
+};
+
+// "ok      test_sums", or FAILED and, below it, why and what the test wrote.
+std::string test_text(const TestCase& test);
+
+// The XML of JUnit, which build servers read: a suite for each file.
+std::string junit_text(std::span<const TestCase> tests);
+
+// How often each line was run, over all tests.
+class Coverage {
+ public:
+  void add(std::span<const LineCount> counts);
+  bool is_empty() const { return lines_.empty(); }
+  // The tracefile of lcov. Of modules that are no files, those of the library, nothing is told.
+  std::string lcov_text() const;
+
+ private:
+  std::map<std::pair<std::string, std::uint32_t>, std::uint64_t> lines_;
+};
+
+}  // namespace dhpvm::tools
