@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Makes extensions for editors from the lexer's table of keywords: a TextMate grammar, an extension for VS Code with it,
-and files for Vim and Neovim: the syntax, and how the language server is started."""
+"""Makes extensions for editors from the lexer's table of keywords: a TextMate grammar, an extension for VS Code with it
+and with vscode/, a client of the language server, and files for Vim and Neovim: the syntax, and how the language server
+is started."""
 
 import json
 import re
@@ -118,13 +119,34 @@ def package():
     return {
         "name": "dhpvm",
         "displayName": "DHPVM",
-        "description": "Colours, brackets and comments of DHPVM's language",
+        "description": DESCRIPTION,
         "version": version(),
         "publisher": "dhpvm",
         "license": "Apache-2.0",
-        "engines": {"vscode": "^1.60.0"},
+        "engines": {"vscode": "^1.75.0"},  # which starts extensions for the languages that they contribute
         "categories": ["Programming Languages"],
+        "main": "./extension.js",
+        "activationEvents": ["onLanguage:dhp"],
+        # The settings name a program to be started: a folder that is not trusted must not choose it.
+        "capabilities": {"untrustedWorkspaces": {"supported": False, "description": "A folder can name the compiler."}},
         "contributes": {
+            "commands": [{"command": "dhpvm.restartServer", "title": "DHPVM: Restart the language server"}],
+            "configuration": {
+                "title": "DHPVM",
+                "properties": {
+                    "dhpvm.compiler": {
+                        "type": "string",
+                        "default": "dhpvmc",
+                        "description": "The compiler, which is the language server as well.",
+                    },
+                    "dhpvm.importPaths": {
+                        "type": "array",
+                        "items": {"type": "string"},
+                        "default": [],
+                        "description": "Folders in which imported modules are looked for.",
+                    },
+                },
+            },
             "languages": [
                 {"id": "dhp", "aliases": ["DHPVM"], "extensions": [".dhp"], "configuration": "./language-configuration.json"}
             ],
@@ -133,9 +155,12 @@ def package():
     }
 
 
+DESCRIPTION = "Colours, brackets and comments of DHPVM's language, and its language server"
+
 CONTENT_TYPES = """<?xml version="1.0" encoding="utf-8"?>
 <Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">
   <Default Extension=".json" ContentType="application/json"/>
+  <Default Extension=".js" ContentType="application/javascript"/>
   <Default Extension=".vsixmanifest" ContentType="text/xml"/>
 </Types>
 """
@@ -144,7 +169,7 @@ MANIFEST = """<?xml version="1.0" encoding="utf-8"?>
   <Metadata>
     <Identity Language="en-US" Id="dhpvm" Version="{version}" Publisher="dhpvm"/>
     <DisplayName>DHPVM</DisplayName>
-    <Description xml:space="preserve">Colours, brackets and comments of DHPVM's language</Description>
+    <Description xml:space="preserve">{description}</Description>
     <Categories>Programming Languages</Categories>
   </Metadata>
   <Installation><InstallationTarget Id="Microsoft.VisualStudio.Code"/></Installation>
@@ -217,10 +242,12 @@ def main():
     (folder / "dhp.tmLanguage.json").write_text(text + "\n", encoding="utf-8")
     with zipfile.ZipFile(folder / "dhpvm.vsix", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("[Content_Types].xml", CONTENT_TYPES)
-        archive.writestr("extension.vsixmanifest", MANIFEST.format(version=version()))
+        archive.writestr("extension.vsixmanifest", MANIFEST.format(version=version(), description=DESCRIPTION))
         archive.writestr("extension/package.json", json.dumps(package(), indent=2))
         archive.writestr("extension/language-configuration.json", json.dumps(language_configuration(), indent=2))
         archive.writestr("extension/dhp.tmLanguage.json", text)
+        for script in ("extension.js", "client.js"):
+            archive.write(Path(__file__).with_name("vscode") / script, f"extension/{script}")
     (folder / "vim/syntax/dhp.vim").write_text(vim_syntax(), encoding="utf-8")
     (folder / "vim/lsp/dhpvm.lua").write_text(NEOVIM_SERVER, encoding="utf-8")
     (folder / "vim/ftdetect/dhp.vim").write_text("au BufRead,BufNewFile *.dhp set filetype=dhp\n", encoding="utf-8")
