@@ -53,6 +53,7 @@ INTERNAL = {
               "rough_mean", "select", "some", "without_nan"},
     "str": {"join_part", "parse_i64_native", "parse_f64_native", "ParsedInt", "ParsedFloat", "CodePoint", "Builder.grow"},
     "test": {"Check.failures", "Check.says", "Test", "Tests.tests"},
+    "unicode": {"Cases", "Cases.begin", "Cases.has", "add_changed", "change", "find_text", "is_ascii", "lower_changes", "upper_changes", "upper_texts"},
 }  # fmt: skip
 # Methods that are operators, `hash` of keys among them: the page shows the operators.
 OPERATORS = {"plus", "minus", "times", "divided_by", "negated", "equals", "compare", "hash"}
