@@ -50,8 +50,11 @@ struct GeneratorOptions {
   std::string list_language = "opencl";          // for kDevice: "ptx", or "ptx:sm_90" with a processor
   std::function<void(std::string_view)> list;    // takes the listings; from any thread
   std::function<void(const std::string&)> warn;  // told once when the cache cannot be used
-  Tracer* tracer = nullptr;                      // must outlive the generator
-  Mutation* mutation = nullptr;                  // for tests; not owned; nothing is cached then
+  // Told of every function that is loaded, from any thread, with its symbol; empty: nobody is. Functions keep frame
+  // pointers then.
+  std::function<void(const void* begin, std::size_t size, std::string_view name)> loaded;
+  Tracer* tracer = nullptr;      // must outlive the generator
+  Mutation* mutation = nullptr;  // for tests; not owned; nothing is cached then
 };
 
 struct GeneratorStats {
@@ -158,7 +161,7 @@ class CodeGenerator {
 // were built from the same sources.
 inline constexpr char kLibraryName[] = "libdhpvm_codegen.so";
 inline constexpr char kCreateSymbol[] = "dhpvm_create_code_generator";
-inline constexpr std::uint32_t kInterfaceVersion = 9;
+inline constexpr std::uint32_t kInterfaceVersion = 10;
 using CreateCodeGenerator = void (*)(std::uint32_t version, const GeneratorOptions& options,
                                      Result<std::unique_ptr<CodeGenerator>>& result);
 

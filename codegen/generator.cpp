@@ -229,7 +229,7 @@ Result<std::unique_ptr<CodeGenerator>> create(std::uint32_t version, const Gener
                  kInterfaceVersion, version);
   }
   HostOptions host;
-  host.linker = {.debugger = options.debugger, .profiler = options.profiler};
+  host.linker = {.debugger = options.debugger, .profiler = options.profiler, .loaded = options.loaded};
   host.tracer = options.tracer;
   if (options.cache && options.mutation == nullptr) {
     host.cache = std::make_shared<CodeCache>(CodeCacheOptions{

@@ -13,6 +13,7 @@
 #include "ending.h"
 #include "open.h"
 #include "options.h"
+#include "profile_report.h"
 #include "remote.h"
 #include "statistics.h"
 #include "test_command.h"
@@ -147,6 +148,9 @@ constexpr Option kOptions[] = {
 
     {"Watching", "--stats", 0, Value::kOptional, "json",
      "afterwards, print counters of the run to standard error"},
+    {"Watching", "--profile", 0, Value::kOptional, "FILE",
+     "afterwards, print the functions and lines that took most of the time; write all there,\n"
+     "as a picture (.html), for speedscope.app (.json) or for other programs (.folded)"},
     {"Watching", "--explain-offload", 0, Value::kNone, "",
      "afterwards, print how each parallel loop was run, and why"},
     {"Watching", "--trace", 0, Value::kRequired, "FILE",
@@ -344,6 +348,10 @@ Result<Request> request_of(const Arguments& arguments) {
   request.engine.system_access = !arguments.has("--no-system");
   request.engine.log = print_log;
   request.engine.trace = arguments.has("--trace");
+  request.engine.profile = arguments.has("--profile");
+  if (request.engine.profile && !arguments.last("--profile")->empty()) {
+    DHPVM_TRY(profile_form_of(*arguments.last("--profile")));
+  }
   request.isolate.jit_wait = arguments.has("--jit-wait");
   request.isolate.gc_verify = arguments.has("--gc-verify");
   const std::string* const device = arguments.last("--device");
@@ -410,6 +418,15 @@ void remark_lost_option(const Module& module, std::span<const std::string> argum
       name.c_str());
 }
 
+Status tell_profile(const Arguments& arguments, std::span<const ProfileStack> profile) {
+  const std::string* const path = arguments.last("--profile");
+  if (path == nullptr) return {};
+  std::fputs(profile_table(profile).c_str(), stderr);
+  if (path->empty()) return {};
+  DHPVM_ASSIGN(const ProfileForm form, profile_form_of(*path));
+  return write_file(*path, profile_text(profile, form, arguments.operands[0]));
+}
+
 Result<int> run(const Engine& engine, const Arguments& arguments, const Request& request) {
   const std::string* const trace = arguments.last("--trace");
   DHPVM_ASSIGN(const Module module,
@@ -423,6 +440,7 @@ Result<int> run(const Engine& engine, const Arguments& arguments, const Request&
 
   std::optional<Statistics> statistics;  // of a program that was started
   std::string story;
+  std::vector<ProfileStack> profile;
   const auto run_isolate = [&]() -> Result<int> {
     DHPVM_ASSIGN(Isolate isolate, Isolate::create(module, request.isolate));
     running = &isolate;
@@ -431,6 +449,7 @@ Result<int> run(const Engine& engine, const Arguments& arguments, const Request&
     running = nullptr;
     statistics = isolate.statistics();
     if (arguments.has("--explain-offload")) story = isolate.explain_loops();
+    profile = isolate.profile();
     return outcome;
   };
   Result<int> outcome = run_isolate();
@@ -442,6 +461,7 @@ Result<int> run(const Engine& engine, const Arguments& arguments, const Request&
   if (statistics && request.stats == Request::Stats::kJson)
     std::fputs(statistics_json(*statistics, left, engine.workers()).c_str(), stderr);
   std::fputs(story.c_str(), stderr);
+  if (const Status told = tell_profile(arguments, profile); !told.ok() && outcome.ok()) return told.error();
   if (!left.none() && outcome.ok()) {
     return Error(
         ErrorCode::kInternal,

@@ -72,7 +72,7 @@ class Interrupts {
   }
   ~Interrupts() {
     is_over_ = true;
-    pthread_kill(watcher_.native_handle(), SIGTERM);
+    pthread_kill(watcher_.native_handle(), SIGINT);
     watcher_.join();
     pthread_sigmask(SIG_SETMASK, &before_, nullptr);
   }
@@ -257,7 +257,7 @@ Result<TestRequest> test_request_of(const Arguments& arguments) {
     }
   }
   for (const std::string_view alone :
-       {"--verify-only", "--disasm", "--stats", "--explain-offload", "--trace", "--worker"}) {
+       {"--verify-only", "--disasm", "--stats", "--explain-offload", "--profile", "--trace", "--worker"}) {
     if (arguments.has(alone)) {
       return invalid(std::string(alone) + " does not go together with --test: leave one of them out");
     }

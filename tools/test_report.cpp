@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "bench/svg.h"
+
 namespace dhpvm::tools {
 namespace {
 
@@ -22,20 +24,15 @@ std::string indented(std::string_view text, std::string_view margin) {
 // XML 1.0 has no form for most control characters, nor for bytes that are no UTF-8; build servers refuse the whole
 // report because of one. They become question marks: all bytes above ASCII, for a test may write anything.
 std::string xml(std::string_view text) {
-  std::string safe;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    switch (c) {
-      case '&': safe += "&amp;"; break;
-      case '<': safe += "&lt;"; break;
-      case '>': safe += "&gt;"; break;
-      case '"': safe += "&quot;"; break;
-      case '\n':
-      case '\t': safe += c; break;
-      default: safe += byte < 0x20 || byte >= 0x7F ? '?' : c;
-    }
-  }
-  return safe;
+  std::string safe(text);
+  std::ranges::replace_if(
+      safe,
+      [](char c) {
+        const auto byte = static_cast<unsigned char>(c);
+        return (byte < 0x20 && c != '\n' && c != '\t') || byte >= 0x7F;
+      },
+      '?');
+  return escaped(safe);
 }
 
 std::string seconds(std::chrono::nanoseconds time) {
@@ -115,8 +112,9 @@ std::string Coverage::lcov_text() const {
       hit += line->second != 0 ? 1 : 0;
     }
     if (!is_file) continue;
-    text += "SF:" + file + "\n" + records + "LF:" + std::to_string(found) + "\nLH:" + std::to_string(hit) +
-            "\nend_of_record\n";
+    text.append("SF:").append(file).append("\n").append(records);
+    text.append("LF:").append(std::to_string(found)).append("\nLH:").append(std::to_string(hit));
+    text += "\nend_of_record\n";
   }
   return text;
 }

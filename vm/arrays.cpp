@@ -251,6 +251,7 @@ Status Isolate::fetch(gc::Array& array, bool write) {
     // Loops that were deferred may run now. Without a thread that watches the clock, they are stopped between chunks.
     if (loops_ != nullptr) (void)loops_->watch_deadline(*context_);
     Status status = write ? copies->to_host_for_writing() : copies->to_host_for_reading();
+    if (context_->profiler != nullptr) context_->profiler->check(*context_, Profiler::Part::kDevices);
     if (!status.ok()) {
       // The program has done nothing wrong, whatever the device says.
       if (status.error().family() != ErrorFamily::kUser) return status;

@@ -3,6 +3,8 @@
 
 #include <pthread.h>
 
+#include <utility>
+
 #include "vm/tier.h"
 #include "vm/trap.h"
 #include "vm/values.h"
@@ -46,9 +48,11 @@ bool run(Context& context, codegen::EnterFunction code) {
   std::byte* const locals = frame->locals(context.local_end);
   const std::int64_t ticks = context.ticks;
   context.ticks = 0;  // compiled code has them
+  const std::uintptr_t entry = std::exchange(context.native_entry, stack_pointer());
   const std::int64_t left =
       code(&context, context.p, reinterpret_cast<void**>(context.r), ticks, frame->stack_left, locals);
   context.primitives = primitives;
+  context.native_entry = entry;
   if (left < 0) {
     trace_callers(context);
     return false;
@@ -85,6 +89,7 @@ bool continue_compiled(Context& context) {
   // A kernel's own loops are not compiled this way.
   if (context.loop.active || stack_pointer() < context.native_limit + kToEnter) return true;
   const codegen::EnterFunction code = context.tier->sample(*context.frame->function, context.pc);
+  if (context.profiler != nullptr) context.profiler->check(context, Profiler::Part::kCompiler);
   if (code == nullptr) return true;
   // The back-edge is taken here.
   const bytecode::Word word = *context.pc;

@@ -24,6 +24,7 @@
 #include "vm/catching.h"
 #include "vm/frame.h"
 #include "vm/linker.h"
+#include "vm/profiler.h"
 #include "vm/race.h"
 
 namespace dhpvm::vm {
@@ -151,6 +152,9 @@ struct Context {
   Catching catching;
   // By word of the module's code: how often the instruction there was run. Empty unless that is counted.
   std::vector<std::uint64_t> executions;
+  std::unique_ptr<Profiler> profiler;  // null: no samples are taken
+  std::uintptr_t native_entry =
+      0;  // of the machine's own stack, where the innermost compiled code was entered
 };
 
 // Calls nested deeper than this from C++ into the program, through natives, would exhaust the C++ stack.

@@ -94,6 +94,7 @@ Status Invocation::run() {
   if (context.depth == 1) {
     if (context.tier != nullptr) measure_native_stack(context);
     const Clock clock(context, function, isolate_.options_.limits.deadline);
+    if (context.profiler != nullptr) context.profiler->begin(context);
     interpret(context);
   } else {
     interpret(context);

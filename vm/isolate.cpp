@@ -127,12 +127,18 @@ Status Isolate::start() {
   context.heap = heap_.get();
   context.stop = &stop_;
   set_fuel(options_.limits.fuel);
+  if (options_.profiled_code != nullptr)
+    context.profiler = std::make_unique<Profiler>(linked_, options_.profiled_code);
   if (options_.check_races) context.races = std::make_unique<RaceDetector>();
   if (options_.tracer != nullptr) {
     context.tracer = options_.tracer;
     context.track = options_.tracer->add_track("interpreter");
   }
   return {};
+}
+
+std::vector<ProfileStack> Isolate::profile() const {
+  return context_->profiler == nullptr ? std::vector<ProfileStack>() : context_->profiler->stacks();
 }
 
 std::vector<LineCount> Isolate::line_counts() const {

@@ -82,9 +82,12 @@ class Isolate final : private gc::RootProvider {
   // collect.
   void rest(gc::IdleWatch::Wait wait);
 
-  // Every line of the module's functions, in their order, with how often it was run; a line comes once for each function
-  // that has code of it. Empty unless options().count_lines, or without line table.
+  // Every line of the module's functions, in their order, with how often it was run; a line comes once for each
+  // function that has code of it. Empty unless options().count_lines, or without line table.
   std::vector<LineCount> line_counts() const;
+
+  // Where the time of calls went; empty unless options().profiled_code is set.
+  std::vector<ProfileStack> profile() const;
 
   // How each parallel loop has run, and why; empty if everything is interpreted.
   std::string explain_loops() const;

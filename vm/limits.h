@@ -10,6 +10,7 @@
 #include <limits>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/system_memory.h"
 #include "gc/options.h"
@@ -28,6 +29,7 @@ struct OperationRecord;
 namespace dhpvm::vm {
 
 class Alarm;
+class CodeMap;
 class CompileService;
 
 // Reaching a limit is a trap of the program, never a crash. A limit of 0 leaves nothing.
@@ -106,6 +108,8 @@ struct IsolateOptions {
   bool check_races = false;
   // Count how often each instruction is run, for Isolate::line_counts. Everything is interpreted then.
   bool count_lines = false;
+  // Where the code generator tells of the code that it loads; then the isolate takes samples for Isolate::profile.
+  std::shared_ptr<const CodeMap> profiled_code;
   std::uint32_t gc_stress = 0;    // collect before every n-th allocation; 0 is off
   bool gc_verify = false;         // check the heap around every collection
   std::size_t nursery_bytes = 0;  // 0: adaptive
@@ -152,6 +156,17 @@ struct LineCount {
   std::string file;
   std::uint32_t line = 0;
   std::uint64_t count = 0;
+};
+
+// A sample of a program's stack: where a call stands, or, in brackets, what else takes its time.
+struct ProfileFrame {
+  std::string function;
+  std::string file;        // empty where the line is not known
+  std::uint32_t line = 0;  // that of the call or, of the innermost frame, the one that runs
+};
+struct ProfileStack {
+  std::vector<ProfileFrame> frames;  // outermost first
+  std::chrono::nanoseconds time{0};
 };
 
 struct IsolateStats {

@@ -244,6 +244,7 @@ std::optional<std::vector<IterationSpace>> LoopTier::offload(const HostExecution
   request.host_seconds = host_seconds;
   request.is_host_known = execution.known.timing.is_known(host_seconds);
   OffloadOutcome outcome = devices_->run(request);
+  if (context.profiler != nullptr) context.profiler->check(context, Profiler::Part::kDevices);
   if (outcome.failure) {
     raise(context, std::move(*outcome.failure));
     return std::nullopt;
@@ -268,6 +269,7 @@ bool LoopTier::run_on_cores(const HostExecution& execution, const IterationSpace
   timing.add_iterations(count);
   unsigned lanes = lanes_for(execution, space);
   request_kernel(execution, lanes);
+  if (context.profiler != nullptr) context.profiler->check(context, Profiler::Part::kCompiler);
   offload::OpenBlock open;  // of reductions
   std::uint64_t iterations = 1;
   for (offload::RemainingSpace remaining(space); !remaining.empty();) {
@@ -355,6 +357,7 @@ bool LoopTier::run_native(const HostExecution& execution, const codegen::Compile
   loop.stop = &stop.value();
   if (!look_at_clock(context)) return false;
   Result<offload::LoopOutcome> outcome = run_on_host(*pool_, loop, profile);
+  if (context.profiler != nullptr) context.profiler->check(context, Profiler::Part::kCores);
   if (!outcome.ok()) {
     raise(context, std::move(outcome).error());
     return false;

@@ -89,6 +89,7 @@ Status Isolate::poll() const { return stop_reason(*context_); }
 
 bool refill_ticks(Context& context) {
   context.ticks = 0;
+  if (context.profiler != nullptr) context.profiler->check(context);
   if (!look_at_clock(context)) return false;
   if (context.fuel_left == 0) {
     raise(context, Error(ErrorCode::kOutOfFuel, "the fuel given to the program is used up"));
@@ -147,6 +148,10 @@ bool call_import(Context& context, const LinkedImport& import, std::uint64_t* p,
     return false;
   }
   Status status = call_guarded(*import.function, call);
+  if (context.profiler != nullptr) {
+    const auto index = static_cast<std::uint32_t>(&import - context.linked->imports().data());
+    context.profiler->check(context, Profiler::Part::kNative, index);
+  }
   if (status.ok()) [[likely]] {
     if (import.fallible) r[import.failure_message] = nullptr;
     return poll_after_bulk(context, kNativeBytes);

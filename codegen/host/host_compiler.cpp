@@ -125,7 +125,7 @@ Status HostCompiler::make_object(CompileRequest& request, llvm::TargetMachine& m
   const std::string name = module.getName().str();
   auto begin = Tracer::Clock::now();
   DHPVM_TRY(verify(module));
-  target_.constrain(module, options_.linker.debugger || options_.linker.profiler);
+  target_.constrain(module, options_.linker.is_traceable());
   DHPVM_TRY(optimise(module, machine, request.pipeline));
   object.times.optimise_ms = phase(request.track, "optimise", name, begin);
   if (request.list_ir) {
@@ -144,7 +144,7 @@ Status HostCompiler::make_object(CompileRequest& request, llvm::TargetMachine& m
 
 CacheKey HostCompiler::key_of(Pipeline pipeline, std::string_view content) const {
   constexpr std::string_view kLibrary = "LLVM " LLVM_VERSION_STRING;
-  const bool traceable = options_.linker.debugger || options_.linker.profiler;
+  const bool traceable = options_.linker.is_traceable();
   return cache_key({content, target_.description(), pipeline == Pipeline::kKernels ? "kernels" : "functions",
                     traceable ? "traceable" : "", kLibrary});
 }

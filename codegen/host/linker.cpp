@@ -21,6 +21,7 @@
 
 #include "codegen/host/guard.h"
 #include "codegen/host/llvm_error.h"
+#include "codegen/host/load_watch.h"
 #include "codegen/host/perf_map.h"
 
 namespace dhpvm::codegen {
@@ -180,8 +181,15 @@ Result<std::unique_ptr<Linker>> Linker::create(std::unique_ptr<SymbolTable> symb
   if (!process) return from_llvm(process.takeError(), "starting the linker for native code");
   auto session = std::make_unique<Session>(std::move(*process), std::move(symbols), options);
   if (options.profiler) {
-    DHPVM_ASSIGN(std::shared_ptr<PerfMap> map, PerfMap::open());
-    session->layer().addPlugin(std::move(map));
+    DHPVM_ASSIGN(LoadWatch::Told told, perf_map());
+    session->layer().addPlugin(std::make_shared<LoadWatch>(std::move(told)));
+  }
+  if (options.loaded) {
+    session->layer().addPlugin(std::make_shared<LoadWatch>(
+        [loaded = options.loaded](std::span<const LoadWatch::LoadedFunction> functions) {
+          for (const LoadWatch::LoadedFunction& function : functions)
+            loaded(function.begin, function.size, function.name);
+        }));
   }
   // A session that is permanent, or becomes so, is not destroyed.
   const auto destroy = [](Session* ended) {

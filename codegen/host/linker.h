@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -20,10 +21,15 @@ class MemoryBuffer;
 
 namespace dhpvm::codegen {
 
-// With either of these, loaded code stays in memory for good: what was told about it cannot be taken back.
 struct LinkerOptions {
+  // With either of these, loaded code stays in memory for good: what was told about it cannot be taken back.
   bool debugger = false;  // tell gdb about the code, by its interface for just-in-time compilers
   bool profiler = false;  // name the code for perf, in /tmp/perf-PID.map
+  // Told of every function that is loaded, from any thread; empty: nobody is.
+  std::function<void(const void* begin, std::size_t size, std::string_view name)> loaded = {};
+
+  // Whether somebody walks the stack through the code.
+  bool is_traceable() const { return debugger || profiler || loaded; }
 };
 
 // Loaded code and its memory. When it goes, no thread may be in the code or enter it any more. Keeps what it

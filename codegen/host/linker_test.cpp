@@ -8,7 +8,10 @@
 #include <cmath>
 #include <cstring>
 #include <fstream>
+#include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "codegen/host/emit.h"
 #include "codegen/host/ir_for_tests.h"
@@ -165,6 +168,20 @@ TEST(Linker, TellsTheProfiler) {
               return name == "get" && std::stoull(start, nullptr, 16) == address && size != "0" ? 0 : 2;
             }),
             0);
+}
+
+TEST(Linker, TellsWhatIsLoaded) {
+  std::vector<std::pair<const void*, std::string>> loaded;
+  HostOptions options;
+  options.linker.loaded = [&](const void* begin, std::size_t size, std::string_view name) {
+    EXPECT_NE(size, 0u);
+    loaded.emplace_back(begin, name);
+  };
+  const auto compiler = new_compiler("native", options);
+  auto code = compiler->compile(parse(*compiler, returning(1)), Pipeline::kFunctions);
+  ASSERT_TRUE(code.ok()) << code.error().to_string();
+  ASSERT_EQ(loaded.size(), 1u);
+  EXPECT_EQ(loaded[0], std::pair(static_cast<const void*>(code->address("get")), std::string("get")));
 }
 
 TEST(Linker, FindsVectorMath) {

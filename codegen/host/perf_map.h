@@ -5,37 +5,12 @@
 // refuses it.
 #pragma once
 
-#include <llvm/ExecutionEngine/Orc/ObjectLinkingLayer.h>
-
-#include <memory>
-
+#include "codegen/host/load_watch.h"
 #include "dhpvm/result.h"
 
 namespace dhpvm::codegen {
 
-// A plugin of the linker that adds a line for each function that it loads. Thread-safe.
-class PerfMap : public llvm::orc::ObjectLinkingLayer::Plugin {
- public:
-  // kIo when the file cannot be written.
-  static Result<std::shared_ptr<PerfMap>> open();
-  ~PerfMap() override;
-  PerfMap(const PerfMap&) = delete;
-  PerfMap& operator=(const PerfMap&) = delete;
-
-  void modifyPassConfig(llvm::orc::MaterializationResponsibility& responsibility,
-                        llvm::jitlink::LinkGraph& graph, llvm::jitlink::PassConfiguration& passes) override;
-
-  // Code that was named stays where it is (see LinkerOptions), so that none of these has anything to do.
-  llvm::Error notifyFailed(llvm::orc::MaterializationResponsibility& /*failed*/) override;
-  llvm::Error notifyRemovingResources(llvm::orc::JITDylib& /*library*/,
-                                      llvm::orc::ResourceKey /*key*/) override;
-  void notifyTransferringResources(llvm::orc::JITDylib& /*library*/, llvm::orc::ResourceKey /*to*/,
-                                   llvm::orc::ResourceKey /*from*/) override {}
-
- private:
-  explicit PerfMap(int fd) : fd_(fd) {}
-
-  const int fd_;
-};
+// Adds a line for each function that it is told of. kIo when the file cannot be written.
+Result<LoadWatch::Told> perf_map();
 
 }  // namespace dhpvm::codegen

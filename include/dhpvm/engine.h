@@ -71,6 +71,8 @@ struct EngineOptions {
   // Workers whose devices programs may use.
   RemoteOptions remote = {};
 
+  // Take samples of what programs do, for Isolate::profile. Costs some 1 % of their time.
+  bool profile = false;
   // Collect events (runs, collections, compilations) for write_trace. Costs memory for as long as the engine lives.
   bool trace = false;
 };

@@ -21,6 +21,14 @@
 
 namespace dhpvm {
 
+// Calls that were active together, outermost first, and the time that was spent so. The line of a frame is that of the
+// call or, of the innermost one, the line that ran; no file where it is not known. What else takes a program's time is
+// the innermost frame, in brackets: "[garbage collection]", "[parallel loop on the cores]", "[native io.read_text]".
+struct ProfileStack {
+  std::vector<StackFrame> frames;
+  std::chrono::nanoseconds time{0};
+};
+
 // How often a line of the source was run.
 struct LineCount {
   std::string file;
@@ -101,6 +109,9 @@ class DHPVM_API Isolate {
   // once for each function that has code of it. Empty unless IsolateOptions::count_lines is set, and for a module
   // without lines (`strip`). A function that nothing in the module refers to has no code.
   std::vector<LineCount> line_counts() const;
+  // Where the time of calls from the host went so far, by samples of the stack, 500 a second. Empty unless
+  // EngineOptions::profile is set.
+  std::vector<ProfileStack> profile() const;
   // The devices on which loops have run so far.
   std::vector<DeviceUse> devices() const;
 

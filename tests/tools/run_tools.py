@@ -452,6 +452,64 @@ FAILED  test_index
         self.expect(2, "dhpvm-run", "--test", "--stats", "sums.dhp", error="does not go together with --test")
 
 
+class Profiling(ToolTest):
+    SOURCE = """class Node { next: Node?; }
+fn spin(n: i64) -> i64 {
+    var sum = 0;
+    for i in 0..n { sum += i * i % 7; }
+    return sum;
+}
+fn calls(n: i64) -> i64 => if n < 2 { spin(100) % 2 + n } else { calls(n - 1) + calls(n - 2) };
+fn list(n: i64) -> i64 {
+    var head: Node? = null;
+    for i in 0..n { head = Node(if i % 100000 == 0 { null } else { head }); }
+    return n;
+}
+fn main() { print(spin(20000000) + calls(20) + list(3000000)); }
+"""
+
+    def stacks(self, *options):
+        """The time of each stack, by functions alone."""
+        self.write("work.dhp", self.SOURCE)
+        self.expect(0, "dhpvm-run", *options, "--profile=work.folded", "work.dhp", error="profile of")
+        times = {}
+        for line in (self.folder / "work.folded").read_text().splitlines():
+            frames, _, time_spent = line.rpartition(" ")
+            names = tuple(re.sub(r" \(.*", "", frame) for frame in frames.split(";"))
+            times[names] = times.get(names, 0) + int(time_spent)
+        return times
+
+    def test_functions_are_found_interpreted_and_compiled(self):
+        # Compiled ones may be inlined: what is innermost is seen always.
+        for options in ["--jit=off"], ["--jit=eager"], ["--jit-threshold=1", "--jit-wait"]:
+            stacks = self.stacks(*options)
+            self.assertTrue(all(stack[0] == "main" for stack in stacks), stacks)
+            self.assertIn("spin", {stack[-1] for stack in stacks})
+            self.assertTrue(any("[garbage collection]" in stack for stack in stacks), stacks)
+        interpreted = self.stacks("--jit=off")
+        self.assertIn(("main", "spin"), interpreted)
+        self.assertTrue(any(stack[:4] == ("main", "calls", "calls", "calls") for stack in interpreted))
+
+    def test_forms(self):
+        self.write("work.dhp", self.SOURCE)
+        done = self.expect(0, "dhpvm-run", "--profile=work.json", "work.dhp", error="work.dhp:4")
+        self.assertIn(b" function\n", done.stderr)
+        document = json.loads((self.folder / "work.json").read_text())
+        profile = document["profiles"][0]
+        self.assertEqual(sum(profile["weights"]), profile["endValue"])
+        used = {frame for sample in profile["samples"] for frame in sample}
+        self.assertEqual(used, set(range(len(document["shared"]["frames"]))))
+        self.expect(0, "dhpvm-run", "--profile=work.html", "work.dhp", error="profile of")
+        page = (self.folder / "work.html").read_text()
+        ElementTree.fromstring(page[page.index("<svg") :])
+        self.assertIn("spin", page)
+        self.expect(2, "dhpvm-run", "--profile=work.txt", "work.dhp", error="end the name in .html")
+
+    def test_a_program_that_is_over_at_once(self):
+        self.write("hello.dhp", "fn main() {}\n")
+        self.expect(0, "dhpvm-run", "--profile=x.html", "hello.dhp", error="profile")
+
+
 class Watching(ToolTest):
     def test_stats(self):
         self.write("p.dhp", GARBAGE)

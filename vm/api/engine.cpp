@@ -36,6 +36,10 @@ codegen::GeneratorOptions generator_options(const detail::EngineState& engine) {
     generator.warn = [log = options.log](const std::string& text) { log(LogKind::kWarning, text); };
   }
   generator.tracer = engine.tracer.get();
+  if (engine.profiled_code != nullptr) {
+    generator.loaded = [map = engine.profiled_code](const void* begin, std::size_t size,
+                                                    std::string_view name) { map->add(begin, size, name); };
+  }
   return generator;
 }
 
@@ -72,6 +76,7 @@ std::unique_ptr<offload::DeviceFactory> remote_devices(const RemoteOptions& opti
 Engine::Engine(EngineOptions options) : state_(std::make_shared<detail::EngineState>()) {
   state_->options = std::move(options);
   if (state_->options.trace) state_->tracer = std::make_unique<Tracer>();
+  if (state_->options.profile) state_->profiled_code = std::make_shared<vm::CodeMap>();
   state_->compile_service = std::make_shared<vm::CompileService>(generator_options(*state_));
   state_->thread_pool = std::make_shared<ThreadPool>(state_->options.threads);
   state_->alarm = std::make_shared<vm::Alarm>();

@@ -79,6 +79,7 @@ vm::IsolateOptions machine_options(const IsolateOptions& options, detail::Engine
   machine.gc_stress = options.gc_stress;
   machine.gc_verify = options.gc_verify;
   machine.tracer = engine.tracer.get();
+  machine.profiled_code = engine.profiled_code;
   machine.left_buffer_bytes = &engine.left_buffer_bytes;
   if (options.device != "host") machine.devices.registry = engine.devices;
   machine.devices.names = options.device;

@@ -17,6 +17,7 @@
 #include "offload/devices/device_registry.h"
 #include "stdlib/native/state.h"
 #include "vm/alarm.h"
+#include "vm/code_map.h"
 #include "vm/compile_service.h"
 #include "vm/isolate.h"
 #include "vm/linker.h"
@@ -33,6 +34,7 @@ struct EngineState {
   std::mutex mutex;                // guards natives
   vm::NativeRegistry natives;
   std::shared_ptr<vm::CompileService> compile_service;
+  std::shared_ptr<vm::CodeMap> profiled_code;  // null: no profiles are made
   std::shared_ptr<ThreadPool> thread_pool;
   std::shared_ptr<vm::Alarm> alarm;
   std::shared_ptr<offload::DeviceRegistry> devices;

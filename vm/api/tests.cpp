@@ -66,7 +66,7 @@ class ErrorReader {
       if (field.name != name || !field.type.is_ref()) continue;
       gc::Ref value = nullptr;
       std::memcpy(static_cast<void*>(&value), reinterpret_cast<const std::byte*>(object) + field.offset,
-                  sizeof value);
+                  sizeof(gc::Ref));
       return value;
     }
     return nullptr;
@@ -129,6 +129,17 @@ Status Isolate::run_test(std::string_view name) {
   if (function.signature.results.empty()) return {};
   const auto failure = static_cast<gc::Ref>(call.r[0]);
   return failure == nullptr ? Status() : Status(ErrorReader(module).read(failure));
+}
+
+std::vector<ProfileStack> Isolate::profile() const {
+  std::vector<ProfileStack> stacks;
+  for (vm::ProfileStack& stack : state_->machine->profile()) {
+    ProfileStack& made = stacks.emplace_back();
+    made.time = stack.time;
+    for (vm::ProfileFrame& frame : stack.frames)
+      made.frames.push_back({std::move(frame.function), std::move(frame.file), frame.line});
+  }
+  return stacks;
 }
 
 std::vector<LineCount> Isolate::line_counts() const {

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "vm/code_map.h"
+
+#include <algorithm>
+#include <charconv>
+#include <iterator>
+
+namespace dhpvm::vm {
+namespace {
+
+// "body.12" is a function, "continue.12.40" one that is entered in the middle. "enter.12", which only leads to either,
+// is none of the program's.
+std::optional<std::uint32_t> function_of(std::string_view name) {
+  constexpr std::string_view kBody = "body.";
+  constexpr std::string_view kContinue = "continue.";
+  if (name.starts_with(kBody)) {
+    name.remove_prefix(kBody.size());
+  } else if (name.starts_with(kContinue)) {
+    name.remove_prefix(kContinue.size());
+  } else {
+    return std::nullopt;
+  }
+  std::uint32_t function = 0;
+  if (std::from_chars(name.data(), name.data() + name.size(), function).ec != std::errc())
+    return std::nullopt;
+  return function;
+}
+
+}  // namespace
+
+void CodeMap::add(const void* begin, std::size_t size, std::string_view name) {
+  const std::optional<std::uint32_t> function = function_of(name);
+  if (!function || size == 0) return;
+  const auto low = reinterpret_cast<std::uintptr_t>(begin);
+  const std::uintptr_t high = low + size;
+  const std::lock_guard lock(mutex_);
+  // Code that was here has been freed.
+  auto at = parts_.upper_bound(low);
+  if (at != parts_.begin() && std::prev(at)->second.end > low) --at;
+  while (at != parts_.end() && at->first < high) at = parts_.erase(at);
+  parts_[low] = {high, *function};
+  lowest_ = std::min(lowest_.load(), low);
+  highest_ = std::max(highest_.load(), high);
+}
+
+std::optional<std::uint32_t> CodeMap::find(std::uintptr_t address) const {
+  if (address < lowest_.load(std::memory_order_relaxed) ||
+      address >= highest_.load(std::memory_order_relaxed))
+    return std::nullopt;
+  const std::lock_guard lock(mutex_);
+  const auto next = parts_.upper_bound(address);
+  if (next == parts_.begin()) return std::nullopt;
+  const Part& part = std::prev(next)->second;
+  return address < part.end ? std::optional(part.function) : std::nullopt;
+}
+
+}  // namespace dhpvm::vm
