@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// The command line of dhpvm-run.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "dhpvm/dhpvm.h"
+#include "options.h"
+#include "remote.h"
+
+namespace dhpvm::tools {
+
+std::span<const Option> run_options();
+std::string run_help();
+
+// All that the options say, as the public API takes it.
+struct RunRequest {
+  EngineOptions engine;
+  IsolateOptions isolate;
+  CompileOptions compile;
+  RemoteRequest remote;
+  enum class Stats : std::uint8_t { kNone, kTable, kJson } stats = Stats::kNone;
+};
+
+// `arguments` come from run_options(). kInvalidArgument for values and combinations that make no sense.
+Result<RunRequest> request_of(const Arguments& arguments);
+
+}  // namespace dhpvm::tools
