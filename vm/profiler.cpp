@@ -122,7 +122,8 @@ Profiler::Stack Profiler::stack_of(const Context& context) const {
   bool is_innermost = true;
   for (; slot < end && stack.size() < kMostFrames; ++slot) {
     const std::optional<std::uint32_t> function = code_->find(*slot);
-    if (!function) continue;
+    // The map has the code of all modules of the engine, and a stack has remains of earlier calls.
+    if (!function || *function >= linked_->module().functions.size()) continue;
     if (!is_innermost) {
       const std::uintptr_t outer = slot[-1];
       const bool is_frame =
