@@ -89,6 +89,8 @@ LaunchOutcome run(const KernelLaunch& launch) {
   state.shared = shared.get();
   state.limit = launch.limit;
   state.moment.launch = next_phases(1);
+  std::optional<Meter> meter;
+  if (launch.is_metered) state.meter = &meter.emplace(launch.block);
   for (std::uint64_t block = 0; block < launch.grid.count() && !state.fault; ++block) {
     state.block_index = {static_cast<std::uint32_t>(block % launch.grid.x),
                          static_cast<std::uint32_t>(block / launch.grid.x % launch.grid.y),
@@ -96,8 +98,9 @@ LaunchOutcome run(const KernelLaunch& launch) {
     state.moment.block = state.moment.phase = next_phases(1);
     if (shared != nullptr) shared->poison();
     BlockRun(state).run();
+    if (meter) meter->end_block();
   }
-  return {std::move(state.fault), state.executed};
+  return {std::move(state.fault), state.executed, meter ? meter->counts() : Counts()};
 }
 
 }  // namespace dhpvm::ptx

@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "offload/ptx/meter.h"
 #include "offload/ptx/program.h"
 #include "offload/ptx/warp.h"
 
@@ -20,11 +21,13 @@ struct KernelLaunch {
   std::vector<std::byte> parameters;  // as long as parameter_bytes() says
   std::vector<std::shared_ptr<Allocation>> memory;
   std::uint64_t limit = std::uint64_t{1} << 40;  // of instructions, times threads
+  bool is_metered = false;  // LaunchOutcome::counts is wanted
 };
 
 struct LaunchOutcome {
   std::optional<Fault> fault;
   std::uint64_t executed = 0;
+  Counts counts;  // zeros unless they were wanted
 };
 
 std::uint32_t parameter_bytes(const Function& entry);

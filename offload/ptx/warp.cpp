@@ -142,6 +142,7 @@ void Warp::run_group() {
     launch_.executed += static_cast<unsigned>(std::popcount(mask));
     if (op.flow == Flow::kPlain) {
       if (mask != 0) op.execute(*this, op, mask);
+      if (launch_.meter != nullptr) launch_.meter->end_operation(static_cast<unsigned>(std::popcount(mask)));
       ++pc;
     } else {
       pc = step_flow(op, mask, pc);
@@ -446,6 +447,7 @@ std::byte* Warp::access(const Op& op, unsigned lane, std::uint64_t address, std:
                    bytes, address, text_of(space), offset, memory->size()));
     return nullptr;
   }
+  if (launch_.meter != nullptr) launch_.meter->add(space, thread_of(lane), address, bytes);
   return allocated(op, lane, *memory, offset, bytes, kind);
 }
 

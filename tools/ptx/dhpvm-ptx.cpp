@@ -45,6 +45,8 @@ constexpr Option kOptions[] = {
     {"Results", "--print", 'p', Value::kRequired, "N", "print argument N, an array; the first is 0"},
     {"Results", "--out", 'o', Value::kRequired, "N:FILE",
      "write argument N, an array, to a file: NumPy's format if\nits name ends in .npy, otherwise bytes"},
+    {"Results", "--report", 0, Value::kNone, "",
+     "print how many threads work, and how well their accesses to\nmemory fall together"},
     {"Results", "--time", 0, Value::kNone, "", "print instructions and time to standard error"},
     {"Other", "--version", 0, Value::kNone, "", "print the version"},
     {"Other", "--help", 'h', Value::kNone, "", "print this text"},
@@ -202,6 +204,7 @@ Result<Request> request_of(const Arguments& options, const ptx::Program& program
     launch.dynamic_shared = static_cast<std::uint32_t>(std::min(bytes, kMostShared + 1));
   }
   DHPVM_TRY(check_shape(launch));
+  launch.is_metered = options.has("--report");
   for (const Arguments::Given& given : options.options) {
     if (given.option->name == "--arg") {
       DHPVM_ASSIGN(KernelArgument argument, parse_kernel_argument(given.value));
@@ -232,6 +235,7 @@ Result<Ending> launch_and_show(const Request& request, const Arguments& options)
     return Ending{.code = 3};
   }
   for (const Arguments::Given* const given : request.results) DHPVM_TRY(show(*given, request.arguments));
+  if (request.launch.is_metered) DHPVM_TRY(print(text_of(outcome.counts) + "\n"));
   return Ending{};
 }
 

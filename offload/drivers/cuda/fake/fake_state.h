@@ -97,6 +97,6 @@ void push(CUstream_st& stream, std::function<void()> work);
 void wait_until_idle(CUstream_st& stream, std::unique_lock<std::mutex>& lock);
 
 // Runs a kernel in the interpreter; a fault is kept in the state. Without the mutex. The driver's code for the launch.
-Code interpret(const ptx::KernelLaunch& launch);
+Code interpret(ptx::KernelLaunch& launch);
 
 }  // namespace dhpvm::offload::cu::fake

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// Counts what decides how fast a launch is on a GPU, beside its instructions: how well the accesses of a warp fall
+// together, and how many threads there are for nothing.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "offload/ptx/program.h"
+#include "offload/ptx/types.h"
+
+namespace dhpvm::ptx {
+
+// Caches are not counted: a sector that two accesses touch is two transactions.
+struct Counts {
+  std::uint64_t launched = 0;      // threads
+  std::uint64_t working = 0;       // those of them that accessed global memory
+  std::uint64_t issued = 0;        // lanes of executed operations: 32 for each, also where some were switched off
+  std::uint64_t active = 0;        // those of them that took part
+  std::uint64_t transactions = 0;  // sectors of 32 bytes that an access of a warp touches, all accesses together
+  std::uint64_t fewest_transactions = 0;  // sectors that the different bytes of an access fill
+  std::uint64_t passes = 0;               // of shared memory: times that it is read or written for an access
+  std::uint64_t fewest_passes = 0;        // as many words, with no two in one bank
+};
+
+// One line, without its end.
+std::string text_of(const Counts& counts);
+
+// Of one launch, which is run by one thread.
+class Meter {
+ public:
+  explicit Meter(const Extent& block);
+
+  // A lane's access, part of the operation that end_operation() ends. Those of an atomic update are two.
+  void add(Space space, std::uint32_t thread, std::uint64_t address, std::size_t bytes);
+  void end_operation(unsigned active);
+  void end_block();
+  const Counts& counts() const { return counts_; }
+
+ private:
+  struct Access {
+    std::uint64_t address = 0;
+    std::uint64_t end = 0;
+    auto operator<=>(const Access&) const = default;
+  };
+  void count_transactions();
+  void count_passes();
+
+  Counts counts_;
+  std::uint64_t threads_;  // of a block
+  Space space_ = Space::kGlobal;
+  unsigned pending_ = 0;
+  std::array<Access, std::size_t{2} * kWarpSize> accesses_;
+  std::vector<LaneMask> worked_;  // by warp of the block
+};
+
+}  // namespace dhpvm::ptx
