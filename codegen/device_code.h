@@ -33,8 +33,8 @@ struct DeviceTarget {
 // dimension.
 enum class Dealing : std::uint8_t {
   // In each dimension in steps of the number of work-items along its axis, so that neighbours do neighbouring
-  // iterations; any number of work-items does the whole chunk. With reductions, kReductionGroup work-items
-  // form a group, and each run of bytecode::kReductionLanes of them works off one block of
+  // iterations; any number of work-items does the whole chunk. With reductions, a group is some runs of
+  // bytecode::kReductionLanes work-items along axis 0, each of which works off one block of
   // bytecode::kReductionBlock iterations at a time.
   kStrides,
   // For processors, with reductions: the blocks of the chunk, numbered in iteration order, in one run of
@@ -72,7 +72,7 @@ struct KernelParameter {
   bool operator==(const KernelParameter&) const = default;
 };
 
-// Work-items of a group of a kernel with reductions.
+// Work-items of the largest groups of a kernel with reductions.
 inline constexpr std::uint32_t kReductionGroup = 256;
 
 // For OpenCL C: added to DeviceCode::options for launches whose arrays overlap.
@@ -86,7 +86,8 @@ struct DeviceCode {
   std::string options;
   std::vector<KernelParameter> parameters;
   std::vector<KernelSite> sites;  // where it can trap; by KernelTrap::site
-  std::uint32_t group = 0;        // the size that groups must have; 0: any
+  // With reductions and kStrides: the most work-items of a group. 0: any number of them.
+  std::uint32_t group = 0;
   Dealing dealing = Dealing::kStrides;
 };
 

@@ -7,8 +7,9 @@ namespace dhpvm::codegen {
 namespace {
 
 // By Builtin.
-constexpr std::array kNames = {"dhpvm.global.id", "dhpvm.global.size", "dhpvm.group.id", "dhpvm.group.count",
-                               "dhpvm.local.id",  "dhpvm.mul.high",    "dhpvm.barrier",  "dhpvm.fence"};
+constexpr std::array kNames = {"dhpvm.global.id",   "dhpvm.global.size", "dhpvm.group.id",
+                               "dhpvm.group.count", "dhpvm.local.id",    "dhpvm.local.size",
+                               "dhpvm.mul.high",    "dhpvm.barrier",     "dhpvm.fence"};
 
 llvm::Function* declare(llvm::IRBuilderBase& b, Builtin which, llvm::FunctionType* type) {
   llvm::Module& module = *b.GetInsertBlock()->getModule();

@@ -23,6 +23,7 @@ enum class Builtin : std::uint8_t {
   kGroupId,
   kGroupCount,
   kLocalId,
+  kLocalSize,
   kMulHigh,  // i64 (i64, i64): the upper half of the product of two unsigned numbers
   kBarrier,  // void (): all work-items of the group get here before one goes on, and see each other's local memory
   kFence,  // void (): what this work-item did to global memory comes before what it does next, for all others

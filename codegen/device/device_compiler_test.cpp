@@ -165,14 +165,14 @@ TEST(DeviceCode, CombinesReductionsInGroupsOrInRuns) {
   EXPECT_EQ(groups.group, kReductionGroup);
   EXPECT_EQ(groups.dealing, Dealing::kStrides);
   EXPECT_THAT(groups.text, HasSubstr("barrier("));
-  EXPECT_THAT(groups.text, HasSubstr("reqd_work_group_size(256, 1, 1)"));
+  EXPECT_THAT(groups.text, HasSubstr("get_local_size(0u)"));
   DeviceTarget processor = opencl();
   processor.is_processor = true;
   const DeviceCode runs = compile(module, processor).value();
   EXPECT_EQ(runs.group, 0U);
   EXPECT_EQ(runs.dealing, Dealing::kRuns);
   EXPECT_THAT(runs.text, Not(HasSubstr("barrier(")));
-  EXPECT_THAT(compile(module, ptx()).value().text, HasSubstr(".reqntid 256, 1, 1"));
+  EXPECT_THAT(compile(module, ptx()).value().text, HasSubstr(".maxntid 256, 1, 1"));
 }
 
 TEST(DeviceCode, GivesEachWorkItemOfAProcessorOneIteration) {

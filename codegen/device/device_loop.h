@@ -27,6 +27,7 @@ enum class Buffers : std::uint8_t {
 struct DeviceForm {
   Buffers buffers = Buffers::kAddresses;
   Dealing dealing = Dealing::kStrides;
+  std::uint32_t group = 0;  // as in DeviceCode
 };
 
 // Emits `name`, which calls the body; the body must be inlined into it.

@@ -9,6 +9,8 @@
 #include <llvm/Target/TargetMachine.h>
 #include <llvm/TargetParser/Triple.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "codegen/device/atomics.h"
 #include "codegen/device/builtins.h"
@@ -30,6 +32,17 @@ constexpr char kFirstPasses[] =
 Dealing dealing_of(const bytecode::KernelRecord& record, bool is_processor) {
   if (!is_processor) return Dealing::kStrides;
   return record.reductions.empty() ? Dealing::kSingly : Dealing::kRuns;
+}
+
+// A work-item has a value of each reduction in its group's local memory.
+std::uint32_t largest_group(const KernelBody& body) {
+  // Half of what devices have at least (32 KiB in OpenCL, 48 in CUDA), so that two groups fit.
+  constexpr std::uint64_t kLocalMemory = 16 << 10;
+  std::uint64_t bytes = 0;
+  for (const llvm::Type* const type : body.accumulators) bytes += (type->getPrimitiveSizeInBits() + 7) / 8;
+  const std::uint64_t runs = kLocalMemory / (bytes * bytecode::kReductionLanes);
+  return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(runs * bytecode::kReductionLanes,
+                                                              bytecode::kReductionLanes, kReductionGroup));
 }
 
 // Drops promises of the lowering about the host's arrays that do not hold here.
@@ -68,10 +81,11 @@ Result<DeviceModule> make_device_module(const KernelRequest& request, Buffers bu
   order_updates(*body.function);
   body.function->addFnAttr(llvm::Attribute::AlwaysInline);
   made.dealing = dealing_of(record, is_processor);
-  made.entry = make_device_loop(*request.module, record, body, {buffers, made.dealing}, kDeviceEntry, module);
+  if (!record.reductions.empty() && made.dealing == Dealing::kStrides) made.group = largest_group(body);
+  made.entry = make_device_loop(*request.module, record, body, {buffers, made.dealing, made.group},
+                                kDeviceEntry, module);
   made.sites = std::move(body.sites);
   made.fast_math = record.fast_math;
-  made.group = !record.reductions.empty() && made.dealing == Dealing::kStrides ? kReductionGroup : 0;
   std::string problems;
   llvm::raw_string_ostream stream(problems);
   if (llvm::verifyModule(module, &stream)) {

@@ -9,20 +9,15 @@ namespace dhpvm::codegen {
 using bytecode::kReductionLanes;
 using llvm::PHINode;
 
-namespace {
-
-constexpr std::uint64_t kRuns = kReductionGroup / kReductionLanes;  // of a work-group
-
-}  // namespace
-
 void LoopEmitter::emit_group_blocks() {
   Value* const item = call_builtin(b_, Builtin::kLocalId, 0);
   Value* const run = b_.CreateUDiv(item, i64(kReductionLanes));
   lane_ = b_.CreateURem(item, i64(kReductionLanes));
+  Value* const runs = b_.CreateUDiv(call_builtin(b_, Builtin::kLocalSize, 0), i64(kReductionLanes));
   Value* const of_row = blocks_of_row();
   Value* const total = blocks_of_chunk(of_row);
-  Value* const first = b_.CreateMul(linear(Builtin::kGroupId, Builtin::kGroupCount), i64(kRuns));
-  Value* const step = b_.CreateMul(product(Builtin::kGroupCount), i64(kRuns));
+  Value* const first = b_.CreateMul(linear(Builtin::kGroupId, Builtin::kGroupCount), runs);
+  Value* const step = b_.CreateMul(product(Builtin::kGroupCount), runs);
   make_local_memory(item);
 
   BasicBlock* const before = b_.GetInsertBlock();
@@ -101,10 +96,10 @@ void LoopEmitter::emit_lane(Value* number, Value* blocks_of_row, BasicBlock* joi
   b_.CreateBr(join);
 }
 
-// One value per work-item and reduction.
+// One value per work-item and reduction, with room for the largest group.
 void LoopEmitter::make_local_memory(Value* item) {
   for (llvm::Type* const type : body_.accumulators) {
-    auto* const array = llvm::ArrayType::get(type, kReductionGroup);
+    auto* const array = llvm::ArrayType::get(type, form_.group);
     auto* const memory = new llvm::GlobalVariable(module_, array, false, llvm::GlobalValue::InternalLinkage,
                                                   llvm::UndefValue::get(array), "lanes", nullptr,
                                                   llvm::GlobalValue::NotThreadLocal, kLocalSpace);

@@ -23,22 +23,64 @@ std::uint32_t limited(std::uint64_t value, std::uint64_t most) {
   return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(value, 1, std::max<std::uint64_t>(most, 1)));
 }
 
+// Work-items that GPUs run together: groups are not made smaller for more processors to have one, and rows are cut at
+// multiples of it, so that the accesses of those that run together begin where memory's sectors do.
+constexpr std::uint64_t kTogether = 32;
+// Rows are cut at multiples of this at least: four sectors of numbers of 64 bits, or two of 32. Narrower groups would
+// leave most of what a GPU runs together idle. It is a bound, and not tuned.
+constexpr std::uint64_t kLeastCut = 16;
+
+// Whether at least four of five work-items have an iteration.
+bool is_filled(std::uint64_t extent, std::uint64_t width) {
+  const std::uint64_t launched = quotient_up(extent, width) * width;
+  return launched - extent <= launched / 5;
+}
+
+// Work-items of a group along an axis, `room` at most.
+std::uint64_t width_along(unsigned axis, std::uint64_t extent, std::uint64_t room) {
+  if (extent <= room) return extent;
+  const std::uint64_t share = quotient_up(extent, quotient_up(extent, room));
+  if (axis != 0 || room < kTogether) return share;
+  std::uint64_t width = quotient_up(share, kTogether) * kTogether;
+  if (width > room) width = room;
+  while (width > kLeastCut && !is_filled(extent, width)) width = width / 2 / kLeastCut * kLeastCut;
+  return width;
+}
+
+// The most work-items of a group with which every processor has a group, if there are iterations for that.
+std::uint64_t room_of(const IterationSpace& space, const GridLimits& limits) {
+  std::uint64_t iterations = 1;
+  for (unsigned d = 0; d < space.dimensions; ++d) iterations *= space.extent(d);
+  std::uint64_t room = limits.group;
+  while (room / 2 >= kTogether && quotient_up(iterations, room) < limits.processors) room /= 2;
+  return room;
+}
+
 // Neighbouring work-items do neighbouring iterations, so that their accesses coalesce: a group takes as many as the
 // innermost dimension has, and extends outwards with the rest of its work-items.
 LaunchGrid cover(const IterationSpace& space, const GridLimits& limits) {
   LaunchGrid grid;
-  std::uint64_t group = limits.group;
+  std::uint64_t group = room_of(space, limits);
   std::uint64_t groups = limits.groups;
   for (unsigned axis = 0; axis < space.dimensions; ++axis) {
     const std::uint64_t extent = space.extent(space.inner() - axis);
-    // Powers of two divide what devices run together.
     if (axis == 2) group = std::min(group, kThickestGroup);
-    grid.group[axis] = limited(std::bit_ceil(std::min(extent, group)), group);
+    grid.group[axis] = limited(width_along(axis, extent, group), group);
     grid.groups[axis] = limited(quotient_up(extent, grid.group[axis]),
                                 axis == 0 ? groups : std::min(groups, kMostAlongOuterAxes));
     group /= grid.group[axis];
     groups /= grid.groups[axis];
   }
+  return grid;
+}
+
+// Each run of work-items has a block, and a group as many runs as leave a group for every processor.
+LaunchGrid cover_blocks(std::uint64_t blocks, const GridLimits& limits) {
+  LaunchGrid grid;
+  const std::uint64_t runs =
+      limited(blocks / std::max(limits.processors, 1U), limits.group / bytecode::kReductionLanes);
+  grid.group[0] = static_cast<std::uint32_t>(runs * bytecode::kReductionLanes);
+  grid.groups[0] = limited(quotient_up(blocks, runs), limits.groups);
   return grid;
 }
 
@@ -58,11 +100,11 @@ bool is_small(const LaunchPiece& piece) { return count(piece) <= 2048; }
 
 LaunchGrid plan_grid(const IterationSpace& space, const GridNeeds& needs, const GridLimits& limits) {
   if (!needs.reductions) return cover(space, limits);
-  const bool alone = needs.dealing == codegen::Dealing::kRuns;
-  const std::uint64_t per_group = alone ? 1 : std::max(needs.group / bytecode::kReductionLanes, 1U);
+  const std::uint64_t blocks = reduction_blocks(space);
+  if (needs.dealing != codegen::Dealing::kRuns) return cover_blocks(blocks, limits);
   LaunchGrid grid;
   grid.group[0] = limits.group;
-  grid.groups[0] = limited(quotient_up(reduction_blocks(space), per_group), limits.groups);
+  grid.groups[0] = limited(blocks, limits.groups);
   return grid;
 }
 

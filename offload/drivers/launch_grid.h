@@ -20,15 +20,16 @@ struct LaunchGrid {
 
 // The limits of a device for a kernel.
 struct GridLimits {
-  std::uint32_t group =
-      1;  // work-items of a group: exactly, if the kernel wants groups of a size, else at most
+  std::uint32_t group = 1;   // work-items of a group, at most
   std::uint32_t groups = 1;  // of a launch, at most; kSingly: as many at least, where the space has them
+  // kStrides: groups are smaller where there would be fewer of them than this.
+  std::uint32_t processors = 1;
 };
 
 // How a kernel deals out its iterations.
 struct GridNeeds {
   bool reductions = false;  // it has some
-  std::uint32_t group = 0;  // as in DeviceCode, like `dealing`
+  std::uint32_t group = 0;  // as in DeviceCode, like `dealing`; limits heed it
   codegen::Dealing dealing = codegen::Dealing::kStrides;
 };
 

@@ -26,14 +26,14 @@ constexpr GridLimits kSingly = {64, 8};
 TEST(LaunchGrid, CoversALine) {
   constexpr GridNeeds kNeeds;
   EXPECT_EQ(plan_grid(line(1), kNeeds, kGpu), (LaunchGrid{{1, 1, 1}, {1, 1, 1}}));
-  EXPECT_EQ(plan_grid(line(100), kNeeds, kGpu), (LaunchGrid{{128, 1, 1}, {1, 1, 1}}));
+  EXPECT_EQ(plan_grid(line(100), kNeeds, kGpu), (LaunchGrid{{100, 1, 1}, {1, 1, 1}}));
   EXPECT_EQ(plan_grid(line(1000), kNeeds, kGpu), (LaunchGrid{{256, 1, 1}, {4, 1, 1}}));
   EXPECT_EQ(plan_grid(line(std::int64_t{1} << 40), kNeeds, kGpu), (LaunchGrid{{256, 1, 1}, {1000, 1, 1}}));
 }
 
 TEST(LaunchGrid, CoversAPlane) {
   constexpr GridNeeds kNeeds;
-  EXPECT_EQ(plan_grid(space(500, 60), kNeeds, kGpu), (LaunchGrid{{64, 4, 1}, {1, 125, 1}}));
+  EXPECT_EQ(plan_grid(space(500, 60), kNeeds, kGpu), (LaunchGrid{{60, 4, 1}, {1, 125, 1}}));
   EXPECT_EQ(plan_grid(space(500, 6000), kNeeds, kGpu), (LaunchGrid{{256, 1, 1}, {24, 41, 1}}));
   EXPECT_EQ(plan_grid(space(1 << 20, 1), kNeeds, {256, 1 << 20}), (LaunchGrid{{1, 256, 1}, {1, 4096, 1}}));
   EXPECT_EQ(plan_grid(space(std::int64_t{1} << 30, 1), kNeeds, {256, 1 << 20}),
@@ -42,18 +42,58 @@ TEST(LaunchGrid, CoversAPlane) {
 
 TEST(LaunchGrid, KeepsGroupsThin) {
   const IterationSpace deep = {3, {0, 0, 0}, {1000, 2, 1}};
-  EXPECT_EQ(plan_grid(deep, {}, kGpu), (LaunchGrid{{1, 2, 64}, {1, 1, 16}}));
+  EXPECT_EQ(plan_grid(deep, {}, kGpu), (LaunchGrid{{1, 2, 63}, {1, 1, 16}}));
 }
 
 TEST(LaunchGrid, GivesEachRunOfLanesABlock) {
   GridNeeds needs = {.reductions = true, .group = codegen::kReductionGroup, .dealing = Dealing::kStrides};
   const std::int64_t block = bytecode::kReductionBlock;
-  EXPECT_EQ(plan_grid(line(block), needs, kGpu), (LaunchGrid{{256, 1, 1}, {1, 1, 1}}));
+  EXPECT_EQ(plan_grid(line(block), needs, kGpu), (LaunchGrid{{32, 1, 1}, {1, 1, 1}}));
   EXPECT_EQ(plan_grid(line(8 * block + 1), needs, kGpu), (LaunchGrid{{256, 1, 1}, {2, 1, 1}}));
   EXPECT_EQ(plan_grid(space(20, block + 1), needs, kGpu), (LaunchGrid{{256, 1, 1}, {5, 1, 1}}));
+  EXPECT_EQ(plan_grid(line(9 * block), needs, {256, 1000, 4}), (LaunchGrid{{64, 1, 1}, {5, 1, 1}}))
+      << "a group for each processor";
+  EXPECT_EQ(plan_grid(line(9 * block), needs, {128, 2, 1}), (LaunchGrid{{128, 1, 1}, {2, 1, 1}}));
   needs = {.reductions = true, .group = 0, .dealing = Dealing::kRuns};
   EXPECT_EQ(plan_grid(line(5 * block), needs, kProcessor), (LaunchGrid{{1, 1, 1}, {5, 1, 1}}));
   EXPECT_EQ(plan_grid(line(50 * block), needs, kProcessor), (LaunchGrid{{1, 1, 1}, {8, 1, 1}}));
+}
+
+TEST(LaunchGrid, HasAGroupForEachProcessor) {
+  constexpr GridLimits kMany = {256, 1 << 20, 132};
+  EXPECT_EQ(plan_grid(line(4000), {}, kMany), (LaunchGrid{{32, 1, 1}, {125, 1, 1}}));
+  EXPECT_EQ(plan_grid(line(9000), {}, kMany), (LaunchGrid{{64, 1, 1}, {141, 1, 1}}));
+  EXPECT_EQ(plan_grid(space(1000, 1), {}, kMany), (LaunchGrid{{1, 32, 1}, {1, 32, 1}}));
+  EXPECT_EQ(plan_grid(space(100, 130), {}, kMany), (LaunchGrid{{32, 2, 1}, {5, 50, 1}}));
+  EXPECT_EQ(plan_grid(space(5000, 130), {}, kMany), (LaunchGrid{{130, 1, 1}, {1, 5000, 1}}));
+}
+
+// The share of the launched work-items that have an iteration.
+double working(const LaunchGrid& grid, const IterationSpace& space) {
+  double share = 1;
+  for (unsigned axis = 0; axis < space.dimensions; ++axis) {
+    const double launched = double{1} * grid.group[axis] * grid.groups[axis];
+    share *= std::min(1.0, static_cast<double>(space.extent(space.inner() - axis)) / launched);
+  }
+  return share;
+}
+
+TEST(LaunchGrid, LeavesFewWorkItemsIdle) {
+  constexpr GridLimits kMany = {256, 132 * 8 * 8, 132};
+  for (std::int64_t extent = 100; extent <= 5000; ++extent) {
+    for (const IterationSpace& each : {line(extent), space(extent, 1000), space(1000, extent),
+                                       space(extent, extent), space(extent, 100), space(100, extent)}) {
+      ASSERT_GE(working(plan_grid(each, {}, kMany), each), 0.8) << extent;
+    }
+  }
+  const GridNeeds reduces = {.reductions = true, .group = codegen::kReductionGroup};
+  for (std::int64_t iterations = 1000; iterations <= 1'000'000; iterations += 100) {
+    const IterationSpace each = line(iterations);
+    const LaunchGrid grid = plan_grid(each, reduces, kMany);
+    const IterationSpace runs = line(static_cast<std::int64_t>(reduction_blocks(each)));
+    const LaunchGrid grid_of_runs = {{grid.group[0] / 32, 1, 1}, grid.groups};
+    ASSERT_GE(working(grid_of_runs, runs), 0.8) << iterations;
+  }
 }
 
 using Pieces = std::vector<LaunchPiece>;

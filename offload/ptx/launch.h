@@ -21,7 +21,7 @@ struct KernelLaunch {
   std::vector<std::byte> parameters;  // as long as parameter_bytes() says
   std::vector<std::shared_ptr<Allocation>> memory;
   std::uint64_t limit = std::uint64_t{1} << 40;  // of instructions, times threads
-  bool is_metered = false;  // LaunchOutcome::counts is wanted
+  bool is_metered = false;                       // LaunchOutcome::counts is wanted
 };
 
 struct LaunchOutcome {

@@ -42,8 +42,7 @@ std::string text_of(const Counts& counts) {
       counts.fewest_transactions, counts.passes, counts.fewest_passes);
 }
 
-Meter::Meter(const Extent& block)
-    : threads_(block.count()), worked_(quotient_up(block.count(), kWarpSize)) {}
+Meter::Meter(const Extent& block) : threads_(block.count()), worked_(quotient_up(block.count(), kWarpSize)) {}
 
 void Meter::add(Space space, std::uint32_t thread, std::uint64_t address, std::size_t bytes) {
   if (space == Space::kGlobal) worked_[thread / kWarpSize] |= LaneMask{1} << thread % kWarpSize;

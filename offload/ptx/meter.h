@@ -15,11 +15,12 @@ namespace dhpvm::ptx {
 
 // Caches are not counted: a sector that two accesses touch is two transactions.
 struct Counts {
-  std::uint64_t launched = 0;      // threads
-  std::uint64_t working = 0;       // those of them that accessed global memory
-  std::uint64_t issued = 0;        // lanes of executed operations: 32 for each, also where some were switched off
-  std::uint64_t active = 0;        // those of them that took part
-  std::uint64_t transactions = 0;  // sectors of 32 bytes that an access of a warp touches, all accesses together
+  std::uint64_t launched = 0;  // threads
+  std::uint64_t working = 0;   // those of them that accessed global memory
+  std::uint64_t issued = 0;    // lanes of executed operations: 32 for each, also where some were switched off
+  std::uint64_t active = 0;    // those of them that took part
+  std::uint64_t transactions =
+      0;  // sectors of 32 bytes that an access of a warp touches, all accesses together
   std::uint64_t fewest_transactions = 0;  // sectors that the different bytes of an access fill
   std::uint64_t passes = 0;               // of shared memory: times that it is read or written for an access
   std::uint64_t fewest_passes = 0;        // as many words, with no two in one bank

@@ -27,6 +27,7 @@ struct Ran {
   std::string problem;  // of the assembler, or of the launch
   FaultKind kind = FaultKind::kTrap;
   std::vector<std::uint64_t> values;
+  Counts counts;
 };
 
 // Runs kernel k(u64 memory) with the body; the memory has the values.
@@ -50,11 +51,13 @@ Ran run_body(const std::string& body, const std::vector<std::uint64_t>& values, 
   launch.grid = grid;
   launch.block = block;
   launch.limit = 1 << 24;
+  launch.is_metered = true;
   launch.memory = {memory};
   const std::uint64_t address = memory->address();
   launch.parameters.resize(8);
   std::memcpy(launch.parameters.data(), &address, 8);
   const LaunchOutcome outcome = run(launch);
+  ran.counts = outcome.counts;
   if (outcome.fault) {
     ran.problem = outcome.fault->message;
     ran.kind = outcome.fault->kind;
@@ -369,6 +372,46 @@ TEST(Ptx, AddressesAndWhatWasNeverWritten) {
             FaultKind::kUnwritten);
   EXPECT_EQ(run_body("A: bra.uni A;", {0}).kind, FaultKind::kLimit);
   EXPECT_EQ(run_body("trap;", {0}).kind, FaultKind::kTrap);
+}
+
+TEST(Ptx, CountsHowAccessesFallTogether) {
+  // Thread n reads element `stride` * n mod 1024, of 8 bytes.
+  const auto global = [](const char* stride) {
+    return run_body(std::string("mov.u32 %r1, %tid.x; mul.lo.u32 %r1, %r1, ") + stride +
+                        "; and.b32 %r1, %r1, 1023; mul.wide.u32 %d1, %r1, 8; add.s64 %d1, %d0, %d1;\n"
+                        "ld.global.u64 %d2, [%d1];",
+                    std::vector<std::uint64_t>(1024))
+        .counts;
+  };
+  EXPECT_EQ(global("1").transactions, 8U);
+  EXPECT_EQ(global("1").fewest_transactions, 8U);
+  EXPECT_EQ(global("0").transactions, 1U);
+  EXPECT_EQ(global("32").transactions, 32U);
+  EXPECT_EQ(global("32").fewest_transactions, 8U);
+  // Thread n writes a word of shared memory at `distance` * n bytes.
+  const auto shared = [](const char* distance) {
+    return run_body(std::string(".shared .b32 s[1024]; mov.u32 %r1, %tid.x; mul.lo.u32 %r2, %r1, ") +
+                        distance + "; mov.u32 %r3, s; add.u32 %r3, %r3, %r2; st.shared.u32 [%r3], %r1;",
+                    {0})
+        .counts;
+  };
+  EXPECT_EQ(shared("4").passes, 1U);
+  EXPECT_EQ(shared("8").passes, 2U);
+  EXPECT_EQ(shared("128").passes, 32U);
+  EXPECT_EQ(shared("128").fewest_passes, 1U);
+}
+
+TEST(Ptx, CountsThreadsThatWork) {
+  const Counts counts = run_body(
+                            "mov.u32 %r1, %tid.x; setp.lt.u32 %p1, %r1, 5; mul.wide.u32 %d1, %r1, 4;\n"
+                            "add.s64 %d1, %d0, %d1; @%p1 st.global.u32 [%d1], %r1;",
+                            {0, 0, 0}, {40, 1, 1})
+                            .counts;
+  EXPECT_EQ(counts.launched, 40U);
+  EXPECT_EQ(counts.working, 5U);
+  // Two warps, one of 8 lanes; the store is for five threads alone.
+  EXPECT_EQ(counts.issued, 6U * 2 * 32);
+  EXPECT_EQ(counts.active, 5U * 40 + 5);
 }
 
 TEST(Ptx, WrongTextIsRefusedWithItsPlace) {

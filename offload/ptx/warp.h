@@ -44,7 +44,7 @@ struct LaunchState {
   std::uint32_t barrier_votes = 0;  // threads that gave true at the barrier that is passed
   std::uint64_t executed = 0;       // operations, times lanes
   std::uint64_t limit = 0;
-  Meter* meter = nullptr;    // null: nobody wants to know
+  Meter* meter = nullptr;  // null: nobody wants to know
   std::optional<Fault> fault;
 };
 

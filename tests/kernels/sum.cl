@@ -1,83 +1,83 @@
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #pragma OPENCL FP_CONTRACT OFF
 
-kernel __attribute__((reqd_work_group_size(256, 1, 1)))
-void dhpvm_kernel(ulong low0, ulong high0, global uchar* a0, ulong a0_offset, global uchar* partials, ulong partials_offset) {
+kernel void dhpvm_kernel(ulong low0, ulong high0, global uchar* a0, ulong a0_offset, global uchar* partials, ulong partials_offset) {
   local ulong lanes0[256];
-  bool v10, v11, v12, v13, v14, v18;
-  double v21, v23, v25, v27, v29, v31;
-  global uchar *v0, *v15;
-  ulong v1, v2, v3, v4, v5, v6, v9, v16, v17, v20, v22;
+  bool v11, v12, v13, v14, v15, v19;
+  double v22, v24, v26, v28, v30, v32;
+  global uchar *v0, *v16;
+  ulong v1, v2, v3, v4, v6, v7, v10, v17, v18, v21, v23;
   v0 = a0 + a0_offset;
   v1 = high0 - low0;
   v2 = (ulong)get_local_id(0u);
   v3 = v2 >> 5ul;
   v4 = v2 & 31ul;
-  v5 = (v1 - 1ul) >> 12ul;
-  v6 = v5 + 1ul;
-  const ulong v7 = (ulong)get_num_groups(1u);
-  const ulong v8 = (ulong)get_num_groups(0u);
-  v9 = (((ulong)get_num_groups(2u) * v7) * v8) << 3ul;
-  v10 = v4 < 16ul;
-  v11 = v4 < 8ul;
-  v12 = v4 < 4ul;
-  v13 = v4 < 2ul;
-  v14 = v4 == 0ul;
-  v15 = partials + partials_offset;
-  v16 = (((((ulong)get_group_id(2u) * v7) + (ulong)get_group_id(1u)) * v8) + (ulong)get_group_id(0u)) << 3ul;
-  while (v16 <= v5) {
-    v17 = v16 + v3;
-    v18 = v17 > v5;
-    if (v18) {
-      v21 = (-0.0);
+  const ulong v5 = (ulong)get_local_size(0u) >> 5ul;
+  v6 = (v1 - 1ul) >> 12ul;
+  v7 = v6 + 1ul;
+  const ulong v8 = (ulong)get_num_groups(1u);
+  const ulong v9 = (ulong)get_num_groups(0u);
+  v10 = (((ulong)get_num_groups(2u) * v8) * v9) * v5;
+  v11 = v4 < 16ul;
+  v12 = v4 < 8ul;
+  v13 = v4 < 4ul;
+  v14 = v4 < 2ul;
+  v15 = v4 == 0ul;
+  v16 = partials + partials_offset;
+  v17 = (((((ulong)get_group_id(2u) * v8) + (ulong)get_group_id(1u)) * v9) + (ulong)get_group_id(0u)) * v5;
+  while (v17 <= v6) {
+    v18 = v17 + v3;
+    v19 = v18 > v6;
+    if (v19) {
+      v22 = (-0.0);
     } else {
-      const ulong v19 = (v17 % v6) << 12ul;
-      v20 = min((v19 + 4096ul), v1);
-      v22 = v19 + v4;
-      v23 = (-0.0);
-      while (v22 < v20) {
-        v23 = as_double(*(global ulong*)(v0 + (v22 * 8 + low0 * 8))) + v23;
-        v22 = v22 + 32ul;
+      const ulong v20 = (v18 % v7) << 12ul;
+      v21 = min((v20 + 4096ul), v1);
+      v23 = v20 + v4;
+      v24 = (-0.0);
+      while (v23 < v21) {
+        v24 = as_double(*(global ulong*)(v0 + (v23 * 8 + low0 * 8))) + v24;
+        v23 = v23 + 32ul;
       }
-      v21 = v23;
+      v22 = v24;
     }
-    lanes0[v2] = as_ulong(v21);
-    barrier(CLK_LOCAL_MEM_FENCE);
-    if (v10) {
-      const double v24 = v21 + as_double(lanes0[v2 + 16]);
-      lanes0[v2] = as_ulong(v24);
-      v25 = v24;
-    } else {
-      v25 = v21;
-    }
+    lanes0[v2] = as_ulong(v22);
     barrier(CLK_LOCAL_MEM_FENCE);
     if (v11) {
-      const double v26 = v25 + as_double(lanes0[v2 + 8]);
-      lanes0[v2] = as_ulong(v26);
-      v27 = v26;
+      const double v25 = v22 + as_double(lanes0[v2 + 16]);
+      lanes0[v2] = as_ulong(v25);
+      v26 = v25;
     } else {
-      v27 = v25;
+      v26 = v22;
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     if (v12) {
-      const double v28 = v27 + as_double(lanes0[v2 + 4]);
-      lanes0[v2] = as_ulong(v28);
-      v29 = v28;
+      const double v27 = v26 + as_double(lanes0[v2 + 8]);
+      lanes0[v2] = as_ulong(v27);
+      v28 = v27;
     } else {
-      v29 = v27;
+      v28 = v26;
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     if (v13) {
-      const double v30 = v29 + as_double(lanes0[v2 + 2]);
-      lanes0[v2] = as_ulong(v30);
-      v31 = v30;
+      const double v29 = v28 + as_double(lanes0[v2 + 4]);
+      lanes0[v2] = as_ulong(v29);
+      v30 = v29;
     } else {
-      v31 = v29;
+      v30 = v28;
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    if (!(!v14 | v18)) *(global ulong*)(v15 + (v17 * 8)) = as_ulong(v31 + as_double(lanes0[v2 + 1]));
+    if (v14) {
+      const double v31 = v30 + as_double(lanes0[v2 + 2]);
+      lanes0[v2] = as_ulong(v31);
+      v32 = v31;
+    } else {
+      v32 = v30;
+    }
     barrier(CLK_LOCAL_MEM_FENCE);
-    v16 = v16 + v9;
+    if (!(!v15 | v19)) *(global ulong*)(v16 + (v18 * 8)) = as_ulong(v32 + as_double(lanes0[v2 + 1]));
+    barrier(CLK_LOCAL_MEM_FENCE);
+    v17 = v17 + v10;
   }
 }
 

@@ -98,7 +98,6 @@ Result<DeviceCode> make_opencl(const KernelRequest& request, const DeviceTarget&
   DHPVM_TRY(check(needs, target, made.fast_math));
   opencl::PrintOptions options;
   options.kernel = made.entry.function;
-  options.group = made.group;
   options.may_contract = made.fast_math;
   options.uses_f64 = needs.f64;
   options.uses_atomics_64 = needs.atomics_64;

@@ -66,9 +66,6 @@ Result<std::string> function_text(llvm::Function& function, const PrintOptions& 
   }
   const bool is_kernel = &function == options.kernel;
   std::string text = is_kernel ? "kernel " : "";
-  if (is_kernel && options.group != 0) {
-    text += fmt::format("__attribute__((reqd_work_group_size({}, 1, 1)))\n", options.group);
-  }
   text += fmt::format("{} {}({}) {{\n", type_name(function.getReturnType()), function.getName().str(),
                       parameters);
   const std::vector<Line> lines = structure.lines();

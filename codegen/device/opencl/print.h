@@ -12,7 +12,6 @@ namespace dhpvm::codegen::opencl {
 
 struct PrintOptions {
   const llvm::Function* kernel = nullptr;  // all others are called by it
-  std::uint32_t group = 0;                 // the size that work-groups must have; 0: any
   bool may_contract = false;               // products and sums may be fused
   bool uses_f64 = false;
   bool uses_atomics_64 = false;

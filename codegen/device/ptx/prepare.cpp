@@ -45,6 +45,7 @@ Value* replacement(Builtin which, llvm::CallBase& call) {
     case Builtin::kGroupId: return number(kGroup);
     case Builtin::kGroupCount: return number(kGroups);
     case Builtin::kLocalId: return number(kThread);
+    case Builtin::kLocalSize: return number(kThreads);
     case Builtin::kMulHigh:
       return b.CreateIntrinsic(llvm::Intrinsic::nvvm_mulhi_ull, {},
                                {call.getArgOperand(0), call.getArgOperand(1)});
@@ -107,7 +108,7 @@ void mark_constant_loads(const DeviceEntry& entry) {
   }
 }
 
-void mark_kernel(llvm::Function& function, std::uint32_t group) {
+void mark_kernel(llvm::Function& function, std::uint32_t most) {
   llvm::LLVMContext& context = function.getContext();
   llvm::NamedMDNode* const annotations = function.getParent()->getOrInsertNamedMetadata("nvvm.annotations");
   const auto annotate = [&](const char* what, std::uint32_t value) {
@@ -117,10 +118,10 @@ void mark_kernel(llvm::Function& function, std::uint32_t group) {
     annotations->addOperand(llvm::MDNode::get(context, parts));
   };
   annotate("kernel", 1);
-  if (group == 0) return;
-  annotate("reqntidx", group);
-  annotate("reqntidy", 1);
-  annotate("reqntidz", 1);
+  if (most == 0) return;
+  annotate("maxntidx", most);
+  annotate("maxntidy", 1);
+  annotate("maxntidz", 1);
 }
 
 }  // namespace dhpvm::codegen::ptx

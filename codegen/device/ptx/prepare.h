@@ -16,7 +16,7 @@ void expand_inexact_updates(llvm::Module& module, bool fast_math);
 // element that is written nowhere. Arrays of one kind may be the same.
 void mark_constant_loads(const DeviceEntry& entry);
 
-// Makes the function one that the host can launch, in groups of a size if that is not 0.
-void mark_kernel(llvm::Function& function, std::uint32_t group);
+// Makes the function one that the host can launch, in groups of at most a size if that is not 0.
+void mark_kernel(llvm::Function& function, std::uint32_t most);
 
 }  // namespace dhpvm::codegen::ptx

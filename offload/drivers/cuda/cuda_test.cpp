@@ -363,9 +363,17 @@ TEST_F(Cuda, RefusesKernelsThatDoNotFit) {
   image.device_code.entry = "other";
   EXPECT_EQ(device().load(image).error().code(), ErrorCode::kCompile);
   image = scale();
-  image.device_code.group = 2048;
-  EXPECT_EQ(device().load(image).error().code(), ErrorCode::kUnsupported);
   image.device_code.language = "opencl";
+  EXPECT_EQ(device().load(image).error().code(), ErrorCode::kUnsupported);
+}
+
+TEST_F(Cuda, RefusesReductionsThatNeedLargerBlocks) {
+  configure({.threads_of_block = 100});
+  KernelImage image = scale();
+  image.device_code.group = 256;
+  EXPECT_TRUE(device().load(image).ok()) << "three runs of lanes fit";
+  device_.reset();
+  configure({.threads_of_block = 31});
   EXPECT_EQ(device().load(image).error().code(), ErrorCode::kUnsupported);
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "bytecode/module.h"
 #include "offload/drivers/cuda/memory.h"
 
 namespace dhpvm::offload {
@@ -18,8 +19,9 @@ constexpr int kBlockSize = 256;
 // Waves of blocks: with several, short blocks run beside long ones, while the cost of starting a block is spread over
 // many iterations.
 constexpr unsigned kWaves = 8;
-// Smaller blocks than this do not fill a warp.
+// Smaller blocks than this do not fill a warp, nor do they work off a block of a reduction.
 constexpr std::uint32_t kSmallestBlock = 32;
+static_assert(kSmallestBlock == bytecode::kReductionLanes);
 constexpr std::size_t kLogSize = std::size_t{16} << 10;
 
 // A launch that the driver has not begun, and may begin with fewer threads.
@@ -107,11 +109,11 @@ Status CudaKernel::choose_blocks(const KernelImage& image) {
   int largest = 0;
   cu::Code code = api.FuncGetAttribute(&largest, cu::MAX_THREADS_PER_BLOCK, function_);
   if (code != cu::CUDA_SUCCESS) return api.error_of(code, "cuFuncGetAttribute");
-  int size = static_cast<int>(group());
-  if (size > largest)
+  int size = std::min(static_cast<int>(group()), largest);
+  if (size != 0 && size < static_cast<int>(kSmallestBlock))
     return error(ErrorCode::kUnsupported,
-                 "kernel '{}' needs blocks of {} threads, device '{}' can run {} of it", image.name, size,
-                 device_.info().name, largest);
+                 "kernel '{}' needs blocks of {} threads, device '{}' can run {} of it", image.name,
+                 kSmallestBlock, device_.info().name, largest);
   if (size == 0) {
     int grid = 0;
     code = api.OccupancyMaxPotentialBlockSize(&grid, &size, function_, nullptr, 0, kBlockSize);
@@ -124,6 +126,7 @@ Status CudaKernel::choose_blocks(const KernelImage& image) {
   if (code != cu::CUDA_SUCCESS) return api.error_of(code, "cuOccupancyMaxActiveBlocksPerMultiprocessor");
   limits_.group = static_cast<std::uint32_t>(std::max(size, 1));
   limits_.groups = static_cast<std::uint32_t>(std::max(resident, 1)) * device_.info().compute_units * kWaves;
+  limits_.processors = device_.info().compute_units;
   return {};
 }
 
@@ -154,7 +157,7 @@ cu::Code CudaKernel::enqueue(cu::Stream stream, const Operation& launch) const {
     const cu::Code code =
         device_.api().LaunchKernel(function_, grid.groups[0], grid.groups[1], grid.groups[2], grid.group[0],
                                    grid.group[1], grid.group[2], 0, stream, pointers.data(), nullptr);
-    if (!is_refused(code) || group() != 0 || limits.group <= kSmallestBlock) return code;
+    if (!is_refused(code) || limits.group <= kSmallestBlock) return code;
   }
 }
 

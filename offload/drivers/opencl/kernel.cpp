@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "bytecode/module.h"
 #include "offload/drivers/opencl/memory.h"
 
 namespace dhpvm::offload {
@@ -99,11 +100,12 @@ Status OpenClKernel::choose_groups() {
   const std::size_t largest = property(CL_KERNEL_WORK_GROUP_SIZE);
   const std::uint32_t units = candidate.info.compute_units;
   if (group() != 0) {
-    if (group() > largest)
+    if (bytecode::kReductionLanes > largest)
       return error(ErrorCode::kUnsupported,
-                   "kernel '{}' needs groups of {} work-items, device '{}' can run {}", shape().name, group(),
-                   candidate.info.name, largest);
-    limits_ = {group(), units * kGroupsPerUnit};
+                   "kernel '{}' needs groups of {} work-items, device '{}' can run {}", shape().name,
+                   bytecode::kReductionLanes, candidate.info.name, largest);
+    limits_ = {static_cast<std::uint32_t>(std::min<std::size_t>(group(), largest)), units * kGroupsPerUnit,
+               units};
     return {};
   }
   const auto group_up_to = [&](std::size_t size) {
@@ -112,7 +114,7 @@ Status OpenClKernel::choose_groups() {
   switch (dealing()) {
     case Dealing::kRuns: limits_ = {1, units * kSharesPerUnit}; break;
     case Dealing::kSingly: limits_ = {group_up_to(kGroupOnProcessor), units * kSharesPerUnit}; break;
-    case Dealing::kStrides: limits_ = {group_up_to(kGroupSize), units * kGroupsPerUnit}; break;
+    case Dealing::kStrides: limits_ = {group_up_to(kGroupSize), units * kGroupsPerUnit, units}; break;
   }
   return {};
 }

@@ -14,7 +14,8 @@ struct FakeCudaConfig {
   int compute_mode = 0;
   int exec_timeout = 0;  // 1: kernels may not run for long
   std::size_t memory_bytes = std::size_t{1} << 30;
-  int init_code = 0;  // what cuInit answers
+  int threads_of_block = 1024;  // at most, with the registers that kernels need
+  int init_code = 0;            // what cuInit answers
 };
 
 // Objects that exist now, and calls since the last configuration.

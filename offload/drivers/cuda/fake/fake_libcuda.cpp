@@ -346,7 +346,8 @@ FAKE Code cuFuncGetAttribute(int* value, FunctionAttribute attribute, Function f
   FAKE_CALL(cuFuncGetAttribute, true);
   if (attribute != MAX_THREADS_PER_BLOCK && attribute != LOCAL_SIZE_BYTES)
     return misuse(CUDA_ERROR_INVALID_VALUE);
-  *value = attribute == MAX_THREADS_PER_BLOCK ? 1024 : static_cast<int>(function->entry->local_bytes);
+  *value = attribute == MAX_THREADS_PER_BLOCK ? all.config.threads_of_block
+                                              : static_cast<int>(function->entry->local_bytes);
   return CUDA_SUCCESS;
 }
 
@@ -375,6 +376,9 @@ FAKE Code cuLaunchKernel(Function function, unsigned grid_x, unsigned grid_y, un
     return misuse(CUDA_ERROR_INVALID_VALUE);
   const dhpvm::ptx::Extent required = function->entry->required_block;
   if (required.count() != 0 && (required.x != block_x || required.y != block_y || required.z != block_z))
+    return misuse(CUDA_ERROR_INVALID_VALUE);
+  const dhpvm::ptx::Extent most = function->entry->largest_block;
+  if (most.count() != 0 && most.count() < std::uint64_t{block_x} * block_y * block_z)
     return misuse(CUDA_ERROR_INVALID_VALUE);
   ++all.counts.launches;
   dhpvm::ptx::KernelLaunch launch;
