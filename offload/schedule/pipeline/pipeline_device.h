@@ -26,6 +26,7 @@
 #include "offload/schedule/memory/registrations.h"
 #include "offload/schedule/pipeline/link_model.h"
 #include "offload/schedule/pipeline/pace.h"
+#include "offload/schedule/pipeline/plan_memo.h"
 #include "offload/schedule/pipeline/positions.h"
 
 namespace dhpvm::offload {
@@ -100,6 +101,7 @@ class PipelineDevice final : public Timelines {
   BufferPool& pool() { return pool_; }
   Registrations& registrations() { return registrations_; }
   DeviceModel& model() { return *model_; }
+  PlanMemo& plan_memo() { return plan_memo_; }
   std::uint64_t budget() const { return budget_; }
   bool overlaps() const { return options_.overlap; }
   // Whether launches are kept short: those of accelerators here. Nobody waits for a worker's when a program has to end.
@@ -213,6 +215,7 @@ class PipelineDevice final : public Timelines {
   const PipelineDeviceOptions options_;
   const std::shared_ptr<DeviceModel> model_;
   const std::shared_ptr<Pace> pace_;
+  PlanMemo plan_memo_;
   std::uint64_t budget_ = 0;
   bool was_interrupted_ = false;
   StopToken end_;  // stays until the queues have ended

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "base/error.h"
-#include "offload/loops/range.h"
 #include "offload/schedule/pipeline/array_copies.h"
+#include "offload/schedule/pipeline/plan_memo.h"
 
 namespace dhpvm::offload {
 namespace {
@@ -35,56 +35,18 @@ Status check_overlaps(const RunPlan& plan) {
   return {};
 }
 
-// Which arrays a chunk of the loop writes a part of its own of, and which can be sliced.
-void follow_chunks(const Loop& loop, std::size_t first, Ranges& ranges, RunPlan& plan) {
-  const auto names = std::span(plan.captures.array_of).subspan(first, loop.arrays.size());
-  for (std::uint32_t n = 0; n < names.size(); ++n) {
-    ArrayPlan& array = plan.arrays[names[n]];
-    const ArrayUse& use = loop.footprint->arrays[n];
-    const auto writes = [&](std::uint32_t name) {
-      const ArrayUse& its_use = loop.footprint->arrays[name];
-      return !loop.footprint->complete || its_use.is_written || its_use.is_updated;
-    };
-    if (array.by_chunk && writes(n)) array.by_chunk = ranges.writes_are_disjoint(n);
-    bool is_twin = false;
-    for (std::uint32_t other = 0; other < names.size(); ++other) {
-      if (other == n || names[other] != names[n]) continue;
-      is_twin = true;
-      // One of several names may write.
-      if (writes(n) && writes(other)) array.by_chunk = false;
-    }
-    if (is_twin) {
-      array.whole_because = "captured twice";
-    } else if (use.kind != ArrayClass::kSliced && use.kind != ArrayClass::kUnused) {
-      array.whole_because = use.reason;
-    }
-  }
-}
-
-// The use that the loops make of their arrays. Each loop's ranges are computed once: that is most of planning's cost.
-void follow(Loops loops, RunPlan& plan) {
+// The use that the loops make of their arrays.
+void follow(PipelineDevice& device, Loops loops, RunPlan& plan) {
   plan.captures = captures_of(loops);
-  for (const LoopArray& array : plan.captures.arrays) {
-    ArrayPlan& made = plan.arrays.emplace_back();
-    made.array = array;
-    made.by_chunk = true;
-  }
-  NeedsCollector collector(plan.captures);
-  std::size_t first = 0;
-  for (const Loop& loop : loops) {
-    Ranges ranges(*loop.footprint, loop);
-    collector.add(loop, first, ranges);
-    follow_chunks(loop, first, ranges, plan);
-    first += loop.arrays.size();
-  }
-  plan.needs = std::move(collector).take();
-  for (std::size_t n = 0; n < plan.arrays.size(); ++n) {
-    ArrayPlan& array = plan.arrays[n];
-    if (plan.needs[n].writes.empty()) {
-      array.by_chunk = false;
-    } else if (!array.by_chunk && array.whole_because.empty()) {
-      array.whole_because = "written by more than one chunk";
-    }
+  const std::vector<ArrayFacts>& facts = device.plan_memo().facts_of(loops, plan.captures);
+  plan.arrays.reserve(facts.size());
+  plan.needs.reserve(facts.size());
+  for (std::size_t n = 0; n < facts.size(); ++n) {
+    ArrayPlan& array = plan.arrays.emplace_back();
+    array.array = plan.captures.arrays[n];
+    array.by_chunk = facts[n].by_chunk;
+    array.whole_because = facts[n].whole_because;
+    plan.needs.push_back(facts[n].needs);
   }
 }
 
@@ -144,7 +106,7 @@ bool RunPlan::replaces_inputs() const {
 
 Result<RunPlan> plan_run(PipelineDevice& device, Loops loops) {
   RunPlan plan;
-  follow(loops, plan);
+  follow(device, loops, plan);
   DHPVM_TRY(check_overlaps(plan));
 
   for (const Loop& loop : loops) {

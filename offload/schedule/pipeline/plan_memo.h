@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// The use that loops make of their arrays, as far as numbers decide it: bounds, some scalars, the shapes of arrays, and
+// which of them are the same. Short loops are mostly executed with the same numbers again, and to put these into
+// footprints is most of planning's cost. What devices and host have of an array is no part of it: that is asked anew for
+// each execution, so that nothing that is kept can be out of date.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "offload/loops/loop.h"
+#include "offload/schedule/pipeline/chunk_needs.h"
+
+namespace dhpvm::offload {
+
+// The use of one array by all iterations of the loops.
+struct ArrayFacts {
+  ArrayNeeds needs;
+  bool by_chunk = true;  // each chunk writes a part of its own, known beforehand
+  // Why it cannot be sliced, for people; empty if it can.
+  std::string_view whole_because;
+};
+
+// Belongs to one device of an isolate, whose footprints stay as long; one thread uses it at a time.
+class PlanMemo {
+ public:
+  // By distinct array of `captures`, which are those of `loops`. Valid until the next call.
+  const std::vector<ArrayFacts>& facts_of(Loops loops, const Captures& captures);
+
+ private:
+  struct Entry {
+    std::uint64_t hash = 0;
+    std::vector<std::int64_t> numbers;  // empty: nothing was kept here
+    std::vector<ArrayFacts> facts;
+  };
+  // Loops by themselves and the chains that they form: a bound for the memory, which the training of a network with
+  // eight loops fills by a third. A chain of 64 loops with three arrays each keeps 20 KB.
+  std::array<Entry, 64> entries_;
+  std::size_t oldest_ = 0;
+  std::vector<std::int64_t> asked_;
+  std::vector<std::int64_t> of_loop_;
+  std::vector<ArrayFacts> unkept_;
+};
+
+}  // namespace dhpvm::offload
