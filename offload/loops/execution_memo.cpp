@@ -22,4 +22,14 @@ void numbers_of(const Footprint& footprint, const LoopChunk& chunk, std::vector<
   }
 }
 
+std::uint64_t hash_of(std::span<const std::int64_t> numbers) {
+  std::uint64_t hash = numbers.size();
+  for (const std::int64_t number : numbers) {
+    // An odd multiplier, so that no bit is lost; the shift brings the upper ones down.
+    hash = (hash ^ static_cast<std::uint64_t>(number)) * 0x9E3779B97F4A7C15;
+    hash ^= hash >> 29;
+  }
+  return hash;
+}
+
 }  // namespace dhpvm::offload

@@ -3,9 +3,11 @@
 // with the same numbers again, and to put them into a footprint takes longer than to compare them.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -18,6 +20,45 @@ namespace dhpvm::offload {
 // the shapes of arrays. Replaces what `numbers` had.
 void numbers_of(const Footprint& footprint, const LoopChunk& chunk, std::vector<std::int64_t>& numbers);
 
+std::uint64_t hash_of(std::span<const std::int64_t> numbers);
+
+// Values by the numbers that they were found out from: at most 4 * kSets. A loop that goes through its data again and
+// again, as the steps of an epoch do, has a few numbers for each step. One thread uses it at a time.
+template <typename Value, std::size_t kSets>
+class NumberMemo {
+ public:
+  // Null: nothing was kept.
+  const Value* find(std::span<const std::int64_t> numbers) {
+    hash_ = hash_of(numbers);
+    if (entries_.empty()) return nullptr;
+    for (const Entry& entry : entries_[hash_ % kSets].ways) {
+      if (entry.hash == hash_ && std::ranges::equal(entry.numbers, numbers)) return &entry.value;
+    }
+    return nullptr;
+  }
+  // For the numbers that were asked for last, in the place of the oldest one of their set.
+  const Value& keep(std::span<const std::int64_t> numbers, Value value) {
+    if (entries_.empty()) entries_.resize(kSets);
+    Set& set = entries_[hash_ % kSets];
+    Entry& entry = set.ways[set.oldest++ % set.ways.size()];
+    entry = {hash_, {numbers.begin(), numbers.end()}, std::move(value)};
+    return entry.value;
+  }
+
+ private:
+  struct Entry {
+    std::uint64_t hash = 0;
+    std::vector<std::int64_t> numbers;  // empty: nothing was kept here
+    Value value;
+  };
+  struct Set {
+    std::array<Entry, 4> ways;
+    std::size_t oldest = 0;
+  };
+  std::vector<Set> entries_;  // none before the first is kept
+  std::uint64_t hash_ = 0;    // of what was asked for last
+};
+
 // Belongs to one kernel; one thread uses it at a time.
 template <typename Value>
 class ExecutionMemo {
@@ -25,25 +66,14 @@ class ExecutionMemo {
   // What was kept of an execution with the same numbers; null: nothing. Whoever finds it out now may keep() it.
   const Value* find(const Footprint& footprint, const LoopChunk& chunk) {
     numbers_of(footprint, chunk, asked_);
-    for (const Entry& entry : entries_) {
-      if (entry.numbers == asked_) return &entry.value;
-    }
-    return nullptr;
+    return memo_.find(asked_);
   }
-  // Of the execution that was asked for last, in the place of the oldest one.
-  const Value& keep(Value value) {
-    Entry& entry = entries_[oldest_++ % entries_.size()];
-    entry = {asked_, std::move(value)};
-    return entry.value;
-  }
+  // Of the execution that was asked for last.
+  const Value& keep(Value value) { return memo_.keep(asked_, std::move(value)); }
 
  private:
-  struct Entry {
-    std::vector<std::int64_t> numbers;  // empty: nothing was kept here
-    Value value;
-  };
-  std::array<Entry, 4> entries_;
-  std::size_t oldest_ = 0;
+  // 128 of them: an epoch of the network of the samples has 45 steps, with two numbers of pictures.
+  NumberMemo<Value, 32> memo_;
   std::vector<std::int64_t> asked_;
 };
 

@@ -61,16 +61,6 @@ std::vector<ArrayFacts> follow(Loops loops, const Captures& captures) {
   return facts;
 }
 
-std::uint64_t hash_of(std::span<const std::int64_t> numbers) {
-  std::uint64_t hash = numbers.size();
-  for (const std::int64_t number : numbers) {
-    // An odd multiplier, so that no bit is lost; the shift brings the upper ones down.
-    hash = (hash ^ static_cast<std::uint64_t>(number)) * 0x9E3779B97F4A7C15;
-    hash ^= hash >> 29;
-  }
-  return hash;
-}
-
 }  // namespace
 
 const std::vector<ArrayFacts>& PlanMemo::facts_of(Loops loops, const Captures& captures) {
@@ -86,13 +76,8 @@ const std::vector<ArrayFacts>& PlanMemo::facts_of(Loops loops, const Captures& c
     for (const ArrayStorage& array : loop.storage) asked_.push_back(array.element_bytes);
   }
   asked_.insert(asked_.end(), captures.array_of.begin(), captures.array_of.end());
-  const std::uint64_t hash = hash_of(asked_);
-  for (const Entry& entry : entries_) {
-    if (entry.hash == hash && entry.numbers == asked_) return entry.facts;
-  }
-  Entry& entry = entries_[oldest_++ % entries_.size()];
-  entry = {hash, asked_, follow(loops, captures)};
-  return entry.facts;
+  if (const std::vector<ArrayFacts>* const known = memo_.find(asked_)) return *known;
+  return memo_.keep(asked_, follow(loops, captures));
 }
 
 }  // namespace dhpvm::offload

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // The use that loops make of their arrays, as far as numbers decide it: bounds, some scalars, the shapes of arrays, and
 // which of them are the same. Short loops are mostly executed with the same numbers again, and to put these into
-// footprints is most of planning's cost. What devices and host have of an array is no part of it: that is asked anew for
-// each execution, so that nothing that is kept can be out of date.
+// footprints is most of planning's cost. What devices and host have of an array is no part of it: that is asked anew
+// for each execution, so that nothing that is kept can be out of date.
 #pragma once
 
-#include <array>
-#include <cstddef>
 #include <cstdint>
 #include <string_view>
 #include <vector>
 
+#include "offload/loops/execution_memo.h"
 #include "offload/loops/loop.h"
 #include "offload/schedule/pipeline/chunk_needs.h"
 
@@ -31,15 +30,9 @@ class PlanMemo {
   const std::vector<ArrayFacts>& facts_of(Loops loops, const Captures& captures);
 
  private:
-  struct Entry {
-    std::uint64_t hash = 0;
-    std::vector<std::int64_t> numbers;  // empty: nothing was kept here
-    std::vector<ArrayFacts> facts;
-  };
-  // Loops by themselves and the chains that they form: a bound for the memory, which the training of a network with
-  // eight loops fills by a third. A chain of 64 loops with three arrays each keeps 20 KB.
-  std::array<Entry, 64> entries_;
-  std::size_t oldest_ = 0;
+  // 512 of them, for loops by themselves and for the chains that they form: an epoch of the network of the samples has
+  // four with other numbers for each of its 45 steps. A chain of 64 loops with three arrays each keeps 20 KB.
+  NumberMemo<std::vector<ArrayFacts>, 128> memo_;
   std::vector<std::int64_t> asked_;
   std::vector<std::int64_t> of_loop_;
   std::vector<ArrayFacts> unkept_;
