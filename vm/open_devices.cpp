@@ -173,15 +173,24 @@ Result<std::unique_ptr<offload::PipelineDevice>> OpenDevices::make(OpenDevice& o
   return device;
 }
 
+bool OpenDevices::is_open(const std::string& name) const {
+  return std::ranges::any_of(opened_, [&](const std::unique_ptr<OpenDevice>& opened) {
+    return opened->name == name && opened->device != nullptr && !opened->device->failure() &&
+           !opened->device->departure();
+  });
+}
+
 std::vector<std::string> OpenDevices::present(const std::vector<std::string>& wishes, std::string& absent) {
+  // Short loops are many: what is open need not be looked for with each of them. A worker that dials in meanwhile is
+  // noticed this much later.
+  constexpr std::chrono::milliseconds kHolds{5};
+  const auto is_known = [this](const std::string& name) { return is_host(name) || is_open(name); };
+  const auto now = std::chrono::steady_clock::now();
+  if (presence_.wishes == wishes && now < presence_.until && std::ranges::all_of(presence_.names, is_known))
+    return presence_.names;
   std::vector<std::string> found;
   for (const std::string& wish : wishes) {
-    // Short loops are many: a worker's device that is open need not be looked for.
-    const auto is_open = [&](const std::unique_ptr<OpenDevice>& opened) {
-      return opened->name == wish && opened->device != nullptr && !opened->device->failure() &&
-             !opened->device->departure();
-    };
-    if (is_host(wish) || (is_remote(wish) && std::ranges::any_of(opened_, is_open))) {
+    if (is_host(wish) || (is_remote(wish) && is_open(wish))) {
       found.push_back(wish);
       continue;
     }
@@ -191,6 +200,7 @@ std::vector<std::string> OpenDevices::present(const std::vector<std::string>& wi
     }
     for (const Error& problem : present.absent) absent += (absent.empty() ? "" : "; ") + one_line(problem);
   }
+  if (absent.empty()) presence_ = {wishes, found, now + kHolds};
   return found;
 }
 

@@ -3,6 +3,7 @@
 // again when it is back.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -72,6 +73,7 @@ class OpenDevices {
     std::vector<Error> problems;  // of those that are not there
   };
   Result<Wished> look_for_wished();
+  bool is_open(const std::string& name) const;
 
   const LinkedModule& linked_;
   CompileService& service_;
@@ -82,6 +84,13 @@ class OpenDevices {
   std::unique_ptr<offload::Registrations> registrations_;  // before the devices that use them
   std::vector<std::unique_ptr<OpenDevice>> opened_;
   DeviceTotals dropped_;  // of devices that were dropped
+  // What present() has found last, without anything being absent.
+  struct Presence {
+    std::vector<std::string> wishes;
+    std::vector<std::string> names;
+    std::chrono::steady_clock::time_point until;
+  };
+  Presence presence_;
   std::set<std::string> warned_;
 };
 
