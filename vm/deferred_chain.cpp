@@ -61,8 +61,11 @@ Status DeferredChain::defer(const OffloadRequest& request, const offload::Loop& 
   history_.kept_apart(request.number(), std::move(apart));
   loops_.push_back({request.number(), std::string(request.kernel.position), is_forced});
   if (joins) return {};
-  chain_ = std::make_unique<offload::LoopChain>(*part.device, rows, way);
-  chain_->on_end = [this](const offload::ChainOutcome& outcome) { ended(outcome); };
+  if (chain_ == nullptr || &chain_->device() != part.device || chain_->rows() != rows ||
+      chain_->way() != way) {
+    chain_ = std::make_unique<offload::LoopChain>(*part.device, rows, way);
+    chain_->on_end = [this](const offload::ChainOutcome& outcome) { ended(outcome); };
+  }
   chain_->add(loop, part, host);
   return {};
 }

@@ -43,6 +43,8 @@ void DeviceHistory::ran_in_chain(Number loop, const offload::ChainOutcome& outco
   story.chain = std::move(chain);
   story.place_in_chain = place;
   story.way = outcome.way;
+  if (outcome.way == offload::ChainWay::kAsWholes) ++story.told_together;
+  if (outcome.is_replay) ++story.replayed;
 }
 
 void DeviceHistory::not_considered(Number loop, double seconds) {
@@ -78,6 +80,14 @@ std::string DeviceHistory::explain(Number loop, bool is_deferred, std::string_vi
     const bool is_in_slices = story.way == offload::ChainWay::kInSlices;
     text += fmt::format("  ran {} {}, for all of which these figures are\n",
                         is_in_slices ? "chunk by chunk together with" : "in one message with", others);
+  }
+  if (story.told_together > 1) {
+    text += fmt::format(
+        "  {} of {} executions were in recorded messages, told by number and what has changed; those of the "
+        "others "
+        "had other loops, arrays or sizes than any of the last{}\n",
+        story.replayed, story.told_together,
+        story.replayed == 0 ? ", or the worker is of an earlier release" : "");
   }
   if (!story.apart.empty()) text += fmt::format("  not together with the loop before it: {}\n", story.apart);
   if (is_deferred) text += "  is deferred: nobody has needed its results yet\n";

@@ -41,39 +41,27 @@ bool is_aligned(const MemorySpan& span) {
 
 Status CheckedQueue::copy(const MemorySpan& to, const MemorySpan& from, const Order& order,
                           std::uint64_t label) {
-  DHPVM_TRY(check(to, "the destination of a copy"));
-  DHPVM_TRY(check(from, "the source of a copy"));
-  if (to.bytes != from.bytes)
-    return error(ErrorCode::kInvalidArgument,
-                 "a copy goes from {} bytes to {}: both spans must be of the same size", from.bytes,
-                 to.bytes);
-  if (overlap(to, from))
-    return error(ErrorCode::kInvalidArgument,
-                 "source and destination of a copy of {} bytes overlap: copy by way of other memory",
-                 to.bytes);
   Operation operation;
-  operation.record.kind = direction(to, from);
-  operation.record.bytes = to.bytes;
+  operation.record.kind = Kind::kDeviceCopy;
+  operation.record.label = label;
   operation.to = to;
   operation.from = from;
-  return accept(std::move(operation), order, label);
+  return accept(std::move(operation), order);
 }
 
 Status CheckedQueue::fill(const MemorySpan& to, std::byte value, const Order& order, std::uint64_t label) {
-  DHPVM_TRY(check(to, "what is to be filled"));
   Operation operation;
   operation.record.kind = Kind::kFill;
-  operation.record.bytes = to.bytes;
+  operation.record.label = label;
   operation.to = to;
   operation.value = value;
-  return accept(std::move(operation), order, label);
+  return accept(std::move(operation), order);
 }
 
 Status CheckedQueue::launch(const Launch& launch, const Order& order, std::uint64_t label) {
-  DHPVM_TRY(check_launch(launch));
   Operation operation;
   operation.record.kind = Kind::kLaunch;
-  operation.record.iterations = *launch.space.count();
+  operation.record.label = label;
   operation.kernel = launch.kernel;
   operation.space = launch.space;
   operation.scalars.assign(launch.scalars.begin(), launch.scalars.end());
@@ -81,41 +69,56 @@ Status CheckedQueue::launch(const Launch& launch, const Order& order, std::uint6
   operation.partials = launch.partials;
   operation.report = launch.report;
   operation.stop = launch.stop;
-  return accept(std::move(operation), order, label);
+  return accept(std::move(operation), order);
 }
 
 Status CheckedQueue::write(const MemorySpan& to, std::span<const std::byte> bytes, const Order& order,
                            std::uint64_t label) {
-  DHPVM_TRY(check(to, "the destination of a write"));
-  if (to.bytes != bytes.size() || to.bytes == 0 || is_imported(to))
-    return error(ErrorCode::kInvalidArgument,
-                 "{} bytes are written to {} of {}: write as many as there are, and to memory of the device",
-                 bytes.size(), to.bytes, is_imported(to) ? "the host" : "the device");
-  if (bytes.size() > device_.info().write_bytes)
-    return error(ErrorCode::kUnsupported, "device '{}' takes {} bytes with a write, not {}: use a copy",
-                 device_.info().name, device_.info().write_bytes, bytes.size());
   Operation operation;
   operation.record.kind = Kind::kUpload;
-  operation.record.bytes = to.bytes;
+  operation.record.label = label;
   operation.to = to;
   operation.contents.assign(bytes.begin(), bytes.end());
-  return accept(std::move(operation), order, label);
+  if (bytes.empty()) DHPVM_TRY(check_write(operation));
+  return accept(std::move(operation), order);
 }
 
 Status CheckedQueue::host_call(std::function<void()> function, const Order& order, std::uint64_t label) {
-  if (!function)
-    return error(ErrorCode::kInvalidArgument, "a host call has no function: pass one that can be called");
   Operation operation;
   operation.record.kind = Kind::kHostCall;
+  operation.record.label = label;
   operation.function = std::move(function);
-  return accept(std::move(operation), order, label);
+  return accept(std::move(operation), order);
 }
 
-Status CheckedQueue::accept(Operation operation, const Order& order, std::uint64_t label) {
-  Status status = admit(operation);
+Status CheckedQueue::batch(std::vector<Operation> steps, const Order& order) {
+  if (steps.empty()) return error(ErrorCode::kInvalidArgument, "a batch has no operations: give it some");
+  for (Operation& step : steps) DHPVM_TRY(check(step));
+  if (!takes_as_one(steps)) {
+    for (std::size_t n = 0; n < steps.size(); ++n) {
+      const bool is_last = n + 1 == steps.size();
+      const Order of_step{n == 0 ? order.waits : std::span<const SemaphoreValue>(),
+                          is_last ? order.signals : std::span<const SemaphoreValue>()};
+      DHPVM_TRY(accept(std::move(steps[n]), of_step));
+    }
+    return {};
+  }
+  Operation whole;
+  for (const Operation& step : steps) {
+    if (step.stop != nullptr) whole.stop = step.stop;
+  }
+  whole.steps = std::move(steps);
+  return accept(std::move(whole), order);
+}
+
+Status CheckedQueue::accept(Operation operation, const Order& order) {
+  if (!operation.is_batch()) DHPVM_TRY(check(operation));
+  Status status = operation.is_batch() ? Status() : admit(operation);
+  for (const Operation& step : operation.steps) {
+    if (status.ok()) status = admit(step);
+  }
   if (status.ok()) status = device_.timeline().submit(order);
   if (!status.ok()) return std::move(status).error().with_context("while " + describe(operation));
-  operation.record.label = label;
   operation.waits.assign(order.waits.begin(), order.waits.end());
   operation.signals.assign(order.signals.begin(), order.signals.end());
   submit(std::move(operation));
@@ -137,26 +140,85 @@ Status CheckedQueue::admit(const Operation& operation) const {
                what, device_.info().name);
 }
 
-Status CheckedQueue::check(const MemorySpan& span, const char* what) const {
+Status CheckedQueue::check(Operation& operation) const {
+  OperationRecord& record = operation.record;
+  record.bytes = operation.to.bytes;
+  switch (record.kind) {
+    case Kind::kUpload:
+    case Kind::kDownload:
+    case Kind::kDeviceCopy:
+      if (!operation.contents.empty()) return check_write(operation);
+      DHPVM_TRY(check_copy(operation));
+      record.kind = direction(operation.to, operation.from);
+      return {};
+    case Kind::kFill: return check(operation.to, "what is to be filled");
+    case Kind::kLaunch:
+      DHPVM_TRY(check_launch(operation));
+      record.iterations = *operation.space.count();
+      return {};
+    case Kind::kHostCall:
+      if (operation.function) return {};
+      return error(ErrorCode::kInvalidArgument, "a host call has no function: pass one that can be called");
+  }
+  return {};
+}
+
+Status CheckedQueue::check_copy(const Operation& operation) const {
+  const MemorySpan& to = operation.to;
+  const MemorySpan& from = operation.from;
+  DHPVM_TRY(check(to, "the destination of a copy"));
+  DHPVM_TRY(check(from, "the source of a copy"));
+  if (to.bytes != from.bytes)
+    return error(ErrorCode::kInvalidArgument,
+                 "a copy goes from {} bytes to {}: both spans must be of the same size", from.bytes,
+                 to.bytes);
+  if (overlap(to, from))
+    return error(ErrorCode::kInvalidArgument,
+                 "source and destination of a copy of {} bytes overlap: copy by way of other memory",
+                 to.bytes);
+  return {};
+}
+
+Status CheckedQueue::check_write(const Operation& operation) const {
+  const MemorySpan& to = operation.to;
+  const std::size_t bytes = operation.contents.size();
+  DHPVM_TRY(check(to, "the destination of a write"));
+  if (to.bytes != bytes || to.bytes == 0 || is_imported(to))
+    return error(ErrorCode::kInvalidArgument,
+                 "{} bytes are written to {} of {}: write as many as there are, and to memory of the device",
+                 bytes, to.bytes, is_imported(to) ? "the host" : "the device");
+  if (bytes > device_.info().write_bytes)
+    return error(ErrorCode::kUnsupported, "device '{}' takes {} bytes with a write, not {}: use a copy",
+                 device_.info().name, device_.info().write_bytes, bytes);
+  return {};
+}
+
+bool CheckedQueue::lies_inside(const MemorySpan& span) const {
+  const auto* const memory = dynamic_cast<const OwnedMemory*>(span.memory.get());
+  return memory != nullptr && &memory->owner() == &device_ && span.offset <= memory->size() &&
+         span.bytes <= memory->size() - span.offset;
+}
+
+Status CheckedQueue::check(const MemorySpan& span, std::string_view what) const {
+  if (lies_inside(span)) return {};
   const auto* const memory = dynamic_cast<const OwnedMemory*>(span.memory.get());
   if (memory == nullptr || &memory->owner() != &device_)
     return error(ErrorCode::kInvalidArgument,
                  "{} is {}: use memory that allocate() or import_host() of device '{}' has made", what,
                  span.memory == nullptr ? "no memory" : "memory of another device", device_.info().name);
-  if (span.offset > memory->size() || span.bytes > memory->size() - span.offset)
-    return error(ErrorCode::kInvalidArgument,
-                 "{}: {} bytes from offset {} do not lie inside their memory, which has {} bytes", what,
-                 span.bytes, span.offset, memory->size());
-  return {};
+  return error(ErrorCode::kInvalidArgument,
+               "{}: {} bytes from offset {} do not lie inside their memory, which has {} bytes", what,
+               span.bytes, span.offset, memory->size());
 }
 
 Status CheckedQueue::check_array(const ArrayArgument& array, std::size_t index) const {
   // An array that is closed, or no array at all: the kernel sees that from the lengths, and touches nothing.
   if (array.memory.memory == nullptr && array.shape.readable <= 0 && array.shape.writable <= 0) return {};
-  return check(array.memory, fmt::format("array {} of a launch", index).c_str());
+  if (lies_inside(array.memory)) return {};
+  return check(array.memory, fmt::format("array {} of a launch", index));
 }
 
-Status CheckedQueue::check_launch(const Launch& launch) const {
+Status CheckedQueue::check_launch(const Operation& launch) const {
   const auto* const kernel = dynamic_cast<const OwnedKernel*>(launch.kernel.get());
   if (kernel == nullptr || &kernel->owner() != &device_)
     return error(ErrorCode::kInvalidArgument,
@@ -210,19 +272,29 @@ void CheckedQueue::finish(Operation operation, Status status) {
     for (const SemaphoreValue& signal : operation.signals) semaphore_of(signal).fail(*failure_);
     return;
   }
-  device_.count(operation.record);
   // Whoever waits for this operation may expect its memory back.
+  if (!operation.is_batch()) end(operation);
+  for (Operation& step : operation.steps) end(step);
+  for (const SemaphoreValue& signal : operation.signals) semaphore_of(signal).reach(signal.value);
+  if (!options_.observer) return;
+  if (!operation.is_batch()) options_.observer(operation.record);
+  for (const Operation& step : operation.steps) options_.observer(step.record);
+}
+
+void CheckedQueue::end(Operation& operation) const {
+  device_.count(operation.record);
   operation.to = operation.from = operation.partials = operation.report = {};
   operation.arrays.clear();
   operation.kernel.reset();
   operation.function = nullptr;
-  for (const SemaphoreValue& signal : operation.signals) semaphore_of(signal).reach(signal.value);
-  if (options_.observer) options_.observer(operation.record);
 }
 
 std::string CheckedQueue::describe(const Operation& operation) const {
   const std::string bytes = bytes_text(operation.record.bytes);
   std::string what;
+  if (operation.is_batch())
+    return fmt::format("doing a batch of {} operations on device '{}' (queue '{}')", operation.steps.size(),
+                       device_.info().name, options_.name);
   switch (operation.record.kind) {
     case Kind::kUpload: what = fmt::format("copying {} to", bytes); break;
     case Kind::kDownload: what = fmt::format("copying {} from", bytes); break;

@@ -4,35 +4,15 @@
 #pragma once
 
 #include <functional>
-#include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "offload/devices/device_base.h"
+#include "offload/devices/operation.h"
 
 namespace dhpvm::offload {
-
-// An operation that has been checked. It keeps memories, kernel and semaphores alive.
-struct Operation {
-  OperationRecord record;  // without times at first
-  // kUpload, kDownload, kDeviceCopy; kFill has no `from`.
-  MemorySpan to;
-  MemorySpan from;
-  std::byte value{};                // kFill
-  std::vector<std::byte> contents;  // kUpload by write(), which has no `from`
-  // kLaunch: as in Launch.
-  std::shared_ptr<Kernel> kernel;
-  IterationSpace space;
-  std::vector<std::uint64_t> scalars;
-  std::vector<ArrayArgument> arrays;
-  MemorySpan partials;
-  MemorySpan report;
-  std::shared_ptr<KernelStop> stop;
-  std::function<void()> function;  // kHostCall
-  std::vector<SemaphoreValue> waits;
-  std::vector<SemaphoreValue> signals;
-};
 
 class CheckedQueue : public Queue {
  public:
@@ -44,8 +24,11 @@ class CheckedQueue : public Queue {
   Status write(const MemorySpan& to, std::span<const std::byte> bytes, const Order& order,
                std::uint64_t label) final;
   Status host_call(std::function<void()> function, const Order& order, std::uint64_t label) final;
+  Status batch(std::vector<Operation> steps, const Order& order) final;
 
  protected:
+  // Whether submit() takes these, which have been checked, as one; otherwise it is given one by one.
+  virtual bool takes_as_one(const std::vector<Operation>&) const { return false; }
   // Why this device cannot do an operation that makes sense otherwise; told to the caller, before anything is promised.
   // Unless the device knows better: launches on memory of a host that it does not share.
   virtual Status admit(const Operation& operation) const;
@@ -60,7 +43,7 @@ class CheckedQueue : public Queue {
   // of an earlier operation of the queue.
   Status await(const Operation& operation) const;
   // Counts the operation, lets go of its memory, signals, and tells the observer; or makes it and all later operations
-  // fail. The times of its record have been filled in.
+  // fail. The times of its record, or of those of its steps, have been filled in.
   void finish(Operation operation, Status status);
 
   DeviceBase& device() const { return device_; }
@@ -69,10 +52,16 @@ class CheckedQueue : public Queue {
   std::string describe(const Operation& operation) const;
 
  private:
-  Status accept(Operation operation, const Order& order, std::uint64_t label);
-  Status check(const MemorySpan& span, const char* what) const;
+  Status accept(Operation operation, const Order& order);
+  // These check an operation, and fill in its record.
+  Status check(Operation& operation) const;
+  Status check_copy(const Operation& operation) const;
+  Status check_write(const Operation& operation) const;
+  Status check_launch(const Operation& operation) const;
   Status check_array(const ArrayArgument& array, std::size_t index) const;
-  Status check_launch(const Launch& launch) const;
+  bool lies_inside(const MemorySpan& span) const;
+  Status check(const MemorySpan& span, std::string_view what) const;
+  void end(Operation& operation) const;
 
   DeviceBase& device_;
   const QueueOptions options_;

@@ -48,6 +48,8 @@ struct DeviceInfo {
   bool is_remote = false;
   // Queue::write() takes up to so many bytes; 0: the device has no use for it.
   std::uint64_t write_bytes = 0;
+  // Queue::batch() takes as one what has so many bytes together, as batch_bytes_of() counts them; 0: no batches.
+  std::uint64_t batch_bytes = 0;
 };
 
 // Counters since creation, and what is outstanding now.
@@ -60,6 +62,10 @@ struct DeviceStats {
   std::uint64_t bytes_downloaded = 0;
   std::uint64_t copies = 0;
   std::uint64_t launches = 0;
+  // For devices that take batches: how many they were given, and how many of these were the same as one before, so that
+  // little more than that was said. Of all devices of a worker together.
+  std::uint64_t batches = 0;
+  std::uint64_t replays = 0;
 };
 
 // Memory that the device can use. The last reference frees it; operations in flight hold references of their own.
@@ -153,6 +159,8 @@ struct QueueOptions {
   std::function<void(const OperationRecord&)> observer;
 };
 
+struct Operation;
+
 // Operations of one queue are done in the order in which they were submitted. An operation that fails, fails the
 // semaphores that it and all later operations of the queue should signal; a failed wait does so too. The Status that
 // is returned tells whether the operation was submitted.
@@ -171,6 +179,10 @@ class Queue {
                        std::uint64_t label = 0) = 0;
   // Calls `function` on a thread of the device; it must be quick and use no queue.
   virtual Status host_call(std::function<void()> function, const Order& order, std::uint64_t label = 0) = 0;
+  // The same as these operations (operation.h) one after the other, of which the first waits and the last one signals:
+  // their kinds, labels and operands are given, waits and signals are not. Where a device takes them as one, they cost
+  // little more than one.
+  virtual Status batch(std::vector<Operation> steps, const Order& order) = 0;
   // Sees to it that everything submitted begins without further calls.
   virtual Status flush() = 0;
 };

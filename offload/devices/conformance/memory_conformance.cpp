@@ -3,6 +3,7 @@
 #include <cstdlib>
 
 #include "offload/devices/conformance/conformance.h"
+#include "offload/devices/operation.h"
 
 namespace dhpvm::offload {
 namespace {
@@ -112,6 +113,50 @@ TEST_P(Conformance, WritesBytesThatComeAlong) {
   EXPECT_TRUE(ok(queue->flush()));
   ASSERT_TRUE(reached(*done, 1));
   EXPECT_TRUE(read(memory) == expected);
+}
+
+Operation copy_step(const MemorySpan& to, const MemorySpan& from) {
+  Operation step;
+  step.record.kind = OperationRecord::Kind::kDeviceCopy;
+  step.to = to;
+  step.from = from;
+  return step;
+}
+
+// Whether the device takes them as one or not: each sees what those before it have left, and the last one signals.
+TEST_P(Conformance, DoesBatchesInTheirOrder) {
+  constexpr std::size_t kBytes = 600;
+  const auto queue = new_queue("batch");
+  const MemorySpan memory = allocate(4096);
+  const MemorySpan part{memory.memory, 100, kBytes};
+  write(part, pattern(kBytes, 0));
+  const auto done = new_semaphore();
+  std::vector<std::byte> first(kBytes);
+  std::vector<std::byte> second(kBytes);
+  std::vector<std::byte> next(kBytes);
+  const MemorySpan to_first = import(first);
+  const MemorySpan to_second = import(second);
+  const MemorySpan from_next = import(next);
+  EXPECT_FALSE(queue->batch({}, {}).ok());
+  EXPECT_FALSE(
+      queue->batch({copy_step(part, from_next), copy_step({memory.memory, 4000, kBytes}, from_next)}, {})
+          .ok());
+  // Later rounds differ in what is written alone, as the steps of programs do.
+  for (unsigned round = 1; round <= 4; ++round) {
+    std::ranges::copy(pattern(kBytes, round), next.begin());
+    std::vector<Operation> steps = {copy_step(to_first, part), copy_step(part, from_next),
+                                    copy_step(to_second, part)};
+    if (device->info().write_bytes != 0) {
+      steps[1].record.kind = OperationRecord::Kind::kUpload;
+      steps[1].from = {};
+      steps[1].contents = next;
+    }
+    ASSERT_TRUE(ok(queue->batch(std::move(steps), Ordered{{}, {{done, round}}})));
+    ASSERT_TRUE(ok(queue->flush()));
+    ASSERT_TRUE(reached(*done, round));
+    EXPECT_EQ(first, pattern(kBytes, round - 1));
+    EXPECT_EQ(second, pattern(kBytes, round));
+  }
 }
 
 TEST_P(Conformance, Fills) {

@@ -9,13 +9,19 @@ namespace dhpvm::offload {
 
 void HostQueue::carry_out(Operation operation) {
   Status status = await(operation);
-  operation.record.begin = device().now();
-  if (status.ok()) {
-    status = do_on_host(pool_, operation);
-    if (!status.ok()) status = std::move(status).error().with_context("while " + describe(operation));
+  if (status.ok() && !operation.is_batch()) status = carry_out_one(operation);
+  for (Operation& step : operation.steps) {
+    if (status.ok()) status = carry_out_one(step);
   }
-  operation.record.end = device().now();
   finish(std::move(operation), std::move(status));
+}
+
+Status HostQueue::carry_out_one(Operation& operation) {
+  operation.record.begin = device().now();
+  Status status = do_on_host(pool_, operation);
+  operation.record.end = device().now();
+  if (status.ok()) return status;
+  return std::move(status).error().with_context("while " + describe(operation));
 }
 
 Result<std::unique_ptr<Queue>> ThreadedQueue::create(HostDevice& device, QueueOptions options) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <deque>
 #include <mutex>
+#include <vector>
 
 #include "base/adaptive_spin.h"
 #include "base/thread.h"
@@ -22,10 +23,13 @@ class HostQueue : public CheckedQueue {
   Status flush() override { return {}; }
 
  protected:
+  bool takes_as_one(const std::vector<Operation>&) const override { return true; }
   // Waits, does it, signals.
   void carry_out(Operation operation);
 
  private:
+  Status carry_out_one(Operation& operation);
+
   ThreadPool& pool_;
 };
 

@@ -26,6 +26,7 @@ DeviceInfo describe(RemoteLink& link, std::uint64_t number) {
   info.may_be_lost = link.writes_back();
   info.is_remote = true;
   info.write_bytes = link.write_bytes();
+  info.batch_bytes = link.batch_bytes();
   return info;
 }
 
@@ -97,6 +98,13 @@ Result<std::shared_ptr<Kernel>> RemoteDevice::load(const KernelImage& image) {
       std::make_shared<RemoteKernel>(*this, link_, load.kernel, known, compilation));
 }
 
+DeviceStats RemoteDevice::stats() const {
+  DeviceStats stats = DeviceBase::stats();
+  stats.batches = link_->batches();
+  stats.replays = link_->replays();
+  return stats;
+}
+
 // Wraps on overflow: a worker may send any number.
 std::chrono::nanoseconds RemoteDevice::local_time(std::int64_t worker_ns) const {
   const std::chrono::nanoseconds shift =
@@ -155,6 +163,7 @@ Status RemoteQueue::flush() {
 // A record must fit into a frame.
 Status RemoteQueue::admit(const Operation& operation) const {
   DHPVM_TRY(CheckedQueue::admit(operation));
+  if (operation.record.kind != Kind::kLaunch) return {};
   const std::size_t scalars = operation.scalars.size();
   const std::size_t arrays = operation.arrays.size();
   if (scalars > 256 || arrays > 64) {
@@ -165,6 +174,18 @@ Status RemoteQueue::admit(const Operation& operation) const {
   return {};
 }
 
+// Launches, and small data that travels with them, if all of it fits into a record.
+bool RemoteQueue::takes_as_one(const std::vector<Operation>& steps) const {
+  std::uint64_t bytes = 0;
+  for (const Operation& step : steps) {
+    const bool is_answer =
+        step.record.kind == Kind::kDownload && step.to.bytes != 0 && step.to.bytes <= wire::kMaxElements;
+    if (step.record.kind != Kind::kLaunch && step.contents.empty() && !is_answer) return false;
+    bytes += batch_bytes_of(step);
+  }
+  return steps.size() <= wire::kMaxSteps && bytes <= device().info().batch_bytes;
+}
+
 void RemoteQueue::submit(Operation operation) {
   auto remote = std::make_shared<RemoteOperation>();
   remote->operation = std::move(operation);
@@ -172,21 +193,33 @@ void RemoteQueue::submit(Operation operation) {
 }
 
 void RemoteQueue::finish_remote(RemoteOperation& operation, Status status) {
-  OperationRecord& record = operation.operation.record;
-  const std::chrono::nanoseconds ahead = device().now() - std::chrono::steady_clock::now().time_since_epoch();
-  record.begin = operation.begin.time_since_epoch() + ahead;
-  record.end = operation.is_in_frame ? record.begin : device().now();
-  const OperationRecord done = record;
+  std::vector<Ended> ended;
+  if (!operation.operation.is_batch()) ended.push_back(end(operation, operation.operation, operation.number));
+  std::uint64_t number = operation.number;
+  for (Operation& step : operation.operation.steps) ended.push_back(end(operation, step, number++));
   const bool ok = status.ok();
-  // Transfers are measured here: most of their time is the network's.
-  const bool is_here = done.kind == Kind::kUpload || done.kind == Kind::kDownload || operation.host_function;
   operation.host_function = nullptr;  // it holds memory, as the operation did
   if (!ok) status = std::move(status).error().with_context("while " + describe(operation.operation));
   finish(std::move(operation.operation), std::move(status));
   if (!observer_ || !ok) return;
-  Ended& ended = ended_.emplace_back(Ended{done, operation.number, is_here || operation.observed});
-  if (!is_here && operation.observed) set_times(ended.record, *operation.observed);
+  ended_.insert(ended_.end(), ended.begin(), ended.end());
   tell();
+}
+
+// Fills in the times of `local`, which is the operation or one of its steps.
+RemoteQueue::Ended RemoteQueue::end(const RemoteOperation& operation, Operation& local,
+                                    std::uint64_t number) const {
+  OperationRecord& record = local.record;
+  const std::chrono::nanoseconds ahead = device().now() - std::chrono::steady_clock::now().time_since_epoch();
+  record.begin = operation.begin.time_since_epoch() + ahead;
+  record.end = operation.is_in_frame ? record.begin : device().now();
+  // Transfers are measured here: most of their time is the network's.
+  if (record.kind == Kind::kDownload || record.kind == Kind::kUpload || operation.host_function)
+    return {record, number, true};
+  const auto observed = std::ranges::find(operation.observed, number, &wire::Observed::operation);
+  Ended ended{record, number, observed != operation.observed.end()};
+  if (ended.observed) set_times(ended.record, *observed);
+  return ended;
 }
 
 void RemoteQueue::observe(const wire::Observed& observed) {

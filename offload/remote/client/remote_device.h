@@ -30,6 +30,7 @@ class RemoteDevice final : public DeviceBase {
   Result<std::unique_ptr<Queue>> create_queue(QueueOptions options) override;
   Result<std::shared_ptr<Semaphore>> create_semaphore(std::uint64_t initial) override;
 
+  DeviceStats stats() const override;
   std::optional<Error> gone() const override { return link_->gone(); }
 
   RemoteLink& link() { return *link_; }
@@ -54,13 +55,21 @@ class RemoteQueue final : public CheckedQueue {
 
  protected:
   Status admit(const Operation& operation) const override;
+  bool takes_as_one(const std::vector<Operation>& steps) const override;
   void submit(Operation operation) override;
 
  private:
   using Observer = std::function<void(const OperationRecord&)>;
 
   RemoteQueue(RemoteDevice& device, QueueOptions options, Observer observer, wire::Id id);
+  // An operation that has ended.
+  struct Ended {
+    OperationRecord record;
+    std::uint64_t number;
+    bool observed;
+  };
   void finish_remote(RemoteOperation& operation, Status status);
+  Ended end(const RemoteOperation& operation, Operation& local, std::uint64_t number) const;
   void observe(const wire::Observed& observed);
   void set_times(OperationRecord& record, const wire::Observed& observed) const;
   void tell();
@@ -69,13 +78,7 @@ class RemoteQueue final : public CheckedQueue {
   // The observer is told when the worker has said how long an operation has taken, which may be after its end.
   const Observer observer_;
   const std::shared_ptr<RemoteStream> stream_;
-  // Ended operations in order, from the first whose Observed
-  // record is missing. For the progress thread alone.
-  struct Ended {
-    OperationRecord record;
-    std::uint64_t number;
-    bool observed;
-  };
+  // In order, from the first whose Observed record is missing. For the progress thread alone.
   std::deque<Ended> ended_;
   std::chrono::nanoseconds last_end_{0};  // of the last operation reported to the observer
 };

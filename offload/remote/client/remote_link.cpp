@@ -286,8 +286,8 @@ wire::Id RemoteLink::next_id() {
   return next_id_++;
 }
 
-void RemoteLink::post(const wire::FromClient& record, bool is_operation) {
-  Waiting waiting{{}, is_operation};
+void RemoteLink::post(const wire::FromClient& record, std::uint64_t operations) {
+  Waiting waiting{{}, static_cast<std::int64_t>(operations)};
   wire::write(waiting.record, record);
   const std::lock_guard lock(mutex_);
   if (lost_) return;
@@ -299,8 +299,9 @@ void RemoteLink::post(const wire::FromClient& record, bool is_operation) {
 void RemoteLink::release() {
   while (!waiting_.empty()) {
     const Waiting& first = waiting_.front();
-    if (first.is_operation && in_flight_ >= static_cast<std::int64_t>(welcome_.max_operations)) break;
-    if (first.is_operation) ++in_flight_;
+    const auto most = static_cast<std::int64_t>(welcome_.max_operations);
+    if (first.operations != 0 && in_flight_ + first.operations > most) break;
+    in_flight_ += first.operations;
     add(first.record);
     waiting_.pop_front();
   }
@@ -474,6 +475,15 @@ std::uint64_t RemoteLink::write_bytes() {
   const std::lock_guard lock(mutex_);
   const bool takes_them = frames_ != nullptr && frames_->channel().version() > kVersionWithoutElements;
   return takes_them ? wire::kMaxElements : 0;
+}
+
+std::uint64_t RemoteLink::batch_bytes() {
+  // What is left of a frame is for the order.
+  constexpr std::uint64_t kOrder = 2048;
+  const std::lock_guard lock(mutex_);
+  const bool takes_them = frames_ != nullptr && frames_->channel().version() > kVersionWithoutBatches &&
+                          welcome_.max_operations >= wire::kMaxSteps;
+  return takes_them ? FrameLane::kLargestFrame - kOrder : 0;
 }
 
 std::chrono::nanoseconds RemoteLink::clock_shift() {

@@ -78,13 +78,13 @@ class RemoteLink final : public FrameHandler,
 
   wire::Id next_id();
   // Sends a record with the next frame that leaves.
-  void post(const wire::FromClient& record) { post(record, false); }
+  void post(const wire::FromClient& record) { post(record, 0); }
   void flush();
   // Sends a record that contains `request` at once, and waits for the reply. Sends `code` if the worker needs it.
   Result<wire::Reply> ask(const wire::FromClient& record, wire::Id request, ConstBytes code = {});
 
-  // For RemoteOperations. A record of an operation waits while the worker has as many as it takes.
-  void post_operation(const wire::FromClient& record) { post(record, true); }
+  // For RemoteOperations. A record of so many operations waits while the worker has as many as it takes.
+  void post_operation(const wire::FromClient& record, std::uint64_t count) { post(record, count); }
   void operations_done(std::uint64_t count);
   // Before all that waits.
   void send_now(const wire::FromClient& record);
@@ -97,10 +97,18 @@ class RemoteLink final : public FrameHandler,
   // the second until the next measurement while the link is in use.
   std::chrono::nanoseconds clock_shift();
   void count_job() { ++jobs_; }
+  void count_batch(bool is_replay) {
+    ++batches_;
+    if (is_replay) ++replays_;
+  }
+  std::uint64_t batches() const { return batches_; }
+  std::uint64_t replays() const { return replays_; }
   void count_sent(std::uint64_t bytes) { bytes_sent_ += bytes; }
   void count_received(std::uint64_t bytes) { bytes_received_ += bytes; }
   // How many bytes of an array a frame may take along; 0: none, where the worker is of an earlier release.
   std::uint64_t write_bytes();
+  // The largest batch that it takes, as batch_bytes_of() counts; 0: it takes none.
+  std::uint64_t batch_bytes();
   // The work done over the link so far.
   struct Traffic {
     std::uint64_t jobs = 0;        // kernels launched
@@ -123,7 +131,7 @@ class RemoteLink final : public FrameHandler,
   using Clock = std::chrono::steady_clock;
   struct Waiting {
     std::vector<std::byte> record;
-    bool is_operation;
+    std::int64_t operations;
   };
   struct Request {
     wire::Digest digest{};
@@ -131,7 +139,7 @@ class RemoteLink final : public FrameHandler,
     std::optional<wire::Reply> reply;
   };
 
-  void post(const wire::FromClient& record, bool is_operation);
+  void post(const wire::FromClient& record, std::uint64_t operations);
   void release();
   void add(ConstBytes record);
   void send_batch();
@@ -195,6 +203,8 @@ class RemoteLink final : public FrameHandler,
   Clock::duration best_trip_ = Clock::duration::max();  // that which shift_ was measured with
   Clock::time_point shift_measured_;
   std::atomic<std::uint64_t> jobs_ = 0;
+  std::atomic<std::uint64_t> batches_ = 0;
+  std::atomic<std::uint64_t> replays_ = 0;
   std::atomic<std::uint64_t> bytes_sent_ = 0;
   std::atomic<std::uint64_t> bytes_received_ = 0;
 };

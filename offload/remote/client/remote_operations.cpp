@@ -29,33 +29,6 @@ bool is_imported(const MemorySpan& span) {
 
 std::byte* address(const MemorySpan& span) { return span.memory->host() + span.offset; }
 
-wire::Span span_of(const MemorySpan& span) {
-  return {static_cast<const RemoteMemory&>(*span.memory).id(), span.offset, span.bytes};
-}
-
-std::optional<wire::Span> optional_span(const MemorySpan& span) {
-  if (span.memory == nullptr) return {};
-  return span_of(span);
-}
-
-wire::Launch launch_of(const Operation& operation) {
-  wire::Launch launch;
-  launch.kernel = static_cast<const RemoteKernel&>(*operation.kernel).id();
-  for (unsigned d = 0; d < operation.space.dimensions; ++d) {
-    launch.space.push_back({operation.space.low[d], operation.space.high[d]});
-  }
-  launch.scalars = operation.scalars;
-  for (const ArrayArgument& array : operation.arrays) {
-    wire::ArrayAt& at = launch.arrays.emplace_back();
-    at.span = optional_span(array.memory);
-    at.first = array.first;
-    at.shape = array.shape;
-  }
-  launch.partials = optional_span(operation.partials);
-  launch.report = optional_span(operation.report);
-  return launch;
-}
-
 }  // namespace
 
 void RemoteOperations::add(const std::shared_ptr<RemoteStream>& stream) {
@@ -86,14 +59,23 @@ void RemoteOperations::submit(RemoteStream& stream, const std::shared_ptr<Remote
     link_.on_progress_thread([this, held] { settle(held); });
     return;
   }
-  operation->number = next_number_++;
+  operation->number = next_number_;
+  next_number_ += operation->count();
+  stream.outstanding += operation->count();
   const wire::FromClient record = record_of(stream, *operation);
   order(stream, *operation);
-  link_.post_operation(record);
+  link_.post_operation(record, operation->count());
   if (operation->operation.stop != nullptr) watch_for_stops();
   if (operation->data_moved) return;
-  if (operation->operation.record.kind == Kind::kDownload) downloads_[operation->number] = {held, operation};
-  if (operation->operation.record.kind == Kind::kUpload) uploads_.push_back({held, operation});
+  const auto await_data = [&](const Operation& local, std::uint64_t number) {
+    if (local.record.kind == Kind::kDownload) downloads_[number] = {held, operation};
+  };
+  std::uint64_t number = operation->number;
+  for (const Operation& step : operation->operation.steps) await_data(step, number++);
+  if (!operation->operation.is_batch()) {
+    await_data(operation->operation, number);
+    if (operation->operation.record.kind == Kind::kUpload) uploads_.push_back({held, operation});
+  }
   start_transfers();
 }
 
@@ -108,12 +90,11 @@ wire::FromClient RemoteOperations::record_of(const RemoteStream& stream, RemoteO
   for (const SemaphoreValue& signal : local.signals) {
     order.signals.push_back({static_cast<RemoteSemaphore&>(*signal.semaphore).id(), signal.value});
   }
+  if (local.is_batch()) return record_of_batch(std::move(order), operation);
   const Kind kind = local.record.kind;
   if (kind == Kind::kLaunch) {
     link_.count_job();
-    wire::Launch launch = launch_of(local);
-    launch.order = std::move(order);
-    return launch;
+    return wire::Launch{work_of(local), std::move(order)};
   }
   if (kind == Kind::kUpload && !local.contents.empty()) {
     link_.count_sent(local.contents.size());
@@ -152,13 +133,30 @@ wire::FromClient RemoteOperations::record_of(const RemoteStream& stream, RemoteO
   return wire::HostCall{std::move(order)};
 }
 
+// Notes the downloads, whose elements come with the answers.
+wire::FromClient RemoteOperations::record_of_batch(wire::Order order, RemoteOperation& operation) {
+  std::vector<Operation>& steps = operation.operation.steps;
+  for (std::size_t n = 0; n < steps.size(); ++n) {
+    const OperationRecord& step = steps[n].record;
+    if (step.kind == Kind::kLaunch) link_.count_job();
+    if (step.kind == Kind::kUpload) link_.count_sent(step.bytes);
+    if (step.kind != Kind::kDownload) continue;
+    ++operation.awaited;
+    operation.data_moved = false;
+  }
+  wire::FromClient record = batches_.record_of(std::move(order), steps);
+  link_.count_batch(std::holds_alternative<wire::Replay>(record));
+  return record;
+}
+
 // With the mutex held.
 void RemoteOperations::order(RemoteStream& stream, RemoteOperation& operation) {
   operation.after = stream.after;
   for (const SemaphoreValue& wait : operation.operation.waits) {
     operation.after = std::max(operation.after, static_cast<RemoteSemaphore&>(*wait.semaphore).after);
   }
-  if (operation.host_function || operation.operation.record.kind == Kind::kDownload) {
+  if (operation.host_function || operation.awaited != 0 ||
+      (!operation.operation.is_batch() && operation.operation.record.kind == Kind::kDownload)) {
     operation.host_number = ++host_submitted_;
   }
   stream.after = std::max(operation.after, operation.host_number);
@@ -186,7 +184,7 @@ void RemoteOperations::look_for_stops() {
     for (const auto& [id, stream] : streams_) {
       bool any = false;
       bool is_new = false;
-      for (std::size_t n = stream->acknowledged; n < stream->pending.size(); ++n) {
+      for (std::size_t n = stream->first_under_way(); n < stream->pending.size(); ++n) {
         KernelStop* const stop = stream->pending[n]->operation.stop.get();
         if (stop == nullptr) continue;
         any = true;
@@ -210,7 +208,7 @@ void RemoteOperations::look_for_stops() {
 // With the mutex held.
 bool RemoteOperations::is_stopped_too_long(RemoteStream& stream) {
   if (!stream.stopped) return false;
-  for (std::size_t n = stream.acknowledged; n < stream.pending.size(); ++n) {
+  for (std::size_t n = stream.first_under_way(); n < stream.pending.size(); ++n) {
     const KernelStop* const stop = stream.pending[n]->operation.stop.get();
     if (stop != nullptr && stop->has_stopped) {
       return std::chrono::steady_clock::now() - *stream.stopped > kStopPatience;
@@ -318,13 +316,20 @@ Status RemoteOperations::on_downloaded(wire::Downloaded& record) {
       return record.operation < next_number_ ? Status() : broken("data that nobody has asked for");
     }
     RemoteOperation& operation = *found->second.operation;
-    const MemorySpan& to = operation.operation.to;
+    const bool is_step = operation.operation.is_batch();
+    Operation& local =
+        is_step ? operation.operation.steps[record.operation - operation.number] : operation.operation;
+    const MemorySpan& to = local.to;
     if (operation.received != 0 || operation.data_moves || record.bytes.size() != to.bytes)
       return broken("data that its operation has no place for");
     link_.count_received(to.bytes);
-    operation.received_in_frame = std::move(record.bytes);
-    operation.received = to.bytes;
-    operation.data_moved = true;
+    local.contents = std::move(record.bytes);
+    if (is_step) {
+      --operation.awaited;
+    } else {
+      operation.received = to.bytes;
+    }
+    operation.data_moved = operation.awaited == 0;
     operation.is_in_frame = true;
     stream = found->second.stream;
     downloads_.erase(found);
@@ -336,12 +341,17 @@ Status RemoteOperations::on_downloaded(wire::Downloaded& record) {
 // With the mutex held, when everything that comes before the operation is done. Frames and runs travel separately, so
 // that a run may have brought what belongs to a later operation: where it goes, this one's data is out of date.
 void RemoteOperations::put_in_place(const RemoteOperation& operation) {
-  const std::vector<std::byte>& bytes = operation.received_in_frame;
-  if (bytes.empty()) return;
-  std::byte* const to = address(operation.operation.to);
+  if (!operation.operation.is_batch()) put_in_place(operation.operation, operation.number);
+  for (const Operation& step : operation.operation.steps) put_in_place(step, operation.number);
+}
+
+void RemoteOperations::put_in_place(const Operation& download, std::uint64_t number) {
+  const std::vector<std::byte>& bytes = download.contents;
+  if (bytes.empty() || download.record.kind != Kind::kDownload) return;
+  std::byte* const to = address(download.to);
   std::vector<std::span<const std::byte>> rest{bytes};
   for (const auto& later : begun_) {
-    if (later->number < operation.number) continue;
+    if (later->number < number) continue;
     // The bytes that it has brought, as a part of this one's memory.
     const std::ptrdiff_t offset = address(later->operation.to) - to;
     const auto size = static_cast<std::ptrdiff_t>(bytes.size());
@@ -377,7 +387,7 @@ Status RemoteOperations::on_progress(const wire::Progress& record) {
     const std::lock_guard lock(mutex_);
     stream = find(record.queue);
     if (stream == nullptr || stream->failure) return broken("progress of a queue that has none");
-    if (record.operations > stream->pending.size() - stream->acknowledged) {
+    if (record.operations > stream->outstanding - stream->acknowledged) {
       return broken("more operations are done than there are");
     }
     stream->acknowledged += record.operations;
@@ -395,9 +405,11 @@ Status RemoteOperations::on_failure(const wire::QueueFailed& record) {
     stream = find(record.queue);
     if (stream == nullptr || stream->failure) return broken("a failure of a queue that does not exist");
     stream->failure = record.failure.to_error().with_context(fmt::format("on worker {}", link_.address()));
-    given_up = stream->pending.size() - stream->acknowledged;
-    for (std::size_t n = stream->acknowledged; n < stream->pending.size(); ++n) {
-      downloads_.erase(stream->pending[n]->number);
+    given_up = stream->outstanding - stream->acknowledged;
+    for (std::size_t n = stream->first_under_way(); n < stream->pending.size(); ++n) {
+      const RemoteOperation& operation = *stream->pending[n];
+      downloads_.erase(downloads_.lower_bound(operation.number),
+                       downloads_.lower_bound(operation.number + operation.count()));
     }
     start_transfers();
   }
@@ -424,8 +436,8 @@ Status RemoteOperations::on_observed(const wire::Observed& record) {
   std::unique_lock lock(mutex_);
   for (const auto& [id, stream] : streams_) {
     for (const auto& operation : stream->pending) {
-      if (operation->number != record.operation) continue;
-      operation->observed = record;
+      if (record.operation - operation->number >= operation->count()) continue;
+      if (operation->observed.size() < operation->count()) operation->observed.push_back(record);
       return {};
     }
   }
@@ -485,15 +497,17 @@ void RemoteOperations::settle(const std::shared_ptr<RemoteStream>& stream) {
   while (!stream->pending.empty()) {
     const std::shared_ptr<RemoteOperation> operation = stream->pending.front();
     Status status;
-    if (stream->acknowledged > 0 && operation->data_moved) {
-      --stream->acknowledged;
-    } else if (stream->failure && !operation->data_moves && (stream->acknowledged == 0 || lost_)) {
+    if (stream->acknowledged >= operation->count() && operation->data_moved) {
+      stream->acknowledged -= operation->count();
+    } else if (stream->failure && !operation->data_moves &&
+               (stream->acknowledged < operation->count() || lost_)) {
       status = *stream->failure;
       stream->acknowledged = 0;  // whatever the worker has done behind it
     } else {
       break;
     }
     stream->pending.pop_front();
+    stream->outstanding -= operation->count();
     if (status.ok()) put_in_place(*operation);
     if (operation->announced != 0) std::erase(begun_, operation);
     host_done(operation->host_number);

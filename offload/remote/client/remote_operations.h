@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "offload/devices/checked_queue.h"
+#include "offload/remote/client/remote_batches.h"
 #include "offload/remote/fabric/protocol.h"
 #include "offload/remote/worker/task_thread.h"
 
@@ -30,9 +31,11 @@ class RemoteLink;
 
 struct RemoteOperation {
   Operation operation;
-  std::uint64_t number = 0;  // as in wire::Order
+  std::uint64_t number = 0;  // as in wire::Order; of a batch, that of its first step
+  // How many operations it is for the worker.
+  std::uint64_t count() const { return operation.is_batch() ? operation.steps.size() : 1; }
   std::chrono::steady_clock::time_point begin;
-  std::optional<wire::Observed> observed;
+  std::vector<wire::Observed> observed;  // itself, or its steps
   // Operations that change memory of the host are numbered from 1; 0: this one does not. And the last such operation
   // that comes before this one, in its queue or by semaphores.
   std::uint64_t host_number = 0;
@@ -43,16 +46,18 @@ struct RemoteOperation {
   bool data_moves = false;  // some of it, just now
   std::uint64_t received = 0;
   std::uint64_t announced = 0;  // and what is being received
-  bool is_in_frame =
-      false;  // its data has travelled between the records of others: it has no time of its own
-  std::vector<std::byte> received_in_frame;  // a download's, until its turn in the queue has come
+  // Its data has travelled between the records of others: it has no time of its own. A download's is in the operation's
+  // contents until its turn in the queue has come, as that of a batch's downloads.
+  bool is_in_frame = false;
+  std::uint64_t awaited = 0;  // downloads of a batch whose data is yet to come
 };
 
 // A queue. Guarded by the mutex of RemoteOperations.
 struct RemoteStream {
   wire::Id id = 0;
   std::deque<std::shared_ptr<RemoteOperation>> pending;
-  std::uint64_t acknowledged = 0;  // how many of these the worker has done
+  std::uint64_t outstanding = 0;   // operations of the worker that these are
+  std::uint64_t acknowledged = 0;  // how many of them the worker has done
   std::uint64_t after = 0;         // as of the operation that comes next
   std::optional<Error> failure;
   bool finishing = false;
@@ -61,6 +66,14 @@ struct RemoteStream {
   std::function<void(const wire::Observed& observed)> observe;
   // Launches that were to be stopped then are not done.
   std::optional<std::chrono::steady_clock::time_point> stopped;
+
+  // Place in `pending` of the first that the worker has not done.
+  std::size_t first_under_way() const {
+    std::uint64_t done = acknowledged;
+    std::size_t n = 0;
+    for (; n < pending.size() && pending[n]->count() <= done; ++n) done -= pending[n]->count();
+    return n;
+  }
 };
 
 class RemoteOperations {
@@ -92,6 +105,7 @@ class RemoteOperations {
 
   std::shared_ptr<RemoteStream> find(wire::Id queue);
   wire::FromClient record_of(const RemoteStream& stream, RemoteOperation& operation);
+  wire::FromClient record_of_batch(wire::Order order, RemoteOperation& operation);
   void order(RemoteStream& stream, RemoteOperation& operation);
   void start_transfers();
   void start_upload(const Transfer& upload);
@@ -99,6 +113,7 @@ class RemoteOperations {
   void host_done(std::uint64_t number);
   void moved(const Transfer& transfer);
   void put_in_place(const RemoteOperation& operation);
+  void put_in_place(const Operation& download, std::uint64_t number);
   void settle(const std::shared_ptr<RemoteStream>& stream);
   void discard(std::uint64_t bytes);
   void watch_for_stops();
@@ -111,6 +126,7 @@ class RemoteOperations {
   std::map<wire::Id, std::shared_ptr<RemoteStream>> streams_;
   std::optional<Error> lost_;
   std::uint64_t next_number_ = 0;
+  RemoteBatches batches_;
   std::map<std::uint64_t, Transfer> downloads_;          // whose data is yet to come, by number
   std::vector<std::shared_ptr<RemoteOperation>> begun_;  // downloads whose data goes to its place as it comes
   std::deque<Transfer> uploads_;                         // whose data is yet to be sent

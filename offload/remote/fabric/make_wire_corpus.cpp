@@ -93,6 +93,14 @@ Status write_sessions(const std::string& folder) {
                                    wire::Write{waits, 2, 0, Bytes(64, std::byte{8})},
                                    wire::Download{plain, {1, 3990, 106}}, wire::Signal{3, 1}}),
                        answer_step(), frame_step({wire::Write{plain, 2, 60, Bytes(5)}}), answer_step()}));
+  // One that is kept, changed and done again; its memory freed; one on each device of more than one answer takes.
+  const wire::Batch kept{waits, 3, {wire::Elements{1, 0, Bytes(96, std::byte{7})}, wire::Span{1, 0, 96}}};
+  DHPVM_TRY(write(
+      "batches",
+      {frame_step({kept, wire::Signal{3, 1}}), answer_step(),
+       frame_step({wire::Replay{plain, 3, {}, {Bytes(50, std::byte{8})}},
+                   wire::Replay{plain, 3, {}, {Bytes(4096)}}}),
+       answer_step(), frame_step({wire::Free{1}, wire::Replay{plain, 3, {}, {Bytes(5)}}}), answer_step()}));
   DHPVM_TRY(write("order", {frame_step({wire::Fill{waits, {1, 0, 4096}, 7},
                                         wire::Copy{{2, {{4, 1}}, {}}, {2, 0, 8}, {1, 0, 8}}}),
                             frame_step({wire::Signal{3, 1}}), answer_step()}));

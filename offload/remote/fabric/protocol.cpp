@@ -170,8 +170,7 @@ void visit(Codec& codec, Is<Fill> auto& value) {
   codec.number_below(value.value, 256);
 }
 template <typename Codec>
-void visit(Codec& codec, Is<Launch> auto& value) {
-  visit(codec, value.order);
+void visit(Codec& codec, Is<Work> auto& value) {
   codec.number(value.kernel);
   codec.list(value.space, 3, 2, [&](auto& bounds) {
     for (auto& bound : bounds) codec.integer(bound);
@@ -180,6 +179,15 @@ void visit(Codec& codec, Is<Launch> auto& value) {
   codec.list(value.arrays, kMaxArrays, 2, [&](auto& array) { visit(codec, array); });
   codec.optional(value.partials, [&](auto& span) { visit(codec, span); });
   codec.optional(value.report, [&](auto& span) { visit(codec, span); });
+}
+template <typename Codec>
+void visit(Codec& codec, Is<Launch> auto& value) {
+  visit(codec, value.order);
+  if constexpr (Codec::kReads) {
+    visit(codec, static_cast<Work&>(value));
+  } else {
+    visit(codec, static_cast<const Work&>(value));
+  }
 }
 template <typename Codec>
 void visit(Codec& codec, Is<HostCall> auto& value) {
@@ -200,6 +208,36 @@ void visit(Codec& codec, Is<Write> auto& value) {
   codec.number(value.memory);
   codec.number(value.offset);
   codec.bytes(value.bytes, kMaxElements);
+}
+template <typename Codec>
+void visit(Codec& codec, Is<Elements> auto& value) {
+  codec.number(value.memory);
+  codec.number(value.offset);
+  codec.bytes(value.bytes, kMaxElements);
+}
+template <typename Codec>
+void visit(Codec& codec, Is<Step> auto& value) {
+  std::uint64_t kind = value.index();
+  codec.number_below(kind, std::variant_size_v<Step>);
+  if constexpr (Codec::kReads)
+    value = make_record<Step>(kind, std::make_index_sequence<std::variant_size_v<Step>>());
+  std::visit([&](auto& what) { visit(codec, what); }, value);
+}
+template <typename Codec>
+void visit(Codec& codec, Is<Batch> auto& value) {
+  visit(codec, value.order);
+  codec.optional(value.place, [&](auto& place) { codec.number_below(place, kMaxKept); });
+  codec.list(value.steps, kMaxSteps, 4, [&](auto& step) { visit(codec, step); });
+}
+template <typename Codec>
+void visit(Codec& codec, Is<Replay> auto& value) {
+  visit(codec, value.order);
+  codec.number_below(value.place, kMaxKept);
+  codec.list(value.scalars, kMaxSteps * kMaxScalars, 1 + sizeof(std::uint64_t), [&](auto& scalar) {
+    codec.number(scalar.number);
+    codec.word(scalar.value);
+  });
+  codec.list(value.elements, kMaxSteps, 1, [&](auto& bytes) { codec.bytes(bytes, kMaxElements); });
 }
 
 template <typename Codec>

@@ -36,6 +36,8 @@ inline constexpr std::size_t kMaxSites = 1024;
 inline constexpr std::size_t kMaxCalls = 64;
 inline constexpr std::size_t kMaxProven = 1024;
 inline constexpr std::size_t kMaxRecords = 4096;  // in a frame
+inline constexpr std::size_t kMaxSteps = 256;     // of a batch
+inline constexpr std::size_t kMaxKept = 32;       // batches that a worker keeps for a session
 
 // Codes and messages, outermost first.
 struct Failure {
@@ -180,14 +182,17 @@ struct Fill {
   Span to;
   std::uint64_t value = 0;
 };
-struct Launch {
-  Order order;
+// What a launch is to do; the order comes before it.
+struct Work {
   Id kernel = 0;
   std::vector<std::array<std::int64_t, 2>> space;  // low and high of each dimension
   std::vector<std::uint64_t> scalars;
   std::vector<ArrayAt> arrays;
   std::optional<Span> partials;
   std::optional<Span> report;
+};
+struct Launch : Work {
+  Order order;
 };
 // The queue asks for a call when it gets there, and goes on when that is done.
 struct HostCall {
@@ -208,10 +213,36 @@ struct Write {
   std::vector<std::byte> bytes;
 };
 
+// From version 5 on: operations of one queue in a row, of which the first waits and the last one signals. Each of them
+// is numbered and counted by itself. A launch, a download of at most kMaxElements bytes, or a write.
+struct Elements {
+  Id memory = 0;
+  std::uint64_t offset = 0;
+  std::vector<std::byte> bytes;
+};
+using Step = std::variant<Work, Span, Elements>;
+struct Batch {
+  Order order;
+  // The worker keeps the steps there, in the place of those that it has; none: it need not.
+  std::optional<std::uint64_t> place;
+  std::vector<Step> steps;
+};
+// A batch that the worker has kept, but for what is given here. The worker keeps it as it is then.
+struct Replay {
+  struct Scalar {
+    std::uint64_t number = 0;  // of those of all launches together
+    std::uint64_t value = 0;
+  };
+  Order order;
+  std::uint64_t place = 0;
+  std::vector<Scalar> scalars;
+  std::vector<std::vector<std::byte>> elements;  // of all writes
+};
+
 using FromClient =
     std::variant<Hello, Ping, Allocate, Free, CreateQueue, DestroyQueue, CreateSemaphore, DestroySemaphore,
                  Signal, FailSemaphore, LoadKernel, ModulePart, UnloadKernel, Upload, Download, Copy, Fill,
-                 Launch, HostCall, HostCallDone, StopLaunches, Write>;
+                 Launch, HostCall, HostCallDone, StopLaunches, Write, Batch, Replay>;
 
 // ---- From the worker ------------------------------------------------------------------------------------------------
 

@@ -283,6 +283,8 @@ TEST(Hostile, BreachesOfTheProtocolEndTheSession) {
   launch.order = on_queue(1);
   launch.kernel = 99;
   launch.space = {{0, 1}};
+  const wire::Work work = launch;
+  const wire::Batch kept{on_queue(1), 3, {wire::Elements{2, 0, Bytes(8)}, wire::Span{2, 0, 8}}};
   const wire::Digest digest{};
   const std::vector<std::pair<Records, const char*>> cases = {
       {{wire::Hello{"again", "0"}}, "greets twice"},
@@ -318,6 +320,31 @@ TEST(Hostile, BreachesOfTheProtocolEndTheSession) {
       {{wire::Write{on_queue(1), 2, ~std::uint64_t{0}, Bytes(8)}}, "beyond the end of its memory"},
       {{wire::Write{on_queue(1), 2, 0, {}}}, "a write of no bytes"},
       {{wire::Write{on_queue(1), 2, 0, Bytes(wire::kMaxElements + 1)}}, "more than 12288 bytes"},
+      {{wire::Batch{on_queue(1), {}, {}}}, "a batch of nothing"},
+      {{wire::Batch{on_queue(99), {}, {wire::Span{2, 0, 8}}}}, "a queue that does not exist"},
+      {{wire::Batch{on_queue(1), 32, {wire::Span{2, 0, 8}}}}, "32 where less than 32 is allowed"},
+      {{wire::Batch{on_queue(1), {}, std::vector<wire::Step>(257, wire::Span{2, 0, 8})}}, "more than 256"},
+      {{wire::Batch{on_queue(1), {}, {wire::Span{2, 4090, 8}}}}, "beyond the end of its memory"},
+      {{wire::Batch{on_queue(1), {}, {wire::Span{2, 0, 0}}}}, "does not fit into an answer"},
+      {{wire::Batch{on_queue(1), {}, {wire::Span{2, 0, wire::kMaxElements + 1}}}},
+       "does not fit into an answer"},
+      {{wire::Batch{on_queue(1), {}, {wire::Elements{2, 0, {}}}}}, "a write of no bytes"},
+      {{wire::Batch{on_queue(1), {}, {wire::Elements{2, 4089, Bytes(8)}}}}, "beyond the end of its memory"},
+      {{wire::Batch{on_queue(1), {}, {work}}}, "a kernel that its device does not have"},
+      {{wire::Batch{{1, {{99, 1}}, {}}, {}, {wire::Span{2, 0, 8}}}},
+       "a semaphore that its device does not have"},
+      {{wire::Replay{on_queue(1), 0, {}, {}}}, "a batch again that is not kept"},
+      {{wire::Replay{on_queue(1), 32, {}, {}}}, "32 where less than 32 is allowed"},
+      {{kept, wire::Replay{on_queue(1), 2, {}, {}}}, "a batch again that is not kept"},
+      {{kept, wire::Replay{on_queue(99), 3, {}, {Bytes(8)}}}, "a queue that does not exist"},
+      {{kept, wire::Replay{on_queue(1), 3, {}, {}}}, "lacks elements to write"},
+      {{kept, wire::Replay{on_queue(1), 3, {}, {Bytes()}}}, "a write of no bytes"},
+      {{kept, wire::Replay{on_queue(1), 3, {}, {Bytes(8), Bytes(8)}}}, "changes what a batch does not have"},
+      {{kept, wire::Replay{on_queue(1), 3, {}, {Bytes(4097)}}}, "beyond the end of its memory"},
+      {{kept, wire::Replay{on_queue(1), 3, {{0, 1}}, {Bytes(8)}}}, "changes what a batch does not have"},
+      // What is kept names memory as the client does, and is looked up again.
+      {{kept, wire::Free{2}, wire::Replay{on_queue(1), 3, {}, {Bytes(8)}}},
+       "memory that its device does not have"},
       {{wire::Copy{{1, {{99, 1}}, {}}, {2, 0, 8}, {2, 8, 8}}}, "a semaphore that its device does not have"},
       {{wire::CreateSemaphore{4, 1, 0}, wire::Fill{{1, {}, {{4, 1}}}, {2, 0, 8}, 0}},
        "a semaphore that its device does not have"},

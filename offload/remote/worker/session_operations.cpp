@@ -11,16 +11,17 @@ using session::Pending;
 using session::Stream;
 using session::Timeline;
 
-Result<SessionOperations::Arrival> SessionOperations::accept(const wire::Order& order) {
+Result<SessionOperations::Arrival> SessionOperations::accept(const wire::Order& order, std::uint64_t count) {
   const std::shared_ptr<Stream> stream = queues_.find(order.queue);
   if (stream == nullptr) return protocol_violation("an operation of a queue that does not exist");
   if (!is_open_) return protocol_violation("an operation before the connection is ready");
-  if (const std::uint64_t most = port_.limits().operations; queues_.outstanding() >= most) {
+  if (const std::uint64_t most = port_.limits().operations; queues_.outstanding() + count > most) {
     return error(ErrorCode::kDeviceExhausted,
                  "the session has {} operations that are not done, which is the limit", most);
   }
   auto pending = std::make_shared<Pending>();
-  pending->number = queues_.take_number();
+  pending->number = queues_.take_numbers(count);
+  pending->count = count;
   const auto find = [&](const wire::SemaphoreAt& at) -> Result<std::shared_ptr<Timeline>> {
     std::shared_ptr<Timeline> found = objects_.timeline(at.semaphore);
     if (found == nullptr || found->device != stream->device) {
@@ -93,7 +94,7 @@ Status SessionOperations::handle(wire::Launch& record) {
   return {};
 }
 
-Result<LaunchState> SessionOperations::read_launch(wire::Launch& record, const Stream& stream) {
+Result<LaunchState> SessionOperations::read_launch(const wire::Work& record, const Stream& stream) {
   session::LoadedKernel* const kernel = code_.find(record.kernel, stream.device);
   if (kernel == nullptr) return protocol_violation("a launch of a kernel that its device does not have");
   if (record.space.empty()) return protocol_violation("a launch without dimensions");
@@ -106,7 +107,7 @@ Result<LaunchState> SessionOperations::read_launch(wire::Launch& record, const S
     launch.space.low[d] = record.space[d][0];
     launch.space.high[d] = record.space[d][1];
   }
-  launch.scalars = std::move(record.scalars);
+  launch.scalars = record.scalars;
   for (const wire::ArrayAt& at : record.arrays) {
     ArrayArgument& array = launch.arrays.emplace_back();
     if (at.span) {
@@ -130,6 +131,100 @@ Status SessionOperations::handle(wire::HostCall& record) {
   arrival.pending->what = session::HostCallState{};
   enqueue(std::move(arrival));
   return {};
+}
+
+// ---- Batches --------------------------------------------------------------------------------------------------------
+
+Status SessionOperations::handle(wire::Batch& record) {
+  if (record.steps.empty()) return protocol_violation("a batch of nothing");
+  DHPVM_TRY(run(record.order, record.steps));
+  if (record.place) kept_.keep(*record.place, std::move(record.steps));
+  return {};
+}
+
+Status SessionOperations::handle(wire::Replay& record) {
+  DHPVM_ASSIGN(const std::vector<wire::Step>* const steps, kept_.change(record));
+  return run(record.order, *steps);
+}
+
+Status SessionOperations::run(const wire::Order& order, const std::vector<wire::Step>& steps) {
+  DHPVM_ASSIGN(Arrival arrival, accept(order, steps.size()));
+  const std::uint64_t number = arrival.pending->number;
+  std::vector<Pending> read;
+  read.reserve(steps.size());
+  for (const wire::Step& step : steps) {
+    DHPVM_ASSIGN(Pending pending, read_step(step, *arrival.stream));
+    read.push_back(std::move(pending));
+  }
+  if (is_given_as_one(*arrival.stream, read)) {
+    arrival.pending->what = as_one(*arrival.stream, std::move(read), number);
+    enqueue(std::move(arrival));
+    return {};
+  }
+  // The device gets one after the other, for what has to be staged may have to wait.
+  for (std::size_t n = 0; n < read.size(); ++n) {
+    read[n].number = number + n;
+    if (n == 0) read[n].waits = std::move(arrival.pending->waits);
+    if (n + 1 == read.size()) read[n].signals = std::move(arrival.pending->signals);
+    queues_.enqueue(arrival.stream, std::make_shared<Pending>(std::move(read[n])));
+  }
+  return {};
+}
+
+Result<Pending> SessionOperations::read_step(const wire::Step& step, const Stream& stream) {
+  Pending pending;
+  if (const auto* const work = std::get_if<wire::Work>(&step)) {
+    DHPVM_ASSIGN(pending.what, read_launch(*work, stream));
+    ++port_.figures().jobs;
+  } else if (const auto* const elements = std::get_if<wire::Elements>(&step)) {
+    if (elements->bytes.empty()) return protocol_violation("a write of no bytes");
+    DHPVM_ASSIGN(pending.to,
+                 objects_.span({elements->memory, elements->offset, elements->bytes.size()}, stream.device));
+    pending.what = session::WriteState{elements->bytes};
+  } else {
+    const auto& from = std::get<wire::Span>(step);
+    if (from.bytes == 0 || from.bytes > wire::kMaxElements)
+      return protocol_violation("a download in a batch that does not fit into an answer");
+    DHPVM_ASSIGN(pending.from, objects_.span(from, stream.device));
+    pending.what = session::DownloadState{};
+  }
+  return pending;
+}
+
+bool SessionOperations::is_given_as_one(const Stream& stream, const std::vector<Pending>& steps) const {
+  return std::ranges::all_of(steps, [&](const Pending& step) {
+    if (std::holds_alternative<LaunchState>(step.what)) return true;
+    const bool is_write = std::holds_alternative<session::WriteState>(step.what);
+    return transfers_.is_shared(stream, is_write ? step.to : step.from);
+  });
+}
+
+session::BatchState SessionOperations::as_one(const Stream& stream, std::vector<Pending> steps,
+                                              std::uint64_t number) {
+  session::BatchState batch;
+  batch.steps.resize(steps.size());
+  batch.guards.resize(steps.size());
+  for (std::size_t n = 0; n < steps.size(); ++n) {
+    Operation& made = batch.steps[n];
+    made.record.label = number + n;
+    if (auto* const launch = std::get_if<LaunchState>(&steps[n].what)) {
+      made.record.kind = OperationRecord::Kind::kLaunch;
+      made.kernel = std::move(launch->kernel);
+      made.space = launch->space;
+      made.scalars = std::move(launch->scalars);
+      made.arrays = std::move(launch->arrays);
+      made.partials = std::move(launch->partials);
+      made.report = std::move(launch->report);
+      made.stop = {launch->stop, &launch->stop->kernels};
+      batch.guards[n] = std::move(launch->guard);
+      continue;
+    }
+    made.record.kind = OperationRecord::Kind::kHostCall;
+    auto* const write = std::get_if<session::WriteState>(&steps[n].what);
+    made.function = write != nullptr ? transfers_.writing(steps[n].to, std::move(write->bytes))
+                                     : transfers_.answering(stream, number + n, steps[n].from);
+  }
+  return batch;
 }
 
 }  // namespace dhpvm::offload

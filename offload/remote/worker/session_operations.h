@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "offload/remote/worker/kept_batches.h"
 #include "offload/remote/worker/session_code.h"
 #include "offload/remote/worker/session_objects.h"
 #include "offload/remote/worker/session_port.h"
@@ -29,6 +30,8 @@ class SessionOperations {
   Status handle(wire::Fill& record);
   Status handle(wire::Launch& record);
   Status handle(wire::HostCall& record);
+  Status handle(wire::Batch& record);
+  Status handle(wire::Replay& record);
 
   // Both lanes are there: operations may arrive.
   void open() { is_open_ = true; }
@@ -39,8 +42,14 @@ class SessionOperations {
     std::shared_ptr<session::Pending> pending;
   };
 
-  Result<Arrival> accept(const wire::Order& order);
-  Result<session::LaunchState> read_launch(wire::Launch& record, const session::Stream& stream);
+  // So many operations, of which the first waits and the last one signals.
+  Result<Arrival> accept(const wire::Order& order, std::uint64_t count = 1);
+  Result<session::LaunchState> read_launch(const wire::Work& record, const session::Stream& stream);
+  Status run(const wire::Order& order, const std::vector<wire::Step>& steps);
+  Result<session::Pending> read_step(const wire::Step& step, const session::Stream& stream);
+  bool is_given_as_one(const session::Stream& stream, const std::vector<session::Pending>& steps) const;
+  session::BatchState as_one(const session::Stream& stream, std::vector<session::Pending> steps,
+                             std::uint64_t number);
   void enqueue(Arrival arrival) { queues_.enqueue(arrival.stream, std::move(arrival.pending)); }
 
   SessionPort& port_;
@@ -48,6 +57,7 @@ class SessionOperations {
   SessionCode& code_;
   SessionTransfers& transfers_;
   SessionQueues& queues_;
+  KeptBatches kept_;
   bool is_open_ = false;
 };
 

@@ -129,13 +129,14 @@ void SessionQueues::stop_launches(Stream& stream) {
 std::uint64_t SessionQueues::outstanding() const {
   std::uint64_t count = 0;
   for (const auto& [id, stream] : streams_) {
-    count += stream->pending.size() + stream->given - stream->done->load();
+    count += stream->waiting + stream->given - stream->done->load();
   }
   return count;
 }
 
 void SessionQueues::enqueue(const std::shared_ptr<Stream>& stream, std::shared_ptr<Pending> pending) {
   if (stream->failure) return give_up(*pending, *stream->failure);
+  stream->waiting += pending->count;
   stream->pending.push_back(std::move(pending));
 }
 
@@ -178,23 +179,32 @@ bool SessionQueues::advance(const std::shared_ptr<Stream>& stream) {
   while (!stream->pending.empty() && !stream->blocked && !stream->failure) {
     const std::shared_ptr<Pending> pending = stream->pending.front();
     if (!may_begin(*pending)) break;
-    stream->answers->expect(1);
-    Result<bool> given = submit(stream, pending);
-    if (!given.ok() || !*given) stream->answers->cancel(1);
-    if (!given.ok()) {
-      fail_in_turn(stream, given.error());
+    stream->answers->expect(pending->count);
+    Result<bool> is_given = submit(stream, pending);
+    if (!is_given.ok() || !*is_given) stream->answers->cancel(pending->count);
+    if (!is_given.ok()) {
+      fail_in_turn(stream, is_given.error());
       return true;
     }
-    if (!*given) break;
+    if (!*is_given) break;
     any = true;
     stream->pending.pop_front();
-    for (const Promise& promise : pending->signals) keep(promise);
-    forget_done(*stream);
-    stream->submitted.push_back(std::move(pending->signals));
-    ++stream->given;
-    if (++stream->unmarked >= kMarkEvery) mark(*stream);
+    given(*stream, *pending);
+    if (stream->unmarked >= kMarkEvery) mark(*stream);
   }
   return any;
+}
+
+// The device has all of it.
+void SessionQueues::given(Stream& stream, Pending& pending) {
+  for (const Promise& promise : pending.signals) keep(promise);
+  forget_done(stream);
+  // The last one of a batch signals.
+  for (std::uint64_t n = 1; n < pending.count; ++n) stream.submitted.emplace_back();
+  stream.submitted.push_back(std::move(pending.signals));
+  stream.waiting -= pending.count;
+  stream.given += pending.count;
+  stream.unmarked += pending.count;
 }
 
 // True when all of the operation has been given to the device; false when the rest must wait.
@@ -232,6 +242,8 @@ Result<bool> SessionQueues::submit(const std::shared_ptr<Stream>& stream,
                         {state->stop, &state->stop->kernels}};
     DHPVM_TRY(state->guard->check(launch));
     DHPVM_TRY(queue.launch(launch, order.all(), pending->number));
+  } else if (auto* const batch = std::get_if<session::BatchState>(&pending->what)) {
+    DHPVM_TRY(submit_batch(*stream, *batch, order));
   } else {
     DHPVM_TRY(block(*stream, order, [frames = port_.frames(), id = stream->id] {
       SessionPort::send(*frames, wire::CallHost{id});
@@ -239,6 +251,16 @@ Result<bool> SessionQueues::submit(const std::shared_ptr<Stream>& stream,
     return false;
   }
   return true;
+}
+
+Status SessionQueues::submit_batch(Stream& stream, session::BatchState& batch, const LocalOrder& order) {
+  for (std::size_t n = 0; n < batch.steps.size(); ++n) {
+    const Operation& step = batch.steps[n];
+    if (batch.guards[n] == nullptr) continue;
+    DHPVM_TRY(batch.guards[n]->check(
+        {step.kernel, step.space, step.scalars, step.arrays, step.partials, step.report, step.stop}));
+  }
+  return stream.queue->batch(std::move(batch.steps), order.all());
 }
 
 Status SessionQueues::block(Stream& stream, const LocalOrder& order, std::function<void()> reached) {
@@ -251,6 +273,7 @@ Status SessionQueues::block(Stream& stream, const LocalOrder& order, std::functi
 void SessionQueues::finish_front(Stream& stream) {
   const std::shared_ptr<Pending> pending = std::move(stream.pending.front());
   stream.pending.pop_front();
+  stream.waiting -= pending->count;
   stream.blocked = false;
   for (const Promise& promise : pending->signals) {
     if (promise.timeline->failure) continue;
@@ -329,6 +352,7 @@ void SessionQueues::fail(Stream& stream, const Error& error) {
   port_.send(wire::QueueFailed{stream.id, wire::Failure::from(error)});
   port_.log(LogLevel::kWarning,
             fmt::format("queue {} failed: {}", quoted_name(stream.name), error.message()));
+  stream.waiting = 0;
   for (const std::shared_ptr<Pending>& pending : std::exchange(stream.pending, {})) give_up(*pending, error);
   transfers_.continue_run();
 }
@@ -369,6 +393,7 @@ void SessionQueues::abandon(const Error& reason) {
       for (const Promise& promise : pending->signals) promise.timeline->semaphore->fail(reason);
     }
     stream->pending.clear();
+    stream->waiting = 0;
     stop_launches(*stream);
     drop(*stream);
   }

@@ -13,6 +13,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <utility>
 
 #include "offload/remote/worker/session_objects.h"
 #include "offload/remote/worker/session_port.h"
@@ -34,8 +35,8 @@ class SessionQueues {
 
   // Null when there is none.
   std::shared_ptr<session::Stream> find(wire::Id queue) const;
-  // The number of the next operation, and how many have been numbered.
-  std::uint64_t take_number() { return operations_++; }
+  // The number of the first of the next operations, and how many have been numbered.
+  std::uint64_t take_numbers(std::uint64_t count) { return std::exchange(operations_, operations_ + count); }
   std::uint64_t operations() const { return operations_; }
   // Operations that are not done.
   std::uint64_t outstanding() const;
@@ -65,6 +66,9 @@ class SessionQueues {
   bool advance(const std::shared_ptr<session::Stream>& stream);
   Result<bool> submit(const std::shared_ptr<session::Stream>& stream,
                       const std::shared_ptr<session::Pending>& pending);
+  static Status submit_batch(session::Stream& stream, session::BatchState& batch,
+                             const session::LocalOrder& order);
+  static void given(session::Stream& stream, session::Pending& pending);
   static void stop_launches(session::Stream& stream);
   static void keep(const session::Promise& promise);
   void mark(session::Stream& stream);

@@ -12,7 +12,7 @@
 #include <variant>
 #include <vector>
 
-#include "offload/devices/device.h"
+#include "offload/devices/operation.h"
 #include "offload/remote/fabric/protocol.h"
 #include "offload/remote/worker/launch_guard.h"
 #include "offload/remote/worker/queue_answers.h"
@@ -79,15 +79,24 @@ struct WriteState {
   std::vector<std::byte> bytes;
 };
 struct CopyState {};
+// Operations that are given to the device as one.
+struct BatchState {
+  std::vector<Operation> steps;
+  std::vector<std::shared_ptr<const LaunchGuard>> guards;  // by step; null: it is no launch
+};
 struct HostCallState {};
 
 struct Pending {
   std::uint64_t number = 0;
+  std::uint64_t count = 1;  // of operations of the client, numbered from there
   std::vector<Wait> waits;
   std::vector<Promise> signals;
   MemorySpan to;
   MemorySpan from;
-  std::variant<UploadState, DownloadState, WriteState, CopyState, FillState, LaunchState, HostCallState> what;
+  // The first is what is made when an operation is: it has no memory of its own.
+  std::variant<CopyState, UploadState, DownloadState, WriteState, FillState, LaunchState, HostCallState,
+               BatchState>
+      what;
   bool begun = false;  // a part of it has been given to the device
 };
 
@@ -112,6 +121,7 @@ struct Stream {
   std::shared_ptr<Semaphore> marks;  // how many notifications have come by
   std::uint64_t marked = 0;
   std::deque<std::shared_ptr<Pending>> pending;
+  std::uint64_t waiting = 0;  // operations in `pending`
   // The signals of operations that were given to the device and are not known to be done.
   std::deque<std::vector<Promise>> submitted;
   std::uint64_t given = 0;  // to the device, in all

@@ -207,14 +207,16 @@ Result<bool> SessionTransfers::submit_upload(Stream& stream, Pending& pending, c
   return false;
 }
 
+std::function<void()> SessionTransfers::writing(const MemorySpan& to, std::vector<std::byte> bytes) {
+  port_.figures().bytes_in += bytes.size();
+  return [to, bytes = std::move(bytes)] { std::ranges::copy(bytes, to.memory->host() + to.offset); };
+}
+
 Result<bool> SessionTransfers::submit_write(Stream& stream, Pending& pending, const LocalOrder& order) {
   std::vector<std::byte>& bytes = std::get<session::WriteState>(pending.what).bytes;
   Queue& queue = *stream.queue;
-  if (std::byte* const memory = shared_memory(stream, pending.to); memory != nullptr) {
-    port_.figures().bytes_in += bytes.size();
-    DHPVM_TRY(queue.host_call(
-        [to = pending.to, memory, bytes = std::move(bytes)] { std::ranges::copy(bytes, memory); },
-        order.all(), pending.number));
+  if (is_shared(stream, pending.to)) {
+    DHPVM_TRY(queue.host_call(writing(pending.to, std::move(bytes)), order.all(), pending.number));
     return true;
   }
   const std::shared_ptr<StagingBlock> block = staging_.at(stream.device).writes->take();
@@ -228,6 +230,14 @@ Result<bool> SessionTransfers::submit_write(Stream& stream, Pending& pending, co
 
 // ---- Data on its way out --------------------------------------------------------------------------------------------
 
+std::function<void()> SessionTransfers::answering(const Stream& stream, std::uint64_t operation,
+                                                  const MemorySpan& from) {
+  return [this, weak = port_.alive(), answers = stream.answers, operation, from] {
+    const auto alive = weak.lock();
+    if (alive != nullptr) answer(*answers, operation, {from.memory->host() + from.offset, from.bytes});
+  };
+}
+
 Result<bool> SessionTransfers::submit_download(const std::shared_ptr<Stream>& stream,
                                                const std::shared_ptr<Pending>& pending,
                                                const LocalOrder& order) {
@@ -240,12 +250,8 @@ Result<bool> SessionTransfers::submit_download(const std::shared_ptr<Stream>& st
   }
   std::byte* const memory = shared_memory(*stream, pending->from);
   if (memory != nullptr && is_answer(total)) {
-    DHPVM_TRY(queue.host_call(
-        [this, weak = port_.alive(), answers = stream->answers, number = pending->number,
-         from = pending->from, memory] {
-          if (const auto alive = weak.lock()) answer(*answers, number, {memory, from.bytes});
-        },
-        order.all(), pending->number));
+    DHPVM_TRY(
+        queue.host_call(answering(*stream, pending->number, pending->from), order.all(), pending->number));
     return true;
   }
   if (memory != nullptr) {

@@ -125,7 +125,11 @@ Status DeviceRun::submit(const IterationSpace& box, std::shared_ptr<ChunkClaim> 
       return status;
     }
   }
-  DHPVM_TRY(submit_stages(needs));
+  device_.begin_batch();
+  Status status = submit_stages(needs);
+  // What has been noted as submitted is.
+  if (Status ended = device_.end_batch(); status.ok()) status = std::move(ended);
+  DHPVM_TRY(status);
   current_->until = last_;
   chunks_.push_back(std::move(*current_));
   current_.reset();

@@ -33,14 +33,15 @@ struct LoopChain::Link {
   std::shared_ptr<Kernel> kernel;
   HostPart host;
 
-  Link(const Loop& from, std::shared_ptr<Kernel> its_kernel, HostPart its_host)
-      : loop(from),
-        position(from.position),
-        scalars(from.scalars.begin(), from.scalars.end()),
-        arrays(from.arrays.begin(), from.arrays.end()),
-        storage(from.storage.begin(), from.storage.end()),
-        kernel(std::move(its_kernel)),
-        host(std::move(its_host)) {
+  // Takes another loop, in the memory that the one before has left.
+  void set(const Loop& from, std::shared_ptr<Kernel> its_kernel, HostPart its_host) {
+    loop = from;
+    position = from.position;
+    scalars.assign(from.scalars.begin(), from.scalars.end());
+    arrays.assign(from.arrays.begin(), from.arrays.end());
+    storage.assign(from.storage.begin(), from.storage.end());
+    kernel = std::move(its_kernel);
+    host = std::move(its_host);
     for (std::size_t n = 0; n < arrays.size(); ++n) {
       const LoopArray array = from.array(n);
       if (array.buffer != nullptr) {
@@ -54,6 +55,13 @@ struct LoopChain::Link {
     loop.scalars = scalars;
     loop.arrays = arrays;
     loop.storage = storage;
+  }
+  // Holds nothing of others any more.
+  void clear() {
+    uses.clear();
+    copies.clear();
+    kernel.reset();
+    host = nullptr;
   }
 };
 
@@ -95,7 +103,13 @@ std::string LoopChain::add(const Loop& loop, const Part& part, HostPart host) {
 }
 
 void LoopChain::append(const Loop& loop, const Part& part, HostPart host) {
-  links_.push_back(std::make_unique<Link>(loop, part.kernel, std::move(host)));
+  if (spare_.empty()) {
+    links_.push_back(std::make_unique<Link>());
+  } else {
+    links_.push_back(std::move(spare_.back()));
+    spare_.pop_back();
+  }
+  links_.back()->set(loop, part.kernel, std::move(host));
   for (std::size_t n = 0; n < part.plan->arrays.size(); ++n) {
     Buffer* const buffer = part.plan->arrays[n].array.buffer;
     const ArrayNeeds& needs = part.plan->needs[n];
@@ -139,6 +153,9 @@ Status LoopChain::settle() {
     take_result();
   }
   if (status.ok()) {
+    const DeviceStats stats = device_.device().stats();
+    const std::uint64_t batches = stats.batches - stats_before_.batches;
+    outcome_.is_replay = batches != 0 && batches == stats.replays - stats_before_.replays;
     if (on_end) on_end(outcome_);
   } else {
     // The reason for stopping this call will have passed when somebody asks for the results.
@@ -157,6 +174,7 @@ Status LoopChain::settle() {
 }
 
 Status LoopChain::begin() {
+  stats_before_ = device_.device().stats();
   const std::vector<Loop> all = loops();
   // Arrays may have been closed since the loops were added: nobody needs their results any more.
   DHPVM_ASSIGN(RunPlan plan, plan_run(device_, all));
@@ -260,6 +278,10 @@ void LoopChain::end() {
   run_.reset();
   awaited_.reset();
   for_each_buffer([](ArrayCopies& copies) { copies.deferred().clear(); });
+  for (std::unique_ptr<Link>& link : links_) {
+    link->clear();
+    spare_.push_back(std::move(link));
+  }
   links_.clear();
   next_row_ = 0;
   outcome_ = {};

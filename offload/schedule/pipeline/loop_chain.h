@@ -32,6 +32,8 @@ struct ChainOutcome {
   std::uint64_t rows_per_chunk = 0;
   std::uint64_t upload_bytes = 0;
   std::uint64_t download_bytes = 0;
+  // All of it was the same as something before, and the worker was told so.
+  bool is_replay = false;
   // Why the device has not run all of it; the host has done the rest.
   std::optional<Error> failure;
 };
@@ -105,13 +107,15 @@ class LoopChain final : public DeferredLoops {
   const std::uint64_t wanted_rows_;
   const Way way_;
   std::vector<std::unique_ptr<Link>> links_;
-  std::uint64_t planned_bytes_ = 0;  // that they move, together
+  std::vector<std::unique_ptr<Link>> spare_;  // for the next ones
+  std::uint64_t planned_bytes_ = 0;           // that they move, together
   // While they run.
   std::unique_ptr<Awaited> awaited_;  // null: nobody waits for the last one
   std::unique_ptr<DeviceRun> run_;    // before the partial results that it works on
   std::uint64_t chunk_rows_ = 0;
   std::uint64_t next_row_ = 0;
   ChainOutcome outcome_;
+  DeviceStats stats_before_;
 };
 
 }  // namespace dhpvm::offload

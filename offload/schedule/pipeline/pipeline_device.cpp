@@ -61,6 +61,11 @@ std::uint32_t at_once(const DeviceInfo& info) {
   return std::max(info.compute_units, 1U) * (info.is_gpu ? kThreadsOfUnit : kLanesOfProcessor);
 }
 
+// Whether the operation was part of a batch that could not be submitted.
+bool never_comes(const PipelineDevice& device, unsigned stage, std::uint64_t position) {
+  return device.failure() && position > device.submitted().at[stage];
+}
+
 double in_seconds(std::chrono::nanoseconds time) { return std::chrono::duration<double>(time).count(); }
 
 }  // namespace
@@ -236,6 +241,9 @@ PipelineDevice::~PipelineDevice() {
 template <typename Submit>
 Result<std::uint64_t> PipelineDevice::submit(Stage stage, const Positions& after, Submit&& submit) {
   if (failure_) return *failure_;
+  // What others wait for must have been submitted.
+  if (stage != Stage::kLaunch && after[Stage::kLaunch] > submitted_[Stage::kLaunch])
+    DHPVM_TRY(submit_batch());
   std::array<SemaphoreValue, kStages> waits;
   std::size_t count = 0;
   for (unsigned other = 0; other < kStages; ++other) {
@@ -264,6 +272,15 @@ Result<Positions> PipelineDevice::upload(const MemorySpan& to, const MemorySpan&
   const std::span<const std::byte> bytes(from.memory->host() + from.offset, from.bytes);
   for (std::uint64_t done = 0; done < to.bytes; done += info().write_bytes) {
     const std::uint64_t count = std::min(to.bytes - done, info().write_bytes);
+    if (is_batching_) {
+      Operation step;
+      step.record.kind = OperationRecord::Kind::kUpload;
+      step.to = {to.memory, to.offset + done, count};
+      const std::span<const std::byte> piece = bytes.subspan(done, count);
+      step.contents.assign(piece.begin(), piece.end());
+      DHPVM_ASSIGN(there[Stage::kLaunch], add_to_batch(std::move(step), after));
+      continue;
+    }
     DHPVM_ASSIGN(there[Stage::kLaunch], submit(Stage::kLaunch, after, [&](Queue& queue, const Order& order) {
                    return queue.write({to.memory, to.offset + done, count}, bytes.subspan(done, count), order,
                                       chunk_label_);
@@ -281,6 +298,14 @@ Result<Positions> PipelineDevice::download(const MemorySpan& to, const MemorySpa
   const std::uint64_t most = is_small ? info().write_bytes : std::max<std::uint64_t>(to.bytes, 1);
   for (std::uint64_t done = 0; done < to.bytes; done += most) {
     const std::uint64_t count = std::min(to.bytes - done, most);
+    if (is_small && is_batching_) {
+      Operation step;
+      step.record.kind = OperationRecord::Kind::kDownload;
+      step.to = {to.memory, to.offset + done, count};
+      step.from = {from.memory, from.offset + done, count};
+      DHPVM_ASSIGN(there[stage], add_to_batch(std::move(step), after));
+      continue;
+    }
     DHPVM_ASSIGN(there[stage], submit(stage, after, [&](Queue& queue, const Order& order) {
                    return queue.copy({to.memory, to.offset + done, count},
                                      {from.memory, from.offset + done, count}, order, chunk_label_);
@@ -290,6 +315,7 @@ Result<Positions> PipelineDevice::download(const MemorySpan& to, const MemorySpa
 }
 
 Result<std::uint64_t> PipelineDevice::fill(const MemorySpan& to, std::byte value, const Positions& after) {
+  DHPVM_TRY(submit_batch());
   return submit(Stage::kLaunch, after,
                 [&](Queue& queue, const Order& order) { return queue.fill(to, value, order, chunk_label_); });
 }
@@ -303,7 +329,51 @@ Result<MemorySpan> PipelineDevice::unread_report() {
   return span();
 }
 
+void PipelineDevice::begin_batch() { is_batching_ = overlaps() && info().batch_bytes != 0; }
+
+Status PipelineDevice::end_batch() {
+  is_batching_ = false;
+  return submit_batch();
+}
+
+Result<std::uint64_t> PipelineDevice::add_to_batch(Operation step, const Positions& after) {
+  const std::uint64_t bytes = batch_bytes_of(step);
+  if (batch_bytes_ + bytes > info().batch_bytes) DHPVM_TRY(submit_batch());
+  if (failure_) return *failure_;
+  step.record.label |= chunk_label_;
+  // As many as short loops mostly are: operations are large to move.
+  if (batch_.empty()) batch_.reserve(32);
+  batch_.push_back(std::move(step));
+  batch_bytes_ += bytes;
+  batch_after_.include(after);
+  return submitted_[Stage::kLaunch] + 1;
+}
+
+Status PipelineDevice::submit_batch() {
+  if (batch_.empty()) return {};
+  batch_bytes_ = 0;
+  const Positions after = std::exchange(batch_after_, {});
+  const auto position = submit(Stage::kLaunch, after, [&](Queue& queue, const Order& order) {
+    return queue.batch(std::exchange(batch_, {}), order);
+  });
+  batch_.clear();
+  return position.ok() ? Status() : Status(position.error());
+}
+
 Result<std::uint64_t> PipelineDevice::launch(const Launch& launch, const Positions& after, const Loop& loop) {
+  if (is_batching_) {
+    Operation step;
+    step.record.kind = OperationRecord::Kind::kLaunch;
+    step.record.label = loop.label & kLabelMask;
+    step.kernel = launch.kernel;
+    step.space = launch.space;
+    step.scalars.assign(launch.scalars.begin(), launch.scalars.end());
+    step.arrays.assign(launch.arrays.begin(), launch.arrays.end());
+    step.partials = launch.partials;
+    step.report = launch.report;
+    step.stop = launch.stop;
+    return add_to_batch(std::move(step), after);
+  }
   const double expected = pace_->expected_seconds(loop);
   const auto begin = Tracer::Clock::now();
   auto position = submit(Stage::kLaunch, after, [&](Queue& queue, const Order& order) {
@@ -355,15 +425,18 @@ Status PipelineDevice::keep_pace() {
   const Result<std::uint64_t> done = semaphores_[static_cast<unsigned>(Stage::kLaunch)]->value();
   if (!done.ok()) return fail(done.error());
   const std::uint64_t submitted = submitted_[Stage::kLaunch];
-  if (submitted - *done <= kLaunchesAhead) return {};
+  // A batch has as many launches as a chain has loops, and more.
+  const std::uint64_t ahead = info().batch_bytes == 0 ? kLaunchesAhead : kLaunchesAhead / 16;
+  if (submitted - *done <= ahead) return {};
   Positions half;
-  half[Stage::kLaunch] = submitted - kLaunchesAhead / 2;
+  half[Stage::kLaunch] = submitted - ahead / 2;
   return wait(half);
 }
 
 Status PipelineDevice::wait(const Positions& positions) {
   for (unsigned stage = 0; stage < kStages; ++stage) {
     if (positions.at[stage] <= done_.at[stage]) continue;
+    if (never_comes(*this, stage, positions.at[stage])) return *failure_;
     DHPVM_TRY(queues_[stage]->flush());
     for (bool reached = false; !reached;) {
       // Also where nothing is waited for in the end: some devices do their work while it is given to them.
@@ -382,6 +455,7 @@ Result<bool> PipelineDevice::await(const Positions& positions) {
   const auto deadline = Semaphore::Clock::now() + kMoment;
   for (unsigned stage = 0; stage < kStages; ++stage) {
     if (positions.at[stage] <= done_.at[stage]) continue;
+    if (never_comes(*this, stage, positions.at[stage])) return *failure_;
     DHPVM_TRY(queues_[stage]->flush());
     DHPVM_TRY(poll());
     const Result<bool> reached = semaphores_[stage]->wait(positions.at[stage], deadline);
@@ -395,6 +469,7 @@ Result<bool> PipelineDevice::await(const Positions& positions) {
 Fate PipelineDevice::fate_of(const Positions& positions) {
   for (unsigned stage = 0; stage < kStages; ++stage) {
     if (positions.at[stage] <= done_.at[stage]) continue;
+    if (never_comes(*this, stage, positions.at[stage])) return Fate::kFailed;
     // Asking for one value is cheaper than asking for the highest: a driver's semaphore looks at one
     // operation, not at all.
     const Result<bool> reached =

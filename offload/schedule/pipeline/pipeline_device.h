@@ -21,6 +21,7 @@
 
 #include "base/trace.h"
 #include "offload/devices/device.h"
+#include "offload/devices/operation.h"
 #include "offload/schedule/memory/buffer.h"
 #include "offload/schedule/memory/buffer_pool.h"
 #include "offload/schedule/memory/registrations.h"
@@ -136,6 +137,10 @@ class PipelineDevice final : public Timelines {
   Result<std::uint64_t> fill(const MemorySpan& to, std::byte value, const Positions& after);
   // `loop` is the chunk that is launched.
   Result<std::uint64_t> launch(const Launch& launch, const Positions& after, const Loop& loop);
+  // From here to end_batch(), the queue of the launches is given its operations as one, if the device takes batches.
+  // All have the same position; nobody waits for it before the end.
+  void begin_batch();
+  Status end_batch();
   // Operations submitted from now on belong together: a trace draws arrows to them from the loop that submits them.
   void begin_chunk();
   // Shows in the trace when the device has compiled something, by its clock.
@@ -206,6 +211,8 @@ class PipelineDevice final : public Timelines {
   Tracer::Clock::time_point epoch() const;
   template <typename Submit>
   Result<std::uint64_t> submit(Stage stage, const Positions& after, Submit&& submit);
+  Result<std::uint64_t> add_to_batch(Operation step, const Positions& after);
+  Status submit_batch();
   std::optional<DeviceBlock> take_kept(std::uint64_t bytes);
   Result<bool> free_something();
 
@@ -227,6 +234,10 @@ class PipelineDevice final : public Timelines {
   std::uint32_t first_track_ = 0;
   Tracer::Kind submit_kind_ = {};
   std::optional<std::uint32_t> compiler_track_;
+  bool is_batching_ = false;
+  std::vector<Operation> batch_;   // not submitted yet
+  std::uint64_t batch_bytes_ = 0;  // as batch_bytes_of() counts them
+  Positions batch_after_;          // what its operations wait for
   Positions submitted_;
   Positions done_;    // known to be
   Positions behind_;  // see set_behind()
