@@ -37,7 +37,7 @@ constexpr std::string_view kUsage =
     "\n"
     "Runs loops on the devices of workers: some that do nothing, some whose data and computation take "
     "equally long,\n"
-    "some on all devices at once, and products of matrices beside the interpreter and native code of this "
+    "some on all devices at once, and products of matrices against the interpreter and native code of this "
     "machine.\n";
 
 constexpr Option kOptions[] = {

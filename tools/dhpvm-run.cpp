@@ -42,7 +42,7 @@ void catch_signals() {
   // call itself is left as well.
   action.sa_flags = SA_RESETHAND;
   for (const int signal : {SIGINT, SIGTERM}) ::sigaction(signal, &action, nullptr);
-  // A parent may have left it ignored; then nobody learns how the processes have ended that a program starts.
+  // A parent may have left it ignored; then the exit codes of a program's child processes would be lost.
   std::signal(SIGCHLD, SIG_DFL);
 }
 

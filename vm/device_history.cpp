@@ -90,7 +90,7 @@ std::string DeviceHistory::explain(Number loop, bool is_deferred, std::string_vi
         story.replayed == 0 ? ", or the worker is of an earlier release" : "");
   }
   if (!story.apart.empty()) text += fmt::format("  not together with the loop before it: {}\n", story.apart);
-  if (is_deferred) text += "  is deferred: nobody has needed its results yet\n";
+  if (is_deferred) text += "  is deferred: its results have not been needed yet\n";
   const auto tell_stays = [&](std::uint64_t times, std::string_view reason) {
     if (times == 0) return;
     text += fmt::format("  stayed on the host {} {}: {}\n", times, times == 1 ? "time" : "times", reason);

@@ -43,7 +43,7 @@ void TupleChecker::declare(const ast::Pattern& pattern, E value, VariableKind ki
     good = parts_.patterns.test(checked, value) == nullptr;
     if (!good)
       error(pattern.range, "this pattern does not fit every '{}'", value->type->name)
-          .help("use a `match`, or a name in place of a value");
+          .help("use a `match`, or a name instead of a value");
   }
   if (!good) return parts_.patterns.bind_wrong(pattern);
   out.insert(out.end(), before.begin(), before.end());

@@ -17,7 +17,7 @@
 namespace dhpvm::stdlib {
 namespace {
 
-// How long a deadline may go unnoticed, and an interrupt that came to another thread.
+// The longest time that a deadline, or an interrupt that came to another thread, goes unnoticed.
 constexpr int kNapMilliseconds = 20;
 
 // Whether an operation may block until the other end acts: pipes, terminals and sockets, but no files.
@@ -33,7 +33,7 @@ StopCheck briefly() {
   constexpr std::chrono::milliseconds kPatience{50};
   return [end = std::chrono::steady_clock::now() + kPatience]() -> Status {
     if (std::chrono::steady_clock::now() < end) return {};
-    return Error(ErrorCode::kIo, "nobody reads it");
+    return Error(ErrorCode::kIo, "it has no reader");
   };
 }
 

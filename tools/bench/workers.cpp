@@ -122,8 +122,7 @@ Result<Overlap> measure_overlap(const Engine& engine, const RemotePlan& plan, co
   unsigned copy_engines = 0;
   // The two modes take turns: what else the machines and the network do meets both alike.
   for (std::uint64_t turn = 0; turn < plan.runs; ++turn) {
-    tell(plan,
-         fmt::format("{}: data and computation beside each other, {} of {}", device, turn + 1, plan.runs));
+    tell(plan, fmt::format("{}: overlap of data and computation, {} of {}", device, turn + 1, plan.runs));
     DHPVM_ASSIGN(const Measurement serial, workload.measure(Mode::kSerialPinned, 0));
     uploads.push_back(serial.run.stages.upload);
     kernels.push_back(serial.run.stages.kernel);
@@ -265,7 +264,7 @@ Result<Product> measure_product(const Engine& engine, const RemotePlan& plan, co
                    "no loop ran on " + executor.device + ":\n" + isolate.explain_loops());
     }
   }
-  // The isolate is gone: all of its operations have been told of.
+  // The isolate is gone: all of its operations have been reported.
   product.total = median(std::move(times));
   product.compute = product.total;
   if (executor.device == "host") return product;

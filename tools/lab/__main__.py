@@ -175,7 +175,7 @@ def arguments():
         help="how long what is to end after a scenario may take (default %(default)g)",
     )
     parser.add_argument(
-        "--bin", type=Path, metavar="DIR", help="the folder of dhpvm-run (default: beside this program)"
+        "--bin", type=Path, metavar="DIR", help="the folder of dhpvm-run (default: next to this program)"
     )
     parser.add_argument("--keep", type=Path, metavar="DIR", help="keep files of experiments that have failed there")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every outcome there")

@@ -36,8 +36,8 @@ constexpr Option kOptions[] = {
     {"Launch", "--block", 'b', Value::kRequired, "X[,Y,Z]", "threads of a block, 1024 at most; 1 unless set"},
     {"Launch", "--shared", 0, Value::kRequired, "SIZE", "dynamic shared memory of a block; 0 unless set"},
     {"Launch", "--arg", 'a', Value::kRequired, "ARGUMENT",
-     "the next argument: f32:1.5, bytes:00ff (a structure), an array\n"
-     "that nobody has written f32[100], one with values\n"
+     "the next argument: f32:1.5, bytes:00ff (a structure), an\n"
+     "unwritten array f32[100], one with values\n"
      "f32[100]:0, f32[100]:range, f32[]:1,2,3, or f32[]:@FILE with\n"
      "a file's bytes, or @FILE.npy"},
     {"Launch", "--limit", 0, Value::kRequired, "COUNT",
@@ -56,7 +56,7 @@ constexpr std::string_view kClosing =
     "\n"
     "The exit code is 0; 2 if the file or the command line is wrong; 3 if the kernel does something wrong: "
     "a\n"
-    "race, an address outside of its arrays, a read of what nobody has written, threads that miss a "
+    "race, an address outside of its arrays, a read of unwritten memory, threads that miss a "
     "barrier,\n"
     "a trap, or no end; 70 after an internal error.\n";
 
@@ -147,7 +147,7 @@ Result<const KernelArgument*> array_at(const std::vector<KernelArgument>& argume
   return &arguments[index];
 }
 
-// Elements that nobody has written have no value.
+// Unwritten elements have no value.
 std::string text_of(const KernelArgument& array) {
   std::string text;
   const std::size_t size = size_of(array.type);

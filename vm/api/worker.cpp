@@ -101,7 +101,7 @@ struct Worker::State {
   std::unique_ptr<offload::MetricsServer> metrics;
   std::vector<std::string> addresses;
   std::string clients_file;                         // empty: none
-  std::shared_ptr<offload::Identity> certificates;  // beside the keys of that file; null: none
+  std::shared_ptr<offload::Identity> certificates;  // in addition to the keys of that file; null: none
   std::atomic<unsigned> dialled = 0;                // clients that are being dialled, or served
   // True while the worker ends: posted tasks then do nothing. For the progress thread alone.
   const std::shared_ptr<bool> ending = std::make_shared<bool>(false);
@@ -178,7 +178,7 @@ Result<offload::WorkerAccess> read_access(offload::Fabric& fabric, const std::st
   DHPVM_ASSIGN(std::vector<offload::ClientEntry> clients, offload::read_clients_file(path));
   if (clients.empty()) {
     return error(ErrorCode::kInvalidArgument,
-                 "{} names no client: nobody could come in; end the worker to let nobody in", path);
+                 "{} names no client, so none could come in; end the worker to refuse all", path);
   }
   offload::Credentials credentials;
   credentials.clients = keys_of(clients);

@@ -13,8 +13,8 @@ namespace {
 
 // Measurements of the worker's clock in a row; the one with the shortest round trip counts.
 constexpr std::uint64_t kPings = 8;
-// How long a measurement holds while the link is in use, and an upper bound of the clocks' drift meanwhile: more than
-// quartz has.
+// The time that a measurement holds while the link is in use, and an upper bound of the clocks' drift meanwhile: more
+// than quartz has.
 constexpr std::chrono::seconds kClockHolds{1};
 constexpr std::int64_t kDrift = 20'000;  // the drift is one part in kDrift
 
@@ -408,7 +408,7 @@ void RemoteLink::on_run(ConstBytes header, std::uint64_t bytes) {
 Status RemoteLink::handle(wire::Reply& record) {
   const std::lock_guard lock(mutex_);
   const auto request = requests_.find(record.request);
-  if (request == requests_.end()) return broken("an answer that nobody waits for");
+  if (request == requests_.end()) return broken("an answer without a request");
   request->second->reply = std::move(record);
   changed_.notify_all();
   return {};
@@ -419,7 +419,7 @@ Status RemoteLink::handle(wire::NeedModule& record) {
   const auto request = std::ranges::find_if(requests_, [&](const auto& entry) {
     return !entry.second->code.empty() && entry.second->digest == record.digest;
   });
-  if (request == requests_.end()) return broken("it wants code that nobody has announced");
+  if (request == requests_.end()) return broken("it wants code that was not announced");
   for (ConstBytes rest = request->second->code; !rest.empty();) {
     const ConstBytes part = rest.first(std::min(rest.size(), wire::kMaxModulePart));
     std::vector<std::byte> frame;

@@ -12,7 +12,7 @@ namespace dhpvm::offload {
 namespace {
 
 constexpr std::string_view kMagic = "DHPV";
-// How long the other side may take to read why it is closed, before it just is.
+// The time for the other side to read the reason of a close; the connection ends after it in any case.
 constexpr std::chrono::milliseconds kLinger{200};
 
 std::string_view what_it_wants(IdentityKind kind) {
@@ -50,7 +50,7 @@ Result<Preamble> Preamble::read(ConstBytes message) {
   preamble.version = static_cast<std::uint16_t>(at(4) | at(5) << 8);
   preamble.oldest = static_cast<std::uint16_t>(at(10) | at(11) << 8);
   const bool tells_range = preamble.version > kVersionWithoutRange;
-  // Whatever is as old as that stands for itself alone; a later one that tells nothing, likewise.
+  // A side as old as kVersionWithoutRange speaks only its own version; so does a later one that states no oldest.
   if (tells_range && preamble.oldest == 0) preamble.oldest = preamble.version;
   const Error malformed(ErrorCode::kProtocol, "the other side's first message is malformed");
   if (tells_range ? preamble.oldest > preamble.version : preamble.oldest != 0) return malformed;
@@ -256,7 +256,7 @@ Status Channel::agree(const Preamble& theirs) {
   return {};
 }
 
-// The other side refuses whoever offers a later version than its own.
+// The other side refuses a peer that offers a later version than its own.
 void Channel::dial_again() {
   ChannelOptions options = options_;
   options.version = own_.version;
@@ -273,7 +273,7 @@ void Channel::choose_identity(const Preamble& theirs) {
   own_.identity = other->kind();
 }
 
-// That nobody on the way has made both sides speak an earlier version than they could.
+// Checks that no attacker has made both sides speak an earlier version than they could.
 Status Channel::check_version() const {
   if (dials_ || std::min(handshake_->newest_there(), options_.newest) <= own_.version) return {};
   return error(
@@ -290,7 +290,7 @@ Status Channel::meet(const Preamble& theirs) {
   }
   if (own_.identity == IdentityKind::kNone && !connection_->is_local()) {
     return error(ErrorCode::kInvalidArgument,
-                 "without a key or certificates, only this machine is talked to: give both sides a key file "
+                 "without a key or certificates, only this machine can connect: give both sides a key file "
                  "(--key-file; "
                  "`dhpvm-run --make-key FILE` makes one)");
   }

@@ -35,8 +35,8 @@ Result<Guest> WorkerAccess::admit(const std::string& name, const std::string& ke
   if (!has_file_) {
     if (right == Right::kOperate && !has_key) {
       return error(ErrorCode::kInvalidArgument,
-                   "this worker is operated by nobody: only who has its key (--key-file), or the right "
-                   "\"operate\" in its file of clients (--clients), may do that");
+                   "this worker has no operators: only its key (--key-file), or the right "
+                   "\"operate\" in its file of clients (--clients), permits that");
     }
     return Guest{name, ClientEntry::kUsualPriority};
   }

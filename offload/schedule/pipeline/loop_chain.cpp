@@ -81,7 +81,7 @@ std::string LoopChain::why_not_behind(const Loop& loop, const RunPlan& alone) {
   if (run_ != nullptr) return "the loops before it were interrupted";
   if (way_ == Way::kAsWholes) {
     if (links_.size() < kMostToldTogether) return {};
-    return fmt::format("a worker is told of {} loops at once at most", kMostToldTogether);
+    return fmt::format("a message to a worker holds at most {} loops", kMostToldTogether);
   }
   if (links_.empty()) {
     planned_bytes_ = bytes_of(alone);
@@ -158,7 +158,7 @@ Status LoopChain::settle() {
     outcome_.is_replay = batches != 0 && batches == stats.replays - stats_before_.replays;
     if (on_end) on_end(outcome_);
   } else {
-    // The reason for stopping this call will have passed when somebody asks for the results.
+    // The reason for stopping this call will have passed when the results are needed.
     const Error reason = is_interruption(status)
                              ? Error(*outcome_.failure)
                                    .with_context(
@@ -176,7 +176,7 @@ Status LoopChain::settle() {
 Status LoopChain::begin() {
   stats_before_ = device_.device().stats();
   const std::vector<Loop> all = loops();
-  // Arrays may have been closed since the loops were added: nobody needs their results any more.
+  // Arrays may have been closed since the loops were added: their results are no longer needed.
   DHPVM_ASSIGN(RunPlan plan, plan_run(device_, all));
   if (way_ == Way::kAsWholes && plan.slice_budget != 0)
     return error(ErrorCode::kDeviceExhausted, "their arrays do not fit into the memory of {} together",
@@ -221,7 +221,7 @@ Status LoopChain::submit_all() {
   return run_->finish(awaited_ != nullptr);
 }
 
-// The device's results of the last loop, if somebody waits for it.
+// The device's results of the last loop, if a caller waits for it.
 void LoopChain::take_result() {
   if (awaited_ == nullptr || awaited_->result == nullptr) return;
   awaited_->result->report = run_->report();
@@ -235,7 +235,7 @@ Status LoopChain::leave_device(std::vector<IterationSpace>& boxes) {
   if (next_row_ < space.extent(0)) boxes.push_back(rows_of(space, next_row_, space.extent(0)));
   if (run_ == nullptr) return {};
   if (!device_.failure()) {
-    // Where a chunk has found no room, nothing of it has begun; of other failures nobody knows how far they have come.
+    // Where a chunk has found no room, nothing of it has begun; after other failures the progress is unknown.
     if (outcome_.failure->code() != ErrorCode::kDeviceExhausted) return *outcome_.failure;
     if (Status status = run_->finish(true); !device_.failure()) return status;
   }

@@ -254,7 +254,7 @@ class Statements(Assignments, Loops):
             call = item.context_expr
             if item.optional_vars or not isinstance(call, ast.Call) or not self.means(
                     call.func, getattr(sys.modules.get("numpy"), "errstate", self)):
-                self.source.fail(node, "With statements cannot be compiled, but for np.errstate: open and close "
+                self.source.fail(node, "With statements cannot be compiled, except np.errstate: open and close "
                                        "outside")
         return self.block(node.body)
 
