@@ -19,22 +19,22 @@
  * Handles. Engines, modules, isolates, functions, objects, workers and errors are handles: never dereferenced by the
  * caller, and ended by the function dhpvm_X_free of their kind, which accepts NULL. A handle keeps alive what it
  * needs: a function its isolate, an isolate its module, a module its engine; so handles may be freed in any order.
- * A handle that is NULL, of another kind, freed already, or no handle at all gives DHPVM_INVALID_ARGUMENT; nothing is
- * read through it.
+ * A value that is NULL, a handle of another kind, freed already, or no handle at all gives DHPVM_INVALID_ARGUMENT;
+ * nothing is read through it.
  *
  * Errors. A function that can fail returns a dhpvm_code, DHPVM_OK if it succeeded. Its last parameter takes the error,
- * to be freed by the caller; NULL if the code is enough. It is set to NULL by success. After a failure, other results
+ * to be freed by the caller; NULL if the code is enough. Success sets it to NULL. After a failure, other results
  * are unchanged. No exception of C++ leaves a function of this interface.
  *
- * Structures begin with their size, which the caller sets to sizeof: members that a later version appends have their
- * default for a caller that does not know them. The functions dhpvm_X_init set it, and the defaults:
+ * Structures begin with their size, which the caller sets to sizeof: members that a later version appends get their
+ * defaults for a caller that does not know them. The functions dhpvm_X_init set the size and the defaults:
  * dhpvm_X_init(&x, sizeof x) writes no more than the structure that the caller was compiled with.
  *
  * Texts that are passed in are UTF-8. A `const char*` alone ends with a zero byte; one with a size may contain any
  * bytes. The library copies what it keeps.
  *
- * Threads. "any": from any thread, possibly several at once. "isolate": from one thread at a time of those that use the
- * isolate, its functions and its objects; the isolate may move between threads, with synchronisation of the caller's.
+ * Threads. "any": any thread may call it, also several at once. "isolate": only one thread at a time may use the
+ * isolate, its functions and its objects; the isolate may move between threads, with synchronisation by the caller.
  */
 #ifndef DHPVM_C_H
 #define DHPVM_C_H
@@ -57,19 +57,19 @@ extern "C" {
 DHPVM_C_API uint32_t dhpvm_abi_version(void);
 /* The version of the library: "0.1.0". */
 DHPVM_C_API const char* dhpvm_version(void);
-/* The text of a code: "index out of range"; "unknown error" for a number that is none. */
+/* The text of a code: "index out of range"; "unknown error" for any other number. */
 DHPVM_C_API const char* dhpvm_code_text(dhpvm_code code);
-/* How many handles exist in this process: for leak tests. */
+/* The number of handles in this process: for leak tests. */
 DHPVM_C_API size_t dhpvm_live_handles(void);
 
 /* ---- Errors. Threads: any; texts live as long as the error. */
 
 DHPVM_C_API dhpvm_code dhpvm_error_code(const dhpvm_error* error);
-/* Whether a program trapped: its mistake, and its isolate can be used afterwards. */
+/* Whether a program trapped: the mistake is the program's, and its isolate can be used afterwards. */
 DHPVM_C_API int dhpvm_error_is_trap(const dhpvm_error* error);
 /* Says what happened, and what to do about it. */
 DHPVM_C_API const char* dhpvm_error_message(const dhpvm_error* error);
-/* Code, message, causes and stack, several lines: for people. */
+/* Code, message, causes and stack for people, in several lines. */
 DHPVM_C_API const char* dhpvm_error_text(const dhpvm_error* error);
 /* The program's stack when it trapped, innermost first. */
 DHPVM_C_API size_t dhpvm_error_frame_count(const dhpvm_error* error);
@@ -82,7 +82,7 @@ DHPVM_C_API void dhpvm_error_free(dhpvm_error* error);
 /* Frees them, and sets the structure to zero. */
 DHPVM_C_API void dhpvm_bytes_free(dhpvm_bytes* bytes);
 
-/* ---- Engine: what all programs of an application share. Threads: any. */
+/* ---- Engine: the state that all programs of an application share. Threads: any. */
 
 DHPVM_C_API void dhpvm_engine_options_init(dhpvm_engine_options* options, size_t size);
 /* NULL: the defaults. */
@@ -95,8 +95,8 @@ DHPVM_C_API void dhpvm_engine_free(dhpvm_engine* engine);
  * str, arrays of numbers, and resource; `const` says that the function only reads the elements. Replaces an earlier
  * definition of the name, for modules that have no isolate yet.
  *
- * The engine calls `function` with `user` from every thread that runs an isolate, possibly at the same time, and
- * `release` with it (NULL: nothing) when it needs neither any more. `release` is not called if this fails. */
+ * The engine calls `function` with `user` from every thread that runs an isolate, possibly at the same time, and calls
+ * `release` (unless it is NULL) with `user` when it needs neither any more. `release` is not called if this fails. */
 DHPVM_C_API dhpvm_code dhpvm_engine_define(dhpvm_engine* engine, const char* name, const char* signature,
                                            dhpvm_host_function function, void* user,
                                            dhpvm_release_function release, dhpvm_error** error);
@@ -108,13 +108,13 @@ DHPVM_C_API dhpvm_code dhpvm_host_fail(dhpvm_host_call* call, dhpvm_code code, c
  * time. Texts live during the visit. */
 DHPVM_C_API dhpvm_code dhpvm_engine_devices(const dhpvm_engine* engine, dhpvm_device_visitor visit,
                                             void* user, dhpvm_error** error);
-/* Likewise each worker that programs of the engine have used, or tried to use. */
+/* Calls `visit` for each worker that programs of the engine have used, or tried to use. */
 DHPVM_C_API dhpvm_code dhpvm_engine_workers(const dhpvm_engine* engine, dhpvm_worker_visitor visit,
                                             void* user, dhpvm_error** error);
 /* Memory still held by programs that have ended; all zero unless the library has a bug. */
 DHPVM_C_API dhpvm_code dhpvm_engine_leftovers(const dhpvm_engine* engine, dhpvm_leftovers* leftovers,
                                               dhpvm_error** error);
-/* Gives what the engine has done so far as a Chrome trace, if dhpvm_engine_options.trace was set. */
+/* Writes the engine's events so far as a Chrome trace, if dhpvm_engine_options.trace was set. */
 DHPVM_C_API dhpvm_code dhpvm_engine_write_trace(const dhpvm_engine* engine, const char* path,
                                                 dhpvm_error** error);
 /* Drops queued compilations, and waits for the running one. DHPVM_DEADLINE if it runs on. */
@@ -141,11 +141,11 @@ DHPVM_C_API dhpvm_code dhpvm_module_bytes(const dhpvm_module* module, dhpvm_byte
 /* Calls `visit` with name and signature of each function that can be called. */
 DHPVM_C_API dhpvm_code dhpvm_module_exports(const dhpvm_module* module, dhpvm_export_visitor visit,
                                             void* user, dhpvm_error** error);
-/* 1 if it has a main function, else 0; 0 for a handle that is none. */
+/* 1 if it has a main function, else 0; 0 for an invalid handle. */
 DHPVM_C_API int dhpvm_module_has_main(const dhpvm_module* module);
 DHPVM_C_API void dhpvm_module_free(dhpvm_module* module);
 
-/* ---- Isolate: a program that runs. Threads: isolate, but where it says any. */
+/* ---- Isolate: a program that runs. Threads: isolate, unless a function says any. */
 
 DHPVM_C_API void dhpvm_isolate_options_init(dhpvm_isolate_options* options, size_t size);
 /* DHPVM_LINK if the module needs a host function that is not defined, or of another signature. Threads: any. */
@@ -163,18 +163,18 @@ DHPVM_C_API dhpvm_code dhpvm_isolate_run_main(dhpvm_isolate* isolate, const char
 DHPVM_C_API dhpvm_code dhpvm_isolate_fuel_left(const dhpvm_isolate* isolate, uint64_t* fuel,
                                                dhpvm_error** error);
 DHPVM_C_API dhpvm_code dhpvm_isolate_set_fuel(dhpvm_isolate* isolate, uint64_t fuel, dhpvm_error** error);
-/* For calls that start from now on: DHPVM_NO_DEADLINE is none. */
+/* Applies to calls that start from now on; DHPVM_NO_DEADLINE: no deadline. */
 DHPVM_C_API dhpvm_code dhpvm_isolate_set_deadline(dhpvm_isolate* isolate, int64_t deadline_ns,
                                                   dhpvm_error** error);
-/* For host and input functions that wait, a few times a second, with how long they have waited so far. An error says
- * that the program has to stop, and the function should return its code. */
+/* Host and input functions that wait call this a few times a second, with the time that they have waited so far. An
+ * error means that the program has to stop, and the function should return its code. */
 DHPVM_C_API dhpvm_code dhpvm_isolate_rest(dhpvm_isolate* isolate, int64_t waited_ns, dhpvm_error** error);
 /* A full collection now. */
 DHPVM_C_API dhpvm_code dhpvm_isolate_collect(dhpvm_isolate* isolate, dhpvm_error** error);
 /* Calls `visit` for each counter: see dhpvm/stats.h for the list, which later versions extend. */
 DHPVM_C_API dhpvm_code dhpvm_isolate_statistics(const dhpvm_isolate* isolate, dhpvm_statistic_visitor visit,
                                                 void* user, dhpvm_error** error);
-/* How each parallel loop was run, and why it ran no faster, in words. */
+/* Explains in words how each parallel loop was run, and why it ran no faster. */
 DHPVM_C_API dhpvm_code dhpvm_isolate_explain(const dhpvm_isolate* isolate, dhpvm_bytes* text,
                                              dhpvm_error** error);
 /* Calls `visit` for each device on which loops have run. */
@@ -188,16 +188,16 @@ DHPVM_C_API dhpvm_code dhpvm_isolate_devices(const dhpvm_isolate* isolate, dhpvm
  * DHPVM_INVALID_ARGUMENT with both signatures. */
 DHPVM_C_API dhpvm_code dhpvm_isolate_function(dhpvm_isolate* isolate, const char* name, const char* signature,
                                               dhpvm_function** function, dhpvm_error** error);
-/* Its signature as the language writes it; lives as long as the handle. NULL for a handle that is none. */
+/* Its signature as the language writes it; lives as long as the handle. NULL for an invalid handle. */
 DHPVM_C_API const char* dhpvm_function_signature(const dhpvm_function* function);
-/* How many values it takes and returns; 0 for a handle that is none. */
+/* The numbers of values that it takes and returns; 0 for an invalid handle. */
 DHPVM_C_API size_t dhpvm_function_parameter_count(const dhpvm_function* function);
 DHPVM_C_API size_t dhpvm_function_result_count(const dhpvm_function* function);
 /* The kind of value that parameter or result `index` takes: DHPVM_ARRAY for an array of numbers, DHPVM_TEXT for a str,
  * DHPVM_OBJECT for other references. DHPVM_NULL for an index beyond the list. */
 DHPVM_C_API dhpvm_kind dhpvm_function_parameter_kind(const dhpvm_function* function, size_t index);
 DHPVM_C_API dhpvm_kind dhpvm_function_result_kind(const dhpvm_function* function, size_t index);
-/* Calls it. As many values as the signature has, each of the kind of its parameter; values.h says what each is.
+/* Calls it with as many values as the signature has, each of the kind of its parameter, as values.h defines them.
  * DHPVM_INVALID_ARGUMENT names the value that does not fit. A trap has the program's stack. `results` are written if it
  * succeeds. Texts among them live until the next call through the same handle; objects are the caller's to free. Calls
  * nest: a host function may call functions of the isolate that called it. */
@@ -231,7 +231,7 @@ DHPVM_C_API dhpvm_code dhpvm_object_from_dlpack(dhpvm_isolate* isolate,
 DHPVM_C_API dhpvm_code dhpvm_object_to_dlpack(dhpvm_object* object, struct DLManagedTensorVersioned** tensor,
                                               dhpvm_error** error);
 /* A pointer of the host as the language's `resource`, which programs pass on; `release`, unless it is NULL, is called
- * with it when nothing refers to it any more. `release` is not called if this fails. */
+ * with it when no reference to it is left. `release` is not called if this fails. */
 DHPVM_C_API dhpvm_code dhpvm_object_new_resource(dhpvm_isolate* isolate, void* pointer,
                                                  dhpvm_release_function release, dhpvm_object** object,
                                                  dhpvm_error** error);
@@ -245,14 +245,14 @@ DHPVM_C_API dhpvm_code dhpvm_object_type(const dhpvm_object* object, dhpvm_bytes
 /* Calls `visit` for each field of an instance of a class; none for other objects. */
 DHPVM_C_API dhpvm_code dhpvm_object_fields(const dhpvm_object* object, dhpvm_field_visitor visit, void* user,
                                            dhpvm_error** error);
-/* The value of a field: a number or bool of its kind, DHPVM_OBJECT for every other one, a str as well, which is the
- * caller's to free; DHPVM_NULL. DHPVM_NOT_FOUND with the nearest name; DHPVM_BAD_CAST if the object is no instance of a
+/* The value of a field: a number or bool of its kind; DHPVM_NULL; or DHPVM_OBJECT for every other value, also a str,
+ * which the caller has to free. DHPVM_NOT_FOUND with the nearest name; DHPVM_BAD_CAST if the object is no instance of a
  * class. */
 DHPVM_C_API dhpvm_code dhpvm_object_get(const dhpvm_object* object, const char* field, dhpvm_value* value,
                                         dhpvm_error** error);
 /* Stores a field: a value of exactly its kind, DHPVM_TEXT or DHPVM_OBJECT for a str, DHPVM_OBJECT or DHPVM_NULL for
- * other references; DHPVM_BAD_CAST otherwise. The program may rely on what it alone writes: a `let` field, or one that
- * is never null. */
+ * other references; DHPVM_BAD_CAST otherwise. The program may rely on invariants of its fields: a `let` field, or
+ * one that is never null. */
 DHPVM_C_API dhpvm_code dhpvm_object_set(dhpvm_object* object, const char* field, const dhpvm_value* value,
                                         dhpvm_error** error);
 /* 1 if both are handles to the same object, else 0. */
@@ -269,7 +269,7 @@ DHPVM_C_API void dhpvm_object_free(dhpvm_object* object);
 
 /* ---- Worker: lends devices of this machine to programs on others. Threads: any. */
 
-/* Creates a file with a random key, readable by its owner alone, for dhpvm_security. */
+/* Creates a file with a random key, readable only by its owner, for dhpvm_security. */
 DHPVM_C_API dhpvm_code dhpvm_make_key_file(const char* path, dhpvm_error** error);
 DHPVM_C_API void dhpvm_worker_options_init(dhpvm_worker_options* options, size_t size);
 DHPVM_C_API dhpvm_code dhpvm_worker_start(dhpvm_engine* engine, const dhpvm_worker_options* options,
@@ -279,7 +279,7 @@ DHPVM_C_API dhpvm_code dhpvm_worker_addresses(const dhpvm_worker* worker, dhpvm_
                                               dhpvm_error** error);
 /* 1 while work can still arrive. */
 DHPVM_C_API int dhpvm_worker_is_needed(const dhpvm_worker* worker);
-/* Accepts no new sessions, and waits for those there are. DHPVM_DEADLINE if some go on. */
+/* Accepts no new sessions, and waits for current ones to end. DHPVM_DEADLINE if some go on. */
 DHPVM_C_API dhpvm_code dhpvm_worker_drain(dhpvm_worker* worker, int64_t patience_ns, dhpvm_error** error);
 /* Ends all sessions. */
 DHPVM_C_API void dhpvm_worker_free(dhpvm_worker* worker);

@@ -13,7 +13,7 @@ namespace dhpvm {
 struct DeviceEntry {
   std::string name;         // as IsolateOptions::device takes it: "cuda:0"
   std::string description;  // for people: "NVIDIA H100 80GB HBM3"
-  std::string problem;      // why it cannot be used, and what to do; empty if it can
+  std::string problem;      // the reason why it cannot be used, and what to do; empty if it can be used
 };
 
 // A device that an isolate has used.
@@ -24,7 +24,7 @@ struct DeviceUse {
   bool is_simulated = false;
   // Loops work on the host's memory as it is; nothing is copied.
   bool shares_host_memory = false;
-  // How many copies run at a time, beside kernels: with 2, one in each direction.
+  // The number of copies that run at a time, in addition to kernels: with 2, one in each direction.
   unsigned copy_engines = 0;
   // Capacity for copies of arrays, in bytes: the memory of the device, or Limits::device_bytes.
   std::uint64_t memory_bytes = 0;

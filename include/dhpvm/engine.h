@@ -9,7 +9,7 @@
 //   auto twice = isolate->function<double(double)>("twice");
 //   dhpvm::Result<double> y = (*twice)(21);
 //
-// (Each of these steps returns a Result or Status, which a real application looks at.)
+// (Each of these steps returns a Result or Status, which a real application checks.)
 #pragma once
 
 #include <chrono>
@@ -29,7 +29,7 @@
 
 namespace dhpvm {
 
-// The form in which compiled code is listed. kDevice applies to parallel loops alone: the code for a device that takes
+// The form in which compiled code is listed. kDevice applies only to parallel loops: the code for a device that takes
 // EngineOptions::list_language, whether such a device is present or not.
 enum class Listing : std::uint8_t { kNone, kLlvm, kAssembly, kDevice };
 
@@ -40,15 +40,15 @@ struct EngineOptions {
   OutputFunction standard_error = {};
   InputFunction standard_input = {};
 
-  // Told of warnings and listings. Empty: nobody is; the library writes to no stream of the process by itself.
+  // Receives warnings and listings. Empty: they are dropped; the library writes to no stream of the process by itself.
   LogFunction log = {};
 
-  // Whether programs may reach files, folders and the environment through the standard library, and start other
+  // Whether programs may use files, folders and the environment through the standard library, and start other
   // programs. Without it, a program that uses such a function is refused when its first isolate is made (kLink);
-  // the console, time and everything else stays. Set it to false for programs of strangers.
+  // the console, time and everything else stay. Set it to false for untrusted programs.
   bool system_access = true;
 
-  // How many threads work on a parallel loop, the calling one included; 0 is one for each core.
+  // The number of threads that work on a parallel loop, the calling one included; 0 is one for each core.
   unsigned threads = 0;
 
   // Machine code. Compiled code is kept on disk and used again by every process of this user; the directory is
@@ -93,7 +93,7 @@ class DHPVM_API Engine {
   // the same time. An error that it returns ends the program: as it is if it is a trap (kUserTrap, say), else
   // as kHostException with its text. A std::exception is caught at the boundary and becomes kHostException as
   // well. The function may call functions of the isolate that called it; it should refer to them by pointer
-  // or reference, for a copy that the engine keeps would keep the isolate, which keeps the engine.
+  // or reference, because a copy inside the engine would keep the isolate alive, which keeps the engine.
   //
   // kInvalidArgument if the name is not "module.name".
   template <typename F>
@@ -102,7 +102,7 @@ class DHPVM_API Engine {
     return define_function(name, Host::signature(), std::make_shared<F>(std::move(function)), &Host::call);
   }
 
-  // Writes what was collected so far as a Chrome trace (for ui.perfetto.dev). kInvalidArgument if the engine
+  // Writes the events collected so far as a Chrome trace (for ui.perfetto.dev). kInvalidArgument if the engine
   // was made without `trace`; kIo with the system's reason. An existing file is replaced atomically.
   Status write_trace(const std::string& path) const;
 

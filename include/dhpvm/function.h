@@ -16,7 +16,7 @@ class Function;
 
 // Made by Isolate::function, which has compared R and Args with the program's signature, so that a call
 // checks nothing: calling an empty function costs some tens of nanoseconds. dhpvm/types.h says which types
-// can stand here, and that spans are lent for the time of the call.
+// are allowed here, and that spans are lent for the time of the call.
 //
 // A handle: copies refer to the same function and keep the isolate in existence. Belongs to the isolate's
 // thread. Calls nest: a host function may call functions of the isolate that called it.
@@ -24,8 +24,8 @@ template <typename R, typename... Args>
 class Function<R(Args...)> {
  public:
   // Runs the function to its end. An error is a trap, with the program's stack; the isolate can be used
-  // afterwards. Or an argument that cannot be passed: kInvalidArgument, kBadCast for an Object of another
-  // isolate or class. A null result where R is not Object: kNullReference.
+  // afterwards. Further errors: kInvalidArgument, or kBadCast, for an Object of another isolate or class as an
+  // argument; kNullReference for a null result where R is not Object.
   Result<R> operator()(const std::remove_cvref_t<Args>&... arguments) const {
     return call(std::index_sequence_for<Args...>(), arguments...);
   }

@@ -45,7 +45,7 @@ struct LineCount {
 class DHPVM_API Isolate {
  public:
   // A fresh heap for `module`; costs some tens of microseconds. The first isolate of a module binds it to
-  // the host functions that are defined then. kLink if the module needs one that is not defined, or with
+  // the host functions that are defined then. kLink if one that the module needs is missing, or has
   // another signature: the message names it and shows both signatures. kOutOfMemory if the system grants
   // no address space.
   static Result<Isolate> create(const Module& module, const IsolateOptions& options = {});
@@ -78,12 +78,12 @@ class DHPVM_API Isolate {
   // may call these while the program runs.
   std::uint64_t fuel_left() const;
   void set_fuel(std::uint64_t fuel);
-  // For calls that start from now on; zero: no deadline.
+  // Applies to calls that start from now on; zero: no deadline.
   void set_deadline(std::chrono::nanoseconds deadline);
 
-  // For input and host functions that wait, a few times a second, with how long they have waited so far: gives memory
-  // back that a waiting program does not need. kInterrupted or kDeadline if the program has to stop: a function that
-  // returns this error ends it, one that never asks holds it up.
+  // Input and host functions that wait call this a few times a second, with the time that they have waited so far. It
+  // gives back memory that a waiting program does not need. kInterrupted or kDeadline if the program has to stop: the
+  // function should return this error; one that never calls rest() delays the stop.
   Status rest(std::chrono::nanoseconds waited) const;
 
   // A new array in the program's memory, zeroed, to be filled through Object::elements and passed as often as
@@ -103,7 +103,7 @@ class DHPVM_API Isolate {
   // Runs a full collection now: for a host that knows when a pause does no harm.
   void collect();
   Statistics statistics() const;
-  // How each parallel loop has run so far, and why it ran no faster, in words for the author of the program.
+  // Explains to the author of the program how each parallel loop has run so far, and why it ran no faster.
   std::string explain_loops() const;
   // How often each line was run so far, in the order of the module's functions: the lines that have code. A line comes
   // once for each function that has code of it. Empty unless IsolateOptions::count_lines is set, and for a module

@@ -14,16 +14,16 @@ struct LanguageServerOptions {
   // Folders in which `import name;` looks for name.dhp, after the folder of the importing file and before those
   // that the client has open.
   std::vector<std::string> import_paths = {};
-  // Where sources of the standard library are written when the client wants to show them, each when it is first
-  // asked for. Created when needed. Empty: they are not shown.
+  // The folder for sources of the standard library that the client wants to show; each is written when it is first
+  // requested. Created when needed. Empty: they are not shown.
   std::string library_folder = {};
 };
 
 // Serves version 3.17 of the protocol to one client, which writes to the descriptor `input` and reads from
-// `output`, until it ends the session or closes its end. True when it did so in good order: `shutdown`, then
-// `exit`. Both descriptors stay open and the caller's; a write to a pipe that nobody reads raises SIGPIPE unless
-// the application ignores it. No program is run. Blocks its thread; any number of sessions may run at once. kIo:
-// nothing more can be read or written, or what came was no message; the error says which.
+// `output`, until it ends the session or closes its end. True when it ended it in good order: `shutdown`, then
+// `exit`. The caller keeps both descriptors, which stay open; a write to a pipe without a reader raises SIGPIPE
+// unless the application ignores it. No program is run. Blocks its thread; any number of sessions may run at once.
+// kIo: reading or writing has failed, or the input was no message; the error says which.
 DHPVM_API Result<bool> serve_language(int input, int output, const LanguageServerOptions& options = {});
 
 }  // namespace dhpvm

@@ -19,17 +19,17 @@ namespace dhpvm {
 // A program's output streams. Called on the thread that runs the isolate, while the program runs or at the end of a
 // call. An error ends the program with that error. Must not call into the same isolate.
 using OutputFunction = std::function<Status(std::string_view)>;
-// Fills the front of the buffer and returns the number of bytes; 0 is end of file. One that may wait for long calls
-// Isolate::rest meanwhile, and no other function of the isolate.
+// Fills the front of the buffer and returns the number of bytes; 0 is end of file. A function that may wait for long
+// calls Isolate::rest meanwhile, and no other function of the isolate.
 using InputFunction = std::function<Result<std::size_t>(std::span<char>)>;
-// Takes what the library has to say to whoever runs the application, without a newline at its end: a warning, such as a
-// device that is gone, or a listing that was asked for. From any thread, possibly several at once. Must not throw, nor
-// call into an isolate.
+// Takes a message for the user of the application, without a newline at its end: a warning, for example about a lost
+// device, or a requested listing. Called from any thread, possibly from several at once. Must neither throw nor call
+// into an isolate.
 enum class LogKind : std::uint8_t { kWarning, kListing };
 using LogFunction = std::function<void(LogKind kind, std::string_view text)>;
 
 // Reaching a limit is a trap with a stack trace, never a crash; the isolate can be used afterwards.
-// Sizes in bytes. A limit of 0 leaves nothing: the first use traps. No limit has a name.
+// Sizes are in bytes. A limit of 0 leaves nothing: the first use traps. The constants below mean "no limit".
 struct Limits {
   static constexpr std::uint64_t kUnlimitedFuel = std::numeric_limits<std::uint64_t>::max();
   static constexpr std::size_t kUnlimitedBytes = std::numeric_limits<std::size_t>::max();
@@ -39,28 +39,28 @@ struct Limits {
   std::size_t heap_bytes = std::size_t{4} << 30;
   // Elements of arrays of 64 KiB and more; spans that the host lends do not count. Beyond: kOffHeapExhausted.
   std::size_t off_heap_bytes = std::size_t{8} << 30;
-  // Memory of each accelerator, for copies of arrays, and at most what the device has. Loops make do with less by
-  // working on a part of their arrays at a time; where that cannot be, they run on the host.
+  // Memory of each accelerator for copies of arrays, at most as much as the device has. Loops that need more work on
+  // a part of their arrays at a time; where that is impossible, they run on the host.
   std::uint64_t device_bytes = kUnlimitedBytes;
-  // All nested calls together; kUnlimitedBytes cannot be. Beyond: kStackOverflow.
+  // All nested calls together; kUnlimitedBytes is not allowed. Beyond: kStackOverflow.
   std::size_t stack_bytes = std::size_t{16} << 20;
   // Over the life of the isolate: one unit per call, per turn of a loop, and per iteration of a parallel
-  // loop. Exact and repeatable. Beyond: kOutOfFuel. Isolate::set_fuel gives more.
+  // loop. Exact and repeatable. Beyond: kOutOfFuel. Isolate::set_fuel refills it.
   std::uint64_t fuel = kUnlimitedFuel;
-  // For each call from the host, in real time, honoured within about a millisecond, or the time of one
+  // The real time of each call from the host, honoured within about a millisecond, or the time of one
   // collection or of up to 64 host functions where those take longer. Loops on devices end within 200 ms, unless the
   // smallest launch of an accelerator takes longer: 16 iterations a core, 1024 a unit of a GPU. Beyond: kDeadline.
   std::chrono::nanoseconds deadline = kNoDeadline;
 };
 
-// Which code is compiled. Results have the same bits, except for mathematical functions in parallel loops.
+// The choice of code to compile. Results have the same bits, except for mathematical functions in parallel loops.
 enum class Jit : std::uint8_t {
   kOff,    // nothing: everything is interpreted
   kOn,     // hot functions and loops, in the background
   kEager,  // all functions when the isolate is made, loops before their first iteration; for testing
 };
 
-// How the chunks of a loop go through a device. Results are the same; the modes other than kOverlapped exist for
+// The overlap of a loop's chunks on a device. Results are the same; the modes other than kOverlapped exist for
 // comparison.
 enum class Batching : std::uint8_t {
   kOverlapped,      // uploads, kernels and downloads of neighbouring chunks overlap
@@ -68,7 +68,7 @@ enum class Batching : std::uint8_t {
   kSerialPageable,  // likewise, with pageable host memory: arrays are not registered with the device
 };
 
-// Where a loop runs if several devices could run it.
+// The choice among several devices that could run a loop.
 enum class Policy : std::uint8_t {
   kFastest,  // earliest expected completion: on one device, or split over all
   kRemote,   // on workers if there are any, to spare this machine's battery, within policy_factor
@@ -85,10 +85,10 @@ struct IsolateOptions {
   // Wait for every compilation, so that runs are repeatable.
   bool jit_wait = false;
 
-  // Where parallel loops run, besides the host's cores: "auto", a GPU if there is one and a loop is expected to be
+  // The devices for parallel loops besides the host's cores: "auto", a GPU if there is one and a loop is expected to be
   // quicker there; "host"; the name of a device (Engine::devices, also "gpu", "cuda", "opencl"), which then runs every
   // loop that it can; or several names, separated by commas, to choose from for each loop. A hint in the program counts
-  // for "auto". A loop that the named device cannot run runs on the host, and EngineOptions::log is told the reason
+  // for "auto". A loop that the named device cannot run runs on the host, and EngineOptions::log receives the reason
   // once. Needs `jit`.
   std::string device = "auto";
   Policy policy = Policy::kFastest;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program that was compiled or loaded, verified, and can be run.
+// A program that was compiled or loaded, and verified, so that it can be run.
 #pragma once
 
 #include <cstddef>
@@ -62,10 +62,10 @@ class DHPVM_API Module {
   // The module as the content of a .bc file. `strip` leaves out names and source lines, as far as running
   // allows: stack traces then say less, exports keep their names.
   std::vector<std::byte> bytes(bool strip = false) const;
-  // The same into a file, which is replaced atomically: on failure (a full disk, say) an existing file is as
-  // it was, and nothing half-written is left. kIo with the system's reason.
+  // Writes the same into a file, which is replaced atomically: on failure (a full disk, say) an existing file is
+  // unchanged, and nothing half-written is left. kIo with the system's reason.
   Status save(const std::string& path, bool strip = false) const;
-  // disassemble() into a file, in the same way.
+  // Writes the text of disassemble() into a file, in the same way.
   Status save_text(const std::string& path) const;
   // The module as text that assemble() reads back to the same module.
   std::string disassemble() const;
@@ -89,11 +89,11 @@ class DHPVM_API Module {
 };
 
 // The source of a program or module in the one style of the language: its tokens and comments with other blanks and
-// line ends. Formatting what it returns changes nothing. Imports are not read; of `options`, `file_name` and `colour`
+// line ends. Formatting the result again changes nothing. Imports are not read; of `options`, `file_name` and `colour`
 // count. kCompile: there are syntax errors. Thread-safe.
 DHPVM_API Result<std::string> format_source(std::string_view source, const CompileOptions& options = {});
-// Whether the file at `path` differs from its formatted text. With kWrite it is replaced then, in one step: a failure
-// leaves it as it was. kCompile, kNotFound, kIo.
+// Whether the file at `path` differs from its formatted text. With kWrite such a file is replaced in one step: failures
+// leave it unchanged. kCompile, kNotFound, kIo.
 enum class FormatMode : std::uint8_t { kCheck, kWrite };
 DHPVM_API Result<bool> format_file(const std::string& path, FormatMode mode, bool colour = false);
 

@@ -36,9 +36,9 @@ struct FieldEntry {
 
 // Keeps one object of an isolate's heap alive, or is null. Copies refer to the same object.
 //
-// The only way to keep an object of a program: all other results of calls are copies. Objects never move. A handle
-// keeps its isolate's heap in existence, too. Not thread-safe: handles belong to the thread that uses the isolate,
-// their copying and destruction included.
+// This is the only way to keep an object of a program: all other results of calls are copies. Objects never move. A
+// handle keeps its isolate's heap in existence, too. Not thread-safe: handles belong to the thread that uses the
+// isolate, which also has to copy and destroy them.
 class DHPVM_API Object {
  public:
   // Null, which is a valid argument wherever the program's type is nullable.
@@ -61,13 +61,13 @@ class DHPVM_API Object {
 
   // The value of a field: `node.get<std::int64_t>("value")`. T is the exact type of a number or bool, std::string for a
   // str, Object for any reference. kNotFound with the nearest name; kBadCast if the field is of another type, or the
-  // object no instance of a class; kNullReference if the object is null, or a field read as std::string is.
+  // object is no instance of a class; kNullReference if the object is null, or a field read as std::string is null.
   template <FieldValue T>
   Result<T> get(std::string_view field) const;
 
-  // Stores a field. A new str is made of a std::string; an Object has to be null, or an instance of the field's type
-  // and of the same isolate. Errors as above, and kInvalidArgument for an object of another isolate. The program may
-  // rely on what it alone writes: a `let` field, or one that is never null; store nothing there that it would not.
+  // Stores a field. A std::string becomes a new str; an Object has to be null, or an instance of the field's type from
+  // the same isolate. Errors as above, and kInvalidArgument for an object of another isolate. The program may rely on
+  // invariants of its fields, such as a `let` field, or one that is never null: do not break them.
   template <FieldValue T>
   Status set(std::string_view field, const T& value) const;
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Errors as values: Error, Status and Result<T>.
 //
-// This header is the vocabulary of every room and of the public API. It depends on the standard
-// library alone. Nothing here throws; a Result that is not looked at is a compiler warning.
+// This header is the vocabulary of every room and of the public API. It depends only on the standard
+// library. Nothing here throws; the compiler warns about a Result that is not used.
 #pragma once
 
 #include <cstdint>
@@ -51,7 +51,7 @@ enum class ErrorFamily : std::uint8_t { kUser, kTrap, kInternal };
   X(kDeviceLost, "device lost", kTrap, "a device or worker has stopped answering")                           \
   X(kIoTrap, "input/output failed", kTrap, "a stdlib operation on a file failed")                            \
   X(kInternal, "internal error", kInternal, "a bug of DHPVM; please report it")                              \
-  X(kProtocol, "protocol error", kUser, "what the other side of a connection says makes no sense")           \
+  X(kProtocol, "protocol error", kUser, "the other side of a connection broke the protocol")                 \
   X(kPermissionDenied, "permission denied", kUser, "the operating system does not allow the access")
 
 enum class ErrorCode : std::uint8_t {

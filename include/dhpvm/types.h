@@ -63,7 +63,7 @@ struct NdSpan {
 
 namespace detail {
 
-// In the order of the language's own table; `kRef` is never a primitive's.
+// In the order of the language's own table; no primitive has `kRef`.
 enum class Kind : std::uint8_t { kBool, kI8, kU8, kI16, kU16, kI32, kU32, kI64, kU64, kF32, kF64, kRef };
 
 template <Primitive T>

@@ -71,13 +71,13 @@ struct WorkerLogEntry {
   std::string text;
   std::optional<SessionEnd> end;  // of the last line of a session
 
-  // As people read it.
+  // The line for people.
   std::string to_line() const {
     return session == 0 ? text : "session " + std::to_string(session) + ": " + text;
   }
 };
 
-// From any thread.
+// Called from any thread.
 using WorkerLog = std::function<void(const WorkerLogEntry& entry)>;
 
 }  // namespace dhpvm

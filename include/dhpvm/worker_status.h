@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operating a worker from elsewhere: what it does, and the end of a session. Needs OpenSSL, as remote.h does.
+// Operating a worker from elsewhere: its state, and the end of a session. Needs OpenSSL, as remote.h does.
 #pragma once
 
 #include <chrono>
@@ -17,11 +17,11 @@ namespace dhpvm {
 struct WorkerSessionStatus {
   std::uint64_t number = 0;
   std::uint64_t place = 0;  // in the queue; 0: it is served
-  std::string program;      // as it calls itself; empty until it has said so
-  std::string client;       // as it has proven; empty where all have the same key
+  std::string program;      // the name that it gives itself; empty until it has sent it
+  std::string client;       // its authenticated name; empty where all have the same key
   std::string key;          // the name of its key; empty: none
   std::string peer;         // its address
-  std::string seal;         // how array data is protected in transit: "none", "integrity" or "full"
+  std::string seal;         // protection of array data in transit: "none", "integrity" or "full"
   std::chrono::milliseconds age{0};
   std::uint64_t jobs = 0;            // kernels launched
   std::uint64_t bytes_in = 0;        // of arrays, from the client
@@ -46,12 +46,12 @@ struct WorkerStatus {
   bool is_draining = false;
   std::vector<WorkerDevice> devices;
   std::vector<WorkerSessionStatus> sessions;  // by their numbers
-  std::uint64_t left_out = 0;                 // sessions beyond the 4096 that are told
+  std::uint64_t left_out = 0;                 // sessions beyond the 4096 that are listed
 };
 
-// Asks the worker at an address as RemoteOptions::workers has them. Only who holds its only key may do that, or a
-// client with the right "operate" in its file of clients. kInvalidArgument without that right, kDeviceLost when it does
-// not answer within ten seconds. All text in it is printable.
+// Asks the worker at an address, as in RemoteOptions::workers. Only the holder of its only key may do that, or a client
+// with the right "operate" in its file of clients. kInvalidArgument without that right, kDeviceLost when the worker
+// does not answer within ten seconds. All text in the result is printable.
 DHPVM_API Result<WorkerStatus> worker_status(const std::string& address, const Security& security);
 
 // Ends a session, served or waiting; its client is told `reason`, of at most 200 bytes, and goes on elsewhere. As

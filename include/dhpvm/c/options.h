@@ -11,7 +11,7 @@
 
 #include "dhpvm/c/types.h"
 
-/* ---- Streams of programs. Each is called with the `user` beside it, on the thread that runs the isolate. */
+/* ---- Streams of programs. Each is called with the `user` member after it, on the thread that runs the isolate. */
 
 /* Anything but DHPVM_OK ends the program with that code. */
 typedef dhpvm_code (*dhpvm_write_function)(void* user, const char* text, size_t size);
@@ -29,10 +29,10 @@ typedef struct dhpvm_streams {
 } dhpvm_streams;
 
 enum { DHPVM_LOG_WARNING = 0, DHPVM_LOG_LISTING = 1 };
-/* A warning of the library, or a listing that was asked for. From any thread. */
+/* A warning of the library, or a requested listing. Called from any thread. */
 typedef void (*dhpvm_log_function)(void* user, uint32_t kind, const char* text, size_t size);
 
-/* ---- Who may talk to whom. */
+/* ---- Authentication and encryption between client and worker. */
 
 enum { DHPVM_SEAL_NONE = 0, DHPVM_SEAL_INTEGRITY = 1, DHPVM_SEAL_FULL = 2 };
 typedef struct dhpvm_security {
@@ -51,7 +51,7 @@ enum { DHPVM_LIST_NONE = 0, DHPVM_LIST_LLVM = 1, DHPVM_LIST_ASSEMBLY = 2, DHPVM_
 typedef struct dhpvm_engine_options {
   size_t size;
   dhpvm_streams streams;
-  dhpvm_log_function log; /* NULL: nobody is told */
+  dhpvm_log_function log; /* NULL: messages are dropped */
   void* log_user;
   uint8_t system_access; /* 1: programs may reach files and the environment */
   uint8_t code_cache;    /* 1: compiled code is kept on disk */
@@ -70,9 +70,9 @@ typedef struct dhpvm_engine_options {
   /* Workers to dial when a program needs them: "gpubox:7471". */
   const char* const* workers;
   size_t worker_count;
-  const char* listen;   /* where workers may dial in: "0.0.0.0:7471" */
-  int64_t arrival_ns;   /* how long to wait for the first of them: 10 s */
-  int64_t silence_ns;   /* a worker that says nothing for so long is lost: 3 s */
+  const char* listen;   /* the address where workers may dial in: "0.0.0.0:7471" */
+  int64_t arrival_ns;   /* the wait for the first of them: 10 s */
+  int64_t silence_ns;   /* a worker that sends nothing for this long is lost: 3 s */
   const char* provider; /* of libfabric; empty: TCP */
   dhpvm_security security;
 } dhpvm_engine_options;
@@ -112,7 +112,7 @@ typedef void (*dhpvm_device_observer)(void* user, const dhpvm_device_operation* 
 
 typedef struct dhpvm_isolate_options {
   size_t size;
-  /* Limits. DHPVM_UNLIMITED is none, but for the stack; reaching one is a trap. */
+  /* Limits. DHPVM_UNLIMITED means no limit, which the stack must have; reaching a limit is a trap. */
   uint64_t heap_bytes;     /* 4 GiB */
   uint64_t off_heap_bytes; /* 8 GiB: elements of arrays of 64 KiB and more */
   uint64_t device_bytes;   /* unlimited */
@@ -161,8 +161,8 @@ typedef struct dhpvm_worker_options {
   uint32_t reserved;
   /* The members below came later: a `size` that ends here leaves them at their defaults. */
   uint64_t total_memory_bytes; /* of all sessions together: unlimited */
-  int64_t idle_ns;             /* a session with nothing to do for so long is ended; 0: it is not */
-  const char* clients_file;    /* in place of a key file: who may come in, with keys and limits */
+  int64_t idle_ns;             /* a session with nothing to do for this long is ended; 0: never */
+  const char* clients_file;    /* instead of a key file: the clients that may come in, with keys and limits */
   uint32_t waiting;            /* sessions in the queue of a full worker: 16 */
   uint32_t reserved_later;
 } dhpvm_worker_options;

@@ -63,13 +63,13 @@ enum {
   DHPVM_IO_TRAP = 28,
   /* A bug of DHPVM. */
   DHPVM_INTERNAL = 29,
-  /* What the other side of a connection says makes no sense. */
+  /* The other side of a connection breaks the protocol. */
   DHPVM_PROTOCOL = 30,
   /* The operating system does not allow the access. */
   DHPVM_PERMISSION_DENIED = 31
 };
 
-/* Called once, when the library needs `user` no more. */
+/* Called once, when the library no longer needs `user`. */
 typedef void (*dhpvm_release_function)(void* user);
 
 /* Bytes that the caller frees with dhpvm_bytes_free. A zero byte follows that is not counted. */
@@ -86,7 +86,7 @@ typedef struct dhpvm_frame {
   uint32_t line;    /* from 1; 0: unknown */
 } dhpvm_frame;
 
-/* A device. Those of dhpvm_engine_devices have name, description and problem alone. */
+/* A device. dhpvm_engine_devices sets only name, description and problem. */
 typedef struct dhpvm_device {
   size_t size;
   const char* name;        /* as dhpvm_isolate_options.device takes it: "cuda:0" */

@@ -13,9 +13,9 @@
  *   i64?                    DHPVM_BOOL, whether it is there, and the number
  *
  * Results of functions: a str is DHPVM_TEXT, which lives until the next call through the same function handle, every
- * other reference DHPVM_OBJECT, a handle of the caller's. Arguments of host functions: a str is DHPVM_TEXT, an array
- * DHPVM_ARRAY, both valid until the function returns, a resource DHPVM_RESOURCE. Results of host functions: texts and
- * arrays are copied when the function returns, so they must outlive it.
+ * other reference DHPVM_OBJECT, a handle that the caller frees. Arguments of host functions: a str is DHPVM_TEXT, an
+ * array DHPVM_ARRAY, both valid until the function returns, a resource DHPVM_RESOURCE. Results of host functions: texts
+ * and arrays are copied when the function returns, so they must outlive it.
  */
 #ifndef DHPVM_C_VALUES_H
 #define DHPVM_C_VALUES_H
@@ -91,7 +91,7 @@ typedef struct dhpvm_value {
 } dhpvm_value;
 
 /* One call of a host function, which fills in `results`: all of them are zero at first, of the kinds of the signature.
- * Arguments and results are as many as the signature that the function was defined with has. */
+ * The numbers of arguments and results are those of the signature that the function was defined with. */
 typedef struct dhpvm_host_call {
   size_t size;
   void* user;             /* of dhpvm_engine_define */

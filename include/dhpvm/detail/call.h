@@ -34,7 +34,7 @@ class DHPVM_API Call : public Window {
 
  private:
   const Target& target_;
-  // The machine's own record of the call, whose layout is none of this header's business.
+  // The machine's own record of the call; its layout is private to the machine.
   alignas(std::max_align_t) std::byte machine_[96];
 };
 

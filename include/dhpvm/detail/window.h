@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Not for applications: how C++ values get into the argument windows of the machine, and out of them.
+// Not for applications: moves C++ values into the argument windows of the machine, and out of them.
 //
 // A function's parameters stand in two windows, primitives and references each in
 // order; its results replace them in the same way. Code generated here for a typed
