@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long an idle thread spins before it sleeps. Waking a thread
+// The time that an idle thread spins before it sleeps. Waking one
 // costs more than many waits: 25 us in a virtual machine. The limit
 // adapts to earlier waits: a thread whose sleeps turn out to be
 // short spins up to kLongest, an idle one sleeps at once. So does a
@@ -34,7 +34,7 @@ class AdaptiveSpin {
   void slept(Clock::duration time) {
     limit_ = time < kLongest ? std::min(kLongest, limit_ * 2 + std::chrono::microseconds(5)) : limit_ / 2;
   }
-  // How long others have had the core.
+  // `time`: for how long others have had the core.
   void yielded(Clock::duration time) {
     if (time > kLongest) limit_ = std::chrono::nanoseconds(0);
   }

@@ -21,7 +21,7 @@ inline std::string default_cache_folder() {
   return {};
 }
 
-// With all folders above it, for the user alone. Those that cannot be made are found missing by whoever opens them.
+// Creates it with all folders above it, for the user alone. Failures show when a file in the folder is opened.
 inline void make_cache_folder(const std::string& path) {
   for (std::size_t slash = path.find('/', 1); slash != std::string::npos; slash = path.find('/', slash + 1)) {
     static_cast<void>(::mkdir(path.substr(0, slash).c_str(), 0700));

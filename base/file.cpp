@@ -28,7 +28,7 @@ template <typename Bytes>
 Status read_all(const std::string& path, Bytes& out) {
   const Descriptor file(path == "-" ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
                                     : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  // Who looks in several places goes on where there is nothing, and only there.
+  // kNotFound apart from other errors: a search in several places goes on only after that.
   if (file.get() < 0) return io_error("read", path, errno == ENOENT ? ErrorCode::kNotFound : ErrorCode::kIo);
   struct stat info{};
   if (::fstat(file.get(), &info) == 0 && S_ISREG(info.st_mode))

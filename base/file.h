@@ -18,7 +18,7 @@ Result<std::vector<std::byte>> read_file(const std::string& path);
 // The same, as text. No conversion takes place.
 Result<std::string> read_text_file(const std::string& path);
 
-// Replaces the file at `path` by `bytes`: writes a temporary file beside it, syncs, renames. On any failure
+// Replaces the file at `path` by `bytes`: writes a temporary file next to it, syncs, renames. On any failure
 // (a full disk, say) the temporary file is removed and an existing `path` is left as it was. An existing file keeps
 // its permissions, a symbolic link stays and its target is replaced. A path that is not a regular file (/dev/stdout,
 // a pipe) is written in place.

@@ -29,7 +29,7 @@ std::uint64_t first_number(const char* path) {
 std::string memory_shortage() {
   const std::uint64_t used = mappings();
   const std::uint64_t allowed = first_number("/proc/sys/vm/max_map_count");
-  // Whoever is refused has not got as far as the last one.
+  // A request needs several mappings, so it is refused before the last one is used.
   constexpr std::uint64_t kNear = 64;
   if (allowed != 0 && used + kNear >= allowed)
     return fmt::format(

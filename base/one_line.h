@@ -20,7 +20,7 @@ inline std::string one_line(const Error& error) {
   return text;
 }
 
-// Text that somebody else has written, cut at `most` bytes and without what terminals obey.
+// Text from an untrusted source, cut at `most` bytes and without terminals' control characters.
 inline std::string printable(std::string_view text, std::size_t most) {
   std::string kept(text.substr(0, most));
   std::erase_if(kept, [](char letter) {
@@ -30,7 +30,7 @@ inline std::string printable(std::string_view text, std::size_t most) {
   return kept;
 }
 
-// A name that somebody else has chosen, in quotes that it cannot end, and without what terminals obey.
+// A name from an untrusted source, in quotes that it cannot end, and without terminals' control characters.
 inline std::string quoted_name(std::string_view name) {
   std::string text = "'";
   for (const char letter : name) {

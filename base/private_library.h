@@ -8,7 +8,7 @@
 
 namespace dhpvm {
 
-// Paths to try in turn for the library `name`: beside the library that `code` is in, as in a build; in the folder
+// Paths to try in turn for the library `name`: next to the library that `code` is in, as in a build; in the folder
 // `dhpvm` there, where packages put it, since it is no library for others; and the name alone, for the loader's search.
 std::vector<std::string> private_library_paths(const void* code, std::string_view name);
 

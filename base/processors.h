@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many processors this process may use.
+// The number of processors that this process may use.
 #pragma once
 
 #include <optional>

@@ -48,7 +48,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b, std::size_t li
 }
 
 std::string_view nearest_name(std::string_view name, std::span<const std::string_view> candidates) {
-  // A third of the letters may be wrong: `lenght` finds `length`, `x` finds nothing but `X`.
+  // A third of the letters may be wrong: `lenght` finds `length`, `x` finds only `X`.
   std::size_t best = kEdit * (name.size() / 3) + (name.size() < 3 ? kCaseChange : 0);
   std::string_view found;
   for (std::string_view candidate : candidates) {

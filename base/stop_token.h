@@ -44,7 +44,7 @@ class StopToken {
   const std::atomic<std::uint32_t>& word() const { return reasons_; }
 
  private:
-  // Entries are used again, and freed with the token: whoever raises it walks over them without a lock.
+  // Entries are reused, and freed with the token: a thread that raises it walks over them without a lock.
   struct Entry {
     std::atomic<std::uint32_t> value{0};
     std::atomic<bool> taken{true};

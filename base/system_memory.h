@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How much memory this process may use before the system ends it.
+// The memory that this process may use before the system ends it.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ struct SystemMemory {
 // of those above them. `root` is where the files of the system are, for tests.
 SystemMemory find_system_memory(const std::filesystem::path& root = "/");
 
-// The same, asked once.
+// The same value, determined once.
 const SystemMemory& system_memory();
 
 }  // namespace dhpvm

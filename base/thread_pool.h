@@ -81,7 +81,7 @@ class ThreadPool {
       0};                              // counts the published jobs; read without the mutex by those that spin
   std::atomic<unsigned> spinning_{0};  // written under the mutex
   // Short loops that came while the workers slept, each within a spin's time of the one before. Threads that
-  // get into each other's way here lose nothing but a chance to wake the workers.
+  // race with each other here lose only a chance to wake the workers.
   std::atomic<std::uint32_t> streak_{0};
   std::atomic<std::chrono::steady_clock::rep> last_short_{0};
   // mutex_ guards the members below.

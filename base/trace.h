@@ -90,7 +90,7 @@ class Tracer {
               std::span<const std::int64_t> values);
   void record(Phase phase, std::uint32_t track, std::string_view name, Clock::time_point begin,
               Clock::time_point end, Arguments arguments);
-  // Those of a track in the order in which they were told.
+  // The events of a track, in the order in which they were added.
   std::vector<Event> events() const;
 
   // Tracks share these: each is mostly one thread's, so that threads seldom wait for each other.
