@@ -52,7 +52,7 @@ class Cursor {
     if (ok_) mistakes_.add(line_, fmt::format(format, std::forward<Args>(args)...));
     ok_ = false;
   }
-  // The next token, or null after a mistake saying what was wanted.
+  // The next token, or null after an error that names the expected one.
   const Token* take(std::string_view wanted);
   bool accept(Token::Kind kind, std::string_view spelling);  // takes the token if it is this one
   bool accept_word(std::string_view word) { return accept(Token::Kind::kWord, word); }

@@ -45,7 +45,7 @@ class ByteWriter {
 };
 
 // Reads each byte once. The first failure sticks: from then on every read gives 0, and no read ever leaves
-// the span. Look at ok() before acting on what was read.
+// the span. Check ok() before using the values.
 class ByteReader {
  public:
   ByteReader(std::span<const std::byte> bytes, std::size_t file_offset)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The blocks of one function. Only reachable code is looked at: the verifier knows nothing of the rest.
+// The blocks of one function. Only reachable code counts: the verifier knows nothing about the rest.
 #pragma once
 
 #include <cstdint>

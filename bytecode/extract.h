@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A kernel taken out of its module, with nothing but what it needs: the form in which loops travel to other machines.
+// A kernel taken out of its module, with only what it needs: the form in which loops travel to other machines.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace dhpvm::bytecode {
 struct ExtractedKernel {
   Module module;  // its only kernel is number 0
   // By number of a function in `module`: its number in the module that it was taken from. The code of a
-  // function is the same in both but for the numbers of the functions that it calls.
+  // function is the same in both except for the numbers of the functions that it calls.
   std::vector<std::uint32_t> functions;
 };
 

@@ -38,7 +38,7 @@ struct Instruction {
 
 Instruction decode(const Module& module, const Function& function, std::uint32_t pc);
 
-// How many of the values are primitives, and how many references.
+// The numbers of primitives and of references among the values.
 struct Split {
   std::uint32_t primitives = 0;
   std::uint32_t references = 0;

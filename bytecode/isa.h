@@ -55,7 +55,7 @@ constexpr Memory memory_of(Family family) {
   return kMemories[static_cast<std::size_t>(family)];
 }
 
-// How the verifier treats a family.
+// The verifier's treatment of a family.
 enum class Verified : std::uint8_t {
   kPlain,  // by its operands alone
   kRules,  // by rules of its own
@@ -117,7 +117,7 @@ enum OpFlag : std::uint8_t {
   kApproximate = 1 << 7,
 };
 
-// A row of isa.def but for its texts, which isa_text.h has: nothing that runs depends on how an instruction is spelled.
+// A row of isa.def without its texts, which isa_text.h has: nothing that runs depends on how an instruction is spelled.
 struct OpInfo {
   Operand a, b, c, x;
   Family family;

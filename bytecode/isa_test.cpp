@@ -45,7 +45,7 @@ TEST(Isa, RowsAreWellFormed) {
     if (has_offset) {
       EXPECT_EQ(row.words(), 1u) << text.name;
     }
-    // What collects may not run in a kernel, calls aside: those are checked through their callees.
+    // Instructions that collect may not run in a kernel, except calls, which are checked through their callees.
     if (row.has(kCollects) && op != Op::kCall) {
       EXPECT_FALSE(row.has(kKernel)) << text.name;
     }

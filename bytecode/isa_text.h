@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How instructions are spelled and described to people: for the assembler, the disassembler, the reference
+// The names and descriptions of instructions for people: for the assembler, the disassembler, the reference
 // and for messages. The meaning of an instruction is read from isa.h, never from its mnemonic; ./dev check knows
 // who may include this.
 #pragma once

@@ -6,7 +6,7 @@
 
 namespace dhpvm::bytecode {
 
-// How a value is stored in a field or array element, and how a host sees a parameter. Structs do not appear
+// The form of a value in a field or array element, and of a parameter for a host. Structs do not appear
 // here: the compiler flattens them into one value per field.
 enum class Kind : std::uint8_t { kBool, kI8, kU8, kI16, kU16, kI32, kU32, kI64, kU64, kF32, kF64, kRef };
 

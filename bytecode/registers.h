@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How values stand in a primitive register.
+// The representation of values in a primitive register.
 #pragma once
 
 #include <bit>

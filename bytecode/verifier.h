@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The verifier: a security boundary. Executing a module that it accepts never reads or writes memory that the
-// program does not own, whatever wrote the module and whatever its inputs are; the executor's own dynamic
+// program does not own, for any origin of the module and any inputs; the executor's own dynamic
 // checks (null, index, division, limits) are the other half of that promise.
 //
 // One forward dataflow analysis over branch targets proves for each function: every register is

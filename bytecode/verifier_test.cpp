@@ -146,7 +146,7 @@ TEST(Verifier, AcceptsGoodBodies) {
       "null r16\n string.eq p2, r16, r16",
       "imm p3, 0\n imm p4, 0\n imm p5, 1\n array.copy r1, r1, p3\n array.close r1",
       "index2 p2, r7, p0, p1\n load.f32 p3, r7, p2\n index3 p2, r15, p0, p0, p0\n array.dim p3, r15, 2",
-      // What cannot be reached is not analysed.
+      // Unreachable code is not analysed.
       "jump End\n add.i64 p11, p11, p11\n move.r r19, r19",
       "trap kUserTrap\n jump End",
       "jump.null r0, End\n null.check r0\n eq.ref p2, r0, r5\n is.null p2, r0",

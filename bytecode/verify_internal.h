@@ -14,7 +14,7 @@
 namespace dhpvm::bytecode::verification {
 
 // The static type of a reference register at one point of a function. Below kNullRef: a type id. The order
-// matters: merging two states that differ, of which one is kConflict or kUnset, gives the larger one.
+// matters: merging two states that differ, one being kConflict or kUnset, gives the larger one.
 using RefState = std::uint32_t;
 constexpr RefState kNullRef = 0xfffffffd;   // null on every path
 constexpr RefState kConflict = 0xfffffffe;  // different types on different paths

@@ -127,7 +127,7 @@ class TypeVerifier {
     if (type.fields.size() > kMaxMembers) return refuse("{}: too many fields", label(id));
     for (std::size_t i = 0; i < type.fields.size(); ++i)
       DHPVM_TRY(value(type.fields[i].type, [&] { return fmt::format("{}, field {}", label(id), i); }));
-    // The executors trust offsets and size, so they are compared with the rule whoever filled them in.
+    // The executors trust offsets and size, so they are always compared with the rule.
     Type expected;
     expected.kind = type.kind;
     for (const Field& field : type.fields) expected.fields.push_back({{}, field.type, 0});
