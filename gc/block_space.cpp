@@ -44,8 +44,8 @@ Status BlockSpace::reserve(std::size_t bytes, bool scribble) {
     mark_memory_ = Reservation(bytes / kGranule, kHugePage);
     info_memory_ = Reservation(round_up(bytes / kBlockSize * sizeof(Info), 4096), 4096);
     if (memory_.data() != nullptr && mark_memory_.data() != nullptr && info_memory_.data() != nullptr) {
-      // What the system grants at last may be nearly all that it has left, and large objects, stacks, threads
-      // and compiled code need address space as well: half of it is theirs.
+      // A reservation granted after refusals may be nearly all that the system has left, and large objects,
+      // stacks, threads and compiled code need address space as well: half of it is theirs.
       if (std::exchange(refused, false) && bytes > kMinimumReservation) {
         memory_ = Reservation();
         continue;

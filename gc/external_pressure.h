@@ -39,7 +39,7 @@ class ExternalPressure {
                  Clock::time_point begin, Clock::time_point end);
 
  private:
-  // What the limit of young bytes starts from, and what it grows to.
+  // The limit of young bytes at first, and the most that it grows to.
   std::size_t least_young() const;
   std::size_t most_young() const;
 

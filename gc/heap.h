@@ -2,7 +2,7 @@
 // The garbage-collected heap of one isolate: allocation, write barrier, collection.
 //
 // Non-moving and generational: objects that survived a collection are old, and a minor collection looks only
-// at objects allocated since the last one. Start here; gc/README.md tells the rest.
+// at objects allocated since the last one. Start here; gc/README.md describes the rest.
 //
 // A heap is used by one thread at a time. Collections happen inside allocation functions and collect(),
 // nowhere else, so between two of those calls raw Object* may live in local variables.
@@ -64,7 +64,7 @@ class Heap {
       return string;
     return allocate_string_slow(type, size);
   }
-  // The same if there is room in open memory; never collects. Null says nothing but that there is none.
+  // The same if there is room in open memory; never collects. Null means only that there is none.
   String* allocate_short_string(TypeId type, std::size_t size) {
     if (size > kMediumThreshold - sizeof(String)) return nullptr;
     const std::size_t bytes = round_up(sizeof(String) + size, kGranule);
@@ -125,7 +125,7 @@ class Heap {
 
   void collect(CollectionKind kind, CollectionReason reason = CollectionReason::kRequested);
   // For a thread that waits, now and then: collects and gives memory back, if the program has
-  // allocated little for a while and that is worth it. May collect, so nothing but the roots survives.
+  // allocated little for a while and that is worth it. May collect, so only objects reachable from roots survive.
   void rest(IdleWatch::Wait wait);
   // The same for a program that runs, but leaves it to the next allocation.
   void look_for_idleness();
@@ -136,7 +136,7 @@ class Heap {
   // Why the last allocation that failed did so.
   Shortfall shortfall() const { return shortfall_; }
   HeapStats stats() const;
-  // How many there have been.
+  // The number of collections so far.
   std::uint64_t collections() const { return stats_.minor_collections + stats_.full_collections; }
 
   // The types that occupy most, with object counts and bytes, as a few lines of text for an out-of-memory

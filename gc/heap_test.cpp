@@ -239,7 +239,7 @@ TEST_F(HeapLimits, AreReachedOnlyWithLiveDataNearThemAndWithoutCrawling) {
 }
 
 // Holes that are all too small for an object count as memory used up since the last collection when they are
-// opened in vain, again and again.
+// opened again and again without effect.
 TEST_F(HeapLimits, AreReachedWhenNoHoleIsLargeEnough) {
   constexpr std::size_t kLimit = std::size_t{4} << 20;
   make_heap({.limit_bytes = kLimit});
@@ -410,7 +410,7 @@ TEST_F(HeapModes, SmallReservationsWork) {
 
 TEST_F(HeapModes, UnusedMemoryGoesBackToTheSystem) {
   make_heap();
-  // 32 MB, of which a block in the middle, and so its huge page, stays in use.
+  // 32 MB; a block in the middle, and so its huge page, stays in use.
   roots_.slots.assign(2, nullptr);
   for (int i = 0; i < 1'000'000; ++i) {
     roots_.slots[0] = ref(make_pair(reinterpret_cast<Pair*>(roots_.slots[0])));

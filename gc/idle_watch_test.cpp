@@ -102,7 +102,7 @@ TEST(IdleWatch, TriesLessAndLessWhereNothingIsFreed) {
   EXPECT_LE(program.collections, 3);
 }
 
-// However often that was in vain while the program ran.
+// However often that gained nothing while the program ran.
 TEST(IdleWatch, CollectsAtTheBeginningOfALongWait) {
   Program program;
   program.run(30s, 2 * kMiB);

@@ -34,7 +34,7 @@ class LargeSpace {
   LargeSpace& operator=(const LargeSpace&) = delete;
   ~LargeSpace();
 
-  // What allocate() will add to bytes().
+  // The bytes that allocate() will add to bytes().
   static std::size_t footprint(std::size_t size, std::size_t card_bytes);
   // An object of `size` bytes: zeroed, or with undefined contents behind the first granule. Its header is
   // for the caller to fill. `card_bytes` is the number of bytes of elements to be covered by cards. Null when

@@ -36,7 +36,7 @@ using Coverage = std::array<std::uint64_t, kCoverageWords>;
 // Computes the coverage of one block from its mark bytes. `marks` is aligned to 64.
 void compute_coverage(const std::uint8_t* marks, Coverage& coverage);
 
-// How many granules no marked object covers.
+// The number of granules that no marked object covers.
 std::size_t count_free(const Coverage& coverage);
 
 // A run [begin, end) of free granules; empty (begin == end) means none.

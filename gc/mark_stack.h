@@ -33,9 +33,9 @@ class MarkStack {
     return true;
   }
   Object* pop() { return *--top_; }
-  // Of an empty stack: makes room again where objects were taken from below.
+  // For an empty stack: makes room again where objects were taken from below.
   void rewind() { top_ = bottom_ = begin(); }
-  // Removes the `count` objects that have been here longest, and of which some stay. Valid until the next push.
+  // Removes the `count` objects that have been here longest; some others stay. Valid until the next push.
   std::span<Object* const> take_oldest(std::size_t count) {
     const std::span<Object* const> oldest(bottom_, count);
     bottom_ += count;
@@ -55,7 +55,7 @@ class MarkStack {
 
   Reservation memory_;
   Object** top_ = nullptr;
-  Object** bottom_ = nullptr;  // what is below has been taken from there
+  Object** bottom_ = nullptr;  // entries below have been taken from there
 };
 
 }  // namespace dhpvm::gc

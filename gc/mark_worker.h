@@ -65,7 +65,7 @@ class MarkWorker {
   // Pushes what `object`, itself marked already, refers to.
   void trace(Object* object);
 
-  // How many objects wait on the stack.
+  // The number of objects that wait on the stack.
   std::size_t waiting() const { return stack_.size(); }
 
   // Takes up to `steps` objects from the stack. True when there is nothing left to do.

@@ -130,7 +130,7 @@ bool Marker::find_work(MarkWorker& worker) {
   }
 }
 
-// ---- What is shown
+// ---- Roots and objects that the marker is given
 
 void Marker::visit_range(const Ref* slots, std::size_t count) {
   for (std::size_t first_slot = 0; first_slot < count; first_slot += MarkWorker::kSlice) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Marks everything reachable from what it is shown.
+// Marks everything reachable from the given references.
 //
 // The same code serves minor and full collections: marks are sticky, so in a minor collection old objects are
 // already marked and tracing stops at them. One thread begins; where there is much to mark, the threads of a pool

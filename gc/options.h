@@ -20,10 +20,10 @@ struct HeapOptions {
   // nothing fits into; 0 means only the reservation limits them.
   std::size_t limit_bytes = 0;
 
-  // What a heap full of such holes may occupy (docs/decisions/0023). 0: 2.25 times the limit.
+  // The bytes that a heap full of such holes may occupy (docs/decisions/0023). 0: 2.25 times the limit.
   std::size_t fragmented_limit_bytes = 0;
 
-  // What blocks, large objects and external memory may occupy together: the memory of the machine, say. 0: unknown.
+  // The bytes for blocks, large objects and external memory together: the memory of the machine, say. 0: unknown.
   std::size_t memory_bytes = 0;
 
   // Bytes allocated between two minor collections. 0 starts at 8 MiB and adapts between 4 and 64

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // While one exists, large objects that are freed go back to the system at once. The allocator otherwise waits for a
-// while, and then for the next object beside them, which an idle program never makes.
+// while, and then for the next object of the same pages, which an idle program never makes.
 #pragma once
 
 namespace dhpvm::gc {

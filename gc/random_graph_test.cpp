@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random programs against a model: a graph of ids in ordinary containers. Whatever the model can reach must
-// be in the heap with the same contents; whatever it cannot reach must be gone after a full collection.
+// Random programs against a model: a graph of ids in ordinary containers. Objects that the model can reach must
+// be in the heap with the same contents; those that it cannot reach must be gone after a full collection.
 #include <map>
 #include <random>
 #include <set>

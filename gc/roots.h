@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the collector finds the references that live outside the heap.
+// Interfaces by which the collector finds the references that live outside the heap.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How much memory the heap occupies for what it holds. All of this is deterministic: no
+// The memory that the heap occupies for its contents. All of this is deterministic: no
 // timing decides anything.
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -81,8 +81,8 @@ TEST_F(HeapSpace, MixedSizesStayWithinTwoPointThreeTimesLive) {
 
 struct Fragments {
   std::size_t survivor;  // bytes of the objects that fill the heap at first
-  std::size_t spacing;   // bytes of them, of which one object survives
-  std::size_t request;   // bytes of the objects that are asked for then
+  std::size_t spacing;   // bytes of them for each surviving object
+  std::size_t request;   // bytes of the objects that are requested then
 };
 
 class FragmentedHeap : public HeapTest {
@@ -95,7 +95,7 @@ class FragmentedHeap : public HeapTest {
   void fill(std::size_t bytes) {
     while (Ref object = allocate(bytes)) roots_.slots.push_back(object);
   }
-  // What the heap occupies over what is live in it when no further request fits.
+  // The ratio of occupied to live bytes when no further request fits.
   double ratio_when_full(const Fragments& fragments) {
     roots_.slots.clear();
     make_heap({.limit_bytes = std::max(16 * kMiB, 64 * fragments.request)});
