@@ -134,13 +134,13 @@ class CompiledKernel {
   virtual KernelCode code() const = 0;
   // By KernelTrap::site.
   virtual const std::vector<KernelSite>& sites() const = 0;
-  // How many iterations are done at once; 1 if the loop could not be vectorised, for the reason given.
+  // The number of iterations done at once; 1 if the loop could not be vectorised, for the reason given.
   virtual unsigned width() const = 0;
-  // How many rows of the innermost dimension are done together, because they read the same elements; a power of two.
+  // The number of rows of the innermost dimension done together, because they read the same elements; a power of two.
   virtual unsigned rows() const = 0;
-  // How many operands of inner loops, along each lane's own row, are transposed in blocks rather than gathered.
+  // The number of operands of inner loops, along each lane's own row, that are transposed in blocks, not gathered.
   virtual unsigned staged_operands() const = 0;
-  // How many operands of inner loops are packed for all rows, and the memory that each chunk wants for that.
+  // The number of operands of inner loops that are packed for all rows, and the memory that each chunk wants for that.
   virtual unsigned packed_operands() const = 0;
   virtual std::size_t panel_bytes() const = 0;
   virtual const std::string& scalar_reason() const = 0;
@@ -152,7 +152,7 @@ class CodeGenerator {
   virtual ~CodeGenerator() = default;
   virtual Result<std::unique_ptr<CompiledFunctions>> compile(const FunctionRequest& request) = 0;
   virtual Result<std::unique_ptr<CompiledKernel>> compile(const KernelRequest& request) = 0;
-  // kUnsupported, with the reason, for what the device or its language does not have.
+  // kUnsupported, with the reason, for features that the device or its language lacks.
   virtual Result<DeviceCode> compile(const KernelRequest& request, const DeviceTarget& target) = 0;
   virtual GeneratorStats stats() const = 0;
 };

@@ -29,7 +29,7 @@ struct DeviceTarget {
   bool is_processor = false;
 };
 
-// How the iterations of a chunk are dealt out among the work-items of a launch. Axis 0 of the grid is the innermost
+// The distribution of a chunk's iterations among the work-items of a launch. Axis 0 of the grid is the innermost
 // dimension.
 enum class Dealing : std::uint8_t {
   // In each dimension in steps of the number of work-items along its axis, so that neighbours do neighbouring

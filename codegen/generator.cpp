@@ -67,7 +67,7 @@ class HostGenerator final : public CodeGenerator {
         track_(options.tracer == nullptr ? 0 : options.tracer->add_track("compiler")),
         devices_(std::move(cache), options.tracer, track_) {}
 
-  // Of GeneratorOptions::list_language. kInvalidArgument.
+  // Follows GeneratorOptions::list_language. kInvalidArgument if it names no language.
   Status choose_listed_target() {
     if (options_.list_kernels != Listing::kDevice) return {};
     DHPVM_ASSIGN(listed_target_, devices_.target_of(options_.list_language));
@@ -153,7 +153,7 @@ class HostGenerator final : public CodeGenerator {
   }
 
  private:
-  // Lists what a device would get, if that is asked for; the host does not get another code by it.
+  // Lists the code for a device, if that is requested; the host's code stays the same.
   bool list_for_device(const KernelRequest& request) {
     if (listed_target_.language.empty()) return false;
     const Result<DeviceCode> code = devices_.compile(request, listed_target_, /*use_cache=*/false);

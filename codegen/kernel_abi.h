@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a compiled kernel of a `parallel for` is called on the host: plain structures that C++ fills in and
+// The calling interface of a compiled `parallel for` kernel on the host: plain structures that C++ fills in and
 // machine code reads. Their layout is fixed; the code generator knows it by offsetof.
 #pragma once
 
@@ -10,8 +10,8 @@
 
 namespace dhpvm::codegen {
 
-// How large a captured array is, and how much of it a loop may touch, in elements. The same wherever the elements
-// are: on the host (KernelArray), on a device, on a worker.
+// The size of a captured array, and the part of it that a loop may touch, in elements. It is the same wherever the
+// elements are: on the host (KernelArray), on a device, on a worker.
 struct ArrayShape {
   std::int64_t readable = 0;           // elements below this may be read; 0 when the array is closed
   std::int64_t writable = 0;           // elements below this may be written; 0 also when it is read-only
@@ -38,7 +38,7 @@ struct KernelTrap {
   std::uint32_t site = 0;          // index into CompiledKernel::sites
   std::uint32_t array = 0;         // the captured array that the instruction works on, if it does
   std::int64_t index[3] = {};      // the iteration
-  std::uint64_t operands[3] = {};  // what the message needs, by the instruction: indices, or the dividend
+  std::uint64_t operands[3] = {};  // operands for the message, by the instruction: indices, or the dividend
 };
 
 // A box of the iteration space, and what comes out of it. With reductions and without `lanes`, low and high of the
@@ -61,8 +61,8 @@ struct KernelChunk {
 
 enum class KernelStatus : std::uint32_t { kDone = 0, kTrapped = 1, kStopped = 2 };
 
-// How the launches of one loop on one device report traps, in memory that the device writes. All zeros at
-// first; shared by all chunks, and by all work-items of each.
+// The report of traps by the launches of one loop on one device, in memory that the device writes. All zeros
+// at first; shared by all chunks, and by all work-items of each.
 struct KernelReport {
   std::uint32_t lock = 0;    // taken by a work-item that has trapped
   std::uint32_t status = 0;  // a KernelStatus

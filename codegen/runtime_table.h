@@ -58,7 +58,7 @@ struct RuntimeLayout {
   ObjectLayout object;
 };
 
-// How the virtual machine calls a compiled function, or continues in the middle of a running one (at a loop
+// The virtual machine calls a compiled function by this, or continues in the middle of a running one (at a loop
 // header), with everything in the interpreter's registers: results come back there. Returns the ticks left,
 // or a negative number if the program has trapped. `left` is what remains of the stack limit; `locals` the
 // memory of local arrays.

@@ -17,8 +17,8 @@ namespace {
 using Rmw = llvm::AtomicRMWInst;
 using llvm::Value;
 
-// Whether all are of one kind whose order does not show in what is left in memory, and nobody asks what was
-// there before.
+// Whether all are of one kind whose order does not show in the final contents of memory, and no old values
+// are used.
 bool is_one_unobserved_sum(const llvm::SmallVectorImpl<llvm::Instruction*>& updates) {
   const auto* const first = llvm::dyn_cast<Rmw>(updates.front());
   if (first == nullptr || first->getOperation() == Rmw::Xchg) return false;

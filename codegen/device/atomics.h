@@ -11,7 +11,7 @@ namespace dhpvm::codegen {
 
 // The language has atomic updates happen in one order that all iterations agree on; devices promise so for a
 // single element only. Puts fences around the updates in the body of a loop, which must be in SSA form,
-// unless nobody could tell the difference.
+// unless the difference is unobservable.
 void order_updates(llvm::Function& body);
 
 // Replaces an update by a loop around a compare-exchange of integers.

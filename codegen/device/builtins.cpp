@@ -21,7 +21,7 @@ llvm::Function* declare(llvm::IRBuilderBase& b, Builtin which, llvm::FunctionTyp
     function->setDoesNotAccessMemory();
     function->setSpeculatable();
   }
-  // What a barrier depends on must not depend on the work-item.
+  // All work-items of a group must reach a barrier together, so LLVM may not move it into divergent control flow.
   if (which == Builtin::kBarrier) function->setConvergent();
   return function;
 }

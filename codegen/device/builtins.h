@@ -17,7 +17,7 @@ inline constexpr unsigned kGlobalSpace = 1;
 inline constexpr unsigned kLocalSpace = 3;  // of a work-group
 
 enum class Builtin : std::uint8_t {
-  // Of a dimension (a constant): i64 (i32).
+  // The first five take the number of a dimension (a constant): i64 (i32).
   kGlobalId,
   kGlobalSize,
   kGroupId,

@@ -127,7 +127,7 @@ TEST(DeviceCode, TakesOnlyTheParametersThatItUses) {
               ElementsAre(kLow, kHigh, kData, kWritable, kData, kReadable, kData, kReadable, kReport));
 }
 
-// How many places can trap in `code`, besides the access that ends it.
+// The number of places that can trap in `code`, besides the access that ends it.
 std::size_t sites_besides_store(const std::string& code) {
   const bytecode::Module module =
       module_of("(i64, i64, [i64]) registers 5 1", code + "\nstore.i64 r0, p0, p2\nreturn");
@@ -137,7 +137,7 @@ std::size_t sites_besides_store(const std::string& code) {
 TEST(DeviceCode, ChecksNoDivisorThatIsStated) {
   EXPECT_EQ(sites_besides_store("imm p3, 16\nrem.i64 p2, p0, p3"), 0U);
   EXPECT_EQ(sites_besides_store("imm p3, 16\nmove.p p4, p3\ndiv.u64 p2, p0, p4"), 0U);
-  // Into the register of the divisor, which is none any more afterwards.
+  // Into the register of the divisor, which the result replaces.
   EXPECT_EQ(sites_besides_store("imm p3, 16\nrem.i64 p3, p0, p3\ndiv.i64 p2, p0, p3"), 1U);
   // Stated in another block, and nothing else ever assigned.
   EXPECT_EQ(sites_besides_store("imm p3, 16\nimm p2, 0\njump.eq.i64 p0, p1, over\ndiv.i64 p2, p0, p3\nover:"),
@@ -325,7 +325,7 @@ TEST(DeviceCode, WritesNothingThatIsOfNoUse) {
 }
 
 TEST(DeviceCode, TakesArraysThatChangePlaces) {
-  // What the two registers refer to is not known before the loop runs.
+  // The arrays that the two registers refer to are not known before the loop runs.
   const bytecode::Module module = module_of("(i64, [i64], [i64]) registers 5 5", R"(
     move.r r2, r0
     move.r r3, r1

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kernel that a device runs, around the body of a parallel loop: which work-item does which iterations, reductions
-// in their prescribed order (bytecode/module.h), and traps. device_code.h tells how it is launched.
+// in their prescribed order (bytecode/module.h), and traps. device_code.h says how it is launched.
 #pragma once
 
 #include <llvm/IR/Module.h>
@@ -18,7 +18,7 @@ struct DeviceEntry {
   std::vector<KernelParameter> parameters;
 };
 
-// How arrays' elements are addressed.
+// The addressing of arrays' elements.
 enum class Buffers : std::uint8_t {
   kAddresses,   // by addresses of element 0, of the first register of the partial results, of the report
   kAndOffsets,  // each by a buffer and a distance from its start

@@ -17,7 +17,7 @@ bool is_buffer(ParameterKind kind) {
   return kind == ParameterKind::kData || kind == ParameterKind::kPartials || kind == ParameterKind::kReport;
 }
 
-// How it is called in what people may read.
+// The parameter's name in listings that people read.
 std::string name_of(const KernelParameter& parameter) {
   const std::uint32_t index = parameter.index;
   switch (parameter.kind) {

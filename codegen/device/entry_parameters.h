@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parameters of a kernel for a device, and what the body of its loop wants instead: descriptors of arrays.
+// The parameters of a kernel for a device, and the descriptors of arrays that the body of its loop takes instead.
 #pragma once
 
 #include <llvm/IR/IRBuilder.h>

@@ -19,10 +19,10 @@ class KernelLanguage {
   virtual std::string_view name() const = 0;
   // For people: "PTX".
   virtual std::string_view title() const = 0;
-  // Whom kernels are listed for where nothing else is said: --print-kernel=NAME.
+  // The target of listings where nothing else is said: --print-kernel=NAME.
   virtual DeviceTarget usual_target() const = 0;
-  // What goes into kernels beside LLVM and this program, as libraries do that are looked for at run time: for
-  // keys of the cache. Empty if there is nothing.
+  // For keys of the cache: identifies libraries that are found at run time and go into kernels, in addition to
+  // LLVM and this program. Empty if there are none.
   virtual std::string identity() const = 0;
   // From the bytecode of a parallel loop to the text of a kernel. kUnsupported, with the reason, when the
   // language or the target lacks something that the loop needs. LLVM may end the call by its way to fail

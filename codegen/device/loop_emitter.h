@@ -45,7 +45,7 @@ class LoopEmitter {
   llvm::Constant* identity(std::size_t reduction);
   Value* blocks_of_row();
   Value* blocks_of_chunk(Value* blocks_of_row);
-  // Sets index_ but for the innermost dimension; returns where the block begins and ends in that one.
+  // Sets index_ except in the innermost dimension; returns where the block begins and ends in that one.
   std::pair<Value*, Value*> enter_block(Value* number, Value* blocks_of_row);
   void write_partials(Value* number, const Values& values);
 
@@ -55,7 +55,7 @@ class LoopEmitter {
                  const std::vector<llvm::PHINode*>& values);
   void make_local_memory(Value* item);
   void combine_lanes(Values values, Value* number, Value* exists);
-  // Of the grid, whatever its shape: a number and how many there are.
+  // Numbers within the grid in one dimension, whatever its shape: one's own, and the count of all.
   Value* linear(Builtin id, Builtin count);
   Value* product(Builtin count);
 

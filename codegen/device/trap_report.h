@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a work-item tells that an iteration of its own has trapped.
+// A work-item reports that one of its iterations has trapped.
 #pragma once
 
 #include <llvm/IR/Module.h>

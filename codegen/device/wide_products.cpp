@@ -15,7 +15,7 @@ namespace {
 using llvm::Value;
 namespace pattern = llvm::PatternMatch;
 
-// The 64-bit value that was extended to 128 bits; null if it is none.
+// The 64-bit value that was extended to 128 bits; null if there is none.
 Value* narrow_factor(Value* wide, llvm::IRBuilderBase& b) {
   Value* narrow = nullptr;
   if (pattern::match(wide, pattern::m_ZExt(pattern::m_Value(narrow))) && narrow->getType()->isIntegerTy(64))

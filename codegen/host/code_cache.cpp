@@ -282,7 +282,7 @@ void CodeCache::evict() {
     });
     for (const Entry& entry : entries) {
       if (total <= enough) break;
-      // What another process has removed in the meantime is gone as well.
+      // An entry that another process has removed in the meantime frees its bytes as well.
       if (::unlinkat(directory_, entry.name.c_str(), 0) == 0) ++stats_.evicted;
       total -= entry.size;
     }

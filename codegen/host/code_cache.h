@@ -4,7 +4,7 @@
 //
 // One file per entry, named by its key, written under another name and then renamed, so that a reader sees
 // all of it or nothing. Entries become machine code: one is used only if its checksum and key are
-// right and if nobody but this user can have written it; otherwise it is removed and compiled again. The time
+// right and if only this user can have written it; otherwise it is removed and compiled again. The time
 // of last use is the file's modification time, so that eviction needs no index that processes would have to
 // agree on.
 #pragma once
@@ -53,7 +53,7 @@ struct CodeCacheOptions {
   // In bytes. The entries used longest ago go first; several processes at once may pass it by a sixteenth
   // each.
   std::uint64_t limit = std::uint64_t{256} << 20;
-  // Told once, in one line, when the cache cannot be used or written; compilation goes on without it.
+  // Called once, with one line, when the cache cannot be used or written; compilation goes on without it.
   std::function<void(const std::string&)> warn;
 };
 

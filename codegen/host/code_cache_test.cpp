@@ -151,7 +151,7 @@ TEST_F(CodeCacheTest, WhatOthersCanWriteIsNotTaken) {
     EXPECT_FALSE(fs::exists(file));
     store();
   }
-  // A link may lead to what somebody else owns.
+  // A link may lead to another user's file.
   fs::rename(file, root_ + "/elsewhere");
   fs::create_symlink(root_ + "/elsewhere", file);
   EXPECT_FALSE(cache.find(kKey));
@@ -223,7 +223,7 @@ TEST_F(CodeCacheTest, TheEntriesUsedLongestAgoGoFirst) {
   std::uint64_t total = 0;
   for (const fs::path& file : files()) total += fs::file_size(file);
   EXPECT_LE(total, small.limit);
-  // What is larger than the whole cache does not empty it.
+  // An entry larger than the whole cache does not empty it.
   stranger.store(key(11), bytes(std::string(10'000, 'x')), {});
   EXPECT_TRUE(stranger.find(key(10)));
 }

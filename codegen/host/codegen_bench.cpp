@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long the host code generator takes, by phase: for what a script waits when its first loop is compiled.
+// The host code generator's time by phase: the wait of a script when its first loop is compiled.
 //   codegen_bench [--json] [--rounds=n] [--kernels] [FILE.ll ...]
 // Compiles LLVM IR as it comes out of lowering and vectorisation: two kernels and a function of its own, or
 // the given files (as functions, behind --kernels as kernels). Times are of the processor, median of the
@@ -235,7 +235,7 @@ Times compile_once(const HostCompiler& compiler, llvm::TargetMachine& machine, L
                               problem)) {
     fail(fmt::format("{}:{}: {}", input.name, problem.getLineNo(), problem.getMessage().str()));
   }
-  // What a file says about its target would not go with this machine's.
+  // A target named in the file could contradict this machine's.
   const double t0 = now_ms();
   compiler.target().constrain(*ir.module, /*traceable=*/false);
   must_do(optimise(*ir.module, machine, input.pipeline));

@@ -63,7 +63,7 @@ Status run(llvm::function_ref<Status()> work, Landing& landing, Status& lack) {
 Status guarded(llvm::function_ref<Status()> work, bool* abandoned) {
   static const bool installed = install_handlers();
   static_cast<void>(installed);
-  // Made while there is memory for it: afterwards there may be none, and whoever makes an error then throws.
+  // Made while there is memory for it: afterwards there may be none, and making an error would throw.
   Status lack = error(ErrorCode::kOutOfMemory, "no memory is left for compiling");
   Landing landing;
   landing.outer = innermost;

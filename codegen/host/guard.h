@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs LLVM so that what it takes for the end of the process is an error of one compilation.
+// Runs LLVM so that failures for which it would end the process are errors of one compilation.
 //
 // LLVM reports what it cannot compile in three ways: as diagnostics, by report_fatal_error, which ends the
-// process unless a handler does something else, and by memory that cannot be had. Here the last two leave
+// process unless a handler does something else, and by lack of memory. Here the last two leave
 // `guarded`.
 #pragma once
 
@@ -14,8 +14,8 @@ namespace dhpvm::codegen {
 
 // Runs `work` and returns what it returns; kInternal when LLVM gave up inside it, kOutOfMemory when memory
 // ran out there. In these two cases `*abandoned` is set: the frames of `work` and of LLVM were left without
-// running their destructors, so that what they own is lost, and whatever LLVM objects they worked on are in
-// no known state. The caller must leak those: destroying them may crash.
+// running their destructors, so that what they own is lost, and the LLVM objects that they worked on are in
+// an unknown state. The caller must leak those: destroying them may crash.
 //
 // Any number of threads may be inside at once; a guard inside a guard is allowed. The handlers that this
 // installs in LLVM are those of the process: outside of `guarded` they print LLVM's message and LLVM ends the

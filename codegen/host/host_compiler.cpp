@@ -166,7 +166,7 @@ std::optional<CachedCompilation> HostCompiler::load_cached(const CacheKey& key,
                         /*RequiresNullTerminator=*/false),
                     symbols);
   if (!code.ok()) {
-    // Intact, but of no use here: compiled again, it will be replaced or say what is wrong.
+    // Intact, but unusable here: a new compilation will replace it or report the mistake.
     options_.cache->remove(key);
     return std::nullopt;
   }

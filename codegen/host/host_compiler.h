@@ -85,7 +85,7 @@ class HostCompiler {
   HostCompiler& operator=(const HostCompiler&) = delete;
 
   const Target& target() const { return target_; }
-  // What compiled code may call.
+  // The functions that compiled code may call.
   SymbolTable& symbols();
 
   // An empty module in a context of its own, with the target's triple and data layout.
@@ -98,9 +98,9 @@ class HostCompiler {
   Result<LoadedCode> compile(IrModule ir, Pipeline pipeline, std::span<const NamedAddress> symbols = {});
 
   // The key of what would be compiled from `content`, which must be everything that the module depends on:
-  // the code itself, and whatever shaped its lowering.
+  // the code itself, and everything that shaped its lowering.
   CacheKey key_of(Pipeline pipeline, std::string_view content) const;
-  // What was compiled under this key before, here or in another process; nothing if it has to be compiled.
+  // The code compiled under this key before, here or in another process; nothing if it has to be compiled.
   // Use the metadata only together with the code.
   std::optional<CachedCompilation> load_cached(const CacheKey& key,
                                                std::span<const NamedAddress> symbols = {},

@@ -160,7 +160,7 @@ TEST(HostCompiler, WhatTheProcessorLacksIsAnErrorAndNoSignal) {
   EXPECT_EQ(code.error().code(), ErrorCode::kInternal);
   EXPECT_NE(code.error().message().find("LLVM cannot compile this"), std::string::npos)
       << code.error().message();
-  // The compiler is as good as before.
+  // The compiler works as before.
   auto next = compiler->compile(parse(*compiler, kAdd), Pipeline::kFunctions);
   ASSERT_TRUE(next.ok());
   EXPECT_EQ(next->function<Add>("add")(1, 2), 3);
@@ -200,7 +200,7 @@ TEST(HostCompiler, LackOfMemoryIsAnError) {
       if (code.ok()) return 1;
       return code.error().code() == ErrorCode::kOutOfMemory ? 0 : 2;
     });
-    // Where LLVM does not let exceptions through, or the stack cannot grow, the process ends: nobody can do better.
+    // Where exceptions cannot pass through LLVM, or the stack cannot grow, the process has to end.
     const bool died = result < 0;
     ASSERT_TRUE(died || result == 0 || result == 1)
         << "result " << result << " with " << room << " bytes left";

@@ -75,8 +75,8 @@ class Linker::Session {
   bool broken() const { return broken_.load(std::memory_order_relaxed); }
   void break_down() { broken_.store(true, std::memory_order_relaxed); }
 
-  // What ORC said in the background about a failed load, as an error that begins with `text`. With several
-  // loads failing at once it may be of another one.
+  // ORC's background report about a failed load, as an error that begins with `text`. When several loads
+  // fail at once, the report may be about another one.
   Error take_reported(const std::string& text) {
     const std::lock_guard lock(mutex_);
     const ErrorCode code = std::exchange(no_memory_, false) ? ErrorCode::kOutOfMemory : ErrorCode::kInternal;

@@ -162,7 +162,7 @@ void Target::constrain(llvm::Module& module, bool traceable) const {
 Result<std::unique_ptr<llvm::TargetMachine>> Target::new_machine() const {
   DHPVM_ASSIGN(const llvm::Target* llvm_target, find_llvm_target(triple_));
   // Position-independent and small: an object's own code and constants lie within 2 GiB of each other, and
-  // what lies elsewhere is reached through tables that the linker places beside them.
+  // other addresses are reached through tables that the linker places next to them.
   std::unique_ptr<llvm::TargetMachine> machine(llvm_target->createTargetMachine(
       triple_, cpu_, feature_flags_, llvm::TargetOptions(), llvm::Reloc::PIC_, llvm::CodeModel::Small,
       llvm::CodeGenOptLevel::Default, /*JIT=*/true));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The processor that code is made for: this one, or a part of what it can do.
+// The processor that code is made for: this one, or a subset of its features.
 //
 // A Target is a value and names what the machine code may use; a TargetMachine is LLVM's working state for
 // one compilation at a time and is made from it.
@@ -26,7 +26,7 @@ class Target {
  public:
   // `cpu` is "native", or a processor or level that LLVM knows ("x86-64-v3", "znver4"), then any number of
   // ",+feature" and ",-feature". kInvalidArgument when a name is unknown, kUnsupported when this processor
-  // lacks something that is asked for: such code would die of an illegal instruction.
+  // lacks a requested feature: such code would die of an illegal instruction.
   static Result<Target> create(std::string_view cpu = "native");
 
   const std::string& triple() const { return triple_; }

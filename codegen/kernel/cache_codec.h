@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers and texts as the bytes that the cache of compiled code keeps, or is asked by. In the byte order of
+// Numbers and texts as the bytes of entries or keys in the cache of compiled code. In the byte order of
 // the machine, which the cache knows.
 #pragma once
 
@@ -55,7 +55,7 @@ class CacheReader {
     bytes_ = bytes_.subspan(size);
     return text;
   }
-  // How many elements follow, each of at least one number.
+  // The number of elements that follow, each of at least one number.
   std::uint64_t count() {
     const std::uint64_t value = number();
     if (value > bytes_.size() / sizeof(value)) failed_ = true;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compiled kernels in the cache: what they are recognised by, and what is kept beside the code.
+// Compiled kernels in the cache: their keys, and the data kept with the code.
 #pragma once
 
 #include <cstddef>

@@ -63,7 +63,7 @@ class KernelLoop {
   Value* field(Value* base, std::uint64_t offset) {
     return b_.CreateInBoundsGEP(b_.getInt8Ty(), base, i64(offset));
   }
-  // What does not change while the chunk runs.
+  // Loads a value that does not change while the chunk runs.
   Value* load_constant(llvm::Type* type, Value* address) {
     llvm::LoadInst* const load = b_.CreateLoad(type, address);
     load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(b_.getContext(), {}));
@@ -373,7 +373,7 @@ class KernelLoop {
     });
   }
 
-  // What is done where the chunk is a part of a block, and what otherwise.
+  // Emits `part` for chunks that are a part of a block, and `whole` for all others.
   template <typename Part, typename Whole>
   void of_parts(Part&& part, Whole&& whole) {
     either(b_.CreateIsNull(lanes_), std::forward<Whole>(whole), std::forward<Part>(part));

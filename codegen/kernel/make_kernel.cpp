@@ -204,7 +204,7 @@ Result<WideBody> widen(const bytecode::KernelRecord& record, const KernelBody& b
   return WideBody{.full = body.function};
 }
 
-// The loop wants nothing but what it contains.
+// The loop needs only its own contents.
 void inline_into_loop(llvm::Function* function) {
   if (function == nullptr) return;
   function->setLinkage(llvm::GlobalValue::InternalLinkage);
@@ -218,7 +218,7 @@ Result<KernelDescription> make_kernel(const KernelRequest& request, const Target
                                       SymbolTable& symbols, llvm::Module& module) {
   DHPVM_ASSIGN(KernelBody body, lower_kernel(*request.module, request.kernel, request.proven, module));
   put_dimensions(*body.function, request.dimensions);
-  // Of iterations that trap together, the others would not be kept.
+  // When several lanes trap together, only the first one's trap is kept.
   if (body.trap != nullptr) body.trap->addFnAttr(spmd::kOnceForFirstLane);
   const bytecode::KernelRecord& record = request.module->kernels[request.kernel];
   KernelDescription description;
@@ -231,7 +231,7 @@ Result<KernelDescription> make_kernel(const KernelRequest& request, const Target
     DHPVM_ASSIGN(wide, widen(record, body, most, target, symbols, description.scalar_reason));
   }
   make_kernel_loop(record, body, wide, kKernelSymbol, module);
-  // Of no use any more.
+  // The scalar body is dead once the wide ones exist.
   if (wide.width > 1) body.function->eraseFromParent();
   inline_into_loop(wide.full);
   inline_into_loop(wide.tail);

@@ -203,7 +203,7 @@ Value* by_row(const Row (&rows)[kRows], Operation operation, const Computation& 
   return std::ranges::find(rows, operation, &Row::operation)->make(computation);
 }
 
-// How LLVM calls a relation. NaN fulfils Ne and the negated relations alone.
+// LLVM's predicate for a relation. NaN fulfils only Ne and the negated relations.
 constexpr CmpInst::Predicate predicate_of(Operation relation, Kind kind) {
   if (is_float(kind)) {
     switch (relation) {

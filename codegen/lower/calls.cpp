@@ -149,7 +149,7 @@ std::vector<Lowering::Value*> FunctionLowering::call_method(const Instruction& i
   return load_windows(windows, signature.results);
 }
 
-// ---- What takes its arguments in windows
+// ---- Calls that take their arguments in windows
 // -------------------------------------------------------------------------
 
 // Copies the arguments to the first free registers. Places for results among the references are null: they

@@ -34,9 +34,9 @@ struct InvariantReference {
   unsigned dimensions = 0;
 };
 
-// What every iteration of a counted loop does and can be checked for many iterations at once: accessing an element, or
-// checking indices, in an array that stays the same, with an index that stays the same or grows by one from iteration
-// to iteration; taking a reference that stays the same.
+// An operation in every iteration of a counted loop that can be checked for many iterations at once: it accesses an
+// element, or checks indices, in an array that stays the same, with an index that stays the same or grows by one from
+// iteration to iteration; or it takes a reference that stays the same.
 struct SteppedAccess {
   std::uint32_t block = 0;  // number
   std::uint32_t pc = 0;
@@ -89,7 +89,7 @@ class Flow {
   // primitive register, or nothing.
   std::optional<Instruction> definition(std::uint32_t block, std::uint32_t pc, std::uint32_t reg) const;
 
-  // Applies what the instruction does to the types of primitive registers.
+  // Applies the effect of the instruction on the types of primitive registers.
   void step_types(const Instruction& instruction, std::vector<SlotType>& types) const;
 
  private:

@@ -31,7 +31,7 @@ class FunctionFrame {
   // Whether the machine's stack has room for one more compiled function.
   llvm::Value* stack_has_room();
 
-  // Mirrors what is needed after `i`; returns the first free place on the reference stack.
+  // Mirrors the references needed after `i`; returns the first free place on the reference stack.
   llvm::Value* mirror(const Instruction& i);
   llvm::Value* reference_place(llvm::Value* first, std::uint32_t index);
 
@@ -40,7 +40,7 @@ class FunctionFrame {
   void leave_if_null(llvm::Value* result);
   // `ticks_left`: the result of a call, negative if it trapped.
   void leave_if_trapped(llvm::Value* ticks_left);
-  // A block that leaves after a called function has trapped that was not told the ticks.
+  // A block that leaves after a trap in a called function that did not get the ticks.
   llvm::BasicBlock* callee_trapped();
 
   llvm::Value* state = nullptr;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Traps that the function catches itself: what `protect` leads to. An instruction that can trap begins a block there
 // (bytecode/control_flow.h), so the handler's registers are those that the block began with. Code that does not trap
-// pays for being protected with nothing but smaller blocks.
+// pays for being protected only with smaller blocks.
 #include "codegen/lower/function_lowering.h"
 
 namespace dhpvm::codegen {

@@ -19,7 +19,7 @@ constexpr std::uint64_t kPollInterval = 1 << 14;
 // The functions inlined into one body share this.
 struct BodyState {
   llvm::Function* function;
-  llvm::Function* trap;      // null if the result tells of traps
+  llvm::Function* trap;      // null if the result reports traps
   llvm::StructType* result;  // null if there is nothing to return
   const std::set<CallPath>& proven;
   const KernelForm& form;

@@ -31,7 +31,7 @@ enum BodyResult : unsigned { kSite = 0, kTrapArray = 1, kOperands = 2, kAccumula
 // Positions of its parameters; the indices come first behind these.
 enum BodyParameter : unsigned { kArrays = 0, kStop = 1, kTraps = 2, kIndices = 3 };
 
-// How the body is to be run.
+// The form in which the body is to be run.
 struct KernelForm {
   unsigned element_space = 0;  // LLVM's address space of the elements of captured arrays
   // Whether the body looks at `stop` now and then; for bodies that report their traps.

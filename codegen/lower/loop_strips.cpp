@@ -205,10 +205,10 @@ bool LoopStrips::take_reference(const Instruction& i) {
   return true;
 }
 
-// ---- What is checked for many iterations at once
+// ---- Checks for many iterations at once
 // -------------------------------------------------------------------------------------------------
 
-// How many back-edges may be taken before one of them leaves its array. Goes on carefully where one does at once.
+// The back-edges that may be taken before an index leaves its array. Goes on carefully where one does so at once.
 llvm::Value* LoopStrips::steps_in_range(std::size_t number) {
   const InnerLoop& loop = flow_.loops()[number];
   const std::vector<KeptReference>& references = strips_[number].references;

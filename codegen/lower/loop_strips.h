@@ -2,7 +2,7 @@
 // Innermost loops that call nothing.
 //
 // A counted loop runs in stretches: as many back-edges as there are ticks at hand are paid for before a
-// stretch begins, so that the loop itself has nothing but its own condition and LLVM can unroll and vectorise
+// stretch begins, so that the loop itself has only its own condition and LLVM can unroll and vectorise
 // it. Count and order of fuel, deadline and interrupts are as if every back-edge had been paid for by itself.
 //
 // Where every stretch begins, the data pointers and lengths of arrays that do not change are loaded, once, also of

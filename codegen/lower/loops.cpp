@@ -50,7 +50,7 @@ bool Flow::find_body(InnerLoop& loop) const {
   return ok;
 }
 
-// Fills in what InnerLoop says of counted loops.
+// Fills in InnerLoop's facts about counted loops.
 bool Flow::is_counted(InnerLoop& loop) const {
   unsigned back_edges = 0;
   Instruction branch{};
@@ -135,7 +135,7 @@ namespace {
 // Expressions of more than that many operations are not looked through.
 constexpr unsigned kMaximumDepth = 8;
 
-// How much a value grows from one iteration to the next, as far as that is 0 or 1.
+// The growth of a value from one iteration to the next, as far as that is 0 or 1.
 class Growth {
  public:
   Growth(const Flow& flow, const InnerLoop& loop, const std::set<std::uint32_t>& changed)

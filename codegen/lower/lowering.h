@@ -55,7 +55,7 @@ class Lowering : public LoweringEnvironment {
   void lower_branch(Value* condition);
 
   // ---- For all lowerings.
-  // Makes the memory of local arrays; whoever calls it fills it.
+  // Makes the memory of local arrays; the caller fills it.
   void make_locals();
   void zero_local(std::size_t number);
   // Goes on if `ok`; otherwise traps.

@@ -15,7 +15,7 @@ namespace {
 // More classes than this behind an interface are looked up in a table.
 constexpr std::size_t kMaximumComparisons = 8;
 // Arrays up to so many bytes are made in the allocation area; larger ones belong into blocks of their own size class,
-// of which compiled code knows nothing (gc::kMediumThreshold).
+// which compiled code does not know (gc::kMediumThreshold).
 constexpr std::uint64_t kSmallArray = 256;
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Values of primitive registers that the program itself states: constants, in the block that loads them, and registers
-// to which a function assigns nothing but one constant, everywhere.
+// to which a function assigns only one constant, everywhere.
 #pragma once
 
 #include <cstdint>

@@ -13,9 +13,9 @@
 
 namespace dhpvm::codegen {
 
-// A function as the lowering is told of it, apart from its bytecode.
+// The lowering's facts about a function, apart from its bytecode.
 struct FunctionFacts {
-  std::uint32_t stack_cost = 0;  // what a call takes from the stack limit
+  std::uint32_t stack_cost = 0;  // the part of the stack limit that a call takes
 };
 
 class Unit {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The control flow that vectorize wants.
+// Brings control flow into the form that vectorize requires.
 #pragma once
 
 namespace llvm {

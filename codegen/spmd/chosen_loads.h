@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loads from one of several addresses, of which each by itself would be cheap.
+// Loads from one of several addresses, each of which would be cheap by itself.
 #pragma once
 
 #include <vector>

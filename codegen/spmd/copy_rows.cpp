@@ -55,7 +55,7 @@ class RowCopyEmitter {
     counted_loop(b_, low, high, number(step), "rows", std::forward<Body>(body));
   }
 
-  // The lanes' rows, in memory: they are asked for by a number that is not known.
+  // The lanes' rows, in memory, because they are indexed by an unknown number.
   void store_pointers() {
     Value* const pointers = function_.getArg(1);
     pointers_ = b_.CreateAlloca(pointers->getType());

@@ -19,7 +19,7 @@ class Divergence {
  public:
   Divergence(llvm::Function& function, const Regions& regions, const std::vector<ArgShape>& args);
 
-  // Of a constant, an argument or an instruction.
+  // `value` is a constant, an argument or an instruction.
   Shape shape(const llvm::Value* value) const;
 
   // Whether lanes that run this node together may go on to different nodes.

@@ -39,7 +39,7 @@ void expect_same(const std::string& text, Case test) {
         TestData expected = new_data(test.fill, width + active, test.limit);
         TestData found = expected;
         kernel->run_scalar(expected, begin, test.n, active);
-        // What is returned for lanes that are not active is unspecified.
+        // The results of inactive lanes are unspecified.
         kernel->run_tail(found, begin, test.n, active);
         for (std::size_t word = 0; word < kWords; ++word) {
           if (word % width >= active) found.results[word] = expected.results[word];

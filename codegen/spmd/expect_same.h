@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// For tests: the vector forms of a function beside the function itself.
+// For tests: compares the vector forms of a function with the function itself.
 #pragma once
 
 #include <cstdint>

@@ -184,7 +184,7 @@ class Splitter {
     if (instruction == nullptr || instruction->getParent() == entry_) return value;
     Value*& made = early_[value];
     if (made != nullptr) return made;
-    // What is said of the result may be true only where the original stands.
+    // Facts that flags state about the result may hold only where the original stands.
     const auto* const joined = llvm::dyn_cast<llvm::PossiblyDisjointInst>(instruction);
     llvm::Instruction* const copy =
         joined != nullptr && joined->isDisjoint()

@@ -40,8 +40,8 @@ struct Throughput {
   double function_in_vector = 2.5;            // for each 64 bits
   double parting = 2.0;          // a branch that iterations take differently: some are foretold wrongly
   double parting_on_data = 4.0;  // the same where what is read decides about more than a few operations
-  // What each element takes longer where every lane goes along a row of its own: as many streams as there are lanes are
-  // more than are fetched ahead.
+  // The extra cost of each element where every lane goes along a row of its own: a stream for each lane is more than
+  // the hardware prefetches.
   double row_of_lane = 3.0;
 };
 constexpr Throughput kThroughput;

@@ -11,7 +11,7 @@
 namespace dhpvm::codegen::spmd {
 namespace {
 
-// How much work is worth a test whether any lane wants it, in units of cost_of.
+// The least work that is worth a test whether any lane wants it, in units of cost_of.
 constexpr unsigned kCostOfGuard = 16;
 
 }  // namespace

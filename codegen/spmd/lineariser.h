@@ -31,7 +31,7 @@ class Lineariser {
     bool thinned = false;   // lanes may have left the loop while others were pending, and perhaps all of them
     bool occupied = false;  // at least one lane is active whenever it runs
     llvm::Value* mask = nullptr;
-    // Of a node whose one predecessor splits; as a variable where control comes from there in two ways.
+    // Set for a node whose one predecessor splits; a variable where control comes from there in two ways.
     llvm::Value* edge_mask = nullptr;
     llvm::AllocaInst* edge_variable = nullptr;
     // Where control arrives when it is known that lanes are active; null when there is no such way.

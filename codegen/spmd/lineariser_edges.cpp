@@ -83,7 +83,7 @@ Status Lineariser::split(const Level& level, unsigned node, llvm::BranchInst& br
   if (targets[0] == kNoNode) return split_exit(level, node, branch, 0);
   if (targets[1] == kNoNode) return split_exit(level, node, branch, 1);
   for (unsigned side = 0; side < 2; ++side) {
-    // What is rare comes first in the order, unless it reaches as much as the rest.
+    // A rare side comes first in the order, unless it reaches as much as the rest.
     const bool is_rare = only_returns(branch.getSuccessor(side)) || is_seldom_taken(branch, side);
     if (is_rare && targets[side] < targets[1 - side]) {
       return split_rarely(level, node, branch, side);

@@ -11,7 +11,7 @@
 namespace dhpvm::codegen::spmd {
 namespace {
 
-// The functions of one or two numbers, without side effects but errno, which nobody reads here.
+// The functions of one or two numbers, without side effects except errno, which is not read here.
 constexpr std::string_view kFunctions[] = {
     "acos",  "acosh", "asin", "asinh", "atan",      "atan2", "atanh", "cbrt",  "cos",    "cosh",
     "erf",   "erfc",  "exp",  "exp10", "exp2",      "expm1", "fmod",  "hypot", "lgamma", "log",

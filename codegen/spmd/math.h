@@ -10,7 +10,7 @@
 
 namespace dhpvm::codegen::spmd {
 
-// The function of C's libm that `call` stands for ("sinf" for llvm.sin.f32); empty if it is none.
+// The function of C's libm that `call` stands for ("sinf" for llvm.sin.f32); empty if there is none.
 std::string math_function(const llvm::CallBase& call);
 
 struct VectorFunction {

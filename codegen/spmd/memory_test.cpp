@@ -173,7 +173,7 @@ TEST(Vectorize, FieldsAtTheEndOfMemory) {
   void* const memory = ::mmap(nullptr, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   ASSERT_NE(memory, MAP_FAILED);
   ASSERT_EQ(::mprotect(static_cast<std::byte*>(memory) + page, page, PROT_NONE), 0);
-  // The last structure is all there but for what comes behind its two fields.
+  // The last structure is complete except for the bytes after its two fields.
   const auto end = reinterpret_cast<std::int64_t>(memory) + static_cast<std::int64_t>(page) + 4;
   std::memset(memory, 1, page);
   for (const unsigned width : {4U, 8U, 16U}) {
@@ -235,7 +235,7 @@ TEST(Vectorize, StoresToFields) {
   EXPECT_EQ(kernel->vector_text().find("scatter"), std::string::npos) << kernel->vector_text();
 }
 
-// A double, two floats, a byte, and two bytes that nobody touches; some fields again under a mask.
+// A double, two floats, a byte, and two untouched bytes; some fields again under a mask.
 TEST(Vectorize, FieldsOfMixedWidths) {
   const std::string text = R"(
     define i32 @body(i64 %i, ptr %a, ptr %b, ptr %c, i64 %n) {

@@ -162,7 +162,7 @@ Level* Regions::build(llvm::Function& function, const llvm::LoopInfo& loops, llv
     llvm::BasicBlock* block = level->nodes[node].block;
     if (llvm::succ_empty(block)) level->nodes[node].leaves = true;
     llvm::SmallVector<llvm::BasicBlock*, 2> ways(llvm::successors(block));
-    // Of two ways that reach as much, the last one comes first in the order, as what is rare should.
+    // When two ways reach as much, the last one comes first in the order, so the rare one is made the last.
     if (rare_side(block->getTerminator()) == 0U) std::swap(ways[0], ways[1]);
     for (llvm::BasicBlock* to : ways) {
       connect(node, to);

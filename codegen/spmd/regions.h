@@ -56,7 +56,7 @@ std::optional<unsigned> rare_side(const llvm::Instruction* terminator);
 // A call of something that is declared cold: few lanes come to it, or none.
 bool is_cold(const llvm::Instruction& instruction);
 
-// Whether from `block` on there is nothing but a return, with values that are there already, and perhaps a cold call:
+// Whether from `block` on there is only a return, with values that exist already, and perhaps a cold call:
 // that is how traps leave, which happens to few lanes or none.
 bool only_returns(const llvm::BasicBlock* block);
 

@@ -35,7 +35,7 @@ bool writes(const llvm::Instruction& instruction) {
   return instruction.mayWriteToMemory() && !llvm::isa<llvm::LoadInst>(instruction);
 }
 
-// Whether nothing but fills changes what is in the local array.
+// Whether only fills change the contents of the local array.
 bool is_staging_buffer(const llvm::AllocaInst& array) {
   llvm::SmallVector<const llvm::Value*, 8> work{&array};
   while (!work.empty()) {
@@ -168,7 +168,7 @@ RowTile choose_row_tile(const llvm::Function& function, const std::vector<ArgSha
     if (!loop->isInnermost()) continue;
     const LoopCounts counts = count(*loop, dependence, divergence);
     if (counts.carried == 0 || counts.shared == 0) continue;
-    // One row's results and an operand lie in registers beside what is carried and what is shared.
+    // One row's results and an operand lie in registers next to carried and shared values.
     const auto needed = [&](unsigned rows) {
       return kVectorsInRow * (counts.carried * (rows + 1) + counts.shared) + 1;
     };

@@ -178,8 +178,8 @@ bool Staging::can_be_read_ahead(StagedLoop& staged) const {
   return true;
 }
 
-// Whether the store is behind all loads. It has to be an operand, and they operands as well or of memory that nobody
-// writes, unless no turn reads what another one writes.
+// Whether the store is behind all loads. It has to be an operand, and they operands as well or of memory without
+// writers, unless no turn reads what another one writes.
 bool Staging::comes_last(const StagedLoop& staged) const {
   const auto is_operand = [&](const llvm::Instruction& access) {
     return llvm::any_of(staged.operands, [&](const Operand& operand) { return operand.access == &access; });

@@ -11,7 +11,7 @@
 //
 // Where several rows are done together (row_tiles.h), what all rows of the loop read in the inner loop is packed into
 // a panel: memory that outlives the function, in which the same lanes of the next rows find it. Rows are transposed on
-// the way there, and columns, each turn of which may be a page of its own, come to lie side by side.
+// the way there, and columns, each turn of which may be a page of its own, become adjacent.
 #pragma once
 
 #include <cstdint>
@@ -93,8 +93,8 @@ struct RowCopyForm {
 };
 // Adds, once, void (ptr buffer, <width x ptr> rows, i64 turns), which fills or drains a buffer, to the module.
 llvm::Function* copy_rows(llvm::Module& module, const RowCopyForm& form);
-// The same for panels (pack.cpp), filled unless they hold what is asked for. Columns: void (ptr panel, ptr of the first
-// column, i64 step, i64 turns, i64 with a bit for each lane that has a column).
+// The same for panels (pack.cpp), filled unless they hold the requested elements. Columns: void (ptr panel, ptr of the
+// first column, i64 step, i64 turns, i64 with a bit for each lane that has a column).
 llvm::Function* pack_rows(llvm::Module& module, const RowCopyForm& form);
 llvm::Function* pack_columns(llvm::Module& module, const RowCopyForm& form);
 

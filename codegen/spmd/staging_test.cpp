@@ -66,7 +66,7 @@ TEST(Staging, SumsOfRowsGatherNothing) {
   EXPECT_EQ(kernel->vector_text().find("masked.gather"), std::string::npos) << kernel->vector_text();
 }
 
-// One turn, the sides of squares, a block, and those beside them.
+// One turn, the sides of squares, a block, and the numbers next to them.
 TEST(Staging, RandomNestsAgreeWithTheScalarFunction) {
   constexpr std::int64_t kTurns[] = {
       0, 1, 3, 7, 8, 15, 16, 17, 31, 61, 63, 64, 65, 127, 128, 131, 255, 257, kMostNestTurns};

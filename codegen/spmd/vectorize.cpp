@@ -151,7 +151,7 @@ Result<llvm::Function*> vectorize_as_it_is(llvm::Function& scalar, const SpmdOpt
 
 Result<llvm::Function*> vectorize(llvm::Function& scalar, const SpmdOptions& options) {
   DHPVM_TRY(check_options(scalar, options));
-  // What is left at the end of a row need not be fast, and would be compiled twice as well.
+  // The rest at the end of a row need not be fast, and splitting it would compile it twice as well.
   llvm::Function* const split = options.tail ? nullptr : split_flat_indices(scalar, options.args);
   if (split == nullptr) return vectorize_as_it_is(scalar, options);
   Result<llvm::Function*> made = vectorize_as_it_is(*split, options);

@@ -20,7 +20,7 @@ class Function;
 
 namespace dhpvm::codegen::spmd {
 
-// How an argument of the scalar function differs across the lanes.
+// The way in which an argument of the scalar function differs across the lanes.
 enum class ArgShape : std::uint8_t {
   kUniform,    // the same in all lanes; stays a scalar
   kLaneIndex,  // an integer: the scalar argument in lane 0, one more in each following lane, never wrapping

@@ -190,7 +190,7 @@ TEST(Vectorize, LoadsChosenByControlFlowStayVectors) {
   EXPECT_EQ(kernel->vector_text().find("gather"), std::string::npos) << kernel->vector_text();
 }
 
-// Indices that are held inside a row, and a choice of which the loads have nothing in common but the index.
+// Indices that are held inside a row, and a choice whose loads have only the index in common.
 TEST(Vectorize, LoadsFromClampedIndicesStayVectors) {
   const std::string text = R"(
     declare i64 @llvm.smax.i64(i64, i64)

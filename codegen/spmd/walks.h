@@ -10,8 +10,8 @@
 
 namespace dhpvm::codegen::spmd {
 
-// How one lane of several accesses memory in turn after turn of a loop: beside what the other lanes do, along a row of
-// its own, or in no order that is known.
+// The pattern in which one lane accesses memory over the turns of a loop: next to the other lanes, along a row of its
+// own, or in no known order.
 enum class LaneWalk : std::uint8_t { kTogether, kRow, kScattered };
 LaneWalk walk_of(LoopAnalyses& analyses, llvm::Value* address, const llvm::Loop& loop);
 

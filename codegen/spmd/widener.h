@@ -132,7 +132,7 @@ class Widener {
   llvm::AllocaInst* unused_row_ = nullptr;  // for what lanes that are off write
 };
 
-// The kUnsupported error for `instruction`: its text and what is the matter with it.
+// The kUnsupported error for `instruction`: its text and the problem with it.
 Error unsupported(const llvm::Instruction& instruction, std::string_view why);
 
 }  // namespace dhpvm::codegen::spmd

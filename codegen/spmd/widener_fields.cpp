@@ -132,7 +132,7 @@ llvm::Value* Widener::mask_of(const FieldGroup& group, unsigned part, unsigned p
   return builder_.CreateAnd(mask, builder_.CreateShuffleVector(mask_, lanes));
 }
 
-// Under a mask, a gather fetches nothing in vain; it takes several fields for the masks to be worth their while.
+// Under a mask, a gather fetches nothing unneeded; it takes several fields for the masks to be worth their while.
 bool Widener::moves_together(const FieldGroup& group) const {
   return is_full(mask_) || group.members.size() > 1;
 }

@@ -72,7 +72,7 @@ Status Widener::load(const llvm::LoadInst& load) {
   return {};
 }
 
-// Processors gather words: the aligned ones in which the elements lie, of which nothing else is looked at. No page ends
+// Processors gather words: the aligned ones in which the elements lie; their other bytes are ignored. No page ends
 // inside of them.
 llvm::Value* Widener::gather_narrow(const llvm::LoadInst& load, llvm::Instruction*& access) {
   const auto vector_of = [&](unsigned bits) {

@@ -40,7 +40,7 @@ void Widener::access_staged(const llvm::CallInst& access) {
   }
 }
 
-// Lanes that are off read the row of the first that is on, and write to memory that nobody reads.
+// Inactive lanes read the row of the first active one, and write to memory that is never read.
 llvm::Value* Widener::rows_of_active(const llvm::CallInst& copy, RowCopy direction) {
   llvm::Value* const rows = values_.vector(copy.getArgOperand(1));
   if (is_full(mask_)) return rows;

@@ -16,8 +16,8 @@
 namespace dhpvm::codegen::spmd {
 namespace {
 
-// In units of cost_of: bodies that are done one vector at a time, and those that are not vectorised at all.
-// Compiling the latter would take seconds, in which the loop is interpreted.
+// In units of cost_of: bodies that are done one vector at a time, and those that are not vectorised at all,
+// because compiling them would take seconds, in which the loop is interpreted.
 constexpr unsigned kLarge = 600;
 constexpr unsigned kTooLarge = 8000;
 
@@ -46,7 +46,7 @@ unsigned main_bits(const llvm::Function& scalar, const Divergence& divergence, c
       } else if (!is_vector(&instruction, divergence)) {
         continue;
       }
-      // Addresses are as wide as they are, whatever they are of.
+      // Addresses have their own width, whatever they refer to.
       if (type->isPointerTy() || llvm::isa<llvm::SExtInst, llvm::ZExtInst>(instruction)) continue;
       if (const unsigned bits = bits_of(type); bits > 32) {
         wide += weight;
@@ -123,7 +123,7 @@ unsigned largest_structure(const llvm::Function& scalar, const Divergence& diver
   return largest;
 }
 
-// How much there is to do for each native vector, in units of cost_of.
+// The work for each native vector, in units of cost_of.
 unsigned size_of(const llvm::Function& scalar, const Divergence& divergence) {
   unsigned size = 0;
   for (const llvm::BasicBlock& block : scalar) {

@@ -55,7 +55,7 @@ std::string integer_text(const llvm::APInt& value) {
   const std::uint64_t number = value.getZExtValue();
   if (bits == 1) return number != 0 ? "true" : "false";
   const char* const suffix = bits <= 32 ? "u" : "ul";
-  // What looks like a pattern, or like a negative number, is easier to read so.
+  // Patterns of bits and negative numbers are easier to read in hexadecimal.
   if (number > 0xffffff) return fmt::format("{:#x}{}", number, suffix);
   return fmt::format("{}{}", number, suffix);
 }

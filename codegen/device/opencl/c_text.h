@@ -29,7 +29,7 @@ std::string_view memory_type(const llvm::Type* type);
 std::string integer_text(const llvm::APInt& value);
 // Exactly the value; NaN with its bits.
 std::string float_text(const llvm::APFloat& value);
-// 0 for what is undefined or poison.
+// 0 for undefined values and poison.
 std::string constant_text(const llvm::Constant& constant);
 
 }  // namespace dhpvm::codegen::opencl

@@ -95,7 +95,7 @@ Status prepare_to_print(llvm::Module& module) {
     for (llvm::BasicBlock& block : function) move_sines(block);
     irreducible = irreducible || has_irreducible_loops(function);
   }
-  // What is left of no use would be printed, and compilers warn of it.
+  // Dead instructions would be printed, and compilers warn of them.
   DHPVM_TRY(run_passes(module, nullptr, "function(lower-switch,dce)"));
   if (irreducible) DHPVM_TRY(run_passes(module, nullptr, "function(fix-irreducible,instsimplify)"));
   // Blocks of their own in front of loops: what is set up there is not written where another loop ends.

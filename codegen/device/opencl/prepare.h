@@ -8,7 +8,7 @@
 
 namespace dhpvm::codegen::opencl {
 
-// After optimisation: updates that OpenCL has no atomics for, arithmetic that tells of overflow, switches,
+// After optimisation: updates that OpenCL has no atomics for, arithmetic that reports overflow, switches,
 // loops with several entries.
 Status prepare_to_print(llvm::Module& module);
 

@@ -145,7 +145,7 @@ bool Structure::is_read_behind(const Instruction& variable, Block& header) const
   });
 }
 
-// Whether no harm is done by computing what is written for `value` where it is of no use.
+// Whether computing the expression of `value` does no harm where it is not needed.
 bool Structure::can_be_in_vain(const Value& value) const {
   const auto* const instruction = llvm::dyn_cast<Instruction>(&value);
   if (instruction == nullptr || !expressions_.variables().is_inline(*instruction)) return true;
@@ -154,7 +154,7 @@ bool Structure::can_be_in_vain(const Value& value) const {
                       [&](const Value* operand) { return can_be_in_vain(*operand); });
 }
 
-// Where nothing but assignments follows the last `if (..) break;`, that becomes the condition at the loop's
+// Where only assignments follow the last `if (..) break;`, that becomes the condition at the loop's
 // end, remembered in a variable until then. PoCL unrolls loops without a condition and leaves the others as
 // they are: a blur of nine weights takes a fifth less time that way. A loop of a constant number of rounds
 // must be unrolled, since it can only make vectors of work-items where no loop is left.
@@ -198,7 +198,7 @@ void Structure::write_block(Block& block, const Context& context, Lines& out) {
 bool Structure::is_declared_inside(const Instruction& instruction) const {
   if (llvm::isa<PHINode>(instruction) || expressions_.variables().is_computed_with_sine(instruction))
     return false;
-  // What is written in other places counts there.
+  // An instruction printed inside the expressions of others counts where those are printed.
   llvm::SmallVector<const Instruction*> work = {&instruction};
   while (!work.empty()) {
     const Instruction* const used = work.pop_back_val();
@@ -251,7 +251,7 @@ void Structure::write_branch(Block& block, const Context& context, Lines& out) {
   write_jump(block, *branch->getSuccessor(1), inside, no);
   if (yes.empty() && no.empty()) return;
   const auto jumps = [](const Lines& lines) { return !lines.empty() && lines.back().jumps; };
-  // What comes after a side that jumps away need not be indented; better so for the longer one.
+  // The side after one that jumps away need not be indented: let that be the longer one.
   bool negate = yes.empty() || (jumps(no) && (!jumps(yes) || no.size() < yes.size()));
   if (no.empty()) negate = false;
   Lines& first = negate ? no : yes;
@@ -308,13 +308,13 @@ void Structure::write_phis(Block& from, Block& to, const Context& context, Lines
   std::vector<Copy> copies;
   for (const PHINode& phi : to.phis()) {
     const Value* const value = phi.getIncomingValueForBlock(&from);
-    // What is undefined is written as 0: compilers take whatever leads to the use of an uninitialised
-    // variable for impossible.
+    // An undefined value is written as 0: compilers assume that control never reaches the use of an
+    // uninitialised variable.
     if (value == &phi || phi.use_empty()) continue;
     copies.push_back({&phi, value, {}});
     expressions_.variables().add_read(*value, copies.back().reads);
   }
-  // What belongs to the block of a test is computed in any case.
+  // The copies for the block of a test are computed in any case.
   const bool is_harmless =
       from.getSingleSuccessor() == nullptr ||
       std::ranges::all_of(copies, [&](const Copy& copy) { return can_be_in_vain(*copy.from); });

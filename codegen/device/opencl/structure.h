@@ -28,7 +28,7 @@ struct Line {
   bool jumps = false;                       // control never comes to the line behind it
   std::string otherwise;                    // of `if (..) break;`: the opposite condition
   bool has_constant = false;                // `otherwise` compares with one
-  bool is_copy = false;                     // gives a phi's variable its value, which may be computed in vain
+  bool is_copy = false;                     // gives a phi's variable its value, which may be dead
 };
 
 class Structure {
@@ -40,7 +40,7 @@ class Structure {
   std::vector<Line> lines();
   // Whether a variable is declared where it gets its value. The others must be declared at the beginning.
   bool is_declared_inside(const llvm::Instruction& instruction) const;
-  // What else must be declared there, once the statements have been written: a line, or nothing.
+  // Further declarations at the beginning, known once the statements have been written: a line, or nothing.
   std::string_view declaration() const { return uses_more_ ? "  bool more;\n" : ""; }
 
  private:

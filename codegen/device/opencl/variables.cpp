@@ -16,7 +16,7 @@ using llvm::Value;
 
 namespace {
 
-// The most instructions that one expression is made of: nobody can read a larger one.
+// The most instructions that one expression is made of: larger ones are unreadable.
 constexpr unsigned kLargestExpression = 10;
 
 const Instruction* only_user(const Instruction& instruction) {

@@ -19,7 +19,7 @@ namespace dhpvm::codegen::ptx {
 class Libdevice {
  public:
   // Looks for it: in DHPVM_LIBDEVICE if that is set, else in CUDA_HOME and CUDA_PATH, in the places where toolkits and
-  // distributions put it, and beside this library. Does not fail: what was not found is told when it is needed.
+  // distributions put it, and next to this library. Does not fail: a missing file is reported when it is needed.
   static Libdevice find();
   Libdevice(Libdevice&&) noexcept;
   ~Libdevice();
