@@ -20,7 +20,7 @@ struct CompileOptions {
   // Folders in which `import name;` looks for name.dhp, in this order, after the standard library and the
   // folder of the importing file.
   std::vector<std::string> import_paths;
-  // How a path is read that an import leads to; empty reads files. kNotFound goes on with the next folder.
+  // Reads the path of an import; empty reads files. After kNotFound the next folder is tried.
   std::function<Result<std::string>(const std::string& path)> read;
   // The standard library: stdlib::modules(). Must outlive the call.
   std::span<const BuiltinModule> builtin_modules;

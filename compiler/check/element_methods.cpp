@@ -40,7 +40,7 @@ void ElementMethods::report_unreadable(E object, const ast::Expr& expr) {
   diagnostic.help("{}give it a method `fn at(i: i64) -> T`, which `x[i]` calls", otherwise);
 }
 
-// The parameters of the method that writes elements, of which the last is the element; null after a diagnostic.
+// The parameters of the method that writes elements, the last being the element; null after a diagnostic.
 const ElementMethods::Parameters* ElementMethods::writing(E object, const ast::Expr& expr) {
   const Parameters* found = parts_.calls.parameters_of(object->type, kWrite, expr.range);
   if (found != nullptr && found->size() >= 2) return found;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values of enums: `Shape.circle(2.0)`, `Color.red`, and what can be asked of them but for `match`.
+// Values of enums: `Shape.circle(2.0)`, `Color.red`, and the operations on them except `match`.
 #pragma once
 
 #include <string>

@@ -23,7 +23,7 @@ class TypeInference : public BodyPart {
  public:
   using BodyPart::BodyPart;
 
-  // For a new value of the type `symbol`, of which an expected type of that name says the arguments.
+  // For a new value of the type `symbol`, whose arguments come from an expected type of that name.
   Inference of_new(const NominalSymbol& symbol, const Type* expected);
   bool infer(Inference& inference, const Callee& callee, const std::vector<const ast::Type*>& patterns,
              const ast::Type* result, const ast::Expr& call, const Type* expected, std::vector<E>& ready);

@@ -50,7 +50,7 @@ class LexicalWalk {
 
   // The innermost local variable of this name, or null.
   Local* find(std::string_view name);
-  // How many closures stand around the current point.
+  // The number of closures around the current point.
   unsigned closures() const { return closures_; }
   // Whether the walk is in a statement inside of an expression.
   bool in_expression() const { return expressions_ != 0; }

@@ -29,7 +29,7 @@ MatchChecker::Subject MatchChecker::subject_of(const ast::Expr& expr, const std:
     error(expr.range, "matching `null` alone makes no sense");
     subject.type = error_type();
   }
-  // A variable that an arm assigns is read once all the same: tests come before bodies, but for conditions.
+  // A variable that an arm assigns is read once all the same: tests come before bodies, except conditions.
   const bool has_guards =
       std::any_of(arms.begin(), arms.end(), [](const ast::Arm& arm) { return arm.guard != nullptr; });
   if (has_guards && whole->kind == ExprKind::kLocal && !subject.type->is(TypeKind::kError)) {

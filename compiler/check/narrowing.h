@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Conditions and what follows from them for the types of variables.
 //
-// Only variables that nobody else can change are narrowed: not those that an inner
+// Only variables that no other code can change are narrowed: not those that an inner
 // closure assigns, and, inside a closure, not those that it shares by reference.
 #pragma once
 

@@ -14,7 +14,7 @@ class Observer {
  public:
   virtual ~Observer() = default;
 
-  // An expression, or a part that the checker puts beside it: the first report of a range is the expression itself.
+  // An expression, or a part that the checker adds to it: the first report of a range is the expression itself.
   virtual void on_expression(SourceRange range, const Type* type) = 0;
   // A variable, by its name where it is declared.
   virtual void on_variable(SourceRange name, const Type* type) = 0;

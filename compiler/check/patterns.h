@@ -17,7 +17,7 @@ class PatternChecker : public BodyPart {
   CheckedPattern check(const ast::Pattern& pattern, const Type* type);
   // Whether `value` fits, null if it always does. The value may be evaluated again and again.
   E test(const CheckedPattern& pattern, E value);
-  // Declares the variables of the pattern, of which `value` is known to be one.
+  // Declares the variables of the pattern, which `value` is known to match.
   void bind(const CheckedPattern& pattern, E value, Body& out, VariableKind kind = VariableKind::kLet);
   // Declares the variables of a wrong pattern, so that nothing more is said about them.
   void bind_wrong(const ast::Pattern& pattern);

@@ -283,7 +283,7 @@ void StatementChecker::jump(const ast::Stmt& stmt, Body& out) {
   out.push_back(made);
 }
 
-// How many loops lie between here and the loop of this label. False after a diagnostic.
+// `outwards`: the number of loops between here and the loop of this label. False after a diagnostic.
 bool StatementChecker::find_loop(const ast::Name& label, unsigned& outwards) {
   for (auto loop = state_.loops.rbegin(); loop != state_.loops.rend(); ++loop, ++outwards) {
     if (loop->label == label.text) return true;

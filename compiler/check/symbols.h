@@ -74,7 +74,7 @@ struct TypeContext {
   Bindings bindings;
 };
 
-// Who asked for a generic instance: errors inside it name this chain. Non-generic instances have no `name`
+// The request for a generic instance: errors inside it name this chain. Non-generic instances have no `name`
 // and are left out of the chain.
 struct Origin {
   const Origin* parent = nullptr;

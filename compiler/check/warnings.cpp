@@ -185,7 +185,7 @@ class Warnings final : public LexicalWalk {
     }
   }
 
-  // Whether nothing but the value comes of it.
+  // Whether the value is its only effect.
   static bool is_useless(const ast::Expr& expr) {
     switch (expr.kind) {
       case ExprKind::kError:
@@ -215,7 +215,7 @@ class Warnings final : public LexicalWalk {
                        });
   }
 
-  // Functions that do nothing but compute their result: `str.upper(s);` changes nothing.
+  // Functions that only compute their result: `str.upper(s);` changes nothing.
   void dropped_result(const ast::Expr& call) {
     const ast::Expr& callee = *call.operands[0];
     if (is_builtin_call(call, "str") || is_builtin_call(call, "hash")) {

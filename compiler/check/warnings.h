@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Warnings: what is allowed, and hardly meant. Unused variables and imports, code that is never reached, values
-// that nobody uses. Looks at the syntax of programs without errors; generic code is looked at once.
+// Warnings about code that is allowed, and hardly meant: unused variables and imports, code that is never
+// reached, unused values. Looks at the syntax of programs without errors; generic code is looked at once.
 #pragma once
 
 #include "compiler/parse/ast.h"

@@ -51,7 +51,7 @@ std::optional<std::int64_t> fold_float(Binary op, T a, T b) {
     case Binary::kDiv: result = a / b; break;
     default: return std::nullopt;
   }
-  // Which NaN comes out is the business of whoever executes the operation.
+  // The executor of the operation decides which NaN comes out.
   return std::isnan(result) ? std::nullopt : std::optional(bits_of(result));
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Expressions: dispatch, conditionals, strings, and whatever is neither arithmetic nor object.
+// Expressions: dispatch, conditionals, strings, and everything that is neither arithmetic nor object.
 #pragma once
 
 #include "compiler/lower/lowering_part.h"

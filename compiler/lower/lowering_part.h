@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The base of the parts that lower one function together: what they share, and what each of them says all the time.
 //
-// How code is generated: an expression is lowered either into registers that the caller chose (into), so that
+// Code is generated like this: an expression is lowered either into registers that the caller chose (into), so that
 // `let x = a + b` computes in x's register, or to a register of its own choice (scalar, values), so that a local is
 // used where it stands. It takes temporary registers from the top of the stacks and gives them back.
 #pragma once

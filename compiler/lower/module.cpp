@@ -76,7 +76,7 @@ std::uint32_t ModuleLowering::function_value_class(const hir::Function& function
   return id;
 }
 
-// `invoke` of a function value: the arguments stand where the function wants them already, save that the
+// `invoke` of a function value: the arguments stand where the function wants them already, except that the
 // references begin behind the receiver.
 void ModuleLowering::forward_invoke(std::uint32_t forwarder, std::uint32_t target,
                                     const bc::Signature& signature) {

@@ -55,7 +55,7 @@ Declaration declaration_of(const ast::TypeDecl& type);
 Declaration declaration_of(const ast::Constant& constant);
 Declaration declaration_of(const ast::EnumCase& option, std::string_view owner);
 
-// All of a module, but for imports, parameters and variables, in the order of the source.
+// All of a module, except imports, parameters and variables, in the order of the source.
 std::vector<Declaration> declarations_of(const ast::Module& module);
 // The declaration whose name stands there; type parameters as well.
 std::optional<Declaration> declaration_at(const ast::Module& module, SourceRange name);

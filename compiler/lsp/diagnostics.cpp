@@ -15,7 +15,7 @@ constexpr int kError = 1;
 constexpr int kWarning = 2;
 constexpr int kUnnecessary = 1;  // a tag: shown faded
 
-// The message, what is said beside the place, and the remedies, as the command line shows them.
+// The message, the label at the place, and the remedies, as the command line shows them.
 std::string text_of(const Diagnostic& diagnostic) {
   std::string text = diagnostic.message;
   if (!diagnostic.label.empty()) text += ": " + diagnostic.label;

@@ -36,7 +36,7 @@ class Members {
   const Facts& facts_;
 };
 
-// What takes the arguments of a call.
+// The parameters that take the arguments of a call.
 struct Parameters {
   std::vector<const ast::Name*> names;
   std::vector<SourceRange> ranges;  // of each with its type and default, as written

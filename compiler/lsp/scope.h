@@ -9,7 +9,7 @@
 
 namespace dhpvm::compiler::lsp {
 
-// What lies in one module and those that it imports. Null results: there is no such thing.
+// The declarations in one module and in those that it imports. A null result means that there is none.
 class ModuleScope {
  public:
   // `program` is the one that `module` is part of; both must outlive this.

@@ -53,7 +53,7 @@ void add_fitting(const SourceFile& file, const std::string& uri, const std::vect
   }
 }
 
-// A source, parsed and not checked: names are all that is asked for.
+// A source, parsed and not checked: only names are needed.
 struct Parsed {
   SourceManager sources;
   std::unique_ptr<ast::Module> module;

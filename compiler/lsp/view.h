@@ -11,7 +11,7 @@
 
 namespace dhpvm::compiler::lsp {
 
-// What two texts have in common at their begin and end carries places of one over to the other.
+// Maps places of one text to another by their common begin and end.
 class Shift {
  public:
   Shift() = default;  // the texts are the same

@@ -38,14 +38,14 @@ class Workspace {
   // The folders that the client has open.
   void set_folders(std::vector<std::string> folders) { folders_ = std::move(folders); }
   const WorkspaceOptions& options() const { return options_; }
-  // Files have changed, nobody knows which.
+  // Unknown files have changed.
   void forget();
 
   // The latest state of a document or file. Null where there is none.
   std::shared_ptr<const Snapshot> latest(const std::string& path);
   // The same if it is there already; null otherwise.
   std::shared_ptr<const Snapshot> known(const std::string& path) const;
-  // Frees states that have been replaced, which takes time, and is done while nobody waits.
+  // Frees states that have been replaced, which takes time, and is done while no request waits.
   void tidy() { retired_.clear(); }
   // The document of a request's parameters: its latest state. Where that cannot be read as a whole, the last that
   // could, if the position is in what has not changed since.
@@ -53,7 +53,7 @@ class Workspace {
   // The state that the document would have with another text. Not kept.
   std::shared_ptr<const Snapshot> imagine(const std::string& path, std::string text) const;
 
-  // All sources in the folders of the client and beside open documents, by path. At most kMaxFiles.
+  // All sources in the folders of the client and next to open documents, by path. At most kMaxFiles.
   std::vector<std::string> files() const;
   // Their text, as the client has it where it is open.
   std::optional<std::string> text_of(const std::string& path) const;

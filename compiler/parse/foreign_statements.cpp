@@ -72,7 +72,7 @@ ast::Stmt* ForeignStatements::block() {
   return contents;
 }
 
-// `int x = 1;`, `auto x = 1;`, `List<i64> xs = ...;`, `int a[10];`; null if it is none of them.
+// `int x = 1;`, `auto x = 1;`, `List<i64> xs = ...;`, `int a[10];`; null for all others.
 ast::Stmt* ForeignStatements::declaration_or_array() {
   const bool output = at_word("print") || at_word("echo");  // `print x;`
   const std::uint32_t name = output ? TypeScan::kNoType : end_of_type();

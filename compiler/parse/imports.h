@@ -17,13 +17,13 @@
 namespace dhpvm::compiler {
 
 struct ImportOptions {
-  // The modules of the standard library. They are found first: a file list.dhp that happens to lie beside a
+  // The modules of the standard library. They are found first: a file list.dhp that happens to lie next to a
   // program must not change what `import list;` means to it, nor to the library's own modules.
   std::span<const BuiltinModule> builtin_modules;
   // Folders to look in, after the folder of the importing file. The root file has no folder of its own:
-  // whoever knows it puts it first here.
+  // a caller that knows it puts it first here.
   std::vector<std::string> import_paths;
-  // How a path is read; empty reads files. kNotFound goes on with the next folder.
+  // Reads a path; empty reads files. After kNotFound the next folder is tried.
   std::function<Result<std::string>(const std::string& path)> read;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the tokens of a file are grouped: brackets with their partners, and declarations at the margin, which end
-// every group. Found once for the whole file, so that looking ahead and recovery jump over groups in constant time.
+// The groups among the tokens of a file: brackets with their partners, and declarations at the margin, which end
+// every group. They are found once for the whole file, so looking ahead and recovery jump over groups in constant time.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Turns text into tokens. Accepts any bytes: whatever is no token is reported and skipped, so that the parser
+// Turns text into tokens. Accepts any bytes: bytes that form no token are reported and skipped, so that the parser
 // always gets a stream that ends in kEnd.
 #pragma once
 

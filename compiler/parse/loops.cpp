@@ -8,7 +8,7 @@ namespace dhpvm::compiler {
 
 using ast::StmtKind;
 
-// After `..` or `..=`, of which `inclusive` learns.
+// After `..` or `..=`; sets `inclusive`.
 ast::Expr* LoopParser::range_end(bool& inclusive) {
   range_operator(inclusive);
   return parts_.expressions.expression();

@@ -156,7 +156,7 @@ ast::Expr* OperandParser::member(ast::Expr* object, Access access) {
   return finish(node);
 }
 
-// `t.0.1`, of which the lexer makes the number 0.1.
+// `t.0.1`, in which the lexer sees the number 0.1.
 ast::Expr* OperandParser::nested_position(ast::Expr* outer) {
   const ast::Name whole = take_name();
   const std::size_t point = whole.text.find('.');

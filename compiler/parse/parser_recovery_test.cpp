@@ -304,7 +304,7 @@ TEST(RecoveryTest, LimitsDepth) {
   for (const std::string& text : texts) {
     const Parsed parsed(text);
     EXPECT_TRUE(parsed.diagnostics.has_errors()) << text.substr(0, 60);
-    // What is left can be walked by recursion.
+    // The tree that is left can be walked by recursion.
     EXPECT_LT(dump(*parsed.module).size(), 10'000'000u);
   }
 }

@@ -14,7 +14,7 @@ class Recovery {
   Recovery(TokenCursor& cursor, const Layout& layout, SyntaxErrors& errors)
       : cursor_(cursor), layout_(layout), errors_(errors) {}
 
-  // Whether a declaration at the margin is next: whatever is open was not closed.
+  // Whether a declaration at the margin is next: open groups were not closed.
   bool at_margin_declaration() const { return layout_.declaration_at_margin(cursor_.position()); }
   void skip_to_statement();
   void skip_to_declaration();

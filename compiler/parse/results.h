@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What handles errors, `e catch err { ... }`, and the jumps that stand in place of a value: `x ?? return`.
+// Parses handlers of errors, `e catch err { ... }`, and jumps that stand in place of a value: `x ?? return`.
 #pragma once
 
 #include "compiler/parse/grammar_part.h"

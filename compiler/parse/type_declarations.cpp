@@ -51,7 +51,7 @@ void TypeDeclarationParser::type_declaration() {
   }
   if (!expect(TokenKind::kLeftBrace, "before the members")) return;
   // A struct, class or interface at the margin cannot be a member, so that the `}` must be missing. Functions
-  // at the margin may well be members of somebody who does not indent.
+  // at the margin may well be members in a source without indentation.
   const auto another_type = [&] { return recovery_.at_margin_declaration() && !at(TokenKind::kFn); };
   while (!at(TokenKind::kRightBrace) && !at(TokenKind::kEnd) && !another_type()) {
     const std::uint32_t before = cursor_.position();

@@ -14,7 +14,7 @@ namespace dhpvm::compiler::testing {
 
 namespace {
 
-// The prelude of all programs. `at` makes an index of any number; `some` gives nullables of which nothing is known.
+// The prelude of all programs. `at` makes an index of any number; `some` gives nullables without known facts.
 constexpr const char* kPrelude = R"(import atomic;
 import list;
 import map;

@@ -123,7 +123,7 @@ struct SourcePlace {
   bool in_kernel = false;
   bool is_pure = false;             // what is written may run in a parallel loop
   unsigned loops = 0;               // around the place, inside the function
-  std::vector<std::string> labels;  // of these loops, but for a parallel one
+  std::vector<std::string> labels;  // of these loops, except a parallel one
   unsigned closures = 0;            // around the place
   unsigned calls_left = 3;          // so that the program ends
 };

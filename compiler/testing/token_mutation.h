@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small changes to a program's words: what comes out is mostly wrong, and sometimes a program that nobody would write.
+// Small changes to a program's words: the result is mostly wrong, and sometimes a program that no person would write.
 #pragma once
 
 #include <string>

@@ -33,7 +33,7 @@ struct Diagnostic {
   SourceRange range;
   bool has_range = true;  // false for a complaint about no particular place
   std::string message;
-  std::string label;  // said beside the underline; may be empty
+  std::string label;  // text at the underline; may be empty
   std::vector<Note> notes;
   std::vector<std::string> helps;
 

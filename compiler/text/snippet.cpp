@@ -49,7 +49,7 @@ Cell make_cell(std::string_view rest, std::uint32_t offset, std::size_t column, 
 std::vector<Cell> make_cells(std::string_view line, std::uint32_t first_offset) {
   std::vector<Cell> cells;
   std::size_t column = 0;
-  // Start near the range when the line is very long; tab stops are then relative, which nobody will notice.
+  // Start near the range when the line is very long; tab stops are then relative, which is hardly visible.
   std::size_t at = 0;
   if (first_offset > 4 * kMaxColumns) {
     at = first_offset - 4 * kMaxColumns;

@@ -46,7 +46,7 @@ class SourceFile {
   std::uint32_t line_start(std::uint32_t number) const;
 
  private:
-  // How many of the bytes before `offset` continue a code point.
+  // The number of bytes before `offset` that continue a code point.
   std::uint32_t continuations(std::uint32_t offset) const;
 
   std::string name_;
