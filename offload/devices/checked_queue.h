@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A queue that checks what it is given, so that the device behind it sees operations that make sense only, each as one
-// object that holds everything it needs.
+// A queue that checks operations, so that the device behind it sees only valid ones, each as one object that holds
+// everything it needs.
 #pragma once
 
 #include <functional>
@@ -33,7 +33,7 @@ class CheckedQueue : public Queue {
   // Unless the device knows better: launches on memory of a host that it does not share.
   virtual Status admit(const Operation& operation) const;
   // Called once for every operation, after its signals have been promised: each of them must be reached or fail, by
-  // finish(). Whoever waits is told of a failure from here on, not the caller.
+  // finish(). From here on a failure is reported to the threads that wait, not to the caller.
   virtual void submit(Operation operation) = 0;
 
   // For devices whose operations are done by threads of the host. Both are called for the operations of a

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What queues refuse, and in which words; on the null device, since no operation gets as far as doing something.
+// Operations that queues refuse, and in which words; on the null device, since no operation gets as far as running.
 #include "offload/devices/checked_queue.h"
 
 #include <gtest/gtest.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The interface of devices: whatever runs kernels. README.md tells how to add one.
+// The interface of devices, which run kernels. docs/adding-a-device.md says how to add one.
 //
 // A device has memory, and queues that copy and launch. Every operation returns at once, waits for semaphores
-// and signals semaphores; nothing here blocks but Semaphore::wait and the destructors. All of it is
+// and signals semaphores; only Semaphore::wait and the destructors block. All of it is
 // thread-safe, except that one queue is used by one thread at a time.
 #pragma once
 
@@ -33,7 +33,7 @@ struct DeviceInfo {
   std::uint64_t memory_bytes = 0;        // for all allocations together; of the host if it shares that
   std::uint64_t largest_allocation = 0;  // of a single one
   std::uint32_t compute_units = 1;
-  // Copies that run beside kernels: 0 none, 1 one at a time, 2 one in each direction at a time.
+  // Copies that overlap with kernels: 0 none, 1 one at a time, 2 one in each direction at a time.
   std::uint32_t copy_engines = 0;
   // Kernels work on imported host memory as it is, as fast as on any other: nothing need be copied.
   bool shares_host_memory = false;
@@ -83,10 +83,10 @@ struct MemorySpan {
   std::size_t bytes = 0;
 };
 
-// How host memory is made known to a device.
+// The way in which host memory is made known to a device.
 enum class HostMemory : std::uint8_t {
   kPinned,  // registered: page-locked where the device wants that, and copied by its engines. Costs some 0.3 s per GiB
-  kPageable,  // only its address is noted: copies may be staged by the driver, and may block whoever submits them
+  kPageable,  // only its address is noted: copies may be staged by the driver, and may block the submitting thread
 };
 
 // A kernel in the device's own form.
@@ -122,11 +122,11 @@ struct KernelStop {
   explicit KernelStop(StopToken& its_token) : token(its_token) {}
   bool is_wanted() const { return token.reasons() != 0 || is_abandoned; }
   StopToken& token;
-  std::atomic<bool> is_abandoned{false};  // nobody wants the results any more
+  std::atomic<bool> is_abandoned{false};  // the results are no longer needed
   std::atomic<bool> has_stopped{false};   // a kernel was cut short: some of its iterations are missing
 };
 
-// One chunk of a loop. launch() copies whatever the spans refer to before it returns.
+// One chunk of a loop. launch() copies the contents of the spans before it returns.
 struct Launch {
   std::shared_ptr<Kernel> kernel;
   IterationSpace space;  // not empty; with reductions cut as KernelChunk wants it
@@ -169,7 +169,7 @@ class Queue {
   // Waits until all operations are done.
   virtual ~Queue() = default;
 
-  // Between any two memories of the device, of equal size; which direction that is follows from who owns them.
+  // Copies between any two memories of the device, of equal size; their owners determine the direction.
   virtual Status copy(const MemorySpan& to, const MemorySpan& from, const Order& order,
                       std::uint64_t label = 0) = 0;
   virtual Status fill(const MemorySpan& to, std::byte value, const Order& order, std::uint64_t label = 0) = 0;
@@ -193,7 +193,7 @@ class Device {
   virtual ~Device() = default;
 
   virtual const DeviceInfo& info() const = 0;
-  // Not initialised. kDeviceExhausted when the device has not that much left.
+  // The memory is not initialised. kDeviceExhausted when the device has too little left.
   virtual Result<std::shared_ptr<DeviceMemory>> allocate(std::size_t bytes) = 0;
   // Makes host memory known, which must stay where it is as long as the result lives. Fails when memory
   // cannot be pinned; it can be imported as pageable then.
@@ -205,8 +205,8 @@ class Device {
   virtual DeviceStats stats() const = 0;
   // Time as the device counts it, from an epoch of its own: a steady clock, or the clock of a simulation.
   virtual std::chrono::nanoseconds now() const = 0;
-  // Why it is not to be used any more, though what is in flight may still be finished: its machine is gone,
-  // or about to be. Who opens its name again gets another one, when it is back.
+  // The reason not to use it any more, although operations in flight may still finish: its machine is gone,
+  // or about to be. Opening its name again gives another device, when it is back.
   virtual std::optional<Error> gone() const { return std::nullopt; }
 };
 

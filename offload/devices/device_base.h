@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What devices have in common: a name and facts, counters, a budget of memory, host-kept semaphores; and memory and
-// kernels that know which device they belong to, so that what belongs to another is refused instead of misread.
+// The common part of devices: a name and facts, counters, a budget of memory, host-kept semaphores; and memory and
+// kernels that know which device they belong to, so that those of another are refused instead of misread.
 #pragma once
 
 #include <memory>

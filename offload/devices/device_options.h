@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stands behind the question mark in the name of a device: "sim?h2d=12GB/s&launch=5us", "host?inline".
+// The options after the question mark in the name of a device: "sim?h2d=12GB/s&launch=5us", "host?inline".
 #pragma once
 
 #include <span>

@@ -47,7 +47,7 @@ Result<std::shared_ptr<Device>> DeviceRegistry::open(std::string_view name) {
     std::vector<DeviceListing> gpus = list_all();
     std::erase_if(gpus, [](const DeviceListing& listing) { return !listing.is_gpu && !listing.problem; });
     Result<std::shared_ptr<Device>> gpu = open_first(kGpu, gpus);
-    // Whatever the host lacks, it is there: "auto" is a wish, and not having a GPU is no error.
+    // The host is always there: "auto" is a wish, and a missing GPU is no error.
     return gpu.ok() || name == kGpu ? std::move(gpu) : open_one(kHost);
   }
   DeviceFactory* const factory = factory_of(name);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Opens devices by name: "host", "sim?launch=5us", "opencl:0", "cuda:0"; and by what is wanted of them:
-// "cuda", "gpu", "auto"; "remote" for those of workers. Who can open which names is registered explicitly,
-// one factory for each kind of device.
+// "cuda", "gpu", "auto"; "remote" for those of workers. The factories are registered explicitly,
+// one for each kind of device.
 #pragma once
 
 #include <chrono>
@@ -72,7 +72,7 @@ class DeviceRegistry {
   // The name of a device; the prefix of a factory, which is its first device that can be opened; "gpu", the
   // first such GPU of all; "auto", which is "gpu", or else "host". A name opens the same device every time.
   // kNotFound when there is none such, with the nearest name or the reasons why those that there are cannot
-  // be used. A device that is gone is let go of, and opened again.
+  // be used. A device that is gone is dropped, and opened again.
   Result<std::shared_ptr<Device>> open(std::string_view name);
 
   // The sum over all devices that have been opened.

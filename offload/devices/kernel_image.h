@@ -18,7 +18,7 @@ namespace dhpvm::offload {
 enum class KernelFormat : std::uint8_t {
   kHostCode,    // machine code of this process
   kDeviceCode,  // text in the language of DeviceInfo::target, for the driver's compiler
-  kBytecode,    // a verified module, compiled by whoever runs it
+  kBytecode,    // a verified module, compiled by the device that runs it
 };
 
 struct KernelImage {

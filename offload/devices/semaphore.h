@@ -13,7 +13,7 @@ namespace dhpvm::offload {
 
 // A number that only grows. An operation of a queue waits until it has reached a value, and raises it to a
 // value when it has been done. Failure is sticky: a semaphore that has failed never reaches another value,
-// and whoever waits for one gets the error.
+// and every waiting thread gets the error.
 //
 // A semaphore belongs to the device that made it, and may be used with all of that device's queues. A value may only be
 // waited for once the operation that signals it has been submitted (or the host has signalled it), so that no set of

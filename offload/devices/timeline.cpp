@@ -36,7 +36,7 @@ Status Timeline::submit(const Order& order) {
   for (const SemaphoreValue& wait : order.waits) {
     TimelineSemaphore* const semaphore = own(wait);
     if (semaphore == nullptr) return foreign();
-    // A semaphore that has failed answers at once, whatever is waited for.
+    // A semaphore that has failed answers at once, for every value.
     if (wait.value > semaphore->promised_ && !semaphore->has_failed())
       return error(ErrorCode::kInvalidArgument,
                    "an operation waits for value {} of a semaphore of which only values up to {} have been "

@@ -21,7 +21,7 @@ class Timeline {
  public:
   // Checks the order of an operation that is being submitted, and takes down what it promises to signal: from then on
   // others may wait for that. kInvalidArgument, and nothing is promised, when a semaphore belongs to another device, a
-  // wait is for a value that nobody has promised, or a signal is not above what has been.
+  // wait is for a value that is not promised, or a signal is not above the promised values.
   Status submit(const Order& order);
 
  private:
@@ -64,8 +64,8 @@ class TimelineSemaphore : public Semaphore {
   std::mutex mutex_;        // guards what follows
   std::condition_variable changed_;
   std::uint64_t value_;
-  // The least value that anybody may be waiting for: whoever waits for the last of a hundred operations is not woken a
-  // hundred times.
+  // The least value that any thread may be waiting for: a thread that waits for the last of a hundred operations is not
+  // woken a hundred times.
   std::uint64_t awaited_ = kNobody;
   std::optional<Error> failure_;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many work-items a launch gets, and in which groups. codegen/device_code.h says what kernels do with them.
+// The work-items of a launch, and their groups. codegen/device_code.h says what kernels do with them.
 #pragma once
 
 #include <array>
@@ -26,7 +26,7 @@ struct GridLimits {
   std::uint32_t processors = 1;
 };
 
-// How a kernel deals out its iterations.
+// The facts about a kernel's distribution of iterations that its grid depends on.
 struct GridNeeds {
   bool reductions = false;  // it has some
   std::uint32_t group = 0;  // as in DeviceCode, like `dealing`; limits heed it
@@ -45,8 +45,8 @@ struct LaunchPiece {
 };
 
 // For kSingly: pieces that cover the space with one work-item for each iteration. Drivers compile a kernel
-// anew for each width of a group, so that all are powers of two, whatever extents a program comes up with,
-// but for a few that suit the rows.
+// anew for each width of a group, so that all are powers of two for all extents of a program, except a few
+// that suit the rows.
 class PiecePlanner {
  public:
   std::vector<LaunchPiece> plan(const IterationSpace& space, const GridLimits& limits);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What was found out about the last executions of a kernel from their numbers alone: short loops are mostly executed
-// with the same numbers again, and to put them into a footprint takes longer than to compare them.
+// Findings about the last executions of a kernel that follow from their numbers alone: short loops are mostly executed
+// with the same numbers again, and putting them into a footprint takes longer than comparing them.
 #pragma once
 
 #include <algorithm>
@@ -63,7 +63,7 @@ class NumberMemo {
 template <typename Value>
 class ExecutionMemo {
  public:
-  // What was kept of an execution with the same numbers; null: nothing. Whoever finds it out now may keep() it.
+  // The value kept for an execution with the same numbers; null: none. The caller may compute and keep() it now.
   const Value* find(const Footprint& footprint, const LoopChunk& chunk) {
     numbers_of(footprint, chunk, asked_);
     return memo_.find(asked_);

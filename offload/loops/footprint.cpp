@@ -33,7 +33,7 @@ class Dependencies {
   // The facts from `facts` up to, and without, `end`.
   void add_facts(FactId facts, FactId end = kNothing) {
     for (; facts != end && facts != kNothing; facts = symbols_.fact(facts).parent) {
-      // Who went further than this one before has seen its parents too.
+      // An earlier walk that reached this fact has seen its parents too.
       if (end == kNothing && facts_[facts]) return;
       if (end == kNothing) facts_[facts] = true;
       add(symbols_.fact(facts).comparison.left);

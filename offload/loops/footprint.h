@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a kernel does to the arrays it captures, found by reading its bytecode once: every access with its
+// The effects of a kernel on the arrays it captures, found by reading its bytecode once: every access with its
 // index as an expression in the iteration indices, the captured scalars and the sizes of arrays. With the
 // numbers of one execution (range.h) the expressions give ranges: which accesses cannot fail, and which
 // elements a chunk of iterations needs.
 //
-// Nothing here is trusted from the file; and whatever is not understood is called unknown, never guessed.
+// Nothing here is trusted from the file; and code that is not understood is called unknown, never guessed.
 #pragma once
 
 #include <array>
@@ -50,13 +50,13 @@ struct Access {
   bool always = false;          // done at least once by every iteration that comes to its end
 };
 
-// How a function is reached: from where in which chain. Chain 0 is the kernel's own function.
+// The way to a function: from where in which chain it is called. Chain 0 is the kernel's own function.
 struct CallChain {
   std::uint32_t caller = kNothing;   // chain
   std::uint32_t call_pc = kNothing;  // word offset of the call in Module::code
 };
 
-// How an array takes part when the outermost dimension is cut into chunks.
+// The role of an array when the outermost dimension is cut into chunks.
 enum class ArrayClass : std::uint8_t {
   kUnused,
   kBroadcast,  // read only, at positions that do not depend on the chunk

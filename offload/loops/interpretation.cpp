@@ -20,7 +20,7 @@ constexpr unsigned kMostCalls = 32;  // nested
 
 Op operation(Word word) { return static_cast<Op>(bytecode::op_of(word)); }
 
-// How many fields an element of the array has.
+// The number of fields of the array's elements.
 std::size_t fields_of(const bytecode::Module& module, const bytecode::ValueType& array) {
   const bytecode::ValueType& element = module.types[array.type].element;
   return element.is_ref() ? module.types[element.type].fields.size() : 1;

@@ -21,12 +21,12 @@ struct IterationSpace {
   }
   unsigned inner() const { return dimensions - 1; }
   bool empty() const;
-  // How many iterations; nothing when there are 2^63 or more. The other functions here want spaces that have
+  // The number of iterations; nothing if there are 2^63 or more. The other functions here want spaces that have
   // a count, and are not empty.
   std::optional<std::uint64_t> count() const;
 };
 
-// How many partial results a reduction over the space has: one for each block of bytecode::kReductionBlock
+// The number of partial results of a reduction over the space: one for each block of bytecode::kReductionBlock
 // iterations of the innermost dimension.
 std::uint64_t reduction_blocks(const IterationSpace& space);
 

@@ -31,10 +31,10 @@ class Liveness {
   std::set<std::uint32_t> headers_;
 };
 
-// Where the branch at `pc`, with the first word `word`, leads, or kNoIndex if it is none.
+// Where the branch at `pc`, with the first word `word`, leads, or kNoIndex if it is no branch.
 std::uint32_t branch_target(bytecode::Word word, std::uint32_t pc);
 
-// How many of the parameters or results are primitives.
+// The number of primitives among the parameters or results.
 std::uint32_t count_primitives(const std::vector<bytecode::ValueType>& types);
 
 }  // namespace dhpvm::offload

@@ -17,7 +17,7 @@ namespace dhpvm::offload {
 class Buffer;
 
 // Iterations of a loop, with the values that they capture. Arrays that overlap in memory are treated as different ones:
-// whoever moves data about must see to that.
+// code that moves data must allow for that.
 struct LoopChunk {
   IterationSpace space;                          // not empty
   std::span<const std::uint64_t> scalars;        // the captured ones, as registers
@@ -27,7 +27,7 @@ struct LoopChunk {
   std::uint64_t inspectable = 0;
 };
 
-// The storage of a captured array, for whoever moves its elements.
+// The storage of a captured array, for code that moves its elements.
 struct ArrayStorage {
   std::uint32_t element_bytes = 0;
   Buffer* buffer = nullptr;  // null: memory that is not in the pool

@@ -21,7 +21,7 @@ Ranges::Ranges(const Footprint& footprint, const LoopChunk& chunk, bool only_pro
       only_promises_(only_promises),
       ranges_(symbols_.atom_count(), kRegister),
       bounds_(symbols_.atom_count()) {
-  // Definitions use atoms with lower numbers, but for those of loops, which see to that themselves.
+  // Definitions use atoms with lower numbers, except those of loops, which order themselves.
   for (const AtomId id : footprint.relevant_atoms) evaluate(id);
 }
 

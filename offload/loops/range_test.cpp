@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whatever a kernel does lies within the ranges that its footprint predicts: random kernels, their accesses
+// All accesses of a kernel lie within the ranges that its footprint predicts: random kernels, their accesses
 // traced.
 #include "offload/loops/range.h"
 #include "base/test_effort.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the footprint analysis knows about the registers of a kernel: polynomials over atoms, and facts that
+// The footprint analysis's knowledge of a kernel's registers: polynomials over atoms, and facts that
 // hold on the way to a place in the code. Built once per kernel; evaluated for each execution or chunk by
 // range.h.
 //

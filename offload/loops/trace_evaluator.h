@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// For tests: runs one iteration of a kernel and reports every access that it makes. What the footprint
-// analysis does not follow (elements of arrays, floating-point numbers, bit counting) has random values here:
-// what it says must be true whatever they are.
+// For tests: runs one iteration of a kernel and reports every access that it makes. Operations that the footprint
+// analysis does not follow (elements of arrays, floating-point numbers, bit counting) give random values here:
+// the analysis must be right for all of them.
 #pragma once
 
 #include <array>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory of a device that does not exist. Beside every byte stands whether it was ever written, and beside every four
-// bytes who accessed them last in the running launch, which finds races.
+// Memory of a device that does not exist. For every byte it is known whether it was ever written, and for every four
+// bytes which thread accessed them last in the running launch, which finds races.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ struct Moment {
 
 enum class AccessKind : std::uint8_t { kRead, kWrite, kStrongRead, kStrongWrite };
 
-// Who accessed four bytes last, each of which may have had another thread.
+// The last accesses to four bytes, each possibly by another thread.
 struct Trace {
   std::uint64_t phase = 0;
   std::uint64_t threads = 0;  // 16 bits for each byte

@@ -28,7 +28,7 @@ inline constexpr LaneMask kAllLanes = 0xffffffff;
 // Carries out an operation for the lanes of the mask.
 using Execute = void (*)(Warp& warp, const Op& op, LaneMask mask);
 
-// How an operation changes the control of the threads.
+// The effect of an operation on the control flow of the threads.
 enum class Flow : std::uint8_t {
   kPlain,
   kBranch,
@@ -41,7 +41,7 @@ enum class Flow : std::uint8_t {
   kTrap
 };
 
-// X(name): what a modifier asks for beside types and spaces.
+// X(name): the meaning of a modifier, other than types and spaces.
 #define DHPVM_PTX_FLAGS(X) \
   X(kFtz)                  \
   X(kSat)                  \

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text to kernels: whatever the text, it is refused in one line with a place, or its kernels run until they end, do
-// something wrong, or reach the limit; and twice with the same result.
+// Text to kernels: any text is refused in one line with a place, or its kernels run until they end, make a
+// mistake, or reach the limit; and twice with the same result.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>

@@ -33,7 +33,7 @@ Warp::Warp(LaunchState& launch, std::uint32_t first_thread)
   enter(0);
 }
 
-// Makes room for the registers and the local memory of a frame, which nobody has written yet.
+// Makes room for the registers and the local memory of a frame, which are still unwritten.
 void Warp::enter(std::uint32_t frame) {
   const Frame& entered = frames_[frame];
   const Function& function = *entered.function;
@@ -323,7 +323,7 @@ std::uint32_t Warp::converge(const Op& op, LaneMask mask, std::uint32_t pc) {
   return pc + 1;
 }
 
-// When nobody can go on: lanes that have all come to an operation that they do together.
+// When no lane can go on: lanes that have all come to an operation that they do together.
 bool Warp::release_converged() {
   for (LaneMask rest = parked_ & alive_; rest != 0; rest &= rest - 1) {
     const unsigned lane = first_of(rest);

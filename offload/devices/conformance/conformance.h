@@ -43,7 +43,7 @@ class Conformance : public testing::TestWithParam<std::string> {
   static void TearDownTestSuite();
   // Opens the device, or skips the test.
   void SetUp() override;
-  // Whatever the test has made is gone: so must be all memory and all registrations.
+  // The test's objects are gone: all memory and all registrations must be gone as well.
   void TearDown() override;
 
   // A failure is reported, and the result is empty.
@@ -56,7 +56,7 @@ class Conformance : public testing::TestWithParam<std::string> {
   std::unique_ptr<Queue> new_queue(std::string name,
                                    std::function<void(const OperationRecord&)> observer = nullptr);
   std::shared_ptr<Semaphore> new_semaphore(std::uint64_t initial = 0);
-  // One of TestKernels. Where kernels cannot be had, the test is skipped; it must end when it gets null.
+  // One of TestKernels. Where no kernels can be compiled, the test is skipped; it must end when it gets null.
   const KernelImage* image(std::string_view name);
   std::shared_ptr<Kernel> load(std::string_view name);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What fails, fails all that depends on it, and nothing else.
+// A failure spreads to all operations that depend on it, and to no others.
 #include <thread>
 
 #include "base/error.h"
@@ -8,7 +8,7 @@
 namespace dhpvm::offload {
 namespace {
 
-// Whoever waits for the value learns the reason.
+// A thread that waits for the value learns the reason.
 void expect_failed(Semaphore& semaphore, std::uint64_t value) {
   const auto waited = semaphore.wait(value, Semaphore::Clock::now() + std::chrono::seconds(60));
   ASSERT_FALSE(waited.ok()) << "value " << value << (*waited ? " was reached" : " neither came nor failed");

@@ -125,7 +125,7 @@ TEST_P(Launches, HostMemoryThatIsSharedIsUsedWhereItIs) {
   for (std::size_t i = 0; i < 5000; ++i) ASSERT_EQ(y[i], 2.0F * x[i] + 2.0F * x[i]) << i;
 }
 
-// ---- What is refused
+// ---- Refused launches
 
 TEST_P(Launches, WhatDoesNotFitTheKernelIsRefused) {
   const KernelImage* const compiled = image("saxpy");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the conformance tests of launches have in common.
+// The common part of the conformance tests of launches.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@
 
 namespace dhpvm::offload {
 
-// Numbers between -100 and 156, none of which are whole.
+// Numbers between -100 and 156 that are not whole.
 inline std::vector<float> floats(std::size_t count, std::uint32_t seed) {
   std::vector<float> values(count);
   for (std::size_t i = 0; i < count; ++i) {

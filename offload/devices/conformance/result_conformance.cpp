@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What comes out of launches beside arrays: partial results of reductions, and traps.
+// Results of launches other than arrays: partial results of reductions, and traps.
 #include <algorithm>
 #include <array>
 

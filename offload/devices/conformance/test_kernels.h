@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels for the conformance tests, compiled from bytecode to whatever a device takes.
+// Kernels for the conformance tests, compiled from bytecode to the form that a device takes.
 #pragma once
 
 #include <map>

@@ -21,7 +21,7 @@ DeviceInfo describe(const ThreadPool& pool, HostExecution execution) {
                       static_cast<std::uint64_t>(sysconf(_SC_PAGE_SIZE));
   info.largest_allocation = info.memory_bytes;
   info.compute_units = pool.size();
-  // A copy is work for a core like any other; beside kernels it runs all the same, if queues have threads.
+  // A copy is work for a core like any other; it overlaps with kernels all the same, if queues have threads.
   info.copy_engines = execution == HostExecution::kInline ? 0 : 2;
   info.shares_host_memory = true;
   info.stops_kernels = execution == HostExecution::kInline;

@@ -11,10 +11,10 @@
 namespace dhpvm::offload {
 
 enum class HostExecution : std::uint8_t {
-  // Each queue has a thread, so that submitting returns at once and queues run beside each other.
+  // Each queue has a thread, so that submitting returns at once and queues run concurrently.
   kThreaded,
-  // Operations are done by whoever submits them, before that returns. The reference for what a device has to do: no
-  // order but the order of submission.
+  // The submitting thread does each operation before submission returns. The reference for the behaviour of devices:
+  // the order of submission is the only order.
   kInline,
 };
 

@@ -127,7 +127,7 @@ class Execution {
     if (loop.open != nullptr) open_ = *loop.open;
   }
 
-  // How many bytes for panels the system refused.
+  // The bytes for panels that the system refused.
   std::size_t missing_bytes() const { return panels_.missing(); }
 
   LoopOutcome run() {

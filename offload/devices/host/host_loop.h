@@ -43,19 +43,19 @@ struct HostLoop {
   std::span<const bytecode::Reduction> reductions;
   // One per reduction: the initial values, and after a loop that was not cut short the final ones.
   std::span<std::uint64_t> accumulators;
-  // Whoever wants the loop to end early stores a value other than 0 and LoopEnd::kDecided. May be null. The loop
-  // itself stores that for a moment when it has trapped and only waits for iterations that no longer matter.
+  // A caller ends the loop early by storing a value other than 0 and LoopEnd::kDecided. May be null. The loop
+  // itself stores kDecided for a moment when it has trapped and only waits for iterations that no longer matter.
   std::atomic<std::uint32_t>* stop = nullptr;
   // Not null: where the partial results go, one per reduction for each of reduction_blocks(space), in iteration order.
   // They are not folded then, and there are no accumulators.
   std::uint64_t* partials = nullptr;
-  // How many iterations the code does at once: less are no work for a thread of their own. A power of two.
+  // The iterations that the code does at once: fewer are not worth a thread of their own. A power of two.
   unsigned width = 1;
-  // How many rows of the innermost dimension it does together, where a chunk has as many. A power of two.
+  // The rows of the innermost dimension that it does together, where a chunk has as many. A power of two.
   unsigned rows = 1;
   // The size of KernelChunk::panels, which each thread that runs a chunk has.
   std::size_t panel_bytes = 0;
-  // Not null: the space begins inside this block, of which the rest has been done, and lies in one row.
+  // Not null: the space begins inside this block, whose beginning has been done, and lies in one row.
   const OpenBlock* open = nullptr;
 };
 

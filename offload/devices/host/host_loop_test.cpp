@@ -48,7 +48,7 @@ KernelArray array_of(auto& values) {
   return {reinterpret_cast<std::byte*>(values.data()), {length, length, length, {length}}};
 }
 
-// How fast a kernel is said to be: decides, with the size of the space, into how many chunks it is cut.
+// Stated speeds of a kernel: they decide, with the size of the space, into how many chunks it is cut.
 constexpr double kSpeeds[] = {0, 1e-12, 1e-9, 1e-7, 1e-4, 1};
 
 class HostLoops : public testing::TestWithParam<unsigned> {

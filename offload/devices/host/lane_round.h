@@ -52,7 +52,7 @@ class LaneRound {
   const std::uint64_t width_;
   const std::uint64_t groups_;  // parts of a block
   std::uint64_t parts_ = 0;     // that there is anything to do for
-  // By block, then as OpenBlock has them. Whoever runs a step has its lanes.
+  // By block, then as OpenBlock has them. The thread that runs a step owns its lanes.
   std::vector<std::uint64_t> lanes_;
   LoopEnd end_;
 

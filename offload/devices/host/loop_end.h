@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How iterations that several threads work on came to their end: to the last one, to the first trap, or to
-// where they were told to stop. Thread-safe.
+// The end of iterations that several threads work on: the last one, the first trap, or the place where they
+// were told to stop. Thread-safe.
 #pragma once
 
 #include <atomic>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How much of a loop is done next, in chunks of what size, and whether threads share it: chosen from what is
+// Chooses how much of a loop is done next, the size of its chunks, and whether threads share it, from what is
 // known about the loop's speed.
 #pragma once
 

@@ -14,7 +14,7 @@
 namespace dhpvm::offload {
 
 struct OpenBlock {
-  // How many of its iterations have been done; 0: no block has been begun.
+  // The number of its iterations that have been done; 0: no block has been begun.
   std::uint64_t done = 0;
   // Their results so far: bytecode::kReductionLanes registers for each reduction, one reduction after the
   // other. Empty until a block has been begun.

@@ -21,7 +21,7 @@ class PanelMemory {
     for (unsigned n = 0; memory_ != nullptr && n < threads; ++n) free_.push_back(memory_.get() + n * bytes);
   }
 
-  // How many bytes the system has not granted: all of them or none.
+  // The bytes that the system has not granted: all of them or none.
   std::size_t missing() const { return memory_ == nullptr ? bytes_ : 0; }
 
   // The memory of one chunk; null where the code packs nothing.

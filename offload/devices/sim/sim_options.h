@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a simulated device is told in its name: "sim?h2d=12GB/s&launch=5us&mem=256MB".
+// The options of a simulated device, part of its name: "sim?h2d=12GB/s&launch=5us&mem=256MB".
 #pragma once
 
 #include <chrono>

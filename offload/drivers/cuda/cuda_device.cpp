@@ -95,7 +95,7 @@ void limit_to_free(const cu::Api& api, cu::Context context, DeviceInfo& info) {
   info.largest_allocation = info.memory_bytes;
 }
 
-// The driver whose devices are interpreted: beside the library that this code is in, or as the folders of a build lie.
+// The driver whose devices are interpreted: next to the library that this code is in, or as the folders of a build lie.
 std::string interpreter_library() {
   namespace fs = std::filesystem;
   constexpr char kFile[] = "libdhpvm_cuda_interpreter.so";

@@ -8,7 +8,7 @@
 namespace dhpvm::offload::cu {
 namespace {
 
-// Every later call on the device fails with the same code: nothing but a new process gets it back.
+// Every later call on the device fails with the same code: only a new process gets it back.
 bool is_lost(Code code) {
   switch (code) {
     case CUDA_ERROR_DEINITIALIZED:

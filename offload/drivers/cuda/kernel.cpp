@@ -16,7 +16,7 @@ namespace {
 
 // Large enough to hide latencies, small enough that threads that are done early wait for few others.
 constexpr int kBlockSize = 256;
-// Waves of blocks: with several, short blocks run beside long ones, while the cost of starting a block is spread over
+// Waves of blocks: with several, short blocks overlap with long ones, while the cost of starting a block is spread over
 // many iterations.
 constexpr unsigned kWaves = 8;
 // Smaller blocks than this do not fill a warp, nor do they work off a block of a reduction.

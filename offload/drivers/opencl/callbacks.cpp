@@ -4,7 +4,7 @@
 namespace dhpvm::offload {
 namespace {
 
-// How long the end waits for callbacks that may never come.
+// The end waits this long for callbacks that may never come.
 constexpr std::chrono::milliseconds kPatience(200);
 
 }  // namespace

@@ -29,7 +29,7 @@ class EventCallbacks {
   // Blocks until there have been more callbacks than `calls`, or until `deadline`.
   void wait(std::uint64_t calls, std::chrono::steady_clock::time_point deadline);
 
-  // For those who wait for more than that: what is theirs can be guarded by `mutex`, and `changed` tells of it, too.
+  // Threads that wait for more than that can guard their state by `mutex`, and signal its changes by `changed`.
   struct State {
     std::mutex mutex;
     std::condition_variable changed;

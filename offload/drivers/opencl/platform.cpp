@@ -106,7 +106,7 @@ OpenClCandidate describe(const OpenClApi& api, cl_platform_id platform, cl_devic
   info.memory_bytes = property<cl_ulong>(api, device, CL_DEVICE_GLOBAL_MEM_SIZE);
   info.largest_allocation = property<cl_ulong>(api, device, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
   info.compute_units = std::max(property<cl_uint>(api, device, CL_DEVICE_MAX_COMPUTE_UNITS), cl_uint{1});
-  // OpenCL does not say how many copies run beside kernels; one does on every discrete device of the last decade.
+  // OpenCL does not say how many copies overlap with kernels; one does on every discrete device of the last decade.
   info.copy_engines = found.is_cpu ? 0 : 1;
   if (has_extension(extensions, "cl_nv_device_attribute_query"))
     info.copy_engines = std::min(property<cl_uint>(api, device, kNvidiaCopyEngines), cl_uint{2});

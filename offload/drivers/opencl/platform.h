@@ -14,7 +14,7 @@ namespace dhpvm::offload {
 struct OpenClCandidate {
   cl_platform_id platform = nullptr;
   cl_device_id device = nullptr;
-  DeviceInfo info;  // but for shares_host_memory, which only an open device can tell
+  DeviceInfo info;  // except shares_host_memory, which only an open device knows
   bool is_gpu = false;
   bool is_cpu = false;
   bool host_unified_memory = false;

@@ -47,11 +47,11 @@ class RemoteLink final : public FrameHandler,
   // token. False when that is another session's.
   std::shared_ptr<Lane> accept(const std::shared_ptr<Channel>& channel);
   bool accept_bulk(ConstBytes token, const std::shared_ptr<BulkLane>& lane);
-  // Blocks until the worker is ready, or tells why it never will be. Meanwhile `queued` is called with each new place
+  // Blocks until the worker is ready, or returns why it never will be. Meanwhile `queued` is called with each new place
   // in the queue of a worker that is full.
   Status wait_until_ready(const std::function<void(std::uint64_t place)>& queued);
   bool is_ready();
-  // That it has been, whatever has happened since.
+  // Whether it has ever been up, even if it is lost now.
   bool was_ready();
   // Leaves the worker, and waits until nothing is connected any more: a moment at most, if the worker does not answer.
   // Not from the progress thread.
@@ -67,7 +67,7 @@ class RemoteLink final : public FrameHandler,
   // When it is ready.
   const wire::Welcome& welcome() const { return welcome_; }
   std::optional<Error> failure();
-  // Why no more work should be given to it: it has failed, or is about to end and has asked that its clients leave.
+  // The reason to give it no more work: it has failed, or is about to end and has asked its clients to leave.
   std::optional<Error> gone();
   // Devices of it that are in use. A worker that is about to end is left with the last of them.
   void hold();
@@ -105,7 +105,7 @@ class RemoteLink final : public FrameHandler,
   std::uint64_t replays() const { return replays_; }
   void count_sent(std::uint64_t bytes) { bytes_sent_ += bytes; }
   void count_received(std::uint64_t bytes) { bytes_received_ += bytes; }
-  // How many bytes of an array a frame may take along; 0: none, where the worker is of an earlier release.
+  // The bytes of an array that a frame may take along; 0: none, where the worker is of an earlier release.
   std::uint64_t write_bytes();
   // The largest batch that it takes, as batch_bytes_of() counts; 0: it takes none.
   std::uint64_t batch_bytes();

@@ -49,7 +49,7 @@ class RemoteKernel final : public OwnedKernel {
   const Compilation compilation_;
 };
 
-// Kept twice: here for the host, by the ends of operations; and by the worker, for what waits there.
+// Kept twice: here for the host, by the ends of operations; and by the worker, for operations that wait there.
 class RemoteSemaphore final : public TimelineSemaphore {
  public:
   RemoteSemaphore(Timeline& timeline, std::uint64_t initial, std::shared_ptr<RemoteLink> link,

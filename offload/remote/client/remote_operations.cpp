@@ -15,7 +15,7 @@ namespace {
 using Kind = OperationRecord::Kind;
 
 constexpr std::size_t kDiscardBytes = BulkLane::kPieceBytes;
-// How often it is looked whether launches are to be stopped, and how long a worker may take to stop them.
+// The period of looking whether launches are to be stopped, and the time that a worker may take to stop them.
 constexpr std::chrono::milliseconds kStopTick{10};
 constexpr std::chrono::milliseconds kStopPatience{150};
 
@@ -220,7 +220,7 @@ bool RemoteOperations::is_stopped_too_long(RemoteStream& stream) {
 
 // ---- Data and calls -------------------------------------------------------------------------------------------------
 
-// With the mutex held: whatever may begin now.
+// With the mutex held: starts all operations that may begin now.
 void RemoteOperations::start_transfers() {
   // In the order of submission, so that the worker never has to keep data that waits for data behind it.
   while (!uploads_.empty() &&
@@ -502,7 +502,7 @@ void RemoteOperations::settle(const std::shared_ptr<RemoteStream>& stream) {
     } else if (stream->failure && !operation->data_moves &&
                (stream->acknowledged < operation->count() || lost_)) {
       status = *stream->failure;
-      stream->acknowledged = 0;  // whatever the worker has done behind it
+      stream->acknowledged = 0;  // the worker may have done more since
     } else {
       break;
     }

@@ -15,10 +15,10 @@ namespace dhpvm::offload {
 namespace {
 
 constexpr std::string_view kPrefix = "remote";
-// How long after it was lost, or did not answer, a worker is dialled again; twice as long after each attempt in vain.
+// The wait before a worker that was lost, or did not answer, is dialled again; doubled by each attempt that fails.
 constexpr std::chrono::seconds kRedial{1};
 constexpr std::chrono::seconds kSlowestRedial{15};
-// Once another worker is there, nobody waits longer than this for the first answer of one that is dialled.
+// Once another worker is there, the program waits at most this long for the first answer of one that is dialled.
 constexpr std::chrono::milliseconds kGrace{300};
 // Connections that have not yet proven who they are.
 constexpr std::size_t kStrangers = 1024;
@@ -308,7 +308,7 @@ Result<std::shared_ptr<RemoteLink>> RemoteWorkers::dial(Dialled& worker) {
     link->close();
     problem = std::move(status).error();
   }
-  // Whatever keeps one worker away may pass, and the program goes on with the others; a mistake of the user's does not.
+  // A reason that keeps one worker away may pass, and the program goes on with the others; a user's mistake stays.
   const ErrorCode code =
       problem.code() == ErrorCode::kInvalidArgument ? problem.code() : ErrorCode::kDeviceLost;
   return Error(code, one_line(problem))

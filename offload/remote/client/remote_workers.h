@@ -49,7 +49,7 @@ class RemoteWorkers {
   RemoteWorkers& operator=(const RemoteWorkers&) = delete;
 
   // The worker at an address, or why it is not there. It is dialled from now on, and again whenever it is lost: after a
-  // second, and less and less often in vain. Waits for the first attempt only, and not long if another one is there.
+  // second, then at growing intervals. Waits for the first attempt only, and not long if another worker is there.
   Result<std::shared_ptr<RemoteLink>> link(const Address& address);
   // All connected workers: dialled, and dialled in.
   struct Present {
@@ -112,8 +112,8 @@ class RemoteWorkers {
   std::vector<PeerStatus> departed_;  // of ended connections that had dialled in
 };
 
-// Opens "remote/HOST:PORT/DEVICE", and "remote/HOST:PORT" for the first device there. The latter, and
-// "remote", stand for all GPUs of the worker, or of all workers; for a worker without any, its first device. `workers`
+// Opens "remote/HOST:PORT/DEVICE", and "remote/HOST:PORT" for the first device there. "remote/HOST:PORT" and
+// "remote" stand for all GPUs of the worker, or of all workers; for a worker without any, its first device. `workers`
 // is called when they are first needed; its error is reported every time.
 using OpenWorkers = std::function<Result<std::shared_ptr<RemoteWorkers>>()>;
 std::unique_ptr<DeviceFactory> remote_factory(OpenWorkers workers);
@@ -122,7 +122,7 @@ std::unique_ptr<DeviceFactory> remote_factory(OpenWorkers workers);
 struct RemoteSetup {
   RemoteWorkersOptions options;
   std::string key_file;  // instead of options.credentials.key
-  // How long to wait for the first worker to dial in, if no worker is dialled.
+  // The wait for the first worker to dial in, if no worker is dialled.
   std::chrono::milliseconds arrival{10'000};
 };
 // Registers the workers' devices. The library of fabric.h is loaded when they are first asked for.

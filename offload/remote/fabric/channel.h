@@ -61,14 +61,14 @@ class Lane {
   virtual void received(std::uint64_t tag, std::size_t bytes) = 0;
   virtual void sent(std::uint64_t tag) = 0;
   virtual void closed(const Error& reason) = 0;
-  // Tells the other side why it is going to be closed, if that can be told on this lane.
+  // Sends the reason of the coming close to the other side, if this lane can carry it.
   virtual void say_goodbye(const Error& reason) = 0;
 };
 
 struct ChannelOptions {
   Role role = Role::kClient;           // of this side; the other one must have the other role
   std::shared_ptr<Identity> identity;  // null: none; then both sides must be on this machine
-  // Of the other kind, for who dials in with that: a side that listens may take both keys and certificates.
+  // An identity of the other kind, for peers that dial in with that: a listening side may take keys and certificates.
   std::shared_ptr<Identity> other_identity = {};
   SealMode seal = SealMode::kFull;
   std::chrono::milliseconds handshake_deadline{5000};
@@ -112,12 +112,12 @@ class Channel final : public ConnectionHandler, public std::enable_shared_from_t
 
   // Says why to the other side, and gives it a moment to read that. From any thread.
   void close(Error reason);
-  // At once: the other side is dead, or has said why it leaves. From any thread, once there is a lane.
+  // Closes at once: the other side is dead, or has said why it leaves. From any thread, once there is a lane.
   void drop(Error reason) { connection_->close(std::move(reason)); }
 
-  // The following once there is a lane. Who is at the other end: an address, and the name in its certificate.
+  // The following once there is a lane. The peer at the other end: an address, and the name in its certificate.
   const std::string& peer() const { return peer_; }
-  // The name that it has proven, and that of its key, as Handshake has them.
+  // Its authenticated name, and the name of its key, as Handshake has them.
   const std::string& name() const { return name_; }
   const std::string& key_name() const { return key_name_; }
   SealMode seal_mode() const { return seal_mode_; }

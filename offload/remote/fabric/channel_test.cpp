@@ -485,7 +485,7 @@ TEST(Channel, ClientsOfOtherReleasesGetTheHighestCommonVersion) {
   }
 }
 
-// Answers with version 2, whatever it is told, and goes.
+// Answers with version 2 to any offer, and goes.
 class Refuser final : public ConnectionHandler {
  public:
   explicit Refuser(std::shared_ptr<Connection> connection) : connection_(std::move(connection)) {
@@ -502,7 +502,7 @@ class Refuser final : public ConnectionHandler {
   Bytes memory_ = Bytes(4096);
 };
 
-// The first connection is answered as releases of version 2 do it, or as somebody on the way can.
+// The first connection is answered as releases of version 2 do it, or as an attacker on the way can.
 void start_behind_refuser(Pair& pair, std::atomic<unsigned>& dialled) {
   auto listener = pair.there_->listen(
       {"127.0.0.1", 0}, [&](std::shared_ptr<Connection> connection) -> std::shared_ptr<ConnectionHandler> {

@@ -25,7 +25,7 @@ Error broken(const char* what) {
 
 // Nobody is given signs of life more often than this asks for.
 constexpr std::chrono::milliseconds kShortestDeadline{10};
-// How many deadlines a process has that says nothing while its machine answers.
+// The number of deadlines granted to a silent process while its machine answers.
 constexpr int kPatience = 4;
 constexpr std::size_t kDeadlineBytes = 4;
 constexpr std::chrono::milliseconds kUsualDeadline{3000};
@@ -231,7 +231,7 @@ std::chrono::milliseconds FrameLane::deadline() const {
 
 bool FrameLane::is_dead(Clock::time_point now) {
   const std::chrono::milliseconds step = shortest_silence() / 8;
-  // A look that comes late tells of this side, not of the other: what has come meanwhile may not have been read.
+  // A late look says something about this side, not the other: received messages may still be unread.
   silence_ = std::min<Clock::duration>(silence_ + 2 * step, now - last_received_);
   // Noticed within the deadline, and so up to one step before it.
   if (silence_ <= deadline() - step) return false;

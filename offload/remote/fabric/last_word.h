@@ -17,8 +17,8 @@ class LastWord {
   void keep_bulk(const DetachedChannel& bulk);
 
   // Says why. In the middle of another message the client takes it for a broken one. The connections stay open until
-  // this is destroyed, which should be a moment later: what is closed with data that nobody has read takes the last
-  // word along.
+  // this is destroyed, which should be a moment later: closing a connection with unread data discards the last
+  // word as well.
   void say(const Error& reason);
 
  private:

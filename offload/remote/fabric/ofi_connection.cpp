@@ -134,7 +134,7 @@ bool OfiConnection::retry() {
 }
 
 void OfiConnection::established() {
-  // First, so that whatever the handler sends is sent behind what has been waiting.
+  // First, so that messages of the handler are sent after those that have been waiting.
   {
     const std::lock_guard lock(mutex_);
     connected_ = true;

@@ -8,7 +8,7 @@
 namespace dhpvm::offload {
 namespace {
 
-// The thread wakes at least this often, whatever it has missed.
+// The thread wakes at least this often, even if it has missed an event.
 constexpr std::chrono::milliseconds kLongestSleep{100};
 
 }  // namespace

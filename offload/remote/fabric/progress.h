@@ -18,7 +18,7 @@
 
 namespace dhpvm::offload {
 
-// Where events come from. Used by the progress thread alone, but for wake().
+// A source of events. Only the progress thread uses it, except for wake().
 class EventSource {
  public:
   virtual ~EventSource() = default;

@@ -10,7 +10,7 @@
 
 namespace dhpvm::offload {
 
-// How a side waits for the network: by spinning, which is quickest
+// A side waits for the network by spinning, which is quickest
 // and takes a core, or in the kernel. The other process spins only
 // briefly, so that it does not take a core from the next measurement.
 enum class RawWait { kSpin, kBlock };

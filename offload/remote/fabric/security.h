@@ -19,7 +19,7 @@
 
 namespace dhpvm::offload {
 
-// How bulk data is protected; frames are always sealed when there is a secret. The stricter setting of the two sides
+// The protection of bulk data; frames are always sealed when there is a secret. The stricter setting of the two sides
 // applies.
 enum class SealMode : std::uint8_t {
   kNone,       // as it is
@@ -71,7 +71,7 @@ struct SealPair {
   std::unique_ptr<Seal> incoming;
 };
 
-// One side of the proof of who both are.
+// One side of the mutual authentication.
 class Handshake {
  public:
   virtual ~Handshake() = default;
@@ -84,8 +84,8 @@ class Handshake {
   virtual std::string peer() const = 0;
   // The name of the key, which tells nothing about it; empty with certificates.
   virtual std::string key_name() const = 0;
-  // For the side that was dialled: the newest version of the protocol that the other one speaks, as it has told inside
-  // TLS, where nobody can change it. 0 if it has not: releases of version 3 and before do not.
+  // For the side that was dialled: the newest version of the protocol that the other one speaks, as it has stated
+  // inside TLS, where it cannot be changed. 0 if it has not: releases of version 3 and before do not.
   virtual std::uint16_t newest_there() const = 0;
   // Fresh keys, bound to `context`: both sides must give the same bytes.
   virtual Result<SealPair> seals(ConstBytes context) = 0;

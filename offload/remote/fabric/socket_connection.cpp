@@ -92,7 +92,7 @@ void SocketConnection::send_copy(ConstBytes content) {
   std::size_t sent = 0;
   if (is_connected_ && outgoing_.empty() && !send_failure_) {
     const ssize_t result = send_parts(socket_.get(), parts);
-    // Whatever is wrong comes up again when the rest is sent.
+    // An error here comes up again when the rest is sent.
     if (result > 0) sent = static_cast<std::size_t>(result);
     if (sent == header.size() + content.size()) return;
   }
@@ -260,7 +260,7 @@ SocketConnection::Step SocketConnection::receive_step() {
 // ---- Events ---------------------------------------------------------------------------------------------------------
 
 void SocketConnection::established() {
-  // First, so that whatever the handler sends is sent behind what has been waiting.
+  // First, so that messages of the handler are sent after those that have been waiting.
   {
     const std::lock_guard lock(mutex_);
     is_connected_ = true;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The transport over TCP sockets. It needs no library, and parses nothing but the lengths of messages, so that
+// The transport over TCP sockets. It needs no library, and parses only the lengths of messages, so that
 // strangers may reach it.
 #pragma once
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Connections that have not proven yet who they are. For the progress thread alone.
 //
-// They are bounded, and whoever fills the room pushes out himself: of too many, the one goes that has waited longest of
-// those from the host that has the most. An honest side needs a few round trips, so that it is out of here again before
-// its turn comes.
+// They are bounded, and a host that fills the room displaces its own: with too many, the one that has waited longest
+// among those of the host with the most is disconnected. An honest side needs a few round trips, so that it is out of
+// here again before its turn comes.
 #pragma once
 
 #include <cstddef>

@@ -227,14 +227,14 @@ int TlsIdentity::find_key(SSL* ssl, const unsigned char* name, std::size_t name_
   std::list<Secret>& secrets = of(ssl).secrets_;
   const std::string_view wanted(reinterpret_cast<const char*>(name), name_size);
   const auto found = std::ranges::find(secrets, wanted, &Secret::name);
-  // Another key: the handshake goes on without one, and fails for want of a certificate.
+  // Another key: the handshake goes on without one, and fails for lack of a certificate.
   if (found == secrets.end()) return 1;
   SSL_set_app_data(ssl, &*found);
   *session = make_session(ssl, *found);
   return *session == nullptr ? 0 : 1;
 }
 
-// Takes the version that the other side has told, whatever it is: Handshake::newest_there() reads it.
+// Takes the version that the other side has stated, whatever it is: Handshake::newest_there() reads it.
 int TlsIdentity::select_version(SSL*, const unsigned char** name, unsigned char* name_size,
                                 const unsigned char* names, unsigned names_size, void*) {
   for (std::span<const unsigned char> rest(names, names_size); !rest.empty();) {

@@ -71,7 +71,7 @@ class Connection {
   virtual std::string peer() const = 0;
   // Whether both ends are on this machine.
   virtual bool is_local() const = 0;
-  // Whether the other machine has answered within that time, whatever its process does. False where none can tell. On
+  // Whether the other machine has answered within that time, whatever its process does. False where that is unknown. On
   // the progress thread.
   virtual bool is_acknowledged(std::chrono::milliseconds within) const {
     static_cast<void>(within);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How records become bytes and the other way round: shared by the protocols of sessions (protocol.h) and of operators
+// Converts records to bytes and back: shared by the protocols of sessions (protocol.h) and of operators
 // (operator_protocol.h).
 #pragma once
 

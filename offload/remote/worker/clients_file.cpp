@@ -32,7 +32,7 @@ constexpr std::uint64_t kUnlimited = std::numeric_limits<std::uint64_t>::max();
 
 Error wrong(std::string_view what) { return error(ErrorCode::kInvalidArgument, "{}", what); }
 
-// Names are for logs, and for people to tell apart.
+// Names are for logs, and people must be able to distinguish them.
 bool is_name(const std::string& name) {
   return !name.empty() && name.size() <= kLongestName && std::ranges::all_of(name, [](char letter) {
     return (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') ||

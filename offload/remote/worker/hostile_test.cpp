@@ -526,7 +526,7 @@ TEST(Hostile, LaunchesOutsideTheirMemory) {
   const wire::ArrayAt y{wire::Span{2, 400, 400}, 0, {100, 100, 100, {100, 1, 1}}};
   good.arrays = {x, y};
   good.report = wire::Span{2, 2048, sizeof(codegen::KernelReport)};
-  // How the launch fares that `change` makes of a good one; empty if it is done.
+  // The fate of the launch that `change` makes of a good one; empty if it is done.
   const auto fares = [&](const std::function<void(wire::Launch&)>& change) {
     const auto client = Client::open(site);
     Records records{wire::LoadKernel{9, kHost, 9, digest, code.size(), (*image)->kernel, {}, "saxpy"}};
@@ -677,7 +677,7 @@ TEST(Hostile, StrangersAreFewAndDoNotStay) {
   }
 }
 
-// All the while silent strangers come, and nobody else waits for that.
+// All the while silent strangers come, and other clients do not wait for them.
 TEST(Hostile, CrowdsOfStrangersKeepNobodyOut) {
   WorkerLimits limits;
   limits.strangers = 64;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bounds the lines that somebody else can cause in a log, so that a crowd does not fill the disk.
+// Bounds the lines that strangers can cause in a log, so that a crowd does not fill the disk.
 #pragma once
 
 #include <chrono>

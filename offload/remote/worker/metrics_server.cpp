@@ -29,7 +29,7 @@ constexpr std::chrono::seconds kPatience{2};
 constexpr std::size_t kMostVisitors = 32;
 constexpr std::size_t kLongestRequest = 4096;
 constexpr std::chrono::milliseconds kFreshness{100};
-// After a connection could not be taken, for want of descriptors mostly.
+// After a connection could not be taken, mostly for lack of descriptors.
 constexpr std::chrono::milliseconds kPause{100};
 
 struct Visitor {
@@ -150,7 +150,7 @@ MetricsServer::~MetricsServer() {
 
 void MetricsServer::run() {
   Visitors visitors(report_);
-  std::optional<Clock::time_point> pause;  // nobody is taken in until then
+  std::optional<Clock::time_point> pause;  // no connection is accepted until then
   for (;;) {
     std::vector<pollfd> ready{{stop_.get(), POLLIN, 0},
                               {door_.get(), static_cast<short>(pause ? 0 : POLLIN), 0}};

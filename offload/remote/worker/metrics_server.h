@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Serves metrics and health of a worker over HTTP, to this machine alone.
 //
-// One thread serves all, beside that of the worker: whoever can reach the port may ask what he likes, as often and as
-// slowly as he likes, and sessions notice nothing. A connection carries one request and has two seconds; of too many,
+// One thread of its own serves all: a peer that can reach the port may send any requests, as often and as slowly as
+// it likes, without effect on sessions. A connection carries one request and has two seconds; of too many,
 // the oldest goes.
 #pragma once
 

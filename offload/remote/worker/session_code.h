@@ -23,7 +23,7 @@ class SessionCode {
 
   // Null when the device has no such kernel.
   session::LoadedKernel* find(wire::Id kernel, std::uint64_t device);
-  // How often each kernel that is still loaded was launched.
+  // Logs the number of launches of each kernel that is still loaded.
   void log_launches() const;
   // On the session's own thread, when nothing uses the kernels any more.
   void clear();

@@ -208,7 +208,7 @@ Result<std::optional<Variant>> read(std::span<const std::byte> message) {
   return error(ErrorCode::kProtocol, "the process of a session and its worker do not understand each other");
 }
 
-// Room for one descriptor beside a message.
+// Room for one descriptor with a message.
 struct Beside {
   alignas(cmsghdr) std::array<std::byte, CMSG_SPACE(sizeof(int))> bytes{};
 };
@@ -238,7 +238,7 @@ Status send_message(int socket, std::vector<std::byte> message, int descriptor, 
   return error(ErrorCode::kIo, "the process of a session does not listen: {}", std::strerror(code));
 }
 
-// How many bytes there were; 0 when there is no message, and no patience.
+// Returns the number of bytes received; 0 when there is no message, and no patience.
 Result<std::size_t> receive_message(int socket, std::span<std::byte> memory, Descriptor* descriptor,
                                     Patience patience) {
   iovec part{memory.data(), memory.size()};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a session has ended, for the log.
+// The end of a session, for the log.
 #pragma once
 
 #include <string_view>

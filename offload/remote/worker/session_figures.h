@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Counts what a session has done, for others to look at while it goes on: written by the session, read by its worker,
-// in memory that both processes share. Nobody waits for anybody, and a session that hears nothing any more is still
-// seen.
+// in memory that both processes share. Neither waits for the other, and even the figures of a session that does not
+// respond can be read.
 #pragma once
 
 #include <array>

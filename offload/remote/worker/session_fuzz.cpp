@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sessions of a worker, from behind the handshake on: whatever a client says then, and whatever data it
-// sends, the worker answers or ends the session, keeps nothing of it, and serves the next one.
+// Sessions of a worker after the handshake: for any messages and any data of a client,
+// the worker answers or ends the session, keeps nothing of it, and serves the next one.
 //
 // An input is a sequence of steps: a byte that tells what, two bytes of length, and as many bytes. 0: a
 // frame, of records; 1: a run of bulk data, whose header they are, with one byte of data for each two of the

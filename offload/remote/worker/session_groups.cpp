@@ -24,7 +24,7 @@
 namespace dhpvm::offload {
 namespace {
 
-// Memory of a session beside the arrays of its client: compilers, drivers, code, stacks.
+// Memory of a session in addition to the arrays of its client: compilers, drivers, code, stacks.
 constexpr std::uint64_t kOwnBytes = std::uint64_t{1} << 30;
 // Private memory that is only reserved counts for a process as well: each thread has some for its stack and its heap.
 constexpr std::uint64_t kReservedBytes = std::uint64_t{8} << 30;

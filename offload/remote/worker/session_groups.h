@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The system's limits for the processes of sessions: control groups (cgroup v2), a group for each client and one in it
 // for each session, so that processors are shared fairly between clients and not between their sessions. Where there
-// are none to be had, limits of single processes, which hold less well.
+// are none, limits of single processes, which hold less well.
 #pragma once
 
 #include <sys/types.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// With folders in the place of control groups: what the system does with them is its business.
+// Folders stand in for control groups: the system's own part is not tested.
 #include "offload/remote/worker/session_groups.h"
 
 #include <gmock/gmock.h>

@@ -7,7 +7,7 @@
 namespace dhpvm::offload {
 namespace {
 
-// New memory has what somebody else has left there: another session, or the worker itself.
+// New memory may hold data of another session, or of the worker itself.
 Status wipe(Device& device, const std::shared_ptr<DeviceMemory>& memory, std::uint64_t bytes) {
   if (device.info().shares_host_memory && memory->host() != nullptr) {
     std::memset(memory->host(), 0, bytes);

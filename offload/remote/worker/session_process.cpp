@@ -76,7 +76,7 @@ class ServedSession final : private SessionHost {
   std::shared_ptr<WorkerSession> session_;
 };
 
-// Without the worker there is nobody to tell anything to.
+// Without the worker no recipient of a report is left.
 void ServedSession::tell(const control::FromSession& record) const {
   if (!control_.send(record, control::Patience::kForever).ok()) _exit(1);
 }

@@ -35,11 +35,11 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// How long the first process may take until it can serve: drivers of devices take their time.
+// The time for the first process until it can serve: drivers of devices are slow to start.
 constexpr std::chrono::seconds kStart{60};
 // The time that a process that was told to close has for its client's last words, before it is killed.
 constexpr std::chrono::seconds kGrace{1};
-// How long a client may take to read the last word.
+// The time for a client to read the last word.
 constexpr std::chrono::milliseconds kLinger{200};
 // Lines of the log in a second that a session may write.
 constexpr unsigned kMostLines = 50;

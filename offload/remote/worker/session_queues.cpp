@@ -357,7 +357,7 @@ void SessionQueues::fail(Stream& stream, const Error& error) {
   transfers_.continue_run();
 }
 
-// Success tells of itself; a failure shows in the semaphores alone.
+// Success is reported as progress; a failure shows only in the semaphores.
 void SessionQueues::watch() {
   if (watching_ || port_.has_ended() || outstanding() == 0) return;
   watching_ = true;
@@ -386,7 +386,7 @@ void SessionQueues::look_for_failures() {
   advance();
 }
 
-// The semaphores have been made to fail, and with them whatever waits.
+// The semaphores have been made to fail, and with them all operations that wait.
 void SessionQueues::abandon(const Error& reason) {
   for (auto& [id, stream] : streams_) {
     for (const std::shared_ptr<Pending>& pending : stream->pending) {

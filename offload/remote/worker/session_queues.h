@@ -43,7 +43,7 @@ class SessionQueues {
   // Puts an operation behind those of its queue; in a queue that has failed it fails at once.
   void enqueue(const std::shared_ptr<session::Stream>& stream, std::shared_ptr<session::Pending> pending);
 
-  // Gives the devices whatever can be given to them now.
+  // Gives the devices all operations that can be given to them now.
   void advance();
   // The front of the stream is done by the session, once the device has come to it: then `reached` is called,
   // on a thread of the device. finish_front() says that it is done.

@@ -13,8 +13,8 @@
 
 namespace dhpvm::offload {
 
-// For this thread, and those that it starts from now on. Files can then be changed beneath `folders` only, beside
-// those of devices and temporary ones; folders that do not exist do not matter. Returns the rights that the system
+// For this thread, and those that it starts from now on. Files can then be changed only beneath `folders`, and
+// in those of devices and temporary files; folders that do not exist do not matter. Returns the rights that the system
 // cannot take away, for the log; kIo when the process cannot even give up what every system lets it give up.
 Result<std::string> give_up_rights(const std::vector<std::string>& folders);
 

@@ -29,7 +29,7 @@ struct SessionPlace {
   std::chrono::milliseconds time{0};               // likewise; 0: as long as the worker's limits allow
 };
 
-// Why a session has ended, as it knows it itself, or whoever finds it dead.
+// The reason why a session has ended, as reported by itself, or by the code that finds it dead.
 struct ClientGone {
   EndCause cause = EndCause::kLost;
   Error reason;  // as the client is told it
@@ -59,7 +59,7 @@ class SessionHandle {
   virtual ~SessionHandle() = default;
   // The lane of the first connection; null when another process has taken it.
   virtual Result<std::shared_ptr<Lane>> take_frames(const std::shared_ptr<Channel>& channel) = 0;
-  // The second connection, which the client has dialled, and whose first run was the token. Who handles its further
+  // The second connection, which the client has dialled, and whose first run was the token. The handler of its further
   // runs; null when another process has taken it. kProtocol when there is a second connection already.
   virtual Result<std::shared_ptr<BulkHandler>> take_bulk(const std::shared_ptr<BulkLane>& lane) = 0;
   // The second connection, which has been dialled here. As take_frames().

@@ -100,7 +100,7 @@ struct Pending {
   bool begun = false;  // a part of it has been given to the device
 };
 
-// Whether all that the operation waits for has been promised to the device, and its signals are next in their order.
+// Whether all waits of the operation have been promised to the device, and its signals are next in their order.
 inline bool may_begin(const Pending& pending) {
   if (pending.begun) return true;
   return std::ranges::all_of(pending.waits,
@@ -125,7 +125,7 @@ struct Stream {
   // The signals of operations that were given to the device and are not known to be done.
   std::deque<std::vector<Promise>> submitted;
   std::uint64_t given = 0;  // to the device, in all
-  // How many of `given` are known to be done; counted by threads of the device.
+  // The number of `given` that are known to be done; counted by threads of the device.
   std::shared_ptr<std::atomic<std::uint64_t>> done = std::make_shared<std::atomic<std::uint64_t>>(0);
   std::uint64_t forgotten = 0;  // of `done`, those no longer in `submitted`
   std::uint64_t unmarked = 0;   // given since the last notification

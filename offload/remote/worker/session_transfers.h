@@ -68,8 +68,8 @@ class SessionTransfers {
                                const session::LocalOrder& order);
 
  private:
-  // Data on its way in must never wait for memory that data on its way out has, nor the other way round; and none that
-  // came with its operation for memory that runs have, whose operations may wait for it.
+  // Incoming data must never wait for memory that outgoing data holds, nor the other way round; and data that
+  // came with its operation must not wait for memory of runs, whose operations may wait for it.
   static constexpr std::uint32_t kUpBlocks = 8;
   static constexpr std::uint32_t kDownBlocks = 4;
   static constexpr std::uint32_t kWriteBlocks = 8;

@@ -19,7 +19,7 @@ namespace {
 
 // Operators at a time.
 constexpr long kMostVisits = 8;
-// Of what an operator says to the client of a session that it ends.
+// The most bytes of the reason that an operator gives to the client of a session that it ends.
 constexpr std::size_t kLongestReason = 200;
 
 Result<wire::Token> random_token() {
@@ -226,7 +226,7 @@ Result<std::shared_ptr<Lane>> Worker::begin_session(const std::shared_ptr<Channe
                        .began = start.began};
     auto begun = runner_->begin(std::move(start));
     if (!begun.ok()) {
-      static_cast<void>(places_.leave(number));  // whoever waits does so for others that are served
+      static_cast<void>(places_.leave(number));  // a waiting session waits for others that are served
       return refuse(std::move(begun).error());
     }
     ++totals_.sessions_begun;
@@ -265,7 +265,7 @@ std::shared_ptr<Lane> Worker::begin_visit(const std::shared_ptr<Channel>& channe
     return refuse(error(ErrorCode::kDeviceExhausted, "other operators are at work: try again later"));
   log({LogLevel::kInfo, 0, fmt::format("an operator looks from {}", channel->peer()), {}});
   OperatorActions actions;
-  // The right is asked for each time: it may have been taken away.
+  // The right is checked each time: it may have been taken away.
   const auto worker = [gate = gate_, name = channel->name(), key = channel->key_name()]() -> Result<Worker*> {
     if (gate->worker == nullptr) return error(ErrorCode::kDeviceLost, "the worker is shutting down");
     const std::lock_guard lock(gate->worker->mutex_);

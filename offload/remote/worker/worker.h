@@ -44,8 +44,8 @@ class Worker {
   using Ended = std::function<void(const Error& reason, bool was_open)>;
   Status dial(const Address& address, const std::string& host, const Ended& ended);
 
-  // Who may come in from now on, and with which keys. Sessions of who may no longer use the worker end, and are told
-  // why.
+  // The clients that may come in from now on, and their keys. Sessions of clients that may no longer use the worker
+  // end, and get the reason.
   void set_access(WorkerAccess access);
   // From any thread.
   WorkerReport report();
@@ -95,7 +95,7 @@ class Worker {
   void forget_session(std::uint64_t number, const ClientGone& gone);
   std::shared_ptr<SessionHandle> find(std::uint64_t number);
   std::shared_ptr<SessionHandle> find(ConstBytes token);
-  // A line about who did not come in; few of them, if many do not.
+  // Logs a refused peer; only some lines, if there are many.
   void log_refusal(const std::string& peer, const std::string& reason);
   void dial_bulk(const Address& address, const std::string& host, std::uint16_t version,
                  std::uint64_t number);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who may do what at a worker: everybody with its only key, or with a certificate of its authority; or the clients of
-// a file, each with its own rights.
+// The access rights at a worker: for every peer with its only key, or with a certificate of its authority; or for the
+// clients of a file, each with its own rights.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace dhpvm::offload {
 
 enum class Right : std::uint8_t { kUse, kOperate };
 
-// Who has come in.
+// A peer that has been admitted.
 struct Guest {
   std::string name;  // in the file of clients, or in the certificate; empty where all have the same key
   std::uint64_t priority = ClientEntry::kUsualPriority;

@@ -66,7 +66,7 @@ TEST(WorkerAccess, ClientsHaveTheRightsOfTheFile) {
   EXPECT_EQ(access->admit("boss.example.com", "", Right::kOperate)->name, "boss");
   EXPECT_THAT(access->admit("boss.example.com", "", Right::kUse).error().message(), HasSubstr("\"use\""));
   EXPECT_THAT(access->admit("anna", "k0", Right::kUse).error().message(), HasSubstr("revoked"));
-  // The name of a client is none of a certificate, and the other way round.
+  // The name of a client is not that of a certificate, and the other way round.
   EXPECT_FALSE(access->admit("anna", "", Right::kUse).ok());
   EXPECT_FALSE(access->admit("boss", "", Right::kOperate).ok());
   EXPECT_FALSE(access->admit("boss.example.com", "k1", Right::kOperate).ok());

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who of a worker's sessions is served, who waits, and how much memory each gets.
+// Decides which of a worker's sessions are served, which wait, and how much memory each gets.
 //
 // A free place goes to the client that has, with one session more, the fewest for its priority, and to the one of these
-// that has waited longest. Half of the memory is shared out evenly, so that nobody finds it gone; of the other half,
-// each session that begins gets half of what is left, so that a few sessions get much.
+// that has waited longest. Half of the memory is shared out evenly, so that every session gets some; of the other half,
+// each session that begins gets half of the rest, so that a few sessions get much.
 //
 // Arithmetic only. Not thread-safe.
 #pragma once

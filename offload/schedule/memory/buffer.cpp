@@ -9,7 +9,7 @@ namespace dhpvm::offload {
 std::span<std::byte> Buffer::chunk() const { return {chunk_->mapping.data(), chunk_->mapping.size()}; }
 
 void Buffer::close() {
-  // Before the reference goes: the buffer may be reclaimed by whoever drops the last one.
+  // Before the reference goes: the thread that drops the last one may reclaim the buffer.
   BufferPool* const pool = pool_;
   closed_.store(true, std::memory_order_relaxed);
   pool->note_closed(capacity_);

@@ -17,7 +17,7 @@ class BufferPool;
 struct PoolChunk;
 
 // Knows where the current contents of a buffer are when that is not, or not only, the host's memory: on a
-// device, or on their way. Belongs to the buffer, and is made by whoever first takes the contents elsewhere.
+// device, or on their way. Belongs to the buffer, and is made when the contents first go elsewhere.
 // Both functions block, may be called from any thread, and fail with the error of the operation that the
 // contents were to come from.
 class BufferCopies {
@@ -42,7 +42,7 @@ class Buffer {
   std::size_t size() const { return size_; }
   // Bytes that it occupies: counted against the budget, and to be reported as external bytes to the heap.
   std::size_t capacity() const { return capacity_; }
-  // The memory of the pool that it is a part of: what devices are told of as a whole.
+  // The memory of the pool that it is a part of, which is registered with devices as a whole.
   std::span<std::byte> chunk() const;
 
   // Null: the host's memory is all there is. Set once, by the thread that has the handle; gone when the buffer is

@@ -312,7 +312,7 @@ void BufferPool::give_back(const SparseChunk& sparse) {
   chunk.idle_since = Clock::now();
 }
 
-// Units count as taken while their pages go back, so that nobody waits for the system.
+// Units count as taken while their pages go back, so that no thread waits for the system.
 void BufferPool::release_free_units() {
   std::unique_lock lock(mutex_);
   std::vector<SparseChunk> chunks = take_free_units();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where off-heap buffers come from: large, long-lived chunks of memory, cut into blocks.
+// Allocates off-heap buffers from large, long-lived chunks of memory, cut into blocks.
 //
-// Chunks are what devices are told of, once each (registrations.h): a program that allocates and frees buffers all
+// Chunks are registered with devices, once each (registrations.h): a program that allocates and frees buffers all
 // the time keeps using the same chunks. Allocating from a warm pool makes no system call.
 #pragma once
 
@@ -44,14 +44,14 @@ struct BufferPoolStats {
 // there: only for callers that overwrite all of it before anybody reads.
 enum class BufferContents : std::uint8_t { kZeroed, kUndefined };
 
-// Asked before memory goes back to the system, by whoever has made it known elsewhere.
+// Implemented by code that registers memory elsewhere; asked before memory goes back to the system.
 class ChunkObserver {
  public:
   virtual ~ChunkObserver() = default;
-  // No buffer is left in this chunk. True: nobody knows it any more. False: somebody does; the pool asks again later.
+  // No buffer is left in this chunk. True: it is registered nowhere. False: it still is; the pool asks again later.
   // Called by threads that allocate or close, with no lock of the pool held.
   virtual bool release_chunk(std::span<std::byte> chunk) = 0;
-  // Runs `action` if nobody knows this chunk; nobody gets to know it meanwhile. Called likewise.
+  // Runs `action` if this chunk is registered nowhere, and prevents that meanwhile. Called in the same way.
   virtual void while_unknown(std::span<std::byte> chunk, const std::function<void()>& action) = 0;
 };
 
@@ -73,7 +73,7 @@ class BufferPool {
   // system's memory is used up: the caller may collect garbage and try again.
   Result<Buffer*> allocate(std::size_t bytes, BufferContents contents = BufferContents::kZeroed);
 
-  // Gives every unused chunk, the cache, and free parts of other chunks back to the system now. The latter stay where
+  // Gives every unused chunk, the cache, and free parts of other chunks back to the system now. Such parts stay where
   // a device knows the chunk: its pages may be pinned.
   void release_idle();
 

@@ -327,7 +327,7 @@ TEST(BufferPool, FreePartsOfChunksGoBackToTheSystem) {
 }
 
 // Threads allocate, write a pattern, hand buffers to each other's "operations", and check that
-// nobody else wrote.
+// no other thread wrote.
 TEST(BufferPool, ManyThreads) {
   BufferPool pool({.idle_time = std::chrono::milliseconds(0)});
   constexpr int kThreads = 4;

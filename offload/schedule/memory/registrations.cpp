@@ -19,7 +19,7 @@ Registrations::~Registrations() { pool_.set_observer(nullptr); }
 Result<MemorySpan> Registrations::span_of(Device& device, const Buffer& buffer) {
   const std::span<std::byte> chunk = buffer.chunk();
   const auto offset = static_cast<std::size_t>(buffer.data() - chunk.data());
-  // Held while a chunk is registered: whoever needs it for the same device would have to wait anyhow.
+  // Held while a chunk is registered: other users of it on the same device would have to wait anyhow.
   const std::lock_guard lock(mutex_);
   std::shared_ptr<DeviceMemory>& memory = known_[{chunk.data(), &device}];
   if (memory == nullptr) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which chunks of a pool are known to which devices. Each is made known once, on first use, as a whole, and
+// Registers chunks of a pool with devices. Each is registered once, on first use, as a whole, and
 // stays so until the pool gives it back to the system: a program that keeps allocating buffers and running
 // loops registers nothing more.
 //
@@ -36,7 +36,7 @@ struct RegistrationStats {
 struct RegistrationOptions {
   // Told once when memory cannot be pinned, what that costs, and what to do; from any thread.
   std::function<void(const std::string&)> warn;
-  // How memory is made known; memory that cannot be pinned is pageable after all.
+  // The way in which memory is made known; memory that cannot be pinned is pageable after all.
   HostMemory kind = HostMemory::kPinned;
 };
 
@@ -53,7 +53,7 @@ class Registrations final : private ChunkObserver {
   // neither pinned nor pageable.
   Result<MemorySpan> span_of(Device& device, const Buffer& buffer);
 
-  // Drops everything that was registered with the device: it is about to end, or of no use any more.
+  // Drops everything that was registered with the device: it is about to end, or no longer usable.
   void forget(const Device& device);
 
   RegistrationStats stats() const;

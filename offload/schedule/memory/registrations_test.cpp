@@ -98,7 +98,7 @@ TEST(Registrations, OneForAllBuffersOfAChunk) {
   Registrations registrations(pool);
   Buffer* first = allocate(pool, 100'000);
   Buffer* second = allocate(pool, 5 * kMiB);
-  EXPECT_EQ(device.imports, 0);  // not before somebody asks
+  EXPECT_EQ(device.imports, 0);  // not before a request
   expect_buffers_part(registrations.span_of(device, *first), *first);
   expect_buffers_part(registrations.span_of(device, *second), *second);
   EXPECT_EQ(device.imports, 1);

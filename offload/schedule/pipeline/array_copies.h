@@ -22,7 +22,7 @@ class ArrayCopies final : public BufferCopies {
 
   Status to_host_for_reading() override;
   Status to_host_for_writing() override;
-  // Whether the host may read, or write, without asking. It has to ask once for what was sent without being asked for.
+  // Whether the host may read, or write, without asking. It has to ask once for elements that were sent eagerly.
   bool host_may_read();
   bool host_may_write();
 
@@ -37,7 +37,7 @@ class ArrayCopies final : public BufferCopies {
   Status allocate(DeviceCopy& copy);
   // Gives the memory of an entry back, whose contents the host has, or will have when the entry is no longer busy.
   static void give_back(DeviceCopy& copy);
-  // Fetches what only `device` has, if it still can, and drops its entry. Fails when somebody wants the waiting to end.
+  // Fetches what only `device` has, if it still can, and drops its entry. Fails when the waiting is interrupted.
   Status evict(PipelineDevice& device);
   // Drops the entry of `device`, current or not.
   void forget(PipelineDevice& device);

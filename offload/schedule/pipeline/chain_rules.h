@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which loops may be deferred, and which of those run together: a chunk passes all of them while it is on the device.
+// Decides which loops may be deferred, and which run together: a chunk passes all of them while it is on the device.
 #pragma once
 
 #include <string>
@@ -17,19 +17,19 @@ bool may_be_deferred(const RunPlan& plan);
 bool may_be_told_with_others(const RunPlan& plan);
 
 // Whether a loop with this plan, on a worker, may be told together with loops that wait there, as their last, though
-// the program waits for its result: its arrays can stay where they are when somebody stops the waiting, and it moves
+// the program waits for its result: its arrays can stay where they are when the waiting is interrupted, and it moves
 // too little to begin before them.
 bool may_come_last(const RunPlan& plan);
 
-// So many loops are told of together at most: their results come back when the last one has ended.
+// The most loops in one message: their results come back when the last one has ended.
 inline constexpr std::size_t kMostToldTogether = 64;
 
 // Why the last of `loops` cannot run together with those before it, which can, for people: "...". Empty if it
 // can. `plan` is that of all together, `bytes` is what those before would move by themselves, and what the
 // last would.
 //
-// Together, a loop comes to a chunk before those ahead of it have come to the next one. That is as good if no
-// two loops meet in an element of which one of them is in another chunk: all that they do with an array that
+// Together, a loop comes to a chunk before those ahead of it have come to the next one. That is correct if no
+// two loops access the same element in different chunks: all that they do with an array that
 // changes has to move together with the outermost index, with offsets that are less than a stride apart.
 // Arrays that are only read may be read anywhere.
 std::string why_apart(Loops loops, const RunPlan& plan, std::uint64_t bytes);

@@ -204,7 +204,7 @@ std::uint64_t ChunkBoard::rows_for_part(const PartState& part, double now) const
   return fair;
 }
 
-// How long the part is expected to take until this chunk is done: for whatever is overdue, as long again.
+// The time that the part is expected to take until this chunk is done; an overdue chunk is expected to double its age.
 double ChunkBoard::seconds_until(const PartState& part, std::size_t given, double now) const {
   const double rate = rate_of(part, now);
   const double age = now - part.given[given].since;

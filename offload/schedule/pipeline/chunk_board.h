@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Hands out the iterations of one loop to the devices that share it, by what each has been measured to do.
 //
-// A device that nothing is known of gets a small chunk first. A device whose smallest chunk would take longer than the
+// An unmeasured device gets a small chunk first. A device whose smallest chunk would take longer than the
 // others need for all that is left gets nothing. Once all chunks are handed out, a device that is idle does those again
 // that others are expected to take longer for (speculative execution), and the first answer counts.
 #pragma once
@@ -37,7 +37,7 @@ class ChunkBoard {
   struct Chunk {
     std::uint64_t number = 0;
     IterationSpace box;
-    std::shared_ptr<ChunkClaim> claim;  // null: nobody else computes it
+    std::shared_ptr<ChunkClaim> claim;  // null: no other part computes it
   };
   enum class Advice : std::uint8_t {
     kCompute,  // the chunk
@@ -62,12 +62,12 @@ class ChunkBoard {
 
   // Tells the part what to do next: a chunk has at most so many rows, or one unit of them.
   Offer next(std::size_t part, double now, std::uint64_t most_rows);
-  // The part has submitted the chunk; with Redo::kInstead, it has read its inputs as well. Before that nobody does it
+  // The part has submitted the chunk; with Redo::kInstead, it has read its inputs as well. Before that no part does it
   // again: contents of arrays are noted in the order of submission, and inputs are not replaced while they are read.
   void submitted(std::size_t part, const Chunk& chunk);
   // The part is done with the chunk, whose results are in place, by it or by others.
   void done(std::size_t part, const Chunk& chunk, double now);
-  // Nothing of the chunk has begun, for want of room.
+  // Nothing of the chunk has begun, for lack of room.
   void refuse(std::size_t part, const Chunk& chunk);
   // So many rows for a device that has the loop to itself.
   std::optional<IterationSpace> take(std::uint64_t rows);
@@ -84,7 +84,7 @@ class ChunkBoard {
     std::uint64_t rows = 0;
     bool is_submitted = false;
     bool is_again = false;  // is done by another as well
-    double patience = 1;    // with whoever has taken it from another
+    double patience = 1;    // with a part that has taken it from another
   };
   struct PartState {
     Facts facts;

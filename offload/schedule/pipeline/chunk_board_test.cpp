@@ -15,7 +15,7 @@ namespace dhpvm::offload {
 namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
-// How often a device that waits for others looks again.
+// The period after which a device that waits for others looks again.
 constexpr double kLook = 0.5e-3;
 
 struct SimulatedWorker {
@@ -159,7 +159,7 @@ TEST(ChunkBoard, SlowWorkersCostNothing) {
 }
 
 TEST(ChunkBoard, SlowLinksCostNothing) {
-  // 10 Mbit/s beside 1 GB/s: each row has 1 KiB, and there is a table of 1 MiB that everybody needs.
+  // 10 Mbit/s and 1 GB/s: each row has 1 KiB, and there is a table of 1 MiB that both need.
   constexpr double kLinks[] = {1e9, 1.25e6};
   const auto worker = [&](double link, bool is_known) {
     return SimulatedWorker{100e-6, 1024 / link, is_known, kNever, 1048576 / link};

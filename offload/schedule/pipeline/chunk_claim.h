@@ -22,8 +22,8 @@ class ChunkClaim {
     state_ = State::kTaken;
     return true;
   }
-  // Nobody who computes the chunk under this claim may put its results in place any more. Whether it was open: then the
-  // caller is the one who sees to it that the chunk is computed.
+  // Revokes the claim: no run that computes the chunk under it may put its results in place any more. True if it was
+  // open: then the caller must have the chunk computed.
   bool revoke() {
     const std::lock_guard lock(mutex_);
     if (state_ != State::kOpen) return false;

@@ -47,7 +47,7 @@ std::uint64_t choose_rows(const StageLoad& load, const StageModels& models, std:
     if (seconds > 4 * best_seconds) break;
   }
   // Among those that are as good, the one with the fewest chunks. Measurements that scatter may say that
-  // operations cost nothing but their bytes, and then there is always something to be gained from even
+  // operations cost only their bytes, and then there is always something to be gained from even
   // smaller ones: less and less of it.
   const auto good = std::ranges::find_if(
       choices, [&](const Choice& choice) { return choice.seconds <= best_seconds * kAsGood; });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How large the chunks of a loop should be: small ones overlap better, but each operation has a fixed cost.
+// The best size for the chunks of a loop: small ones overlap better, but each operation has a fixed cost.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every order, up to a length, in which loops are submitted to two devices, their operations are done or
 // fail, and the host reads, writes and closes two arrays, against a model that computes at once. The host
-// reads right values, or is told of a lost device; and nothing is lost that somebody still has.
+// reads right values, or gets a lost device as error; and nothing is lost that a device still has.
 //
 // DHPVM_COPIES_DEPTH sets the length; by default it takes a few seconds.
 #include <fmt/format.h>
@@ -251,7 +251,7 @@ class World {
     }
     return false;
   }
-  // The program has been told of a loss, and has ended.
+  // The program has got a loss as error, and has ended.
   bool has_ended() const { return ended_; }
   const std::string& problem() const { return problem_; }
 
@@ -415,7 +415,7 @@ class World {
     return true;
   }
 
-  // As for want of memory.
+  // As for lack of memory.
   bool evict(unsigned n) {
     give_up_copies(places_[n]);
     return true;

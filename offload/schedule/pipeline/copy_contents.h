@@ -62,12 +62,12 @@ class CopyContents {
   // Operations have been submitted that bring the current contents to the host, where they are at `positions` of the
   // entry's device.
   void arriving_on_host(const DeviceCopy& copy, const Interval& bytes, const Positions& positions);
-  // The host's memory has the current contents, for somebody who knows, whatever has been submitted since.
+  // Notes that the host's memory has the current contents, even if operations were submitted since.
   void present_on_host(const Interval& bytes);
   // All contents are nowhere, because of `reason`.
   void lose(const Error& reason);
 
-  // Takes note of what became of operations since. By the isolate's thread.
+  // Notes the outcome of operations since. By the isolate's thread.
   void settle();
   // The parts of `bytes` that the copy lacks.
   std::vector<Interval> missing(const DeviceCopy& copy, const Interval& bytes);

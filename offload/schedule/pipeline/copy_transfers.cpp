@@ -7,7 +7,7 @@
 
 namespace dhpvm::offload {
 
-// Has what the host lacks of `bytes` sent to it by whoever has it.
+// Fetches the parts of `bytes` that the host lacks from the devices that have them.
 Status CopyTransfers::request(const Interval& bytes) {
   contents_.settle();
   std::vector<Interval> lacking = contents_.host_missing(bytes);
@@ -32,7 +32,7 @@ Status CopyTransfers::request(const Interval& bytes) {
   return lacking.empty() ? Status() : contents_.lost();
 }
 
-// Fails only when somebody wants the waiting to end: a device that has failed reads and writes nothing. One
+// Fails only when the waiting is interrupted: a device that has failed reads and writes nothing. One
 // stage by one: where one has failed, another may still be at work.
 Status CopyTransfers::wait_for(const DeviceCopy& copy, const Positions& positions) {
   for (const Stage stage : {Stage::kUpload, Stage::kLaunch, Stage::kDownload}) {

@@ -10,18 +10,18 @@
 
 namespace dhpvm::offload {
 
-// Each of them fails when the contents are lost, with the reason, or when somebody wants the waiting to end.
+// Each of them fails when the contents are lost, with the reason, or when the waiting is interrupted.
 class CopyTransfers {
  public:
   CopyTransfers(Buffer& buffer, CopyContents& contents) : buffer_(buffer), contents_(contents) {}
 
-  // Fetches whatever the host lacks, and waits.
+  // Fetches all bytes that the host lacks, and waits.
   Status bring_to_host() { return fetch(contents_.whole(), nullptr); }
   // Makes the host's bytes current, for the device of `reader` to read them behind `reader.busy`: what only
-  // another device has is fetched, and what others do with the host's memory is waited for.
+  // another device has is fetched, and other uses of the host's memory have ended.
   Status prepare_host(const DeviceCopy& reader, const Interval& bytes) { return fetch(bytes, &reader); }
   // Brings home what only `copy` has, as far as its device still can. The loss of contents is no failure
-  // here: whoever needs them is told.
+  // here: later accesses report it.
   Status rescue(const DeviceCopy& copy);
   // For a loop on the device of `writer`, whose results will replace what the host's memory has: waits until
   // no other device reads it any more.

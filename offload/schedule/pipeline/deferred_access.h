@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Deferred loops that work on an array: whoever touches the array has them run first.
+// Deferred loops that work on an array: an access to the array runs them first.
 #pragma once
 
 #include "dhpvm/result.h"
@@ -15,7 +15,7 @@ class DeferredLoops {
 
 class DeferredAccess {
  public:
-  // From now on, whoever wants to read what the loops write, or to write what they touch, has them run first.
+  // From now on, an access that reads what the loops write, or writes what they touch, runs them first.
   void defer(DeferredLoops& loops, bool writes) {
     loops_ = &loops;
     writes_ = writes_ || writes;

@@ -25,8 +25,8 @@ class DeviceRun {
   // Prepares the arrays. `kernels` are those of the loops, loaded on the device; `partials` has room for the
   // partial results of the whole loop, and stays until the run is finished. Only the last of the loops has reductions,
   // or can trap. Nothing has been computed when this fails.
-  // How the run stops when the program is asked to: kernels are cut short where the device can do that, or the run may
-  // go on later.
+  // The way in which the run stops when the program is asked to: kernels are cut short where the device can do that,
+  // or the run may go on later.
   enum class WhenStopped : std::uint8_t { kAtOnce, kBetweenChunks };
   static Result<std::unique_ptr<DeviceRun>> begin(PipelineDevice& device, Loops loops, RunPlan plan,
                                                   std::vector<std::shared_ptr<Kernel>> kernels,
@@ -36,14 +36,14 @@ class DeviceRun {
   DeviceRun& operator=(const DeviceRun&) = delete;
 
   const RunPlan& plan() const { return plan_; }
-  // Whether a kernel was cut short, because somebody wants the loop to end.
+  // Whether a kernel was cut short by a request to end the loop.
   bool has_stopped() const { return stop_ != nullptr && stop_->has_stopped; }
 
   // Whether the host's memory has all that the loops find in arrays.
   bool host_has_inputs() const;
 
   // Submits a chunk: whole iterations of the outermost dimension, with reductions cut as Chunking cuts. When
-  // it fails and the device has not, somebody wants the waiting to end: the chunk may be submitted again, unless the
+  // it fails and the device has not, the waiting was interrupted: the chunk may be submitted again, unless the
   // run has_stopped(). With a claim, the results come to memory of the run's own, and are put in place by the thread
   // that waits for the chunk, if the claim is open then; kOffHeapExhausted means that nothing of the chunk has begun.
   Status submit(const IterationSpace& box, std::shared_ptr<ChunkClaim> claim = nullptr);
@@ -56,7 +56,7 @@ class DeviceRun {
   // Submits what remains to be sent back after the last chunk. If the loop is synchronous, or `wait`, all of it has
   // happened on return: results are on the host as far as they are sent back.
   Status finish(bool wait);
-  // After a failure: which of the chunks that were submitted have to be done by somebody else, with the
+  // After a failure: which of the chunks that were submitted have to be done elsewhere, with the
   // contents that the host's memory has now; nothing if those are neither what they were before nor what they
   // should be. Copies on the device are gone.
   std::optional<std::vector<IterationSpace>> give_up();
@@ -110,7 +110,7 @@ class DeviceRun {
   struct RunChunk {
     IterationSpace box;
     Positions until;
-    std::shared_ptr<ChunkClaim> claim;  // null: nobody else computes the chunk
+    std::shared_ptr<ChunkClaim> claim;  // null: no other run computes the chunk
     std::vector<KeptResult> results;
     bool in_place_sent = false;  // directly, of an array that the loops also read
   };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run's chunks need on the device: memory, and contents.
+// The needs of a run's chunks on the device: memory, and contents.
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -43,8 +43,8 @@ Status DeviceRun::prepare(std::uint32_t n) {
       DHPVM_TRY(array.copies->transfers().wait_for_readers(*array.copy));
     }
     DHPVM_TRY(prepare_copy(n));
-    // Elements that only other devices had have come by now. A device that may be lost has nothing that nobody else
-    // has: with what the loop reads on the host, it can be run again from there.
+    // Elements that only other devices had have come by now. A device that may be lost never has the only copy: with
+    // the loop's inputs on the host, it can be run again from there.
     array.host_was_current =
         device_.info().may_be_lost
             ? plan_.needs[n].writes.empty() ||

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What comes back from a run's chunks, and what is left of the run after a failure.
+// The results of a run's chunks, and the rest of the run after a failure.
 #include <algorithm>
 #include <cstring>
 #include <iterator>
@@ -194,7 +194,7 @@ Status DeviceRun::download_report() {
   return {};
 }
 
-// Whether a chunk that is done has left everything on the host that somebody can look at.
+// Whether a chunk that is done has left all observable results on the host.
 bool DeviceRun::sends_all_back() const {
   for (std::uint32_t n = 0; n < arrays_.size(); ++n) {
     const ArrayPlan& plan = plan_.arrays[n];

@@ -22,7 +22,7 @@ class HostContents {
   // An operation that brings them has been submitted, and is done at `positions` of `from`.
   void set_arriving(const Interval& bytes, Timelines& from, const Positions& positions);
 
-  // Takes note of what became of arrivals since. Everything below knows only what has been noted.
+  // Notes the outcome of arrivals since. Everything below knows only what has been noted.
   void settle();
   // Contents that are still arriving from there never will.
   void give_up(const Timelines& from);

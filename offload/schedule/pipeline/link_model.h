@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long an operation takes as a function of its size: a fixed part and a rate, learned from the operations that were
-// measured.
+// The duration of an operation as a function of its size: a fixed part and a rate, learned from the operations that
+// were measured.
 #pragma once
 
 #include <cstdint>

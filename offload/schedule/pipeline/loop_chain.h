@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Consecutive loops, deferred until somebody needs what they compute, and then run together. Those over arrays that
+// Consecutive loops, deferred until their results are needed, and then run together. Those over arrays that
 // do not fit the device: each chunk passes all of them between its one upload and its one download. Short ones on a
-// worker: it is told of all of them in one message, and does one after the other, as a whole.
+// worker: it gets all of them in one message, and does one after the other, as a whole.
 //
-// The arrays know (array_copies.h): whoever touches one of them has the loops run first. Their buffers stay
+// The arrays know their loops (array_copies.h): an access to one of them runs the loops first. Their buffers stay
 // until then, even if the program has let go of them; such arrays are not sent back.
 #pragma once
 
@@ -25,7 +25,7 @@ namespace dhpvm::offload {
 
 enum class ChainWay : std::uint8_t { kInSlices, kAsWholes };
 
-// How the loops of a chain went, all together.
+// The outcome of all loops of a chain together.
 struct ChainOutcome {
   ChainWay way = ChainWay::kInSlices;
   std::uint64_t chunks = 0;
@@ -44,7 +44,7 @@ class LoopChain final : public DeferredLoops {
   using Way = ChainWay;
   // `rows` make a chunk; 0: as many as measurements suggest, or all of them.
   LoopChain(PipelineDevice& device, std::uint64_t rows, Way way);
-  // Loops that nobody has asked for are dropped.
+  // Loops whose results were not needed are dropped.
   ~LoopChain() override;
 
   PipelineDevice& device() const { return device_; }
@@ -54,12 +54,12 @@ class LoopChain final : public DeferredLoops {
 
   // Takes a loop in that may_be_deferred(), or may_be_told_with_others(), behind those that it has. Otherwise says why
   // it cannot run together with them, for people. `part` has the loop's plan. `host` runs the loop if the device
-  // cannot; what `loop` refers to is copied, but its footprint.
+  // cannot; everything that `loop` refers to except its footprint is copied.
   std::string add(const Loop& loop, const Part& part, HostPart host);
 
-  // Runs the loops: afterwards they are in flight, or done, and the chain is empty. Whoever is interrupted
-  // may go on with another call. When it fails otherwise, arrays are lost, and say so to everybody who asks
-  // for them.
+  // Runs the loops: afterwards they are in flight, or done, and the chain is empty. An interrupted
+  // caller may go on with another call. When it fails otherwise, arrays are lost, and every access to them
+  // reports that.
   Status settle() override;
 
   // Whether run_with() is possible now.
@@ -68,8 +68,8 @@ class LoopChain final : public DeferredLoops {
   }
   // Runs the loops that the chain has, and `last` behind them, which may_come_last(), as one message. `accumulators`
   // have the initial values of its reductions, and the results after a loop that has not trapped. The report is that
-  // of `last`, by the kernel of `host` if that has run it. When it fails, arrays are lost, or somebody has stopped the
-  // waiting: then the loops are in flight, and go on with the next settle().
+  // of `last`, by the kernel of `host` if that has run it. When it fails, arrays are lost, or the waiting was
+  // interrupted: then the loops are in flight, and go on with the next settle().
   struct LastResult {
     codegen::KernelReport report;
     bool is_of_host = false;
@@ -77,7 +77,7 @@ class LoopChain final : public DeferredLoops {
   Result<LastResult> run_with(const Loop& last, const Part& part, HostPart host,
                               std::span<std::uint64_t> accumulators);
 
-  // Told whenever loops have been run, before the chain is empty. Touches no array.
+  // Called whenever loops have been run, before the chain is empty. Must touch no array.
   std::function<void(const ChainOutcome&)> on_end;
 
  private:
@@ -88,7 +88,7 @@ class LoopChain final : public DeferredLoops {
         : partials(last), accumulators(results), result(outcome) {}
     Partials partials;
     std::span<std::uint64_t> accumulators;
-    LastResult* result;  // null when nobody waits any more
+    LastResult* result;  // null when no caller waits any more
   };
 
   std::string why_not_behind(const Loop& loop, const RunPlan& alone);
@@ -110,7 +110,7 @@ class LoopChain final : public DeferredLoops {
   std::vector<std::unique_ptr<Link>> spare_;  // for the next ones
   std::uint64_t planned_bytes_ = 0;           // that they move, together
   // While they run.
-  std::unique_ptr<Awaited> awaited_;  // null: nobody waits for the last one
+  std::unique_ptr<Awaited> awaited_;  // null: no caller waits for the last one
   std::unique_ptr<DeviceRun> run_;    // before the partial results that it works on
   std::uint64_t chunk_rows_ = 0;
   std::uint64_t next_row_ = 0;

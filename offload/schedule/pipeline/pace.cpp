@@ -10,7 +10,7 @@ namespace dhpvm::offload {
 namespace {
 
 // All that is under way is done in this time: long enough to keep any device busy, and less than the 100 ms that
-// whoever asks for the end is made to wait.
+// a request to stop may take.
 constexpr double kMostUnderWay = 0.08;
 // A launch takes half of it, so that one can wait behind another.
 constexpr double kMostInLaunch = kMostUnderWay / 2;

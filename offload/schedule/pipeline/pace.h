@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How much of a loop a device is given at a time. Most devices cannot interrupt a kernel, and deferred loops must not
-// be interrupted in the middle of a chunk: whoever asks a program to stop waits for the launches that are under way.
+// The share of a loop that a device is given at a time. Most devices cannot interrupt a kernel, and deferred loops must
+// not be interrupted in the middle of a chunk: a request to stop a program waits for the launches that are under way.
 // These are kept short, by what was measured of the loop's launches.
 #pragma once
 
@@ -24,7 +24,7 @@ class Pace {
   // The most iterations that the next launch of `loop` should have: `units` at first, and more when it is known how
   // long they take. At least 1.
   std::uint64_t most_iterations(const Loop& loop);
-  // How long a launch is expected to take, in seconds; everything that may be under way if that is not known.
+  // The expected time of a launch, in seconds; of everything that may be under way if that is not known.
   double expected_seconds(const Loop& loop) const;
 
   // A chunk of `loop` was launched.

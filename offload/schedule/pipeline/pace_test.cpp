@@ -11,7 +11,7 @@ namespace {
 constexpr std::uint32_t kUnits = 2;
 constexpr std::uint64_t kMany = 1'000'000'000'000;
 
-// A loop that is run on a device whose iterations take `seconds` each, beside `fixed` seconds for each launch.
+// A loop that is run on a device whose iterations take `seconds` each, plus `fixed` seconds for each launch.
 struct TimedLoop {
   explicit TimedLoop(bool has_inner_loops) {
     footprint.complete = true;

@@ -168,7 +168,7 @@ class LoopExecution {
     PartRun part_run;
     part_run.part = part;
     part_run.rows = wanted_rows_ != 0 ? wanted_rows_ : rows_for(device, loops(), *plan);
-    // Whoever shares arrays with others sends back what it computes.
+    // A device that shares arrays with others sends its results back.
     if (parts_.size() > 1) plan->share();
     outcome_.upload_bytes += plan->upload_bytes;
     outcome_.download_bytes += plan->download_bytes;
@@ -189,7 +189,7 @@ class LoopExecution {
     error_ = std::move(error);
   }
 
-  // Idle devices do again what others have been given where that changes nothing but the time: the host has the inputs
+  // Idle devices repeat chunks that others have been given where that changes only the time: the host has the inputs
   // until results are put in place, and a chunk that was given up raises no trap that the loop does not have.
   void prepare_sharing(std::vector<PartRun>& runs) {
     bool has_inputs = true;
@@ -264,7 +264,7 @@ class LoopExecution {
         if (part_run.facts.redo != Redo::kInstead) board_.submitted(part_run.part, chunk);
         flying.push_back(chunk);
       } else if (offer.advice == Advice::kEnd) {
-        // Others have done whatever is still in flight here.
+        // Others have done the chunks that are still in flight here.
         if (flying.empty()) return run.finish(true);
         run.abandon();
         return {};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a loop on a device in batches: chooses their size, lets transfers and computation overlap, and brings together
-// what comes out. Neither the results nor the trap that is reported depend on the batches.
+// Runs a loop on a device in batches: chooses their size, overlaps transfers and computation, and combines
+// the results. Neither the results nor the trap that is reported depend on the batches.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ inline bool has_trapped(const codegen::KernelReport& report) {
   return report.status == static_cast<std::uint32_t>(codegen::KernelStatus::kTrapped);
 }
 
-// How a loop went, for statistics and explanations.
+// The outcome of a loop, for statistics and explanations.
 struct PipelineOutcome {
   // The loop goes on while the program does: its arrays know. Otherwise it has ended.
   bool in_flight = false;

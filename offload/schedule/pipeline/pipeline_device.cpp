@@ -15,8 +15,8 @@
 namespace dhpvm::offload {
 namespace {
 
-// How often somebody who waits looks at the clock and for interrupts: deadlines are honoured as precisely.
-// Whoever looks more often takes some time from devices that compute on this processor.
+// A waiting thread looks at the clock and for interrupts with this period: deadlines are honoured as precisely.
+// Looking more often takes some time from devices that compute on this processor.
 constexpr auto kPollInterval = std::chrono::milliseconds(4);
 // As long as await() waits.
 constexpr auto kMoment = std::chrono::milliseconds(1);
@@ -37,7 +37,7 @@ std::int64_t flow_of(std::uint32_t track, std::uint64_t chunk) {
   return static_cast<std::int64_t>(std::uint64_t{track} << kLabelBits | chunk);
 }
 
-// How a trace shows operations, by OperationRecord::Kind: those that belong to a chunk have an arrow.
+// The names of operations in a trace, by OperationRecord::Kind: those that belong to a chunk have an arrow.
 struct EventKinds {
   EventKinds() = default;
   explicit EventKinds(Tracer& tracer) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A device as one isolate uses it: three queues that work beside each other, the memory kept for reuse, and what was
-// measured of it.
+// A device as one isolate uses it: three queues that work concurrently, the memory kept for reuse, and the device's
+// measurements.
 //
 // Used by one thread at a time.
 #pragma once
@@ -38,7 +38,7 @@ class ArrayCopies;
 struct DeviceBlock {
   std::shared_ptr<DeviceMemory> memory;
   std::uint64_t bytes = 0;
-  Positions busy;  // whoever uses it next waits until then
+  Positions busy;  // the next user waits until then
 };
 
 // All operations of a stage: copies with their bytes, launches with their iterations, and the time for which
@@ -49,7 +49,7 @@ struct StageTotal {
   std::chrono::nanoseconds time{0};
 };
 
-// Measurements of a device; shared with those who choose where loops run. Thread-safe.
+// Measurements of a device; shared with the code that chooses where loops run. Thread-safe.
 class DeviceModel {
  public:
   // `queue` is where the operation was.
@@ -73,17 +73,17 @@ class DeviceModel {
 struct PipelineDeviceOptions {
   // Device memory, at most what the device has.
   std::uint64_t budget_bytes = std::numeric_limits<std::uint64_t>::max();
-  // Asked while somebody waits for the device: an error ends the waiting and is passed on.
+  // Asked while a thread waits for the device: an error ends the waiting and is passed on.
   std::function<Status()> poll;
-  // Ends kernels early, where the device can do that. Null: nobody does. Stays as long as the device.
+  // Ends kernels early, where the device can do that. Null: never. Stays as long as the device.
   StopToken* stop = nullptr;
   Tracer* tracer = nullptr;
   // The tracer's track for loops, from which arrows lead to their operations.
   std::uint32_t loops_track = 0;
-  // Told of every operation some time after it is done, from any thread. May be empty.
+  // Called for every operation some time after it is done, from any thread. May be empty.
   std::function<void(const OperationRecord&)> observer;
-  // Whether stages and chunks overlap. If not, each stage of a chunk is waited for before the next is
-  // submitted, which is there to be compared with.
+  // Whether stages and chunks overlap. If not, each stage of a chunk ends before the next is submitted, for
+  // comparison.
   bool overlap = true;
 };
 
@@ -105,12 +105,12 @@ class PipelineDevice final : public Timelines {
   PlanMemo& plan_memo() { return plan_memo_; }
   std::uint64_t budget() const { return budget_; }
   bool overlaps() const { return options_.overlap; }
-  // Whether launches are kept short: those of accelerators here. Nobody waits for a worker's when a program has to end.
+  // Whether launches are kept short: those of accelerators here. The end of a program never waits for a worker's.
   bool is_paced() const {
     return !info().stops_kernels && !info().is_remote && info().format != KernelFormat::kHostCode;
   }
   StopToken* stop_token() const { return options_.stop; }
-  // Raised when this object ends, and nobody can read any more what its launches would have written.
+  // Raised when this object ends, so that the results of its launches can no longer be read.
   StopToken& end_token() { return end_; }
   // Device memory in use, that which is kept for reuse included.
   std::uint64_t allocated_bytes() const { return allocated_bytes_; }
@@ -120,18 +120,18 @@ class PipelineDevice final : public Timelines {
   // Whether that has come to its end, or there was nothing to measure.
   bool is_link_measured() { return fate_of(link_measured_) != Fate::kUnderWay; }
 
-  // Whether copies of an array, or of anything else, of so many bytes belong into the queue of the launches: to change
-  // queues costs more than they do. Who uploads such bytes has waited until the host's memory has them.
+  // Whether copies of an array, or of anything else, of so many bytes belong into the queue of the launches, because a
+  // change of queues costs more than they do. Before such an upload the caller waits until the host has the bytes.
   bool copies_with_launches(std::uint64_t bytes) const { return info().write_bytes != 0 && bytes <= kSmall; }
-  // Larger copies take as long there as by themselves.
+  // Larger copies take as long there as in a queue of their own.
   static constexpr std::uint64_t kSmall = 32 << 10;
   static constexpr std::uint64_t kLarge = std::numeric_limits<std::uint64_t>::max();
-  // Submit copies within something of `whole` bytes, when `after` has been reached; where they are done then.
+  // Submit copies within an array or the like of `whole` bytes, when `after` has been reached; return their positions.
   Result<Positions> upload(const MemorySpan& to, const MemorySpan& from, const Positions& after,
                            std::uint64_t whole);
   Result<Positions> download(const MemorySpan& to, const MemorySpan& from, const Positions& after,
                              std::uint64_t whole);
-  // Where kernels that can trap report nothing, for nobody looks: the loops cannot in their present executions.
+  // Unread reports of kernels that can trap in general: the loops cannot in their present executions.
   Result<MemorySpan> unread_report();
   // Submit an operation to the queue of its stage, when `after` has been reached; its position.
   Result<std::uint64_t> fill(const MemorySpan& to, std::byte value, const Positions& after);
@@ -148,7 +148,7 @@ class PipelineDevice final : public Timelines {
   // The last ones submitted.
   const Positions& submitted() const { return submitted_; }
 
-  // How many iterations the next launch of `loop` should have, for the device to be done with it soon. Not for devices
+  // The iterations that the next launch of `loop` should have, for the device to be done with it soon. Not for devices
   // of other machines.
   std::uint64_t most_iterations(const Loop& loop) { return pace_->most_iterations(loop); }
   // Before a chunk is submitted: waits until what is under way is done soon. Fails with the poll's error, or the
@@ -159,14 +159,14 @@ class PipelineDevice final : public Timelines {
   void begin_run() { was_interrupted_ = false; }
   // Why a kernel was cut short.
   Error stop_reason() const;
-  // Between loops that nobody waits for: finds out when one of them has failed, and waits when too many are
+  // Between loops without a waiting caller: finds out when one of them has failed, and waits when too many are
   // not yet done.
   Status keep_pace();
   // Blocks until these have been done. Fails with the device's error, or with the poll's.
   Status wait(const Positions& positions);
   // Waits for a moment; whether they have been done. Fails as wait() does.
   Result<bool> await(const Positions& positions);
-  // These operations are of no use to anybody any more; until they are done, the device is busy with them.
+  // The results of these operations are no longer needed; until they are done, the device is busy with them.
   void set_behind(const Positions& until) { behind_.include(until); }
   bool is_behind() { return fate_of(behind_) == Fate::kUnderWay; }
   // The fate of these operations, without blocking. Notes a failure.
@@ -187,15 +187,15 @@ class PipelineDevice final : public Timelines {
   // concern others.
   void keep_copies(bool keep) { keeps_copies_ = keep; }
   // Fetches what only this device has, and drops its copies: what it can no longer give is lost, and its
-  // array tells whoever asks for it. Fails, and may be called again, when somebody wants the waiting to end.
+  // array reports that at each access. Fails, and may be called again, when the waiting is interrupted.
   Status give_up_copies();
   // Copies on this device, for eviction: the one used last is the last.
   void add_copy(ArrayCopies& copies);
   void touch_copy(ArrayCopies& copies);
   void remove_copy(ArrayCopies& copies);
 
-  // The first failure that the device does not recover from: nothing more is submitted to it. Whoever submits, waits or
-  // looks finds it out; all of them note it here.
+  // The first failure that the device does not recover from: nothing more is submitted to it. Each thread that submits,
+  // waits or looks may find it, and notes it here.
   const std::optional<Error>& failure() const { return failure_; }
   // Why the device is to be dropped, and opened again when it is back: its machine is gone, or about to be. A device
   // that is about to leave has no failure yet: what is in flight may be finished, and its copies fetched.

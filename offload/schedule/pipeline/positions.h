@@ -12,7 +12,7 @@ namespace dhpvm::offload {
 enum class Stage : std::uint8_t { kUpload, kLaunch, kDownload };
 inline constexpr unsigned kStages = 3;
 
-// How far each queue must have come: operations are numbered from 1, by stage.
+// The operation that each queue must have reached: operations are numbered from 1, by stage.
 struct Positions {
   std::array<std::uint64_t, kStages> at = {};
 
@@ -32,7 +32,7 @@ struct Positions {
 // The fate of the operations up to some positions.
 enum class Fate : std::uint8_t { kUnderWay, kDone, kFailed };
 
-// Tells what became of operations. A verdict never changes, but kUnderWay becomes one of the others.
+// Reports the outcome of operations. It never changes, except from kUnderWay to one of the others.
 class Timelines {
  public:
   virtual ~Timelines() = default;

@@ -56,7 +56,7 @@ Status slice(PipelineDevice& device, Loops loops, RunPlan& plan, std::uint64_t r
   for (std::uint32_t n = 0; n < plan.arrays.size(); ++n) {
     if (plan.arrays[n].placement == Placement::kResident) order.push_back(n);
   }
-  // Among equally large ones, those of which the device has least.
+  // Among equally large ones, those with the fewest bytes on the device.
   const auto absent = [&](const ArrayPlan& array) {
     if (array.array.buffer == nullptr) return array.array.bytes();
     ArrayCopies& copies = ArrayCopies::of(*array.array.buffer);
@@ -123,7 +123,7 @@ Result<RunPlan> plan_run(PipelineDevice& device, Loops loops) {
     const bool is_written = !plan.needs[n].writes.empty();
     array.placement = shared ? Placement::kShared : Placement::kResident;
     if (captured.buffer == nullptr) {
-      // Memory that is lent, or lies in the heap, has nobody to wait for it later. An array that is only read
+      // For lent memory, and memory in the heap, no later access waits. An array that is only read
       // there is copied before the loop is submitted, if it is small.
       if (is_written || captured.bytes() >= BufferPool::kUnit) plan.arrays_can_wait = false;
       array.send_back = is_written;

@@ -24,7 +24,7 @@ struct ArrayPlan {
   LoopArray array;         // as it was captured first
   bool by_chunk = false;   // each chunk writes a part of its own, known beforehand
   bool send_back = false;  // results go to the host while the loops run
-  bool dead = false;       // nobody can look at it afterwards
+  bool dead = false;       // it cannot be read afterwards
   // Why it cannot be sliced, for people; empty if it can.
   std::string_view whole_because;
 };

@@ -31,7 +31,7 @@ StageLoad load_of(Loops loops, const RunPlan& plan) {
 StageModels models_of(PipelineDevice& device, Loops loops) {
   const DeviceModel& model = device.model();
   double fixed = 0;
-  double seconds = 0;  // beside that
+  double seconds = 0;  // in addition to that
   double iterations = 0;
   bool known = true;
   for (const Loop& loop : loops) {
@@ -69,7 +69,7 @@ std::uint64_t soon_done_rows(PipelineDevice& device, Loops loops) {
 std::uint64_t most_rows(Loops loops, const RunPlan& plan) {
   if (plan.slice_budget == 0) return loops[0].space.extent(0);
   // Halos make a slice somewhat larger than its rows: they are rarely more than a row or two, each side.
-  // Blocks are up to a quarter larger than what is asked for.
+  // Blocks are up to a quarter larger than requested.
   const std::uint64_t rows = plan.slice_budget / 5 * 4 / (kSlots * plan.row_slice_bytes);
   return std::max<std::uint64_t>(rows > 64 ? rows - rows / 16 - 4 : rows / 2, 1);
 }

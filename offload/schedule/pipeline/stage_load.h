@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What loops with a plan ask of the stages of the pipeline, and the chunks that follow from it.
+// The load that loops with a plan put on the stages of the pipeline, and the chunks that follow from it.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ inline constexpr std::uint64_t kSlots = 3;
 StageLoad load_of(Loops loops, const RunPlan& plan);
 // The measured models of the stages. The launches of several loops count as one.
 StageModels models_of(PipelineDevice& device, Loops loops);
-// How many rows a chunk should have, by what is known about device and loops.
+// The rows that a chunk should have, by what is known about device and loops.
 std::uint64_t rows_for(PipelineDevice& device, Loops loops, const RunPlan& plan);
 // Rows a second in chunks of `rows`, by what is known about device and loops; 0: nothing is known of the loops.
 double expected_rate(PipelineDevice& device, Loops loops, const RunPlan& plan, std::uint64_t rows);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether the results of loops should be sent back to the host while they run, or when the host asks: as was of use
-// the last time. Devices that share a loop note what they send from their own threads; the isolate's thread calls the
-// rest.
+// Whether the results of loops should be sent back to the host while they run, or when the host asks: whichever was
+// useful the last time. Devices that share a loop note what they send from their own threads; the isolate's thread
+// calls the rest.
 #pragma once
 
 #include <atomic>

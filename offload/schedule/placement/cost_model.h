@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where one execution of a loop should run: the host's cores, or a device, by what has been measured of both.
+// Estimates where one execution of a loop should run, on the host's cores or a device, from measurements of both.
 #pragma once
 
 #include <cstdint>

@@ -25,7 +25,7 @@ std::size_t quickest(std::span<const Place> places, std::span<const std::size_t>
   std::size_t best = among[0];
   for (const std::size_t n : among.subspan(1)) {
     const bool is_host = places[best].kind == Place::Kind::kHost;
-    // Until the host has been measured, it runs the loop: that costs nothing but time.
+    // Until the host has been measured, it runs the loop: that costs only time.
     if (is_host && !places[best].known) break;
     if (places[n].seconds < places[best].seconds * (is_host ? kClearlyBetter : 1)) best = n;
   }
@@ -61,7 +61,7 @@ Sharing share_of(std::span<const Place> places, std::span<const std::size_t> amo
   return sharing;
 }
 
-// Who shares the loop; nobody, or one alone: it does not pay.
+// The devices that share the loop; none or one: sharing does not pay.
 Sharing share_if_it_pays(std::span<const Place> places, std::span<const std::size_t> among, std::size_t best,
                          std::uint64_t rows, double host_seconds) {
   if (among.size() < 2 || rows < kRowsWorthSplitting) return {};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Policies: which of the places that could run one execution of a loop does, or which share it. The time that
-// each place would take is known from measurements (cost_model.h); a policy weighs it, and says why it has
-// decided so.
+// Policies choose among the places that could run one execution of a loop the one that does, or those that share
+// it. Measurements give the time that each place would take (cost_model.h); a policy weighs it, and explains its
+// decision.
 //
 // Another policy is another class here, and a value of dhpvm::Policy.
 #pragma once
@@ -60,7 +60,7 @@ std::unique_ptr<PlacementPolicy> fastest_completion();
 
 // Workers whenever there are some, so that this machine's battery is spared: unless they are expected to take
 // more than `factor` times as long as this machine would, or there are none; then as fastest_completion()
-// decides. Until this machine has run the loop, it is taken for as quick as a worker's kernel alone.
+// decides. Until this machine has run the loop, it is assumed to be as quick as a worker's kernel alone.
 std::unique_ptr<PlacementPolicy> prefer_remote(double factor);
 inline constexpr double kPreferRemoteFactor = 4;
 

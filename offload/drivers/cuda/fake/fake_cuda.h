@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tests' control over the fake driver beside this file, and its counts. The functions are found with dlsym().
+// The tests' control over the fake driver next to this file, and its counts. The functions are found with dlsym().
 #pragma once
 
 #include <cstddef>

@@ -21,7 +21,7 @@ void report(const ptx::Counts& counts) {
 }  // namespace
 
 State& state() {
-  // Never destroyed: the driver outlives whatever uses it.
+  // Never destroyed: the driver outlives its users.
   static State& the_state = *new State;
   return the_state;
 }
