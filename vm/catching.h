@@ -34,7 +34,7 @@ class Catching {
       handlers_;  // by function: bytecode::find_handlers()
 };
 
-// Whether programs may catch it. Limits, interrupts, races and lost devices are for those who run them.
+// Whether programs may catch it. Limits, interrupts, races and lost devices concern the user who runs them.
 bool is_catchable(const Error& trap);
 
 // For the interpreter, after context.trap was set: leaves the calls up to one that catches it, down to the last entry

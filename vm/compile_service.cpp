@@ -47,7 +47,7 @@ CompileService::~CompileService() {
 Result<codegen::CodeGenerator*> CompileService::generator() {
   const std::lock_guard lock(library_mutex_);
   if (generator_ != nullptr) return generator_.get();
-  // Options that are not understood stay so. A library may have been out of reach for want of memory or descriptors.
+  // Options that are not understood stay so. A library may have been unreachable for lack of memory or descriptors.
   constexpr std::chrono::seconds kPatience{1};
   const auto now = std::chrono::steady_clock::now();
   if (failure_ && (failure_->code() == ErrorCode::kInvalidArgument || now < retry_at_)) return *failure_;

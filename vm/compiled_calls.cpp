@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What compiled functions call: the counterpart, in C++, of codegen/lower/runtime_calls.h, where the
+// The functions that compiled code calls: the counterpart, in C++, of codegen/lower/runtime_calls.h, where the
 // parameters are explained.
 #include <algorithm>
 #include <array>

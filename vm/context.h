@@ -71,7 +71,7 @@ struct InterpretedLoop {
   std::vector<std::uint64_t> lanes;  // by lane, then by reduction
   Tracer::Clock::time_point begin;
 
-  // How many iterations come before the current one.
+  // The number of iterations before the current one.
   std::uint64_t linear_index() const;
 };
 

@@ -12,7 +12,7 @@ namespace {
 using bytecode::RegisterSet;
 using bytecode::Word;
 
-// How the needed registers of a frame are known.
+// The source of knowledge about the needed registers of a frame.
 enum class Registers : std::uint8_t {
   kAtPlace,   // an interpreted call that stands at a known instruction
   kMirrored,  // a compiled call: its needed registers lie below those of the frame above

@@ -71,7 +71,7 @@ Status DeferredChain::defer(const OffloadRequest& request, const offload::Loop& 
 }
 
 bool DeferredChain::takes_last(offload::Part& part, const offload::Loop& loop) const {
-  // Whoever stops the program has a kernel that it waits for stopped, unless deferred loops are under way with it.
+  // Stopping the program also stops the kernel that it waits for, unless deferred loops are under way with it.
   constexpr double kShort = 2e-3;
   if (!is_pending() || &chain_->device() != part.device || !chain_->takes_last()) return false;
   const offload::LinkModel launch = part.device->model().launch(loop.label);

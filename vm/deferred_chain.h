@@ -21,14 +21,14 @@ class DeferredChain {
 
   using Way = offload::LoopChain::Way;
 
-  // How the loop would run with others if it were deferred, with so many rows in a chunk (0: as measurements suggest);
-  // nothing if it must not be. Makes the part's plan if it has none.
+  // The way in which the loop would run with others if it were deferred, with so many rows in a chunk (0: as
+  // measurements suggest); nothing if it must not be. Makes the part's plan if it has none.
   static std::optional<Way> way_of(offload::Part& part, const offload::Loop& loop, std::uint64_t rows);
   // Appends the loop to the chain of deferred loops; runs that first if the loop does not fit it, and starts a new one.
   // With `is_forced`, the user is told if the device does not run the loop in the end.
   Status defer(const OffloadRequest& request, const offload::Loop& loop, const offload::Part& part,
                std::uint64_t rows, bool is_forced, Way way);
-  // Whether the program may be told of the loop's result by the message that has the deferred loops run: nothing of it
+  // Whether the message that starts the deferred loops may also ask for this loop's result: nothing of it
   // takes long. Makes the part's plan if it has none.
   bool takes_last(offload::Part& part, const offload::Loop& loop) const;
   // Runs the deferred loops, and then `loop`, which takes_last().

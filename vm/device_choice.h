@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which devices an execution of a loop goes to: the wishes of the command line and of the program, and where there is a
-// choice, the placement policy.
+// Chooses the devices for an execution of a loop: by the wishes of the command line and of the program, and where
+// there is a choice, by the placement policy.
 #pragma once
 
 #include <memory>

@@ -46,9 +46,9 @@ class DeviceLoops {
   Status release_buffers();
 
   // Whether kernel `number` stays on the host without further questions, because the user said so, or because it would
-  // take so little time there (0: not known). Notes the latter for explain().
+  // take so little time there (0: not known). Notes that time for explain().
   bool stays_on_host(const bytecode::KernelRecord& record, std::uint32_t number, double host_seconds);
-  // How kernel `number` has run, in one or more lines; empty if no device was considered.
+  // Explains how kernel `number` has run, in one or more lines; empty if no device was considered.
   std::string explain(std::uint32_t number) const;
   DeviceTotals totals() const;
   // The devices that have been used.

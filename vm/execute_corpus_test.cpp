@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Replays the execution fuzzer's corpus, in whatever way this build strings instructions together: the fuzzer
+// Replays the execution fuzzer's corpus with the dispatch of this build: the fuzzer
 // itself runs with sanitizers, which need the loop.
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs whatever the verifier accepts, within tight limits: the heart of the execution fuzzer, and of the test
+// Runs every module that the verifier accepts, within tight limits: the heart of the execution fuzzer, and of the test
 // that replays its corpus.
 #pragma once
 

@@ -140,7 +140,7 @@ class Isolate final : private gc::RootProvider {
   // A device begins to work on the elements of `array`, and its buffer's copies know of that: from now on the
   // host has to ask before it writes them, or, unless `host_reads`, before it touches them.
   static void withhold(gc::Array& array, bool host_reads);
-  // Moves the elements from the heap to a buffer, of whose contents copies elsewhere are kept, if there is room. The
+  // Moves the elements from the heap to a buffer, whose copies on devices are tracked, if there is room. The
   // array is open.
   void move_off_heap(gc::Array& array);
   // Releases the elements now; later accesses trap with kClosed. Closing twice is allowed.

@@ -52,7 +52,7 @@ struct Limits {
   // isolate; exact, and the same on every run. kOutOfFuel at the first unit that is not there.
   std::uint64_t fuel = kUnlimitedFuel;
 
-  // How long one outermost call may take, in real time. Honoured within about a millisecond, or the time of one
+  // The real time that one outermost call may take. Honoured within about a millisecond, or the time of one
   // collection or of up to 64 native functions. kDeadline.
   std::chrono::nanoseconds deadline = kNoDeadline;
 };
@@ -65,7 +65,7 @@ enum class JitMode : std::uint8_t {
 
 struct JitOptions {
   JitMode mode = JitMode::kOn;
-  // How often a function must be found running, every `sample_interval` back-edges and calls, to be compiled.
+  // A function is compiled once so many samples, one every `sample_interval` back-edges and calls, found it running.
   std::uint32_t threshold_samples = 8;
   // At least 1. Every sample is also a look at the clock: fewer make programs slower, more make deadlines coarser.
   std::uint32_t sample_interval = 1024;
@@ -73,9 +73,9 @@ struct JitOptions {
   bool wait = false;
 };
 
-// How the chunks of a loop go through a device.
+// The overlap of a loop's chunks on a device.
 enum class Batching : std::uint8_t {
-  kOverlapped,      // uploads, kernels and downloads beside each other
+  kOverlapped,      // uploads, kernels and downloads overlap
   kSerial,          // each ends before the next begins
   kSerialPageable,  // likewise, with memory that is not pinned
 };

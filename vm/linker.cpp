@@ -100,7 +100,7 @@ void LinkedModule::describe_array(const bytecode::Type& type, gc::TypeId id) {
   info.element_references = reference_offsets_.data();
 }
 
-// The signature that the native function itself has: without the two results that tell of a failure.
+// The signature that the native function itself has: without the two results that report a failure.
 Status LinkedModule::take_failure(const bytecode::Import& import, bytecode::Signature& signature) {
   auto& results = signature.results;
   const std::size_t count = results.size();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What has become of one parallel loop on the host's cores: a recorder of events, and the text that explains them.
+// The history of one parallel loop on the host's cores: a recorder of events, and the text that explains them.
 #pragma once
 
 #include <cstdint>

@@ -97,7 +97,7 @@ bool LoopTier::fetch_arrays(const HostExecution& execution) {
   return true;
 }
 
-// How many lanes the code should have at most: as many as suit it, unless what can be done at the same time,
+// The most lanes that the code should have: as many as suit it, unless what can be done at the same time,
 // iterations or the lanes of reductions, is then too little for all threads, while each iteration takes so
 // long that it is worth a thread's while. Results must not depend on it.
 unsigned LoopTier::lanes_for(const HostExecution& execution, const IterationSpace& space) const {
@@ -320,8 +320,8 @@ bool LoopTier::wait_for_kernel(const HostExecution& execution, unsigned lanes,
   return true;
 }
 
-// The accumulators in the window are the initial values, and then the results. `open`: of whose block the box
-// is a part, or null.
+// The accumulators in the window are the initial values, and then the results. `open`: the block that the box
+// is a part of, or null.
 bool LoopTier::interpret_box(Context& context, const LinkedKernel& kernel, const IterationSpace& box,
                              std::vector<std::uint64_t>& window, const gc::Ref* r, offload::OpenBlock* open,
                              bool ends_block) {

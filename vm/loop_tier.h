@@ -50,7 +50,7 @@ class LoopTier {
   // Runs a loop whose window is at `p` and `r`; the results come back there. False: the program has trapped.
   bool run(Context& context, const LinkedKernel& kernel, std::uint64_t* p, gc::Ref* r);
 
-  // How each loop has run, and why, in source terms: a paragraph for each.
+  // Explains how each loop has run, and why, in source terms: a paragraph for each.
   std::string explain();
 
   // Has the stop token of `context` raised when the deadline of the call passes. False if no thread can watch the

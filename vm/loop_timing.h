@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long the iterations of one parallel loop take: measured in the interpreter, guessed from that, and measured in
+// The time that one parallel loop's iterations take: measured in the interpreter, guessed from that, and measured in
 // compiled code.
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// For tests: what can be reached from some references, as text that is the same for equal memories.
+// For tests: the memory reachable from some references, as text that is the same for equal memories.
 #pragma once
 
 #include <cstdint>

@@ -18,7 +18,7 @@ namespace {
 
 #ifdef DHPVM_CODEGEN_LIBRARY
 
-// Every program has `run() -> i64`, which gives 42. `churn` takes the place of whatever has become free.
+// Every program has `run() -> i64`, which gives 42. `churn` occupies the freed places.
 constexpr std::string_view kRuntime = R"(
 type class Node
   field next: Node

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the virtual machine calls C++: the binary interface of native functions, and their registry.
+// The virtual machine calls C++ by these: the binary interface of native functions, and their registry.
 #pragma once
 
 #include <cstdint>

@@ -18,7 +18,7 @@ offload::HostMemory memory_kind(Batching batching) {
                                                : offload::HostMemory::kPinned;
 }
 
-// How often a full worker is asked whether the program's turn has come.
+// The period of asking a full worker whether the program's turn has come.
 constexpr std::chrono::milliseconds kLookAgain{20};
 
 // A worker that has a place in its queue for this program.
@@ -167,7 +167,7 @@ Result<std::unique_ptr<offload::PipelineDevice>> OpenDevices::make(OpenDevice& o
                            const offload::OperationRecord& record) { observer(name, record); };
   }
   DHPVM_ASSIGN(auto device, offload::PipelineDevice::create(opened.owner, pool_, *registrations_, options));
-  // A link that fails meanwhile is found out by whoever uses the device.
+  // The next use of the device finds a link that has failed meanwhile.
   if (const Status status = device->begin_to_measure_link(); !status.ok() && !device->failure())
     return status.error();
   return device;

@@ -41,7 +41,7 @@ class OpenDevices {
   Status open_wished();
   // Opens it at the first call; its `device` is null if it cannot be used.
   OpenDevice& open(const std::string& name);
-  // The kernel on the host's cores as a device; no device: that cannot be had.
+  // The kernel on the host's cores as a device; no device if that cannot be opened.
   struct OnHost {
     offload::PipelineDevice* device = nullptr;
     const LoadedKernel* loaded = nullptr;
@@ -66,7 +66,7 @@ class OpenDevices {
 
  private:
   Result<std::unique_ptr<offload::PipelineDevice>> make(OpenDevice& opened);
-  // How the devices that the options ask for by name have been found.
+  // The result of looking for the devices that the options ask for by name.
   struct Wished {
     bool has_any = false;
     bool is_queued = false;       // at a worker that is full

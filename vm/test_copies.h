@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// For tests: a device that has taken the elements of an array, and gives them back when it is asked.
+// For tests: a device that has taken the elements of an array, and gives them back on request.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tiering: which functions of an isolate are compiled, and when.
+// Tiering: decides which functions of an isolate are compiled, and when.
 //
 // Every time the interpreter's ticks run out, the function and loop it is in get a sample.
 // A function with enough samples is compiled on a background thread while the interpreter

@@ -23,7 +23,7 @@ Error take_trap(Context& context);
 // The same, with the message that `reason` and the current instruction call for.
 void raise(Context& context, TrapReason reason);
 
-// "null": what was about to be done with it.
+// For messages: the operation that was about to use null.
 Error null_trap(const Context& context);
 
 // "(3, 4)", or "3" for one dimension: iteration number `linear` of the current loop.

@@ -77,7 +77,7 @@ class CatchingTest : public testing::TestWithParam<Jit> {
 };
 
 TEST_P(CatchingTest, TrapsCrossTheHost) {
-  // Through the host and back several times, down to a trap that nobody on the way catches.
+  // Through the host and back several times, down to a trap that is not caught on the way.
   EXPECT_EQ(need(call("outer", 5)), 130);
   const Result<std::int64_t> uncaught = call("run", 2);
   ASSERT_FALSE(uncaught.ok());

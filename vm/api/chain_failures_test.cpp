@@ -21,8 +21,8 @@ fn prepare(n: i64) -> Work {
     for i in 0..n { work.a[i] = (i * 7919 % 1000) as i32; work.where[i] = (n - 1 - i) as i32; }
     return work;
 }
-// Three loops, of which the middle one takes as long as is wanted, changes what it reads, and needs what the
-// first computes.
+// Three loops. The middle one takes as long as is wanted, changes what it reads, and needs the results of the
+// first.
 fn start(work: Work, turns: i64) {
     let a = work.a;
     let b = work.b;

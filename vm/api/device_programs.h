@@ -255,7 +255,7 @@ fn philox(n: i64) -> i64 {
     }
     return hash64(15, out);
 }
-// Of one array the loops want the sizes alone, and of another only some chunks need anything.
+// The loops need only the sizes of one array, and only some chunks need elements of another.
 fn sizes(n: i64) -> i64 {
     let a = [f32](n + 3);
     let m = [i32, 2](n, 3);
@@ -280,7 +280,7 @@ fn gaps(n: i64) -> i64 {
     for i in 0..counts.len { h = mix(h, counts[i]); }
     return h;
 }
-// What later chunks read lies on both sides of what earlier ones have written, under two names.
+// Later chunks read elements on both sides of those that earlier ones have written, under two names.
 fn astride(n: i64) -> i64 {
     let a = [i64](3 * n);
     let b = a;
@@ -329,8 +329,8 @@ inline constexpr std::array<std::string_view, 20> kDeviceFunctions = {
     "transpose", "reduce", "histogram", "turns", "ping_pong", "twins",     "churn",
     "chain",     "philox", "sizes",     "gaps",  "astride",   "checkers"};
 
-// What the test number `test` runs: all of them, or every third under sanitizers, where each takes several times as
-// long; other tests take the other thirds.
+// The functions for the test number `test`: all of them, or every third under sanitizers, where each takes several
+// times as long; other tests take the other thirds.
 inline std::vector<std::string_view> device_functions([[maybe_unused]] std::size_t test) {
 #ifdef DHPVM_SANITIZED
   std::vector<std::string_view> some;

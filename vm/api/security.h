@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The public API's words for who may talk to whom, as the rooms below have them.
+// Converts the public API's security settings to those of the rooms below.
 #pragma once
 
 #include "dhpvm/remote.h"

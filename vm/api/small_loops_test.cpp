@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loops over small arrays on a worker, which is told of several at once: results equal the interpreter's, whenever the
+// Loops over small arrays on a worker, which gets several at once: results equal the interpreter's, whenever the
 // worker goes.
 #include <chrono>
 #include <optional>
@@ -77,7 +77,7 @@ TEST_F(SmallLoops, ComputeWhatTheInterpreterComputes) {
   EXPECT_GT(chained, test_effort(120)) << "or nothing has been tested";
 }
 
-// With results copied back at once nothing is lost; otherwise the program is told of what is.
+// With results copied back at once nothing is lost; otherwise the program gets the loss as an error.
 TEST_F(SmallLoops, AWorkerThatGoesChangesNoResult) {
   unsigned right = 0;
   for (std::uint64_t seed = 100; seed < 100 + test_effort(10); ++seed) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stands behind the handles of the public API.
+// The state behind the handles of the public API.
 #pragma once
 
 #include <atomic>

@@ -75,7 +75,7 @@ Status check_pointer(T* pointer, std::string_view name) {
 
 constexpr dhpvm_code code_of(ErrorCode code) { return static_cast<dhpvm_code>(code) + 1; }
 constexpr bool is_code(dhpvm_code code) { return code > DHPVM_OK && code <= code_of(kLastErrorCode); }
-// The error that a function of the host returned as a code. A number that is none becomes kHostException.
+// The error that a function of the host returned as a code. Any other number becomes kHostException.
 Error error_of(dhpvm_code code, std::string message);
 
 // Puts the error where the caller asked for it. Never throws.
@@ -110,7 +110,7 @@ T guarded_value(T fallback, F&& body) noexcept {
 
 // ---- Structures.
 
-// How far a structure may grow in later versions, of whose callers only zeros are accepted.
+// The bytes by which a structure of a later version's caller may be longer; only zeros are accepted there.
 inline constexpr std::size_t kMostAppended = 4096;
 
 // The caller's structure over the defaults in `known`. Null: the defaults. `earlier` is the size that the structure had

@@ -21,7 +21,7 @@ void* find_handle(std::uintptr_t handle, HandleKind kind);
 // The same, and ends the handle.
 void* remove_handle(std::uintptr_t handle, HandleKind kind);
 
-// How many handles there are.
+// The number of handles.
 std::size_t live_handles();
 
 }  // namespace dhpvm::c
