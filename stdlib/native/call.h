@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every native function needs: its arguments as C++ values, and its results as the program's.
+// Every native function needs this: its arguments as C++ values, and its results as the program's.
 #pragma once
 
 #include <algorithm>

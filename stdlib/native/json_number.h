@@ -17,7 +17,7 @@ struct JsonNumber {
   double number = 0;          // of kInteger and kFloat: the nearest
 };
 
-// The number at the beginning of the text. Whatever follows it is not looked at.
+// The number at the beginning of the text. The text after it is not read.
 JsonNumber read_json_number(std::string_view text);
 
 }  // namespace dhpvm::stdlib

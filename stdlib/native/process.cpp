@@ -29,7 +29,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Seconds = std::chrono::duration<double>;
 
-// How long a deadline, an interrupt or the end of the process may go unnoticed. Waits begin short: most programs are.
+// Bounds the time until a deadline, an interrupt or the end of the process is noticed. Waits begin shorter.
 constexpr int kLongestNapMilliseconds = 10;
 // The exit code of a process that was ended because its time was up; others are from -64 to 255.
 constexpr std::int64_t kTimedOut = std::numeric_limits<std::int64_t>::min();
@@ -78,7 +78,7 @@ Result<Descriptor> moved_up(int number) {
   return error(ErrorCode::kIoTrap, "a process cannot be connected: {}", std::strerror(reason));
 }
 
-// Standard input of a process: a file in memory, so that nobody has to write while the process reads.
+// Standard input of a process: a file in memory, so that no thread has to write while the process reads.
 Result<Descriptor> input_file(const vm::NativeCall& call, std::string_view content) {
   DHPVM_ASSIGN(Descriptor file, moved_up(::memfd_create("dhpvm-input", MFD_CLOEXEC)));
   DHPVM_TRY(write_all(file.number(), content, "the input of a process", stop_check(call)));
@@ -86,7 +86,7 @@ Result<Descriptor> input_file(const vm::NativeCall& call, std::string_view conte
   return file;
 }
 
-// What a process writes, through a pipe.
+// The output of a process, through a pipe.
 class Output {
  public:
   // The end for the process.
@@ -120,7 +120,7 @@ class Output {
   std::string text_;
 };
 
-// A process that was started. It is killed if nobody has waited for its end.
+// A process that was started. It is killed unless its end was waited for.
 class Child {
  public:
   // With `is_group`, it and what it starts are a group of processes of their own, and are killed together.
@@ -150,7 +150,7 @@ class Child {
   std::optional<std::int64_t> code_;
 };
 
-// What posix_spawn() takes, with its clean-up.
+// The arguments of posix_spawn(), with their clean-up.
 struct SpawnOptions {
   SpawnOptions() {
     posix_spawn_file_actions_init(&files);
@@ -230,7 +230,7 @@ Status process_run(vm::NativeCall& call) {
     DHPVM_ASSIGN(folder, path_argument(call, 3));
   }
   const bool captures = (call.p[0] & 1) != 0;
-  // What was printed before appears before.
+  // The program's earlier output must appear before the child's.
   DHPVM_TRY(NativeState::of(call).console.flush());
 
   std::array<Output, 2> outputs;
@@ -249,7 +249,7 @@ Status process_run(vm::NativeCall& call) {
   std::int64_t code = 0;
   {
     Child child(pid, is_group);
-    // A pipe ends when nobody has its other end any more.
+    // A pipe ends when no process has its other end any more.
     connections.clear();
     DHPVM_ASSIGN(code, wait_for_end(call, child, outputs, timeout, command.front()));
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stands behind the language's `resource`: a C++ object that the heap owns.
+// The language's `resource` is a C++ object that the heap owns.
 //
 // All resources look alike to the program, so each carries the kind that its makers gave it, and is checked
 // when it comes back.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What native functions keep for one isolate: its console, and the exit code that the program asked for.
+// The state of native functions for one isolate: its console, and the exit code that the program asked for.
 #pragma once
 
 #include <cstdint>

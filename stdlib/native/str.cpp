@@ -71,7 +71,7 @@ Status map_bytes(vm::NativeCall& call, Map map) {
   return {};
 }
 
-// How many positions are searched before the next look at whether to go on: each may take as long as `what` is.
+// The positions searched before the next look at whether to go on: each may take as long as `what` is.
 std::size_t searched_at_once(std::string_view what) {
   constexpr std::size_t kWork = std::size_t{16} << 20;
   return std::max<std::size_t>(kWork / std::max<std::size_t>(what.size(), 1), 1);
@@ -108,7 +108,7 @@ Result<std::size_t> find_last_in(const vm::NativeCall& call, std::string_view al
   return all.npos;
 }
 
-// How many of the characters at(0), at(1), ... are white space, up to the first that is not.
+// The number of leading characters of at(0), at(1), ... that are white space.
 template <typename At>
 Result<std::size_t> count_blanks(const vm::NativeCall& call, std::size_t size, At at) {
   Poller poller(call);

@@ -17,7 +17,7 @@ namespace {
 
 using Seconds = std::chrono::duration<double>;
 
-// How long an interrupt or a deadline may go unnoticed.
+// The longest time that an interrupt or a deadline goes unnoticed.
 constexpr Seconds kNap{0.01};
 // Long enough for anything that is done meanwhile.
 constexpr Seconds kLongWait{3600};

@@ -20,7 +20,7 @@ CodePoint decode_utf8(std::string_view text);
 
 bool is_utf8(std::string_view text);
 
-// Writes 1 to 4 bytes; how many. `value` is a code point.
+// Writes 1 to 4 bytes, and returns their number. `value` is a code point.
 std::size_t encode_utf8(std::uint32_t value, char* out);
 
 }  // namespace dhpvm::stdlib
